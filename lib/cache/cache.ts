@@ -1,0 +1,23 @@
+// The port of every cache tier: bytes under a key of text parts, with a time of death. A tier that fails or holds
+// damaged data answers as if it had nothing; no method ever throws.
+
+/** The parts of a key, most general first; together at most 1,500 bytes as UTF-8. */
+export type CacheKey = readonly string[];
+
+/** Options of {@linkcode Cache.set}. */
+export interface SetOptions {
+  /** How long the value may be given, in ms; longer lives are fine for what is its own id. */
+  readonly ttlMs: number;
+}
+
+/** Keeps bytes for a while. Values are immutable once given or taken: copy before changing one. */
+export interface Cache {
+  /** The bytes under a key, or null when there are none, they are too old, or they cannot be read. */
+  get(key: CacheKey): Promise<Uint8Array<ArrayBuffer> | null>;
+  /** Keeps bytes under a key, replacing what was there. */
+  set(key: CacheKey, value: Uint8Array<ArrayBuffer>, options: SetOptions): Promise<void>;
+  /** Forgets a key. */
+  delete(key: CacheKey): Promise<void>;
+  /** Releases what is held; later calls answer as an empty cache. */
+  close(): void;
+}
