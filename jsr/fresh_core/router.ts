@@ -1,0 +1,76 @@
+// Finds the handlers for a method and a path. A path without a pattern wins over every pattern;
+// among patterns, the one registered first wins.
+
+import type { Method } from "./types.ts";
+
+/** What a request matched. `pattern` is null for an unknown path, `handlers` for an unknown method. */
+export interface RouteMatch<T> {
+  pattern: string | null;
+  handlers: T[] | null;
+  params: Record<string, string>;
+  allowedMethods: Method[];
+}
+
+interface Entry<T> {
+  pattern: string;
+  url: URLPattern | null;
+  byMethod: Map<Method, T[]>;
+}
+
+const PATTERN_SYNTAX = /[*:{}+?()]/;
+
+/** A table of routes by URL pattern and method. */
+export class Router<T> {
+  #entries = new Map<string, Entry<T>>();
+
+  /** Adds handlers; those that are already there for the same pattern and method run first. */
+  add(method: Method, pattern: string, handlers: T[]): void {
+    let entry = this.#entries.get(pattern);
+    if (entry === undefined) {
+      const url = PATTERN_SYNTAX.test(pattern) ? new URLPattern({ pathname: pattern }) : null;
+      entry = { pattern, url, byMethod: new Map() };
+      this.#entries.set(pattern, entry);
+    }
+    entry.byMethod.set(method, [
+      ...entry.byMethod.get(method) ?? [],
+      ...handlers,
+    ]);
+  }
+
+  /** Looks a request up. A HEAD request falls back to the GET handlers. */
+  match(method: string, url: URL): RouteMatch<T> {
+    const exact = this.#entries.get(url.pathname);
+    if (exact?.url === null) return toMatch(exact, method, {});
+
+    for (const entry of this.#entries.values()) {
+      const groups = entry.url?.exec(url)?.pathname.groups;
+      if (groups !== undefined) return toMatch(entry, method, groups);
+    }
+    return { pattern: null, handlers: null, params: {}, allowedMethods: [] };
+  }
+}
+
+function toMatch<T>(
+  entry: Entry<T>,
+  method: string,
+  groups: Record<string, string | undefined>,
+): RouteMatch<T> {
+  const { pattern, byMethod } = entry;
+  const handlers = byMethod.get(method as Method) ??
+    (method === "HEAD" ? byMethod.get("GET") : undefined) ?? null;
+  const params: Record<string, string> = Object.create(null);
+  if (handlers !== null) {
+    for (const [name, value] of Object.entries(groups)) {
+      params[name] = decode(value ?? "");
+    }
+  }
+  return { pattern, handlers, params, allowedMethods: [...byMethod.keys()] };
+}
+
+function decode(value: string): string {
+  try {
+    return decodeURI(value);
+  } catch {
+    return value;
+  }
+}
