@@ -2,6 +2,7 @@
 // cut without touching the rest, and the form in memory is the form that is kept.
 
 const ID_BYTES = 20;
+const HEAD_BYTES = 8;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
@@ -75,12 +76,11 @@ export class FileList {
     return null;
   }
 
-  /** The list as bytes, for {@linkcode FileList.fromBytes}: count, offsets, sizes, ids, paths, little-endian. */
+  /** The list as bytes, for {@linkcode FileList.fromBytes}: count, sizes, offsets, ids, paths, little-endian. */
   toBytes(): Uint8Array<ArrayBuffer> {
-    const count = this.length;
-    const bytes = new Uint8Array(8 + count * (4 + 8 + ID_BYTES) + 4 + this.paths.length);
-    new DataView(bytes.buffer).setUint32(0, count, true);
-    let at = 8;
+    const bytes = new Uint8Array(HEAD_BYTES + this.byteLength);
+    new DataView(bytes.buffer).setUint32(0, this.length, true);
+    let at = HEAD_BYTES;
     for (const part of [this.sizes, this.offsets, this.ids, this.paths]) {
       bytes.set(new Uint8Array(part.buffer, part.byteOffset, part.byteLength), at);
       at += part.byteLength;
@@ -88,19 +88,38 @@ export class FileList {
     return bytes;
   }
 
-  /** The list that `toBytes` gave, or null where the bytes cannot be one. */
-  static fromBytes(bytes: Uint8Array<ArrayBuffer>): FileList | null {
-    if (bytes.length < 12) return null;
-    const count = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
-    const fixed = 8 + count * (4 + 8 + ID_BYTES) + 4;
-    if (bytes.length < fixed) return null;
-    let at = 8;
-    const take = (length: number) => bytes.slice(at, at += length);
-    const sizes = new Float64Array(take(count * 8).buffer);
-    const offsets = new Uint32Array(take((count + 1) * 4).buffer);
-    const ids = take(count * ID_BYTES);
-    const paths = take(bytes.length - at);
+  /** The list that `toBytes` gave, as a view of the bytes, or null where they cannot be one. */
+  static fromBytes(given: Uint8Array<ArrayBuffer>): FileList | null {
+    // Typed arrays need aligned views; what does not begin on 8 bytes is copied once.
+    const bytes = given.byteOffset % 8 === 0 ? given : given.slice();
+    if (bytes.length < HEAD_BYTES + 4) return null;
+    const { buffer, byteOffset } = bytes;
+    const count = new DataView(buffer, byteOffset).getUint32(0, true);
+    const pathsAt = HEAD_BYTES + count * (8 + 4 + ID_BYTES) + 4;
+    if (bytes.length < pathsAt) return null;
+    const sizes = new Float64Array(buffer, byteOffset + HEAD_BYTES, count);
+    const offsets = new Uint32Array(buffer, byteOffset + HEAD_BYTES + count * 8, count + 1);
+    const ids = bytes.subarray(pathsAt - count * ID_BYTES, pathsAt);
+    const paths = bytes.subarray(pathsAt);
     return offsets[count] === paths.length ? new FileList(paths, offsets, ids, sizes) : null;
+  }
+
+  /** The same files in byte order of path. */
+  reordered(): FileList {
+    const order = Uint32Array.from({ length: this.length }, (_, index) => index)
+      .sort((a, b) => compareBytes(this.pathBytes(a), this.pathBytes(b)));
+    const paths = new Uint8Array(this.paths.length);
+    const offsets = new Uint32Array(this.length + 1);
+    const ids = new Uint8Array(this.ids.length);
+    let at = 0;
+    order.forEach((from, to) => {
+      const path = this.pathBytes(from);
+      paths.set(path, at);
+      at += path.length;
+      offsets[to + 1] = at;
+      ids.set(this.ids.subarray(from * ID_BYTES, (from + 1) * ID_BYTES), to * ID_BYTES);
+    });
+    return new FileList(paths, offsets, ids, Float64Array.from(order, (from) => this.sizes[from]!));
   }
 
   private pathBytes(index: number): Uint8Array {
@@ -108,56 +127,75 @@ export class FileList {
   }
 }
 
-/** Gathers files in any order; unlisted paths are dropped (see {@linkcode isListedPath}). */
+/** Gathers files in any order, without an object a file; unlisted paths are dropped ({@linkcode isListedPath}). */
 export class FileListBuilder {
-  private readonly files: { path: Uint8Array; id: string; size: number }[] = [];
-  private pathBytes = 0;
+  private paths = new Uint8Array(4096);
+  private offsets = new Uint32Array(129);
+  private ids = new Uint8Array(128 * ID_BYTES);
+  private sizes = new Float64Array(128);
+  private count = 0;
   private sorted = true;
 
   /** How many files were taken so far. */
   get length(): number {
-    return this.files.length;
+    return this.count;
   }
 
-  /** Takes one file, if it is listed. `size` is in bytes. */
+  /** Takes one file, if it is listed: `id` is 40 hex digits, `size` in bytes. */
   add(file: ListedFile): void {
     if (!isListedPath(file.path)) return;
-    const path = encoder.encode(file.path);
-    const last = this.files.at(-1);
-    if (last !== undefined && compareBytes(last.path, path) > 0) this.sorted = false;
-    this.files.push({ path, id: file.id, size: file.size });
-    this.pathBytes += path.length;
+    const start = this.offsets[this.count]!;
+    this.reserve(start + file.path.length * 3);
+    const { written } = encoder.encodeInto(file.path, this.paths.subarray(start));
+    const end = start + written;
+    this.offsets[this.count + 1] = end;
+    this.ids.set(Uint8Array.fromHex(file.id), this.count * ID_BYTES);
+    this.sizes[this.count] = file.size;
+    if (this.sorted && this.count > 0) {
+      const last = this.paths.subarray(this.offsets[this.count - 1]!, start);
+      this.sorted = compareBytes(last, this.paths.subarray(start, end)) < 0;
+    }
+    this.count++;
   }
 
   /** Takes a list of a sub-folder; `prefix` is that folder's path. */
   addAll(list: FileList, prefix: string): void {
     for (let index = 0; index < list.length; index++) {
-      this.add({
-        path: `${prefix}/${list.pathAt(index)}`,
-        id: list.idAt(index),
-        size: list.sizeAt(index),
-      });
+      const { path, id, size } = list.at(index);
+      this.add({ path: `${prefix}/${path}`, id, size });
     }
   }
 
   /** The list of all that was taken, in byte order of path. */
   build(): FileList {
-    if (!this.sorted) this.files.sort((a, b) => compareBytes(a.path, b.path));
-    const count = this.files.length;
-    const paths = new Uint8Array(this.pathBytes);
-    const offsets = new Uint32Array(count + 1);
-    const ids = new Uint8Array(count * ID_BYTES);
-    const sizes = new Float64Array(count);
-    let at = 0;
-    this.files.forEach((file, index) => {
-      paths.set(file.path, at);
-      at += file.path.length;
-      offsets[index + 1] = at;
-      ids.set(Uint8Array.fromHex(file.id), index * ID_BYTES);
-      sizes[index] = file.size;
-    });
-    return new FileList(paths, offsets, ids, sizes);
+    const list = new FileList(
+      this.paths.slice(0, this.offsets[this.count]),
+      this.offsets.slice(0, this.count + 1),
+      this.ids.slice(0, this.count * ID_BYTES),
+      this.sizes.slice(0, this.count),
+    );
+    return this.sorted ? list : list.reordered();
   }
+
+  private reserve(pathBytes: number): void {
+    if (pathBytes > this.paths.length) this.paths = grown(this.paths, pathBytes);
+    if (this.count + 2 > this.offsets.length) {
+      const capacity = this.sizes.length * 2;
+      const offsets = new Uint32Array(capacity + 1);
+      offsets.set(this.offsets);
+      this.offsets = offsets;
+      const sizes = new Float64Array(capacity);
+      sizes.set(this.sizes);
+      this.sizes = sizes;
+      this.ids = grown(this.ids, capacity * ID_BYTES);
+    }
+  }
+}
+
+function grown(bytes: Uint8Array<ArrayBuffer>, least: number): Uint8Array<ArrayBuffer> {
+  const larger = new Uint8Array(Math.max(least, bytes.length * 2));
+  larger.set(bytes);
+  return larger;
 }
 
 /** Orders two byte strings as memcmp does, the shorter first where one begins the other. */

@@ -12,6 +12,14 @@ export interface RepositoryName {
 /** Which state of a repository is asked for. `branch` null means the source's own default (`main` at GitHub). */
 export interface RefQuestion extends RepositoryName {
   readonly branch: string | null;
+  /** What an earlier answer to the same question said, so that the source may be asked conditionally. */
+  readonly known?: KnownRef;
+}
+
+/** An earlier answer: the commit, and what its source wants to see again. Only the source reads `memo`. */
+export interface KnownRef {
+  readonly commit: string;
+  readonly memo: string;
 }
 
 /**
@@ -20,8 +28,11 @@ export interface RefQuestion extends RepositoryName {
  */
 export interface Caller {
   readonly signal?: AbortSignal;
-  /** Counts a cache miss; throws too-many-requests where this caller may cause no more. */
-  miss(): void;
+  /**
+   * Notes that the answer was not kept. A caller who joins what another began causes nothing; else it counts, and
+   * throws too-many-requests where this caller may cause no more.
+   */
+  miss(options?: { readonly joined: boolean }): void;
 }
 
 /**
@@ -51,6 +62,8 @@ export interface Snapshot {
   /** An id under which `readTree` gives the root folder. */
   readonly rootTreeId: string;
   readonly check: RefCheck;
+  /** For the source's next conditional question, and for its own use in later reads; see {@linkcode KnownRef}. */
+  readonly memo?: string;
   /** When the question was sent on which this snapshot rests, in ms since the epoch. */
   readonly askedAtMs: number;
   readonly freshness: Freshness;
