@@ -23,7 +23,7 @@ const PATTERN_SYNTAX = /[*:{}+?()]/;
 export class Router<T> {
   #entries = new Map<string, Entry<T>>();
 
-  /** Adds handlers; those that are already there for the same pattern and method run first. */
+  /** Sets the handlers of a pattern and a method. */
   add(method: Method, pattern: string, handlers: T[]): void {
     let entry = this.#entries.get(pattern);
     if (entry === undefined) {
@@ -31,10 +31,7 @@ export class Router<T> {
       entry = { pattern, url, byMethod: new Map() };
       this.#entries.set(pattern, entry);
     }
-    entry.byMethod.set(method, [
-      ...entry.byMethod.get(method) ?? [],
-      ...handlers,
-    ]);
+    entry.byMethod.set(method, handlers);
   }
 
   /** Looks a request up. A HEAD request falls back to the GET handlers. */
