@@ -4,6 +4,13 @@
 /** The parts of a key, most general first; together at most 1,500 bytes as UTF-8. */
 export type CacheKey = readonly string[];
 
+/** What a tier holds under a key. */
+export interface CacheEntry {
+  readonly value: Uint8Array<ArrayBuffer>;
+  /** From when on the value may not be given any more, in ms since the epoch. */
+  readonly diesAtMs: number;
+}
+
 /** Options of {@linkcode Cache.set}. */
 export interface SetOptions {
   /** How long the value may be given, in ms; longer lives are fine for what is its own id. */
@@ -12,12 +19,14 @@ export interface SetOptions {
 
 /** Keeps bytes for a while. Values are immutable once given or taken: copy before changing one. */
 export interface Cache {
-  /** The bytes under a key, or null when there are none, they are too old, or they cannot be read. */
-  get(key: CacheKey): Promise<Uint8Array<ArrayBuffer> | null>;
+  /** A word for metrics and logs: "memory", "kv". */
+  readonly name: string;
+  /** What is under a key, or null when there is nothing, it is too old, or it cannot be read. */
+  get(key: CacheKey): Promise<CacheEntry | null>;
   /** Keeps bytes under a key, replacing what was there. */
   set(key: CacheKey, value: Uint8Array<ArrayBuffer>, options: SetOptions): Promise<void>;
   /** Forgets a key. */
   delete(key: CacheKey): Promise<void>;
-  /** Releases what is held; later calls answer as an empty cache. */
-  close(): void;
+  /** Releases what is held, when the calls under way are done; later calls answer as an empty cache. */
+  close(): Promise<void>;
 }

@@ -35,6 +35,11 @@ export interface Caller {
   miss(options?: { readonly joined: boolean }): void;
 }
 
+/** The caller's signal as an option, left out where there is none. */
+export function signalOf(caller: Caller): { signal: AbortSignal } | Record<never, never> {
+  return caller.signal === undefined ? {} : { signal: caller.signal };
+}
+
 /**
  * What is known of a ref and since when. One live object per branch and process: a later check changes it in place,
  * so who holds it can see without asking whether an answer made from `commit` may still be given.

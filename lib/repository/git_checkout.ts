@@ -1,0 +1,44 @@
+// Which branch a local folder stands for, read from Git's own files (gitrepository-layout). Git is never run, and only a
+// `.git` that lies directly in the folder counts; what cannot be read makes it a plain folder.
+
+import { isAbsolute, join } from "@std/path";
+
+/** The branch of a plain folder. */
+export const PLAIN_BRANCH = "main";
+
+const MAX_BYTES = 4096;
+const SHORT_FILE_ENDED = /\r?\n$/;
+
+/**
+ * The branch that is checked out in a folder, the commit id where HEAD is detached, or {@linkcode PLAIN_BRANCH}
+ * for a folder that is no Git checkout or whose HEAD may not be read.
+ */
+export async function checkedOutBranch(folder: string): Promise<string> {
+  const head = await readHead(join(folder, ".git"), folder);
+  const branch = head === null ? null : /^ref: refs\/heads\/([^\s]+)$/.exec(head)?.[1];
+  // A reftable repository keeps its HEAD elsewhere and puts the name `.invalid` here.
+  if (branch && !branch.startsWith(".")) return branch;
+  return head !== null && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(head) ? head : PLAIN_BRANCH;
+}
+
+async function readHead(git: string, folder: string): Promise<string | null> {
+  const info = await Deno.lstat(git).catch(() => null);
+  if (info?.isDirectory) return await readShort(join(git, "HEAD"));
+  // A linked worktree, or a repository with a separate Git directory, has a file that says where it is.
+  const target = info?.isFile ? (await readShort(git))?.match(/^gitdir: (.+)$/)?.[1] : undefined;
+  if (target === undefined) return null;
+  return await readShort(join(isAbsolute(target) ? target : join(folder, target), "HEAD"));
+}
+
+async function readShort(path: string): Promise<string | null> {
+  // Asked first, since reading a path that the start did not allow would stop at a prompt on a terminal.
+  const { state } = await Deno.permissions.query({ name: "read", path });
+  if (state !== "granted") return null;
+  try {
+    const { isFile, size } = await Deno.stat(path);
+    if (!isFile || size > MAX_BYTES) return null;
+    return (await Deno.readTextFile(path)).replace(SHORT_FILE_ENDED, "");
+  } catch {
+    return null;
+  }
+}

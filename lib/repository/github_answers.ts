@@ -1,0 +1,125 @@
+// What the service relies on in GitHub's answers, checked before use: nothing that GitHub (or who stands in its place)
+// sends is taken on trust. Tree entries come by the hundred thousand, so a plain loop checks them, zod the rest.
+
+import { z } from "zod";
+import { sourceFailed } from "../errors.ts";
+import { type FileList, FileListBuilder } from "./file_list.ts";
+import type { EntryKind, TreeEntry } from "./repository.ts";
+
+/** The fields used of `GET /repos/{owner}/{repo}` (docs.github.com/rest/repos/repos#get-a-repository). */
+export const repositoryAnswer = z.object({
+  private: z.boolean(),
+  visibility: z.string().optional(),
+  default_branch: z.string().min(1),
+});
+
+/** The fields used of a GraphQL answer with one aliased `object` a blob (docs.github.com/graphql, type Blob). */
+export const graphqlAnswer = z.object({
+  data: z.object({
+    repository: z.record(
+      z.string(),
+      z.object({
+        text: z.string().nullish(),
+        isBinary: z.boolean().nullish(),
+        isTruncated: z.boolean().nullish(),
+      }).nullable(),
+    ).nullable(),
+  }).nullish(),
+  errors: z.array(z.object({ type: z.string().optional() })).optional(),
+});
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+/** The JSON of an answer. @throws {CollectionsError} source-failed where it is none. */
+export function parseJson(bytes: Uint8Array<ArrayBuffer>): unknown {
+  try {
+    return JSON.parse(decoder.decode(bytes));
+  } catch (error) {
+    throw sourceFailed(`Cannot read "answer": it is not JSON`, error);
+  }
+}
+
+/** The value, if it has the shape. @throws {CollectionsError} source-failed where it has not. */
+export function checked<T>(schema: z.ZodType<T>, value: unknown): T {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw sourceFailed(`Cannot read "answer": it has another shape`, result.error);
+}
+
+const COMMIT_ID = /^[0-9a-f]{40}$/;
+
+/** The commit id of an `application/vnd.github.sha` answer. @throws {CollectionsError} source-failed. */
+export function parseCommitId(bytes: Uint8Array): string {
+  const id = bytes.length <= 64 ? new TextDecoder().decode(bytes).trim() : "";
+  if (!COMMIT_ID.test(id)) throw sourceFailed(`Cannot read "commit": the answer is no commit id`);
+  return id;
+}
+
+const KINDS: Readonly<Record<string, EntryKind>> = {
+  "100644": "file",
+  "100755": "file",
+  "100664": "file",
+  "040000": "folder",
+  "120000": "symbolic link",
+  "160000": "submodule",
+};
+
+/**
+ * The entries of one folder, in the order of the answer.
+ * @throws {CollectionsError} source-failed where the answer is no whole tree of single names.
+ */
+export function parseTree(bytes: Uint8Array<ArrayBuffer>): TreeEntry[] {
+  const { tree, truncated } = treeOf(parseJson(bytes));
+  if (truncated) throw sourceFailed(`Cannot read "tree": a plain answer says that it is truncated`);
+  return tree.map((raw) => {
+    const entry = entryOf(raw);
+    if (!isSegment(entry.path)) {
+      throw sourceFailed(`Cannot read "tree": an entry has no usable name`);
+    }
+    return { name: entry.path, kind: entry.kind, id: entry.id, size: entry.size };
+  });
+}
+
+/**
+ * The listed files of a recursive answer, or null where it is truncated.
+ * @throws {CollectionsError} source-failed where the answer is no tree of plain paths.
+ */
+export function parseRecursiveTree(bytes: Uint8Array<ArrayBuffer>): FileList | null {
+  const { tree, truncated } = treeOf(parseJson(bytes));
+  if (truncated) return null;
+  const files = new FileListBuilder();
+  for (const raw of tree) {
+    const { path, kind, id, size } = entryOf(raw);
+    if (!path.split("/").every(isSegment)) {
+      throw sourceFailed(`Cannot read "tree": an entry has no usable path`);
+    }
+    if (kind === "file") files.add({ path, id, size });
+  }
+  return files.build();
+}
+
+function treeOf(value: unknown): { tree: unknown[]; truncated: boolean } {
+  if (typeof value === "object" && value !== null && "tree" in value && Array.isArray(value.tree)) {
+    return { tree: value.tree, truncated: "truncated" in value && value.truncated === true };
+  }
+  throw sourceFailed(`Cannot read "tree": the answer holds none`);
+}
+
+function entryOf(raw: unknown): { path: string; kind: EntryKind; id: string; size: number } {
+  if (typeof raw === "object" && raw !== null) {
+    const { path, mode, sha, size } = raw as Record<string, unknown>;
+    const kind = typeof mode === "string" ? KINDS[mode] : undefined;
+    if (
+      typeof path === "string" && kind !== undefined &&
+      typeof sha === "string" && COMMIT_ID.test(sha) &&
+      (kind !== "file" || (Number.isSafeInteger(size) && size as number >= 0))
+    ) return { path, kind, id: sha, size: kind === "file" ? size as number : 0 };
+  }
+  throw sourceFailed(`Cannot read "tree": an entry has another shape`);
+}
+
+/** Whether a text is one path segment that can stand in a path without changing where it leads. */
+function isSegment(name: string): boolean {
+  return name !== "" && name !== "." && name !== ".." && !name.includes("/") &&
+    !name.includes("\0");
+}
