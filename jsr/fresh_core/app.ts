@@ -1,11 +1,9 @@
-// The application: a list of middlewares and routes, kept in the order of registration and turned
-// into one request handler.
+// The application: middlewares and routes in the order of registration, made into one request handler.
 
-import { STATUS_TEXT } from "@std/http";
-import { Context } from "./context.ts";
-import { HttpError } from "./error.ts";
+import { type Handler, listen, type ListenOptions } from "./listen.ts";
+import { respond } from "./respond.ts";
 import { Router } from "./router.ts";
-import { notFound, runMiddlewares, runRoute, Segment } from "./segments.ts";
+import { notFound, runRoute, Segment } from "./segments.ts";
 import type {
   FreshConfig,
   Lazy,
@@ -17,16 +15,6 @@ import type {
   Route,
   RouteConfig,
 } from "./types.ts";
-
-/** What `listen()` takes: the options of `Deno.serve()`. */
-export type ListenOptions =
-  & Partial<Deno.ServeTcpOptions & Deno.TlsCertifiedKeyPem>
-  & { remoteAddress?: string };
-
-type Handler = (
-  request: Request,
-  info?: Deno.ServeHandlerInfo,
-) => Promise<Response>;
 
 interface Registry<State> {
   root: Segment<State>;
@@ -42,8 +30,6 @@ const ALL_METHODS: Method[] = [
   "POST",
   "PUT",
 ];
-const FIRST_PORT = 8000;
-const LAST_PORT = 8019;
 
 const DEPLOYMENT_ID = readDeploymentId();
 
@@ -63,11 +49,8 @@ export class App<State> {
   #steps: ((registry: Registry<State>) => void)[] = [];
 
   constructor(config: FreshConfig = {}) {
-    this.config = {
-      root: ".",
-      basePath: config.basePath ?? "",
-      mode: config.mode ?? "production",
-    };
+    const { basePath = "", mode = "production" } = config;
+    this.config = { root: ".", basePath, mode };
   }
 
   /** Adds middlewares for every request, or for the routes at and below a path. */
@@ -79,14 +62,18 @@ export class App<State> {
   ): this {
     const path = typeof first === "string" ? first : "*";
     const middlewares = typeof first === "string" ? others : [first, ...others];
-    this.#steps.push(({ root }) => root.at(path).middlewares.push(...middlewares));
+    this.#steps.push(({ root }) =>
+      root.at(path).middlewares.push(...middlewares)
+    );
     return this;
   }
 
   /** Sets what answers an unknown path, and every other `HttpError` of status 404. */
   notFound(routeOrMiddleware: Route<State> | Middleware<State>): this {
     const route = toRoute(routeOrMiddleware);
-    this.#steps.push(({ root }) => root.notFound = (ctx) => runRoute(route, ctx));
+    this.#steps.push(({ root }) =>
+      root.notFound = (ctx) => runRoute(route, ctx)
+    );
     return this;
   }
 
@@ -110,7 +97,9 @@ export class App<State> {
       return this.#addLazyRoute(path, route, config);
     }
     const { handler = notFound } = route;
-    const methods = typeof handler === "function" ? ALL_METHODS : Object.keys(handler) as Method[];
+    const methods = typeof handler === "function"
+      ? ALL_METHODS
+      : Object.keys(handler) as Method[];
     const pattern = route.config?.routeOverride ?? path;
     return this.#add(methods, {
       path,
@@ -162,7 +151,7 @@ export class App<State> {
   handler(): Handler {
     if (this.config.mode === "production" && DEPLOYMENT_ID !== null) {
       throw new Error(
-        'Cannot make a handler for "production" on Deno Deploy: there is no _fresh directory, and mode is not "development"',
+        'Cannot serve "production" on Deno Deploy: there is no _fresh directory',
       );
     }
     const registry: Registry<State> = {
@@ -170,29 +159,16 @@ export class App<State> {
       router: new Router(),
     };
     for (const step of this.#steps) step(registry);
-    const rootChain = registry.root.chain();
+    const { root, router } = registry;
+    const routing = { config: this.config, router, rootChain: root.chain() };
     return (request, info = UNKNOWN_CONNECTION) =>
-      this.#respond(request, { info, rootChain, router: registry.router });
+      respond(request, { routing, info });
   }
 
   /** Serves on `options.port`, or on the first free port from 8000. */
-  // deno-lint-ignore require-await -- Fresh's signature; a failed start must reject
+  // deno-lint-ignore require-await -- async, so that a failed start rejects
   async listen(options: ListenOptions = {}): Promise<void> {
-    const handler = this.handler();
-    if (options.port) {
-      Deno.serve(options, handler);
-      return;
-    }
-    for (let port = FIRST_PORT;; port++) {
-      try {
-        Deno.serve({ ...options, port }, handler);
-        return;
-      } catch (error) {
-        if (port === LAST_PORT || !(error instanceof Deno.errors.AddrInUse)) {
-          throw error;
-        }
-      }
-    }
+    listen(this.handler(), options);
   }
 
   #addLazyRoute(
@@ -201,8 +177,9 @@ export class App<State> {
     config: RouteConfig = {},
   ): this {
     const { methods = "ALL", routeOverride: pattern = path } = config;
-    let loaded: Promise<Route<State>> | null = null;
-    const fn: Middleware<State> = async (ctx) => runRoute(await (loaded ??= load()), ctx);
+    let loaded: Route<State> | null = null;
+    const fn: Middleware<State> = async (ctx) =>
+      runRoute(loaded ??= await load(), ctx);
     return this.#add(methods === "ALL" ? ALL_METHODS : methods, {
       path,
       pattern,
@@ -213,12 +190,13 @@ export class App<State> {
   /** `path` is where a route's middlewares are looked up, `pattern` what its URLs look like. */
   #add(
     methods: Method[],
-    { path, pattern = path, fns }: {
+    route: {
       path: string;
       pattern?: string;
       fns: MaybeLazyMiddleware<State>[];
     },
   ): this {
+    const { path, pattern = path, fns } = route;
     this.#steps.push(({ root, router }) => {
       const chain = [...root.at(path).chain(), ...fns];
       for (const method of methods) {
@@ -233,49 +211,6 @@ export class App<State> {
     if (pattern === "*") return `${base}/*`;
     return base !== "" && pattern === "/" ? base : base + pattern;
   }
-
-  async #respond(
-    req: Request,
-    { info, rootChain, router }: {
-      info: Deno.ServeHandlerInfo;
-      rootChain: MaybeLazyMiddleware<State>[];
-      router: Router<MaybeLazyMiddleware<State>>;
-    },
-  ): Promise<Response> {
-    const url = new URL(req.url);
-    // A path of two slashes would name a host where it is given back in a Location.
-    url.pathname = url.pathname.replaceAll(/\/+/g, "/");
-
-    const method = req.method.toUpperCase();
-    const { pattern, handlers, params, allowedMethods } = router.match(
-      method,
-      url,
-    );
-    let next = notFound;
-    if (pattern !== null && handlers === null) {
-      next = method === "OPTIONS" ? () => listMethods(allowedMethods) : methodNotAllowed;
-    }
-
-    const ctx = new Context<State>(req, {
-      url,
-      info,
-      params,
-      next,
-      route: pattern,
-      config: this.config,
-    });
-    try {
-      const response = await runMiddlewares(handlers ?? rootChain, ctx);
-      if (!(response instanceof Response)) {
-        throw new Error(
-          `Cannot answer "${url.pathname}": its handler gave no Response`,
-        );
-      }
-      return method === "HEAD" ? new Response(null, response) : response;
-    } catch (error) {
-      return describe(error);
-    }
-  }
 }
 
 function toRoute<State>(
@@ -284,26 +219,6 @@ function toRoute<State>(
   return typeof routeOrMiddleware === "function"
     ? { handler: routeOrMiddleware }
     : routeOrMiddleware;
-}
-
-function describe(error: unknown): Response {
-  if (!(error instanceof HttpError)) {
-    console.error(error);
-    return new Response("Internal server error", { status: 500 });
-  }
-  if (error.status >= 500) console.error(error);
-  return new Response(error.message || STATUS_TEXT[error.status], {
-    status: error.status,
-  });
-}
-
-function listMethods(methods: Method[]): Promise<Response> {
-  const headers = { Allow: methods.join(", ") };
-  return Promise.resolve(new Response(null, { status: 204, headers }));
-}
-
-function methodNotAllowed(): Promise<Response> {
-  throw new HttpError(405);
 }
 
 /** Null outside Deno Deploy, and where the process may not read it: asking must not prompt. */

@@ -1,10 +1,11 @@
 // The part of Fresh 2.3 that an API without pages needs, under the published package's name.
 // It keeps Fresh's signatures and behaviour; see ../README.md.
 
-export { App, type ListenOptions } from "./app.ts";
+export { App } from "./app.ts";
 export type { Context } from "./context.ts";
 export { createDefine, type Define } from "./define.ts";
 export { HttpError } from "./error.ts";
+export type { ListenOptions } from "./listen.ts";
 export type {
   FreshConfig,
   HandlerByMethod,

@@ -3,7 +3,12 @@
 
 import type { Context } from "./context.ts";
 import { HttpError } from "./error.ts";
-import type { MaybeLazyMiddleware, Middleware, Route } from "./types.ts";
+import type {
+  MaybeLazyMiddleware,
+  Method,
+  Middleware,
+  Route,
+} from "./types.ts";
 
 /** One segment of a route's path. */
 export class Segment<State> {
@@ -22,7 +27,10 @@ export class Segment<State> {
   at(path: string): Segment<State> {
     if (path === "*" || path === "/*") return this;
     const names = path.split("/").filter(Boolean);
-    return names.reduce<Segment<State>>((segment, name) => segment.#child(name), this);
+    return names.reduce<Segment<State>>(
+      (segment, name) => segment.#child(name),
+      this,
+    );
   }
 
   /** The middlewares from the root down to this segment, each level within its error handler. */
@@ -72,9 +80,10 @@ export async function runRoute<State>(
   ctx: Context<State>,
 ): Promise<Response> {
   const handler = route.handler ?? notFound;
-  const method = ctx.req.method.toUpperCase() as keyof typeof handler;
-  const fn = typeof handler === "function" ? handler : handler[method] ??
-    (ctx.req.method === "HEAD" ? handler["GET"] : undefined);
+  const method = ctx.req.method.toUpperCase() as Method;
+  const fn = typeof handler === "function"
+    ? handler
+    : handler[method] ?? (method === "HEAD" ? handler.GET : undefined);
   const result = fn === undefined ? await ctx.next() : await fn(ctx);
   if (!(result instanceof Response)) {
     throw new Error(
