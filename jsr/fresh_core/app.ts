@@ -62,18 +62,14 @@ export class App<State> {
   ): this {
     const path = typeof first === "string" ? first : "*";
     const middlewares = typeof first === "string" ? others : [first, ...others];
-    this.#steps.push(({ root }) =>
-      root.at(path).middlewares.push(...middlewares)
-    );
+    this.#steps.push(({ root }) => root.at(path).middlewares.push(...middlewares));
     return this;
   }
 
   /** Sets what answers an unknown path, and every other `HttpError` of status 404. */
   notFound(routeOrMiddleware: Route<State> | Middleware<State>): this {
     const route = toRoute(routeOrMiddleware);
-    this.#steps.push(({ root }) =>
-      root.notFound = (ctx) => runRoute(route, ctx)
-    );
+    this.#steps.push(({ root }) => root.notFound = (ctx) => runRoute(route, ctx));
     return this;
   }
 
@@ -97,9 +93,7 @@ export class App<State> {
       return this.#addLazyRoute(path, route, config);
     }
     const { handler = notFound } = route;
-    const methods = typeof handler === "function"
-      ? ALL_METHODS
-      : Object.keys(handler) as Method[];
+    const methods = typeof handler === "function" ? ALL_METHODS : Object.keys(handler) as Method[];
     const pattern = route.config?.routeOverride ?? path;
     return this.#add(methods, {
       path,
@@ -161,8 +155,7 @@ export class App<State> {
     for (const step of this.#steps) step(registry);
     const { root, router } = registry;
     const routing = { config: this.config, router, rootChain: root.chain() };
-    return (request, info = UNKNOWN_CONNECTION) =>
-      respond(request, { routing, info });
+    return (request, info = UNKNOWN_CONNECTION) => respond(request, { routing, info });
   }
 
   /** Serves on `options.port`, or on the first free port from 8000. */
@@ -178,8 +171,7 @@ export class App<State> {
   ): this {
     const { methods = "ALL", routeOverride: pattern = path } = config;
     let loaded: Route<State> | null = null;
-    const fn: Middleware<State> = async (ctx) =>
-      runRoute(loaded ??= await load(), ctx);
+    const fn: Middleware<State> = async (ctx) => runRoute(loaded ??= await load(), ctx);
     return this.#add(methods === "ALL" ? ALL_METHODS : methods, {
       path,
       pattern,

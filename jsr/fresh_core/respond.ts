@@ -5,11 +5,7 @@ import { Context } from "./context.ts";
 import { HttpError } from "./error.ts";
 import type { Router } from "./router.ts";
 import { notFound, runMiddlewares } from "./segments.ts";
-import type {
-  MaybeLazyMiddleware,
-  Method,
-  ResolvedFreshConfig,
-} from "./types.ts";
+import type { MaybeLazyMiddleware, Method, ResolvedFreshConfig } from "./types.ts";
 
 /** What requests are answered with. */
 export interface Routing<State> {
@@ -36,9 +32,7 @@ export async function respond<State>(
   );
   let next = notFound;
   if (pattern !== null && handlers === null) {
-    next = method === "OPTIONS"
-      ? () => listMethods(allowedMethods)
-      : methodNotAllowed;
+    next = method === "OPTIONS" ? () => listMethods(allowedMethods) : methodNotAllowed;
   }
 
   const ctx = new Context<State>(req, {

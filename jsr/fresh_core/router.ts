@@ -27,9 +27,7 @@ export class Router<T> {
   add(method: Method, pattern: string, handlers: T[]): void {
     let entry = this.#entries.get(pattern);
     if (entry === undefined) {
-      const url = PATTERN_SYNTAX.test(pattern)
-        ? new URLPattern({ pathname: pattern })
-        : null;
+      const url = PATTERN_SYNTAX.test(pattern) ? new URLPattern({ pathname: pattern }) : null;
       entry = { pattern, url, byMethod: new Map() };
       this.#entries.set(pattern, entry);
     }

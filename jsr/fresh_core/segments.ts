@@ -3,12 +3,7 @@
 
 import type { Context } from "./context.ts";
 import { HttpError } from "./error.ts";
-import type {
-  MaybeLazyMiddleware,
-  Method,
-  Middleware,
-  Route,
-} from "./types.ts";
+import type { MaybeLazyMiddleware, Method, Middleware, Route } from "./types.ts";
 
 /** One segment of a route's path. */
 export class Segment<State> {
