@@ -14,6 +14,7 @@ interface Flight<T> {
   readonly result: Promise<T>;
   readonly controller: AbortController;
   waiting: number;
+  ended: boolean;
 }
 
 /** Shares work between those who ask for the same at the same time. */
@@ -41,9 +42,8 @@ export class SingleFlight<T> {
     } finally {
       signal?.removeEventListener("abort", abort);
       flight.waiting--;
-      if (flight.waiting === 0) {
+      if (flight.waiting === 0 && !flight.ended) {
         this.forget(key, flight);
-        // Without effect on work that has ended.
         flight.controller.abort(signal?.reason);
       }
     }
@@ -52,10 +52,11 @@ export class SingleFlight<T> {
   private start(key: string, work: Work<T>): Flight<T> {
     const controller = new AbortController();
     // The work begins a turn later, when the flight is in its place.
-    const result = Promise.resolve().then(() => work(controller.signal)).finally(() =>
-      this.forget(key, flight)
-    );
-    const flight: Flight<T> = { result, controller, waiting: 0 };
+    const result = Promise.resolve().then(() => work(controller.signal)).finally(() => {
+      flight.ended = true;
+      this.forget(key, flight);
+    });
+    const flight: Flight<T> = { result, controller, waiting: 0, ended: false };
     this.flights.set(key, flight);
     return flight;
   }
