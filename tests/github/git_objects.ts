@@ -3,6 +3,7 @@
 
 import { ByteReader } from "./byte_reader.ts";
 import { gitEnvironment } from "./git_command.ts";
+import { type GitTreeEntry, parseTree } from "./git_tree.ts";
 
 /** Id, type and size in bytes of an object. */
 export interface GitObjectInfo {
@@ -14,15 +15,6 @@ export interface GitObjectInfo {
 /** An object with its bytes. */
 export interface GitObject extends GitObjectInfo {
   bytes: Uint8Array<ArrayBuffer>;
-}
-
-/** One entry of a tree; `size` is null for anything but a blob. */
-export interface GitTreeEntry {
-  mode: string;
-  type: "blob" | "tree" | "commit";
-  name: string;
-  oid: string;
-  size: number | null;
 }
 
 interface Question {
@@ -151,20 +143,4 @@ async function answer(child: Deno.ChildProcess, questions: Question[]): Promise<
   }
   await child.status;
   for (const question of questions) question.reject(new Error('Cannot read "git cat-file": ended'));
-}
-
-function parseTree(bytes: Uint8Array): GitTreeEntry[] {
-  const decoder = new TextDecoder();
-  const entries: GitTreeEntry[] = [];
-  for (let at = 0; at < bytes.length;) {
-    const space = bytes.indexOf(32, at);
-    const nul = bytes.indexOf(0, space);
-    const mode = decoder.decode(bytes.subarray(at, space)).padStart(6, "0");
-    const type = mode === "040000" ? "tree" : mode === "160000" ? "commit" : "blob";
-    const name = decoder.decode(bytes.subarray(space + 1, nul));
-    const oid = bytes.subarray(nul + 1, nul + 21).toHex();
-    entries.push({ mode, type, name, oid, size: null });
-    at = nul + 21;
-  }
-  return entries;
 }

@@ -27,6 +27,7 @@ export class GitRepository implements AsyncDisposable {
   readonly objects: GitObjects;
   #temporary: boolean;
   #commits = 0;
+  #hasCommits = false;
 
   constructor(dir: string, options: { temporary?: boolean } = {}) {
     this.dir = dir;
@@ -100,6 +101,14 @@ export class GitRepository implements AsyncDisposable {
         path: path!,
       };
     });
+  }
+
+  /** Whether there is no commit yet. */
+  async isEmpty(): Promise<boolean> {
+    if (this.#hasCommits) return false;
+    this.#hasCommits = await this.git("for-each-ref", "--count=1") !== "" ||
+      await this.resolve("HEAD") !== null;
+    return !this.#hasCommits;
   }
 
   /** The bytes of a blob, by id or as `revision:path`. */

@@ -5,13 +5,19 @@
 //   await using repository = await makeGitRepository({ "posts/a.md": "# A\n" });
 //   await using gh = await GithubDouble.start({ now: () => clockMs });
 //   gh.add("octo/site", repository);
-//   // GITHUB_API_URL = gh.apiUrl, GITHUB_RAW_URL = gh.rawUrl
+//   // GITHUB_API_URL = gh.apiUrl, GITHUB_RAW_URL = gh.rawUrl; now ask the service for a list
 //   assertEquals(gh.counts(), { commit: 1, tree: 2 });
+//   gh.fault = { kind: "status", status: 502 }; // or gh.faultWhen((logged) => …), gh.down()
+//
+// The fields of GithubState set its behaviour (`gh.truncateAt = 50`). As a process of its own:
+// serve_double.ts, told what to do through github_control.ts.
 
 import type { GitRepository } from "./git_repository.ts";
 import type { Quota, QuotaResource } from "./github_accounts.ts";
 import { answerApi } from "./github_api.ts";
-import type { LoggedRequest, RequestKind } from "./github_log.ts";
+import { InjectedFault } from "./github_exchange.ts";
+import type { RequestKind } from "./github_log.ts";
+import { answerRaw } from "./github_raw.ts";
 import type { RedirectForm, Visibility } from "./github_registry.ts";
 import { GithubState } from "./github_state.ts";
 
@@ -19,13 +25,13 @@ import { GithubState } from "./github_state.ts";
 export class GithubDouble extends GithubState implements AsyncDisposable {
   /** Base of web pages; nothing listens there. */
   readonly webUrl = "https://github.test";
-  #api: Deno.HttpServer<Deno.NetAddr> | null = null;
+  #servers: Deno.HttpServer<Deno.NetAddr>[] = [];
 
   /** Starts a double on free ports of the loopback interface. */
-  static async start(options: { now?: () => number } = {}): Promise<GithubDouble> {
+  static start(options: { now?: () => number } = {}): Promise<GithubDouble> {
     const double = new GithubDouble(options);
-    await double.up();
-    return double;
+    double.up();
+    return Promise.resolve(double);
   }
 
   /** Serves a repository as `owner/name`. */
@@ -88,21 +94,6 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     return this.accounts.spent(token, resource);
   }
 
-  /** The requests since the last {@linkcode resetCounts}. */
-  get requests(): LoggedRequest[] {
-    return this.log.requests;
-  }
-
-  /** Unexpected requests, a line each. */
-  get unexpected(): string[] {
-    return this.log.unexpected;
-  }
-
-  /** The most requests that were under way at once. */
-  get maxConcurrent(): number {
-    return this.log.maxConcurrent;
-  }
-
   /** Requests by kind. */
   counts(): Partial<Record<RequestKind, number>> {
     return this.log.counts();
@@ -120,20 +111,30 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
   }
 
   /** Listens (again, after {@linkcode down}, on the same ports). */
-  up(): Promise<void> {
-    const port = this.apiUrl === "" ? 0 : Number(new URL(this.apiUrl).port);
-    this.#api ??= Deno.serve(
-      { hostname: "127.0.0.1", port, onListen: () => {} },
-      (request) => answerApi(this, request),
-    );
-    this.apiUrl = `http://127.0.0.1:${this.#api.addr.port}`;
-    return Promise.resolve();
+  up(): void {
+    if (this.#servers.length > 0) return;
+    this.apiUrl = this.#listen(this.apiUrl, (request) => answerApi(this, request));
+    this.rawUrl = this.#listen(this.rawUrl, (request) => answerRaw(this, request));
   }
 
-  /** Stops listening: connections are refused. */
+  /** Stops listening: connections are refused. What hangs is let go first. */
   async down(): Promise<void> {
-    await this.#api?.shutdown();
-    this.#api = null;
+    this.pauses.release();
+    await Promise.all(this.#servers.splice(0).map((server) => server.shutdown()));
+  }
+
+  #listen(url: string, answer: (request: Request) => Promise<Response>): string {
+    const server = Deno.serve({
+      hostname: "127.0.0.1",
+      port: url === "" ? 0 : Number(new URL(url).port),
+      onListen: () => {},
+      onError: (error) => {
+        if (!(error instanceof InjectedFault)) this.unexpected.push(String(error));
+        return new Response(null, { status: 500 });
+      },
+    }, answer);
+    this.#servers.push(server);
+    return `http://127.0.0.1:${server.addr.port}`;
   }
 
   /** Stops everything. @throws {Error} on unexpected requests, unless `assert` is false. */

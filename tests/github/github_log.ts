@@ -28,6 +28,8 @@ export interface LoggedRequest {
   conditional: boolean;
   /** Bytes of the answer's body. */
   bytes: number;
+  /** Whether the client went away while the answer hung. */
+  aborted: boolean;
   /** When it came, by the double's clock. */
   atMs: number;
   userAgent: string | null;

@@ -11,6 +11,9 @@ export interface Reply {
 const encoder = new TextEncoder();
 const documentation = "https://docs.github.com/rest";
 
+/** A request that nobody should have sent; the message says what is wrong with it. */
+export class UnexpectedRequest extends Error {}
+
 /** A JSON answer. */
 export function jsonReply(
   body: unknown,

@@ -1,0 +1,148 @@
+// Proves that each fault is seen by a client as what it is meant to be.
+
+import { assertEquals, assertNotEquals, assertRejects } from "@std/assert";
+import type { Fault } from "./github_faults.ts";
+import { GithubDouble } from "./github_double.ts";
+import { makeGitRepository } from "./git_repository.ts";
+
+async function start() {
+  const repository = await makeGitRepository({ "d/a": "some bytes\n" });
+  const gh = await GithubDouble.start({ now: () => 1_000_000 });
+  gh.add("o/r", repository);
+  const [file] = await repository.lsTree("main");
+  return {
+    repository,
+    gh,
+    commits: `${gh.apiUrl}/repos/o/r/commits/heads%2Fmain`,
+    trees: `${gh.apiUrl}/repos/o/r/git/trees/main`,
+    blobs: `${gh.apiUrl}/repos/o/r/git/blobs/${file!.oid}`,
+    async [Symbol.asyncDispose]() {
+      await gh.close();
+      await repository[Symbol.asyncDispose]();
+    },
+  };
+}
+
+Deno.test("Fault answers carry the status, headers and body of their kind", async () => {
+  await using double = await start();
+  const cases: [Fault, status: number, header: string, value: string | null][] = [
+    [{ kind: "status", status: 500 }, 500, "x-ratelimit-remaining", "60"],
+    [{ kind: "status", status: 503, headers: { "retry-after": "7" } }, 503, "retry-after", "7"],
+    [{ kind: "quota403" }, 403, "x-ratelimit-remaining", "0"],
+    [{ kind: "quota429", resetAtMs: 2_000_000 }, 429, "x-ratelimit-reset", "2000"],
+    [{ kind: "secondary429" }, 429, "retry-after", "60"],
+    [{ kind: "secondary403", retryAfterSeconds: null }, 403, "retry-after", null],
+    [{ kind: "forbidden" }, 403, "x-ratelimit-remaining", "60"],
+    [{ kind: "html" }, 200, "content-type", "text/html; charset=utf-8"],
+    [{ kind: "garbage" }, 200, "content-type", "application/json; charset=utf-8"],
+  ];
+  for (const [fault, status, header, value] of cases) {
+    double.gh.fault = fault;
+    const response = await fetch(double.trees);
+    assertEquals([fault, response.status], [fault, status]);
+    assertEquals([fault, response.headers.get(header)], [fault, value]);
+    const body = await response.text();
+    if (status === 200) await assertRejects(async () => await JSON.parse(body), SyntaxError);
+  }
+});
+
+Deno.test("Fault kinds reset, cut and stall break the body", async () => {
+  await using double = await start();
+  for (const kind of ["reset", "cut"] as const) {
+    double.gh.fault = { kind };
+    await assertRejects(async () => await (await fetch(double.commits)).text(), TypeError);
+  }
+  double.gh.fault = { kind: "stall" };
+  const response = await fetch(double.commits);
+  const reader = response.body!.getReader();
+  assertNotEquals((await reader.read()).value?.length, 0);
+  const rest = reader.read();
+  double.gh.pauses.release();
+  await assertRejects(() => rest, TypeError);
+});
+
+Deno.test("Fault kind hang lasts until the client goes away, or the double lets go", async () => {
+  await using double = await start();
+  double.gh.fault = { kind: "hang" };
+  const gone = new AbortController();
+  const aborted = fetch(double.commits, { signal: gone.signal });
+  while (double.gh.requests.length < 1) await new Promise((resolve) => setTimeout(resolve, 1));
+  gone.abort();
+  await assertRejects(() => aborted, DOMException);
+  while (!double.gh.requests[0]!.aborted) await new Promise((resolve) => setTimeout(resolve, 1));
+  const held = fetch(double.commits);
+  while (double.gh.requests.length < 2) await new Promise((resolve) => setTimeout(resolve, 1));
+  double.gh.pauses.release();
+  const response = await held;
+  assertEquals(response.status, 502);
+  await response.body?.cancel();
+});
+
+Deno.test("GithubDouble.down() refuses connections until up()", async () => {
+  await using double = await start();
+  await (await fetch(double.commits)).text();
+  await double.gh.down();
+  await assertRejects(() => fetch(double.commits), TypeError);
+  double.gh.up();
+  assertEquals((await (await fetch(double.commits)).json()).sha, await double.repository.head());
+});
+
+Deno.test("Fault kinds wrong-bytes and evil-tree change contents and trees alone", async () => {
+  await using double = await start();
+  const { gh } = double;
+  gh.fault = { kind: "wrong-bytes" };
+  const raw = { headers: { accept: "application/vnd.github.raw+json" } };
+  assertNotEquals(await (await fetch(double.blobs, raw)).text(), "some bytes\n");
+  const json = await (await fetch(double.blobs)).json();
+  assertNotEquals(atob(json.content), "some bytes\n");
+  const file = `${gh.rawUrl}/o/r/${await double.repository.head()}/d/a`;
+  assertNotEquals(await (await fetch(file)).text(), "some bytes\n");
+  const entry = { path: "..", mode: "100644", type: "blob", sha: "0".repeat(40), size: -1 };
+  gh.fault = { kind: "evil-tree", entries: [entry] };
+  assertEquals((await (await fetch(double.trees)).json()).tree.at(-1), entry);
+  gh.fault = { kind: "evil-tree", rewrite: () => ({ tree: "none" }) };
+  assertEquals(await (await fetch(double.trees)).json(), { tree: "none" });
+  assertEquals((await (await fetch(double.commits)).json()).sha, await double.repository.head());
+});
+
+Deno.test("GithubState.faultWhen(), only and intercept concern what they choose", async () => {
+  await using double = await start();
+  const { gh } = double;
+  const status = async (url: string) => {
+    const response = await fetch(url);
+    await response.body?.cancel();
+    return response.status;
+  };
+  gh.fault = { kind: "status", status: 500, only: ["tree"] };
+  assertEquals([await status(double.trees), await status(double.commits)], [500, 200]);
+  gh.faultWhen(({ kind }) => kind === "tree" ? { kind: "status", status: 502 } : null);
+  assertEquals([await status(double.trees), await status(double.commits)], [502, 200]);
+  gh.faultWhen(null);
+  gh.fault = null;
+  gh.intercept = (_, { kind }) => kind === "commit" ? new Response(null, { status: 299 }) : null;
+  assertEquals([await status(double.trees), await status(double.commits)], [200, 299]);
+  assertEquals(gh.requests.map(({ status }) => status), [500, 200, 502, 200, 200, 299]);
+});
+
+Deno.test("GithubState counts what is under way at once", async () => {
+  await using double = await start();
+  double.gh.latencyMs = 20;
+  await Promise.all([1, 2, 3].map(async () => await (await fetch(double.commits)).text()));
+  assertEquals(double.gh.maxConcurrent, 3);
+});
+
+Deno.test("A renamed repository can lead a client to another host", async () => {
+  const double = await start();
+  const { gh } = double;
+  gh.rename("o/r", "o/moved", { location: "other-host" });
+  const headers = { authorization: "Bearer t1" };
+  gh.addToken("t1");
+  const moved = await fetch(double.commits, { redirect: "manual", headers });
+  const location = moved.headers.get("location")!;
+  await moved.body?.cancel();
+  assertEquals(new URL(location).hostname, "localhost");
+  assertEquals((await fetch(location, { headers })).status, 418);
+  assertEquals(gh.unexpected.length, 1);
+  await gh.close({ assert: false });
+  await double.repository[Symbol.asyncDispose]();
+});

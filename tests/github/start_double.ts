@@ -1,0 +1,44 @@
+// Starts serve_double.ts as a process and ends it. For tests and benches that must not share a
+// process with the double.
+
+import { callControl } from "./github_control.ts";
+import type { DoubleConfig } from "./serve_double.ts";
+
+/** A double in a process of its own. */
+export interface RunningDouble extends AsyncDisposable {
+  apiUrl: string;
+  rawUrl: string;
+  graphqlUrl: string;
+  webUrl: string;
+  controlUrl: string;
+  /** Tells it what to do; see github_control.ts for the calls. */
+  call(name: string, ...args: unknown[]): Promise<unknown>;
+}
+
+/** Starts a double and waits until it serves. @throws {Error} if it ends before that. */
+export async function startDouble(config: DoubleConfig): Promise<RunningDouble> {
+  const entry = new URL("./serve_double.ts", import.meta.url).href;
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", entry, JSON.stringify(config)],
+    stdin: "null",
+    stdout: "piped",
+    stderr: "inherit",
+  }).spawn();
+  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  let line = "";
+  while (!line.includes("\n")) {
+    const { value, done } = await reader.read();
+    if (done) throw new Error(`Cannot start "${entry}": status ${(await child.status).code}`);
+    line += value;
+  }
+  const urls = JSON.parse(line);
+  return {
+    ...urls,
+    call: (name: string, ...args: unknown[]) => callControl(urls.controlUrl, name, ...args),
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGTERM");
+      await reader.cancel();
+      await child.status;
+    },
+  };
+}
