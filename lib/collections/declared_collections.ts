@@ -1,0 +1,59 @@
+// Which collections a repository itself declares, by the configuration files of the systems that people edit it with.
+// A file that cannot be read costs a warning and nothing else. Reading files is not done here.
+
+import { DataError } from "./data_error.ts";
+import { decapCmsCollections } from "./decap_cms.ts";
+import type { DeclaredCollection } from "./declared_collection.ts";
+import { jekyllCollections } from "./jekyll.ts";
+import { pagesCmsCollections } from "./pages_cms.ts";
+import { isPlainObject, type PlainObject, type PlainValue } from "./plain_data.ts";
+
+/** Configurations repeat whole lists of fields by alias, and are read once a repository, not once a file. */
+const LIMITS = { maxChars: 256 * 1024, maxTokens: 60_000, maxRepeatedChars: 1024 * 1024 };
+
+type Reader = (config: PlainObject, source: string) => DeclaredCollection[];
+
+const READERS: ReadonlyMap<string, Reader> = new Map([
+  [".pages.yml", pagesCmsCollections],
+  ["admin/config.yml", decapCmsCollections],
+  ["static/admin/config.yml", decapCmsCollections],
+  ["public/admin/config.yml", decapCmsCollections],
+  ["_config.yml", jekyllCollections],
+  ["_config.yaml", jekyllCollections],
+  ["_config.toml", jekyllCollections],
+]);
+
+/** Where configurations are looked for, from the repository's root, first match first. */
+export const CONFIG_FILES: readonly string[] = [...READERS.keys()];
+
+/** What one configuration file declares, in its own order, or one sentence on why it was skipped. */
+export interface Declarations {
+  readonly collections: readonly DeclaredCollection[];
+  readonly warning: string | null;
+}
+
+/** Reads the text of one of {@linkcode CONFIG_FILES}; any other path declares nothing. */
+export async function declaredCollections(path: string, text: string): Promise<Declarations> {
+  const reader = READERS.get(path);
+  if (reader === undefined) return { collections: [], warning: null };
+  try {
+    const config = await parseConfig(path, text);
+    if (!isPlainObject(config)) throw new DataError("The text is not a mapping", 1);
+    return { collections: reader(config, path), warning: null };
+  } catch (error) {
+    if (!(error instanceof DataError)) throw error;
+    const warning = `Cannot read "${path}": ${error.message} (line ${error.line})`;
+    return { collections: [], warning };
+  }
+}
+
+async function parseConfig(path: string, text: string): Promise<PlainValue> {
+  // A byte order mark is no part of the document.
+  const document = text.replace(/^\ufeff/, "");
+  if (path.endsWith(".toml")) {
+    const { parseToml } = await import("./safe_toml.ts");
+    return parseToml(document, LIMITS);
+  }
+  const { parseYaml } = await import("./safe_yaml.ts");
+  return parseYaml(document, LIMITS);
+}
