@@ -46,21 +46,25 @@ export interface CollectionsErrorOptions extends ErrorFacts {
   /** For the log only, as `Cannot <do> "<what>": <state>`; `detail` serves where it is left out. */
   readonly message?: string;
   readonly cause?: unknown;
+  /** Whether the source was not even reached; enough of these mean that it is down for everyone. */
+  readonly unreachable?: boolean;
 }
 
 /** An error with a code of the contract and a public sentence. Its cause and message never reach a client. */
 export class CollectionsError extends Error {
   override readonly name = "CollectionsError";
   readonly facts: ErrorFacts;
+  readonly unreachable: boolean;
 
   constructor(
     readonly code: ErrorCode,
     readonly detail: string,
     options: CollectionsErrorOptions = {},
   ) {
-    const { message, cause, ...facts } = options;
+    const { message, cause, unreachable, ...facts } = options;
     super(message ?? detail, cause === undefined ? undefined : { cause });
     this.facts = facts;
+    this.unreachable = unreachable ?? false;
   }
 }
 
@@ -174,20 +178,23 @@ export function pageTooLarge(path: string, maxBytes: number): CollectionsError {
 }
 
 /** 502: the source answered with an error or with something that is no answer. `message` is for the log. */
-export function sourceFailed(message: string, cause?: unknown): CollectionsError {
+export function sourceFailed(
+  message: string,
+  options: { cause?: unknown; unreachable?: boolean } = {},
+): CollectionsError {
   return new CollectionsError(
     "source-failed",
     "The source of this repository answered with an error. Try again in a minute.",
-    { message, cause },
+    { message, ...options },
   );
 }
 
 /** 504: the source did not answer in time. */
-export function sourceTimeout(message: string, cause?: unknown): CollectionsError {
+export function sourceTimeout(message: string): CollectionsError {
   return new CollectionsError(
     "source-timeout",
     "The source of this repository did not answer in time. Try again in a minute.",
-    { message, cause },
+    { message, unreachable: true },
   );
 }
 

@@ -26,6 +26,11 @@ export class SingleFlight<T> {
     return this.flights.size;
   }
 
+  /** Whether a flight under `key` can be joined now. */
+  has(key: string): boolean {
+    return this.flights.has(key);
+  }
+
   /**
    * The result of the flight under `key`; `work` is started where there is none, and must not run the same key itself.
    * @throws What the work throws; the signal's reason, at once, where the signal aborts first.

@@ -7,7 +7,7 @@ import { isAbsolute, join } from "@std/path";
 export const PLAIN_BRANCH = "main";
 
 const MAX_BYTES = 4096;
-const SHORT_FILE_ENDED = /\r?\n$/;
+const LINE_END = /\r?\n$/;
 
 /**
  * The branch that is checked out in a folder, the commit id where HEAD is detached, or {@linkcode PLAIN_BRANCH}
@@ -37,7 +37,7 @@ async function readShort(path: string): Promise<string | null> {
   try {
     const { isFile, size } = await Deno.stat(path);
     if (!isFile || size > MAX_BYTES) return null;
-    return (await Deno.readTextFile(path)).replace(SHORT_FILE_ENDED, "");
+    return (await Deno.readTextFile(path)).replace(LINE_END, "");
   } catch {
     return null;
   }

@@ -35,7 +35,7 @@ export function parseJson(bytes: Uint8Array<ArrayBuffer>): unknown {
   try {
     return JSON.parse(decoder.decode(bytes));
   } catch (error) {
-    throw sourceFailed(`Cannot read "answer": it is not JSON`, error);
+    throw sourceFailed(`Cannot read "answer": it is not JSON`, { cause: error });
   }
 }
 
@@ -43,7 +43,7 @@ export function parseJson(bytes: Uint8Array<ArrayBuffer>): unknown {
 export function checked<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw sourceFailed(`Cannot read "answer": it has another shape`, result.error);
+  throw sourceFailed(`Cannot read "answer": it has another shape`, { cause: result.error });
 }
 
 const COMMIT_ID = /^[0-9a-f]{40}$/;

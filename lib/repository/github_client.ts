@@ -109,7 +109,9 @@ export class GitHubClient {
         await this.pause(request.signal);
         continue;
       }
-      if (answer.status === 401 || answer.status === 400 || answer.status === 406) {
+      // 304 is an answer only to who sent a validator.
+      const unasked = answer.status === 304 && request.known?.fingerprint !== token.fingerprint;
+      if (unasked || answer.status === 401 || answer.status === 400 || answer.status === 406) {
         throw sourceFailed(`Cannot read "${request.kind}": GitHub answered ${answer.status}`);
       }
       return answer;
@@ -181,7 +183,12 @@ export class GitHubClient {
           `Cannot read "${request.kind}": no answer in ${this.options.timeoutMs} ms`,
         );
       }
-      throw sourceFailed(`Cannot read "${request.kind}": no usable answer`, error);
+      throw error instanceof RangeError
+        ? sourceFailed(`Cannot read "${request.kind}": the answer is too long`)
+        : sourceFailed(`Cannot read "${request.kind}": the connection failed`, {
+          cause: error,
+          unreachable: true,
+        });
     } finally {
       clearTimeout(timer);
       this.options.onRequest?.({

@@ -50,7 +50,7 @@ export interface RefCheck {
   /** When the question behind this knowledge was sent, in ms since the epoch. */
   askedAtMs: number;
   /** For how long after `askedAtMs` an answer may be given without asking again. */
-  readonly freshMs: number;
+  freshMs: number;
   /** When someone last asked for this ref, in ms since the epoch; refresh ahead goes by it. */
   wantedAtMs: number;
 }

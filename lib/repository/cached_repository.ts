@@ -1,0 +1,135 @@
+// A Repository over another one that asks it as little as can be: refs by the rule of ref_checks.ts, objects once per
+// id. Nothing from any cache is reached but through a snapshot, and so through a ref that was checked in time.
+
+import type { Cache } from "../cache/cache.ts";
+import { Backoff } from "./backoff.ts";
+import { FileList } from "./file_list.ts";
+import { KeptObjects } from "./kept_objects.ts";
+import { RefChecks, repositoryKey } from "./ref_checks.ts";
+import { RefStore } from "./ref_store.ts";
+import type {
+  BlobResult,
+  Caller,
+  FileRef,
+  RefQuestion,
+  Repository,
+  Snapshot,
+  TreeEntry,
+} from "./repository.ts";
+
+/** What a {@linkcode CachedRepository} keeps where, and for how long. */
+export interface CachedRepositoryOptions {
+  readonly now: () => number;
+  /** All tiers, for objects. */
+  readonly objects: Cache;
+  /** The fast tier, for what is too large for the others. */
+  readonly memory: Cache;
+  /** The tier that outlives the process, for refs. */
+  readonly refs: Cache;
+  /** The branch that null stands for, so that it is asked once under one name. */
+  readonly defaultBranch: string;
+  /** How long a checked ref is good for, in ms. */
+  readonly freshMs: number;
+  /** How old a check is when {@linkcode CachedRepository.refreshDue} repeats it, in ms. */
+  readonly refreshAfterMs: number;
+}
+
+/** A list that its source cannot give in one answer is kept as no bytes at all. */
+const TRUNCATED = new Uint8Array(0);
+
+/** See the head of this file. */
+export class CachedRepository implements Repository {
+  private readonly objects: KeptObjects;
+  private readonly refs: RefChecks;
+  private readonly store: RefStore;
+
+  constructor(
+    private readonly source: Repository,
+    private readonly options: CachedRepositoryOptions,
+  ) {
+    const backoff = new Backoff(options.now);
+    this.store = new RefStore(options.refs);
+    this.objects = new KeptObjects({ cache: options.objects, memory: options.memory, backoff });
+    this.refs = new RefChecks({ ...options, source, store: this.store, backoff });
+  }
+
+  resolve(question: RefQuestion, caller: Caller): Promise<Snapshot> {
+    const branch = question.branch ?? this.options.defaultBranch;
+    return this.refs.resolve({ ...question, branch }, caller);
+  }
+
+  /** Checks ahead of need the refs that are in use; to be called every second or so. Never throws. */
+  refreshDue(): Promise<void> {
+    return this.refs.refreshDue();
+  }
+
+  readTree(snapshot: Snapshot, treeId: string, caller: Caller): Promise<readonly TreeEntry[]> {
+    return this.objects.read(["tree", repositoryKey(snapshot.name), treeId], caller, {
+      fetch: (caller) => this.source.readTree(snapshot, treeId, caller),
+      encode: (entries) => new TextEncoder().encode(JSON.stringify(entries)),
+      decode: decodeTree,
+    });
+  }
+
+  readTreeRecursive(snapshot: Snapshot, treeId: string, caller: Caller): Promise<FileList | null> {
+    return this.objects.read(filesKey(snapshot, treeId), caller, {
+      fetch: (caller) => this.source.readTreeRecursive(snapshot, treeId, caller),
+      encode: (files) => files === null ? TRUNCATED : files.toBytes(),
+      decode: decodeFiles,
+    });
+  }
+
+  async keptFiles(snapshot: Snapshot, treeId: string): Promise<FileList | null> {
+    return await this.objects.kept(wholeKey(snapshot, treeId), decodeFiles) ??
+      await this.objects.kept(filesKey(snapshot, treeId), decodeFiles) ?? null;
+  }
+
+  keepFiles(snapshot: Snapshot, treeId: string, files: FileList): Promise<void> {
+    return this.objects.keep(wholeKey(snapshot, treeId), files.toBytes());
+  }
+
+  readBlobs(
+    snapshot: Snapshot,
+    files: readonly FileRef[],
+    caller: Caller,
+  ): Promise<ReadonlyMap<string, BlobResult>> {
+    return this.objects.readBlobs(repositoryKey(snapshot.name), files, {
+      caller,
+      fetch: (files, caller) => this.source.readBlobs(snapshot, files, caller),
+    });
+  }
+
+  htmlUrl(snapshot: Snapshot, path: string): string | null {
+    return this.source.htmlUrl(snapshot, path);
+  }
+
+  /** Resolves when all that was to be kept of refs is. */
+  settled(): Promise<void> {
+    return this.store.settled();
+  }
+
+  close(): void {
+    this.source.close();
+  }
+}
+
+function filesKey(snapshot: Snapshot, treeId: string) {
+  return ["files", repositoryKey(snapshot.name), treeId];
+}
+
+function wholeKey(snapshot: Snapshot, treeId: string) {
+  return ["whole", repositoryKey(snapshot.name), treeId];
+}
+
+function decodeTree(bytes: Uint8Array): readonly TreeEntry[] | undefined {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Null for a list that cannot be had in one answer, undefined for bytes that are none. */
+function decodeFiles(bytes: Uint8Array<ArrayBuffer>): FileList | null | undefined {
+  return bytes.length === 0 ? null : FileList.fromBytes(bytes) ?? undefined;
+}

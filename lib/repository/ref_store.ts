@@ -1,0 +1,82 @@
+// What is kept of a ref over a restart and between processes: its last commit with the validator, or that it is gone.
+// Freshness is never taken from here: each process asks its own question, so that no other clock is believed.
+
+import { z } from "zod";
+import type { Cache, CacheKey } from "../cache/cache.ts";
+
+/** For how long an answer may stand in while the source fails, in ms. */
+export const STALE_FOR_MS = 24 * 3_600_000;
+
+const stateSchema = z.object({
+  commit: z.string(),
+  rootTreeId: z.string(),
+  memo: z.string(),
+  askedAtMs: z.number(),
+});
+
+const recordSchema = z.union([
+  stateSchema.extend({ previous: stateSchema.optional() }),
+  z.object({ goneAtMs: z.number() }),
+]);
+
+/** One state that a ref had. */
+export type RefState = z.infer<typeof stateSchema>;
+
+/** A ref's state and the one before, or when its source said that there is none. */
+export type RefRecord = z.infer<typeof recordSchema>;
+
+/** Keeps {@linkcode RefRecord}s in a cache; a damaged one is none. */
+export class RefStore {
+  private readonly pending = new Set<Promise<void>>();
+
+  constructor(private readonly cache: Cache) {}
+
+  /** The record of a ref, or null. */
+  async get(repository: string, branch: string): Promise<RefRecord | null> {
+    return await this.read(["ref", repository, branch]);
+  }
+
+  /** Keeps a record, in the background. */
+  set(repository: string, branch: string, record: RefRecord): void {
+    this.write(["ref", repository, branch], record);
+  }
+
+  /** Notes that a whole repository is withdrawn, so that none of its refs stands in from before. */
+  setGone(repository: string, goneAtMs: number): void {
+    this.write(["gone", repository], { goneAtMs });
+  }
+
+  /** When a ref, or its whole repository, was last found to be gone; null where it was not. */
+  async goneAtMs(repository: string, branch: string): Promise<number | null> {
+    const records = await Promise.all([
+      this.get(repository, branch),
+      this.read(["gone", repository]),
+    ]);
+    const times = records.flatMap((record) =>
+      record && "goneAtMs" in record ? [record.goneAtMs] : []
+    );
+    return times.length === 0 ? null : Math.max(...times);
+  }
+
+  /** Resolves when all that was to be kept is. */
+  async settled(): Promise<void> {
+    await Promise.all(this.pending);
+  }
+
+  private async read(key: CacheKey): Promise<RefRecord | null> {
+    const entry = await this.cache.get(key);
+    if (entry === null) return null;
+    try {
+      return recordSchema.parse(JSON.parse(new TextDecoder().decode(entry.value)));
+    } catch {
+      return null;
+    }
+  }
+
+  private write(key: CacheKey, record: RefRecord): void {
+    const bytes = new TextEncoder().encode(JSON.stringify(record));
+    const written = this.cache.set(key, bytes, { ttlMs: STALE_FOR_MS });
+    this.pending.add(written);
+    written.finally(() => this.pending.delete(written));
+  }
+}
