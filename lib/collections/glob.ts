@@ -41,7 +41,7 @@ export class Glob {
     this.stayOverSlash = mask((token) => token === "**/" || token === "rest");
     this.advance.set(
       SLASH,
-      mask((token) => token === SLASH || token === "**/" || token === "any" || token === "rest"),
+      mask((token) => token === "**/" || token === "any" || token === "rest"),
     );
     tokens.forEach((char, index) => {
       if (typeof char !== "number") return;
