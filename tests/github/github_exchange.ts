@@ -51,19 +51,19 @@ export async function exchange(
     }
     const fault = state.faultFor(logged, request);
     if (fault?.kind === "slow") await state.pauses.sleep(fault.delayMs);
-    if (fault?.kind === "hang") logged.aborted = await state.pauses.hang(request);
+    if (fault?.kind === "hang") logged.aborted = await state.pauses.hang(request.signal);
     const instead = fault ? replyInstead(fault, state.now()) : null;
     const reply = instead
       ? { ...instead, headers: { ...headers(), ...instead.headers } }
       : fault
       ? spoil(fault, await answer(), kind)
       : await answer();
-    return send(state, { request, logged, fault, reply });
+    return send(state, { logged, fault, reply });
   } catch (error) {
     if (!(error instanceof UnexpectedRequest)) throw error;
     logged.kind = "unexpected";
     state.log.unexpected.push(`${logged.method} ${logged.path}: ${error.message}`);
-    return send(state, { request, logged, fault: null, reply: unexpectedReply(error.message) });
+    return send(state, { logged, fault: null, reply: unexpectedReply(error.message) });
   } finally {
     end();
   }
@@ -71,26 +71,27 @@ export async function exchange(
 
 function send(
   state: GithubState,
-  sent: { request: Request; logged: LoggedRequest; fault: Fault | null; reply: Reply },
+  sent: { logged: LoggedRequest; fault: Fault | null; reply: Reply },
 ): Response {
-  const { request, logged, fault, reply: { status, headers, body } } = sent;
+  const { logged, fault, reply: { status, headers, body } } = sent;
   if (status === 301) logged.kind = "redirect";
   logged.status = status;
   logged.bytes = body.length;
   if (status === 304) return new Response(null, { status, headers });
-  if (fault?.kind !== "reset" && fault?.kind !== "cut" && fault?.kind !== "stall") {
+  if (!fault || !["hang", "stall", "reset", "cut"].includes(fault.kind)) {
     return new Response(body, { status, headers });
   }
+  const gone = new AbortController();
   const stream = new ReadableStream<Uint8Array>({
     async start(controller) {
       if (body.length > 1) controller.enqueue(body.subarray(0, body.length >> 1));
-      if (fault.kind === "stall") logged.aborted = await state.pauses.hang(request);
+      if (fault.kind === "stall") logged.aborted = await state.pauses.hang(gone.signal);
+      if (gone.signal.aborted) return;
       if (fault.kind === "cut") controller.close();
       else controller.error(new InjectedFault());
     },
+    cancel: () => gone.abort(),
   });
-  return new Response(stream, {
-    status,
-    headers: { ...headers, "content-length": String(body.length) },
-  });
+  const length = { "content-length": String(body.length) };
+  return new Response(stream, { status, headers: { ...headers, ...length } });
 }

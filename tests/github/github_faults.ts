@@ -10,7 +10,7 @@ import type { GithubTree } from "./github_trees.ts";
 export type Fault = { only?: RequestKind[] } & FaultKind;
 
 type FaultKind =
-  /** No answer until the double is told to go on, or closes. */
+  /** No answer; the connection breaks when the double lets go (`pauses.release()`) or closes. */
   | { kind: "hang" }
   /** Headers and half of the body, then nothing more. */
   | { kind: "stall" }

@@ -45,12 +45,32 @@ export class GithubLog {
   inFlight = 0;
   /** The most requests that were ever under way at once. */
   maxConcurrent = 0;
+  #watchers = new Set<() => void>();
 
   /** Writes a request down and gives the function that ends it. */
   begin(request: LoggedRequest): () => void {
     this.requests.push(request);
     this.maxConcurrent = Math.max(this.maxConcurrent, ++this.inFlight);
-    return () => this.inFlight--;
+    this.notify();
+    return () => {
+      this.inFlight--;
+      this.notify();
+    };
+  }
+
+  /** Waits until a condition holds; it is looked at when a request comes, hangs or ends. */
+  async until(condition: () => boolean): Promise<void> {
+    while (!condition()) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#watchers.add(resolve);
+      await promise;
+    }
+  }
+
+  /** Lets {@linkcode until} look at its conditions again. */
+  notify(): void {
+    for (const watcher of this.#watchers) watcher();
+    this.#watchers.clear();
   }
 
   /** Requests by kind; kinds that did not occur are absent. */

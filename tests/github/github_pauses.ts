@@ -4,6 +4,16 @@
 /** The waits under way. */
 export class GithubPauses {
   #releases = new Set<() => void>();
+  #onWait: () => void;
+
+  constructor(onWait: () => void) {
+    this.#onWait = onWait;
+  }
+
+  /** How many wait. */
+  get waiting(): number {
+    return this.#releases.size;
+  }
 
   /** Waits for so many real milliseconds. */
   async sleep(durationMs: number): Promise<void> {
@@ -14,12 +24,12 @@ export class GithubPauses {
     clearTimeout(timer);
   }
 
-  /** Waits without an end; gives true if it was the client that went away. */
-  async hang(request: Request): Promise<boolean> {
+  /** Waits until `signal`, which says that the client went away; gives whether it did. */
+  async hang(signal: AbortSignal): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    request.signal.addEventListener("abort", () => resolve(), { once: true });
-    if (!request.signal.aborted) await this.#until(promise, resolve);
-    return request.signal.aborted;
+    signal.addEventListener("abort", () => resolve(), { once: true });
+    if (!signal.aborted) await this.#until(promise, resolve);
+    return signal.aborted;
   }
 
   /** Ends every wait. */
@@ -29,6 +39,7 @@ export class GithubPauses {
 
   async #until(promise: Promise<void>, release: () => void): Promise<void> {
     this.#releases.add(release);
+    this.#onWait();
     await promise;
     this.#releases.delete(release);
   }

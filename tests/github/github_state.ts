@@ -18,7 +18,7 @@ export class GithubState {
   /** Every request that came in. */
   readonly log = new GithubLog();
   /** Whatever waits at the moment. */
-  readonly pauses = new GithubPauses();
+  readonly pauses = new GithubPauses(() => this.log.notify());
 
   /** Entries after which a recursive tree is truncated. */
   truncateAt = 100_000;

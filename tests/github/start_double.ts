@@ -15,11 +15,19 @@ export interface RunningDouble extends AsyncDisposable {
   call(name: string, ...args: unknown[]): Promise<unknown>;
 }
 
+const permissions = [
+  "--allow-net=127.0.0.1",
+  "--allow-run=git",
+  "--allow-read",
+  "--allow-write",
+  "--allow-env=PATH",
+];
+
 /** Starts a double and waits until it serves. @throws {Error} if it ends before that. */
 export async function startDouble(config: DoubleConfig): Promise<RunningDouble> {
   const entry = new URL("./serve_double.ts", import.meta.url).href;
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", entry, JSON.stringify(config)],
+    args: ["run", ...permissions, entry, JSON.stringify(config)],
     stdin: "null",
     stdout: "piped",
     stderr: "inherit",
