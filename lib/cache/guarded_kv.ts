@@ -1,8 +1,8 @@
 // Deno KV as it can be leant on: every call ends in time. A locked database is asked again; a remote one that went away
 // would be waited for without end, so after a time-out the store rests and is not asked at all.
 
-const LOCK_TRIES = 3;
-const LOCK_PAUSE_MS = 50;
+const LOCK_TRIES = 5;
+const MAX_LOCK_PAUSE_MS = 50;
 
 /** Options of {@linkcode GuardedKv}. */
 export interface GuardOptions {
@@ -66,7 +66,7 @@ export class GuardedKv {
       } catch (error) {
         // Two processes wrote to one SQLite file at once.
         if (left === 0 || !String(error).includes("database is locked")) throw error;
-        await new Promise((resume) => setTimeout(resume, Math.random() * LOCK_PAUSE_MS));
+        await new Promise((resume) => setTimeout(resume, Math.random() * MAX_LOCK_PAUSE_MS));
       }
     }
   }

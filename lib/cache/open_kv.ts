@@ -10,7 +10,7 @@ const IN_MEMORY = ":memory:";
  * @throws {Error} `Cannot open the key-value store …`
  */
 export async function openKv(path: string | null): Promise<Deno.Kv> {
-  const remote = path !== null && /^https?:/i.test(path);
+  const remote = path !== null && /^[a-z][a-z0-9+.-]*:\/\//i.test(path);
   try {
     if (typeof Deno.openKv !== "function") throw new TypeError("add --unstable-kv");
     if (path === null) return await Deno.openKv();
@@ -33,5 +33,5 @@ function flags(path: string | null, remote: boolean): string {
 
 /** A text without the userinfo, query and fragment of the URLs in it. */
 function withoutSecrets(text: string): string {
-  return text.replaceAll(/(https?:\/\/)([^\s'"]*@)?([^?#\s'"]*)[^\s'")]*/gi, "$1$3");
+  return text.replaceAll(/([a-z][a-z0-9+.-]*:\/\/)([^\s'"]*@)?([^?#\s'"]*)[^\s'")]*/gi, "$1$3");
 }

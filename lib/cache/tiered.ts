@@ -23,6 +23,7 @@ export class TieredCache implements Cache {
   private readonly onHit: (tier: string) => void;
   /** Reads of the slow tier under way, shared by all who ask; a write to the key takes its read out. */
   private readonly reads = new Map<string, Promise<CacheEntry | null>>();
+  private closed = false;
 
   constructor([fast, slow]: readonly [fast: Cache, slow: Cache], options: TieredCacheOptions = {}) {
     this.now = options.now ?? Date.now;
@@ -33,6 +34,7 @@ export class TieredCache implements Cache {
   }
 
   async get(key: CacheKey): Promise<CacheEntry | null> {
+    if (this.closed) return null;
     const entry = await orNull(() => this.fast.get(key));
     if (entry !== null) {
       this.onHit(this.fast.name);
@@ -50,12 +52,14 @@ export class TieredCache implements Cache {
   }
 
   async set(key: CacheKey, value: Uint8Array<ArrayBuffer>, options: SetOptions): Promise<void> {
+    if (this.closed) return;
     this.reads.delete(JSON.stringify(key));
     await this.slow.set(key, value, options);
     await orNull(() => this.fast.set(key, value, options));
   }
 
   async delete(key: CacheKey): Promise<void> {
+    if (this.closed) return;
     this.reads.delete(JSON.stringify(key));
     await this.slow.delete(key);
     await orNull(() => this.fast.delete(key));
@@ -67,6 +71,7 @@ export class TieredCache implements Cache {
   }
 
   async close(): Promise<void> {
+    this.closed = true;
     await orNull(() => this.slow.close());
     await orNull(() => this.fast.close());
   }

@@ -42,7 +42,9 @@ export class WriteBehindCache implements Cache {
   }
 
   set(key: CacheKey, value: Uint8Array<ArrayBuffer>, { ttlMs }: SetOptions): Promise<void> {
-    const entry = { value, diesAtMs: this.options.now() + ttlMs };
+    // A view would hold its whole buffer, which nobody counted.
+    const whole = value.length === value.buffer.byteLength ? value : value.slice();
+    const entry = { value: whole, diesAtMs: this.options.now() + ttlMs };
     this.put(key, this.hasRoom(value.length) ? entry : null);
     return Promise.resolve();
   }

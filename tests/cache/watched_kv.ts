@@ -1,0 +1,41 @@
+// A Deno KV with a hook before each of its calls, through which a test counts them, delays them or makes them fail.
+
+/** The calls that reach the store. */
+export type KvCall = "get" | "list" | "commit";
+
+/** Gives `kv` with `before` run, and waited for, ahead of each call; what it throws is thrown in place of the call. */
+export function watchedKv(kv: Deno.Kv, before: (call: KvCall) => void | Promise<void>): Deno.Kv {
+  const watched: Pick<Deno.Kv, "get" | "list" | "atomic" | "close"> = {
+    async get(key, options) {
+      await before("get");
+      return await kv.get(key, options);
+    },
+    list<T>(selector: Deno.KvListSelector, options?: Deno.KvListOptions) {
+      const entries = kv.list<T>(selector, options);
+      return Object.assign(
+        (async function* () {
+          await before("list");
+          yield* entries;
+        })(),
+        { cursor: "" },
+      ) as unknown as Deno.KvListIterator<T>;
+    },
+    atomic() {
+      const operation = kv.atomic();
+      const commit = operation.commit.bind(operation);
+      return Object.assign(operation, {
+        async commit() {
+          await before("commit");
+          return await commit();
+        },
+      });
+    },
+    close: () => kv.close(),
+  };
+  return watched as Deno.Kv;
+}
+
+/** Every entry of a store. */
+export async function allEntries(kv: Deno.Kv): Promise<Deno.KvEntry<unknown>[]> {
+  return await Array.fromAsync(kv.list({ prefix: [] }));
+}
