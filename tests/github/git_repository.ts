@@ -38,11 +38,14 @@ export class GitRepository implements AsyncDisposable {
   /**
    * Commits changes on top of a branch (made if there is none) and gives the commit's id. `null`
    * removes a path. A checked-out branch's working tree follows.
+   *
+   * @throws {Error} on a repository that was there before the test.
    */
   async commit(
     changes: Record<string, GitContent | null> | Iterable<readonly [string, GitContent | null]>,
     options: { branch?: string; message?: string } = {},
   ): Promise<string> {
+    if (!this.#temporary) throw new Error(`Cannot commit to "${this.dir}": no test made it`);
     const branch = options.branch ?? "main";
     const commit = await fastImport(this.dir, {
       branch,

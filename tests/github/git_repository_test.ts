@@ -1,6 +1,6 @@
 // Proves the test repositories true to the files that they were made from.
 
-import { assertEquals, assertNotEquals } from "@std/assert";
+import { assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import { generateFiles } from "./generated_files.ts";
 import { GitRepository, makeGitRepository } from "./git_repository.ts";
 
@@ -52,6 +52,7 @@ Deno.test("GitRepository.commit() updates the files of a checked-out repository"
   assertEquals(await Deno.readTextFile(`${repository.dir}/a`), "2");
   const wrapped = new GitRepository(repository.dir);
   assertEquals(await wrapped.head(), await repository.head());
+  await assertRejects(() => wrapped.commit({ "a": "3" }), Error, "Cannot commit to");
 });
 
 Deno.test("GitObjects reads trees and blobs as git does, across commits and stop()", async () => {

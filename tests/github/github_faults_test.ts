@@ -2,24 +2,17 @@
 
 import { assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import type { Fault } from "./github_faults.ts";
-import { GithubDouble } from "./github_double.ts";
-import { makeGitRepository } from "./git_repository.ts";
+import { serveRepository } from "./served_repository.ts";
 
-async function start() {
-  const repository = await makeGitRepository({ "d/a": "some bytes\n" });
-  const gh = await GithubDouble.start({ now: () => 1_000_000 });
-  gh.add("o/r", repository);
-  const [file] = await repository.lsTree("main");
+async function start(options: { assert?: boolean } = {}) {
+  const files = { "d/a": "some bytes\n" };
+  const served = await serveRepository(files, { ...options, name: "o/r", now: () => 1_000_000 });
+  const blob = await served.repository.resolve("main:d/a");
   return {
-    repository,
-    gh,
-    commits: `${gh.apiUrl}/repos/o/r/commits/heads%2Fmain`,
-    trees: `${gh.apiUrl}/repos/o/r/git/trees/main`,
-    blobs: `${gh.apiUrl}/repos/o/r/git/blobs/${file!.oid}`,
-    async [Symbol.asyncDispose]() {
-      await gh.close();
-      await repository[Symbol.asyncDispose]();
-    },
+    ...served,
+    commits: `${served.url}/commits/heads%2Fmain`,
+    trees: `${served.url}/git/trees/main`,
+    blobs: `${served.url}/git/blobs/${blob}`,
   };
 }
 
@@ -131,7 +124,7 @@ Deno.test("GithubState counts what is under way at once", async () => {
 });
 
 Deno.test("A renamed repository can lead a client to another host", async () => {
-  const double = await start();
+  await using double = await start({ assert: false });
   const { gh } = double;
   gh.rename("o/r", "o/moved", { location: "other-host" });
   const headers = { authorization: "Bearer t1" };
@@ -142,6 +135,4 @@ Deno.test("A renamed repository can lead a client to another host", async () => 
   assertEquals(new URL(location).hostname, "localhost");
   assertEquals((await fetch(location, { headers })).status, 418);
   assertEquals(gh.unexpected.length, 1);
-  await gh.close({ assert: false });
-  await double.repository[Symbol.asyncDispose]();
 });

@@ -1,8 +1,7 @@
 // Proves the GraphQL endpoint: texts as git has them, and each of GitHub's ways to give less.
 
 import { assertEquals } from "@std/assert";
-import { GithubDouble } from "./github_double.ts";
-import { makeGitRepository } from "./git_repository.ts";
+import { serveRepository } from "./served_repository.ts";
 
 const files = {
   "a.md": "# A\n",
@@ -12,10 +11,9 @@ const files = {
   "long.txt": "x".repeat(512_001),
 };
 
-async function start() {
-  const repository = await makeGitRepository(files);
-  const gh = await GithubDouble.start();
-  gh.add("o/r", repository);
+async function start(options: { assert?: boolean } = {}) {
+  const served = await serveRepository(files, { ...options, name: "o/r" });
+  const { gh, repository } = served;
   gh.addToken("t1");
   const ids = new Map((await repository.lsTree("main")).map(({ path, oid }) => [path, oid]));
   const post = async (query: string, variables: Record<string, unknown> = {}, token = "t1") => {
@@ -26,16 +24,7 @@ async function start() {
     });
     return { status: response.status, headers: response.headers, body: await response.json() };
   };
-  return {
-    gh,
-    repository,
-    id: (path: string) => ids.get(path)!,
-    post,
-    async [Symbol.asyncDispose]() {
-      await gh.close();
-      await repository[Symbol.asyncDispose]();
-    },
-  };
+  return { ...served, id: (path: string) => ids.get(path)!, post };
 }
 
 const blob = "{ ... on Blob { text isBinary isTruncated byteSize oid } }";
@@ -130,11 +119,9 @@ Deno.test("answerGraphql() sees repositories as its token does", async () => {
 });
 
 Deno.test("answerGraphql() does not expect a query that GitHub would refuse", async () => {
-  const double = await start();
+  await using double = await start({ assert: false });
   for (const query of ["{ viewer { login } }", "mutation { x }", '{ repository(owner: "o" }']) {
     assertEquals((await double.post(query)).status, 418);
   }
   assertEquals(double.gh.unexpected.length, 3);
-  await double.gh.close({ assert: false });
-  await double.repository[Symbol.asyncDispose]();
 });
