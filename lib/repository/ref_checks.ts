@@ -30,6 +30,8 @@ interface KnownState {
   rootTreeId: string;
   memo: string;
   previous: RefState | undefined;
+  /** Whether this process checked it; what another one checked is good only for when the source fails. */
+  checkedHere: boolean;
 }
 
 interface Gone {
@@ -116,7 +118,7 @@ export class RefChecks {
   }
 
   private isFresh(state: KnownState): boolean {
-    return this.now() - state.check.askedAtMs < state.check.freshMs;
+    return state.checkedHere && this.now() - state.check.askedAtMs < this.options.freshMs;
   }
 
   private isDue(state: KnownState): boolean {
@@ -133,11 +135,16 @@ export class RefChecks {
     const state: KnownState = {
       name: { owner: question.owner, repo: question.repo },
       branch: question.branch,
-      // Known, but not checked by this process: never fresh, at most good for when the source fails.
-      check: { commit: record.commit, askedAtMs: record.askedAtMs, freshMs: 0, wantedAtMs: 0 },
+      check: {
+        commit: record.commit,
+        askedAtMs: record.askedAtMs,
+        freshMs: this.options.freshMs,
+        wantedAtMs: 0,
+      },
       rootTreeId: record.rootTreeId,
       memo: record.memo,
       previous: record.previous,
+      checkedHere: false,
     };
     this.known.set(key, state);
     return state;
@@ -206,11 +213,12 @@ export class RefChecks {
       rootTreeId: found.rootTreeId,
       memo: found.memo ?? "",
       previous: undefined,
+      checkedHere: true,
     };
     if (freshness === "moved") next.previous = stateOf(next);
     next.check.commit = found.commit;
     next.check.askedAtMs = askedAtMs;
-    next.check.freshMs = this.options.freshMs;
+    next.checkedHere = true;
     next.rootTreeId = found.rootTreeId;
     next.memo = found.memo ?? "";
     this.known.set(key, next);

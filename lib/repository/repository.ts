@@ -50,7 +50,7 @@ export interface RefCheck {
   /** When the question behind this knowledge was sent, in ms since the epoch. */
   askedAtMs: number;
   /** For how long after `askedAtMs` an answer may be given without asking again. */
-  freshMs: number;
+  readonly freshMs: number;
   /** When someone last asked for this ref, in ms since the epoch; refresh ahead goes by it. */
   wantedAtMs: number;
 }
@@ -95,7 +95,7 @@ export interface FileRef {
 }
 
 /** The bytes of a file, or why they cannot be given. */
-export type BlobResult = Uint8Array | Error;
+export type BlobResult = Uint8Array<ArrayBuffer> | Error;
 
 /** Reads repositories of one source. */
 export interface Repository {

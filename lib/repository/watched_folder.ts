@@ -43,7 +43,7 @@ export class WatchedFolder {
 
   /** Says that the folder was seen to have changed: the next {@linkcode look} does not rely on the last. */
   expire(): void {
-    if (this.#last !== null) expireCheck(this.#last.check);
+    if (this.#last !== null) this.#last.check.askedAtMs -= FRESH_MS;
   }
 
   async #lookAgain(last: Look | null): Promise<Look> {
@@ -65,16 +65,11 @@ export class WatchedFolder {
       Object.assign(last.check, { commit: state.root.id, askedAtMs });
       return { branch, state, check: last.check, freshness: hasMoved ? "moved" : "revalidated" };
     }
-    // A check stands for one branch: answers that rest on the other's end here.
-    expireCheck(last.check);
+    // A check stands for one branch: the other's is not renewed any more.
     return { branch, state, check: newCheck(state.root, askedAtMs), freshness: "moved" };
   }
 }
 
 function newCheck(root: ScannedFolder, askedAtMs: number): RefCheck {
   return { commit: root.id, askedAtMs, freshMs: FRESH_MS, wantedAtMs: askedAtMs };
-}
-
-function expireCheck(check: RefCheck): void {
-  check.askedAtMs -= FRESH_MS;
 }

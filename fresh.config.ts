@@ -1,0 +1,19 @@
+// The settings of this process, from the environment, and the Fresh app's own configuration. Nothing else reads
+// Deno.env.
+
+import type { FreshConfig } from "fresh";
+import { type Config, parseSettings } from "./lib/settings.ts";
+
+/**
+ * The settings, read once. What Deno may not read is unset.
+ * @throws {SettingsError} with one line that names the variable.
+ */
+export function readSettings(): Config {
+  return parseSettings((name) => Deno.env.get(name));
+}
+
+/**
+ * The service has no islands and skips Fresh's build. `development` is what Fresh wants for that: with `production` an
+ * unbuilt app refuses to start on Deno Deploy, and beyond that the mode concerns rendered pages only.
+ */
+export const appConfig: FreshConfig = { mode: "development" };

@@ -1,0 +1,120 @@
+// The bodies of the wire contract. Types derive from these schemas, and so does the OpenAPI document.
+
+import { z } from "zod";
+
+const sha = z.string().regex(/^[0-9a-f]{40}$/);
+
+/** Which state of which repository an answer shows. */
+export const repositoryBody = z.object({
+  owner: z.string().meta({ description: "As the caller spelled it." }),
+  repo: z.string().meta({ description: "As the caller spelled it." }),
+  branch: z.string(),
+  commit: sha.meta({
+    description:
+      "The commit that the branch was at; for a local folder, the Git tree id of its files.",
+  }),
+}).meta({ id: "Repository" });
+
+/** What front matter says: a mapping. */
+const frontMatter = z.record(z.string(), z.unknown()).meta({
+  description: "The front matter, YAML 1.2 or TOML, as JSON.",
+});
+
+/** Why front matter does not parse. */
+const frontMatterError = z.object({
+  message: z.string(),
+  line: z.int().min(1).meta({ description: "Counted in the file, from 1." }),
+}).meta({ id: "FrontMatterError" });
+
+const encoding = z.enum(["utf-8", "base64"]).meta({
+  description: "`utf-8` when the bytes are valid UTF-8 without a NUL byte, else `base64`.",
+});
+
+/** What both operations say of a file. */
+const file = z.object({
+  name: z.string(),
+  path: z.string().meta({ description: "From the repository's root." }),
+  sha: sha.meta({ description: "Git's blob id." }),
+  size: z.int().min(0).meta({ description: "In bytes." }),
+  contentType: z.string(),
+  contentUrl: z.url(),
+  htmlUrl: z.url().optional().meta({ description: "Absent for a source without web pages." }),
+});
+
+/** Why an item of a page has no content. */
+const itemError = z.object({
+  code: z.enum([
+    "item-too-large",
+    "page-too-large",
+    "source-failed",
+    "source-timeout",
+    "source-rate-limited",
+  ]),
+  detail: z.string(),
+}).meta({ id: "ItemError" });
+
+/** One item of a list. */
+export const itemBody = file.extend({
+  slug: z.string().meta({ description: "The path inside the collection, without its extension." }),
+  encoding: encoding.optional(),
+  content: z.string().optional(),
+  frontMatter: frontMatter.optional(),
+  frontMatterError: frontMatterError.optional(),
+  error: itemError.optional(),
+}).meta({ id: "Item" });
+
+/** The body of `GET /api/list-collection-items`. */
+export const listBody = z.object({
+  repository: repositoryBody,
+  collection: z.object({ name: z.string(), path: z.string() }).meta({ id: "Collection" }),
+  items: z.array(itemBody),
+  pagination: z.object({
+    page: z.int().min(1),
+    limit: z.int().min(1),
+    totalItems: z.int().min(0),
+    totalPages: z.int().min(0),
+    hasNext: z.boolean(),
+    hasPrevious: z.boolean(),
+  }).meta({ id: "Pagination" }),
+  links: z.object({
+    self: z.url(),
+    first: z.url(),
+    previous: z.url().nullable(),
+    next: z.url().nullable(),
+    last: z.url(),
+  }).meta({ id: "Links" }),
+}).meta({ id: "ItemPage" });
+
+/** The body of `GET /api/get-item-content`. */
+export const contentBody = z.object({ repository: repositoryBody }).extend(file.shape).extend({
+  encoding,
+  content: z.string(),
+  frontMatter: frontMatter.optional(),
+  frontMatterError: frontMatterError.optional(),
+  body: z.string().optional().meta({ description: "What follows the front matter." }),
+}).meta({ id: "ItemContent" });
+
+/** The body of every error (RFC 9457). */
+export const problemBody = z.object({
+  type: z.url(),
+  title: z.string(),
+  status: z.int(),
+  detail: z.string(),
+  code: z.string(),
+  requestId: z.string(),
+  errors: z.array(z.object({ parameter: z.string(), message: z.string() })).optional(),
+  suggestions: z.array(z.string()).max(5).optional(),
+  size: z.int().optional(),
+  maxBytes: z.int().optional(),
+  htmlUrl: z.url().optional(),
+  retryAfterSeconds: z.int().optional(),
+}).meta({ id: "Problem" });
+
+/** See {@linkcode listBody}. */
+export type ListBody = z.infer<typeof listBody>;
+/** See {@linkcode itemBody}. */
+export type ItemBody = z.infer<typeof itemBody>;
+/** See {@linkcode contentBody}. */
+export type ContentBody = z.infer<typeof contentBody>;
+/** See {@linkcode problemBody}. */
+export type ProblemBody = z.infer<typeof problemBody>;

@@ -1,0 +1,36 @@
+// What may be a path and what may be a branch. Each rule gives null for what is good, else what is wrong with it.
+
+const encoder = new TextEncoder();
+// deno-lint-ignore no-control-regex -- control characters are what it looks for
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+
+/** The rule for paths below a repository's root: plain segments, so that no path leads anywhere else. */
+export function pathProblem(path: string): string | null {
+  if (path === "") return "must not be empty";
+  if (CONTROL.test(path)) return "must not hold control characters";
+  for (const segment of path.split("/")) {
+    if (segment === "") return "must not have an empty segment or an outer slash";
+    if (segment === "." || segment === "..") return "must not have a segment `.` or `..`";
+  }
+  return null;
+}
+
+/** The rule for ref names (git-scm.com/docs/git-check-ref-format), with at most 255 bytes. */
+export function branchProblem(name: string): string | null {
+  if (name === "") return "must not be empty";
+  if (encoder.encode(name).length > 255) return "must be at most 255 bytes";
+  if (CONTROL.test(name) || /[ ~^:?*[\\]/.test(name)) {
+    return "must not hold spaces, control characters or any of ~ ^ : ? * [ \\";
+  }
+  if (name.includes("..") || name.includes("@{") || name === "@") {
+    return "must not hold `..` or `@{` or be `@`";
+  }
+  if (name.endsWith(".")) return "must not end with a dot";
+  for (const component of name.split("/")) {
+    if (component === "") return "must not begin or end with a slash or hold two in a row";
+    if (component.startsWith(".") || component.endsWith(".lock")) {
+      return "must not have a component that begins with a dot or ends with .lock";
+    }
+  }
+  return null;
+}

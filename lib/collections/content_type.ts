@@ -1,0 +1,35 @@
+// The media type of a file, by its name alone, so that a list and a file's own answer say the same.
+
+import { lookup } from "mrmime";
+
+/** Source and prose that the registry of media types does not know, or knows as something else (`.ts` as video). */
+const PLAIN_TEXT: ReadonlySet<string> = new Set(
+  ("adoc asciidoc astro cjs cts go jsx lock log mts njk liquid org php py rb rs rst sh svelte textile ts tsx vue")
+    .split(" "),
+);
+const PLAIN_NAMES =
+  /^(readme|license|licence|copying|changelog|authors|makefile|dockerfile|cname)$/i;
+const PLAIN = "text/plain; charset=utf-8";
+const UNKNOWN = "application/octet-stream";
+
+/** What a browser might run in the service's own origin; sent raw as plain text. SVG is made inert by its policy. */
+const ACTIVE =
+  /^(text\/html|text\/xml|text\/xsl|application\/xml|application\/xslt\+xml|application\/xhtml\+xml)\b/;
+
+/** The media type of a file with this name (RFC 2046), text with its charset. */
+export function contentTypeOf(name: string): string {
+  if (PLAIN_NAMES.test(name)) return PLAIN;
+  const extension = name.slice(name.lastIndexOf(".") + 1).toLowerCase();
+  if (PLAIN_TEXT.has(extension)) return PLAIN;
+  const type = name.includes(".") ? lookup(name) : undefined;
+  if (type === undefined) return UNKNOWN;
+  return type.startsWith("text/") ? `${type}; charset=utf-8` : type;
+}
+
+/** The media type under which a file's bytes are sent as they are. */
+export function rawContentType(contentType: string): string {
+  return ACTIVE.test(contentType) ||
+      (/\+xml\b/.test(contentType) && contentType !== "image/svg+xml")
+    ? PLAIN
+    : contentType;
+}

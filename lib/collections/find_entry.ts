@@ -1,0 +1,47 @@
+// From a path to what stands there, one folder after the other, reading only the folders on the way.
+
+import type { Caller, EntryKind, Repository, Snapshot } from "../repository/repository.ts";
+
+/** What stands at a path; a file's `size` is in bytes. `id` of the root is its tree's. */
+export interface FoundEntry {
+  readonly kind: EntryKind;
+  readonly id: string;
+  readonly size: number;
+}
+
+/** Where {@linkcode findEntry} looks. */
+export interface Reading {
+  readonly repository: Repository;
+  readonly snapshot: Snapshot;
+  readonly caller: Caller;
+}
+
+/**
+ * What stands at `path` ("" is the root), or null. A list of files that is kept for a folder on the way is used in
+ * place of the folders below it. @throws {CollectionsError} a source failure.
+ */
+export async function findEntry(path: string, reading: Reading): Promise<FoundEntry | null> {
+  const { repository, snapshot, caller } = reading;
+  let entry: FoundEntry = { kind: "folder", id: snapshot.rootTreeId, size: 0 };
+  const segments = path === "" ? [] : path.split("/");
+  for (const [depth, segment] of segments.entries()) {
+    if (entry.kind !== "folder") return null;
+    const kept = await repository.keptFiles(snapshot, entry.id);
+    const file = kept?.find(segments.slice(depth).join("/")) ?? null;
+    if (file !== null) return { kind: "file", id: file.id, size: file.size };
+    const entries = await repository.readTree(snapshot, entry.id, caller);
+    const next = entries.find((candidate) => candidate.name === segment);
+    if (next === undefined) return null;
+    entry = next;
+  }
+  return entry;
+}
+
+/** The names of the folders in the folder at `path`; none where there is no folder. */
+export async function folderNames(path: string, reading: Reading): Promise<string[]> {
+  const folder = await findEntry(path, reading);
+  if (folder?.kind !== "folder") return [];
+  const entries = await reading.repository.readTree(reading.snapshot, folder.id, reading.caller);
+  return entries.filter((entry) => entry.kind === "folder" && !entry.name.startsWith("."))
+    .map((entry) => entry.name);
+}

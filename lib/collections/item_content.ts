@@ -1,0 +1,34 @@
+// A file's bytes as JSON can carry them, and what its front matter says. Decoding `content` gives the exact bytes.
+
+import { type FrontMatterError, readFrontMatter } from "./front_matter.ts";
+import type { PlainObject } from "./plain_data.ts";
+
+/** Content in one of two encodings, with what front matter there is; `body` is left out of list items. */
+export interface ItemContent {
+  readonly encoding: "utf-8" | "base64";
+  readonly content: string;
+  readonly frontMatter?: PlainObject;
+  readonly frontMatterError?: FrontMatterError;
+  readonly body?: string;
+}
+
+// With ignoreBOM the mark stays in the text, so that encoding it again gives the same bytes.
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** The text of bytes that are UTF-8 without a NUL, else null. */
+export function textOf(bytes: Uint8Array): string | null {
+  if (bytes.includes(0)) return null;
+  try {
+    return strictUtf8.decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+/** The content of a file, with front matter where it has one. */
+export async function itemContent(bytes: Uint8Array): Promise<ItemContent> {
+  const text = textOf(bytes);
+  if (text === null) return { encoding: "base64", content: bytes.toBase64() };
+  const read = await readFrontMatter(text);
+  return { encoding: "utf-8", content: text, ...read ?? {} };
+}

@@ -1,0 +1,73 @@
+// One file with its content, as the wire contract has it.
+
+import type { ContentBody } from "../api/contract.ts";
+import type { ItemParameters } from "../api/parameters.ts";
+import { itemUrl } from "../api/urls.ts";
+import { itemNotFound, itemTooLarge, sourceFailed } from "../errors.ts";
+import { contentTypeOf } from "./content_type.ts";
+import { findEntry, type Reading } from "./find_entry.ts";
+import { itemContent } from "./item_content.ts";
+
+/** What is asked, and where the answer's addresses begin. */
+export interface ItemRequest {
+  readonly parameters: ItemParameters;
+  readonly baseUrl: string;
+  /** Size cap of one file. */
+  readonly maxItemBytes: number;
+}
+
+/** A file's bytes and what is said of them. */
+export interface ItemFile {
+  readonly name: string;
+  readonly path: string;
+  readonly id: string;
+  readonly contentType: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+/**
+ * Reads one file.
+ * @throws {CollectionsError} item-not-found (saying what stands there instead), item-too-large, or a source failure.
+ */
+export async function readItem(request: ItemRequest, reading: Reading): Promise<ItemFile> {
+  const { parameters: { path }, maxItemBytes } = request;
+  const { repository, snapshot, caller } = reading;
+  const entry = await findEntry(path, reading);
+  if (entry === null) throw itemNotFound(path);
+  if (entry.kind !== "file") throw itemNotFound(path, entry.kind);
+  if (entry.size > maxItemBytes) {
+    const htmlUrl = repository.htmlUrl(snapshot, path);
+    throw itemTooLarge(path, {
+      size: entry.size,
+      maxBytes: maxItemBytes,
+      ...(htmlUrl === null ? {} : { htmlUrl }),
+    });
+  }
+  const { id, size } = entry;
+  const result = (await repository.readBlobs(snapshot, [{ path, id, size }], caller)).get(id);
+  if (result === undefined) throw sourceFailed(`Cannot read "${id}": no answer held it`);
+  if (result instanceof Error) throw result;
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  return { name, path, id, contentType: contentTypeOf(name), bytes: result };
+}
+
+/** The JSON body for a file. */
+export async function itemBodyOf(
+  file: ItemFile,
+  { request, reading }: { request: ItemRequest; reading: Reading },
+): Promise<ContentBody> {
+  const { snapshot } = reading;
+  const { owner, repo } = snapshot.name;
+  const htmlUrl = reading.repository.htmlUrl(snapshot, file.path);
+  return {
+    repository: { owner, repo, branch: snapshot.branch, commit: snapshot.commit },
+    name: file.name,
+    path: file.path,
+    sha: file.id,
+    size: file.bytes.length,
+    contentType: file.contentType,
+    contentUrl: itemUrl(request.baseUrl, { owner, repo, branch: snapshot.branch, path: file.path }),
+    ...(htmlUrl === null ? {} : { htmlUrl }),
+    ...await itemContent(file.bytes),
+  };
+}

@@ -1,0 +1,87 @@
+// The way of every data answer: resolve the ref, take the answer that is kept for its commit or make it, and say how old
+// it is. Routes give what is theirs: the question, the address, and how the body is made.
+
+import type { Reading } from "../collections/find_entry.ts";
+import { withPrevious } from "../collections/with_previous.ts";
+import type { RefQuestion, Snapshot } from "../repository/repository.ts";
+import type { Services } from "../services.ts";
+import {
+  ageSeconds,
+  type CacheStatus,
+  cacheStatusText,
+  dataResponse,
+  type Standing,
+} from "./data_response.ts";
+import type { Exchange } from "./exchange.ts";
+import { type Content, readyBody } from "./ready_body.ts";
+import { requestKey } from "./request_key.ts";
+import type { ResponseEntry } from "./response_cache.ts";
+
+/** A route's part of a data answer. */
+export interface DataQuestion {
+  readonly question: RefQuestion;
+  /** The normalised address of the answer, origin included: its key. */
+  readonly address: string;
+  /** Makes the answer; one that is not `complete` is given but not kept. */
+  readonly make: (reading: Reading) => Promise<{ content: Content; complete: boolean }>;
+}
+
+/** Answers one GET. @throws {CollectionsError} whatever resolving and making throw. */
+export async function answerData(
+  { question, address, make }: DataQuestion,
+  { services, exchange }: { services: Services; exchange: Exchange },
+): Promise<Response> {
+  exchange.subject = `${question.owner}/${question.repo}`;
+  services.requireAllowed(question);
+  const { repository, responses } = services;
+  const resolved = await repository.resolve(question, exchange);
+  const { entry, snapshot, complete } = await withPrevious(resolved, async (snapshot) => {
+    const kept = responses.get(address);
+    if (kept !== undefined && kept.commit === snapshot.commit) {
+      return { entry: { ...kept, check: snapshot.check }, snapshot, complete: true };
+    }
+    const { content, complete } = await make({ repository, snapshot, caller: exchange });
+    const entry: ResponseEntry = {
+      body: await readyBody(content),
+      commit: snapshot.commit,
+      check: snapshot.check,
+      subject: exchange.subject!,
+    };
+    return { entry, snapshot, complete };
+  });
+  if (complete && snapshot === resolved) {
+    if (
+      responses.get(address)?.check !== entry.check ||
+      responses.get(address)?.commit !== entry.commit
+    ) {
+      responses.set(address, entry);
+    }
+    // A stale answer must go this way again, so that the source is asked as soon as it may be.
+    if (snapshot.freshness !== "stale") {
+      responses.alias(requestKey(exchange.request, services.config), address);
+    }
+  }
+  const nowMs = services.clock.now();
+  const standing: Standing = {
+    askedAtMs: snapshot.askedAtMs,
+    freshMs: snapshot.check.freshMs,
+    cacheStatus: complete ? statusOf(snapshot, exchange) : "passed",
+  };
+  exchange.cacheStatus = cacheStatusText(standing, ageSeconds(standing.askedAtMs, nowMs));
+  return dataResponse(entry.body, {
+    standing,
+    preferences: {
+      acceptEncoding: exchange.request.headers.get("accept-encoding"),
+      ifNoneMatch: exchange.request.headers.get("if-none-match"),
+    },
+    requestId: exchange.id,
+    nowMs,
+  });
+}
+
+function statusOf(snapshot: Snapshot, exchange: Exchange): CacheStatus {
+  if (snapshot.freshness === "stale") return "stale";
+  if (snapshot.freshness === "moved") return "moved";
+  if (exchange.missed || snapshot.freshness === "miss") return "stored";
+  return snapshot.freshness;
+}

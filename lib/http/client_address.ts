@@ -1,0 +1,50 @@
+// Who is asking, as far as limits go, and under which address the service was reached.
+
+/** An address by which misses are counted: IPv4 whole, IPv6 by its /64, since a client has all of that. */
+export function clientKey(address: string): string {
+  const mapped = address.match(/^::ffff:(\d+\.\d+\.\d+\.\d+)$/i);
+  if (mapped !== null) return mapped[1]!;
+  if (!address.includes(":")) return address;
+  const [head = "", tail] = address.replace(/%.*$/, "").toLowerCase().split("::", 2);
+  const left = head === "" ? [] : head.split(":");
+  const right = tail === undefined || tail === "" ? [] : tail.split(":");
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - left.length - right.length);
+  const groups = [...left, ...Array<string>(zeros).fill("0"), ...right];
+  return groups.slice(0, 4).map((group) => group.replace(/^0+(?=.)/, "")).join(":") + "::/64";
+}
+
+/** The address of the client; behind a trusted proxy the last one that it wrote down. */
+export function clientAddress(
+  request: Request,
+  options: { remote: string; trustProxy: boolean },
+): string {
+  const forwarded = options.trustProxy ? lastOf(request.headers.get("x-forwarded-for")) : null;
+  return clientKey(
+    forwarded === null
+      ? options.remote
+      : forwarded.replace(/^\[(.*)\](:\d+)?$|^(\d[\d.]*):\d+$/, "$1$3"),
+  );
+}
+
+/** The origin that answers' addresses begin with: the configured one, the proxy's, or the request's own. */
+export function baseUrl(
+  request: Request,
+  { publicUrl, trustProxy }: { publicUrl: string | null; trustProxy: boolean },
+): string {
+  if (publicUrl !== null) return publicUrl;
+  const own = new URL(request.url);
+  if (!trustProxy) return own.origin;
+  const protocol = lastOf(request.headers.get("x-forwarded-proto"))?.toLowerCase();
+  const host = lastOf(request.headers.get("x-forwarded-host"));
+  const scheme = protocol === "https" || protocol === "http" ? `${protocol}:` : own.protocol;
+  const name =
+    host !== null && /^[A-Za-z0-9._-]+(:\d{1,5})?$|^\[[0-9A-Fa-f:.]+\](:\d{1,5})?$/.test(host)
+      ? host
+      : own.host;
+  return URL.parse(`${scheme}//${name}`)?.origin ?? own.origin;
+}
+
+function lastOf(list: string | null): string | null {
+  const last = list?.slice(list.lastIndexOf(",") + 1).trim();
+  return last === undefined || last === "" ? null : last;
+}

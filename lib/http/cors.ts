@@ -1,0 +1,36 @@
+// CORS for everyone (Fetch Standard, "CORS protocol"): the service is read-only and knows no credentials, so the origin is
+// the constant `*` and no answer varies by it. These headers are on every response, whatever its status.
+
+import type { Middleware } from "fresh";
+import type { State } from "./state.ts";
+
+/** The methods that there are. */
+export const METHODS = "GET, HEAD, OPTIONS";
+
+/** On every response. Exposed is each header that the service sends and that a page could not read otherwise. */
+export const COMMON_HEADERS: Readonly<Record<string, string>> = {
+  "access-control-allow-origin": "*",
+  "access-control-expose-headers":
+    "Age, Allow, Cache-Status, Content-Disposition, Content-Encoding, " +
+    "Content-Security-Policy, Cross-Origin-Resource-Policy, Date, ETag, Link, RateLimit, RateLimit-Policy, " +
+    "Retry-After, Vary, X-Content-Type-Options, X-Request-Id",
+  "cross-origin-resource-policy": "cross-origin",
+  "x-content-type-options": "nosniff",
+};
+
+const PREFLIGHT_HEADERS: Readonly<Record<string, string>> = {
+  "access-control-allow-methods": METHODS,
+  "access-control-allow-headers":
+    "Accept, Cache-Control, Content-Type, If-Modified-Since, If-None-Match",
+  "access-control-max-age": "86400",
+  "allow": METHODS,
+};
+
+/** Puts the common headers on whatever comes from below, and answers OPTIONS on any path. */
+export const cors: Middleware<State> = async (ctx) => {
+  const response = ctx.req.method === "OPTIONS"
+    ? new Response(null, { status: 204, headers: PREFLIGHT_HEADERS })
+    : await ctx.next();
+  for (const [name, value] of Object.entries(COMMON_HEADERS)) response.headers.set(name, value);
+  return response;
+};

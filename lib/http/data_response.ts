@@ -1,0 +1,94 @@
+// The response for a ready body: validators, freshness and how the cache came to it (RFC 9110, 9111 and 9211).
+
+import { COMMON_HEADERS } from "./cors.ts";
+import { chooseCoding, matchingTag } from "./conditional.ts";
+import type { ReadyBody } from "./ready_body.ts";
+
+/** What is said of an answer's age, and where it came from. */
+export interface Standing {
+  /** When the data was last asked of its source, in ms since the epoch. */
+  readonly askedAtMs: number;
+  readonly freshMs: number;
+  readonly cacheStatus: CacheStatus;
+}
+
+/** The forms of `Cache-Status` that there are. `hit` and `stale` carry the seconds that are left. */
+export type CacheStatus = "hit" | "stored" | "passed" | "moved" | "revalidated" | "stale";
+
+/** A local folder is looked at anew all the time; its answers must be asked for again. */
+const MIN_SHARED_MS = 60_000;
+
+/** Whole seconds since the source was asked, never negative. */
+export function ageSeconds(askedAtMs: number, nowMs: number): number {
+  return Math.max(0, Math.floor((nowMs - askedAtMs) / 1000));
+}
+
+/** The value of `Cache-Status`. */
+export function cacheStatusText(standing: Standing, ageS: number): string {
+  const ttl = Math.round(standing.freshMs / 1000) - ageS;
+  switch (standing.cacheStatus) {
+    case "hit":
+      return `collections; hit; ttl=${ttl}`;
+    case "stored":
+      return "collections; fwd=miss; stored";
+    case "passed":
+      return "collections; fwd=miss";
+    case "moved":
+      return "collections; fwd=stale; stored";
+    case "revalidated":
+      return "collections; fwd=stale; detail=revalidated";
+    case "stale":
+      return `collections; hit; ttl=${ttl}; detail=stale-if-error`;
+  }
+}
+
+/** What a request says that decides the form of its answer. */
+export interface Preferences {
+  readonly acceptEncoding: string | null;
+  readonly ifNoneMatch: string | null;
+}
+
+/**
+ * 200 with the best coding there is, or 304 where the caller has the body already. HEAD is made of it by the framework,
+ * so the length is said here.
+ */
+export function dataResponse(
+  body: ReadyBody,
+  { standing, preferences, requestId, nowMs }: {
+    standing: Standing;
+    preferences: Preferences;
+    requestId: string;
+    nowMs: number;
+  },
+): Response {
+  const age = ageSeconds(standing.askedAtMs, nowMs);
+  const kept = standing.cacheStatus !== "passed";
+  const coded = body.gzip !== null && chooseCoding(preferences.acceptEncoding) === "gzip"
+    ? body.gzip
+    : body.identity;
+  const headers: Record<string, string> = {
+    ...COMMON_HEADERS,
+    ...body.headers,
+    "cache-control": !kept
+      ? "no-store"
+      : standing.freshMs < MIN_SHARED_MS
+      ? "no-cache"
+      : `public, max-age=${standing.freshMs / 1000}`,
+    "vary": "Accept-Encoding",
+    "age": String(age),
+    "cache-status": cacheStatusText(standing, age),
+    "x-request-id": requestId,
+  };
+  const tags = [coded, body.identity, ...body.gzip === null ? [] : [body.gzip]].map(({ etag }) =>
+    etag
+  );
+  const match = preferences.ifNoneMatch === null
+    ? null
+    : matchingTag(preferences.ifNoneMatch, tags);
+  headers["etag"] = match ?? coded.etag;
+  if (match !== null) return new Response(null, { status: 304, headers });
+  headers["content-type"] = body.contentType;
+  headers["content-length"] = String(coded.bytes.length);
+  if (coded === body.gzip) headers["content-encoding"] = "gzip";
+  return new Response(coded.bytes, { headers });
+}

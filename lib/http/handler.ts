@@ -1,0 +1,65 @@
+// The whole service as one function: kept answers first, then the Fresh app, and around both a net for what the
+// framework throws before any middleware runs.
+
+import { App, type FreshConfig } from "fresh";
+import type { Services } from "../services.ts";
+import { COMMON_HEADERS } from "./cors.ts";
+import { mountRoutes } from "./file_routes.ts";
+import { hitResponse } from "./hits.ts";
+import { logFailure, problemResponse, routeNotFound } from "./problem.ts";
+import { newExchange, remoteOf, writeExchangeLine } from "./request_log.ts";
+import type { State } from "./state.ts";
+
+/** Answers every request; never rejects. */
+export type Handler = (request: Request, info: Deno.ServeHandlerInfo) => Promise<Response>;
+
+/** Mounts the routes below `routesUrl` and gives the handler. */
+export async function createHandler(
+  services: Services,
+  { routesUrl, appConfig }: { routesUrl: URL; appConfig: FreshConfig },
+): Promise<Handler> {
+  const app = new App<State>(appConfig);
+  app.use((ctx) => {
+    ctx.state.services = services;
+    return ctx.next();
+  });
+  await mountRoutes(app, routesUrl);
+  const framework = app.handler();
+  return async (request, info) => {
+    const hit = hitResponse(request, services);
+    if (hit !== null) return hit;
+    try {
+      return await framework(request, info);
+    } catch (error) {
+      return outerProblem(error, { request, info, services });
+    }
+  };
+}
+
+/** The problem for a request that never reached the middlewares, such as one with a malformed escape in its path. */
+function outerProblem(
+  error: unknown,
+  { request, info, services }: {
+    request: Request;
+    info: Deno.ServeHandlerInfo;
+    services: Services;
+  },
+): Response {
+  const exchange = newExchange(request, { remote: remoteOf(info), services });
+  const shown = isDecodable(new URL(request.url).pathname) ? error : routeNotFound();
+  const response = problemResponse(shown, { requestId: exchange.id, baseUrl: exchange.baseUrl });
+  for (const [name, value] of Object.entries(COMMON_HEADERS)) response.headers.set(name, value);
+  response.headers.set("x-request-id", exchange.id);
+  logFailure(services.log, { error: shown, status: response.status, requestId: exchange.id });
+  writeExchangeLine(exchange, { services, status: response.status });
+  return request.method === "HEAD" ? new Response(null, response) : response;
+}
+
+function isDecodable(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
+}

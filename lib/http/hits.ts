@@ -1,0 +1,44 @@
+// Answers that are kept, given ahead of the framework: the request as it came leads to ready bytes, and nothing is
+// parsed. Such an answer carries all that any other does.
+
+import type { Services } from "../services.ts";
+import { ageSeconds, cacheStatusText, dataResponse, type Standing } from "./data_response.ts";
+import { nextRequestId } from "./exchange.ts";
+import { requestKey } from "./request_key.ts";
+import { writeRequestLine } from "./request_log.ts";
+
+/** The kept answer to a request, or null where it must go its way. */
+export function hitResponse(request: Request, services: Services): Response | null {
+  const { method } = request;
+  if (method !== "GET" && method !== "HEAD") return null;
+  const entry = services.responses.fresh(requestKey(request, services.config));
+  if (entry === null) return null;
+  const startedAtMs = performance.now();
+  const nowMs = services.clock.now();
+  const standing: Standing = {
+    askedAtMs: entry.check.askedAtMs,
+    freshMs: entry.check.freshMs,
+    cacheStatus: "hit",
+  };
+  const id = nextRequestId();
+  const full = dataResponse(entry.body, {
+    standing,
+    preferences: {
+      acceptEncoding: request.headers.get("accept-encoding"),
+      ifNoneMatch: request.headers.get("if-none-match"),
+    },
+    requestId: id,
+    nowMs,
+  });
+  const response = method === "HEAD" ? new Response(null, full) : full;
+  writeRequestLine(services.log, {
+    id,
+    method,
+    url: request.url,
+    status: response.status,
+    startedAtMs,
+    subject: entry.subject,
+    cacheStatus: cacheStatusText(standing, ageSeconds(standing.askedAtMs, nowMs)),
+  });
+  return response;
+}

@@ -1,0 +1,72 @@
+// The first and last thing that happens to a request: its id, and its line in the log.
+
+import type { Middleware } from "fresh";
+import type { Log } from "../log.ts";
+import { Exchange } from "./exchange.ts";
+import { baseUrl, clientAddress } from "./client_address.ts";
+import type { State } from "./state.ts";
+
+/** Gives the request its {@linkcode Exchange}, its answer the id, and the log its line. */
+export const requestLog: Middleware<State> = async (ctx) => {
+  const { services } = ctx.state;
+  const exchange = newExchange(ctx.req, { remote: remoteOf(ctx.info), services });
+  ctx.state.exchange = exchange;
+  const response = await ctx.next();
+  response.headers.set("x-request-id", exchange.id);
+  writeExchangeLine(exchange, { services, status: response.status });
+  return response;
+};
+
+/** The exchange of a request that came from `remote`. */
+export function newExchange(
+  request: Request,
+  { remote, services }: { remote: string; services: State["services"] },
+): Exchange {
+  const { config, rateLimit } = services;
+  return new Exchange(
+    request,
+    baseUrl(request, config),
+    clientAddress(request, { remote, trustProxy: config.trustProxy }),
+    rateLimit,
+  );
+}
+
+/** Writes the log line of an exchange. */
+export function writeExchangeLine(
+  exchange: Exchange,
+  { services, status }: { services: State["services"]; status: number },
+): void {
+  const { method, url } = exchange.request;
+  const { id, startedAtMs, subject, cacheStatus } = exchange;
+  writeRequestLine(services.log, { id, method, url, status, startedAtMs, subject, cacheStatus });
+}
+
+/** The address at the other end of a connection. */
+export function remoteOf(info: Deno.ServeHandlerInfo): string {
+  return "hostname" in info.remoteAddr ? info.remoteAddr.hostname : "";
+}
+
+/** What the log line of a request says. */
+export interface RequestLine {
+  readonly id: string;
+  readonly method: string;
+  readonly url: string;
+  readonly status: number;
+  readonly startedAtMs: number;
+  readonly subject: string | undefined;
+  readonly cacheStatus: string | undefined;
+}
+
+/** Writes the line of a request. Its query stays out, since people put secrets into queries. */
+export function writeRequestLine(log: Log, line: RequestLine): void {
+  if (log.level !== "debug" && log.level !== "info") return;
+  log.info("request", {
+    id: line.id,
+    method: line.method.slice(0, 20),
+    path: new URL(line.url).pathname.slice(0, 200),
+    status: line.status,
+    ms: Math.round((performance.now() - line.startedAtMs) * 10) / 10,
+    repository: line.subject,
+    cache: line.cacheStatus,
+  });
+}

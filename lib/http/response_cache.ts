@@ -1,0 +1,79 @@
+// Whole answers by the address of their normalised form. An answer is good while its ref is at the commit that it was
+// made from and was checked in time; who holds an entry sees both on the ref's live check, without asking.
+
+import { LRUCache } from "lru-cache";
+import type { RefCheck } from "../repository/repository.ts";
+import { addGzip, type ReadyBody } from "./ready_body.ts";
+
+/** An answer that is kept, and what it hangs from. */
+export interface ResponseEntry {
+  readonly body: ReadyBody;
+  readonly commit: string;
+  readonly check: RefCheck;
+  /** For the log line of a hit. */
+  readonly subject: string;
+}
+
+/** What an entry takes beside its bytes, by a generous count. */
+const OVERHEAD_BYTES = 2048;
+
+/** Answers, bounded by bytes; and which request, as it came, leads to which answer. */
+export class ResponseCache {
+  private readonly entries: LRUCache<string, ResponseEntry>;
+  private readonly requests: LRUCache<string, string>;
+
+  constructor(private readonly options: { maxBytes: number; now: () => number }) {
+    const maxBytes = Math.max(1, Math.floor(options.maxBytes));
+    this.entries = new LRUCache({
+      maxSize: maxBytes,
+      maxEntrySize: Math.max(1, Math.floor(maxBytes / 4)),
+      sizeCalculation: sizeOf,
+    });
+    this.requests = new LRUCache({
+      maxSize: Math.max(1, Math.floor(maxBytes / 8)),
+      sizeCalculation: (value, key) => 2 * (key.length + value.length) + 200,
+    });
+  }
+
+  /** Bytes that are held. */
+  get bytes(): number {
+    return this.entries.calculatedSize + this.requests.calculatedSize;
+  }
+
+  /** The entry under a normalised address, fresh or not. */
+  get(address: string): ResponseEntry | undefined {
+    return this.entries.get(address);
+  }
+
+  /** Keeps an answer; its gzip form follows when it is made. */
+  set(address: string, entry: ResponseEntry): void {
+    this.entries.set(address, entry);
+    if (entry.body.gzip !== null) return;
+    addGzip(entry.body).then((added) => {
+      // Counted anew with its second form, unless another answer has taken its place.
+      if (added > 0 && this.entries.peek(address) === entry) this.entries.set(address, entry);
+    }, () => {});
+  }
+
+  /** Notes which normalised address a request as it came stands for. */
+  alias(requestKey: string, address: string): void {
+    this.requests.set(requestKey, address);
+  }
+
+  /** The entry for a request as it came, if it may be given as it is; marks its ref as wanted. */
+  fresh(requestKey: string): ResponseEntry | null {
+    const address = this.requests.get(requestKey);
+    const entry = address === undefined ? undefined : this.entries.get(address);
+    if (entry === undefined) return null;
+    const { check } = entry;
+    const now = this.options.now();
+    if (check.commit !== entry.commit || now - check.askedAtMs >= check.freshMs) return null;
+    check.wantedAtMs = now;
+    return entry;
+  }
+}
+
+function sizeOf({ body }: ResponseEntry, address: string): number {
+  return body.identity.bytes.length + (body.gzip?.bytes.length ?? 0) + 2 * address.length +
+    OVERHEAD_BYTES;
+}

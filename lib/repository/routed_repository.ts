@@ -1,0 +1,54 @@
+// One Repository in front of several sources: an owner has the source that is named for it, all others the default.
+
+import type { FileList } from "./file_list.ts";
+import type {
+  BlobResult,
+  Caller,
+  FileRef,
+  RefQuestion,
+  Repository,
+  Snapshot,
+  TreeEntry,
+} from "./repository.ts";
+
+/** Sends each question where its owner belongs. Owners compare without case. */
+export class RoutedRepository implements Repository {
+  constructor(
+    private readonly fallback: Repository,
+    /** By owner, in lower case. */
+    private readonly owners: ReadonlyMap<string, Repository>,
+  ) {}
+
+  resolve(question: RefQuestion, caller: Caller): Promise<Snapshot> {
+    return this.of(question.owner).resolve(question, caller);
+  }
+  readTree(snapshot: Snapshot, treeId: string, caller: Caller): Promise<readonly TreeEntry[]> {
+    return this.of(snapshot.name.owner).readTree(snapshot, treeId, caller);
+  }
+  readTreeRecursive(snapshot: Snapshot, treeId: string, caller: Caller): Promise<FileList | null> {
+    return this.of(snapshot.name.owner).readTreeRecursive(snapshot, treeId, caller);
+  }
+  keptFiles(snapshot: Snapshot, treeId: string): Promise<FileList | null> {
+    return this.of(snapshot.name.owner).keptFiles(snapshot, treeId);
+  }
+  keepFiles(snapshot: Snapshot, treeId: string, files: FileList): Promise<void> {
+    return this.of(snapshot.name.owner).keepFiles(snapshot, treeId, files);
+  }
+  readBlobs(
+    snapshot: Snapshot,
+    files: readonly FileRef[],
+    caller: Caller,
+  ): Promise<ReadonlyMap<string, BlobResult>> {
+    return this.of(snapshot.name.owner).readBlobs(snapshot, files, caller);
+  }
+  htmlUrl(snapshot: Snapshot, path: string): string | null {
+    return this.of(snapshot.name.owner).htmlUrl(snapshot, path);
+  }
+  close(): void {
+    for (const repository of [this.fallback, ...this.owners.values()]) repository.close();
+  }
+
+  private of(owner: string): Repository {
+    return this.owners.get(owner.toLowerCase()) ?? this.fallback;
+  }
+}

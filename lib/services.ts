@@ -1,0 +1,161 @@
+// The one place that names concrete classes and wires them together.
+
+import type { Cache } from "./cache/cache.ts";
+import { KvCache } from "./cache/kv.ts";
+import { MemoryCache } from "./cache/memory.ts";
+import { openKv } from "./cache/open_kv.ts";
+import { TieredCache } from "./cache/tiered.ts";
+import { WriteBudget } from "./cache/write_budget.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import { repositoryNotAllowed } from "./errors.ts";
+import { RateLimit } from "./http/rate_limit.ts";
+import { ResponseCache } from "./http/response_cache.ts";
+import { describeError, LineLog, type Log, sinkTo } from "./log.ts";
+import { isAllowed } from "./repository/allowed_repos.ts";
+import { CachedRepository } from "./repository/cached_repository.ts";
+import { FolderRepository } from "./repository/folder_repository.ts";
+import { Gate } from "./repository/gate.ts";
+import { GitHubClient } from "./repository/github_client.ts";
+import { DEFAULT_BRANCH, GitHubRepository } from "./repository/github_repository.ts";
+import { TokenPool } from "./repository/github_tokens.ts";
+import type { Repository, RepositoryName } from "./repository/repository.ts";
+import { RoutedRepository } from "./repository/routed_repository.ts";
+import { type Config, SettingsError } from "./settings.ts";
+
+/** What requests are served with. */
+export interface Services {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly repository: Repository;
+  readonly responses: ResponseCache;
+  readonly rateLimit: RateLimit;
+  /** @throws {CollectionsError} repository-not-allowed where this deployment does not serve a repository. */
+  requireAllowed(name: RepositoryName): void;
+  /** Checks refs ahead of need; to be called every second or so. Never throws. */
+  refreshDue(): Promise<void>;
+  /** Writes what waits to be written and releases everything. */
+  close(): Promise<void>;
+}
+
+/** Parts that a test puts in place of the real ones. */
+export interface ServiceParts {
+  readonly clock?: Clock;
+  readonly log?: Log;
+  readonly kv?: Deno.Kv;
+}
+
+/** The name under which local folders are served. */
+export const LOCAL_OWNER = "local";
+/** How long a checked ref is good for. */
+export const FRESH_MS = 60_000;
+const REFRESH_AFTER_MS = 50_000;
+/** GitHub's secondary limit is 100 requests at once. */
+const UPSTREAM = { concurrency: 32, maxQueued: 512 };
+const DEFAULT_LOCAL_DIR = "./examples";
+/** Shares of CACHE_MEMORY_MB. */
+const OBJECTS_SHARE = 0.6;
+const RESPONSES_SHARE = 0.4;
+
+/** Opens everything. @throws {SettingsError} where a setting names what cannot be opened. */
+export async function openServices(config: Config, parts: ServiceParts = {}): Promise<Services> {
+  const clock = parts.clock ?? systemClock;
+  const log = parts.log ?? new LineLog(sinkTo(Deno.stdout), { level: config.logLevel });
+  const { now } = clock;
+  const localDir = await findLocalDir(config.localReposDir);
+  const kv = parts.kv ?? await openStore(config, log);
+  const memory = new MemoryCache({ maxBytes: config.cacheMemoryBytes * OBJECTS_SHARE, now });
+  const onError = (error: unknown) => log.warn("key-value store failed", describeError(error));
+  const refs: Cache = kv === null ? memory : new KvCache(kv, { now, onError });
+  const objects = kv === null ? memory : new TieredCache([
+    memory,
+    new KvCache(kv, {
+      now,
+      onError,
+      budget: new WriteBudget({ maxBytesPerHour: config.kvWriteBytesPerHour, now }),
+    }),
+  ], { now });
+
+  const tokens = new TokenPool(config.tokens, { now, log });
+  const client = new GitHubClient({
+    tokens,
+    gate: new Gate(UPSTREAM),
+    clock,
+    timeoutMs: config.sourceTimeoutMs,
+  });
+  const github = new CachedRepository(
+    new GitHubRepository({
+      ...config.github,
+      client,
+      tokens,
+      allowedByName: config.allowedRepos !== null,
+      now,
+      freshMs: FRESH_MS,
+    }),
+    {
+      now,
+      objects,
+      memory,
+      refs,
+      defaultBranch: DEFAULT_BRANCH,
+      freshMs: FRESH_MS,
+      refreshAfterMs: REFRESH_AFTER_MS,
+    },
+  );
+  const repository = new RoutedRepository(
+    github,
+    new Map<string, Repository>(
+      localDir === null ? [] : [[LOCAL_OWNER, new FolderRepository({ root: localDir, now })]],
+    ),
+  );
+
+  return {
+    config,
+    clock,
+    log,
+    repository,
+    responses: new ResponseCache({ maxBytes: config.cacheMemoryBytes * RESPONSES_SHARE, now }),
+    rateLimit: new RateLimit({ perMinute: config.missesPerMinute, now }),
+    requireAllowed(name) {
+      if (!isAllowed(config.allowedRepos, name)) throw repositoryNotAllowed(name.owner, name.repo);
+    },
+    // Without a token each check costs quota, so a ref is checked only when someone waits for it.
+    refreshDue: () => tokens.hasToken ? github.refreshDue() : Promise.resolve(),
+    async close() {
+      repository.close();
+      await github.settled();
+      await objects.close();
+      await refs.close();
+      if (log instanceof LineLog) log.flush();
+    },
+  };
+}
+
+async function openStore(config: Config, log: Log): Promise<Deno.Kv | null> {
+  try {
+    return await openKv(config.kvPath);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    if (config.kvPath !== null) throw new SettingsError(`Cannot start with "KV_PATH": ${message}`);
+    // Nobody asked for a store by name, and the service is right without one, if slower.
+    log.warn("no key-value store, keeping everything in memory", { reason: message });
+    return null;
+  }
+}
+
+/** The folder of local repositories, or null. @throws {SettingsError} where a named one cannot be read. */
+async function findLocalDir(setting: string | null | undefined): Promise<string | null> {
+  if (setting === null) return null;
+  const path = setting ?? DEFAULT_LOCAL_DIR;
+  try {
+    if ((await Deno.stat(path)).isDirectory) return path;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) {
+      throw new SettingsError(
+        `Cannot start with "LOCAL_REPOS_DIR": reading it is not permitted, add --allow-read=${path}`,
+      );
+    }
+  }
+  if (setting === undefined) return null;
+  throw new SettingsError(`Cannot start with "LOCAL_REPOS_DIR": there is no folder "${path}"`);
+}
