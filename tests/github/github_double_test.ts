@@ -107,3 +107,13 @@ Deno.test("GithubDouble.close() throws on a request that it does not expect", as
   assertStringIncludes(refused.message, "GET /repos/octo/site/issues: no such endpoint");
   assertStringIncludes(refused.message, 'GET /repos/octo/site: media type "text/html"');
 });
+
+Deno.test("GithubDouble expects a User-Agent", async () => {
+  await using double = await serveRepository(files, { assert: false });
+  const { hostname, port, pathname, host } = new URL(double.url);
+  using connection = await Deno.connect({ hostname, port: Number(port) });
+  const request = `GET ${pathname} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
+  await connection.write(new TextEncoder().encode(request));
+  assertStringIncludes(await new Response(connection.readable).text(), "418");
+  assertEquals(double.gh.unexpected, ["GET /repos/octo/site: no User-Agent"]);
+});

@@ -120,6 +120,7 @@ Deno.test("GithubState counts what is under way at once", async () => {
   await using double = await start();
   double.gh.latencyMs = 20;
   await Promise.all([1, 2, 3].map(async () => await (await fetch(double.commits)).text()));
+  await (await fetch(double.commits)).text();
   assertEquals(double.gh.maxConcurrent, 3);
 });
 
