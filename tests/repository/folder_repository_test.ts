@@ -45,6 +45,7 @@ Deno.test("resolve() follows the branch that is checked out", async () => {
   assertEquals(after.commit, before.commit);
   const freshUntilMs = before.check.askedAtMs + before.check.freshMs;
   assert(freshUntilMs <= folder.now(), "no answer of the old branch is fresh");
+  await folder.refuses("branch-not-found", { branch: "drafts/2026" });
 });
 
 Deno.test("resolve() looks at the folder at most once a second", async () => {
@@ -62,13 +63,6 @@ Deno.test("resolve() looks at the folder at most once a second", async () => {
     await folder.readBlob(looked, { path: "a.md", id: idOf("edited\n") }),
     bytesOf("edited\n"),
   );
-});
-
-Deno.test("resolve() lets callers at the same time share one look", async () => {
-  await using folder = await makeSampleFolder({ "a.md": "A\n" });
-  const [one, two] = await Promise.all([folder.resolve(), folder.ask({ repo: "BLOG" })]);
-  assertEquals([one.freshness, two.freshness], ["miss", "miss"]);
-  assert(one.check === two.check);
 });
 
 Deno.test("resolve() counts no miss, since nobody's quota is spent", async () => {

@@ -236,7 +236,7 @@ async function makeSample(): Promise<SampleRepository> {
   const repo = "Sample";
   const branch = "main";
   await Deno.mkdir(`${root}/${repo}`);
-  const git = new GitRepository(`${root}/${repo}`);
+  const git = new GitRepository(`${root}/${repo}`, { temporary: true });
   await git.git("init", "--quiet", `--initial-branch=${branch}`);
   await git.commit(sampleFiles, { branch });
   await Deno.symlink("hello.md", `${git.dir}/posts/link.md`);

@@ -77,3 +77,14 @@ Deno.test("readScannedFile() gives the bytes, or null and doubt where they are o
     assertEquals(await readScannedFile(path, file), null);
     assertEquals(file.settled, false);
   }));
+
+Deno.test("readScannedFile() does not follow a link that took the file's place", () =>
+  withFile("x".repeat(200), async (path) => {
+    const file = await scan(path);
+    const target = `${path}_${"x".repeat(199 - path.length)}`;
+    await Deno.rename(path, target);
+    await Deno.symlink(target, path);
+    assertEquals((await Deno.lstat(path)).size, file.size);
+    assertEquals(await readScannedFile(path, file), null);
+    await Deno.remove(target);
+  }));
