@@ -21,7 +21,7 @@ export function lineAt(text: string, offset: number): number {
 
 /** Parsers quote the text they stumbled over, which may be long and may hold anything. */
 function oneLine(message: string): string {
-  const line = message.trim().split("\n", 1)[0]!.replace(/\p{C}+/gu, " ").trim();
+  const line = message.trim().split("\n", 1)[0]!.replace(/[\s\p{C}]+/gu, " ").trim();
   const chars = [...line];
   return chars.length <= MAX_MESSAGE_CHARS
     ? line

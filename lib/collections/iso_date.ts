@@ -16,7 +16,8 @@ export function parseIsoDate(text: string): number | null {
   // Date.UTC() would take the years 0 to 99 for 1900 to 1999.
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
-  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null;
+  // A day that the month does not have falls into another one.
+  if (date.getUTCMonth() !== month - 1) return null;
   const fractionMs = Number(`0.${match[7] ?? 0}`) * 1000;
   return date.getTime() + ((hour * 60 + minute) * 60 + second) * 1000 + fractionMs - zoneMs;
 }

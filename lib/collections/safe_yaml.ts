@@ -48,16 +48,34 @@ export function parseYaml(text: string, limits: YamlLimits): PlainValue {
   return new DocumentReader(text, limits).read(document.contents, 0).value;
 }
 
-/** @throws {DataError} at the line of the first token past `maxTokens`. */
+/**
+ * Bounds what the parser will have to do. Depth is bounded here too, by what can nest without a new line and an
+ * indentation, since the parser works deep nesting off by running out of stack.
+ */
 function checkTokens(text: string, maxTokens: number): void {
   let tokens = 0;
   let line = 1;
+  let flowDepth = 0;
+  let indicatorsOnLine = 0;
   for (const token of new Lexer().lex(text)) {
-    for (let at = token.indexOf("\n"); at !== -1; at = token.indexOf("\n", at + 1)) line++;
+    for (let at = token.indexOf("\n"); at !== -1; at = token.indexOf("\n", at + 1)) {
+      line++;
+      indicatorsOnLine = 0;
+    }
+    if (token === "[" || token === "{") flowDepth++;
+    else if (token === "]" || token === "}") flowDepth--;
+    else if (flowDepth <= 0 && (token === "-" || token === "?" || token === ":")) {
+      indicatorsOnLine++;
+    }
     if (++tokens > maxTokens) {
       throw new DataError(`The text has more than ${maxTokens} tokens`, line);
     }
+    if (flowDepth > MAX_DEPTH || indicatorsOnLine > MAX_DEPTH) throw tooDeep(line);
   }
+}
+
+function tooDeep(line: number): DataError {
+  return new DataError(`The text is nested deeper than ${MAX_DEPTH} levels`, line);
 }
 
 /** A value and about how many characters it has; aliases share the value and count its characters again. */
@@ -74,7 +92,7 @@ class DocumentReader {
   constructor(private readonly text: string, private readonly limits: YamlLimits) {}
 
   read(node: unknown, depth: number): Sized {
-    if (depth > MAX_DEPTH) this.fail(`The text is nested deeper than ${MAX_DEPTH} levels`, node);
+    if (depth > MAX_DEPTH) throw tooDeep(this.lineOf(node));
     if (isAlias(node)) return this.repeat(node.source, node);
     const sized = isMap(node)
       ? this.readMap(node, depth)
@@ -125,8 +143,11 @@ class DocumentReader {
   }
 
   private fail(message: string, node: unknown): never {
-    const offset = (node as Node | null)?.range?.[0] ?? 0;
-    throw new DataError(message, lineAt(this.text, offset));
+    throw new DataError(message, this.lineOf(node));
+  }
+
+  private lineOf(node: unknown): number {
+    return lineAt(this.text, (node as Node | null)?.range?.[0] ?? 0);
   }
 }
 

@@ -55,6 +55,7 @@ Deno.test("matchesFilters() compares the text of front matter values", () => {
     "filter[frontMatter.missing]=undefined",
     "filter[frontMatter.title.length]=5",
     "filter[frontMatter.constructor.name]=Object",
+    `filter[frontMatter.toString]=${encodeURIComponent(String(Object.prototype.toString))}`,
   ];
   for (const query of failing) assert(!passes(query, { frontMatter: POST }), query);
 });
