@@ -125,7 +125,6 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
       repository.close();
       await github.settled();
       await objects.close();
-      await refs.close();
       if (log instanceof LineLog) log.flush();
     },
   };
