@@ -1,0 +1,21 @@
+// A clock that a test moves, so that an hour passes without waiting.
+
+import type { Clock } from "../lib/clock.ts";
+
+/** Stands still until it is told to advance; who sleeps has slept at once. */
+export class TestClock implements Clock {
+  constructor(private nowMs = Date.UTC(2026, 0, 1)) {}
+
+  readonly now = (): number => this.nowMs;
+
+  /** Lets `ms` milliseconds pass. */
+  advance(ms: number): void {
+    this.nowMs += ms;
+  }
+
+  /** Sleeping takes no time here, and the clock stays where it is: only the test moves it. */
+  sleep(_ms: number, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    return Promise.resolve();
+  }
+}
