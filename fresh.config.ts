@@ -5,11 +5,11 @@ import type { FreshConfig } from "fresh";
 import { type Config, parseSettings } from "./lib/settings.ts";
 
 /**
- * The settings, read once. What Deno may not read is unset.
+ * The settings, read once; those in `fixed` are not read. What Deno may not read is unset.
  * @throws {SettingsError} with one line that names the variable.
  */
-export function readSettings(): Config {
-  return parseSettings((name) => Deno.env.get(name));
+export function readSettings(fixed: Readonly<Record<string, string>> = {}): Config {
+  return parseSettings((name) => fixed[name] ?? Deno.env.get(name));
 }
 
 /**

@@ -7,9 +7,15 @@ import { type Config, SettingsError } from "./lib/settings.ts";
 
 const REFRESH_EVERY_MS = 1_000;
 
-if (import.meta.main) {
+if (import.meta.main) await start();
+
+/**
+ * Serves until SIGINT or SIGTERM, then exits with 0. `fixed` are settings that the environment cannot change. What
+ * cannot be used ends the process with one line that says what to change.
+ */
+export async function start(fixed: Readonly<Record<string, string>> = {}): Promise<void> {
   try {
-    await serve(readSettings());
+    await serve(readSettings(fixed));
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     console.error(error.message);
@@ -23,11 +29,10 @@ async function serve(config: Config): Promise<void> {
     routesUrl: new URL("./routes/", import.meta.url),
     appConfig,
   });
-  const server = Deno.serve({
-    port: config.port,
-    hostname: config.host,
+  const server = listen(config, {
+    handler,
     onListen: ({ hostname, port }) => services.log.info("listening", { host: hostname, port }),
-  }, handler);
+  });
   const refreshing = setInterval(() => services.refreshDue(), REFRESH_EVERY_MS);
 
   let stopping = false;
@@ -42,4 +47,18 @@ async function serve(config: Config): Promise<void> {
   };
   const signals: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM"];
   for (const signal of signals) Deno.addSignalListener(signal, stop);
+}
+
+function listen(
+  { host: hostname, port }: Config,
+  { handler, onListen }: { handler: Deno.ServeHandler; onListen: (at: Deno.NetAddr) => void },
+): Deno.HttpServer {
+  try {
+    return Deno.serve({ hostname, port, onListen }, handler);
+  } catch (error) {
+    const state = error instanceof Deno.errors.AddrInUse
+      ? "it is in use, set PORT to a free one"
+      : `${error instanceof Error ? error.message : error}, check HOST and PORT`;
+    throw new SettingsError(`Cannot listen on "${hostname}:${port}": ${state}`);
+  }
 }
