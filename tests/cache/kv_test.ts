@@ -125,7 +125,7 @@ Deno.test("KvCache asks a locked database again, and reports one that stays lock
   assertEquals(errors, []);
   locks = 5;
   await cache.set(["b"], randomBytes(10), { ttlMs });
-  assertEquals(await cache.get(["b"]), null);
+  assert(await cache.get(["b"]) === null);
   assertEquals(String(errors), "TypeError: database is locked");
   await cache.close();
 });
@@ -143,7 +143,7 @@ Deno.test("KvCache gives up a store that does not answer and lets it rest", asyn
     ...{ timeoutMs: 300, restMs: 1_000, now: () => nowMs },
     onError: (error) => errors.push(error),
   });
-  assertEquals(await cache.get(["a"]), null);
+  assert(await cache.get(["a"]) === null);
   assertMatch(String(errors), /^Error: Cannot reach the key-value store: no answer in 300 ms$/);
   hangs = false;
   nowMs = 999;
@@ -155,12 +155,46 @@ Deno.test("KvCache gives up a store that does not answer and lets it rest", asyn
   await cache.close();
 });
 
+Deno.test("KvCache close() lets a write under way end", async () => {
+  const folder = await Deno.makeTempDir();
+  const errors: unknown[] = [];
+  const cache = new KvCache(await Deno.openKv(`${folder}/kv`), {
+    onError: (error) => errors.push(error),
+  });
+  const written = cache.set(["a"], randomBytes(3_000_000), { ttlMs });
+  await Promise.all([cache.close(), written]);
+  assertEquals(errors, []);
+  const kept = new KvCache(await Deno.openKv(`${folder}/kv`));
+  assert(await kept.get(["a"]) !== null);
+  await kept.close();
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("KvCache set() lets the store remove what has been dead for a minute", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const lives: unknown[] = [];
+  const atomic = kv.atomic.bind(kv);
+  kv.atomic = () => {
+    const operation = atomic();
+    const set = operation.set.bind(operation);
+    operation.set = (key, value, options) => {
+      lives.push(options?.expireIn);
+      return set(key, value, options);
+    };
+    return operation;
+  };
+  const cache = new KvCache(kv, { now: () => 0 });
+  for (const ttlMs of [1_000, 0.5]) await cache.set(["a"], randomBytes(70_000), { ttlMs });
+  assertEquals(lives, [61_000, 61_000, 61_000, 60_001, 60_001, 60_001]);
+  await cache.close();
+});
+
 Deno.test("KvCache answers as empty and reports when its store fails", async () => {
   const kv = await Deno.openKv(":memory:");
   const errors: unknown[] = [];
   const cache = new KvCache(kv, { onError: (error) => errors.push(error) });
   kv.close();
-  assertEquals(await cache.get(["a"]), null);
+  assert(await cache.get(["a"]) === null);
   await cache.set(["a"], randomBytes(10), { ttlMs });
   await cache.delete(["a"]);
   assertEquals(errors.length, 3);
@@ -173,7 +207,7 @@ Deno.test("KvCache has nothing under a key that KV cannot hold, and no error", a
   const cache = new KvCache(kv, { onError: (error) => errors.push(error) });
   for (const key of [["a".repeat(2_000)], ["\0".repeat(1_000)], ["\ud800"], ["a", "b\udfff"]]) {
     await cache.set(key, randomBytes(10), { ttlMs });
-    assertEquals(await cache.get(key), null);
+    assert(await cache.get(key) === null);
     await cache.delete(key);
   }
   // As large as it may be, on each way there is.
@@ -197,7 +231,7 @@ Deno.test("KvCache set() past its budget writes nothing and forgets what was the
   await cache.set(["text"], new Uint8Array(1_000_000), { ttlMs });
   await cache.set(["b"], randomBytes(100_000), { ttlMs });
   await cache.set(["a"], randomBytes(100_000), { ttlMs });
-  assertEquals(await cache.get(["a"]), null);
+  assert(await cache.get(["a"]) === null);
   assert(await cache.get(["b"]) !== null && await cache.get(["text"]) !== null);
   assertEquals((await allEntries(kv)).length, 4);
   await cache.close();
