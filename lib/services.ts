@@ -7,13 +7,15 @@ import { openKv } from "./cache/open_kv.ts";
 import { TieredCache } from "./cache/tiered.ts";
 import { WriteBudget } from "./cache/write_budget.ts";
 import { type Clock, systemClock } from "./clock.ts";
+import { FrontMatterStore } from "./collections/front_matter_store.ts";
+import { PreparedLists } from "./collections/prepared_lists.ts";
 import { repositoryNotAllowed } from "./errors.ts";
 import { RateLimit } from "./http/rate_limit.ts";
 import { ResponseCache } from "./http/response_cache.ts";
 import { describeError, LineLog, type Log, sinkTo } from "./log.ts";
 import { isAllowed } from "./repository/allowed_repos.ts";
 import { CachedRepository } from "./repository/cached_repository.ts";
-import { FolderRepository } from "./repository/folder_repository.ts";
+import { FolderRepository, LOCAL_OWNER } from "./repository/folder_repository.ts";
 import { Gate } from "./repository/gate.ts";
 import { GitHubClient } from "./repository/github_client.ts";
 import { DEFAULT_BRANCH, GitHubRepository } from "./repository/github_repository.ts";
@@ -30,6 +32,8 @@ export interface Services {
   readonly repository: Repository;
   readonly responses: ResponseCache;
   readonly rateLimit: RateLimit;
+  readonly frontMatters: FrontMatterStore;
+  readonly lists: PreparedLists;
   /** @throws {CollectionsError} repository-not-allowed where this deployment does not serve a repository. */
   requireAllowed(name: RepositoryName): void;
   /** Checks refs ahead of need; to be called every second or so. Never throws. */
@@ -45,8 +49,6 @@ export interface ServiceParts {
   readonly kv?: Deno.Kv;
 }
 
-/** The name under which local folders are served. */
-export const LOCAL_OWNER = "local";
 /** How long a checked ref is good for. */
 export const FRESH_MS = 60_000;
 const REFRESH_AFTER_MS = 50_000;
@@ -54,8 +56,12 @@ const REFRESH_AFTER_MS = 50_000;
 const UPSTREAM = { concurrency: 32, maxQueued: 512 };
 const DEFAULT_LOCAL_DIR = "./examples";
 /** Shares of CACHE_MEMORY_MB. */
-const OBJECTS_SHARE = 0.6;
-const RESPONSES_SHARE = 0.4;
+const OBJECTS_SHARE = 0.5;
+const RESPONSES_SHARE = 0.3;
+const FRONT_MATTER_SHARE = 0.15;
+const LISTS_SHARE = 0.05;
+/** Of SOURCE_TIMEOUT_MS: how long a caller waits for every file's front matter to be read. */
+const PREPARING_SHARE = 0.8;
 
 /** Opens everything. @throws {SettingsError} where a setting names what cannot be opened. */
 export async function openServices(config: Config, parts: ServiceParts = {}): Promise<Services> {
@@ -109,6 +115,11 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
     ),
   );
 
+  const frontMatters = new FrontMatterStore({
+    maxBytes: config.cacheMemoryBytes * FRONT_MATTER_SHARE,
+    maxItemBytes: config.maxItemBytes,
+  });
+
   return {
     config,
     clock,
@@ -116,6 +127,12 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
     repository,
     responses: new ResponseCache({ maxBytes: config.cacheMemoryBytes * RESPONSES_SHARE, now }),
     rateLimit: new RateLimit({ perMinute: config.missesPerMinute, now }),
+    frontMatters,
+    lists: new PreparedLists({
+      maxBytes: config.cacheMemoryBytes * LISTS_SHARE,
+      waitMs: config.sourceTimeoutMs * PREPARING_SHARE,
+      frontMatters,
+    }),
     requireAllowed(name) {
       if (!isAllowed(config.allowedRepos, name)) throw repositoryNotAllowed(name.owner, name.repo);
     },

@@ -66,7 +66,14 @@ export const itemBody = file.extend({
 /** The body of `GET /api/list-collection-items`. */
 export const listBody = z.object({
   repository: repositoryBody,
-  collection: z.object({ name: z.string(), path: z.string() }).meta({ id: "Collection" }),
+  collection: z.object({
+    name: z.string(),
+    path: z.string(),
+    source: z.string().optional().meta({
+      description:
+        "The configuration file that declares the collection, where that is how it was found.",
+    }),
+  }).meta({ id: "Collection" }),
   items: z.array(itemBody),
   pagination: z.object({
     page: z.int().min(1),
@@ -83,6 +90,9 @@ export const listBody = z.object({
     next: z.url().nullable(),
     last: z.url(),
   }).meta({ id: "Links" }),
+  warnings: z.array(z.string()).optional().meta({
+    description: "Configuration files of the repository that were skipped, and why.",
+  }),
 }).meta({ id: "ItemPage" });
 
 /** The body of `GET /api/get-item-content`. */

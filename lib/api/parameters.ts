@@ -3,6 +3,7 @@
 // omitted stays undefined, since links leave it out too; `DEFAULTS` has what it then means.
 
 import { z } from "zod";
+import { parseSort } from "../collections/sort_items.ts";
 import { branchProblem, pathProblem } from "./names.ts";
 
 const encoder = new TextEncoder();
@@ -13,6 +14,19 @@ function text(rule: (value: string) => string | null) {
     const message = rule(value);
     if (message !== null) context.addIssue({ code: "custom", message });
   });
+}
+
+/** The rule of a parser that throws a SyntaxError. */
+function problemOf(parse: (value: string) => unknown) {
+  return (value: string): string | null => {
+    try {
+      parse(value);
+      return null;
+    } catch (error) {
+      if (error instanceof SyntaxError) return error.message;
+      throw error;
+    }
+  };
 }
 
 function integer(maximum: number) {
@@ -103,6 +117,23 @@ export const listParameters = z.object({
     type: "boolean",
     default: false,
   }),
+  includeFrontMatter: flag.meta({
+    description: "Whether each text item carries its front matter, without its content.",
+    type: "boolean",
+    default: false,
+  }),
+  sort: text(problemOf(parseSort)).optional().meta({
+    description:
+      "`path`, `name`, `size` or `frontMatter.<key>` (dots go deeper), with `-` in front for descending.",
+    examples: ["-frontMatter.date"],
+    type: "string",
+    default: "path",
+  }),
+  recursive: flag.meta({
+    description: "Whether files in sub-folders are items too.",
+    type: "boolean",
+    default: true,
+  }),
 });
 
 /** Parameters of `GET /api/get-item-content`, in the order of the contract's table. */
@@ -128,8 +159,10 @@ export const itemParameters = z.object({
   }),
 });
 
-/** A checked list request. */
-export type ListParameters = z.infer<typeof listParameters>;
+/** A checked list request; `filter` has the parameters `filter[…]` as name and value, in the order given. */
+export type ListParameters = z.infer<typeof listParameters> & {
+  readonly filter?: readonly (readonly [name: string, value: string])[];
+};
 
 /** A checked item request. */
 export type ItemParameters = z.infer<typeof itemParameters>;

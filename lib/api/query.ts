@@ -51,16 +51,25 @@ export function parseQuery<S extends Shape>(
 function readFields(query: string, known: ReadonlySet<string>) {
   const values = new Map<string, string>();
   const unreadable = new Map<string, string>();
-  for (const field of query.split("&")) {
-    const equals = field.indexOf("=");
-    const name = decode(equals < 0 ? field : field.slice(0, equals));
-    if (name === null || !known.has(name)) continue;
-    const value = equals < 0 ? "" : decode(field.slice(equals + 1));
+  for (const [name, value] of readParameters(query, (name) => known.has(name))) {
     if (value === null) unreadable.set(name, "has an escape that is no UTF-8 text");
     else if (values.has(name)) unreadable.set(name, "must be given once");
     else values.set(name, value);
   }
   return { values, unreadable };
+}
+
+/** The parameters of a query string that `wanted` names, in their order; undecodable ones are left to others. */
+export function readParameters(
+  query: string,
+  wanted: (name: string) => boolean,
+): [string, string | null][] {
+  return query.split("&").flatMap((field): [string, string | null][] => {
+    const equals = field.indexOf("=");
+    const name = decode(equals < 0 ? field : field.slice(0, equals));
+    if (name === null || !wanted(name)) return [];
+    return [[name, equals < 0 ? "" : decode(field.slice(equals + 1))]];
+  });
 }
 
 /** `+` is a space, a plus is `%2B`; null for a malformed escape or bytes that are not UTF-8. */

@@ -16,8 +16,11 @@ export function listUrl(baseUrl: string, given: ListParameters): string {
       page: given.page ?? DEFAULTS.page,
       limit: given.limit,
       includeContent: given.includeContent,
+      includeFrontMatter: given.includeFrontMatter,
+      sort: given.sort,
+      recursive: given.recursive,
     })
-  }`;
+  }${(given.filter ?? []).map(([name, value]) => `&${encode({ [name]: value })}`).join("")}`;
 }
 
 /** The address of a file's content. */
@@ -45,6 +48,6 @@ export function linkHeader(
 function encode(fields: Fields): string {
   return Object.entries(fields)
     .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name}=${encodeURIComponent(value!)}`)
+    .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value!)}`)
     .join("&");
 }

@@ -30,6 +30,21 @@ export async function listFiles(folder: CollectionFolder, reading: Reading): Pro
   return files;
 }
 
+/** The files directly in a folder, by one plain question. @throws {CollectionsError} as {@linkcode listFiles}. */
+export async function listDirectFiles(
+  folder: CollectionFolder,
+  reading: Reading,
+): Promise<FileList> {
+  const { repository, snapshot, caller } = reading;
+  const files = new FileListBuilder();
+  for (
+    const { name, kind, id, size } of await repository.readTree(snapshot, folder.treeId, caller)
+  ) {
+    if (kind === "file") files.add({ path: name, id, size });
+  }
+  return files.build();
+}
+
 /** One listing in parts: the plain tree of what was truncated, then each folder in it by one recursive question. */
 class Walk {
   private readonly files = new FileListBuilder();

@@ -3,25 +3,27 @@
 import type { ItemBody, ListBody } from "../api/contract.ts";
 import { DEFAULTS, type ListParameters } from "../api/parameters.ts";
 import { itemUrl, listUrl } from "../api/urls.ts";
-import { CollectionsError, itemTooLarge, pageTooLarge, sourceFailed } from "../errors.ts";
 import type { ListedFile } from "../repository/file_list.ts";
-import type { BlobResult, FileRef } from "../repository/repository.ts";
 import { contentTypeOf } from "./content_type.ts";
+import { type Filter, parseFilters } from "./filter_items.ts";
 import type { Reading } from "./find_entry.ts";
-import { itemContent } from "./item_content.ts";
-import { listFiles } from "./list_files.ts";
+import type { FrontMatterStore } from "./front_matter_store.ts";
+import { addContents, addFrontMatters } from "./item_contents.ts";
+import { listDirectFiles, listFiles } from "./list_files.ts";
 import { paginate } from "./paginate.ts";
+import type { PreparedLists, Selection } from "./prepared_lists.ts";
 import { resolveCollection } from "./resolve_collection.ts";
+import { parseSort, SORT_BY_PATH } from "./sort_items.ts";
 
-/** Bytes of files that one page carries at most. */
-export const MAX_PAGE_BYTES = 16 << 20;
-
-/** What is asked, and where the answer's addresses begin. */
+/** What is asked, and what it is answered with. */
 export interface ListRequest {
   readonly parameters: ListParameters;
+  /** Where the answer's addresses begin. */
   readonly baseUrl: string;
   /** Size cap of one file. */
   readonly maxItemBytes: number;
+  readonly lists: PreparedLists;
+  readonly frontMatters: FrontMatterStore;
 }
 
 /** A page, and whether everything in it could be read; one that is not complete must not be kept. */
@@ -32,27 +34,41 @@ export interface ItemPage {
 
 /**
  * Lists one page of a collection.
- * @throws {CollectionsError} collection-not-found, collection-too-large, or a source failure.
+ * @throws {CollectionsError} collection-not-found, collection-too-large, collection-not-ready, or a source failure.
  */
 export async function listItems(request: ListRequest, reading: Reading): Promise<ItemPage> {
-  const { parameters, baseUrl } = request;
+  const { parameters, baseUrl, lists } = request;
   const folder = await resolveCollection(parameters.collection, reading);
-  const files = await listFiles(folder, reading);
-  const { start, end, pagination, pages } = paginate(files.length, {
+  const files = parameters.recursive === false
+    ? await listDirectFiles(folder, reading)
+    : await listFiles(folder, reading);
+  const selected = await lists.select(files, selectionOf(parameters), { folder, reading });
+  const { start, end, pagination, pages } = paginate(selected?.length ?? files.length, {
     page: parameters.page ?? DEFAULTS.page,
     limit: parameters.limit ?? DEFAULTS.limit,
   });
-  const page = Array.from({ length: end - start }, (_, index) => files.at(start + index));
-  const items = page.map((file) => describe(file, folder.path, { request, reading }));
+  const items = Array.from({ length: end - start }, (_, index) => {
+    const place = start + index;
+    return describe(files.at(selected === null ? place : selected[place]!), folder.path, {
+      request,
+      reading,
+    });
+  });
   const complete = parameters.includeContent === true
-    ? await addContents(items, { request, reading })
+    ? await addContents(items, { reading, maxItemBytes: request.maxItemBytes })
+    : parameters.includeFrontMatter === true
+    ? await addFrontMatters(items, { reading, store: request.frontMatters })
     : true;
   const { snapshot } = reading;
   const pageUrl = (page: number) => listUrl(baseUrl, { ...parameters, page });
   return {
     body: {
       repository: { ...snapshot.name, branch: snapshot.branch, commit: snapshot.commit },
-      collection: { name: parameters.collection, path: folder.path },
+      collection: {
+        name: parameters.collection,
+        path: folder.path,
+        ...(folder.declared === null ? {} : { source: folder.declared.source }),
+      },
       items,
       pagination,
       links: {
@@ -62,8 +78,19 @@ export async function listItems(request: ListRequest, reading: Reading): Promise
         next: pages.next === null ? null : pageUrl(pages.next),
         last: pageUrl(pages.last),
       },
+      ...(folder.warnings.length === 0 ? {} : { warnings: [...folder.warnings] }),
     },
     complete,
+  };
+}
+
+/** The selection that checked parameters ask for. */
+function selectionOf({ sort, filter, recursive }: ListParameters): Selection {
+  const filters: Filter[] = filter === undefined ? [] : parseFilters(filter).filters;
+  return {
+    key: JSON.stringify([sort ?? "path", filter ?? [], recursive ?? true]),
+    sort: sort === undefined || sort === "path" ? SORT_BY_PATH : parseSort(sort),
+    filters,
   };
 }
 
@@ -93,55 +120,4 @@ function describe(
 function slugOf(path: string, name: string): string {
   const dot = name.lastIndexOf(".");
   return dot <= 0 ? path : path.slice(0, path.length - (name.length - dot));
-}
-
-/** Puts content or an error into each item; false where the source failed for one. */
-async function addContents(
-  items: ItemBody[],
-  { request, reading }: { request: ListRequest; reading: Reading },
-): Promise<boolean> {
-  const errors = new Map<string, Error>();
-  const wanted: FileRef[] = [];
-  let pageBytes = 0;
-  for (const { path, sha, size } of items) {
-    if (size > request.maxItemBytes) {
-      errors.set(path, itemTooLarge(path, { size, maxBytes: request.maxItemBytes }));
-    } else if (pageBytes + size > MAX_PAGE_BYTES) {
-      errors.set(path, pageTooLarge(path, MAX_PAGE_BYTES));
-    } else {
-      pageBytes += size;
-      wanted.push({ path, id: sha, size });
-    }
-  }
-  const { repository, snapshot, caller } = reading;
-  const blobs = await repository.readBlobs(snapshot, wanted, caller);
-  let complete = true;
-  for (const item of items) {
-    const result: BlobResult = errors.get(item.path) ?? blobs.get(item.sha) ??
-      sourceFailed(`Cannot read "${item.sha}": no answer held it`);
-    if (result instanceof Error) {
-      item.error = itemError(result);
-      if (item.error.code.startsWith("source-")) complete = false;
-    } else {
-      const { body: _, ...content } = await itemContent(result);
-      Object.assign(item, content);
-    }
-  }
-  return complete;
-}
-
-type ItemError = NonNullable<ItemBody["error"]>;
-const ITEM_CODES: readonly string[] = [
-  "item-too-large",
-  "page-too-large",
-  "source-failed",
-  "source-timeout",
-  "source-rate-limited",
-];
-
-function itemError(error: Error): ItemError {
-  const known = error instanceof CollectionsError && ITEM_CODES.includes(error.code)
-    ? error
-    : sourceFailed(error.message);
-  return { code: known.code as ItemError["code"], detail: known.detail };
 }

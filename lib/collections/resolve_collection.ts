@@ -1,14 +1,20 @@
-// From a collection's name to its folder: a path, then the folders where site generators keep collections. The first
-// folder wins; a file of that name falls through and is mentioned when nothing matches.
+// From a collection's name to its folder: a path, then what the repository declares for its CMS, then the folders where
+// site generators keep collections. The first folder wins; a file of that name falls through and is mentioned when
+// nothing matches.
 
 import { collectionNotFound } from "../errors.ts";
 import { findEntry, folderNames, type Reading } from "./find_entry.ts";
+import { type Declared, readDeclarations } from "./read_declarations.ts";
 import { suggest } from "./suggest.ts";
 
 /** The folder that a collection is. `path` is "" for the repository's root. */
 export interface CollectionFolder {
   readonly path: string;
   readonly treeId: string;
+  /** The declaration by which it was found, whose rule for entries applies; null where it was found by itself. */
+  readonly declared: Declared | null;
+  /** Sentences on configuration files that were looked for and could not be read. */
+  readonly warnings: readonly string[];
 }
 
 /** Where a collection `c` may be below; `_` in front of the name where the folder ends so. */
@@ -29,19 +35,39 @@ const PLACES: readonly string[] = [
  * @throws {CollectionsError} collection-not-found with suggestions, or a source failure.
  */
 export async function resolveCollection(name: string, reading: Reading): Promise<CollectionFolder> {
-  let isFile = false;
-  for (const path of [name, ...name === "" ? [] : PLACES.map((place) => place + name)]) {
-    const entry = await findEntry(path, reading);
-    if (entry?.kind === "folder") return { path, treeId: entry.id };
-    if (path === name && entry?.kind === "file") isFile = true;
+  const asked = await findEntry(name, reading);
+  if (asked?.kind === "folder") {
+    return { path: name, treeId: asked.id, declared: null, warnings: [] };
   }
-  throw collectionNotFound(name, { isFile, suggestions: await suggestions(name, reading) });
+
+  const { declared, warnings } = await readDeclarations(reading);
+  for (const declaration of declared.filter((one) => one.name === name)) {
+    const entry = await findEntry(declaration.folder, reading);
+    if (entry?.kind === "folder") {
+      return { path: declaration.folder, treeId: entry.id, declared: declaration, warnings };
+    }
+  }
+  for (const path of PLACES.map((place) => place + name)) {
+    const entry = await findEntry(path, reading);
+    if (entry?.kind === "folder") return { path, treeId: entry.id, declared: null, warnings };
+  }
+  throw collectionNotFound(name, {
+    isFile: asked?.kind === "file",
+    suggestions: await suggestions(name, { reading, declared }),
+  });
 }
 
 /** Names that would have worked, from folders that were read on the way: siblings of a path, else known places. */
-async function suggestions(name: string, reading: Reading): Promise<string[]> {
-  const parent = name.includes("/") ? name.slice(0, name.lastIndexOf("/")) : "";
+async function suggestions(
+  name: string,
+  { reading, declared }: { reading: Reading; declared: readonly Declared[] },
+): Promise<string[]> {
   const candidates = new Set<string>();
+  for (const declaration of declared) {
+    const entry = await findEntry(declaration.folder, reading);
+    if (entry?.kind === "folder") candidates.add(declaration.name);
+  }
+  const parent = name.includes("/") ? name.slice(0, name.lastIndexOf("/")) : "";
   if (parent !== "") {
     for (const sibling of await folderNames(parent, reading)) {
       candidates.add(`${parent}/${sibling}`);

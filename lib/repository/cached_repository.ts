@@ -88,6 +88,14 @@ export class CachedRepository implements Repository {
     return this.objects.keep(wholeKey(snapshot, treeId), files.toBytes());
   }
 
+  async keptDerived(snapshot: Snapshot, key: string): Promise<Uint8Array<ArrayBuffer> | null> {
+    return await this.objects.kept(derivedKey(snapshot, key), (bytes) => bytes) ?? null;
+  }
+
+  keepDerived(snapshot: Snapshot, key: string, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+    return this.objects.keep(derivedKey(snapshot, key), bytes);
+  }
+
   readBlobs(
     snapshot: Snapshot,
     files: readonly FileRef[],
@@ -119,6 +127,10 @@ function filesKey(snapshot: Snapshot, treeId: string) {
 
 function wholeKey(snapshot: Snapshot, treeId: string) {
   return ["whole", repositoryKey(snapshot.name), treeId];
+}
+
+function derivedKey(snapshot: Snapshot, key: string) {
+  return ["derived", repositoryKey(snapshot.name), key];
 }
 
 function decodeTree(bytes: Uint8Array): readonly TreeEntry[] | undefined {

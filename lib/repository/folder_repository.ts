@@ -102,6 +102,16 @@ export class FolderRepository implements Repository {
     return Promise.resolve();
   }
 
+  /** Keeps nothing: what is made from files here is made anew. */
+  keptDerived(): Promise<null> {
+    return Promise.resolve(null);
+  }
+
+  /** See {@linkcode FolderRepository.keptDerived}. */
+  keepDerived(): Promise<void> {
+    return Promise.resolve();
+  }
+
   /** The bytes of files. One that changed after the look is an error, and has the folder looked at anew. */
   async readBlobs(
     snapshot: Snapshot,

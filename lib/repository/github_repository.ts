@@ -81,6 +81,14 @@ export class GitHubRepository implements Repository {
     return Promise.resolve();
   }
 
+  keptDerived(): Promise<null> {
+    return Promise.resolve(null);
+  }
+
+  keepDerived(): Promise<void> {
+    return Promise.resolve();
+  }
+
   readBlobs(
     snapshot: Snapshot,
     files: readonly FileRef[],

@@ -121,6 +121,12 @@ export interface Repository {
   /** Keeps a list that was put together from several reads, so that `keptFiles` gives it. */
   keepFiles(snapshot: Snapshot, treeId: string, files: FileList): Promise<void>;
 
+  /** What was kept by `keepDerived` for this repository under a key of at most 1,200 bytes, or null. */
+  keptDerived(snapshot: Snapshot, key: string): Promise<Uint8Array<ArrayBuffer> | null>;
+
+  /** Keeps what was made from objects, where this implementation keeps anything; it may be lost at any time. */
+  keepDerived(snapshot: Snapshot, key: string, bytes: Uint8Array<ArrayBuffer>): Promise<void>;
+
   /**
    * Reads files whole, each checked against its Git id, one result a distinct id. A file that cannot be read is an
    * Error in its place and never fails the others.

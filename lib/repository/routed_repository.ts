@@ -34,6 +34,12 @@ export class RoutedRepository implements Repository {
   keepFiles(snapshot: Snapshot, treeId: string, files: FileList): Promise<void> {
     return this.of(snapshot.name.owner).keepFiles(snapshot, treeId, files);
   }
+  keptDerived(snapshot: Snapshot, key: string): Promise<Uint8Array<ArrayBuffer> | null> {
+    return this.of(snapshot.name.owner).keptDerived(snapshot, key);
+  }
+  keepDerived(snapshot: Snapshot, key: string, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+    return this.of(snapshot.name.owner).keepDerived(snapshot, key, bytes);
+  }
   readBlobs(
     snapshot: Snapshot,
     files: readonly FileRef[],
