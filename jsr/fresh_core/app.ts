@@ -1,17 +1,16 @@
 // The application: middlewares and routes in the order of registration, made into one request handler.
 
+import type { FreshConfig, ResolvedFreshConfig } from "./config.ts";
 import { type Handler, listen, type ListenOptions } from "./listen.ts";
 import { respond } from "./respond.ts";
 import { Router } from "./router.ts";
 import { notFound, runRoute, Segment } from "./segments.ts";
 import type {
-  FreshConfig,
   Lazy,
   MaybeLazy,
   MaybeLazyMiddleware,
   Method,
   Middleware,
-  ResolvedFreshConfig,
   Route,
   RouteConfig,
 } from "./types.ts";

@@ -1,6 +1,6 @@
 // What a middleware or handler is given: one object for a request, shared down the chain.
 
-import type { ResolvedFreshConfig } from "./types.ts";
+import type { ResolvedFreshConfig } from "./config.ts";
 
 /** The request, its route and the way to the next middleware. */
 export class Context<State> {

@@ -2,12 +2,12 @@
 // It keeps Fresh's signatures and behaviour; see ../README.md.
 
 export { App } from "./app.ts";
+export type { FreshConfig, ResolvedFreshConfig } from "./config.ts";
 export type { Context } from "./context.ts";
 export { createDefine, type Define } from "./define.ts";
 export { HttpError } from "./error.ts";
 export type { ListenOptions } from "./listen.ts";
 export type {
-  FreshConfig,
   HandlerByMethod,
   HandlerFn,
   Lazy,
@@ -16,7 +16,6 @@ export type {
   Middleware,
   MiddlewareFn,
   PageResponse,
-  ResolvedFreshConfig,
   RouteConfig,
   RouteHandler,
 } from "./types.ts";

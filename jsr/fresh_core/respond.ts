@@ -1,11 +1,12 @@
 // Answers one request: finds its route, runs the chain, and turns what nobody caught into a response.
 
 import { STATUS_TEXT } from "@std/http";
+import type { ResolvedFreshConfig } from "./config.ts";
 import { Context } from "./context.ts";
 import { HttpError } from "./error.ts";
 import type { Router } from "./router.ts";
 import { notFound, runMiddlewares } from "./segments.ts";
-import type { MaybeLazyMiddleware, Method, ResolvedFreshConfig } from "./types.ts";
+import type { MaybeLazyMiddleware, Method } from "./types.ts";
 
 /** What requests are answered with. */
 export interface Routing<State> {

@@ -1,4 +1,4 @@
-// The types that the package's modules share: handlers, middlewares, routes and the app's config.
+// The types that the package's modules share: handlers, middlewares and routes.
 // They are Fresh's own, less what only rendered pages use.
 
 import type { Context } from "./context.ts";
@@ -69,18 +69,3 @@ export type Lazy<T> = () => Promise<T>;
 
 /** `T` or a function that resolves to it. */
 export type MaybeLazy<T> = T | Lazy<T>;
-
-/** The app's settings. */
-export interface FreshConfig {
-  /** A path that comes before every route, as in `/docs`. */
-  basePath?: string;
-  /** On Deno Deploy, `production` asks for Fresh's build. */
-  mode?: "development" | "production";
-}
-
-/** The app's settings with the defaults filled in. */
-export interface ResolvedFreshConfig {
-  root: string;
-  basePath: string;
-  mode: "development" | "production";
-}
