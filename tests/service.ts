@@ -1,0 +1,156 @@
+// The whole service in a test's own process: real routes, real caches, a clock that the test moves and a log that it can
+// read. Every response that passes through is held to the contract.
+//
+//   await using site = await startSite({ "posts/a.md": "# A\n" });
+//   const body = await site.service.list({ collection: "posts" });
+//   site.service.clock.advance(60_000);
+
+import { assertEquals } from "@std/assert";
+import { appConfig } from "../fresh.config.ts";
+import type { ContentBody, ListBody, ProblemBody } from "../lib/api/contract.ts";
+import { createHandler, type Handler } from "../lib/http/handler.ts";
+import { LineLog } from "../lib/log.ts";
+import { openServices, type Services } from "../lib/services.ts";
+import { parseSettings } from "../lib/settings.ts";
+import { checkContract } from "./contract_check.ts";
+import type { GithubDouble } from "./github/github_double.ts";
+import { TestClock } from "./test_clock.ts";
+
+/** What a test may choose. */
+export interface ServiceOptions {
+  /** Settings in place of the test's own, which are no local folders and, without a double, a GitHub that is down. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly github?: GithubDouble;
+  readonly clock?: TestClock;
+  /** Puts other parts in place of the real ones. */
+  readonly change?: (services: Services) => Services;
+}
+
+/** How a request is made; `remote` is the client's address. */
+export type RequestOptions = RequestInit & { readonly remote?: string };
+
+/** Parameters of a request; owner and repo are `octo/site` where they are left out. */
+export type Parameters = Readonly<Record<string, string | number | boolean>>;
+
+/** One line of the log. */
+export type LogLine = Readonly<Record<string, string | number | boolean | null>>;
+
+const ORIGIN = "http://localhost:8000";
+const ROUTES = new URL("../routes/", import.meta.url);
+
+/** The path of a list request. */
+export function listPath(parameters: Parameters = {}): string {
+  return `/api/list-collection-items?${query({ collection: "posts", ...parameters })}`;
+}
+
+/** The path of an item request. */
+export function itemPath(parameters: Parameters = {}): string {
+  return `/api/get-item-content?${query(parameters)}`;
+}
+
+function query(parameters: Parameters): string {
+  const all = { owner: "octo", repo: "site", ...parameters };
+  return new URLSearchParams(Object.entries(all).map(([name, value]) => [name, `${value}`])) + "";
+}
+
+/** A running service. */
+export class TestService implements AsyncDisposable {
+  #servers: Deno.HttpServer<Deno.NetAddr>[] = [];
+  #written: string[] = [];
+
+  private constructor(
+    readonly clock: TestClock,
+    readonly services: Services,
+    readonly handler: Handler,
+    written: string[],
+  ) {
+    this.#written = written;
+  }
+
+  /** Opens a service; its clock starts a minute ahead, so that files written by then count as old. */
+  static async start(options: ServiceOptions = {}): Promise<TestService> {
+    const clock = options.clock ?? new TestClock(Date.now() + 60_000);
+    const { github } = options;
+    const env: Record<string, string> = {
+      LOCAL_REPOS_DIR: "none",
+      GITHUB_API_URL: github?.apiUrl ?? "http://127.0.0.1:1",
+      GITHUB_RAW_URL: github?.rawUrl ?? "",
+      GITHUB_WEB_URL: github?.webUrl ?? "",
+      ...options.env,
+    };
+    const config = parseSettings((name) => env[name]);
+    const written: string[] = [];
+    const log = new LineLog((bytes) => void written.push(new TextDecoder().decode(bytes)), {
+      level: config.logLevel,
+      now: clock.now,
+    });
+    const opened = await openServices(config, { clock, log, kv: await Deno.openKv(":memory:") });
+    const services = options.change?.(opened) ?? opened;
+    const handler = await createHandler(services, { routesUrl: ROUTES, appConfig });
+    return new TestService(clock, services, handler, written);
+  }
+
+  /** Sends a request, GET unless told otherwise; the response is as the contract wants it. */
+  async get(path: string, { remote = "192.0.2.1", ...init }: RequestOptions = {}) {
+    const url = path.startsWith("/") ? ORIGIN + path : path;
+    const request = new Request(url, init);
+    const remoteAddr: Deno.NetAddr = { transport: "tcp", hostname: remote, port: 50_000 };
+    const response = await this.handler(request, { remoteAddr, completed: Promise.resolve() });
+    await checkContract(request, response);
+    return response;
+  }
+
+  /** The body of a list request that succeeds. */
+  async list(parameters: Parameters = {}, init: RequestOptions = {}): Promise<ListBody> {
+    return await this.#json(listPath(parameters), init);
+  }
+
+  /** The body of an item request that succeeds. */
+  async item(parameters: Parameters, init: RequestOptions = {}): Promise<ContentBody> {
+    return await this.#json(itemPath(parameters), init);
+  }
+
+  /** The problem that a request meets. */
+  async problem(path: string, init: RequestOptions = {}): Promise<ProblemBody> {
+    return await (await this.get(path, init)).json();
+  }
+
+  async #json<T>(path: string, init: RequestOptions): Promise<T> {
+    const response = await this.get(path, init);
+    const body = await response.json();
+    assertEquals(response.status, 200, JSON.stringify(body));
+    return body;
+  }
+
+  /** Everything that was logged, as it was written. */
+  get logText(): string {
+    const { log } = this.services;
+    if (log instanceof LineLog) log.flush();
+    return this.#written.join("");
+  }
+
+  /** The log's lines, those of one event where that is named. */
+  logLines(event?: string): LogLine[] {
+    const lines = this.logText.split("\n").filter((line) => line !== "");
+    return lines.map((line): LogLine => JSON.parse(line))
+      .filter((line) => event === undefined || line.event === event);
+  }
+
+  /** Listens on a free port of the loopback interface; gives the port. */
+  listen(): number {
+    const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, this.handler);
+    this.#servers.push(server);
+    return server.addr.port;
+  }
+
+  /** Closes all. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#servers.map((server) => server.shutdown()));
+    await this.services.close();
+  }
+}
+
+/** {@linkcode TestService.start}. */
+export function startService(options: ServiceOptions = {}): Promise<TestService> {
+  return TestService.start(options);
+}
