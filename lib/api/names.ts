@@ -3,6 +3,8 @@
 const encoder = new TextEncoder();
 // deno-lint-ignore no-control-regex -- control characters are what it looks for
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+// deno-lint-ignore no-control-regex -- control characters are what it looks for, those of ASCII, as Git does
+const BAD_IN_REF = /[\u0000-\u001f\u007f ~^:?*[\\]/;
 
 /** The rule for paths below a repository's root: plain segments, so that no path leads anywhere else. */
 export function pathProblem(path: string): string | null {
@@ -19,12 +21,10 @@ export function pathProblem(path: string): string | null {
 export function branchProblem(name: string): string | null {
   if (name === "") return "must not be empty";
   if (encoder.encode(name).length > 255) return "must be at most 255 bytes";
-  if (CONTROL.test(name) || /[ ~^:?*[\\]/.test(name)) {
+  if (BAD_IN_REF.test(name)) {
     return "must not hold spaces, control characters or any of ~ ^ : ? * [ \\";
   }
-  if (name.includes("..") || name.includes("@{") || name === "@") {
-    return "must not hold `..` or `@{` or be `@`";
-  }
+  if (name.includes("..") || name.includes("@{")) return "must not hold `..` or `@{`";
   if (name.endsWith(".")) return "must not end with a dot";
   for (const component of name.split("/")) {
     if (component === "") return "must not begin or end with a slash or hold two in a row";

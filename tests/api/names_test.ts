@@ -1,0 +1,76 @@
+// The rules for names. For branches git itself is the judge.
+
+import { assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { branchProblem, pathProblem } from "../../lib/api/names.ts";
+import { inParallel } from "../../lib/repository/in_parallel.ts";
+
+/** Whether git takes a name as that of a branch. */
+async function gitTakes(name: string): Promise<boolean> {
+  const command = new Deno.Command("git", {
+    args: ["check-ref-format", `refs/heads/${name}`],
+    stderr: "null",
+  });
+  return (await command.output()).success;
+}
+
+const PICKED = [
+  ..."main|feature/a|a/b/c|a.b|a..b|.a|a.|a/.b|a./b|a.lock|a.lock/b|a.locked|lock|.lock".split("|"),
+  ..."/a|a/|a//b|-a|@|a@|@{|a@{b|@/a|HEAD|~|a~1|a^|a:b|a?|a*|[a|a]|{a}|a b| a|a |\\|a\\b".split(
+    "|",
+  ),
+  ..."ä|日本|🙂|a\u00a0b|\u0080|a\u009f|\u2028|\u00ad|\ufeff|ﬀ".split("|"),
+  ..."'|\"|#|%41|$(a)|;|&|+|=|,|!|<|>|`|a|refs/heads/a|0|null".split("|"),
+  ...[
+    "|",
+    "\u0001",
+    "a\tb",
+    "a\nb",
+    "\u007f",
+    "a.lock.",
+    "..",
+    ".",
+    "a/..",
+    "a/.",
+    "x".repeat(200),
+  ],
+];
+
+Deno.test("branchProblem() allows the names that git allows", async () => {
+  const pieces = fc.constantFrom(
+    ..."/ . .. .lock @ @{ ~ ^ : ? * [ \\ - a main ü".split(" "),
+    " ",
+    "\u0007",
+    "\u0085",
+  );
+  const made = fc.array(pieces, { minLength: 1, maxLength: 6 }).map((parts) => parts.join(""));
+  const anyText = fc.string({ unit: "grapheme", minLength: 1, maxLength: 8 });
+  const names = new Set([
+    ...PICKED,
+    ...fc.sample(made, { numRuns: 300, seed: 7 }),
+    ...fc.sample(anyText, { numRuns: 100, seed: 7 }),
+  ].filter((name) => !name.includes("\0")));
+
+  const wrong: string[] = [];
+  await inParallel([...names], async (name) => {
+    if (await gitTakes(name) !== (branchProblem(name) === null)) wrong.push(name);
+  }, { limit: 8 });
+
+  assertEquals(wrong, []);
+});
+
+Deno.test("branchProblem() refuses what git cannot even be asked", () => {
+  assertEquals(branchProblem(""), "must not be empty");
+  assertEquals(branchProblem("a\0b") === null, false);
+  assertEquals(branchProblem("ü".repeat(128)), "must be at most 255 bytes");
+});
+
+Deno.test("pathProblem() allows plain segments and nothing else", () => {
+  fc.assert(fc.property(fc.array(fc.string({ unit: "binary", maxLength: 4 }), { maxLength: 5 }), (
+    segments,
+  ) => {
+    const path = segments.join("/");
+    const plain = path.split("/").every((segment) => !["", ".", ".."].includes(segment));
+    assertEquals(pathProblem(path) === null, plain && !/\p{Cc}/u.test(path));
+  }));
+});
