@@ -3,6 +3,7 @@
 
 import { z } from "zod";
 import { sourceFailed } from "../errors.ts";
+import { Slices } from "../give_way.ts";
 import { type FileList, FileListBuilder } from "./file_list.ts";
 import type { EntryKind, TreeEntry } from "./repository.ts";
 
@@ -84,11 +85,14 @@ export function parseTree(bytes: Uint8Array<ArrayBuffer>): TreeEntry[] {
  * The listed files of a recursive answer, or null where it is truncated.
  * @throws {CollectionsError} source-failed where the answer is no tree of plain paths.
  */
-export function parseRecursiveTree(bytes: Uint8Array<ArrayBuffer>): FileList | null {
+export async function parseRecursiveTree(bytes: Uint8Array<ArrayBuffer>): Promise<FileList | null> {
   const { tree, truncated } = treeOf(parseJson(bytes));
   if (truncated) return null;
   const files = new FileListBuilder();
+  // 100,000 entries are as much work as hundreds of other answers.
+  const slices = new Slices();
   for (const raw of tree) {
+    if (slices.isOver()) await slices.giveWay();
     const { path, kind, id, size } = entryOf(raw);
     if (!path.split("/").every(isSegment)) {
       throw sourceFailed(`Cannot read "tree": an entry has no usable path`);

@@ -68,7 +68,7 @@ export class GitHubRepository implements Repository {
     treeId: string,
     caller: Caller,
   ): Promise<FileList | null> {
-    return parseRecursiveTree(
+    return await parseRecursiveTree(
       await this.treeBytes(snapshot, { treeId, kind: "tree-recursive", caller }),
     );
   }
