@@ -67,7 +67,9 @@ export class ResponseCache {
     if (entry === undefined) return null;
     const { check } = entry;
     const now = this.options.now();
-    if (check.commit !== entry.commit || now - check.askedAtMs >= check.freshMs) return null;
+    const ageMs = now - check.askedAtMs;
+    // A negative age is that of a clock that was set back, and says nothing.
+    if (check.commit !== entry.commit || ageMs < 0 || ageMs >= check.freshMs) return null;
     check.wantedAtMs = now;
     return entry;
   }

@@ -53,6 +53,8 @@ export interface RefChecksOptions {
 }
 
 const MAX_REFS = 20_000;
+/** Fewer, since each holds an error with its stack. */
+const MAX_GONE = 5_000;
 /** The codes that are answers of the source and not failures of it. */
 const ANSWERS: ReadonlySet<string> = new Set([
   "repository-not-found",
@@ -70,7 +72,7 @@ export function repositoryKey(name: RepositoryName): string {
 /** Checks refs, at most once per fresh time each, and tells what is known in between. */
 export class RefChecks {
   private readonly known = new LRUCache<string, KnownState>({ max: MAX_REFS });
-  private readonly gone = new LRUCache<string, Gone>({ max: MAX_REFS });
+  private readonly gone = new LRUCache<string, Gone>({ max: MAX_GONE });
   private readonly flights = new SingleFlight<Outcome>();
 
   constructor(private readonly options: RefChecksOptions) {}
@@ -118,7 +120,9 @@ export class RefChecks {
   }
 
   private isFresh(state: KnownState): boolean {
-    return state.checkedHere && this.now() - state.check.askedAtMs < this.options.freshMs;
+    const ageMs = this.now() - state.check.askedAtMs;
+    // A negative age is that of a clock that was set back, and says nothing.
+    return state.checkedHere && ageMs >= 0 && ageMs < this.options.freshMs;
   }
 
   private isDue(state: KnownState): boolean {
