@@ -44,7 +44,7 @@ export function parseFilters(
   for (const [name, value] of parameters) {
     if (!isFilterParameter(name) || value === "") continue;
     if (filters.length + errors.length === MAX_FILTERS) {
-      errors.push({ parameter: "filter", message: `Must be given at most ${MAX_FILTERS} times` });
+      errors.push({ parameter: "filter", message: `must be given at most ${MAX_FILTERS} times` });
       break;
     }
     try {
@@ -78,7 +78,7 @@ export function needsFrontMatter(sort: Sort, filters: readonly Filter[]): boolea
 
 function parseFilter(name: string, value: string): Filter {
   if (value.length > MAX_VALUE_CHARS) {
-    throw new SyntaxError(`Must be at most ${MAX_VALUE_CHARS} characters long`);
+    throw new SyntaxError(`must be at most ${MAX_VALUE_CHARS} characters long`);
   }
   const field = name.endsWith("]") ? name.slice("filter[".length, -1) : "";
   const negated = value.startsWith("!");
@@ -86,19 +86,19 @@ function parseFilter(name: string, value: string): Filter {
   if (field === "name" || field === "path") return { negated, field, glob: parseGlob(field, text) };
   const key = parseFrontMatterKey(field);
   if (key === null) {
-    throw new SyntaxError("Must be filter[name], filter[path] or filter[frontMatter.<key>]");
+    throw new SyntaxError("must be filter[name], filter[path] or filter[frontMatter.<key>]");
   }
   return { negated, field: key, text };
 }
 
 function parseGlob(field: "name" | "path", pattern: string): Glob {
   if (field === "name" && pattern.includes("/")) {
-    throw new SyntaxError("Must be a glob without a slash: a name has none");
+    throw new SyntaxError("must be a glob without a slash: a name has none");
   }
   try {
     return new Glob(pattern);
   } catch (error) {
-    throw new SyntaxError(`Must be a glob that can match. ${(error as Error).message}`);
+    throw new SyntaxError(`must be a glob that can match: ${(error as Error).message}`);
   }
 }
 

@@ -106,15 +106,15 @@ type Token = number | "*" | "?" | "**/" | "any" | "rest";
 
 function tokenize(pattern: string): Token[] {
   if (pattern.length > MAX_PATTERN_CHARS) {
-    throw new SyntaxError(`It is longer than ${MAX_PATTERN_CHARS} characters`);
+    throw new SyntaxError(`it is longer than ${MAX_PATTERN_CHARS} characters`);
   }
   // deno-lint-ignore no-control-regex -- no path that is served has one
-  if (/[\u0000-\u001f\u007f]/.test(pattern)) throw new SyntaxError("It has a control character");
+  if (/[\u0000-\u001f\u007f]/.test(pattern)) throw new SyntaxError("it has a control character");
   const segments = pattern.split("/");
   const tokens: Token[] = [];
   segments.forEach((segment, index) => {
     if (segment === "" || segment === "." || segment === "..") {
-      throw new SyntaxError('A segment of it is empty, "." or ".."');
+      throw new SyntaxError('a segment of it is empty, "." or ".."');
     }
     const last = index === segments.length - 1;
     if (segment === "**") {

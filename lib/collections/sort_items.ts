@@ -42,7 +42,7 @@ export function parseSort(text: string): Sort {
     : parseFrontMatterKey(field);
   if (by === null) {
     throw new SyntaxError(
-      'Must be path, name, size or frontMatter.<key>, with "-" in front for descending',
+      'must be path, name, size or frontMatter.<key>, with "-" in front for descending',
     );
   }
   return { by, descending };

@@ -141,7 +141,7 @@ Deno.test("parseFilters() names every bad key and glob", () => {
   assertEquals(errors.length, names.length);
   assertEquals(errors.slice(0, 10).map(({ parameter }) => parameter), names.slice(0, 10));
   for (const { message } of errors) {
-    assertEquals(message, "Must be filter[name], filter[path] or filter[frontMatter.<key>]");
+    assertEquals(message, "must be filter[name], filter[path] or filter[frontMatter.<key>]");
   }
   assert(errors.at(-1)!.parameter.length <= 81);
 
@@ -149,7 +149,7 @@ Deno.test("parseFilters() names every bad key and glob", () => {
     const [error, ...others] = errorsOf(["filter[path]", glob]);
     assertEquals(others, []);
     assertEquals(error?.parameter, "filter[path]", glob);
-    assert(error!.message.startsWith("Must be a glob"), error!.message);
+    assert(error!.message.startsWith("must be a glob"), error!.message);
   }
   assertEquals(errorsOf(["filter[name]", "a/b.md"])[0]?.message.includes("without a slash"), true);
 });
@@ -159,11 +159,11 @@ Deno.test("parseFilters() bounds how many there are and how long", () => {
   assertEquals(parseFilters(Array(20).fill(pair)).errors, []);
   const { filters, errors } = parseFilters(Array(10_000).fill(pair));
   assertEquals(filters.length, 20);
-  assertEquals(errors, [{ parameter: "filter", message: "Must be given at most 20 times" }]);
+  assertEquals(errors, [{ parameter: "filter", message: "must be given at most 20 times" }]);
   assertEquals(errorsOf(["filter[frontMatter.a]", "x".repeat(1_024)]), []);
   for (const name of ["filter[frontMatter.a]", "filter[name]"]) {
     assertEquals(errorsOf([name, "x".repeat(1_025)]), [
-      { parameter: name, message: "Must be at most 1024 characters long" },
+      { parameter: name, message: "must be at most 1024 characters long" },
     ]);
   }
 });

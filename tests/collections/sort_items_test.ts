@@ -54,7 +54,7 @@ Deno.test("parseSort() refuses anything else", () => {
     "path,name",
     `frontMatter.${"a".repeat(300)}`,
   ];
-  for (const text of texts) assertThrows(() => parseSort(text), SyntaxError, "Must be path");
+  for (const text of texts) assertThrows(() => parseSort(text), SyntaxError, "must be path");
 });
 
 Deno.test("sortIndices() keeps the order of paths, and turns it round", () => {
