@@ -1,0 +1,186 @@
+// What a list says of a collection and of each item. Git itself says what there is.
+
+import { assertEquals } from "@std/assert";
+import type { ContentBody, ListBody } from "../../lib/api/contract.ts";
+import type { GitContent } from "../github/git_fast_import.ts";
+import { startSite } from "../site.ts";
+
+const SUBMODULE = "1234567890123456789012345678901234567890";
+const LEFT_OUT: Record<string, GitContent> = {
+  "posts/.hidden.md": "x",
+  "posts/.folder/a.md": "x",
+  "posts/2026/.draft/a.md": "x",
+  "posts/link.md": { symlink: "a.md" },
+  "posts/linked": { symlink: "2026" },
+  "posts/module": { submodule: SUBMODULE },
+  "elsewhere/a.md": "x",
+  "postscript.md": "x",
+};
+
+Deno.test("list-collection-items has every field of the contract", async () => {
+  await using site = await startSite({ "src/content/posts/2026/hello.md": "# Hello\n" });
+  const { service, repository } = site;
+  const path = "src/content/posts/2026/hello.md";
+  const query =
+    "owner=Octo&repo=SITE&collection=posts&branch=main&page=1&limit=10&includeContent=false";
+  const self = `http://localhost:8000/api/list-collection-items?${query}`;
+
+  const response = await service.get(self);
+
+  assertEquals(response.status, 200);
+  assertEquals(response.headers.get("content-type"), "application/json");
+  assertEquals(response.headers.get("cache-control"), "public, max-age=60");
+  const body: ListBody = await response.json();
+  assertEquals(body, {
+    repository: { owner: "Octo", repo: "SITE", branch: "main", commit: await repository.head() },
+    collection: { name: "posts", path: "src/content/posts" },
+    items: [{
+      name: "hello.md",
+      path,
+      slug: "2026/hello",
+      sha: await repository.git("rev-parse", `main:${path}`),
+      size: 8,
+      contentType: "text/markdown; charset=utf-8",
+      contentUrl:
+        `http://localhost:8000${"/api/get-item-content?"}owner=Octo&repo=SITE&branch=main&path=src%2Fcontent%2Fposts%2F2026%2Fhello.md`,
+      htmlUrl: `https://github.test/Octo/SITE/blob/main/${path}`,
+    }],
+    pagination: {
+      page: 1,
+      limit: 10,
+      totalItems: 1,
+      totalPages: 1,
+      hasNext: false,
+      hasPrevious: false,
+    },
+    links: { self, first: self, previous: null, next: null, last: self },
+  });
+});
+
+Deno.test("list-collection-items gives defaults: branch main, page 1, limit 50, no content", async () => {
+  const files = Array.from({ length: 51 }, (_, n): [string, string] => [`posts/${n + 100}.md`, ""]);
+  await using site = await startSite(files);
+
+  const { repository, items, pagination, links } = await site.service.list();
+
+  assertEquals(repository.branch, "main");
+  assertEquals([pagination.page, pagination.limit, items.length], [1, 50, 50]);
+  assertEquals(items.some((item) => "content" in item), false);
+  assertEquals(links.next?.split("?")[1], "owner=octo&repo=site&collection=posts&page=2");
+});
+
+Deno.test("list-collection-items orders paths by bytes and leaves out what is no plain file", async () => {
+  const names = [
+    "b.md",
+    "a.md",
+    "Z.md",
+    "a/b.md",
+    "a-b.md",
+    "a0.md",
+    "a/2/3/4.md",
+    "é.md",
+    "～.md",
+  ];
+  const listed = Object.fromEntries(
+    [...names, "😀.md", "run.sh"].map((name) => [`posts/${name}`, name]),
+  );
+  const script = { "posts/run.sh": { executable: "echo" } };
+  await using site = await startSite({ ...listed, ...script, ...LEFT_OUT });
+
+  const { items, pagination } = await site.service.list();
+
+  const entries = (await site.repository.lsTree("main", "posts"))
+    .filter(({ path }) => path in listed);
+  const bytes = new TextEncoder();
+  const compare = (a: { path: string }, b: { path: string }) => {
+    const [x, y] = [bytes.encode(a.path).toHex(), bytes.encode(b.path).toHex()];
+    return x < y ? -1 : 1;
+  };
+  assertEquals(
+    items.map(({ path, sha, size }) => ({ path, sha, size })),
+    entries.toSorted(compare).map(({ path, oid, size }) => ({ path, sha: oid, size: size! })),
+  );
+  assertEquals(pagination.totalItems, names.length + 2);
+});
+
+Deno.test("list-collection-items makes slugs and content types of names", async () => {
+  const expected: [name: string, slug: string, contentType: string][] = [
+    ["Makefile", "Makefile", "text/plain; charset=utf-8"],
+    ["a.b.md", "a.b", "text/markdown; charset=utf-8"],
+    ["archive.tar.gz", "archive.tar", "application/gzip"],
+    ["data.json", "data", "application/json"],
+    ["main.ts", "main", "text/plain; charset=utf-8"],
+    ["no extension", "no extension", "application/octet-stream"],
+    ["page.HTML", "page", "text/html; charset=utf-8"],
+    ["photo.jpg", "photo", "image/jpeg"],
+    ["shape.svg", "shape", "image/svg+xml"],
+    ["sub.folder/plain", "sub.folder/plain", "application/octet-stream"],
+  ];
+  await using site = await startSite(expected.map(([name]): [string, string] => [`c/${name}`, ""]));
+
+  const { items } = await site.service.list({ collection: "c" });
+
+  assertEquals(
+    items.map(({ path, slug, contentType }) => [path.slice(2), slug, contentType]),
+    expected,
+  );
+});
+
+Deno.test("list-collection-items leads with contentUrl to each item, whatever its name", async () => {
+  const names = [
+    "a b.md",
+    "a+b.md",
+    "50%.md",
+    "a&b=c#d?.md",
+    "ü/日本.md",
+    'q"uote.md',
+    "\\.md",
+    "'();,.md",
+  ];
+  await using site = await startSite(names.map((name): [string, string] => [`c/${name}`, name]));
+
+  const { items } = await site.service.list({ collection: "c" });
+
+  assertEquals(new Set(items.map(({ path }) => path.slice(2))), new Set(names));
+  for (const { name, path, sha, size, contentType, contentUrl, htmlUrl } of items) {
+    const item: ContentBody = await (await site.service.get(contentUrl)).json();
+    assertEquals(
+      [item.name, item.path, item.sha, item.size, item.contentType, item.contentUrl, item.htmlUrl],
+      [name, path, sha, size, contentType, contentUrl, htmlUrl],
+    );
+    assertEquals(item.content, path.slice(2));
+    assertEquals(decodeURIComponent(new URL(htmlUrl!).pathname), `/octo/site/blob/main/${path}`);
+  }
+});
+
+Deno.test("list-collection-items takes branches with slashes, tags, commit ids and HEAD", async () => {
+  await using site = await startSite({ "posts/a.md": "1" });
+  const { service, repository } = site;
+  const first = await repository.head();
+  await repository.tag("v1", { annotated: true });
+  await repository.branch("feature/x");
+  const second = await repository.commit({ "posts/a.md": "2" });
+  const asked = { "feature/x": first, v1: first, [first]: first, main: second, HEAD: second };
+
+  for (const [branch, commit] of Object.entries(asked)) {
+    const { repository, items } = await service.list({ branch });
+    assertEquals([repository.branch, repository.commit], [branch, commit]);
+    const item: ContentBody = await (await service.get(items[0]!.contentUrl)).json();
+    assertEquals([item.repository.branch, item.content], [branch, commit === first ? "1" : "2"]);
+  }
+});
+
+Deno.test("list-collection-items finds the root by / and drops outer slashes", async () => {
+  await using site = await startSite({ "a.md": "", "posts/b.md": "", ".hidden": "" });
+
+  const root = await site.service.list({ collection: "/" });
+  const posts = await site.service.list({ collection: "//posts/" });
+
+  assertEquals(root.collection, { name: "", path: "" });
+  assertEquals(root.items.map(({ path, slug }) => [path, slug]), [["a.md", "a"], [
+    "posts/b.md",
+    "posts/b",
+  ]]);
+  assertEquals(root.links.self.includes("collection=%2F&"), true);
+  assertEquals(posts.collection, { name: "posts", path: "posts" });
+});
