@@ -11,9 +11,9 @@ export const METHODS = "GET, HEAD, OPTIONS";
 export const COMMON_HEADERS: Readonly<Record<string, string>> = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers":
-    "Age, Allow, Cache-Status, Content-Disposition, Content-Encoding, " +
+    "Accept-Ranges, Age, Allow, Cache-Status, Content-Disposition, Content-Encoding, Content-Range, " +
     "Content-Security-Policy, Cross-Origin-Resource-Policy, Date, ETag, Link, RateLimit, RateLimit-Policy, " +
-    "Retry-After, Vary, X-Content-Type-Options, X-Request-Id",
+    "Retry-After, Vary, X-Content-Type-Options, X-Request-Id, X-TypeScript-Types",
   "cross-origin-resource-policy": "cross-origin",
   "x-content-type-options": "nosniff",
 };
