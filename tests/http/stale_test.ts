@@ -1,0 +1,101 @@
+// What is given when the source fails, withdraws something or has no quota left.
+
+import { assertEquals } from "@std/assert";
+import type { GithubDouble } from "../github/github_double.ts";
+import { itemPath, listPath } from "../service.ts";
+import { type Site, startSite } from "../site.ts";
+import { standingOf } from "./standing_of.ts";
+
+const DAY_MS = 24 * 3_600_000;
+
+const FAILURES: readonly [problem: [number, string], fail: (gh: GithubDouble) => unknown][] = [
+  [[502, "source-failed"], (gh) => gh.fault = { kind: "status", status: 500 }],
+  [[502, "source-failed"], (gh) => gh.fault = { kind: "garbage" }],
+  [[502, "source-failed"], (gh) => gh.down()],
+  [[503, "source-rate-limited"], (gh) => gh.fault = { kind: "quota403" }],
+  [[503, "source-rate-limited"], (gh) => gh.fault = { kind: "secondary429" }],
+  [[504, "source-timeout"], (gh) => gh.fault = { kind: "hang" }],
+];
+
+for (const [index, [problem, fail]] of FAILURES.entries()) {
+  Deno.test(`an older answer stands in for ${problem[1]}, for a day, failure ${index + 1}`, async () => {
+    const env = { SOURCE_TIMEOUT_MS: "400" };
+    await using site = await startSite({ "posts/a.md": "" }, { env });
+    const { service: { clock }, gh } = site;
+    await standingOf(site);
+    await fail(gh);
+
+    clock.advance(59_000);
+    assertEquals(await standingOf(site), ["a", "hit; ttl=1", "59"]);
+    clock.advance(311_000);
+    assertEquals(await standingOf(site), ["a", "hit; ttl=-310; detail=stale-if-error", "370"]);
+    clock.advance(DAY_MS - 370_001);
+    assertEquals((await standingOf(site))[1], "hit; ttl=-86339; detail=stale-if-error");
+    clock.advance(1);
+    assertEquals(await standingOf(site), problem);
+  });
+}
+
+Deno.test("after a failure the source is asked again as soon as its backoff is over", async () => {
+  await using site = await startSite({ "posts/a.md": "" });
+  const { service: { clock }, gh, repository } = site;
+  await standingOf(site);
+  await repository.commit({ "posts/b.md": "" });
+  gh.fault = { kind: "status", status: 503 };
+  clock.advance(60_000);
+  assertEquals(await standingOf(site), ["a", "hit; ttl=0; detail=stale-if-error", "60"]);
+  gh.fault = null;
+  gh.resetCounts();
+
+  clock.advance(4_999);
+  assertEquals(await standingOf(site), ["a", "hit; ttl=-4; detail=stale-if-error", "64"]);
+  assertEquals(gh.counts(), {});
+  clock.advance(1);
+  assertEquals(await standingOf(site), ["a b", "fwd=stale; stored", "0"]);
+});
+
+Deno.test("what the source withdraws is gone within 60 s, and stays gone while it fails", async () => {
+  const withdrawals: [expected: [number, string], withdraw: (site: Site) => void][] = [
+    [[404, "repository-not-found"], ({ gh }) => gh.remove("octo/site")],
+    [[404, "repository-not-found"], ({ gh }) => gh.setVisibility("octo/site", "private")],
+    [[404, "repository-not-found"], ({ gh }) => gh.addBlocked("octo/site", { status: 403 })],
+    [[451, "repository-blocked"], ({ gh }) => gh.addBlocked("octo/site")],
+    [[409, "repository-empty"], ({ gh }) => gh.addEmpty("octo/site")],
+    [[404, "branch-not-found"], ({ repository }) => repository.deleteBranch("main")],
+  ];
+  for (const [expected, withdraw] of withdrawals) {
+    await using site = await startSite({ "posts/a.md": "" });
+    const { service: { clock }, gh, repository } = site;
+    await repository.branch("other");
+    await standingOf(site);
+    await withdraw(site);
+    clock.advance(60_000);
+    assertEquals(await standingOf(site), expected);
+    gh.resetCounts();
+
+    // Kept like any other answer, and not the old one in its place when the source fails.
+    clock.advance(59_999);
+    assertEquals(await standingOf(site), expected);
+    assertEquals(gh.counts(), {});
+    clock.advance(1);
+    gh.fault = { kind: "status", status: 500 };
+    assertEquals((await standingOf(site))[0] === "a", false);
+  }
+});
+
+Deno.test("a spent quota stops every repository at once, and only what is new", async () => {
+  await using site = await startSite({ "posts/a.md": "" });
+  const { service, gh } = site;
+  await standingOf(site);
+  gh.fault = { kind: "secondary403", retryAfterSeconds: 100 };
+  assertEquals(await standingOf(site, listPath({ repo: "new" })), [503, "source-rate-limited"]);
+  gh.fault = null;
+  gh.resetCounts();
+
+  service.clock.advance(10_000);
+  const response = await service.get(itemPath({ repo: "newer", path: "a" }));
+
+  assertEquals([response.status, response.headers.get("retry-after")], [503, "90"]);
+  assertEquals(await standingOf(site), ["a", "hit; ttl=50", "10"]);
+  assertEquals(gh.counts(), {});
+});
