@@ -1,0 +1,179 @@
+// The playground: a state comes from the address bar, the form or a link; what it means is asked of the service and shown.
+
+import { ask } from "./ask.js";
+import { whileBusy } from "./busy.js";
+import { announce, h } from "./dom.js";
+import { fillForm, listenToForm, markFields } from "./form.js";
+import { itemPanel, itemSkeleton } from "./item_panel.js";
+import { captionOf, listPanel, markCurrent } from "./list_panel.js";
+import { problemPanel } from "./problem_panel.js";
+import { requestPanel } from "./request_panel.js";
+import {
+  FIRST,
+  itemParameters,
+  listParameters,
+  operationUrl,
+  readState,
+  stateUrl,
+} from "./state.js";
+
+const baseUrl = document.baseURI;
+const WIDE = matchMedia("(min-width: 60rem)");
+
+/** A part of the page that shows the answer to one request, the latest one that was asked for. */
+class Panel {
+  #shownUrl = null;
+  #controller = null;
+
+  constructor(id) {
+    this.element = document.getElementById(id);
+  }
+
+  /** Shows nothing but `content`. */
+  clear(content = []) {
+    this.#controller?.abort();
+    this.#shownUrl = null;
+    this.element.replaceChildren(...[content].flat());
+  }
+
+  /** Asks, and shows what `draw` makes of the answer; null where a later request took over. */
+  async load(operation, parameters, { draw, drawProblem, skeleton, again = false }) {
+    const url = operationUrl(operation, parameters, baseUrl);
+    if (url === this.#shownUrl && !again) return null;
+    this.#controller?.abort();
+    const controller = this.#controller = new AbortController();
+    this.#shownUrl = url;
+    const request = { operation, parameters, url, baseUrl };
+    const waiting = h("p", { class: "waiting" }, "Asking…");
+    if (this.element.childElementCount === 0 || skeleton !== undefined) {
+      this.element.replaceChildren(
+        requestPanel(request, null),
+        waiting,
+        ...[skeleton ?? []].flat(),
+      );
+    } else this.element.prepend(waiting);
+    try {
+      return await whileBusy(this.element, {
+        tell: (text) => text === null ? waiting.remove() : waiting.textContent = text,
+        work: async () => {
+          const answer = await ask(url, controller);
+          const content = answer.problem === null
+            ? await draw(answer.body)
+            : drawProblem(answer.problem);
+          if (controller.signal.aborted) return null;
+          const focused = document.activeElement;
+          const label = this.element.contains(focused) ? focused.textContent : null;
+          this.element.replaceChildren(requestPanel(request, answer), content);
+          if (label !== null) this.#refocus(label);
+          return answer;
+        },
+      });
+    } catch (error) {
+      if (!controller.signal.aborted) throw error;
+      return null;
+    }
+  }
+
+  /** Who walks pages by keyboard stays on the link that does it. */
+  #refocus(label) {
+    const links = [...this.element.querySelectorAll("a, button")];
+    const same = links.find((link) => link.textContent === label);
+    (same ?? this.element.querySelector("caption, h2"))?.focus?.();
+  }
+}
+
+const list = new Panel("list");
+const item = new Panel("item");
+let current = FIRST;
+
+/** Shows a state; `again` asks even for what is shown already. */
+async function show(state, { again = false } = {}) {
+  current = state;
+  document.title = titleOf(state);
+  fillForm(state);
+  markCurrent(list.element, state.path);
+  await Promise.all([showList(state, again), showItem(state, again)]);
+}
+
+async function showList(state, again) {
+  const answer = await list.load("list-collection-items", listParameters(state), {
+    again,
+    draw: (body) => listPanel(body, state),
+    drawProblem: (problem) =>
+      problemPanel(problem, { state, retry: () => show(state, { again: true }) }),
+  });
+  if (answer === null) return;
+  markFields((answer.problem?.errors ?? []).map(({ parameter }) => parameter));
+  if (answer.problem === null) announce(captionOf(answer.body));
+  markCurrent(list.element, current.path);
+  // Who comes for the first time sees at once what an item looks like.
+  const [first] = answer.body?.items ?? [];
+  if (state === FIRST && current === FIRST && first !== undefined) {
+    current = { ...state, path: first.path };
+    markCurrent(list.element, current.path);
+    await showItem(current, false);
+  }
+}
+
+let shownView = null;
+
+async function showItem(state, again) {
+  if (state.path === "") {
+    shownView = null;
+    item.clear(h("p", { class: "empty hint" }, "Choose a file to see its content here."));
+    return;
+  }
+  const parameters = itemParameters(state);
+  const rawUrl = operationUrl("get-item-content", itemParameters(state, "raw"), baseUrl);
+  const place = stateUrl({ ...state, view: "preview", collection: "", page: "", limit: "" });
+  const sameFile = shownView?.place === place;
+  if (sameFile && shownView.view === state.view && !again) return;
+  shownView = { place, view: state.view };
+  const answer = await item.load("get-item-content", parameters, {
+    again: again || sameFile,
+    draw: (body) => itemPanel(body, { state, rawUrl }),
+    drawProblem: (problem) =>
+      problemPanel(problem, { state, retry: () => show(state, { again: true }) }),
+    ...sameFile ? {} : { skeleton: itemSkeleton(state.path) },
+  });
+  if (answer?.body) announce(`Showing ${answer.body.name}`);
+}
+
+function titleOf({ owner, repo, collection, path }) {
+  const file = path === "" ? "" : `${path.slice(path.lastIndexOf("/") + 1)}, `;
+  return `${file}${collection} in ${owner}/${repo} – Repo Collections`;
+}
+
+/** Goes to a state as a link does: a new entry in the history, nothing loaded but what is missing. */
+function go(state, { again = false } = {}) {
+  const opensItem = state.path !== "" && state.path !== current.path;
+  if (stateUrl(state) !== location.search) history.pushState(null, "", stateUrl(state));
+  show(state, { again });
+  // Beside each other there is nothing to scroll to; below each other there is.
+  if (opensItem && !WIDE.matches) {
+    item.element.scrollIntoView({ block: "start" });
+    item.element.querySelector("h2")?.focus({ preventScroll: true });
+  }
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("a[href]");
+  if (!link || link.target !== "" || link.hasAttribute("download")) return;
+  if (event.defaultPrevented || event.button !== 0) return;
+  if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  const isState = link.origin === location.origin && link.pathname === location.pathname &&
+    link.search !== "" && link.hash === "";
+  if (!isState) return;
+  event.preventDefault();
+  go(readState(link.search));
+});
+addEventListener("popstate", () => show(readState(location.search)));
+listenToForm((state) => {
+  // Asked for again, or for another page: the file that is open stays.
+  const sameFolder = ["owner", "repo", "branch", "collection"].every((name) =>
+    state[name] === current[name]
+  );
+  const { path, view } = sameFolder && state.path === "" ? current : state;
+  go({ ...state, path, view }, { again: true });
+});
+show(readState(location.search));
