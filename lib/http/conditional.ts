@@ -25,7 +25,8 @@ const remembered = new Map<string, Coding>();
 
 /** The coding to send, of those that there are; browsers send few different values, so they are remembered. */
 export function chooseCoding(acceptEncoding: string | null): Coding {
-  if (acceptEncoding === null || acceptEncoding.length > 200) return "identity";
+  // An empty field wants no coding (RFC 9110, 12.5.3).
+  if (!acceptEncoding || acceptEncoding.length > 200) return "identity";
   const known = remembered.get(acceptEncoding);
   if (known !== undefined) return known;
   const request = new Request("http://localhost", {

@@ -1,7 +1,7 @@
 // The response for a ready body: validators, freshness and how the cache came to it (RFC 9110, 9111 and 9211).
 
 import { COMMON_HEADERS } from "./cors.ts";
-import { chooseCoding, matchingTag } from "./conditional.ts";
+import { chooseCoding, gzipTag, matchingTag } from "./conditional.ts";
 import type { ReadyBody } from "./ready_body.ts";
 
 /** What is said of an answer's age, and where it came from. */
@@ -79,9 +79,8 @@ export function dataResponse(
     "cache-status": cacheStatusText(standing, age),
     "x-request-id": requestId,
   };
-  const tags = [coded, body.identity, ...body.gzip === null ? [] : [body.gzip]].map(({ etag }) =>
-    etag
-  );
+  // A tag that another process gave for gzip is known here before that is made.
+  const tags = [coded.etag, body.identity.etag, gzipTag(body.identity.etag)];
   const match = preferences.ifNoneMatch === null
     ? null
     : matchingTag(preferences.ifNoneMatch, tags);
