@@ -5,8 +5,9 @@ import type { Cache } from "../cache/cache.ts";
 import { Backoff } from "./backoff.ts";
 import { FileList } from "./file_list.ts";
 import { KeptObjects } from "./kept_objects.ts";
-import { RefChecks, repositoryKey } from "./ref_checks.ts";
+import { RefChecks } from "./ref_checks.ts";
 import { RefStore } from "./ref_store.ts";
+import { repositoryKey } from "./repository_key.ts";
 import type {
   BlobResult,
   Caller,

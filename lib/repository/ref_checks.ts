@@ -3,43 +3,27 @@
 
 import { LRUCache } from "lru-cache";
 import { SingleFlight } from "../cache/single_flight.ts";
-import {
-  CollectionsError,
-  isSourceFailure,
-  repositoryBlocked,
-  repositoryEmpty,
-  repositoryNotFound,
-} from "../errors.ts";
+import { type CollectionsError, isSourceFailure } from "../errors.ts";
 import type { Backoff } from "./backoff.ts";
-import { type RefState, type RefStore, STALE_FOR_MS } from "./ref_store.ts";
-import type {
-  Caller,
-  Freshness,
-  RefCheck,
-  RefQuestion,
-  Repository,
-  RepositoryName,
-  Snapshot,
-} from "./repository.ts";
+import { type GoneRecord, type RefState, type RefStore, STALE_FOR_MS } from "./ref_store.ts";
+import { refKey, type RefName, repositoryKey } from "./repository_key.ts";
+import type { Caller, Freshness, RefCheck, Repository, Snapshot } from "./repository.ts";
+import { goneError, goneRecord, Withdrawals } from "./withdrawals.ts";
 
 /** A ref that is known: its live check, which every snapshot of it shares, and what the source needs again. */
 interface KnownState {
-  readonly name: RepositoryName;
-  readonly branch: string;
+  readonly ref: RefName;
   readonly check: RefCheck;
   rootTreeId: string;
   memo: string;
   previous: RefState | undefined;
   /** Whether this process checked it; what another one checked is good only for when the source fails. */
   checkedHere: boolean;
+  /** When it was last asked for, well or not, in ms since the epoch. */
+  triedAtMs: number;
 }
 
-interface Gone {
-  readonly error: CollectionsError;
-  readonly askedAtMs: number;
-}
-
-type Outcome = { state: KnownState; freshness: Freshness } | { gone: CollectionsError };
+type Outcome = { state: KnownState; freshness: Freshness } | { gone: GoneRecord };
 
 /** What {@linkcode RefChecks} stands on. */
 export interface RefChecksOptions {
@@ -53,68 +37,43 @@ export interface RefChecksOptions {
 }
 
 const MAX_REFS = 20_000;
-/** Fewer, since each holds an error with its stack. */
-const MAX_GONE = 5_000;
-/** The codes that are answers of the source and not failures of it. */
-const ANSWERS: ReadonlySet<string> = new Set([
-  "repository-not-found",
-  "repository-empty",
-  "repository-blocked",
-  "branch-not-found",
-]);
-const WITHDRAWN: ReadonlySet<string> = new Set(["repository-not-found", "repository-blocked"]);
-
-/** The key of a repository in every cache: names compare without case. */
-export function repositoryKey(name: RepositoryName): string {
-  return `${name.owner}/${name.repo}`.toLowerCase();
-}
 
 /** Checks refs, at most once per fresh time each, and tells what is known in between. */
 export class RefChecks {
   private readonly known = new LRUCache<string, KnownState>({ max: MAX_REFS });
-  private readonly gone = new LRUCache<string, Gone>({ max: MAX_GONE });
+  private readonly withdrawals: Withdrawals;
   private readonly flights = new SingleFlight<Outcome>();
 
-  constructor(private readonly options: RefChecksOptions) {}
+  constructor(private readonly options: RefChecksOptions) {
+    this.withdrawals = new Withdrawals(options);
+  }
 
   /** The snapshot of a ref, by the rule above. @throws {CollectionsError} as {@linkcode Repository.resolve}. */
-  async resolve(
-    question: RefQuestion & { readonly branch: string },
-    caller: Caller,
-  ): Promise<Snapshot> {
-    const repository = repositoryKey(question);
-    const key = `${repository}\n${question.branch}`;
+  async resolve(ref: RefName, caller: Caller): Promise<Snapshot> {
+    const key = refKey(ref);
     const now = this.now();
-    const gone = this.gone.get(key);
-    if (gone !== undefined && now - gone.askedAtMs < this.options.freshMs) {
-      throw echoed(gone.error, question);
-    }
-    const state = this.known.get(key) ?? await this.load(key, question);
+    const gone = this.withdrawals.recent(ref);
+    if (gone !== null) throw goneError(gone, ref);
+    const state = this.known.get(key) ?? await this.load(ref);
     if (state === null) caller.miss({ joined: this.flights.has(key) });
     else if (this.isFresh(state)) {
       state.check.wantedAtMs = now;
-      return snapshotOf(state, question, "hit");
+      return this.snapshot(state, { ref, freshness: "hit" });
     }
-    const outcome = await this.flights.run(
-      key,
-      (signal) => this.check(key, question, signal),
-      caller,
-    );
-    if ("gone" in outcome) throw echoed(outcome.gone, question);
+    const outcome = await this.flights.run(key, (signal) => this.check(ref, signal), caller);
+    if ("gone" in outcome) throw goneError(outcome.gone, ref);
     outcome.state.check.wantedAtMs = Math.max(now, outcome.state.check.wantedAtMs);
-    return snapshotOf(outcome.state, question, outcome.freshness);
+    return this.snapshot(outcome.state, { ref, freshness: outcome.freshness });
   }
 
-  /** Checks, ahead of need, every ref that was wanted since its last check and is due. Never throws. */
+  /** Checks, ahead of need, every ref that was wanted since it was last asked for and is due. Never throws. */
   async refreshDue(): Promise<void> {
     const due: Promise<unknown>[] = [];
     for (const [key, state] of this.known.entries()) {
-      if (state.check.wantedAtMs <= state.check.askedAtMs || !this.isDue(state)) continue;
-      if (this.options.backoff.remembered(repositoryKey(state.name)) !== null) continue;
-      const question = { ...state.name, branch: state.branch };
-      due.push(
-        this.flights.run(key, (signal) => this.check(key, question, signal)).catch(() => {}),
-      );
+      const { ref, check, triedAtMs } = state;
+      if (check.wantedAtMs <= triedAtMs || !this.isDue(state)) continue;
+      if (this.options.backoff.remembered(repositoryKey(ref)) !== null) continue;
+      due.push(this.flights.run(key, (signal) => this.check(ref, signal)).catch(() => {}));
     }
     await Promise.all(due);
   }
@@ -129,16 +88,12 @@ export class RefChecks {
     return this.now() - state.check.askedAtMs >= this.options.refreshAfterMs;
   }
 
-  private async load(
-    key: string,
-    question: RefQuestion & { branch: string },
-  ): Promise<KnownState | null> {
-    const record = await this.options.store.get(repositoryKey(question), question.branch);
-    const present = this.known.get(key);
+  private async load(ref: RefName): Promise<KnownState | null> {
+    const record = await this.options.store.get(repositoryKey(ref), ref.branch);
+    const present = this.known.get(refKey(ref));
     if (present !== undefined || record === null || "goneAtMs" in record) return present ?? null;
     const state: KnownState = {
-      name: { owner: question.owner, repo: question.repo },
-      branch: question.branch,
+      ref,
       check: {
         commit: record.commit,
         askedAtMs: record.askedAtMs,
@@ -149,56 +104,50 @@ export class RefChecks {
       memo: record.memo,
       previous: record.previous,
       checkedHere: false,
+      triedAtMs: 0,
     };
-    this.known.set(key, state);
+    this.known.set(refKey(ref), state);
     return state;
   }
 
-  private async check(
-    key: string,
-    question: RefQuestion & { branch: string },
-    signal: AbortSignal,
-  ): Promise<Outcome> {
+  private async check(ref: RefName, signal: AbortSignal): Promise<Outcome> {
     const { source, backoff } = this.options;
-    const repository = repositoryKey(question);
-    const state = this.known.get(key);
+    const repository = repositoryKey(ref);
+    const state = this.known.get(refKey(ref));
     // Who came while the check before was on its way finds its answer here.
     if (state !== undefined && this.isFresh(state) && !this.isDue(state)) {
       return { state, freshness: "hit" };
     }
     const remembered = backoff.remembered(repository);
-    if (remembered !== null) return await this.standIn(state, question, remembered);
+    if (remembered !== null) return await this.standIn(state, { ref, failure: remembered });
     const askedAtMs = this.now();
+    if (state !== undefined) state.triedAtMs = askedAtMs;
     try {
       const found = await source.resolve({
-        ...question,
+        ...ref,
         ...(state === undefined ? {} : { known: { commit: state.check.commit, memo: state.memo } }),
       }, { signal, miss() {} });
       backoff.succeeded(repository, { source: true });
-      return this.take(key, question, { found, state, askedAtMs });
+      return this.take(found, { ref, state, askedAtMs });
     } catch (error) {
-      if (error instanceof CollectionsError && ANSWERS.has(error.code)) {
+      const gone = goneRecord(error, askedAtMs);
+      if (gone !== null) {
         backoff.succeeded(repository, { source: true });
-        this.withdraw(key, question, { error, askedAtMs });
-        return { gone: error };
+        this.withdraw(state, { ref, gone });
+        return { gone };
       }
       if (!isSourceFailure(error)) throw error;
       // A spent quota is remembered where tokens are chosen, with its own time.
       if (error.code !== "source-rate-limited") {
-        backoff.failed(repository, error, { owner: question.owner });
+        backoff.failed(repository, error, { owner: ref.owner });
       }
-      return await this.standIn(state, question, error);
+      return await this.standIn(state, { ref, failure: error });
     }
   }
 
   private take(
-    key: string,
-    question: RefQuestion & { branch: string },
-    { found, state, askedAtMs }: {
-      found: Snapshot;
-      state: KnownState | undefined;
-      askedAtMs: number;
-    },
+    found: Snapshot,
+    { ref, state, askedAtMs }: { ref: RefName; state: KnownState | undefined; askedAtMs: number },
   ): Outcome {
     const freshness = state === undefined
       ? "miss"
@@ -206,8 +155,7 @@ export class RefChecks {
       ? "revalidated"
       : "moved";
     const next: KnownState = state ?? {
-      name: { owner: question.owner, repo: question.repo },
-      branch: question.branch,
+      ref,
       check: {
         commit: found.commit,
         askedAtMs,
@@ -218,6 +166,7 @@ export class RefChecks {
       memo: found.memo ?? "",
       previous: undefined,
       checkedHere: true,
+      triedAtMs: askedAtMs,
     };
     if (freshness === "moved") next.previous = stateOf(next);
     next.check.commit = found.commit;
@@ -225,9 +174,9 @@ export class RefChecks {
     next.checkedHere = true;
     next.rootTreeId = found.rootTreeId;
     next.memo = found.memo ?? "";
-    this.known.set(key, next);
-    this.gone.delete(key);
-    this.options.store.set(repositoryKey(question), question.branch, {
+    this.known.set(refKey(ref), next);
+    this.withdrawals.forget(ref);
+    this.options.store.set(repositoryKey(ref), ref.branch, {
       ...stateOf(next),
       ...(next.previous === undefined ? {} : { previous: next.previous }),
     });
@@ -235,34 +184,39 @@ export class RefChecks {
   }
 
   private withdraw(
-    key: string,
-    question: RefQuestion & { branch: string },
-    gone: Gone,
+    state: KnownState | undefined,
+    { ref, gone }: { ref: RefName; gone: GoneRecord },
   ): void {
-    const repository = repositoryKey(question);
-    const wasKnown = this.known.get(key);
-    this.known.delete(key);
-    this.gone.set(key, gone);
-    // Nothing is written for what was never there, so that a scan of names fills no disk.
-    if (wasKnown === undefined) return;
+    this.known.delete(refKey(ref));
+    this.withdrawals.note(ref, { gone, wasKnown: state !== undefined });
     // What was made from this ref and is looked up by its check must see that it is over.
-    wasKnown.check.askedAtMs = 0;
-    this.options.store.set(repository, question.branch, { goneAtMs: gone.askedAtMs });
-    if (WITHDRAWN.has(gone.error.code)) this.options.store.setGone(repository, gone.askedAtMs);
+    if (state !== undefined) state.check.askedAtMs = 0;
   }
 
   /** The older answer for a failing source, or the failure where there is none that may be given. */
   private async standIn(
     state: KnownState | undefined,
-    question: RefQuestion & { branch: string },
-    failure: CollectionsError,
+    { ref, failure }: { ref: RefName; failure: CollectionsError },
   ): Promise<Outcome> {
-    if (state === undefined || this.now() - state.check.askedAtMs >= STALE_FOR_MS) throw failure;
-    const goneAtMs = await this.options.store.goneAtMs(repositoryKey(question), question.branch);
-    if (goneAtMs !== null && goneAtMs > state.check.askedAtMs) {
-      return { gone: repositoryNotFound(question.owner, question.repo) };
-    }
-    return { state, freshness: "stale" };
+    if (state === undefined || !this.mayStandIn(state.check)) throw failure;
+    const gone = await this.withdrawals.since(ref, state.check.askedAtMs);
+    return gone === null ? { state, freshness: "stale" } : { gone };
+  }
+
+  private mayStandIn({ askedAtMs }: { readonly askedAtMs: number }): boolean {
+    return this.now() - askedAtMs < STALE_FOR_MS;
+  }
+
+  private snapshot(
+    state: KnownState,
+    { ref, freshness }: { ref: RefName; freshness: Freshness },
+  ): Snapshot {
+    const common = { name: { owner: ref.owner, repo: ref.repo }, branch: ref.branch };
+    const { previous } = state;
+    const now: Snapshot = { ...common, ...stateOf(state), check: state.check, freshness };
+    if (previous === undefined || !this.mayStandIn(previous)) return now;
+    const check = { ...state.check, commit: previous.commit, askedAtMs: previous.askedAtMs };
+    return { ...now, previous: { ...common, ...previous, check, freshness: "stale" } };
   }
 
   private now(): number {
@@ -277,30 +231,4 @@ function stateOf(state: KnownState): RefState {
     askedAtMs: state.check.askedAtMs,
     memo: state.memo,
   };
-}
-
-function snapshotOf(
-  state: KnownState,
-  question: RefQuestion & { branch: string },
-  freshness: Freshness,
-): Snapshot {
-  const common = { name: { owner: question.owner, repo: question.repo }, branch: question.branch };
-  const { previous } = state;
-  const now: Snapshot = {
-    ...common,
-    ...stateOf(state),
-    check: state.check,
-    freshness,
-  };
-  if (previous === undefined) return now;
-  const check = { ...state.check, commit: previous.commit, askedAtMs: previous.askedAtMs };
-  return { ...now, previous: { ...common, ...previous, check, freshness: "stale" } };
-}
-
-/** The same error for someone who spelled the name in another way: a body echoes its own caller. */
-function echoed(error: CollectionsError, { owner, repo }: RepositoryName): CollectionsError {
-  if (error.code === "repository-not-found") return repositoryNotFound(owner, repo);
-  if (error.code === "repository-empty") return repositoryEmpty(owner, repo);
-  if (error.code === "repository-blocked") return repositoryBlocked(owner, repo);
-  return error;
 }

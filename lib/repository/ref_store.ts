@@ -14,13 +14,33 @@ const stateSchema = z.object({
   askedAtMs: z.number(),
 });
 
+/** What a source can say of a ref that is not there. */
+export const GONE_CODES = [
+  "repository-not-found",
+  "repository-empty",
+  "repository-blocked",
+  "branch-not-found",
+] as const;
+
+/** One of {@linkcode GONE_CODES}. */
+export type GoneCode = typeof GONE_CODES[number];
+
+const goneSchema = z.object({
+  goneAtMs: z.number(),
+  code: z.enum(GONE_CODES),
+  detail: z.string(),
+});
+
 const recordSchema = z.union([
   stateSchema.extend({ previous: stateSchema.optional() }),
-  z.object({ goneAtMs: z.number() }),
+  goneSchema,
 ]);
 
 /** One state that a ref had. */
 export type RefState = z.infer<typeof stateSchema>;
+
+/** When and how a source said that there is none. */
+export type GoneRecord = z.infer<typeof goneSchema>;
 
 /** A ref's state and the one before, or when its source said that there is none. */
 export type RefRecord = z.infer<typeof recordSchema>;
@@ -42,20 +62,18 @@ export class RefStore {
   }
 
   /** Notes that a whole repository is withdrawn, so that none of its refs stands in from before. */
-  setGone(repository: string, goneAtMs: number): void {
-    this.write(["gone", repository], { goneAtMs });
+  setGone(repository: string, record: GoneRecord): void {
+    this.write(["gone", repository], record);
   }
 
-  /** When a ref, or its whole repository, was last found to be gone; null where it was not. */
-  async goneAtMs(repository: string, branch: string): Promise<number | null> {
+  /** How a ref, or its whole repository, was last found to be gone; null where it was not. */
+  async gone(repository: string, branch: string): Promise<GoneRecord | null> {
     const records = await Promise.all([
       this.get(repository, branch),
       this.read(["gone", repository]),
     ]);
-    const times = records.flatMap((record) =>
-      record && "goneAtMs" in record ? [record.goneAtMs] : []
-    );
-    return times.length === 0 ? null : Math.max(...times);
+    const found = records.filter((record) => record !== null && "goneAtMs" in record);
+    return found.toSorted((a, b) => b.goneAtMs - a.goneAtMs)[0] ?? null;
   }
 
   /** Resolves when all that was to be kept is. */
