@@ -48,6 +48,8 @@ export interface CollectionsErrorOptions extends ErrorFacts {
   readonly cause?: unknown;
   /** Whether the source was not even reached; enough of these mean that it is down for everyone. */
   readonly unreachable?: boolean;
+  /** For how long the failing source said that it wants not to be asked again, in ms. */
+  readonly restMs?: number;
 }
 
 /** An error with a code of the contract and a public sentence. Its cause and message never reach a client. */
@@ -55,16 +57,18 @@ export class CollectionsError extends Error {
   override readonly name = "CollectionsError";
   readonly facts: ErrorFacts;
   readonly unreachable: boolean;
+  readonly restMs: number;
 
   constructor(
     readonly code: ErrorCode,
     readonly detail: string,
     options: CollectionsErrorOptions = {},
   ) {
-    const { message, cause, unreachable, ...facts } = options;
+    const { message, cause, unreachable, restMs, ...facts } = options;
     super(message ?? detail, cause === undefined ? undefined : { cause });
     this.facts = facts;
     this.unreachable = unreachable ?? false;
+    this.restMs = restMs ?? 0;
   }
 }
 
@@ -180,7 +184,7 @@ export function pageTooLarge(path: string, maxBytes: number): CollectionsError {
 /** 502: the source answered with an error or with something that is no answer. `message` is for the log. */
 export function sourceFailed(
   message: string,
-  options: { cause?: unknown; unreachable?: boolean } = {},
+  options: { cause?: unknown; unreachable?: boolean; restMs?: number } = {},
 ): CollectionsError {
   return new CollectionsError(
     "source-failed",

@@ -17,7 +17,7 @@ interface Failure {
   readonly untilMs: number;
 }
 
-/** Waits of 5 s, doubled with each further failure up to 60 s. */
+/** Waits of 5 s, doubled with each further failure up to 60 s; longer where the source asked for it. */
 export class Backoff {
   private readonly failures = new LRUCache<string, Failure>({ max: MAX_KEYS });
   private unreachedInARow = 0;
@@ -41,6 +41,8 @@ export class Backoff {
     if (!error.unreachable) return this.reached();
     this.unreachedInARow++;
     this.unreachedOwners.add(options.owner.toLowerCase());
+    // Questions that were under way together fail together, and make one wait and not the sixth.
+    if (this.down !== null && this.now() < this.down.untilMs) return;
     if (
       this.unreachedInARow >= DOWN_AFTER_FAILURES && this.unreachedOwners.size >= DOWN_AFTER_OWNERS
     ) this.down = this.next(this.down ?? undefined, error);
@@ -60,6 +62,6 @@ export class Backoff {
 
   private next(before: Failure | undefined, error: CollectionsError): Failure {
     const waitMs = before === undefined ? FIRST_WAIT_MS : Math.min(before.waitMs * 2, MAX_WAIT_MS);
-    return { error, waitMs, untilMs: this.now() + waitMs };
+    return { error, waitMs, untilMs: this.now() + Math.max(waitMs, error.restMs) };
   }
 }

@@ -76,7 +76,7 @@ export class GitHubClient {
 
   /**
    * Sends one question, with another token where one is refused or out of quota, and once more after a network error
-   * or a 5xx.
+   * or a 5xx, unless that says when to come back.
    * @throws {CollectionsError} source-failed, source-timeout, source-rate-limited, service-busy.
    * @throws the signal's reason when that aborts.
    */
@@ -85,16 +85,20 @@ export class GitHubClient {
     let retried = request.kind === "graphql";
     while (true) {
       request.signal?.throwIfAborted();
-      const token = this.chooseToken(request);
       let answer: GitHubAnswer;
       try {
-        answer = await this.options.gate.run(() => this.send(request, token), request.signal);
+        // Chosen when its turn comes: a limit that is met meanwhile stops those who wait, too.
+        answer = await this.options.gate.run(
+          () => this.send(request, this.chooseToken(request)),
+          request.signal,
+        );
       } catch (error) {
         if (!isSourceFailure(error) || error.code !== "source-failed" || retried) throw error;
         retried = true;
         await this.pause(request.signal);
         continue;
       }
+      const { token } = answer;
       if (request.kind !== "raw") this.options.tokens.note(token, quotaOf(request), answer.headers);
       if (answer.status === 401 && token.secret !== null) {
         this.options.tokens.refuse(token);
@@ -102,8 +106,11 @@ export class GitHubClient {
       }
       if (this.noteLimit(request, answer)) continue;
       if (answer.status >= 500) {
-        if (retried) {
-          throw sourceFailed(`Cannot read "${request.kind}": GitHub answered ${answer.status}`);
+        const restMs = boundedWaitMs(retryAfterMs(answer.headers, this.options.clock.now()) ?? 0);
+        if (retried || restMs > 0) {
+          throw sourceFailed(`Cannot read "${request.kind}": GitHub answered ${answer.status}`, {
+            restMs,
+          });
         }
         retried = true;
         await this.pause(request.signal);
@@ -137,13 +144,12 @@ export class GitHubClient {
     const asked = retryAfterMs(answer.headers, now);
     const resetMs = Number(answer.headers.get("x-ratelimit-reset") ?? NaN) * 1000 - now;
     const waitMs = asked ?? (spent && resetMs > 0 ? resetMs : SECONDARY_WAIT_MS);
-    const untilMs = now + Math.min(Math.max(waitMs, 1000), MAX_WAIT_MS);
+    const untilMs = now + Math.max(boundedWaitMs(waitMs), 1000);
     if (request.kind === "raw") this.rawBlockedUntilMs = untilMs;
-    else {this.options.tokens.limit(
-        answer.token,
-        untilMs,
-        spent && asked === null ? quotaOf(request) : undefined,
-      );}
+    else {
+      const quota = spent && asked === null ? quotaOf(request) : undefined;
+      this.options.tokens.limit(answer.token, untilMs, quota);
+    }
     return true;
   }
 
@@ -225,6 +231,11 @@ function isRateLimit(answer: GitHubAnswer): boolean {
   return answer.status === 403 &&
     (answer.headers.has("retry-after") || answer.headers.get("x-ratelimit-remaining") === "0" ||
       LIMIT_MESSAGE.test(new TextDecoder().decode(answer.bytes.subarray(0, 4096))));
+}
+
+/** A wait that a header asked for, as far as it is believed. */
+function boundedWaitMs(ms: number): number {
+  return Math.min(Math.max(ms, 0), MAX_WAIT_MS);
 }
 
 /** `Retry-After` (RFC 9110, 10.2.3) in ms: seconds or a date; null where there is none. */
