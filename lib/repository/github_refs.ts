@@ -96,10 +96,12 @@ export async function findRef(
       "commit",
       memo?.form === form && question.known !== undefined ? memo.commit : null,
     );
-  const askRepository = () => ask("", JSON_TYPE, "repo", memo?.visibility);
+  const askRepository = (validator?: Validator | null) => ask("", JSON_TYPE, "repo", validator);
 
   const forms = formsOf(question.branch, !source.allowedByName);
-  const visibilityAsked = source.tokens.hasToken && !source.allowedByName ? askRepository() : null;
+  const visibilityAsked = source.tokens.hasToken && !source.allowedByName
+    ? askRepository(memo?.visibility)
+    : null;
   // A form that was remembered is asked together with those that go before it, so that a re-check is one round trip.
   const together = memo?.form !== undefined && forms.includes(memo.form)
     ? COMMIT_ID.test(memo.form) ? [memo.form] : forms.slice(0, forms.indexOf(memo.form) + 1)
@@ -149,7 +151,7 @@ export async function findRef(
     }
   }
   if (repository === null || repository.status === 304) {
-    repository = await ask("", JSON_TYPE, "repo");
+    repository = await askRepository();
     if (repository.status !== 200) throw refusal(question, repository.status);
   }
   const { default_branch } = checked(repositoryAnswer, parseJson(repository.bytes));
