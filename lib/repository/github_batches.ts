@@ -2,7 +2,7 @@
 // that fails is halved. What GraphQL cannot give true (binary, cut, not UTF-8) is left for the blobs API.
 
 import { lookup } from "mrmime";
-import { isSourceFailure, sourceRateLimited } from "../errors.ts";
+import { isSourceFailure } from "../errors.ts";
 import { blobId } from "./git_object_id.ts";
 import { checked, graphqlAnswer, parseJson } from "./github_answers.ts";
 import type { GitHubSource } from "./github_source.ts";
@@ -67,13 +67,15 @@ export async function readBatch(
       const answer = await ask(snapshot, files, options);
       for (const [id, bytes] of answer.found) found.set(id, bytes);
       rest = answer.unanswered;
-      failuresInARow = 0;
+      failuresInARow = rest.length < files.length ? 0 : failuresInARow + 1;
     } catch (error) {
       options.caller.signal?.throwIfAborted();
-      if (!isSourceFailure(error) || error.code === "source-rate-limited") return found;
+      const mayAskAgain = isSourceFailure(error) && error.code !== "source-rate-limited" &&
+        error.restMs === 0;
+      if (!mayAskAgain) return found;
       failuresInARow += error.code === "source-timeout" ? MAX_FAILURES / 2 : 1;
-      if (failuresInARow >= MAX_FAILURES) return found;
     }
+    if (failuresInARow >= MAX_FAILURES) return found;
     if (rest.length < files.length && rest.length > 0) queue.push(rest);
     else if (rest.length >= MIN_SPLIT) {
       const middle = rest.length >> 1;
@@ -92,10 +94,11 @@ interface BatchAnswer {
 async function ask(
   snapshot: Snapshot,
   files: readonly FileRef[],
-  { client, tokens, graphqlUrl, now, caller }: BatchOptions,
+  options: BatchOptions,
 ): Promise<BatchAnswer> {
+  const { client, tokens, graphqlUrl, now, caller } = options;
   const objects = files.map((file, index) =>
-    `f${index}:object(oid:"${file.id}"){...on Blob{text isBinary isTruncated}}`
+    `f${index}: object(oid: "${file.id}") { ... on Blob { text isBinary isTruncated } }`
   );
   const { owner, repo } = snapshot.name;
   const answer = await client.ask({
@@ -103,10 +106,10 @@ async function ask(
     url: graphqlUrl,
     accept: "application/json",
     json: JSON.stringify({
-      query: `query($owner:String!,$repo:String!){repository(owner:$owner,name:$repo){${
+      query: `query ($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { ${
         objects.join(" ")
       }}}`,
-      variables: { owner, repo },
+      variables: { owner, name: repo },
     }),
     maxBytes: ANSWER_MAX_BYTES,
     ...signalOf(caller),
@@ -116,7 +119,8 @@ async function ask(
   if (errors?.some((error) => error.type === "RATE_LIMITED")) {
     const resetMs = Number(answer.headers.get("x-ratelimit-reset") ?? NaN) * 1000;
     tokens.limit(answer.token, resetMs > now() ? resetMs : now() + LIMIT_MS, "graphql");
-    throw sourceRateLimited(`Cannot read "graphql": the quota is spent`, 60);
+    // By the next token; with the last one spent the client throws.
+    return await ask(snapshot, files, options);
   }
   const found = new Map<string, Uint8Array<ArrayBuffer>>();
   const unanswered: FileRef[] = [];

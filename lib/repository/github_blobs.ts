@@ -23,6 +23,9 @@ const RAW_TYPE = "application/vnd.github.raw+json";
 
 /** Reads blobs; see {@linkcode Repository.readBlobs} of the port for the rules. */
 export class GitHubBlobs {
+  /** The raw host limits whom it takes for a robot, whatever page a question is for. */
+  private readonly rawLimit = pLimit(MAX_AT_ONCE);
+
   constructor(private readonly options: GitHubSource) {}
 
   /** One result a distinct id. @throws the caller's abort reason, nothing else. */
@@ -54,6 +57,7 @@ export class GitHubBlobs {
     { results, caller }: { results: Map<string, BlobResult>; caller: Caller },
   ): Promise<void> {
     const limit = pLimit(MAX_AT_ONCE);
+    const page = { caller, rawMisses: 0 };
     let failuresInARow = 0;
     let lastFailure: Error | null = null;
     await Promise.all(files.map((file) =>
@@ -64,7 +68,7 @@ export class GitHubBlobs {
           return;
         }
         try {
-          results.set(file.id, await this.readOne(snapshot, file, caller));
+          results.set(file.id, await this.readOne(snapshot, file, page));
           failuresInARow = 0;
         } catch (error) {
           caller.signal?.throwIfAborted();
@@ -78,10 +82,19 @@ export class GitHubBlobs {
     ));
   }
 
-  private async readOne(snapshot: Snapshot, file: FileRef, caller: Caller): Promise<BlobResult> {
+  private async readOne(
+    snapshot: Snapshot,
+    file: FileRef,
+    page: { readonly caller: Caller; rawMisses: number },
+  ): Promise<BlobResult> {
+    const { caller } = page;
     if (!this.options.tokens.hasToken && this.options.rawUrl !== null) {
       const bytes = await this.readRaw(snapshot, file, caller);
       if (bytes !== null) return bytes;
+      // The API is no way out for a whole page: without a token it has 60 answers an hour.
+      if (++page.rawMisses > MAX_FAILURES) {
+        throw sourceFailed(`Cannot read "${file.id}": the raw host does not have it`);
+      }
     }
     const answer = await askWithMoves(this.options.client, {
       apiUrl: this.options.apiUrl,
@@ -100,7 +113,7 @@ export class GitHubBlobs {
     return answer.bytes;
   }
 
-  /** The bytes from the raw host, or null where it does not have them as they should be. */
+  /** The bytes from the raw host, or null where it does not give them as they should be. */
   private async readRaw(
     snapshot: Snapshot,
     file: FileRef,
@@ -109,15 +122,16 @@ export class GitHubBlobs {
     const { owner, repo } = snapshot.name;
     const path = file.path.split("/").map(encodeURIComponent).join("/");
     try {
-      const answer = await this.options.client.ask({
-        kind: "raw",
-        url: `${this.options.rawUrl}/${owner}/${repo}/${snapshot.commit}/${path}`,
-        maxBytes: maxBytesOf(file),
-        ...signalOf(caller),
-      });
+      const answer = await this.rawLimit(() =>
+        this.options.client.ask({
+          kind: "raw",
+          url: `${this.options.rawUrl}/${owner}/${repo}/${snapshot.commit}/${path}`,
+          maxBytes: maxBytesOf(file),
+          ...signalOf(caller),
+        })
+      );
       return answer.status === 200 && blobId(answer.bytes) === file.id ? answer.bytes : null;
     } catch (error) {
-      // The API is no way out for a whole page: without a token it has 60 answers an hour.
       if (isSourceFailure(error) && error.code === "source-failed") return null;
       throw error;
     }
