@@ -11,7 +11,7 @@ import type { BlobResult, Caller, FileRef } from "./repository.ts";
 export interface KeptObjectsOptions {
   /** All tiers. */
   readonly cache: Cache;
-  /** The tier for blobs over 1 MiB, which are not worth a place on disk. */
+  /** The fastest of them, which takes what the others do not. */
   readonly memory: Cache;
   readonly backoff: Backoff;
 }
@@ -23,9 +23,10 @@ export interface ObjectKind<T> {
   readonly decode: (bytes: Uint8Array<ArrayBuffer>) => T | undefined;
 }
 
-/** How long an object is kept at least where there is room, in ms. */
-const OBJECT_TTL_MS = 24 * 3_600_000;
-const MAX_KV_BLOB_BYTES = 1 << 20;
+/** How long an object outlives the process that read it, in ms. */
+const STORED_FOR_MS = 24 * 3_600_000;
+/** Larger blobs are not worth a place on disk. */
+const MAX_STORED_BLOB_BYTES = 1 << 20;
 
 /** Reads objects through the caches, one flight an object. */
 export class KeptObjects {
@@ -45,7 +46,12 @@ export class KeptObjects {
 
   /** Keeps a value that was put together here. */
   async keep(key: CacheKey, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
-    await this.options.cache.set(key, bytes, { ttlMs: OBJECT_TTL_MS });
+    const { cache, memory } = this.options;
+    if (key[0] !== "blob" || bytes.length <= MAX_STORED_BLOB_BYTES) {
+      await cache.set(key, bytes, { ttlMs: STORED_FOR_MS });
+    }
+    // An object is its id: in memory only want of room ends its life.
+    await memory.set(key, bytes, { ttlMs: Infinity });
   }
 
   /** The object under a key; the second part of a key is the repository. @throws what `fetch` throws. */
@@ -137,11 +143,7 @@ export class KeptObjects {
     for (const [id, result] of found) {
       const key = `${repository}\n${id}`;
       if (result instanceof Error) this.noteFailure(key, result);
-      else {
-        const { cache, memory } = this.options;
-        const tier = result.length > MAX_KV_BLOB_BYTES ? memory : cache;
-        await tier.set(["blob", repository, id], result, { ttlMs: OBJECT_TTL_MS });
-      }
+      else await this.keep(["blob", repository, id], result);
     }
   }
 
