@@ -26,13 +26,16 @@ export function clientAddress(
   );
 }
 
+/** Stands for the address of a request whose `Host` is none; all that it gets is a problem. */
+const NOWHERE = new URL("http://localhost");
+
 /** The origin that answers' addresses begin with: the configured one, the proxy's, or the request's own. */
 export function baseUrl(
   request: Request,
   { publicUrl, trustProxy }: { publicUrl: string | null; trustProxy: boolean },
 ): string {
   if (publicUrl !== null) return publicUrl;
-  const own = new URL(request.url);
+  const own = URL.parse(request.url) ?? NOWHERE;
   if (!trustProxy) return own.origin;
   const protocol = lastOf(request.headers.get("x-forwarded-proto"))?.toLowerCase();
   const host = lastOf(request.headers.get("x-forwarded-host"));

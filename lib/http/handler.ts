@@ -2,6 +2,7 @@
 // framework throws before any middleware runs.
 
 import { App, type FreshConfig } from "fresh";
+import { type CollectionsError, invalidParameters } from "../errors.ts";
 import type { Services } from "../services.ts";
 import { COMMON_HEADERS } from "./cors.ts";
 import { mountRoutes } from "./file_routes.ts";
@@ -36,7 +37,7 @@ export async function createHandler(
   };
 }
 
-/** The problem for a request that never reached the middlewares, such as one with a malformed escape in its path. */
+/** The problem for a request that never reached the middlewares: no host, a malformed escape in its path. */
 function outerProblem(
   error: unknown,
   { request, info, services }: {
@@ -46,13 +47,19 @@ function outerProblem(
   },
 ): Response {
   const exchange = newExchange(request, { remote: remoteOf(info), services });
-  const shown = isDecodable(new URL(request.url).pathname) ? error : routeNotFound();
+  const url = URL.parse(request.url);
+  const shown = url === null ? badHost() : isDecodable(url.pathname) ? error : routeNotFound();
   const response = problemResponse(shown, { requestId: exchange.id, baseUrl: exchange.baseUrl });
   for (const [name, value] of Object.entries(COMMON_HEADERS)) response.headers.set(name, value);
   response.headers.set("x-request-id", exchange.id);
   logFailure(services.log, { error: shown, status: response.status, requestId: exchange.id });
   writeExchangeLine(exchange, { services, status: response.status });
   return request.method === "HEAD" ? new Response(null, response) : response;
+}
+
+/** 400 by RFC 9112, section 3.2. */
+function badHost(): CollectionsError {
+  return invalidParameters([{ parameter: "Host", message: "must be the name of a host" }]);
 }
 
 function isDecodable(path: string): boolean {
