@@ -22,6 +22,8 @@ export interface ServiceOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly github?: GithubDouble;
   readonly clock?: TestClock;
+  /** The store, which the service closes; a new one in memory where it is left out. */
+  readonly kv?: Deno.Kv;
   /** Puts other parts in place of the real ones. */
   readonly change?: (services: Services) => Services;
 }
@@ -84,7 +86,8 @@ export class TestService implements AsyncDisposable {
       level: config.logLevel,
       now: clock.now,
     });
-    const opened = await openServices(config, { clock, log, kv: await Deno.openKv(":memory:") });
+    const kv = options.kv ?? await Deno.openKv(":memory:");
+    const opened = await openServices(config, { clock, log, kv });
     const services = options.change?.(opened) ?? opened;
     const handler = await createHandler(services, { routesUrl: ROUTES, appConfig });
     return new TestService(clock, services, handler, written);
