@@ -86,25 +86,21 @@ export class GitHubClient {
     while (true) {
       request.signal?.throwIfAborted();
       let answer: GitHubAnswer;
+      let useless = false;
       try {
-        // Chosen when its turn comes: a limit that is met meanwhile stops those who wait, too.
-        answer = await this.options.gate.run(
-          () => this.send(request, this.chooseToken(request)),
-          request.signal,
-        );
+        // The token is chosen when its turn comes: a limit that is met meanwhile stops those who wait, too.
+        answer = await this.options.gate.run(async () => {
+          const answer = await this.send(request, this.chooseToken(request));
+          useless = this.learn(request, answer);
+          return answer;
+        }, request.signal);
       } catch (error) {
         if (!isSourceFailure(error) || error.code !== "source-failed" || retried) throw error;
         retried = true;
         await this.pause(request.signal);
         continue;
       }
-      const { token } = answer;
-      if (request.kind !== "raw") this.options.tokens.note(token, quotaOf(request), answer.headers);
-      if (answer.status === 401 && token.secret !== null) {
-        this.options.tokens.refuse(token);
-        continue;
-      }
-      if (this.noteLimit(request, answer)) continue;
+      if (useless) continue;
       if (answer.status >= 500) {
         const restMs = boundedWaitMs(retryAfterMs(answer.headers, this.options.clock.now()) ?? 0);
         if (retried || restMs > 0) {
@@ -117,7 +113,8 @@ export class GitHubClient {
         continue;
       }
       // 304 is an answer only to who sent a validator.
-      const unasked = answer.status === 304 && request.known?.fingerprint !== token.fingerprint;
+      const unasked = answer.status === 304 &&
+        request.known?.fingerprint !== answer.token.fingerprint;
       if (unasked || answer.status === 401 || answer.status === 400 || answer.status === 406) {
         throw sourceFailed(`Cannot read "${request.kind}": GitHub answered ${answer.status}`);
       }
@@ -134,6 +131,15 @@ export class GitHubClient {
       return NO_TOKEN;
     }
     return this.options.tokens.choose(quotaOf(request), request.known?.fingerprint);
+  }
+
+  /** Takes what an answer says of its token; true where it says nothing else, and another is to be asked. */
+  private learn(request: GitHubRequest, answer: GitHubAnswer): boolean {
+    const { token, status, headers } = answer;
+    if (request.kind !== "raw") this.options.tokens.note(token, quotaOf(request), headers);
+    if (status !== 401 || token.secret === null) return this.noteLimit(request, answer);
+    this.options.tokens.refuse(token);
+    return true;
   }
 
   /** Whether the answer is a rate limit; what it stops is stopped then, and another token may go on. */

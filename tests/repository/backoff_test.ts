@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { CollectionsError, sourceFailed, sourceTimeout } from "../../lib/errors.ts";
+import { type CollectionsError, sourceFailed, sourceTimeout } from "../../lib/errors.ts";
 import { Backoff } from "../../lib/repository/backoff.ts";
 import { TestClock } from "../test_clock.ts";
 

@@ -24,16 +24,25 @@ export interface SourceOptions {
   readonly refs?: Cache;
 }
 
-/** Reads the double without keeping anything. */
-export function openGitHub(double: GithubDouble, options: SourceOptions): GitHubRepository {
-  const { clock, log = silentLog } = options;
+/** Asks, as one who has these tokens. */
+export function openClient(
+  options: SourceOptions & { concurrency?: number },
+): { client: GitHubClient; tokens: TokenPool } {
+  const { clock, log = silentLog, concurrency = 32 } = options;
   const tokens = new TokenPool(options.tokens ?? [], { now: clock.now, log });
   const client = new GitHubClient({
     tokens,
-    gate: new Gate({ concurrency: 32, maxQueued: 512 }),
+    gate: new Gate({ concurrency, maxQueued: 512 }),
     clock,
     timeoutMs: options.timeoutMs ?? 10_000,
   });
+  return { client, tokens };
+}
+
+/** Reads the double without keeping anything. */
+export function openGitHub(double: GithubDouble, options: SourceOptions): GitHubRepository {
+  const { clock } = options;
+  const { client, tokens } = openClient(options);
   return new GitHubRepository({
     client,
     tokens,
