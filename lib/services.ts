@@ -60,7 +60,7 @@ const OBJECTS_SHARE = 0.5;
 const RESPONSES_SHARE = 0.3;
 const FRONT_MATTER_SHARE = 0.15;
 const LISTS_SHARE = 0.05;
-/** Of SOURCE_TIMEOUT_MS: how long a caller waits for every file's front matter to be read. */
+/** Of SOURCE_TIMEOUT_MS: how long a caller waits for a list to be prepared, from when he asked. */
 const PREPARING_SHARE = 0.8;
 
 /** Opens everything. @throws {SettingsError} where a setting names what cannot be opened. */
@@ -120,6 +120,12 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
     maxItemBytes: config.maxItemBytes,
   });
 
+  const lists = new PreparedLists({
+    maxBytes: config.cacheMemoryBytes * LISTS_SHARE,
+    waitMs: config.sourceTimeoutMs * PREPARING_SHARE,
+    frontMatters,
+  });
+
   return {
     config,
     clock,
@@ -128,17 +134,14 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
     responses: new ResponseCache({ maxBytes: config.cacheMemoryBytes * RESPONSES_SHARE, now }),
     rateLimit: new RateLimit({ perMinute: config.missesPerMinute, now }),
     frontMatters,
-    lists: new PreparedLists({
-      maxBytes: config.cacheMemoryBytes * LISTS_SHARE,
-      waitMs: config.sourceTimeoutMs * PREPARING_SHARE,
-      frontMatters,
-    }),
+    lists,
     requireAllowed(name) {
       if (!isAllowed(config.allowedRepos, name)) throw repositoryNotAllowed(name.owner, name.repo);
     },
     // Without a token each check costs quota, so a ref is checked only when someone waits for it.
     refreshDue: () => tokens.hasToken ? github.refreshDue() : Promise.resolve(),
     async close() {
+      lists.close();
       repository.close();
       await github.settled();
       await objects.close();

@@ -26,6 +26,14 @@ export function contentTypeOf(name: string): string {
   return type.startsWith("text/") ? `${type}; charset=utf-8` : type;
 }
 
+/** Types whose files are no text, whatever their bytes are. */
+const BINARY = /^(image\/(?!svg)|audio\/|video\/|font\/|application\/(pdf|zip|gzip|wasm)\b)/;
+
+/** Whether a file of this type can have front matter; of one that cannot, nothing has to be read to know. */
+export function mayHaveFrontMatter(contentType: string): boolean {
+  return !BINARY.test(contentType);
+}
+
 /** The media type under which a file's bytes are sent as they are. */
 export function rawContentType(contentType: string): string {
   return ACTIVE.test(contentType) ||

@@ -15,6 +15,12 @@ export type FrontMatter =
   | { readonly frontMatter: PlainObject; readonly body: string }
   | { readonly frontMatterError: FrontMatterError };
 
+/** The same without the text; empty for a file that has no front matter. */
+export interface FileFrontMatter {
+  readonly frontMatter?: PlainObject;
+  readonly frontMatterError?: FrontMatterError;
+}
+
 /** What one file may cost. Aliases are few in real front matter, and a page holds up to 1,000 files. */
 const LIMITS = { maxChars: 256 * 1024, maxTokens: 20_000, maxRepeatedChars: 16 * 1024 };
 

@@ -1,44 +1,37 @@
 // The front matter of many files, each file read and parsed once per blob id. What was parsed stays in memory while
-// there is room, and a folder's whole is kept beside its objects, so that after a commit only what changed is read.
+// there is room, and that of a folder is kept beside its objects, so that after a commit only what changed is read.
 
 import { LRUCache } from "lru-cache";
+import { collectionTooLarge } from "../errors.ts";
+import { Slices } from "../give_way.ts";
 import type { FileRef } from "../repository/repository.ts";
-import { contentTypeOf } from "./content_type.ts";
+import { contentTypeOf, mayHaveFrontMatter } from "./content_type.ts";
 import type { Reading } from "./find_entry.ts";
-import { type FrontMatterError, readFrontMatter } from "./front_matter.ts";
+import { type FileFrontMatter, readFrontMatter } from "./front_matter.ts";
 import { textOf } from "./item_content.ts";
-import type { PlainObject } from "./plain_data.ts";
-
-/** What a file's front matter is; empty for a file that has none. */
-export interface FileFrontMatter {
-  readonly frontMatter?: PlainObject;
-  readonly frontMatterError?: FrontMatterError;
-}
+import { keepFrontMatter, keptFrontMatter } from "./kept_front_matter.ts";
 
 /** What is known of files, by blob id; an Error where a file could not be read. */
 export type FrontMatters = ReadonlyMap<string, FileFrontMatter | Error>;
 
 /** Options of {@linkcode FrontMatterStore.read}. */
 export interface ReadOptions {
-  /** The folder whose files these are all of, so that they are kept together; null for a few of them. */
+  /** The folder that the files are of, beside which their front matter is kept; null for a page of them. */
   readonly folder: string | null;
 }
 
 /** Read at once: small enough to bound memory, large enough to fill several batches. */
 const CHUNK = { maxFiles: 400, maxBytes: 8 << 20 };
+/** What the front matter of one folder may take in memory, by estimate. */
+const MAX_FOLDER_BYTES = 32 << 20;
 const NONE: FileFrontMatter = {};
-/** Files of these types are not text, whatever they begin with. */
-const BINARY = /^(image\/(?!svg)|audio\/|video\/|font\/|application\/(pdf|zip|gzip|wasm))/;
 
 /** See the head of this file. */
 export class FrontMatterStore {
   private readonly parsed: LRUCache<string, FileFrontMatter>;
 
   constructor(private readonly options: { maxBytes: number; maxItemBytes: number }) {
-    this.parsed = new LRUCache({
-      maxSize: Math.max(1, Math.floor(options.maxBytes)),
-      sizeCalculation: sizeOf,
-    });
+    this.parsed = new LRUCache({ maxSize: Math.max(1, Math.floor(options.maxBytes)) });
   }
 
   /** Bytes that are held, by estimate. */
@@ -46,73 +39,65 @@ export class FrontMatterStore {
     return this.parsed.calculatedSize;
   }
 
-  /** The front matter of files. A file over the size cap, and one that is no text, has none. */
+  /** Whether a file has to be read to know its front matter: one over the size cap, or that is no text, has none. */
+  mayHold(file: { readonly path: string; readonly size: number }): boolean {
+    return file.size <= this.options.maxItemBytes && mayHaveFrontMatter(contentTypeOf(file.path));
+  }
+
+  /**
+   * The front matter of files that may have some. Of a folder nothing more is read once a file could not be.
+   * @throws {CollectionsError} collection-too-large where a folder's does not fit into memory.
+   */
   async read(
     files: readonly FileRef[],
     reading: Reading,
     { folder }: ReadOptions,
   ): Promise<FrontMatters> {
     const { owner, repo } = reading.snapshot.name;
-    const repository = `${owner}/${repo}`.toLowerCase();
+    const keyOf = (id: string) => `${owner}/${repo}\n${id}`.toLowerCase();
     const found = new Map<string, FileFrontMatter | Error>();
-    let missing = this.lookUp(files, { repository, found });
-    if (missing.length > 0 && folder !== null) {
-      await this.load(folder, { reading, repository });
-      missing = this.lookUp(missing, { repository, found });
-    }
+    let foundBytes = 0;
+    const take = (id: string, value: FileFrontMatter) => {
+      const size = sizeOf(value);
+      if (!this.parsed.has(keyOf(id))) this.parsed.set(keyOf(id), value, { size });
+      found.set(id, value);
+      foundBytes += size;
+      if (folder !== null && foundBytes > MAX_FOLDER_BYTES) {
+        throw collectionTooLarge(folder, "its front matter does not fit into memory");
+      }
+    };
+    /** Takes the files of which something is known, and gives the others. */
+    const takeKnown = (
+      files: readonly FileRef[],
+      of: (id: string) => FileFrontMatter | undefined,
+    ) =>
+      files.filter(({ id }) => {
+        if (found.has(id)) return false;
+        const value = of(id);
+        if (value !== undefined) take(id, value);
+        return value === undefined;
+      });
+
+    const unknown = takeKnown(files, (id) => this.parsed.get(keyOf(id)));
+    if (unknown.length === 0) return found;
+    const kept = folder === null ? new Map() : await keptFrontMatter(folder, reading);
+    const missing = takeKnown(unknown, (id) => kept.get(id));
+    const slices = new Slices();
     for (const chunk of chunksOf(missing)) {
       reading.caller.signal?.throwIfAborted();
       const blobs = await reading.repository.readBlobs(reading.snapshot, chunk, reading.caller);
       for (const [id, result] of blobs) {
-        const parsed = result instanceof Error ? result : await parse(result);
-        found.set(id, parsed);
-        if (!(parsed instanceof Error)) this.parsed.set(`${repository}\n${id}`, parsed);
+        if (slices.isOver({ costly: true })) await slices.giveWay();
+        if (result instanceof Error) found.set(id, result);
+        else take(id, await parse(result));
       }
+      if (folder !== null && [...blobs.values()].some((result) => result instanceof Error)) break;
     }
-    if (missing.length > 0 && folder !== null) await this.keep(folder, { reading, found });
+    if (folder !== null && missing.length > 0) {
+      await keepFrontMatter(folder, reading, new Map([...found, ...kept]));
+    }
     return found;
   }
-
-  /** Fills `found` with what needs no reading, and gives the rest. */
-  private lookUp(
-    files: readonly FileRef[],
-    { repository, found }: { repository: string; found: Map<string, FileFrontMatter | Error> },
-  ): FileRef[] {
-    return files.filter((file) => {
-      const known = file.size > this.options.maxItemBytes || BINARY.test(contentTypeOf(file.path))
-        ? NONE
-        : this.parsed.get(`${repository}\n${file.id}`);
-      if (known !== undefined) found.set(file.id, known);
-      return known === undefined;
-    });
-  }
-
-  private async load(
-    folder: string,
-    { reading, repository }: { reading: Reading; repository: string },
-  ): Promise<void> {
-    const bytes = await reading.repository.keptDerived(reading.snapshot, keyOf(folder));
-    if (bytes === null) return;
-    try {
-      const entries = JSON.parse(new TextDecoder().decode(bytes)) as [string, FileFrontMatter][];
-      for (const [id, value] of entries) this.parsed.set(`${repository}\n${id}`, value);
-    } catch {
-      // What cannot be read is read anew from the files.
-    }
-  }
-
-  private async keep(
-    folder: string,
-    { reading, found }: { reading: Reading; found: ReadonlyMap<string, FileFrontMatter | Error> },
-  ): Promise<void> {
-    const entries = [...found].filter(([, value]) => !(value instanceof Error));
-    const bytes = new TextEncoder().encode(JSON.stringify(entries));
-    await reading.repository.keepDerived(reading.snapshot, keyOf(folder), bytes);
-  }
-}
-
-function keyOf(folder: string): string {
-  return `front-matter ${folder}`;
 }
 
 async function parse(bytes: Uint8Array): Promise<FileFrontMatter> {
@@ -139,6 +124,7 @@ function* chunksOf(files: readonly FileRef[]): Generator<FileRef[]> {
   if (chunk.length > 0) yield chunk;
 }
 
-function sizeOf(value: FileFrontMatter, key: string): number {
-  return 2 * (key.length + JSON.stringify(value).length) + 200;
+/** Bytes that a value takes in memory with its keys, by estimate. */
+function sizeOf(value: FileFrontMatter): number {
+  return 2 * JSON.stringify(value).length + 300;
 }

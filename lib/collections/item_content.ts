@@ -1,5 +1,6 @@
 // A file's bytes as JSON can carry them, and what its front matter says. Decoding `content` gives the exact bytes.
 
+import { mayHaveFrontMatter } from "./content_type.ts";
 import { type FrontMatterError, readFrontMatter } from "./front_matter.ts";
 import type { PlainObject } from "./plain_data.ts";
 
@@ -25,10 +26,10 @@ export function textOf(bytes: Uint8Array): string | null {
   }
 }
 
-/** The content of a file, with front matter where it has one. */
-export async function itemContent(bytes: Uint8Array): Promise<ItemContent> {
+/** The content of a file of this type, with front matter where it has one. */
+export async function itemContent(bytes: Uint8Array, contentType: string): Promise<ItemContent> {
   const text = textOf(bytes);
   if (text === null) return { encoding: "base64", content: bytes.toBase64() };
-  const read = await readFrontMatter(text);
+  const read = mayHaveFrontMatter(contentType) ? await readFrontMatter(text) : null;
   return { encoding: "utf-8", content: text, ...read ?? {} };
 }

@@ -3,6 +3,7 @@
 
 import type { ItemBody } from "../api/contract.ts";
 import { CollectionsError, itemTooLarge, pageTooLarge, sourceFailed } from "../errors.ts";
+import { Slices } from "../give_way.ts";
 import type { FileRef } from "../repository/repository.ts";
 import type { Reading } from "./find_entry.ts";
 import type { FrontMatterStore } from "./front_matter_store.ts";
@@ -10,6 +11,8 @@ import { itemContent } from "./item_content.ts";
 
 /** Bytes of files that one page carries at most. */
 export const MAX_PAGE_BYTES = 16 << 20;
+/** Bytes of files that one page reads at most for their front matter alone. */
+export const MAX_FRONT_MATTER_PAGE_BYTES = 32 << 20;
 
 type ItemError = NonNullable<ItemBody["error"]>;
 const ITEM_CODES: readonly string[] = [
@@ -20,54 +23,61 @@ const ITEM_CODES: readonly string[] = [
   "source-rate-limited",
 ];
 
-/** Puts content into each item, in path order while the page has room; false where the source failed for one. */
+/** Puts content into each item, in path order while the page has room. */
 export async function addContents(
-  items: ItemBody[],
+  items: readonly ItemBody[],
   { reading, maxItemBytes }: { reading: Reading; maxItemBytes: number },
-): Promise<boolean> {
-  const errors = new Map<ItemBody, Error>();
-  const wanted: FileRef[] = [];
-  let pageBytes = 0;
-  for (const item of items.toSorted((a, b) => a.path < b.path ? -1 : 1)) {
-    const { path, sha: id, size } = item;
-    if (size > maxItemBytes) errors.set(item, itemTooLarge(path, { size, maxBytes: maxItemBytes }));
-    else if (pageBytes + size > MAX_PAGE_BYTES) {
-      errors.set(item, pageTooLarge(path, MAX_PAGE_BYTES));
-    } else {
-      pageBytes += size;
-      wanted.push({ path, id, size });
-    }
+): Promise<void> {
+  for (const item of items.filter((item) => item.size > maxItemBytes)) {
+    item.error = itemError(
+      itemTooLarge(item.path, { size: item.size, maxBytes: maxItemBytes }),
+    );
   }
+  const fitting = takeFitting(items.filter((item) => item.error === undefined), MAX_PAGE_BYTES);
   const { repository, snapshot, caller } = reading;
-  const blobs = await repository.readBlobs(snapshot, wanted, caller);
-  for (const item of items) {
-    const result = errors.get(item) ?? blobs.get(item.sha) ?? noAnswer(item);
+  const blobs = await repository.readBlobs(snapshot, fitting.map(fileOf), caller);
+  const slices = new Slices();
+  for (const item of fitting) {
+    if (slices.isOver({ costly: true })) await slices.giveWay();
+    const result = blobs.get(item.sha) ?? noAnswer(item);
     if (result instanceof Error) item.error = itemError(result);
     else {
-      const { body: _, ...content } = await itemContent(result);
+      const { body: _, ...content } = await itemContent(result, item.contentType);
       Object.assign(item, content);
     }
   }
-  return isComplete(items);
 }
 
-/** Puts front matter into each text item that has some; false where the source failed for one. */
+/** Puts front matter into each item that has some, in path order while the page has room. */
 export async function addFrontMatters(
-  items: ItemBody[],
+  items: readonly ItemBody[],
   { reading, store }: { reading: Reading; store: FrontMatterStore },
-): Promise<boolean> {
-  const files = items.map(({ path, sha, size }): FileRef => ({ path, id: sha, size }));
-  const found = await store.read(files, reading, { folder: null });
-  for (const item of items) {
+): Promise<void> {
+  const fitting = takeFitting(
+    items.filter((item) => store.mayHold(item)),
+    MAX_FRONT_MATTER_PAGE_BYTES,
+  );
+  const found = await store.read(fitting.map(fileOf), reading, { folder: null });
+  for (const item of fitting) {
     const result = found.get(item.sha) ?? noAnswer(item);
     if (result instanceof Error) item.error = itemError(result);
     else Object.assign(item, result);
   }
-  return isComplete(items);
 }
 
-function isComplete(items: readonly ItemBody[]): boolean {
-  return !items.some((item) => item.error?.code.startsWith("source-"));
+/** The items whose files fit into a page together, the first by path first; the others get an error. */
+function takeFitting(items: readonly ItemBody[], maxBytes: number): ItemBody[] {
+  let bytes = 0;
+  return items.toSorted((a, b) => a.path < b.path ? -1 : 1).filter((item) => {
+    const fits = bytes + item.size <= maxBytes;
+    if (fits) bytes += item.size;
+    else item.error = itemError(pageTooLarge(item.path, maxBytes));
+    return fits;
+  });
+}
+
+function fileOf({ path, sha, size }: ItemBody): FileRef {
+  return { path, id: sha, size };
 }
 
 function noAnswer(item: ItemBody): Error {

@@ -11,8 +11,9 @@ import type { FrontMatterStore } from "./front_matter_store.ts";
 import { addContents, addFrontMatters } from "./item_contents.ts";
 import { listDirectFiles, listFiles } from "./list_files.ts";
 import { paginate } from "./paginate.ts";
-import type { PreparedLists, Selection } from "./prepared_lists.ts";
+import type { PreparedLists } from "./prepared_lists.ts";
 import { resolveCollection } from "./resolve_collection.ts";
+import type { Selection } from "./selection.ts";
 import { parseSort, SORT_BY_PATH } from "./sort_items.ts";
 
 /** What is asked, and what it is answered with. */
@@ -24,6 +25,8 @@ export interface ListRequest {
   readonly maxItemBytes: number;
   readonly lists: PreparedLists;
   readonly frontMatters: FrontMatterStore;
+  /** When the request came, by `performance.now()`. */
+  readonly startedAtMs: number;
 }
 
 /** A page, and whether everything in it could be read; one that is not complete must not be kept. */
@@ -37,12 +40,16 @@ export interface ItemPage {
  * @throws {CollectionsError} collection-not-found, collection-too-large, collection-not-ready, or a source failure.
  */
 export async function listItems(request: ListRequest, reading: Reading): Promise<ItemPage> {
-  const { parameters, baseUrl, lists } = request;
+  const { parameters, baseUrl, lists, startedAtMs } = request;
   const folder = await resolveCollection(parameters.collection, reading);
   const files = parameters.recursive === false
     ? await listDirectFiles(folder, reading)
     : await listFiles(folder, reading);
-  const selected = await lists.select(files, selectionOf(parameters), { folder, reading });
+  const selected = await lists.select(files, selectionOf(parameters), {
+    folder,
+    reading,
+    startedAtMs,
+  });
   const { start, end, pagination, pages } = paginate(selected?.length ?? files.length, {
     page: parameters.page ?? DEFAULTS.page,
     limit: parameters.limit ?? DEFAULTS.limit,
@@ -54,11 +61,7 @@ export async function listItems(request: ListRequest, reading: Reading): Promise
       reading,
     });
   });
-  const complete = parameters.includeContent === true
-    ? await addContents(items, { reading, maxItemBytes: request.maxItemBytes })
-    : parameters.includeFrontMatter === true
-    ? await addFrontMatters(items, { reading, store: request.frontMatters })
-    : true;
+  const complete = await fill(items, { request, reading });
   const { snapshot } = reading;
   const pageUrl = (page: number) => listUrl(baseUrl, { ...parameters, page });
   return {
@@ -82,6 +85,25 @@ export async function listItems(request: ListRequest, reading: Reading): Promise
     },
     complete,
   };
+}
+
+/** Puts into the items what is asked for; false where the source failed for one. */
+async function fill(
+  items: ItemBody[],
+  { request, reading }: { request: ListRequest; reading: Reading },
+): Promise<boolean> {
+  const { parameters, maxItemBytes, frontMatters: store } = request;
+  if (parameters.includeContent === true) {
+    await addContents(items, { reading, maxItemBytes });
+  }
+  if (parameters.includeFrontMatter === true) {
+    // An item that has its content has its front matter, too.
+    const left = items.filter(({ encoding, error }) =>
+      encoding === undefined && (error === undefined || error.code === "page-too-large")
+    );
+    await addFrontMatters(left, { reading, store });
+  }
+  return !items.some(({ error }) => error?.code.startsWith("source-"));
 }
 
 /** The selection that checked parameters ask for. */

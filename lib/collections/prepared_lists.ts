@@ -1,44 +1,53 @@
-// Which items of a folder a list has and in what order, prepared once per tree and question; pages are cut from it.
-// What needs every file's front matter may take long: a caller waits for a while, the work goes on without him.
+// Lists that are not simply all files by path, prepared once per tree and question; pages are cut from them. Where
+// front matter has to be read this may take long: a caller waits for a while, and the work goes on without him.
 
 import { LRUCache } from "lru-cache";
+import pLimit from "p-limit";
 import { SingleFlight } from "../cache/single_flight.ts";
-import { collectionNotReady, collectionTooLarge } from "../errors.ts";
+import { collectionNotReady, CollectionsError, collectionTooLarge } from "../errors.ts";
+import { Slices } from "../give_way.ts";
 import type { FileList } from "../repository/file_list.ts";
 import type { FileRef } from "../repository/repository.ts";
-import { type Filter, matchesFilters, needsFrontMatter } from "./filter_items.ts";
+import { needsFrontMatter } from "./filter_items.ts";
 import type { Reading } from "./find_entry.ts";
-import type { FrontMatters, FrontMatterStore } from "./front_matter_store.ts";
-import type { PlainObject } from "./plain_data.ts";
+import type { FrontMatterStore } from "./front_matter_store.ts";
 import type { CollectionFolder } from "./resolve_collection.ts";
-import { type Sort, SORT_BY_PATH, sortIndices } from "./sort_items.ts";
-
-/** Which items are asked for. `key` tells this selection from others of the same tree. */
-export interface Selection {
-  readonly key: string;
-  readonly sort: Sort;
-  readonly filters: readonly Filter[];
-}
+import { arrange, selectByPath, type Selection } from "./selection.ts";
 
 /** What sorting and filtering by front matter may read at most. */
 export const FRONT_MATTER_LIMITS = { maxFiles: 20_000, maxBytes: 256 << 20 };
 
+/** Where a list is asked for; `startedAtMs` is when, by `performance.now()`. */
+export interface ListPlace {
+  readonly folder: CollectionFolder;
+  readonly reading: Reading;
+  readonly startedAtMs: number;
+}
+
 const RETRY_AFTER_SECONDS = 5;
+/** Of the time that a caller waits: what is left to him at least, however long the listing took. */
+const LEAST_SHARE = 0.1;
+/** Preparations at once, since each holds its files' front matter. */
+const READING_AT_ONCE = 8;
+const ARRANGING_AT_ONCE = 4;
 
 /** See the head of this file. */
 export class PreparedLists {
-  private readonly indices: LRUCache<string, Uint32Array>;
+  private readonly lists: LRUCache<string, Uint32Array>;
   private readonly flights = new SingleFlight<Uint32Array>();
+  private readonly reading = pLimit(READING_AT_ONCE);
+  private readonly arranging = pLimit(ARRANGING_AT_ONCE);
+  private readonly closing = new AbortController();
 
   constructor(
     private readonly options: {
       maxBytes: number;
-      /** How long a caller waits for front matter to be read. */
+      /** How long a caller waits at most. */
       waitMs: number;
       frontMatters: FrontMatterStore;
     },
   ) {
-    this.indices = new LRUCache({
+    this.lists = new LRUCache({
       maxSize: Math.max(1, Math.floor(options.maxBytes)),
       sizeCalculation: (value, key) => value.byteLength + 2 * key.length + 100,
     });
@@ -46,7 +55,7 @@ export class PreparedLists {
 
   /** Bytes that are held. */
   get bytes(): number {
-    return this.indices.calculatedSize;
+    return this.lists.calculatedSize;
   }
 
   /**
@@ -56,9 +65,10 @@ export class PreparedLists {
   async select(
     files: FileList,
     selection: Selection,
-    { folder, reading }: { folder: CollectionFolder; reading: Reading },
+    place: ListPlace,
   ): Promise<Uint32Array | null> {
     const { sort, filters } = selection;
+    const { folder, reading } = place;
     if (
       sort.by === "path" && !sort.descending && filters.length === 0 && folder.declared === null
     ) return null;
@@ -69,101 +79,108 @@ export class PreparedLists {
       folder.declared?.key,
       selection.key,
     ]);
-    const kept = this.indices.get(key);
-    if (kept !== undefined) return kept;
-    if (!needsFrontMatter(sort, filters)) {
-      const indices = arrange(files, selection, { folder, frontMatters: new Map() });
-      this.indices.set(key, indices);
-      return indices;
-    }
-    requireReadable(files, folder);
-    return await this.wait(key, folder, reading, async (signal) => {
-      const refs = Array.from({ length: files.length }, (_, index): FileRef => {
-        const { path, id, size } = files.at(index);
-        return { path: folder.path === "" ? path : `${folder.path}/${path}`, id, size };
-      });
-      const caller = { signal, miss: reading.caller.miss.bind(reading.caller) };
-      const frontMatters = await this.options.frontMatters.read(refs, { ...reading, caller }, {
-        folder: folder.path,
-      });
-      for (const value of frontMatters.values()) if (value instanceof Error) throw value;
-      const indices = arrange(files, selection, { folder, frontMatters });
-      this.indices.set(key, indices);
-      return indices;
+    return this.lists.get(key) ?? await this.wait(key, place, async (signal) => {
+      const limit = needsFrontMatter(sort, filters) ? this.reading : this.arranging;
+      const list = await limit(() => this.prepare(files, selection, { place, signal }));
+      this.lists.set(key, list);
+      return list;
     });
   }
 
+  /** Ends what goes on in the background. */
+  close(): void {
+    this.closing.abort();
+  }
+
+  private async prepare(
+    files: FileList,
+    selection: Selection,
+    { place: { folder, reading }, signal }: { place: ListPlace; signal: AbortSignal },
+  ): Promise<Uint32Array> {
+    signal.throwIfAborted();
+    const { frontMatters } = this.options;
+    const chosen = await selectByPath(files, selection, folder.declared?.accepts ?? (() => true));
+    if (!needsFrontMatter(selection.sort, selection.filters)) {
+      return await arrange({ files, chosen }, selection, () => null);
+    }
+    const readable = await this.readableFiles({ files, chosen }, folder);
+    const caller = { signal, miss: reading.caller.miss.bind(reading.caller) };
+    const found = await frontMatters.read([...readable.values()], { ...reading, caller }, {
+      folder: folder.path,
+    });
+    for (const value of found.values()) if (value instanceof Error) throw value;
+    return await arrange({ files, chosen }, selection, (index) => {
+      const value = readable.has(index) ? found.get(files.idAt(index)) : undefined;
+      return value === undefined || value instanceof Error ? null : value.frontMatter ?? null;
+    });
+  }
+
+  /**
+   * The chosen files whose front matter has to be read, by index.
+   * @throws {CollectionsError} collection-too-large for more than {@linkcode FRONT_MATTER_LIMITS}.
+   */
+  private async readableFiles(
+    { files, chosen }: { files: FileList; chosen: Uint32Array },
+    folder: CollectionFolder,
+  ): Promise<Map<number, FileRef>> {
+    const { maxFiles, maxBytes } = FRONT_MATTER_LIMITS;
+    const readable = new Map<number, FileRef>();
+    const slices = new Slices();
+    let bytes = 0;
+    for (const index of chosen) {
+      if (slices.isOver()) await slices.giveWay();
+      const { path, id, size } = files.at(index);
+      const file = { path: folder.path === "" ? path : `${folder.path}/${path}`, id, size };
+      if (!this.options.frontMatters.mayHold(file)) continue;
+      bytes += size;
+      readable.set(index, file);
+      const bound = readable.size > maxFiles
+        ? `${maxFiles} files`
+        : bytes > maxBytes
+        ? `${maxBytes} bytes`
+        : null;
+      if (bound !== null) {
+        const why = `sorting or filtering by front matter reads at most ${bound}`;
+        throw collectionTooLarge(folder.path === "" ? "/" : folder.path, why);
+      }
+    }
+    return readable;
+  }
+
+  /** The list, if it is ready in time. */
   private async wait(
     key: string,
-    folder: CollectionFolder,
-    { caller }: Reading,
+    { folder, reading: { caller }, startedAtMs }: ListPlace,
     work: (signal: AbortSignal) => Promise<Uint32Array>,
   ): Promise<Uint32Array> {
+    const { waitMs } = this.options;
     const late = Promise.withResolvers<null>();
-    const timer = setTimeout(() => late.resolve(null), this.options.waitMs);
+    const leftMs = waitMs - (performance.now() - startedAtMs);
+    const timer = setTimeout(() => late.resolve(null), Math.max(leftMs, waitMs * LEAST_SHARE));
     try {
-      const ready = await Promise.race([this.flights.run(key, work, caller), late.promise]);
+      const ready = await Promise.race([this.join(key, work, caller.signal), late.promise]);
       if (ready !== null) return ready;
     } finally {
       clearTimeout(timer);
     }
-    // One more who waits for the flight and never leaves, so that it ends well when this caller has gone.
-    this.flights.run(key, work).catch(() => {});
-    throw collectionNotReady(folder.path, RETRY_AFTER_SECONDS);
+    // One more who waits for the flight, so that it ends well when this caller has gone.
+    this.flights.run(key, work, this.closing).catch(() => {});
+    throw collectionNotReady(folder.path === "" ? "/" : folder.path, RETRY_AFTER_SECONDS);
   }
-}
 
-function requireReadable(files: FileList, folder: CollectionFolder): void {
-  const { maxFiles, maxBytes } = FRONT_MATTER_LIMITS;
-  if (files.length > maxFiles) {
-    throw collectionTooLarge(
-      folder.path,
-      `sorting or filtering by front matter reads at most ${maxFiles} files`,
-    );
-  }
-  let bytes = 0;
-  for (let index = 0; index < files.length; index++) bytes += files.sizeAt(index);
-  if (bytes > maxBytes) {
-    throw collectionTooLarge(
-      folder.path,
-      `sorting or filtering by front matter reads at most ${maxBytes} bytes`,
-    );
-  }
-}
-
-/** Filters, then sorts; the files are in byte order of path. */
-function arrange(
-  files: FileList,
-  { sort, filters }: Selection,
-  { folder, frontMatters }: { folder: CollectionFolder; frontMatters: FrontMatters },
-): Uint32Array {
-  const frontMatterAt = (index: number): PlainObject | null => {
-    const value = frontMatters.get(files.idAt(index));
-    return value === undefined || value instanceof Error ? null : value.frontMatter ?? null;
-  };
-  const nameAt = (index: number) => {
-    const path = files.pathAt(index);
-    return path.slice(path.lastIndexOf("/") + 1);
-  };
-  const chosen: number[] = [];
-  for (let index = 0; index < files.length; index++) {
-    if (filters.length > 0 || folder.declared !== null) {
-      const path = files.pathAt(index);
-      if (folder.declared !== null && !folder.declared.accepts(path)) continue;
-      const item = {
-        path,
-        name: path.slice(path.lastIndexOf("/") + 1),
-        frontMatter: frontMatterAt(index),
-      };
-      if (!matchesFilters(filters, item)) continue;
+  /** Joins the flight or begins it. That another caller may cause no more is no reason to refuse this one. */
+  private async join(
+    key: string,
+    work: (signal: AbortSignal) => Promise<Uint32Array>,
+    signal: AbortSignal | undefined,
+  ): Promise<Uint32Array> {
+    const joined = this.flights.has(key);
+    try {
+      return await this.flights.run(key, work, { signal });
+    } catch (error) {
+      const refused = error instanceof CollectionsError && error.code === "too-many-requests";
+      if (!joined || !refused) throw error;
+      return await this.flights.run(key, work, { signal });
     }
-    chosen.push(index);
   }
-  if (sort === SORT_BY_PATH) return Uint32Array.from(chosen);
-  const order = sortIndices(chosen.length, sort, {
-    name: (place) => nameAt(chosen[place]!),
-    size: (place) => files.sizeAt(chosen[place]!),
-    frontMatter: (place) => frontMatterAt(chosen[place]!),
-  });
-  return order.map((place) => chosen[place]!);
 }

@@ -68,6 +68,6 @@ export async function itemBodyOf(
     contentType: file.contentType,
     contentUrl: itemUrl(request.baseUrl, { owner, repo, branch: snapshot.branch, path: file.path }),
     ...(htmlUrl === null ? {} : { htmlUrl }),
-    ...await itemContent(file.bytes),
+    ...await itemContent(file.bytes, file.contentType),
   };
 }

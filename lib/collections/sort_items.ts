@@ -1,6 +1,7 @@
 // The order of a list's items. Every key is looked at once, items fall into kinds that are never compared with each
 // other, and what is equal stays in the order of paths.
 
+import { Slices } from "../give_way.ts";
 import {
   type FrontMatterKey,
   parseFrontMatterKey,
@@ -8,6 +9,7 @@ import {
 } from "./front_matter_key.ts";
 import { parseIsoDate } from "./iso_date.ts";
 import type { PlainObject, PlainValue } from "./plain_data.ts";
+import { sortInSlices } from "./sort_in_slices.ts";
 
 /** Text is compared up to here, so that long equal texts cannot hold up a sort. */
 const MAX_TEXT_CHARS = 1000;
@@ -54,17 +56,21 @@ export function parseSort(text: string): Sort {
  * reversed. Items with a list, a mapping, null or nothing come last either way. Names are always text; of front matter
  * text the first 1,000 characters count.
  */
-export function sortIndices(count: number, sort: Sort, keys: SortKeys): Uint32Array {
-  const groups = groupByKind(count, sort, keys);
+export async function sortIndices(
+  count: number,
+  sort: Sort,
+  keys: SortKeys,
+): Promise<Uint32Array> {
+  const groups = await groupByKind(count, sort, keys);
   const sign = sort.descending ? -1 : 1;
   // Sorting is stable, so that equal items stay in ascending order of path whatever the sign.
   const byNumber = (a: Keyed<number>, b: Keyed<number>) => sign * (a.key - b.key);
   const byText = (a: Keyed<string>, b: Keyed<string>) => sign * collator.compare(a.key, b.key);
   const ordered: Keyed<unknown>[][] = [
-    groups.numbers.sort(byNumber),
-    groups.dates.sort(byNumber),
-    groups.texts.sort(byText),
-    groups.booleans.sort(byNumber),
+    await sortInSlices(groups.numbers, byNumber),
+    await sortInSlices(groups.dates, byNumber),
+    await sortInSlices(groups.texts, byText),
+    await sortInSlices(groups.booleans, byNumber),
   ];
   if (sort.descending) ordered.reverse();
   return Uint32Array.from([...ordered, groups.others].flat(), ({ index }) => index);
@@ -96,9 +102,11 @@ class Groups {
   }
 }
 
-function groupByKind(count: number, { by }: Sort, keys: SortKeys): Groups {
+async function groupByKind(count: number, { by }: Sort, keys: SortKeys): Promise<Groups> {
   const groups = new Groups();
+  const slices = new Slices();
   for (let index = 0; index < count; index++) {
+    if (slices.isOver()) await slices.giveWay();
     if (by === "path") groups.numbers.push({ index, key: index });
     else if (by === "size") groups.numbers.push({ index, key: keys.size(index) });
     else if (by === "name") groups.texts.push({ index, key: keys.name(index) });

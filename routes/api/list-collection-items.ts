@@ -8,7 +8,8 @@ import { define } from "../../lib/http/state.ts";
 /** `GET /api/list-collection-items`: one page of a collection's items. */
 export const handler = define.handlers({
   GET(ctx) {
-    const { services: { config, lists, frontMatters }, exchange: { baseUrl } } = ctx.state;
+    const { services: { config, lists, frontMatters }, exchange: { baseUrl, startedAtMs } } =
+      ctx.state;
     const parameters = parseListQuery(ctx.url.search.slice(1));
     return answerData({
       question: { ...parameters, branch: parameters.branch ?? null },
@@ -21,6 +22,7 @@ export const handler = define.handlers({
           maxItemBytes,
           lists,
           frontMatters,
+          startedAtMs,
         }, reading);
         return { content: jsonContent(body, { link: linkHeader(body.links) }), complete };
       },

@@ -14,20 +14,23 @@ interface Item {
   frontMatter?: PlainObject | null;
 }
 
-function sorted(sort: string, items: readonly Item[]): number[] {
+async function sorted(sort: string, items: readonly Item[]): Promise<number[]> {
   const keys: SortKeys = {
     name: (index) => items[index]!.name!,
     size: (index) => items[index]!.size!,
     frontMatter: (index) => items[index]!.frontMatter ?? null,
   };
-  return [...sortIndices(items.length, parseSort(sort), keys)];
+  return [...await sortIndices(items.length, parseSort(sort), keys)];
 }
 
 /** Sorts values of one front matter key and gives them in their new order. */
-function byValue(sort: "v" | "-v", values: readonly PlainValue[]): PlainValue[] {
+async function byValue(
+  sort: "v" | "-v",
+  values: readonly PlainValue[],
+): Promise<PlainValue[]> {
   const items = values.map((v) => ({ frontMatter: { v } }));
   const key = sort === "v" ? "frontMatter.v" : "-frontMatter.v";
-  return sorted(key, items).map((index) => values[index]!);
+  return (await sorted(key, items)).map((index) => values[index]!);
 }
 
 Deno.test("parseSort() reads the fields, and - for descending", () => {
@@ -57,25 +60,26 @@ Deno.test("parseSort() refuses anything else", () => {
   for (const text of texts) assertThrows(() => parseSort(text), SyntaxError, "must be path");
 });
 
-Deno.test("sortIndices() keeps the order of paths, and turns it round", () => {
-  assertEquals(sorted("path", [{}, {}, {}]), [0, 1, 2]);
-  assertEquals(sorted("-path", [{}, {}, {}]), [2, 1, 0]);
-  assertEquals(sorted("path", []), []);
+Deno.test("sortIndices() keeps the order of paths, and turns it round", async () => {
+  assertEquals(await sorted("path", [{}, {}, {}]), [0, 1, 2]);
+  assertEquals(await sorted("-path", [{}, {}, {}]), [2, 1, 0]);
+  assertEquals(await sorted("path", []), []);
 });
 
-Deno.test("sortIndices() sorts names as English readers do, numbers within by value", () => {
+Deno.test("sortIndices() sorts names as English readers do, numbers within by value", async () => {
   const names = ["b10.md", "B2.md", "a.md", "ä.md", "b2.md", "2024-01-01", "1.md"];
-  const order = sorted("name", names.map((name) => ({ name }))).map((index) => names[index]);
+  const order = (await sorted("name", names.map((name) => ({ name }))))
+    .map((index) => names[index]);
   assertEquals(order, ["1.md", "2024-01-01", "a.md", "ä.md", "b2.md", "B2.md", "b10.md"]);
 });
 
-Deno.test("sortIndices() sorts by size, ties by path either way", () => {
+Deno.test("sortIndices() sorts by size, ties by path either way", async () => {
   const items = [3, 1, 3, 2, 1].map((size) => ({ size }));
-  assertEquals(sorted("size", items), [1, 4, 3, 0, 2]);
-  assertEquals(sorted("-size", items), [0, 2, 3, 1, 4]);
+  assertEquals(await sorted("size", items), [1, 4, 3, 0, 2]);
+  assertEquals(await sorted("-size", items), [0, 2, 3, 1, 4]);
 });
 
-Deno.test("sortIndices() puts kinds in order, - reverses all but what has no order", () => {
+Deno.test("sortIndices() puts kinds in order, - reverses all but what has no order", async () => {
   const values = [
     true,
     "b",
@@ -102,11 +106,11 @@ Deno.test("sortIndices() puts kinds in order, - reverses all but what has no ord
     false,
     true,
   ];
-  assertEquals(byValue("v", values), [...ascending, ...last]);
-  assertEquals(byValue("-v", values), [...ascending.toReversed(), ...last]);
+  assertEquals(await byValue("v", values), [...ascending, ...last]);
+  assertEquals(await byValue("-v", values), [...ascending.toReversed(), ...last]);
 });
 
-Deno.test("sortIndices() compares dates by time, as UTC where no zone is given", () => {
+Deno.test("sortIndices() compares dates by time, as UTC where no zone is given", async () => {
   const values = [
     "2024-03-01T12:00:00+02:00",
     "2024-03-01T11:00:00Z",
@@ -114,7 +118,7 @@ Deno.test("sortIndices() compares dates by time, as UTC where no zone is given",
     "2024-03-01T10:30:00",
     "2024-02-30",
   ];
-  assertEquals(byValue("v", values), [
+  assertEquals(await byValue("v", values), [
     "2024-03-01",
     "2024-03-01T12:00:00+02:00",
     "2024-03-01T10:30:00",
@@ -123,7 +127,7 @@ Deno.test("sortIndices() compares dates by time, as UTC where no zone is given",
   ]);
 });
 
-Deno.test("sortIndices() goes deeper at dots and sees only what the file says", () => {
+Deno.test("sortIndices() goes deeper at dots and sees only what the file says", async () => {
   const items: Item[] = [
     { frontMatter: { author: { name: "b" } } },
     { frontMatter: { author: "a" } },
@@ -131,12 +135,12 @@ Deno.test("sortIndices() goes deeper at dots and sees only what the file says", 
     { frontMatter: { author: { name: "a" } } },
     { frontMatter: JSON.parse('{"author": {"__proto__": {"name": "0"}}}') },
   ];
-  assertEquals(sorted("frontMatter.author.name", items), [3, 0, 1, 2, 4]);
-  assertEquals(sorted("frontMatter.constructor.name", items), [0, 1, 2, 3, 4]);
-  assertEquals(sorted("-frontMatter.toString", items), [0, 1, 2, 3, 4]);
+  assertEquals(await sorted("frontMatter.author.name", items), [3, 0, 1, 2, 4]);
+  assertEquals(await sorted("frontMatter.constructor.name", items), [0, 1, 2, 3, 4]);
+  assertEquals(await sorted("-frontMatter.toString", items), [0, 1, 2, 3, 4]);
 });
 
-Deno.test("sortIndices() asks for what it needs, once an item", () => {
+Deno.test("sortIndices() asks for what it needs, once an item", async () => {
   let asked = 0;
   const refuse = () => {
     throw new Error("not needed");
@@ -146,14 +150,18 @@ Deno.test("sortIndices() asks for what it needs, once an item", () => {
     return { n: index % 7 };
   };
   const count = 1_000;
-  sortIndices(count, parseSort("-frontMatter.n"), { name: refuse, size: refuse, frontMatter });
+  await sortIndices(count, parseSort("-frontMatter.n"), {
+    name: refuse,
+    size: refuse,
+    frontMatter,
+  });
   assertEquals(asked, count);
-  sortIndices(count, SORT_BY_PATH, { name: refuse, size: refuse, frontMatter: refuse });
+  await sortIndices(count, SORT_BY_PATH, { name: refuse, size: refuse, frontMatter: refuse });
 });
 
-Deno.test("sortIndices() compares long texts by their beginning", () => {
+Deno.test("sortIndices() compares long texts by their beginning", async () => {
   const long = "x".repeat(200_000);
-  assertEquals(byValue("v", [`${long}b`, `${long}a`, "a"]), ["a", `${long}b`, `${long}a`]);
+  assertEquals(await byValue("v", [`${long}b`, `${long}a`, "a"]), ["a", `${long}b`, `${long}a`]);
 });
 
 /** The rules once more, as one comparison of two items. */
@@ -174,7 +182,7 @@ function kindOf(value: PlainValue | undefined): number {
   return typeof value === "boolean" ? 3 : 4;
 }
 
-Deno.test("sortIndices() agrees with a plain comparison of any values", () => {
+Deno.test("sortIndices() agrees with a plain comparison of any values", async () => {
   const date = fc.date({
     min: new Date("1990-01-01"),
     max: new Date("2030-01-01"),
@@ -188,19 +196,26 @@ Deno.test("sortIndices() agrees with a plain comparison of any values", () => {
     fc.string({ unit: fc.constantFrom(..."aAäbB0129 -_.é漢"), maxLength: 6 }),
     date,
   );
-  fc.assert(
-    fc.property(fc.array(value, { maxLength: 40 }), fc.boolean(), (values, descending) => {
-      const items = values.map((v): Item => ({ frontMatter: v === undefined ? {} : { v } }));
-      const expected = values.map((_, index) => index)
-        .sort((a, b) => compare(values[a], values[b], descending ? -1 : 1) || a - b);
-      assertEquals(sorted(descending ? "-frontMatter.v" : "frontMatter.v", items), expected);
-    }),
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(value, { maxLength: 40 }),
+      fc.boolean(),
+      async (values, descending) => {
+        const items = values.map((v): Item => ({ frontMatter: v === undefined ? {} : { v } }));
+        const expected = values.map((_, index) => index)
+          .sort((a, b) => compare(values[a], values[b], descending ? -1 : 1) || a - b);
+        assertEquals(
+          await sorted(descending ? "-frontMatter.v" : "frontMatter.v", items),
+          expected,
+        );
+      },
+    ),
     { numRuns: 500 },
   );
 });
 
-Deno.test("sortIndices() gives every item once", () => {
-  const order = sorted(
+Deno.test("sortIndices() gives every item once", async () => {
+  const order = await sorted(
     "-frontMatter.n",
     Array.from({ length: 10_000 }, (_, n) => ({ frontMatter: { n: n % 97 } })),
   );
