@@ -1,0 +1,96 @@
+// Runs the tasks of deno.json as a person does, each as a process of its own, and tells what came of it. The settings
+// of the one who runs the tests stay out.
+
+import { SETTING_NAMES } from "../lib/settings.ts";
+import { root } from "./source_files.ts";
+
+/** How a task is run. */
+export interface TaskOptions {
+  readonly args?: readonly string[];
+  /** Settings; by default a free port, and a store in memory. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** How a task ended. `stderr` is without the line by which `deno task` names the task. */
+export interface TaskEnd {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A task that serves. */
+export interface ServingTask extends AsyncDisposable {
+  /** What it says when it listens. */
+  readonly host: string;
+  readonly port: number;
+  /** Its address as seen from this machine. */
+  readonly url: string;
+  readonly ended: Promise<TaskEnd>;
+  signal(name: Deno.Signal): void;
+}
+
+/** Runs a task to its end. */
+export async function runTask(name: string, options: TaskOptions = {}): Promise<TaskEnd> {
+  const { code, stdout, stderr } = await command(name, options).output();
+  const decoder = new TextDecoder();
+  return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+}
+
+/** Runs a task and waits until it listens. @throws {Error} with what it wrote, if it ends before that. */
+export async function serveTask(name: string, options: TaskOptions = {}): Promise<ServingTask> {
+  const child = command(name, options).spawn();
+  const { promise: listening, resolve } = Promise.withResolvers<{ host: string; port: number }>();
+  const output = readLines(child.stdout, (line) => {
+    if (line.includes('"event":"listening"')) resolve(JSON.parse(line));
+  });
+  const errors = new Response(child.stderr).text();
+  const ended = Promise.all([child.status, output, errors])
+    .then(([{ code }, stdout, stderr]): TaskEnd => ({ code, stdout, stderr }));
+  const first = await Promise.race([listening, ended]);
+  if ("code" in first) throw new Error(`Cannot run "${name}": ${first.stderr || first.stdout}`);
+  const { host, port } = first;
+  return {
+    host,
+    port,
+    url: `http://127.0.0.1:${port}`,
+    ended,
+    signal: (signal) => child.kill(signal),
+    async [Symbol.asyncDispose]() {
+      try {
+        child.kill("SIGTERM");
+      } catch (error) {
+        // It has ended already.
+        if (!(error instanceof TypeError)) throw error;
+      }
+      await ended;
+    },
+  };
+}
+
+function command(name: string, { args = [], env = {} }: TaskOptions): Deno.Command {
+  const unset = Object.fromEntries(SETTING_NAMES.map((setting) => [setting, ""]));
+  return new Deno.Command(Deno.execPath(), {
+    args: ["task", "--quiet", name, ...args],
+    cwd: root,
+    env: { ...unset, PORT: "0", KV_PATH: ":memory:", NO_COLOR: "1", ...env },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  });
+}
+
+async function readLines(
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+  onLine: (line: string) => void,
+): Promise<string> {
+  let text = "";
+  let seen = 0;
+  for await (const part of stream.pipeThrough(new TextDecoderStream())) {
+    text += part;
+    for (let end = text.indexOf("\n", seen); end >= 0; end = text.indexOf("\n", seen)) {
+      onLine(text.slice(seen, end));
+      seen = end + 1;
+    }
+  }
+  return text;
+}

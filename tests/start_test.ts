@@ -1,0 +1,191 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { dirname, join } from "@std/path";
+import { SETTING_NAMES } from "../lib/settings.ts";
+import { runGit } from "./github/git_command.ts";
+import { makeGitRepository } from "./github/git_repository.ts";
+import { GithubDouble } from "./github/github_double.ts";
+import { runTask, serveTask } from "./run_task.ts";
+import { root } from "./source_files.ts";
+
+const { tasks } = JSON.parse(await Deno.readTextFile(join(root, "deno.json")));
+const LIST = "/api/list-collection-items?owner=local&repo=blog&collection=posts";
+
+function flags(task: string): string[] {
+  return tasks[task].split(" ").filter((word: string) => word.startsWith("-"));
+}
+
+/** Whether a connection is taken; one that is reset came while the listener closed. */
+async function connects(port: number): Promise<boolean> {
+  try {
+    (await Deno.connect({ hostname: "127.0.0.1", port })).close();
+    return true;
+  } catch (error) {
+    assert(/^Connection(Refused|Reset)$/.test((error as Error).name), `${error}`);
+    return false;
+  }
+}
+
+Deno.test("start has no permission beyond the network, the settings, the project and ./data", () => {
+  const variables = [...SETTING_NAMES, "DENO_DEPLOYMENT_ID", "DENO_KV_ACCESS_TOKEN"];
+  assertEquals(flags("start"), [
+    "--no-prompt",
+    "--ignore-env",
+    `--allow-env=${variables.join(",")}`,
+    "--allow-net",
+    "--allow-read=.",
+    "--allow-write=./data",
+  ]);
+  assertEquals(flags("dev").slice(1), flags("start"));
+  assertEquals(flags("preview").slice(0, 3), flags("start").slice(0, 3));
+  assertEquals(flags("preview").slice(3), ["--allow-net=127.0.0.1", "--allow-read"]);
+});
+
+Deno.test("no task runs with every permission", () => {
+  for (const command of Object.values<string>(tasks)) {
+    assert(!/\s(-A|--allow-all)\b/.test(command), command);
+  }
+});
+
+Deno.test("start serves the example and reads front matter", async () => {
+  await using service = await serveTask("start");
+  const list = await (await fetch(service.url + LIST)).json();
+  assert(list.pagination.totalItems > 0);
+  const { path, contentUrl } = list.items[0];
+  const item = await (await fetch(contentUrl)).json();
+  assertEquals(item.path, path);
+  assertEquals(item.frontMatter.title, "Keeping a starter alive");
+  const response = await fetch(service.url + LIST.replace("blog", "other"));
+  assertEquals([response.status, (await response.json()).code], [404, "repository-not-found"]);
+});
+
+for (const signal of ["SIGTERM", "SIGINT"] as const) {
+  Deno.test(`start finishes what runs on ${signal}, takes nothing new, and closes its store`, async () => {
+    await using git = await makeGitRepository({ "posts/a.md": "# A\n" });
+    await using gh = await GithubDouble.start();
+    gh.add("octo/site", git);
+    const file = `test-${crypto.randomUUID()}.db`;
+    await using service = await serveTask("start", {
+      env: { GITHUB_API_URL: gh.apiUrl, KV_PATH: `./data/${file}`, SOURCE_TIMEOUT_MS: "60000" },
+    });
+    gh.fault = { kind: "slow", delayMs: 60_000 };
+    const answer = fetch(`${service.url}${LIST.replace("local&repo=blog", "octo&repo=site")}`);
+    await gh.log.until(() => gh.pauses.waiting > 0);
+
+    service.signal(signal);
+    while (await connects(service.port));
+    for (const repeated of [signal, "SIGINT", "SIGTERM", signal] as const) service.signal(repeated);
+    gh.fault = null;
+    gh.pauses.release();
+
+    const response = await answer;
+    assertEquals(response.status, 200);
+    assertEquals((await response.json()).items[0].path, "posts/a.md");
+    const { code, stdout, stderr } = await service.ended;
+    assertEquals([code, stderr], [0, ""]);
+    assertMatch(stdout, /"event":"request".*"status":200/);
+
+    // SQLite removes its log when the last handle is closed properly.
+    const data = await Array.fromAsync(Deno.readDir(join(root, "data")), ({ name }) => name);
+    assertEquals(data.filter((name) => name.startsWith(file)), [file]);
+    const kv = await Deno.openKv(join(root, "data", file));
+    assert((await Array.fromAsync(kv.list({ prefix: [] }))).length > 0);
+    kv.close();
+    await Deno.remove(join(root, "data", file));
+  });
+}
+
+Deno.test("start stops with one line that names what cannot be used", async () => {
+  const busy = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const outside = await Deno.makeTempDir();
+  const cases: [env: Record<string, string>, line: string][] = [
+    [{ PORT: "http" }, 'Cannot start with "PORT": must be a whole number'],
+    [{ TRUST_PROXY: "yes" }, 'Cannot start with "TRUST_PROXY": must be true or false'],
+    [
+      { HOST: "127.0.0.1", PORT: `${busy.addr.port}` },
+      `Cannot listen on "127.0.0.1:${busy.addr.port}": it is in use, set PORT to a free one`,
+    ],
+    [
+      { LOCAL_REPOS_DIR: outside },
+      `Cannot start with "LOCAL_REPOS_DIR": reading it is not permitted, add --allow-read=${outside}`,
+    ],
+    [
+      { LOCAL_REPOS_DIR: "./nowhere" },
+      'Cannot start with "LOCAL_REPOS_DIR": there is no folder "./nowhere"',
+    ],
+    [
+      { KV_PATH: `${outside}/kv.db` },
+      `Cannot start with "KV_PATH": Cannot open the key-value store "${outside}/kv.db": ` +
+      `its permission is missing, add --allow-read=${outside} --allow-write=${outside}`,
+    ],
+  ];
+  for (const [env, line] of cases) {
+    assertEquals(await runTask("start", { env }), { code: 1, stdout: "", stderr: `${line}\n` });
+  }
+  busy.close();
+  await Deno.remove(outside, { recursive: true });
+});
+
+Deno.test("start serves no local folder with LOCAL_REPOS_DIR=none", async () => {
+  await using gh = await GithubDouble.start();
+  await using service = await serveTask("start", {
+    env: { LOCAL_REPOS_DIR: "none", GITHUB_API_URL: gh.apiUrl },
+  });
+  const response = await fetch(service.url + LIST);
+  assertEquals([response.status, (await response.json()).code], [404, "repository-not-found"]);
+});
+
+Deno.test("preview serves a folder from anywhere, on the loopback interface and nothing else", async () => {
+  const folder = await Deno.makeTempDir();
+  await Deno.mkdir(join(folder, "site/posts"), { recursive: true });
+  await Deno.writeTextFile(join(folder, "site/posts/a.md"), "---\ntitle: A\n---\n");
+  {
+    // What the environment says of the address and of folders is not asked.
+    const env = { HOST: "0.0.0.0", LOCAL_REPOS_DIR: "none", KV_PATH: join(folder, "kv.db") };
+    await using service = await serveTask("preview", { args: [folder], env });
+    assertEquals(service.host, "127.0.0.1");
+    const response = await fetch(`${service.url}${LIST.replace("repo=blog", "repo=site")}`);
+    assertEquals((await response.json()).items[0].path, "posts/a.md");
+    const elsewhere = await fetch(`${service.url}${LIST.replace("owner=local", "owner=octo")}`);
+    assertEquals([elsewhere.status, (await elsewhere.json()).code], [
+      403,
+      "repository-not-allowed",
+    ]);
+    service.signal("SIGINT");
+    assertEquals((await service.ended).code, 0);
+  }
+  assertEquals((await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name), ["site"]);
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("preview serves one Git checkout without what lies beside it", async () => {
+  await using git = await makeGitRepository({ "posts/a.md": "# A\n" });
+  const folder = await Deno.makeTempDir();
+  const checkout = join(folder, "site");
+  await runGit(["clone", "--quiet", git.dir, checkout], { dir: folder });
+  await Deno.mkdir(join(folder, "secret/posts"), { recursive: true });
+  {
+    await using service = await serveTask("preview", { args: [checkout] });
+    const statuses = ["site", "secret"].map(async (repo) => {
+      const response = await fetch(`${service.url}${LIST.replace("blog", repo)}`);
+      await response.body?.cancel();
+      return response.status;
+    });
+    assertEquals(await Promise.all(statuses), [200, 403]);
+  }
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("preview says in one line what is wrong with its folder", async () => {
+  const usage = 'Cannot start a preview: name one folder, as in "deno task preview ../my-repos"\n';
+  assertEquals(await runTask("preview"), { code: 1, stdout: "", stderr: usage });
+  const missing = join(dirname(root), crypto.randomUUID());
+  assertEquals(await runTask("preview", { args: [missing] }), {
+    code: 1,
+    stdout: "",
+    stderr: `Cannot start with "LOCAL_REPOS_DIR": there is no folder "${missing}"\n`,
+  });
+});
+
+Deno.test("what start writes is ignored by git", async () => {
+  assertMatch(await Deno.readTextFile(join(root, ".gitignore")), /^\/?data\/$/m);
+});
