@@ -1,0 +1,119 @@
+// The OpenAPI document: valid by its own standard, true to the contract's tables, and with examples that are still what
+// the service answers. That responses are as it says, tests/document_check.ts sees for each of them.
+
+import { assert, assertEquals } from "@std/assert";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { openApiDocument } from "../../lib/api/openapi.ts";
+import examples from "../../lib/api/openapi_examples.json" with { type: "json" };
+import { HEADERS } from "../../lib/api/openapi_headers.ts";
+import { COMMON_HEADERS } from "../../lib/http/cors.ts";
+import { PROBLEMS } from "../../lib/http/problem.ts";
+import { startService } from "../service.ts";
+import { realExamples } from "./real_examples.ts";
+
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required: boolean;
+  readonly schema: Readonly<Record<string, unknown>>;
+}
+
+interface Operation {
+  readonly parameters: readonly Parameter[];
+  readonly responses: Readonly<Record<string, { description: string }>>;
+}
+
+const LIST = "/api/list-collection-items";
+const ITEM = "/api/get-item-content";
+const document = openApiDocument({ baseUrl: "http://localhost:8000", problems: PROBLEMS });
+const paths = document["paths"] as Record<string, { get: Operation }>;
+
+/** The contract's tables: name, required, type, default, minimum and maximum (of a text: its length). */
+const TABLE: Record<string, readonly (readonly unknown[])[]> = {
+  [LIST]: [
+    ["owner", true, "string", undefined, 1, 39],
+    ["repo", true, "string", undefined, 1, 100],
+    ["collection", true, "string", undefined, 1, 1024],
+    ["branch", false, "string", "main", 1, 255],
+    ["page", false, "integer", 1, 1, 999_999_999],
+    ["limit", false, "integer", 50, 1, 1000],
+    ["includeContent", false, "boolean", false, undefined, undefined],
+    ["includeFrontMatter", false, "boolean", false, undefined, undefined],
+    ["sort", false, "string", "path", undefined, undefined],
+    ["recursive", false, "boolean", true, undefined, undefined],
+    ["filter", false, "object", undefined, undefined, undefined],
+  ],
+  [ITEM]: [
+    ["owner", true, "string", undefined, 1, 39],
+    ["repo", true, "string", undefined, 1, 100],
+    ["branch", false, "string", "main", 1, 255],
+    ["path", true, "string", undefined, 1, 4096],
+    ["format", false, "string", "json", undefined, undefined],
+  ],
+};
+
+Deno.test("openApiDocument() is valid OpenAPI 3.1", async () => {
+  const { valid, errors } = await new Validator().validate(structuredClone(document) as never);
+
+  assert(valid, JSON.stringify(errors));
+  const broken = { ...structuredClone(document), paths: { "no-slash": {} } };
+  assertEquals((await new Validator().validate(broken as never)).valid, false);
+});
+
+for (const [path, rows] of Object.entries(TABLE)) {
+  Deno.test(`openApiDocument() has the parameters of the contract's table for ${path}`, () => {
+    const { parameters } = paths[path]!.get;
+
+    const shown = parameters.map(({ name, required, schema }) => [
+      name,
+      required,
+      schema["type"],
+      schema["default"],
+      schema["minimum"] ?? schema["minLength"],
+      schema["maximum"] ?? schema["maxLength"],
+    ]);
+    assertEquals(shown, rows);
+    assertEquals(new Set(parameters.map((parameter) => parameter.in)), new Set(["query"]));
+  });
+}
+
+Deno.test("openApiDocument() has every problem, and says where each can be met", () => {
+  const shown = JSON.stringify(paths);
+  for (const code of Object.keys(PROBLEMS)) assert(shown.includes(`\`${code}\`:`), code);
+  assert(!JSON.stringify(paths[LIST]).includes("item-too-large`:"));
+  assert(!JSON.stringify(paths[ITEM]).includes("collection-not-found`:"));
+});
+
+Deno.test("openApiDocument() has every header that pages may read", () => {
+  const documented = new Set(Object.keys(HEADERS).map((name) => name.toLowerCase()));
+  const exposed = COMMON_HEADERS["access-control-expose-headers"]!.toLowerCase().split(/, */);
+  const plain = [
+    "accept-ranges",
+    "content-encoding",
+    "content-range",
+    "date",
+    "x-typescript-types",
+  ];
+  assertEquals(exposed.filter((name) => !documented.has(name)), plain);
+});
+
+Deno.test("openApiDocument() names this deployment everywhere", () => {
+  const moved = openApiDocument({ baseUrl: "https://example.com/x", problems: PROBLEMS });
+
+  assertEquals(moved["servers"], [{ url: "https://example.com/x" }]);
+  assert(!JSON.stringify(moved).includes("localhost"));
+});
+
+Deno.test("the document's examples are what the service answers; `deno task examples` writes them", async () => {
+  assertEquals(examples, JSON.parse(JSON.stringify(await realExamples())));
+});
+
+Deno.test("GET /api/openapi.json gives the document of the address that was asked", async () => {
+  await using service = await startService();
+
+  const response = await service.get("http://[::1]:1234/api/openapi.json");
+
+  assertEquals(response.status, 200);
+  assertEquals(response.headers.get("content-type"), "application/json");
+  assertEquals((await response.json()).servers, [{ url: "http://[::1]:1234" }]);
+});

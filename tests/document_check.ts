@@ -1,0 +1,75 @@
+// Holds one response to the OpenAPI document: its status, each of its headers and its body are ones that the document
+// describes. The test service calls it for each response that passes through.
+
+import { assert, assertEquals } from "@std/assert";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import { openApiDocument } from "../lib/api/openapi.ts";
+import { PROBLEMS } from "../lib/http/problem.ts";
+
+interface Described {
+  readonly headers?: Readonly<Record<string, { $ref: string }>>;
+  readonly content?: Readonly<Record<string, { schema: Record<string, unknown> }>>;
+}
+
+interface Described31 {
+  readonly paths: Readonly<
+    Record<string, { get: { responses: Readonly<Record<string, Described>> } }>
+  >;
+  readonly components: {
+    readonly headers: Readonly<Record<string, { schema: { type?: string } }>>;
+  };
+}
+
+const ID = "http://document.test";
+const document = openApiDocument({ baseUrl: "http://localhost:8000", problems: PROBLEMS });
+const described = document as unknown as Described31;
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+(addFormats as unknown as (ajv: Ajv2020) => void)(ajv);
+ajv.addSchema({ $id: ID, ...document });
+
+/** Headers of plain HTTP, which the document need not name. */
+const PLAIN = new Set(["content-type", "content-length", "content-encoding"]);
+
+/** Checks a response to a GET of an operation; others pass. @throws {AssertionError} naming what the document lacks. */
+export async function checkDocument(request: Request, response: Response): Promise<void> {
+  const { pathname } = new URL(request.url);
+  const operation = described.paths[pathname]?.get;
+  if (operation === undefined || request.method !== "GET") return;
+  const answer = operation.responses[response.status];
+  assert(answer !== undefined, `the document has no ${response.status} for ${pathname}`);
+  const place = ["paths", pathname, "get", "responses", String(response.status)];
+  checkHeaders(answer, response.headers);
+  if (response.body === null || response.headers.has("content-disposition")) return;
+  const type = response.headers.get("content-type") ?? "";
+  assert(answer.content?.[type] !== undefined, `the document has no ${type} at ${place.join(" ")}`);
+  const body: unknown = await decoded(response).json();
+  checkValue([...place, "content", type, "schema"], body);
+}
+
+function checkHeaders({ headers = {} }: Described, given: Headers): void {
+  const names = new Map(Object.keys(headers).map((name) => [name.toLowerCase(), name]));
+  for (const [name, value] of given) {
+    if (PLAIN.has(name)) continue;
+    const header = names.get(name);
+    assert(header !== undefined, `the document does not name the header "${name}"`);
+    const { type } = described.components.headers[header]!.schema;
+    const typed = type === "integer" ? Number(value) : value;
+    checkValue(["components", "headers", header, "schema"], typed);
+  }
+}
+
+function checkValue(place: readonly string[], value: unknown): void {
+  const pointer = place.map((part) => part.replaceAll("~", "~0").replaceAll("/", "~1"))
+    .map(encodeURIComponent).join("/");
+  const validate = ajv.getSchema(`${ID}#/${pointer}`);
+  assert(validate !== undefined, `the document has nothing at ${pointer}`);
+  validate(value);
+  assertEquals(validate.errors ?? null, null, place.join(" "));
+}
+
+function decoded(response: Response): Response {
+  const { body } = response.clone();
+  if (response.headers.get("content-encoding") !== "gzip") return new Response(body);
+  return new Response(body!.pipeThrough(new DecompressionStream("gzip")));
+}
