@@ -13,6 +13,7 @@ import { LineLog } from "../lib/log.ts";
 import { openServices, type Services } from "../lib/services.ts";
 import { parseSettings } from "../lib/settings.ts";
 import { checkContract } from "./contract_check.ts";
+import { checkDocument } from "./document_check.ts";
 import type { GithubDouble } from "./github/github_double.ts";
 import { TestClock } from "./test_clock.ts";
 
@@ -100,6 +101,7 @@ export class TestService implements AsyncDisposable {
     const remoteAddr: Deno.NetAddr = { transport: "tcp", hostname: remote, port: 50_000 };
     const response = await this.handler(request, { remoteAddr, completed: Promise.resolve() });
     await checkContract(request, response);
+    await checkDocument(request, response);
     return response;
   }
 

@@ -21,6 +21,8 @@ export interface DocumentOptions {
 /** Where the examples were asked for. */
 export const EXAMPLES_ORIGIN = "http://localhost:8000";
 
+const LIST_HEADERS = ["Link"];
+const ITEM_HEADERS = ["Content-Disposition", "Content-Security-Policy"];
 /** Problems that the other operation alone can meet. */
 const NOT_FOR_LIST = ["item-not-found", "item-too-large"];
 const NOT_FOR_ITEM = ["collection-not-found", "collection-too-large", "collection-not-ready"];
@@ -50,10 +52,11 @@ export function openApiDocument({ baseUrl, problems }: DocumentOptions): Documen
     responses: {
       200: {
         description: "A page of items.",
-        headers: headersOf("data", "Link"),
+        headers: headersOf("data", ...LIST_HEADERS),
         content: { "application/json": json(listBody, exampleMap(examples.list)) },
       },
-      ...commonResponses(problems, NOT_FOR_LIST),
+      ...notModified(LIST_HEADERS),
+      ...problemResponses(problems, NOT_FOR_LIST),
     },
   };
   const item = {
@@ -64,13 +67,14 @@ export function openApiDocument({ baseUrl, problems }: DocumentOptions): Documen
     responses: {
       200: {
         description: "The file. With `format=raw` its bytes, under its own content type.",
-        headers: headersOf("data", "Content-Disposition", "Content-Security-Policy"),
+        headers: headersOf("data", ...ITEM_HEADERS),
         content: {
           "application/json": json(contentBody, exampleMap(examples.item)),
           "*/*": { schema: { description: "The file's bytes, with `format=raw`." } },
         },
       },
-      ...commonResponses(problems, NOT_FOR_ITEM),
+      ...notModified(ITEM_HEADERS),
+      ...problemResponses(problems, NOT_FOR_ITEM),
     },
   };
   const document = {
@@ -95,8 +99,18 @@ export function openApiDocument({ baseUrl, problems }: DocumentOptions): Documen
   return JSON.parse(JSON.stringify(document).replaceAll(EXAMPLES_ORIGIN, baseUrl));
 }
 
-/** 304 and the problems, those of one status together. */
-function commonResponses(
+/** 304 carries the headers of the answer that it stands for. */
+function notModified(headers: readonly string[]): DocumentPart {
+  return {
+    304: {
+      description: "The caller has this answer already: `If-None-Match` named its tag.",
+      headers: headersOf("data", ...headers),
+    },
+  };
+}
+
+/** The problems, those of one status together. */
+function problemResponses(
   problems: DocumentOptions["problems"],
   without: readonly string[],
 ): DocumentPart {
@@ -116,13 +130,7 @@ function commonResponses(
       ),
     },
   }]);
-  return {
-    304: {
-      description: "The caller has this answer already: `If-None-Match` named its tag.",
-      headers: headersOf("data"),
-    },
-    ...Object.fromEntries(responses),
-  };
+  return Object.fromEntries(responses);
 }
 
 function problemHeaders(status: number): string[] {
