@@ -28,7 +28,8 @@ export type BatchOptions =
 /** Whether a file may come whole as GraphQL text: not too long, and not of a type that is binary. */
 export function fitsBatch(file: FileRef): boolean {
   if (file.size > MAX_TEXT_BYTES) return false;
-  const type = lookup(file.path) ?? "text/plain";
+  // In a repository `.ts` is TypeScript and not a video.
+  const type = file.path.endsWith(".ts") ? "text/plain" : lookup(file.path) ?? "text/plain";
   return /^text\/|[/+](json|xml|yaml|toml|javascript|typescript)$/.test(type) ||
     type.startsWith("application/x-");
 }
