@@ -5,6 +5,7 @@
 import { join } from "@std/path";
 import pLimit from "p-limit";
 import { branchNotFound, CollectionsError, repositoryNotFound, sourceFailed } from "../errors.ts";
+import { describeError } from "../log.ts";
 import type { FileList } from "./file_list.ts";
 import { FolderTooLargeError } from "./folder_scan.ts";
 import { LocalFolders } from "./local_folders.ts";
@@ -151,7 +152,9 @@ export class FolderRepository implements Repository {
         throw new CollectionsError("collection-too-large", detail);
       }
       if (!(cause instanceof Deno.errors.NotFound)) {
-        throw sourceFailed(`Cannot read "${folder.path}": ${cause}`, { cause });
+        throw sourceFailed(`Cannot read "${owner}/${repo}": ${describeError(cause).error}`, {
+          cause,
+        });
       }
       this.#folders.forget(folder);
       throw repositoryNotFound(owner, repo);
@@ -167,15 +170,14 @@ export class FolderRepository implements Repository {
     const folder = this.#folders.known(snapshot.name.repo);
     const seen = folder?.stateOf(snapshot.rootTreeId)?.file(file.path) ?? null;
     if (folder === null || seen?.id !== file.id) return gone(snapshot, file.id);
-    const path = join(folder.path, file.path);
     try {
-      const bytes = await readScannedFile(path, seen);
+      const bytes = await readScannedFile(join(folder.path, file.path), seen);
       if (bytes !== null) return bytes;
     } catch (cause) {
-      return sourceFailed(`Cannot read "${path}": ${cause}`, { cause });
+      return sourceFailed(`Cannot read "${file.id}": ${describeError(cause).error}`, { cause });
     }
     folder.expire();
-    return sourceFailed(`Cannot read "${path}": it has changed`);
+    return sourceFailed(`Cannot read "${file.id}": it has changed`);
   }
 }
 

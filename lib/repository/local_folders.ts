@@ -3,6 +3,7 @@
 
 import { join } from "@std/path";
 import { sourceFailed } from "../errors.ts";
+import { describeError } from "../log.ts";
 import { isServedName, type ScanOptions } from "./folder_scan.ts";
 import { WatchedFolder } from "./watched_folder.ts";
 
@@ -52,7 +53,9 @@ export class LocalFolders {
       return entries.filter((entry) => entry.isDirectory && isServedName(entry.name))
         .map((entry) => entry.name);
     } catch (cause) {
-      throw sourceFailed(`Cannot list "${this.root}": ${cause}`, { cause });
+      // The log must not tell where on this machine the folders are.
+      const { error } = describeError(cause);
+      throw sourceFailed(`Cannot list "the local folders": ${error}`, { cause });
     }
   }
 }
