@@ -1,0 +1,155 @@
+// Each request has an id that its answer and its log line share, and the log tells nothing that is secret.
+
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { itemPath, listPath } from "../service.ts";
+import { startSite } from "../site.ts";
+
+const path = itemPath({ path: "posts/a.md" });
+
+Deno.test("every request has an id of its own, and one log line with it", async () => {
+  await using site = await startSite({ "posts/a.md": "" });
+  const { service } = site;
+  const etag = (await service.get(path)).headers.get("etag")!;
+  const first = service.logLines("request").length;
+  const responses = [
+    await service.get(path),
+    await service.get(path, { method: "HEAD" }),
+    await service.get(path, { headers: { "if-none-match": etag } }),
+    await service.get(path, { method: "OPTIONS" }),
+    await service.get(path, { method: "POST" }),
+    await service.get(listPath({ page: 0 })),
+    await service.get("/none"),
+    await service.get("/none", { method: "OPTIONS" }),
+    await service.get("/api/%zz"),
+  ];
+
+  const lines = service.logLines("request").slice(first);
+  assertEquals(
+    lines.map(({ id, status }) => [id, status]),
+    responses.map(({ headers, status }) => [headers.get("x-request-id"), status]),
+  );
+  assertEquals(lines.map(({ status }) => status), [200, 200, 304, 204, 405, 400, 404, 204, 404]);
+  assertEquals(new Set(lines.map(({ id }) => id)).size, responses.length);
+});
+
+Deno.test("a log line says when, what, how long and how the cache answered", async () => {
+  await using site = await startSite({ "posts/a.md": "" });
+  const { service } = site;
+  for (const _ of ["miss", "hit"]) await service.get(path);
+  await service.get("/none");
+
+  const lines = service.logLines("request");
+  const common = {
+    time: new Date(service.clock.now()).toISOString(),
+    level: "info",
+    event: "request",
+    method: "GET",
+  };
+  const data = { ...common, path: "/api/get-item-content", status: 200, repository: "octo/site" };
+  const told = lines.map(({ id: _, ms, ...line }) => {
+    assert(typeof ms === "number" && ms >= 0);
+    return line;
+  });
+  assertEquals(told, [
+    { ...data, cache: "collections; fwd=miss; stored" },
+    { ...data, cache: "collections; hit; ttl=60" },
+    { ...common, path: "/none", status: 404 },
+  ]);
+});
+
+Deno.test("the log holds no query, header, token, content or path of this machine", async () => {
+  const root = await Deno.makeTempDir({ prefix: "canaryFolder" });
+  await Deno.mkdir(`${root}/blog`);
+  try {
+    await using site = await startSite({ "posts/a.md": "canaryContent" }, {
+      env: { GITHUB_TOKEN: "ghp_canaryToken", LOCAL_REPOS_DIR: root, LOG_LEVEL: "debug" },
+    });
+    const { service, gh } = site;
+    gh.addToken("ghp_canaryToken");
+    const headers = {
+      "authorization": "Bearer canaryHeader",
+      "cookie": "a=canaryHeader",
+      "user-agent": "canaryHeader",
+      "if-none-match": '"canaryHeader"',
+    };
+    const asked = [
+      listPath({ includeContent: true, token: "canaryQuery" }),
+      listPath({ branch: "canaryQuery" }),
+      listPath({ page: "canaryQuery" }),
+      listPath({ owner: "local", repo: "blog", collection: "canaryQuery" }),
+      itemPath({ path: "canaryQuery" }),
+    ];
+    for (const path of asked) await service.get(path, { headers });
+    service.clock.advance(60_000);
+    gh.fault = { kind: "status", status: 500, message: "canaryUpstream" };
+    await service.get(listPath({ repo: "other" }), { headers });
+    gh.revokeToken("ghp_canaryToken");
+    gh.fault = null;
+    await service.get(listPath({ repo: "third" }), { headers });
+    await Deno.remove(root, { recursive: true });
+    service.clock.advance(60_000);
+    await service.get(listPath({ owner: "local", repo: "blog" }), { headers });
+    await service.get(listPath({ owner: "local", repo: "gone" }), { headers });
+
+    const text = service.logText;
+    assertEquals(service.logLines("request").length, asked.length + 4);
+    assertEquals(service.logLines("token refused").length, 1);
+    assertEquals(text.match(/canary\w+/g), null);
+  } finally {
+    await Deno.remove(root, { recursive: true }).catch(() => {});
+  }
+});
+
+Deno.test("a path cannot forge a line of the log, nor fill it", async () => {
+  await using site = await startSite({ "posts/a.md": "" });
+
+  await site.service.get('/%0a{"event":"forged"}"\\');
+  await site.service.get(`/${"a".repeat(5_000)}`);
+
+  const lines = site.service.logLines();
+  assertEquals(lines.map(({ event }) => event), ["request", "request"]);
+  assert(site.service.logText.length < 1_000);
+});
+
+Deno.test("failures are logged by the request's id, and faults without their message", async () => {
+  await using site = await startSite({ "posts/a.md": "" }, {
+    change: (services) => ({
+      ...services,
+      requireAllowed: ({ repo }) => {
+        if (repo === "fault") throw new TypeError("canaryFault");
+      },
+    }),
+  });
+  const { service, gh } = site;
+  gh.fault = { kind: "status", status: 500 };
+
+  const failed = await service.get(listPath());
+  const faulty = await service.get(listPath({ repo: "fault" }));
+
+  const [failure] = service.logLines("request failed");
+  assertEquals(
+    [failure?.level, failure?.id, failure?.code],
+    ["warn", failed.headers.get("x-request-id"), "source-failed"],
+  );
+  const [fault] = service.logLines("internal error");
+  assertEquals(
+    [fault?.level, fault?.id, fault?.error],
+    ["error", faulty.headers.get("x-request-id"), "TypeError"],
+  );
+  assertMatch(String(fault?.at), /^[a-z_]+\.ts:\d+$/);
+  assert(!service.logText.includes("canaryFault"));
+});
+
+Deno.test("LOG_LEVEL leaves out what is less than it", async () => {
+  const eventsAt = async (level: string) => {
+    await using site = await startSite({ a: "" }, { env: { LOG_LEVEL: level } });
+    site.gh.fault = { kind: "status", status: 500 };
+    await site.service.get(listPath());
+    return site.service.logLines().map(({ event }) => event);
+  };
+
+  assertEquals(await eventsAt("info"), ["request failed", "request"]);
+  assertEquals(await eventsAt("warn"), ["request failed"]);
+  assertEquals(await eventsAt("error"), []);
+  assertEquals(await eventsAt("silent"), []);
+});
