@@ -126,16 +126,17 @@ export function repositoryBlocked(owner: string, repo: string): CollectionsError
   );
 }
 
-/** 404 for a collection; `suggestions` are at most five strings that work as `collection`. */
+/** 404 for a collection; `suggestions` are at most five strings that work as `collection`, `warnings` sentences without a full stop. */
 export function collectionNotFound(
   collection: string,
-  options: { isFile: boolean; suggestions: readonly string[] },
+  options: { isFile: boolean; suggestions: readonly string[]; warnings: readonly string[] },
 ): CollectionsError {
   const state = options.isFile
     ? `"${collection}" is a file, not a folder. Read it with get-item-content.`
     : `No folder is named "${collection}", neither at the repository's root nor where collections usually are.`;
   const hint = options.suggestions.length > 0 ? " Perhaps one of the suggestions is meant." : "";
-  return new CollectionsError("collection-not-found", state + hint, {
+  const warnings = options.warnings.map((warning) => ` ${warning}.`).join("");
+  return new CollectionsError("collection-not-found", state + hint + warnings, {
     suggestions: options.suggestions,
   });
 }

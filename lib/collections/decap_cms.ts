@@ -21,6 +21,9 @@ const FORMAT_EXTENSIONS: Readonly<Record<string, string>> = {
   json: "json",
 };
 
+/** A longer template is taken for one that cannot be told, since a glob's size grows with the square of its length. */
+const MAX_TEMPLATE_CHARS = 128;
+
 /**
  * Reads a parsed `config.yml`. Entries are the files with the collection's extension directly in its folder; `nested`
  * goes `depth` levels down (the files of the folder itself are the first), and a `path` with slashes puts entries where
@@ -62,6 +65,7 @@ function readDepth(nested: PlainObject): number {
 
 /** The paths that a template such as `{{year}}/{{slug}}` gives; null where it cannot be told. */
 function templateGlob(template: string, extension: string): Glob | null {
+  if (template.length > MAX_TEMPLATE_CHARS) return null;
   const pattern = template.replace(/\{\{[^{}]*\}\}/g, "*").replace(/\*+/g, "*");
   try {
     return new Glob(`${pattern}.${extension.replace(/^\./, "")}`);

@@ -1,6 +1,7 @@
 // A collection that a repository's own CMS configuration names, and the rules that all systems share for its name and
 // folder. The configuration is hostile: what is not plainly a folder of the repository is not taken.
 
+import { pathProblem } from "../api/names.ts";
 import { getOwn, isPlainObject, type PlainObject, type PlainValue } from "./plain_data.ts";
 
 /** A name that the repository gives a folder, with the system's rule for which files in it are entries. */
@@ -14,7 +15,10 @@ export interface DeclaredCollection {
   accepts(pathInside: string): boolean;
 }
 
-/** The collection of these parts, or null where name or folder cannot be used. */
+/** Characters of a name, and of a folder; more cannot be asked for. */
+const MAX_CHARS = 1024;
+
+/** The collection of these parts, or null where nobody could ask for the name or the folder cannot be. */
 export function declareCollection(parts: {
   name: PlainValue | undefined;
   folder: PlainValue | undefined;
@@ -23,7 +27,7 @@ export function declareCollection(parts: {
 }): DeclaredCollection | null {
   const name = toText(parts.name);
   const folder = toFolder(parts.folder);
-  if (name === null || folder === null) return null;
+  if (name === null || folder === null || !isUsable(name)) return null;
   return { name, folder, source: parts.source, accepts: parts.accepts };
 }
 
@@ -72,9 +76,10 @@ export function getMerged(object: PlainObject, key: string): PlainValue | undefi
 function toFolder(value: PlainValue | undefined): string | null {
   if (typeof value !== "string") return null;
   const folder = trimSlashes(value.replace(/^\.(?=\/|$)/, ""));
-  if (folder === "") return "";
   // A placeholder such as `{{locale}}` stands for many folders.
-  if (/\p{Cc}|\{\{/u.test(folder)) return null;
-  const usable = folder.split("/").every((name) => name !== "" && name !== "." && name !== "..");
-  return usable ? folder : null;
+  return folder === "" || (isUsable(folder) && !folder.includes("{{")) ? folder : null;
+}
+
+function isUsable(path: string): boolean {
+  return path.length <= MAX_CHARS && pathProblem(path) === null;
 }

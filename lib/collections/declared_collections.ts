@@ -11,6 +11,9 @@ import { isPlainObject, type PlainObject, type PlainValue } from "./plain_data.t
 /** Configurations repeat whole lists of fields by alias, and are read once a repository, not once a file. */
 const LIMITS = { maxChars: 256 * 1024, maxTokens: 60_000, maxRepeatedChars: 1024 * 1024 };
 
+/** Collections of one file; people have dozens. */
+const MAX_COLLECTIONS = 200;
+
 type Reader = (config: PlainObject, source: string) => DeclaredCollection[];
 
 const READERS: ReadonlyMap<string, Reader> = new Map([
@@ -26,7 +29,7 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
 /** Where configurations are looked for, from the repository's root, first match first. */
 export const CONFIG_FILES: readonly string[] = [...READERS.keys()];
 
-/** What one configuration file declares, in its own order, or one sentence on why it was skipped. */
+/** What one configuration file declares, in its own order, and one sentence where that is not all of it. */
 export interface Declarations {
   readonly collections: readonly DeclaredCollection[];
   readonly warning: string | null;
@@ -39,12 +42,21 @@ export async function declaredCollections(path: string, text: string): Promise<D
   try {
     const config = await parseConfig(path, text);
     if (!isPlainObject(config)) throw new DataError("The text is not a mapping", 1);
-    return { collections: reader(config, path), warning: null };
+    const collections = firstOfEachName(reader(config, path));
+    const warning = collections.length > MAX_COLLECTIONS
+      ? `Cannot read "${path}" whole: it declares more than ${MAX_COLLECTIONS} collections`
+      : null;
+    return { collections: collections.slice(0, MAX_COLLECTIONS), warning };
   } catch (error) {
     if (!(error instanceof DataError)) throw error;
     const warning = `Cannot read "${path}": ${error.message} (line ${error.line})`;
     return { collections: [], warning };
   }
+}
+
+function firstOfEachName(collections: readonly DeclaredCollection[]): DeclaredCollection[] {
+  const seen = new Set<string>();
+  return collections.filter(({ name }) => !seen.has(name) && seen.add(name));
 }
 
 async function parseConfig(path: string, text: string): Promise<PlainValue> {

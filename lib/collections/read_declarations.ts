@@ -16,9 +16,9 @@ export interface Declared extends DeclaredCollection {
 /** A configuration is written by hand; a larger file is something else. */
 const MAX_CONFIG_BYTES = 1 << 20;
 /** Parsed configurations by path and blob id: what they say depends on nothing else. */
-const parsed = new LRUCache<string, Declarations>({ max: 200 });
+const parsed = new LRUCache<string, Declarations>({ max: 32 });
 
-/** All declared collections, in the order of the files, and why a file was skipped. @throws {CollectionsError} a source failure. */
+/** All declared collections, in the order of the files, and why a file was skipped or cut. @throws {CollectionsError} a source failure. */
 export async function readDeclarations(
   reading: Reading,
 ): Promise<{ declared: readonly Declared[]; warnings: readonly string[] }> {

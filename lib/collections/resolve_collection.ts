@@ -54,6 +54,7 @@ export async function resolveCollection(name: string, reading: Reading): Promise
   throw collectionNotFound(name, {
     isFile: asked?.kind === "file",
     suggestions: await suggestions(name, { reading, declared }),
+    warnings,
   });
 }
 
@@ -63,7 +64,9 @@ async function suggestions(
   { reading, declared }: { reading: Reading; declared: readonly Declared[] },
 ): Promise<string[]> {
   const candidates = new Set<string>();
-  for (const declaration of declared) {
+  // A configuration may name very many folders, and each may cost a question.
+  const nearest = suggest(name, declared.map((declaration) => declaration.name));
+  for (const declaration of declared.filter((one) => nearest.includes(one.name))) {
     const entry = await findEntry(declaration.folder, reading);
     if (entry?.kind === "folder") candidates.add(declaration.name);
   }

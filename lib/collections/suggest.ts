@@ -1,13 +1,16 @@
 // Which of the names that there are was probably meant.
 
 const MAX_SUGGESTIONS = 5;
+/** What is looked at; a folder may have any number of entries. */
+const MAX_CANDIDATES = 2_000;
 /** Longer names are compared by their beginning alone, so that the cost of a comparison is bounded. */
 const MAX_COMPARED = 64;
 
-/** At most five of the candidates, the likeliest first; ties by name. */
+/** At most five of the candidates (of the first 2,000), the likeliest first; ties by name. */
 export function suggest(name: string, candidates: readonly string[]): string[] {
   const wanted = name.toLowerCase();
   return candidates
+    .slice(0, MAX_CANDIDATES)
     .map((candidate) => ({ candidate, distance: distanceOf(wanted, candidate.toLowerCase()) }))
     .sort((a, b) => a.distance - b.distance || (a.candidate < b.candidate ? -1 : 1))
     .slice(0, MAX_SUGGESTIONS)

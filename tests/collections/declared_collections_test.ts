@@ -342,3 +342,45 @@ Deno.test("declaredCollections() bounds what a hostile configuration may cost", 
   }b"}]`;
   assertEquals(await folders(".pages.yml", slashes), {});
 });
+
+Deno.test("declaredCollections() takes the first of a name, and 200 collections", async () => {
+  const config = (count: number, name: (index: number) => string) =>
+    "collections:\n" +
+    Array.from({ length: count }, (_, i) => `  - { name: ${name(i)}, folder: f${i} }\n`).join("");
+  assertEquals(await folders("admin/config.yml", config(300, () => "posts")), { posts: "f0" });
+  assertEquals(
+    Object.keys(await folders("admin/config.yml", config(200, (i) => `c${i}`))).length,
+    200,
+  );
+  const cut = await declaredCollections("admin/config.yml", config(201, (i) => `c${i}`));
+  assertEquals(cut.collections.at(-1)?.name, "c199");
+  assertEquals(
+    cut.warning,
+    'Cannot read "admin/config.yml" whole: it declares more than 200 collections',
+  );
+});
+
+Deno.test("declaredCollections() skips names that nobody can ask for, and folders too deep to be asked", async () => {
+  const bad = ["/a", "a/", "a//b", ".", "..", '"a\\tb"', "x".repeat(1025)];
+  for (const name of bad) {
+    const config = `collections: [{ name: ${name}, folder: posts }]`;
+    assertEquals([name, await folders("admin/config.yml", config)], [name, {}]);
+  }
+  for (const name of ["Mein Blog", "a/b", "x".repeat(1024)]) {
+    const config = `collections: [{ name: ${name}, folder: posts }]`;
+    assertEquals(await folders("admin/config.yml", config), { [name]: "posts" });
+  }
+  const deep = "a/".repeat(512);
+  assertEquals(
+    await folders("admin/config.yml", `collections: [{ name: a, folder: ${deep}b }]`),
+    {},
+  );
+});
+
+Deno.test("declaredCollections() does not compile long templates", async () => {
+  const path = `${"x".repeat(120)}{{slug}}`;
+  const long = `collections: [{ name: a, folder: posts, path: "${path}xx" }]`;
+  const short = `collections: [{ name: a, folder: posts, path: "${path}" }]`;
+  assertEquals(accepted(await declare("admin/config.yml", long), "a"), ["README.md", "hello.md"]);
+  assertEquals(accepted(await declare("admin/config.yml", short), "a"), []);
+});
