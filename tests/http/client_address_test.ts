@@ -1,0 +1,145 @@
+// Who asks, and under which address the service was reached; behind a proxy by what the nearest one wrote down.
+
+import { assertEquals } from "@std/assert";
+import type { ListBody } from "../../lib/api/contract.ts";
+import { baseUrl, clientAddress, clientKey } from "../../lib/http/client_address.ts";
+import { listPath } from "../service.ts";
+import { startSite } from "../site.ts";
+
+const FILES = { "posts/a.md": "" };
+
+Deno.test("clientKey() counts IPv4 addresses one by one, IPv6 by their /64", () => {
+  const keys: Record<string, string> = {
+    "192.0.2.1": "192.0.2.1",
+    "::ffff:192.0.2.1": "192.0.2.1",
+    "2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64",
+    "2001:DB8:1:2::1": "2001:db8:1:2::/64",
+    "2001:0db8:0001:0002:ffff::": "2001:db8:1:2::/64",
+    "2001:db8::1": "2001:db8:0:0::/64",
+    "2001:db8:1::2:0:0:1": "2001:db8:1:0::/64",
+    "fe80::1%eth0": "fe80:0:0:0::/64",
+    "::1": "0:0:0:0::/64",
+    "": "",
+  };
+
+  for (const [address, key] of Object.entries(keys)) {
+    assertEquals([address, clientKey(address)], [address, key]);
+  }
+});
+
+Deno.test("clientAddress() takes the last entry of X-Forwarded-For, behind a trusted proxy only", () => {
+  const addressOf = (forwarded: string | null, trustProxy = true) =>
+    clientAddress(
+      new Request(
+        "http://a",
+        forwarded === null ? {} : {
+          headers: { "x-forwarded-for": forwarded },
+        },
+      ),
+      { remote: "192.0.2.9", trustProxy },
+    );
+
+  assertEquals(addressOf("203.0.113.1, 198.51.100.2"), "198.51.100.2");
+  assertEquals(addressOf("203.0.113.1,198.51.100.2:4711"), "198.51.100.2");
+  assertEquals(addressOf("[2001:db8:1:2::3]:443"), "2001:db8:1:2::/64");
+  assertEquals(addressOf("2001:db8:1:2::3"), "2001:db8:1:2::/64");
+  for (const none of [null, "", " ", "203.0.113.1,", ", "]) {
+    assertEquals(addressOf(none), "192.0.2.9");
+  }
+  assertEquals(addressOf("203.0.113.1", false), "192.0.2.9");
+});
+
+Deno.test("baseUrl() takes nothing that is no host or protocol", () => {
+  const origin = (headers: Record<string, string>) =>
+    baseUrl(new Request("http://own.test:8000/x", { headers }), {
+      publicUrl: null,
+      trustProxy: true,
+    });
+  const hosts = [
+    "a b",
+    "a/b",
+    "a?b",
+    "a#b",
+    "a@b",
+    "<a>",
+    "a:999999",
+    "a:99999",
+    "[::1",
+    "a\\b",
+    "%",
+  ];
+
+  assertEquals(origin({ "x-forwarded-host": "a.test, b.test:8080" }), "http://b.test:8080");
+  assertEquals(origin({ "x-forwarded-host": "[::1]:81" }), "http://[::1]:81");
+  assertEquals(
+    origin({ "x-forwarded-proto": "http, HTTPS", "x-forwarded-host": "b.test" }),
+    "https://b.test",
+  );
+  assertEquals(origin({ "x-forwarded-proto": "https" }), "https://own.test:8000");
+  for (const host of hosts) {
+    assertEquals([host, origin({ "x-forwarded-host": host })], [host, "http://own.test:8000"]);
+  }
+  for (const protocol of ["ftp", "javascript", "https:", "", "http https"]) {
+    assertEquals(origin({ "x-forwarded-proto": protocol }), "http://own.test:8000");
+  }
+});
+
+Deno.test("PUBLIC_URL is where all addresses of answers and problems begin", async () => {
+  await using site = await startSite(FILES, {
+    env: { PUBLIC_URL: "https://api.test/collections/", TRUST_PROXY: "true" },
+  });
+  const { service } = site;
+  const headers = { "x-forwarded-host": "evil.test" };
+
+  for (const url of [listPath(), listPath(), `http://other.test${listPath()}`]) {
+    const response = await service.get(url, { headers });
+    const { links, items }: ListBody = await response.json();
+    const addresses = [links.self, links.first, links.last, items[0]!.contentUrl];
+    for (const address of addresses) {
+      assertEquals(address.startsWith("https://api.test/collections/api/"), true);
+    }
+    assertEquals(response.headers.get("link")?.startsWith(`<${links.first}>`), true);
+  }
+  const { type } = await service.problem("/none", { headers });
+  assertEquals(type, "https://api.test/collections/problems/route-not-found");
+});
+
+Deno.test("without TRUST_PROXY no forwarded header says where the service is", async () => {
+  await using site = await startSite(FILES);
+
+  for (const host of ["evil.test", "evil2.test"]) {
+    const headers = { "x-forwarded-host": host, "x-forwarded-proto": "https" };
+    const { links } = await site.service.list({}, { headers });
+    assertEquals(new URL(links.self).origin, "http://localhost:8000");
+  }
+});
+
+Deno.test("behind a trusted proxy each origin has its own answers, kept apart", async () => {
+  await using site = await startSite(FILES, { env: { TRUST_PROXY: "true" } });
+
+  for (const host of ["a.test", "b.test", "a.test", "b.test"]) {
+    for (const proto of ["http", "https"]) {
+      const headers = { "x-forwarded-host": `x.test, ${host}`, "x-forwarded-proto": proto };
+      const { links } = await site.service.list({}, { headers });
+      assertEquals(new URL(links.self).origin, `${proto}://${host}`);
+    }
+  }
+});
+
+Deno.test("misses count for the address at the other end, or the last one that a trusted proxy named", async () => {
+  const statuses = async (env: Record<string, string>) => {
+    await using site = await startSite(FILES, { env: { MISSES_PER_MINUTE: "1", ...env } });
+    const ask = async (remote: string, forwarded: string, repo: string) => {
+      const headers = { "x-forwarded-for": forwarded };
+      return (await site.service.get(listPath({ repo }), { remote, headers })).status;
+    };
+    return [
+      await ask("192.0.2.1", "203.0.113.1, 198.51.100.1", "r1"),
+      await ask("192.0.2.1", "203.0.113.1, 198.51.100.2", "r2"),
+      await ask("192.0.2.2", "203.0.113.2, 198.51.100.2", "r3"),
+    ];
+  };
+
+  assertEquals(await statuses({}), [404, 429, 404]);
+  assertEquals(await statuses({ TRUST_PROXY: "true" }), [404, 404, 429]);
+});
