@@ -30,6 +30,18 @@ export const PAGE_POLICY = [
   "trusted-types dompurify",
 ].join("; ");
 
+/** For the page whose viewer writes its own styles; scripts are as strict as elsewhere. */
+export const REFERENCE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join("; ");
+
 /** The path on this machine of a file or folder of the project, named from the project's root. */
 export function projectPath(name: string): string {
   return fromFileUrl(new URL(name, ROOT));
