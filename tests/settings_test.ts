@@ -1,0 +1,168 @@
+// Settings: each variable's default, its bounds, and the one line that names a bad one.
+
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { openServices } from "../lib/services.ts";
+import { type Config, parseSettings, SETTING_NAMES, SettingsError } from "../lib/settings.ts";
+
+function parse(env: Record<string, string>): Config {
+  return parseSettings((name) => env[name]);
+}
+
+/** The one line that a bad setting stops the start with. */
+function lineFor(env: Record<string, string>): string {
+  return assertThrows(() => parse(env), SettingsError).message;
+}
+
+Deno.test("parseSettings() has the contract's defaults, for unset and for empty", () => {
+  const expected: Config = {
+    port: 8000,
+    host: "0.0.0.0",
+    publicUrl: null,
+    github: {
+      apiUrl: "https://api.github.com",
+      graphqlUrl: "https://api.github.com/graphql",
+      rawUrl: "https://raw.githubusercontent.com",
+      webUrl: "https://github.com",
+    },
+    tokens: [],
+    allowedRepos: null,
+    localReposDir: undefined,
+    kvPath: null,
+    kvWriteBytesPerHour: 128 << 20,
+    cacheMemoryBytes: 64 << 20,
+    maxItemBytes: 10 << 20,
+    sourceTimeoutMs: 10_000,
+    missesPerMinute: 120,
+    metrics: false,
+    trustProxy: false,
+    logLevel: "info",
+  };
+
+  assertEquals(parse({}), expected);
+  assertEquals(parse(Object.fromEntries(SETTING_NAMES.map((name) => [name, ""]))), expected);
+  assertEquals(parse(Object.fromEntries(SETTING_NAMES.map((name) => [name, " "]))), expected);
+});
+
+Deno.test("parseSettings() reads the contract's variables and no other", () => {
+  const read: string[] = [];
+  parseSettings((name) => void read.push(name));
+
+  const named =
+    "PORT HOST PUBLIC_URL GITHUB_API_URL GITHUB_GRAPHQL_URL GITHUB_RAW_URL GITHUB_WEB_URL" +
+    " GITHUB_TOKEN ALLOWED_REPOS LOCAL_REPOS_DIR KV_PATH KV_WRITE_MB_PER_HOUR CACHE_MEMORY_MB" +
+    " MAX_ITEM_MB SOURCE_TIMEOUT_MS MISSES_PER_MINUTE METRICS TRUST_PROXY LOG_LEVEL";
+  assertEquals(read, named.split(" "));
+});
+
+Deno.test("parseSettings() gives a frozen Config", () => {
+  const config = parse({ GITHUB_TOKEN: "a,b" });
+
+  for (const part of [config, config.github, config.tokens]) assert(Object.isFrozen(part));
+});
+
+const GOOD: readonly [name: string, value: string, key: keyof Config, read: unknown][] = [
+  ["PORT", "0", "port", 0],
+  ["PORT", "65535", "port", 65_535],
+  ["HOST", "::1", "host", "::1"],
+  ["PUBLIC_URL", "https://a.test/b/", "publicUrl", "https://a.test/b"],
+  ["PUBLIC_URL", "http://a.test:81", "publicUrl", "http://a.test:81"],
+  ["GITHUB_TOKEN", " a , b ,", "tokens", ["a", "b"]],
+  ["ALLOWED_REPOS", "A/b, c/*", "allowedRepos", new Set(["a/b", "c/*"])],
+  ["LOCAL_REPOS_DIR", "none", "localReposDir", null],
+  ["LOCAL_REPOS_DIR", "/srv", "localReposDir", "/srv"],
+  ["KV_PATH", ":memory:", "kvPath", ":memory:"],
+  ["KV_WRITE_MB_PER_HOUR", "0", "kvWriteBytesPerHour", 0],
+  ["CACHE_MEMORY_MB", "1", "cacheMemoryBytes", 1 << 20],
+  ["MAX_ITEM_MB", "1", "maxItemBytes", 1 << 20],
+  ["SOURCE_TIMEOUT_MS", "1", "sourceTimeoutMs", 1],
+  ["MISSES_PER_MINUTE", "0", "missesPerMinute", 0],
+  ["METRICS", "true", "metrics", true],
+  ["TRUST_PROXY", "1", "trustProxy", true],
+  ["TRUST_PROXY", "0", "trustProxy", false],
+  ["LOG_LEVEL", "silent", "logLevel", "silent"],
+];
+
+Deno.test("parseSettings() reads good values", () => {
+  for (const [name, value, key, read] of GOOD) {
+    assertEquals([name, parse({ [name]: value })[key]], [name, read]);
+  }
+});
+
+const BAD: Record<string, readonly string[]> = {
+  PORT: ["65536", "-1", "http", "80.5", "1e3", "0x50"],
+  PUBLIC_URL: [
+    "a.test",
+    "ftp://a.test",
+    "https://user@a.test",
+    "https://a.test/?q",
+    "https://a.test/#x",
+    "https://",
+  ],
+  GITHUB_API_URL: ["api.test", "javascript:1", "file:///etc"],
+  GITHUB_GRAPHQL_URL: ["/graphql"],
+  GITHUB_RAW_URL: ["none"],
+  GITHUB_WEB_URL: ["https://user:canarySecret@a.test"],
+  GITHUB_TOKEN: ["canary Secret", "a,canary\u00e9Secret"],
+  ALLOWED_REPOS: ["owner", "a/b/c", "*/b", "*", "a/b c", "https://github.com/a/b", ",", "a/"],
+  KV_WRITE_MB_PER_HOUR: ["-1", "x"],
+  CACHE_MEMORY_MB: ["0", "1.5", "65537"],
+  MAX_ITEM_MB: ["0", "101"],
+  SOURCE_TIMEOUT_MS: ["0", "10s", "600001"],
+  MISSES_PER_MINUTE: ["-1", "many"],
+  METRICS: ["yes"],
+  TRUST_PROXY: ["on", "TRUE"],
+  LOG_LEVEL: ["trace", "INFO"],
+};
+
+Deno.test("parseSettings() stops at a bad value with one line that names the variable", () => {
+  for (const [name, values] of Object.entries(BAD)) {
+    for (const value of values) {
+      const line = lineFor({ [name]: value });
+      assert(line.startsWith(`Cannot start with "${name}": must `), `${value}: ${line}`);
+      assert(!line.includes("\n") && !line.includes("canary"), line);
+    }
+  }
+});
+
+Deno.test("parseSettings() derives the other addresses from GITHUB_API_URL", () => {
+  const { github } = parse({ GITHUB_API_URL: "https://git.test/api/v3/" });
+  assertEquals(github, {
+    apiUrl: "https://git.test/api/v3",
+    graphqlUrl: "https://git.test/api/graphql",
+    rawUrl: null,
+    webUrl: null,
+  });
+
+  assertEquals(
+    parse({ GITHUB_API_URL: "http://127.0.0.1:1" }).github.graphqlUrl,
+    "http://127.0.0.1:1/graphql",
+  );
+  const named = { GITHUB_GRAPHQL_URL: "https://g.test/q", GITHUB_RAW_URL: "https://r.test/" };
+  const own = parse({
+    GITHUB_API_URL: "https://git.test",
+    GITHUB_WEB_URL: "https://w.test",
+    ...named,
+  });
+  assertEquals(own.github, {
+    apiUrl: "https://git.test",
+    graphqlUrl: "https://g.test/q",
+    rawUrl: "https://r.test",
+    webUrl: "https://w.test",
+  });
+});
+
+Deno.test("openServices() names the variable of what it cannot open", async () => {
+  const file = await Deno.makeTempFile();
+  const rejected = async (env: Record<string, string>) =>
+    (await assertRejects(() => openServices(parse(env)), SettingsError)).message;
+  try {
+    for (const dir of [`${file}.none`, file]) {
+      const line = await rejected({ KV_PATH: ":memory:", LOCAL_REPOS_DIR: dir });
+      assertEquals(line, `Cannot start with "LOCAL_REPOS_DIR": there is no folder "${dir}"`);
+    }
+    const line = await rejected({ LOCAL_REPOS_DIR: "none", KV_PATH: `${file}/kv.sqlite` });
+    assert(line.startsWith('Cannot start with "KV_PATH": Cannot open the key-value store'), line);
+  } finally {
+    await Deno.remove(file);
+  }
+});
