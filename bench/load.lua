@@ -1,0 +1,26 @@
+-- One run of wrk. Asks in turn for the paths that a file lists, one a line, and prints its result as a line of JSON.
+
+local requests = {}
+local at = 0
+
+function init(args)
+  for path in io.lines(args[1]) do
+    requests[#requests + 1] = wrk.format(nil, path)
+  end
+  if #requests > 1 then
+    request = function()
+      at = at % #requests + 1
+      return requests[at]
+    end
+  end
+end
+
+function done(summary, latency)
+  local errors = summary.errors
+  io.write(string.format(
+    '{"requests":%d,"bytes":%d,"durationUs":%d,"p50Us":%d,"p99Us":%d,"maxUs":%d,"statusErrors":%d,"otherErrors":%d}\n',
+    summary.requests, summary.bytes, summary.duration,
+    latency:percentile(50), latency:percentile(99), latency.max,
+    errors.status, errors.connect + errors.read + errors.write + errors.timeout
+  ))
+end
