@@ -91,3 +91,24 @@ Deno.test("Age counts from when the question was sent", async () => {
   clock.advance(1);
   assertEquals(await standingOf(site), ["a", "fwd=stale; detail=revalidated", "5"]);
 });
+
+Deno.test("with a token a branch in use is checked ahead of need, so that nobody waits", async () => {
+  await using site = await startSite({ "posts/a.md": "" }, { env: { GITHUB_TOKEN: "ghp_token" } });
+  const { service: { clock, services }, gh } = site;
+  gh.addToken("ghp_token");
+  await standingOf(site);
+
+  clock.advance(49_999);
+  await standingOf(site);
+  await services.refreshDue();
+  assertEquals(await standingOf(site), ["a", "hit; ttl=11", "49"]);
+  clock.advance(1);
+  await services.refreshDue();
+  assertEquals(await standingOf(site), ["a", "hit; ttl=60", "0"]);
+
+  // Nobody asked since: it is left alone.
+  clock.advance(50_000);
+  gh.resetCounts();
+  await services.refreshDue();
+  assertEquals(gh.counts(), {});
+});

@@ -99,3 +99,35 @@ Deno.test("a spent quota stops every repository at once, and only what is new", 
   assertEquals(await standingOf(site), ["a", "hit; ttl=50", "10"]);
   assertEquals(gh.counts(), {});
 });
+
+Deno.test("an older answer stands in where a new commit is known and cannot be read yet", async () => {
+  await using site = await startSite({ "posts/a.md": "" });
+  const { service: { clock }, gh, repository } = site;
+  await standingOf(site);
+  await repository.commit({ "posts/b.md": "" });
+  gh.fault = { kind: "status", status: 500, only: ["tree", "tree-recursive"] };
+
+  clock.advance(60_000);
+  assertEquals(await standingOf(site), ["a", "hit; ttl=0; detail=stale-if-error", "60"]);
+  clock.advance(1_000);
+  assertEquals(await standingOf(site), ["a", "hit; ttl=-1; detail=stale-if-error", "61"]);
+
+  gh.fault = null;
+  clock.advance(4_000);
+  assertEquals(await standingOf(site), ["a b", "fwd=miss; stored", "5"]);
+});
+
+Deno.test("a failure before anything is known is a problem, and soon asked again", async () => {
+  await using site = await startSite({ "posts/a.md": "" });
+  const { service: { clock }, gh } = site;
+  gh.fault = { kind: "status", status: 500 };
+  assertEquals(await standingOf(site), [502, "source-failed"]);
+  gh.fault = null;
+  gh.resetCounts();
+
+  clock.advance(4_999);
+  assertEquals(await standingOf(site), [502, "source-failed"]);
+  assertEquals(gh.counts(), {});
+  clock.advance(1);
+  assertEquals(await standingOf(site), ["a", "fwd=miss; stored", "0"]);
+});
