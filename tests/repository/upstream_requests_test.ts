@@ -1,0 +1,217 @@
+// What the service as a whole asks GitHub for, counted by the double.
+
+import { assert, assertEquals } from "@std/assert";
+import type { GithubDouble } from "../github/github_double.ts";
+import { listPath } from "../service.ts";
+import { type Site, startSite } from "../site.ts";
+import { textFiles } from "./blob_reader.ts";
+
+/** A deployment whose only request about a branch is the branch question. */
+const NAMED = { GITHUB_TOKEN: "t1", ALLOWED_REPOS: "octo/*" };
+const MINUTE_MS = 60_000;
+
+async function start(
+  files: Parameters<typeof startSite>[0],
+  env: Record<string, string> = {},
+): Promise<Site> {
+  const site = await startSite(files, { env: { LOG_LEVEL: "error", ...env } });
+  if (env.GITHUB_TOKEN !== undefined) site.gh.addToken(env.GITHUB_TOKEN);
+  return site;
+}
+
+/** What some work costs, by kind. */
+async function cost(gh: GithubDouble, work: () => Promise<unknown>) {
+  gh.resetCounts();
+  await work();
+  return gh.counts();
+}
+
+function statuses(gh: GithubDouble, kind = "commit"): [conditional: boolean, status: number][] {
+  return gh.requests.filter((request) => request.kind === kind)
+    .map(({ conditional, status }) => [conditional, status]);
+}
+
+Deno.test("a cold list at depth d costs the branch question, d trees and the collection", async () => {
+  for (const env of [{}, NAMED]) {
+    for (const depth of [1, 2, 3, 5]) {
+      const collection = Array.from({ length: depth }, (_, index) => `d${index}`).join("/");
+      await using site = await start({ [`${collection}/a.md`]: "A\n", "other.md": "B\n" }, env);
+      const counts = await cost(site.gh, () => site.service.list({ collection }));
+      assertEquals(counts, { commit: 1, tree: depth, "tree-recursive": 1 });
+    }
+  }
+});
+
+Deno.test("a token without ALLOWED_REPOS adds one question about visibility to each check", async () => {
+  await using site = await start({ "posts/a.md": "A\n" }, { GITHUB_TOKEN: "t1" });
+  const { gh, service } = site;
+  const cold = await cost(gh, () => service.list());
+  assertEquals(cold, { repo: 1, commit: 1, tree: 1, "tree-recursive": 1 });
+  service.clock.advance(MINUTE_MS);
+  assertEquals(await cost(gh, () => service.list()), { repo: 1, commit: 1 });
+  assertEquals([...statuses(gh, "repo"), ...statuses(gh)], [[true, 304], [true, 304]]);
+  assertEquals(gh.quotaSpent("t1"), 0);
+});
+
+Deno.test("the same again costs nothing for 60 s, and after 61 s one 304", async () => {
+  for (const env of [{}, NAMED]) {
+    await using site = await start({ "posts/a.md": "A\n" }, env);
+    const { gh, service } = site;
+    await service.list();
+    service.clock.advance(MINUTE_MS - 1);
+    assertEquals(await cost(gh, () => service.list()), {});
+    service.clock.advance(1_001);
+    assertEquals(await cost(gh, () => service.list()), { commit: 1 });
+    assertEquals(statuses(gh), [[true, 304]]);
+    assertEquals(gh.quotaSpent(env === NAMED ? "t1" : null), env === NAMED ? 0 : 1);
+    assertEquals(await cost(gh, () => service.list({ limit: 1 })), {});
+  }
+});
+
+Deno.test("200 identical cold requests at once cost what one costs", async () => {
+  for (const includeContent of [false, true]) {
+    const one = await start(textFiles(20), NAMED);
+    const path = listPath({ includeContent });
+    const expected = await cost(one.gh, () => one.service.get(path));
+    await one[Symbol.asyncDispose]();
+
+    await using site = await start(textFiles(20), NAMED);
+    const { gh, service } = site;
+    const counts = await cost(gh, async () => {
+      const answers = await Promise.all(
+        Array.from({ length: 200 }, () => service.get(path).then((answer) => answer.text())),
+      );
+      assertEquals(new Set(answers).size, 1);
+    });
+    assertEquals(counts, expected);
+  }
+});
+
+/** An hour in which one request comes each second, as the running service spends it. */
+async function spendHour({ service }: Site): Promise<Set<number>> {
+  const seen = new Set<number>();
+  for (let second = 0; second < 3600; second++) {
+    const response = await service.get(listPath(), { method: "HEAD" });
+    seen.add(response.status);
+    service.clock.advance(1000);
+    await service.services.refreshDue();
+  }
+  return seen;
+}
+
+Deno.test("an hour on one branch costs 72 conditional requests and 3 of quota with a token", async () => {
+  await using site = await start({ "posts/a.md": "A\n" }, NAMED);
+  const { gh } = site;
+  assertEquals(await spendHour(site), new Set([200]));
+  const checks = statuses(gh);
+  assertEquals(checks[0], [false, 200]);
+  assertEquals(new Set(checks.slice(1).map(String)), new Set(["true,304"]));
+  assert(checks.length - 1 <= 72, `${checks.length - 1} conditional requests`);
+  assertEquals(gh.requests.length - checks.length, 2, "the trees, once");
+  assertEquals(gh.quotaSpent("t1"), 3);
+});
+
+Deno.test("an hour on one branch costs 60 requests at most without a token, which is the whole quota", async () => {
+  await using site = await start({ "posts/a.md": "A\n" });
+  const { gh } = site;
+  gh.setQuota(null, { limit: 60, remaining: 60 });
+  assertEquals(await spendHour(site), new Set([200]));
+  const checks = statuses(gh);
+  assertEquals(checks[0], [false, 200]);
+  assertEquals(new Set(checks.slice(1).map(String)), new Set(["true,304"]));
+  assert(checks.length - 1 <= 60, `${checks.length - 1} conditional requests`);
+  assertEquals([gh.requests.length, gh.quotaSpent(null)], [60, 60]);
+});
+
+Deno.test("an hour that nobody asks in costs nothing", async () => {
+  await using site = await start({ "posts/a.md": "A\n" }, NAMED);
+  const { gh, service } = site;
+  await service.list();
+  const counts = await cost(gh, async () => {
+    for (let second = 0; second < 3600; second++) {
+      service.clock.advance(1000);
+      await service.services.refreshDue();
+    }
+  });
+  assertEquals(counts, {});
+});
+
+Deno.test("a commit elsewhere costs the branch question and the trees on the path, and no blob", async () => {
+  for (const env of [{}, NAMED]) {
+    await using site = await start(
+      { "src/content/posts/a.md": "A\n", "src/other/b.md": "B\n", "c.md": "C\n" },
+      env,
+    );
+    const { gh, repository, service } = site;
+    const list = () => service.list({ collection: "src/content/posts", includeContent: true });
+    await list();
+    await repository.commit({ "c.md": "changed\n" });
+    service.clock.advance(MINUTE_MS);
+    assertEquals(await cost(gh, list), { commit: 1, tree: 1 });
+    await repository.commit({ "src/other/b.md": "changed\n" });
+    service.clock.advance(MINUTE_MS);
+    assertEquals(await cost(gh, list), { commit: 1, tree: 2 });
+  }
+});
+
+Deno.test("contents of 50 small items cost one question with a token, and after a commit one file", async () => {
+  await using site = await start([...textFiles(50, 2000), ["other.md", "B\n"]], NAMED);
+  const { gh, repository, service } = site;
+  const list = () => service.list({ includeContent: true, limit: 50 });
+  const cold = await cost(gh, list);
+  assertEquals(cold, { commit: 1, tree: 1, "tree-recursive": 1, graphql: 1 });
+  assertEquals(await cost(gh, list), {});
+
+  await repository.commit({ "posts/post-007.md": "changed\n" });
+  service.clock.advance(MINUTE_MS);
+  assertEquals(await cost(gh, list), { commit: 1, tree: 1, "tree-recursive": 1, blob: 1 });
+  const { items } = await list();
+  assertEquals(items.find(({ name }) => name === "post-007.md")?.content, "changed\n");
+});
+
+Deno.test("contents come by the raw host without a token, outside the quota, and by the API without that", async () => {
+  for (const raw of [true, false]) {
+    await using site = await start(textFiles(20), raw ? {} : { GITHUB_RAW_URL: "" });
+    const { gh, repository, service } = site;
+    const list = () => service.list({ includeContent: true });
+    const cold = await cost(gh, list);
+    const kind = raw ? "raw" : "blob";
+    assertEquals(cold, { commit: 1, tree: 1, "tree-recursive": 1, [kind]: 20 });
+    assertEquals(gh.quotaSpent(null), raw ? 3 : 23);
+    assert(gh.maxConcurrent <= 8, `${gh.maxConcurrent} at once`);
+    await repository.commit({ "posts/post-007.md": "changed\n" });
+    service.clock.advance(MINUTE_MS);
+    const after = await cost(gh, list);
+    assertEquals(after, { commit: 1, tree: 1, "tree-recursive": 1, [kind]: 1 });
+  }
+});
+
+Deno.test("an item costs the trees on its path and its blob, once", async () => {
+  await using site = await start({ "docs/en/a.md": "A\n", "docs/en/b.md": "B\n" }, NAMED);
+  const { gh, service } = site;
+  const item = (path: string) => () => service.item({ path });
+  assertEquals(await cost(gh, item("docs/en/a.md")), { commit: 1, tree: 3, blob: 1 });
+  assertEquals(await cost(gh, item("docs/en/b.md")), { blob: 1 });
+  assertEquals(await cost(gh, item("docs/en/b.md")), {});
+});
+
+Deno.test("what is not there costs its questions once in 60 s", async () => {
+  await using site = await start({ "posts/a.md": "A\n" }, NAMED);
+  const { gh, service } = site;
+  const cases: [parameters: Record<string, string>, code: string, most: number][] = [
+    [{ repo: "absent" }, "repository-not-found", 2],
+    [{ branch: "absent" }, "branch-not-found", 3],
+    [{ collection: "absent" }, "collection-not-found", 2],
+  ];
+  for (const [parameters, code, most] of cases) {
+    const ask = async () => assertEquals((await service.problem(listPath(parameters))).code, code);
+    const cold = Object.values(await cost(gh, ask)).reduce((sum, count) => sum + count, 0);
+    assert(cold <= most, `${code}: ${cold} requests`);
+    service.clock.advance(MINUTE_MS - 1);
+    const again = await cost(gh, ask);
+    assertEquals(again, {});
+    service.clock.advance(1);
+    await cost(gh, ask);
+    assert(gh.requests.length > 0);
+  }
+});
