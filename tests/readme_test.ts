@@ -1,0 +1,107 @@
+// Runs what the README says, and holds its tables against the code.
+
+import { assert, assertEquals } from "@std/assert";
+import { join } from "@std/path";
+import { itemParameters, listParameters } from "../lib/api/parameters.ts";
+import { PROBLEMS } from "../lib/http/problem.ts";
+import { parseSettings, SETTING_NAMES } from "../lib/settings.ts";
+import { serveTask } from "./run_task.ts";
+import { root } from "./source_files.ts";
+
+const read = (path: string) => Deno.readTextFile(join(root, path));
+const readme = await read("README.md");
+const contributing = await read("CONTRIBUTING.md");
+
+/** The code that a table's cell consists of, or null. */
+const code = (cell: string) => cell.match(/^`([^`]*)`$/)?.[1] ?? null;
+
+/** The rows of the table whose head begins with these cells. */
+function table(...head: string[]): string[][] {
+  const lines = readme.split("\n");
+  const cells = (line: string) => line.split("|").slice(1, -1).map((cell) => cell.trim());
+  const tables = lines.flatMap((line, at) => {
+    if (!head.every((cell, column) => cells(line)[column] === cell)) return [];
+    const end = lines.findIndex((line, index) => index > at && !line.startsWith("|"));
+    return [lines.slice(at + 2, end).map(cells)];
+  });
+  assert(tables.length > 0, `there is no table of ${head}`);
+  return tables.flat();
+}
+
+Deno.test("README's questions are answered as it says", async () => {
+  await using service = await serveTask("start");
+  const origin = "http://localhost:8000";
+  const asked = [...readme.matchAll(/```sh\ncurl '([^'\n]+)'\n```\n\n```json\n(.*?)\n```/gs)];
+  assert(asked.length >= 3);
+  assertEquals(asked.length, readme.match(/^curl /gm)!.length);
+  for (const [, url, answer] of asked) {
+    assert(url!.startsWith(`${origin}/`), url);
+    const response = await fetch(url!.replace(origin, service.url));
+    const text = (await response.text()).replaceAll(service.url, origin);
+    const expected = JSON.parse(answer!);
+    const actual = JSON.parse(text);
+    if ("requestId" in expected) actual.requestId = expected.requestId;
+    assertEquals(actual, expected);
+  }
+});
+
+Deno.test("README and CONTRIBUTING name tasks and files that there are", async () => {
+  const { tasks } = JSON.parse(await read("deno.json"));
+  const named = [...`${readme}\n${contributing}`.matchAll(/deno task (?:--\S+ )*([a-z:]+)/g)];
+  assert(named.length >= 5);
+  for (const [text, task] of named) assert(task! in tasks, text);
+  for (const command of ["npx -y deno task start", "npx -y deno task test"]) {
+    assert(readme.includes(`\`\`\`sh\n${command}\n\`\`\``), command);
+  }
+  const linked = [...`${readme}\n${contributing}`.matchAll(/\]\((?!https?:|#)([^)]+)\)/g)];
+  const mentioned = [...contributing.matchAll(/`((?:lib|tests|jsr|routes)\/[a-z0-9_/.]+)`/g)];
+  for (const [, path] of [...linked, ...mentioned]) await Deno.stat(join(root, path!));
+});
+
+Deno.test("README's parameters are those that requests are checked by", () => {
+  const schemas = { ...listParameters.shape, ...itemParameters.shape };
+  const expected = [listParameters.shape, itemParameters.shape].flatMap((shape) =>
+    Object.keys(shape)
+  );
+  const rows = table("parameter", "required", "default").filter(([name]) => !name!.includes("["));
+  assertEquals(rows.map(([name]) => code(name!)), expected);
+  for (const [name, required, fallback] of rows) {
+    const schema = schemas[code(name!) as keyof typeof schemas];
+    const value = schema.meta()?.default;
+    assertEquals(
+      [name, required, code(fallback!)],
+      [name, schema.isOptional() ? "no" : "yes", value === undefined ? null : String(value)],
+    );
+  }
+});
+
+Deno.test("README's errors are those that there are", () => {
+  assertEquals(
+    table("status", "code").map(([status, name]) => [code(name!), Number(status)]),
+    Object.entries(PROBLEMS).map(([name, { status }]) => [name, status]),
+  );
+});
+
+Deno.test("README's settings are those that are read, with their defaults", () => {
+  const rows = table("variable", "default").map(([name, fallback]) => [
+    code(name!)!,
+    code(fallback!),
+  ]);
+  assertEquals(rows.map(([name]) => name), [...SETTING_NAMES]);
+  const defaults = Object.fromEntries(rows.filter(([, fallback]) => fallback !== null));
+  assert(Object.keys(defaults).length >= 10);
+  const unset = parseSettings(() => undefined);
+  assertEquals(parseSettings((name) => defaults[name]), unset);
+});
+
+Deno.test(".env.example has every setting, commented out, with what README says", async () => {
+  const lines = (await read(".env.example")).split("\n").filter((line) => /^#?\w+=/.test(line));
+  const given = lines.map((line) => line.match(/^#(\w+)=(.*)$/)!.slice(1));
+  assertEquals(given.map(([name]) => name), [...SETTING_NAMES]);
+  const defaults = Object.fromEntries(table("variable", "default"));
+  for (const [name, value] of given) {
+    const fallback = code(defaults[`\`${name}\``]);
+    if (fallback !== null) assertEquals(value, fallback, name);
+  }
+  parseSettings((name) => Object.fromEntries(given)[name]);
+});
