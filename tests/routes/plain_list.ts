@@ -19,6 +19,7 @@ export interface PlainQuestion {
 }
 
 const collator = new Intl.Collator("en", { numeric: true });
+const DATE = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:\d\d)?)?$/;
 const encoder = new TextEncoder();
 
 /** Reads one file. */
@@ -79,13 +80,10 @@ export function plainList(files: readonly PlainFile[], question: PlainQuestion):
       return { kind: typeof value, value };
     }
     if (typeof value !== "string") return { kind: "last", value };
-    const date = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:\d\d)?)?$/
-      .exec(
-        value,
-      );
-    if (date === null || field === "name" || field === "path") return { kind: "text", value };
-    const time = Date.parse(`${date[1]}T${date[2] ?? "00:00"}${date[3] ?? "Z"}`);
-    return Number.isNaN(time) ? { kind: "text", value } : { kind: "date", value: time };
+    const [, day, time = "00:00", zone = "Z"] = DATE.exec(value) ?? [];
+    const isDay = day !== undefined && new Date(`${day}T00:00Z`).toJSON().startsWith(day);
+    if (!isDay || field === "name" || field === "path") return { kind: "text", value };
+    return { kind: "date", value: Date.parse(`${day}T${time}${zone}`) };
   }
 }
 

@@ -18,7 +18,7 @@ const DATES = [
   () => "soon",
   () => "null",
 ];
-const MIXED = ["3", "12.5", "true", "false", "2024-02-30", "2023-07-01", "[1, 2]", "{a: 1}", "~"];
+const MIXED = ["3", "12.5", "true", "false", "2024-02-30", "2024-05-01", "[1, 2]", "{a: 1}", "~"];
 const WORDS = ["Émile", "apple 2", "apple 10", "Apple 10", "zebra", "äpfel", "Ω", "-", "10 ways"];
 
 function post(number: number): string {
