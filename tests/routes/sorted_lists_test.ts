@@ -26,15 +26,16 @@ const QUESTIONS: readonly PlainQuestion[] = [
   { filters: [["frontMatter.title", "nowhere"]] },
 ];
 
-/** A page of a question, ten items with their front matter. */
-function pathOf({ sort, filters = [], recursive }: PlainQuestion, page: number): string {
+/** A page of a question: ten items with their front matter, or a thousand without. */
+function pathOf(question: PlainQuestion, page: number, limit: 10 | 1000 = 10): string {
+  const { sort, filters = [], recursive } = question;
   const query = new URLSearchParams([
     ["owner", "octo"],
     ["repo", "site"],
     ["collection", "posts"],
-    ["limit", "10"],
+    ["limit", `${limit}`],
     ["page", `${page}`],
-    ["includeFrontMatter", "true"],
+    ["includeFrontMatter", `${limit === 10}`],
     ...sort === undefined ? [] : [["sort", sort]],
     ...recursive === undefined ? [] : [["recursive", `${recursive}`]],
     ...filters.map(([field, value]) => [`filter[${field}]`, value]),
@@ -64,6 +65,12 @@ Deno.test("a sorted and filtered list of 3,000 files is that of a plain program"
         );
         assertEquals([pagination.totalItems, pagination.totalPages], [expected.length, pages]);
       }
+      const paths: string[] = [];
+      for (let page = 1; page <= 3; page++) {
+        const { items }: ListBody = await (await service.get(pathOf(question, page, 1000))).json();
+        paths.push(...items.map(({ path }) => path.slice(6)));
+      }
+      assertEquals(paths, expected.map(({ path }) => path));
       if (question.recursive === false) assertEquals(gh.counts(), { tree: 1 });
       else if (asks > 0) assertEquals(gh.counts(), {}, "warm, nothing is asked of the source");
       asks++;
