@@ -10,8 +10,12 @@ import { type Clock, systemClock } from "./clock.ts";
 import { FrontMatterStore } from "./collections/front_matter_store.ts";
 import { PreparedLists } from "./collections/prepared_lists.ts";
 import { repositoryNotAllowed } from "./errors.ts";
+import { type Health, HealthWatch } from "./health.ts";
+import { addGauges } from "./http/gauges.ts";
+import { Metrics } from "./http/metrics.ts";
 import { RateLimit } from "./http/rate_limit.ts";
 import { ResponseCache } from "./http/response_cache.ts";
+import { findLocalDir } from "./local_dir.ts";
 import { describeError, LineLog, type Log, sinkTo } from "./log.ts";
 import { isAllowed } from "./repository/allowed_repos.ts";
 import { CachedRepository } from "./repository/cached_repository.ts";
@@ -34,6 +38,9 @@ export interface Services {
   readonly rateLimit: RateLimit;
   readonly frontMatters: FrontMatterStore;
   readonly lists: PreparedLists;
+  readonly metrics: Metrics;
+  /** Whether the service can do its work. Never throws. */
+  health(): Promise<Health>;
   /** @throws {CollectionsError} repository-not-allowed where this deployment does not serve a repository. */
   requireAllowed(name: RepositoryName): void;
   /** Checks refs ahead of need; to be called every second or so. Never throws. */
@@ -54,7 +61,6 @@ export const FRESH_MS = 60_000;
 const REFRESH_AFTER_MS = 50_000;
 /** GitHub's secondary limit is 100 requests at once. */
 const UPSTREAM = { concurrency: 32, maxQueued: 512 };
-const DEFAULT_LOCAL_DIR = "./examples";
 /** Shares of CACHE_MEMORY_MB. */
 const OBJECTS_SHARE = 0.5;
 const RESPONSES_SHARE = 0.3;
@@ -70,6 +76,7 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
   const { now } = clock;
   const localDir = await findLocalDir(config.localReposDir);
   const kv = parts.kv ?? await openStore(config, log);
+  const metrics = new Metrics();
   const memory = new MemoryCache({ maxBytes: config.cacheMemoryBytes * OBJECTS_SHARE, now });
   const onError = (error: unknown) => log.warn("key-value store failed", describeError(error));
   const refs: Cache = kv === null ? memory : new KvCache(kv, { now, onError });
@@ -80,14 +87,19 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
       onError,
       budget: new WriteBudget({ maxBytesPerHour: config.kvWriteBytesPerHour, now }),
     }),
-  ], { now });
+  ], { now, onHit: (tier) => metrics.countHit(tier) });
 
   const tokens = new TokenPool(config.tokens, { now, log });
+  const watch = new HealthWatch({ clock, kv, tokens });
   const client = new GitHubClient({
     tokens,
     gate: new Gate(UPSTREAM),
     clock,
     timeoutMs: config.sourceTimeoutMs,
+    onRequest(event) {
+      metrics.countUpstream(event.kind, event.result);
+      watch.note(event);
+    },
   });
   const github = new CachedRepository(
     new GitHubRepository({
@@ -126,12 +138,23 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
     frontMatters,
   });
 
+  const responses = new ResponseCache({
+    maxBytes: config.cacheMemoryBytes * RESPONSES_SHARE,
+    now,
+  });
+  addGauges(metrics, {
+    tokens,
+    parts: { objects: memory, responses, frontMatter: frontMatters, lists },
+  });
+
   return {
     config,
     clock,
     log,
     repository,
-    responses: new ResponseCache({ maxBytes: config.cacheMemoryBytes * RESPONSES_SHARE, now }),
+    responses,
+    metrics,
+    health: () => watch.health(),
     rateLimit: new RateLimit({ perMinute: config.missesPerMinute, now }),
     frontMatters,
     lists,
@@ -160,21 +183,4 @@ async function openStore(config: Config, log: Log): Promise<Deno.Kv | null> {
     log.warn("no key-value store, keeping everything in memory", { reason: message });
     return null;
   }
-}
-
-/** The folder of local repositories, or null. @throws {SettingsError} where a named one cannot be read. */
-async function findLocalDir(setting: string | null | undefined): Promise<string | null> {
-  if (setting === null) return null;
-  const path = setting ?? DEFAULT_LOCAL_DIR;
-  try {
-    if ((await Deno.stat(path)).isDirectory) return path;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotCapable) {
-      throw new SettingsError(
-        `Cannot start with "LOCAL_REPOS_DIR": reading it is not permitted, add --allow-read=${path}`,
-      );
-    }
-  }
-  if (setting === undefined) return null;
-  throw new SettingsError(`Cannot start with "LOCAL_REPOS_DIR": there is no folder "${path}"`);
 }

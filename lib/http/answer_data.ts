@@ -33,11 +33,12 @@ export async function answerData(
 ): Promise<Response> {
   exchange.subject = `${question.owner}/${question.repo}`;
   services.requireAllowed(question);
-  const { repository, responses } = services;
+  const { repository, responses, metrics } = services;
   const resolved = await repository.resolve(question, exchange);
   const { entry, snapshot, complete } = await withPrevious(resolved, async (snapshot) => {
     const kept = responses.get(address);
     if (kept !== undefined && kept.commit === snapshot.commit) {
+      metrics.countHit("response");
       return { entry: { ...kept, check: snapshot.check }, snapshot, complete: true };
     }
     const { content, complete } = await make({ repository, snapshot, caller: exchange });
@@ -46,6 +47,7 @@ export async function answerData(
       commit: snapshot.commit,
       check: snapshot.check,
       subject: exchange.subject!,
+      route: exchange.route,
     };
     return { entry, snapshot, complete };
   });
@@ -67,6 +69,7 @@ export async function answerData(
     freshMs: snapshot.check.freshMs,
     cacheStatus: complete ? statusOf(snapshot, exchange) : "passed",
   };
+  if (standing.cacheStatus === "stale") metrics.countStale();
   exchange.cacheStatus = cacheStatusText(standing, ageSeconds(standing.askedAtMs, nowMs));
   return dataResponse(entry.body, {
     standing,

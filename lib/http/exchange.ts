@@ -17,6 +17,8 @@ export class Exchange implements Caller {
   readonly startedAtMs = performance.now();
   /** Whether anything had to be asked of the source that nobody kept. */
   missed = false;
+  /** The pattern of its route, for metrics; `none` until one is found. */
+  route = "none";
   /** For the log: how the cache answered, and which repository was asked for. */
   cacheStatus: string | undefined;
   subject: string | undefined;

@@ -31,8 +31,10 @@ export function hitResponse(request: Request, services: Services): Response | nu
     nowMs,
   });
   const response = method === "HEAD" ? new Response(null, full) : full;
-  writeRequestLine(services.log, {
+  services.metrics.countHit("response");
+  writeRequestLine(services, {
     id,
+    route: entry.route,
     method,
     url: request.url,
     status: response.status,

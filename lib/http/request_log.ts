@@ -1,7 +1,6 @@
-// The first and last thing that happens to a request: its id, and its line in the log.
+// The first and last thing that happens to a request: its id, and then that it is counted and has its line in the log.
 
 import type { Middleware } from "fresh";
-import type { Log } from "../log.ts";
 import { Exchange } from "./exchange.ts";
 import { baseUrl, clientAddress } from "./client_address.ts";
 import type { State } from "./state.ts";
@@ -10,6 +9,7 @@ import type { State } from "./state.ts";
 export const requestLog: Middleware<State> = async (ctx) => {
   const { services } = ctx.state;
   const exchange = newExchange(ctx.req, { remote: remoteOf(ctx.info), services });
+  exchange.route = ctx.route ?? exchange.route;
   ctx.state.exchange = exchange;
   const response = await ctx.next();
   response.headers.set("x-request-id", exchange.id);
@@ -37,8 +37,8 @@ export function writeExchangeLine(
   { services, status }: { services: State["services"]; status: number },
 ): void {
   const { method, url } = exchange.request;
-  const { id, startedAtMs, subject, cacheStatus } = exchange;
-  writeRequestLine(services.log, { id, method, url, status, startedAtMs, subject, cacheStatus });
+  const { id, route, startedAtMs, subject, cacheStatus } = exchange;
+  writeRequestLine(services, { id, route, method, url, status, startedAtMs, subject, cacheStatus });
 }
 
 /** The address at the other end of a connection. */
@@ -46,9 +46,10 @@ export function remoteOf(info: Deno.ServeHandlerInfo): string {
   return "hostname" in info.remoteAddr ? info.remoteAddr.hostname : "";
 }
 
-/** What the log line of a request says. */
+/** What is noted of a request. */
 export interface RequestLine {
   readonly id: string;
+  readonly route: string;
   readonly method: string;
   readonly url: string;
   readonly status: number;
@@ -57,15 +58,17 @@ export interface RequestLine {
   readonly cacheStatus: string | undefined;
 }
 
-/** Writes the line of a request. Its query stays out, since people put secrets into queries. */
-export function writeRequestLine(log: Log, line: RequestLine): void {
+/** Counts a request, and writes its line. Its query stays out, since people put secrets into queries. */
+export function writeRequestLine({ log, metrics }: State["services"], line: RequestLine): void {
+  const durationMs = performance.now() - line.startedAtMs;
+  metrics.countRequest({ route: line.route, status: line.status, durationMs });
   if (log.level !== "debug" && log.level !== "info") return;
   log.info("request", {
     id: line.id,
     method: line.method.slice(0, 20),
     path: pathOf(line.url).slice(0, 200),
     status: line.status,
-    ms: Math.round((performance.now() - line.startedAtMs) * 10) / 10,
+    ms: Math.round(durationMs * 10) / 10,
     repository: line.subject,
     cache: line.cacheStatus,
   });

@@ -12,6 +12,8 @@ export interface ResponseEntry {
   readonly check: RefCheck;
   /** For the log line of a hit. */
   readonly subject: string;
+  /** The pattern of the route that made it, for the metrics of a hit. */
+  readonly route: string;
 }
 
 /** What an entry takes beside its bytes, by a generous count. */

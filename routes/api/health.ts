@@ -1,6 +1,18 @@
 import { define } from "../../lib/http/state.ts";
 
-/** `GET /api/health`: the process is alive. */
+/**
+ * `GET /api/health`: the process is alive. With `?ready`: whether its store answers, and what is known of the source;
+ * 503 where it should get no requests now.
+ */
 export const handler = define.handlers({
-  GET: () => Response.json({ status: "ok" }, { headers: { "cache-control": "no-store" } }),
+  async GET({ url, state: { services } }) {
+    const headers = { "cache-control": "no-store" };
+    if (!url.searchParams.has("ready")) return Response.json({ status: "ok" }, { headers });
+    const health = await services.health();
+    const ready = health.store !== "failed";
+    return Response.json({ status: ready ? "ok" : "not-ready", ...health }, {
+      status: ready ? 200 : 503,
+      headers,
+    });
+  },
 });

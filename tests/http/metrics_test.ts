@@ -1,0 +1,89 @@
+// What is counted, and how Prometheus reads it.
+
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { Metrics } from "../../lib/http/metrics.ts";
+import { listPath, startService } from "../service.ts";
+import { startSite } from "../site.ts";
+
+/** The value of one line, or null where there is none. */
+function valueOf(text: string, series: string): number | null {
+  const line = text.split("\n").find((line) => line.startsWith(`collections_${series} `));
+  return line === undefined ? null : Number(line.slice(line.lastIndexOf(" ") + 1));
+}
+
+Deno.test("Metrics.toText() gives families with help and type, and lines that parse", () => {
+  const metrics = new Metrics();
+  metrics.countRequest({ route: "/x", status: 200, durationMs: 3 });
+  metrics.countHit("memory");
+  metrics.countUpstream("tree", 200);
+  metrics.addGauge("left", {
+    label: "of",
+    help: "Left.",
+    read: () => ({ core: 5, graphql: null }),
+  });
+
+  const lines = metrics.toText().split("\n").filter((line) => line !== "");
+
+  for (const line of lines) {
+    assertMatch(
+      line,
+      /^(# (HELP|TYPE) collections_\w+ .+|collections_\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? [\d.e-]+)$/,
+    );
+  }
+  assert(lines.includes('collections_left{of="core"} 5'));
+  assert(!lines.some((line) => line.includes("graphql")));
+  for (const line of lines.filter((line) => !line.startsWith("#"))) {
+    const name = line.replace(/[{ ].*/, "").replace(/_(bucket|sum|count)$/, "");
+    assert(lines.some((other) => other.startsWith(`# TYPE ${name} `)), name);
+  }
+});
+
+Deno.test("Metrics counts latency in cumulative buckets, bounds included", () => {
+  const metrics = new Metrics();
+  for (const durationMs of [0.5, 1, 1.1, 99_999]) {
+    metrics.countRequest({ route: "/x", status: 200, durationMs });
+  }
+
+  const text = metrics.toText();
+
+  const bucket = (le: string) =>
+    valueOf(text, `request_duration_seconds_bucket{route="/x",le="${le}"}`);
+  assertEquals([bucket("0.001"), bucket("0.0025"), bucket("10"), bucket("+Inf")], [2, 3, 3, 4]);
+  assertEquals(valueOf(text, 'request_duration_seconds_count{route="/x"}'), 4);
+});
+
+Deno.test("GET /metrics counts requests by route and status, hits, upstream requests and stale answers", async () => {
+  await using site = await startSite({ "posts/a.md": "# A\n" }, { env: { METRICS: "true" } });
+  const { service, gh } = site;
+  await service.list();
+  await service.list();
+  await service.get(listPath({ page: 0 }));
+  await service.get("/nowhere/at/all");
+  service.clock.advance(60_000);
+  await gh.down();
+  assertMatch((await service.get(listPath())).headers.get("cache-status")!, /stale-if-error/);
+
+  const response = await service.get("/metrics");
+
+  assertEquals(response.headers.get("content-type"), "text/plain; version=0.0.4; charset=utf-8");
+  const text = await response.text();
+  const route = 'route="/api/list-collection-items"';
+  assertEquals(valueOf(text, `requests_total{${route},status="200"}`), 3);
+  assertEquals(valueOf(text, `requests_total{${route},status="400"}`), 1);
+  assertEquals(valueOf(text, 'requests_total{route="none",status="404"}'), 1);
+  assertEquals(valueOf(text, `request_duration_seconds_count{${route}}`), 4);
+  // The second list, and the stale one.
+  assertEquals(valueOf(text, 'cache_hits_total{tier="response"}'), 2);
+  assertEquals(valueOf(text, 'upstream_requests_total{kind="commit",result="200"}'), 1);
+  assertEquals(valueOf(text, 'upstream_requests_total{kind="commit",result="network"}'), 2);
+  assertEquals(valueOf(text, "stale_answers_total"), 1);
+  assert(valueOf(text, 'quota_left{quota="core"}')! > 1000);
+  assertEquals(valueOf(text, 'quota_left{quota="graphql"}'), null);
+  assert(valueOf(text, 'memory_bytes{part="responses"}')! > 0);
+});
+
+Deno.test("GET /metrics is route-not-found unless METRICS is set", async () => {
+  await using service = await startService();
+
+  assertEquals((await service.problem("/metrics")).code, "route-not-found");
+});

@@ -1,0 +1,66 @@
+// Whether the service is alive, and whether it is ready.
+
+import { assert, assertEquals } from "@std/assert";
+import { HealthWatch } from "../../lib/health.ts";
+import { LineLog } from "../../lib/log.ts";
+import { TokenPool } from "../../lib/repository/github_tokens.ts";
+import { startService } from "../service.ts";
+import { startSite } from "../site.ts";
+import { TestClock } from "../test_clock.ts";
+
+Deno.test("GET /api/health says that the process is alive, and asks nothing", async () => {
+  await using service = await startService();
+
+  const response = await service.get("/api/health");
+
+  assertEquals([response.status, await response.json()], [200, { status: "ok" }]);
+  assertEquals(response.headers.get("cache-control"), "no-store");
+});
+
+Deno.test("GET /api/health?ready tells what the source said last, without asking it", async () => {
+  await using site = await startSite({ "posts/a.md": "# A\n" });
+  const { service, gh } = site;
+  const ready = async () => await (await service.get("/api/health?ready")).json();
+  assertEquals(await ready(), {
+    status: "ok",
+    store: "ok",
+    source: { quotaLeft: { core: null, graphql: null }, lastSuccess: null, lastFailure: null },
+  });
+  await service.list();
+  const succeeded = new Date(service.clock.now()).toISOString();
+  service.clock.advance(61_000);
+  gh.fault = { kind: "status", status: 500 };
+  await service.get("/api/list-collection-items?owner=octo&repo=site&collection=posts");
+  const asked = gh.requests.length;
+
+  const { source } = await ready();
+
+  assert(source.quotaLeft.core > 1000);
+  assertEquals(source.lastSuccess, succeeded);
+  assertEquals(source.lastFailure, new Date(service.clock.now()).toISOString());
+  assertEquals(gh.requests.length, asked);
+});
+
+Deno.test("GET /api/health?ready is 503 while the store fails", async () => {
+  const clock = new TestClock();
+  const kv = await Deno.openKv(":memory:");
+  const tokens = new TokenPool([], {
+    now: clock.now,
+    log: new LineLog(() => {}, { level: "silent" }),
+  });
+  const watch = new HealthWatch({ clock, kv, tokens });
+  await using service = await startService({
+    change: (services) => ({ ...services, health: () => watch.health() }),
+  });
+  assertEquals((await service.get("/api/health?ready")).status, 200);
+  kv.close();
+
+  // Not by get(): the answer of a probe is no problem of the contract.
+  const response = await service.handler(new Request("http://localhost:8000/api/health?ready"), {
+    remoteAddr: { transport: "tcp", hostname: "192.0.2.1", port: 50_000 },
+    completed: Promise.resolve(),
+  });
+
+  assertEquals(response.status, 503);
+  assertEquals((await response.json()).store, "failed");
+});
