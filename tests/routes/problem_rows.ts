@@ -1,5 +1,5 @@
-// The rows of the contract's table of errors, each with a way to cause it. `collection-not-ready` is missing here, since
-// nothing prepares in the background yet; `service-busy` and `collection-too-large` have tests of their own.
+// The rows of the contract's table of errors, each with a way to cause it; `service-busy` and `collection-too-large` have
+// tests of their own.
 
 import { assert, assertEquals } from "@std/assert";
 import type { ProblemBody } from "../../lib/api/contract.ts";
@@ -150,6 +150,14 @@ export const problemRows: readonly ProblemRow[] = [
     path: listPath(),
     arrange: ({ gh }) => gh.fault = { kind: "secondary403", retryAfterSeconds: 77 },
     retryAfter: 77,
+  },
+  {
+    status: 503,
+    code: "collection-not-ready",
+    path: listPath({ sort: "frontMatter.title" }),
+    options: { env: { SOURCE_TIMEOUT_MS: "300" } },
+    arrange: ({ gh }) => gh.fault = { kind: "hang", only: ["raw", "blob", "graphql"] },
+    retryAfter: 5,
   },
   {
     status: 504,
