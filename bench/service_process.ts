@@ -18,8 +18,8 @@ export interface ServiceOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Where its log goes; dropped without one. */
   readonly logFile?: string;
-  /** The program and its arguments in place of the `start` task's. */
-  readonly command?: readonly [string, ...string[]];
+  /** Gives the program and its arguments in place of the `start` task's. */
+  readonly command?: (port: number) => Promise<readonly [string, ...string[]]>;
 }
 
 const START_WITHIN_MS = 20_000;
@@ -42,7 +42,7 @@ export async function launchService(
 ): Promise<RunningService & { readonly process: RunningProcess }> {
   const port = freePort();
   const folder = join("data", `bench-${crypto.randomUUID()}`);
-  const process = startProcess(command ?? await startCommand(), {
+  const process = startProcess(await (command ?? startCommand)(port), {
     env: {
       ...Object.fromEntries(SETTING_NAMES.map((name) => [name, ""])),
       HOST: "127.0.0.1",
