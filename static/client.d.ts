@@ -17,6 +17,14 @@ export interface ListParameters extends RepositoryParameters {
   limit?: number | undefined;
   /** Whether each item carries its content. */
   includeContent?: boolean | undefined;
+  /** Whether each text item carries its front matter, without its content. */
+  includeFrontMatter?: boolean | undefined;
+  /** `path`, `name`, `size` or `frontMatter.<key>`, with `-` in front for descending. */
+  sort?: string | undefined;
+  /** Whether files in sub-folders are items too; true where absent. */
+  recursive?: boolean | undefined;
+  /** By `name`, `path` or `frontMatter.<key>`, as in `{ "frontMatter.draft": "!true" }`; all of them must hold. */
+  filter?: Readonly<Record<string, string | readonly string[]>> | undefined;
 }
 
 /** Parameters of {@linkcode CollectionsClient.getItem}. */
@@ -78,7 +86,8 @@ export interface Item extends File {
 /** One page of a collection's items. */
 export interface ItemPage {
   repository: Repository;
-  collection: { name: string; path: string };
+  /** `source` is the configuration file that declares the collection, where that is how it was found. */
+  collection: { name: string; path: string; source?: string | undefined };
   items: Item[];
   pagination: {
     page: number;
@@ -95,6 +104,8 @@ export interface ItemPage {
     next: string | null;
     last: string;
   };
+  /** Configuration files of the repository that were skipped, and why. */
+  warnings?: string[] | undefined;
 }
 
 /** One file with its content. */

@@ -92,7 +92,11 @@ export class CollectionsClient {
   async #ask(operation, parameters, { signal } = {}) {
     const query = new URLSearchParams();
     for (const [name, value] of Object.entries(parameters)) {
-      if (value !== undefined) query.set(name, String(value));
+      if (name === "filter") {
+        for (const [key, texts] of Object.entries(value ?? {})) {
+          for (const text of [texts].flat()) query.append(`filter[${key}]`, text);
+        }
+      } else if (value !== undefined) query.set(name, String(value));
     }
     const url = `${this.#baseUrl}/api/${operation}?${query}`;
     const kept = this.#kept?.get(url);

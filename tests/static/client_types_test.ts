@@ -1,0 +1,43 @@
+// The client's types are the contract's: a field that one side has and the other has not, or of another type, does not
+// compile here. What runs is only that the file was checked at all.
+
+import type { ContentBody, ItemBody, ListBody, ProblemBody } from "../../lib/api/contract.ts";
+import type { ItemParameters, ListParameters } from "../../lib/api/parameters.ts";
+import type * as client from "../../static/client.d.ts";
+import * as implementation from "../../static/client.js";
+
+/** A type with its parts spelled out, so that interfaces and intersections compare by what they hold. */
+type Flat<T> = T extends readonly (infer E)[] ? Flat<E>[]
+  : T extends object ? { [K in keyof T]: Flat<T[K]> }
+  : T;
+
+/** True only where both are the same, optional parts too: assignable both ways would let those differ. */
+type Same<A, B> = (<T>() => T extends Flat<A> ? 1 : 2) extends (<T>() => T extends Flat<B> ? 1 : 2)
+  ? true
+  : false;
+
+function hold<_T extends true>(): void {}
+
+Deno.test("client.d.ts has the contract's types", () => {
+  hold<Same<client.ItemPage, ListBody>>();
+  hold<Same<client.Item, ItemBody>>();
+  hold<Same<client.ItemContent, ContentBody>>();
+  hold<Same<client.Problem, ProblemBody>>();
+  // The client writes filters as an object, and asks for JSON only.
+  hold<Same<Omit<client.ListParameters, "filter">, Omit<ListParameters, "filter">>>();
+  hold<Same<client.ItemParameters, Omit<ItemParameters, "format">>>();
+});
+
+Deno.test("the comparison sees a part that is missing, optional or of another type", () => {
+  // @ts-expect-error: a part is missing.
+  hold<Same<{ a: string }, { a: string; b?: string }>>();
+  // @ts-expect-error: one side may lack it.
+  hold<Same<{ a?: string }, { a: string }>>();
+  // @ts-expect-error: another type, deep inside.
+  hold<Same<{ a: { b: string }[] }, { a: { b: number }[] }>>();
+});
+
+Deno.test("client.js is what client.d.ts says", () => {
+  const declared: typeof client = implementation;
+  new declared.CollectionsClient("http://localhost:8000");
+});
