@@ -5,7 +5,7 @@ import { join } from "@std/path";
 import { parseArgs } from "node:util";
 import { findLoadGenerator, type LoadResult } from "./load.ts";
 import { describeMachine } from "./machine.ts";
-import { withProcesses } from "./processes.ts";
+import { outputOf, withProcesses } from "./processes.ts";
 import { number, table } from "./report.ts";
 import { settingsFor, startRepositories } from "./repositories.ts";
 import { writeResults } from "./results_file.ts";
@@ -122,8 +122,7 @@ async function measure(
 
 /** Processor time that a process has had (proc_pid_stat(5), utime and stime). */
 async function cpuSeconds(pid: number): Promise<number> {
-  const { stdout } = await new Deno.Command("cat", { args: [`/proc/${pid}/stat`] }).output();
-  const text = new TextDecoder().decode(stdout);
+  const text = await outputOf("cat", [`/proc/${pid}/stat`]);
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }

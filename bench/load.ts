@@ -2,6 +2,7 @@
 // installed, autocannon from npm, which is slower and tells times in whole milliseconds.
 
 import { join } from "@std/path";
+import { outputOf } from "./processes.ts";
 
 /** What one run asks for. */
 export interface LoadOptions {
@@ -113,11 +114,4 @@ async function withFile<T>(text: string, work: (file: string) => Promise<T>): Pr
   } finally {
     await Deno.remove(file);
   }
-}
-
-async function outputOf(program: string, args: string[]): Promise<string> {
-  const { success, stdout, stderr } = await new Deno.Command(program, { args }).output();
-  const text = new TextDecoder().decode(stdout);
-  if (success) return text;
-  throw new Error(`Cannot run "${program}": ${new TextDecoder().decode(stderr) || text}`);
 }

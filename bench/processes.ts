@@ -8,6 +8,9 @@ export const projectRoot = join(import.meta.dirname!, "..");
 
 const STOP_WITHIN_MS = 5_000;
 
+/** Every child that has not ended. */
+const children = new Set<Deno.ChildProcess>();
+
 /** A process that was started, until it is disposed of. */
 export interface RunningProcess extends AsyncDisposable {
   readonly pid: number;
@@ -26,21 +29,22 @@ export interface ProcessOptions {
   readonly stdoutFile?: string;
 }
 
-/** Runs a bench; what it defers to `cleanup` also happens when a signal ends the process. */
+/** Runs a bench; what it leaves to `cleanup` is also disposed of when a signal ends the process. */
 export async function withProcesses(
   work: (cleanup: AsyncDisposableStack) => Promise<void>,
 ): Promise<void> {
   const cleanup = new AsyncDisposableStack();
-  const stop = async () => {
-    await cleanup.disposeAsync().catch(console.error);
-    Deno.exit(130);
+  const end = async () => {
+    await cleanup.disposeAsync();
+    for (const child of children) kill(child, "SIGKILL");
   };
+  const stop = () => end().catch(console.error).finally(() => Deno.exit(130));
   const signals: Deno.Signal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
   for (const signal of signals) Deno.addSignalListener(signal, stop);
   try {
     await work(cleanup);
   } finally {
-    await cleanup.disposeAsync();
+    await end();
     for (const signal of signals) Deno.removeSignalListener(signal, stop);
   }
 }
@@ -57,7 +61,7 @@ export function startProcess(
       "sh",
       options(["-c", 'file=$1; shift; exec "$@" >>"$file"', "sh", stdoutFile, program, ...args]),
     );
-  const child = command.spawn();
+  const child = spawn(command);
   if (stdin !== undefined) writeAll(child.stdin, stdin).catch(() => {});
   return {
     pid: child.pid,
@@ -78,6 +82,20 @@ export function startProcess(
   }
 }
 
+/** The output of a program that ends by itself. @throws {Error} with what it complained of. */
+export async function outputOf(program: string, args: readonly string[]): Promise<string> {
+  const command = new Deno.Command(program, {
+    args: [...args],
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  });
+  const { success, stdout, stderr } = await spawn(command).output();
+  const decoder = new TextDecoder();
+  if (success) return decoder.decode(stdout);
+  throw new Error(`Cannot run "${program}": ${decoder.decode(stderr) || decoder.decode(stdout)}`);
+}
+
 /** A TCP port of the loopback interface that nobody listens on now. */
 export function freePort(): number {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
@@ -87,6 +105,13 @@ export function freePort(): number {
 /** Waits. */
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+function spawn(command: Deno.Command): Deno.ChildProcess {
+  const child = command.spawn();
+  children.add(child);
+  child.status.finally(() => children.delete(child));
+  return child;
 }
 
 async function stopChild(child: Deno.ChildProcess): Promise<void> {

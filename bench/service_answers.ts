@@ -2,6 +2,7 @@
 // of what it answers under load.
 
 import { assert, assertEquals } from "@std/assert";
+import { Buffer } from "node:buffer";
 import { type RawAnswer, RawClient } from "./raw_client.ts";
 import { pause } from "./processes.ts";
 import { filesOf } from "./repositories.ts";
@@ -53,12 +54,18 @@ export function differenceOf(
   if (answer.status !== status) return `status ${answer.status}`;
   const standing = status < 400 ? standingOf(answer.headers) : null;
   if (standing !== null) return standing;
+  return headerDifference(expected, answer) ??
+    (sameBytes(comparable(expected), comparable(answer)) ? null : "another body");
+}
+
+/** The first header, of those that do not change from answer to answer, in which two answers differ. */
+export function headerDifference(expected: RawAnswer, answer: RawAnswer): string | null {
   for (const name of new Set([...expected.headers.keys(), ...answer.headers.keys()])) {
-    if (LIVE_HEADERS.has(name) || (status >= 400 && name === "content-length")) continue;
+    if (LIVE_HEADERS.has(name) || (expected.status >= 400 && name === "content-length")) continue;
     const [wanted, given] = [expected.headers.get(name), answer.headers.get(name)];
     if (wanted !== given) return `header ${name}: ${given} and not ${wanted}`;
   }
-  return sameBytes(comparable(expected), comparable(answer)) ? null : "another body";
+  return null;
 }
 
 /** A hit must say that it is one, and how much of its minute is left. */
@@ -78,7 +85,7 @@ function comparable({ headers, body }: RawAnswer): Uint8Array {
 
 /** Whether two byte strings are the same. */
 export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, index) => byte === b[index]);
+  return Buffer.compare(a, b) === 0;
 }
 
 let contents: Map<string, string> | undefined;

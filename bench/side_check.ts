@@ -4,7 +4,7 @@ import { pause } from "./processes.ts";
 import { RawClient } from "./raw_client.ts";
 import type { Target } from "./targets.ts";
 
-const EVERY_MS = 40;
+const EVERY_MS = 80;
 
 /**
  * Asks the target again and again until `load` is done; gives its result and how many answers were looked at.

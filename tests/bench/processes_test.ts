@@ -1,0 +1,63 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { outputOf, projectRoot, startProcess, withProcesses } from "../../bench/processes.ts";
+
+Deno.test("withProcesses() leaves no process behind when a bench fails", async () => {
+  const ended: Promise<Deno.CommandStatus>[] = [];
+  await assertRejects(
+    () =>
+      withProcesses(async (cleanup) => {
+        // One in its care, one forgotten, one that only SIGKILL ends.
+        const kept = cleanup.use(startProcess(["sleep", "600"]));
+        const forgotten = startProcess(["sleep", "600"]);
+        const deaf = startProcess(["sh", "-c", "trap '' TERM; echo ready; exec sleep 600"]);
+        ended.push(kept.ended, forgotten.ended, deaf.ended);
+        assertEquals(await deaf.firstLine, "ready");
+        throw new Error("Cannot go on");
+      }),
+    Error,
+    "Cannot go on",
+  );
+  const signals = (await Promise.all(ended)).map(({ signal }) => signal);
+  assertEquals(signals, ["SIGTERM", "SIGKILL", "SIGKILL"]);
+});
+
+Deno.test("withProcesses() ends its processes when a signal ends it", async () => {
+  const code = `
+    import { startProcess, withProcesses } from ${
+    JSON.stringify(new URL("../../bench/processes.ts", import.meta.url).href)
+  };
+    await withProcesses(async (cleanup) => {
+      const child = cleanup.use(startProcess(["sleep", "600"]));
+      console.log(child.pid);
+      await child.ended;
+      await new Promise((resolve) => setTimeout(resolve, 600_000));
+    });`;
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.writeTextFile(`${folder}/bench.ts`, code);
+    const bench = startProcess([
+      ...[Deno.execPath(), "run", "--allow-all", "--config", `${projectRoot}/deno.json`] as const,
+      `${folder}/bench.ts`,
+    ]);
+    const pid = Number(await bench.firstLine);
+    assert(pid > 0);
+    Deno.kill(bench.pid, "SIGTERM");
+    assertEquals((await bench.ended).code, 130);
+    // Signal 0 only asks whether the process is there.
+    await assertRejects(() => outputOf("kill", ["-0", String(pid)]), Error);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("startProcess() appends its output to a file, and gives it its input", async () => {
+  const file = await Deno.makeTempFile();
+  try {
+    await Deno.writeTextFile(file, "before\n");
+    const options = { stdin: "some input\n", stdoutFile: file, env: { NAME: "value" } };
+    const { code } = await startProcess(["sh", "-c", 'cat; echo "$NAME"'], options).ended;
+    assertEquals([code, await Deno.readTextFile(file)], [0, "before\nsome input\nvalue\n"]);
+  } finally {
+    await Deno.remove(file);
+  }
+});
