@@ -4,7 +4,7 @@ import { noise } from "./sample_bytes.ts";
 
 const API = "https://api.github.com/repos/octo/large/git";
 
-/** The answer for `count` files in folders of 1,000, ids all different. */
+/** The answer for `count` files in folders of 1,000, ids all different, in Git's order as GitHub has it. */
 export function githubTreeAnswer(count: number): Uint8Array<ArrayBuffer> {
   const ids = noise(count * 20);
   const tree: Record<string, unknown>[] = [];
@@ -15,7 +15,7 @@ export function githubTreeAnswer(count: number): Uint8Array<ArrayBuffer> {
       tree.push({ path: folder, mode: "040000", type: "tree", sha, url: `${API}/trees/${sha}` });
     }
     tree.push({
-      path: `${folder}/a-post-with-a-title-of-usual-length-${index}.md`,
+      path: `${folder}/a-post-with-a-title-of-usual-length-${String(index).padStart(6, "0")}.md`,
       mode: "100644",
       type: "blob",
       sha,
