@@ -10,7 +10,7 @@ import { number, table } from "./report.ts";
 import { settingsFor, startRepositories } from "./repositories.ts";
 import { writeResults } from "./results_file.ts";
 import { chooseScenarios, type Scenario } from "./scenarios.ts";
-import { differenceOf, takeAnswers } from "./service_answers.ts";
+import { differenceOf, type ServiceAnswers, takeAnswers } from "./service_answers.ts";
 import { type RunningService, startCommand, startService } from "./service_process.ts";
 import { checkDuring } from "./side_check.ts";
 import { median, ratios, spreadOf } from "./statistics.ts";
@@ -51,19 +51,27 @@ async function main(cleanup: AsyncDisposableStack): Promise<void> {
   const several = cleanup.use(await startService({ env, command: parallelCommand }));
   const services = [one, several];
   const results = scenarios.map(() => services.map((): Run[] => []));
+  const answers = new Map<string, ServiceAnswers>();
   for (let round = -1; round < rounds; round++) {
     for (const [index, scenario] of scenarios.entries()) {
       for (const place of services.keys()) {
         const which = (place + round + services.length) % services.length;
-        const run = await measure(scenario, services[which]!, {
-          run: (target) =>
-            generator.run({
-              ...target,
-              seconds: round < 0 ? 1 : seconds,
-              connections: CONNECTIONS,
-            }),
-          warmUp: round < 0,
-        });
+        const service = services[which]!;
+        const key = `${scenario.name} ${which}`;
+        const load = (headers: Readonly<Record<string, string>>) =>
+          generator.run({
+            origin: service.origin,
+            paths: scenario.paths,
+            headers,
+            seconds: round < 0 ? 1 : seconds,
+            connections: CONNECTIONS,
+          });
+        if (round < 0) {
+          // Every isolate has to see every request once before all are hits.
+          await load(scenario.headers);
+          answers.set(key, await takeAnswers(service.origin, scenario));
+        }
+        const run = await measure(scenario, service, { answers: answers.get(key)!, load });
         if (round >= 0) results[index]![which]!.push(run);
       }
     }
@@ -95,27 +103,16 @@ async function parallelCommand(port: number): Promise<[string, ...string[]]> {
 async function measure(
   scenario: Scenario,
   { origin, pid }: RunningService,
-  { run, warmUp }: {
-    run: (
-      target: {
-        origin: string;
-        paths: readonly string[];
-        headers: Readonly<Record<string, string>>;
-      },
-    ) => Promise<LoadResult>;
-    warmUp: boolean;
+  { answers: { headers, byPath }, load }: {
+    answers: ServiceAnswers;
+    load: (headers: Readonly<Record<string, string>>) => Promise<LoadResult>;
   },
 ): Promise<Run> {
-  const { paths } = scenario;
-  // Every isolate has to see every request once before all are hits.
-  if (warmUp) await run({ origin, paths, headers: scenario.headers });
-  const answers = await takeAnswers(origin, scenario);
-  const { headers } = answers;
   const before = await cpuSeconds(pid);
   const { result } = await checkDuring({
-    ...{ server: "service", origin, paths, headers },
-    differenceOf: (path, answer) => differenceOf(scenario, answers.byPath.get(path)!, answer),
-  }, run({ origin, paths, headers }));
+    ...{ server: "service", origin, paths: scenario.paths, headers },
+    differenceOf: (path, answer) => differenceOf(scenario, byPath.get(path)!, answer),
+  }, load(headers));
   const cpuUs = (await cpuSeconds(pid) - before) * 1e6;
   return { ...result, cpuUsPerRequest: cpuUs / result.requests };
 }
