@@ -89,7 +89,7 @@ Deno.test("readBatch() gives up after a few failures, garbled and empty answers"
 });
 
 Deno.test("readBatch() gives up after two time-outs, and where it is told to come back later", async () => {
-  await using reader = await openBlobs(textFiles(12), { ...withToken, timeoutMs: 50 });
+  await using reader = await openBlobs(textFiles(12), { ...withToken, timeoutMs: 500 });
   const { gh } = reader;
   gh.fault = { kind: "hang", only: ["graphql"] };
   assertEquals(await reader.read(), {});

@@ -106,7 +106,7 @@ Deno.test("GitHubBlobs stops where the raw host limits, without a question to th
 });
 
 Deno.test("GitHubBlobs stops after a few failures in a row", async () => {
-  await using reader = await openBlobs(textFiles(60), { raw: false, timeoutMs: 50 });
+  await using reader = await openBlobs(textFiles(60), { raw: false, timeoutMs: 500 });
   const { gh } = reader;
   for (
     const [kind, code] of [["hang", "source-timeout"], ["reset", "source-failed"], [

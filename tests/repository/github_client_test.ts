@@ -96,7 +96,7 @@ Deno.test("GitHubClient asks once more after a 5xx or a broken connection, a mom
 });
 
 Deno.test("GitHubClient does not ask again what was refused, late, garbled or a GraphQL batch", async () => {
-  await using opened = await open({ tokens: ["t1"], timeoutMs: 50 });
+  await using opened = await open({ tokens: ["t1"], timeoutMs: 500 });
   const { gh, client, commit, graphql } = opened;
   const cases: [Fault, GitHubRequest, string][] = [
     [{ kind: "hang" }, commit, "source-timeout"],
