@@ -17,13 +17,22 @@ export function requestPanel(request, answer) {
       "div",
       { class: "address" },
       h("span", { class: "method" }, "GET"),
-      h("a", { class: "url", href: request.url, target: "_blank", rel: "noopener" }, request.url),
+      h(
+        "a",
+        { class: "url", href: request.url, target: "_blank", rel: "noopener" },
+        breakable(request.url),
+      ),
     ),
     h("div", { class: "copy", role: "group", "aria-label": "Copy the request as" }, buttons),
     code,
     answer === null ? null : factList(answer),
     answer === null ? null : jsonDetails(answer),
   );
+}
+
+/** An address that breaks between its parameters, not within one. */
+function breakable(url) {
+  return url.split(/(?=&)/).flatMap((part) => [h("wbr"), part]);
 }
 
 function copyButton({ name, text }, code) {

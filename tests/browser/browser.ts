@@ -1,0 +1,101 @@
+// A real browser for tests: headless Chromium, driven by playwright-core. Every page is watched: an error in its console,
+// which a violated policy is too, or a request to another host than this machine fails the test.
+// Without a browser the tests are skipped, and say how to get one; in CI that is a failure.
+
+import { assertEquals } from "@std/assert";
+import type { BrowserContextOptions, Page } from "playwright-core";
+import { root } from "../source_files.ts";
+
+// The driver, when it is loaded, looks in /proc for Windows' Linux, which only all permissions would allow; this is the
+// switch that is-wsl, which it uses, has for its own tests.
+Deno.env.set("__IS_WSL_TEST__", "1");
+const { chromium } = await import("playwright-core");
+
+/** Opens a page in a context of its own. */
+export type OpenPage = (options?: BrowserContextOptions) => Promise<Page>;
+
+const PLACES = [
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+  "C:/Program Files/Google/Chrome/Application/chrome.exe",
+];
+
+const FLAGS = [
+  // Root, as in a container of CI, has no sandbox.
+  ...Deno.build.os === "linux" && Deno.uid() === 0 ? ["--no-sandbox"] : [],
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+const executablePath = findBrowser();
+const mustRun = Deno.env.get("CI") === "true";
+if (executablePath === null && !mustRun) {
+  console.log(
+    "skipped: no browser. Debian has one (apt-get install chromium); CHROMIUM_PATH names another.",
+  );
+}
+
+/** A test that needs a browser; closes it in the end. */
+export function browserTest(name: string, body: (open: OpenPage) => Promise<void>): void {
+  Deno.test({
+    name,
+    ignore: executablePath === null && !mustRun,
+    // The driver keeps what it opened until the process ends.
+    sanitizeOps: false,
+    sanitizeResources: false,
+    async fn() {
+      if (executablePath === null) throw new Error('Cannot run "chromium": it is not installed');
+      const browser = await chromium.launch({ executablePath, args: FLAGS });
+      const faults: string[] = [];
+      try {
+        await body(async (options = {}) => {
+          const context = await browser.newContext(options);
+          const page = await context.newPage();
+          page.setDefaultTimeout(30_000);
+          watch(page, faults);
+          return page;
+        });
+      } finally {
+        await browser.close();
+      }
+      assertEquals(faults, []);
+    },
+  });
+}
+
+/** Keeps a picture of the page in the ignored folder `screenshots`. */
+export async function keepScreenshot(page: Page, name: string): Promise<void> {
+  await page.screenshot({ path: `${root}/screenshots/${name}.png` });
+}
+
+function watch(page: Page, faults: string[]): void {
+  page.on("pageerror", (error) => faults.push(error.message));
+  page.on("console", (message) => {
+    // A status over 399 is an error to the console; some tests ask for one.
+    const isStatus = message.text().startsWith("Failed to load resource");
+    if (message.type() === "error" && !isStatus) faults.push(message.text());
+  });
+  page.on("request", (request) => {
+    const { hostname, protocol } = new URL(request.url());
+    const isHere = protocol === "data:" || ["127.0.0.1", "localhost"].includes(hostname);
+    if (!isHere) faults.push(`asked ${request.url()}`);
+  });
+}
+
+function findBrowser(): string | null {
+  const named = Deno.env.get("CHROMIUM_PATH");
+  for (const path of named ? [named] : PLACES) {
+    try {
+      if (Deno.statSync(path).isFile) return path;
+    } catch {
+      // The next one, then.
+    }
+  }
+  return null;
+}
