@@ -2,20 +2,22 @@
 
 import { appConfig, readSettings } from "./fresh.config.ts";
 import { createHandler } from "./lib/http/handler.ts";
+import { Listening } from "./lib/http/listening.ts";
 import { openServices } from "./lib/services.ts";
+import { previewSettings } from "./lib/preview_settings.ts";
 import { type Config, SettingsError } from "./lib/settings.ts";
 
 const REFRESH_EVERY_MS = 1_000;
 
-if (import.meta.main) await start();
+if (import.meta.main) await start(Deno.args);
 
 /**
- * Serves until SIGINT or SIGTERM, then exits with 0. `fixed` are settings that the environment cannot change. What
- * cannot be used ends the process with one line that says what to change.
+ * Serves until SIGINT or SIGTERM, then exits with 0; after `preview`, a local folder alone. What cannot be used ends the
+ * process with one line that says what to change.
  */
-export async function start(fixed: Readonly<Record<string, string>> = {}): Promise<void> {
+async function start([mode, ...args]: readonly string[]): Promise<void> {
   try {
-    await serve(readSettings(fixed));
+    await serve(readSettings(mode === "preview" ? await previewSettings(args) : {}));
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     console.error(error.message);
@@ -29,10 +31,15 @@ async function serve(config: Config): Promise<void> {
     routesUrl: new URL("./routes/", import.meta.url),
     appConfig,
   });
-  const server = listen(config, {
-    handler,
-    onListen: ({ hostname, port }) => services.log.info("listening", { host: hostname, port }),
-  });
+  let { port } = config;
+  const listening = new Listening(() =>
+    listen({ hostname: config.host, port }, {
+      handler,
+      onListen(at) {
+        port = at.port;
+        services.log.info("listening", { host: at.hostname, port });
+      },
+    }), services);
   const refreshing = setInterval(() => services.refreshDue(), REFRESH_EVERY_MS);
 
   let stopping = false;
@@ -41,7 +48,7 @@ async function serve(config: Config): Promise<void> {
     if (stopping) return;
     stopping = true;
     clearInterval(refreshing);
-    await server.shutdown();
+    await listening.stop();
     await services.close();
     Deno.exit(0);
   };
@@ -50,7 +57,7 @@ async function serve(config: Config): Promise<void> {
 }
 
 function listen(
-  { host: hostname, port }: Config,
+  { hostname, port }: { hostname: string; port: number },
   { handler, onListen }: { handler: Deno.ServeHandler; onListen: (at: Deno.NetAddr) => void },
 ): Deno.HttpServer {
   try {

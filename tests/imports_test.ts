@@ -104,7 +104,7 @@ Deno.test("imports go down only", () => {
 });
 
 Deno.test("nothing that serves imports routes, the entries, tests or benches", () => {
-  const above = ["routes/", "tests/", "bench/", "main.ts", "preview.ts", "fresh.config.ts"];
+  const above = ["routes/", "tests/", "bench/", "main.ts", "fresh.config.ts"];
   for (const { path, files } of inLib) {
     assertEquals([path, files.filter((file) => isUnder(file, above))], [path, []]);
   }
