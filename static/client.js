@@ -98,6 +98,8 @@ export class CollectionsClient {
         }
       } else if (value !== undefined) query.set(name, String(value));
     }
+    // One address for one question, however its parameters were put together.
+    query.sort();
     const url = `${this.#baseUrl}/api/${operation}?${query}`;
     const kept = this.#kept?.get(url);
     const response = await this.#fetch(url, {
