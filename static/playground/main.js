@@ -40,17 +40,15 @@ class Panel {
   async load(operation, parameters, { draw, drawProblem, skeleton, again = false }) {
     const url = operationUrl(operation, parameters, baseUrl);
     if (url === this.#shownUrl && !again) return null;
+    const isFirst = this.#shownUrl === null;
     this.#controller?.abort();
     const controller = this.#controller = new AbortController();
     this.#shownUrl = url;
     const request = { operation, parameters, url, baseUrl };
     const waiting = h("p", { class: "waiting" }, "Asking…");
-    if (this.element.childElementCount === 0 || skeleton !== undefined) {
-      this.element.replaceChildren(
-        requestPanel(request, null),
-        waiting,
-        ...[skeleton ?? []].flat(),
-      );
+    if (isFirst || skeleton !== undefined) {
+      const form = skeleton ?? h("div", { class: "skeleton", "aria-hidden": "true" });
+      this.element.replaceChildren(requestPanel(request, null), waiting, form);
     } else this.element.prepend(waiting);
     try {
       return await whileBusy(this.element, {
@@ -108,8 +106,11 @@ async function showList(state, again) {
   markCurrent(list.element, current.path);
   // Who comes for the first time sees at once what an item looks like.
   const [first] = answer.body?.items ?? [];
-  if (state === FIRST && current === FIRST && first !== undefined) {
+  if (state !== FIRST || current !== FIRST) return;
+  if (first === undefined) item.clear(hint());
+  else {
     current = { ...state, path: first.path };
+    history.replaceState(null, "", stateUrl(current));
     markCurrent(list.element, current.path);
     await showItem(current, false);
   }
@@ -120,7 +121,9 @@ let shownView = null;
 async function showItem(state, again) {
   if (state.path === "") {
     shownView = null;
-    item.clear(h("p", { class: "empty hint" }, "Choose a file to see its content here."));
+    // Its first item follows.
+    if (state === FIRST) return;
+    item.clear(hint());
     return;
   }
   const parameters = itemParameters(state);
@@ -137,6 +140,10 @@ async function showItem(state, again) {
     ...sameFile ? {} : { skeleton: itemSkeleton(state.path) },
   });
   if (answer?.body) announce(`Showing ${answer.body.name}`);
+}
+
+function hint() {
+  return h("p", { class: "empty hint" }, "Choose a file to see its content here.");
 }
 
 function titleOf({ owner, repo, collection, path }) {

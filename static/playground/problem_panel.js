@@ -10,7 +10,7 @@ export function problemPanel(problem, { state, retry }) {
     "div",
     { class: "problem", role: "alert" },
     h("h2", {}, problem.title),
-    h("p", {}, problem.detail),
+    h("p", {}, withCode(problem.detail)),
     errorList(problem.errors),
     wayList(waysOut(problem, state)),
     h(
@@ -30,8 +30,15 @@ function errorList(errors = []) {
   return h(
     "ul",
     { class: "errors" },
-    errors.map(({ parameter, message }) => h("li", {}, h("strong", {}, parameter), ` ${message}`)),
+    errors.map(({ parameter, message }) =>
+      h("li", {}, h("strong", {}, parameter), " ", withCode(message))
+    ),
   );
+}
+
+/** Text in which backquotes set code. */
+function withCode(text) {
+  return text.split("`").map((part, index) => index % 2 === 1 ? h("code", {}, part) : part);
 }
 
 function wayList(ways) {

@@ -37,7 +37,8 @@ browserTest("the playground opens on the example, with a list and its first item
   });
   assertEquals(await title.locator("td").textContent(), "Keeping a starter alive");
   assertMatch(await page.locator("#list .facts").innerText(), /200 OK[^]*ms[^]*KB[^]*Checked with/);
-  assertEquals(searchOf(page), "");
+  const path = "posts%2F2024%2Fkeeping-a-starter-alive.md";
+  assertEquals(searchOf(page), `?owner=local&repo=blog&collection=posts&path=${path}`);
   assert(await page.locator("#progress").isHidden());
   await keepScreenshot(page, "playground");
 });
