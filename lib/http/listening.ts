@@ -1,0 +1,45 @@
+// Goes on listening when the system takes the listener away: a machine that is out of file descriptors, because clients
+// hold that many connections, ends a Deno server with an error, which must not end the service.
+
+import type { Clock } from "../clock.ts";
+import { describeError, type Log } from "../log.ts";
+
+const RETRY_AFTER_MS = 500;
+
+/** One server after the other, until it is stopped. */
+export class Listening {
+  private server: Deno.HttpServer;
+  private readonly stopping = new AbortController();
+
+  /** Listens at once. @throws what `listen` throws then; later failures are logged, and it is tried again. */
+  constructor(
+    private readonly listen: () => Deno.HttpServer,
+    private readonly options: { readonly clock: Clock; readonly log: Log },
+  ) {
+    this.server = listen();
+    this.goOn();
+  }
+
+  /** Accepts nothing more, and resolves when all that runs has been answered. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.server.shutdown();
+  }
+
+  private async goOn(): Promise<void> {
+    const { signal } = this.stopping;
+    for (let ended = this.server.finished; !signal.aborted;) {
+      try {
+        await ended;
+        if (signal.aborted) return;
+        this.server = this.listen();
+        ended = this.server.finished;
+      } catch (error) {
+        if (signal.aborted) return;
+        this.options.log.error("cannot listen, trying again", describeError(error));
+        await this.options.clock.sleep(RETRY_AFTER_MS, signal).catch(() => {});
+        ended = Promise.resolve();
+      }
+    }
+  }
+}
