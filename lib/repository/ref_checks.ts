@@ -133,7 +133,7 @@ export class RefChecks {
       const gone = goneRecord(error, askedAtMs);
       if (gone !== null) {
         backoff.succeeded(repository, { source: true });
-        this.withdraw(state, { ref, gone });
+        await this.withdraw(state, { ref, gone });
         return { gone };
       }
       if (!isSourceFailure(error)) throw error;
@@ -183,14 +183,14 @@ export class RefChecks {
     return { state: next, freshness };
   }
 
-  private withdraw(
+  private async withdraw(
     state: KnownState | undefined,
     { ref, gone }: { ref: RefName; gone: GoneRecord },
-  ): void {
+  ): Promise<void> {
     this.known.delete(refKey(ref));
-    this.withdrawals.note(ref, { gone, wasKnown: state !== undefined });
     // What was made from this ref and is looked up by its check must see that it is over.
     if (state !== undefined) state.check.askedAtMs = 0;
+    await this.withdrawals.note(ref, { gone, wasKnown: state !== undefined });
   }
 
   /** The older answer for a failing source, or the failure where there is none that may be given. */

@@ -56,14 +56,14 @@ export class RefStore {
     return await this.read(["ref", repository, branch]);
   }
 
-  /** Keeps a record, in the background. */
-  set(repository: string, branch: string, record: RefRecord): void {
-    this.write(["ref", repository, branch], record);
+  /** Keeps a record; nobody has to wait for it. Never rejects. */
+  set(repository: string, branch: string, record: RefRecord): Promise<void> {
+    return this.write(["ref", repository, branch], record);
   }
 
   /** Notes that a whole repository is withdrawn, so that none of its refs stands in from before. */
-  setGone(repository: string, record: GoneRecord): void {
-    this.write(["gone", repository], record);
+  setGone(repository: string, record: GoneRecord): Promise<void> {
+    return this.write(["gone", repository], record);
   }
 
   /** How a ref, or its whole repository, was last found to be gone; null where it was not. */
@@ -91,10 +91,10 @@ export class RefStore {
     }
   }
 
-  private write(key: CacheKey, record: RefRecord): void {
+  private async write(key: CacheKey, record: RefRecord): Promise<void> {
     const bytes = new TextEncoder().encode(JSON.stringify(record));
     const written = this.cache.set(key, bytes, { ttlMs: STALE_FOR_MS });
     this.pending.add(written);
-    written.finally(() => this.pending.delete(written));
+    await written.finally(() => this.pending.delete(written));
   }
 }

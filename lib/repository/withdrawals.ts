@@ -38,16 +38,25 @@ export class Withdrawals {
     return ageMs >= 0 && ageMs < this.options.freshMs ? gone : null;
   }
 
-  /** Takes that the source said that a ref is not there; `wasKnown` if it was until then. */
-  note(ref: RefName, { gone, wasKnown }: { gone: GoneRecord; wasKnown: boolean }): void {
+  /**
+   * Takes that the source said that a ref is not there; `wasKnown` if it was until then. Resolves when the other
+   * processes can know it.
+   */
+  async note(
+    ref: RefName,
+    { gone, wasKnown }: { gone: GoneRecord; wasKnown: boolean },
+  ): Promise<void> {
     const { store } = this.options;
     const repository = repositoryKey(ref);
+    const ofRepository = OF_REPOSITORY.has(gone.code);
     this.gone.set(refKey(ref), gone);
+    if (ofRepository) this.gone.set(repository, gone);
     // Nothing is written for what was never there, so that a scan of names fills no disk.
-    if (wasKnown) store.set(repository, ref.branch, gone);
-    if (!OF_REPOSITORY.has(gone.code)) return;
-    this.gone.set(repository, gone);
-    if (wasKnown || this.served.has(repository)) store.setGone(repository, gone);
+    const wasServed = wasKnown || this.served.has(repository);
+    await Promise.all([
+      wasKnown ? store.set(repository, ref.branch, gone) : null,
+      wasServed && ofRepository ? store.setGone(repository, gone) : null,
+    ]);
   }
 
   /** Takes that the source has found a ref. */
