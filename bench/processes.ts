@@ -34,15 +34,21 @@ export async function withProcesses(
   work: (cleanup: AsyncDisposableStack) => Promise<void>,
 ): Promise<void> {
   const cleanup = new AsyncDisposableStack();
-  const end = async () => {
-    await cleanup.disposeAsync();
-    for (const child of children) kill(child, "SIGKILL");
-  };
+  let ending: Promise<void> | undefined;
+  const end = () =>
+    ending ??= (async () => {
+      await cleanup.disposeAsync();
+      for (const child of children) kill(child, "SIGKILL");
+    })();
   const stop = () => end().catch(console.error).finally(() => Deno.exit(130));
   const signals: Deno.Signal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
   for (const signal of signals) Deno.addSignalListener(signal, stop);
   try {
     await work(cleanup);
+  } catch (error) {
+    // Whoever loses its servers to a signal fails, and that is no failure of its own.
+    if (ending === undefined) throw error;
+    await new Promise(() => {});
   } finally {
     await end();
     for (const signal of signals) Deno.removeSignalListener(signal, stop);

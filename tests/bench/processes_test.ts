@@ -21,23 +21,25 @@ Deno.test("withProcesses() leaves no process behind when a bench fails", async (
   assertEquals(signals, ["SIGTERM", "SIGKILL", "SIGKILL"]);
 });
 
-Deno.test("withProcesses() ends its processes when a signal ends it", async () => {
+Deno.test("withProcesses() ends its processes and cleans up when a signal ends it", async () => {
   const code = `
     import { startProcess, withProcesses } from ${
     JSON.stringify(new URL("../../bench/processes.ts", import.meta.url).href)
   };
     await withProcesses(async (cleanup) => {
+      cleanup.defer(() => Deno.remove(Deno.args[0], { recursive: true }));
       const child = cleanup.use(startProcess(["sleep", "600"]));
       console.log(child.pid);
       await child.ended;
-      await new Promise((resolve) => setTimeout(resolve, 600_000));
+      throw new Error("Cannot go on without it");
     });`;
   const folder = await Deno.makeTempDir();
+  const leftover = await Deno.makeTempDir();
   try {
     await Deno.writeTextFile(`${folder}/bench.ts`, code);
     const bench = startProcess([
       ...[Deno.execPath(), "run", "--allow-all", "--config", `${projectRoot}/deno.json`] as const,
-      `${folder}/bench.ts`,
+      ...[`${folder}/bench.ts`, leftover],
     ]);
     const pid = Number(await bench.firstLine);
     assert(pid > 0);
@@ -45,6 +47,7 @@ Deno.test("withProcesses() ends its processes when a signal ends it", async () =
     assertEquals((await bench.ended).code, 130);
     // Signal 0 only asks whether the process is there.
     await assertRejects(() => outputOf("kill", ["-0", String(pid)]), Error);
+    await assertRejects(() => Deno.stat(leftover), Deno.errors.NotFound);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
