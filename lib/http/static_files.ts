@@ -84,6 +84,8 @@ export function asStatic(
     "cache-control",
     maxAgeSeconds === 0 ? "no-cache" : `public, max-age=${maxAgeSeconds}`,
   );
+  // The published file server names itself; who reads that is nobody's client.
+  response.headers.delete("server");
   for (const [header, value] of Object.entries(headers)) response.headers.set(header, value);
   return response;
 }
