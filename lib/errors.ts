@@ -216,7 +216,7 @@ export function sourceRateLimited(message: string, retryAfterSeconds: number): C
 export function serviceBusy(retryAfterSeconds: number): CollectionsError {
   return new CollectionsError(
     "service-busy",
-    `Too many requests are waiting for the source. Try again in ${retryAfterSeconds} seconds.`,
+    `Too many requests are waiting already. Try again in ${retryAfterSeconds} seconds.`,
     { retryAfterSeconds },
   );
 }

@@ -15,6 +15,7 @@ import { addGauges } from "./http/gauges.ts";
 import { Metrics } from "./http/metrics.ts";
 import { RateLimit } from "./http/rate_limit.ts";
 import { ResponseCache } from "./http/response_cache.ts";
+import { Room } from "./http/room.ts";
 import { findLocalDir } from "./local_dir.ts";
 import { describeError, LineLog, type Log, sinkTo } from "./log.ts";
 import { isAllowed } from "./repository/allowed_repos.ts";
@@ -36,6 +37,7 @@ export interface Services {
   readonly repository: Repository;
   readonly responses: ResponseCache;
   readonly rateLimit: RateLimit;
+  readonly room: Room;
   readonly frontMatters: FrontMatterStore;
   readonly lists: PreparedLists;
   readonly metrics: Metrics;
@@ -61,6 +63,8 @@ export const FRESH_MS = 60_000;
 const REFRESH_AFTER_MS = 50_000;
 /** GitHub's secondary limit is 100 requests at once. */
 const UPSTREAM = { concurrency: 32, maxQueued: 512 };
+/** What large answers may hold while they are made and sent; the largest page takes half of it. */
+const ROOM = { maxBytes: 256 << 20, maxWaiting: 64, maxWaitMs: 10_000 };
 /** Shares of CACHE_MEMORY_MB. */
 const OBJECTS_SHARE = 0.5;
 const RESPONSES_SHARE = 0.3;
@@ -156,6 +160,7 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
     metrics,
     health: () => watch.health(),
     rateLimit: new RateLimit({ perMinute: config.missesPerMinute, now }),
+    room: new Room(ROOM),
     frontMatters,
     lists,
     requireAllowed(name) {

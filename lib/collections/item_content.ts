@@ -13,6 +13,12 @@ export interface ItemContent {
   readonly body?: string;
 }
 
+/**
+ * Bytes of memory that an answer may take for each byte of a file in it: its text, and its JSON, where a control
+ * character becomes six bytes; an item beside a list has its text twice.
+ */
+export const GROWTH = { listed: 8, alone: 16 };
+
 // With ignoreBOM the mark stays in the text, so that encoding it again gives the same bytes.
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 

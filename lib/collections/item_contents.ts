@@ -7,7 +7,7 @@ import { Slices } from "../give_way.ts";
 import type { FileRef } from "../repository/repository.ts";
 import type { Reading } from "./find_entry.ts";
 import type { FrontMatterStore } from "./front_matter_store.ts";
-import { itemContent } from "./item_content.ts";
+import { GROWTH, itemContent } from "./item_content.ts";
 
 /** Bytes of files that one page carries at most. */
 export const MAX_PAGE_BYTES = 16 << 20;
@@ -35,6 +35,7 @@ export async function addContents(
   }
   const fitting = takeFitting(items.filter((item) => item.error === undefined), MAX_PAGE_BYTES);
   const { repository, snapshot, caller } = reading;
+  await makeRoom(fitting, reading);
   const blobs = await repository.readBlobs(snapshot, fitting.map(fileOf), caller);
   const slices = new Slices();
   for (const item of fitting) {
@@ -57,6 +58,7 @@ export async function addFrontMatters(
     items.filter((item) => store.mayHold(item)),
     MAX_FRONT_MATTER_PAGE_BYTES,
   );
+  await makeRoom(fitting, reading);
   const found = await store.read(fitting.map(fileOf), reading, { folder: null });
   for (const item of fitting) {
     const result = found.get(item.sha) ?? noAnswer(item);
@@ -74,6 +76,11 @@ function takeFitting(items: readonly ItemBody[], maxBytes: number): ItemBody[] {
     else item.error = itemError(pageTooLarge(item.path, maxBytes));
     return fits;
   });
+}
+
+async function makeRoom(items: readonly ItemBody[], { caller }: Reading): Promise<void> {
+  const bytes = items.reduce((sum, item) => sum + item.size, 0);
+  await caller.makeRoom?.(bytes * GROWTH.listed);
 }
 
 function fileOf({ path, sha, size }: ItemBody): FileRef {

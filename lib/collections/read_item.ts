@@ -6,7 +6,7 @@ import { itemUrl } from "../api/urls.ts";
 import { itemNotFound, itemTooLarge, sourceFailed } from "../errors.ts";
 import { contentTypeOf } from "./content_type.ts";
 import { findEntry, type Reading } from "./find_entry.ts";
-import { itemContent } from "./item_content.ts";
+import { GROWTH, itemContent } from "./item_content.ts";
 
 /** What is asked, and where the answer's addresses begin. */
 export interface ItemRequest {
@@ -30,7 +30,7 @@ export interface ItemFile {
  * @throws {CollectionsError} item-not-found (saying what stands there instead), item-too-large, or a source failure.
  */
 export async function readItem(request: ItemRequest, reading: Reading): Promise<ItemFile> {
-  const { parameters: { path }, maxItemBytes } = request;
+  const { parameters: { path, format }, maxItemBytes } = request;
   const { repository, snapshot, caller } = reading;
   const entry = await findEntry(path, reading);
   if (entry === null) throw itemNotFound(path);
@@ -44,6 +44,7 @@ export async function readItem(request: ItemRequest, reading: Reading): Promise<
     });
   }
   const { id, size } = entry;
+  await caller.makeRoom?.(format === "raw" ? size : size * GROWTH.alone);
   const result = (await repository.readBlobs(snapshot, [{ path, id, size }], caller)).get(id);
   if (result === undefined) throw sourceFailed(`Cannot read "${id}": no answer held it`);
   if (result instanceof Error) throw result;

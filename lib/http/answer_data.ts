@@ -10,10 +10,13 @@ import {
   type CacheStatus,
   cacheStatusText,
   dataResponse,
+  LARGE_BODY_BYTES,
+  type ResponseOptions,
   type Standing,
 } from "./data_response.ts";
 import type { Exchange } from "./exchange.ts";
-import { type Content, readyBody } from "./ready_body.ts";
+import { pacedBody } from "./paced_body.ts";
+import { type Content, type ReadyBody, readyBody } from "./ready_body.ts";
 import { requestKey } from "./request_key.ts";
 import type { ResponseEntry } from "./response_cache.ts";
 
@@ -26,10 +29,24 @@ export interface DataQuestion {
   readonly make: (reading: Reading) => Promise<{ content: Content; complete: boolean }>;
 }
 
+interface State {
+  readonly services: Services;
+  readonly exchange: Exchange;
+}
+
 /** Answers one GET. @throws {CollectionsError} whatever resolving and making throw. */
-export async function answerData(
+export async function answerData(question: DataQuestion, state: State): Promise<Response> {
+  try {
+    return await answer(question, state);
+  } finally {
+    // What is sent from here on has its own place.
+    state.exchange.leaveRoom();
+  }
+}
+
+async function answer(
   { question, address, make }: DataQuestion,
-  { services, exchange }: { services: Services; exchange: Exchange },
+  { services, exchange }: State,
 ): Promise<Response> {
   exchange.subject = `${question.owner}/${question.repo}`;
   services.requireAllowed(question);
@@ -72,6 +89,7 @@ export async function answerData(
   if (standing.cacheStatus === "stale") metrics.countStale();
   exchange.cacheStatus = cacheStatusText(standing, ageSeconds(standing.askedAtMs, nowMs));
   return dataResponse(entry.body, {
+    ...await wayOut(entry.body, { services, exchange }),
     standing,
     preferences: {
       acceptEncoding: exchange.request.headers.get("accept-encoding"),
@@ -80,6 +98,16 @@ export async function answerData(
     requestId: exchange.id,
     nowMs,
   });
+}
+
+/** How a body is sent: in pieces, while it has room, where it is large. */
+async function wayOut(
+  { identity: { bytes } }: ReadyBody,
+  { services: { room }, exchange }: State,
+): Promise<Pick<ResponseOptions, "send">> {
+  if (bytes.length < LARGE_BODY_BYTES || exchange.request.method === "HEAD") return {};
+  if (!room.isSent(bytes)) await exchange.makeRoom(bytes.length);
+  return { send: (bytes) => pacedBody(bytes, room.send(bytes)) };
 }
 
 function statusOf(snapshot: Snapshot, exchange: Exchange): CacheStatus {

@@ -48,18 +48,26 @@ export interface Preferences {
   readonly ifNoneMatch: string | null;
 }
 
+/** What a response is made with. */
+export interface ResponseOptions {
+  readonly standing: Standing;
+  readonly preferences: Preferences;
+  readonly requestId: string;
+  readonly nowMs: number;
+  /** How the bytes leave, where not as they are. */
+  readonly send?: (bytes: Uint8Array<ArrayBuffer>) => BodyInit;
+}
+
+/** From so many bytes on a body takes room while it is sent. */
+export const LARGE_BODY_BYTES = 1 << 20;
+
 /**
  * 200 with the best coding there is, or 304 where the caller has the body already. HEAD is made of it by the framework,
  * so the length is said here.
  */
 export function dataResponse(
   body: ReadyBody,
-  { standing, preferences, requestId, nowMs }: {
-    standing: Standing;
-    preferences: Preferences;
-    requestId: string;
-    nowMs: number;
-  },
+  { standing, preferences, requestId, nowMs, send = (bytes) => bytes }: ResponseOptions,
 ): Response {
   const age = ageSeconds(standing.askedAtMs, nowMs);
   const kept = standing.cacheStatus !== "passed";
@@ -89,5 +97,5 @@ export function dataResponse(
   headers["content-type"] = body.contentType;
   headers["content-length"] = String(coded.bytes.length);
   if (coded === body.gzip) headers["content-encoding"] = "gzip";
-  return new Response(coded.bytes, { headers });
+  return new Response(send(coded.bytes), { headers });
 }

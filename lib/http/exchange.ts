@@ -2,9 +2,12 @@
 
 import type { Caller } from "../repository/repository.ts";
 import type { RateLimit } from "./rate_limit.ts";
+import type { Place, Room } from "./room.ts";
 
 const processId = crypto.randomUUID().slice(0, 8);
 let requests = 0;
+/** Answers that take less are not worth a wait. */
+const SMALL_BYTES = 2 << 20;
 
 /** An id that is unique among all requests of all processes, for the log line and `X-Request-Id`. */
 export function nextRequestId(): string {
@@ -23,12 +26,13 @@ export class Exchange implements Caller {
   cacheStatus: string | undefined;
   subject: string | undefined;
   private counted = false;
+  private place: Place | null = null;
 
   constructor(
     readonly request: Request,
     readonly baseUrl: string,
     readonly clientAddress: string,
-    private readonly rateLimit: RateLimit,
+    private readonly limits: { readonly rateLimit: RateLimit; readonly room: Room },
   ) {}
 
   /** Aborts when the client has gone. */
@@ -39,7 +43,21 @@ export class Exchange implements Caller {
   miss({ joined }: { joined: boolean } = { joined: false }): void {
     this.missed = true;
     if (joined || this.counted) return;
-    this.rateLimit.take(this.clientAddress);
+    this.limits.rateLimit.take(this.clientAddress);
     this.counted = true;
+  }
+
+  async makeRoom(bytes: number): Promise<void> {
+    // Whoever has a place does not wait for more: two who did would wait for each other.
+    if (this.place !== null) this.place.resize(this.place.bytes + bytes);
+    else if (bytes > SMALL_BYTES) {
+      this.place = await this.limits.room.enter(bytes, this.signal);
+    }
+  }
+
+  /** Gives back what `makeRoom` took. */
+  leaveRoom(): void {
+    this.place?.resize(0);
+    this.place = null;
   }
 }

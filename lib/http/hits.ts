@@ -2,7 +2,13 @@
 // parsed. Such an answer carries all that any other does.
 
 import type { Services } from "../services.ts";
-import { ageSeconds, cacheStatusText, dataResponse, type Standing } from "./data_response.ts";
+import {
+  ageSeconds,
+  cacheStatusText,
+  dataResponse,
+  LARGE_BODY_BYTES,
+  type Standing,
+} from "./data_response.ts";
 import { nextRequestId } from "./exchange.ts";
 import { requestKey } from "./request_key.ts";
 import { writeRequestLine } from "./request_log.ts";
@@ -12,7 +18,8 @@ export function hitResponse(request: Request, services: Services): Response | nu
   const { method } = request;
   if (method !== "GET" && method !== "HEAD") return null;
   const entry = services.responses.fresh(requestKey(request, services.config));
-  if (entry === null) return null;
+  // A large body has to find room first.
+  if (entry === null || entry.body.identity.bytes.length >= LARGE_BODY_BYTES) return null;
   const startedAtMs = performance.now();
   const nowMs = services.clock.now();
   const standing: Standing = {

@@ -22,12 +22,12 @@ export function newExchange(
   request: Request,
   { remote, services }: { remote: string; services: State["services"] },
 ): Exchange {
-  const { config, rateLimit } = services;
+  const { config } = services;
   return new Exchange(
     request,
     baseUrl(request, config),
     clientAddress(request, { remote, trustProxy: config.trustProxy }),
-    rateLimit,
+    services,
   );
 }
 

@@ -33,6 +33,11 @@ export interface Caller {
    * throws too-many-requests where this caller may cause no more.
    */
   miss(options?: { readonly joined: boolean }): void;
+  /**
+   * Waits until there is room for an answer that may take so many bytes of memory, beside what was asked before; to be
+   * called ahead of reading the files. @throws {CollectionsError} service-busy.
+   */
+  makeRoom?(bytes: number): Promise<void>;
 }
 
 /** The caller's signal as an option, left out where there is none. */
