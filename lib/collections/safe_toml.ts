@@ -11,7 +11,12 @@ const MAX_DEPTH = 64;
 export interface TomlLimits {
   /** Characters of the text. */
   readonly maxChars: number;
+  /** Keys, values and what opens a list or a table, all together; memory goes by them. */
+  readonly maxTokens: number;
 }
+
+/** What comes with each of them; also counted within strings, where few stand. */
+const TOKEN = /[=,[{]/g;
 
 /**
  * Reads one TOML 1.0 document (toml.io). Dates and times are ISO 8601 text, `nan`, `inf` and integers past 2^53 text.
@@ -20,6 +25,9 @@ export interface TomlLimits {
 export function parseToml(text: string, limits: TomlLimits): PlainObject {
   if (text.length > limits.maxChars) {
     throw new DataError(`The text is longer than ${limits.maxChars} characters`, 1);
+  }
+  if ((text.match(TOKEN)?.length ?? 0) > limits.maxTokens) {
+    throw new DataError(`The text has more than ${limits.maxTokens} tokens`, 1);
   }
   let table: Record<string, unknown>;
   try {
