@@ -3,14 +3,14 @@
 
 import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
-import { SingleFlight } from "../cache/single_flight.ts";
-import { collectionNotReady, CollectionsError, collectionTooLarge } from "../errors.ts";
+import { collectionNotReady, collectionTooLarge } from "../errors.ts";
 import { Slices } from "../give_way.ts";
 import type { FileList } from "../repository/file_list.ts";
 import type { FileRef } from "../repository/repository.ts";
 import { needsFrontMatter } from "./filter_items.ts";
 import type { Reading } from "./find_entry.ts";
 import type { FrontMatterStore } from "./front_matter_store.ts";
+import { LongWork } from "./long_work.ts";
 import type { CollectionFolder } from "./resolve_collection.ts";
 import { arrange, selectByPath, type Selection } from "./selection.ts";
 
@@ -34,10 +34,9 @@ const ARRANGING_AT_ONCE = 4;
 /** See the head of this file. */
 export class PreparedLists {
   private readonly lists: LRUCache<string, Uint32Array>;
-  private readonly flights = new SingleFlight<Uint32Array>();
+  private readonly work = new LongWork<Uint32Array>();
   private readonly reading = pLimit(READING_AT_ONCE);
   private readonly arranging = pLimit(ARRANGING_AT_ONCE);
-  private readonly closing = new AbortController();
 
   constructor(
     private readonly options: {
@@ -79,17 +78,23 @@ export class PreparedLists {
       folder.declared?.key,
       selection.key,
     ]);
-    return this.lists.get(key) ?? await this.wait(key, place, async (signal) => {
+    const kept = this.lists.get(key);
+    if (kept !== undefined) return kept;
+    const { waitMs } = this.options;
+    const leftMs = waitMs - (performance.now() - place.startedAtMs);
+    const list = await this.work.run(key, async (signal) => {
       const limit = needsFrontMatter(sort, filters) ? this.reading : this.arranging;
       const list = await limit(() => this.prepare(files, selection, { place, signal }));
       this.lists.set(key, list);
       return list;
-    });
+    }, { signal: reading.caller.signal, waitMs: Math.max(leftMs, waitMs * LEAST_SHARE) });
+    if (list === null) throw collectionNotReady(nameOf(folder), RETRY_AFTER_SECONDS);
+    return list;
   }
 
   /** Ends what goes on in the background. */
   close(): void {
-    this.closing.abort();
+    this.work.close();
   }
 
   private async prepare(
@@ -141,46 +146,13 @@ export class PreparedLists {
         : null;
       if (bound !== null) {
         const why = `sorting or filtering by front matter reads at most ${bound}`;
-        throw collectionTooLarge(folder.path === "" ? "/" : folder.path, why);
+        throw collectionTooLarge(nameOf(folder), why);
       }
     }
     return readable;
   }
+}
 
-  /** The list, if it is ready in time. */
-  private async wait(
-    key: string,
-    { folder, reading: { caller }, startedAtMs }: ListPlace,
-    work: (signal: AbortSignal) => Promise<Uint32Array>,
-  ): Promise<Uint32Array> {
-    const { waitMs } = this.options;
-    const late = Promise.withResolvers<null>();
-    const leftMs = waitMs - (performance.now() - startedAtMs);
-    const timer = setTimeout(() => late.resolve(null), Math.max(leftMs, waitMs * LEAST_SHARE));
-    try {
-      const ready = await Promise.race([this.join(key, work, caller.signal), late.promise]);
-      if (ready !== null) return ready;
-    } finally {
-      clearTimeout(timer);
-    }
-    // One more who waits for the flight, so that it ends well when this caller has gone.
-    this.flights.run(key, work, this.closing).catch(() => {});
-    throw collectionNotReady(folder.path === "" ? "/" : folder.path, RETRY_AFTER_SECONDS);
-  }
-
-  /** Joins the flight or begins it. That another caller may cause no more is no reason to refuse this one. */
-  private async join(
-    key: string,
-    work: (signal: AbortSignal) => Promise<Uint32Array>,
-    signal: AbortSignal | undefined,
-  ): Promise<Uint32Array> {
-    const joined = this.flights.has(key);
-    try {
-      return await this.flights.run(key, work, { signal });
-    } catch (error) {
-      const refused = error instanceof CollectionsError && error.code === "too-many-requests";
-      if (!joined || !refused) throw error;
-      return await this.flights.run(key, work, { signal });
-    }
-  }
+function nameOf(folder: CollectionFolder): string {
+  return folder.path === "" ? "/" : folder.path;
 }
