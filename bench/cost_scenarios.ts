@@ -1,0 +1,177 @@
+// What is asked of the service, for counting what it asks GitHub for meanwhile. Each scenario has a service, a double and
+// a clock of its own, so that nothing that another one read is kept.
+
+import { assertEquals } from "@std/assert";
+import { generateFiles } from "../tests/github/generated_files.ts";
+import type { GithubDouble } from "../tests/github/github_double.ts";
+import { listPath, type Parameters } from "../tests/service.ts";
+import { type Site, startSite } from "../tests/site.ts";
+
+/** Who asks: nobody in particular, a token for named repositories, or one for all public ones. */
+export type Access = "none" | "named" | "public";
+
+/** One row of the table. */
+export interface CostScenario {
+  readonly title: string;
+  /** Each gives a row of its own. */
+  readonly accesses: readonly Access[];
+  /** What comes before and is not counted. */
+  readonly before?: (site: Site) => Promise<unknown>;
+  readonly work: (site: Site) => Promise<unknown>;
+}
+
+const TOKEN = "t1";
+/** A collection at each depth; the last one holds what the others are named after. */
+const COLLECTIONS = { 1: "posts", 2: "content/posts", 4: "sites/en/content/posts" } as const;
+const ITEMS = 100;
+const HOUR_S = 3600;
+
+/** 3 collections of 100 posts of 2 kB, and 2,000 other files, as a site with its pictures has them. */
+function* files(): Generator<readonly [path: string, content: string]> {
+  for (const prefix of Object.values(COLLECTIONS)) {
+    yield* generateFiles({ prefix, folders: 0, filesPerFolder: ITEMS, bytes: 2_000 });
+  }
+  yield* generateFiles({
+    prefix: "assets",
+    folders: 20,
+    filesPerFolder: 100,
+    bytes: 500,
+    identical: true,
+  });
+}
+
+/** Opens the double and the service; the double has the quotas that GitHub has. */
+export async function openSite(access: Access): Promise<Site> {
+  const site = await startSite(files(), {
+    env: {
+      LOG_LEVEL: "silent",
+      ...access === "none" ? {} : { GITHUB_TOKEN: TOKEN },
+      ...access === "named" ? { ALLOWED_REPOS: "octo/site" } : {},
+    },
+  });
+  site.gh.addToken(TOKEN);
+  site.gh.setQuota(null, { limit: 60, remaining: 60 });
+  return site;
+}
+
+/** The token that requests carry, as the double knows it. */
+export function tokenOf(access: Access): string | null {
+  return access === "none" ? null : TOKEN;
+}
+
+async function ask({ service }: Site, parameters: Parameters): Promise<void> {
+  const response = await service.get(listPath({ collection: COLLECTIONS[1], ...parameters }));
+  await response.body?.cancel();
+  assertEquals(response.status, 200);
+}
+
+function list(parameters: Parameters = {}): (site: Site) => Promise<void> {
+  return (site) => ask(site, parameters);
+}
+
+/** The same once more, after so many seconds and whatever else. */
+function again(
+  parameters: Parameters = {},
+  { seconds = 0, change }: { seconds?: number; change?: Record<string, string> } = {},
+): Pick<CostScenario, "before" | "work"> {
+  return {
+    async before(site) {
+      await ask(site, parameters);
+      if (change !== undefined) await site.repository.commit(change);
+      site.service.clock.advance(seconds * 1000);
+    },
+    work: list(parameters),
+  };
+}
+
+async function spendHour(site: Site): Promise<void> {
+  for (let second = 0; second < HOUR_S; second++) {
+    await ask(site, {});
+    site.service.clock.advance(1000);
+    await site.service.services.refreshDue();
+  }
+}
+
+/** A proxy that fetches the tree of the whole repository every minute and knows no validators. */
+async function spendHourAsProxy({ gh, service }: Site, token: string | null): Promise<void> {
+  for (let minute = 0; minute < HOUR_S / 60; minute++) {
+    await fetchTree(gh, token);
+    service.clock.advance(60_000);
+  }
+}
+
+async function fetchTree({ apiUrl }: GithubDouble, token: string | null): Promise<void> {
+  const response = await fetch(`${apiUrl}/repos/octo/site/git/trees/main?recursive=1`, {
+    headers: {
+      "user-agent": "plain-proxy",
+      ...token === null ? {} : { authorization: `Bearer ${token}` },
+    },
+  });
+  await response.bytes();
+  assertEquals(response.status, 200);
+}
+
+const BOTH: readonly Access[] = ["none", "named"];
+const ONE: readonly Access[] = ["named"];
+const first = `${COLLECTIONS[1]}/post-00000.md`;
+
+/** In the order of the table. */
+export const COST_SCENARIOS: readonly CostScenario[] = [
+  ...([1, 2, 4] as const).map((depth) => ({
+    title: `a list, cold, at depth ${depth}`,
+    accesses: ONE,
+    work: list({ collection: COLLECTIONS[depth] }),
+  })),
+  { title: "the same again", accesses: ONE, ...again() },
+  { title: "after 61 s, unchanged", accesses: BOTH, ...again({}, { seconds: 61 }) },
+  {
+    title: "after a commit elsewhere",
+    accesses: ONE,
+    ...again({}, { seconds: 61, change: { "other.md": "changed\n" } }),
+  },
+  {
+    title: "after a commit in the collection",
+    accesses: ONE,
+    ...again({}, { seconds: 61, change: { [first]: "changed\n" } }),
+  },
+  ...([50, 100] as const).flatMap((limit): CostScenario[] => {
+    const parameters = { includeContent: true, limit };
+    return [
+      {
+        title: `a list with the contents of ${limit}, cold`,
+        accesses: BOTH,
+        work: list(parameters),
+      },
+      {
+        title: `the contents of ${limit}, again after 61 s`,
+        accesses: BOTH,
+        ...again(parameters, { seconds: 61 }),
+      },
+      {
+        title: `the contents of ${limit}, after a commit to one`,
+        accesses: BOTH,
+        ...again(parameters, { seconds: 61, change: { [first]: "changed\n" } }),
+      },
+    ];
+  }),
+  {
+    title: "200 identical requests at once, cold",
+    accesses: ONE,
+    work: (site) => Promise.all(Array.from({ length: 200 }, () => ask(site, {}))),
+  },
+  {
+    title: "an hour of one request a second",
+    accesses: ["none", "named", "public"],
+    work: spendHour,
+  },
+  {
+    title: "the same hour, by a plain proxy",
+    accesses: ["none"],
+    work: (site) => spendHourAsProxy(site, null),
+  },
+  {
+    title: "the same hour, by a plain proxy",
+    accesses: ONE,
+    work: (site) => spendHourAsProxy(site, TOKEN),
+  },
+];

@@ -1,0 +1,116 @@
+// What the service asks GitHub for, counted by the double: requests, those of them that are a 304, the quota that they
+// cost, and the bytes of their answers. Then the memory that many different questions leave a process with.
+//
+//   deno task bench:cost                       prints both
+//   deno task bench:cost --check README.md     prints the table, and fails where the file does not show it
+//   deno task bench:cost --write README.md     puts it there, between the two marks
+
+import { parseArgs } from "node:util";
+import {
+  type Access,
+  COST_SCENARIOS,
+  type CostScenario,
+  openSite,
+  tokenOf,
+} from "./cost_scenarios.ts";
+import { measureMemory } from "./memory_bound.ts";
+import { withProcesses } from "./processes.ts";
+import { table } from "./report.ts";
+
+/** What one scenario cost. */
+export interface Cost {
+  readonly title: string;
+  readonly access: Access;
+  readonly requests: number;
+  readonly unchanged: number;
+  /** Points of both quotas. */
+  readonly quota: number;
+  /** Bytes of the answers' bodies. */
+  readonly bytes: number;
+}
+
+const MARKS = ["<!-- bench:cost -->", "<!-- end of bench:cost -->"] as const;
+const ACCESS_NAMES: Record<Access, string> = {
+  none: "no",
+  named: "yes",
+  public: "yes, any repository",
+};
+
+/** Runs one scenario. */
+export async function measureCost(scenario: CostScenario, access: Access): Promise<Cost> {
+  await using site = await openSite(access);
+  const { gh } = site;
+  await scenario.before?.(site);
+  gh.resetCounts();
+  await scenario.work(site);
+  const token = tokenOf(access);
+  return {
+    title: scenario.title,
+    access,
+    requests: gh.requests.length,
+    unchanged: gh.requests.filter(({ status }) => status === 304).length,
+    quota: gh.quotaSpent(token) + gh.quotaSpent(token, "graphql"),
+    bytes: gh.requests.reduce((sum, { bytes }) => sum + bytes, 0),
+  };
+}
+
+/** Runs all of them. */
+export async function measureCosts(): Promise<Cost[]> {
+  const costs: Cost[] = [];
+  for (const scenario of COST_SCENARIOS) {
+    for (const access of scenario.accesses) costs.push(await measureCost(scenario, access));
+  }
+  return costs;
+}
+
+/** The table, as the README shows it; the same for the same counts. */
+export function costTable(costs: readonly Cost[]): string {
+  return table(
+    ["asked of the service", "token", "requests", "of them 304", "quota", "bytes"],
+    costs.map(({ title, access, requests, unchanged, quota, bytes }) => [
+      title,
+      ACCESS_NAMES[access],
+      ...[requests, unchanged, quota, bytes].map((count) => count.toLocaleString("en-US")),
+    ]),
+  );
+}
+
+/** Whether a text shows a table, however its columns are padded. */
+export function shows(text: string, markdown: string): boolean {
+  return narrow(text).includes(narrow(markdown));
+}
+
+function narrow(markdown: string): string {
+  return markdown.replaceAll(/ *\| */g, "|").replaceAll(/-{2,}/g, "-");
+}
+
+async function write(file: string, markdown: string): Promise<void> {
+  const text = await Deno.readTextFile(file);
+  const from = text.indexOf(MARKS[0]);
+  const to = text.indexOf(MARKS[1]);
+  if (from < 0 || to < from) {
+    throw new Error(`Cannot write "${file}": it has no ${MARKS.join("…")}`);
+  }
+  const head = text.slice(0, from + MARKS[0].length);
+  await Deno.writeTextFile(file, `${head}\n\n${markdown}\n\n${text.slice(to)}`);
+}
+
+if (import.meta.main) {
+  const options = { check: { type: "string" }, write: { type: "string" } } as const;
+  const { values } = parseArgs({ args: Deno.args, options });
+  const markdown = costTable(await measureCosts());
+  console.log(markdown);
+  if (values.write !== undefined) await write(values.write, markdown);
+  else if (values.check !== undefined) {
+    if (!shows(await Deno.readTextFile(values.check), markdown)) {
+      console.error(`"${values.check}" does not show this table; --write puts it there`);
+      Deno.exit(1);
+    }
+  } else {
+    await withProcesses(async (cleanup) => {
+      const { report, isWithin } = await measureMemory(cleanup);
+      console.log(`\n${report}`);
+      if (!isWithin) Deno.exitCode = 1;
+    });
+  }
+}

@@ -1,0 +1,49 @@
+import { assert, assertEquals } from "@std/assert";
+import { COST_SCENARIOS } from "../../bench/cost_scenarios.ts";
+import { costTable, measureCost, shows } from "../../bench/upstream_cost.ts";
+
+const cost = { title: "a list", requests: 3, unchanged: 0, quota: 3, bytes: 12_345 };
+
+Deno.test("costTable() is shown by a text that pads its columns in its own way, and by no other", () => {
+  const markdown = costTable([{ ...cost, access: "none" }, { ...cost, access: "public" }]);
+  assert(markdown.includes("| a list | yes, any repository | 3 | 0 | 3 | 12,345 |"));
+  const padded = markdown.replaceAll(" | ", "    |  ").replaceAll("---", "----------");
+  assert(shows(`# Costs\n\n${padded}\n\nMore.\n`, markdown));
+  assert(!shows(padded.replace("12,345", "12,346"), markdown));
+  assert(!shows(padded.split("\n").slice(0, 3).join("\n"), markdown));
+});
+
+Deno.test("measureCost() counts what is asked after what comes before, the same each time", async () => {
+  const scenario = COST_SCENARIOS.find(({ title }) => title === "after 61 s, unchanged")!;
+  for (const access of scenario.accesses) {
+    const measured = await measureCost(scenario, access);
+    assertEquals(measured, {
+      title: scenario.title,
+      access,
+      requests: 1,
+      unchanged: 1,
+      quota: access === "none" ? 1 : 0,
+      bytes: 0,
+    });
+  }
+});
+
+Deno.test("the scenarios cover each depth, contents with and without a token, and an hour", () => {
+  const rows = COST_SCENARIOS.flatMap(({ title, accesses }) =>
+    accesses.map((access) => `${title}, ${access}`)
+  );
+  for (
+    const row of [
+      "a list, cold, at depth 4, named",
+      "the same again, named",
+      "after a commit elsewhere, named",
+      "after a commit in the collection, named",
+      "a list with the contents of 50, cold, none",
+      "a list with the contents of 100, cold, named",
+      "the contents of 100, again after 61 s, none",
+      "200 identical requests at once, cold, named",
+      "an hour of one request a second, none",
+      "the same hour, by a plain proxy, none",
+    ]
+  ) assert(rows.includes(row), row);
+});
