@@ -65,6 +65,9 @@ const KINDS: Readonly<Record<string, EntryKind>> = {
   "160000": "submodule",
 };
 
+/** A segment that is empty, `.` or `..`, or a NUL: no path of Git, and one that may lead elsewhere. */
+const UNUSABLE_PATH = /(?:^|\/)\.{0,2}(?:\/|$)|\0/;
+
 /**
  * The entries of one folder, in the order of the answer.
  * @throws {CollectionsError} source-failed where the answer is no whole tree of single names.
@@ -74,7 +77,7 @@ export function parseTree(bytes: Uint8Array<ArrayBuffer>): TreeEntry[] {
   if (truncated) throw sourceFailed(`Cannot read "tree": a plain answer says that it is truncated`);
   return tree.map((raw) => {
     const entry = entryOf(raw);
-    if (!isSegment(entry.path)) {
+    if (entry.path.includes("/") || UNUSABLE_PATH.test(entry.path)) {
       throw sourceFailed(`Cannot read "tree": an entry has no usable name`);
     }
     return { name: entry.path, kind: entry.kind, id: entry.id, size: entry.size };
@@ -94,7 +97,7 @@ export async function parseRecursiveTree(bytes: Uint8Array<ArrayBuffer>): Promis
   for (const raw of tree) {
     if (slices.isOver()) await slices.giveWay();
     const { path, kind, id, size } = entryOf(raw);
-    if (!path.split("/").every(isSegment)) {
+    if (UNUSABLE_PATH.test(path)) {
       throw sourceFailed(`Cannot read "tree": an entry has no usable path`);
     }
     if (kind === "file") files.add({ path, id, size });
@@ -120,10 +123,4 @@ function entryOf(raw: unknown): { path: string; kind: EntryKind; id: string; siz
     ) return { path, kind, id: sha, size: kind === "file" ? size as number : 0 };
   }
   throw sourceFailed(`Cannot read "tree": an entry has another shape`);
-}
-
-/** Whether a text is one path segment that can stand in a path without changing where it leads. */
-function isSegment(name: string): boolean {
-  return name !== "" && name !== "." && name !== ".." && !name.includes("/") &&
-    !name.includes("\0");
 }
