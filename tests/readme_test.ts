@@ -45,6 +45,19 @@ Deno.test("README's questions are answered as it says", async () => {
   }
 });
 
+Deno.test("README's one fetch call prints what it says", async () => {
+  await using service = await serveTask("start");
+  const [, program, output] = readme.match(
+    /```js\n(const [^`]*? fetch\(.*?)```\n\n```text\n(.*?)```/s,
+  )!;
+  const printed: string[] = [];
+  const log = (...values: unknown[]) => printed.push(`${values.join(" ")}\n`);
+  const run = Object.getPrototypeOf(async () => {}).constructor;
+  await run("console", program!.replace("http://localhost:8000", service.url))({ log });
+  assertEquals(printed.join(""), output);
+  assertEquals(printed.length, 10);
+});
+
 Deno.test("README and CONTRIBUTING name tasks and files that there are", async () => {
   const { tasks } = JSON.parse(await read("deno.json"));
   const named = [...`${readme}\n${contributing}`.matchAll(/deno task (?:--\S+ )*([a-z:]+)/g)];
