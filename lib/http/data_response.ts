@@ -1,6 +1,5 @@
 // The response for a ready body: validators, freshness and how the cache came to it (RFC 9110, 9111 and 9211).
 
-import { COMMON_HEADERS } from "./cors.ts";
 import { chooseCoding, gzipTag, matchingTag } from "./conditional.ts";
 import type { ReadyBody } from "./ready_body.ts";
 
@@ -70,32 +69,28 @@ export function dataResponse(
   { standing, preferences, requestId, nowMs, send = (bytes) => bytes }: ResponseOptions,
 ): Response {
   const age = ageSeconds(standing.askedAtMs, nowMs);
-  const kept = standing.cacheStatus !== "passed";
-  const coded = body.gzip !== null && chooseCoding(preferences.acceptEncoding) === "gzip"
-    ? body.gzip
-    : body.identity;
-  const headers: Record<string, string> = {
-    ...COMMON_HEADERS,
-    ...body.headers,
-    "cache-control": !kept
-      ? "no-store"
-      : standing.freshMs < MIN_SHARED_MS
-      ? "no-cache"
-      : `public, max-age=${standing.freshMs / 1000}`,
-    "vary": "Accept-Encoding",
+  const own = {
+    "cache-control": cacheControl(standing),
     "age": String(age),
     "cache-status": cacheStatusText(standing, age),
     "x-request-id": requestId,
   };
-  // A tag that another process gave for gzip is known here before that is made.
-  const tags = [coded.etag, body.identity.etag, gzipTag(body.identity.etag)];
-  const match = preferences.ifNoneMatch === null
-    ? null
-    : matchingTag(preferences.ifNoneMatch, tags);
-  headers["etag"] = match ?? coded.etag;
-  if (match !== null) return new Response(null, { status: 304, headers });
-  headers["content-type"] = body.contentType;
-  headers["content-length"] = String(coded.bytes.length);
-  if (coded === body.gzip) headers["content-encoding"] = "gzip";
-  return new Response(send(coded.bytes), { headers });
+  const { identity, gzip } = body;
+  const coded = gzip !== null && chooseCoding(preferences.acceptEncoding) === "gzip"
+    ? gzip
+    : identity;
+  if (preferences.ifNoneMatch !== null) {
+    // A tag that another process gave for gzip is known here before that is made.
+    const tags = [coded.etag, identity.etag, gzipTag(identity.etag)];
+    const etag = matchingTag(preferences.ifNoneMatch, tags);
+    if (etag !== null) {
+      return new Response(null, { status: 304, headers: { ...body.headers, ...own, etag } });
+    }
+  }
+  return new Response(send(coded.bytes), { headers: { ...coded.headers, ...own } });
+}
+
+function cacheControl({ cacheStatus, freshMs }: Standing): string {
+  if (cacheStatus === "passed") return "no-store";
+  return freshMs < MIN_SHARED_MS ? "no-cache" : `public, max-age=${freshMs / 1000}`;
 }

@@ -3,11 +3,13 @@
 import { createGzip } from "node:zlib";
 import { eTag } from "@std/http";
 import { gzipTag } from "./conditional.ts";
+import { COMMON_HEADERS } from "./cors.ts";
 
-/** One coding of a body. */
+/** One coding of a body, with the headers that every 200 with it has. */
 export interface CodedBody {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly etag: string;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** What a route gives: bytes, their type, and headers that belong to them alone. */
@@ -20,6 +22,7 @@ export interface Content {
 /** See the head of this file. `gzip` comes a little later, and only where it is smaller. */
 export interface ReadyBody {
   readonly contentType: string;
+  /** Headers of every answer with this body, 304 among them. */
   readonly headers: Readonly<Record<string, string>>;
   readonly identity: CodedBody;
   gzip: CodedBody | null;
@@ -46,16 +49,37 @@ export function jsonContent(
 export async function readyBody({ bytes, contentType, headers }: Content): Promise<ReadyBody> {
   const etag = await eTag(bytes);
   if (etag === undefined) throw new Error(`Cannot tag "${contentType}": no digest`);
-  return { contentType, headers: headers ?? {}, identity: { bytes, etag }, gzip: null };
+  const common = { ...COMMON_HEADERS, ...headers, vary: "Accept-Encoding" };
+  const identity = {
+    bytes,
+    etag,
+    headers: {
+      ...common,
+      etag,
+      "content-type": contentType,
+      "content-length": String(bytes.length),
+    },
+  };
+  return { contentType, headers: common, identity, gzip: null };
 }
 
 /** Adds the gzip coding, in slices and not on any request's path. Resolves to the bytes that it takes, 0 where it is not worth it. */
 export async function addGzip(body: ReadyBody): Promise<number> {
-  const { bytes, etag } = body.identity;
+  const { bytes, etag, headers } = body.identity;
   if (bytes.length < MIN_GZIP_BYTES || !COMPRESSIBLE.test(body.contentType)) return 0;
   const packed = await gzipInSlices(bytes);
   if (packed.length >= bytes.length) return 0;
-  body.gzip = { bytes: packed, etag: gzipTag(etag) };
+  const tag = gzipTag(etag);
+  body.gzip = {
+    bytes: packed,
+    etag: tag,
+    headers: {
+      ...headers,
+      etag: tag,
+      "content-length": String(packed.length),
+      "content-encoding": "gzip",
+    },
+  };
   return packed.length;
 }
 
