@@ -9,6 +9,7 @@ import { WriteBudget } from "./cache/write_budget.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { FrontMatterStore } from "./collections/front_matter_store.ts";
 import { PreparedLists } from "./collections/prepared_lists.ts";
+import { SharedListings } from "./collections/shared_listings.ts";
 import { repositoryNotAllowed } from "./errors.ts";
 import { type Health, HealthWatch } from "./health.ts";
 import { addGauges } from "./http/gauges.ts";
@@ -39,6 +40,7 @@ export interface Services {
   readonly rateLimit: RateLimit;
   readonly room: Room;
   readonly frontMatters: FrontMatterStore;
+  readonly listings: SharedListings;
   readonly lists: PreparedLists;
   readonly metrics: Metrics;
   /** Whether the service can do its work. Never throws. */
@@ -97,7 +99,7 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
   const watch = new HealthWatch({ clock, kv, tokens });
   const client = new GitHubClient({
     tokens,
-    gate: new Gate(UPSTREAM),
+    gate: new Gate({ ...UPSTREAM, maxWaitMs: config.sourceTimeoutMs }),
     clock,
     timeoutMs: config.sourceTimeoutMs,
     onRequest(event) {
@@ -162,6 +164,7 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
     rateLimit: new RateLimit({ perMinute: config.missesPerMinute, now }),
     room: new Room(ROOM),
     frontMatters,
+    listings: new SharedListings(),
     lists,
     requireAllowed(name) {
       if (!isAllowed(config.allowedRepos, name)) throw repositoryNotAllowed(name.owner, name.repo);

@@ -16,7 +16,12 @@ const READS_AT_ONCE = 8;
  * The files below a folder, sorted and without what begins with a dot.
  * @throws {CollectionsError} collection-too-large past the bounds, or a source failure.
  */
-export async function listFiles(folder: CollectionFolder, reading: Reading): Promise<FileList> {
+export async function listFiles(
+  folder: CollectionFolder,
+  reading: Reading,
+  /** Runs the walk through a folder that cannot be had in one answer, at once or in its turn. */
+  inTurn: (walk: () => Promise<FileList>) => Promise<FileList> = (walk) => walk(),
+): Promise<FileList> {
   const { repository, snapshot, caller } = reading;
   const kept = await repository.keptFiles(snapshot, folder.treeId);
   if (kept !== null) return kept;
@@ -25,7 +30,10 @@ export async function listFiles(folder: CollectionFolder, reading: Reading): Pro
     requireFew(whole.length, folder);
     return whole;
   }
-  const files = await new Walk(folder, reading).run();
+  const files = await inTurn(() => {
+    caller.signal?.throwIfAborted();
+    return new Walk(folder, reading).run();
+  });
   await repository.keepFiles(snapshot, folder.treeId, files);
   return files;
 }

@@ -9,11 +9,12 @@ import { type Filter, parseFilters } from "./filter_items.ts";
 import type { Reading } from "./find_entry.ts";
 import type { FrontMatterStore } from "./front_matter_store.ts";
 import { addContents, addFrontMatters } from "./item_contents.ts";
-import { listDirectFiles, listFiles } from "./list_files.ts";
+import { listDirectFiles } from "./list_files.ts";
 import { paginate } from "./paginate.ts";
 import type { PreparedLists } from "./prepared_lists.ts";
 import { resolveCollection } from "./resolve_collection.ts";
 import type { Selection } from "./selection.ts";
+import type { SharedListings } from "./shared_listings.ts";
 import { parseSort, SORT_BY_PATH } from "./sort_items.ts";
 
 /** What is asked, and what it is answered with. */
@@ -23,6 +24,7 @@ export interface ListRequest {
   readonly baseUrl: string;
   /** Size cap of one file. */
   readonly maxItemBytes: number;
+  readonly listings: SharedListings;
   readonly lists: PreparedLists;
   readonly frontMatters: FrontMatterStore;
   /** When the request came, by `performance.now()`. */
@@ -44,7 +46,7 @@ export async function listItems(request: ListRequest, reading: Reading): Promise
   const folder = await resolveCollection(parameters.collection, reading);
   const files = parameters.recursive === false
     ? await listDirectFiles(folder, reading)
-    : await listFiles(folder, reading);
+    : await request.listings.list(folder, reading);
   const selected = await lists.select(files, selectionOf(parameters), {
     folder,
     reading,

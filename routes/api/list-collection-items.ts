@@ -8,18 +8,18 @@ import { define } from "../../lib/http/state.ts";
 /** `GET /api/list-collection-items`: one page of a collection's items. */
 export const handler = define.handlers({
   GET(ctx) {
-    const { services: { config, lists, frontMatters }, exchange: { baseUrl, startedAtMs } } =
-      ctx.state;
+    const { services, exchange: { baseUrl, startedAtMs } } = ctx.state;
     const parameters = parseListQuery(ctx.url.search.slice(1));
     return answerData({
       question: { ...parameters, branch: parameters.branch ?? null },
       address: listUrl(baseUrl, parameters),
       async make(reading) {
-        const { maxItemBytes } = config;
+        const { config: { maxItemBytes }, listings, lists, frontMatters } = services;
         const { body, complete } = await listItems({
           parameters,
           baseUrl,
           maxItemBytes,
+          listings,
           lists,
           frontMatters,
           startedAtMs,
