@@ -2,21 +2,8 @@
 // the constant `*` and no answer varies by it. These headers are on every response, whatever its status.
 
 import type { Middleware } from "fresh";
+import { COMMON_HEADERS, METHODS } from "./common_headers.ts";
 import type { State } from "./state.ts";
-
-/** The methods that there are. */
-export const METHODS = "GET, HEAD, OPTIONS";
-
-/** On every response. Exposed is each header that the service sends and that a page could not read otherwise. */
-export const COMMON_HEADERS: Readonly<Record<string, string>> = {
-  "access-control-allow-origin": "*",
-  "access-control-expose-headers":
-    "Accept-Ranges, Age, Allow, Cache-Status, Content-Disposition, Content-Encoding, Content-Range, " +
-    "Content-Security-Policy, Cross-Origin-Resource-Policy, Date, ETag, Link, RateLimit, RateLimit-Policy, " +
-    "Retry-After, Vary, X-Content-Type-Options, X-Request-Id, X-TypeScript-Types",
-  "cross-origin-resource-policy": "cross-origin",
-  "x-content-type-options": "nosniff",
-};
 
 const PREFLIGHT_HEADERS: Readonly<Record<string, string>> = {
   "access-control-allow-methods": METHODS,

@@ -4,7 +4,7 @@
 import { App, type FreshConfig } from "fresh";
 import { type CollectionsError, invalidParameters } from "../errors.ts";
 import type { Services } from "../services.ts";
-import { COMMON_HEADERS } from "./cors.ts";
+import { COMMON_HEADERS } from "./common_headers.ts";
 import { mountRoutes } from "./file_routes.ts";
 import { hitResponse } from "./hits.ts";
 import { logFailure, problemResponse, routeNotFound } from "./problem.ts";

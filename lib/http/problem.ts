@@ -4,7 +4,7 @@
 import { HttpError, type Middleware } from "fresh";
 import { CollectionsError, type ErrorCode } from "../errors.ts";
 import { describeError, type Log } from "../log.ts";
-import { METHODS } from "./cors.ts";
+import { METHODS } from "./common_headers.ts";
 import type { State } from "./state.ts";
 
 /** Status and title of a problem. */

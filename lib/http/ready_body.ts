@@ -3,7 +3,7 @@
 import { createGzip } from "node:zlib";
 import { eTag } from "@std/http";
 import { gzipTag } from "./conditional.ts";
-import { COMMON_HEADERS } from "./cors.ts";
+import { COMMON_HEADERS } from "./common_headers.ts";
 
 /** One coding of a body, with the headers that every 200 with it has. */
 export interface CodedBody {

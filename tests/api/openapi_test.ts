@@ -6,7 +6,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { openApiDocument } from "../../lib/api/openapi.ts";
 import examples from "../../lib/api/openapi_examples.json" with { type: "json" };
 import { HEADERS } from "../../lib/api/openapi_headers.ts";
-import { COMMON_HEADERS } from "../../lib/http/cors.ts";
+import { COMMON_HEADERS } from "../../lib/http/common_headers.ts";
 import { PROBLEMS } from "../../lib/http/problem.ts";
 import { startService } from "../service.ts";
 import { realExamples } from "./real_examples.ts";
