@@ -4,6 +4,7 @@ import type { Cache } from "./cache/cache.ts";
 import { KvCache } from "./cache/kv.ts";
 import { MemoryCache } from "./cache/memory.ts";
 import { openKv } from "./cache/open_kv.ts";
+import { ScopedCache } from "./cache/scoped.ts";
 import { TieredCache } from "./cache/tiered.ts";
 import { WriteBudget } from "./cache/write_budget.ts";
 import { type Clock, systemClock } from "./clock.ts";
@@ -29,6 +30,7 @@ import { TokenPool } from "./repository/github_tokens.ts";
 import type { Repository, RepositoryName } from "./repository/repository.ts";
 import { RoutedRepository } from "./repository/routed_repository.ts";
 import { type Config, SettingsError } from "./settings.ts";
+import { sourceScope } from "./source_scope.ts";
 
 /** What requests are served with. */
 export interface Services {
@@ -85,14 +87,14 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
   const metrics = new Metrics();
   const memory = new MemoryCache({ maxBytes: config.cacheMemoryBytes * OBJECTS_SHARE, now });
   const onError = (error: unknown) => log.warn("key-value store failed", describeError(error));
-  const refs: Cache = kv === null ? memory : new KvCache(kv, { now, onError });
+  const scope = sourceScope(config);
+  const budget = new WriteBudget({ maxBytesPerHour: config.kvWriteBytesPerHour, now });
+  const refs: Cache = kv === null
+    ? memory
+    : new ScopedCache(new KvCache(kv, { now, onError }), scope);
   const objects = kv === null ? memory : new TieredCache([
     memory,
-    new KvCache(kv, {
-      now,
-      onError,
-      budget: new WriteBudget({ maxBytesPerHour: config.kvWriteBytesPerHour, now }),
-    }),
+    new ScopedCache(new KvCache(kv, { now, onError, budget }), scope),
   ], { now, onHit: (tier) => metrics.countHit(tier) });
 
   const tokens = new TokenPool(config.tokens, { now, log });
