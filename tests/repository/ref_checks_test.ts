@@ -223,6 +223,20 @@ Deno.test("a withdrawn repository takes all its refs along, whichever was asked 
   assertEquals(await code(second.resolve()), "repository-blocked");
 });
 
+Deno.test("a withdrawal holds in the process that saw it, also where the store keeps nothing", async () => {
+  await using opened = await open();
+  const { clock, gh, git, start } = opened;
+  await git.branch("dev");
+  const { resolve } = start({ refs: new MemoryCache({ maxBytes: 0 }) });
+  await resolve();
+  clock.advance(30_000);
+  gh.addBlocked("octo/site");
+  assertEquals(await code(resolve({ branch: "dev" })), "repository-blocked");
+  await gh.down();
+  clock.advance(30_000);
+  assertEquals(await code(resolve()), "repository-blocked");
+});
+
 Deno.test("a repository that is there again is served again, also while the source fails later", async () => {
   await using opened = await open();
   const { clock, gh, start, resolve } = opened;

@@ -1,7 +1,7 @@
 // What GitHub does not show any more is not shown here either, within 60 s, by no tier and no process, whatever happens
 // to GitHub afterwards.
 
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { join } from "@std/path";
 import type { GithubDouble } from "../github/github_double.ts";
 import { itemPath, listPath, startService, type TestService } from "../service.ts";
@@ -56,7 +56,7 @@ for (const [name, code, act] of withdrawals) {
     gh.fault = { kind: "status", status: 500 };
     assertEquals(await answers(second), [code]);
     await using third = await start();
-    assertEquals(await answers(third), ["source-failed"]);
+    assert(!(await answers(third)).includes(200));
     clock.advance(3_600_000);
     assertEquals(await answers(service), ["source-failed"]);
     assertEquals(await answers(second), [code]);
@@ -66,6 +66,20 @@ for (const [name, code, act] of withdrawals) {
     await Deno.remove(folder, { recursive: true });
   });
 }
+
+Deno.test("what a check ahead of need finds gone is gone at once", async () => {
+  await using site = await startSite({ "posts/a.md": "A\n" }, {
+    env: { ...ENV, GITHUB_TOKEN: "t1" },
+  });
+  const { gh, service } = site;
+  gh.addToken("t1");
+  assertEquals(await answers(service), [200]);
+  gh.remove("octo/site");
+  service.clock.advance(50_000);
+  assertEquals(await answers(service), [200]);
+  await service.services.refreshDue();
+  assertEquals(await answers(service), ["repository-not-found"]);
+});
 
 Deno.test("a branch that is deleted is gone within 60 s", async () => {
   await using site = await startSite({ "posts/a.md": "A\n" }, { env: ENV });
