@@ -56,14 +56,14 @@ export function parseCommitId(bytes: Uint8Array): string {
   return id;
 }
 
-const KINDS: Readonly<Record<string, EntryKind>> = {
-  "100644": "file",
-  "100755": "file",
-  "100664": "file",
-  "040000": "folder",
-  "120000": "symbolic link",
-  "160000": "submodule",
-};
+const KINDS: ReadonlyMap<unknown, EntryKind> = new Map([
+  ["100644", "file"],
+  ["100755", "file"],
+  ["100664", "file"],
+  ["040000", "folder"],
+  ["120000", "symbolic link"],
+  ["160000", "submodule"],
+]);
 
 /** A segment that is empty, `.` or `..`, or a NUL: no path of Git, and one that may lead elsewhere. */
 const UNUSABLE_PATH = /(?:^|\/)\.{0,2}(?:\/|$)|\0/;
@@ -115,9 +115,9 @@ function treeOf(value: unknown): { tree: unknown[]; truncated: boolean } {
 function entryOf(raw: unknown): { path: string; kind: EntryKind; id: string; size: number } {
   if (typeof raw === "object" && raw !== null) {
     const { path, mode, sha, size } = raw as Record<string, unknown>;
-    const kind = typeof mode === "string" ? KINDS[mode] : undefined;
+    const kind = KINDS.get(mode);
     if (
-      typeof path === "string" && kind !== undefined &&
+      typeof path === "string" && path.isWellFormed() && kind !== undefined &&
       typeof sha === "string" && COMMIT_ID.test(sha) &&
       (kind !== "file" || (Number.isSafeInteger(size) && size as number >= 0))
     ) return { path, kind, id: sha, size: kind === "file" ? size as number : 0 };

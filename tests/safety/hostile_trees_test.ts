@@ -1,0 +1,202 @@
+// Trees as no Git would make them. An answer is right as far as it goes, or says that the source failed; it never leads
+// out of the repository, and never costs more than its bounds.
+
+import { assert, assertEquals } from "@std/assert";
+import { LISTING_LIMITS } from "../../lib/collections/list_files.ts";
+import { itemPath, listPath } from "../service.ts";
+import { type Site, startSite } from "../site.ts";
+
+const ID = "1".repeat(40);
+const FILE = { path: "x.md", mode: "100644", type: "blob", sha: ID, size: 3 };
+
+function startHostile(env: Record<string, string> = {}): Promise<Site> {
+  return startSite({ "posts/a.md": "# A\n" }, { env: { MISSES_PER_MINUTE: "0", ...env } });
+}
+
+/** Answers for trees in place of the double, by tree id; any other tree is the double's. */
+function answerTrees(
+  { gh }: Site,
+  treeOf: (id: string, recursive: boolean) => unknown,
+): { asked: number } {
+  const count = { asked: 0 };
+  gh.intercept = (request) => {
+    const url = new URL(request.url);
+    const id = /\/git\/trees\/([0-9a-f]{40})$/.exec(url.pathname)?.[1];
+    if (id === undefined) return null;
+    count.asked++;
+    const body = treeOf(id, url.searchParams.has("recursive"));
+    return body === undefined ? null : Response.json(body);
+  };
+  return count;
+}
+
+/** One folder of files for every tree that is asked for, below a root that has it as `posts`. */
+function folderOf(tree: unknown[], truncated = false) {
+  return (id: string) =>
+    id === ID
+      ? { sha: ID, truncated, tree }
+      : { sha: id, truncated: false, tree: [{ path: "posts", mode: "040000", sha: ID }] };
+}
+
+const UNUSABLE: Record<string, unknown> = {
+  "a parent": { ...FILE, path: ".." },
+  "itself": { ...FILE, path: "." },
+  "a way out": { ...FILE, path: "../../etc/passwd" },
+  "a way out further down": { ...FILE, path: "a/../../b.md" },
+  "an absolute path": { ...FILE, path: "/etc/passwd" },
+  "an empty segment": { ...FILE, path: "a//b.md" },
+  "a slash at the end": { ...FILE, path: "a/" },
+  "no name": { ...FILE, path: "" },
+  "a NUL": { ...FILE, path: "a\0.md" },
+  "half a character": { ...FILE, path: "a\ud800.md" },
+  "a name that is none": { ...FILE, path: { toString: "x" } },
+  "an unknown mode": { ...FILE, mode: "100999" },
+  "a mode of a prototype": { ...FILE, mode: "constructor" },
+  "a short id": { ...FILE, sha: "1" },
+  "an id that leads away": { ...FILE, sha: `../../../user?${"x".repeat(27)}` },
+  "a size below nothing": { ...FILE, size: -1 },
+  "a size without end": { ...FILE, size: 1e300 },
+  "a broken size": { ...FILE, size: 0.5 },
+  "no size": { ...FILE, size: undefined },
+  "nothing": null,
+  "a list": [FILE],
+};
+
+for (const [what, entry] of Object.entries(UNUSABLE)) {
+  Deno.test(`a tree with an entry that is ${what} is a failure of the source`, async () => {
+    await using site = await startHostile();
+    answerTrees(site, folderOf([FILE, entry]));
+
+    for (
+      const path of [
+        listPath(),
+        listPath({ recursive: false }),
+        listPath({ includeContent: true }),
+        itemPath({ path: "posts/x.md" }),
+      ]
+    ) {
+      const response = await site.service.get(path);
+      assertEquals([path, response.status], [path, 502]);
+      await response.body?.cancel();
+      site.service.clock.advance(3_600_000);
+    }
+  });
+}
+
+Deno.test("names of prototypes are names like any other", async () => {
+  await using site = await startHostile();
+  const names = ["__proto__", "constructor", "toString", "hasOwnProperty"];
+  answerTrees(site, folderOf(names.map((path) => ({ ...FILE, path }))));
+
+  const { items } = await site.service.list();
+  assertEquals(items.map(({ name }) => name), names.toSorted());
+  assertEquals((await site.service.get(itemPath({ path: "posts/valueOf" }))).status, 404);
+  assertEquals((await site.service.get(listPath({ collection: "__proto__" }))).status, 404);
+});
+
+Deno.test("a name with what ends a line or a header stays within its field", async () => {
+  await using site = await startHostile();
+  const name = 'a\r\nX-Evil: 1\n<script>"; filename=b.md';
+  answerTrees(site, folderOf([{ ...FILE, path: name }]));
+
+  const response = await site.service.get(listPath());
+  assertEquals(response.headers.get("x-evil"), null);
+  const { items } = await response.json();
+  assertEquals(items[0].name, name);
+  assertEquals(new URL(items[0].contentUrl).searchParams.get("path"), `posts/${name}`);
+});
+
+Deno.test("entries that come twice are listed, and harm nothing", async () => {
+  await using site = await startHostile();
+  answerTrees(site, folderOf([FILE, FILE, { ...FILE, path: "x.md/y.md" }]));
+
+  const { items, pagination } = await site.service.list();
+  assertEquals(items.length, pagination.totalItems);
+});
+
+Deno.test("a size that is too small lets no more bytes in than it says, and some", async () => {
+  await using site = await startSite({ "posts/big.md": "x".repeat(100_000) });
+  const { gh, service } = site;
+  gh.fault = {
+    kind: "evil-tree",
+    rewrite: (answer) => {
+      for (const entry of answer.tree) if (entry.size !== undefined) entry.size = 5;
+      return answer;
+    },
+  };
+
+  assertEquals((await service.get(itemPath({ path: "posts/big.md" }))).status, 502);
+  const { items } = await service.list({ includeContent: true });
+  assertEquals(items[0]?.error?.code, "source-failed");
+});
+
+Deno.test("a size that is too large reserves nothing and reads no more than there is", async () => {
+  await using site = await startSite({ "posts/small.md": "x" });
+  site.gh.fault = {
+    kind: "evil-tree",
+    rewrite: (answer) => {
+      for (const entry of answer.tree) {
+        if (entry.size !== undefined) entry.size = Number.MAX_SAFE_INTEGER;
+      }
+      return answer;
+    },
+  };
+
+  const response = await site.service.get(itemPath({ path: "posts/small.md" }));
+  assertEquals([response.status, (await response.json()).code], [422, "item-too-large"]);
+  const { items } = await site.service.list({ includeContent: true });
+  assertEquals(items[0]?.error?.code, "item-too-large");
+});
+
+Deno.test("a tree that holds itself ends at the bounds of a listing, and at once the next time", async () => {
+  await using site = await startHostile();
+  // Every tree has eight folders, each of them itself, and is always truncated.
+  const folders = Array.from({ length: 8 }, (_, index) => (
+    { path: `f${index}`, mode: "040000", type: "tree", sha: ID }
+  ));
+  let salt = 0;
+  const count = answerTrees(site, (id, recursive) => {
+    if (id !== ID && !id.startsWith("ffff")) return folderOf([])(id);
+    // A new id each time, so that no tree is kept.
+    const sha = () => `ffff${(++salt).toString(16).padStart(36, "0")}`;
+    return {
+      sha: id,
+      truncated: recursive,
+      tree: folders.map((folder) => ({ ...folder, sha: sha() })),
+    };
+  });
+
+  const response = await site.service.get(listPath());
+  assertEquals([response.status, (await response.json()).code], [422, "collection-too-large"]);
+  assert(count.asked <= LISTING_LIMITS.maxReads + 2, `${count.asked}`);
+
+  count.asked = 0;
+  assertEquals((await site.service.get(listPath({ page: 2 }))).status, 422);
+  assertEquals(count.asked, 0);
+});
+
+Deno.test("a plain tree that says it is truncated is a failure of the source", async () => {
+  await using site = await startHostile();
+  answerTrees(site, folderOf([FILE], true));
+
+  assertEquals((await site.service.get(listPath({ recursive: false }))).status, 502);
+});
+
+Deno.test("a path through very many folders costs a question a folder at most", async () => {
+  const depth = 1_900;
+  const path = `${"d/".repeat(depth)}a.md`;
+  await using site = await startHostile();
+  let level = 0;
+  const count = answerTrees(site, () => ({
+    truncated: false,
+    tree: level++ < depth
+      ? [{ path: "d", mode: "040000", sha: level.toString(16).padStart(40, "0") }]
+      : [{ ...FILE, path: "a.md" }],
+  }));
+
+  const response = await site.service.get(itemPath({ path }));
+  // Its bytes are nobody's; what counts is the way to it.
+  assertEquals(response.status >= 400, true);
+  await response.body?.cancel();
+  assert(count.asked <= depth + 1, `${count.asked}`);
+});
