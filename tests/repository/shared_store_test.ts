@@ -32,7 +32,7 @@ async function open(files: GitFiles, settings: Record<string, string> = {}) {
     async stored(): Promise<string[]> {
       using kv = await Deno.openKv(path);
       const entries = await Array.fromAsync(kv.list({ prefix: ["rc1", "m"] }));
-      return entries.map(({ key }) => `${String(key[2])} ${String(key.at(-1))}`).sort();
+      return entries.map(({ key }) => `${String(key.at(-3))} ${String(key.at(-1))}`).sort();
     },
     async [Symbol.asyncDispose]() {
       await served[Symbol.asyncDispose]();
