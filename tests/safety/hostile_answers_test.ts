@@ -1,0 +1,205 @@
+// Answers of the source that try to lead the token away, to fill the memory, or to pass for what they are not.
+
+import { assert, assertEquals } from "@std/assert";
+import { gzip } from "node:zlib";
+import { promisify } from "node:util";
+import type { LoggedRequest } from "../github/github_log.ts";
+import { itemPath, listPath } from "../service.ts";
+import { type Site, startSite } from "../site.ts";
+
+const TOKEN = "ghp_canaryToken";
+const ENV = { GITHUB_TOKEN: TOKEN, MISSES_PER_MINUTE: "0" };
+const FILES = { "posts/a.md": "# A\n", "posts/b.md": "# B\n" };
+const PATHS = [listPath({ includeContent: true }), itemPath({ path: "posts/a.md" })];
+
+async function start(env: Record<string, string> = ENV): Promise<Site> {
+  const site = await startSite(FILES, { env });
+  site.gh.addToken(TOKEN);
+  return site;
+}
+
+/** A server that writes down whatever reaches it. */
+function startThief() {
+  const reached: string[] = [];
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
+    reached.push(`${request.url} ${request.headers.get("authorization")}`);
+    return Response.json({ private: false, default_branch: "main", tree: [], truncated: false });
+  });
+  const { port } = server.addr;
+  return { reached, port, [Symbol.asyncDispose]: () => server.shutdown() };
+}
+
+Deno.test("no redirect leads to another host, port or scheme, whatever is redirected", async () => {
+  await using thief = startThief();
+  const { port } = thief;
+  const locations = (api: URL) => [
+    `http://127.0.0.1:${port}/repos/octo/site`,
+    `http://localhost:${port}/repos/octo/site`,
+    `//127.0.0.1:${port}/repos/octo/site`,
+    `\\\\127.0.0.1:${port}\\repos\\octo\\site`,
+    `https://${api.host}/repos/octo/site`,
+    `http://${api.host}@127.0.0.1:${port}/repos/octo/site`,
+    `http://user:pass@127.0.0.1:${port}/repositories/1`,
+    `http://127.0.0.1:${port}#@${api.host}/repos/octo/site`,
+    `http://127.0.0.1:${port}/..//${api.host}/repos/octo/site`,
+    `ftp://127.0.0.1:${port}/repos/octo/site`,
+    `javascript:fetch("http://127.0.0.1:${port}")`,
+    `data:application/json,{}`,
+    `file:///etc/passwd`,
+    "",
+    "http://",
+    `/repos/octo/site/../../user`,
+    `/repos/octo%2f..%2f..%2fuser/x`,
+    `/repos/../user`,
+    `/user`,
+  ];
+  const kinds = ["repo", "commit", "tree", "blob", "graphql", "raw"];
+  for (const env of [ENV, { MISSES_PER_MINUTE: "0" }]) {
+    for (const status of [301, 302, 303, 307, 308]) {
+      await using site = await start(env);
+      const { gh, service } = site;
+      for (const location of locations(new URL(gh.apiUrl))) {
+        for (const kind of kinds) {
+          gh.intercept = (_request, logged) =>
+            logged.kind.startsWith(kind)
+              ? new Response(null, { status, headers: { location } })
+              : null;
+          // Each time as another repository, so that nothing is kept.
+          const owner = `o${crypto.randomUUID().slice(0, 8)}`;
+          gh.add(`${owner}/site`, site.repository);
+          for (const path of PATHS) {
+            const response = await service.get(path.replace("octo", owner));
+            assert([200, 404, 502].includes(response.status), `${response.status} ${location}`);
+            await response.body?.cancel();
+          }
+        }
+        service.clock.advance(61_000);
+      }
+      const asked = gh.requests.map(({ path }) => path.split("/")[1]);
+      assertEquals(asked.filter((first) => first === "user"), []);
+    }
+  }
+  assertEquals(thief.reached, []);
+});
+
+Deno.test("an answer that unpacks to more than was asked for is given up on the way", async () => {
+  const bomb = await promisify(gzip)(new Uint8Array(300 << 20));
+  assert(bomb.length < 1 << 20);
+  for (const kind of ["repo", "commit", "tree", "tree-recursive", "blob", "graphql"]) {
+    await using site = await start();
+    site.gh.intercept = (_request, logged) =>
+      logged.kind === kind
+        ? new Response(new Uint8Array(bomb), {
+          headers: { "content-encoding": "gzip", "content-type": "application/json" },
+        })
+        : null;
+    const before = Deno.memoryUsage().rss;
+    for (const path of PATHS) {
+      const response = await site.service.get(path);
+      assert([200, 502].includes(response.status), `${kind} ${response.status}`);
+      await response.body?.cancel();
+    }
+    const grownMb = (Deno.memoryUsage().rss - before) / 2 ** 20;
+    // A tree may have 64 MiB; what is unpacked of it is joined once.
+    assert(grownMb < 400, `${kind}: ${grownMb} MB`);
+  }
+});
+
+Deno.test("an answer whose type is another is read by what it says, and believed only then", async () => {
+  const types = ["text/html", "image/png", "application/octet-stream", "x/y; charset=utf-16", ""];
+  for (const type of types) {
+    await using site = await start();
+    const { gh, service } = site;
+    const asReal = async (request: Request, logged: LoggedRequest) => {
+      if (request.headers.has("x-real")) return null;
+      const headers = new Headers(request.headers);
+      headers.set("x-real", "1");
+      const body = request.method === "POST" ? await request.text() : null;
+      const real = await fetch(request.url, { method: request.method, headers, body });
+      logged.status = real.status;
+      const answer = new Response(real.body, real);
+      answer.headers.set("content-type", type);
+      return answer;
+    };
+    gh.intercept = asReal;
+
+    for (const path of PATHS) {
+      const response = await service.get(path);
+      assertEquals([type, response.status], [type, 200]);
+      await response.body?.cancel();
+    }
+  }
+});
+
+Deno.test("JSON that is something else than was asked for is a failure of the source", async () => {
+  const bodies = [
+    "null",
+    "[]",
+    "{}",
+    "0",
+    '""',
+    '{"tree":{}}',
+    '{"tree":[[]]}',
+    '{"data":[]}',
+    '{"private":"false","default_branch":"main"}',
+    '{"private":false}',
+    '{"__proto__":{"private":false,"default_branch":"main","tree":[]}}',
+    "[".repeat(100_000),
+    "\ufeff",
+    "\xff\xfe{}",
+    "",
+  ];
+  for (const kind of ["repo", "commit", "tree", "blob"]) {
+    for (const body of bodies) {
+      await using site = await start();
+      const { gh, service } = site;
+      gh.intercept = (_request, logged) =>
+        logged.kind === kind
+          ? new Response(body, { headers: { "content-type": "application/json" } })
+          : null;
+      const response = await service.get(itemPath({ path: "posts/a.md" }));
+      assertEquals([kind, body.slice(0, 60), response.status], [kind, body.slice(0, 60), 502]);
+      await response.body?.cancel();
+    }
+  }
+});
+
+Deno.test("a commit id that is none never becomes part of a question", async () => {
+  const ids = ["../../user", "HEAD", "a".repeat(39), "A".repeat(40), `${"a".repeat(40)}\n/x`, ""];
+  for (const id of ids) {
+    await using site = await start();
+    const { gh, service } = site;
+    gh.intercept = (_request, logged) => logged.kind === "commit" ? new Response(id) : null;
+
+    assertEquals([id, (await service.get(listPath())).status], [id, 502]);
+    assertEquals(gh.counts()["tree"], undefined);
+  }
+});
+
+Deno.test("a 304 that nobody asked for is no answer, for visibility neither", async () => {
+  for (const kind of ["repo", "commit"]) {
+    await using site = await start();
+    site.gh.intercept = (_request, logged) =>
+      logged.kind === kind ? new Response(null, { status: 304 }) : null;
+
+    assertEquals([kind, (await site.service.get(listPath())).status], [kind, 502]);
+  }
+});
+
+Deno.test("contents that do not hash to their id are never given, by any way", async () => {
+  for (const env of [ENV, { MISSES_PER_MINUTE: "0" }, { ...ENV, GITHUB_RAW_URL: "" }]) {
+    await using site = await start(env);
+    const { gh, service } = site;
+    gh.fault = { kind: "wrong-bytes" };
+
+    const { items } = await service.list({ includeContent: true });
+    assertEquals(items.map(({ content, error }) => [content, error?.code]), [
+      [undefined, "source-failed"],
+      [undefined, "source-failed"],
+    ]);
+    service.clock.advance(61_000);
+    for (const format of ["json", "raw"]) {
+      assertEquals((await service.get(itemPath({ path: "posts/a.md", format }))).status, 502);
+    }
+  }
+});
