@@ -41,8 +41,9 @@ export async function measureMemory(
   await inParallel(collections(), async (collection) => {
     const query = new URLSearchParams({ owner: OWNER, repo: REPO, collection });
     const response = await fetch(`${service.origin}/api/list-collection-items?${query}`);
-    answerBytes += (await response.bytes()).length;
+    const { length } = await response.bytes();
     assertEquals(response.status, 200);
+    answerBytes += length;
     answered++;
   }, { limit: AT_ONCE });
   const after = await memoryOf(service.pid);
