@@ -25,11 +25,11 @@ Deno.test("Room lets in what fits, and the next in the order of asking as others
   const a = await enter("a", 60);
   const b = await enter("b", 40);
   const c = enter("c", 50);
-  const d = enter("d", 10);
   await turn();
   assertEquals([entered.join(), room.bytes], ["a,b", 100]);
 
   b.resize(20);
+  const d = enter("d", 10);
   await turn();
   // d would fit, but nobody overtakes.
   assertEquals([entered.join(), room.bytes], ["a,b", 80]);
