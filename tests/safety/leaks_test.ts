@@ -6,6 +6,7 @@ import { SETTING_NAMES } from "../../lib/settings.ts";
 import type { Fault } from "../github/github_faults.ts";
 import { itemPath, listPath, type TestService } from "../service.ts";
 import { startSite } from "../site.ts";
+import { bareRequest } from "./bare_request.ts";
 
 const TOKENS = ["ghp_canaryTokenOne", "github_pat_canaryTokenTwo"];
 const FILES = { "posts/a.md": "---\ntitle: a\n---\n# A\n", "posts/b.md": "# B\n" };
@@ -88,11 +89,7 @@ function requests(owner: string): [string, RequestInit][] {
 
 /** All that a response shows, in one text. */
 async function shown(service: TestService, path: string, init: RequestInit): Promise<string> {
-  const request = new Request(`http://localhost:8000${path}`, { ...init, headers: SECRET_HEADERS });
-  const response = await service.handler(request, {
-    remoteAddr: { transport: "tcp", hostname: "192.0.2.1", port: 50_000 },
-    completed: Promise.resolve(),
-  });
+  const response = await bareRequest(service, path, { ...init, headers: SECRET_HEADERS });
   const headers = [...response.headers].map(([name, value]) => `${name}: ${value}`).join("\n");
   return `${response.status}\n${headers}\n\n${await response.text()}`;
 }
