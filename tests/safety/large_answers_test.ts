@@ -14,6 +14,8 @@ const FILES = {
   "posts/b.md": `${SWELLING}b`,
   "small/c.md": "c",
   "plain/d.md": "d".repeat(1.5 * MIB),
+  "kept/e.md": "e".repeat(3 * MIB),
+  "kept/f.md": "f".repeat(3 * MIB),
 };
 const LARGE = [
   itemPath({ path: "posts/a.md" }),
@@ -125,4 +127,22 @@ Deno.test("a body that many read at once counts once", async () => {
   assertEquals(room.bytes, length);
   for (const response of responses) await read(response);
   assertEquals(room.bytes, 0);
+});
+
+Deno.test("a large answer that is kept needs room, too, as soon as it is sent", async () => {
+  await using site = await startWith(new Room({ maxBytes: 5 * MIB, maxWaiting: 0, maxWaitMs: 1 }));
+  const { service, room } = site;
+  const [first, second] = ["kept/e.md", "kept/f.md"].map((path) =>
+    itemPath({ path, format: "raw" })
+  );
+  for (const path of [first!, second!]) {
+    const cold = await bareRequest(service, path);
+    assertEquals(await read(cold), 3 * MIB);
+  }
+
+  const sent = await bareRequest(service, first!);
+  assertEquals([sent.status, room.bytes], [200, 3 * MIB]);
+  assertEquals((await bareRequest(service, second!)).status, 503);
+  await read(sent);
+  assertEquals(await read(await bareRequest(service, second!)), 3 * MIB);
 });
