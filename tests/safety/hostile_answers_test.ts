@@ -83,8 +83,8 @@ Deno.test("no redirect leads to another host, port or scheme, whatever is redire
 });
 
 Deno.test("an answer that unpacks to more than was asked for is given up on the way", async () => {
-  const bomb = await promisify(gzip)(new Uint8Array(300 << 20));
-  assert(bomb.length < 1 << 20);
+  const bomb = await promisify(gzip)(new Uint8Array(768 << 20), { level: 1 });
+  assert(bomb.length < 8 << 20);
   for (const kind of ["repo", "commit", "tree", "tree-recursive", "blob", "graphql"]) {
     await using site = await start();
     site.gh.intercept = (_request, logged) =>
@@ -100,8 +100,8 @@ Deno.test("an answer that unpacks to more than was asked for is given up on the 
       await response.body?.cancel();
     }
     const grownMb = (Deno.memoryUsage().rss - before) / 2 ** 20;
-    // A tree may have 64 MiB; what is unpacked of it is joined once.
-    assert(grownMb < 400, `${kind}: ${grownMb} MB`);
+    // A tree may have 64 MiB, several are read, and memory is given back when it suits; whole, each would be 768 MiB.
+    assert(grownMb < 700, `${kind}: ${grownMb} MB`);
   }
 });
 
