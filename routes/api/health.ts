@@ -1,4 +1,5 @@
 import { define } from "../../lib/http/state.ts";
+import { textResponse } from "../../lib/http/text_response.ts";
 
 /**
  * `GET /api/health`: the process is alive. With `?ready`: whether its store answers, and what is known of the source;
@@ -6,11 +7,13 @@ import { define } from "../../lib/http/state.ts";
  */
 export const handler = define.handlers({
   async GET({ url, state: { services } }) {
-    const headers = { "cache-control": "no-store" };
-    if (!url.searchParams.has("ready")) return Response.json({ status: "ok" }, { headers });
+    const headers = { "content-type": "application/json", "cache-control": "no-store" };
+    if (!url.searchParams.has("ready")) {
+      return textResponse(JSON.stringify({ status: "ok" }), { headers });
+    }
     const health = await services.health();
     const ready = health.store !== "failed";
-    return Response.json({ status: ready ? "ok" : "not-ready", ...health }, {
+    return textResponse(JSON.stringify({ status: ready ? "ok" : "not-ready", ...health }), {
       status: ready ? 200 : 503,
       headers,
     });

@@ -122,3 +122,20 @@ Deno.test("HEAD of a problem is that of GET", async () => {
     }
   });
 });
+
+Deno.test("HEAD of what is no data is that of GET", async () => {
+  await using service = await startService({ env: { METRICS: "true" } });
+  const port = service.listen();
+  const pages = ["/", "/reference", "/client.js", "/api/openapi.json", "/problems/item-not-found"];
+  for (const path of [...pages, "/api/health", "/api/health?ready", "/metrics"]) {
+    const get = await rawRequest(port, `GET ${path} HTTP/1.1`, "Host: localhost:8000");
+    const head = await rawRequest(port, `HEAD ${path} HTTP/1.1`, "Host: localhost:8000");
+
+    assertEquals([path, get.status, head.status, head.body.length], [path, 200, 200, 0]);
+    const names = (of: RawResponse) => [...of.headers.keys()];
+    assertEquals([path, names(head)], [path, names(get)]);
+    // What the metrics say has grown by one request in between.
+    const length = Number(head.headers.get("content-length"));
+    assert(path === "/metrics" ? length >= get.body.length : length === get.body.length, path);
+  }
+});
