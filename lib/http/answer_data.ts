@@ -54,7 +54,7 @@ async function answer(
   const resolved = await repository.resolve(question, exchange);
   const { entry, snapshot, complete } = await withPrevious(resolved, async (snapshot) => {
     const kept = responses.get(address);
-    if (kept !== undefined && kept.commit === snapshot.commit) {
+    if (kept?.commit === snapshot.commit && kept.branch === snapshot.branch) {
       metrics.countHit("response");
       return { entry: { ...kept, check: snapshot.check }, snapshot, complete: true };
     }
@@ -62,6 +62,7 @@ async function answer(
     const entry: ResponseEntry = {
       body: await readyBody(content),
       commit: snapshot.commit,
+      branch: snapshot.branch,
       check: snapshot.check,
       subject: exchange.subject!,
       route: exchange.route,

@@ -9,6 +9,8 @@ import { addGzip, type ReadyBody } from "./ready_body.ts";
 export interface ResponseEntry {
   readonly body: ReadyBody;
   readonly commit: string;
+  /** The name that the body gives the ref; a local folder can take another and keep its files. */
+  readonly branch: string;
   readonly check: RefCheck;
   /** For the log line of a hit. */
   readonly subject: string;

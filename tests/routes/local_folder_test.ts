@@ -122,6 +122,22 @@ Deno.test("a Git checkout shows its branch and the files as they are, without .g
   assertEquals((await service.problem(list({ branch: "main" }))).code, "branch-not-found");
 });
 
+Deno.test("a Git checkout that goes to another branch with the same files says so", async () => {
+  await using folder = await openFolder({ "posts/a.md": "1" });
+  const { service, dir } = folder;
+  const git = new GitRepository(dir);
+  await git.git("init", "--quiet", "--initial-branch=draft");
+  const draft = await service.list(LOCAL);
+  assertEquals(draft.repository.branch, "draft");
+
+  await git.git("symbolic-ref", "HEAD", "refs/heads/other");
+  service.clock.advance(1_000);
+
+  const { repository, items } = await service.list(LOCAL);
+  assertEquals(repository, { ...draft.repository, branch: "other" });
+  assertEquals((await service.get(items[0]!.contentUrl)).status, 200);
+});
+
 Deno.test("a local folder gives nothing hidden and nothing from outside", async () => {
   await using folder = await openFolder({
     "posts/a.md": "1",
