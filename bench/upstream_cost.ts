@@ -55,7 +55,7 @@ export async function measureCost(scenario: CostScenario, access: Access): Promi
 }
 
 /** Runs all of them. */
-export async function measureCosts(): Promise<Cost[]> {
+async function measureCosts(): Promise<Cost[]> {
   const costs: Cost[] = [];
   for (const scenario of COST_SCENARIOS) {
     for (const access of scenario.accesses) costs.push(await measureCost(scenario, access));

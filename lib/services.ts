@@ -63,7 +63,7 @@ export interface ServiceParts {
 }
 
 /** How long a checked ref is good for. */
-export const FRESH_MS = 60_000;
+const FRESH_MS = 60_000;
 const REFRESH_AFTER_MS = 50_000;
 /** GitHub's secondary limit is 100 requests at once. */
 const UPSTREAM = { concurrency: 32, maxQueued: 512 };

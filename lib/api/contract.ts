@@ -5,7 +5,7 @@ import { z } from "zod";
 const sha = z.string().regex(/^[0-9a-f]{40}$/);
 
 /** Which state of which repository an answer shows. */
-export const repositoryBody = z.object({
+const repositoryBody = z.object({
   owner: z.string().meta({ description: "As the caller spelled it." }),
   repo: z.string().meta({ description: "As the caller spelled it." }),
   branch: z.string(),

@@ -19,7 +19,7 @@ export interface DocumentOptions {
 }
 
 /** Where the examples were asked for. */
-export const EXAMPLES_ORIGIN = "http://localhost:8000";
+const EXAMPLES_ORIGIN = "http://localhost:8000";
 
 const LIST_HEADERS = ["Link"];
 const ITEM_HEADERS = ["Content-Disposition", "Content-Security-Policy"];

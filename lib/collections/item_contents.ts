@@ -10,9 +10,9 @@ import type { FrontMatterStore } from "./front_matter_store.ts";
 import { GROWTH, itemContent } from "./item_content.ts";
 
 /** Bytes of files that one page carries at most. */
-export const MAX_PAGE_BYTES = 16 << 20;
+const MAX_PAGE_BYTES = 16 << 20;
 /** Bytes of files that one page reads at most for their front matter alone. */
-export const MAX_FRONT_MATTER_PAGE_BYTES = 32 << 20;
+const MAX_FRONT_MATTER_PAGE_BYTES = 32 << 20;
 
 type ItemError = NonNullable<ItemBody["error"]>;
 const ITEM_CODES: readonly string[] = [

@@ -15,7 +15,7 @@ import type { CollectionFolder } from "./resolve_collection.ts";
 import { arrange, selectByPath, type Selection } from "./selection.ts";
 
 /** What sorting and filtering by front matter may read at most. */
-export const FRONT_MATTER_LIMITS = { maxFiles: 20_000, maxBytes: 256 << 20 };
+const FRONT_MATTER_LIMITS = { maxFiles: 20_000, maxBytes: 256 << 20 };
 
 /** Where a list is asked for; `startedAtMs` is when, by `performance.now()`. */
 export interface ListPlace {

@@ -106,7 +106,7 @@ export function logFailure(
 }
 
 /** 405 for anything but the three methods. */
-export function methodNotAllowed(method: string): CollectionsError {
+function methodNotAllowed(method: string): CollectionsError {
   return new CollectionsError(
     "method-not-allowed",
     `This service only reads: use GET, HEAD or OPTIONS instead of ${method.slice(0, 20)}.`,

@@ -4,7 +4,7 @@
 import { isAbsolute, join } from "@std/path";
 
 /** The branch of a plain folder. */
-export const PLAIN_BRANCH = "main";
+const PLAIN_BRANCH = "main";
 
 const MAX_BYTES = 4096;
 const LINE_END = /\r?\n$/;

@@ -49,7 +49,7 @@ const SHA_TYPE = "application/vnd.github.sha";
 const JSON_TYPE = "application/vnd.github+json";
 
 /** The memo of an earlier answer, or null where it cannot be read. */
-export function parseMemo(text: string | undefined): GitHubMemo | null {
+function parseMemo(text: string | undefined): GitHubMemo | null {
   if (text === undefined) return null;
   try {
     return memoSchema.parse(JSON.parse(text));

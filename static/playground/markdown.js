@@ -85,7 +85,7 @@ function cleanImage(image, state) {
 }
 
 /** The path in the repository that a relative address means, or null where it means a place on the same page. */
-export function resolvePath(address, from) {
+function resolvePath(address, from) {
   const folder = from.split("/").slice(0, -1).map(encodeURIComponent).join("/");
   const url = URL.parse(address, `http://repository/${folder === "" ? "" : `${folder}/`}`);
   if (url === null || address.startsWith("#")) return null;

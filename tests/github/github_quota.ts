@@ -50,7 +50,7 @@ async function charged(state: GithubState, asked: Asked, reply: Reply): Promise<
 }
 
 /** The answer when the quota is spent; GraphQL's can be a 200 with `errors`. */
-export function spentReply(state: GithubState, payer: Caller, resource: QuotaResource): Reply {
+function spentReply(state: GithubState, payer: Caller, resource: QuotaResource): Reply {
   const whose = payer ? `user ID ${payer.index + 1}` : "127.0.0.1";
   const message = `API rate limit exceeded for ${whose}.`;
   return resource === "graphql" && state.graphqlQuotaStatus === 200
