@@ -1,0 +1,171 @@
+// Requests made to break something: what they may be answered with, and what of them may ever reach the source.
+
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { startSite } from "../site.ts";
+import { bareRequest } from "./bare_request.ts";
+
+const FILES = { "posts/a.md": "# A\n", "posts/ü b/c.md": "# C\n", "%2e%2e/d.md": "# D\n" };
+const ENDPOINTS = ["/api/list-collection-items", "/api/get-item-content"];
+const NAMES = [
+  ..."owner repo collection path branch page limit format sort recursive".split(" "),
+  ..."includeContent includeFrontMatter filter[name] filter[frontMatter.a] __proto__ x".split(" "),
+];
+
+/** Pieces from which values are made that parsers and paths stumble over. */
+const PIECES = [
+  ..."octo site posts main heads tags HEAD a.md .. . / // \\ %2e %2f %5c %00 %0d%0a %25 %252e%252e"
+    .split(
+      " ",
+    ),
+  ..."%c0%ae %ff %ed%a0%80 %u002e + & = ; ? # @ : * ~ ^ [ ] { } ' \" ` < > | ! $ ( ) , -".split(
+    " ",
+  ),
+  ..."0 1 -1 1e9 0x1 999999999 1000000000 NaN true null undefined __proto__ constructor".split(" "),
+  "\u0000",
+  "\r\n",
+  "\u202e",
+  "\ufeff",
+  "ü",
+  "💥",
+  "\ud800",
+  "refs/pull/1/head",
+  "../../user",
+  "octo/site",
+  "http://127.0.0.1/",
+  "a".repeat(300),
+  "/".repeat(50),
+  "%".repeat(20),
+];
+
+const value = fc.array(fc.constantFrom(...PIECES), { maxLength: 6 }).map((pieces) =>
+  pieces.join("")
+);
+const field = fc.tuple(
+  fc.constantFrom(...NAMES),
+  value,
+  // As it is, as a browser would escape it, or escaped twice.
+  fc.constantFrom(...[(text: string) => text, escaped, (text: string) => escaped(escaped(text))]),
+).map(([name, value, escape]) => `${name}=${escape(value)}`);
+/** Mostly good parameters, some of them replaced, some added. */
+const query = fc.tuple(fc.array(field, { maxLength: 4 }), fc.boolean()).map(([fields, replace]) => {
+  const good = ["owner=octo", "repo=site", "collection=posts", "path=posts/a.md"];
+  const names = fields.map((field) => field.split("=")[0]);
+  const kept = replace ? good.filter((field) => !names.includes(field.split("=")[0])) : good;
+  return [...kept, ...fields].join("&");
+});
+
+function escaped(text: string): string {
+  return encodeURIComponent(text.toWellFormed());
+}
+
+/** What may be asked of the source: every part that came from a caller is one escaped segment. */
+const ASKED =
+  /^\/repos\/[A-Za-z0-9][A-Za-z0-9_-]{0,38}\/[A-Za-z0-9._-]{1,100}(?:\/commits\/([^/?#]+)|\/git\/(?:trees|blobs)\/[0-9a-f]{40}(?:\?recursive=1)?)?$/;
+const RAW = /^\/octo\/site\/[0-9a-f]{40}\/([^?#]+)$/i;
+
+function requireEscaped(path: string): void {
+  const [, ref] = ASKED.exec(path) ?? [];
+  const [, file] = RAW.exec(path) ?? [];
+  assert(ASKED.test(path) || RAW.test(path), path);
+  for (const segment of [ref, ...file?.split("/") ?? []]) {
+    if (segment === undefined) continue;
+    const text = decodeURIComponent(segment);
+    assertEquals(encodeURIComponent(text), segment);
+    assert(text !== "." && text !== "..");
+    assert(!/\p{Cc}/u.test(text));
+  }
+}
+
+Deno.test("no query makes an unexpected error, or reaches the source unescaped", async () => {
+  await using site = await startSite(FILES, { env: { MISSES_PER_MINUTE: "0" } });
+  const { service, gh } = site;
+  const statuses = new Map<number, number>();
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom(...ENDPOINTS), query, async (endpoint, query) => {
+      const response = await bareRequest(service, `${endpoint}?${query}`);
+      await response.body?.cancel();
+      const { status } = response;
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      assert([200, 400, 404, 422].includes(status), `${status} ${query}`);
+      assertEquals(response.headers.get("access-control-allow-origin"), "*");
+    }),
+    { numRuns: 1_500 },
+  );
+  for (const { path } of gh.requests) requireEscaped(path);
+  assertEquals(gh.unexpected, []);
+  // Some of all kinds, else the property says nothing.
+  for (const status of [200, 400, 404]) assert((statuses.get(status) ?? 0) > 20, `${status}`);
+  assert(gh.requests.length > 50);
+});
+
+Deno.test("a request of any size is answered in little time", async () => {
+  await using site = await startSite(FILES);
+  const { service } = site;
+  const good = "owner=octo&repo=site&collection=posts";
+  const queries: Record<string, [string, number]> = {
+    "10,000 parameters": [`${good}&${"x=1&".repeat(10_000)}`, 200],
+    "10,000 different parameters": [
+      `${good}&${Array.from({ length: 10_000 }, (_, index) => `x${index}=${index}`).join("&")}`,
+      200,
+    ],
+    "10,000 times one parameter": [`${good}&${"page=1&".repeat(10_000)}`, 400],
+    "10,000 filters": [`${good}&${"filter[name]=*a*b*c*&".repeat(10_000)}`, 400],
+    "a value of a megabyte": [`${good}&branch=${"a".repeat(1 << 20)}`, 400],
+    "a name of a megabyte": [`${good}&${"a".repeat(1 << 20)}=1`, 200],
+    "a megabyte of escapes": [`${good}&x=${"%41".repeat(350_000)}`, 200],
+    "a megabyte of broken escapes": [`${good}&page=${"%".repeat(1 << 20)}`, 400],
+    "a megabyte of ampersands": [`${good}&${"&".repeat(1 << 20)}`, 200],
+    "a megabyte of slashes": [`owner=octo&repo=site&collection=${"/".repeat(1 << 20)}`, 400],
+    "a deep key": [`${good}&sort=frontMatter.${"a.".repeat(100_000)}`, 400],
+    "a glob that goes back": [`${good}&filter[path]=${"**/".repeat(300)}x`, 200],
+  };
+  for (const [what, [query, expected]] of Object.entries(queries)) {
+    const started = performance.now();
+    const response = await bareRequest(service, `/api/list-collection-items?${query}`);
+    const durationMs = performance.now() - started;
+    const text = await response.text();
+    assertEquals([what, response.status], [what, expected]);
+    assert(durationMs < 1_000, `${what}: ${durationMs} ms`);
+    if (expected !== 200) assert(text.length < 20_000, `${what}: ${text.length} characters`);
+  }
+});
+
+Deno.test("no header makes an unexpected error, or gets into an answer", async () => {
+  await using site = await startSite(FILES, {
+    env: { TRUST_PROXY: "true", MISSES_PER_MINUTE: "0" },
+  });
+  const { service } = site;
+  const names = fc.constantFrom(
+    ..."accept accept-encoding accept-language if-none-match if-modified-since if-match range"
+      .split(
+        " ",
+      ),
+    ..."x-forwarded-for x-forwarded-host x-forwarded-proto forwarded origin cookie".split(" "),
+  );
+  const text = fc.array(
+    fc.constantFrom(
+      ...'gzip;q=1|*|br|identity;q=0|"|W/"|,|;|=|q=|q=NaN|0.5|bytes=0-|1.2.3.4|[::1]|::1|:99999|https|evilcanary|%0d%0a|\t| |<>|/|@|\\|ü'
+        .split("|"),
+    ),
+    { maxLength: 8 },
+  ).map((parts) => parts.join("").trim());
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.tuple(names, text), { maxLength: 5 }), async (headers) => {
+      const init = { headers: headers.filter(([, value]) => /^[\t\x20-\xff]*$/.test(value)) };
+      const response = await bareRequest(
+        service,
+        "/api/list-collection-items?owner=octo&repo=site&collection=posts",
+        init,
+      );
+      const body = await response.text();
+      assert([200, 304].includes(response.status), `${response.status}`);
+      const shown = [...response.headers].join("\n") + body;
+      // A host that a trusted proxy names is the one thing that is taken over.
+      assert(
+        !shown.replaceAll(/http:\/\/[\w.:-]*evilcanary[\w.:-]*\//g, "").includes("evilcanary"),
+      );
+    }),
+    { numRuns: 500 },
+  );
+});
