@@ -34,3 +34,13 @@ export function branchProblem(name: string): string | null {
   }
   return null;
 }
+
+/** A path without outer slashes. */
+export function trimSlashes(path: string): string {
+  // A regular expression would go over inner slashes again and again.
+  let start = 0;
+  let end = path.length;
+  while (start < end && path[start] === "/") start++;
+  while (end > start && path[end - 1] === "/") end--;
+  return path.slice(start, end);
+}

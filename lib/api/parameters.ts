@@ -4,7 +4,7 @@
 
 import { z } from "zod";
 import { parseSort } from "../collections/sort_items.ts";
-import { branchProblem, pathProblem } from "./names.ts";
+import { branchProblem, pathProblem, trimSlashes } from "./names.ts";
 
 const encoder = new TextEncoder();
 
@@ -88,8 +88,8 @@ export const listParameters = z.object({
   repo,
   collection: text((value) => {
     if (encoder.encode(value).length > 1024) return "must be at most 1024 bytes";
-    return value === "/" ? null : pathProblem(trimOuterSlashes(value));
-  }).transform((value) => trimOuterSlashes(value)).meta({
+    return value === "/" ? null : pathProblem(trimSlashes(value));
+  }).transform(trimSlashes).meta({
     description:
       "A name or a folder path; outer slashes are dropped, `/` alone is the repository's root.",
     examples: ["posts"],
@@ -166,11 +166,3 @@ export type ListParameters = z.infer<typeof listParameters> & {
 
 /** A checked item request. */
 export type ItemParameters = z.infer<typeof itemParameters>;
-
-function trimOuterSlashes(value: string): string {
-  let start = 0;
-  let end = value.length;
-  while (start < end && value[start] === "/") start++;
-  while (end > start && value[end - 1] === "/") end--;
-  return value.slice(start, end);
-}

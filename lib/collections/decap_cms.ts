@@ -1,6 +1,7 @@
 // Folder collections of Decap CMS, which Netlify CMS and Sveltia CMS share: decapcms.org/docs/collection-folder and
 // /docs/collection-nested, sveltiacms.app/en/docs/collections/entries.
 
+import { trimSlashes } from "../api/names.ts";
 import {
   countSegments,
   declareCollection,
@@ -8,7 +9,6 @@ import {
   getMerged,
   hasExtension,
   toText,
-  trimSlashes,
 } from "./declared_collection.ts";
 import { Glob } from "./glob.ts";
 import { isPlainObject, type PlainObject } from "./plain_data.ts";

@@ -1,7 +1,7 @@
 // A collection that a repository's own CMS configuration names, and the rules that all systems share for its name and
 // folder. The configuration is hostile: what is not plainly a folder of the repository is not taken.
 
-import { pathProblem } from "../api/names.ts";
+import { pathProblem, trimSlashes } from "../api/names.ts";
 import { getOwn, isPlainObject, type PlainObject, type PlainValue } from "./plain_data.ts";
 
 /** A name that the repository gives a folder, with the system's rule for which files in it are entries. */
@@ -41,16 +41,6 @@ export function toText(value: PlainValue | undefined): string | null {
 export function hasExtension(path: string, extension: string): boolean {
   if (extension === "") return true;
   return path.endsWith(extension.startsWith(".") ? extension : `.${extension}`);
-}
-
-/** A path without outer slashes. */
-export function trimSlashes(path: string): string {
-  // A regular expression would go over inner slashes again and again.
-  let start = 0;
-  let end = path.length;
-  while (start < end && path[start] === "/") start++;
-  while (end > start && path[end - 1] === "/") end--;
-  return path.slice(start, end);
 }
 
 /** How many segments a path has. */

@@ -1,11 +1,11 @@
 // Collections of Jekyll, as jekyllrb.com/docs/collections describes them: the folder is the name behind an underscore.
 
+import { trimSlashes } from "../api/names.ts";
 import {
   declareCollection,
   type DeclaredCollection,
   getMerged,
   toText,
-  trimSlashes,
 } from "./declared_collection.ts";
 import { isPlainObject, type PlainObject, type PlainValue } from "./plain_data.ts";
 
