@@ -67,36 +67,40 @@ const TIERS: Record<string, { open: (now: Now) => Promise<Cache>; mayForget: boo
 for (const [name, { open, mayForget }] of Object.entries(TIERS)) {
   Deno.test(`${name} gives what was last set while it lives, or nothing`, async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
-        let nowMs = 1_000_000;
-        const cache = await open(() => nowMs);
-        const model = new Map<number, { length: number; fill: number; diesAtMs: number }>();
-        try {
-          for (const step of steps) {
-            if (step.do === "wait") nowMs += step.ms;
-            else if (step.do === "delete") {
-              model.delete(step.key);
-              await cache.delete(KEYS[step.key]!);
-            } else if (step.do === "set") {
-              const { key, length, fill, ttlMs } = step;
-              model.set(key, { length, fill, diesAtMs: nowMs + ttlMs });
-              await cache.set(KEYS[key]!, new Uint8Array(length).fill(fill), { ttlMs });
-            } else {
-              const entry = await cache.get(KEYS[step.key]!);
-              const expected = model.get(step.key);
-              const lives = expected !== undefined && expected.diesAtMs > nowMs;
-              if (entry === null && (mayForget || !lives)) continue;
-              assertEquals(
-                entry && [entry.value.length, entry.value.every((byte) => byte === expected?.fill)],
-                lives ? [expected.length, true] : null,
-              );
+      fc.asyncProperty(
+        fc.array(step, { minLength: 20, maxLength: 40, size: "max" }),
+        async (steps) => {
+          let nowMs = 1_000_000;
+          const cache = await open(() => nowMs);
+          const model = new Map<number, { length: number; fill: number; diesAtMs: number }>();
+          try {
+            for (const step of steps) {
+              if (step.do === "wait") nowMs += step.ms;
+              else if (step.do === "delete") {
+                model.delete(step.key);
+                await cache.delete(KEYS[step.key]!);
+              } else if (step.do === "set") {
+                const { key, length, fill, ttlMs } = step;
+                model.set(key, { length, fill, diesAtMs: nowMs + ttlMs });
+                await cache.set(KEYS[key]!, new Uint8Array(length).fill(fill), { ttlMs });
+              } else {
+                const entry = await cache.get(KEYS[step.key]!);
+                const expected = model.get(step.key);
+                const lives = expected !== undefined && expected.diesAtMs > nowMs;
+                if (entry === null && (mayForget || !lives)) continue;
+                assertEquals(
+                  entry &&
+                    [entry.value.length, entry.value.every((byte) => byte === expected?.fill)],
+                  lives ? [expected.length, true] : null,
+                );
+              }
             }
+          } finally {
+            await cache.close();
           }
-        } finally {
-          await cache.close();
-        }
-      }),
-      { numRuns: 40 },
+        },
+      ),
+      { numRuns: 100 },
     );
   });
 }
