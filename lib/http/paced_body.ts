@@ -5,7 +5,7 @@ const PIECE_BYTES = 64 * 1024;
 /** How long a reader may take for one piece. */
 const STALL_MS = 20_000;
 /** What a reader has to take on average, beginning after `STALL_MS`. */
-const LEAST_BYTES_PER_MS = 16;
+const LEAST_BYTES_PER_MS = 4;
 
 /**
  * The stream of a body; `onEnd` is called once, when the bytes are not needed any more. A stream that is cut short ends
