@@ -42,7 +42,7 @@ const file = z.object({
 });
 
 /** Why an item of a page has no content. */
-const itemError = z.object({
+export const itemErrorBody = z.object({
   code: z.enum([
     "item-too-large",
     "page-too-large",
@@ -60,7 +60,7 @@ export const itemBody = file.extend({
   content: z.string().optional(),
   frontMatter: frontMatter.optional(),
   frontMatterError: frontMatterError.optional(),
-  error: itemError.optional(),
+  error: itemErrorBody.optional(),
 }).meta({ id: "Item" });
 
 /** The body of `GET /api/list-collection-items`. */

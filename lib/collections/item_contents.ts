@@ -1,7 +1,7 @@
 // What the files of a page hold, put into its items: the content, or the front matter alone. An item whose file cannot
 // be given says why, and never fails the page.
 
-import type { ItemBody } from "../api/contract.ts";
+import { type ItemBody, itemErrorBody } from "../api/contract.ts";
 import { CollectionsError, itemTooLarge, pageTooLarge, sourceFailed } from "../errors.ts";
 import { Slices } from "../give_way.ts";
 import type { FileRef } from "../repository/repository.ts";
@@ -15,13 +15,7 @@ const MAX_PAGE_BYTES = 16 << 20;
 const MAX_FRONT_MATTER_PAGE_BYTES = 32 << 20;
 
 type ItemError = NonNullable<ItemBody["error"]>;
-const ITEM_CODES: readonly string[] = [
-  "item-too-large",
-  "page-too-large",
-  "source-failed",
-  "source-timeout",
-  "source-rate-limited",
-];
+const ITEM_CODES: readonly string[] = itemErrorBody.shape.code.options;
 
 /** Puts content into each item, in path order while the page has room. */
 export async function addContents(
