@@ -3,13 +3,13 @@
 import { isFilterParameter, parseFilters } from "../collections/filter_items.ts";
 import type { ParameterError } from "../errors.ts";
 import { LIMITS, type ListParameters, listParameters } from "./parameters.ts";
-import { parseQuery, readParameters } from "./query.ts";
+import { parseQuery, readParameters, UNDECODABLE } from "./query.ts";
 
 /** The parameters of a list request. @throws {CollectionsError} invalid-parameters, naming every bad one. */
 export function parseListQuery(query: string): ListParameters {
   const given = readParameters(query, isFilterParameter);
   const errors: ParameterError[] = given.filter(([, value]) => value === null)
-    .map(([parameter]) => ({ parameter, message: "has an escape that is no UTF-8 text" }));
+    .map(([parameter]) => ({ parameter, message: UNDECODABLE }));
   const filter = given.filter((field): field is [string, string] =>
     field[1] !== null && field[1] !== ""
   );

@@ -7,6 +7,9 @@ import { invalidParameters, type ParameterError } from "../errors.ts";
 type Shape = Readonly<Record<string, z.ZodType>>;
 type Output<S extends Shape> = { [K in keyof S]: z.infer<S[K]> };
 
+/** What is wrong with a value that cannot be decoded. */
+export const UNDECODABLE = "has an escape that is no UTF-8 text";
+
 /** Fails like the schemas do, once all parameters that could be read are there. */
 export type CrossCheck<T> = (values: Partial<T>) => ParameterError[];
 
@@ -31,11 +34,9 @@ export function parseQuery<S extends Shape>(
     const optional = field.safeParse(undefined);
     const given = values.get(name);
     if (given === undefined || given === "") {
+      const message = given === "" ? "must not be empty" : "is required";
       if (optional.success) parsed[name] = optional.data;
-      else {errors.push({
-          parameter: name,
-          message: given === "" ? "must not be empty" : "is required",
-        });}
+      else errors.push({ parameter: name, message });
       continue;
     }
     const result = field.safeParse(given);
@@ -52,7 +53,7 @@ function readFields(query: string, known: ReadonlySet<string>) {
   const values = new Map<string, string>();
   const unreadable = new Map<string, string>();
   for (const [name, value] of readParameters(query, (name) => known.has(name))) {
-    if (value === null) unreadable.set(name, "has an escape that is no UTF-8 text");
+    if (value === null) unreadable.set(name, UNDECODABLE);
     else if (values.has(name)) unreadable.set(name, "must be given once");
     else values.set(name, value);
   }
