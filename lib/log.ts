@@ -97,15 +97,6 @@ export class LineLog implements Log {
   }
 }
 
-/** A log that drops everything. */
-export const silentLog: Log = {
-  level: "silent",
-  debug() {},
-  info() {},
-  warn() {},
-  error() {},
-};
-
 /**
  * What a log line may say of an unexpected error: its class and the place in this project where it arose, as
  * `file.ts:line`. Its message and stack may quote paths, secrets or contents, so they stay out.

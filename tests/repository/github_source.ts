@@ -3,7 +3,7 @@
 import { MemoryCache } from "../../lib/cache/memory.ts";
 import type { Cache } from "../../lib/cache/cache.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { type Log, silentLog } from "../../lib/log.ts";
+import type { Log } from "../../lib/log.ts";
 import { CachedRepository } from "../../lib/repository/cached_repository.ts";
 import { Gate } from "../../lib/repository/gate.ts";
 import { GitHubClient } from "../../lib/repository/github_client.ts";
@@ -23,6 +23,15 @@ export interface SourceOptions {
   readonly objects?: Cache;
   readonly refs?: Cache;
 }
+
+/** A log that drops everything. */
+const silentLog: Log = {
+  level: "silent",
+  debug() {},
+  info() {},
+  warn() {},
+  error() {},
+};
 
 /** Asks, as one who has these tokens. */
 export function openClient(
