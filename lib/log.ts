@@ -35,6 +35,7 @@ export function sinkTo(file: { writeSync(bytes: Uint8Array): number }): LineSink
 export class LineLog implements Log {
   readonly level: LogLevel;
   private readonly rank: number;
+  private readonly now: () => number;
   private readonly flushAfterMs: number;
   private pending = "";
   private timer: ReturnType<typeof setTimeout> | undefined;
@@ -48,8 +49,6 @@ export class LineLog implements Log {
     this.now = options.now ?? Date.now;
     this.flushAfterMs = options.flushAfterMs ?? 100;
   }
-
-  private readonly now: () => number;
 
   debug(event: string, fields?: LogFields): void {
     if (this.rank <= 0) this.write("debug", event, fields);
