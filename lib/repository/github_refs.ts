@@ -44,6 +44,8 @@ export interface FoundRef {
 /** How long the base of a moved repository is taken for granted before its old name is asked again. */
 const MOVED_FOR_MS = 3_600_000;
 const MAX_BYTES = 1 << 20;
+/** What GitHub answers for a repository that is not there, or not for everyone. */
+const HIDDEN: ReadonlySet<number> = new Set([403, 404, 410]);
 const COMMIT_ID = /^[0-9a-f]{40}$/i;
 const SHA_TYPE = "application/vnd.github.sha";
 const JSON_TYPE = "application/vnd.github+json";
@@ -167,7 +169,9 @@ export function baseOf(snapshot: Snapshot): string {
 export function refusal(name: RepositoryName, status: number): Error {
   if (status === 451) return repositoryBlocked(name.owner, name.repo);
   if (status === 409) return repositoryEmpty(name.owner, name.repo);
-  return repositoryNotFound(name.owner, name.repo);
+  if (HIDDEN.has(status)) return repositoryNotFound(name.owner, name.repo);
+  // What nobody said that GitHub says withdraws nothing.
+  return sourceFailed(`Cannot read "${name.owner}/${name.repo}": GitHub answered ${status}`);
 }
 
 function formsOf(branch: string, commitIds: boolean): string[] {

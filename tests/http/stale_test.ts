@@ -10,6 +10,7 @@ const DAY_MS = 24 * 3_600_000;
 
 const FAILURES: readonly [problem: [number, string], fail: (gh: GithubDouble) => unknown][] = [
   [[502, "source-failed"], (gh) => gh.fault = { kind: "status", status: 500 }],
+  [[502, "source-failed"], (gh) => gh.fault = { kind: "status", status: 418 }],
   [[502, "source-failed"], (gh) => gh.fault = { kind: "garbage" }],
   [[502, "source-failed"], (gh) => gh.down()],
   [[503, "source-rate-limited"], (gh) => gh.fault = { kind: "quota403" }],
