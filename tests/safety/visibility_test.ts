@@ -96,14 +96,21 @@ Deno.test("a private repository costs the miss of a missing one, and is asked fo
 });
 
 Deno.test("nothing is kept of a private repository, as of a missing one", async () => {
-  const kv = await Deno.openKv(":memory:");
-  await using site = await startWithSecrets({}, kv);
-  for (const repo of SAME) {
-    await site.service.get(listPath({ repo, includeContent: true }));
-    await site.service.get(itemPath({ repo, path: "posts/a.md" }));
+  const dir = await Deno.makeTempDir({ prefix: "visibility_" });
+  const path = `${dir}/store.sqlite`;
+  try {
+    await using site = await startWithSecrets({}, await Deno.openKv(path));
+    for (const repo of SAME) {
+      await site.service.get(listPath({ repo, includeContent: true }));
+      await site.service.get(itemPath({ repo, path: "posts/a.md" }));
+    }
+    // Closing writes what waits.
+    await site.service.services.close();
+    using kv = await Deno.openKv(path);
+    assertEquals(await Array.fromAsync(kv.list({ prefix: [] }), ({ key }) => key.join()), []);
+  } finally {
+    await Deno.remove(dir, { recursive: true });
   }
-  const keys = await Array.fromAsync(kv.list({ prefix: [] }), ({ key }) => key.join());
-  assertEquals(keys, []);
 });
 
 Deno.test("no branch, tree or default branch of a private repository is told", async () => {
