@@ -1,0 +1,171 @@
+// Requests made to break a service, with parameters that are good often enough to reach its source. The same seed gives
+// the same requests. What RFC 9112 forbids is marked: a server may refuse it unread.
+
+import { DEEP, HOSTILE_FILES } from "./hostile_files.ts";
+
+/** A request as its bytes go out, but for `Host` and the end of its head. */
+export interface HostileRequest {
+  readonly method: string;
+  /** What stands behind the method, as it is. */
+  readonly target: string;
+  /** Lines of the head; a name may come twice. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  /** Whether the HTTP server may refuse it before the service sees it. */
+  readonly mayRefuse: boolean;
+}
+
+const PATHS = Object.keys(HOSTILE_FILES);
+const GOOD: Readonly<Record<string, readonly string[]>> = {
+  owner: ["octo"],
+  repo: ["odd"],
+  collection: ["posts", "posts", "content/ü b", "%2e%2e", DEEP, "/", "ü b"],
+  path: PATHS,
+};
+const BAD: Readonly<Record<string, readonly string[]>> = {
+  owner: ["-a", "a".repeat(40), "octo/odd", "..", "octo%", "local", "__proto__", "o\u0000"],
+  repo: [".", "..", "odd.git", "odd/../..", "a".repeat(101), "od d", "constructor", "odd?x#y"],
+  branch:
+    "refs/pull/1/head|refs/heads/main|a..b|a~1|a^{commit}|a:b|@{u}|@|a.lock|/a|a/|a//b|-a|.a|a b|a\\b|a*|HEAD|heads/main|main%00|main%|deadbeef|ü|💥|main?x=1|main#x|a/../../../user|1/git/trees|%2e%2e/x"
+      .split("|"),
+  page: "0|-1|01|1e3|0x1|1.0|999999999|1000000000|NaN|Infinity|１| 1|9".split("|"),
+  limit: "0|101|1000|1001|-0|1_000|1".split("|"),
+  includeContent: ["true", "TRUE", "yes", "1", "2"],
+  includeFrontMatter: ["true", "true", "0", "[]"],
+  recursive: ["false", "no"],
+  format: ["raw", "raw", "RAW", "html", "json\u0000"],
+  sort: [
+    "-path,-path",
+    "frontMatter.__proto__",
+    "-frontMatter.constructor",
+    `frontMatter.${"a.".repeat(2_000)}`,
+    "name,size,path,-name",
+    ",".repeat(500),
+  ],
+  "filter[path]": ["**/".repeat(300) + "x", "*a".repeat(200), "[", "{a,b", "\\", "!**", "**"],
+  "filter[name]": ["*".repeat(1_000), "?".repeat(1_000), "*.md", "!*.md", "[!-~]*"],
+  "filter[frontMatter.__proto__]": ["1", "!1", ">2"],
+  "filter[frontMatter.date]": [">2025", "!", "<=", ">=2025-01-01"],
+  "filter[": ["x"],
+  __proto__: ["x"],
+  constructor: ["x"],
+};
+const PIECES = [
+  ..."octo odd main heads tags HEAD a.md .. . / // \\ ..\\ %2e %2f %5c %00 %0d%0a %25 %252e%252e%252f"
+    .split(" "),
+  ..."%c0%ae%c0%af %e0%80%ae %ff %ed%a0%80 %u002e + & = ; ? # @ : * ~ ^ [ ] { } ' \" ` < > | ! $ ,"
+    .split(" "),
+  ...[
+    "\0",
+    "\r\n",
+    "\t",
+    " ",
+    "\x7f",
+    "\u0085",
+    "\u202e",
+    "\ufeff",
+    "ü",
+    "💥",
+    "-1",
+    "NaN",
+    "null",
+  ],
+  ...["../../user", "http://127.0.0.1/", "\r\nX-Evil: 1", "%0d%0aX-Evil:%201", "%".repeat(20)],
+  ...["a".repeat(300), "/".repeat(50), "A".repeat(8_000), "%41".repeat(5_000)],
+];
+const ENDPOINTS = ["/api/list-collection-items", "/api/get-item-content"];
+const PLACES =
+  "/ /api/health /api/openapi.json /reference /client.js /client.d.ts /metrics /nowhere /api /api/ //api/health /problems/ /problems/source-failed /problems/__proto__ /vendor/ /vendor/swagger-ui.css /vendor/../main.ts /vendor/%2e%2e%2fmain.ts /vendor/..%5cmain.ts /playground/ /playground/../../deno.json /problems/%2e%2e/%2e%2e/deno.json /%2e%2e/%2e%2e/etc/passwd /vendor/%00 /api/list-collection-items/ /API/HEALTH /.git/config /data/kv /main.ts"
+    .split(" ");
+const METHODS = "POST PUT DELETE PATCH OPTIONS HEAD TRACE PROPFIND get FOO".split(" ");
+const HEADERS: readonly (readonly [name: string, value: string])[] = [
+  ["Accept-Encoding", "gzip"],
+  ["Accept-Encoding", "br;q=1, gzip;q=0, *;q=NaN"],
+  ["Accept-Encoding", "identity;q=0, *;q=0"],
+  ["Accept-Encoding", "gzip,".repeat(1_000)],
+  ["If-None-Match", Array.from({ length: 10_000 }, (_, index) => `"${index % 10}"`).join(",")],
+  ["If-None-Match", `W/"${"a".repeat(5_000)}`],
+  ["If-None-Match", "*"],
+  ["If-Modified-Since", "yesterday"],
+  ["Range", "bytes=0-,".repeat(200)],
+  ["Accept", "*/*,".repeat(1_000)],
+  ["Host", "evil.test"],
+  ["Host", "a:b:c@[::"],
+  ["X-Forwarded-For", "1.2.3.4, ".repeat(500) + "::1"],
+  ["X-Forwarded-For", "__proto__"],
+  ["X-Forwarded-Host", 'evil.test/"><script>'],
+  ["X-Forwarded-Proto", "javascript"],
+  ["X-Request-Id", "a".repeat(5_000)],
+  ["Origin", "null"],
+  ["Cookie", "a=b;".repeat(1_000)],
+  ["Content-Length", "0"],
+];
+const REFUSED: readonly HostileRequest[] = [
+  ["GET", "/api/health\0", []],
+  ["GET", "/api/he alth", []],
+  ["GET", "http://evil.test:99999999/", []],
+  ["GET", "/", [["X-A", "a\0b"]]],
+  ["GET", "/", [["X A", "b"]]],
+  ["GET", "/", [["Transfer-Encoding", "chunked"], ["Content-Length", "5"]]],
+  ["GET", "/", Array.from({ length: 300 }, (_, index) => [`X-${index}`, "1"] as const)],
+  ["G\0T", "/", []],
+  ["GET", "/", [["X-Long", "a".repeat(80_000)]]],
+  ["GET", `/${"a".repeat(70_000)}`, []],
+].map(([method, target, headers]) => (
+  { method, target, headers, mayRefuse: true } as HostileRequest
+));
+/** Characters of a request target, by RFC 3986. */
+const TARGET = /^[\w\-.~:/?#[\]@!$&'()*+,;=%]*$/;
+
+/** Makes `count` requests; `seed` is any integer. */
+export function* hostileRequests(
+  { seed, count }: { seed: number; count: number },
+): Generator<HostileRequest> {
+  let state = seed | 0;
+  /** A number from 0 up to, and without, `below` (mulberry32). */
+  const random = (below: number) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return Math.floor(((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32 * below);
+  };
+  const one = <T>(values: readonly T[]): T => values[random(values.length)]!;
+  const times = (most: number, make: () => string) =>
+    Array.from({ length: random(most + 1) }, make);
+  const soup = () => times(5, () => one(PIECES)).join("");
+  const escapes = [escaped, escaped, (text: string) => escaped(escaped(text)), passable];
+  const field = (name: string, value: string) => `${escaped(name)}=${one(escapes)(value)}`;
+  const hostileField = () => {
+    const name = one(Object.keys(BAD));
+    return field(name, random(3) === 0 ? soup() : one(BAD[name]!));
+  };
+  const query = () => {
+    const replaced = times(random(4) === 0 ? 4 : 1, hostileField);
+    const names = replaced.map((text) => text.split("=")[0]);
+    const good = Object.keys(GOOD).filter((name) => !names.includes(name) || random(10) === 0);
+    const many = random(200) === 0
+      ? Array.from({ length: 8_000 }, (_, index) => one([`x${index}`, "page=1", "&"]))
+      : [];
+    return [...good.map((name) => `${name}=${escaped(one(GOOD[name]!))}`), ...replaced, ...many]
+      .join("&");
+  };
+  for (let made = 0; made < count; made++) {
+    if (random(40) === 0) {
+      yield one(REFUSED);
+      continue;
+    }
+    const place = random(6) === 0 ? one(PLACES) + (random(3) === 0 ? passable(soup()) : "") : null;
+    const target = place ?? `${one(ENDPOINTS)}?${query()}`;
+    const method = random(25) === 0 ? one(METHODS) : "GET";
+    const headers = random(5) === 0 ? [one(HEADERS)] : [];
+    yield { method, target, headers, mayRefuse: !TARGET.test(target) || target.length > 65_534 };
+  }
+}
+
+function escaped(text: string): string {
+  return encodeURIComponent(text.toWellFormed());
+}
+
+/** The text as it is, but for what would end the request line. */
+function passable(text: string): string {
+  return text.replaceAll(/[^\x21-\x7e]/gu, escaped);
+}
