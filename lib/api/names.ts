@@ -25,6 +25,7 @@ export function branchProblem(name: string): string | null {
     return "must not hold spaces, control characters or any of ~ ^ : ? * [ \\";
   }
   if (name.includes("..") || name.includes("@{")) return "must not hold `..` or `@{`";
+  if (name === "@") return "must not be the single character `@`";
   if (name.endsWith(".")) return "must not end with a dot";
   for (const component of name.split("/")) {
     if (component === "") return "must not begin or end with a slash or hold two in a row";

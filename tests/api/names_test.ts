@@ -11,7 +11,8 @@ async function gitTakes(name: string): Promise<boolean> {
     args: ["check-ref-format", `refs/heads/${name}`],
     stderr: "null",
   });
-  return (await command.output()).success;
+  // As a whole name `@` is refused, which the prefix hides: it stands for HEAD.
+  return (await command.output()).success && name !== "@";
 }
 
 const PICKED = [
