@@ -172,7 +172,8 @@ Deno.test("a tree that holds itself ends at the bounds of a listing, and at once
 
   count.asked = 0;
   assertEquals((await site.service.get(listPath({ page: 2 }))).status, 422);
-  assertEquals(count.asked, 0);
+  // None but those that were under way when the listing was given up.
+  assert(count.asked < 8, `${count.asked}`);
 });
 
 Deno.test("a plain tree that says it is truncated is a failure of the source", async () => {
