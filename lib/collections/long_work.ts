@@ -1,7 +1,7 @@
 // Work that may take longer than a caller waits: he is told so, and it goes on without him. Work that all callers have
 // left before that is ended.
 
-import { SingleFlight } from "../cache/single_flight.ts";
+import { SingleFlight } from "../single_flight.ts";
 import { CollectionsError } from "../errors.ts";
 
 /** What the work does; `signal` aborts once nobody wants it any more. */

@@ -3,7 +3,7 @@
 
 import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
-import { SingleFlight } from "../cache/single_flight.ts";
+import { SingleFlight } from "../single_flight.ts";
 import { CollectionsError } from "../errors.ts";
 import type { FileList } from "../repository/file_list.ts";
 import type { Caller } from "../repository/repository.ts";

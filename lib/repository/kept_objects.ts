@@ -2,7 +2,7 @@
 // alone opens no door, since every key begins with the repository that a snapshot was resolved for.
 
 import type { Cache, CacheKey } from "../cache/cache.ts";
-import { SingleFlight } from "../cache/single_flight.ts";
+import { SingleFlight } from "../single_flight.ts";
 import { isSourceFailure, sourceFailed } from "../errors.ts";
 import type { Backoff } from "./backoff.ts";
 import type { BlobResult, Caller, FileRef } from "./repository.ts";

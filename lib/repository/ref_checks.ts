@@ -2,7 +2,7 @@
 // that is older than its fresh time, unless the source has just failed; what the source withdrew is never given.
 
 import { LRUCache } from "lru-cache";
-import { SingleFlight } from "../cache/single_flight.ts";
+import { SingleFlight } from "../single_flight.ts";
 import { type CollectionsError, isSourceFailure } from "../errors.ts";
 import type { Backoff } from "./backoff.ts";
 import { type GoneRecord, type RefState, type RefStore, STALE_FOR_MS } from "./ref_store.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { SingleFlight } from "../../lib/cache/single_flight.ts";
+import { SingleFlight } from "../lib/single_flight.ts";
 
 /** A flight that the test ends by hand. */
 function manual() {
