@@ -1,0 +1,209 @@
+// `deno task bench:soak`: the service for minutes under all that can happen to it at once: hits, misses, bad input,
+// commits, a source that fails in every way, and SIGKILL. Every answer is held to what git says. Exits with 1 where one
+// was wrong, the process crashed, an answer was too old or memory grew; `--write` puts the report into RESULTS.md.
+
+import { parseArgs } from "node:util";
+import { startDouble } from "../tests/github/start_double.ts";
+import { describeMachine } from "./machine.ts";
+import { pause, withProcesses } from "./processes.ts";
+import { type Goal, goalTable, table } from "./report.ts";
+import { settingsFor, TOKEN } from "./repositories.ts";
+import { writeResults } from "./results_file.ts";
+import { runLoad, SoakTally } from "./soak_load.ts";
+import type { Choices, NamedRepository } from "./soak_requests.ts";
+import { SoakService } from "./soak_service.ts";
+import { SoakSource, SOURCE_TIMEOUT_MS } from "./soak_source.ts";
+import { TrueRepository } from "./soak_truth.ts";
+import { median } from "./statistics.ts";
+
+const HOT = 3;
+const COLD = 300;
+const BRANCHES = Array.from({ length: 10 }, (_, index) => `topic/b${index}`);
+const KILLS = 4;
+/** Shares of the whole time: all kills, all faults; after the last kill the process is left alone. */
+const KILLS_SHARE = 0.4;
+const FAULTS_SHARE = 0.65;
+const WARM_UP_SHARE = 0.2;
+const MINUTE_MS = 60_000;
+const MAX_AGE_MS = 60_000;
+const SLACK_MS = 1_000;
+/** Small, so that the caches are full when they are first measured and what grows after that is a leak. */
+const CACHE_MEMORY_MB = 16;
+const MAX_GROWTH = 0.1;
+const MAX_GROWTH_MB = 20;
+
+const { values } = parseArgs({
+  args: Deno.args,
+  options: {
+    minutes: { type: "string", default: "5" },
+    write: { type: "boolean", default: false },
+  },
+});
+
+if (import.meta.main) {
+  let isMet = false;
+  await withProcesses(async (cleanup) => {
+    isMet = await main(cleanup);
+  });
+  Deno.exit(isMet ? 0 : 1);
+}
+
+async function main(cleanup: AsyncDisposableStack): Promise<boolean> {
+  const totalMs = Number(values.minutes) * MINUTE_MS;
+  if (!(totalMs > 0)) {
+    throw new Error(`Cannot run for "${values.minutes}": not a number of minutes`);
+  }
+  const machine = await describeMachine();
+  const { choices, source, env } = await prepare(cleanup);
+  const service = cleanup.use(new SoakService(env));
+  await service.start();
+
+  const startMs = Date.now();
+  const endMs = startMs + totalMs;
+  const tally = new SoakTally();
+  const moving = choices.hot.map(({ repository }) => repository);
+  const [memory] = await Promise.all([
+    killThenMeasure(service, { startMs, endMs }),
+    runLoad({ service, source, choices }, { endMs, tally }),
+    source.commitUntil(endMs, moving),
+    source.failUntil(startMs + totalMs * FAULTS_SHARE),
+  ]);
+
+  const ageMs = Math.max(tally.freshAgeMs, tally.freshBehindMs);
+  const goals: Goal[] = [
+    goal("wrong answers", { wanted: "0", measured: `${tally.wrong}`, met: tally.wrong === 0 }),
+    goal("crashes", {
+      wanted: "0",
+      measured: `${service.crashes.length}${
+        service.crashes.map((code) => `, exit ${code}`).join("")
+      }`,
+      met: service.crashes.length === 0,
+    }),
+    goal("greatest age while the source was up", {
+      wanted: "at most 60 s",
+      measured: `Age ${seconds(tally.freshAgeMs)}, replaced for ${seconds(tally.freshBehindMs)}`,
+      met: ageMs <= MAX_AGE_MS + SLACK_MS && tally.freshAgeMs <= MAX_AGE_MS,
+    }),
+    memoryGoal("heap after a forced collection", memory.heap),
+    memoryGoal("median RSS", memory.rss),
+  ];
+  const report = [
+    "## Soak",
+    [
+      ...machine,
+      `${values.minutes} minutes, ${
+        tally.requests.toLocaleString("en-US")
+      } requests, ${source.commits} commits, ` +
+      `${source.faults.length} faults (${
+        source.faults.join(", ")
+      }), ${service.kills} times SIGKILL and a restart`,
+      `The service runs as \`deno task start\` with \`GITHUB_TOKEN\`, \`MISSES_PER_MINUTE=0\`, ` +
+      `\`SOURCE_TIMEOUT_MS=${SOURCE_TIMEOUT_MS}\` and \`CACHE_MEMORY_MB=${CACHE_MEMORY_MB}\``,
+      `Memory: from ${seconds(memory.warmUpMs)} after the last restart on, in periods of ${
+        seconds(memory.windowMs)
+      }`,
+      `Oldest answer marked stale-if-error: ${seconds(tally.staleAgeMs)}`,
+    ].map((line) => `- ${line}`).join("\n"),
+    goalTable(goals),
+    table(
+      ["answer", "count"],
+      [...tally.classes].sort().map(([name, count]) => [name, count.toLocaleString("en-US")]),
+    ),
+    ...tally.described.length === 0 ? [] : [tally.described.map((line) => `- ${line}`).join("\n")],
+  ].join("\n\n");
+  console.log(report);
+  if (values.write) await writeResults("bench:soak", report);
+  return goals.every(({ met }) => met);
+}
+
+async function prepare(
+  cleanup: AsyncDisposableStack,
+): Promise<{ choices: Choices; source: SoakSource; env: Record<string, string> }> {
+  const hot: NamedRepository[] = [];
+  for (let index = 0; index < HOT; index++) {
+    const repository = cleanup.use(await TrueRepository.make());
+    hot.push({ owner: `hot${index}`, repo: "site", repository });
+  }
+  const still = cleanup.use(await TrueRepository.make());
+  await still.addBranches(BRANCHES);
+  const cold = Array.from(
+    { length: COLD },
+    (_, index) => ({ owner: `cold${index}`, repo: "site", repository: still }),
+  );
+  const double = cleanup.use(
+    await startDouble({
+      repositories: Object.fromEntries([...hot, ...cold].map(
+        ({ owner, repo, repository }) => [`${owner}/${repo}`, { dir: repository.dir }],
+      )),
+      tokens: { [TOKEN]: { sees: "all" } },
+    }),
+  );
+  const plenty = { limit: 10_000_000, remaining: 10_000_000 };
+  await double.call("setQuota", TOKEN, plenty);
+  await double.call("setQuota", TOKEN, { ...plenty, resource: "graphql" });
+  return {
+    choices: { hot, cold, branches: BRANCHES },
+    source: new SoakSource(double),
+    env: {
+      ...settingsFor(double),
+      SOURCE_TIMEOUT_MS: `${SOURCE_TIMEOUT_MS}`,
+      CACHE_MEMORY_MB: `${CACHE_MEMORY_MB}`,
+      LOG_LEVEL: "error",
+    },
+  };
+}
+
+/** Bytes after the warm-up and at the end. */
+type Pair = readonly [first: number, last: number];
+
+async function killThenMeasure(
+  service: SoakService,
+  { startMs, endMs }: { readonly startMs: number; readonly endMs: number },
+): Promise<{ heap: Pair; rss: Pair; warmUpMs: number; windowMs: number }> {
+  const totalMs = endMs - startMs;
+  for (let kill = 1; kill <= KILLS; kill++) {
+    await pauseUntil(startMs + totalMs * KILLS_SHARE * kill / KILLS);
+    await service.killAndRestart();
+  }
+  const warmUpMs = Math.min(MINUTE_MS, totalMs * WARM_UP_SHARE);
+  await pause(warmUpMs);
+  const windowMs = Math.min(MINUTE_MS, (endMs - Date.now()) / 2);
+  const firstHeap = (await service.memory({ collected: true })).heapUsed;
+  const firstRss = await medianRss(service, windowMs);
+  await pauseUntil(endMs - windowMs);
+  const lastRss = await medianRss(service, endMs - Date.now());
+  const lastHeap = (await service.memory({ collected: true })).heapUsed;
+  return { heap: [firstHeap, lastHeap], rss: [firstRss, lastRss], warmUpMs, windowMs };
+}
+
+async function medianRss(service: SoakService, forMs: number): Promise<number> {
+  const taken: number[] = [];
+  const until = Date.now() + forMs;
+  while (Date.now() < until) {
+    taken.push((await service.memory()).rss);
+    await pause(500);
+  }
+  return median(taken);
+}
+
+async function pauseUntil(timeMs: number): Promise<void> {
+  await pause(Math.max(0, timeMs - Date.now()));
+}
+
+function goal(what: string, rest: Omit<Goal, "what">): Goal {
+  return { what, ...rest };
+}
+
+function memoryGoal(what: string, [first, last]: Pair): Goal {
+  const allowed = Math.max(first * MAX_GROWTH, MAX_GROWTH_MB * 1e6);
+  const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
+  return goal(what, {
+    wanted: `at most ${megabytes(allowed)} more`,
+    measured: `${megabytes(first)} after the warm-up, ${megabytes(last)} at the end`,
+    met: last - first <= allowed,
+  });
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}
