@@ -6,7 +6,8 @@ import { isSourceFailure, sourceFailed } from "../errors.ts";
 import { blobId } from "./git_object_id.ts";
 import { fitsBatch, planBatches, readBatch } from "./github_batches.ts";
 import { askWithMoves } from "./github_moves.ts";
-import { baseOf, refusal } from "./github_refs.ts";
+import { baseOf } from "./github_memo.ts";
+import { refusal } from "./github_refs.ts";
 import type { GitHubSource } from "./github_source.ts";
 import {
   type BlobResult,

@@ -1,7 +1,6 @@
 // Which commit a name stands for at GitHub: as branch, then as tag, then as commit id, and whether the repository may
 // be seen at all. Visibility is decided before anything that a branch question said is used.
 
-import { z } from "zod";
 import {
   branchNotFound,
   repositoryBlocked,
@@ -11,28 +10,10 @@ import {
 } from "../errors.ts";
 import { checked, parseCommitId, parseJson, repositoryAnswer } from "./github_answers.ts";
 import type { Validator } from "./github_client.ts";
+import { type GitHubMemo, parseMemo } from "./github_memo.ts";
 import { askWithMoves, type MovedAnswer } from "./github_moves.ts";
 import type { GitHubSource } from "./github_source.ts";
-import {
-  type Caller,
-  type RefQuestion,
-  type RepositoryName,
-  signalOf,
-  type Snapshot,
-} from "./repository.ts";
-
-/** What is kept of an answer for the next question: where the repository is, and the validators. */
-const memoSchema = z.object({
-  base: z.string(),
-  /** When the asked name itself was last asked for, in ms; a moved repository's name may be given to another. */
-  namedAtMs: z.number(),
-  form: z.string(),
-  commit: z.object({ etag: z.string(), fingerprint: z.string() }).nullable(),
-  visibility: z.object({ etag: z.string(), fingerprint: z.string() }).nullable(),
-});
-
-/** See {@linkcode memoSchema}. */
-export type GitHubMemo = z.infer<typeof memoSchema>;
+import { type Caller, type RefQuestion, type RepositoryName, signalOf } from "./repository.ts";
 
 /** What a ref question found. */
 export interface FoundRef {
@@ -49,16 +30,6 @@ const HIDDEN: ReadonlySet<number> = new Set([403, 404, 410]);
 const COMMIT_ID = /^[0-9a-f]{40}$/i;
 const SHA_TYPE = "application/vnd.github.sha";
 const JSON_TYPE = "application/vnd.github+json";
-
-/** The memo of an earlier answer, or null where it cannot be read. */
-function parseMemo(text: string | undefined): GitHubMemo | null {
-  if (text === undefined) return null;
-  try {
-    return memoSchema.parse(JSON.parse(text));
-  } catch {
-    return null;
-  }
-}
 
 /**
  * Finds the commit of a ref.
@@ -158,11 +129,6 @@ export async function findRef(
   }
   const { default_branch } = checked(repositoryAnswer, parseJson(repository.bytes));
   throw branchNotFound(question.branch, default_branch);
-}
-
-/** The path below the API's address under which a snapshot's repository is to be asked. */
-export function baseOf(snapshot: Snapshot): string {
-  return parseMemo(snapshot.memo)?.base ?? `repos/${snapshot.name.owner}/${snapshot.name.repo}`;
 }
 
 /** The error that a status means for a question about a repository that should be there. */
