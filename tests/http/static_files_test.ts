@@ -95,6 +95,21 @@ Deno.test("/playground/ has files of its folder and nothing else", async () => {
   }
 });
 
+Deno.test("/playground/ writes nothing of a name that no file system takes", async () => {
+  await using service = await startService();
+  const { error } = console;
+  const written: unknown[][] = [];
+  console.error = (...args) => void written.push(args);
+  try {
+    for (const name of ["%00", "a".repeat(300), `${"a".repeat(300)}.js`, "a%00.js"]) {
+      assertEquals((await service.problem(`/playground/${name}`)).code, "route-not-found", name);
+    }
+  } finally {
+    console.error = error;
+  }
+  assertEquals(written, []);
+});
+
 Deno.test("a file that a browser has is not sent again, and HEAD has no body", async () => {
   await using service = await startService();
   const first = await service.get("/playground/page.css");
