@@ -10,6 +10,7 @@ import type { Reading } from "./find_entry.ts";
 import { type FileFrontMatter, readFrontMatter } from "./front_matter.ts";
 import { textOf } from "./item_content.ts";
 import { keepFrontMatter, keptFrontMatter } from "./kept_front_matter.ts";
+import { isPlainObject, type PlainValue } from "./plain_data.ts";
 
 /** What is known of files, by blob id; an Error where a file could not be read. */
 export type FrontMatters = ReadonlyMap<string, FileFrontMatter | Error>;
@@ -124,7 +125,19 @@ function* chunksOf(files: readonly FileRef[]): Generator<FileRef[]> {
   if (chunk.length > 0) yield chunk;
 }
 
-/** Bytes that a value takes in memory with its keys, by estimate. */
-function sizeOf(value: FileFrontMatter): number {
-  return 2 * JSON.stringify(value).length + 300;
+/** Bytes that a value takes in memory with its keys, by estimate: lists of empty lists are large for their text. */
+function sizeOf({ frontMatter, frontMatterError }: FileFrontMatter): number {
+  return 300 + sizeOfValue(frontMatter ?? null) + 2 * (frontMatterError?.message.length ?? 0);
+}
+
+function sizeOfValue(value: PlainValue): number {
+  if (typeof value === "string") return 32 + 2 * value.length;
+  if (Array.isArray(value)) {
+    return value.reduce<number>((sum, item) => sum + 8 + sizeOfValue(item), 40);
+  }
+  if (!isPlainObject(value)) return 8;
+  return Object.entries(value).reduce(
+    (sum, [key, item]) => sum + 40 + 2 * key.length + sizeOfValue(item),
+    64,
+  );
 }
