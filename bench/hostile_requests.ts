@@ -27,6 +27,16 @@ const BAD: Readonly<Record<string, readonly string[]>> = {
   branch:
     "refs/pull/1/head|refs/heads/main|a..b|a~1|a^{commit}|a:b|@{u}|@|a.lock|/a|a/|a//b|-a|.a|a b|a\\b|a*|HEAD|heads/main|main%00|main%|deadbeef|ü|💥|main?x=1|main#x|a/../../../user|1/git/trees|%2e%2e/x"
       .split("|"),
+  collection: [
+    "posts/..",
+    "../posts",
+    "posts//a",
+    "%00",
+    "posts\\..",
+    "posts/link.md",
+    "p".repeat(1_025),
+  ],
+  path: ["posts/../posts/a.md", "/posts/a.md", "posts/", "posts/link.md/x", "posts/module/x"],
   page: "0|-1|01|1e3|0x1|1.0|999999999|1000000000|NaN|Infinity|１| 1|9".split("|"),
   limit: "0|101|1000|1001|-0|1_000|1".split("|"),
   includeContent: ["true", "TRUE", "yes", "1", "2"],
@@ -46,9 +56,10 @@ const BAD: Readonly<Record<string, readonly string[]>> = {
   "filter[frontMatter.__proto__]": ["1", "!1", ">2"],
   "filter[frontMatter.date]": [">2025", "!", "<=", ">=2025-01-01"],
   "filter[": ["x"],
-  __proto__: ["x"],
+  ["__proto__"]: ["x"],
   constructor: ["x"],
 };
+const NAMES = ["repo", "branch", "collection", "path"];
 const PIECES = [
   ..."octo odd main heads tags HEAD a.md .. . / // \\ ..\\ %2e %2f %5c %00 %0d%0a %25 %252e%252e%252f"
     .split(" "),
@@ -113,6 +124,8 @@ const REFUSED: readonly HostileRequest[] = [
 ].map(([method, target, headers]) => (
   { method, target, headers, mayRefuse: true } as HostileRequest
 ));
+/** Heads of more than this may be refused. */
+const MOST_BYTES = 60_000;
 /** Characters of a request target, by RFC 3986. */
 const TARGET = /^[\w\-.~:/?#[\]@!$&'()*+,;=%]*$/;
 
@@ -135,8 +148,13 @@ export function* hostileRequests(
   const escapes = [escaped, escaped, (text: string) => escaped(escaped(text)), passable];
   const field = (name: string, value: string) => `${escaped(name)}=${one(escapes)(value)}`;
   const hostileField = () => {
-    const name = one(Object.keys(BAD));
-    return field(name, random(3) === 0 ? soup() : one(BAD[name]!));
+    const name = one(random(3) === 0 ? NAMES : Object.keys(BAD));
+    // A number makes it a name that nobody has asked for.
+    const tail = NAMES.includes(name) && random(3) === 0 ? String(random(10_000)) : "";
+    return field(
+      name,
+      (random(3) === 0 ? soup() : one([...BAD[name]!, ...goodOf(name)])) + tail,
+    );
   };
   const query = () => {
     const replaced = times(random(4) === 0 ? 4 : 1, hostileField);
@@ -157,8 +175,13 @@ export function* hostileRequests(
     const target = place ?? `${one(ENDPOINTS)}?${query()}`;
     const method = random(25) === 0 ? one(METHODS) : "GET";
     const headers = random(5) === 0 ? [one(HEADERS)] : [];
-    yield { method, target, headers, mayRefuse: !TARGET.test(target) || target.length > 65_534 };
+    const length = target.length + (headers[0]?.[1].length ?? 0);
+    yield { method, target, headers, mayRefuse: !TARGET.test(target) || length > MOST_BYTES };
   }
+}
+
+function goodOf(name: string): readonly string[] {
+  return Object.hasOwn(GOOD, name) ? GOOD[name]! : [];
 }
 
 function escaped(text: string): string {
