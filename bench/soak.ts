@@ -5,25 +5,22 @@
 import { parseArgs } from "node:util";
 import { startDouble } from "../tests/github/start_double.ts";
 import { describeMachine } from "./machine.ts";
-import { pause, withProcesses } from "./processes.ts";
+import { withProcesses } from "./processes.ts";
 import { type Goal, goalTable, table } from "./report.ts";
 import { settingsFor, TOKEN } from "./repositories.ts";
 import { writeResults } from "./results_file.ts";
 import { runLoad, SoakTally } from "./soak_load.ts";
+import { killThenMeasure, type Pair } from "./soak_memory.ts";
 import type { Choices, NamedRepository } from "./soak_requests.ts";
 import { SoakService } from "./soak_service.ts";
 import { SoakSource, SOURCE_TIMEOUT_MS } from "./soak_source.ts";
 import { TrueRepository } from "./soak_truth.ts";
-import { median } from "./statistics.ts";
 
 const HOT = 3;
 const COLD = 300;
 const BRANCHES = Array.from({ length: 10 }, (_, index) => `topic/b${index}`);
-const KILLS = 4;
-/** Shares of the whole time: all kills, all faults; after the last kill the process is left alone. */
-const KILLS_SHARE = 0.4;
+/** Of the whole time; after it the source stays up, so that nothing old may be given in the end. */
 const FAULTS_SHARE = 0.65;
-const WARM_UP_SHARE = 0.2;
 const MINUTE_MS = 60_000;
 const MAX_AGE_MS = 60_000;
 const SLACK_MS = 1_000;
@@ -151,43 +148,6 @@ async function prepare(
       LOG_LEVEL: "error",
     },
   };
-}
-
-/** Bytes after the warm-up and at the end. */
-type Pair = readonly [first: number, last: number];
-
-async function killThenMeasure(
-  service: SoakService,
-  { startMs, endMs }: { readonly startMs: number; readonly endMs: number },
-): Promise<{ heap: Pair; rss: Pair; warmUpMs: number; windowMs: number }> {
-  const totalMs = endMs - startMs;
-  for (let kill = 1; kill <= KILLS; kill++) {
-    await pauseUntil(startMs + totalMs * KILLS_SHARE * kill / KILLS);
-    await service.killAndRestart();
-  }
-  const warmUpMs = Math.min(MINUTE_MS, totalMs * WARM_UP_SHARE);
-  await pause(warmUpMs);
-  const windowMs = Math.min(MINUTE_MS, (endMs - Date.now()) / 2);
-  const firstHeap = (await service.memory({ collected: true })).heapUsed;
-  const firstRss = await medianRss(service, windowMs);
-  await pauseUntil(endMs - windowMs);
-  const lastRss = await medianRss(service, endMs - Date.now());
-  const lastHeap = (await service.memory({ collected: true })).heapUsed;
-  return { heap: [firstHeap, lastHeap], rss: [firstRss, lastRss], warmUpMs, windowMs };
-}
-
-async function medianRss(service: SoakService, forMs: number): Promise<number> {
-  const taken: number[] = [];
-  const until = Date.now() + forMs;
-  while (Date.now() < until) {
-    taken.push((await service.memory()).rss);
-    await pause(500);
-  }
-  return median(taken);
-}
-
-async function pauseUntil(timeMs: number): Promise<void> {
-  await pause(Math.max(0, timeMs - Date.now()));
 }
 
 function goal(what: string, rest: Omit<Goal, "what">): Goal {

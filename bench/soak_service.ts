@@ -53,6 +53,7 @@ export class SoakService implements AsyncDisposable {
 
   /** Ends the process as a lost machine would, and starts the next one. */
   async killAndRestart(): Promise<void> {
+    await this.whenUp();
     const process = this.process!;
     this.kills++;
     this.process = null;
@@ -76,8 +77,17 @@ export class SoakService implements AsyncDisposable {
 
   /** What the process takes now, after a garbage collection where `collected`. */
   async memory({ collected = false } = {}): Promise<Memory> {
-    const response = await fetch(`${this.memoryOrigin}/${collected ? "collected" : ""}`);
-    return await response.json();
+    for (;;) {
+      await this.whenUp();
+      const crashes = this.crashes.length;
+      try {
+        const response = await fetch(`${this.memoryOrigin}/${collected ? "collected" : ""}`);
+        return await response.json();
+      } catch (error) {
+        await pause(RESTART_AFTER_MS);
+        if (this.crashes.length === crashes) throw error;
+      }
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
