@@ -100,6 +100,7 @@ export class SoakService implements AsyncDisposable {
     this.isUp = false;
     this.lastDownMs = Date.now();
     this.up = Promise.withResolvers();
+    this.up.promise.catch(() => {});
   }
 
   private async ended(process: Launched, code: number): Promise<void> {
@@ -108,7 +109,8 @@ export class SoakService implements AsyncDisposable {
     this.down();
     this.process = null;
     await process[Symbol.asyncDispose]();
-    await this.start();
+    // Who waits for it must not wait for ever.
+    await this.start().catch((error) => this.up.reject(error));
   }
 }
 
