@@ -1,8 +1,20 @@
-// Long work in slices: between two of them whoever else waits for this thread gets a turn.
+// Long work in slices: between two of them whoever else waits for this thread gets a turn. One slice at a time, however
+// many works there are: if all went on together, whoever waits would wait for a slice of each.
 
 const SLICE_MS = 8;
 /** So many steps are cheaper than one look at the clock is worth. */
 const STEPS_PER_LOOK = 256;
+
+/** Those who gave way, in the order in which they go on. */
+const waiting: (() => void)[] = [];
+/** When a slice last began; work that begins long after that gives way first, since others may begin with it. */
+let beganAtMs = -Infinity;
+
+function beginSlice(): void {
+  beganAtMs = performance.now();
+  waiting.shift()?.();
+  if (waiting.length > 0) setTimeout(beginSlice, 0);
+}
 
 /**
  * Counts the steps of one piece of work.
@@ -18,17 +30,18 @@ const STEPS_PER_LOOK = 256;
  */
 export class Slices {
   private steps = 0;
-  private beganAtMs = performance.now();
 
   /** Whether the slice has had its 8 ms; `costly` steps look at the clock each time. */
   isOver(options: { costly: boolean } = { costly: false }): boolean {
     if (!options.costly && ++this.steps % STEPS_PER_LOOK !== 0) return false;
-    return performance.now() - this.beganAtMs >= SLICE_MS;
+    return performance.now() - beganAtMs >= SLICE_MS;
   }
 
   /** Lets everything else that is ready run, then begins the next slice. */
-  async giveWay(): Promise<void> {
-    await new Promise<void>((resolve) => setTimeout(resolve, 0));
-    this.beganAtMs = performance.now();
+  giveWay(): Promise<void> {
+    return new Promise((resolve) => {
+      waiting.push(resolve);
+      if (waiting.length === 1) setTimeout(beginSlice, 0);
+    });
   }
 }
