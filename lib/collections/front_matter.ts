@@ -22,7 +22,7 @@ export interface FileFrontMatter {
 }
 
 /** What one file may cost. Aliases are few in real front matter, and a page holds up to 1,000 files. */
-const LIMITS = { maxChars: 256 * 1024, maxTokens: 20_000, maxRepeatedChars: 16 * 1024 };
+const LIMITS = { maxChars: 256 * 1024, maxTokens: 12_000, maxRepeatedChars: 16 * 1024 };
 
 /**
  * Reads the front matter at the start of a text, or after its byte order mark. Null when there is none: no opening
