@@ -1,6 +1,7 @@
 // A Repository over another one that asks it as little as can be: refs by the rule of ref_checks.ts, objects once per
 // id. Nothing from any cache is reached but through a snapshot, and so through a ref that was checked in time.
 
+import { LRUCache } from "lru-cache";
 import type { Cache } from "../cache/cache.ts";
 import { Backoff } from "./backoff.ts";
 import { FileList } from "./file_list.ts";
@@ -35,12 +36,19 @@ export interface CachedRepositoryOptions {
   readonly refreshAfterMs: number;
 }
 
+/** Entries of folders that are held as objects, of some 200 bytes each. */
+const MAX_TREE_ENTRIES = 100_000;
 /** A list that its source cannot give in one answer is kept as no bytes at all. */
 const TRUNCATED = new Uint8Array(0);
 
 /** See the head of this file. */
 export class CachedRepository implements Repository {
   private readonly objects: KeptObjects;
+  /** The folders on the way to what is asked for, as they were read last: one request may look into one many times. */
+  private readonly trees = new LRUCache<string, readonly TreeEntry[]>({
+    maxSize: MAX_TREE_ENTRIES,
+    sizeCalculation: (entries) => entries.length + 1,
+  });
   private readonly refs: RefChecks;
   private readonly store: RefStore;
 
@@ -64,12 +72,21 @@ export class CachedRepository implements Repository {
     return this.refs.refreshDue();
   }
 
-  readTree(snapshot: Snapshot, treeId: string, caller: Caller): Promise<readonly TreeEntry[]> {
-    return this.objects.read(["tree", repositoryKey(snapshot.name), treeId], caller, {
+  async readTree(
+    snapshot: Snapshot,
+    treeId: string,
+    caller: Caller,
+  ): Promise<readonly TreeEntry[]> {
+    const key = ["tree", repositoryKey(snapshot.name), treeId];
+    const known = this.trees.get(key.join("\n"));
+    if (known !== undefined) return known;
+    const entries = await this.objects.read(key, caller, {
       fetch: (caller) => this.source.readTree(snapshot, treeId, caller),
       encode: (entries) => new TextEncoder().encode(JSON.stringify(entries)),
       decode: decodeTree,
     });
+    this.trees.set(key.join("\n"), entries);
+    return entries;
   }
 
   readTreeRecursive(snapshot: Snapshot, treeId: string, caller: Caller): Promise<FileList | null> {

@@ -1,0 +1,26 @@
+import { assert, assertEquals } from "@std/assert";
+import { GithubDouble } from "../github/github_double.ts";
+import { makeGitRepository } from "../github/git_repository.ts";
+import { TestClock } from "../test_clock.ts";
+import { openCached } from "./github_source.ts";
+
+Deno.test("CachedRepository reads a folder's entries from their text once, for each repository", async () => {
+  await using git = await makeGitRepository({ "a/b.md": "", "c.md": "" });
+  const clock = new TestClock();
+  await using gh = await GithubDouble.start({ now: clock.now });
+  for (const name of ["octo/site", "octo/other"]) gh.add(name, git);
+  const repository = openCached(gh, { clock });
+  const caller = { miss() {} };
+  const read = async (repo: string) => {
+    const snapshot = await repository.resolve({ owner: "octo", repo, branch: null }, caller);
+    return await repository.readTree(snapshot, snapshot.rootTreeId, caller);
+  };
+
+  const first = await read("site");
+  assertEquals(first.map(({ name }) => name), ["a", "c.md"]);
+  assert(await read("site") === first);
+  // What one repository shows is no answer for another.
+  gh.resetCounts();
+  assert(await read("other") !== first);
+  assertEquals(gh.counts(), { commit: 1, tree: 1 });
+});
