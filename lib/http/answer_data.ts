@@ -29,6 +29,15 @@ export interface DataQuestion {
   readonly make: (reading: Reading) => Promise<{ content: Content; complete: boolean }>;
 }
 
+interface Made {
+  readonly entry: ResponseEntry;
+  readonly snapshot: Snapshot;
+  readonly complete: boolean;
+}
+
+/** After so many, what takes longer than a check is good for is given with its age. */
+const MAX_RECHECKS = 3;
+
 interface State {
   readonly services: Services;
   readonly exchange: Exchange;
@@ -51,24 +60,35 @@ async function answer(
   exchange.subject = `${question.owner}/${question.repo}`;
   services.requireAllowed(question);
   const { repository, responses, metrics } = services;
-  const resolved = await repository.resolve(question, exchange);
-  const { entry, snapshot, complete } = await withPrevious(resolved, async (snapshot) => {
-    const kept = responses.get(address);
-    if (kept?.commit === snapshot.commit && kept.branch === snapshot.branch) {
-      metrics.countHit("response");
-      return { entry: { ...kept, check: snapshot.check }, snapshot, complete: true };
-    }
-    const { content, complete } = await make({ repository, snapshot, caller: exchange });
-    const entry: ResponseEntry = {
-      body: await readyBody(content),
-      commit: snapshot.commit,
-      branch: snapshot.branch,
-      check: snapshot.check,
-      subject: exchange.subject!,
-      route: exchange.route,
-    };
-    return { entry, snapshot, complete };
-  });
+  const read = (resolved: Snapshot): Promise<Made> =>
+    withPrevious(resolved, async (snapshot) => {
+      const kept = responses.get(address);
+      if (kept?.commit === snapshot.commit && kept.branch === snapshot.branch) {
+        metrics.countHit("response");
+        return { entry: { ...kept, check: snapshot.check }, snapshot, complete: true };
+      }
+      const { content, complete } = await make({ repository, snapshot, caller: exchange });
+      const entry: ResponseEntry = {
+        body: await readyBody(content),
+        commit: snapshot.commit,
+        branch: snapshot.branch,
+        check: snapshot.check,
+        subject: exchange.subject!,
+        route: exchange.route,
+      };
+      return { entry, snapshot, complete };
+    });
+  let resolved = await repository.resolve(question, exchange);
+  let made = await read(resolved);
+  // Reading may take so long that the check is too old by now: then the ref is asked for again, and what has been made
+  // stands if it has not moved.
+  for (let again = 0; again < MAX_RECHECKS && isOutdated(made.snapshot, services); again++) {
+    resolved = await repository.resolve(question, exchange);
+    made = made.snapshot.commit === resolved.commit
+      ? { ...made, entry: { ...made.entry, check: resolved.check }, snapshot: resolved }
+      : await read(resolved);
+  }
+  const { entry, snapshot, complete } = made;
   if (complete && snapshot === resolved) {
     if (
       responses.get(address)?.check !== entry.check ||
@@ -85,7 +105,10 @@ async function answer(
   const standing: Standing = {
     askedAtMs: snapshot.askedAtMs,
     freshMs: snapshot.check.freshMs,
-    cacheStatus: complete ? statusOf(snapshot, exchange) : "passed",
+    cacheStatus: complete || snapshot.freshness === "stale"
+      ? statusOf(snapshot, exchange)
+      : "passed",
+    isKept: complete,
   };
   if (standing.cacheStatus === "stale") metrics.countStale();
   exchange.cacheStatus = cacheStatusText(standing, ageSeconds(standing.askedAtMs, nowMs));
@@ -99,6 +122,11 @@ async function answer(
     requestId: exchange.id,
     nowMs,
   });
+}
+
+/** Whether a snapshot's check was good when it was taken, and is too old now. */
+function isOutdated({ freshness, askedAtMs, check }: Snapshot, { clock }: Services): boolean {
+  return freshness !== "stale" && clock.now() - askedAtMs >= check.freshMs;
 }
 
 /** How a body is sent: in pieces, while it has room, where it is large. */

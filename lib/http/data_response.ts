@@ -9,6 +9,8 @@ export interface Standing {
   readonly askedAtMs: number;
   readonly freshMs: number;
   readonly cacheStatus: CacheStatus;
+  /** Whether the answer may be kept; true where it is left out. */
+  readonly isKept?: boolean;
 }
 
 /** The forms of `Cache-Status` that there are. `hit` and `stale` carry the seconds that are left. */
@@ -90,7 +92,7 @@ export function dataResponse(
   return new Response(send(coded.bytes), { headers: { ...coded.headers, ...own } });
 }
 
-function cacheControl({ cacheStatus, freshMs }: Standing): string {
-  if (cacheStatus === "passed") return "no-store";
+function cacheControl({ isKept = true, freshMs }: Standing): string {
+  if (!isKept) return "no-store";
   return freshMs < MIN_SHARED_MS ? "no-cache" : `public, max-age=${freshMs / 1000}`;
 }
