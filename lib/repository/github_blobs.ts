@@ -4,6 +4,7 @@
 import pLimit from "p-limit";
 import { isSourceFailure, sourceFailed } from "../errors.ts";
 import { blobId } from "./git_object_id.ts";
+import { Gate } from "./gate.ts";
 import { fitsBatch, planBatches, readBatch } from "./github_batches.ts";
 import { askWithMoves } from "./github_moves.ts";
 import { baseOf } from "./github_memo.ts";
@@ -18,6 +19,8 @@ import {
 } from "./repository.ts";
 
 const MAX_AT_ONCE = 8;
+/** Files that may wait for the raw host, of all pages. */
+const MAX_RAW_QUEUED = 512;
 /** After so many failures in a row the source is taken to be down, and the rest is not asked for. */
 const MAX_FAILURES = 3;
 const RAW_TYPE = "application/vnd.github.raw+json";
@@ -25,7 +28,7 @@ const RAW_TYPE = "application/vnd.github.raw+json";
 /** Reads blobs; see {@linkcode Repository.readBlobs} of the port for the rules. */
 export class GitHubBlobs {
   /** The raw host limits whom it takes for a robot, whatever page a question is for. */
-  private readonly rawLimit = pLimit(MAX_AT_ONCE);
+  private readonly rawGate = new Gate({ concurrency: MAX_AT_ONCE, maxQueued: MAX_RAW_QUEUED });
 
   constructor(private readonly options: GitHubSource) {}
 
@@ -123,14 +126,13 @@ export class GitHubBlobs {
     const { owner, repo } = snapshot.name;
     const path = file.path.split("/").map(encodeURIComponent).join("/");
     try {
-      const answer = await this.rawLimit(() =>
+      const answer = await this.rawGate.run(() =>
         this.options.client.ask({
           kind: "raw",
           url: `${this.options.rawUrl}/${owner}/${repo}/${snapshot.commit}/${path}`,
           maxBytes: maxBytesOf(file),
           ...signalOf(caller),
-        })
-      );
+        }), caller.signal);
       return answer.status === 200 && blobId(answer.bytes) === file.id ? answer.bytes : null;
     } catch (error) {
       if (isSourceFailure(error) && error.code === "source-failed") return null;
