@@ -9,7 +9,7 @@ import { pagesCmsCollections } from "./pages_cms.ts";
 import { isPlainObject, type PlainObject, type PlainValue } from "./plain_data.ts";
 
 /** Configurations repeat whole lists of fields by alias, and are read once a repository, not once a file. */
-const LIMITS = { maxChars: 256 * 1024, maxTokens: 60_000, maxRepeatedChars: 1024 * 1024 };
+const LIMITS = { maxChars: 256 * 1024, maxTokens: 30_000, maxRepeatedChars: 1024 * 1024 };
 
 /** Collections of one file; people have dozens. */
 const MAX_COLLECTIONS = 200;
