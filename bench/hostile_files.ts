@@ -3,7 +3,7 @@
 import type { JsonContent } from "../tests/github/github_control.ts";
 
 /** A folder far down: the way to one costs a question a level, one after the other, so depth is time. */
-export const DEEP = "d/".repeat(20);
+export const DEEP = "d/".repeat(150);
 
 /** Contents by path. */
 export const HOSTILE_FILES: Readonly<Record<string, JsonContent>> = {
