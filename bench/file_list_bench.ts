@@ -48,7 +48,7 @@ Deno.bench("JSON.parse() of GitHub's answer", { group: "100,000 files", baseline
 });
 
 Deno.bench("parseRecursiveTree() of GitHub's answer", { group: "100,000 files" }, async () => {
-  await parseRecursiveTree(answer);
+  await parseRecursiveTree(answer, "file");
 });
 
 Deno.bench("FileList from bytes", { group: "100,000 files" }, () => {
@@ -65,7 +65,7 @@ Deno.bench("find() of one file", { group: "find" }, () => {
 });
 
 async function listOf(answer: Uint8Array<ArrayBuffer>): Promise<FileList> {
-  const list = await parseRecursiveTree(answer);
+  const list = await parseRecursiveTree(answer, "file");
   if (list === null) throw new Error("Cannot list: the answer is truncated");
   return list;
 }

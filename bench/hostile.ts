@@ -11,14 +11,13 @@ import { HOSTILE_FILES } from "./hostile_files.ts";
 import { type HostileRequest, hostileRequests } from "./hostile_requests.ts";
 import { describeMachine } from "./machine.ts";
 import { withProcesses } from "./processes.ts";
-import { type RawAnswer, RawClient } from "./raw_client.ts";
+import type { RawAnswer } from "./raw_client.ts";
 import { type Goal, goalTable, number, table } from "./report.ts";
 import { OWNER, settingsFor, TOKEN } from "./repositories.ts";
 import { writeResults } from "./results_file.ts";
 import { startService } from "./service_process.ts";
 
 const CONNECTIONS = 32;
-const WARM_UP = 300;
 const SLOW_MS = 1_000;
 const SHOWN = 10;
 /** The contract's errors of 500 and more, without the fault of its own that no request may cause. */
@@ -71,7 +70,6 @@ async function main(cleanup: AsyncDisposableStack): Promise<void> {
     await using service = await startService({
       env: { ...settingsFor(double), GITHUB_RAW_URL: double.rawUrl, ...env },
     });
-    await warmUp(service.origin);
     let left = Math.floor(count * fifths / 5);
     const work = async () => {
       using connection = new HostileConnection(service.origin, service.port);
@@ -99,8 +97,7 @@ async function main(cleanup: AsyncDisposableStack): Promise<void> {
       } generated requests (seed ${seed}) over ${CONNECTIONS} connections in ` +
       `${
         number(seconds)
-      } s, client, service and source on this machine, after ${WARM_UP} plain lists of one folder; ${asked.length} ` +
-      "requests reached the source",
+      } s, client, service and source on this machine; ${asked.length} requests reached the source`,
     ].map((line) => `- ${line}`).join("\n"),
     goalTable([...broken].map(([rule, found]): Goal => ({
       what: RULES[rule as keyof typeof RULES],
@@ -140,16 +137,6 @@ async function main(cleanup: AsyncDisposableStack): Promise<void> {
     const { headers } = answer;
     const open = headers.get("access-control-allow-origin") === "*" && headers.has("x-request-id");
     if (!open || headers.has("x-evil")) broken.get("headers")!.push(what);
-  }
-}
-
-/** Harmless requests, so that the time which a process takes to compile itself is not laid at the first hostile one. */
-async function warmUp(origin: string): Promise<void> {
-  using client = await RawClient.connect(origin);
-  for (let page = 1; page <= WARM_UP; page++) {
-    await client.get(
-      `/api/list-collection-items?owner=${OWNER}&repo=odd&collection=posts&page=${page}`,
-    );
   }
 }
 

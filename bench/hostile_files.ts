@@ -2,7 +2,7 @@
 
 import type { JsonContent } from "../tests/github/github_control.ts";
 
-/** A folder far down: the way to one costs a question a level, one after the other, so depth is time. */
+/** A folder far down, at the end of a way that a reader may take step by step. */
 export const DEEP = "d/".repeat(150);
 
 /** Contents by path. */

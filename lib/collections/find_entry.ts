@@ -16,6 +16,9 @@ export interface Reading {
   readonly caller: Caller;
 }
 
+/** Folders that are read one after the other before the rest of a long way is looked up in one answer. */
+const NEAR = 8;
+
 /**
  * What stands at `path` ("" is the root), or null. A list of files that is kept for a folder on the way is used in
  * place of the folders below it. @throws {CollectionsError} a source failure.
@@ -24,17 +27,33 @@ export async function findEntry(path: string, reading: Reading): Promise<FoundEn
   const { repository, snapshot, caller } = reading;
   let entry: FoundEntry = { kind: "folder", id: snapshot.rootTreeId, size: 0 };
   const segments = path === "" ? [] : path.split("/");
-  for (const [depth, segment] of segments.entries()) {
+  for (let depth = 0; depth < segments.length; depth++) {
     if (entry.kind !== "folder") return null;
+    const rest = segments.slice(depth);
     const kept = await repository.keptFiles(snapshot, entry.id);
-    const file = kept?.find(segments.slice(depth).join("/")) ?? null;
+    const file = kept?.find(rest.join("/")) ?? null;
     if (file !== null) return { kind: "file", id: file.id, size: file.size };
+
+    const folders = isLongWay(depth, rest.length)
+      ? await repository.readFolders(snapshot, entry.id, caller)
+      : null;
+    if (folders !== null) {
+      const parent = folders.find(rest.slice(0, -1).join("/"));
+      if (parent === null) return null;
+      entry = { kind: "folder", id: parent.id, size: 0 };
+      depth = segments.length - 1;
+    }
     const entries = await repository.readTree(snapshot, entry.id, caller);
-    const next = entries.find((candidate) => candidate.name === segment);
+    const next = entries.find((candidate) => candidate.name === segments[depth]);
     if (next === undefined) return null;
     entry = next;
   }
   return entry;
+}
+
+/** Where the answer may be truncated each time it is tried, it is tried at twice the depth only. */
+function isLongWay(depth: number, left: number): boolean {
+  return depth >= NEAR && left > NEAR && Number.isInteger(Math.log2(depth));
 }
 
 /** The names of the folders in the folder at `path`; none where there is no folder. */

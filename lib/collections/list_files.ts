@@ -48,7 +48,7 @@ export async function listDirectFiles(
   for (
     const { name, kind, id, size } of await repository.readTree(snapshot, folder.treeId, caller)
   ) {
-    if (kind === "file") files.add({ path: name, id, size });
+    if (kind === "file" && isListedPath(name)) files.add({ path: name, id, size });
   }
   return files.build();
 }

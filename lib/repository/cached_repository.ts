@@ -92,14 +92,20 @@ export class CachedRepository implements Repository {
   readTreeRecursive(snapshot: Snapshot, treeId: string, caller: Caller): Promise<FileList | null> {
     return this.objects.read(filesKey(snapshot, treeId), caller, {
       fetch: (caller) => this.source.readTreeRecursive(snapshot, treeId, caller),
-      encode: (files) => files === null ? TRUNCATED : files.toBytes(),
-      decode: decodeFiles,
+      ...listForm,
+    });
+  }
+
+  readFolders(snapshot: Snapshot, treeId: string, caller: Caller): Promise<FileList | null> {
+    return this.objects.read(["folders", repositoryKey(snapshot.name), treeId], caller, {
+      fetch: (caller) => this.source.readFolders(snapshot, treeId, caller),
+      ...listForm,
     });
   }
 
   async keptFiles(snapshot: Snapshot, treeId: string): Promise<FileList | null> {
-    return await this.objects.kept(wholeKey(snapshot, treeId), decodeFiles) ??
-      await this.objects.kept(filesKey(snapshot, treeId), decodeFiles) ?? null;
+    return await this.objects.kept(wholeKey(snapshot, treeId), listForm.decode) ??
+      await this.objects.kept(filesKey(snapshot, treeId), listForm.decode) ?? null;
   }
 
   keepFiles(snapshot: Snapshot, treeId: string, files: FileList): Promise<void> {
@@ -160,6 +166,8 @@ function decodeTree(bytes: Uint8Array): readonly TreeEntry[] | undefined {
 }
 
 /** Null for a list that cannot be had in one answer, undefined for bytes that are none. */
-function decodeFiles(bytes: Uint8Array<ArrayBuffer>): FileList | null | undefined {
-  return bytes.length === 0 ? null : FileList.fromBytes(bytes) ?? undefined;
-}
+const listForm = {
+  encode: (list: FileList | null) => list === null ? TRUNCATED : list.toBytes(),
+  decode: (bytes: Uint8Array<ArrayBuffer>) =>
+    bytes.length === 0 ? null : FileList.fromBytes(bytes) ?? undefined,
+};

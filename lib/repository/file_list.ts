@@ -1,5 +1,5 @@
 // Every file below one folder, in byte order of path, in a few typed arrays: 100,000 files take some 10 MB, a page is
-// cut without touching the rest, and the form in memory is the form that is kept.
+// cut without touching the rest, and the form in memory is the form that is kept. Folders can be listed in its place.
 
 const ID_BYTES = 20;
 const HEAD_BYTES = 8;
@@ -127,7 +127,7 @@ export class FileList {
   }
 }
 
-/** Gathers files in any order, without an object a file; unlisted paths are dropped ({@linkcode isListedPath}). */
+/** Gathers files in any order, without an object a file. */
 export class FileListBuilder {
   private paths = new Uint8Array(4096);
   private offsets = new Uint32Array(129);
@@ -141,9 +141,8 @@ export class FileListBuilder {
     return this.count;
   }
 
-  /** Takes one file, if it is listed: `id` is 40 hex digits, `size` in bytes. */
+  /** Takes one file: `id` is 40 hex digits, `size` in bytes. */
   add(file: ListedFile): void {
-    if (!isListedPath(file.path)) return;
     const start = this.offsets[this.count]!;
     this.reserve(start + file.path.length * 3);
     const end = this.putPath(file.path, start);

@@ -93,6 +93,11 @@ export class FolderRepository implements Repository {
     });
   }
 
+  /** Gives none: to go from folder to folder costs nothing here. */
+  readFolders(): Promise<null> {
+    return Promise.resolve(null);
+  }
+
   /** Every file below a folder: all lists are in memory. */
   keptFiles(snapshot: Snapshot, treeId: string): Promise<FileList | null> {
     return Promise.resolve(this.#stateOf(snapshot)?.files(treeId) ?? null);

@@ -4,7 +4,7 @@
 import { z } from "zod";
 import { sourceFailed } from "../errors.ts";
 import { Slices } from "../give_way.ts";
-import { type FileList, FileListBuilder } from "./file_list.ts";
+import { type FileList, FileListBuilder, isListedPath } from "./file_list.ts";
 import type { EntryKind, TreeEntry } from "./repository.ts";
 
 /** The fields used of `GET /repos/{owner}/{repo}` (docs.github.com/rest/repos/repos#get-a-repository). */
@@ -85,13 +85,16 @@ export function parseTree(bytes: Uint8Array<ArrayBuffer>): TreeEntry[] {
 }
 
 /**
- * The listed files of a recursive answer, or null where it is truncated.
+ * The listed files of a recursive answer, or all its folders; null where it is truncated.
  * @throws {CollectionsError} source-failed where the answer is no tree of plain paths.
  */
-export async function parseRecursiveTree(bytes: Uint8Array<ArrayBuffer>): Promise<FileList | null> {
+export async function parseRecursiveTree(
+  bytes: Uint8Array<ArrayBuffer>,
+  wanted: "file" | "folder",
+): Promise<FileList | null> {
   const { tree, truncated } = treeOf(parseJson(bytes));
   if (truncated) return null;
-  const files = new FileListBuilder();
+  const entries = new FileListBuilder();
   // 100,000 entries are as much work as hundreds of other answers.
   const slices = new Slices();
   for (const raw of tree) {
@@ -100,9 +103,11 @@ export async function parseRecursiveTree(bytes: Uint8Array<ArrayBuffer>): Promis
     if (UNUSABLE_PATH.test(path)) {
       throw sourceFailed(`Cannot read "tree": an entry has no usable path`);
     }
-    if (kind === "file") files.add({ path, id, size });
+    if (kind === wanted && (kind === "folder" || isListedPath(path))) {
+      entries.add({ path, id, size });
+    }
   }
-  return files.build();
+  return entries.build();
 }
 
 function treeOf(value: unknown): { tree: unknown[]; truncated: boolean } {

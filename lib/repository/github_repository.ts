@@ -69,9 +69,13 @@ export class GitHubRepository implements Repository {
     treeId: string,
     caller: Caller,
   ): Promise<FileList | null> {
-    return await parseRecursiveTree(
-      await this.treeBytes(snapshot, { treeId, kind: "tree-recursive", caller }),
-    );
+    const bytes = await this.treeBytes(snapshot, { treeId, kind: "tree-recursive", caller });
+    return await parseRecursiveTree(bytes, "file");
+  }
+
+  async readFolders(snapshot: Snapshot, treeId: string, caller: Caller): Promise<FileList | null> {
+    const bytes = await this.treeBytes(snapshot, { treeId, kind: "tree-recursive", caller });
+    return await parseRecursiveTree(bytes, "folder");
   }
 
   keptFiles(): Promise<null> {

@@ -120,6 +120,12 @@ export interface Repository {
    */
   readTreeRecursive(snapshot: Snapshot, treeId: string, caller: Caller): Promise<FileList | null>;
 
+  /**
+   * Reads every folder below a folder in one question, each with its tree's id and no size, or null where the source
+   * cannot answer it whole. @throws {CollectionsError} a source failure.
+   */
+  readFolders(snapshot: Snapshot, treeId: string, caller: Caller): Promise<FileList | null>;
+
   /** The files below a folder if they are kept and can be had without asking the source, else null. */
   keptFiles(snapshot: Snapshot, treeId: string): Promise<FileList | null>;
 

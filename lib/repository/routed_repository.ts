@@ -28,6 +28,9 @@ export class RoutedRepository implements Repository {
   readTreeRecursive(snapshot: Snapshot, treeId: string, caller: Caller): Promise<FileList | null> {
     return this.of(snapshot.name.owner).readTreeRecursive(snapshot, treeId, caller);
   }
+  readFolders(snapshot: Snapshot, treeId: string, caller: Caller): Promise<FileList | null> {
+    return this.of(snapshot.name.owner).readFolders(snapshot, treeId, caller);
+  }
   keptFiles(snapshot: Snapshot, treeId: string): Promise<FileList | null> {
     return this.of(snapshot.name.owner).keptFiles(snapshot, treeId);
   }

@@ -164,6 +164,22 @@ export function testRepository(
     }
   });
 
+  test("readFolders() gives null or the folders that git ls-tree -r -d gives", async (opened) => {
+    const { repository, sample } = opened;
+    const snapshot = await resolve(opened);
+    for (const path of ["", "posts"]) {
+      const folders = await repository.readFolders(
+        snapshot,
+        await folderAt(opened, path),
+        freeCaller,
+      );
+      const output = await sample.git.git("ls-tree", "-r", "-d", `HEAD:${path}`);
+      const expected = Array.from(output.matchAll(/^040000 tree (\w+)\t(.*)$/gm))
+        .map(([, id, path]) => ({ path: path!, id: id!, size: 0 }));
+      if (folders !== null) assertEquals(filesOf(folders), expected, `"${path}"`);
+    }
+  });
+
   test("keptFiles() gives the whole list or null, also after keepFiles()", async (opened) => {
     const { repository, sample } = opened;
     const snapshot = await resolve(opened);
