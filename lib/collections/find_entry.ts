@@ -1,4 +1,5 @@
-// From a path to what stands there, one folder after the other, reading only the folders on the way.
+// From a path to what stands there: one folder after the other, reading only those on the way, and the rest of a long way
+// in one answer.
 
 import type { Caller, EntryKind, Repository, Snapshot } from "../repository/repository.ts";
 
