@@ -27,23 +27,35 @@ Deno.test("an answer waits for every question, whichever has told enough", async
   for (const kind of ["commit", "repo"] as const) {
     for (const repo of SAME) {
       await using site = await startWithSecrets();
-      const { gh, service } = site;
-      gh.fault = { kind: "hang", only: [kind] };
-      let settled = false;
-      const answer = service.get(listPath({ repo })).then((response) => {
-        settled = true;
-        return response;
-      });
-      await gh.log.until(() =>
-        gh.requests.length === 2 && gh.pauses.waiting === 1 && gh.log.inFlight === 1
-      );
-      // What has been answered is read by now.
-      await new Promise((resolve) => setTimeout(resolve, 30));
-      assertEquals([kind, repo, settled], [kind, repo, false]);
-
-      gh.fault = null;
-      gh.pauses.release();
-      assertEquals((await answer).status, 404);
+      const { gh, service, repository } = site;
+      const held = Promise.withResolvers<void>();
+      const gate = Promise.withResolvers<void>();
+      gh.intercept = async (_request, logged) => {
+        if (logged.kind === kind && logged.path.startsWith(`/repos/octo/${repo}`)) {
+          held.resolve();
+          await gate.promise;
+        }
+        return null;
+      };
+      let isAnswered = false;
+      const answer = service.get(listPath({ repo })).finally(() => isAnswered = true);
+      // Either, so that a service that does not wait fails here and does not hang.
+      await Promise.race([held.promise, answer]);
+      for (const owner of ["other", "another"]) {
+        // By the time that a request has gone all the way, what was answered before it has been read.
+        gh.add(`${owner}/site`, repository);
+        assertEquals((await service.get(listPath({ owner }))).status, 200);
+        await gh.log.until(() => gh.log.inFlight <= 1);
+      }
+      const isEarly = isAnswered;
+      const asked = gh.requests.filter(({ path }) => path.startsWith(`/repos/octo/${repo}`)).length;
+      gate.resolve();
+      const { status } = await answer;
+      assertEquals([kind, repo, { asked, isEarly, status }], [kind, repo, {
+        asked: 2,
+        isEarly: false,
+        status: 404,
+      }]);
     }
   }
 });
