@@ -2,6 +2,13 @@
 // out: every header and byte of every response, every line of the log.
 
 import { assert, assertEquals } from "@std/assert";
+import {
+  CollectionsError,
+  sourceFailed,
+  sourceRateLimited,
+  sourceTimeout,
+} from "../../lib/errors.ts";
+import type { BlobResult } from "../../lib/repository/repository.ts";
 import { SETTING_NAMES } from "../../lib/settings.ts";
 import type { Fault } from "../github/github_faults.ts";
 import { itemPath, listPath, type TestService } from "../service.ts";
@@ -197,6 +204,60 @@ Deno.test("an unexpected error shows its request's id, and nothing of itself", a
     search(text, "the response");
     search(site.service.logText.replaceAll(/"error":"[A-Za-z]+"/g, ""), "the log");
     assertEquals(site.service.logLines("internal error").length, 1);
+  }
+});
+
+Deno.test("an error that a caller is told of keeps its message for the log, and its cause for nobody", async () => {
+  const message = 'Cannot read "canaryMessage": canaryState';
+  const cause = new TypeError("canaryCause");
+  const errors = [
+    sourceFailed(message, { cause }),
+    sourceTimeout(message),
+    sourceRateLimited(message, 60),
+    new CollectionsError("repository-not-found", "It is not here.", { message, cause }),
+    new CollectionsError("internal-error", "It is broken.", { message, cause }),
+  ];
+  for (const error of errors) {
+    await using site = await startSite(FILES, { env: { LOG_LEVEL: "debug" } });
+    const { service } = site;
+    service.services.repository.resolve = () => Promise.reject(error);
+    const paths = [
+      listPath(),
+      listPath({ includeContent: true }),
+      itemPath({ path: "posts/a.md" }),
+    ];
+    for (const path of paths) {
+      const text = await shown(service, path, {});
+      assert(text.includes(`"code":"${error.code}"`), text);
+      assert(text.includes(`"detail":"${error.detail}"`), text);
+      search(text, `the response to ${path}`);
+    }
+
+    const lines = service.logLines("request failed");
+    const logged = lines.map(({ time: _, level: __, event: ___, id: ____, ...rest }) => rest);
+    const expected = error.code === "repository-not-found" ? [] : paths;
+    assertEquals(logged, expected.map(() => ({ code: error.code, reason: message })));
+    search(service.logText.replaceAll(JSON.stringify(message), ""), "the log");
+  }
+});
+
+Deno.test("an item's error tells its code, and nothing that was noted of why", async () => {
+  const failures = [
+    sourceFailed("canaryMessage", { cause: new Error("canaryCause") }),
+    new CollectionsError("repository-not-found", "canaryDetail", { message: "canaryMessage" }),
+    new TypeError("canaryMessage"),
+  ];
+  for (const failure of failures) {
+    await using site = await startSite(FILES, { env: { LOG_LEVEL: "debug" } });
+    const { service } = site;
+    service.services.repository.readBlobs = (_snapshot, files) =>
+      Promise.resolve(new Map(files.map(({ id }): [string, BlobResult] => [id, failure])));
+    for (const included of ["includeContent", "includeFrontMatter"]) {
+      const text = await shown(service, listPath({ [included]: true }), {});
+      assert(text.includes('"code":"source-failed"'), text);
+      search(text, "the page");
+    }
+    search(service.logText, "the log");
   }
 });
 
