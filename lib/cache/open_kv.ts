@@ -1,5 +1,5 @@
 // Opens the key-value store that the settings name. A failure says what to do about it, and never what is secret: a
-// URL is shown without its credentials and query.
+// URL is shown without its credentials and query, and where Deno keeps its own store is not told.
 
 import { dirname } from "@std/path";
 
@@ -21,7 +21,9 @@ export async function openKv(path: string | null): Promise<Deno.Kv> {
     const state = error instanceof Deno.errors.NotCapable
       ? `its permission is missing, add ${flags(path, remote)}`
       : withoutSecrets(error instanceof Error ? error.message : String(error));
-    throw new Error(`Cannot open the key-value store "${shown}": ${state}`);
+    // SQLite ends some of its messages with the path, which nobody named here.
+    const told = path === null ? state.replace(/: \S*[\\/].*/s, "") : state;
+    throw new Error(`Cannot open the key-value store "${shown}": ${told}`);
   }
 }
 

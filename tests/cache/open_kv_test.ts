@@ -22,6 +22,23 @@ Deno.test("openKv() says what cannot be opened and why", async () => {
   await Deno.remove(folder, { recursive: true });
 });
 
+Deno.test("openKv() does not tell where Deno keeps its own store", async () => {
+  const real = Object.getOwnPropertyDescriptor(Deno, "openKv")!;
+  try {
+    for (const path of ["/home/canary/.cache/deno/kv.sqlite3", "C:\\Users\\canary\\kv.sqlite3"]) {
+      const fail = () => Promise.reject(new Error(`unable to open database file: ${path}`));
+      Object.defineProperty(Deno, "openKv", { ...real, get: () => fail });
+      const error = await assertRejects(() => openKv(null), Error);
+      assertEquals(
+        error.message,
+        'Cannot open the key-value store "default": unable to open database file',
+      );
+    }
+  } finally {
+    Object.defineProperty(Deno, "openKv", real);
+  }
+});
+
 Deno.test("openKv() shows no credentials of a URL", async () => {
   const token = Deno.env.get("DENO_KV_ACCESS_TOKEN");
   Deno.env.set("DENO_KV_ACCESS_TOKEN", "t0ken");
