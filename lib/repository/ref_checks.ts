@@ -5,6 +5,7 @@ import { LRUCache } from "lru-cache";
 import { SingleFlight } from "../single_flight.ts";
 import { type CollectionsError, isSourceFailure } from "../errors.ts";
 import type { Backoff } from "./backoff.ts";
+import { inParallel } from "./in_parallel.ts";
 import { type GoneRecord, type RefState, type RefStore, STALE_FOR_MS } from "./ref_store.ts";
 import { refKey, type RefName, repositoryKey } from "./repository_key.ts";
 import type { Caller, Freshness, RefCheck, Repository, Snapshot } from "./repository.ts";
@@ -37,12 +38,15 @@ export interface RefChecksOptions {
 }
 
 const MAX_REFS = 20_000;
+/** A quarter of what may be asked of GitHub at once, or half where each check has two questions. */
+const REFRESHED_AT_ONCE = 8;
 
 /** Checks refs, at most once per fresh time each, and tells what is known in between. */
 export class RefChecks {
   private readonly known = new LRUCache<string, KnownState>({ max: MAX_REFS });
   private readonly withdrawals: Withdrawals;
   private readonly flights = new SingleFlight<Outcome>();
+  private refreshing: Promise<void> | null = null;
 
   constructor(private readonly options: RefChecksOptions) {
     this.withdrawals = new Withdrawals(options);
@@ -66,16 +70,26 @@ export class RefChecks {
     return this.snapshot(outcome.state, { ref, freshness: outcome.freshness });
   }
 
-  /** Checks, ahead of need, every ref that was wanted since it was last asked for and is due. Never throws. */
-  async refreshDue(): Promise<void> {
-    const due: Promise<unknown>[] = [];
-    for (const [key, state] of this.known.entries()) {
-      const { ref, check, triedAtMs } = state;
-      if (check.wantedAtMs <= triedAtMs || !this.isDue(state)) continue;
-      if (this.options.backoff.remembered(repositoryKey(ref)) !== null) continue;
-      due.push(this.flights.run(key, (signal) => this.check(ref, signal)).catch(() => {}));
-    }
-    await Promise.all(due);
+  /**
+   * Checks, ahead of need, every ref that was wanted since it was last asked for and is due: a few at once, so that
+   * those who wait for an answer are not behind very many who do not. Joins a round that is under way. Never throws.
+   */
+  refreshDue(): Promise<void> {
+    return this.refreshing ??= this.refreshAll().finally(() => this.refreshing = null);
+  }
+
+  private refreshAll(): Promise<void> {
+    const wanted = [...this.known.values()].filter((state) => this.isToRefresh(state));
+    return inParallel(wanted, async (state) => {
+      if (!this.isToRefresh(state)) return;
+      const { ref } = state;
+      await this.flights.run(refKey(ref), (signal) => this.check(ref, signal)).catch(() => {});
+    }, { limit: REFRESHED_AT_ONCE });
+  }
+
+  private isToRefresh(state: KnownState): boolean {
+    return state.check.wantedAtMs > state.triedAtMs && this.isDue(state) &&
+      this.options.backoff.remembered(repositoryKey(state.ref)) === null;
   }
 
   private isFresh(state: KnownState): boolean {

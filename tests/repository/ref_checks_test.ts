@@ -143,6 +143,22 @@ Deno.test("a check under way is joined by refreshDue() and callers, and not repe
   assertEquals(statuses(gh), [304, 304]);
 });
 
+Deno.test("refreshDue() checks very many refs a few at once, and is joined while it does", async () => {
+  await using opened = await open();
+  const { clock, gh, git, refreshDue, resolve } = opened;
+  const branches = Array.from({ length: 60 }, (_, index) => `b${index}`);
+  for (const branch of branches) await git.branch(branch);
+  for (const branch of branches) await resolve({ branch });
+  clock.advance(1);
+  for (const branch of branches) await resolve({ branch });
+  clock.advance(50_000);
+  gh.resetCounts();
+  gh.log.maxConcurrent = 0;
+  await Promise.all([refreshDue(), refreshDue()]);
+  assertEquals(statuses(gh), branches.map(() => 304));
+  assert(gh.log.maxConcurrent <= 8, `${gh.log.maxConcurrent}`);
+});
+
 Deno.test("refreshDue() never throws, waits out a backoff, and tries once for one who wanted it", async () => {
   await using opened = await open();
   const { clock, cost, gh, refreshDue, resolve } = opened;
