@@ -2,16 +2,35 @@
 // sends is taken on trust. Tree entries come by the hundred thousand, so a plain loop checks them, zod the rest.
 
 import { z } from "zod";
-import { sourceFailed } from "../errors.ts";
+import {
+  type CollectionsError,
+  repositoryBlocked,
+  repositoryEmpty,
+  repositoryNotFound,
+  sourceFailed,
+} from "../errors.ts";
 import { Slices } from "../give_way.ts";
 import { type FileList, FileListBuilder, isListedPath } from "./file_list.ts";
-import type { EntryKind, TreeEntry } from "./repository.ts";
+import type { EntryKind, RepositoryName, TreeEntry } from "./repository.ts";
+
+/** What GitHub answers for a repository that is not there, or not for everyone. */
+const HIDDEN: ReadonlySet<number> = new Set([403, 404, 410]);
+
+/** The error that a status means for a question about a repository that should be there. */
+export function refusal(name: RepositoryName, status: number): CollectionsError {
+  if (status === 451) return repositoryBlocked(name.owner, name.repo);
+  if (status === 409) return repositoryEmpty(name.owner, name.repo);
+  if (HIDDEN.has(status)) return repositoryNotFound(name.owner, name.repo);
+  // What nobody said that GitHub says withdraws nothing.
+  return sourceFailed(`Cannot read "${name.owner}/${name.repo}": GitHub answered ${status}`);
+}
 
 /** The fields used of `GET /repos/{owner}/{repo}` (docs.github.com/rest/repos/repos#get-a-repository). */
 export const repositoryAnswer = z.object({
   private: z.boolean(),
   visibility: z.string().optional(),
-  default_branch: z.string().min(1),
+  /** Of use for a hint alone. */
+  default_branch: z.string().min(1).optional(),
 });
 
 /** The fields used of a GraphQL answer with one aliased `object` a blob (docs.github.com/graphql, type Blob). */

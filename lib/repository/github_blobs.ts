@@ -8,7 +8,7 @@ import { Gate } from "./gate.ts";
 import { fitsBatch, planBatches, readBatch } from "./github_batches.ts";
 import { askWithMoves } from "./github_moves.ts";
 import { baseOf } from "./github_memo.ts";
-import { refusal } from "./github_refs.ts";
+import { refusal } from "./github_answers.ts";
 import type { GitHubSource } from "./github_source.ts";
 import {
   type BlobResult,

@@ -3,12 +3,13 @@
 
 import {
   branchNotFound,
-  repositoryBlocked,
-  repositoryEmpty,
+  type CollectionsError,
+  failedAfter,
+  isSourceFailure,
   repositoryNotFound,
   sourceFailed,
 } from "../errors.ts";
-import { checked, parseCommitId, parseJson, repositoryAnswer } from "./github_answers.ts";
+import { checked, parseCommitId, parseJson, refusal, repositoryAnswer } from "./github_answers.ts";
 import type { Validator } from "./github_client.ts";
 import { type GitHubMemo, parseMemo } from "./github_memo.ts";
 import { askWithMoves, type MovedAnswer } from "./github_moves.ts";
@@ -25,20 +26,30 @@ export interface FoundRef {
 /** How long the base of a moved repository is taken for granted before its old name is asked again. */
 const MOVED_FOR_MS = 3_600_000;
 const MAX_BYTES = 1 << 20;
-/** What GitHub answers for a repository that is not there, or not for everyone. */
-const HIDDEN: ReadonlySet<number> = new Set([403, 404, 410]);
 const COMMIT_ID = /^[0-9a-f]{40}$/i;
 const SHA_TYPE = "application/vnd.github.sha";
 const JSON_TYPE = "application/vnd.github+json";
 
+type RefAsked = RefQuestion & { readonly branch: string; readonly caller: Caller };
+
 /**
  * Finds the commit of a ref.
  * @throws {CollectionsError} repository-not-found, branch-not-found, repository-empty, repository-blocked, or a
- * source failure.
+ * source failure, which has `denied` where GitHub had denied what was known before it failed.
  */
-export async function findRef(
-  question: RefQuestion & { readonly branch: string; readonly caller: Caller },
-  source: GitHubSource,
+export async function findRef(question: RefAsked, source: GitHubSource): Promise<FoundRef> {
+  const heard: { denied: CollectionsError | null } = { denied: null };
+  try {
+    return await find(question, { source, heard });
+  } catch (error) {
+    if (heard.denied === null || !isSourceFailure(error)) throw error;
+    throw failedAfter(heard.denied, error);
+  }
+}
+
+async function find(
+  question: RefAsked,
+  { source, heard }: { source: GitHubSource; heard: { denied: CollectionsError | null } },
 ): Promise<FoundRef> {
   const now = source.now();
   const known = parseMemo(question.known?.memo);
@@ -86,6 +97,7 @@ export async function findRef(
       ...together.map(askRef),
     ] as const,
   );
+  heard.denied = denialOf(refResults.at(-1)!, question);
   const visibility = unwrap(visibilityResult!) as MovedAnswer | null;
   if (visibility !== null) requirePublic(question, visibility);
 
@@ -123,21 +135,32 @@ export async function findRef(
       if (repository.status !== 200) throw refusal(question, repository.status);
     }
   }
-  if (repository === null || repository.status === 304) {
-    repository = await askRepository();
-    if (repository.status !== 200) throw refusal(question, repository.status);
+  throw branchNotFound(question.branch, await defaultBranch());
+
+  /** For the hint alone: that the branch is not there is known without it. */
+  async function defaultBranch(): Promise<string | null> {
+    try {
+      const answer = repository?.status === 200 ? repository : await askRepository();
+      if (answer.status !== 200) throw refusal(question, answer.status);
+      return checked(repositoryAnswer, parseJson(answer.bytes)).default_branch ?? null;
+    } catch (error) {
+      if (isSourceFailure(error)) return null;
+      throw error;
+    }
   }
-  const { default_branch } = checked(repositoryAnswer, parseJson(repository.bytes));
-  throw branchNotFound(question.branch, default_branch);
 }
 
-/** The error that a status means for a question about a repository that should be there. */
-export function refusal(name: RepositoryName, status: number): Error {
-  if (status === 451) return repositoryBlocked(name.owner, name.repo);
-  if (status === 409) return repositoryEmpty(name.owner, name.repo);
-  if (HIDDEN.has(status)) return repositoryNotFound(name.owner, name.repo);
-  // What nobody said that GitHub says withdraws nothing.
-  return sourceFailed(`Cannot read "${name.owner}/${name.repo}": GitHub answered ${status}`);
+/** What the answer by which a known ref was found before says now, where that is that it is not there; else null. */
+function denialOf(
+  result: PromiseSettledResult<MovedAnswer | null>,
+  question: RefAsked,
+): CollectionsError | null {
+  if (question.known === undefined || result.status === "rejected") return null;
+  const { status } = result.value!;
+  if (status === 200 || status === 304) return null;
+  if (status === 422) return branchNotFound(question.branch, null);
+  const error = refusal(question, status);
+  return isSourceFailure(error) ? null : error;
 }
 
 function formsOf(branch: string, commitIds: boolean): string[] {

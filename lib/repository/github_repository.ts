@@ -3,12 +3,12 @@
 
 import { sourceFailed } from "../errors.ts";
 import type { FileList } from "./file_list.ts";
-import { parseRecursiveTree, parseTree } from "./github_answers.ts";
+import { parseRecursiveTree, parseTree, refusal } from "./github_answers.ts";
 import { GitHubBlobs } from "./github_blobs.ts";
 import type { RequestKind } from "./github_client.ts";
 import { askWithMoves } from "./github_moves.ts";
 import { baseOf } from "./github_memo.ts";
-import { findRef, refusal } from "./github_refs.ts";
+import { findRef } from "./github_refs.ts";
 import type { GitHubSource } from "./github_source.ts";
 import {
   type BlobResult,

@@ -147,13 +147,18 @@ export class RefChecks {
       const gone = goneRecord(error, askedAtMs);
       if (gone !== null) {
         backoff.succeeded(repository, { source: true });
-        await this.withdraw(state, { ref, gone });
+        await this.withdraw(state, { ref, gone, isCertain: true });
         return { gone };
       }
       if (!isSourceFailure(error)) throw error;
       // A spent quota is remembered where tokens are chosen, with its own time.
       if (error.code !== "source-rate-limited") {
         backoff.failed(repository, error, { owner: ref.owner });
+      }
+      const denied = goneRecord(error.denied, askedAtMs);
+      if (denied !== null) {
+        await this.withdraw(state, { ref, gone: denied, isCertain: false });
+        throw error;
       }
       return await this.standIn(state, { ref, failure: error });
     }
@@ -199,12 +204,12 @@ export class RefChecks {
 
   private async withdraw(
     state: KnownState | undefined,
-    { ref, gone }: { ref: RefName; gone: GoneRecord },
+    { ref, gone, isCertain }: { ref: RefName; gone: GoneRecord; isCertain: boolean },
   ): Promise<void> {
     this.known.delete(refKey(ref));
     // What was made from this ref and is looked up by its check must see that it is over.
     if (state !== undefined) state.check.askedAtMs = 0;
-    await this.withdrawals.note(ref, { gone, wasKnown: state !== undefined });
+    await this.withdrawals.note(ref, { gone, wasKnown: state !== undefined, isCertain });
   }
 
   /** The older answer for a failing source, or the failure where there is none that may be given. */
