@@ -34,7 +34,7 @@ export async function addContents(
   const slices = new Slices();
   for (const item of fitting) {
     if (slices.isOver({ costly: true })) await slices.giveWay();
-    const result = blobs.get(item.sha) ?? noAnswer(item);
+    const result = blobs.get(item.sha)!;
     if (result instanceof Error) item.error = itemError(result);
     else {
       const { body: _, ...content } = await itemContent(result, item.contentType);
@@ -55,7 +55,7 @@ export async function addFrontMatters(
   await makeRoom(fitting, reading);
   const found = await store.read(fitting.map(fileOf), reading, { folder: null });
   for (const item of fitting) {
-    const result = found.get(item.sha) ?? noAnswer(item);
+    const result = found.get(item.sha)!;
     if (result instanceof Error) item.error = itemError(result);
     else Object.assign(item, result);
   }
@@ -79,10 +79,6 @@ async function makeRoom(items: readonly ItemBody[], { caller }: Reading): Promis
 
 function fileOf({ path, sha, size }: ItemBody): FileRef {
   return { path, id: sha, size };
-}
-
-function noAnswer(item: ItemBody): Error {
-  return sourceFailed(`Cannot read "${item.sha}": no answer held it`);
 }
 
 function itemError(error: Error): ItemError {

@@ -2,11 +2,12 @@
 // folders already known are asked for, and each is parsed once per blob id.
 
 import { LRUCache } from "lru-cache";
-import { sourceFailed } from "../errors.ts";
+import type { FileRef } from "../repository/repository.ts";
 import type { DeclaredCollection } from "./declared_collection.ts";
 import { CONFIG_FILES, type Declarations, declaredCollections } from "./declared_collections.ts";
 import { findEntry, type Reading } from "./find_entry.ts";
 import { textOf } from "./item_content.ts";
+import { readBlob } from "./read_blob.ts";
 
 /** A declared collection; `key` tells its rule for entries from that of any other declaration. */
 export interface Declared extends DeclaredCollection {
@@ -45,14 +46,8 @@ export async function readDeclarations(
   return { declared, warnings };
 }
 
-async function read(
-  file: { path: string; id: string; size: number },
-  { repository, snapshot, caller }: Reading,
-): Promise<Declarations> {
-  const bytes = (await repository.readBlobs(snapshot, [file], caller)).get(file.id);
-  if (bytes === undefined) throw sourceFailed(`Cannot read "${file.id}": no answer held it`);
-  if (bytes instanceof Error) throw bytes;
-  const text = textOf(bytes);
+async function read(file: FileRef, reading: Reading): Promise<Declarations> {
+  const text = textOf(await readBlob(file, reading));
   if (text === null) {
     return { collections: [], warning: `Cannot read "${file.path}": it is not UTF-8 text` };
   }

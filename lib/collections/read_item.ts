@@ -3,10 +3,11 @@
 import type { ContentBody } from "../api/contract.ts";
 import type { ItemParameters } from "../api/parameters.ts";
 import { itemUrl } from "../api/urls.ts";
-import { itemNotFound, itemTooLarge, sourceFailed } from "../errors.ts";
+import { itemNotFound, itemTooLarge } from "../errors.ts";
 import { contentTypeOf } from "./content_type.ts";
 import { findEntry, type Reading } from "./find_entry.ts";
 import { GROWTH, itemContent } from "./item_content.ts";
+import { readBlob } from "./read_blob.ts";
 
 /** What is asked, and where the answer's addresses begin. */
 export interface ItemRequest {
@@ -45,11 +46,9 @@ export async function readItem(request: ItemRequest, reading: Reading): Promise<
   }
   const { id, size } = entry;
   await caller.makeRoom?.(format === "raw" ? size : size * GROWTH.alone);
-  const result = (await repository.readBlobs(snapshot, [{ path, id, size }], caller)).get(id);
-  if (result === undefined) throw sourceFailed(`Cannot read "${id}": no answer held it`);
-  if (result instanceof Error) throw result;
+  const bytes = await readBlob({ path, id, size }, reading);
   const name = path.slice(path.lastIndexOf("/") + 1);
-  return { name, path, id, contentType: contentTypeOf(name), bytes: result };
+  return { name, path, id, contentType: contentTypeOf(name), bytes };
 }
 
 /** The JSON body for a file. */
