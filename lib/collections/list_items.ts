@@ -5,7 +5,7 @@ import { DEFAULTS, type ListParameters } from "../api/parameters.ts";
 import { itemUrl, listUrl } from "../api/urls.ts";
 import type { ListedFile } from "../repository/file_list.ts";
 import { contentTypeOf } from "./content_type.ts";
-import { type Filter, parseFilters } from "./filter_items.ts";
+import { parseFilters } from "./filter_items.ts";
 import type { Reading } from "./find_entry.ts";
 import type { FrontMatterStore } from "./front_matter_store.ts";
 import { addContents, addFrontMatters } from "./item_contents.ts";
@@ -15,7 +15,7 @@ import type { PreparedLists } from "./prepared_lists.ts";
 import { resolveCollection } from "./resolve_collection.ts";
 import type { Selection } from "./selection.ts";
 import type { SharedListings } from "./shared_listings.ts";
-import { parseSort, SORT_BY_PATH } from "./sort_items.ts";
+import { parseSort } from "./sort_items.ts";
 
 /** What is asked, and what it is answered with. */
 export interface ListRequest {
@@ -110,11 +110,10 @@ async function fill(
 
 /** The selection that checked parameters ask for. */
 function selectionOf({ sort, filter, recursive }: ListParameters): Selection {
-  const filters: Filter[] = filter === undefined ? [] : parseFilters(filter).filters;
   return {
     key: JSON.stringify([sort ?? "path", filter ?? [], recursive ?? true]),
-    sort: sort === undefined || sort === "path" ? SORT_BY_PATH : parseSort(sort),
-    filters,
+    sort: parseSort(sort ?? "path"),
+    filters: parseFilters(filter ?? []).filters,
   };
 }
 

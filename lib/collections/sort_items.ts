@@ -20,9 +20,6 @@ export interface Sort {
   readonly descending: boolean;
 }
 
-/** The order of a list that names none. */
-export const SORT_BY_PATH: Sort = { by: "path", descending: false };
-
 /** Gives the items' keys by their place in the order of paths; only what the sort needs is asked for. */
 export interface SortKeys {
   name(index: number): string;

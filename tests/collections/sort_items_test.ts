@@ -1,12 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import type { PlainObject, PlainValue } from "../../lib/collections/plain_data.ts";
-import {
-  parseSort,
-  SORT_BY_PATH,
-  sortIndices,
-  type SortKeys,
-} from "../../lib/collections/sort_items.ts";
+import { parseSort, sortIndices, type SortKeys } from "../../lib/collections/sort_items.ts";
 
 interface Item {
   name?: string;
@@ -34,7 +29,7 @@ async function byValue(
 }
 
 Deno.test("parseSort() reads the fields, and - for descending", () => {
-  assertEquals(parseSort("path"), SORT_BY_PATH);
+  assertEquals(parseSort("path"), { by: "path", descending: false });
   assertEquals(parseSort("-name"), { by: "name", descending: true });
   assertEquals(parseSort("size"), { by: "size", descending: false });
   assertEquals(parseSort("frontMatter.date"), { by: ["date"], descending: false });
@@ -156,7 +151,7 @@ Deno.test("sortIndices() asks for what it needs, once an item", async () => {
     frontMatter,
   });
   assertEquals(asked, count);
-  await sortIndices(count, SORT_BY_PATH, { name: refuse, size: refuse, frontMatter: refuse });
+  await sortIndices(count, parseSort("path"), { name: refuse, size: refuse, frontMatter: refuse });
 });
 
 Deno.test("sortIndices() compares long texts by their beginning", async () => {
