@@ -111,6 +111,11 @@ export function repositoryNotFound(owner: string, repo: string): CollectionsErro
   );
 }
 
+/** 404 for a repository of a local owner. There is nothing private to keep quiet about, so it says what it looked for. */
+export function localFolderNotFound(repo: string): CollectionsError {
+  return new CollectionsError("repository-not-found", `There is no local folder "${repo}".`);
+}
+
 /** 403 of a deployment that serves named repositories only. */
 export function repositoryNotAllowed(owner: string, repo: string): CollectionsError {
   return new CollectionsError(

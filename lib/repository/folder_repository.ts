@@ -4,7 +4,13 @@
 
 import { join } from "@std/path";
 import pLimit from "p-limit";
-import { branchNotFound, CollectionsError, repositoryNotFound, sourceFailed } from "../errors.ts";
+import {
+  branchNotFound,
+  CollectionsError,
+  localFolderNotFound,
+  repositoryNotFound,
+  sourceFailed,
+} from "../errors.ts";
 import { describeError } from "../log.ts";
 import type { FileList } from "./file_list.ts";
 import { FolderTooLargeError } from "./folder_scan.ts";
@@ -148,7 +154,7 @@ export class FolderRepository implements Repository {
 
   async #look({ owner, repo }: { owner: string; repo: string }): Promise<Look> {
     const folder = await this.#folders.find(repo);
-    if (folder === null) throw repositoryNotFound(owner, repo);
+    if (folder === null) throw localFolderNotFound(repo);
     try {
       return await folder.look();
     } catch (cause) {
@@ -162,7 +168,7 @@ export class FolderRepository implements Repository {
         });
       }
       this.#folders.forget(folder);
-      throw repositoryNotFound(owner, repo);
+      throw localFolderNotFound(repo);
     }
   }
 

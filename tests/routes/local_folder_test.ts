@@ -174,6 +174,6 @@ Deno.test("a local folder costs no misses, and is found in any case", async () =
     const { repository } = await folder.service.list({ owner: "LOCAL", repo });
     assertEquals([repository.owner, repository.repo], ["LOCAL", repo]);
   }
-  const missing = await folder.service.problem(list({ repo: "none" }));
-  assertEquals(missing.code, "repository-not-found");
+  const { code, detail } = await folder.service.problem(list({ repo: "none" }));
+  assertEquals([code, detail], ["repository-not-found", 'There is no local folder "none".']);
 });
