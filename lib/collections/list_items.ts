@@ -2,9 +2,9 @@
 
 import type { ItemBody, ListBody } from "../api/contract.ts";
 import { DEFAULTS, type ListParameters } from "../api/parameters.ts";
-import { itemUrl, listUrl } from "../api/urls.ts";
+import { listUrl } from "../api/urls.ts";
 import type { ListedFile } from "../repository/file_list.ts";
-import { contentTypeOf } from "./content_type.ts";
+import { fileBody } from "./file_body.ts";
 import { parseFilters } from "./filter_items.ts";
 import type { Reading } from "./find_entry.ts";
 import type { FrontMatterStore } from "./front_matter_store.ts";
@@ -120,23 +120,13 @@ function selectionOf({ sort, filter, recursive }: ListParameters): Selection {
 function describe(
   file: ListedFile,
   folder: string,
-  { request, reading }: { request: ListRequest; reading: Reading },
+  { request: { baseUrl }, reading }: { request: ListRequest; reading: Reading },
 ): ItemBody {
-  const path = folder === "" ? file.path : `${folder}/${file.path}`;
-  const name = file.path.slice(file.path.lastIndexOf("/") + 1);
-  const { snapshot } = reading;
-  const { owner, repo } = snapshot.name;
-  const htmlUrl = reading.repository.htmlUrl(snapshot, path);
-  return {
-    name,
-    path,
-    slug: slugOf(file.path, name),
-    sha: file.id,
-    size: file.size,
-    contentType: contentTypeOf(name),
-    contentUrl: itemUrl(request.baseUrl, { owner, repo, branch: snapshot.branch, path }),
-    ...(htmlUrl === null ? {} : { htmlUrl }),
-  };
+  const { name, path, ...rest } = fileBody(
+    { ...file, path: folder === "" ? file.path : `${folder}/${file.path}` },
+    { baseUrl, reading },
+  );
+  return { name, path, slug: slugOf(file.path, name), ...rest };
 }
 
 /** The path inside the collection without its extension; a name that is all extension stays whole. */

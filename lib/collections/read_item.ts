@@ -2,9 +2,10 @@
 
 import type { ContentBody } from "../api/contract.ts";
 import type { ItemParameters } from "../api/parameters.ts";
-import { itemUrl } from "../api/urls.ts";
 import { itemNotFound, itemTooLarge } from "../errors.ts";
 import { contentTypeOf } from "./content_type.ts";
+import { fileBody } from "./file_body.ts";
+import { fileName } from "./file_name.ts";
 import { findEntry, type Reading } from "./find_entry.ts";
 import { GROWTH, itemContent } from "./item_content.ts";
 import { readBlob } from "./read_blob.ts";
@@ -47,7 +48,7 @@ export async function readItem(request: ItemRequest, reading: Reading): Promise<
   const { id, size } = entry;
   await caller.makeRoom?.(format === "raw" ? size : size * GROWTH.alone);
   const bytes = await readBlob({ path, id, size }, reading);
-  const name = path.slice(path.lastIndexOf("/") + 1);
+  const name = fileName(path);
   return { name, path, id, contentType: contentTypeOf(name), bytes };
 }
 
@@ -57,17 +58,10 @@ export async function itemBodyOf(
   { request, reading }: { request: ItemRequest; reading: Reading },
 ): Promise<ContentBody> {
   const { snapshot } = reading;
-  const { owner, repo } = snapshot.name;
-  const htmlUrl = reading.repository.htmlUrl(snapshot, file.path);
+  const { path, id, bytes, contentType } = file;
   return {
-    repository: { owner, repo, branch: snapshot.branch, commit: snapshot.commit },
-    name: file.name,
-    path: file.path,
-    sha: file.id,
-    size: file.bytes.length,
-    contentType: file.contentType,
-    contentUrl: itemUrl(request.baseUrl, { owner, repo, branch: snapshot.branch, path: file.path }),
-    ...(htmlUrl === null ? {} : { htmlUrl }),
-    ...await itemContent(file.bytes, file.contentType),
+    repository: { ...snapshot.name, branch: snapshot.branch, commit: snapshot.commit },
+    ...fileBody({ path, id, size: bytes.length }, { baseUrl: request.baseUrl, reading }),
+    ...await itemContent(bytes, contentType),
   };
 }

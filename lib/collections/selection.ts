@@ -3,6 +3,7 @@
 
 import { Slices } from "../give_way.ts";
 import type { FileList } from "../repository/file_list.ts";
+import { fileName } from "./file_name.ts";
 import { type Filter, matchesFilters } from "./filter_items.ts";
 import type { PlainObject } from "./plain_data.ts";
 import { type Sort, sortIndices } from "./sort_items.ts";
@@ -26,7 +27,7 @@ export async function selectByPath(
   for (let index = 0; index < files.length; index++) {
     if (slices.isOver()) await slices.giveWay();
     const path = files.pathAt(index);
-    const item = { path, name: nameOf(path), frontMatter: null };
+    const item = { path, name: fileName(path), frontMatter: null };
     if (accepts(path) && matchesFilters(byPath, item)) chosen.push(index);
   }
   return Uint32Array.from(chosen);
@@ -45,13 +46,9 @@ export async function arrange(
       matchesFilters(byFrontMatter, { path: "", name: "", frontMatter: frontMatterAt(index) })
     );
   const order = await sortIndices(left.length, sort, {
-    name: (place) => nameOf(files.pathAt(left[place]!)),
+    name: (place) => fileName(files.pathAt(left[place]!)),
     size: (place) => files.sizeAt(left[place]!),
     frontMatter: (place) => frontMatterAt(left[place]!),
   });
   return order.map((place) => left[place]!);
-}
-
-function nameOf(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
 }
