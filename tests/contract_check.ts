@@ -3,7 +3,7 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { z } from "zod";
-import { contentBody, listBody, problemBody } from "../lib/api/contract.ts";
+import { contentBody, type ListBody, listBody, problemBody } from "../lib/api/contract.ts";
 import { type ProblemCode, PROBLEMS } from "../lib/http/problem.ts";
 
 /** What a page of another origin may read without being told so (Fetch Standard, "CORS-safelisted response-header name"). */
@@ -39,7 +39,10 @@ export async function checkContract(request: Request, response: Response): Promi
   // A file may have this key, which zod leaves out of every record.
   const body: unknown = JSON.parse(text, (key, value) => key === "__proto__" ? undefined : value);
   if (status >= 400) checkProblem(response, body);
-  else checkBody(schema!, body);
+  else {
+    checkBody(schema!, body);
+    checkKept(response, body);
+  }
 }
 
 /** Every key of a body is one that its schema names: parsing leaves others out, and then the two differ. */
@@ -78,12 +81,17 @@ function checkDataHeaders({ headers, status }: Response): void {
   const cacheStatus = headers.get("cache-status") ?? "";
   assertMatch(cacheStatus, CACHE_STATUS);
   const cacheControl = headers.get("cache-control");
-  // An older page may lack a file that the failing source was to give; such a page is not kept.
-  const mayLack = cacheStatus.endsWith("stale-if-error") && cacheControl === "no-store";
-  if (cacheStatus === "collections; fwd=miss") assertEquals(cacheControl, "no-store");
-  else if (!mayLack) {
-    assert(["public, max-age=60", "no-cache"].includes(cacheControl!), cacheControl!);
-  }
+  assert(["public, max-age=60", "no-cache", "no-store"].includes(cacheControl!), cacheControl!);
+  const isPassed = cacheStatus === "collections; fwd=miss";
+  if (isPassed) assertEquals(cacheControl, "no-store");
+  else if (cacheControl === "no-store") assertMatch(cacheStatus, /; detail=stale-if-error$/);
+}
+
+/** A page that lacks a file which the source was to give is not kept, an older page neither; all else is. */
+function checkKept({ headers }: Response, body: unknown): void {
+  const { items = [] } = body as Partial<ListBody>;
+  const lacks = items.some(({ error }) => error?.code.startsWith("source-"));
+  assertEquals(headers.get("cache-control") === "no-store", lacks, "no-store");
 }
 
 function checkProblemHeaders({ headers }: Response): void {

@@ -132,3 +132,25 @@ Deno.test("a failure before anything is known is a problem, and soon asked again
   clock.advance(1);
   assertEquals(await standingOf(site), ["a", "fwd=miss; stored", "0"]);
 });
+
+Deno.test("an older page that lacks a file is not kept, by nobody", async () => {
+  await using site = await startSite({ "posts/a.md": "A\n" });
+  const { service, gh } = site;
+  await service.list();
+  gh.fault = { kind: "status", status: 500 };
+  service.clock.advance(60_000);
+
+  for (let time = 0; time < 2; time++) {
+    const response = await service.get(listPath({ includeContent: true }));
+    assertEquals([response.status, response.headers.get("cache-control")], [200, "no-store"]);
+    assertEquals(
+      response.headers.get("cache-status"),
+      "collections; hit; ttl=0; detail=stale-if-error",
+    );
+    const { items: [item] } = await response.json();
+    assertEquals([item.name, item.error.code], ["a.md", "source-failed"]);
+  }
+  gh.fault = null;
+  service.clock.advance(60_000);
+  assertEquals((await service.list({ includeContent: true })).items[0]!.content, "A\n");
+});
