@@ -3,11 +3,14 @@
 import { appConfig, readSettings } from "./fresh.config.ts";
 import { createHandler } from "./lib/http/handler.ts";
 import { Listening } from "./lib/http/listening.ts";
+import { localRepositories } from "./lib/local_repositories.ts";
 import { openServices } from "./lib/services.ts";
 import { previewSettings } from "./lib/preview_settings.ts";
 import { type Config, SettingsError } from "./lib/settings.ts";
 
 const REFRESH_EVERY_MS = 1_000;
+/** Of a preview's repositories, how many its first line names. */
+const MAX_NAMED = 20;
 
 if (import.meta.main) await start(Deno.args);
 
@@ -16,8 +19,9 @@ if (import.meta.main) await start(Deno.args);
  * process with one line that says what to change.
  */
 async function start([mode, ...args]: readonly string[]): Promise<void> {
+  const isPreview = mode === "preview";
   try {
-    await serve(readSettings(mode === "preview" ? await previewSettings(args) : {}));
+    await serve(readSettings(isPreview ? await previewSettings(args) : {}), { isPreview });
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     console.error(error.message);
@@ -25,8 +29,9 @@ async function start([mode, ...args]: readonly string[]): Promise<void> {
   }
 }
 
-async function serve(config: Config): Promise<void> {
+async function serve(config: Config, { isPreview }: { isPreview: boolean }): Promise<void> {
   const services = await openServices(config);
+  const names = isPreview ? await localRepositories(config) : null;
   const handler = await createHandler(services, {
     routesUrl: new URL("./routes/", import.meta.url),
     appConfig,
@@ -38,6 +43,12 @@ async function serve(config: Config): Promise<void> {
       onListen(at) {
         port = at.port;
         services.log.info("listening", { host: at.hostname, port });
+        if (names === null) return;
+        services.log.info("preview", {
+          url: `http://${at.hostname}:${port}/`,
+          repositories: names.length,
+          names: names.slice(0, MAX_NAMED).join(", "),
+        });
       },
     }), services);
   const refreshing = setInterval(() => services.refreshDue(), REFRESH_EVERY_MS);

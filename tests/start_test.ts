@@ -14,6 +14,14 @@ function flags(task: string): string[] {
   return tasks[task].split(" ").filter((word: string) => word.startsWith("-"));
 }
 
+/** What the one line says by which a preview tells what it shows. */
+function previewLine(stdout: string): Record<string, unknown> {
+  const lines = stdout.split("\n").filter((line) => line.includes('"event":"preview"'));
+  assertEquals(lines.length, 1, stdout);
+  const { time: _time, level: _level, event: _event, ...told } = JSON.parse(lines[0]!);
+  return told;
+}
+
 /** Whether a connection is taken; one that is reset came while the listener closed. */
 async function connects(port: number): Promise<boolean> {
   try {
@@ -138,6 +146,10 @@ Deno.test("preview serves a folder from anywhere, on the loopback interface and 
   const folder = await Deno.makeTempDir();
   await Deno.mkdir(join(folder, "site/posts"), { recursive: true });
   await Deno.writeTextFile(join(folder, "site/posts/a.md"), "---\ntitle: A\n---\n");
+  // Neither is a repository: nobody could ask for them.
+  for (const name of [".hidden", "two words"]) await Deno.mkdir(join(folder, name));
+  const others = Array.from({ length: 20 }, (_, n) => `b${String(n).padStart(2, "0")}`);
+  for (const name of others) await Deno.mkdir(join(folder, name));
   {
     // What the environment says of the address and of folders is not asked.
     const env = { HOST: "0.0.0.0", LOCAL_REPOS_DIR: "none", KV_PATH: join(folder, "kv.db") };
@@ -151,9 +163,15 @@ Deno.test("preview serves a folder from anywhere, on the loopback interface and 
       "repository-not-allowed",
     ]);
     service.signal("SIGINT");
-    assertEquals((await service.ended).code, 0);
+    const { code, stdout } = await service.ended;
+    assertEquals([code, previewLine(stdout)], [0, {
+      url: `${service.url}/`,
+      repositories: 21,
+      names: others.join(", "),
+    }]);
   }
-  assertEquals((await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name), ["site"]);
+  const left = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name).sort();
+  assertEquals(left, [".hidden", ...others, "site", "two words"]);
   await Deno.remove(folder, { recursive: true });
 });
 
@@ -171,6 +189,9 @@ Deno.test("preview serves one Git checkout without what lies beside it", async (
       return response.status;
     });
     assertEquals(await Promise.all(statuses), [200, 403]);
+    service.signal("SIGTERM");
+    const { url, ...told } = previewLine((await service.ended).stdout);
+    assertEquals([url, told], [`${service.url}/`, { repositories: 1, names: "site" }]);
   }
   await Deno.remove(folder, { recursive: true });
 });
