@@ -1,3 +1,5 @@
+// Runs the tasks as a supervisor should, by `deno task`, which passes signals on. `npx` does not, and is not tested.
+
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { dirname, join } from "@std/path";
 import { SETTING_NAMES } from "../lib/settings.ts";
