@@ -106,7 +106,8 @@ export class KeptObjects {
         this.options.backoff.remembered(key);
       const batch = this.batchOf.get(key);
       if (failure !== null) results.set(file.id, failure);
-      else if (batch === undefined) began.push(file);
+      // A batch that all have left is over, though its request may still wait for its turn to be dropped.
+      else if (batch === undefined || !this.batchFlights.has(batch)) began.push(file);
       else joined.set(batch, [...joined.get(batch) ?? [], file]);
     }
     caller.signal?.throwIfAborted();
@@ -120,7 +121,10 @@ export class KeptObjects {
           await this.keepBlobs(repository, found);
           return found;
         } finally {
-          for (const { id } of files) this.batchOf.delete(`${repository}\n${id}`);
+          for (const { id } of files) {
+            const key = `${repository}\n${id}`;
+            if (this.batchOf.get(key) === batch) this.batchOf.delete(key);
+          }
         }
       }, caller);
       for (const { id } of files) {

@@ -182,3 +182,32 @@ Deno.test("KeptObjects readBlobs() goes on for the others when one caller leaves
   assertEquals((await stayed).get("id of a"), bytes("id of a"));
   assertEquals(source.calls.length, 1);
 });
+
+Deno.test("KeptObjects readBlobs() joins no batch that all have left", async () => {
+  const { objects } = open();
+  const leaver = new AbortController();
+  const source = blobSource();
+  const misses: (boolean | undefined)[] = [];
+  const read = (signal: AbortSignal | null, ...names: string[]) =>
+    objects.readBlobs(REPOSITORY, names.map(file), {
+      caller: {
+        miss: (options) => void misses.push(options?.joined),
+        ...signal === null ? {} : { signal },
+      },
+      fetch: source.fetch,
+    });
+  const left = read(leaver.signal, "a", "b");
+  await new Promise((resume) => setTimeout(resume));
+  leaver.abort(new Error("left"));
+  await assertRejects(() => left, Error, "left");
+  // The request of those who left has not been dropped yet.
+  const pages = [read(null, "a"), read(null, "b")];
+  await new Promise((resume) => setTimeout(resume));
+  source.letGo();
+  const [first, second] = await Promise.all(pages);
+  assertEquals([first!.get("id of a"), second!.get("id of b")], [
+    bytes("id of a"),
+    bytes("id of b"),
+  ]);
+  assertEquals(misses, [false, false, false]);
+});
