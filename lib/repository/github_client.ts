@@ -130,13 +130,21 @@ export class GitHubClient {
       }
       return NO_TOKEN;
     }
+    // GitHub answers no GraphQL without a token, and each try would cost quota.
+    if (request.kind === "graphql" && !this.options.tokens.hasToken) {
+      throw sourceFailed(`Cannot read "graphql": there is no token`);
+    }
     return this.options.tokens.choose(quotaOf(request), request.known?.fingerprint);
   }
 
   /** Takes what an answer says of its token; true where it says nothing else, and another is to be asked. */
   private learn(request: GitHubRequest, answer: GitHubAnswer): boolean {
     const { token, status, headers } = answer;
-    if (request.kind !== "raw") this.options.tokens.note(token, quotaOf(request), headers);
+    // A limit that says when to come back goes before the quota's own time.
+    const saysWhen = isRateLimit(answer) && headers.has("retry-after");
+    if (request.kind !== "raw" && !saysWhen) {
+      this.options.tokens.note(token, quotaOf(request), headers);
+    }
     if (status !== 401 || token.secret === null) return this.noteLimit(request, answer);
     this.options.tokens.refuse(token);
     return true;

@@ -1,5 +1,6 @@
 // Renamed and moved repositories: GitHub answers 301, here that is followed on the API host alone.
 
+import { sourceFailed } from "../errors.ts";
 import type { GitHubAnswer, GitHubClient, GitHubRequest } from "./github_client.ts";
 
 /** A question to one repository: `base` is `repos/{owner}/{repo}` or `repositories/{id}`, `rest` begins with `/` or is empty. */
@@ -16,9 +17,12 @@ export interface MovedAnswer extends GitHubAnswer {
 const MAX_HOPS = 2;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
 
+/** What leads elsewhere for a while (a page about maintenance, say) tells nothing of the repository. */
+const TEMPORARY: ReadonlySet<number> = new Set([302, 307]);
+
 /**
- * Asks, and asks again where the repository is now. An answer that leads elsewhere, or on and on, comes back as 404:
- * there is no repository to be had.
+ * Asks, and asks again where the repository is now. An answer that leads elsewhere for good, or on and on, comes back
+ * as 404: there is no repository to be had. @throws {CollectionsError} source-failed where it leads there for a while.
  */
 export async function askWithMoves(
   client: GitHubClient,
@@ -30,7 +34,12 @@ export async function askWithMoves(
     const answer = await client.ask({ ...request, url: `${apiUrl}/${base}${rest}` });
     if (!REDIRECTS.has(answer.status)) return { ...answer, base };
     const target = targetOf(answer.headers.get("location"), apiUrl);
-    if (target === null || hop === MAX_HOPS) return { ...answer, status: 404, base };
+    if (target === null || hop === MAX_HOPS) {
+      if (TEMPORARY.has(answer.status)) {
+        throw sourceFailed(`Cannot read "${request.kind}": GitHub leads elsewhere for now`);
+      }
+      return { ...answer, status: 404, base };
+    }
     base = target;
   }
 }

@@ -28,6 +28,7 @@ interface TokenState {
   refused: boolean;
 }
 
+const MAX_WAIT_MS = 24 * 3_600_000;
 const UNKNOWN = Number.MAX_SAFE_INTEGER;
 
 /** Chooses tokens by the quota that is left (docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api). */
@@ -74,11 +75,12 @@ export class TokenPool {
     const remaining = Number(headers.get("x-ratelimit-remaining") ?? NaN);
     const resetAtMs = Number(headers.get("x-ratelimit-reset") ?? NaN) * 1000;
     if (!Number.isFinite(remaining) || !Number.isFinite(resetAtMs)) return;
-    this.state(token).quotas[quota] = { remaining, resetAtMs };
+    this.state(token).quotas[quota] = { remaining, resetAtMs: this.believed(resetAtMs) };
   }
 
   /** Stops one token until a time: for one quota, or for everything (a secondary limit). */
-  limit(token: Token, untilMs: number, quota?: Quota): void {
+  limit(token: Token, until: number, quota?: Quota): void {
+    const untilMs = this.believed(until);
     const state = this.state(token);
     if (quota === undefined) state.blockedUntilMs = Math.max(state.blockedUntilMs, untilMs);
     else state.quotas[quota] = { remaining: 0, resetAtMs: untilMs };
@@ -104,6 +106,11 @@ export class TokenPool {
       n !== UNKNOWN
     );
     return known.length === 0 ? null : known.reduce((sum, n) => sum + n, 0);
+  }
+
+  /** A time that a header gave, as far as it is believed: GitHub's quotas come back within the hour. */
+  private believed(atMs: number): number {
+    return Math.min(atMs, this.options.now() + MAX_WAIT_MS);
   }
 
   private usable(): TokenState[] {

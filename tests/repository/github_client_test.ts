@@ -137,6 +137,16 @@ Deno.test("GitHubClient tells both kinds of rate limit by header or message, and
     [{ kind: "quota403", resetAtMs: inHours(1) }, 3600],
     [{ kind: "quota429", resetAtMs: inHours(0.5) }, 1800],
     [{ kind: "quota403", resetAtMs: inHours(100) }, 24 * 3600],
+    // What says when to come back goes before the quota's time, which may be of another limit.
+    [{
+      kind: "status",
+      status: 403,
+      headers: {
+        "retry-after": "30",
+        "x-ratelimit-remaining": "0",
+        "x-ratelimit-reset": `${inHours(1) / 1000}`,
+      },
+    }, 30],
     [{ kind: "secondary403" }, 60],
     [{ kind: "secondary429", retryAfterSeconds: 17 }, 17],
     [{ kind: "secondary403", retryAfterSeconds: null }, 60],
@@ -221,6 +231,15 @@ Deno.test("GitHubClient sets a refused token aside, at last goes on without, and
     `"event":"all tokens refused, going on without a token"`,
   ]);
   assert(!logged().includes("hidden"));
+});
+
+Deno.test("GitHubClient asks no GraphQL once the last token is refused", async () => {
+  await using opened = await open({ tokens: ["t1"] });
+  const { gh, client, graphql } = opened;
+  gh.revokeToken("t1");
+  assertEquals((await failure(client.ask(graphql))).code, "source-failed");
+  assertEquals((await failure(client.ask(graphql))).code, "source-failed");
+  assertEquals(gh.requests.map(({ status }) => status), [401]);
 });
 
 function validatorOf(answer: GitHubAnswer) {

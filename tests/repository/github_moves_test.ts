@@ -130,6 +130,18 @@ Deno.test("a move that leads to another host, elsewhere on this one or nowhere i
   }
 });
 
+Deno.test("what leads elsewhere for a while is a failure, and withdraws nothing", async () => {
+  for (const status of [302, 307]) {
+    await using opened = await open();
+    const { clock, gh, resolve } = opened;
+    const { commit } = await resolve();
+    clock.advance(60_000);
+    gh.intercept = () => new Response(null, { status, headers: { location: "/maintenance" } });
+    const stale = await resolve();
+    assertEquals([stale.commit, stale.freshness], [commit, "stale"]);
+  }
+});
+
 Deno.test("a moved repository is seen as its target is: public, or not at all", async () => {
   await using opened = await open({ tokens: ["t1"] });
   const { clock, gh, repository } = opened;

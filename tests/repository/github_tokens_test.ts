@@ -14,9 +14,9 @@ function open(secrets: readonly string[]) {
   return {
     clock,
     pool,
-    /** Notes that a token has so much left, for an hour from now. */
-    note(token: Token, remaining: number, quota: Quota = "core") {
-      const reset = String(clock.now() / 1000 + 3600);
+    /** Notes that a token has so much left, for an hour from now or for longer. */
+    note(token: Token, remaining: number, quota: Quota = "core", seconds = 3600) {
+      const reset = String(clock.now() / 1000 + seconds);
       const headers = { "x-ratelimit-remaining": `${remaining}`, "x-ratelimit-reset": reset };
       pool.note(token, quota, new Headers(headers));
     },
@@ -90,6 +90,18 @@ Deno.test("TokenPool choose() throws until the first quota is there again, when 
   assertEquals(waitSeconds(pool, "core"), 1);
   clock.advance(1_000);
   assertEquals(pool.choose("core"), first);
+});
+
+Deno.test("TokenPool believes no header that a quota is away for more than a day", () => {
+  for (const act of ["note", "limit"] as const) {
+    const opened = open(["s1"]);
+    const { clock, pool, note } = opened;
+    const [token] = tokensOf(opened, 1);
+    const seconds = 1e9;
+    if (act === "note") note(token!, 0, "core", seconds);
+    else pool.limit(token!, clock.now() + seconds * 1000, "core");
+    assertEquals(waitSeconds(pool, "core"), 24 * 3600);
+  }
 });
 
 Deno.test("TokenPool limit() without a quota stops a token for everything", () => {
