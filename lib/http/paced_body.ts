@@ -1,10 +1,10 @@
-// A large body in pieces, each given when its reader has taken the one before. A reader who stands still, or reads so
-// slowly that he would hold the bytes for hours, loses the rest: an answer must not stay in memory for him.
+// A large body in pieces, each given when its reader has taken the one before. A reader who stands still, or reads
+// more slowly than any line in use, loses the rest: an answer must not stay in memory for as long as he likes.
 
 const PIECE_BYTES = 64 * 1024;
 /** How long a reader may take for one piece. */
 const STALL_MS = 20_000;
-/** What a reader has to take on average, beginning after `STALL_MS`. */
+/** What a reader has to take on average, beginning after `STALL_MS`: 4 kB a second. */
 const LEAST_BYTES_PER_MS = 4;
 
 /**
