@@ -3,6 +3,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { join } from "@std/path";
 import { itemParameters, listParameters } from "../lib/api/parameters.ts";
+import { declaredCollections } from "../lib/collections/declared_collections.ts";
+import { readFrontMatter } from "../lib/collections/front_matter.ts";
 import { PROBLEMS } from "../lib/http/problem.ts";
 import { parseSettings, SETTING_NAMES } from "../lib/settings.ts";
 import { serveTask } from "./run_task.ts";
@@ -93,6 +95,26 @@ Deno.test("README's errors are those that there are", () => {
     table("status", "code").map(([status, name]) => [code(name!), Number(status)]),
     Object.entries(PROBLEMS).map(([name, { status }]) => [name, status]),
   );
+});
+
+Deno.test("README's limits of front matter and of declaring files are those that hold", async () => {
+  const tooMuch = [
+    "x".repeat(300_000),
+    "[".repeat(100) + "]".repeat(100),
+    `\n  a: &a [${"x".repeat(2_000)}]\n  b: [${"*a, ".repeat(1_000)}]`,
+    `[${"1, ".repeat(20_000)}]`,
+  ];
+  for (const value of tooMuch) {
+    const yaml = `key: ${value}\n`;
+    const read = await readFrontMatter(`---\n${yaml}---\n`);
+    assert(read !== null && "frontMatterError" in read);
+    const { warning } = await declaredCollections(".pages.yml", yaml);
+    for (const message of [read.frontMatterError.message, warning!]) {
+      const limit = Number(message.match(/ than (\d+) (?:characters|levels|tokens)/)![1]);
+      const named = `${limit.toLocaleString("en-US")} ${message.match(/\d (\w+)/)![1]}`;
+      assert(readme.slice(readme.indexOf("## Limits")).includes(named), message);
+    }
+  }
 });
 
 Deno.test("README's settings are those that are read, with their defaults", () => {
