@@ -6,6 +6,7 @@ import { decapCmsCollections } from "./decap_cms.ts";
 import type { DeclaredCollection } from "./declared_collection.ts";
 import { jekyllCollections } from "./jekyll.ts";
 import { pagesCmsCollections } from "./pages_cms.ts";
+import { parseData } from "./parse_data.ts";
 import { isPlainObject, type PlainObject, type PlainValue } from "./plain_data.ts";
 
 /** Configurations repeat whole lists of fields by alias, and are read once a repository, not once a file. */
@@ -59,13 +60,8 @@ function firstOfEachName(collections: readonly DeclaredCollection[]): DeclaredCo
   return collections.filter(({ name }) => !seen.has(name) && seen.add(name));
 }
 
-async function parseConfig(path: string, text: string): Promise<PlainValue> {
+function parseConfig(path: string, text: string): Promise<PlainValue> {
   // A byte order mark is no part of the document.
   const document = text.replace(/^\ufeff/, "");
-  if (path.endsWith(".toml")) {
-    const { parseToml } = await import("./safe_toml.ts");
-    return parseToml(document, LIMITS);
-  }
-  const { parseYaml } = await import("./safe_yaml.ts");
-  return parseYaml(document, LIMITS);
+  return parseData(document, { format: path.endsWith(".toml") ? "toml" : "yaml", ...LIMITS });
 }

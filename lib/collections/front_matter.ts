@@ -1,8 +1,9 @@
 // The front matter of a text file, by one function for every operation: `---` opens YAML, `+++` TOML, and nothing is
-// front matter without its closing line. What the file holds is hostile, and the parsers load when first needed.
+// front matter without its closing line. What the file holds is hostile.
 
 import { DataError } from "./data_error.ts";
-import { isPlainObject, type PlainObject, type PlainValue } from "./plain_data.ts";
+import { parseData } from "./parse_data.ts";
+import { isPlainObject, type PlainObject } from "./plain_data.ts";
 
 /** Why front matter does not parse, in one short line; `line` counts from 1 in the file. */
 export interface FrontMatterError {
@@ -32,7 +33,8 @@ export async function readFrontMatter(text: string): Promise<FrontMatter | null>
   const parts = split(text);
   if (parts === null) return null;
   try {
-    const frontMatter = await parse(parts);
+    const format = parts.fence === "---" ? "yaml" : "toml";
+    const frontMatter = await parseData(parts.block, { format, ...LIMITS });
     return isPlainObject(frontMatter) ? { frontMatter, body: parts.body } : null;
   } catch (error) {
     if (!(error instanceof DataError)) throw error;
@@ -45,15 +47,6 @@ interface Parts {
   readonly fence: string;
   readonly block: string;
   readonly body: string;
-}
-
-async function parse({ fence, block }: Parts): Promise<PlainValue> {
-  if (fence === "---") {
-    const { parseYaml } = await import("./safe_yaml.ts");
-    return parseYaml(block, LIMITS);
-  }
-  const { parseToml } = await import("./safe_toml.ts");
-  return parseToml(block, LIMITS);
 }
 
 function split(text: string): Parts | null {
