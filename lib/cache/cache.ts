@@ -1,7 +1,7 @@
 // The port of every cache tier: bytes under a key of text parts, with a time of death. A tier that fails or holds
 // damaged data answers as if it had nothing; no method ever throws.
 
-/** The parts of a key, most general first; together at most 1,500 bytes as UTF-8. */
+/** The parts of a key, most general first. Under one of more than 1,500 bytes as UTF-8 a tier may keep nothing. */
 export type CacheKey = readonly string[];
 
 /** What a tier holds under a key. */

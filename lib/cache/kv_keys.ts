@@ -3,7 +3,8 @@
 
 import type { CacheKey } from "./cache.ts";
 
-// KV takes 2,048 bytes; the rest is for what is put around a cache key here.
+// KV takes 2,048 bytes; the rest is for what is put around a cache key here. The port promises 1,500: what is between
+// is for the ends of its parts and for a scope.
 const MAX_KEY_BYTES = 1_900;
 
 const encoder = new TextEncoder();
