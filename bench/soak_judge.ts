@@ -11,7 +11,7 @@ export interface Answer {
   readonly headers: Headers;
   readonly bytes: Uint8Array;
   readonly sentAtMs: number;
-  /** Whether the source failed shortly before, so that the service may be without it. */
+  /** Whether the source failed then or shortly before, so that the service may be without it. */
   readonly mayFail: boolean;
 }
 
@@ -27,6 +27,7 @@ export interface Verdict {
   readonly shown?: Shown;
 }
 
+const STALE_IF_ERROR = "; detail=stale-if-error";
 const FRESH_MS = 60_000;
 const SLACK_MS = 1_000;
 const SOURCE_PROBLEMS: Readonly<Record<string, number>> = {
@@ -69,7 +70,7 @@ export async function judge(
     }
   }
   const cacheStatus = headers.get("cache-status") ?? "";
-  const ifError = cacheStatus.endsWith("; detail=stale-if-error");
+  const ifError = cacheStatus.endsWith(STALE_IF_ERROR);
   require(!ifError || answer.mayFail, "stale-if-error, though the source is up");
   const ageMs = Number(headers.get("age") ?? NaN) * 1000;
   require(
@@ -87,6 +88,11 @@ export async function judge(
   require(behindMs <= ageMs + 1_000 + SLACK_MS, `replaced ${behindMs} ms ago, but Age ${ageMs} ms`);
   const name = `${status} ${cacheStatus.replace(/^collections; /, "").replace(/; ttl=-?\d+/, "")}`;
   return { name, stale: { ifError, ageMs, behindMs }, ...(shown === undefined ? {} : { shown }) };
+}
+
+/** Whether an answer is a problem of 500 or more, or an older one for a source that fails. */
+export function lacksSource({ status, headers }: Pick<Answer, "status" | "headers">): boolean {
+  return status >= 500 || (headers.get("cache-status") ?? "").endsWith(STALE_IF_ERROR);
 }
 
 function problem({ expected, method, needsSource }: SoakRequest, answer: Answer): Verdict {

@@ -1,11 +1,11 @@
 // The soak's clients: each asks, has the answer judged, and asks again, until the time is over. What they saw is counted.
 
 import { pause } from "./processes.ts";
-import { type Answer, judge, type Shown } from "./soak_judge.ts";
+import type { SoakExcuse } from "./soak_excuse.ts";
+import { type Answer, judge, lacksSource, type Shown } from "./soak_judge.ts";
 import { type Choices, chooseRequest, type SoakRequest } from "./soak_requests.ts";
 import type { SoakService } from "./soak_service.ts";
-import type { SoakSource } from "./soak_source.ts";
-import { random } from "./soak_truth.ts";
+import { random, type TrueRepository } from "./soak_truth.ts";
 
 const CLIENTS = 6;
 const MAX_PAUSE_MS = 8;
@@ -25,6 +25,10 @@ export class SoakTally {
   freshBehindMs = 0;
   /** The same of those that are. */
   staleAgeMs = 0;
+  /** Answers without the source at a time when none was allowed. */
+  lackingWithoutFault = 0;
+  /** The greatest time from a fault's end to the first fresh answer of a hot repository that had none; null: all had. */
+  recoveryMs: number | null = null;
 
   count(name: string): void {
     this.classes.set(name, (this.classes.get(name) ?? 0) + 1);
@@ -39,14 +43,17 @@ export class SoakTally {
 
 /** Asks until `endMs`. */
 export async function runLoad(
-  { service, source, choices }: {
+  { service, excuse, choices }: {
     readonly service: SoakService;
-    readonly source: SoakSource;
+    readonly excuse: SoakExcuse;
     readonly choices: Choices;
   },
   { endMs, tally }: { readonly endMs: number; readonly tally: SoakTally },
 ): Promise<void> {
   const tags = new Map<string, { etag: string; shown: Shown }>();
+  const hot = new Set(choices.hot.map(({ repository }) => repository));
+  /** Hot repositories of which the last answer lacked the source. */
+  const lacking = new Set<TrueRepository>();
   await Promise.all(Array.from({ length: CLIENTS }, async () => {
     while (Date.now() < endMs) {
       await service.whenUp();
@@ -68,15 +75,20 @@ export async function runLoad(
       });
       const { status, headers } = response;
       const bytes = await response.bytes();
-      answer = { status, headers, bytes, sentAtMs, mayFail: source.mayFail(sentAtMs, Date.now()) };
+      answer = { status, headers, bytes, sentAtMs, mayFail: excuse.covers(sentAtMs, Date.now()) };
     } catch (error) {
       if (service.wasDownSince(sentAtMs)) tally.count("none: the process was killed");
       else tally.addWrong(`${request.method} ${request.path}: no answer: ${error}`);
       return;
     }
+    const lacks = lacksSource(answer);
+    if (lacks && !answer.mayFail) tally.lackingWithoutFault++;
     try {
       const { name, stale, shown } = await judge(request, answer, known?.shown ?? null);
       tally.count(name);
+      if (request.repository !== null && hot.has(request.repository)) {
+        noteRecovery(request.repository, { lacks, sentAtMs });
+      }
       if (stale?.ifError === false) {
         tally.freshAgeMs = Math.max(tally.freshAgeMs, stale.ageMs);
         tally.freshBehindMs = Math.max(tally.freshBehindMs, stale.behindMs);
@@ -85,6 +97,17 @@ export async function runLoad(
     } catch (error) {
       const at = new Date(sentAtMs).toISOString();
       tally.addWrong(`${at} ${request.method} ${request.path}: ${(error as Error).message}`);
+    }
+  }
+
+  function noteRecovery(
+    repository: TrueRepository,
+    { lacks, sentAtMs }: { readonly lacks: boolean; readonly sentAtMs: number },
+  ): void {
+    const endedMs = excuse.lastEndMs();
+    if (lacks) lacking.add(repository);
+    else if (sentAtMs >= endedMs && lacking.delete(repository)) {
+      tally.recoveryMs = Math.max(tally.recoveryMs ?? 0, Date.now() - endedMs);
     }
   }
 

@@ -15,6 +15,8 @@ type Launched = Awaited<ReturnType<typeof launchService>>;
 export class SoakService implements AsyncDisposable {
   origin = "";
   kills = 0;
+  /** When the process of now was started, in ms since the epoch. */
+  startedMs = 0;
   /** Exit codes of the processes that ended by themselves. */
   readonly crashes: number[] = [];
   private readonly folder = join("data", `soak-${crypto.randomUUID()}`);
@@ -30,6 +32,7 @@ export class SoakService implements AsyncDisposable {
   /** Starts it, with what the process before kept. @throws {Error} where it does not answer. */
   async start(): Promise<void> {
     const memoryPort = freePort();
+    this.startedMs = Date.now();
     const process = this.process = await launchService({
       env: { ...this.env, KV_PATH: `./${this.folder}/kv` },
       command: async () => {

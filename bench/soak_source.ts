@@ -1,5 +1,5 @@
 // What happens to the soak's source: commits, and every so often a fault for some seconds. It keeps when it was failing,
-// since an answer from before is right only then.
+// since a problem or an answer from before is right only then and shortly after (soak_excuse.ts).
 
 import type { Fault } from "../tests/github/github_faults.ts";
 import type { RunningDouble } from "../tests/github/start_double.ts";
@@ -8,10 +8,9 @@ import { random, type TrueRepository } from "./soak_truth.ts";
 
 /** Time allowed for one upstream request, SOURCE_TIMEOUT_MS of the service. */
 export const SOURCE_TIMEOUT_MS = 3_000;
-/** The longest rest that the service gives a source that failed, and what was on its way when the fault ended. */
-const REST_MS = 60_000 + 2 * SOURCE_TIMEOUT_MS + 1_000;
+/** Shorter than the first rest that the service gives its source, see soak_excuse.ts. */
 const FAULT_MS = 3_000;
-const BETWEEN_MS = 5_000;
+const BETWEEN_MS = 6_000;
 const COMMIT_EVERY_MS = 2_000;
 
 const FAULTS: readonly (() => Fault | "down")[] = [
@@ -30,14 +29,10 @@ export class SoakSource {
   /** Faults so far, by name. */
   readonly faults: string[] = [];
   commits = 0;
-  private readonly failing: { fromMs: number; toMs: number }[] = [];
+  /** When it failed, oldest first. */
+  readonly failing: { fromMs: number; toMs: number }[] = [];
 
   constructor(private readonly double: RunningDouble) {}
-
-  /** Whether the service may still be without its source for an answer made in this time. */
-  mayFail(fromMs: number, toMs: number): boolean {
-    return this.failing.some((fault) => fault.fromMs <= toMs && fault.toMs + REST_MS >= fromMs);
-  }
 
   /** Commits every other second to one of them. */
   async commitUntil(endMs: number, repositories: readonly TrueRepository[]): Promise<void> {
