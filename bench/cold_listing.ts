@@ -1,5 +1,6 @@
 // Hits of other collections while cold listings of 100,000 files are read and prepared, one after the other for as long
-// as the load lasts: the whole time measured is such a time.
+// as the load lasts: the whole time measured is such a time. A connection asks again only when it was answered, so a
+// stall is one late answer a connection however long it is: the latest answer is told beside the p99.
 
 import { assertEquals } from "@std/assert";
 import type { RunningDouble } from "../tests/github/start_double.ts";
@@ -12,6 +13,9 @@ import { median } from "./statistics.ts";
 
 const TOTAL = SHAPES.large.folders * SHAPES.large.filesPerFolder;
 const MAX_P99_MS = 150;
+const SAMPLING =
+  "p50 and p99 are medians of the rounds, max is the latest answer of all of them. A connection asks " +
+  "again only when it was answered, so that a stall counts once a connection and p99 says too little of it; max does not.";
 /** The load runs by itself for a moment before the first listing begins. */
 const LEAD_MS = 100;
 
@@ -68,7 +72,7 @@ export async function measureColdListings(
     number(median(results.map(({ perSecond }) => perSecond))),
     number(median(results.map(({ p50Ms }) => p50Ms))),
     number(median(results.map(({ p99Ms }) => p99Ms))),
-    number(Math.max(...results.map(({ maxMs }) => maxMs))),
+    number(latestOf(results)),
     listedMs.length === 0 ? "–" : `${listedMs.length} of ${number(median(listedMs))} ms`,
   ];
   rows.push(row("no listing", quiet, []));
@@ -79,12 +83,16 @@ export async function measureColdListings(
     goals.push({
       what: `p99 of other hits during cold listings of 100,000 items (${title})`,
       wanted: `under ${MAX_P99_MS} ms`,
-      measured: `${number(p99Ms)} ms`,
+      measured: `${number(p99Ms)} ms (the latest of all: ${number(latestOf(results))} ms)`,
       met: p99Ms < MAX_P99_MS,
     });
   }
   const head = ["hits while there is", "requests/s", "p50 ms", "p99 ms", "max ms", "listings"];
-  return { goals, markdown: table(head, rows) };
+  return { goals, markdown: `${table(head, rows)}\n\n${SAMPLING}` };
+}
+
+function latestOf(results: readonly LoadResult[]): number {
+  return Math.max(...results.map(({ maxMs }) => maxMs));
 }
 
 async function listCold(origin: string, repo: string): Promise<number> {
