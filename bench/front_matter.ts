@@ -55,7 +55,7 @@ async function main(cleanup: AsyncDisposableStack): Promise<void> {
   using client = await RawClient.connect(service.origin);
 
   const firstMs: number[] = [];
-  for (const { query } of SERIES) firstMs.push(await ask(client, { query, page: PAGES + 1 }));
+  for (const { query } of SERIES) firstMs.push(await ask(client, { query, page: PAGES }));
   await double.call("resetCounts");
   const medians = SERIES.map(() => [] as number[]);
   let page = 0;
@@ -77,7 +77,8 @@ async function main(cleanup: AsyncDisposableStack): Promise<void> {
   const plain = medians[0]!;
   const newest = median(ratios(medians[2]!, plain));
   const goal: Goal = {
-    what: `page of ${LIMIT} sorted by front matter, with it, of one from the plain list`,
+    what:
+      `warm page of ${LIMIT} sorted by front matter, with it, of a warm one from the plain list`,
     wanted: "under 5.00",
     measured: number(newest),
     met: newest < 5,
@@ -96,11 +97,14 @@ async function main(cleanup: AsyncDisposableStack): Promise<void> {
     "## Sorted by front matter",
     [
       ...await describeMachine({}),
-      `${FILES} Markdown files of 3 kB in one collection; the first page is asked for cold, one series after the ` +
-      `other, ${
+      `${FILES} Markdown files of 3 kB in one collection; ${
         rounds * count
-      } pages of ${LIMIT} each warm, in turn, each for the first time; nothing was asked of the ` +
-      "source while warm pages were measured",
+      } pages of ${LIMIT} each are warm, in ` +
+      "turn, each asked for the first time; nothing was asked of the source while they were measured",
+      "The goal is about warm pages. Before them the last page of each series is asked for once, one series after " +
+      "the other, on a cold service: the first sorted one waits until the front matter of all files was read; that " +
+      "time is in the table and held to no goal",
+      "Times are medians of the rounds' medians, ratios are medians of the ratios of each round",
     ].map((line) => `- ${line}`).join("\n"),
     `### Goals\n\n${goalTable([goal])}`,
     table(

@@ -123,6 +123,7 @@ function conditions(): string[] {
     "bare: `Deno.serve` sending the same bytes and headers, looking at nothing; skeleton: the same with one look-up " +
     "by URL and one fresh header; Hono: its `cors()` and `etag()` sending the same body",
     "Requests per second and times are medians of the rounds; ratios are medians of the ratios of each round",
+    "The service is started once before its start is measured, so that Deno's cache holds the modules, compiled",
   ];
 }
 
