@@ -6,6 +6,7 @@
 import { parseArgs } from "node:util";
 import { type RunningDouble, startDouble } from "../tests/github/start_double.ts";
 import type { LoggedRequest } from "../tests/github/github_log.ts";
+import { watchGraphql } from "./graphql_watch.ts";
 import { HostileConnection } from "./hostile_connection.ts";
 import { HOSTILE_FILES } from "./hostile_files.ts";
 import { type HostileRequest, hostileRequests } from "./hostile_requests.ts";
@@ -59,16 +60,23 @@ async function main(cleanup: AsyncDisposableStack): Promise<void> {
     }),
   );
   await double.call("setQuota", TOKEN, { limit: 1_000_000, remaining: 1_000_000 });
+  const graphql = watchGraphql(cleanup, double);
   const [count, seed] = [Number(values.requests), Number(values.seed)];
   const requests = hostileRequests({ seed, count });
   const classes = new Map<string, number[]>();
   const slowest: { ms: number; what: string }[] = [];
   const broken = new Map(Object.keys(RULES).map((rule) => [rule, [] as string[]]));
   const started = performance.now();
+  let again = 0;
 
   for (const [phase, { fifths, env }] of PHASES.entries()) {
     await using service = await startService({
-      env: { ...settingsFor(double), GITHUB_RAW_URL: double.rawUrl, ...env },
+      env: {
+        ...settingsFor(double),
+        GITHUB_RAW_URL: double.rawUrl,
+        GITHUB_GRAPHQL_URL: graphql.url,
+        ...env,
+      },
     });
     let left = Math.floor(count * fifths / 5);
     const work = async () => {
@@ -80,12 +88,13 @@ async function main(cleanup: AsyncDisposableStack): Promise<void> {
         const answer = await connection.ask(request);
         note(request, answer, { ms: performance.now() - startedMs, phase });
       }
+      again += connection.again;
     };
     await Promise.all(Array.from({ length: CONNECTIONS }, work));
   }
   const seconds = (performance.now() - started) / 1000;
   const asked = await double.call("requests") as LoggedRequest[];
-  broken.set("unescaped", unescapedOf(asked, double));
+  broken.set("unescaped", [...unescapedOf(asked, double), ...graphql.spliced]);
   broken.set("unexpected", await double.call("unexpected") as string[]);
 
   const report = [
@@ -97,7 +106,12 @@ async function main(cleanup: AsyncDisposableStack): Promise<void> {
       } generated requests (seed ${seed}) over ${CONNECTIONS} connections in ` +
       `${
         number(seconds)
-      } s, client, service and source on this machine; ${asked.length} requests reached the source`,
+      } s, client, service and source on this machine; ${again} were sent a second time on a new connection, since ` +
+      "the one they went out on was closed or their answer told no length",
+      `${asked.length} requests reached the source, ${graphql.asked} of them GraphQL; an escaped value is one segment ` +
+      "of a path, or a variable of a query that has no value in its text",
+      `"${REFUSED}": a request that HTTP or a URL forbids, closed or answered with 4xx without an id; it counts for ` +
+      "the time that it takes and for nothing else",
     ].map((line) => `- ${line}`).join("\n"),
     goalTable([...broken].map(([rule, found]): Goal => ({
       what: RULES[rule as keyof typeof RULES],
@@ -141,7 +155,9 @@ async function main(cleanup: AsyncDisposableStack): Promise<void> {
 }
 
 function classOf({ mayRefuse }: HostileRequest, answer: RawAnswer | null): string {
-  if (mayRefuse && !answer?.headers.has("x-request-id")) return REFUSED;
+  const isAnswered = answer !== null &&
+    (answer.status >= 500 || answer.headers.has("x-request-id"));
+  if (mayRefuse && !isAnswered) return REFUSED;
   if (answer === null) return "none";
   const { status, headers, body } = answer;
   const isProblem = headers.get("content-type") === "application/problem+json";

@@ -10,7 +10,10 @@ const GIVE_UP_MS = 10_000;
 
 /** A connection that is opened anew when the server has closed it. */
 export class HostileConnection implements Disposable {
+  /** Requests that were sent a second time, since the connection brought no answer that could be read. */
+  again = 0;
   private client: RawClient | null = null;
+
   constructor(private readonly origin: string, private readonly port: number) {}
 
   /** The answer, or null where none comes. */
@@ -22,6 +25,7 @@ export class HostileConnection implements Disposable {
         this.client ??= await RawClient.connect(this.origin);
         return await this.client.get(target, Object.fromEntries(fields));
       } catch {
+        this.again++;
         this[Symbol.dispose]();
       }
     }
