@@ -31,7 +31,7 @@ export async function findEntry(path: string, reading: Reading): Promise<FoundEn
   for (let depth = 0; depth < segments.length; depth++) {
     if (entry.kind !== "folder") return null;
     const rest = segments.slice(depth);
-    const kept = await repository.keptFiles(snapshot, entry.id);
+    const kept = await repository.keptFiles?.(snapshot, entry.id);
     const file = kept?.find(rest.join("/")) ?? null;
     if (file !== null) return { kind: "file", id: file.id, size: file.size };
 

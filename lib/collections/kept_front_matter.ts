@@ -15,7 +15,7 @@ export async function keptFrontMatter(
   folder: string,
   { repository, snapshot }: Reading,
 ): Promise<Map<string, FileFrontMatter>> {
-  const bytes = await repository.keptDerived(snapshot, keyOf(folder));
+  const bytes = await repository.keptDerived?.(snapshot, keyOf(folder)) ?? null;
   if (bytes === null) return new Map();
   try {
     return new Map<string, FileFrontMatter>(JSON.parse(new TextDecoder().decode(bytes)));
@@ -42,7 +42,7 @@ export async function keepFrontMatter(
     entries.push(json);
   }
   const bytes = new TextEncoder().encode(`[${entries.join(",")}]`);
-  await repository.keepDerived(snapshot, keyOf(folder), bytes);
+  await repository.keepDerived?.(snapshot, keyOf(folder), bytes);
 }
 
 function keyOf(folder: string): string {

@@ -23,7 +23,7 @@ export async function listFiles(
   inTurn: (walk: () => Promise<FileList>) => Promise<FileList> = (walk) => walk(),
 ): Promise<FileList> {
   const { repository, snapshot, caller } = reading;
-  const kept = await repository.keptFiles(snapshot, folder.treeId);
+  const kept = await repository.keptFiles?.(snapshot, folder.treeId) ?? null;
   if (kept !== null) return kept;
   const whole = await repository.readTreeRecursive(snapshot, folder.treeId, caller);
   if (whole !== null) {
@@ -34,7 +34,7 @@ export async function listFiles(
     caller.signal?.throwIfAborted();
     return new Walk(folder, reading).run();
   });
-  await repository.keepFiles(snapshot, folder.treeId, files);
+  await repository.keepFiles?.(snapshot, folder.treeId, files);
   return files;
 }
 

@@ -84,8 +84,7 @@ export class FolderRepository implements Repository {
       caller.signal?.throwIfAborted();
       const folder = this.#stateOf(snapshot)?.tree(treeId);
       if (!folder) throw gone(snapshot, treeId);
-      const entries = [...folder.entries.values()];
-      return entries.map(({ name, kind, id, size }) => ({ name, kind, id, size }));
+      return [...folder.entries.values()];
     });
   }
 
@@ -102,26 +101,6 @@ export class FolderRepository implements Repository {
   /** Gives none: to go from folder to folder costs nothing here. */
   readFolders(): Promise<null> {
     return Promise.resolve(null);
-  }
-
-  /** Every file below a folder: all lists are in memory. */
-  keptFiles(snapshot: Snapshot, treeId: string): Promise<FileList | null> {
-    return Promise.resolve(this.#stateOf(snapshot)?.files(treeId) ?? null);
-  }
-
-  /** Keeps nothing: no list is put together from several reads here. */
-  keepFiles(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  /** Keeps nothing: what is made from files here is made anew. */
-  keptDerived(): Promise<null> {
-    return Promise.resolve(null);
-  }
-
-  /** See {@linkcode FolderRepository.keptDerived}. */
-  keepDerived(): Promise<void> {
-    return Promise.resolve();
   }
 
   /** The bytes of files. One that changed after the look is an error, and has the folder looked at anew. */

@@ -78,22 +78,6 @@ export class GitHubRepository implements Repository {
     return await parseRecursiveTree(bytes, "folder");
   }
 
-  keptFiles(): Promise<null> {
-    return Promise.resolve(null);
-  }
-
-  keepFiles(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  keptDerived(): Promise<null> {
-    return Promise.resolve(null);
-  }
-
-  keepDerived(): Promise<void> {
-    return Promise.resolve();
-  }
-
   readBlobs(
     snapshot: Snapshot,
     files: readonly FileRef[],

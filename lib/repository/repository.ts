@@ -126,17 +126,20 @@ export interface Repository {
    */
   readFolders(snapshot: Snapshot, treeId: string, caller: Caller): Promise<FileList | null>;
 
-  /** The files below a folder if they are kept and can be had without asking the source, else null. */
-  keptFiles(snapshot: Snapshot, treeId: string): Promise<FileList | null>;
+  /**
+   * The files below a folder if they are kept and can be had without asking the source, else null. This and the next
+   * three are left out where nothing is kept.
+   */
+  keptFiles?(snapshot: Snapshot, treeId: string): Promise<FileList | null>;
 
   /** Keeps a list that was put together from several reads, so that `keptFiles` gives it. */
-  keepFiles(snapshot: Snapshot, treeId: string, files: FileList): Promise<void>;
+  keepFiles?(snapshot: Snapshot, treeId: string, files: FileList): Promise<void>;
 
   /** What was kept by `keepDerived` for this repository under a key of at most 1,200 bytes, or null. */
-  keptDerived(snapshot: Snapshot, key: string): Promise<Uint8Array<ArrayBuffer> | null>;
+  keptDerived?(snapshot: Snapshot, key: string): Promise<Uint8Array<ArrayBuffer> | null>;
 
-  /** Keeps what was made from objects, where this implementation keeps anything; it may be lost at any time. */
-  keepDerived(snapshot: Snapshot, key: string, bytes: Uint8Array<ArrayBuffer>): Promise<void>;
+  /** Keeps what was made from objects; it may be lost at any time. */
+  keepDerived?(snapshot: Snapshot, key: string, bytes: Uint8Array<ArrayBuffer>): Promise<void>;
 
   /**
    * Reads files whole, each checked against its Git id, one result a distinct id. A file that cannot be read is an

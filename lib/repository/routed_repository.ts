@@ -31,17 +31,17 @@ export class RoutedRepository implements Repository {
   readFolders(snapshot: Snapshot, treeId: string, caller: Caller): Promise<FileList | null> {
     return this.of(snapshot.name.owner).readFolders(snapshot, treeId, caller);
   }
-  keptFiles(snapshot: Snapshot, treeId: string): Promise<FileList | null> {
-    return this.of(snapshot.name.owner).keptFiles(snapshot, treeId);
+  async keptFiles(snapshot: Snapshot, treeId: string): Promise<FileList | null> {
+    return await this.of(snapshot.name.owner).keptFiles?.(snapshot, treeId) ?? null;
   }
-  keepFiles(snapshot: Snapshot, treeId: string, files: FileList): Promise<void> {
-    return this.of(snapshot.name.owner).keepFiles(snapshot, treeId, files);
+  async keepFiles(snapshot: Snapshot, treeId: string, files: FileList): Promise<void> {
+    await this.of(snapshot.name.owner).keepFiles?.(snapshot, treeId, files);
   }
-  keptDerived(snapshot: Snapshot, key: string): Promise<Uint8Array<ArrayBuffer> | null> {
-    return this.of(snapshot.name.owner).keptDerived(snapshot, key);
+  async keptDerived(snapshot: Snapshot, key: string): Promise<Uint8Array<ArrayBuffer> | null> {
+    return await this.of(snapshot.name.owner).keptDerived?.(snapshot, key) ?? null;
   }
-  keepDerived(snapshot: Snapshot, key: string, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
-    return this.of(snapshot.name.owner).keepDerived(snapshot, key, bytes);
+  async keepDerived(snapshot: Snapshot, key: string, bytes: Uint8Array<ArrayBuffer>) {
+    await this.of(snapshot.name.owner).keepDerived?.(snapshot, key, bytes);
   }
   readBlobs(
     snapshot: Snapshot,

@@ -6,7 +6,7 @@ import { FolderState } from "./folder_state.ts";
 import { checkedOutBranch } from "./git_checkout.ts";
 import type { Freshness, RefCheck } from "./repository.ts";
 
-const FRESH_MS = 1000;
+const LOOK_FRESH_MS = 1000;
 
 /** What a look gave. */
 export interface Look {
@@ -28,7 +28,7 @@ export class WatchedFolder {
   look(): Promise<Look> {
     const last = this.#last;
     const ageMs = last === null ? Infinity : this.options.now() - last.check.askedAtMs;
-    if (last !== null && ageMs >= 0 && ageMs < FRESH_MS) {
+    if (last !== null && ageMs >= 0 && ageMs < LOOK_FRESH_MS) {
       return Promise.resolve({ ...last, freshness: "hit" });
     }
     this.#looking ??= this.#lookAgain(last).finally(() => this.#looking = null);
@@ -43,7 +43,7 @@ export class WatchedFolder {
 
   /** Says that the folder was seen to have changed: the next {@linkcode look} does not rely on the last. */
   expire(): void {
-    if (this.#last !== null) this.#last.check.askedAtMs -= FRESH_MS;
+    if (this.#last !== null) this.#last.check.askedAtMs = 0;
   }
 
   async #lookAgain(last: Look | null): Promise<Look> {
@@ -71,5 +71,5 @@ export class WatchedFolder {
 }
 
 function newCheck(root: ScannedFolder, askedAtMs: number): RefCheck {
-  return { commit: root.id, askedAtMs, freshMs: FRESH_MS, wantedAtMs: askedAtMs };
+  return { commit: root.id, askedAtMs, freshMs: LOOK_FRESH_MS, wantedAtMs: askedAtMs };
 }
