@@ -4,7 +4,7 @@
 import { LRUCache } from "lru-cache";
 import { collectionTooLarge } from "../errors.ts";
 import { Slices } from "../give_way.ts";
-import type { FileRef } from "../repository/repository.ts";
+import { type FileRef, repositoryKey } from "../repository/repository.ts";
 import { contentTypeOf, mayHaveFrontMatter } from "./content_type.ts";
 import type { Reading } from "./find_entry.ts";
 import { type FileFrontMatter, readFrontMatter } from "./front_matter.ts";
@@ -54,8 +54,8 @@ export class FrontMatterStore {
     reading: Reading,
     { folder }: ReadOptions,
   ): Promise<FrontMatters> {
-    const { owner, repo } = reading.snapshot.name;
-    const keyOf = (id: string) => `${owner}/${repo}\n${id}`.toLowerCase();
+    const repository = repositoryKey(reading.snapshot.name);
+    const keyOf = (id: string) => `${repository}\n${id}`;
     const found = new Map<string, FileFrontMatter | Error>();
     let foundBytes = 0;
     const take = (id: string, value: FileFrontMatter) => {

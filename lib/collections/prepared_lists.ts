@@ -6,7 +6,7 @@ import pLimit from "p-limit";
 import { collectionNotReady, collectionTooLarge } from "../errors.ts";
 import { Slices } from "../give_way.ts";
 import type { FileList } from "../repository/file_list.ts";
-import type { FileRef } from "../repository/repository.ts";
+import { type FileRef, repositoryKey } from "../repository/repository.ts";
 import { needsFrontMatter } from "./filter_items.ts";
 import type { Reading } from "./find_entry.ts";
 import type { FrontMatterStore } from "./front_matter_store.ts";
@@ -71,9 +71,8 @@ export class PreparedLists {
     if (
       sort.by === "path" && !sort.descending && filters.length === 0 && folder.declared === null
     ) return null;
-    const { owner, repo } = reading.snapshot.name;
     const key = JSON.stringify([
-      `${owner}/${repo}`.toLowerCase(),
+      repositoryKey(reading.snapshot.name),
       folder.treeId,
       folder.declared?.key,
       selection.key,

@@ -6,7 +6,7 @@ import pLimit from "p-limit";
 import { SingleFlight } from "../single_flight.ts";
 import { CollectionsError } from "../errors.ts";
 import type { FileList } from "../repository/file_list.ts";
-import type { Caller } from "../repository/repository.ts";
+import { type Caller, repositoryKey } from "../repository/repository.ts";
 import type { Reading } from "./find_entry.ts";
 import { listFiles } from "./list_files.ts";
 import type { CollectionFolder } from "./resolve_collection.ts";
@@ -24,7 +24,7 @@ export class SharedListings {
   /** The files below a folder. @throws {CollectionsError} as {@linkcode listFiles}. */
   async list(folder: CollectionFolder, reading: Reading): Promise<FileList> {
     const { snapshot: { name }, caller } = reading;
-    const key = `${name.owner}/${name.repo}\n${folder.treeId}\n${folder.path}`;
+    const key = `${repositoryKey(name)}\n${folder.treeId}\n${folder.path}`;
     const tooLarge = this.tooLarge.get(key);
     if (tooLarge !== undefined) throw tooLarge;
     while (true) {

@@ -8,15 +8,15 @@ import { FileList } from "./file_list.ts";
 import { KeptObjects } from "./kept_objects.ts";
 import { RefChecks } from "./ref_checks.ts";
 import { RefStore } from "./ref_store.ts";
-import { repositoryKey } from "./repository_key.ts";
-import type {
-  BlobResult,
-  Caller,
-  FileRef,
-  RefQuestion,
-  Repository,
-  Snapshot,
-  TreeEntry,
+import {
+  type BlobResult,
+  type Caller,
+  type FileRef,
+  type RefQuestion,
+  type Repository,
+  repositoryKey,
+  type Snapshot,
+  type TreeEntry,
 } from "./repository.ts";
 
 /** What a {@linkcode CachedRepository} keeps where, and for how long. */

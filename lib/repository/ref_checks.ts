@@ -7,8 +7,15 @@ import { type CollectionsError, isSourceFailure } from "../errors.ts";
 import type { Backoff } from "./backoff.ts";
 import { inParallel } from "./in_parallel.ts";
 import { type GoneRecord, type RefState, type RefStore, STALE_FOR_MS } from "./ref_store.ts";
-import { refKey, type RefName, repositoryKey } from "./repository_key.ts";
-import type { Caller, Freshness, RefCheck, Repository, Snapshot } from "./repository.ts";
+import { refKey, type RefName } from "./ref_key.ts";
+import {
+  type Caller,
+  type Freshness,
+  type RefCheck,
+  type Repository,
+  repositoryKey,
+  type Snapshot,
+} from "./repository.ts";
 import { goneError, goneRecord, Withdrawals } from "./withdrawals.ts";
 
 /** A ref that is known: its live check, which every snapshot of it shares, and what the source needs again. */

@@ -9,6 +9,11 @@ export interface RepositoryName {
   readonly repo: string;
 }
 
+/** The key of a repository in every cache. */
+export function repositoryKey(name: RepositoryName): string {
+  return `${name.owner}/${name.repo}`.toLowerCase();
+}
+
 /** Which state of a repository is asked for. `branch` null means the source's own default (`main` at GitHub). */
 export interface RefQuestion extends RepositoryName {
   readonly branch: string | null;

@@ -9,8 +9,8 @@ import {
   repositoryNotFound,
 } from "../errors.ts";
 import { GONE_CODES, type GoneCode, type GoneRecord, type RefStore } from "./ref_store.ts";
-import type { RepositoryName } from "./repository.ts";
-import { refKey, type RefName, repositoryKey } from "./repository_key.ts";
+import { repositoryKey, type RepositoryName } from "./repository.ts";
+import { refKey, type RefName } from "./ref_key.ts";
 
 const MAX_KEYS = 20_000;
 /** These are about the repository, and so about all of its refs. */

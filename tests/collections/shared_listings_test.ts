@@ -90,12 +90,12 @@ Deno.test("SharedListings remembers what is too large, however it is asked for a
   const endless = sourceOf(null);
   endless.letAnswer();
   const listings = new SharedListings();
-  const list = () =>
+  const list = (name = SNAPSHOT.name) =>
     assertRejects(
       () =>
         listings.list(FOLDER, {
           repository: endless.repository,
-          snapshot: SNAPSHOT,
+          snapshot: { ...SNAPSHOT, name },
           caller: callerWho(),
         }),
       CollectionsError,
@@ -104,8 +104,10 @@ Deno.test("SharedListings remembers what is too large, however it is asked for a
   const { asked, walked } = endless;
   assertEquals(asked + walked <= LISTING_LIMITS.maxReads + 1, true);
 
-  assertEquals((await list()).code, "collection-too-large");
-  assertEquals([endless.asked, endless.walked], [asked, walked]);
+  for (const name of [SNAPSHOT.name, { owner: "Octo", repo: "SITE" }]) {
+    assertEquals((await list(name)).code, "collection-too-large");
+    assertEquals([endless.asked, endless.walked], [asked, walked]);
+  }
 });
 
 Deno.test("SharedListings walks through two large folders at once", async () => {
