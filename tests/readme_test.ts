@@ -35,7 +35,7 @@ Deno.test("README's questions are answered as it says", async () => {
   const origin = "http://localhost:8000";
   const asked = [...readme.matchAll(/```sh\ncurl '([^'\n]+)'\n```\n\n```json\n(.*?)\n```/gs)];
   assert(asked.length >= 3);
-  assertEquals(asked.length, readme.match(/^curl /gm)!.length);
+  assertEquals(asked.length, readme.match(/^curl '/gm)!.length);
   for (const [, url, answer] of asked) {
     assert(url!.startsWith(`${origin}/`), url);
     const response = await fetch(url!.replace(origin, service.url));
@@ -58,6 +58,38 @@ Deno.test("README's one fetch call prints what it says", async () => {
   await run("console", program!.replace("http://localhost:8000", service.url))({ log });
   assertEquals(printed.join(""), output);
   assertEquals(printed.length, 10);
+});
+
+const hasNode = await new Deno.Command("node", { args: ["--version"], stdout: "null" }).output()
+  .then(({ success }) => success, () => false);
+
+Deno.test("README's client runs in Node, from the files that it says to save", {
+  ignore: !hasNode,
+}, async () => {
+  const origin = "http://localhost:8000";
+  const [, program] = readme.match(/```js\n(import [^`]*?CollectionsClient.*?)```/s)!;
+  const saved = [...readme.match(/^curl -O .*$/m)![0].matchAll(/-O http:\/\/[^/]+\/(\S+)/g)];
+  assertEquals(saved.map(([, name]) => name), ["client.js", "client.d.ts"]);
+  const folder = await Deno.makeTempDir();
+  {
+    await using service = await serveTask("start");
+    for (const [, name] of saved) {
+      const response = await fetch(`${service.url}/${name}`);
+      assertEquals(response.status, 200);
+      await Deno.writeTextFile(join(folder, name!), await response.text());
+    }
+    await Deno.writeTextFile(join(folder, "package.json"), '{ "type": "module" }');
+    await Deno.writeTextFile(
+      join(folder, "posts.js"),
+      program!.replace(`${origin}/client.js`, "./client.js").replace(origin, service.url),
+    );
+    const { code, stdout } = await new Deno.Command("node", { args: ["posts.js"], cwd: folder })
+      .output();
+    const printed = new TextDecoder().decode(stdout).trimEnd().split("\n");
+    assertEquals([code, printed.length], [0, 12]);
+    assert(printed.includes("Apple days 602"), printed.join());
+  }
+  await Deno.remove(folder, { recursive: true });
 });
 
 Deno.test("README and CONTRIBUTING name tasks and files that there are", async () => {
