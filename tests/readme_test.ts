@@ -6,6 +6,7 @@ import { itemParameters, listParameters } from "../lib/api/parameters.ts";
 import { declaredCollections } from "../lib/collections/declared_collections.ts";
 import { readFrontMatter } from "../lib/collections/front_matter.ts";
 import { PROBLEMS } from "../lib/http/problem.ts";
+import { VENDOR_FILES } from "../lib/http/vendor_files.ts";
 import { parseSettings, SETTING_NAMES } from "../lib/settings.ts";
 import { serveTask } from "./run_task.ts";
 import { root } from "./source_files.ts";
@@ -103,6 +104,9 @@ Deno.test("README and CONTRIBUTING name tasks and files that there are", async (
   const linked = [...`${readme}\n${contributing}`.matchAll(/\]\((?!https?:|#)([^)]+)\)/g)];
   const mentioned = [...contributing.matchAll(/`((?:lib|tests|jsr|routes)\/[a-z0-9_/.]+)`/g)];
   for (const [, path] of [...linked, ...mentioned]) await Deno.stat(join(root, path!));
+  const vendored = [...readme.matchAll(/`\/vendor\/([^`]+)`/g)];
+  assertEquals(vendored.length, 2);
+  for (const [, name] of vendored) assert(VENDOR_FILES.has(name!), name);
 });
 
 Deno.test("README's parameters are those that requests are checked by", () => {
