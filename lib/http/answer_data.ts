@@ -7,16 +7,18 @@ import type { RefQuestion, Snapshot } from "../repository/repository.ts";
 import type { Services } from "../services.ts";
 import {
   ageSeconds,
+  type AnswerForm,
   type CacheStatus,
   cacheStatusText,
+  chooseForm,
   dataResponse,
-  LARGE_BODY_BYTES,
+  needsRoom,
   type ResponseOptions,
   type Standing,
 } from "./data_response.ts";
 import type { Exchange } from "./exchange.ts";
 import { pacedBody } from "./paced_body.ts";
-import { type Content, type ReadyBody, readyBody } from "./ready_body.ts";
+import { type Content, readyBody } from "./ready_body.ts";
 import { requestKey } from "./request_key.ts";
 import type { ResponseEntry } from "./response_cache.ts";
 
@@ -101,6 +103,8 @@ async function answer(
       responses.alias(requestKey(exchange.request, services.config), address);
     }
   }
+  const form = chooseForm(entry.body, exchange.request.headers);
+  const way = await wayOut(form, { services, exchange });
   const nowMs = services.clock.now();
   const standing: Standing = {
     askedAtMs: snapshot.askedAtMs,
@@ -112,16 +116,7 @@ async function answer(
   };
   if (standing.cacheStatus === "stale") metrics.countStale();
   exchange.cacheStatus = cacheStatusText(standing, ageSeconds(standing.askedAtMs, nowMs));
-  return dataResponse(entry.body, {
-    ...await wayOut(entry.body, { services, exchange }),
-    standing,
-    preferences: {
-      acceptEncoding: exchange.request.headers.get("accept-encoding"),
-      ifNoneMatch: exchange.request.headers.get("if-none-match"),
-    },
-    requestId: exchange.id,
-    nowMs,
-  });
+  return dataResponse(form, { ...way, standing, requestId: exchange.id, nowMs });
 }
 
 /** Whether a snapshot's check was good when it was taken, and is too old now. */
@@ -131,12 +126,13 @@ function isOutdated({ freshness, askedAtMs, check }: Snapshot, { clock }: Servic
 
 /** How a body is sent: in pieces, while it has room, where it is large. */
 async function wayOut(
-  { identity: { bytes } }: ReadyBody,
+  form: AnswerForm,
   { services: { room }, exchange }: State,
 ): Promise<Pick<ResponseOptions, "send">> {
-  if (bytes.length < LARGE_BODY_BYTES || exchange.request.method === "HEAD") return {};
+  if (!needsRoom(form, exchange.request.method)) return {};
+  const { bytes } = form.coded;
   if (!room.isSent(bytes)) await exchange.makeRoom(bytes.length);
-  return { send: (bytes) => pacedBody(bytes, room.send(bytes)) };
+  return { send: () => pacedBody(bytes, room.send(bytes)) };
 }
 
 function statusOf(snapshot: Snapshot, exchange: Exchange): CacheStatus {

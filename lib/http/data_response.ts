@@ -1,7 +1,7 @@
 // The response for a ready body: validators, freshness and how the cache came to it (RFC 9110, 9111 and 9211).
 
 import { chooseCoding, gzipTag, matchingTag } from "./conditional.ts";
-import type { ReadyBody } from "./ready_body.ts";
+import type { CodedBody, ReadyBody } from "./ready_body.ts";
 
 /** What is said of an answer's age, and where it came from. */
 export interface Standing {
@@ -43,32 +43,49 @@ export function cacheStatusText(standing: Standing, ageS: number): string {
   }
 }
 
-/** What a request says that decides the form of its answer. */
-export interface Preferences {
-  readonly acceptEncoding: string | null;
-  readonly ifNoneMatch: string | null;
+/** The form in which one request gets a body. */
+export interface AnswerForm {
+  readonly body: ReadyBody;
+  readonly coded: CodedBody;
+  /** The tag by which the caller has the body already; null where it has to be sent. */
+  readonly knownTag: string | null;
+}
+
+/** The best coding there is by the headers of a request, and whether the caller has the body already. */
+export function chooseForm(body: ReadyBody, headers: Headers): AnswerForm {
+  const { identity, gzip } = body;
+  const coded = gzip !== null && chooseCoding(headers.get("accept-encoding")) === "gzip"
+    ? gzip
+    : identity;
+  const ifNoneMatch = headers.get("if-none-match");
+  // A tag that another process gave for gzip is known here before that is made.
+  const knownTag = ifNoneMatch === null
+    ? null
+    : matchingTag(ifNoneMatch, [coded.etag, identity.etag, gzipTag(identity.etag)]);
+  return { body, coded, knownTag };
+}
+
+/** From so many bytes on a body takes room while it is sent. */
+const LARGE_BODY_BYTES = 1 << 20;
+
+/** Whether an answer has to find room first: a large body that is going to be sent. */
+export function needsRoom({ coded, knownTag }: AnswerForm, method: string): boolean {
+  return coded.bytes.length >= LARGE_BODY_BYTES && knownTag === null && method !== "HEAD";
 }
 
 /** What a response is made with. */
 export interface ResponseOptions {
   readonly standing: Standing;
-  readonly preferences: Preferences;
   readonly requestId: string;
   readonly nowMs: number;
   /** How the bytes leave, where not as they are. */
-  readonly send?: (bytes: Uint8Array<ArrayBuffer>) => BodyInit;
+  readonly send?: () => BodyInit;
 }
 
-/** From so many bytes on a body takes room while it is sent. */
-export const LARGE_BODY_BYTES = 1 << 20;
-
-/**
- * 200 with the best coding there is, or 304 where the caller has the body already. HEAD is made of it by the framework,
- * so the length is said here.
- */
+/** 200, or 304 where the caller has the body already. HEAD is made of it by the framework, so the length is said here. */
 export function dataResponse(
-  body: ReadyBody,
-  { standing, preferences, requestId, nowMs, send = (bytes) => bytes }: ResponseOptions,
+  { body, coded, knownTag }: AnswerForm,
+  { standing, requestId, nowMs, send = () => coded.bytes }: ResponseOptions,
 ): Response {
   const age = ageSeconds(standing.askedAtMs, nowMs);
   const own = {
@@ -77,19 +94,11 @@ export function dataResponse(
     "cache-status": cacheStatusText(standing, age),
     "x-request-id": requestId,
   };
-  const { identity, gzip } = body;
-  const coded = gzip !== null && chooseCoding(preferences.acceptEncoding) === "gzip"
-    ? gzip
-    : identity;
-  if (preferences.ifNoneMatch !== null) {
-    // A tag that another process gave for gzip is known here before that is made.
-    const tags = [coded.etag, identity.etag, gzipTag(identity.etag)];
-    const etag = matchingTag(preferences.ifNoneMatch, tags);
-    if (etag !== null) {
-      return new Response(null, { status: 304, headers: { ...body.headers, ...own, etag } });
-    }
+  if (knownTag !== null) {
+    const headers = { ...body.headers, ...own, etag: knownTag };
+    return new Response(null, { status: 304, headers });
   }
-  return new Response(send(coded.bytes), { headers: { ...coded.headers, ...own } });
+  return new Response(send(), { headers: { ...coded.headers, ...own } });
 }
 
 function cacheControl({ isKept = true, freshMs }: Standing): string {

@@ -5,8 +5,9 @@ import type { Services } from "../services.ts";
 import {
   ageSeconds,
   cacheStatusText,
+  chooseForm,
   dataResponse,
-  LARGE_BODY_BYTES,
+  needsRoom,
   type Standing,
 } from "./data_response.ts";
 import { nextRequestId } from "./exchange.ts";
@@ -18,8 +19,10 @@ export function hitResponse(request: Request, services: Services): Response | nu
   const { method } = request;
   if (method !== "GET" && method !== "HEAD") return null;
   const entry = services.responses.fresh(requestKey(request, services.config));
-  // A large body has to find room first.
-  if (entry === null || entry.body.identity.bytes.length >= LARGE_BODY_BYTES) return null;
+  if (entry === null) return null;
+  const form = chooseForm(entry.body, request.headers);
+  // Finding room may take a wait.
+  if (needsRoom(form, method)) return null;
   const startedAtMs = performance.now();
   const nowMs = services.clock.now();
   const standing: Standing = {
@@ -28,15 +31,7 @@ export function hitResponse(request: Request, services: Services): Response | nu
     cacheStatus: "hit",
   };
   const id = nextRequestId();
-  const full = dataResponse(entry.body, {
-    standing,
-    preferences: {
-      acceptEncoding: request.headers.get("accept-encoding"),
-      ifNoneMatch: request.headers.get("if-none-match"),
-    },
-    requestId: id,
-    nowMs,
-  });
+  const full = dataResponse(form, { standing, requestId: id, nowMs });
   const response = method === "HEAD" ? new Response(null, full) : full;
   services.metrics.countHit("response");
   writeRequestLine(services, {
