@@ -20,7 +20,7 @@ export async function listFiles(
   folder: CollectionFolder,
   reading: Reading,
   /** Runs the walk through a folder that cannot be had in one answer, at once or in its turn. */
-  inTurn: (walk: () => Promise<FileList>) => Promise<FileList> = (walk) => walk(),
+  inTurn: (walk: () => Promise<FileList>) => Promise<FileList>,
 ): Promise<FileList> {
   const { repository, snapshot, caller } = reading;
   const kept = await repository.keptFiles?.(snapshot, folder.treeId) ?? null;

@@ -15,7 +15,7 @@ const caller = { miss() {} };
 async function list(repository: CachedRepository, collection: string) {
   const snapshot = await repository.resolve({ ...name, branch: null }, caller);
   const reading = { repository, snapshot, caller };
-  return await listFiles(await resolveCollection(collection, reading), reading);
+  return await listFiles(await resolveCollection(collection, reading), reading, (walk) => walk());
 }
 
 async function openOver(files: GitFiles) {
