@@ -63,11 +63,6 @@ export class LineLog implements Log {
     if (this.rank <= 3) this.write("error", event, fields);
   }
 
-  /** Whether events of this level are written; lets a hot path skip gathering facts. */
-  writes(level: Exclude<LogLevel, "silent">): boolean {
-    return this.rank <= LOG_LEVELS.indexOf(level);
-  }
-
   /** Takes a line that is ready, without its end of line. */
   line(text: string): void {
     this.pending += text + "\n";
