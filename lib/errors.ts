@@ -1,7 +1,7 @@
 // Every error that a caller may be told about, with the sentence that tells it. Knows no HTTP: the status of a
 // code is decided in lib/http/problem.ts. `message` is for the log, `detail` for the person who asked.
 
-/** The codes of the contract's error table, plus none. */
+/** The codes of the contract's error table, and `page-too-large`, which only an item of a page has. */
 export type ErrorCode =
   | "invalid-parameters"
   | "repository-not-allowed"
