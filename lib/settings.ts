@@ -42,9 +42,8 @@ const address = z.string().transform((value, context) => {
   return url.href.replace(/\/+$/, "");
 });
 
-const flag = z.enum(["true", "false", "1", "0"], "must be true or false").transform((v) =>
-  v === "true" || v === "1"
-);
+const flag = z.enum(["true", "false", "1", "0"], "must be true, false, 1 or 0")
+  .transform((value) => value === "true" || value === "1");
 
 const settings = z.object({
   PORT: whole(0, 65_535).default(8000),

@@ -109,7 +109,7 @@ Deno.test("start stops with one line that names what cannot be used", async () =
   const outside = await Deno.makeTempDir();
   const cases: [env: Record<string, string>, line: string][] = [
     [{ PORT: "http" }, 'Cannot start with "PORT": must be a whole number'],
-    [{ TRUST_PROXY: "yes" }, 'Cannot start with "TRUST_PROXY": must be true or false'],
+    [{ TRUST_PROXY: "yes" }, 'Cannot start with "TRUST_PROXY": must be true, false, 1 or 0'],
     [
       { HOST: "127.0.0.1", PORT: `${busy.addr.port}` },
       `Cannot listen on "127.0.0.1:${busy.addr.port}": it is in use, set PORT to a free one`,
