@@ -33,7 +33,7 @@ export class LongWork<T> {
     }
     if (result === null) {
       // Someone who waits in the caller's place, until the work ends or all is closed.
-      this.flights.run(key, work, this.closing).catch(() => {});
+      this.flights.run(key, work, { signal: this.closing.signal }).catch(() => {});
       leaving.abort();
     }
     return result;
