@@ -7,11 +7,14 @@ const STEPS_PER_LOOK = 256;
 
 /** Those who gave way, in the order in which they go on. */
 const waiting: (() => void)[] = [];
-/** When a slice last began; work that begins long after that gives way first, since others may begin with it. */
-let beganAtMs = -Infinity;
+/**
+ * When a slice last began, by `performance.now()`; work that begins long after that gives way first, since others may
+ * begin with it.
+ */
+let sliceStartMs = -Infinity;
 
 function beginSlice(): void {
-  beganAtMs = performance.now();
+  sliceStartMs = performance.now();
   waiting.shift()?.();
   if (waiting.length > 0) setTimeout(beginSlice, 0);
 }
@@ -34,7 +37,7 @@ export class Slices {
   /** Whether the slice has had its 8 ms; `costly` steps look at the clock each time. */
   isOver(options: { costly: boolean } = { costly: false }): boolean {
     if (!options.costly && ++this.steps % STEPS_PER_LOOK !== 0) return false;
-    return performance.now() - beganAtMs >= SLICE_MS;
+    return performance.now() - sliceStartMs >= SLICE_MS;
   }
 
   /** Lets everything else that is ready run, then begins the next slice. */
