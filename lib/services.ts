@@ -70,7 +70,8 @@ const UPSTREAM = { concurrency: 32, maxQueued: 512 };
 /** What large answers may hold while they are made and sent; the largest page takes half of it. */
 const ROOM = { maxBytes: 256 << 20, maxWaiting: 64, maxWaitMs: 10_000 };
 /** Shares of CACHE_MEMORY_MB. */
-const OBJECTS_SHARE = 0.5;
+const OBJECTS_SHARE = 0.4;
+const TREES_SHARE = 0.1;
 const RESPONSES_SHARE = 0.3;
 const FRONT_MATTER_SHARE = 0.15;
 const LISTS_SHARE = 0.05;
@@ -122,6 +123,7 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
       now,
       objects,
       memory,
+      treesMaxBytes: config.cacheMemoryBytes * TREES_SHARE,
       refs,
       defaultBranch: DEFAULT_BRANCH,
       freshMs: FRESH_MS,
@@ -152,7 +154,7 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
   });
   addGauges(metrics, {
     tokens,
-    parts: { objects: memory, responses, frontMatter: frontMatters, lists },
+    parts: { objects: memory, trees: github, responses, frontMatter: frontMatters, lists },
   });
 
   return {

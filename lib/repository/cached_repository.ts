@@ -26,6 +26,8 @@ export interface CachedRepositoryOptions {
   readonly objects: Cache;
   /** The fast tier, for what is too large for the others. */
   readonly memory: Cache;
+  /** Bound of the folders that are held ready to be looked into, beside all that. */
+  readonly treesMaxBytes: number;
   /** The tier that outlives the process, for refs. */
   readonly refs: Cache;
   /** The branch that null stands for, so that it is asked once under one name. */
@@ -36,8 +38,8 @@ export interface CachedRepositoryOptions {
   readonly refreshAfterMs: number;
 }
 
-/** Entries of folders that are held as objects, of some 200 bytes each. */
-const MAX_TREE_ENTRIES = 100_000;
+/** What an entry of a folder takes as an object, measured. */
+const ENTRY_BYTES = 200;
 /** A list that its source cannot give in one answer is kept as no bytes at all. */
 const TRUNCATED = new Uint8Array(0);
 
@@ -45,10 +47,7 @@ const TRUNCATED = new Uint8Array(0);
 export class CachedRepository implements Repository {
   private readonly objects: KeptObjects;
   /** The folders on the way to what is asked for, as they were read last: one request may look into one many times. */
-  private readonly trees = new LRUCache<string, readonly TreeEntry[]>({
-    maxSize: MAX_TREE_ENTRIES,
-    sizeCalculation: (entries) => entries.length + 1,
-  });
+  private readonly trees: LRUCache<string, readonly TreeEntry[]>;
   private readonly refs: RefChecks;
   private readonly store: RefStore;
 
@@ -56,10 +55,19 @@ export class CachedRepository implements Repository {
     private readonly source: Repository,
     private readonly options: CachedRepositoryOptions,
   ) {
+    this.trees = new LRUCache({
+      maxSize: Math.max(1, Math.floor(options.treesMaxBytes)),
+      sizeCalculation: (entries) => (entries.length + 1) * ENTRY_BYTES,
+    });
     const backoff = new Backoff(options.now);
     this.store = new RefStore(options.refs);
     this.objects = new KeptObjects({ cache: options.objects, memory: options.memory, backoff });
     this.refs = new RefChecks({ ...options, source, store: this.store, backoff });
+  }
+
+  /** Bytes of the folders that are held ready. */
+  get bytes(): number {
+    return this.trees.calculatedSize;
   }
 
   resolve(question: RefQuestion, caller: Caller): Promise<Snapshot> {

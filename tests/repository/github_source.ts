@@ -22,6 +22,7 @@ export interface SourceOptions {
   /** In place of memory alone: all tiers, and the one that outlives the process. */
   readonly objects?: Cache;
   readonly refs?: Cache;
+  readonly treesMaxBytes?: number;
 }
 
 /** A log that drops everything. */
@@ -73,6 +74,7 @@ export function openCached(double: GithubDouble, options: SourceOptions): Cached
     now,
     objects: options.objects ?? memory,
     memory,
+    treesMaxBytes: options.treesMaxBytes ?? 4 << 20,
     refs: options.refs ?? memory,
     defaultBranch: "main",
     freshMs: 60_000,

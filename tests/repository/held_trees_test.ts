@@ -24,3 +24,20 @@ Deno.test("CachedRepository reads a folder's entries from their text once, for e
   assert(await read("other") !== first);
   assertEquals(gh.counts(), { commit: 1, tree: 1 });
 });
+
+Deno.test("CachedRepository holds no more folders than it has room for", async () => {
+  const files = Array.from({ length: 40 }, (_, index) => [`d${index}/a.md`, `${index}\n`]);
+  await using git = await makeGitRepository(Object.fromEntries(files));
+  const clock = new TestClock();
+  await using gh = await GithubDouble.start({ now: clock.now });
+  gh.addToken("t1");
+  gh.add("octo/site", git);
+  const repository = openCached(gh, { clock, tokens: ["t1"], treesMaxBytes: 12_000 });
+  const caller = { miss() {} };
+  const snapshot = await repository.resolve({ owner: "octo", repo: "site", branch: null }, caller);
+  for (const { id } of await repository.readTree(snapshot, snapshot.rootTreeId, caller)) {
+    await repository.readTree(snapshot, id, caller);
+    assert(repository.bytes <= 12_000, `${repository.bytes}`);
+  }
+  assert(repository.bytes > 8_000, `${repository.bytes}`);
+});
