@@ -9,7 +9,7 @@ import { PROBLEMS } from "../lib/http/problem.ts";
 import { VENDOR_FILES } from "../lib/http/vendor_files.ts";
 import { parseSettings, SETTING_NAMES } from "../lib/settings.ts";
 import { serveTask } from "./run_task.ts";
-import { root } from "./source_files.ts";
+import { readSourceFiles, root } from "./source_files.ts";
 
 const read = (path: string) => Deno.readTextFile(join(root, path));
 const readme = await read("README.md");
@@ -107,6 +107,22 @@ Deno.test("README and CONTRIBUTING name tasks and files that there are", async (
   const vendored = [...readme.matchAll(/`\/vendor\/([^`]+)`/g)];
   assertEquals(vendored.length, 2);
   for (const [, name] of vendored) assert(VENDOR_FILES.has(name!), name);
+});
+
+Deno.test("CONTRIBUTING names the tests that wait for real time", async () => {
+  const waits = /setTimeout\(\w+, [1-9]\d\d+\)|waitForTimeout\(/;
+  const waiting = (await readSourceFiles()).filter(({ path, text }) =>
+    path.startsWith("tests/") && waits.test(text)
+  ).map(({ path }) => path);
+  const named = contributing.match(/tests wait for\s+real time.*?\n-/s)![0];
+  assertEquals([...named.matchAll(/`([^`]+)`/g)].map(([, path]) => path).sort(), waiting.sort());
+});
+
+Deno.test("the ok task checks what .ci/run checks", async () => {
+  const { tasks } = JSON.parse(await read("deno.json"));
+  const [, checks] = (await read(".ci/run")).match(/^for check in (.*); do$/m)!;
+  const commands = [...checks!.matchAll(/"([^"]+)"/g)].map(([, words]) => `deno ${words}`);
+  assertEquals(tasks.ok.split(" && "), [...commands, "deno task test"]);
 });
 
 Deno.test("README's parameters are those that requests are checked by", () => {
