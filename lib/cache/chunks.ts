@@ -3,7 +3,8 @@
 
 import { createHash } from "node:crypto";
 import type { CacheEntry, CacheKey } from "./cache.ts";
-import { deflateBlocks, inflateBlocks, joinBytes } from "./deflate_blocks.ts";
+import { deflateBlocks, inflateBlocks } from "./deflate_blocks.ts";
+import { joinBytes } from "./join_bytes.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 

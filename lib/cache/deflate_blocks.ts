@@ -3,6 +3,7 @@
 
 import { setImmediate } from "node:timers/promises";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
+import { joinBytes } from "./join_bytes.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -52,17 +53,6 @@ export async function inflateBlocks(packed: Bytes, rawBytes: number): Promise<By
     value.set(raw, from);
   }
   return at === packed.length ? value : null;
-}
-
-/** All pieces in one buffer of their own. */
-export function joinBytes(pieces: readonly Uint8Array[]): Bytes {
-  const bytes = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, at);
-    at += piece.length;
-  }
-  return bytes;
 }
 
 function deflate(raw: Bytes): Uint8Array {

@@ -1,5 +1,7 @@
 // Reads a response's body into memory, never more of it than was allowed.
 
+import { joinBytes } from "../cache/join_bytes.ts";
+
 /**
  * The body of a response, whole.
  * @throws {RangeError} where it is longer than `maxBytes`; the rest is not read.
@@ -16,7 +18,7 @@ export async function readBounded(
   try {
     while (announced <= maxBytes) {
       const { done, value } = await reader.read();
-      if (done) return join(chunks, length);
+      if (done) return joinBytes(chunks);
       length += value.length;
       if (length > maxBytes) break;
       chunks.push(value);
@@ -26,14 +28,4 @@ export async function readBounded(
     // Also after an error: the connection is of no use while a body waits on it.
     await reader.cancel().catch(() => {});
   }
-}
-
-function join(chunks: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
 }
