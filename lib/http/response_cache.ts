@@ -49,10 +49,10 @@ export class ResponseCache {
     return this.entries.get(address);
   }
 
-  /** Keeps an answer; its gzip form follows when it is made. */
+  /** Keeps an answer unless it is too large; its gzip form follows when it is made. */
   set(address: string, entry: ResponseEntry): void {
     this.entries.set(address, entry);
-    if (entry.body.gzip !== null) return;
+    if (entry.body.gzip !== null || this.entries.peek(address) !== entry) return;
     addGzip(entry.body).then((added) => {
       // Counted anew with its second form, unless another answer has taken its place.
       if (added > 0 && this.entries.peek(address) === entry) this.entries.set(address, entry);
