@@ -16,8 +16,11 @@ export interface Standing {
 /** The forms of `Cache-Status` that there are. `hit` and `stale` carry the seconds that are left. */
 export type CacheStatus = "hit" | "stored" | "passed" | "moved" | "revalidated" | "stale";
 
-/** A local folder is looked at anew all the time; its answers must be asked for again. */
-const MIN_SHARED_MS = 60_000;
+/**
+ * An answer that is good for less than this is asked for again each time. It stands between a local folder, which is looked
+ * at every second so that its author sees an edit at once, and a branch, which is good for a minute.
+ */
+const MIN_SHARED_MS = 10_000;
 
 /** Whole seconds since the source was asked, never negative. */
 export function ageSeconds(askedAtMs: number, nowMs: number): number {
@@ -103,5 +106,5 @@ export function dataResponse(
 
 function cacheControl({ isKept = true, freshMs }: Standing): string {
   if (!isKept) return "no-store";
-  return freshMs < MIN_SHARED_MS ? "no-cache" : `public, max-age=${freshMs / 1000}`;
+  return freshMs < MIN_SHARED_MS ? "no-cache" : `public, max-age=${Math.floor(freshMs / 1000)}`;
 }
