@@ -1,5 +1,5 @@
-// The whole service as one function: kept answers first, then the Fresh app, and around both a net for what the
-// framework throws before any middleware runs.
+// The whole service as one function: kept answers first, then the Fresh app, and around both a net for what is thrown
+// before any middleware runs.
 
 import { App, type FreshConfig } from "fresh";
 import { type CollectionsError, invalidParameters } from "../errors.ts";
@@ -27,17 +27,15 @@ export async function createHandler(
   await mountRoutes(app, routesUrl);
   const framework = app.handler();
   return async (request, info) => {
-    const hit = hitResponse(request, services);
-    if (hit !== null) return hit;
     try {
-      return await framework(request, info);
+      return hitResponse(request, services) ?? await framework(request, info);
     } catch (error) {
       return outerProblem(error, { request, info, services });
     }
   };
 }
 
-/** The problem for a request that never reached the middlewares: no host, a malformed escape in its path. */
+/** The problem for what fails outside the middlewares: no host, a malformed escape in the path, a fault ahead of them. */
 function outerProblem(
   error: unknown,
   { request, info, services }: {
