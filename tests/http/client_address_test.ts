@@ -12,6 +12,12 @@ Deno.test("clientKey() counts IPv4 addresses one by one, IPv6 by their /64", () 
   const keys: Record<string, string> = {
     "192.0.2.1": "192.0.2.1",
     "::ffff:192.0.2.1": "192.0.2.1",
+    "::FFFF:c000:201": "192.0.2.1",
+    "::ffff:102:304": "1.2.3.4",
+    "::ffff:8:0": "0.8.0.0",
+    "0:0:0:0:0:ffff:808:808": "8.8.8.8",
+    "0000:0000:0000:0000:0000:ffff:192.0.2.1": "192.0.2.1",
+    "::ffff:0:808:808": "0:0:0:0::/64",
     "2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64",
     "2001:DB8:1:2::1": "2001:db8:1:2::/64",
     "2001:0db8:0001:0002:ffff::": "2001:db8:1:2::/64",
@@ -43,6 +49,7 @@ Deno.test("clientAddress() takes the last entry of X-Forwarded-For, behind a tru
   assertEquals(addressOf("203.0.113.1,198.51.100.2:4711"), "198.51.100.2");
   assertEquals(addressOf("[2001:db8:1:2::3]:443"), "2001:db8:1:2::/64");
   assertEquals(addressOf("2001:db8:1:2::3"), "2001:db8:1:2::/64");
+  assertEquals(addressOf("[::ffff:c633:6402]:443"), "198.51.100.2");
   for (const none of [null, "", " ", "203.0.113.1,", ", "]) {
     assertEquals(addressOf(none), "192.0.2.9");
   }
