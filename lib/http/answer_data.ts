@@ -65,7 +65,7 @@ async function answer(
   const read = (resolved: Snapshot): Promise<Made> =>
     withPrevious(resolved, async (snapshot) => {
       const kept = responses.get(address);
-      if (kept?.commit === snapshot.commit && kept.branch === snapshot.branch) {
+      if (kept !== undefined && showsSame(kept, snapshot)) {
         metrics.countHit("response");
         return { entry: { ...kept, check: snapshot.check }, snapshot, complete: true };
       }
@@ -86,18 +86,14 @@ async function answer(
   // stands if it has not moved.
   for (let again = 0; again < MAX_RECHECKS && isOutdated(made.snapshot, services); again++) {
     resolved = await repository.resolve(question, exchange);
-    made = made.snapshot.commit === resolved.commit
+    made = showsSame(made.snapshot, resolved)
       ? { ...made, entry: { ...made.entry, check: resolved.check }, snapshot: resolved }
       : await read(resolved);
   }
   const { entry, snapshot, complete } = made;
   if (complete && snapshot === resolved) {
-    if (
-      responses.get(address)?.check !== entry.check ||
-      responses.get(address)?.commit !== entry.commit
-    ) {
-      responses.set(address, entry);
-    }
+    const kept = responses.get(address);
+    if (kept?.check !== entry.check || !showsSame(kept, entry)) responses.set(address, entry);
     // A stale answer must go this way again, so that the source is asked as soon as it may be.
     if (snapshot.freshness !== "stale") {
       responses.alias(requestKey(exchange.request, services.config), address);
@@ -117,6 +113,14 @@ async function answer(
   if (standing.cacheStatus === "stale") metrics.countStale();
   exchange.cacheStatus = cacheStatusText(standing, ageSeconds(standing.askedAtMs, nowMs));
   return dataResponse(form, { ...way, standing, requestId: exchange.id, nowMs });
+}
+
+/** What an answer shows of its repository's state. */
+type Shown = Pick<Snapshot, "commit" | "branch">;
+
+/** Whether what is made of one of these is right for the other: the files are the same, and the branch in the body. */
+function showsSame(one: Shown, other: Shown): boolean {
+  return one.commit === other.commit && one.branch === other.branch;
 }
 
 /** Whether a snapshot's check was good when it was taken, and is too old now. */
