@@ -18,7 +18,7 @@ export interface DocumentOptions {
   readonly problems: Readonly<Record<string, { readonly status: number; readonly title: string }>>;
 }
 
-/** Where the examples were asked for. */
+/** Where the examples were asked for; it stands for where the deployment is. */
 const EXAMPLES_ORIGIN = "http://localhost:8000";
 
 const LIST_HEADERS = ["Link"];
@@ -41,8 +41,19 @@ const FILTER = {
   example: { "frontMatter.draft": "!true" },
 };
 
-/** The document for one deployment. */
+/** The document of one deployment. */
 export function openApiDocument({ baseUrl, problems }: DocumentOptions): DocumentPart {
+  return JSON.parse(openApiTexts(problems)(baseUrl));
+}
+
+/** Gives the document's JSON by where the deployment is. All else is put together once, since that takes a while. */
+export function openApiTexts(problems: DocumentOptions["problems"]): (baseUrl: string) => string {
+  const text = JSON.stringify(documentOf(problems));
+  // The host of a request may have quotes in it.
+  return (baseUrl) => text.replaceAll(EXAMPLES_ORIGIN, () => JSON.stringify(baseUrl).slice(1, -1));
+}
+
+function documentOf(problems: DocumentOptions["problems"]): DocumentPart {
   const list = {
     operationId: "listCollectionItems",
     summary: "List the items of a collection",
@@ -77,7 +88,7 @@ export function openApiDocument({ baseUrl, problems }: DocumentOptions): Documen
       ...problemResponses(problems, NOT_FOR_ITEM),
     },
   };
-  const document = {
+  return {
     openapi: "3.1.0",
     info: {
       title: "Repo Collections",
@@ -85,9 +96,9 @@ export function openApiDocument({ baseUrl, problems }: DocumentOptions): Documen
       description:
         "Reads the files of a Git repository as a collection. Both operations answer GET, HEAD and OPTIONS, to pages of " +
         "every origin, and no answer is more than 60 seconds behind the repository while its source answers. " +
-        `Try them in the [playground](${baseUrl}/).`,
+        `Try them in the [playground](${EXAMPLES_ORIGIN}/).`,
     },
-    servers: [{ url: baseUrl }],
+    servers: [{ url: EXAMPLES_ORIGIN }],
     security: [],
     tags: [{ name: "Collections" }],
     paths: {
@@ -96,7 +107,6 @@ export function openApiDocument({ baseUrl, problems }: DocumentOptions): Documen
     },
     components: { schemas: bodySchemas(), headers: HEADERS },
   };
-  return JSON.parse(JSON.stringify(document).replaceAll(EXAMPLES_ORIGIN, baseUrl));
 }
 
 /** 304 carries the headers of the answer that it stands for. */

@@ -117,3 +117,16 @@ Deno.test("GET /api/openapi.json gives the document of the address that was aske
   assertEquals(response.headers.get("content-type"), "application/json");
   assertEquals((await response.json()).servers, [{ url: "http://[::1]:1234" }]);
 });
+
+Deno.test("GET /api/openapi.json is one document for hosts of any letters, and as PUBLIC_URL says", async () => {
+  const serverOf = async (url: string, env = {}) => {
+    await using service = await startService({ env });
+    return (await (await service.get(url)).json()).servers[0].url;
+  };
+
+  for (const origin of ['http://a"b', "http://a$&b"]) {
+    assertEquals(await serverOf(`${origin}/api/openapi.json`), origin);
+  }
+  const publicUrl = "https://api.test/$&/x";
+  assertEquals(await serverOf("/api/openapi.json", { PUBLIC_URL: publicUrl }), publicUrl);
+});
