@@ -140,7 +140,7 @@ export interface Repository {
   /** Keeps a list that was put together from several reads, so that `keptFiles` gives it. */
   keepFiles?(snapshot: Snapshot, treeId: string, files: FileList): Promise<void>;
 
-  /** What was kept for this repository by `keepDerived`, or null; under a key of more than 1,200 bytes it may be nothing. */
+  /** What `keepDerived` kept for this repository, or null; under a key of more than 1,200 bytes it may keep nothing. */
   keptDerived?(snapshot: Snapshot, key: string): Promise<Uint8Array<ArrayBuffer> | null>;
 
   /** Keeps what was made from objects; it may be lost at any time. */
