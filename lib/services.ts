@@ -1,12 +1,5 @@
-// The one place that names concrete classes and wires them together.
+// The one place that names concrete classes and wires them together; the caches are open_caches.ts's.
 
-import type { Cache } from "./cache/cache.ts";
-import { KvCache } from "./cache/kv.ts";
-import { MemoryCache } from "./cache/memory.ts";
-import { openKv } from "./cache/open_kv.ts";
-import { ScopedCache } from "./cache/scoped.ts";
-import { TieredCache } from "./cache/tiered.ts";
-import { WriteBudget } from "./cache/write_budget.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { FrontMatterStore } from "./collections/front_matter_store.ts";
 import { PreparedLists } from "./collections/prepared_lists.ts";
@@ -19,7 +12,8 @@ import { RateLimit } from "./http/rate_limit.ts";
 import { ResponseCache } from "./http/response_cache.ts";
 import { Room } from "./http/room.ts";
 import { findLocalDir } from "./local_dir.ts";
-import { describeError, LineLog, type Log, sinkTo } from "./log.ts";
+import { LineLog, type Log, sinkTo } from "./log.ts";
+import { openCaches } from "./open_caches.ts";
 import { isAllowed } from "./repository/allowed_repos.ts";
 import { CachedRepository } from "./repository/cached_repository.ts";
 import { FolderRepository, LOCAL_OWNER } from "./repository/folder_repository.ts";
@@ -29,8 +23,7 @@ import { DEFAULT_BRANCH, GitHubRepository } from "./repository/github_repository
 import { TokenPool } from "./repository/github_tokens.ts";
 import type { Repository, RepositoryName } from "./repository/repository.ts";
 import { RoutedRepository } from "./repository/routed_repository.ts";
-import { type Config, SettingsError } from "./settings.ts";
-import { sourceScope } from "./source_scope.ts";
+import type { Config } from "./settings.ts";
 
 /** What requests are served with. */
 export interface Services {
@@ -63,7 +56,7 @@ export interface ServiceParts {
 }
 
 /** How long a checked ref is good for. */
-const FRESH_MS = 60_000;
+const REF_FRESH_MS = 60_000;
 const REFRESH_AFTER_MS = 50_000;
 /** GitHub's secondary limit is 100 requests at once. */
 const UPSTREAM = { concurrency: 32, maxQueued: 512 };
@@ -84,19 +77,14 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
   const log = parts.log ?? new LineLog(sinkTo(Deno.stdout), { level: config.logLevel });
   const { now } = clock;
   const localDir = await findLocalDir(config.localReposDir);
-  const kv = parts.kv ?? await openStore(config, log);
   const metrics = new Metrics();
-  const memory = new MemoryCache({ maxBytes: config.cacheMemoryBytes * OBJECTS_SHARE, now });
-  const onError = (error: unknown) => log.warn("key-value store failed", describeError(error));
-  const scope = sourceScope(config);
-  const budget = new WriteBudget({ maxBytesPerHour: config.kvWriteBytesPerHour, now });
-  const refs: Cache = kv === null
-    ? memory
-    : new ScopedCache(new KvCache(kv, { now, onError }), scope);
-  const objects = kv === null ? memory : new TieredCache([
-    memory,
-    new ScopedCache(new KvCache(kv, { now, onError, budget }), scope),
-  ], { now, onHit: (tier) => metrics.countHit(tier) });
+  const { kv, memory, refs, objects } = await openCaches(config, {
+    now,
+    log,
+    kv: parts.kv ?? null,
+    memoryBytes: config.cacheMemoryBytes * OBJECTS_SHARE,
+    onHit: (tier) => metrics.countHit(tier),
+  });
 
   const tokens = new TokenPool(config.tokens, { now, log });
   const watch = new HealthWatch({ clock, kv, tokens });
@@ -117,7 +105,7 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
       tokens,
       allowedByName: config.allowedRepos !== null,
       now,
-      freshMs: FRESH_MS,
+      freshMs: REF_FRESH_MS,
     }),
     {
       now,
@@ -126,7 +114,7 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
       treesMaxBytes: config.cacheMemoryBytes * TREES_SHARE,
       refs,
       defaultBranch: DEFAULT_BRANCH,
-      freshMs: FRESH_MS,
+      freshMs: REF_FRESH_MS,
       refreshAfterMs: REFRESH_AFTER_MS,
     },
   );
@@ -183,16 +171,4 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
       if (log instanceof LineLog) log.flush();
     },
   };
-}
-
-async function openStore(config: Config, log: Log): Promise<Deno.Kv | null> {
-  try {
-    return await openKv(config.kvPath);
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    if (config.kvPath !== null) throw new SettingsError(`Cannot start with "KV_PATH": ${message}`);
-    // Nobody asked for a store by name, and the service is right without one, if slower.
-    log.warn("no key-value store, keeping everything in memory", { reason: message });
-    return null;
-  }
 }
