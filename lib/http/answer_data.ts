@@ -6,10 +6,8 @@ import { withPrevious } from "../collections/with_previous.ts";
 import type { RefQuestion, Snapshot } from "../repository/repository.ts";
 import type { Services } from "../services.ts";
 import {
-  ageSeconds,
   type AnswerForm,
   type CacheStatus,
-  cacheStatusText,
   chooseForm,
   dataResponse,
   needsRoom,
@@ -101,7 +99,6 @@ async function answer(
   }
   const form = chooseForm(entry.body, exchange.request.headers);
   const way = await wayOut(form, { services, exchange });
-  const nowMs = services.clock.now();
   const standing: Standing = {
     askedAtMs: snapshot.askedAtMs,
     freshMs: snapshot.check.freshMs,
@@ -111,8 +108,12 @@ async function answer(
     isKept: complete,
   };
   if (standing.cacheStatus === "stale") metrics.countStale();
-  exchange.cacheStatus = cacheStatusText(standing, ageSeconds(standing.askedAtMs, nowMs));
-  return dataResponse(form, { ...way, standing, requestId: exchange.id, nowMs });
+  return dataResponse(form, {
+    ...way,
+    standing,
+    requestId: exchange.id,
+    nowMs: services.clock.now(),
+  });
 }
 
 /** What an answer shows of its repository's state. */

@@ -23,12 +23,12 @@ export type CacheStatus = "hit" | "stored" | "passed" | "moved" | "revalidated" 
 const MIN_SHARED_MS = 10_000;
 
 /** Whole seconds since the source was asked, never negative. */
-export function ageSeconds(askedAtMs: number, nowMs: number): number {
+function ageSeconds(askedAtMs: number, nowMs: number): number {
   return Math.max(0, Math.floor((nowMs - askedAtMs) / 1000));
 }
 
 /** The value of `Cache-Status`. */
-export function cacheStatusText(standing: Standing, ageS: number): string {
+function cacheStatusText(standing: Standing, ageS: number): string {
   const ttl = Math.round(standing.freshMs / 1000) - ageS;
   switch (standing.cacheStatus) {
     case "hit":

@@ -22,8 +22,7 @@ export class Exchange implements Caller {
   missed = false;
   /** The pattern of its route, for metrics; `none` until one is found. */
   route = "none";
-  /** For the log: how the cache answered, and which repository was asked for. */
-  cacheStatus: string | undefined;
+  /** For the log: which repository was asked for. */
   subject: string | undefined;
   private counted = false;
   private place: Place | null = null;

@@ -51,7 +51,7 @@ function outerProblem(
   for (const [name, value] of Object.entries(COMMON_HEADERS)) response.headers.set(name, value);
   response.headers.set("x-request-id", exchange.id);
   logFailure(services.log, { error: shown, status: response.status, requestId: exchange.id });
-  writeExchangeLine(exchange, { services, status: response.status });
+  writeExchangeLine(exchange, { services, response });
   return request.method === "HEAD" ? new Response(null, response) : response;
 }
 

@@ -2,14 +2,7 @@
 // parsed. Such an answer carries all that any other does.
 
 import type { Services } from "../services.ts";
-import {
-  ageSeconds,
-  cacheStatusText,
-  chooseForm,
-  dataResponse,
-  needsRoom,
-  type Standing,
-} from "./data_response.ts";
+import { chooseForm, dataResponse, needsRoom, type Standing } from "./data_response.ts";
 import { nextRequestId } from "./exchange.ts";
 import { requestKey } from "./request_key.ts";
 import { writeRequestLine } from "./request_log.ts";
@@ -24,14 +17,13 @@ export function hitResponse(request: Request, services: Services): Response | nu
   // Finding room may take a wait.
   if (needsRoom(form, method)) return null;
   const startedAtMs = performance.now();
-  const nowMs = services.clock.now();
   const standing: Standing = {
     askedAtMs: entry.check.askedAtMs,
     freshMs: entry.check.freshMs,
     cacheStatus: "hit",
   };
   const id = nextRequestId();
-  const full = dataResponse(form, { standing, requestId: id, nowMs });
+  const full = dataResponse(form, { standing, requestId: id, nowMs: services.clock.now() });
   const response = method === "HEAD" ? new Response(null, full) : full;
   services.metrics.countHit("response");
   writeRequestLine(services, {
@@ -39,10 +31,9 @@ export function hitResponse(request: Request, services: Services): Response | nu
     route: entry.route,
     method,
     url: request.url,
-    status: response.status,
+    response,
     startedAtMs,
     subject: entry.subject,
-    cacheStatus: cacheStatusText(standing, ageSeconds(standing.askedAtMs, nowMs)),
   });
   return response;
 }

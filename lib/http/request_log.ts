@@ -3,6 +3,7 @@
 import type { Middleware } from "fresh";
 import { Exchange } from "./exchange.ts";
 import { baseUrl, clientAddress } from "./client_address.ts";
+import type { Services } from "../services.ts";
 import type { State } from "./state.ts";
 
 /** Gives the request its {@linkcode Exchange}, its answer the id, and the log its line. */
@@ -13,14 +14,14 @@ export const requestLog: Middleware<State> = async (ctx) => {
   ctx.state.exchange = exchange;
   const response = await ctx.next();
   response.headers.set("x-request-id", exchange.id);
-  writeExchangeLine(exchange, { services, status: response.status });
+  writeExchangeLine(exchange, { services, response });
   return response;
 };
 
 /** The exchange of a request that came from `remote`. */
 export function newExchange(
   request: Request,
-  { remote, services }: { remote: string; services: State["services"] },
+  { remote, services }: { remote: string; services: Services },
 ): Exchange {
   const { config } = services;
   return new Exchange(
@@ -34,11 +35,11 @@ export function newExchange(
 /** Writes the log line of an exchange. */
 export function writeExchangeLine(
   exchange: Exchange,
-  { services, status }: { services: State["services"]; status: number },
+  { services, response }: { services: Services; response: Response },
 ): void {
   const { method, url } = exchange.request;
-  const { id, route, startedAtMs, subject, cacheStatus } = exchange;
-  writeRequestLine(services, { id, route, method, url, status, startedAtMs, subject, cacheStatus });
+  const { id, route, startedAtMs, subject } = exchange;
+  writeRequestLine(services, { id, route, method, url, response, startedAtMs, subject });
 }
 
 /** The address at the other end of a connection. */
@@ -52,25 +53,25 @@ export interface RequestLine {
   readonly route: string;
   readonly method: string;
   readonly url: string;
-  readonly status: number;
+  readonly response: Response;
   readonly startedAtMs: number;
   readonly subject: string | undefined;
-  readonly cacheStatus: string | undefined;
 }
 
 /** Counts a request, and writes its line. Its query stays out, since people put secrets into queries. */
-export function writeRequestLine({ log, metrics }: State["services"], line: RequestLine): void {
+export function writeRequestLine({ log, metrics }: Services, line: RequestLine): void {
   const durationMs = performance.now() - line.startedAtMs;
-  metrics.countRequest({ route: line.route, status: line.status, durationMs });
+  const { status, headers } = line.response;
+  metrics.countRequest({ route: line.route, status, durationMs });
   if (log.level !== "debug" && log.level !== "info") return;
   log.info("request", {
     id: line.id,
     method: line.method.slice(0, 20),
     path: pathOf(line.url).slice(0, 200),
-    status: line.status,
+    status,
     ms: Math.round(durationMs * 10) / 10,
     repository: line.subject,
-    cache: line.cacheStatus,
+    cache: headers.get("cache-status") ?? undefined,
   });
 }
 
