@@ -9,6 +9,7 @@ import { captionOf, listPanel, markCurrent } from "./list_panel.js";
 import { problemPanel } from "./problem_panel.js";
 import { requestPanel } from "./request_panel.js";
 import {
+  EMPTY,
   FIRST,
   itemParameters,
   listParameters,
@@ -101,6 +102,7 @@ async function showList(state, again) {
       problemPanel(problem, { state, retry: () => show(state, { again: true }) }),
   });
   if (answer === null) return;
+  if (state === FIRST && answer.status >= 400) return showNoExample(answer.status);
   markFields((answer.problem?.errors ?? []).map(({ parameter }) => parameter));
   if (answer.problem === null) announce(captionOf(answer.body));
   markCurrent(list.element, current.path);
@@ -114,6 +116,16 @@ async function showList(state, again) {
     markCurrent(list.element, current.path);
     await showItem(current, false);
   }
+}
+
+/** Nobody asked for the example: where it is not served, nothing is wrong. */
+function showNoExample(status) {
+  const id = status === 403 ? "examples" : "local-examples";
+  document.getElementById(id).hidden = true;
+  document.title = "Repo Collections";
+  fillForm(EMPTY);
+  list.clear(h("p", { class: "empty hint" }, "Name a repository above to see its files here."));
+  item.clear(hint());
 }
 
 let shownView = null;

@@ -14,8 +14,11 @@
  * @property {"preview" | "raw"} view
  */
 
-/** @type {State} */
-const EMPTY = {
+/**
+ * Nothing given.
+ * @type {State}
+ */
+export const EMPTY = {
   owner: "",
   repo: "",
   collection: "",
@@ -28,7 +31,7 @@ const EMPTY = {
 };
 
 /**
- * What the page opens on: an example that every deployment has unless told otherwise.
+ * What the page opens on: an example, which a deployment may have or not.
  * @type {State}
  */
 export const FIRST = { ...EMPTY, owner: "local", repo: "blog", collection: "posts" };

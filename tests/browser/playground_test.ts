@@ -2,6 +2,8 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Page } from "playwright-core";
+import { startService } from "../service.ts";
+import { startSite } from "../site.ts";
 import { browserTest, keepScreenshot } from "./browser.ts";
 import { serveExamples, serveSite } from "./served_site.ts";
 
@@ -41,6 +43,44 @@ browserTest("the playground opens on the example, with a list and its first item
   assertEquals(searchOf(page), `?owner=local&repo=blog&collection=posts&path=${path}`);
   assert(await page.locator("#progress").isHidden());
   await keepScreenshot(page, "playground");
+});
+
+browserTest(
+  "without local folders the playground asks for a repository, and is no error",
+  async (open) => {
+    await using site = await startSite(FILES);
+    const page = await open({ viewport: { width: 1280, height: 900 } });
+
+    await page.goto(`http://127.0.0.1:${site.service.listen()}/`);
+    await page.getByText("Name a repository above").waitFor();
+
+    assertEquals(await page.locator(".problem").count(), 0);
+    assertEquals(await page.title(), "Repo Collections");
+    assertEquals(await page.locator("#repository").inputValue(), "");
+    assertEquals(await page.locator("#collection").inputValue(), "");
+    const tries = page.locator(".examples a:visible");
+    assertEquals(await tries.allTextContents(), ["Astro’s docs at GitHub"]);
+    assertEquals(
+      (await page.locator(".examples").innerText()).trim(),
+      "Try Astro’s docs at GitHub.",
+    );
+    await keepScreenshot(page, "playground-no-example");
+    // Asked for by name it is a problem like any other.
+    await page.locator("#repository").fill("local/blog");
+    await page.locator("#collection").fill("posts");
+    await page.getByRole("button", { name: "Show" }).click();
+    await page.getByRole("heading", { name: "Repository not found" }).waitFor();
+  },
+);
+
+browserTest("where other repositories are served, nothing is there to try", async (open) => {
+  await using service = await startService({ env: { ALLOWED_REPOS: "octo/*" } });
+  const page = await open();
+
+  await page.goto(`http://127.0.0.1:${service.listen()}/`);
+  await page.getByText("Name a repository above").waitFor();
+
+  assertEquals(await page.locator(".examples").isVisible(), false);
 });
 
 browserTest(
