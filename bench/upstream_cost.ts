@@ -2,8 +2,9 @@
 // cost, and the bytes of their answers. Then the memory that many different questions leave a process with.
 //
 //   deno task bench:cost                       prints both
-//   deno task bench:cost --check README.md     prints the table, and fails where the file does not show it
-//   deno task bench:cost --write README.md     puts it there, between the two marks
+//   deno task bench:cost --check README.md     prints the table, and fails where the file does not show it between its two
+//                                              marks, without the rows that are details, and nothing else
+//   deno task bench:cost --write README.md     puts it there
 
 import { parseArgs } from "node:util";
 import {
@@ -21,6 +22,7 @@ import { table } from "./report.ts";
 export interface Cost {
   readonly title: string;
   readonly access: Access;
+  readonly isDetail: boolean;
   readonly requests: number;
   readonly unchanged: number;
   /** Points of both quotas. */
@@ -47,6 +49,7 @@ export async function measureCost(scenario: CostScenario, access: Access): Promi
   return {
     title: scenario.title,
     access,
+    isDetail: scenario.isDetail ?? false,
     requests: gh.requests.length,
     unchanged: gh.requests.filter(({ status }) => status === 304).length,
     quota: gh.quotaSpent(token) + gh.quotaSpent(token, "graphql"),
@@ -75,35 +78,43 @@ export function costTable(costs: readonly Cost[]): string {
   );
 }
 
-/** Whether a text shows a table, however its columns are padded. */
+/** Whether a text has a table between its marks, however its columns are padded, and nothing else there. */
 export function shows(text: string, markdown: string): boolean {
-  return narrow(text).includes(narrow(markdown));
+  const place = placeOf(text);
+  return place !== null && narrow(text.slice(...place)) === narrow(markdown);
 }
 
 function narrow(markdown: string): string {
-  return markdown.replaceAll(/ *\| */g, "|").replaceAll(/-{2,}/g, "-");
+  return markdown.replaceAll(/ *\| */g, "|").replaceAll(/-{2,}/g, "-").trim();
+}
+
+/** What lies between the marks of a text, from and to. */
+function placeOf(text: string): [from: number, to: number] | null {
+  const from = text.indexOf(MARKS[0]);
+  const to = text.indexOf(MARKS[1]);
+  return from < 0 || to < from ? null : [from + MARKS[0].length, to];
 }
 
 async function write(file: string, markdown: string): Promise<void> {
   const text = await Deno.readTextFile(file);
-  const from = text.indexOf(MARKS[0]);
-  const to = text.indexOf(MARKS[1]);
-  if (from < 0 || to < from) {
-    throw new Error(`Cannot write "${file}": it has no ${MARKS.join("…")}`);
-  }
-  const head = text.slice(0, from + MARKS[0].length);
-  await Deno.writeTextFile(file, `${head}\n\n${markdown}\n\n${text.slice(to)}`);
+  const place = placeOf(text);
+  if (place === null) throw new Error(`Cannot write "${file}": it has no ${MARKS.join("…")}`);
+  const [from, to] = place;
+  await Deno.writeTextFile(file, `${text.slice(0, from)}\n\n${markdown}\n\n${text.slice(to)}`);
 }
 
 if (import.meta.main) {
   const options = { check: { type: "string" }, write: { type: "string" } } as const;
   const { values } = parseArgs({ args: Deno.args, options });
-  const markdown = costTable(await measureCosts());
-  console.log(markdown);
+  const costs = await measureCosts();
+  console.log(costTable(costs));
+  const markdown = costTable(costs.filter(({ isDetail }) => !isDetail));
   if (values.write !== undefined) await write(values.write, markdown);
   else if (values.check !== undefined) {
     if (!shows(await Deno.readTextFile(values.check), markdown)) {
-      console.error(`"${values.check}" does not show this table; --write puts it there`);
+      console.error(
+        `"${values.check}" does not show these rows, but for the details; --write does it`,
+      );
       Deno.exit(1);
     }
   } else {

@@ -2,15 +2,26 @@ import { assert, assertEquals } from "@std/assert";
 import { COST_SCENARIOS } from "../../bench/cost_scenarios.ts";
 import { costTable, measureCost, shows } from "../../bench/upstream_cost.ts";
 
-const cost = { title: "a list", requests: 3, unchanged: 0, quota: 3, bytes: 12_345 };
+const cost = {
+  title: "a list",
+  isDetail: false,
+  requests: 3,
+  unchanged: 0,
+  quota: 3,
+  bytes: 12_345,
+};
 
 Deno.test("costTable() is shown by a text that pads its columns in its own way, and by no other", () => {
   const markdown = costTable([{ ...cost, access: "none" }, { ...cost, access: "public" }]);
   assert(markdown.includes("| a list | yes, any repository | 3 | 0 | 3 | 12,345 |"));
   const padded = markdown.replaceAll(" | ", "    |  ").replaceAll("---", "----------");
-  assert(shows(`# Costs\n\n${padded}\n\nMore.\n`, markdown));
-  assert(!shows(padded.replace("12,345", "12,346"), markdown));
-  assert(!shows(padded.split("\n").slice(0, 3).join("\n"), markdown));
+  const page = (table: string) =>
+    `# Costs\n\n<!-- bench:cost -->\n\n${table}\n\n<!-- end of bench:cost -->\n\nMore.\n`;
+  assert(shows(page(padded), markdown));
+  assert(!shows(padded, markdown), "without marks");
+  assert(!shows(page(padded.replace("12,345", "12,346")), markdown));
+  assert(!shows(page(padded.split("\n").slice(0, 3).join("\n")), markdown), "a row less");
+  assert(!shows(page(`${padded}\n${padded.split("\n").at(-1)}`), markdown), "a row more");
 });
 
 Deno.test("measureCost() counts what is asked after what comes before, the same each time", async () => {
@@ -20,6 +31,7 @@ Deno.test("measureCost() counts what is asked after what comes before, the same 
     assertEquals(measured, {
       title: scenario.title,
       access,
+      isDetail: false,
       requests: 1,
       unchanged: 1,
       quota: access === "none" ? 1 : 0,
