@@ -23,10 +23,8 @@ export interface Cache {
   readonly name: string;
   /** What is under a key, or null when there is nothing, it is too old, or it cannot be read. */
   get(key: CacheKey): Promise<CacheEntry | null>;
-  /** Keeps bytes under a key, replacing what was there. */
+  /** Keeps bytes under a key, replacing what was there; with a life that is not over 0 only forgets it. */
   set(key: CacheKey, value: Uint8Array<ArrayBuffer>, options: SetOptions): Promise<void>;
-  /** Forgets a key. */
-  delete(key: CacheKey): Promise<void>;
   /** Releases what is held, when the calls under way are done; later calls answer as an empty cache. */
   close(): Promise<void>;
 }

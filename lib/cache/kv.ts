@@ -62,6 +62,7 @@ export class KvCache implements Cache {
     await this.attempt(key, () => this.write(key, { value, diesAtMs: this.now() + ttlMs }));
   }
 
+  /** Forgets a key. */
   async delete(key: CacheKey): Promise<void> {
     await this.attempt(key, () => this.remove(key));
   }

@@ -47,15 +47,12 @@ export class MemoryCache implements Cache {
 
   set(key: CacheKey, value: Uint8Array<ArrayBuffer>, { ttlMs }: SetOptions): Promise<void> {
     if (this.closed) return Promise.resolve();
-    if (!(ttlMs > 0)) return this.delete(key);
-    // A view would hold its whole buffer, which nobody counted.
-    const whole = value.length === value.buffer.byteLength ? value : value.slice();
-    this.entries.set(JSON.stringify(key), { value: whole, diesAtMs: this.now() + ttlMs });
-    return Promise.resolve();
-  }
-
-  delete(key: CacheKey): Promise<void> {
-    this.entries.delete(JSON.stringify(key));
+    const text = JSON.stringify(key);
+    if (ttlMs > 0) {
+      // A view would hold its whole buffer, which nobody counted.
+      const whole = value.length === value.buffer.byteLength ? value : value.slice();
+      this.entries.set(text, { value: whole, diesAtMs: this.now() + ttlMs });
+    } else this.entries.delete(text);
     return Promise.resolve();
   }
 

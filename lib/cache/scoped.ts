@@ -18,10 +18,6 @@ export class ScopedCache implements Cache {
     return this.cache.set([this.scope, ...key], value, options);
   }
 
-  delete(key: CacheKey): Promise<void> {
-    return this.cache.delete([this.scope, ...key]);
-  }
-
   close(): Promise<void> {
     return this.cache.close();
   }

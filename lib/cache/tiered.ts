@@ -58,13 +58,6 @@ export class TieredCache implements Cache {
     await orNull(() => this.fast.set(key, value, options));
   }
 
-  async delete(key: CacheKey): Promise<void> {
-    if (this.closed) return;
-    this.reads.delete(JSON.stringify(key));
-    await this.slow.delete(key);
-    await orNull(() => this.fast.delete(key));
-  }
-
   /** Resolves when all that was set is in the slow tier. */
   async settled(): Promise<void> {
     await this.slow.settled();

@@ -14,11 +14,13 @@ export interface WriteBehindOptions {
   readonly now: () => number;
 }
 
-/** The entry to write, or null for a key to forget. */
+/** An entry to write; the slow tier forgets what is under the key of a dead one. */
 interface Write {
   readonly key: CacheKey;
-  readonly entry: CacheEntry | null;
+  readonly entry: CacheEntry;
 }
+
+const DEAD: CacheEntry = { value: new Uint8Array(0), diesAtMs: -Infinity };
 
 /** A slow tier whose writes resolve at once. */
 export class WriteBehindCache implements Cache {
@@ -38,19 +40,14 @@ export class WriteBehindCache implements Cache {
     if (this.closed) return null;
     if (waiting === undefined) return await this.slow.get(key);
     const { entry } = waiting;
-    return entry !== null && entry.diesAtMs > this.options.now() ? entry : null;
+    return entry.diesAtMs > this.options.now() ? entry : null;
   }
 
   set(key: CacheKey, value: Uint8Array<ArrayBuffer>, { ttlMs }: SetOptions): Promise<void> {
     // A view would hold its whole buffer, which nobody counted.
     const whole = value.length === value.buffer.byteLength ? value : value.slice();
     const entry = { value: whole, diesAtMs: this.options.now() + ttlMs };
-    this.put(key, this.hasRoom(value.length) ? entry : null);
-    return Promise.resolve();
-  }
-
-  delete(key: CacheKey): Promise<void> {
-    this.put(key, null);
+    this.put(key, this.hasRoom(value.length) ? entry : DEAD);
     return Promise.resolve();
   }
 
@@ -69,17 +66,17 @@ export class WriteBehindCache implements Cache {
     return this.waitingBytes + bytes <= this.options.maxWaitingBytes;
   }
 
-  private put(key: CacheKey, entry: CacheEntry | null): void {
+  private put(key: CacheKey, entry: CacheEntry): void {
     if (this.closed) return;
     const text = JSON.stringify(key);
     this.forget(text);
     this.waiting.set(text, { key, entry });
-    this.waitingBytes += entry?.value.length ?? 0;
+    this.waitingBytes += entry.value.length;
     if (!this.writing.has(text)) this.writing.set(text, this.drain(text));
   }
 
   private forget(text: string): void {
-    this.waitingBytes -= this.waiting.get(text)?.entry?.value.length ?? 0;
+    this.waitingBytes -= this.waiting.get(text)?.entry.value.length ?? 0;
     this.waiting.delete(text);
   }
 
@@ -93,9 +90,7 @@ export class WriteBehindCache implements Cache {
     const write = this.waiting.get(text)!;
     const { key, entry } = write;
     try {
-      const ttlMs = entry === null ? 0 : entry.diesAtMs - this.options.now();
-      if (entry === null || !(ttlMs > 0)) await this.slow.delete(key);
-      else await this.slow.set(key, entry.value, { ttlMs });
+      await this.slow.set(key, entry.value, { ttlMs: entry.diesAtMs - this.options.now() });
     } catch {
       // A tier that throws, against the port, keeps nothing.
     } finally {

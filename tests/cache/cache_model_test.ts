@@ -12,7 +12,7 @@ import { WriteBudget } from "../../lib/cache/write_budget.ts";
 type Now = () => number;
 type Step =
   | { do: "set"; key: number; length: number; fill: number; ttlMs: number }
-  | { do: "get" | "delete"; key: number }
+  | { do: "get"; key: number }
   | { do: "wait"; ms: number };
 
 const key = fc.nat({ max: 4 });
@@ -24,7 +24,6 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     fill: fc.nat({ max: 255 }),
     ttlMs: fc.constantFrom(0, 1, 1_000, 60_000, 86_400_000),
   }),
-  fc.record({ do: fc.constantFrom("get" as const, "delete" as const), key }),
   fc.record({ do: fc.constant("get" as const), key }),
   fc.record({ do: fc.constant("wait" as const), ms: fc.constantFrom(1, 999, 60_000) }),
 );
@@ -76,10 +75,7 @@ for (const [name, { open, mayForget }] of Object.entries(TIERS)) {
           try {
             for (const step of steps) {
               if (step.do === "wait") nowMs += step.ms;
-              else if (step.do === "delete") {
-                model.delete(step.key);
-                await cache.delete(KEYS[step.key]!);
-              } else if (step.do === "set") {
+              else if (step.do === "set") {
                 const { key, length, fill, ttlMs } = step;
                 model.set(key, { length, fill, diesAtMs: nowMs + ttlMs });
                 await cache.set(KEYS[key]!, new Uint8Array(length).fill(fill), { ttlMs });
