@@ -1,6 +1,8 @@
-// Who is asking, as far as limits go, and under which address the service was reached.
+// Who is asking, as far as limits go.
 
-/** An IPv4 address in the clothes of IPv6 (RFC 4291, 2.5.5.2), as text and as eight groups. */
+import { lastForwarded } from "./forwarded.ts";
+
+/** An IPv4-mapped address (RFC 4291, 2.5.5.2), as it is written with dots and as eight groups. */
 const MAPPED_TEXT = /^(?:::|(?:0+:){5})ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 const MAPPED_GROUPS = /^(?:0:){5}ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
 
@@ -34,36 +36,10 @@ export function clientAddress(
   request: Request,
   options: { remote: string; trustProxy: boolean },
 ): string {
-  const forwarded = options.trustProxy ? lastOf(request.headers.get("x-forwarded-for")) : null;
+  const forwarded = options.trustProxy ? lastForwarded(request, "x-forwarded-for") : null;
   return clientKey(
     forwarded === null
       ? options.remote
       : forwarded.replace(/^\[(.*)\](:\d+)?$|^(\d[\d.]*):\d+$/, "$1$3"),
   );
-}
-
-/** Stands for the address of a request whose `Host` is none; all that it gets is a problem. */
-const NOWHERE = new URL("http://localhost");
-
-/** The origin that answers' addresses begin with: the configured one, the proxy's, or the request's own. */
-export function baseUrl(
-  request: Request,
-  { publicUrl, trustProxy }: { publicUrl: string | null; trustProxy: boolean },
-): string {
-  if (publicUrl !== null) return publicUrl;
-  const own = URL.parse(request.url) ?? NOWHERE;
-  if (!trustProxy) return own.origin;
-  const protocol = lastOf(request.headers.get("x-forwarded-proto"))?.toLowerCase();
-  const host = lastOf(request.headers.get("x-forwarded-host"));
-  const scheme = protocol === "https" || protocol === "http" ? `${protocol}:` : own.protocol;
-  const name =
-    host !== null && /^[A-Za-z0-9._-]+(:\d{1,5})?$|^\[[0-9A-Fa-f:.]+\](:\d{1,5})?$/.test(host)
-      ? host
-      : own.host;
-  return URL.parse(`${scheme}//${name}`)?.origin ?? own.origin;
-}
-
-function lastOf(list: string | null): string | null {
-  const last = list?.slice(list.lastIndexOf(",") + 1).trim();
-  return last === undefined || last === "" ? null : last;
 }

@@ -1,6 +1,9 @@
 // One request and its answer, as the log and the limits see it.
 
 import type { Caller } from "../repository/repository.ts";
+import type { Services } from "../services.ts";
+import { baseUrl } from "./base_url.ts";
+import { clientAddress } from "./client_address.ts";
 import type { RateLimit } from "./rate_limit.ts";
 import type { Place, Room } from "./room.ts";
 
@@ -59,4 +62,19 @@ export class Exchange implements Caller {
     this.place?.resize(0);
     this.place = null;
   }
+}
+
+/** The exchange of a request that came over a connection. */
+export function newExchange(
+  request: Request,
+  { info: { remoteAddr }, services }: { info: Deno.ServeHandlerInfo; services: Services },
+): Exchange {
+  const { config } = services;
+  const remote = "hostname" in remoteAddr ? remoteAddr.hostname : "";
+  return new Exchange(
+    request,
+    baseUrl(request, config),
+    clientAddress(request, { remote, trustProxy: config.trustProxy }),
+    services,
+  );
 }

@@ -5,10 +5,11 @@ import { App, type FreshConfig } from "fresh";
 import { type CollectionsError, invalidParameters } from "../errors.ts";
 import type { Services } from "../services.ts";
 import { COMMON_HEADERS } from "./common_headers.ts";
+import { newExchange } from "./exchange.ts";
 import { mountRoutes } from "./file_routes.ts";
 import { hitResponse } from "./hits.ts";
 import { logFailure, problemResponse, routeNotFound } from "./problem.ts";
-import { newExchange, remoteOf, writeExchangeLine } from "./request_log.ts";
+import { writeExchangeLine } from "./request_log.ts";
 import type { State } from "./state.ts";
 
 /** Answers every request; never rejects. */
@@ -44,7 +45,7 @@ function outerProblem(
     services: Services;
   },
 ): Response {
-  const exchange = newExchange(request, { remote: remoteOf(info), services });
+  const exchange = newExchange(request, { info, services });
   const url = URL.parse(request.url);
   const shown = url === null ? badHost() : isDecodable(url.pathname) ? error : routeNotFound();
   const response = problemResponse(shown, { requestId: exchange.id, baseUrl: exchange.baseUrl });

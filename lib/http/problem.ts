@@ -39,6 +39,11 @@ export const PROBLEMS = {
 /** A code of {@linkcode PROBLEMS}. */
 export type ProblemCode = keyof typeof PROBLEMS;
 
+/** Whether a text is a code of {@linkcode PROBLEMS}. */
+export function isProblemCode(text: string): text is ProblemCode {
+  return Object.hasOwn(PROBLEMS, text);
+}
+
 /** Where a problem is answered. */
 export interface ProblemContext {
   readonly requestId: string;
@@ -122,7 +127,7 @@ export function routeNotFound(): CollectionsError {
 }
 
 function toCollectionsError(error: unknown, requestId: string): CollectionsError {
-  if (error instanceof CollectionsError && error.code in PROBLEMS) return error;
+  if (error instanceof CollectionsError && isProblemCode(error.code)) return error;
   if (error instanceof HttpError && error.status === 404) return routeNotFound();
   if (error instanceof HttpError && error.status === 405) return methodNotAllowed("this method");
   return new CollectionsError(

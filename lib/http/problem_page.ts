@@ -3,11 +3,6 @@
 import { type ProblemCode, PROBLEMS } from "./problem.ts";
 import { PROBLEM_TEXTS } from "./problem_texts.ts";
 
-/** Whether a code has a page. */
-export function isProblemCode(code: string): code is ProblemCode {
-  return Object.hasOwn(PROBLEMS, code);
-}
-
 /** The page of a code, as HTML; its links are relative to `/problems/`. */
 export function problemPage(code: ProblemCode): string {
   const { status, title } = PROBLEMS[code];

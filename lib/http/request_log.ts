@@ -1,15 +1,14 @@
 // The first and last thing that happens to a request: its id, and then that it is counted and has its line in the log.
 
 import type { Middleware } from "fresh";
-import { Exchange } from "./exchange.ts";
-import { baseUrl, clientAddress } from "./client_address.ts";
 import type { Services } from "../services.ts";
+import { type Exchange, newExchange } from "./exchange.ts";
 import type { State } from "./state.ts";
 
 /** Gives the request its {@linkcode Exchange}, its answer the id, and the log its line. */
 export const requestLog: Middleware<State> = async (ctx) => {
   const { services } = ctx.state;
-  const exchange = newExchange(ctx.req, { remote: remoteOf(ctx.info), services });
+  const exchange = newExchange(ctx.req, { info: ctx.info, services });
   exchange.route = ctx.route ?? exchange.route;
   ctx.state.exchange = exchange;
   const response = await ctx.next();
@@ -17,20 +16,6 @@ export const requestLog: Middleware<State> = async (ctx) => {
   writeExchangeLine(exchange, { services, response });
   return response;
 };
-
-/** The exchange of a request that came from `remote`. */
-export function newExchange(
-  request: Request,
-  { remote, services }: { remote: string; services: Services },
-): Exchange {
-  const { config } = services;
-  return new Exchange(
-    request,
-    baseUrl(request, config),
-    clientAddress(request, { remote, trustProxy: config.trustProxy }),
-    services,
-  );
-}
 
 /** Writes the log line of an exchange. */
 export function writeExchangeLine(
@@ -40,11 +25,6 @@ export function writeExchangeLine(
   const { method, url } = exchange.request;
   const { id, route, startedAtMs, subject } = exchange;
   writeRequestLine(services, { id, route, method, url, response, startedAtMs, subject });
-}
-
-/** The address at the other end of a connection. */
-export function remoteOf(info: Deno.ServeHandlerInfo): string {
-  return "hostname" in info.remoteAddr ? info.remoteAddr.hostname : "";
 }
 
 /** What is noted of a request. */
@@ -61,7 +41,7 @@ export interface RequestLine {
 /** Counts a request, and writes its line. Its query stays out, since people put secrets into queries. */
 export function writeRequestLine({ log, metrics }: Services, line: RequestLine): void {
   const durationMs = performance.now() - line.startedAtMs;
-  const { status, headers } = line.response;
+  const { status } = line.response;
   metrics.countRequest({ route: line.route, status, durationMs });
   if (log.level !== "debug" && log.level !== "info") return;
   log.info("request", {
@@ -71,7 +51,7 @@ export function writeRequestLine({ log, metrics }: Services, line: RequestLine):
     status,
     ms: Math.round(durationMs * 10) / 10,
     repository: line.subject,
-    cache: headers.get("cache-status") ?? undefined,
+    cache: line.response.headers.get("cache-status") ?? undefined,
   });
 }
 

@@ -1,5 +1,5 @@
-import { routeNotFound } from "../../lib/http/problem.ts";
-import { isProblemCode, problemPage } from "../../lib/http/problem_page.ts";
+import { isProblemCode, routeNotFound } from "../../lib/http/problem.ts";
+import { problemPage } from "../../lib/http/problem_page.ts";
 import { define } from "../../lib/http/state.ts";
 import { PAGE_POLICY } from "../../lib/http/static_files.ts";
 import { textResponse } from "../../lib/http/text_response.ts";
