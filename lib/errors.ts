@@ -151,13 +151,17 @@ export function repositoryBlocked(owner: string, repo: string): CollectionsError
   );
 }
 
-/** 404 for a collection; `suggestions` are at most five strings that work as `collection`, `warnings` sentences without a full stop. */
+/** 404 for a collection; `file` is the path of a file that has its name; `suggestions` are at most five strings that work as `collection`, `warnings` sentences without a full stop. */
 export function collectionNotFound(
   collection: string,
-  options: { isFile: boolean; suggestions: readonly string[]; warnings: readonly string[] },
+  options: {
+    file: string | null;
+    suggestions: readonly string[];
+    warnings: readonly string[];
+  },
 ): CollectionsError {
-  const state = options.isFile
-    ? `"${collection}" is a file, not a folder. Read it with get-item-content.`
+  const state = options.file !== null
+    ? `"${options.file}" is a file, not a folder. Read it with get-item-content.`
     : `No folder is named "${collection}", neither at the repository's root nor where collections usually are.`;
   const hint = options.suggestions.length > 0 ? " Perhaps one of the suggestions is meant." : "";
   const warnings = options.warnings.map((warning) => ` ${warning}.`).join("");

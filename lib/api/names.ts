@@ -17,6 +17,12 @@ export function pathProblem(path: string): string | null {
   return null;
 }
 
+/** The rule for collections: `/`, or a path that may have outer slashes, of at most 1024 bytes. */
+export function collectionProblem(name: string): string | null {
+  if (encoder.encode(name).length > 1024) return "must be at most 1024 bytes";
+  return name === "/" ? null : pathProblem(trimSlashes(name));
+}
+
 /** The rule for ref names (git-scm.com/docs/git-check-ref-format), with at most 255 bytes. */
 export function branchProblem(name: string): string | null {
   if (name === "") return "must not be empty";

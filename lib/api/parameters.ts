@@ -4,7 +4,7 @@
 
 import { z } from "zod";
 import { parseSort } from "../collections/sort_items.ts";
-import { branchProblem, pathProblem, trimSlashes } from "./names.ts";
+import { branchProblem, collectionProblem, pathProblem, trimSlashes } from "./names.ts";
 
 const encoder = new TextEncoder();
 
@@ -86,10 +86,7 @@ const flag = z.enum(["true", "false", "1", "0"], "must be true, false, 1 or 0")
 export const listParameters = z.object({
   owner,
   repo,
-  collection: text((value) => {
-    if (encoder.encode(value).length > 1024) return "must be at most 1024 bytes";
-    return value === "/" ? null : pathProblem(trimSlashes(value));
-  }).transform(trimSlashes).meta({
+  collection: text(collectionProblem).transform(trimSlashes).meta({
     description:
       "A name or a folder path; outer slashes are dropped, `/` alone is the repository's root.",
     examples: ["posts"],

@@ -2,6 +2,7 @@
 // site generators keep collections. The first folder wins; a file of that name falls through and is mentioned when
 // nothing matches.
 
+import { collectionProblem } from "../api/names.ts";
 import { collectionNotFound } from "../errors.ts";
 import { findEntry, folderNames, type Reading } from "./find_entry.ts";
 import { type Declared, readDeclarations } from "./read_declarations.ts";
@@ -35,24 +36,26 @@ const PLACES: readonly string[] = [
  * @throws {CollectionsError} collection-not-found with suggestions, or a source failure.
  */
 export async function resolveCollection(name: string, reading: Reading): Promise<CollectionFolder> {
-  const asked = await findEntry(name, reading);
-  if (asked?.kind === "folder") {
-    return { path: name, treeId: asked.id, declared: null, warnings: [] };
-  }
+  let file: string | null = null;
+  const folderAt = async (path: string) => {
+    const entry = await findEntry(path, reading);
+    if (entry?.kind === "file") file ??= path;
+    return entry?.kind === "folder" ? { path, treeId: entry.id } : null;
+  };
+  const asked = await folderAt(name);
+  if (asked !== null) return { ...asked, declared: null, warnings: [] };
 
   const { declared, warnings } = await readDeclarations(reading);
   for (const declaration of declared.filter((one) => one.name === name)) {
-    const entry = await findEntry(declaration.folder, reading);
-    if (entry?.kind === "folder") {
-      return { path: declaration.folder, treeId: entry.id, declared: declaration, warnings };
-    }
+    const folder = await folderAt(declaration.folder);
+    if (folder !== null) return { ...folder, declared: declaration, warnings };
   }
-  for (const path of PLACES.map((place) => place + name)) {
-    const entry = await findEntry(path, reading);
-    if (entry?.kind === "folder") return { path, treeId: entry.id, declared: null, warnings };
+  for (const place of PLACES) {
+    const folder = await folderAt(place + name);
+    if (folder !== null) return { ...folder, declared: null, warnings };
   }
   throw collectionNotFound(name, {
-    isFile: asked?.kind === "file",
+    file,
     suggestions: await suggestions(name, { reading, declared }),
     warnings,
   });
@@ -82,5 +85,6 @@ async function suggestions(
   for (const place of PLACES.filter((place) => place.endsWith("/"))) {
     for (const folder of await folderNames(place.slice(0, -1), reading)) candidates.add(folder);
   }
-  return suggest(name, [...candidates]);
+  // A folder may have a name that no parameter takes.
+  return suggest(name, [...candidates].filter((one) => collectionProblem(one) === null));
 }
