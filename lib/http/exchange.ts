@@ -20,7 +20,8 @@ export function nextRequestId(): string {
 /** See the head of this file; also the {@linkcode Caller} on whose behalf repositories are read. */
 export class Exchange implements Caller {
   readonly id = nextRequestId();
-  readonly startedAtMs = performance.now();
+  /** When the request came, by `performance.now()`. */
+  readonly startedAtTick = performance.now();
   /** Whether anything had to be asked of the source that nobody kept. */
   missed = false;
   /** The pattern of its route, for metrics; `none` until one is found. */

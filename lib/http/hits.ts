@@ -16,7 +16,7 @@ export function hitResponse(request: Request, services: Services): Response | nu
   const form = chooseForm(entry.body, request.headers);
   // Finding room may take a wait.
   if (needsRoom(form, method)) return null;
-  const startedAtMs = performance.now();
+  const startedAtTick = performance.now();
   const standing: Standing = {
     askedAtMs: entry.check.askedAtMs,
     freshMs: entry.check.freshMs,
@@ -32,7 +32,7 @@ export function hitResponse(request: Request, services: Services): Response | nu
     method,
     url: request.url,
     response,
-    startedAtMs,
+    startedAtTick,
     subject: entry.subject,
   });
   return response;

@@ -23,8 +23,8 @@ export function writeExchangeLine(
   { services, response }: { services: Services; response: Response },
 ): void {
   const { method, url } = exchange.request;
-  const { id, route, startedAtMs, subject } = exchange;
-  writeRequestLine(services, { id, route, method, url, response, startedAtMs, subject });
+  const { id, route, startedAtTick, subject } = exchange;
+  writeRequestLine(services, { id, route, method, url, response, startedAtTick, subject });
 }
 
 /** What is noted of a request. */
@@ -34,13 +34,14 @@ export interface RequestLine {
   readonly method: string;
   readonly url: string;
   readonly response: Response;
-  readonly startedAtMs: number;
+  /** By `performance.now()`. */
+  readonly startedAtTick: number;
   readonly subject: string | undefined;
 }
 
 /** Counts a request, and writes its line. Its query stays out, since people put secrets into queries. */
 export function writeRequestLine({ log, metrics }: Services, line: RequestLine): void {
-  const durationMs = performance.now() - line.startedAtMs;
+  const durationMs = performance.now() - line.startedAtTick;
   const { status } = line.response;
   metrics.countRequest({ route: line.route, status, durationMs });
   if (log.level !== "debug" && log.level !== "info") return;

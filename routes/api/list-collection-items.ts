@@ -8,7 +8,7 @@ import { define } from "../../lib/http/state.ts";
 /** `GET /api/list-collection-items`: one page of a collection's items. */
 export const handler = define.handlers({
   GET(ctx) {
-    const { services, exchange: { baseUrl, startedAtMs } } = ctx.state;
+    const { services, exchange: { baseUrl, startedAtTick } } = ctx.state;
     const parameters = parseListQuery(ctx.url.search.slice(1));
     return answerData({
       question: { ...parameters, branch: parameters.branch ?? null },
@@ -22,7 +22,7 @@ export const handler = define.handlers({
           listings,
           lists,
           frontMatters,
-          startedAtMs,
+          startedAtMs: startedAtTick,
         }, reading);
         return { content: jsonContent(body, { link: linkHeader(body.links) }), complete };
       },
