@@ -19,6 +19,7 @@ import { pacedBody } from "./paced_body.ts";
 import { type Content, readyBody } from "./ready_body.ts";
 import { requestKey } from "./request_key.ts";
 import type { ResponseEntry } from "./response_cache.ts";
+import type { State } from "./state.ts";
 
 /** A route's part of a data answer. */
 export interface DataQuestion {
@@ -37,11 +38,6 @@ interface Made {
 
 /** After so many, what takes longer than a check is good for is given with its age. */
 const MAX_RECHECKS = 3;
-
-interface State {
-  readonly services: Services;
-  readonly exchange: Exchange;
-}
 
 /** Answers one GET. @throws {CollectionsError} whatever resolving and making throw. */
 export async function answerData(question: DataQuestion, state: State): Promise<Response> {

@@ -1,7 +1,7 @@
 // What every response says, whatever its status.
 
 /** The methods that there are. */
-export const METHODS = "GET, HEAD, OPTIONS";
+export const METHODS: readonly string[] = ["GET", "HEAD", "OPTIONS"];
 
 /** On every response. Exposed is each header that the service sends and that a page could not read otherwise. */
 export const COMMON_HEADERS: Readonly<Record<string, string>> = {

@@ -6,11 +6,11 @@ import { COMMON_HEADERS, METHODS } from "./common_headers.ts";
 import type { State } from "./state.ts";
 
 const PREFLIGHT_HEADERS: Readonly<Record<string, string>> = {
-  "access-control-allow-methods": METHODS,
+  "access-control-allow-methods": METHODS.join(", "),
   "access-control-allow-headers":
     "Accept, Cache-Control, Content-Type, If-Modified-Since, If-None-Match",
   "access-control-max-age": "86400",
-  "allow": METHODS,
+  "allow": METHODS.join(", "),
 };
 
 /** Puts the common headers on whatever comes from below, and answers OPTIONS on any path. */

@@ -73,7 +73,7 @@ export function problemResponse(error: unknown, { requestId, baseUrl }: ProblemC
   if (known.facts.retryAfterSeconds !== undefined) {
     headers.set("retry-after", String(known.facts.retryAfterSeconds));
   }
-  if (code === "method-not-allowed") headers.set("allow", METHODS);
+  if (code === "method-not-allowed") headers.set("allow", METHODS.join(", "));
   return new Response(bytes, { status, headers });
 }
 
@@ -81,12 +81,10 @@ export function problemResponse(error: unknown, { requestId, baseUrl }: ProblemC
 export const problems: Middleware<State> = async (ctx) => {
   const { exchange, services } = ctx.state;
   try {
-    if (!["GET", "HEAD", "OPTIONS"].includes(ctx.req.method)) {
-      throw methodNotAllowed(ctx.req.method);
-    }
+    if (!METHODS.includes(ctx.req.method)) throw methodNotAllowed(ctx.req.method);
     return await ctx.next();
   } catch (error) {
-    if (exchange.signal?.aborted && error === exchange.signal.reason) {
+    if (exchange.signal.aborted && error === exchange.signal.reason) {
       // Nobody reads this; the status is for the log (nginx's "client closed request").
       return new Response(null, { status: 499 });
     }
@@ -129,7 +127,6 @@ export function routeNotFound(): CollectionsError {
 function toCollectionsError(error: unknown, requestId: string): CollectionsError {
   if (error instanceof CollectionsError && isProblemCode(error.code)) return error;
   if (error instanceof HttpError && error.status === 404) return routeNotFound();
-  if (error instanceof HttpError && error.status === 405) return methodNotAllowed("this method");
   return new CollectionsError(
     "internal-error",
     `Something went wrong in this service. Tell its operator the request id ${requestId}.`,

@@ -48,7 +48,6 @@ export function jsonContent(
 /** Makes a body ready: its strong tag is a digest of its bytes. */
 export async function readyBody({ bytes, contentType, headers }: Content): Promise<ReadyBody> {
   const etag = await eTag(bytes);
-  if (etag === undefined) throw new Error(`Cannot tag "${contentType}": no digest`);
   const common = { ...COMMON_HEADERS, ...headers, vary: "Accept-Encoding" };
   const identity = {
     bytes,
