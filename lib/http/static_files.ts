@@ -1,5 +1,5 @@
-// Files that are served as they are: what lies in static/, by fixed names, and nothing else. HTML goes out with a policy
-// under which only this service's own scripts and styles run.
+// Files that are served as they are, by fixed names: those of static/, and of node_modules those that pages load. HTML goes
+// out with a policy under which only this service's own scripts and styles run.
 
 import { serveFile } from "@std/http";
 import { fromFileUrl } from "@std/path";
@@ -15,32 +15,28 @@ export interface StaticFileOptions {
 
 const ROOT = new URL("../../", import.meta.url);
 
-/** For pages of this service: nothing from elsewhere, nothing inline, no text that becomes a script by way of the DOM. */
-export const PAGE_POLICY = [
+/** What every page may do: nothing from elsewhere, no inline script. */
+const COMMON_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
-  "style-src 'self'",
   "img-src 'self' data:",
-  "media-src 'self'",
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'self'",
   "frame-ancestors 'none'",
+];
+
+/** For pages of this service: nothing inline at all, and no text that becomes a script by way of the DOM. */
+export const PAGE_POLICY = [
+  ...COMMON_POLICY,
+  "style-src 'self'",
+  "media-src 'self'",
   "require-trusted-types-for 'script'",
   "trusted-types dompurify",
 ].join("; ");
 
-/** For the page whose viewer writes its own styles; scripts are as strict as elsewhere. */
-export const REFERENCE_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-].join("; ");
+/** For the page whose viewer writes its own styles, and makes text into markup by itself. */
+export const REFERENCE_POLICY = [...COMMON_POLICY, "style-src 'self' 'unsafe-inline'"].join("; ");
 
 /** The path on this machine of a file or folder of the project, named from the project's root. */
 export function projectPath(name: string): string {
