@@ -16,7 +16,10 @@ const UNKNOWN = "application/octet-stream";
 const ACTIVE =
   /^(text\/html|text\/xml|text\/xsl|application\/xml|application\/xslt\+xml|application\/xhtml\+xml)\b/;
 
-/** The media type of a file with this name (RFC 2046), text with its charset. */
+/**
+ * The media type of a file with this name (RFC 2046), text with its charset. A path does as well where it is only asked
+ * whether the file is text: what goes by the whole name, such as a readme without an extension, is then unknown.
+ */
 export function contentTypeOf(name: string): string {
   if (PLAIN_NAMES.test(name)) return PLAIN;
   const extension = name.slice(name.lastIndexOf(".") + 1).toLowerCase();

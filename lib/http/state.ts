@@ -10,5 +10,5 @@ export interface State {
   exchange: Exchange;
 }
 
-/** `define.handlers` and `define.middleware` with this service's state. */
+/** Fresh's typed helpers with this service's state; routes use `define.handlers`. */
 export const define = createDefine<State>();
