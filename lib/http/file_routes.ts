@@ -2,6 +2,10 @@
 // It keeps Fresh's naming rules, and its rule that a _middleware.ts covers its folder and all below.
 // Every file is registered at its own path, which places it among the middlewares, with the URL
 // pattern as an override: so a group's middleware covers the group, though URLs leave groups out.
+//
+// Fresh documents `routeOverride` as the pattern that stands in for a file's path ("File routing"). That app.route()
+// takes it from a route's `config`, and still finds the middlewares by the path, only Fresh's types and source say:
+// the tests of this file hold both, so that another Fresh shows itself there.
 
 import type { App, Middleware, RouteHandler } from "fresh";
 
