@@ -4,6 +4,7 @@
 import { type ItemBody, itemErrorBody } from "../api/contract.ts";
 import { CollectionsError, itemTooLarge, pageTooLarge, sourceFailed } from "../errors.ts";
 import { Slices } from "../give_way.ts";
+import { comparePaths } from "../repository/file_list.ts";
 import type { FileRef } from "../repository/repository.ts";
 import type { Reading } from "./find_entry.ts";
 import type { FrontMatterStore } from "./front_matter_store.ts";
@@ -64,7 +65,7 @@ export async function addFrontMatters(
 /** The items whose files fit into a page together, the first by path first; the others get an error. */
 function takeFitting(items: readonly ItemBody[], maxBytes: number): ItemBody[] {
   let bytes = 0;
-  return items.toSorted((a, b) => a.path < b.path ? -1 : 1).filter((item) => {
+  return items.toSorted((a, b) => comparePaths(a.path, b.path)).filter((item) => {
     const fits = bytes + item.size <= maxBytes;
     if (fits) bytes += item.size;
     else item.error = itemError(pageTooLarge(item.path, maxBytes));

@@ -226,6 +226,11 @@ function grown(bytes: Uint8Array<ArrayBuffer>, least: number): Uint8Array<ArrayB
   return larger;
 }
 
+/** Orders paths as lists do, by their bytes in UTF-8, where strings compare by UTF-16. */
+export function comparePaths(a: string, b: string): number {
+  return compareBytes(encoder.encode(a), encoder.encode(b));
+}
+
 /** Orders two byte strings as memcmp does, the shorter first where one begins the other. */
 function compareBytes(a: Uint8Array, b: Uint8Array): number {
   const length = Math.min(a.length, b.length);

@@ -87,6 +87,18 @@ Deno.test("an item over the size cap has an error, one of just that size has non
   assertEquals(items[1]!.error!.detail.includes(`${MIB + 1}`), true);
 });
 
+Deno.test("a page's room is given in byte order of path, which UTF-16 does not keep", async () => {
+  await using site = await startSite({
+    "posts/\uff5e.txt": "a".repeat(9 * MIB),
+    "posts/\u{1f35e}.txt": "b".repeat(9 * MIB),
+  });
+  const { items } = await site.service.list(WITH_CONTENT);
+  assertEquals(items.map(({ error, encoding }) => error?.code ?? encoding), [
+    "utf-8",
+    "page-too-large",
+  ]);
+});
+
 Deno.test("a page carries 16 MiB of file bytes, taken in path order", async () => {
   const large = "a".repeat(8 * MIB);
   await using site = await startSite({
