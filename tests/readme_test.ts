@@ -18,6 +18,11 @@ const contributing = await read("CONTRIBUTING.md");
 /** The code that a table's cell consists of, or null. */
 const code = (cell: string) => cell.match(/^`([^`]*)`$/)?.[1] ?? null;
 
+/** What README says under a heading. */
+function section(heading: string): string {
+  return readme.match(new RegExp(`^## ${heading}\n(.*?)^## `, "ms"))![1]!;
+}
+
 /** The rows of the table whose head begins with these cells. */
 function table(...head: string[]): string[][] {
   const lines = readme.split("\n");
@@ -149,6 +154,23 @@ Deno.test("README's errors are those that there are", () => {
   );
 });
 
+Deno.test("README's events are those that are logged, at their levels", async () => {
+  const sources = await readSourceFiles();
+  const logged = sources.filter(({ path }) => path === "main.ts" || path.startsWith("lib/"))
+    .flatMap(({ text }) => [...text.matchAll(/\blog\.(debug|info|warn|error)\(\s*"([^"]+)"/g)])
+    .map(([, level, event]) => `${level} ${event}`);
+  const rows = table("level", "event").map(([level, event]) => `${code(level!)} ${code(event!)}`);
+  assertEquals(rows.toSorted(), logged.toSorted());
+});
+
+Deno.test("README's metrics are counted", async () => {
+  await using service = await serveTask("start", { env: { METRICS: "true" } });
+  const metrics = await (await fetch(`${service.url}/metrics`)).text();
+  const named = [...section("Operate it").matchAll(/`(collections_\w+)`/g)];
+  assert(named.length >= 4);
+  for (const [, name] of named) assert(metrics.includes(`# TYPE ${name} `), name);
+});
+
 Deno.test("README's limits of front matter and of declaring files are those that hold", async () => {
   const tooMuch = [
     "x".repeat(300_000),
@@ -164,7 +186,7 @@ Deno.test("README's limits of front matter and of declaring files are those that
     for (const message of [read.frontMatterError.message, warning!]) {
       const limit = Number(message.match(/ than (\d+) (?:characters|levels|tokens)/)![1]);
       const named = `${limit.toLocaleString("en-US")} ${message.match(/\d (\w+)/)![1]}`;
-      assert(readme.slice(readme.indexOf("## Limits")).includes(named), message);
+      assert(section("Limits").includes(named), message);
     }
   }
 });
