@@ -1,10 +1,12 @@
 // The form: what is typed or pasted becomes a state, and a state fills the form.
 
-import { parseRepository } from "./repository_input.js";
+import { meantFields, parseRepository } from "./repository_input.js";
 
 const form = document.getElementById("form");
 const fields = form.elements;
 const error = document.getElementById("repository-error");
+
+let shownRepository = "";
 
 /** Calls `onSubmit` with the state that the form asks for. */
 export function listenToForm(onSubmit) {
@@ -20,7 +22,8 @@ export function listenToForm(onSubmit) {
 
 /** Shows a state in the form. */
 export function fillForm(state) {
-  fields.repository.value = [state.owner, state.repo].filter((part) => part !== "").join("/");
+  shownRepository = [state.owner, state.repo].filter((part) => part !== "").join("/");
+  fields.repository.value = shownRepository;
   for (const name of ["collection", "branch", "page", "limit"]) fields[name].value = state[name];
   fields.includeContent.checked = state.includeContent;
   delete form.dataset.file;
@@ -37,18 +40,14 @@ export function markFields(names) {
   }
 }
 
-/** An address that names more than a repository fills the other fields too. */
+/** An address fills the other fields too. */
 function spread() {
-  const named = parseRepository(fields.repository.value);
-  if (named === null) return;
-  fields.repository.value = `${named.owner}/${named.repo}`;
-  if (named.branch === undefined) return;
-  const folder = named.folder ?? named.file?.split("/").slice(0, -1).join("/");
-  fields.branch.value = named.branch;
-  fields.collection.value = folder || "/";
-  fields.page.value = "";
-  if (named.file === undefined) delete form.dataset.file;
-  else form.dataset.file = named.file;
+  const meant = meantFields(fields.repository.value, shownRepository);
+  if (meant === null) return;
+  const { file, ...values } = meant;
+  for (const [name, value] of Object.entries(values)) fields[name].value = value;
+  if (file !== undefined) form.dataset.file = file;
+  else if (values.collection !== undefined) delete form.dataset.file;
 }
 
 function readForm() {

@@ -94,7 +94,7 @@ function pager({ page, totalPages, hasNext, hasPrevious }, state) {
     { class: "pager", "aria-label": "Pages" },
     to("First", 1, hasPrevious),
     to("Previous", Math.min(page - 1, last), hasPrevious),
-    h("span", { class: "where" }, `Page ${page} of ${last}`),
+    page <= last ? h("span", { class: "where" }, `Page ${page} of ${last}`) : null,
     to("Next", page + 1, hasNext),
     to("Last", last, hasNext),
   );
@@ -103,6 +103,8 @@ function pager({ page, totalPages, hasNext, hasPrevious }, state) {
 function emptyPanel(pagination, state) {
   const text = pagination.totalItems === 0
     ? "There is no file in this collection."
-    : `This page is past the end: there are ${pagination.totalPages} pages.`;
+    : `This page is past the end: there ${
+      pagination.totalPages === 1 ? "is 1 page" : `are ${pagination.totalPages} pages`
+    }.`;
   return h("div", { class: "listing" }, h("p", { class: "empty" }, text), pager(pagination, state));
 }

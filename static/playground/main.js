@@ -193,6 +193,8 @@ listenToForm((state) => {
     state[name] === current[name]
   );
   const { path, view } = sameFolder && state.path === "" ? current : state;
-  go({ ...state, path, view }, { again: true });
+  // The page of one folder is none of another, unless it was typed for that.
+  const page = sameFolder || state.page !== current.page ? state.page : "";
+  go({ ...state, page, path, view }, { again: true });
 });
 show(readState(location.search));

@@ -33,6 +33,29 @@ export function parseRepository(text) {
     : { owner, repo, branch, file: place };
 }
 
+/**
+ * What the form's fields become by a text in the one for the repository, `shown` being the repository that the others are
+ * about: an address that names a folder or another repository leaves nothing of what stood there. Null where the text
+ * names no repository.
+ * @param {string} text
+ * @param {string} shown
+ * @returns {{ repository: string, collection?: string, branch?: string, page?: string, file?: string } | null}
+ */
+export function meantFields(text, shown) {
+  const named = parseRepository(text);
+  if (named === null) return null;
+  const repository = `${named.owner}/${named.repo}`;
+  const { branch, file } = named;
+  if (branch !== undefined) {
+    const collection = (named.folder ?? file?.split("/").slice(0, -1).join("/")) || "/";
+    return { repository, collection, branch, page: "", ...file === undefined ? {} : { file } };
+  }
+  const isAddress = /^[^/]*[:.]/.test(text.trim());
+  return isAddress && repository.toLowerCase() !== shown.toLowerCase()
+    ? { repository, collection: "/", branch: "", page: "" }
+    : { repository };
+}
+
 /** @param {string} segment */
 function decode(segment) {
   try {

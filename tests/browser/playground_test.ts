@@ -182,6 +182,30 @@ browserTest("an item is shown as it is: text, image, source, bytes", async (open
   await page.getByText("The front matter does not parse").waitFor();
 });
 
+browserTest(
+  "another folder begins at its first page, unless another page is typed",
+  async (open) => {
+    await using site = await serveSite(FILES);
+    const page = await open();
+    const submit = () => page.getByRole("button", { name: "Show" }).click();
+    await page.goto(`${site.url}?owner=octo&repo=site&collection=posts&page=2&limit=5`);
+    await caption(page, "Files 6 to 10 of 12 in posts").waitFor();
+
+    await page.locator("#collection").fill("docs");
+    await submit();
+    await caption(page, "1 file in docs").waitFor();
+    assertEquals(searchOf(page), "?owner=octo&repo=site&collection=docs&limit=5");
+
+    await page.locator("#page").fill("2");
+    await page.locator("#collection").fill("docs/guide");
+    await submit();
+    await page.getByText("This page is past the end: there is 1 page.").waitFor();
+    assertEquals(await page.locator(".pager").getByText("Page 2").count(), 0);
+    await page.getByRole("link", { name: "Previous" }).click();
+    await caption(page, "1 file in docs/guide").waitFor();
+  },
+);
+
 browserTest("problems say what to do, and lead there", async (open) => {
   await using site = await serveSite(FILES);
   const page = await open({ viewport: { width: 1280, height: 900 } });

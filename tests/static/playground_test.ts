@@ -1,7 +1,7 @@
 // The parts of the playground that know no page: what is typed, what the address says, what is told in words.
 
 import { assertEquals } from "@std/assert";
-import { parseRepository } from "../../static/playground/repository_input.js";
+import { meantFields, parseRepository } from "../../static/playground/repository_input.js";
 import { snippetsFor } from "../../static/playground/snippets.js";
 import {
   FIRST,
@@ -59,6 +59,35 @@ Deno.test("parseRepository() gives null for what names no repository", () => {
   for (
     const text of ["", "docs", "/", "a b/c", "withastro/docs/posts", "https://github.com/withastro"]
   ) assertEquals(parseRepository(text), null, text);
+});
+
+Deno.test("meantFields() keeps nothing of another repository where an address is pasted", () => {
+  const whole = { collection: "/", branch: "", page: "" };
+  for (
+    const text of ["https://github.com/withastro/docs", "git@github.com:withastro/docs.git"]
+  ) {
+    assertEquals(meantFields(text, "octo/site"), { repository: "withastro/docs", ...whole }, text);
+  }
+  // The same one, or one that is typed: the other fields may be meant.
+  const alone = { repository: "withastro/docs" };
+  assertEquals(meantFields("https://github.com/withastro/docs", "WithAstro/Docs"), alone);
+  assertEquals(meantFields("withastro/docs", "octo/site"), alone);
+  assertEquals(meantFields("nonsense", "octo/site"), null);
+});
+
+Deno.test("meantFields() fills the form from the address of a folder or file", () => {
+  const base = "https://github.com/withastro/docs";
+  const fields = { repository: "withastro/docs", branch: "next", page: "" };
+  assertEquals(meantFields(`${base}/tree/next`, "octo/site"), { ...fields, collection: "/" });
+  assertEquals(meantFields(`${base}/tree/next/a/b`, "withastro/docs"), {
+    ...fields,
+    collection: "a/b",
+  });
+  assertEquals(meantFields(`${base}/blob/next/a/b.md`, "octo/site"), {
+    ...fields,
+    collection: "a",
+    file: "a/b.md",
+  });
 });
 
 Deno.test("readState() reads what stateUrl() wrote", () => {
