@@ -214,3 +214,42 @@ Deno.test(".env.example has every setting, commented out, with what README says"
   }
   parseSettings((name) => Object.fromEntries(given)[name]);
 });
+
+Deno.test("README's speed is what bench/RESULTS.md says", async () => {
+  const results = await read("bench/RESULTS.md");
+  const numbers = (text: string) => (text.match(/\d+\.\d+/g) ?? []).map(Number);
+  const measured = (goal: string): number[] => {
+    const line = results.split("\n").find((line) => line.startsWith(`| ${goal} |`));
+    const figures = numbers(line?.split("|")[3] ?? "");
+    assert(figures.length === 1 || figures.length === 3, `${goal}: ${line}`);
+    return figures;
+  };
+  const goals: Record<string, string> = {
+    "list, plain": "list hit, of the bare server",
+    "list, plain, logged to file": "list hit with LOG_LEVEL=info to a file, of the bare server",
+    "list, gzip": "gzip hit, of the bare server",
+    "list, 304": "304, of a bare 304",
+    "mix of 1,000 different pages": "mix of 1,000 keys, of the bare server",
+  };
+  const rows = table("requests per second", "of the bare server");
+  assertEquals(rows.map(([name]) => name), Object.keys(goals));
+  for (const [name, ...cells] of rows) {
+    // The median, and the spread too where it is told.
+    const told = cells.flatMap(numbers);
+    assert(told.length === 1 || told.length === 3, name);
+    assertEquals([name, ...told], [name, ...measured(goals[name!]!).slice(0, told.length)]);
+  }
+  const text = readme.replaceAll(/\s+/g, " ");
+  const [, times] = text.match(/The list is ([\d.]+) times as fast as Hono/)!;
+  assertEquals(Number(times), measured("list hit, of Hono")[0]);
+  const [, connections, rounds] = text.match(/, (\d+) connections, (\d+) interleaved rounds/)!;
+  const run = results.match(/^- (\d+) rounds, interleaved, .*?, (\d+) connections;/m)!;
+  assertEquals([rounds, connections], run.slice(1));
+  assert(text.includes("A page of 50 costs the same from 100,000 items as from 100."));
+  for (const pages of ["first", "last"]) {
+    const [ratio] = measured(
+      `page of 50 from 100,000 items, ${pages} pages, of one from 100 items`,
+    );
+    assert(Math.abs(ratio! - 1) <= 0.1, `${pages} pages cost ${ratio}`);
+  }
+});
