@@ -22,7 +22,6 @@ import { GitHubClient } from "./repository/github_client.ts";
 import { DEFAULT_BRANCH, GitHubRepository } from "./repository/github_repository.ts";
 import { TokenPool } from "./repository/github_tokens.ts";
 import type { Repository, RepositoryName } from "./repository/repository.ts";
-import { RoutedRepository } from "./repository/routed_repository.ts";
 import type { Config } from "./settings.ts";
 
 /** What requests are served with. */
@@ -30,7 +29,8 @@ export interface Services {
   readonly config: Config;
   readonly clock: Clock;
   readonly log: Log;
-  readonly repository: Repository;
+  /** Where an owner's repositories are read from; owners compare without case. */
+  repositoryOf(owner: string): Repository;
   readonly responses: ResponseCache;
   readonly rateLimit: RateLimit;
   readonly room: Room;
@@ -118,12 +118,7 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
       refreshAfterMs: REFRESH_AFTER_MS,
     },
   );
-  const repository = new RoutedRepository(
-    github,
-    new Map<string, Repository>(
-      localDir === null ? [] : [[LOCAL_OWNER, new FolderRepository({ root: localDir, now })]],
-    ),
-  );
+  const local = localDir === null ? null : new FolderRepository({ root: localDir, now });
 
   const frontMatters = new FrontMatterStore({
     maxBytes: config.cacheMemoryBytes * FRONT_MATTER_SHARE,
@@ -149,7 +144,7 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
     config,
     clock,
     log,
-    repository,
+    repositoryOf: (owner) => local !== null && owner.toLowerCase() === LOCAL_OWNER ? local : github,
     responses,
     metrics,
     health: () => watch.health(),
@@ -165,7 +160,6 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
     refreshDue: () => tokens.hasToken ? github.refreshDue() : Promise.resolve(),
     async close() {
       lists.close();
-      repository.close();
       await github.settled();
       await objects.close();
       if (log instanceof LineLog) log.flush();

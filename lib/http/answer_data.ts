@@ -55,7 +55,8 @@ async function answer(
 ): Promise<Response> {
   exchange.subject = `${question.owner}/${question.repo}`;
   services.requireAllowed(question);
-  const { repository, responses, metrics } = services;
+  const { responses, metrics } = services;
+  const repository = services.repositoryOf(question.owner);
   const read = (resolved: Snapshot): Promise<Made> =>
     withPrevious(resolved, async (snapshot) => {
       const kept = responses.get(address);

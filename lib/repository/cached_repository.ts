@@ -147,10 +147,6 @@ export class CachedRepository implements Repository {
   settled(): Promise<void> {
     return this.store.settled();
   }
-
-  close(): void {
-    this.source.close();
-  }
 }
 
 function filesKey(snapshot: Snapshot, treeId: string) {

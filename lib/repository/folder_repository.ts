@@ -126,11 +126,6 @@ export class FolderRepository implements Repository {
     return null;
   }
 
-  /** Forgets every folder. */
-  close(): void {
-    this.#folders.clear();
-  }
-
   async #look({ owner, repo }: { owner: string; repo: string }): Promise<Look> {
     const folder = await this.#folders.find(repo);
     if (folder === null) throw localFolderNotFound(repo);

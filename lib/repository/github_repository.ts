@@ -94,8 +94,6 @@ export class GitHubRepository implements Repository {
     return `${webUrl}/${owner}/${repo}/blob/${encode(snapshot.branch)}/${encode(path)}`;
   }
 
-  close(): void {}
-
   private async treeBytes(
     snapshot: Snapshot,
     question: { treeId: string; kind: RequestKind; caller: Caller },

@@ -42,11 +42,6 @@ export class LocalFolders {
     for (const [name, known] of this.#folders) if (known === folder) this.#folders.delete(name);
   }
 
-  /** Forgets all. */
-  clear(): void {
-    this.#folders.clear();
-  }
-
   async #list(): Promise<string[]> {
     try {
       const entries = await Array.fromAsync(Deno.readDir(this.root));

@@ -158,7 +158,4 @@ export interface Repository {
 
   /** The page that shows a file to a person; null for a source without web pages. */
   htmlUrl(snapshot: Snapshot, path: string): string | null;
-
-  /** Releases what is held. */
-  close(): void;
 }

@@ -76,7 +76,6 @@ export class SampleFolder implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.repository.close();
     await Deno.remove(this.root, { recursive: true });
   }
 }

@@ -120,9 +120,10 @@ export const problemRows: readonly ProblemRow[] = [
     options: {
       change: (services) => ({
         ...services,
-        repository: Object.create(services.repository, {
-          resolve: { value: () => Promise.reject(new TypeError("canaryFault")) },
-        }),
+        repositoryOf: (owner) =>
+          Object.create(services.repositoryOf(owner), {
+            resolve: { value: () => Promise.reject(new TypeError("canaryFault")) },
+          }),
       }),
     },
     check: ({ detail, requestId }) => assert(detail.includes(requestId), detail),

@@ -220,7 +220,7 @@ Deno.test("an error that a caller is told of keeps its message for the log, and 
   for (const error of errors) {
     await using site = await startSite(FILES, { env: { LOG_LEVEL: "debug" } });
     const { service } = site;
-    service.services.repository.resolve = () => Promise.reject(error);
+    service.services.repositoryOf("octo").resolve = () => Promise.reject(error);
     const paths = [
       listPath(),
       listPath({ includeContent: true }),
@@ -250,7 +250,7 @@ Deno.test("an item's error tells its code, and nothing that was noted of why", a
   for (const failure of failures) {
     await using site = await startSite(FILES, { env: { LOG_LEVEL: "debug" } });
     const { service } = site;
-    service.services.repository.readBlobs = (_snapshot, files) =>
+    service.services.repositoryOf("octo").readBlobs = (_snapshot, files) =>
       Promise.resolve(new Map(files.map(({ id }): [string, BlobResult] => [id, failure])));
     for (const included of ["includeContent", "includeFrontMatter"]) {
       const text = await shown(service, listPath({ [included]: true }), {});
