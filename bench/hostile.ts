@@ -4,12 +4,13 @@
 // puts the report into RESULTS.md.
 
 import { parseArgs } from "node:util";
-import { type RunningDouble, startDouble } from "../tests/github/start_double.ts";
+import { startDouble } from "../tests/github/start_double.ts";
 import type { LoggedRequest } from "../tests/github/github_log.ts";
 import { watchGraphql } from "./graphql_watch.ts";
 import { HostileConnection } from "./hostile_connection.ts";
 import { HOSTILE_FILES } from "./hostile_files.ts";
 import { type HostileRequest, hostileRequests } from "./hostile_requests.ts";
+import { unescapedOf } from "./hostile_questions.ts";
 import { describeMachine } from "./machine.ts";
 import { withProcesses } from "./processes.ts";
 import type { RawAnswer } from "./raw_client.ts";
@@ -169,29 +170,6 @@ function shown({ method, target, headers }: HostileRequest): string {
   const text = [`${method} ${target}`, ...headers.map((field) => field.join(": "))]
     .map((part) => part.length > 120 ? `${part.slice(0, 120)}… (${part.length})` : part).join(" ");
   return text.replaceAll(/[^\x20-\x7e…]|[|`]/g, "·");
-}
-
-const ASKED =
-  /^(?:\/repos\/[A-Za-z0-9][A-Za-z0-9_-]{0,38}\/[A-Za-z0-9._-]{1,100}|\/repositories\/\d+)(?:\/commits\/([^/?#]+)|\/git\/trees\/[0-9a-f]{40}(?:\?recursive=1)?|\/git\/blobs\/[0-9a-f]{40})?$/;
-const RAW = /^\/octo\/odd\/[0-9a-f]{40}\/([^?#]+)$/i;
-
-/** Every request of the log whose parts are not one escaped segment each. */
-function unescapedOf(asked: readonly LoggedRequest[], { graphqlUrl }: RunningDouble): string[] {
-  const graphqlPath = new URL(graphqlUrl).pathname;
-  return asked.map(({ path }) => path).filter((path) => {
-    if (path === graphqlPath) return false;
-    const match = ASKED.exec(path) ?? RAW.exec(path);
-    return match === null || (match[1] ?? "a").split("/").some((part) => !isSegment(part));
-  });
-}
-
-function isSegment(part: string): boolean {
-  try {
-    const text = decodeURIComponent(part);
-    return encodeURIComponent(text) === part && text !== "." && text !== ".." && text !== "";
-  } catch {
-    return false;
-  }
 }
 
 if (import.meta.main) await withProcesses(main);

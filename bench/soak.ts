@@ -3,23 +3,17 @@
 // was wrong, the process crashed, an answer was too old or memory grew; `--write` puts the report into RESULTS.md.
 
 import { parseArgs } from "node:util";
-import { startDouble } from "../tests/github/start_double.ts";
 import { describeMachine } from "./machine.ts";
 import { withProcesses } from "./processes.ts";
 import { type Goal, goalTable, table } from "./report.ts";
-import { settingsFor, TOKEN } from "./repositories.ts";
 import { writeResults } from "./results_file.ts";
 import { SoakExcuse } from "./soak_excuse.ts";
 import { runLoad, SoakTally } from "./soak_load.ts";
 import { killThenMeasure, type Pair } from "./soak_memory.ts";
-import type { Choices, NamedRepository } from "./soak_requests.ts";
 import { SoakService } from "./soak_service.ts";
-import { SoakSource, SOURCE_TIMEOUT_MS } from "./soak_source.ts";
-import { TrueRepository } from "./soak_truth.ts";
+import { CACHE_MEMORY_MB, prepareSoak } from "./soak_setup.ts";
+import { SOURCE_TIMEOUT_MS } from "./soak_source.ts";
 
-const HOT = 3;
-const COLD = 300;
-const BRANCHES = Array.from({ length: 10 }, (_, index) => `topic/b${index}`);
 /** Of the whole time; after it the source stays up, so that nothing old and no problem of it may be given in the end. */
 const FAULTS_SHARE = 0.5;
 /** Of the whole time, the least in one piece without a fault or the rest after one. */
@@ -27,8 +21,6 @@ const WITHOUT_FAULT_SHARE = 1 / 3;
 const MINUTE_MS = 60_000;
 const MAX_AGE_MS = 60_000;
 const SLACK_MS = 1_000;
-/** Small, so that the caches are full when they are first measured and what grows after that is a leak. */
-const CACHE_MEMORY_MB = 16;
 const MAX_GROWTH = 0.1;
 const MAX_GROWTH_MB = 20;
 
@@ -54,7 +46,7 @@ async function main(cleanup: AsyncDisposableStack): Promise<boolean> {
     throw new Error(`Cannot run for "${values.minutes}": not a number of minutes`);
   }
   const machine = await describeMachine();
-  const { choices, source, env } = await prepare(cleanup);
+  const { choices, source, env } = await prepareSoak(cleanup);
   const service = cleanup.use(new SoakService(env));
   await service.start();
   const excuse = new SoakExcuse({
@@ -143,43 +135,6 @@ async function main(cleanup: AsyncDisposableStack): Promise<boolean> {
   console.log(report);
   if (values.write) await writeResults("bench:soak", report);
   return goals.every(({ met }) => met);
-}
-
-async function prepare(
-  cleanup: AsyncDisposableStack,
-): Promise<{ choices: Choices; source: SoakSource; env: Record<string, string> }> {
-  const hot: NamedRepository[] = [];
-  for (let index = 0; index < HOT; index++) {
-    const repository = cleanup.use(await TrueRepository.make());
-    hot.push({ owner: `hot${index}`, repo: "site", repository });
-  }
-  const still = cleanup.use(await TrueRepository.make());
-  await still.addBranches(BRANCHES);
-  const cold = Array.from(
-    { length: COLD },
-    (_, index) => ({ owner: `cold${index}`, repo: "site", repository: still }),
-  );
-  const double = cleanup.use(
-    await startDouble({
-      repositories: Object.fromEntries([...hot, ...cold].map(
-        ({ owner, repo, repository }) => [`${owner}/${repo}`, { dir: repository.dir }],
-      )),
-      tokens: { [TOKEN]: { sees: "all" } },
-    }),
-  );
-  const plenty = { limit: 10_000_000, remaining: 10_000_000 };
-  await double.call("setQuota", TOKEN, plenty);
-  await double.call("setQuota", TOKEN, { ...plenty, resource: "graphql" });
-  return {
-    choices: { hot, cold, branches: BRANCHES },
-    source: new SoakSource(double),
-    env: {
-      ...settingsFor(double),
-      SOURCE_TIMEOUT_MS: `${SOURCE_TIMEOUT_MS}`,
-      CACHE_MEMORY_MB: `${CACHE_MEMORY_MB}`,
-      LOG_LEVEL: "error",
-    },
-  };
 }
 
 function goal(what: string, rest: Omit<Goal, "what">): Goal {
