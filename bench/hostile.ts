@@ -20,6 +20,8 @@ import { writeResults } from "./results_file.ts";
 import { startService } from "./service_process.ts";
 
 const CONNECTIONS = 32;
+/** Asked for once, after the load, so that files are read many at once at least once: by GraphQL. */
+const UNREAD = "._un-read.2";
 const SLOW_MS = 1_000;
 const SHOWN = 10;
 /** The contract's errors of 500 and more, without the fault of its own that no request may cause. */
@@ -56,7 +58,10 @@ const { values } = parseArgs({
 async function main(cleanup: AsyncDisposableStack): Promise<void> {
   const double = cleanup.use(
     await startDouble({
-      repositories: { [`${OWNER}/odd`]: { files: HOSTILE_FILES } },
+      repositories: {
+        [`${OWNER}/odd`]: { files: HOSTILE_FILES },
+        [`${OWNER}/${UNREAD}`]: { files: HOSTILE_FILES },
+      },
       tokens: { [TOKEN]: { sees: "all" } },
     }),
   );
@@ -92,7 +97,11 @@ async function main(cleanup: AsyncDisposableStack): Promise<void> {
       again += connection.again;
     };
     await Promise.all(Array.from({ length: CONNECTIONS }, work));
+    const page = `owner=${OWNER}&repo=${UNREAD}&collection=posts&includeContent=true`;
+    const answer = await fetch(`${service.origin}/api/list-collection-items?${page}`);
+    await answer.body?.cancel();
   }
+  if (graphql.asked === 0) throw new Error(`Cannot judge "${graphql.url}": nothing was asked`);
   const seconds = (performance.now() - started) / 1000;
   const asked = await double.call("requests") as LoggedRequest[];
   broken.set("unescaped", [...unescapedOf(asked, double), ...graphql.spliced]);
