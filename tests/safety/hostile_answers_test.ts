@@ -197,7 +197,7 @@ Deno.test("JSON that is something else than was asked for is a failure of the so
     '{"tree":[[]]}',
     '{"data":[]}',
     '{"private":"false","default_branch":"main"}',
-    '{"private":false}',
+    '{"private":false,"default_branch":7}',
     '{"__proto__":{"private":false,"default_branch":"main","tree":[]}}',
     "[".repeat(100_000),
     "\ufeff",

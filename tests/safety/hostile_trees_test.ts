@@ -176,7 +176,8 @@ Deno.test("a tree that holds itself ends at the bounds of a listing, and at once
   assertEquals(count.asked, 1 + LISTING_LIMITS.maxReads);
 
   assertEquals((await site.service.get(listPath({ page: 2 }))).status, 422);
-  assertEquals(count.asked, 1 + LISTING_LIMITS.maxReads);
+  // The way to the folder may have to be asked for again; the folder itself is not.
+  assert(count.asked <= 2 + LISTING_LIMITS.maxReads, `${count.asked}`);
 });
 
 Deno.test("a plain tree that says it is truncated is a failure of the source", async () => {
