@@ -6,6 +6,9 @@ const form = document.getElementById("form");
 const fields = form.elements;
 const error = document.getElementById("repository-error");
 
+const more = document.getElementById("more");
+const TEXTS = ["collection", "branch", "page", "limit", "sort", "filter"];
+const FLAGS = ["includeContent", "includeFrontMatter", "recursive"];
 let shownRepository = "";
 
 /** Calls `onSubmit` with the state that the form asks for. */
@@ -24,8 +27,12 @@ export function listenToForm(onSubmit) {
 export function fillForm(state) {
   shownRepository = [state.owner, state.repo].filter((part) => part !== "").join("/");
   fields.repository.value = shownRepository;
-  for (const name of ["collection", "branch", "page", "limit"]) fields[name].value = state[name];
-  fields.includeContent.checked = state.includeContent;
+  for (const name of TEXTS) fields[name].value = state[name];
+  for (const name of FLAGS) fields[name].checked = state[name];
+  // What the list is made by is in sight; that it is closed again is the reader's affair.
+  if (state.sort !== "" || state.filter !== "" || state.includeFrontMatter || !state.recursive) {
+    more.open = true;
+  }
   delete form.dataset.file;
   showError(null);
 }
@@ -33,11 +40,16 @@ export function fillForm(state) {
 /** Marks the fields that a problem names. */
 export function markFields(names) {
   for (const field of form.querySelectorAll("input")) {
-    const wrong = names.includes(field.name) ||
-      field.name === "repository" && (names.includes("owner") || names.includes("repo"));
+    const wrong = names.some((name) => fieldOf(name) === field.name);
     if (wrong) field.setAttribute("aria-invalid", "true");
     else field.removeAttribute("aria-invalid");
   }
+}
+
+/** The field for a parameter. */
+function fieldOf(parameter) {
+  if (parameter === "owner" || parameter === "repo") return "repository";
+  return parameter.startsWith("filter[") ? "filter" : parameter;
 }
 
 /** An address fills the other fields too. */
@@ -58,15 +70,11 @@ function readForm() {
     fields.repository.focus();
     return null;
   }
-  const text = (name) => fields[name].value.trim();
   return {
     owner: named.owner,
     repo: named.repo,
-    collection: text("collection"),
-    branch: text("branch"),
-    page: text("page"),
-    limit: text("limit"),
-    includeContent: fields.includeContent.checked,
+    ...Object.fromEntries(TEXTS.map((name) => [name, fields[name].value.trim()])),
+    ...Object.fromEntries(FLAGS.map((name) => [name, fields[name].checked])),
     path: form.dataset.file ?? "",
     view: "preview",
   };

@@ -2,7 +2,7 @@
 
 import { h } from "./dom.js";
 import { stateUrl } from "./state.js";
-import { sizeWords, typeWords } from "./words.js";
+import { frontMatterWords, sizeWords, typeWords } from "./words.js";
 
 /** The panel for a page of items. */
 export function listPanel(body, state) {
@@ -58,7 +58,9 @@ export function captionOf({ repository, collection, pagination, items }) {
 function row(item, { state, folder }) {
   const shown = folder === "" ? item.path : item.path.slice(folder.length + 1);
   const slash = shown.lastIndexOf("/") + 1;
-  const title = item.frontMatter?.title;
+  const words = frontMatterWords(item.frontMatter, state.sort)
+    .flatMap((text, at) => [at === 0 ? null : " · ", h("span", {}, text)]);
+  const fault = item.error?.detail ?? item.frontMatterError?.message;
   return h(
     "tr",
     {},
@@ -74,8 +76,8 @@ function row(item, { state, folder }) {
         slash > 0 ? h("span", { class: "folder" }, shown.slice(0, slash)) : null,
         shown.slice(slash),
       ),
-      typeof title === "string" ? h("div", { class: "title" }, title) : null,
-      item.error ? h("div", { class: "title error" }, item.error.detail) : null,
+      words.length === 0 ? null : h("div", { class: "title" }, words),
+      fault === undefined ? null : h("div", { class: "title error" }, fault),
     ),
     h("td", { class: "type" }, typeWords(item.contentType)),
     h("td", { class: "size", title: `${item.size} bytes` }, sizeWords(item.size)),
@@ -102,7 +104,7 @@ function pager({ page, totalPages, hasNext, hasPrevious }, state) {
 
 function emptyPanel(pagination, state) {
   const text = pagination.totalItems === 0
-    ? "There is no file in this collection."
+    ? state.filter === "" ? "There is no file in this collection." : "No file fits the filter."
     : `This page is past the end: there ${
       pagination.totalPages === 1 ? "is 1 page" : `are ${pagination.totalPages} pages`
     }.`;

@@ -140,7 +140,7 @@ async function showItem(state, again) {
   }
   const parameters = itemParameters(state);
   const rawUrl = operationUrl("get-item-content", itemParameters(state, "raw"), baseUrl);
-  const place = stateUrl({ ...state, view: "preview", collection: "", page: "", limit: "" });
+  const place = operationUrl("get-item-content", parameters, baseUrl);
   const sameFile = shownView?.place === place;
   if (sameFile && shownView.view === state.view && !again) return;
   shownView = { place, view: state.view };
@@ -193,8 +193,18 @@ listenToForm((state) => {
     state[name] === current[name]
   );
   const { path, view } = sameFolder && state.path === "" ? current : state;
-  // The page of one folder is none of another, unless it was typed for that.
-  const page = sameFolder || state.page !== current.page ? state.page : "";
+  // The page of one list is none of another, unless it was typed for that.
+  const page = sameList(state, current) || state.page !== current.page ? state.page : "";
   go({ ...state, page, path, view }, { again: true });
 });
+
+/** Whether both list the same files in the same order and portions, whatever is said of each. */
+function sameList(...states) {
+  const [one, other] = states.map((state) => {
+    const plain = { ...state, page: "", includeContent: false, includeFrontMatter: false };
+    return operationUrl("list-collection-items", listParameters(plain), baseUrl);
+  });
+  return one === other;
+}
+
 show(readState(location.search));

@@ -39,20 +39,21 @@ export function parseRepository(text) {
  * names no repository.
  * @param {string} text
  * @param {string} shown
- * @returns {{ repository: string, collection?: string, branch?: string, page?: string, file?: string } | null}
+ * @returns {{ repository: string, file?: string, [field: string]: string | undefined } | null}
  */
 export function meantFields(text, shown) {
   const named = parseRepository(text);
   if (named === null) return null;
   const repository = `${named.owner}/${named.repo}`;
   const { branch, file } = named;
+  const cleared = { page: "", sort: "", filter: "" };
   if (branch !== undefined) {
     const collection = (named.folder ?? file?.split("/").slice(0, -1).join("/")) || "/";
-    return { repository, collection, branch, page: "", ...file === undefined ? {} : { file } };
+    return { repository, collection, branch, ...cleared, ...file === undefined ? {} : { file } };
   }
   const isAddress = /^[^/]*[:.]/.test(text.trim());
   return isAddress && repository.toLowerCase() !== shown.toLowerCase()
-    ? { repository, collection: "/", branch: "", page: "" }
+    ? { repository, collection: "/", branch: "", ...cleared }
     : { repository };
 }
 

@@ -32,7 +32,7 @@ export function requestPanel(request, answer) {
 
 /** An address that breaks between its parameters, not within one. */
 function breakable(url) {
-  return url.split(/(?=&)/).flatMap((part) => [h("wbr"), part]);
+  return url.split(/(?=&)/).flatMap((part, at) => at === 0 ? part : [h("wbr"), part]);
 }
 
 function copyButton({ name, text }, code) {

@@ -2,7 +2,7 @@
 
 /**
  * A request as code.
- * @param {{ operation: string, parameters: Record<string, string>, url: string, baseUrl: string }} request
+ * @param {{ operation: string, parameters: import("./state.js").Parameters, url: string, baseUrl: string }} request
  * @returns {{ name: string, text: string }[]}
  */
 export function snippetsFor({ operation, parameters, url, baseUrl }) {
@@ -33,12 +33,24 @@ console.log(frontMatter, content);`
   ];
 }
 
-/** Parameters as the client takes them: numbers and flags as such. */
-function literal(/** @type {Record<string, string>} */ parameters) {
+const NUMBERS = ["page", "limit"];
+const FLAGS = ["includeContent", "includeFrontMatter", "recursive"];
+
+/** Parameters as the client takes them: numbers and flags as such, filters as an object. */
+function literal(/** @type {import("./state.js").Parameters} */ parameters) {
   const fields = Object.entries(parameters).map(([name, value]) => {
-    const plain = ["page", "limit"].includes(name) && /^\d+$/.test(value) ||
-      name === "includeContent";
+    if (typeof value !== "string") return `  ${name}: ${filterLiteral(value)},\n`;
+    const plain = NUMBERS.includes(name) && /^\d+$/.test(value) || FLAGS.includes(name);
     return `  ${name}: ${plain ? value : JSON.stringify(value)},\n`;
   });
   return `{\n${fields.join("")}}`;
+}
+
+function filterLiteral(/** @type {string[][]} */ pairs) {
+  const fields = Map.groupBy(pairs, ([key]) => key);
+  const texts = [...fields].map(([key, values]) => {
+    const all = values.map(([, value]) => value);
+    return `${JSON.stringify(key)}: ${JSON.stringify(all.length === 1 ? all[0] : all)}`;
+  });
+  return `{ ${texts.join(", ")} }`;
 }

@@ -1,6 +1,8 @@
 // What the page shows, as the address bar says it: the parameters of both operations under their own names, and `view`.
 // Values stay text as they were given, since the service is what judges them.
 
+import { filterText, parseFilterText } from "./filter_text.js";
+
 /**
  * @typedef {object} State
  * @property {string} owner
@@ -10,8 +12,19 @@
  * @property {string} page
  * @property {string} limit
  * @property {boolean} includeContent
+ * @property {boolean} includeFrontMatter
+ * @property {string} sort
+ * @property {boolean} recursive
+ * @property {string} filter As in filter_text.js.
  * @property {string} path The file that is shown; empty: none.
  * @property {"preview" | "raw"} view
+ */
+
+const FILTER = /^filter\[.*\]$/s;
+
+/**
+ * Parameters of a request; `filter` has its keys and values.
+ * @typedef {Record<string, string | string[][]>} Parameters
  */
 
 /**
@@ -26,6 +39,10 @@ export const EMPTY = {
   page: "",
   limit: "",
   includeContent: false,
+  includeFrontMatter: false,
+  sort: "",
+  recursive: true,
+  filter: "",
   path: "",
   view: "preview",
 };
@@ -43,9 +60,16 @@ export const FIRST = { ...EMPTY, owner: "local", repo: "blog", collection: "post
  */
 export function readState(search) {
   const query = new URLSearchParams(search);
-  const has = [...query.keys()].some((name) => name in EMPTY);
+  const filter = filterText(
+    [...query].filter(([name]) => FILTER.test(name)).map(([name, value]) => [
+      name.slice("filter[".length, -1),
+      value,
+    ]),
+  );
+  const has = filter !== "" || [...query.keys()].some((name) => Object.hasOwn(EMPTY, name));
   if (!has) return FIRST;
   const text = (/** @type {string} */ name) => query.get(name) ?? "";
+  const isSet = (/** @type {string} */ name) => ["true", "1"].includes(text(name));
   return {
     owner: text("owner"),
     repo: text("repo"),
@@ -53,7 +77,11 @@ export function readState(search) {
     branch: text("branch"),
     page: text("page"),
     limit: text("limit"),
-    includeContent: ["true", "1"].includes(text("includeContent")),
+    includeContent: isSet("includeContent"),
+    includeFrontMatter: isSet("includeFrontMatter"),
+    sort: text("sort"),
+    recursive: !["false", "0"].includes(text("recursive")),
+    filter,
     path: text("path"),
     view: text("view") === "raw" ? "raw" : "preview",
   };
@@ -64,22 +92,30 @@ export function readState(search) {
  * @param {State} state
  */
 export function stateUrl(state) {
-  return `?${
-    encode({
-      ...state,
-      includeContent: state.includeContent ? "true" : "",
-      view: state.view === "raw" ? "raw" : "",
-    })
-  }`;
+  const { path, view } = state;
+  return `?${encode({ ...listParameters(state), path, view: view === "raw" ? "raw" : "" })}`;
 }
 
 /**
  * Parameters of the list request that the state means.
  * @param {State} state
  */
-export function listParameters({ owner, repo, collection, branch, page, limit, includeContent }) {
-  const content = includeContent ? "true" : "";
-  return given({ owner, repo, collection, branch, page, limit, includeContent: content });
+export function listParameters(state) {
+  const { owner, repo, collection, branch, page, limit, sort, filter } = state;
+  const flag = (/** @type {boolean} */ isSet, /** @type {string} */ text) => isSet ? text : "";
+  return given({
+    owner,
+    repo,
+    collection,
+    branch,
+    page,
+    limit,
+    includeContent: flag(state.includeContent, "true"),
+    includeFrontMatter: flag(state.includeFrontMatter, "true"),
+    sort,
+    recursive: flag(!state.recursive, "false"),
+    filter: parseFilterText(filter),
+  });
 }
 
 /**
@@ -94,25 +130,33 @@ export function itemParameters({ owner, repo, branch, path }, format) {
 /**
  * The address of an operation of this service.
  * @param {string} operation
- * @param {Record<string, string>} parameters
+ * @param {Parameters} parameters
  * @param {string} baseUrl Of the page.
  */
 export function operationUrl(operation, parameters, baseUrl) {
   return new URL(`api/${operation}?${encode(parameters)}`, baseUrl).href;
 }
 
-/** @param {Record<string, string>} fields */
+/**
+ * @param {Parameters} fields
+ * @returns {Parameters}
+ */
 function given(fields) {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ""));
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value.length > 0));
 }
 
 /**
  * Strict, so that an address can stand in quotes of any kind without being escaped there.
- * @param {Record<string, string>} fields
+ * @param {Parameters} fields
  */
 function encode(fields) {
   return Object.entries(given(fields))
-    .map(([name, value]) => `${name}=${encodeText(value)}`)
+    .flatMap(([name, value]) =>
+      typeof value === "string"
+        ? [[name, value]]
+        : value.map(([key, text]) => [`${name}[${key}]`, text])
+    )
+    .map(([name, value]) => `${encodeText(name)}=${encodeText(value)}`)
     .join("&");
 }
 

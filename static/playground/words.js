@@ -96,3 +96,18 @@ export function typeWords(contentType) {
   const name = type.slice(type.indexOf("/") + 1).replace(/^(x|vnd)[.-]/, "").replace(/\+xml$/, "");
   return name.length > 12 ? name.slice(0, 11) + "…" : name.toUpperCase();
 }
+
+/**
+ * What a row says of an item's front matter: its title, and what the list is sorted by.
+ * @param {Record<string, unknown> | undefined} frontMatter
+ * @param {string} sort
+ */
+export function frontMatterWords(frontMatter, sort) {
+  const keys = sort.match(/^-?frontMatter\.(.+)$/)?.[1]?.split(".") ?? [];
+  let value = /** @type {any} */ (keys.length > 0 ? frontMatter : undefined);
+  for (const key of keys) value = Object.hasOwn(value ?? {}, key) ? value[key] : undefined;
+  const words = [frontMatter?.title, value].filter((one) =>
+    ["string", "number"].includes(typeof one)
+  );
+  return [...new Set(words)].map(String);
+}

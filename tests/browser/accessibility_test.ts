@@ -39,6 +39,12 @@ const VIEWS = [
       "?owner=local&repo=blog&collection=posts&limit=5&includeContent=true&page=2&path=posts%2F2024%2Fkeeping-a-starter-alive.md",
     wait: ".prose table",
   },
+  {
+    name: "sorted",
+    path:
+      "?owner=local&repo=blog&collection=posts&sort=-frontMatter.date&includeFrontMatter=true&limit=5",
+    wait: "#list .title",
+  },
   { name: "missing", path: "?owner=local&repo=blog&collection=post", wait: ".problem" },
   {
     name: "bad",

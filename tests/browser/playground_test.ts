@@ -206,6 +206,52 @@ browserTest(
   },
 );
 
+browserTest(
+  "a list is sorted and filtered, and its pages and its address keep that",
+  async (open) => {
+    await using served = await serveExamples();
+    const page = await open({ viewport: { width: 1280, height: 900 } });
+    await page.goto(served.url);
+    await rows(page).first().waitFor();
+    assertEquals(await page.locator("#sort").isVisible(), false);
+
+    await page.getByRole("link", { name: "the newest of them" }).click();
+    await page.locator("#list .title", { hasText: "Apple days · 2026-09-27" }).waitFor();
+    assertEquals(await page.locator("#sort").inputValue(), "-frontMatter.date");
+    assertEquals(await page.locator("#filter").inputValue(), "frontMatter.draft=!true");
+    await keepScreenshot(page, "sorted");
+
+    await page.locator("#filter").fill("2025* & name=!*.png");
+    await page.locator("#limit").fill("2");
+    await page.getByRole("button", { name: "Show" }).click();
+    await page.getByText("No file fits the filter.").waitFor();
+    await page.locator("#filter").fill("path=2025/* & name=!*.png");
+    await page.getByRole("button", { name: "Show" }).click();
+    await caption(page, "Files 1 to 2 of 4").waitFor();
+    await page.getByRole("link", { name: "Next" }).click();
+    await caption(page, "Files 3 to 4 of 4").waitFor();
+    assertEquals(
+      await rows(page).last().locator(".title").textContent(),
+      "Baking by numbers · 2025-01-18",
+    );
+    const other = await open();
+    await other.goto(page.url());
+    await caption(other, "Files 3 to 4 of 4").waitFor();
+    assertEquals(await other.locator("#filter").inputValue(), "path=2025/* & name=!*.png");
+
+    await page.locator("#recursive").uncheck();
+    await page.locator("#filter").fill("");
+    await page.getByRole("button", { name: "Show" }).click();
+    await page.getByText("There is no file in this collection.").waitFor();
+    assertMatch(searchOf(page), /&recursive=false$/);
+
+    await page.locator("#filter").fill("draft=true");
+    await page.getByRole("button", { name: "Show" }).click();
+    await page.locator(".errors").waitFor();
+    assertEquals(await page.locator("#filter").getAttribute("aria-invalid"), "true");
+  },
+);
+
 browserTest("problems say what to do, and lead there", async (open) => {
   await using site = await serveSite(FILES);
   const page = await open({ viewport: { width: 1280, height: 900 } });

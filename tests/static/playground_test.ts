@@ -1,6 +1,7 @@
 // The parts of the playground that know no page: what is typed, what the address says, what is told in words.
 
 import { assertEquals } from "@std/assert";
+import { filterText, parseFilterText } from "../../static/playground/filter_text.js";
 import { meantFields, parseRepository } from "../../static/playground/repository_input.js";
 import { snippetsFor } from "../../static/playground/snippets.js";
 import {
@@ -15,6 +16,7 @@ import {
   ageWords,
   cacheWords,
   durationWords,
+  frontMatterWords,
   kindOf,
   sizeWords,
   timeWords,
@@ -62,7 +64,7 @@ Deno.test("parseRepository() gives null for what names no repository", () => {
 });
 
 Deno.test("meantFields() keeps nothing of another repository where an address is pasted", () => {
-  const whole = { collection: "/", branch: "", page: "" };
+  const whole = { collection: "/", branch: "", page: "", sort: "", filter: "" };
   for (
     const text of ["https://github.com/withastro/docs", "git@github.com:withastro/docs.git"]
   ) {
@@ -77,7 +79,13 @@ Deno.test("meantFields() keeps nothing of another repository where an address is
 
 Deno.test("meantFields() fills the form from the address of a folder or file", () => {
   const base = "https://github.com/withastro/docs";
-  const fields = { repository: "withastro/docs", branch: "next", page: "" };
+  const fields = {
+    repository: "withastro/docs",
+    branch: "next",
+    page: "",
+    sort: "",
+    filter: "",
+  };
   assertEquals(meantFields(`${base}/tree/next`, "octo/site"), { ...fields, collection: "/" });
   assertEquals(meantFields(`${base}/tree/next/a/b`, "withastro/docs"), {
     ...fields,
@@ -99,6 +107,10 @@ Deno.test("readState() reads what stateUrl() wrote", () => {
     page: "2",
     limit: "10",
     includeContent: true,
+    includeFrontMatter: true,
+    sort: "-frontMatter.date",
+    recursive: false,
+    filter: "frontMatter.a=1 & name=*.md & name=!x*",
     path: "a/ß.md",
     view: "raw" as const,
   };
@@ -107,6 +119,36 @@ Deno.test("readState() reads what stateUrl() wrote", () => {
   assertEquals(readState("?utm_source=x"), FIRST);
   assertEquals(stateUrl(FIRST), "?owner=local&repo=blog&collection=posts");
   assertEquals(readState("?owner=o").repo, "");
+});
+
+Deno.test("a shared address keeps what the list is sorted and filtered by, as the service reads it", () => {
+  const query = "owner=o&repo=r&collection=p&includeFrontMatter=true&sort=-size&recursive=false" +
+    "&filter[name]=*.md&filter[frontMatter.tags]=a%20%26%20b&filter[name]=!x";
+  const state = readState(`?${query}`);
+
+  const url = operationUrl("list-collection-items", listParameters(state), "http://h/");
+
+  const search = decodeURIComponent(new URL(url).search);
+  assertEquals(search, `?${decodeURIComponent(query)}`);
+  assertEquals(decodeURIComponent(stateUrl(state)), search);
+  assertEquals(readState("?filter[name]=x").filter, "name=x");
+  // As they are unless told otherwise.
+  assertEquals(listParameters({ ...FIRST, recursive: true }), {
+    owner: "local",
+    repo: "blog",
+    collection: "posts",
+  });
+});
+
+Deno.test("parseFilterText() reads what filterText() wrote, and a name alone", () => {
+  const pairs = [["frontMatter.tags", "R&D = 100%"], ["name", "*.md"], ["a&b=c%", "!x"]];
+  assertEquals(parseFilterText(filterText(pairs)), pairs);
+  assertEquals(filterText(pairs.slice(1, 2)), "name=*.md");
+  assertEquals(parseFilterText(" *.md & frontMatter.draft = !true &"), [
+    ["name", "*.md"],
+    ["frontMatter.draft", "!true"],
+  ]);
+  assertEquals(parseFilterText(" "), []);
 });
 
 Deno.test("operationUrl() leaves out what is not given, and can stand in quotes", () => {
@@ -133,6 +175,29 @@ Deno.test("snippetsFor() gives numbers and flags as such", () => {
   assertEquals(text["curl"], `curl -i --compressed "${url}"`);
   assertEquals(text["JavaScript"]!.includes('repo: "7",\n'), true);
   assertEquals(text["JavaScript"]!.includes("page: 2,\n  includeContent: true,\n"), true);
+});
+
+Deno.test("snippetsFor() gives filters as the client takes them", () => {
+  const parameters = listParameters({
+    ...FIRST,
+    recursive: false,
+    filter: "name=*.md & frontMatter.draft=!true & name=!x",
+  });
+  const url = operationUrl("list-collection-items", parameters, "http://h/");
+  const snippets = snippetsFor({
+    operation: "list-collection-items",
+    parameters,
+    url,
+    baseUrl: "http://h/",
+  });
+  const literal = snippets.at(-1)!.text.match(/listItems\((\{.*?\n\})\)/s)![1]!;
+  assertEquals(new Function(`return ${literal}`)(), {
+    owner: "local",
+    repo: "blog",
+    collection: "posts",
+    recursive: false,
+    filter: { "name": ["*.md", "!x"], "frontMatter.draft": "!true" },
+  });
 });
 
 Deno.test("sizes and times in words", () => {
@@ -185,4 +250,16 @@ Deno.test("kindOf() and typeWords() tell files apart", () => {
   for (const [type, words] of Object.entries(types)) {
     assertEquals([kindOf(type), typeWords(type)], words, type);
   }
+});
+
+Deno.test("frontMatterWords() says the title, and what the list is sorted by", () => {
+  const frontMatter = { title: "A", date: "2026-05-10", author: { name: "tom" }, tags: ["x"] };
+  assertEquals(frontMatterWords(frontMatter, "-frontMatter.date"), ["A", "2026-05-10"]);
+  assertEquals(frontMatterWords(frontMatter, "frontMatter.author.name"), ["A", "tom"]);
+  for (
+    const sort of ["", "size", "frontMatter.title", "frontMatter.tags", "frontMatter.no.toString"]
+  ) {
+    assertEquals(frontMatterWords(frontMatter, sort), ["A"], sort);
+  }
+  assertEquals(frontMatterWords(undefined, "frontMatter.title"), []);
 });
