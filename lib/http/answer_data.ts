@@ -75,27 +75,31 @@ async function answer(
       };
       return { entry, snapshot, complete };
     });
-  let resolved = await repository.resolve(question, exchange);
-  let made = await read(resolved);
-  // Reading may take so long that the check is too old by now: then the ref is asked for again, and what has been made
-  // stands if it has not moved.
-  for (let again = 0; again < MAX_RECHECKS && isOutdated(made.snapshot, services); again++) {
-    resolved = await repository.resolve(question, exchange);
-    made = showsSame(made.snapshot, resolved)
-      ? { ...made, entry: { ...made.entry, check: resolved.check }, snapshot: resolved }
-      : await read(resolved);
-  }
-  const { entry, snapshot, complete } = made;
-  if (complete && snapshot === resolved) {
+  const keep = ({ entry, snapshot, complete }: Made): void => {
+    if (!complete || snapshot !== resolved) return;
     const kept = responses.get(address);
     if (kept?.check !== entry.check || !showsSame(kept, entry)) responses.set(address, entry);
     // A stale answer must go this way again, so that the source is asked as soon as it may be.
     if (snapshot.freshness !== "stale") {
       responses.alias(requestKey(exchange.request, services.config), address);
     }
+  };
+  let resolved = await repository.resolve(question, exchange);
+  let made = await read(resolved);
+  keep(made);
+  let way = await wayOut(made.entry.body, { services, exchange });
+  // All this may take so long that the check is too old by now: then the ref is asked for again, and what has been made
+  // stands if it has not moved.
+  for (let again = 0; again < MAX_RECHECKS && isOutdated(made.snapshot, services); again++) {
+    resolved = await repository.resolve(question, exchange);
+    const stands = showsSame(made.snapshot, resolved);
+    made = stands
+      ? { ...made, entry: { ...made.entry, check: resolved.check }, snapshot: resolved }
+      : await read(resolved);
+    keep(made);
+    if (!stands) way = await wayOut(made.entry.body, { services, exchange });
   }
-  const form = chooseForm(entry.body, exchange.request.headers);
-  const way = await wayOut(form, { services, exchange });
+  const { snapshot, complete } = made;
   const standing: Standing = {
     askedAtMs: snapshot.askedAtMs,
     freshMs: snapshot.check.freshMs,
@@ -105,8 +109,9 @@ async function answer(
     isKept: complete,
   };
   if (standing.cacheStatus === "stale") metrics.countStale();
+  const { form, ...send } = way;
   return dataResponse(form, {
-    ...way,
+    ...send,
     standing,
     requestId: exchange.id,
     nowMs: services.clock.now(),
@@ -126,15 +131,16 @@ function isOutdated({ freshness, askedAtMs, check }: Snapshot, { clock }: Servic
   return freshness !== "stale" && clock.now() - askedAtMs >= check.freshMs;
 }
 
-/** How a body is sent: in pieces, while it has room, where it is large. */
+/** The form in which a body is sent, and how: in pieces, while it has room, where it is large. */
 async function wayOut(
-  form: AnswerForm,
+  body: ReadyBody,
   { services: { room }, exchange }: State,
-): Promise<Pick<ResponseOptions, "send">> {
-  if (!needsRoom(form, exchange.request.method)) return {};
+): Promise<{ form: AnswerForm } & Pick<ResponseOptions, "send">> {
+  const form = chooseForm(body, exchange.request.headers);
+  if (!needsRoom(form, exchange.request.method)) return { form };
   const { bytes } = form.coded;
   if (!room.isSent(bytes)) await exchange.makeRoom(bytes.length);
-  return { send: () => pacedBody(bytes, room.send(bytes)) };
+  return { form, send: () => pacedBody(bytes, room.send(bytes)) };
 }
 
 function statusOf(snapshot: Snapshot, exchange: Exchange): CacheStatus {

@@ -104,3 +104,21 @@ Deno.test("an answer that waited for room is as old as it is when it leaves", as
   assertEquals(response.headers.get("age"), "7");
   await response.body!.cancel();
 });
+
+Deno.test("an answer that waited for room until its check was too old is given after another check", async () => {
+  await using site = await startLarge();
+  const { gh, service } = site;
+  const { clock, services: { room } } = service;
+  const enter = room.enter.bind(room);
+  room.enter = (bytes, signal) => {
+    clock.advance(60_000);
+    return enter(bytes, signal);
+  };
+  gh.resetCounts();
+
+  const response = await ask(service, {});
+
+  assertEquals([response.status, response.headers.get("age")], [200, "0"]);
+  assertEquals(gh.counts(), { commit: 1 });
+  await response.body!.cancel();
+});
