@@ -1,11 +1,13 @@
 // Time as a part that is handed in, so that a test can be an hour later without waiting.
 
-/** Tells the time and waits. */
+/** Tells the time, waits and wakes. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
   /** Resolves after `ms` milliseconds; rejects with the signal's reason when that aborts first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Calls `ring` after `ms` milliseconds, unless it is called off before by what this gives. */
+  alarm(ms: number, ring: () => void): () => void;
 }
 
 /** The machine's clock. */
@@ -24,5 +26,9 @@ export const systemClock: Clock = {
     if (signal?.aborted) stop();
     else signal?.addEventListener("abort", stop, { once: true });
     return promise;
+  },
+  alarm: (ms, ring) => {
+    const timer = setTimeout(ring, ms);
+    return () => clearTimeout(timer);
   },
 };

@@ -4,6 +4,10 @@ import type { Clock } from "../lib/clock.ts";
 
 /** Stands still until it is told to advance; who sleeps has slept at once. */
 export class TestClock implements Clock {
+  readonly #alarms = new Set<() => void>();
+  /** Told whenever an alarm is set or called off. */
+  onAlarm: () => void = () => {};
+
   constructor(private nowMs = Date.UTC(2026, 0, 1)) {}
 
   readonly now = (): number => this.nowMs;
@@ -17,5 +21,26 @@ export class TestClock implements Clock {
   sleep(_ms: number, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     return Promise.resolve();
+  }
+
+  /** Rings when the test says so. */
+  alarm(_ms: number, ring: () => void): () => void {
+    this.#alarms.add(ring);
+    this.onAlarm();
+    return () => {
+      if (this.#alarms.delete(ring)) this.onAlarm();
+    };
+  }
+
+  /** How many alarms are set. */
+  get alarms(): number {
+    return this.#alarms.size;
+  }
+
+  /** Rings all that are set. */
+  ring(): void {
+    const alarms = [...this.#alarms];
+    this.#alarms.clear();
+    for (const ring of alarms) ring();
   }
 }

@@ -175,7 +175,8 @@ export class GitHubClient {
   private async send(request: GitHubRequest, token: Token): Promise<GitHubAnswer> {
     const started = performance.now();
     const timeout = new AbortController();
-    const timer = setTimeout(() => timeout.abort(), this.options.timeoutMs);
+    const { clock, timeoutMs } = this.options;
+    const callOff = clock.alarm(timeoutMs, () => timeout.abort());
     const signal = request.signal === undefined
       ? timeout.signal
       : AbortSignal.any([timeout.signal, request.signal]);
@@ -199,9 +200,7 @@ export class GitHubClient {
       }
       if (timeout.signal.aborted) {
         result = "timeout";
-        throw sourceTimeout(
-          `Cannot read "${request.kind}": no answer in ${this.options.timeoutMs} ms`,
-        );
+        throw sourceTimeout(`Cannot read "${request.kind}": no answer in ${timeoutMs} ms`);
       }
       throw error instanceof RangeError
         ? sourceFailed(`Cannot read "${request.kind}": the answer is too long`)
@@ -210,7 +209,7 @@ export class GitHubClient {
           unreachable: true,
         });
     } finally {
-      clearTimeout(timer);
+      callOff();
       this.options.onRequest?.({
         kind: request.kind,
         result,

@@ -4,7 +4,10 @@
 /** The waits under way. */
 export class GithubPauses {
   #releases = new Set<() => void>();
+  #hanging = new Set<() => void>();
   #onWait: () => void;
+  /** Told whenever something begins to hang. */
+  onHang: () => void = () => {};
 
   constructor(onWait: () => void) {
     this.#onWait = onWait;
@@ -13,6 +16,16 @@ export class GithubPauses {
   /** How many wait. */
   get waiting(): number {
     return this.#releases.size;
+  }
+
+  /** How many hang, those aside that were given up. */
+  get hanging(): number {
+    return this.#hanging.size;
+  }
+
+  /** Counts those that hang as given up by who asked, of which the double may hear late. */
+  giveUp(): void {
+    this.#hanging.clear();
   }
 
   /** Waits for so many real milliseconds. */
@@ -28,7 +41,11 @@ export class GithubPauses {
   async hang(signal: AbortSignal): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<void>();
     signal.addEventListener("abort", () => resolve(), { once: true });
-    if (!signal.aborted) await this.#until(promise, resolve);
+    if (signal.aborted) return true;
+    this.#hanging.add(resolve);
+    this.onHang();
+    await this.#until(promise, resolve);
+    this.#hanging.delete(resolve);
     return signal.aborted;
   }
 

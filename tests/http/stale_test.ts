@@ -2,6 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import type { GithubDouble } from "../github/github_double.ts";
+import { timeOutHangs } from "../github/time_out_hangs.ts";
 import { itemPath, listPath } from "../service.ts";
 import { type Site, startSite } from "../site.ts";
 import { standingOf } from "./standing_of.ts";
@@ -20,9 +21,9 @@ const FAILURES: readonly [problem: [number, string], fail: (gh: GithubDouble) =>
 
 for (const [index, [problem, fail]] of FAILURES.entries()) {
   Deno.test(`an older answer stands in for ${problem[1]}, for a day, failure ${index + 1}`, async () => {
-    const env = { SOURCE_TIMEOUT_MS: "400" };
-    await using site = await startSite({ "posts/a.md": "" }, { env });
+    await using site = await startSite({ "posts/a.md": "" });
     const { service: { clock }, gh } = site;
+    timeOutHangs(clock, gh);
     await standingOf(site);
     await fail(gh);
 

@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { fitsBatch, planBatches } from "../../lib/repository/github_batches.ts";
+import { timeOutHangs } from "../github/time_out_hangs.ts";
 import { openBlobs, textFiles } from "./blob_reader.ts";
 
 const file = (size: number, path = "a.md") => ({ path, id: `${size}`, size });
@@ -89,8 +90,9 @@ Deno.test("readBatch() gives up after a few failures, garbled and empty answers"
 });
 
 Deno.test("readBatch() gives up after two time-outs, and where it is told to come back later", async () => {
-  await using reader = await openBlobs(textFiles(12), { ...withToken, timeoutMs: 500 });
-  const { gh } = reader;
+  await using reader = await openBlobs(textFiles(12), withToken);
+  const { clock, gh } = reader;
+  timeOutHangs(clock, gh);
   gh.fault = { kind: "hang", only: ["graphql"] };
   assertEquals(await reader.read(), {});
   assertEquals(gh.counts(), { graphql: 2, blob: 12 });

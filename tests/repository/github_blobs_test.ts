@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { timeOutHangs } from "../github/time_out_hangs.ts";
 import { openBlobs, textFiles } from "./blob_reader.ts";
 
 function codes(errors: Record<string, string>): string[] {
@@ -106,8 +107,9 @@ Deno.test("GitHubBlobs stops where the raw host limits, without a question to th
 });
 
 Deno.test("GitHubBlobs stops after a few failures in a row", async () => {
-  await using reader = await openBlobs(textFiles(60), { raw: false, timeoutMs: 500 });
-  const { gh } = reader;
+  await using reader = await openBlobs(textFiles(60), { raw: false });
+  const { clock, gh } = reader;
+  timeOutHangs(clock, gh);
   for (
     const [kind, code] of [["hang", "source-timeout"], ["reset", "source-failed"], [
       "garbage",

@@ -5,6 +5,7 @@ import { LineLog } from "../../lib/log.ts";
 import type { GitHubAnswer, GitHubRequest } from "../../lib/repository/github_client.ts";
 import type { Fault } from "../github/github_faults.ts";
 import { serveRepository } from "../github/served_repository.ts";
+import { timeOutHangs } from "../github/time_out_hangs.ts";
 import { TestClock } from "../test_clock.ts";
 import { openClient } from "./github_source.ts";
 
@@ -18,6 +19,7 @@ async function open(
   const { gh } = served;
   for (const token of options.tokens ?? []) gh.addToken(token);
   const pausesMs: number[] = [];
+  const alarmsMs: number[] = [];
   let logged = "";
   const log = new LineLog((bytes) => void (logged += new TextDecoder().decode(bytes)), {
     level: "debug",
@@ -27,6 +29,10 @@ async function open(
     sleep: (ms, signal) => {
       pausesMs.push(ms);
       return clock.sleep(ms, signal);
+    },
+    alarm: (ms, ring) => {
+      alarmsMs.push(ms);
+      return clock.alarm(ms, ring);
     },
   };
   const { client, tokens } = openClient({ ...options, clock: counted, log });
@@ -48,6 +54,7 @@ async function open(
     client,
     tokens,
     pausesMs,
+    alarmsMs,
     commit,
     graphql,
     tree: {
@@ -96,8 +103,9 @@ Deno.test("GitHubClient asks once more after a 5xx or a broken connection, a mom
 });
 
 Deno.test("GitHubClient does not ask again what was refused, late, garbled or a GraphQL batch", async () => {
-  await using opened = await open({ tokens: ["t1"], timeoutMs: 500 });
-  const { gh, client, commit, graphql } = opened;
+  await using opened = await open({ tokens: ["t1"] });
+  const { clock, gh, client, commit, graphql } = opened;
+  timeOutHangs(clock, gh);
   const cases: [Fault, GitHubRequest, string][] = [
     [{ kind: "hang" }, commit, "source-timeout"],
     [{ kind: "stall" }, commit, "source-timeout"],
@@ -111,6 +119,19 @@ Deno.test("GitHubClient does not ask again what was refused, late, garbled or a 
     assertEquals((await failure(client.ask(request))).code, code);
     assertEquals([fault, gh.requests.length], [fault, 1]);
   }
+});
+
+Deno.test("GitHubClient gives each request its time, and no alarm is left of one that is over", async () => {
+  await using opened = await open({ timeoutMs: 1_234 });
+  const { alarmsMs, clock, gh, client, commit } = opened;
+  timeOutHangs(clock, gh);
+  await client.ask(commit);
+  assertEquals([alarmsMs, clock.alarms], [[1_234], 0]);
+
+  gh.fault = { kind: "hang" };
+  const error = await failure(client.ask(commit));
+  assertEquals(error.message, 'Cannot read "commit": no answer in 1234 ms');
+  assertEquals([alarmsMs, clock.alarms], [[1_234, 1_234], 0]);
 });
 
 Deno.test("GitHubClient does not ask again at once where a 5xx says when to come back", async () => {

@@ -17,7 +17,7 @@ function over(open: Open, options: Omit<SourceOptions, "clock"> & { keepsRefs: b
     const double = await GithubDouble.start({ now: sample.now });
     double.add(`Octo/${sample.repo}`, sample.git);
     for (const token of options.tokens ?? []) double.addToken(token);
-    const clock: Clock = { now: sample.now, sleep: () => Promise.resolve() };
+    const clock: Clock = { now: sample.now, sleep: () => Promise.resolve(), alarm: () => () => {} };
     return {
       repository: open(double, { clock, ...rest }),
       name: { owner: "octo", repo: sample.repo },

@@ -5,14 +5,13 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Fault } from "../github/github_faults.ts";
 import type { LoggedRequest } from "../github/github_log.ts";
 import { makeGitRepository } from "../github/git_repository.ts";
+import { timeOutHangs } from "../github/time_out_hangs.ts";
 import { itemPath, listPath } from "../service.ts";
 import { type Site, startSite } from "../site.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const ENV = { LOG_LEVEL: "silent" };
-/** Only what hangs may be cut short: whatever else is slow on a busy machine must come through. */
-const SHORT = { ...ENV, SOURCE_TIMEOUT_MS: "400" };
 
 interface Outage {
   readonly name: string;
@@ -38,11 +37,8 @@ const OUTAGES: readonly Outage[] = [
   { name: "HTML", fault: { kind: "html" }, status: 502, code: "source-failed" },
 ];
 
-function envOf({ name }: Outage): Record<string, string> {
-  return name === "hanging" ? SHORT : ENV;
-}
-
-async function strike({ gh }: Site, { fault }: Outage): Promise<void> {
+async function strike({ gh, service }: Site, { fault }: Outage): Promise<void> {
+  timeOutHangs(service.clock, gh);
   if (fault === null) await gh.down();
   else gh.fault = fault;
   gh.resetCounts();
@@ -65,7 +61,7 @@ for (const token of [null, "t1"]) {
   for (const outage of OUTAGES) {
     const who = token === null ? "without a token" : "with a token";
     Deno.test(`${outage.name}, ${who}: 1,000 requests for 10 known collections`, async () => {
-      const env = { ...envOf(outage), ...token === null ? {} : { GITHUB_TOKEN: token } };
+      const env = { ...ENV, ...token === null ? {} : { GITHUB_TOKEN: token } };
       await using site = await startSite(files, { env });
       const { gh, repository, service } = site;
       if (token !== null) gh.addToken(token);
@@ -98,7 +94,7 @@ for (const token of [null, "t1"]) {
 
 for (const outage of OUTAGES) {
   Deno.test(`${outage.name}: nothing known is ${outage.status} ${outage.code}, and then at once`, async () => {
-    await using site = await startSite(files, { env: envOf(outage) });
+    await using site = await startSite(files, { env: ENV });
     const { gh, service } = site;
     await strike(site, outage);
     for (const path of [listPath({ collection: "c0" }), itemPath({ path: "c0/a.md" })]) {
@@ -112,7 +108,7 @@ for (const outage of OUTAGES) {
   });
 
   Deno.test(`${outage.name}: an answer stands in for under 24 h, and ends with the outage`, async () => {
-    await using site = await startSite(files, { env: envOf(outage) });
+    await using site = await startSite(files, { env: ENV });
     const { gh, repository, service } = site;
     const path = pathOf(0);
     const known = await (await service.get(path)).text();
@@ -158,12 +154,13 @@ Deno.test("a branch that moved to what cannot be read is given as it was, marked
 
 Deno.test("a file that cannot be read is an error on its item, and on no other; the page is not kept", async () => {
   for (const token of [null, "t1"]) {
-    const env = { ...SHORT, ...token === null ? {} : { GITHUB_TOKEN: token } };
+    const env = { ...ENV, ...token === null ? {} : { GITHUB_TOKEN: token } };
     await using site = await startSite(
       { "posts/a.md": "A\n", "posts/bad.md": "bad\n", "posts/c.md": "C\n" },
       { env },
     );
     const { gh, repository, service } = site;
+    timeOutHangs(service.clock, gh);
     if (token !== null) gh.addToken(token);
     const bad = await repository.resolve("main:posts/bad.md");
     const isBad = ({ kind, path }: LoggedRequest) =>
@@ -193,8 +190,9 @@ Deno.test("a file that cannot be read is an error on its item, and on no other; 
 });
 
 Deno.test("a repository that fails does not stop the others", async () => {
-  await using site = await startSite(files, { env: SHORT });
+  await using site = await startSite(files, { env: ENV });
   const { gh, repository, service } = site;
+  timeOutHangs(service.clock, gh);
   gh.add("octo/other", repository);
   gh.add("three/third", repository);
   gh.faultWhen(({ path }) => path.includes("/site/") ? { kind: "hang" } : null);
@@ -209,8 +207,9 @@ Deno.test("a repository that fails does not stop the others", async () => {
 });
 
 Deno.test("a source that no owner's repositories can be had from is not asked for more", async () => {
-  await using site = await startSite(files, { env: SHORT });
+  await using site = await startSite(files, { env: ENV });
   const { gh, service } = site;
+  timeOutHangs(service.clock, gh);
   const ask = async (owner: string) =>
     (await service.problem(listPath({ owner, repo: "any" }))).code;
   gh.fault = { kind: "hang" };

@@ -5,6 +5,7 @@ import type { Caller, Snapshot } from "../../lib/repository/repository.ts";
 import type { Fault } from "../github/github_faults.ts";
 import type { GithubDouble } from "../github/github_double.ts";
 import { serveRepository } from "../github/served_repository.ts";
+import { timeOutHangs } from "../github/time_out_hangs.ts";
 import { TestClock } from "../test_clock.ts";
 import { openCached, type SourceOptions } from "./github_source.ts";
 import { freeCaller } from "./repository_suite.ts";
@@ -301,15 +302,11 @@ const failures: [Fault, code: string][] = [
   [{ kind: "secondary429" }, "source-rate-limited"],
 ];
 
-/** Only what hangs may be cut short: whatever else is slow on a busy machine must come through. */
-function timeoutOf({ kind }: Fault): number {
-  return kind === "hang" || kind === "stall" ? 300 : 10_000;
-}
-
 Deno.test("an older answer of under 24 h stands in for each failure, and none after that", async () => {
   for (const [fault, expected] of failures) {
-    await using opened = await open({ timeoutMs: timeoutOf(fault) });
+    await using opened = await open();
     const { clock, gh, git, resolve } = opened;
+    timeOutHangs(clock, gh);
     const known = await resolve();
     await git.commit({ "b.md": "B\n" });
     gh.fault = fault;
@@ -329,8 +326,9 @@ Deno.test("an older answer of under 24 h stands in for each failure, and none af
 
 Deno.test("a source that failed is not asked before its backoff ends, known or not", async () => {
   for (const [fault, expected] of failures) {
-    await using opened = await open({ timeoutMs: timeoutOf(fault) });
+    await using opened = await open();
     const { clock, cost, gh, resolve } = opened;
+    timeOutHangs(clock, gh);
     await resolve();
     clock.advance(60_000);
     gh.fault = fault;

@@ -3,6 +3,7 @@
 
 import { assertEquals } from "@std/assert";
 import type { ItemBody } from "../../lib/api/contract.ts";
+import { timeOutHangs } from "../github/time_out_hangs.ts";
 import { listPath } from "../service.ts";
 import { startSite } from "../site.ts";
 
@@ -167,7 +168,8 @@ Deno.test("a page whose files the source has no quota for says so in each item",
 });
 
 Deno.test("a page whose files come too late says so in each item", async () => {
-  await using site = await startSite({ "posts/a.md": "a" }, { env: { SOURCE_TIMEOUT_MS: "300" } });
+  await using site = await startSite({ "posts/a.md": "a" });
+  timeOutHangs(site.service.clock, site.gh);
   site.gh.fault = { kind: "hang", only: ["raw", "blob"] };
 
   const { items } = await site.service.list(WITH_CONTENT);

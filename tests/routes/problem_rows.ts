@@ -4,6 +4,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { ProblemBody } from "../../lib/api/contract.ts";
 import type { ProblemCode } from "../../lib/http/problem.ts";
+import { timeOutHangs } from "../github/time_out_hangs.ts";
 import { itemPath, listPath, type RequestOptions, type ServiceOptions } from "../service.ts";
 import type { Site } from "../site.ts";
 
@@ -164,7 +165,9 @@ export const problemRows: readonly ProblemRow[] = [
     status: 504,
     code: "source-timeout",
     path: listPath(),
-    options: { env: { SOURCE_TIMEOUT_MS: "20" } },
-    arrange: ({ gh }) => gh.fault = { kind: "hang" },
+    arrange: ({ gh, service }) => {
+      timeOutHangs(service.clock, gh);
+      gh.fault = { kind: "hang" };
+    },
   },
 ];
