@@ -2,6 +2,7 @@
 // leads to the repository.
 
 import { assert, assertEquals } from "@std/assert";
+import type { Locator } from "playwright-core";
 import { browserTest } from "./browser.ts";
 import { serveSite } from "./served_site.ts";
 
@@ -78,6 +79,16 @@ browserTest("relative addresses in Markdown lead to the repository", async (open
   );
   const elsewhere = page.getByRole("link", { name: "Elsewhere" });
   assertEquals(await elsewhere.getAttribute("rel"), "noopener noreferrer nofollow");
+  // Headings have no addresses here, so a link to one looks like the text around it.
+  const part = page.locator(".prose a", { hasText: "Part" });
+  assertEquals(await part.getAttribute("href"), null);
+  const colorOf = (element: Locator) =>
+    element.evaluate((element) =>
+      (globalThis as unknown as { getComputedStyle(of: unknown): { color: string } })
+        .getComputedStyle(element).color
+    );
+  assertEquals(await colorOf(part), await colorOf(page.locator(".prose p").last()));
+  assert(await colorOf(part) !== await colorOf(elsewhere));
   await page.getByRole("link", { name: "Next", exact: true }).click();
   await page.locator("#item .prose h1", { hasText: "Next one" }).waitFor();
   assertEquals(new URL(page.url()).searchParams.get("path"), "posts/2026/next.md");
