@@ -41,8 +41,6 @@ export class Backoff {
     if (!error.unreachable) return this.reached();
     this.unreachedInARow++;
     this.unreachedOwners.add(options.owner.toLowerCase());
-    // Questions that were under way together fail together, and make one wait and not the sixth.
-    if (this.down !== null && this.now() < this.down.untilMs) return;
     if (
       this.unreachedInARow >= DOWN_AFTER_FAILURES && this.unreachedOwners.size >= DOWN_AFTER_OWNERS
     ) this.down = this.next(this.down ?? undefined, error);
@@ -61,7 +59,12 @@ export class Backoff {
   }
 
   private next(before: Failure | undefined, error: CollectionsError): Failure {
+    const now = this.now();
+    // Questions that were under way together fail together, and make one wait.
+    if (before !== undefined && now < before.untilMs) {
+      return { ...before, untilMs: Math.max(before.untilMs, now + error.restMs) };
+    }
     const waitMs = before === undefined ? FIRST_WAIT_MS : Math.min(before.waitMs * 2, MAX_WAIT_MS);
-    return { error, waitMs, untilMs: this.now() + Math.max(waitMs, error.restMs) };
+    return { error, waitMs, untilMs: now + Math.max(waitMs, error.restMs) };
   }
 }

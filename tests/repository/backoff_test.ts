@@ -109,4 +109,9 @@ Deno.test("Backoff counts failures that were under way together as one", () => {
   const { backoff, waits } = open();
   fail(backoff, unreached, [...owners, ...owners, ...owners]);
   assertEquals(waits("other/repo"), 5);
+  for (let branch = 0; branch < 4; branch++) backoff.failed("key", failed);
+  assertEquals(waits("key"), 5);
+  backoff.failed("key", failed);
+  backoff.failed("key", sourceFailed("later", { restMs: 30_000 }));
+  assertEquals(waits("key"), 30);
 });
