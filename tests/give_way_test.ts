@@ -1,28 +1,25 @@
 import { assert, assertEquals } from "@std/assert";
 import { Slices } from "../lib/give_way.ts";
-
-/** Keeps the thread busy. */
-function spend(ms: number): void {
-  const since = performance.now();
-  while (performance.now() - since < ms);
-}
+import { Ticks } from "./ticks.ts";
 
 Deno.test("Slices lets one work go on at a time, in turn, and everyone else between", async () => {
+  using ticks = new Ticks();
   const events: string[] = [];
   const work = async (name: string) => {
     const slices = new Slices();
     for (let step = 0; step < 3; step++) {
       if (slices.isOver({ costly: true })) await slices.giveWay();
-      spend(10);
+      ticks.pass(8);
       events.push(name);
     }
   };
   // Whoever else there is: it has a turn after each slice.
-  const other = setInterval(() => {
+  let other = setTimeout(function turn() {
     if (events.at(-1) !== "-") events.push("-");
+    other = setTimeout(turn, 0);
   }, 0);
   await Promise.all([work("a"), work("b"), work("c")]);
-  clearInterval(other);
+  clearTimeout(other);
 
   const slices = events.join("").split("-").filter((slice) => slice !== "");
   assertEquals(slices.join(""), "abcabcabc");
@@ -30,11 +27,13 @@ Deno.test("Slices lets one work go on at a time, in turn, and everyone else betw
 });
 
 Deno.test("Slices does not give way before its time", async () => {
+  using ticks = new Ticks();
   const slices = new Slices();
   await slices.giveWay();
 
+  ticks.pass(7);
   assertEquals(slices.isOver({ costly: true }), false);
-  spend(9);
+  ticks.pass(1);
   assertEquals(slices.isOver({ costly: true }), true);
   for (let step = 1; step < 256; step++) assertEquals(slices.isOver(), false);
   assertEquals(slices.isOver(), true);
