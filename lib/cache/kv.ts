@@ -58,13 +58,11 @@ export class KvCache implements Cache {
   }
 
   async set(key: CacheKey, value: Bytes, { ttlMs }: SetOptions): Promise<void> {
-    if (!(ttlMs > 0) || value.length > this.maxValueBytes) return this.delete(key);
-    await this.attempt(key, () => this.write(key, { value, diesAtMs: this.now() + ttlMs }));
-  }
-
-  /** Forgets a key. */
-  async delete(key: CacheKey): Promise<void> {
-    await this.attempt(key, () => this.remove(key));
+    const isKept = ttlMs > 0 && value.length <= this.maxValueBytes;
+    await this.attempt(
+      key,
+      () => isKept ? this.write(key, { value, diesAtMs: this.now() + ttlMs }) : this.remove(key),
+    );
   }
 
   close(): Promise<void> {
