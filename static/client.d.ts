@@ -147,7 +147,10 @@ export class ProblemError extends Error {
 export interface ClientOptions {
   /** In place of the global fetch. */
   fetch?: typeof fetch;
-  /** Whether the last 100 answers are kept and asked for again by their ETag. */
+  /**
+   * Whether the last 100 answers are kept and asked for again by their ETag. For Deno and Node; a browser's own cache does
+   * this already, and the header costs a preflight from another site.
+   */
   reuse?: boolean;
 }
 
@@ -168,7 +171,10 @@ export interface RequestOptions {
  * ```
  */
 export class CollectionsClient {
-  /** Without an address: the service that this file was loaded from. */
+  /**
+   * Without an address: the service that this file was loaded from. A file that was saved elsewhere needs one.
+   * @throws {TypeError} where the address is none of `http:` or `https:`, such as that of a saved file.
+   */
   constructor(baseUrl?: string | URL, options?: ClientOptions);
 
   /** One page of a collection. @throws {ProblemError} */

@@ -41,6 +41,11 @@ export class CollectionsClient {
    */
   constructor(baseUrl = new URL(".", import.meta.url), options = {}) {
     this.#baseUrl = String(baseUrl).replace(/\/+$/, "");
+    if (/^(?!https?:)[a-z][a-z0-9+.-]*:/i.test(this.#baseUrl)) {
+      throw new TypeError(
+        `Cannot ask "${baseUrl}": give the service's address, such as "http://localhost:8000"`,
+      );
+    }
     // A browser's fetch wants to be called on its window.
     this.#fetch = options.fetch ?? ((input, init) => fetch(input, init));
     this.#kept = options.reuse ? new Map() : null;

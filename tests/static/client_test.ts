@@ -1,6 +1,6 @@
 // The client against a real server, as a page, Deno or Node uses it.
 
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 // @ts-types="../../static/client.d.ts"
 import { CollectionsClient, ProblemError } from "../../static/client.js";
 import { startSite } from "../site.ts";
@@ -102,6 +102,33 @@ Deno.test("CollectionsClient says so where something else than the service answe
     const error = await assertRejects(() => client.listItems(POSTS), ProblemError);
     assertEquals([error.status, error.code], [502, "not-a-service-answer"]);
   }
+});
+
+Deno.test("CollectionsClient wants the service's address where it was not loaded from one", () => {
+  const own = new URL("../../static/", import.meta.url).href;
+  assertThrows(
+    () => new CollectionsClient(),
+    TypeError,
+    `Cannot ask "${own}": give the service's address`,
+  );
+  for (const baseUrl of ["localhost:8000", "blob:http://h/1", new URL("data:text/plain,x")]) {
+    assertThrows(() => new CollectionsClient(baseUrl), TypeError, `Cannot ask "${baseUrl}"`);
+  }
+});
+
+Deno.test("CollectionsClient takes an address within a page's own site", async () => {
+  const asked: string[] = [];
+  for (const baseUrl of ["", "/collections/", "HTTPS://h"]) {
+    const client = new CollectionsClient(baseUrl, {
+      fetch: (url) => Promise.resolve(Response.json({ url: asked.push(String(url)) })),
+    });
+    await client.listItems(POSTS);
+  }
+  assertEquals(asked.map((url) => url.split("?")[0]), [
+    "/api/list-collection-items",
+    "/collections/api/list-collection-items",
+    "HTTPS://h/api/list-collection-items",
+  ]);
 });
 
 Deno.test("CollectionsClient stops when its signal aborts, between pages too", async () => {
