@@ -37,13 +37,22 @@ export function fillForm(state) {
   showError(null);
 }
 
-/** Marks the fields that a problem names. */
-export function markFields(names) {
+/** Marks the fields that a problem's errors are about, and ties each to the lines that say what is wrong with it. */
+export function markFields(lines) {
+  for (const [index, line] of lines.entries()) line.id = `error-${index}`;
   for (const field of form.querySelectorAll("input")) {
-    const wrong = names.some((name) => fieldOf(name) === field.name);
-    if (wrong) field.setAttribute("aria-invalid", "true");
-    else field.removeAttribute("aria-invalid");
+    const about = lines.filter(({ dataset }) => fieldOf(dataset.parameter) === field.name);
+    field.dataset.help ??= field.getAttribute("aria-describedby") ?? "";
+    const describedBy = [field.dataset.help, ...about.map(({ id }) => id)].join(" ").trim();
+    setOrRemove(field, "aria-describedby", describedBy);
+    setOrRemove(field, "aria-invalid", about.length > 0 ? "true" : "");
+    if (about.length > 0 && more.contains(field)) more.open = true;
   }
+}
+
+function setOrRemove(element, name, value) {
+  if (value === "") element.removeAttribute(name);
+  else element.setAttribute(name, value);
 }
 
 /** The field for a parameter. */

@@ -103,7 +103,7 @@ async function showList(state, again) {
   });
   if (answer === null) return;
   if (state === FIRST && answer.status >= 400) return showNoExample(answer.status);
-  markFields((answer.problem?.errors ?? []).map(({ parameter }) => parameter));
+  markFields([...list.element.querySelectorAll(".errors li")]);
   if (answer.problem === null) announce(captionOf(answer.body));
   markCurrent(list.element, current.path);
   // Who comes for the first time sees at once what an item looks like.

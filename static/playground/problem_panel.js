@@ -10,7 +10,8 @@ export function problemPanel(problem, { state, retry }) {
     "div",
     { class: "problem", role: "alert" },
     h("h2", {}, problem.title),
-    h("p", {}, withCode(problem.detail)),
+    // The errors stand right below; only who reads the JSON must be told where.
+    h("p", {}, withCode(problem.detail.replace(/ See "errors"\.$/, ""))),
     errorList(problem.errors),
     wayList(waysOut(problem, state)),
     h(
@@ -31,7 +32,7 @@ function errorList(errors = []) {
     "ul",
     { class: "errors" },
     errors.map(({ parameter, message }) =>
-      h("li", {}, h("strong", {}, parameter), " ", withCode(message))
+      h("li", { "data-parameter": parameter }, h("strong", {}, parameter), " ", withCode(message))
     ),
   );
 }

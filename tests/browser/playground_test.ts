@@ -24,6 +24,13 @@ const caption = (page: Page, text: string) => page.locator("#list caption", { ha
 
 const rows = (page: Page) => page.locator("#list tbody tr");
 
+/** What a screen reader says of a field after its name. */
+const describedBy = (page: Page, id: string) =>
+  page.evaluate<string>(`
+    (document.getElementById("${id}").getAttribute("aria-describedby") ?? "").split(" ")
+      .map((id) => document.getElementById(id)?.innerText ?? "").join(" ").replace(/\\s+/g, " ").trim()
+  `);
+
 browserTest("the playground opens on the example, with a list and its first item", async (open) => {
   await using served = await serveExamples();
   const page = await open({ viewport: { width: 1280, height: 900 } });
@@ -249,6 +256,13 @@ browserTest(
     await page.getByRole("button", { name: "Show" }).click();
     await page.locator(".errors").waitFor();
     assertEquals(await page.locator("#filter").getAttribute("aria-invalid"), "true");
+    assertMatch(await describedBy(page, "filter"), /for not: .*filter\[draft\] must be/);
+
+    // The field's own words stay, and the problem's go with it.
+    await page.locator("#filter").fill("");
+    await page.getByRole("button", { name: "Show" }).click();
+    await page.getByText("There is no file in this collection.").waitFor();
+    assertMatch(await describedBy(page, "filter"), /for not: \S+$/);
   },
 );
 
@@ -271,6 +285,8 @@ browserTest("problems say what to do, and lead there", async (open) => {
   await page.getByRole("button", { name: "Show" }).click();
   await page.getByText("must be at most 1000").waitFor();
   assertEquals(await page.locator("#limit").getAttribute("aria-invalid"), "true");
+  assertEquals(await describedBy(page, "limit"), "limit must be at most 1000");
+  assertEquals(await page.locator("#list .problem").getByText('See "errors"').count(), 0);
   const about = page.getByRole("link", { name: "About invalid-parameters" });
   assertEquals(await about.getAttribute("href"), `${site.url}problems/invalid-parameters`);
 
