@@ -186,7 +186,16 @@ document.addEventListener("click", (event) => {
   event.preventDefault();
   go(readState(link.search));
 });
-addEventListener("popstate", () => show(readState(location.search)));
+addEventListener("popstate", () => {
+  const { path } = current;
+  const wasInItem = item.element.contains(document.activeElement);
+  show(readState(location.search));
+  // What had the focus may be gone: the reader is back at the file, in the list.
+  if (!wasInItem || document.activeElement !== document.body) return;
+  const links = [...list.element.querySelectorAll("a[data-path]")];
+  const link = links.find(({ dataset }) => dataset.path === path);
+  (link ?? list.element.querySelector("caption, h2"))?.focus();
+});
 listenToForm((state) => {
   // Asked for again, or for another page: the file that is open stays.
   const sameFolder = ["owner", "repo", "branch", "collection"].every((name) =>

@@ -114,3 +114,17 @@ browserTest(
     assertEquals(await focused(), "Preview");
   },
 );
+
+browserTest("going back on a narrow screen leads to the file in the list", async (open) => {
+  await using served = await serveExamples();
+  const page = await open({ viewport: { width: 400, height: 800 } });
+  await page.goto(`${served.url}?owner=local&repo=blog&collection=posts`);
+  await page.getByRole("link", { name: "rain-and-rye.md" }).press("Enter");
+  await page.locator("#item .prose").waitFor();
+
+  await page.goBack();
+  await page.getByText("Choose a file").waitFor({ state: "attached" });
+
+  const focused = "document.activeElement.dataset.path";
+  assertEquals(await page.evaluate(focused), "posts/2025/rain-and-rye.md");
+});
