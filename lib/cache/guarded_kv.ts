@@ -17,6 +17,8 @@ export interface GuardOptions {
   readonly now?: () => number;
   /** Waits before a locked database is asked again. */
   readonly sleep?: Clock["sleep"];
+  /** Tells when a call's time is up. */
+  readonly alarm?: Clock["alarm"];
 }
 
 /** Bounds every call to a Deno KV in time. Each method throws what the store throws, or an Error on time-out. */
@@ -25,6 +27,7 @@ export class GuardedKv {
   private readonly restMs: number;
   private readonly now: () => number;
   private readonly sleep: Clock["sleep"];
+  private readonly alarm: Clock["alarm"];
   private restsUntilMs = -Infinity;
 
   constructor(private readonly kv: Deno.Kv, options: GuardOptions = {}) {
@@ -32,6 +35,7 @@ export class GuardedKv {
     this.restMs = options.restMs ?? 30_000;
     this.now = options.now ?? systemClock.now;
     this.sleep = options.sleep ?? systemClock.sleep;
+    this.alarm = options.alarm ?? systemClock.alarm;
   }
 
   /** Whether the store rests after a time-out and should not be asked. */
@@ -80,16 +84,16 @@ export class GuardedKv {
 
   private async inTime<T>(work: () => Promise<T>): Promise<T> {
     const late = Promise.withResolvers<never>();
-    const timer = setTimeout(() => {
+    const callOff = this.alarm(this.timeoutMs, () => {
       this.restsUntilMs = this.now() + this.restMs;
       late.reject(
         new Error(`Cannot reach the key-value store: no answer in ${this.timeoutMs} ms`),
       );
-    }, this.timeoutMs);
+    });
     try {
       return await Promise.race([work(), late.promise]);
     } finally {
-      clearTimeout(timer);
+      callOff();
     }
   }
 }

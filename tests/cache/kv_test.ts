@@ -147,8 +147,15 @@ Deno.test("KvCache gives up a store that does not answer and lets it rest", asyn
     calls++;
     return hangs ? new Promise(() => {}) : Promise.resolve();
   });
+  let alarms = 0;
   const cache = new KvCache(kv, {
     ...{ timeoutMs: 300, restMs: 1_000, now: () => nowMs },
+    alarm: (ms, ring) => {
+      assertEquals(ms, 300);
+      alarms++;
+      if (hangs) ring();
+      return () => void alarms--;
+    },
     onError: (error) => errors.push(error),
   });
   assert(await cache.get(["a"]) === null);
@@ -160,6 +167,7 @@ Deno.test("KvCache gives up a store that does not answer and lets it rest", asyn
   nowMs = 1_000;
   await cache.set(["a"], randomBytes(10), { ttlMs });
   assert(await cache.get(["a"]) !== null);
+  assertEquals(alarms, 0);
   await cache.close();
 });
 
