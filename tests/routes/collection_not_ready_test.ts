@@ -40,14 +40,14 @@ Deno.test("a collection that is not ready in time is 503, and right afterwards",
   assertEquals((await response.json() as ProblemBody).code, "collection-not-ready");
   assertEquals(asked, []);
 
-  // The work goes on though nobody asks.
+  // The work goes on though nobody waits for it: who asks again finds it there, or nearly.
   gate.resolve();
-  await gh.log.until(() => asked.length === 2_100 && gh.log.inFlight === 0);
+  while ((await service.get(listPath(NEWEST))).status === 503);
+  assertEquals(asked.length, 2_100, "nothing is asked for twice");
   gh.resetCounts();
   const { items } = await service.list(NEWEST);
   assertEquals(items.map(({ path }) => path), newest(writePosts(2_100)).slice(0, 20));
   assertEquals(gh.counts(), {});
-  assertEquals(asked.length, 2_100, "nothing is asked for twice");
 });
 
 Deno.test("a caller who leaves ends the work, unless another waits for it", async () => {
@@ -119,7 +119,7 @@ Deno.test("sorting by front matter reads at most 20,000 files, chosen by path", 
   assertEquals(asked.length, 1, "pictures are not read");
 
   await repository.commit({ "posts/one-more.md": "# One more\n" });
-  service.clock.advance(20_000);
+  service.clock.advance(60_000);
   for (const query of [NEWEST, { "filter[frontMatter.draft]": "!true" }]) {
     const problem = await service.problem(listPath(query));
     assertEquals([problem.status, problem.code], [422, "collection-too-large"]);
