@@ -129,7 +129,7 @@ Deno.test("a request of any size is answered in little time", async () => {
     assertEquals([what, response.status], [what, expected]);
     // Of the processor, however busy the machine is. The longest takes some 0.2 s; to go through a megabyte once for
     // each of its characters would take hours.
-    assert(user < 5_000_000, `${what}: ${user} µs`);
+    assert(user < 2_000_000, `${what}: ${user} µs`);
     if (expected !== 200) assert(text.length < 20_000, `${what}: ${text.length} characters`);
   }
 });
