@@ -16,7 +16,7 @@ import {
 } from "./data_response.ts";
 import type { Exchange } from "./exchange.ts";
 import { pacedBody } from "./paced_body.ts";
-import { type Content, readyBody } from "./ready_body.ts";
+import { type Content, type ReadyBody, readyBody } from "./ready_body.ts";
 import { requestKey } from "./request_key.ts";
 import type { ResponseEntry } from "./response_cache.ts";
 import type { State } from "./state.ts";
