@@ -118,10 +118,15 @@ Deno.test("GithubState.faultWhen(), only and intercept concern what they choose"
 
 Deno.test("GithubState counts what is under way at once", async () => {
   await using double = await start();
-  double.gh.latencyMs = 20;
-  await Promise.all([1, 2, 3].map(async () => await (await fetch(double.commits)).text()));
+  const { gh } = double;
+  const gate = Promise.withResolvers<null>();
+  gh.intercept = () => gate.promise;
+  const three = [1, 2, 3].map(async () => await (await fetch(double.commits)).text());
+  await gh.log.until(() => gh.log.inFlight === 3);
+  gate.resolve(null);
+  await Promise.all(three);
   await (await fetch(double.commits)).text();
-  assertEquals(double.gh.maxConcurrent, 3);
+  assertEquals(gh.maxConcurrent, 3);
 });
 
 Deno.test("A renamed repository can lead a client to another host", async () => {
