@@ -129,7 +129,6 @@ Deno.test("nothing inside reaches a response or the log, whatever is asked and w
         LOCAL_REPOS_DIR: `${root}/repos`,
         KV_PATH: `${root}/canaryStore.sqlite`,
         MISSES_PER_MINUTE: "0",
-        SOURCE_TIMEOUT_MS: "2000",
         METRICS: "true",
         LOG_LEVEL: "debug",
         GITHUB_WEB_URL: "",
