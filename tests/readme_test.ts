@@ -119,7 +119,7 @@ Deno.test("CONTRIBUTING names the tests that wait for real time", async () => {
   const waiting = (await readSourceFiles()).filter(({ path, text }) =>
     path.startsWith("tests/") && waits.test(text)
   ).map(({ path }) => path);
-  const named = contributing.match(/tests wait for\s+real time.*?\n-/s)![0];
+  const named = contributing.match(/tests wait for\s+real\s+time.*?\n-/s)![0];
   assertEquals([...named.matchAll(/`([^`]+)`/g)].map(([, path]) => path).sort(), waiting.sort());
 });
 
