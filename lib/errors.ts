@@ -50,8 +50,6 @@ export interface CollectionsErrorOptions extends ErrorFacts {
   readonly unreachable?: boolean;
   /** For how long the failing source said that it wants not to be asked again, in ms. */
   readonly restMs?: number;
-  /** What the source had denied before it failed: nothing that it hides may stand in for this failure. */
-  readonly denied?: CollectionsError;
 }
 
 /** An error with a code of the contract and a public sentence. Its cause and message never reach a client. */
@@ -60,19 +58,17 @@ export class CollectionsError extends Error {
   readonly facts: ErrorFacts;
   readonly unreachable: boolean;
   readonly restMs: number;
-  readonly denied: CollectionsError | null;
 
   constructor(
     readonly code: ErrorCode,
     readonly detail: string,
     options: CollectionsErrorOptions = {},
   ) {
-    const { message, cause, unreachable, restMs, denied, ...facts } = options;
+    const { message, cause, unreachable, restMs, ...facts } = options;
     super(message ?? detail, cause === undefined ? undefined : { cause });
     this.facts = facts;
     this.unreachable = unreachable ?? false;
     this.restMs = restMs ?? 0;
-    this.denied = denied ?? null;
   }
 }
 
@@ -85,22 +81,6 @@ const SOURCE_FAILURES: ReadonlySet<ErrorCode> = new Set([
 /** Whether the source could not be asked or did not answer properly; only then may an older answer be given. */
 export function isSourceFailure(error: unknown): error is CollectionsError {
   return error instanceof CollectionsError && SOURCE_FAILURES.has(error.code);
-}
-
-/** The failure, with what the source had denied before it failed; see {@linkcode CollectionsErrorOptions.denied}. */
-export function failedAfter(
-  denied: CollectionsError,
-  failure: CollectionsError,
-): CollectionsError {
-  const { code, detail, message, cause, unreachable, restMs, facts } = failure;
-  return new CollectionsError(code, detail, {
-    message,
-    cause,
-    unreachable,
-    restMs,
-    denied,
-    ...facts,
-  });
 }
 
 /** 404 for a repository that does not exist and for one that may not be seen: one text for both. */

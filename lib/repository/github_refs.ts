@@ -1,14 +1,7 @@
 // Which commit a name stands for at GitHub: as branch, then as tag, then as commit id, and whether the repository may
 // be seen at all. Visibility is decided before anything that a branch question said is used.
 
-import {
-  branchNotFound,
-  type CollectionsError,
-  failedAfter,
-  isSourceFailure,
-  repositoryNotFound,
-  sourceFailed,
-} from "../errors.ts";
+import { branchNotFound, isSourceFailure, repositoryNotFound, sourceFailed } from "../errors.ts";
 import { checked, parseCommitId, parseJson, refusal, repositoryAnswer } from "./github_answers.ts";
 import type { Validator } from "./github_client.ts";
 import { type GitHubMemo, parseMemo } from "./github_memo.ts";
@@ -35,22 +28,9 @@ type RefAsked = RefQuestion & { readonly branch: string; readonly caller: Caller
 /**
  * Finds the commit of a ref.
  * @throws {CollectionsError} repository-not-found, branch-not-found, repository-empty, repository-blocked, or a
- * source failure, which has `denied` where GitHub had denied what was known before it failed.
+ * source failure.
  */
 export async function findRef(question: RefAsked, source: GitHubSource): Promise<FoundRef> {
-  const heard: { denied: CollectionsError | null } = { denied: null };
-  try {
-    return await find(question, { source, heard });
-  } catch (error) {
-    if (heard.denied === null || !isSourceFailure(error)) throw error;
-    throw failedAfter(heard.denied, error);
-  }
-}
-
-async function find(
-  question: RefAsked,
-  { source, heard }: { source: GitHubSource; heard: { denied: CollectionsError | null } },
-): Promise<FoundRef> {
   const now = source.now();
   const known = parseMemo(question.known?.memo);
   const named = `repos/${question.owner}/${question.repo}`;
@@ -97,7 +77,17 @@ async function find(
       ...together.map(askRef),
     ] as const,
   );
-  heard.denied = denialOf(refResults.at(-1)!, question);
+  const isSeen = visibilityResult?.status === "fulfilled" && visibilityResult.value !== null;
+  const hear = (form: string, { status }: MovedAnswer) => {
+    if (form !== known?.form || status === 200 || status === 304) return;
+    const error = isSeen || status === 422
+      ? branchNotFound(question.branch, null)
+      : refusal(question, status);
+    if (!isSourceFailure(error)) question.denied?.(error);
+  };
+  refResults.forEach((result, index) => {
+    if (result.status === "fulfilled") hear(together[index]!, result.value as MovedAnswer);
+  });
   const visibility = unwrap(visibilityResult!) as MovedAnswer | null;
   if (visibility !== null) requirePublic(question, visibility);
 
@@ -106,6 +96,7 @@ async function find(
   for (const form of [...together, ...forms.filter((form) => !early.has(form))]) {
     const result = early.get(form);
     const answer = result === undefined ? await askRef(form) : unwrap(result) as MovedAnswer;
+    if (result === undefined) hear(form, answer);
     if (visibility !== null && visibility.base !== answer.base) {
       throw sourceFailed(`Cannot resolve "${form}": the repository moved meanwhile`);
     }
@@ -142,25 +133,13 @@ async function find(
     try {
       const answer = repository?.status === 200 ? repository : await askRepository();
       if (answer.status !== 200) throw refusal(question, answer.status);
+      if (visibility !== null) requirePublic(question, answer);
       return checked(repositoryAnswer, parseJson(answer.bytes)).default_branch ?? null;
     } catch (error) {
       if (isSourceFailure(error)) return null;
       throw error;
     }
   }
-}
-
-/** What the answer by which a known ref was found before says now, where that is that it is not there; else null. */
-function denialOf(
-  result: PromiseSettledResult<MovedAnswer | null>,
-  question: RefAsked,
-): CollectionsError | null {
-  if (question.known === undefined || result.status === "rejected") return null;
-  const { status } = result.value!;
-  if (status === 200 || status === 304) return null;
-  if (status === 422) return branchNotFound(question.branch, null);
-  const error = refusal(question, status);
-  return isSourceFailure(error) ? null : error;
 }
 
 function formsOf(branch: string, commitIds: boolean): string[] {

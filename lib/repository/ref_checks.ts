@@ -2,10 +2,10 @@
 // that is older than its fresh time, unless the source has just failed; what the source withdrew is never given.
 
 import { LRUCache } from "lru-cache";
+import pLimit from "p-limit";
 import { SingleFlight } from "../single_flight.ts";
 import { type CollectionsError, isSourceFailure } from "../errors.ts";
 import type { Backoff } from "./backoff.ts";
-import { inParallel } from "./in_parallel.ts";
 import { type GoneRecord, type RefState, type RefStore, STALE_FOR_MS } from "./ref_store.ts";
 import { refKey, type RefName } from "./ref_key.ts";
 import {
@@ -45,7 +45,7 @@ export interface RefChecksOptions {
 }
 
 const MAX_REFS = 20_000;
-/** A quarter of what may be asked of GitHub at once, or half where each check has two questions. */
+/** Each check is one to three questions at once, of the 32 that there may be. */
 const REFRESHED_AT_ONCE = 8;
 
 /** Checks refs, at most once per fresh time each, and tells what is known in between. */
@@ -53,7 +53,9 @@ export class RefChecks {
   private readonly known = new LRUCache<string, KnownState>({ max: MAX_REFS });
   private readonly withdrawals: Withdrawals;
   private readonly flights = new SingleFlight<Outcome>();
-  private refreshing: Promise<void> | null = null;
+  private readonly refreshSlots = pLimit(REFRESHED_AT_ONCE);
+  /** Those that are checked ahead of need, or wait for their turn. */
+  private readonly refreshing = new Set<KnownState>();
 
   constructor(private readonly options: RefChecksOptions) {
     this.withdrawals = new Withdrawals(options);
@@ -79,19 +81,20 @@ export class RefChecks {
 
   /**
    * Checks, ahead of need, every ref that was wanted since it was last asked for and is due: a few at once, so that
-   * those who wait for an answer are not behind very many who do not. Joins a round that is under way. Never throws.
+   * those who wait for an answer are not behind very many who do not. Never throws.
    */
-  refreshDue(): Promise<void> {
-    return this.refreshing ??= this.refreshAll().finally(() => this.refreshing = null);
-  }
-
-  private refreshAll(): Promise<void> {
-    const wanted = [...this.known.values()].filter((state) => this.isToRefresh(state));
-    return inParallel(wanted, async (state) => {
-      if (!this.isToRefresh(state)) return;
-      const { ref } = state;
-      await this.flights.run(refKey(ref), (signal) => this.check(ref, signal)).catch(() => {});
-    }, { limit: REFRESHED_AT_ONCE });
+  async refreshDue(): Promise<void> {
+    const due = [...this.known.values()].filter((state) =>
+      !this.refreshing.has(state) && this.isToRefresh(state)
+    );
+    await Promise.all(due.map((state) => {
+      this.refreshing.add(state);
+      return this.refreshSlots(async () => {
+        const key = refKey(state.ref);
+        if (this.known.get(key) !== state || !this.isToRefresh(state)) return;
+        await this.flights.run(key, (signal) => this.check(state.ref, signal)).catch(() => {});
+      }).finally(() => this.refreshing.delete(state));
+    }));
   }
 
   private isToRefresh(state: KnownState): boolean {
@@ -143,30 +146,31 @@ export class RefChecks {
     if (remembered !== null) return await this.standIn(state, { ref, failure: remembered });
     const askedAtMs = this.now();
     if (state !== undefined) state.triedAtMs = askedAtMs;
+    let denied: GoneRecord | null = null;
     try {
       const found = await source.resolve({
         ...ref,
         ...(state === undefined ? {} : { known: { commit: state.check.commit, memo: state.memo } }),
+        denied: (error) => {
+          denied = goneRecord(error, { goneAtMs: askedAtMs, isCertain: false });
+        },
       }, { signal, miss() {} });
       backoff.succeeded(repository, { source: true });
       return this.take(found, { ref, state, askedAtMs });
     } catch (error) {
-      const gone = goneRecord(error, askedAtMs);
+      const gone = goneRecord(error, { goneAtMs: askedAtMs, isCertain: true });
       if (gone !== null) {
         backoff.succeeded(repository, { source: true });
-        await this.withdraw(state, { ref, gone, isCertain: true });
+        await this.withdraw(state, { ref, gone });
         return { gone };
       }
+      if (denied !== null) await this.withdraw(state, { ref, gone: denied });
       if (!isSourceFailure(error)) throw error;
       // A spent quota is remembered where tokens are chosen, with its own time.
       if (error.code !== "source-rate-limited") {
         backoff.failed(repository, error, { owner: ref.owner });
       }
-      const denied = goneRecord(error.denied, askedAtMs);
-      if (denied !== null) {
-        await this.withdraw(state, { ref, gone: denied, isCertain: false });
-        throw error;
-      }
+      if (denied !== null) throw error;
       return await this.standIn(state, { ref, failure: error });
     }
   }
@@ -211,12 +215,12 @@ export class RefChecks {
 
   private async withdraw(
     state: KnownState | undefined,
-    { ref, gone, isCertain }: { ref: RefName; gone: GoneRecord; isCertain: boolean },
+    { ref, gone }: { ref: RefName; gone: GoneRecord },
   ): Promise<void> {
     this.known.delete(refKey(ref));
     // What was made from this ref and is looked up by its check must see that it is over.
     if (state !== undefined) state.check.askedAtMs = 0;
-    await this.withdrawals.note(ref, { gone, wasKnown: state !== undefined, isCertain });
+    await this.withdrawals.note(ref, { gone, wasKnown: state !== undefined });
   }
 
   /** The older answer for a failing source, or the failure where there is none that may be given. */
@@ -226,7 +230,9 @@ export class RefChecks {
   ): Promise<Outcome> {
     if (state === undefined || !this.mayStandIn(state.check)) throw failure;
     const gone = await this.withdrawals.since(ref, state.check.askedAtMs);
-    return gone === null ? { state, freshness: "stale" } : { gone };
+    if (gone === null) return { state, freshness: "stale" };
+    if (!gone.isCertain) throw failure;
+    return { gone };
   }
 
   private mayStandIn({ askedAtMs }: { readonly askedAtMs: number }): boolean {

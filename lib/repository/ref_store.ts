@@ -29,6 +29,8 @@ const goneSchema = z.object({
   goneAtMs: z.number(),
   code: z.enum(GONE_CODES),
   detail: z.string(),
+  /** False where the source failed before it had said all: what was known is over, and there may be something else. */
+  isCertain: z.boolean(),
 });
 
 const recordSchema = z.union([

@@ -1,6 +1,7 @@
 // The port through which the use cases read a repository. A ref names a commit, a commit names a tree, a tree names
 // blobs; only the first step ever changes, and every implementation answers object ids with Git's own meaning.
 
+import type { CollectionsError } from "../errors.ts";
 import type { FileList } from "./file_list.ts";
 
 /** A repository as the caller spelled it. Rules compare owner and repo without case. */
@@ -19,6 +20,8 @@ export interface RefQuestion extends RepositoryName {
   readonly branch: string | null;
   /** What an earlier answer to the same question said, so that the source may be asked conditionally. */
   readonly known?: KnownRef;
+  /** Hears at once that the source denies what was known: whatever else it says or fails to say, that is over. */
+  readonly denied?: (error: CollectionsError) => void;
 }
 
 /** An earlier answer: the commit, and what its source wants to see again. Only the source reads `memo`. */

@@ -23,7 +23,6 @@ const OF_REPOSITORY: ReadonlySet<GoneCode> = new Set([
 export class Withdrawals {
   /** By ref and, where it is about the repository, by that too. */
   private readonly gone = new LRUCache<string, GoneRecord>({ max: MAX_KEYS });
-  private readonly uncertain = new WeakSet<GoneRecord>();
   /** Repositories that were found, of which something may be kept. */
   private readonly served = new LRUCache<string, true>({ max: MAX_KEYS });
 
@@ -34,22 +33,20 @@ export class Withdrawals {
   /** What a question about a ref has just met, or null where it is to be asked. */
   recent(ref: RefName): GoneRecord | null {
     const gone = this.gone.get(refKey(ref));
-    if (gone === undefined || this.uncertain.has(gone)) return null;
+    if (gone === undefined || !gone.isCertain) return null;
     const ageMs = this.options.now() - gone.goneAtMs;
     return ageMs >= 0 && ageMs < this.options.freshMs ? gone : null;
   }
 
   /**
-   * Takes that the source said that a ref is not there; `wasKnown` if it was until then. Where it failed before it had
-   * said all, that is not `isCertain`: what was known is over, and the next caller asks again. Resolves when the other
+   * Takes that the source said that a ref is not there; `wasKnown` if it was until then. Resolves when the other
    * processes can know it.
    */
   async note(
     ref: RefName,
-    { gone, wasKnown, isCertain }: { gone: GoneRecord; wasKnown: boolean; isCertain: boolean },
+    { gone, wasKnown }: { gone: GoneRecord; wasKnown: boolean },
   ): Promise<void> {
     const { store } = this.options;
-    if (!isCertain) this.uncertain.add(gone);
     const repository = repositoryKey(ref);
     const ofRepository = OF_REPOSITORY.has(gone.code);
     this.gone.set(refKey(ref), gone);
@@ -83,10 +80,13 @@ export class Withdrawals {
 }
 
 /** What is kept of an error that is an answer of the source; null for a failure. The error itself holds a stack. */
-export function goneRecord(error: unknown, goneAtMs: number): GoneRecord | null {
+export function goneRecord(
+  error: unknown,
+  { goneAtMs, isCertain }: Pick<GoneRecord, "goneAtMs" | "isCertain">,
+): GoneRecord | null {
   if (!(error instanceof CollectionsError)) return null;
   const code = GONE_CODES.find((code) => code === error.code);
-  return code === undefined ? null : { goneAtMs, code, detail: error.detail };
+  return code === undefined ? null : { goneAtMs, code, detail: error.detail, isCertain };
 }
 
 /** The error for a caller, who may spell the name in his own way: a body echoes it. */

@@ -60,12 +60,13 @@ async function open(token: boolean) {
   const { gh } = served;
   gh.addToken("t1");
   const refs = new MemoryCache({ maxBytes: 1 << 20, now: clock.now });
+  const openRepository = () => openCached(gh, { clock, refs, tokens: token ? ["t1"] : [] });
   const start = () => {
-    const cached = openCached(gh, { clock, refs, tokens: token ? ["t1"] : [] });
+    const cached = openRepository();
     const question = { owner: "octo", repo: "site", branch: "main" };
     return () => cached.resolve(question, freeCaller);
   };
-  return Object.assign(served, { clock, start });
+  return Object.assign(served, { clock, start, cached: openRepository() });
 }
 
 async function codeOf(asked: Promise<unknown>): Promise<string> {
@@ -120,4 +121,77 @@ Deno.test("resolve() says that a branch is not there also where the default one 
       : new Response("{}", { status: 500 });
   clock.advance(60_000);
   assertEquals(await codeOf(resolve()), "branch-not-found");
+});
+
+Deno.test("resolve() gives nothing that was denied to a caller who left before all was said", async () => {
+  await using over = await open(false);
+  const { clock, gh, cached } = over;
+  const question = { owner: "octo", repo: "site", branch: "main" };
+  await cached.resolve(question, freeCaller);
+  const held = Promise.withResolvers<Response>();
+  const asked = Promise.withResolvers<void>();
+  gh.intercept = (_, { kind }) => {
+    if (kind === "commit") return new Response("{}", { status: 404 });
+    asked.resolve();
+    return held.promise;
+  };
+  clock.advance(60_000);
+  const leaver = new AbortController();
+  const left = cached.resolve(question, { miss() {}, signal: leaver.signal });
+  await asked.promise;
+  leaver.abort(new Error("left"));
+  await assertRejects(() => left, Error, "left");
+  held.resolve(new Response("{}", { status: 500 }));
+  await gh.down();
+  clock.advance(3_600_000);
+  await assertRejects(() => cached.resolve(question, freeCaller), CollectionsError);
+});
+
+Deno.test("resolve() gives the other branches of a repository that is seen, whatever one of them lost", async () => {
+  await using over = await open(true);
+  const { clock, gh, cached, repository } = over;
+  await repository.branch("other");
+  const resolve = (branch: string) =>
+    cached.resolve({ owner: "octo", repo: "site", branch }, freeCaller);
+  await Promise.all([resolve("main"), resolve("other")]);
+  gh.intercept = (_, request) =>
+    request.kind === "repo" || request.path.includes("other")
+      ? null
+      : new Response("{}", { status: isHeads(request) ? 404 : 500 });
+  clock.advance(60_000);
+  assertEquals(await codeOf(resolve("main")), "source-failed");
+  await gh.down();
+  clock.advance(60_000);
+  assertEquals((await resolve("other")).freshness, "stale");
+  assertEquals(await codeOf(resolve("main")), "source-failed");
+});
+
+Deno.test("resolve() says of other branches that GitHub fails, where only that can be known", async () => {
+  await using over = await open(false);
+  const { clock, gh, cached, repository } = over;
+  await repository.branch("other");
+  const resolve = (branch: string) =>
+    cached.resolve({ owner: "octo", repo: "site", branch }, freeCaller);
+  await Promise.all([resolve("main"), resolve("other")]);
+  gh.intercept = (_, { kind }) => new Response("{}", { status: kind === "commit" ? 404 : 500 });
+  clock.advance(60_000);
+  assertEquals(await codeOf(resolve("main")), "source-failed");
+  await gh.down();
+  clock.advance(60_000);
+  assertEquals(await codeOf(resolve("other")), "source-failed");
+});
+
+Deno.test("resolve() takes no for an answer only from the question that had found the ref", async () => {
+  await using over = await open(false);
+  const { clock, gh, cached, repository } = over;
+  await repository.git("tag", "v1");
+  gh.rename("octo/site", "other/place");
+  const resolve = () => cached.resolve({ owner: "octo", repo: "site", branch: "v1" }, freeCaller);
+  const { commit } = await resolve();
+  // After an hour the old name is asked again, as a branch first.
+  gh.intercept = (_, { path }) =>
+    path.includes("tags%2F") ? new Response("{}", { status: 500 }) : null;
+  clock.advance(3_600_001);
+  const { commit: shown, freshness } = await resolve();
+  assertEquals([shown, freshness], [commit, "stale"]);
 });

@@ -160,6 +160,29 @@ Deno.test("refreshDue() checks very many refs a few at once, and is joined while
   assert(gh.log.maxConcurrent <= 8, `${gh.log.maxConcurrent}`);
 });
 
+Deno.test("refreshDue() goes on with others while one check takes its time", async () => {
+  await using opened = await open();
+  const { clock, gh, git, refreshDue, resolve } = opened;
+  for (const branch of ["slow", "other"]) {
+    await git.branch(branch);
+    await resolve({ branch });
+    clock.advance(1);
+    await resolve({ branch });
+    clock.advance(20_000);
+  }
+  const held = Promise.withResolvers<null>();
+  gh.intercept = (_, { path }) => path.includes("slow") ? held.promise : null;
+  gh.resetCounts();
+  clock.advance(10_000);
+  const first = refreshDue();
+  await gh.log.until(() => gh.requests.length === 1);
+  clock.advance(20_000);
+  await Promise.race([first, refreshDue()]);
+  assertEquals(statuses(gh).filter((status) => status === 304).length, 1);
+  held.resolve(null);
+  await first;
+});
+
 Deno.test("refreshDue() never throws, waits out a backoff, and tries once for one who wanted it", async () => {
   await using opened = await open();
   const { clock, cost, gh, refreshDue, resolve } = opened;
