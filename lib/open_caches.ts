@@ -17,7 +17,7 @@ export interface Caches {
   readonly kv: Deno.Kv | null;
   /** The fast tier, for what is too large for the others. */
   readonly memory: MemoryCache;
-  /** The tier that outlives the process, for refs. */
+  /** The tier that outlives the process, for refs; memory where there is no store. */
   readonly refs: Cache;
   /** All tiers, for objects; closing it closes the store. */
   readonly objects: Cache;

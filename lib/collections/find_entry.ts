@@ -1,6 +1,8 @@
 // From a path to what stands there: one folder after the other, reading only those on the way, and the rest of a long way
 // in one answer.
 
+import { isSourceFailure } from "../errors.ts";
+import type { FileList } from "../repository/file_list.ts";
 import type { Caller, EntryKind, Repository, Snapshot } from "../repository/repository.ts";
 
 /** What stands at a path; a file's `size` is in bytes. `id` of the root is its tree's. */
@@ -35,9 +37,7 @@ export async function findEntry(path: string, reading: Reading): Promise<FoundEn
     const file = kept?.find(rest.join("/")) ?? null;
     if (file !== null) return { kind: "file", id: file.id, size: file.size };
 
-    const folders = isLongWay(depth, rest.length)
-      ? await repository.readFolders(snapshot, entry.id, caller)
-      : null;
+    const folders = isLongWay(depth, rest.length) ? await foldersBelow(entry.id, reading) : null;
     if (folders !== null) {
       const parent = folders.find(rest.slice(0, -1).join("/"));
       if (parent === null) return null;
@@ -50,6 +50,19 @@ export async function findEntry(path: string, reading: Reading): Promise<FoundEn
     entry = next;
   }
   return entry;
+}
+
+/** All folders below one, or null where they cannot be had in one answer: then the way is gone step by step. */
+async function foldersBelow(
+  treeId: string,
+  { repository, snapshot, caller }: Reading,
+): Promise<FileList | null> {
+  try {
+    return await repository.readFolders(snapshot, treeId, caller);
+  } catch (error) {
+    if (isSourceFailure(error) && error.code !== "source-rate-limited") return null;
+    throw error;
+  }
 }
 
 /** Where the answer may be truncated each time it is tried, it is tried at twice the depth only. */

@@ -26,7 +26,7 @@ export interface CachedRepositoryOptions {
   readonly objects: Cache;
   /** The fast tier, for what is too large for the others. */
   readonly memory: Cache;
-  /** Bound of the folders that are held ready to be looked into, beside all that. */
+  /** Bound of the folders that are held ready to be looked into, one that is larger aside. */
   readonly treesMaxBytes: number;
   /** The tier that outlives the process, for refs. */
   readonly refs: Cache;
@@ -40,6 +40,11 @@ export interface CachedRepositoryOptions {
 
 /** What an entry of a folder takes as an object, measured. */
 const ENTRY_BYTES = 200;
+
+function treeBytes(entries: readonly TreeEntry[]): number {
+  return (entries.length + 1) * ENTRY_BYTES;
+}
+
 /** A list that its source cannot give in one answer is kept as no bytes at all. */
 const TRUNCATED = new Uint8Array(0);
 
@@ -48,6 +53,8 @@ export class CachedRepository implements Repository {
   private readonly objects: KeptObjects;
   /** The folders on the way to what is asked for, as they were read last: one request may look into one many times. */
   private readonly trees: LRUCache<string, readonly TreeEntry[]>;
+  /** The last folder that they have no room for: to read it from its text each time blocks for a tenth of a second. */
+  private largeTree: { readonly key: string; readonly entries: readonly TreeEntry[] } | null = null;
   private readonly refs: RefChecks;
   private readonly store: RefStore;
 
@@ -57,7 +64,7 @@ export class CachedRepository implements Repository {
   ) {
     this.trees = new LRUCache({
       maxSize: Math.max(1, Math.floor(options.treesMaxBytes)),
-      sizeCalculation: (entries) => (entries.length + 1) * ENTRY_BYTES,
+      sizeCalculation: treeBytes,
     });
     const backoff = new Backoff(options.now);
     this.store = new RefStore(options.refs);
@@ -67,7 +74,8 @@ export class CachedRepository implements Repository {
 
   /** Bytes of the folders that are held ready. */
   get bytes(): number {
-    return this.trees.calculatedSize;
+    const { largeTree, trees } = this;
+    return trees.calculatedSize + (largeTree === null ? 0 : treeBytes(largeTree.entries));
   }
 
   resolve(question: RefQuestion, caller: Caller): Promise<Snapshot> {
@@ -86,14 +94,16 @@ export class CachedRepository implements Repository {
     caller: Caller,
   ): Promise<readonly TreeEntry[]> {
     const key = ["tree", repositoryKey(snapshot.name), treeId];
-    const known = this.trees.get(key.join("\n"));
+    const text = key.join("\n");
+    const known = this.largeTree?.key === text ? this.largeTree.entries : this.trees.get(text);
     if (known !== undefined) return known;
     const entries = await this.objects.read(key, caller, {
       fetch: (caller) => this.source.readTree(snapshot, treeId, caller),
       encode: (entries) => new TextEncoder().encode(JSON.stringify(entries)),
       decode: decodeTree,
     });
-    this.trees.set(key.join("\n"), entries);
+    this.trees.set(text, entries);
+    if (!this.trees.has(text)) this.largeTree = { key: text, entries };
     return entries;
   }
 

@@ -108,7 +108,7 @@ export class TokenPool {
     return known.length === 0 ? null : known.reduce((sum, n) => sum + n, 0);
   }
 
-  /** A time that a header gave, as far as it is believed: GitHub's quotas come back within the hour. */
+  /** A time that a header gave, as far as it is believed. */
   private believed(atMs: number): number {
     return Math.min(atMs, this.options.now() + MAX_WAIT_MS);
   }

@@ -78,3 +78,11 @@ Deno.test("findEntry() asks nothing about a folder's depths on a short way", asy
     assertEquals(over.gh.counts(), { tree: path.split("/").length }, path);
   }
 });
+
+Deno.test("findEntry() goes step by step where the answer for all folders fails", async () => {
+  await using over = await open();
+  over.gh.intercept = (_, { kind }) =>
+    kind === "tree-recursive" ? new Response("{}", { status: 500 }) : null;
+  const path = `${FAR}far.md`;
+  assertEquals(await over.find(path), await expected(over, path));
+});

@@ -25,6 +25,19 @@ Deno.test("CachedRepository reads a folder's entries from their text once, for e
   assertEquals(gh.counts(), { commit: 1, tree: 1 });
 });
 
+Deno.test("CachedRepository holds the last folder that is larger than its room, so that it is read once", async () => {
+  await using git = await makeGitRepository({ "a/b.md": "", "c.md": "", "d.md": "" });
+  const clock = new TestClock();
+  await using gh = await GithubDouble.start({ now: clock.now });
+  gh.add("octo/site", git);
+  const repository = openCached(gh, { clock, treesMaxBytes: 500 });
+  const caller = { miss() {} };
+  const snapshot = await repository.resolve({ owner: "octo", repo: "site", branch: null }, caller);
+  const read = () => repository.readTree(snapshot, snapshot.rootTreeId, caller);
+  assert(await read() === await read());
+  assert(repository.bytes > 500, `${repository.bytes}`);
+});
+
 Deno.test("CachedRepository holds no more folders than it has room for", async () => {
   const files = Array.from({ length: 40 }, (_, index) => [`d${index}/a.md`, `${index}\n`]);
   await using git = await makeGitRepository(Object.fromEntries(files));
