@@ -28,7 +28,7 @@ export interface ListRequest {
   readonly lists: PreparedLists;
   readonly frontMatters: FrontMatterStore;
   /** When the request came, by `performance.now()`. */
-  readonly startedAtMs: number;
+  readonly startedAtTick: number;
 }
 
 /** A page, and whether everything in it could be read; one that is not complete must not be kept. */
@@ -42,7 +42,7 @@ export interface ItemPage {
  * @throws {CollectionsError} collection-not-found, collection-too-large, collection-not-ready, or a source failure.
  */
 export async function listItems(request: ListRequest, reading: Reading): Promise<ItemPage> {
-  const { parameters, baseUrl, lists, startedAtMs } = request;
+  const { parameters, baseUrl, lists, startedAtTick } = request;
   const folder = await resolveCollection(parameters.collection, reading);
   const files = parameters.recursive === false
     ? await listDirectFiles(folder, reading)
@@ -50,7 +50,7 @@ export async function listItems(request: ListRequest, reading: Reading): Promise
   const selected = await lists.select(files, selectionOf(parameters), {
     folder,
     reading,
-    startedAtMs,
+    startedAtTick,
   });
   const { start, end, pagination, pages } = paginate(selected?.length ?? files.length, {
     page: parameters.page ?? DEFAULTS.page,

@@ -17,11 +17,11 @@ import { arrange, selectByPath, type Selection } from "./selection.ts";
 /** What sorting and filtering by front matter may read at most. */
 const FRONT_MATTER_LIMITS = { maxFiles: 20_000, maxBytes: 256 << 20 };
 
-/** Where a list is asked for; `startedAtMs` is when, by `performance.now()`. */
+/** Where a list is asked for; `startedAtTick` is when, by `performance.now()`. */
 export interface ListPlace {
   readonly folder: CollectionFolder;
   readonly reading: Reading;
-  readonly startedAtMs: number;
+  readonly startedAtTick: number;
 }
 
 const RETRY_AFTER_SECONDS = 5;
@@ -80,7 +80,7 @@ export class PreparedLists {
     const kept = this.lists.get(key);
     if (kept !== undefined) return kept;
     const { waitMs } = this.options;
-    const leftMs = waitMs - (performance.now() - place.startedAtMs);
+    const leftMs = waitMs - (performance.now() - place.startedAtTick);
     const list = await this.work.run(key, async (signal) => {
       const limit = needsFrontMatter(sort, filters) ? this.reading : this.arranging;
       const list = await limit(() => this.prepare(files, selection, { place, signal }));

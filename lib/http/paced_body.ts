@@ -19,7 +19,7 @@ export function pacedBody(
   let body: Uint8Array<ArrayBuffer> | null = bytes;
   let sent = 0;
   let stalled: ReturnType<typeof setTimeout> | undefined;
-  const startedAtMs = performance.now();
+  const startedAtTick = performance.now();
   const end = () => {
     clearTimeout(stalled);
     if (body === null) return;
@@ -36,7 +36,7 @@ export function pacedBody(
   return new ReadableStream({
     start: watch,
     pull(controller) {
-      const tooSlow = (performance.now() - startedAtMs - STALL_MS) * LEAST_BYTES_PER_MS > sent;
+      const tooSlow = (performance.now() - startedAtTick - STALL_MS) * LEAST_BYTES_PER_MS > sent;
       if (body === null || sent === body.length || tooSlow) return close(controller);
       clearTimeout(stalled);
       // A copy, since the stream may take over what it is given.

@@ -22,7 +22,7 @@ export const handler = define.handlers({
           listings,
           lists,
           frontMatters,
-          startedAtMs: startedAtTick,
+          startedAtTick,
         }, reading);
         return { content: jsonContent(body, { link: linkHeader(body.links) }), complete };
       },
