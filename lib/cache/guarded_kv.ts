@@ -9,7 +9,7 @@ const MAX_LOCK_PAUSE_MS = 50;
 
 /** Options of {@linkcode GuardedKv}. */
 export interface GuardOptions {
-  /** After how many ms a call is given up; 2,000 where absent. */
+  /** After how many ms a call is given up, all its tries together; 2,000 where absent. */
   readonly timeoutMs?: number;
   /** For how many ms the store is left alone after that; 30,000 where absent. */
   readonly restMs?: number;
@@ -70,14 +70,19 @@ export class GuardedKv {
     this.kv.close();
   }
 
-  private async call<T>(work: () => Promise<T>): Promise<T> {
+  private call<T>(work: () => Promise<T>): Promise<T> {
+    return this.inTime(() => this.retryLocked(work));
+  }
+
+  private async retryLocked<T>(work: () => Promise<T>): Promise<T> {
     for (let left = LOCK_TRIES - 1;; left--) {
       try {
-        return await this.inTime(work);
+        return await work();
       } catch (error) {
         // Two processes wrote to one SQLite file at once.
         if (left === 0 || !String(error).includes("database is locked")) throw error;
         await this.sleep(Math.random() * MAX_LOCK_PAUSE_MS);
+        if (this.resting) throw error;
       }
     }
   }

@@ -171,6 +171,35 @@ Deno.test("KvCache gives up a store that does not answer and lets it rest", asyn
   await cache.close();
 });
 
+Deno.test("KvCache gives up a store that is locked for as long as one call may take", async () => {
+  const rings: (() => void)[] = [];
+  let calls = 0;
+  let pauses = 0;
+  const errors: unknown[] = [];
+  const kv = watchedKv(await Deno.openKv(":memory:"), () => {
+    calls++;
+    throw new TypeError("database is locked");
+  });
+  const cache = new KvCache(kv, {
+    ...{ timeoutMs: 300, now: () => 0 },
+    alarm: (_ms, ring) => {
+      rings.push(ring);
+      return () => {};
+    },
+    sleep: () => {
+      if (++pauses === 3) rings[0]!();
+      return Promise.resolve();
+    },
+    onError: (error) => errors.push(error),
+  });
+  assert(await cache.get(["a"]) === null);
+  // Whatever still asks in the background would have done so by then.
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  assertEquals([calls, rings.length], [3, 1]);
+  assertMatch(String(errors), /^Error: Cannot reach the key-value store: no answer in 300 ms$/);
+  await cache.close();
+});
+
 Deno.test("KvCache close() lets a write under way end", async () => {
   const folder = await Deno.makeTempDir();
   const errors: unknown[] = [];
