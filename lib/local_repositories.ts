@@ -21,7 +21,12 @@ export async function localRepositories(
     throw new SettingsError(`Cannot start with "LOCAL_REPOS_DIR": "${dir}" cannot be listed`);
   });
   return entries.filter((entry) => entry.isDirectory).map(({ name }) => name).filter((name) =>
-    isServedName(name) && listParameters.shape.repo.safeParse(name).success &&
+    isAskableName(name) &&
     isAllowed(allowedRepos, { owner: LOCAL_OWNER, repo: name })
   ).sort();
+}
+
+/** Whether a folder of this name can be asked for as a repository, wherever it is. */
+export function isAskableName(name: string): boolean {
+  return isServedName(name) && listParameters.shape.repo.safeParse(name).success;
 }

@@ -2,8 +2,7 @@
 // Nothing but that folder is served, and nobody but this machine is answered.
 
 import { basename, dirname, join, resolve } from "@std/path";
-import { listParameters } from "./api/parameters.ts";
-import { isServedName } from "./repository/folder_scan.ts";
+import { isAskableName } from "./local_repositories.ts";
 import { SettingsError } from "./settings.ts";
 
 /**
@@ -28,7 +27,7 @@ export async function previewSettings(args: readonly string[]): Promise<Record<s
 /** `path` has no links, since a link is no repository. */
 function servedCheckout(path: string): Record<string, string> {
   const name = basename(path);
-  if (!listParameters.shape.repo.safeParse(name).success || !isServedName(name)) {
+  if (!isAskableName(name)) {
     throw new SettingsError(
       `Cannot preview "${name}": a repository's name has letters, digits, ".", "_" and "-", ` +
         'does not begin with "." or end with ".git", and has at most 100 characters; rename the folder',
