@@ -4,7 +4,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
-import { openApiDocument } from "../lib/api/openapi.ts";
+import { openApiTexts } from "../lib/api/openapi.ts";
 import { PROBLEMS } from "../lib/http/problem.ts";
 
 interface Described {
@@ -21,8 +21,8 @@ interface Described31 {
   };
 }
 
-const document = openApiDocument({ baseUrl: "http://localhost:8000", problems: PROBLEMS });
-const described = document as unknown as Described31;
+const document = JSON.parse(openApiTexts(PROBLEMS)("http://localhost:8000"));
+const described: Described31 = document;
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 (addFormats as unknown as (ajv: Ajv2020) => void)(ajv);
 const compiled = new Map<object, ValidateFunction>();

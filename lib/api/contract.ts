@@ -54,7 +54,7 @@ export const itemErrorBody = z.object({
 }).meta({ id: "ItemError" });
 
 /** One item of a list. */
-export const itemBody = file.extend({
+const itemBody = file.extend({
   slug: z.string().meta({ description: "The path inside the collection, without its extension." }),
   encoding: encoding.optional(),
   content: z.string().optional(),
@@ -122,7 +122,7 @@ export const problemBody = z.object({
 
 /** See {@linkcode listBody}. */
 export type ListBody = z.infer<typeof listBody>;
-/** See {@linkcode itemBody}. */
+/** One item of a {@linkcode ListBody}. */
 export type ItemBody = z.infer<typeof itemBody>;
 /** See {@linkcode contentBody}. */
 export type ContentBody = z.infer<typeof contentBody>;

@@ -8,15 +8,10 @@ import { bodySchemas, operationParameters } from "./openapi_schemas.ts";
 import { itemParameters, listParameters } from "./parameters.ts";
 
 /** Any JSON object of the document. */
-export type DocumentPart = Readonly<Record<string, unknown>>;
+type DocumentPart = Readonly<Record<string, unknown>>;
 
-/** What the document must be told. */
-export interface DocumentOptions {
-  /** Where this deployment is. */
-  readonly baseUrl: string;
-  /** Status and title by code. */
-  readonly problems: Readonly<Record<string, { readonly status: number; readonly title: string }>>;
-}
+/** Status and title by code. */
+type Problems = Readonly<Record<string, { readonly status: number; readonly title: string }>>;
 
 /** Where the examples were asked for; it stands for where the deployment is. */
 const EXAMPLES_ORIGIN = "http://localhost:8000";
@@ -41,19 +36,14 @@ const FILTER = {
   example: { "frontMatter.draft": "!true" },
 };
 
-/** The document of one deployment. */
-export function openApiDocument({ baseUrl, problems }: DocumentOptions): DocumentPart {
-  return JSON.parse(openApiTexts(problems)(baseUrl));
-}
-
 /** Gives the document's JSON by where the deployment is. All else is put together once, since that takes a while. */
-export function openApiTexts(problems: DocumentOptions["problems"]): (baseUrl: string) => string {
+export function openApiTexts(problems: Problems): (baseUrl: string) => string {
   const text = JSON.stringify(documentOf(problems));
   // The host of a request may have quotes in it.
   return (baseUrl) => text.replaceAll(EXAMPLES_ORIGIN, () => JSON.stringify(baseUrl).slice(1, -1));
 }
 
-function documentOf(problems: DocumentOptions["problems"]): DocumentPart {
+function documentOf(problems: Problems): DocumentPart {
   const list = {
     operationId: "listCollectionItems",
     summary: "List the items of a collection",
@@ -121,7 +111,7 @@ function notModified(headers: readonly string[]): DocumentPart {
 
 /** The problems, those of one status together. */
 function problemResponses(
-  problems: DocumentOptions["problems"],
+  problems: Problems,
   without: readonly string[],
 ): DocumentPart {
   const codes = Object.keys(problems).filter((code) => !without.includes(code));

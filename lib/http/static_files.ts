@@ -39,7 +39,7 @@ export const PAGE_POLICY = [
 export const REFERENCE_POLICY = [...COMMON_POLICY, "style-src 'self' 'unsafe-inline'"].join("; ");
 
 /** The path on this machine of a file or folder of the project, named from the project's root. */
-export function projectPath(name: string): string {
+function projectPath(name: string): string {
   return fromFileUrl(new URL(name, ROOT));
 }
 
@@ -65,9 +65,9 @@ export function staticPage(
 }
 
 /** What @std/http made of a file, with this service's headers; whatever is no file is route-not-found. */
-export function asStatic(
+function asStatic(
   response: Response,
-  { contentType, maxAgeSeconds = 0, headers = {} }: StaticFileOptions = {},
+  { contentType, maxAgeSeconds = 0, headers = {} }: StaticFileOptions,
 ): Response {
   if (![200, 206, 304].includes(response.status)) {
     response.body?.cancel();
