@@ -25,14 +25,15 @@ const OVERHEAD_BYTES = 2048;
 export class ResponseCache {
   private readonly entries: LRUCache<string, ResponseEntry>;
   private readonly requests: LRUCache<string, string>;
+  private readonly maxBodyBytes: number;
+  /** Bodies that were given to be compressed; even where that was not worth it, once is enough. */
+  private readonly packed = new WeakSet<ReadyBody>();
 
   constructor(private readonly options: { maxBytes: number; now: () => number }) {
     const maxBytes = Math.max(1, Math.floor(options.maxBytes));
-    this.entries = new LRUCache({
-      maxSize: maxBytes,
-      maxEntrySize: Math.max(1, Math.floor(maxBytes / 4)),
-      sizeCalculation: sizeOf,
-    });
+    // Its gzip form is smaller, so that no entry takes more than half of the room.
+    this.maxBodyBytes = maxBytes / 4 - OVERHEAD_BYTES;
+    this.entries = new LRUCache({ maxSize: maxBytes, sizeCalculation: sizeOf });
     this.requests = new LRUCache({
       maxSize: Math.max(1, Math.floor(maxBytes / 8)),
       sizeCalculation: (value, key) => 2 * (key.length + value.length) + 200,
@@ -51,11 +52,15 @@ export class ResponseCache {
 
   /** Keeps an answer unless it is too large; its gzip form follows when it is made. */
   set(address: string, entry: ResponseEntry): void {
+    const { body } = entry;
+    if (body.identity.bytes.length > this.maxBodyBytes) return void this.entries.delete(address);
     this.entries.set(address, entry);
-    if (entry.body.gzip !== null || this.entries.peek(address) !== entry) return;
-    addGzip(entry.body).then((added) => {
-      // Counted anew with its second form, unless another answer has taken its place.
-      if (added > 0 && this.entries.peek(address) === entry) this.entries.set(address, entry);
+    if (body.gzip !== null || this.packed.has(body) || this.entries.peek(address) !== entry) return;
+    this.packed.add(body);
+    addGzip(body).then((added) => {
+      const held = this.entries.peek(address);
+      // Counted anew with its second form; as the same object it would not be.
+      if (added > 0 && held?.body === body) this.entries.set(address, { ...held });
     }, () => {});
   }
 

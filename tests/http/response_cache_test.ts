@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { readyBody } from "../../lib/http/ready_body.ts";
 import { ResponseCache, type ResponseEntry } from "../../lib/http/response_cache.ts";
 
@@ -28,4 +28,49 @@ Deno.test("ResponseCache compresses what it keeps, and nothing else", async () =
 
   assertEquals([cache.get("refused"), cache.get("kept")], [undefined, kept]);
   assertEquals(refused.body.gzip?.bytes.length, undefined);
+});
+
+Deno.test("ResponseCache compresses a body once that is kept anew meanwhile, and counts both forms", async () => {
+  const cache = new ResponseCache({ maxBytes: MAX_BYTES, now: () => 0 });
+  const first = await entryOf(70_000);
+  let packed = 0;
+  let gzip = first.body.gzip;
+  Object.defineProperty(first.body, "gzip", {
+    get: () => gzip,
+    set: (value) => {
+      packed++;
+      gzip = value;
+    },
+  });
+  const second = { ...first, check: { ...first.check } };
+  const longer = await entryOf(95_000);
+
+  cache.set("a", first);
+  cache.set("a", second);
+  const bytesBefore = cache.bytes;
+  while (gzip === null) await new Promise((resolve) => setTimeout(resolve, 0));
+  // Begun last, so that whatever was begun before it has come to its end.
+  const bytesPacked = cache.bytes;
+  cache.set("b", longer);
+  while (longer.body.gzip === null) await new Promise((resolve) => setTimeout(resolve, 0));
+
+  assertEquals(packed, 1);
+  assert(cache.get("a")?.check === second.check);
+  assertEquals(bytesPacked - bytesBefore, gzip.bytes.length);
+});
+
+Deno.test("ResponseCache keeps a body whose two forms together are more than one form may be", async () => {
+  const cache = new ResponseCache({ maxBytes: MAX_BYTES, now: () => 0 });
+  const entry = await entryOf(90_000);
+  // Half of it is as good as random, so that its gzip form is long.
+  let state = 1;
+  const { bytes } = entry.body.identity;
+  for (let at = 0; at < 45_000; at++) {
+    bytes[at] = (state = Math.imul(state, 1664525) + 1013904223) >>> 24;
+  }
+
+  cache.set("a", entry);
+  while (entry.body.gzip === null) await new Promise((resolve) => setTimeout(resolve, 0));
+
+  assert(cache.bytes > 130_000 && cache.get("a") !== undefined);
 });
