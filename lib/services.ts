@@ -60,7 +60,7 @@ const REF_FRESH_MS = 60_000;
 const REFRESH_AFTER_MS = 50_000;
 /** GitHub's secondary limit is 100 requests at once. */
 const UPSTREAM = { concurrency: 32, maxQueued: 512 };
-/** What large answers may hold while they are made and sent; the largest page takes half of it. */
+/** What large answers may hold while they are made and sent; a page of the largest front matter takes all of it. */
 const ROOM = { maxBytes: 256 << 20, maxWaiting: 64, maxWaitMs: 10_000 };
 /** Shares of CACHE_MEMORY_MB. */
 const OBJECTS_SHARE = 0.4;

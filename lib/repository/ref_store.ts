@@ -30,7 +30,7 @@ const goneSchema = z.object({
   code: z.enum(GONE_CODES),
   detail: z.string(),
   /** False where the source failed before it had said all: what was known is over, and there may be something else. */
-  isCertain: z.boolean(),
+  isCertain: z.boolean().default(true),
 });
 
 const recordSchema = z.union([

@@ -144,7 +144,7 @@ Deno.test("a check under way is joined by refreshDue() and callers, and not repe
   assertEquals(statuses(gh), [304, 304]);
 });
 
-Deno.test("refreshDue() checks very many refs a few at once, and is joined while it does", async () => {
+Deno.test("refreshDue() checks very many refs a few at once, and each once", async () => {
   await using opened = await open();
   const { clock, gh, git, refreshDue, resolve } = opened;
   const branches = Array.from({ length: 60 }, (_, index) => `b${index}`);
