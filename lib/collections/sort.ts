@@ -1,17 +1,17 @@
-// The order of a list's items. Every key is looked at once, items fall into kinds that are never compared with each
-// other, and what is equal stays in the order of paths.
+// The order of a list's items. Every key is read once, keys of different kinds are never compared, and equal items stay in
+// the order of paths.
 
-import { Slices } from "../give_way.ts";
+import { sortYielding, STEPS_PER_YIELD, yieldToEventLoop } from "../yield.ts";
+import { parseIsoDate } from "./iso_date.ts";
 import {
   type FrontMatterKey,
   parseFrontMatterKey,
+  type PlainObject,
+  type PlainValue,
   readFrontMatterKey,
-} from "./front_matter_key.ts";
-import { parseIsoDate } from "./iso_date.ts";
-import type { PlainObject, PlainValue } from "./plain_data.ts";
-import { sortInSlices } from "./sort_in_slices.ts";
+} from "./plain_data.ts";
 
-/** Text is compared up to here, so that long equal texts cannot hold up a sort. */
+/** Text is compared up to here, so that long equal texts cannot delay other requests. */
 const MAX_TEXT_CHARS = 1000;
 
 /** What a list is sorted by. */
@@ -20,7 +20,7 @@ export interface Sort {
   readonly descending: boolean;
 }
 
-/** Gives the items' keys by their place in the order of paths; only what the sort needs is asked for. */
+/** Gives the items' keys by their place in the order of paths; only what the sort needs is called. */
 export interface SortKeys {
   name(index: number): string;
   /** In bytes. */
@@ -57,17 +57,18 @@ export async function sortIndices(
   count: number,
   sort: Sort,
   keys: SortKeys,
+  signal?: AbortSignal,
 ): Promise<Uint32Array> {
-  const groups = await groupByKind(count, sort, keys);
+  const groups = await groupByKind(count, sort, { keys, signal });
   const sign = sort.descending ? -1 : 1;
   // Sorting is stable, so that equal items stay in ascending order of path whatever the sign.
   const byNumber = (a: Keyed<number>, b: Keyed<number>) => sign * (a.key - b.key);
   const byText = (a: Keyed<string>, b: Keyed<string>) => sign * collator.compare(a.key, b.key);
   const ordered: Keyed<unknown>[][] = [
-    await sortInSlices(groups.numbers, byNumber),
-    await sortInSlices(groups.dates, byNumber),
-    await sortInSlices(groups.texts, byText),
-    await sortInSlices(groups.booleans, byNumber),
+    await sortYielding(groups.numbers, byNumber, signal),
+    await sortYielding(groups.dates, byNumber, signal),
+    await sortYielding(groups.texts, byText, signal),
+    await sortYielding(groups.booleans, byNumber, signal),
   ];
   if (sort.descending) ordered.reverse();
   return Uint32Array.from([...ordered, groups.others].flat(), ({ index }) => index);
@@ -99,11 +100,14 @@ class Groups {
   }
 }
 
-async function groupByKind(count: number, { by }: Sort, keys: SortKeys): Promise<Groups> {
+async function groupByKind(
+  count: number,
+  { by }: Sort,
+  { keys, signal }: { keys: SortKeys; signal: AbortSignal | undefined },
+): Promise<Groups> {
   const groups = new Groups();
-  const slices = new Slices();
   for (let index = 0; index < count; index++) {
-    if (slices.isOver()) await slices.giveWay();
+    if (index % STEPS_PER_YIELD === 0) await yieldToEventLoop(signal);
     if (by === "path") groups.numbers.push({ index, key: index });
     else if (by === "size") groups.numbers.push({ index, key: keys.size(index) });
     else if (by === "name") groups.texts.push({ index, key: keys.name(index) });

@@ -2,17 +2,20 @@
 // All of a request's filters have to hold, and every bad one is named.
 
 import type { ParameterError } from "../errors.ts";
+import { Glob } from "./glob.ts";
 import {
   type FrontMatterKey,
   parseFrontMatterKey,
+  type PlainObject,
+  type PlainValue,
   readFrontMatterKey,
-} from "./front_matter_key.ts";
-import { Glob } from "./glob.ts";
-import type { PlainObject, PlainValue } from "./plain_data.ts";
-import type { Sort } from "./sort_items.ts";
+} from "./plain_data.ts";
+import type { Sort } from "./sort.ts";
 
 const MAX_FILTERS = 20;
 const MAX_VALUE_CHARS = 1024;
+/** Of all values together, since each item is matched against each of them. */
+const MAX_TOTAL_CHARS = 4096;
 const MAX_SHOWN_CHARS = 80;
 
 /** One condition; `negated` turns it round. */
@@ -41,8 +44,15 @@ export function parseFilters(
 ): { filters: Filter[]; errors: ParameterError[] } {
   const filters: Filter[] = [];
   const errors: ParameterError[] = [];
+  let chars = 0;
   for (const [name, value] of parameters) {
     if (!isFilterParameter(name) || value === "") continue;
+    chars += value.length;
+    if (chars > MAX_TOTAL_CHARS) {
+      const message = `must have at most ${MAX_TOTAL_CHARS} characters in all filters together`;
+      errors.push({ parameter: "filter", message });
+      break;
+    }
     if (filters.length + errors.length === MAX_FILTERS) {
       errors.push({ parameter: "filter", message: `must be given at most ${MAX_FILTERS} times` });
       break;
