@@ -26,6 +26,8 @@ export class FileList {
     private readonly offsets: Uint32Array<ArrayBuffer>,
     private readonly ids: Uint8Array<ArrayBuffer>,
     private readonly sizes: Float64Array<ArrayBuffer>,
+    /** How many files were left out because their names are not UTF-8. */
+    readonly omitted = 0,
   ) {}
 
   /** How many files there are. */
@@ -76,10 +78,12 @@ export class FileList {
     return null;
   }
 
-  /** The list as bytes, for {@linkcode FileList.fromBytes}: count, sizes, offsets, ids, paths, little-endian. */
+  /** The list as bytes, for {@linkcode FileList.fromBytes}: count, omitted, sizes, offsets, ids, paths, little-endian. */
   toBytes(): Uint8Array<ArrayBuffer> {
     const bytes = new Uint8Array(HEAD_BYTES + this.byteLength);
-    new DataView(bytes.buffer).setUint32(0, this.length, true);
+    const head = new DataView(bytes.buffer);
+    head.setUint32(0, this.length, true);
+    head.setUint32(4, this.omitted, true);
     let at = HEAD_BYTES;
     for (const part of [this.sizes, this.offsets, this.ids, this.paths]) {
       bytes.set(new Uint8Array(part.buffer, part.byteOffset, part.byteLength), at);
@@ -94,14 +98,18 @@ export class FileList {
     const bytes = given.byteOffset % 8 === 0 ? given : given.slice();
     if (bytes.length < HEAD_BYTES + 4) return null;
     const { buffer, byteOffset } = bytes;
-    const count = new DataView(buffer, byteOffset).getUint32(0, true);
+    const head = new DataView(buffer, byteOffset);
+    const count = head.getUint32(0, true);
+    const omitted = head.getUint32(4, true);
     const pathsAt = HEAD_BYTES + count * (8 + 4 + ID_BYTES) + 4;
     if (bytes.length < pathsAt) return null;
     const sizes = new Float64Array(buffer, byteOffset + HEAD_BYTES, count);
     const offsets = new Uint32Array(buffer, byteOffset + HEAD_BYTES + count * 8, count + 1);
     const ids = bytes.subarray(pathsAt - count * ID_BYTES, pathsAt);
     const paths = bytes.subarray(pathsAt);
-    return offsets[count] === paths.length ? new FileList(paths, offsets, ids, sizes) : null;
+    return offsets[count] === paths.length
+      ? new FileList(paths, offsets, ids, sizes, omitted)
+      : null;
   }
 
   /** The same files in byte order of path. */
@@ -119,7 +127,8 @@ export class FileList {
       offsets[to + 1] = at;
       ids.set(this.ids.subarray(from * ID_BYTES, (from + 1) * ID_BYTES), to * ID_BYTES);
     });
-    return new FileList(paths, offsets, ids, Float64Array.from(order, (from) => this.sizes[from]!));
+    const sizes = Float64Array.from(order, (from) => this.sizes[from]!);
+    return new FileList(paths, offsets, ids, sizes, this.omitted);
   }
 
   private pathBytes(index: number): Uint8Array {
@@ -135,6 +144,7 @@ export class FileListBuilder {
   private sizes = new Float64Array(128);
   private count = 0;
   private sorted = true;
+  private omitted = 0;
 
   /** How many files were taken so far. */
   get length(): number {
@@ -151,6 +161,11 @@ export class FileListBuilder {
     this.sizes[this.count] = file.size;
     if (this.sorted && this.count > 0) this.sorted = this.isAfterLast(start, end);
     this.count++;
+  }
+
+  /** Counts files that are left out because their names are not UTF-8. */
+  omit(count = 1): void {
+    this.omitted += count;
   }
 
   // A list has up to a million files: what follows makes no object a file, which halves the time that it takes.
@@ -181,6 +196,7 @@ export class FileListBuilder {
       const { path, id, size } = list.at(index);
       this.add({ path: `${prefix}/${path}`, id, size });
     }
+    this.omit(list.omitted);
   }
 
   /** The list of all that was taken, in byte order of path. */
@@ -190,6 +206,7 @@ export class FileListBuilder {
       this.offsets.slice(0, this.count + 1),
       this.ids.slice(0, this.count * ID_BYTES),
       this.sizes.slice(0, this.count),
+      this.omitted,
     );
     return this.sorted ? list : list.reordered();
   }
