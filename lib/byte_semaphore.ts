@@ -11,6 +11,8 @@ export interface Reservation {
   readonly bytes: number;
   /** Adds bytes without waiting: what has been made has to be held. */
   grow(bytes: number): void;
+  /** Gives back all but `bytes`, or grows to them. */
+  resize(bytes: number): void;
   /** Gives everything back; calling it again does nothing. */
   release(): void;
 }
@@ -89,9 +91,8 @@ export class ByteSemaphore {
       own += more;
       this.held += more;
     };
-    const release = () => {
-      this.held -= own;
-      own = 0;
+    const resize = (bytes: number) => {
+      grow(bytes - own);
       this.admitNext();
     };
     grow(bytes);
@@ -100,7 +101,8 @@ export class ByteSemaphore {
         return own;
       },
       grow,
-      release,
+      resize,
+      release: () => resize(0),
     };
   }
 
