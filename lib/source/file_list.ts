@@ -53,6 +53,11 @@ export class FileList {
     return decoder.decode(this.pathBytes(index));
   }
 
+  /** How many bytes the path of the file at `index` has. */
+  pathBytesAt(index: number): number {
+    return this.offsets[index + 1]! - this.offsets[index]!;
+  }
+
   /** The blob id of the file at `index`, 40 hex digits. */
   idAt(index: number): string {
     return this.ids.subarray(index * ID_BYTES, (index + 1) * ID_BYTES).toHex();
