@@ -1,13 +1,11 @@
 // The page to which a problem's `type` leads. Made of this service's own texts alone; it needs no script.
 
-import { type ProblemCode, PROBLEMS } from "./problem.ts";
-import { PROBLEM_TEXTS } from "./problem_texts.ts";
+import { errorEntry, ERRORS, type ProblemCode } from "../errors.ts";
 
 /** The page of a code, as HTML; its links are relative to `/problems/`. */
 export function problemPage(code: ProblemCode): string {
-  const { status, title } = PROBLEMS[code];
-  const { meaning, todo } = PROBLEM_TEXTS[code];
-  const others = (Object.keys(PROBLEMS) as ProblemCode[]).filter((other) => other !== code);
+  const { status, title, meaning, todo } = errorEntry(code);
+  const others = (Object.keys(ERRORS) as ProblemCode[]).filter((other) => other !== code);
   return `<!doctype html>
 <html lang="en">
   <head>

@@ -3,7 +3,7 @@
 
 import { serveFile } from "@std/http";
 import { fromFileUrl } from "@std/path";
-import { routeNotFound } from "./problem.ts";
+import { routeNotFound } from "../errors.ts";
 
 /** How a file goes out. */
 export interface StaticFileOptions {
