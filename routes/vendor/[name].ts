@@ -1,4 +1,4 @@
-import { routeNotFound } from "../../lib/http/problem.ts";
+import { routeNotFound } from "../../lib/errors.ts";
 import { define } from "../../lib/http/state.ts";
 import { staticFile } from "../../lib/http/static_files.ts";
 import { VENDOR_FILES, VENDOR_MAX_AGE_SECONDS } from "../../lib/http/vendor_files.ts";
