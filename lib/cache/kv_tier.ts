@@ -152,16 +152,15 @@ export class KvTier {
   ): Promise<Bytes | null> {
     const record = readRecord(stored);
     if (record === null || !(record.expiresAtMs > this.clock.now())) return null;
-    const parts = record.partCount === 0 ? [] : await this.readParts(key, record, consistency);
+    const parts = record.partCount === 0 ? [] : await this.readParts(record, consistency);
     return parts === null ? null : await decodeValue(this.checkedKey(key), record, parts);
   }
 
   private readParts(
-    key: CacheKey,
     { partsId, partCount: limit }: KvRecord,
     consistency: Deno.KvConsistencyLevel,
   ): Promise<unknown[] | null> {
-    const prefix = this.partsKey(key, partsId);
+    const prefix = this.partsKey(partsId);
     const batchSize = Math.min(limit, 500);
     return this.attempt(async () => {
       const parts: unknown[] = [];
@@ -206,7 +205,7 @@ export class KvTier {
     const bytes = parts.reduce((sum, part) => sum + part.length, record.length);
     if (!isEssential && !this.takeBudget(bytes)) return [];
     const expireIn = Math.max(1, expiresAtMs - this.clock.now()) + REMOVAL_DELAY_MS;
-    const prefix = this.partsKey(key, partsId);
+    const prefix = this.partsKey(partsId);
     return [
       ...parts.map((part, index) => ({ key: [...prefix, index], value: part, expireIn })),
       { key: this.recordKey(key), value: record, expireIn },
@@ -272,14 +271,12 @@ export class KvTier {
     this.pending.delete(id);
   }
 
-  // The kind of entry comes first, so that a list of the parts of one key never reads another's.
-
   private recordKey(key: CacheKey): Deno.KvKey {
     return ["rc2", "record", this.options.scope, ...key];
   }
 
-  private partsKey(key: CacheKey, partsId: string): Deno.KvKey {
-    return ["rc2", "parts", this.options.scope, idOf(key), partsId];
+  private partsKey(partsId: string): Deno.KvKey {
+    return ["rc2", "parts", this.options.scope, partsId];
   }
 
   private checkedKey(key: CacheKey): string {
@@ -295,7 +292,7 @@ function idOf(key: CacheKey): string {
 function fitsKv(key: CacheKey): boolean {
   const bytes = key.reduce((sum, part) => {
     const zeros = part.split("\0").length - 1; // KV doubles them.
-    return sum + encoder.encode(part).length + zeros + 4; // JSON puts quotes and a comma around a part.
+    return sum + encoder.encode(part).length + zeros + 2;
   }, 0);
   return bytes <= MAX_KEY_BYTES && key.every((part) => part.isWellFormed());
 }

@@ -27,7 +27,7 @@ const encoder = new TextEncoder();
 export interface StoredValue {
   readonly record: Bytes;
   readonly parts: readonly Bytes[];
-  /** The same for the same content, so that writing a value again replaces its parts. */
+  /** The same for the same key, content and expiry, and for nothing else. */
   readonly partsId: string;
 }
 
@@ -139,7 +139,7 @@ async function inflateBlocks(packed: Bytes, rawBytes: number): Promise<Bytes | n
     at = start + view.getUint32(at);
     const raw = inflateRawSync(packed.subarray(start, at), {
       maxOutputLength: size,
-      chunkSize: size,
+      chunkSize: Math.max(64, size),
     });
     if (raw.length !== size) return null;
     value.set(raw, from);
