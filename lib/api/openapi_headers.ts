@@ -1,4 +1,4 @@
-// Every header that an answer carries beside those of plain HTTP, for the OpenAPI document.
+// Every header that a response carries beside those of plain HTTP, for the OpenAPI document.
 
 /** A header as the document describes it. */
 export interface HeaderPart {
@@ -14,7 +14,7 @@ const whole = { type: "integer", minimum: 0 };
 /** All headers by name. */
 export const HEADERS: Readonly<Record<string, HeaderPart>> = {
   "Access-Control-Allow-Origin": {
-    description: "Every page may read every answer.",
+    description: "Every page may read every response.",
     schema: { type: "string", const: "*" },
     example: "*",
   },
@@ -24,23 +24,23 @@ export const HEADERS: Readonly<Record<string, HeaderPart>> = {
     example: "Age, Cache-Status, ETag, Link",
   },
   "Age": {
-    description: "Whole seconds since the data was last asked of its source.",
+    description: "Whole seconds since the data was last checked at its source.",
     schema: whole,
     example: 18,
   },
   "Allow": {
-    description: "The methods that there are.",
+    description: "The methods that exist.",
     schema: text(),
     example: "GET, HEAD, OPTIONS",
   },
   "Cache-Control": {
     description:
-      "`public, max-age=60`; `no-cache` for a local folder, `no-store` for what must not be kept.",
+      "`public, max-age=60`; `no-cache` for a local folder, `no-store` for what must not be cached.",
     schema: { type: "string", enum: ["public, max-age=60", "no-cache", "no-store"] },
     example: "public, max-age=60",
   },
   "Cache-Status": {
-    description: "How the cache came to the answer (RFC 9211).",
+    description: "How the cache produced the response (RFC 9211).",
     schema: text("^collections; "),
     example: "collections; hit; ttl=42",
   },
@@ -55,7 +55,7 @@ export const HEADERS: Readonly<Record<string, HeaderPart>> = {
     example: "sandbox; default-src 'none'",
   },
   "Cross-Origin-Resource-Policy": {
-    description: "Pages of every origin may embed the answer.",
+    description: "Pages of every origin may embed the response.",
     schema: { type: "string", const: "cross-origin" },
     example: "cross-origin",
   },
@@ -71,7 +71,7 @@ export const HEADERS: Readonly<Record<string, HeaderPart>> = {
       '<http://localhost:8000/api/list-collection-items?owner=local&repo=blog&collection=posts&page=2>; rel="next"',
   },
   "RateLimit": {
-    description: "How many cache misses this address may cause still.",
+    description: "How many cache misses this address may still cause.",
     schema: text(),
     example: '"misses";r=0;t=60',
   },
@@ -81,12 +81,12 @@ export const HEADERS: Readonly<Record<string, HeaderPart>> = {
     example: '"misses";q=120;w=60',
   },
   "Retry-After": {
-    description: "Seconds after which asking again can help.",
+    description: "Seconds after which the same request can succeed.",
     schema: { ...whole, minimum: 1 },
     example: 60,
   },
   "Vary": {
-    description: "What else the answer depends on.",
+    description: "What else the response depends on.",
     schema: { type: "string", const: "Accept-Encoding" },
     example: "Accept-Encoding",
   },
@@ -111,7 +111,7 @@ const ALWAYS = [
   "X-Request-Id",
 ];
 
-/** References to the headers of an answer: those of its kind, and `more`. */
+/** References to the headers of a response: those of its kind, and `more`. */
 export function headersOf(
   kind: "data" | "problem",
   ...more: string[]

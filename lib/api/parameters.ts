@@ -108,7 +108,15 @@ const filter = z.array(z.tuple([z.string(), z.string()]))
       context.addIssue({ code: "custom", message, path: [parameter] });
     }
   })
-  .optional();
+  .optional()
+  .meta({
+    description:
+      "Which items are wanted, as `filter[name]=*.md`, `filter[path]=2026/**` or `filter[frontMatter.<key>]=text`. `!` in " +
+      "front of the value negates; all filters must hold. `*` and `?` stay within a path segment, `**` crosses.",
+    type: "object",
+    additionalProperties: { type: "string", maxLength: 1024 },
+    examples: [{ "frontMatter.draft": "!true" }],
+  });
 
 /** Parameters of `GET /api/list-collection-items`, in the order of the contract's table. */
 export const listParameters = z.object({

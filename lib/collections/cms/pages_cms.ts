@@ -1,12 +1,12 @@
 // Collections of Pages CMS, as pagescms.org/docs/configuration/content describes `content`.
 
+import { getOwn, isPlainObject, type PlainObject, type PlainValue } from "../plain_data.ts";
 import {
   declareCollection,
   type DeclaredCollection,
-  hasExtension,
+  type EntryRule,
   toText,
-} from "./declared_collection.ts";
-import { getOwn, isPlainObject, type PlainObject, type PlainValue } from "./plain_data.ts";
+} from "./declaration.ts";
 
 const DEFAULT_FILENAME = "{year}-{month}-{day}-{primary}.md";
 
@@ -22,7 +22,12 @@ export function pagesCmsCollections(config: PlainObject, source: string): Declar
       if (!isPlainObject(entry)) continue;
       const type = getOwn(entry, "type");
       if (type === "group") visit(getOwn(entry, "items"));
-      const collection = type === "collection" ? readCollection(entry, source) : null;
+      const collection = type !== "collection" ? null : declareCollection({
+        name: getOwn(entry, "name"),
+        folder: getOwn(entry, "path"),
+        source,
+        rule: readRule(entry),
+      });
       if (collection !== null) collections.push(collection);
     }
   };
@@ -30,19 +35,14 @@ export function pagesCmsCollections(config: PlainObject, source: string): Declar
   return collections;
 }
 
-function readCollection(entry: PlainObject, source: string): DeclaredCollection | null {
-  const extension = readExtension(entry);
-  const excluded = new Set([getOwn(entry, "exclude")].flat(1).map(toText));
-  const subfolders = getOwn(entry, "subfolders") !== false;
-  return declareCollection({
-    name: getOwn(entry, "name"),
-    folder: getOwn(entry, "path"),
-    source,
-    accepts: (path) =>
-      hasExtension(path, extension) && (subfolders || !path.includes("/")) &&
-      // The names of folders count as well: what is in an excluded folder is out of reach.
-      !path.split("/").some((name) => excluded.has(name)),
-  });
+function readRule(entry: PlainObject): EntryRule {
+  // The names of folders count as well: the files of an excluded folder are excluded.
+  const exclude = [getOwn(entry, "exclude")].flat(1).map(toText).filter((name) => name !== null);
+  return {
+    extension: readExtension(entry),
+    ...(exclude.length === 0 ? {} : { exclude }),
+    ...(getOwn(entry, "subfolders") === false ? { maxSegments: 1 } : {}),
+  };
 }
 
 function readExtension(entry: PlainObject): string {

@@ -1,13 +1,8 @@
 // Collections of Jekyll, as jekyllrb.com/docs/collections describes them: the folder is the name behind an underscore.
 
-import { trimSlashes } from "../api/names.ts";
-import {
-  declareCollection,
-  type DeclaredCollection,
-  getMerged,
-  toText,
-} from "./declared_collection.ts";
-import { isPlainObject, type PlainObject, type PlainValue } from "./plain_data.ts";
+import { trimSlashes } from "../../api/names.ts";
+import { isPlainObject, type PlainObject, type PlainValue } from "../plain_data.ts";
+import { declareCollection, type DeclaredCollection, getMerged, toText } from "./declaration.ts";
 
 /**
  * Reads a parsed `_config.yml`: `collections` as a list of names or as a mapping by name, below `collections_dir` where
@@ -24,13 +19,11 @@ export function jekyllCollections(config: PlainObject, source: string): Declared
     .map(toFolderPrefix).join("");
   return [...new Set([...names, "posts"])]
     .filter((name) => name !== null && name !== "" && !name.includes("/"))
-    .map((name) =>
-      declareCollection({ name, folder: `${parents}_${name}`, source, accepts: () => true })
-    )
+    .map((name) => declareCollection({ name, folder: `${parents}_${name}`, source, rule: {} }))
     .filter((collection) => collection !== null);
 }
 
-/** `.` and nothing both mean the folder that one is in. */
+/** `.` and nothing both mean the current folder. */
 function toFolderPrefix(value: PlainValue | undefined): string {
   const folder = trimSlashes((toText(value) ?? "").replace(/^\.(?=\/|$)/, ""));
   return folder === "" ? "" : `${folder}/`;

@@ -1,17 +1,17 @@
 // Folder collections of Decap CMS, which Netlify CMS and Sveltia CMS share: decapcms.org/docs/collection-folder and
 // /docs/collection-nested, sveltiacms.app/en/docs/collections/entries.
 
-import { trimSlashes } from "../api/names.ts";
+import { trimSlashes } from "../../api/names.ts";
+import { Glob } from "../glob.ts";
+import { isPlainObject, type PlainObject } from "../plain_data.ts";
 import {
   countSegments,
   declareCollection,
   type DeclaredCollection,
+  type EntryRule,
   getMerged,
-  hasExtension,
   toText,
-} from "./declared_collection.ts";
-import { Glob } from "./glob.ts";
-import { isPlainObject, type PlainObject } from "./plain_data.ts";
+} from "./declaration.ts";
 
 /** Formats that bring another extension than `md`. */
 const FORMAT_EXTENSIONS: Readonly<Record<string, string>> = {
@@ -21,7 +21,7 @@ const FORMAT_EXTENSIONS: Readonly<Record<string, string>> = {
   json: "json",
 };
 
-/** A longer template is taken for one that cannot be told, since a glob's size grows with the square of its length. */
+/** A longer template is taken for one that cannot be read. */
 const MAX_TEMPLATE_CHARS = 128;
 
 /**
@@ -38,37 +38,43 @@ export function decapCmsCollections(config: PlainObject, source: string): Declar
         name: getMerged(entry, "name"),
         folder: getMerged(entry, "folder"),
         source,
-        accepts: readRule(entry, readStructure(entry, config)),
+        rule: readRule(entry, readStructure(entry, config)),
       })
     )
     .filter((collection) => collection !== null);
 }
 
-function readRule(entry: PlainObject, structure: string): (path: string) => boolean {
+function readRule(entry: PlainObject, structure: string): EntryRule {
   const extension = readExtension(entry);
   const nested = getMerged(entry, "nested");
   const template = trimSlashes(toText(getMerged(entry, "path")) ?? "{{slug}}");
-  const levels = (isPlainObject(nested) ? readDepth(nested) : countSegments(template)) +
-    (structure === "multiple_folders" ? 1 : 0);
+  const levels = isPlainObject(nested) ? readDepth(nested) : countSegments(template);
   const glob = isPlainObject(nested) || structure !== "single_file"
     ? null
     : templateGlob(template, extension);
-  return (path) =>
-    hasExtension(path, extension) && countSegments(path) <= levels &&
-    (glob === null || glob.matches(path));
+  return {
+    extension,
+    ...(levels === null
+      ? {}
+      : { maxSegments: levels + (structure === "multiple_folders" ? 1 : 0) }),
+    ...(glob === null ? {} : { glob }),
+  };
 }
 
-function readDepth(nested: PlainObject): number {
+/** Null where every depth is allowed. */
+function readDepth(nested: PlainObject): number | null {
   const depth = getMerged(nested, "depth");
-  return typeof depth === "number" && depth >= 1 ? Math.floor(depth) : Infinity;
+  return typeof depth === "number" && depth >= 1 ? Math.floor(depth) : null;
 }
 
-/** The paths that a template such as `{{year}}/{{slug}}` gives; null where it cannot be told. */
-function templateGlob(template: string, extension: string): Glob | null {
+/** A glob for the paths that a template such as `{{year}}/{{slug}}` gives; null where it cannot be told. */
+function templateGlob(template: string, extension: string): string | null {
   if (template.length > MAX_TEMPLATE_CHARS) return null;
-  const pattern = template.replace(/\{\{[^{}]*\}\}/g, "*").replace(/\*+/g, "*");
+  const names = template.replace(/\{\{[^{}]*\}\}/g, "*").replace(/\*+/g, "*");
+  const pattern = `${names}.${extension.replace(/^\./, "")}`;
   try {
-    return new Glob(`${pattern}.${extension.replace(/^\./, "")}`);
+    new Glob(pattern);
+    return pattern;
   } catch {
     return null;
   }
