@@ -55,6 +55,7 @@ export async function serveData(query: DataQuery, state: State): Promise<Respons
   const source = services.sourceOf(owner);
 
   let release = () => {};
+  let reserved: Uint8Array | null = null;
   try {
     let shown: Shown | null = null;
     for (let check = 0;; check++) {
@@ -62,28 +63,24 @@ export async function serveData(query: DataQuery, state: State): Promise<Respons
       shown = await show(query, { snapshot, state, address, before: shown });
       const negotiated = negotiateBody(shown.entry.body, context.request.headers);
       const { bytes } = negotiated.coded;
-      let stream;
-      if (isLarge(negotiated, context.request.method)) {
+      const isStreamed = isLarge(negotiated, context.request.method);
+      if (isStreamed && reserved !== bytes) {
         release();
         release = await largeBodies.reserve(bytes, context);
-        stream = () => largeBodies.stream(bytes, release);
+        reserved = bytes;
       }
       // Reading and waiting may have taken longer than the check is good for.
       if (check < MAX_RECHECKS && isOutdated(snapshot, clock.now())) continue;
       const { checkedAtMs, cacheStatus, isComplete, entry } = shown;
       if (cacheStatus === "stale") services.metrics.countStale();
       const response = dataResponse(negotiated, {
-        age: {
-          checkedAtMs,
-          freshForMs: entry.ref.freshForMs,
-          cacheStatus,
-          isStorable: isComplete,
-        },
+        age: { checkedAtMs, freshForMs: entry.ref.freshForMs, cacheStatus, isStorable: isComplete },
         requestId: context.id,
         nowMs: clock.now(),
-        ...(stream === undefined ? {} : { stream }),
+        ...(isStreamed ? { body: largeBodies.stream(bytes, release) } : {}),
       });
-      if (stream !== undefined) release = () => {};
+      // The stream releases its memory from here on.
+      if (isStreamed) release = () => {};
       return response;
     }
   } finally {
@@ -186,14 +183,15 @@ async function make(
   const { baseUrl } = context;
   switch (query.kind) {
     case "list": {
-      const { body, isComplete } = await listItems({ ...query, baseUrl }, read);
-      return { content: jsonContent(body, { link: linkHeader(body.links) }), isComplete };
+      const { body, complete } = await listItems(query.parameters, read, { baseUrl });
+      const content = jsonContent(body, { link: linkHeader(body.links) });
+      return { content, isComplete: complete };
     }
     case "item": {
       const file = await readItem(query.parameters, read);
       const content = query.parameters.format === "raw"
         ? rawContent(file)
-        : jsonContent(await itemBody(file, { baseUrl, read }));
+        : jsonContent(await itemBody(file, read, { baseUrl }));
       return { content, isComplete: true };
     }
   }

@@ -3,7 +3,6 @@
 
 import type { Reservation } from "../byte_semaphore.ts";
 import type { Clock } from "../clock.ts";
-import type { HttpContext } from "./state.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -13,9 +12,18 @@ const STALL_MS = 20_000;
 /** What a client must read on average, counted from `STALL_MS` on: 4 kB a second. */
 const MIN_BYTES_PER_MS = 4;
 
+/** A request that may hold a reservation already. */
+interface Reserving {
+  reserveBytes(bytes: number): Promise<void>;
+  takeReservation(): Reservation | null;
+}
+
 /** Reserves the memory of large bodies while they are sent; a body that several clients read counts once. */
 export class LargeBodies {
-  private readonly sending = new Map<Bytes, { readonly reservation: Reservation; readers: number }>();
+  private readonly sending = new Map<
+    Bytes,
+    { readonly reservation: Reservation; readers: number }
+  >();
 
   constructor(private readonly clock: Clock) {}
 
@@ -23,7 +31,7 @@ export class LargeBodies {
    * Reserves memory for sending a body, out of what the request has reserved already. The function that this resolves to
    * releases it. @throws {CollectionsError} service-busy.
    */
-  async reserve(bytes: Bytes, context: HttpContext): Promise<() => void> {
+  async reserve(bytes: Bytes, context: Reserving): Promise<() => void> {
     if (!this.sending.has(bytes)) {
       let reservation = context.takeReservation();
       if (reservation === null) {

@@ -196,14 +196,14 @@ export interface ResponseOptions {
   readonly age: ResponseAge;
   readonly requestId: string;
   readonly nowMs: number;
-  /** Gives the body where it is not sent as bytes. */
-  readonly stream?: () => ReadableStream<Uint8Array<ArrayBuffer>>;
+  /** The stream of a large body; others are sent as bytes. */
+  readonly body?: ReadableStream<Uint8Array<ArrayBuffer>>;
 }
 
 /** 200, or 304 where the client has the body already. */
 export function dataResponse(
   { body, coded, knownTag }: NegotiatedBody,
-  { age, requestId, nowMs, stream }: ResponseOptions,
+  { age, requestId, nowMs, body: stream }: ResponseOptions,
 ): Response {
   const ageSeconds = Math.max(0, Math.floor((nowMs - age.checkedAtMs) / 1000));
   const own = {
@@ -218,7 +218,7 @@ export function dataResponse(
       headers: { ...body.headers, ...own, etag: knownTag },
     });
   }
-  return new Response(stream?.() ?? coded.bytes, { headers: { ...coded.headers, ...own } });
+  return new Response(stream ?? coded.bytes, { headers: { ...coded.headers, ...own } });
 }
 
 function cacheControl({ isStorable = true, freshForMs }: ResponseAge): string {
