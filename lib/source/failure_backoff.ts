@@ -47,19 +47,16 @@ export class FailureBackoff {
 
   /** The failure for which a ref is not checked now, or null. */
   refFailure(ref: RefName): CollectionsError | null {
-    return this.failureOf([SOURCE, repositoryKey(ref), refKey(ref)]);
+    return this.failureOf(keysOf(ref));
   }
 
   /**
-   * Runs a check of a ref unless its wait forbids it, and takes its outcome. `isKnown`: whether the ref was found
-   * before; failures of names that nobody ever found say nothing of the repository.
-   * @throws what the check throws, or the remembered failure.
+   * Runs a check of a ref and takes its outcome; to be called where {@linkcode FailureBackoff.refFailure} is null.
+   * `isKnown`: whether the ref was found before; failures of names that nobody ever found say nothing of the repository.
+   * @throws what the check throws.
    */
   async check<T>(ref: RefName, isKnown: boolean, work: () => Promise<T>): Promise<T> {
-    const keys = [SOURCE, repositoryKey(ref), refKey(ref)];
-    const failure = this.failureOf(keys);
-    if (failure !== null) throw failure;
-    const probed = keys.filter((key) => this.waits.has(key));
+    const probed = keysOf(ref).filter((key) => this.waits.has(key));
     for (const key of probed) this.probed.add(key);
     try {
       const value = await work();
@@ -87,20 +84,6 @@ export class FailureBackoff {
     else if (isWorthAWait(error)) this.extend(key, error);
   }
 
-  /** Runs a request for an object unless its wait forbids it, and takes its outcome. @throws as {@linkcode check}. */
-  async request<T>(repository: string, id: string, work: () => Promise<T>): Promise<T> {
-    const failure = this.objectFailure(repository, id);
-    if (failure !== null) throw failure;
-    try {
-      const value = await work();
-      this.objectOutcome(repository, id, null);
-      return value;
-    } catch (error) {
-      this.objectOutcome(repository, id, error);
-      throw error;
-    }
-  }
-
   private failureOf(keys: readonly string[]): CollectionsError | null {
     const now = this.clock.monotonicMs();
     for (const key of keys) {
@@ -120,10 +103,12 @@ export class FailureBackoff {
   private refFailed(ref: RefName, isKnown: boolean, error: CollectionsError): void {
     const [key, repository] = [refKey(ref), repositoryKey(ref)];
     this.extend(key, error);
+    // What is denied of one ref says nothing of the others.
+    const shared = withDenial(error, undefined);
     if (isKnown) {
       const failed = this.failedRefs.get(repository) ?? new Set();
       // A ref that fails again says nothing new: only a further one makes the others wait.
-      if (!failed.has(key) && failed.size > 0) this.extend(repository, error);
+      if (!failed.has(key) && failed.size > 0) this.extend(repository, shared);
       this.failedRefs.set(repository, failed.add(key));
     }
     if (!error.unreachable) return this.reached();
@@ -131,7 +116,7 @@ export class FailureBackoff {
     this.unreachedOwners.add(ref.owner.toLowerCase());
     const { size } = this.unreachedOwners;
     if (this.unreachedInARow >= DOWN_AFTER_FAILURES && size >= DOWN_AFTER_OWNERS) {
-      this.extend(SOURCE, error);
+      this.extend(SOURCE, shared);
     }
   }
 
@@ -157,8 +142,27 @@ export class FailureBackoff {
   }
 }
 
+function keysOf(ref: RefName): string[] {
+  return [SOURCE, repositoryKey(ref), refKey(ref)];
+}
+
 function objectKey(repository: string, id: string): string {
   return `${repository}\n\n${id}`;
+}
+
+/** The same failure with another denial, or none. */
+export function withDenial(
+  error: CollectionsError,
+  denial: CollectionsError | undefined,
+): CollectionsError {
+  if (error.denial === denial) return error;
+  const { code, detail, facts, message, cause, unreachable, restMs } = error;
+  const options = { ...facts, message, cause, unreachable, restMs };
+  return new CollectionsError(
+    code,
+    detail,
+    denial === undefined ? options : { ...options, denial },
+  );
 }
 
 /** A spent quota is remembered with its token, with a time of its own. */

@@ -7,8 +7,8 @@ import type { TreeEntry } from "./source.ts";
 /** What an entry of a folder takes as an object, measured. */
 const ENTRY_BYTES = 200;
 const MAX_STORED_TREE_BYTES = 16 << 20;
-/** A million files with paths of 60 bytes. */
-const MAX_STORED_LIST_BYTES = 96 << 20;
+/** What may wait to be written at all. */
+const MAX_STORED_LIST_BYTES = 64 << 20;
 /** Larger files are not worth the space on disk. */
 const MAX_STORED_BLOB_BYTES = 1 << 20;
 

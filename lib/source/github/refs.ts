@@ -5,14 +5,14 @@
 import { isAllowed } from "../../allowed_repos.ts";
 import {
   branchNotFound,
-  CollectionsError,
+  type CollectionsError,
   isSourceFailure,
   repositoryNotAllowed,
   repositoryNotFound,
   sourceFailed,
 } from "../../errors.ts";
 import type { RequestContext } from "../../request_context.ts";
-import { isCheckFailure } from "../failure_backoff.ts";
+import { isCheckFailure, withDenial } from "../failure_backoff.ts";
 import type { RefQuery, RepositoryName } from "../source.ts";
 import { checked, parseCommitId, parseJson, refusal, repositoryAnswer } from "./answers.ts";
 import type { Validator } from "./client.ts";
@@ -49,15 +49,7 @@ export async function findRefByRest(
   } catch (error) {
     const { denial } = search;
     if (denial === null || !isCheckFailure(error)) throw error;
-    const { code, detail, facts, message, cause, unreachable, restMs } = error;
-    throw new CollectionsError(code, detail, {
-      ...facts,
-      message,
-      cause,
-      unreachable,
-      restMs,
-      denial,
-    });
+    throw withDenial(error, denial);
   }
 }
 
