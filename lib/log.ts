@@ -90,8 +90,11 @@ export class LineLog implements Log {
   flush(): Promise<void> {
     this.cancelTimer?.();
     this.cancelTimer = null;
-    if (this.writing === null && this.pending !== "") this.writing = this.writePending();
-    return this.writing ?? Promise.resolve();
+    if (this.writing !== null || this.pending === "") return this.writing ?? Promise.resolve();
+    return this.writing = this.writePending().then(() => {
+      this.writing = null;
+      return this.flush(); // For lines that came after the last write.
+    });
   }
 
   /** Like {@linkcode LineLog.flush}, but gives up after a second, where nobody reads the lines. */
@@ -117,7 +120,6 @@ export class LineLog implements Log {
         // A log that cannot be written must not stop the service.
       }
     }
-    this.writing = null;
   }
 
   private write(level: LogLevel, event: string, fields?: LogFields): void {
