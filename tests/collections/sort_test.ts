@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import type { PlainObject, PlainValue } from "../../lib/collections/plain_data.ts";
-import { parseSort, sortIndices, type SortKeys } from "../../lib/collections/sort_items.ts";
+import { parseSort, sortIndices, type SortKeys } from "../../lib/collections/sort.ts";
 
 interface Item {
   name?: string;

@@ -5,9 +5,9 @@ import {
   matchesFilters,
   needsFrontMatter,
   parseFilters,
-} from "../../lib/collections/filter_items.ts";
+} from "../../lib/collections/filter.ts";
 import type { PlainObject } from "../../lib/collections/plain_data.ts";
-import { parseSort } from "../../lib/collections/sort_items.ts";
+import { parseSort } from "../../lib/collections/sort.ts";
 
 /** Whether an item passes the filters of a query string. */
 function passes(query: string, item: Partial<FilterableItem>): boolean {
