@@ -13,6 +13,7 @@ import { blobKind, fileListKind, treeKind } from "./object_kinds.ts";
 import { RefChecks } from "./ref_checks.ts";
 import {
   type BlobResult,
+  DEFAULT_BRANCH,
   type FileRef,
   type RefQuery,
   repositoryKey,
@@ -23,17 +24,12 @@ import {
 
 /** Options of {@linkcode CachedSource}. */
 export interface CachedSourceOptions {
-  readonly source: Source;
   readonly objects: ObjectCache;
   /** The store of ref records; null where there is none. */
   readonly kv: KvTier | null;
   readonly clock: Clock;
-  /** The branch that a query without one means, so that both spellings are one ref. */
-  readonly defaultBranch: string;
   /** How long a checked ref may be served without another check, in ms. */
   readonly freshForMs: number;
-  /** How old a check is when {@linkcode CachedSource.refreshDue} repeats it, in ms. */
-  readonly refreshAfterMs: number;
 }
 
 /** See the head of this file. */
@@ -46,15 +42,14 @@ export class CachedSource implements Source {
   private readonly backoff: FailureBackoff;
   private readonly refs: RefChecks;
 
-  constructor(private readonly options: CachedSourceOptions) {
+  constructor(private readonly source: Source, private readonly options: CachedSourceOptions) {
     this.backoff = new FailureBackoff(options.clock);
-    this.refs = new RefChecks({ ...options, backoff: this.backoff });
+    this.refs = new RefChecks({ ...options, source, backoff: this.backoff });
   }
 
   resolve(query: RefQuery, context: RequestContext): Promise<Snapshot> {
     const { owner, repo, branch } = query;
-    const name = { owner, repo, branch: branch ?? this.options.defaultBranch };
-    return this.refs.resolve(name, context);
+    return this.refs.resolve({ owner, repo, branch: branch ?? DEFAULT_BRANCH }, context);
   }
 
   /** Checks ahead of need the refs that are in use; to be called every second or so. Never throws. */
@@ -84,7 +79,7 @@ export class CachedSource implements Source {
   ): Promise<readonly TreeEntry[]> {
     return this.read(treeKind, snapshot, treeId, {
       context,
-      fetch: (context) => this.options.source.tree(snapshot, treeId, context),
+      fetch: (context) => this.source.tree(snapshot, treeId, context),
     });
   }
 
@@ -95,8 +90,7 @@ export class CachedSource implements Source {
   ): Promise<FileList | null> {
     const files = await this.read(fileListKind, snapshot, treeId, {
       context,
-      fetch: async (context) =>
-        await this.options.source.files(snapshot, treeId, context) ?? "truncated",
+      fetch: async (context) => await this.source.files(snapshot, treeId, context) ?? "truncated",
     });
     return files === "truncated" ? null : files;
   }
@@ -147,7 +141,7 @@ export class CachedSource implements Source {
   }
 
   webUrl(snapshot: Snapshot, path: string): string | null {
-    return this.options.source.webUrl(snapshot, path);
+    return this.source.webUrl(snapshot, path);
   }
 
   private async readBatch(
@@ -158,7 +152,7 @@ export class CachedSource implements Source {
   ): Promise<ReadonlyMap<string, BlobResult>> {
     const repository = repositoryKey(snapshot.name);
     try {
-      const found = await this.options.source.blobs(snapshot, files, context);
+      const found = await this.source.blobs(snapshot, files, context);
       for (const [id, result] of found) {
         const isFailure = result instanceof Error;
         this.backoff.objectOutcome(repository, id, isFailure ? result : null);

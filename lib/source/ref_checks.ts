@@ -10,7 +10,13 @@ import type { CollectionsError } from "../errors.ts";
 import { backgroundContext, type RequestContext, signalOf } from "../request_context.ts";
 import { SingleFlight } from "../single_flight.ts";
 import { type FailureBackoff, isCheckFailure, refKey, type RefName } from "./failure_backoff.ts";
-import { RefRecords, STALE_FOR_MS, type Tombstone } from "./ref_records.ts";
+import {
+  RefRecords,
+  STALE_FOR_MS,
+  type Tombstone,
+  tombstoneError,
+  tombstoneOf,
+} from "./ref_records.ts";
 import {
   type Freshness,
   type RefState,
@@ -18,7 +24,6 @@ import {
   type Snapshot,
   type Source,
 } from "./source.ts";
-import { tombstoneError, tombstoneOf, Tombstones } from "./tombstones.ts";
 
 /** A ref that is known: its live state, which every snapshot of it shares, and what the source needs again. */
 interface KnownRefState {
@@ -43,11 +48,11 @@ export interface RefChecksOptions {
   readonly clock: Clock;
   /** How long a checked ref may be served without another check, in ms. */
   readonly freshForMs: number;
-  /** How old a check is when a wanted ref is checked ahead of need, in ms. */
-  readonly refreshAfterMs: number;
 }
 
 const MAX_REFS = 20_000;
+/** How old a check is when a wanted ref is checked ahead of need. */
+const REFRESH_AFTER_MS = 50_000;
 /** Each check is one to three requests at once, of the 64 in its lane. */
 const REFRESHED_AT_ONCE = 8;
 /** On whose behalf refs are checked ahead of need. */
@@ -57,7 +62,6 @@ const REFRESH_CLIENT = "refresh";
 export class RefChecks {
   private readonly known = new LRUCache<string, KnownRefState>({ max: MAX_REFS });
   private readonly records: RefRecords;
-  private readonly tombstones: Tombstones;
   private readonly loads = new SingleFlight<KnownRefState | null>({ keepRunning: true });
   private readonly flights = new SingleFlight<Outcome>({ keepRunning: true });
   private readonly refreshSlots = pLimit(REFRESHED_AT_ONCE);
@@ -68,16 +72,15 @@ export class RefChecks {
   private readonly closing = new AbortController();
 
   constructor(private readonly options: RefChecksOptions) {
-    const { clock, freshForMs } = options;
-    this.records = new RefRecords(options.kv);
-    this.tombstones = new Tombstones({ records: this.records, freshForMs, now: clock.now });
+    const { clock, freshForMs, kv } = options;
+    this.records = new RefRecords(kv, { freshForMs, now: clock.now });
   }
 
   /** The snapshot of a ref, by the rule above. @throws {CollectionsError} as {@linkcode Source.resolve}. */
   async resolve(name: RefName, context: RequestContext): Promise<Snapshot> {
     const key = refKey(name);
     const now = this.now();
-    const tombstone = this.tombstones.recent(name);
+    const tombstone = this.records.recentTombstone(name);
     if (tombstone !== null) throw tombstoneError(tombstone, name);
     const state = this.known.get(key) ?? await this.loads.run(key, () => this.load(name));
     if (state === null) context.recordMiss({ joined: this.flights.has(key) });
@@ -119,7 +122,7 @@ export class RefChecks {
     const inUse = [...this.known.values()].filter(({ name, ref }) =>
       repositoryKey(name) === repository && now - ref.wantedAtMs < this.options.freshForMs
     ).map(({ name }) => name);
-    await Promise.all([...inUse, ...this.tombstones.recentRefs(repository)].map(async (name) => {
+    await Promise.all([...inUse, ...this.records.recentlyGone(repository)].map(async (name) => {
       const key = refKey(name);
       this.mustCheck.add(key);
       while (this.mustCheck.has(key)) {
@@ -151,7 +154,7 @@ export class RefChecks {
   }
 
   private isDue({ ref }: KnownRefState): boolean {
-    return this.now() - ref.checkedAtMs >= this.options.refreshAfterMs;
+    return this.now() - ref.checkedAtMs >= REFRESH_AFTER_MS;
   }
 
   private async load(name: RefName): Promise<KnownRefState | null> {
@@ -239,8 +242,7 @@ export class RefChecks {
     Object.assign(ref, { commit, checkedAtMs });
     Object.assign(next, { rootTreeId, validators, isCheckedHere: true });
     this.known.set(refKey(name), next);
-    this.tombstones.remove(name);
-    this.records.set(name, { commit, rootTreeId, validators, checkedAtMs });
+    this.records.add(name, { commit, rootTreeId, validators, checkedAtMs });
     return { state: next, freshness };
   }
 
@@ -252,7 +254,7 @@ export class RefChecks {
     this.known.delete(refKey(name));
     // Cached responses that hold this state see that they may not be sent any more.
     if (state !== undefined) state.ref.checkedAtMs = 0;
-    await this.tombstones.add(name, tombstone, state !== undefined);
+    await this.records.bury(name, tombstone, state !== undefined);
   }
 
   /** The older answer for a failing source. @throws the failure where there is none that may be served. */
@@ -262,7 +264,7 @@ export class RefChecks {
     failure: CollectionsError,
   ): Promise<Outcome> {
     if (state === undefined || this.now() - state.ref.checkedAtMs >= STALE_FOR_MS) throw failure;
-    const tombstone = await this.tombstones.since(name, state.ref.checkedAtMs);
+    const tombstone = await this.records.tombstoneSince(name, state.ref.checkedAtMs);
     if (tombstone === null) return { state, freshness: "stale" };
     if (!tombstone.isCertain) throw failure;
     return { tombstone };

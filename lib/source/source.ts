@@ -15,7 +15,10 @@ export function repositoryKey(name: RepositoryName): string {
   return `${name.owner}/${name.repo}`.toLowerCase();
 }
 
-/** Which state of a repository is wanted. `branch` null means the source's own default (`main` at GitHub). */
+/** The branch that a query without one means at GitHub. */
+export const DEFAULT_BRANCH = "main";
+
+/** Which state of a repository is wanted. `branch` null means the source's own default. */
 export interface RefQuery extends RepositoryName {
   readonly branch: string | null;
   /** What an earlier answer to the same query said, so that the source can be queried conditionally. */

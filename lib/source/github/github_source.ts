@@ -7,7 +7,15 @@ import type { Clock } from "../../clock.ts";
 import { sourceFailed } from "../../errors.ts";
 import type { RequestContext } from "../../request_context.ts";
 import type { FileList } from "../file_list.ts";
-import type { BlobResult, FileRef, RefQuery, Snapshot, Source, TreeEntry } from "../source.ts";
+import {
+  type BlobResult,
+  DEFAULT_BRANCH,
+  type FileRef,
+  type RefQuery,
+  type Snapshot,
+  type Source,
+  type TreeEntry,
+} from "../source.ts";
 import { refusal } from "./answers.ts";
 import { readBlobs } from "./blobs.ts";
 import { GitHubClient, type RequestObserver } from "./client.ts";
@@ -15,9 +23,6 @@ import { baseOf, type GitHubAddresses, type GitHubHost, requestRepository } from
 import { findRefByRest } from "./refs.ts";
 import type { TokenPool } from "./tokens.ts";
 import { parseRecursiveTree, parseTree } from "./trees.ts";
-
-/** The branch that a query without one means. */
-export const DEFAULT_BRANCH = "main";
 
 /** Options of {@linkcode GitHubSource}. */
 export interface GitHubSourceOptions {
