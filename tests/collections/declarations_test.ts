@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
-import type { DeclaredCollection } from "../../lib/collections/declared_collection.ts";
-import { CONFIG_FILES, declaredCollections } from "../../lib/collections/declared_collections.ts";
+import { compileRule, type DeclaredCollection } from "../../lib/collections/cms/declaration.ts";
+import { parseDeclarations } from "../../lib/collections/cms/declarations.ts";
 
 async function declare(path: string, text: string): Promise<readonly DeclaredCollection[]> {
-  const { collections, warning } = await declaredCollections(path, text);
+  const { collections, warning } = await parseDeclarations(path, text);
   assertEquals(warning, null);
   for (const collection of collections) assertEquals(collection.source, path);
   return collections;
@@ -17,7 +17,7 @@ async function folders(path: string, text: string): Promise<Record<string, strin
 function accepted(collections: readonly DeclaredCollection[], name: string): string[] {
   const collection = collections.find((one) => one.name === name);
   assert(collection !== undefined, name);
-  return PATHS.filter((path) => collection.accepts(path));
+  return PATHS.filter(compileRule(collection.rule));
 }
 
 const PATHS = [
@@ -35,20 +35,17 @@ const PATHS = [
 ];
 const MARKDOWN = PATHS.filter((path) => path.endsWith(".md"));
 
-Deno.test("CONFIG_FILES names each system's files, Pages CMS first and Jekyll last", () => {
-  assertEquals(CONFIG_FILES, [
-    ".pages.yml",
-    "admin/config.yml",
-    "static/admin/config.yml",
-    "public/admin/config.yml",
-    "_config.yml",
-    "_config.yaml",
-    "_config.toml",
-  ]);
-});
+const YAML_FILES = [
+  ".pages.yml",
+  "admin/config.yml",
+  "static/admin/config.yml",
+  "public/admin/config.yml",
+  "_config.yml",
+  "_config.yaml",
+];
 
-Deno.test("declaredCollections() declares nothing for another path", async () => {
-  assertEquals(await declaredCollections("package.json", "{}"), { collections: [], warning: null });
+Deno.test("parseDeclarations() declares nothing for another path", async () => {
+  assertEquals(await parseDeclarations("package.json", "{}"), { collections: [], warning: null });
 });
 
 const PAGES_CMS = `
@@ -102,7 +99,7 @@ content:
           - { name: brands, type: collection, path: brands }
 `;
 
-Deno.test("declaredCollections() reads the collections of Pages CMS, in groups too", async () => {
+Deno.test("parseDeclarations() reads the collections of Pages CMS, in groups too", async () => {
   assertEquals(await folders(".pages.yml", PAGES_CMS), {
     posts: "src/posts",
     flat: "content/flat",
@@ -114,7 +111,7 @@ Deno.test("declaredCollections() reads the collections of Pages CMS, in groups t
   });
 });
 
-Deno.test("declaredCollections() applies extension, exclude and subfolders of Pages CMS", async () => {
+Deno.test("parseDeclarations() applies extension, exclude and subfolders of Pages CMS", async () => {
   const collections = await declare(".pages.yml", PAGES_CMS);
   assertEquals(accepted(collections, "posts"), [
     "hello.md",
@@ -172,7 +169,7 @@ collections:
       - { name: site, file: data/site.yml, fields: [] }
 `;
 
-Deno.test("declaredCollections() reads the folder collections of Decap, Netlify and Sveltia CMS", async () => {
+Deno.test("parseDeclarations() reads the folder collections of Decap, Netlify and Sveltia CMS", async () => {
   for (const path of ["admin", "static/admin", "public/admin"]) {
     assertEquals(await folders(`${path}/config.yml`, DECAP_CMS), {
       blog: "_posts/blog",
@@ -192,7 +189,7 @@ Deno.test("declaredCollections() reads the folder collections of Decap, Netlify 
   }
 });
 
-Deno.test("declaredCollections() applies extension, nested.depth and path of Decap CMS", async () => {
+Deno.test("parseDeclarations() applies extension, nested.depth and path of Decap CMS", async () => {
   const collections = await declare("admin/config.yml", DECAP_CMS);
   const direct = MARKDOWN.filter((path) => !path.includes("/"));
   const two = MARKDOWN.filter((path) => path.split("/").length <= 2);
@@ -211,7 +208,7 @@ Deno.test("declaredCollections() applies extension, nested.depth and path of Dec
   assertEquals(accepted(collections, "first"), ["hello.mdx"]);
 });
 
-Deno.test("declaredCollections() reads the collections of Jekyll, as a list and as a mapping", async () => {
+Deno.test("parseDeclarations() reads the collections of Jekyll, as a list and as a mapping", async () => {
   assertEquals(await folders("_config.yml", "collections:\n  - staff_members\n  - recipes\n"), {
     staff_members: "_staff_members",
     recipes: "_recipes",
@@ -240,7 +237,7 @@ Deno.test("declaredCollections() reads the collections of Jekyll, as a list and 
   assertEquals(accepted(collections, "books"), PATHS);
 });
 
-Deno.test("declaredCollections() skips what is not a folder of the repository", async () => {
+Deno.test("parseDeclarations() skips what is not a folder of the repository", async () => {
   const bad = [
     "..",
     "../etc",
@@ -272,7 +269,7 @@ Deno.test("declaredCollections() skips what is not a folder of the repository", 
   });
 });
 
-Deno.test("declaredCollections() takes no harm from values of other kinds", async () => {
+Deno.test("parseDeclarations() survives values of other kinds", async () => {
   const values = [
     "1",
     "text",
@@ -284,9 +281,7 @@ Deno.test("declaredCollections() takes no harm from values of other kinds", asyn
     "{__proto__: {name: a}}",
   ];
   for (const value of values) {
-    for (
-      const path of CONFIG_FILES.filter((file) => file.endsWith("ml") && !file.endsWith(".toml"))
-    ) {
+    for (const path of YAML_FILES) {
       const keys = ["content", "collections", "collections_dir", "source", "i18n"];
       for (const key of keys) {
         const found = await folders(path, `${key}: ${value}\n`);
@@ -305,15 +300,15 @@ Deno.test("declaredCollections() takes no harm from values of other kinds", asyn
       ]
         .map((key) => `${key}: ${value}`).join(", ");
       const text = `content: [{type: collection, ${entry}}]\ncollections: [{${entry}}]\n`;
-      for (const collection of await declare(path, text)) collection.accepts("a/b.md");
+      for (const { rule } of await declare(path, text)) compileRule(rule)("a/b.md");
     }
   }
   assertEquals(({} as Record<string, unknown>).name, undefined);
 });
 
-Deno.test("declaredCollections() says in one sentence why a file was skipped", async () => {
+Deno.test("parseDeclarations() says in one sentence why a file was skipped", async () => {
   const warn = async (path: string, text: string) => {
-    const { collections, warning } = await declaredCollections(path, text);
+    const { collections, warning } = await parseDeclarations(path, text);
     assertEquals(collections, []);
     return warning;
   };
@@ -329,12 +324,12 @@ Deno.test("declaredCollections() says in one sentence why a file was skipped", a
   assert((await warn("_config.yml", `a: ${"x".repeat(300_000)}`))?.includes("longer than"));
 });
 
-Deno.test("declaredCollections() bounds what a hostile configuration may cost", async () => {
+Deno.test("parseDeclarations() bounds what a hostile configuration may cost", async () => {
   let bomb = "a0: &a0 {name: x}\n";
   for (let i = 1; i < 30; i++) {
     bomb += `a${i}: &a${i} {<<: [${Array(9).fill(`*a${i - 1}`).join(", ")}]}\n`;
   }
-  const { warning } = await declaredCollections("admin/config.yml", `${bomb}collections: [*a29]\n`);
+  const { warning } = await parseDeclarations("admin/config.yml", `${bomb}collections: [*a29]\n`);
   assert(warning?.includes("Aliases repeat"), String(warning));
   // Slashes that a backtracking expression would go over 10^10 times.
   const slashes = `content: [{name: a, type: collection, path: "${"/".repeat(200_000)}a${
@@ -343,7 +338,7 @@ Deno.test("declaredCollections() bounds what a hostile configuration may cost", 
   assertEquals(await folders(".pages.yml", slashes), {});
 });
 
-Deno.test("declaredCollections() takes the first of a name, and 200 collections", async () => {
+Deno.test("parseDeclarations() takes the first of a name, and 200 collections", async () => {
   const config = (count: number, name: (index: number) => string) =>
     "collections:\n" +
     Array.from({ length: count }, (_, i) => `  - { name: ${name(i)}, folder: f${i} }\n`).join("");
@@ -352,7 +347,7 @@ Deno.test("declaredCollections() takes the first of a name, and 200 collections"
     Object.keys(await folders("admin/config.yml", config(200, (i) => `c${i}`))).length,
     200,
   );
-  const cut = await declaredCollections("admin/config.yml", config(201, (i) => `c${i}`));
+  const cut = await parseDeclarations("admin/config.yml", config(201, (i) => `c${i}`));
   assertEquals(cut.collections.at(-1)?.name, "c199");
   assertEquals(
     cut.warning,
@@ -360,7 +355,7 @@ Deno.test("declaredCollections() takes the first of a name, and 200 collections"
   );
 });
 
-Deno.test("declaredCollections() skips names that nobody can ask for, and folders too deep to be asked", async () => {
+Deno.test("parseDeclarations() skips names that cannot be requested, and folders too deep", async () => {
   const bad = ["/a", "a/", "a//b", ".", "..", '"a\\tb"', "x".repeat(1025)];
   for (const name of bad) {
     const config = `collections: [{ name: ${name}, folder: posts }]`;
@@ -377,7 +372,7 @@ Deno.test("declaredCollections() skips names that nobody can ask for, and folder
   );
 });
 
-Deno.test("declaredCollections() does not compile long templates", async () => {
+Deno.test("parseDeclarations() ignores long templates", async () => {
   const path = `${"x".repeat(120)}{{slug}}`;
   const long = `collections: [{ name: a, folder: posts, path: "${path}xx" }]`;
   const short = `collections: [{ name: a, folder: posts, path: "${path}" }]`;
