@@ -5,7 +5,7 @@ import { createApp, createHandler } from "./lib/http/app.ts";
 import { Listening } from "./lib/http/listening.ts";
 import { openServices } from "./lib/services.ts";
 import { type Config, SettingsError } from "./lib/settings.ts";
-import { localRepositories, previewSettings } from "./lib/source/local/preview.ts";
+import { localRepositoryNames, previewSettings } from "./lib/local_repositories.ts";
 
 const REFRESH_EVERY_MS = 1_000;
 /** How many of a preview's repositories its log line names. */
@@ -37,7 +37,7 @@ async function start([mode, ...args]: readonly string[]): Promise<void> {
 
 async function serve(config: Config): Promise<void> {
   const services = await openServices(config);
-  const names = config.isPreview ? await localRepositories(config) : null;
+  const names = config.isPreview ? await localRepositoryNames(config) : null;
   const handler = createHandler(app, services);
   let { port } = config;
   const onListen = (at: Deno.NetAddr) => {

@@ -10,13 +10,13 @@ import { type Health, HealthWatch } from "./health.ts";
 import { RateLimit } from "./http/limits.ts";
 import { LargeBodies } from "./http/paced_body.ts";
 import { ResponseCache } from "./http/response_cache.ts";
+import { findLocalDir } from "./local_repositories.ts";
 import { describeError, LineLog, type Log, sinkTo } from "./log.ts";
 import { Metrics } from "./metrics.ts";
 import { type Config, SettingsError } from "./settings.ts";
 import { CachedSource } from "./source/cached_source.ts";
 import { GitHubSource } from "./source/github/github_source.ts";
 import { TokenPool } from "./source/github/tokens.ts";
-import { findLocalDir } from "./source/local/local_dir.ts";
 import { LOCAL_OWNER, LocalSource } from "./source/local/local_source.ts";
 import type { Source } from "./source/source.ts";
 
@@ -94,7 +94,7 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
         watch.note(event);
       },
     }),
-    { clock, log, objects, kv: tier, freshForMs: REF_FRESH_MS },
+    { objects, kv: tier, clock, freshForMs: REF_FRESH_MS },
   );
   const local = localDir === null ? null : new LocalSource({ root: localDir, now: clock.now });
 

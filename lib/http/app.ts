@@ -47,9 +47,14 @@ export function createHandler(app: App<State>, services: Services): Handler {
   const framework = app.handler();
   const { isPreview } = services.config;
   return async (request, info) => {
-    const isCacheable = !isPreview && hasValidHost(request);
-    const response = (isCacheable ? cachedResponse(request, services) : null) ??
-      await respond(request, { info, services, framework });
+    let response: Response | null = null;
+    let failure: unknown;
+    try {
+      if (!isPreview && hasValidHost(request)) response = cachedResponse(request, services);
+    } catch (error) {
+      failure = error;
+    }
+    response ??= await respond(request, { info, services, framework, failure });
     if (isPreview) limitToLoopback(request, response);
     return request.method === "HEAD" ? await withoutBody(response) : response;
   };
@@ -59,17 +64,20 @@ interface RequestOptions {
   readonly info: Deno.ServeHandlerInfo;
   readonly services: Services;
   readonly framework: Framework;
+  /** What the fast path threw. */
+  readonly failure: unknown;
 }
 
 /** The response of a request that takes the long way, with what every response carries, and its log line. */
 async function respond(
   request: Request,
-  { info, services, framework }: RequestOptions,
+  { info, services, framework, failure }: RequestOptions,
 ): Promise<Response> {
   const context = new HttpContext(request, info, services);
   const state = { context, services };
   let response: Response;
   try {
+    if (failure !== undefined) throw failure;
     checkHost(request, services.config);
     const refused = refuseMethod(request);
     if (refused === null) states.set(request, state);
