@@ -82,7 +82,6 @@ const RAW = { concurrency: 8, maxQueued: 512, maxQueuedPerClient: 256 };
 const SECONDARY_WAIT_MS = 60_000;
 const MIN_WAIT_MS = 1_000;
 const LIMIT_MESSAGE = /rate limit|abuse detection/i;
-const NO_TOKEN: Token = { place: 0, secret: null, fingerprint: "none" };
 
 /** Sends requests to GitHub's API and its raw host. */
 export class GitHubClient {
@@ -91,10 +90,6 @@ export class GitHubClient {
   private readonly bulk: RequestQueue;
   private readonly raw: RequestQueue;
   private readonly bodies: BodyReader;
-  private rawBlockedUntilMs = 0;
-  /** The first request to the raw host after a limit; the others wait for it. */
-  private rawProbe: Promise<unknown> | null = null;
-  private rawNeedsProbe = false;
 
   constructor(private readonly options: GitHubClientOptions) {
     const { clock, timeoutMs } = options;
@@ -160,55 +155,30 @@ export class GitHubClient {
 
   /** One answer, or null where its token was refused or limited and another may be used. */
   private async attempt(request: GitHubRequest): Promise<GitHubAnswer | null> {
-    if (request.kind === "raw") return await this.attemptRaw(request);
     const { tokens } = this.options;
+    const quota = quotaOf(request);
     // GitHub answers no GraphQL without a token, and each try would cost quota.
-    if (request.kind === "graphql" && !tokens.hasToken) {
+    if (quota === "graphql" && !tokens.hasToken) {
       throw sourceFailed(`Cannot read "graphql": there is no token`);
     }
-    const token = await tokens.choose(quotaOf(request), request.known?.fingerprint);
+    const token = await tokens.choose(quota, request.known?.fingerprint);
     let answered = false;
     try {
       const answer = await this.send(request, token);
       const limit = this.limitOf(answer);
-      // A limit that says when to come back goes before the quota's own time.
-      if (limit === null || !limit.saysWhen) tokens.note(token, quotaOf(request), answer.headers);
       if (limit !== null) {
         answer.release();
-        tokens.limit(token, limit.waitMs, limit.isQuota ? quotaOf(request) : undefined);
+        tokens.limit(token, limit.waitMs, limit.isQuota || quota === "raw" ? quota : "api");
         return null;
       }
+      tokens.note(token, quota, answer.headers);
       answered = true;
       if (answer.status !== 401 || token.secret === null) return answer;
       answer.release();
       tokens.refuse(token);
       return null;
     } finally {
-      tokens.release(token, { answered });
-    }
-  }
-
-  private async attemptRaw(request: GitHubRequest): Promise<GitHubAnswer | null> {
-    while (this.rawProbe !== null) await this.rawProbe.catch(() => {});
-    const waitMs = this.rawBlockedUntilMs - this.options.clock.monotonicMs();
-    if (waitMs > 0) {
-      throw sourceRateLimited(
-        "Cannot send a request to the raw host: limited",
-        Math.ceil(waitMs / 1000),
-      );
-    }
-    const sent = this.send(request, NO_TOKEN);
-    if (this.rawNeedsProbe) this.rawProbe = sent;
-    try {
-      const answer = await sent;
-      const limit = this.limitOf(answer);
-      this.rawNeedsProbe = limit !== null;
-      if (limit === null) return answer;
-      answer.release();
-      this.rawBlockedUntilMs = this.options.clock.monotonicMs() + limit.waitMs;
-      return null;
-    } finally {
-      if (this.rawProbe === sent) this.rawProbe = null;
+      tokens.release(token, quota, { answered });
     }
   }
 
@@ -220,11 +190,8 @@ export class GitHubClient {
     const askedMs = retryAfterMs(answer.headers, now);
     const resetMs = Number(answer.headers.get("x-ratelimit-reset") ?? NaN) * 1000 - now;
     const waitMs = askedMs ?? (isSpent && resetMs > 0 ? resetMs : SECONDARY_WAIT_MS);
-    return {
-      saysWhen: answer.headers.has("retry-after"),
-      isQuota: isSpent && askedMs === null,
-      waitMs: Math.min(Math.max(waitMs, MIN_WAIT_MS), MAX_WAIT_MS),
-    };
+    // A limit that says when to come back goes before the quota's own time.
+    return { isQuota: isSpent && askedMs === null, waitMs: Math.max(waitMs, MIN_WAIT_MS) };
   }
 
   private async send(request: GitHubRequest, token: Token): Promise<GitHubAnswer> {
@@ -296,8 +263,8 @@ function headersOf(request: GitHubRequest, token: Token, userAgent: string): Hea
   return headers;
 }
 
-function quotaOf(request: GitHubRequest): Quota {
-  return request.kind === "graphql" ? "graphql" : "core";
+function quotaOf({ kind }: GitHubRequest): Quota {
+  return kind === "graphql" || kind === "raw" ? kind : "core";
 }
 
 /** Tells a limit (403 or 429) from a refusal; a 429 is never anything else. */

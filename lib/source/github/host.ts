@@ -1,13 +1,13 @@
 // What the parts that read from one GitHub host share: its addresses, and requests to one of its repositories with
 // renames and moves followed on the API host alone.
 
+import { z } from "zod";
 import type { AllowedRepos } from "../../allowed_repos.ts";
 import type { Clock } from "../../clock.ts";
 import { sourceFailed } from "../../errors.ts";
 import type { RepositoryName, Snapshot } from "../source.ts";
 import type { GitHubAnswer, GitHubClient, GitHubRequest } from "./client.ts";
 import type { TokenPool } from "./tokens.ts";
-import { parseValidators } from "./validators.ts";
 
 /** Addresses of one GitHub host, none with a slash at the end. */
 export interface GitHubAddresses {
@@ -29,6 +29,30 @@ export interface GitHubHost extends GitHubAddresses {
    * no commit, since in a network of forks such an id may be anybody's.
    */
   readonly allowedRepos: AllowedRepos | null;
+}
+
+const validator = z.object({ etag: z.string(), fingerprint: z.string() }).nullable();
+
+const validatorsSchema = z.object({
+  /** Where the repository was found; trees and blobs are requested there, a ref always under its own name. */
+  base: z.string(),
+  /** `heads/…`, `tags/…`, a commit id or `HEAD`. */
+  form: z.string(),
+  commit: validator,
+  visibility: validator,
+});
+
+/** What one answer about a ref leaves for the next request; it travels through caches as `Snapshot.validators`. */
+export type RefValidators = z.infer<typeof validatorsSchema>;
+
+/** The validators of an earlier answer, or null where the text is none. */
+export function parseValidators(text: string | undefined): RefValidators | null {
+  if (text === undefined) return null;
+  try {
+    return validatorsSchema.parse(JSON.parse(text));
+  } catch {
+    return null;
+  }
 }
 
 /** A request to one repository: `base` is `repos/{owner}/{repo}` or `repositories/{id}`, `rest` begins with `/` or is empty. */

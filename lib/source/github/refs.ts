@@ -16,8 +16,14 @@ import { isCheckFailure, withDenial } from "../failure_backoff.ts";
 import type { RefQuery, RepositoryName } from "../source.ts";
 import { checked, parseCommitId, parseJson, refusal, repositoryAnswer } from "./answers.ts";
 import type { Validator } from "./client.ts";
-import { type GitHubHost, namedBase, type RepositoryAnswer, requestRepository } from "./host.ts";
-import { parseValidators, type RefValidators } from "./validators.ts";
+import {
+  type GitHubHost,
+  namedBase,
+  parseValidators,
+  type RefValidators,
+  type RepositoryAnswer,
+  requestRepository,
+} from "./host.ts";
 
 /** What a request about a ref found. */
 export interface FoundRef {
