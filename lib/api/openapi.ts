@@ -5,7 +5,7 @@ import { z } from "zod";
 import { errorEntry, ERRORS, type ProblemCode } from "../errors.ts";
 import { contentBody, listBody, problemBody } from "./contract.ts";
 import examples from "./openapi_examples.json" with { type: "json" };
-import { HEADERS, headersOf } from "./openapi_headers.ts";
+import HEADERS from "./openapi_headers.json" with { type: "json" };
 import { itemParameters, listParameters } from "./parameters.ts";
 
 /** Any JSON object of the document. */
@@ -15,6 +15,14 @@ type DocumentPart = Readonly<Record<string, unknown>>;
 const EXAMPLES_ORIGIN = "http://localhost:8000";
 const COMPONENTS = "#/components/schemas/";
 
+const COMMON_HEADERS = [
+  "Access-Control-Allow-Origin",
+  "Access-Control-Expose-Headers",
+  "Cache-Control",
+  "Cross-Origin-Resource-Policy",
+  "X-Content-Type-Options",
+  "X-Request-Id",
+];
 const LIST_HEADERS = ["Link"];
 const ITEM_HEADERS = ["Content-Disposition", "Content-Security-Policy"];
 
@@ -80,6 +88,13 @@ function buildDocument(): DocumentPart {
     },
     components: { schemas: bodySchemas(), headers: HEADERS },
   };
+}
+
+/** References to the headers of a response: those of its kind, and `more`. */
+function headersOf(kind: "data" | "problem", ...more: string[]): DocumentPart {
+  const ofKind = kind === "data" ? ["Age", "Cache-Status", "ETag", "Vary"] : [];
+  const names = [...COMMON_HEADERS, ...ofKind, ...more].sort();
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
 /** 304 carries the headers of the response that it stands for. */

@@ -5,7 +5,7 @@ import { assert, assertEquals } from "@std/assert";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { openApiText } from "../../lib/api/openapi.ts";
 import examples from "../../lib/api/openapi_examples.json" with { type: "json" };
-import { HEADERS } from "../../lib/api/openapi_headers.ts";
+import HEADERS from "../../lib/api/openapi_headers.json" with { type: "json" };
 import { errorEntry, ERRORS, type ProblemCode } from "../../lib/errors.ts";
 import { COMMON_HEADERS } from "../../lib/http/responses.ts";
 import { startService } from "../service.ts";
