@@ -2,7 +2,7 @@
 // and OPTIONS, the Fresh app. HEAD, the common headers and the log line are handled here, for all of them alike.
 
 import { App, type FreshConfig } from "fresh";
-import { methodNotAllowed, routeNotFound } from "../errors.ts";
+import { CollectionsError, methodNotAllowed, routeNotFound } from "../errors.ts";
 import type { Services } from "../services.ts";
 import { checkHost, hasValidHost, limitToLoopback } from "./base_url.ts";
 import { cachedResponse } from "./fast_path.ts";
@@ -83,7 +83,9 @@ async function respond(
     if (refused === null) states.set(request, state);
     response = refused ?? await framework(request, info);
   } catch (error) {
-    response = problemResponse(isDecodable(request.url) ? error : routeNotFound(), state);
+    // The framework fails on a malformed escape in the path.
+    const isUnknownPath = !(error instanceof CollectionsError) && !isDecodable(request.url);
+    response = problemResponse(isUnknownPath ? routeNotFound() : error, state);
   }
   for (const [name, value] of Object.entries(COMMON_HEADERS)) response.headers.set(name, value);
   response.headers.set("x-request-id", context.id);

@@ -32,7 +32,9 @@ export function hasValidHost({ headers }: Request): boolean {
  */
 export function checkHost(request: Request, { isPreview }: OriginOptions): void {
   const url = hasValidHost(request) ? URL.parse(request.url) : null;
-  if (url === null || url.username + url.password !== "") throw badHost("must be host[:port]");
+  // A request line may carry a whole address, whose host counts then (RFC 9112, 3.2.2).
+  const isHost = url !== null && url.username + url.password === "" && HOST.test(url.host);
+  if (!isHost) throw badHost("must be host[:port]");
   if (isPreview && !LOOPBACK.test(url.hostname)) throw badHost("must be localhost in a preview");
 }
 
