@@ -4,7 +4,7 @@
 import type { components } from "@octokit/openapi-types";
 import { assertEquals } from "@std/assert";
 import type { z } from "zod";
-import { checked, parseTree, repositoryAnswer } from "../../lib/repository/github_answers.ts";
+import { checked, parseTree, repositoryAnswer } from "../../lib/source/github_answers.ts";
 
 type Schemas = components["schemas"];
 type RepositoryFields = z.input<typeof repositoryAnswer>;

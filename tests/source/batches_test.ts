@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { fitsBatch, planBatches } from "../../lib/repository/github_batches.ts";
+import { fitsBatch, planBatches } from "../../lib/source/github_batches.ts";
 import { timeOutHangs } from "../github/time_out_hangs.ts";
 import { openBlobs, textFiles } from "./blob_reader.ts";
 

@@ -1,7 +1,7 @@
 // Reads all files of a repository at the double, as a page with contents does, and compares them with what git says.
 
 import { assertEquals, assertInstanceOf } from "@std/assert";
-import type { FileRef, Repository } from "../../lib/repository/repository.ts";
+import type { FileRef, Repository } from "../../lib/source/repository.ts";
 import type { GithubDouble } from "../github/github_double.ts";
 import type { GitFiles, GitRepository } from "../github/git_repository.ts";
 import { serveRepository } from "../github/served_repository.ts";

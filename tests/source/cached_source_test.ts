@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { MemoryCache } from "../../lib/cache/memory.ts";
 import { CollectionsError, sourceFailed, sourceRateLimited } from "../../lib/errors.ts";
-import { Backoff } from "../../lib/repository/backoff.ts";
-import { KeptObjects, type ObjectKind } from "../../lib/repository/kept_objects.ts";
-import type { BlobResult, FileRef } from "../../lib/repository/repository.ts";
+import { Backoff } from "../../lib/source/backoff.ts";
+import { KeptObjects, type ObjectKind } from "../../lib/source/kept_objects.ts";
+import type { BlobResult, FileRef } from "../../lib/source/repository.ts";
 import { TestClock } from "../test_clock.ts";
 import { freeCaller } from "./repository_suite.ts";
 

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Clock } from "../../lib/clock.ts";
 import { CollectionsError } from "../../lib/errors.ts";
 import { LineLog } from "../../lib/log.ts";
-import type { GitHubAnswer, GitHubRequest } from "../../lib/repository/github_client.ts";
+import type { GitHubAnswer, GitHubRequest } from "../../lib/source/github_client.ts";
 import type { Fault } from "../github/github_faults.ts";
 import { serveRepository } from "../github/served_repository.ts";
 import { timeOutHangs } from "../github/time_out_hangs.ts";

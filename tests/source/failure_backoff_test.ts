@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { type CollectionsError, sourceFailed, sourceTimeout } from "../../lib/errors.ts";
-import { Backoff } from "../../lib/repository/backoff.ts";
+import { Backoff } from "../../lib/source/backoff.ts";
 import { TestClock } from "../test_clock.ts";
 
 const failed = sourceFailed("answered 500");

@@ -5,7 +5,7 @@ import {
   FileListBuilder,
   isListedPath,
   type ListedFile,
-} from "../../lib/repository/file_list.ts";
+} from "../../lib/source/file_list.ts";
 
 const segment = fc.string({ unit: "binary", minLength: 1, maxLength: 6 })
   .filter((text) => text.isWellFormed() && !text.includes("/") && !text.startsWith("."));

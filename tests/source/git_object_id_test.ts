@@ -8,7 +8,7 @@ import {
   type GitMode,
   inGitOrder,
   treeId,
-} from "../../lib/repository/git_object_id.ts";
+} from "../../lib/source/git_object_id.ts";
 
 const contents: Record<string, Uint8Array> = {
   "empty": new Uint8Array(0),

@@ -1,6 +1,6 @@
 import { assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
-import type { CachedRepository } from "../../lib/repository/cached_repository.ts";
+import type { CachedRepository } from "../../lib/source/cached_repository.ts";
 import { serveRepository } from "../github/served_repository.ts";
 import { TestClock } from "../test_clock.ts";
 import { openCached, type SourceOptions } from "./github_source.ts";

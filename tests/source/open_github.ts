@@ -1,32 +1,34 @@
 // The GitHub side of the service over the double, with and without caches, for tests of one layer at a time.
 
-import { MemoryCache } from "../../lib/cache/memory.ts";
-import type { Cache } from "../../lib/cache/cache.ts";
+import { KvTier } from "../../lib/cache/kv_tier.ts";
+import { ObjectCache } from "../../lib/cache/object_cache.ts";
+import { parseAllowedRepos } from "../../lib/allowed_repos.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import { CachedRepository } from "../../lib/repository/cached_repository.ts";
-import { Gate } from "../../lib/repository/gate.ts";
-import { GitHubClient } from "../../lib/repository/github_client.ts";
-import { GitHubRepository } from "../../lib/repository/github_repository.ts";
-import { TokenPool } from "../../lib/repository/github_tokens.ts";
+import type { RequestContext } from "../../lib/request_context.ts";
+import { CachedSource } from "../../lib/source/cached_source.ts";
+import { GitHubClient } from "../../lib/source/github/client.ts";
+import { GitHubSource } from "../../lib/source/github/github_source.ts";
+import { TokenPool } from "../../lib/source/github/tokens.ts";
 import type { GithubDouble } from "../github/github_double.ts";
 
 /** What a test may set; the rest is as the service has it. */
-export interface SourceOptions {
+export interface OpenOptions {
   readonly clock: Clock;
   readonly tokens?: readonly string[];
-  readonly allowedByName?: boolean;
+  /** As ALLOWED_REPOS. */
+  readonly allowed?: string;
   readonly raw?: boolean;
   readonly timeoutMs?: number;
   readonly log?: Log;
-  /** In place of memory alone: all tiers, and the one that outlives the process. */
-  readonly objects?: Cache;
-  readonly refs?: Cache;
-  readonly treesMaxBytes?: number;
+  readonly kv?: KvTier | null;
 }
 
+/** A context that is never charged. */
+export const uncharged: RequestContext = { client: "192.0.2.1", recordMiss() {} };
+
 /** A log that drops everything. */
-const silentLog: Log = {
+export const silentLog: Log = {
   level: "silent",
   debug() {},
   info() {},
@@ -34,50 +36,48 @@ const silentLog: Log = {
   error() {},
 };
 
-/** Asks, as one who has these tokens. */
-export function openClient(
-  options: SourceOptions & { concurrency?: number },
-): { client: GitHubClient; tokens: TokenPool } {
-  const { clock, log = silentLog, concurrency = 32 } = options;
-  const tokens = new TokenPool(options.tokens ?? [], { now: clock.now, log });
-  const client = new GitHubClient({
-    tokens,
-    gate: new Gate({ concurrency, maxQueued: 512 }),
-    clock,
-    timeoutMs: options.timeoutMs ?? 10_000,
-  });
-  return { client, tokens };
+const FRESH_MS = 60_000;
+
+/** Sends requests with these tokens. */
+export function openClient(options: OpenOptions): { client: GitHubClient; tokens: TokenPool } {
+  const { clock, log = silentLog, timeoutMs = 10_000 } = options;
+  const tokens = new TokenPool(options.tokens ?? [], { clock, log });
+  return { client: new GitHubClient({ tokens, clock, timeoutMs, userAgent: "test" }), tokens };
 }
 
-/** Reads the double without keeping anything. */
-export function openGitHub(double: GithubDouble, options: SourceOptions): GitHubRepository {
-  const { clock } = options;
-  const { client, tokens } = openClient(options);
-  return new GitHubRepository({
-    client,
-    tokens,
-    apiUrl: double.apiUrl,
-    graphqlUrl: double.graphqlUrl,
-    rawUrl: options.raw === false ? null : double.rawUrl,
-    webUrl: double.webUrl,
-    allowedByName: options.allowedByName ?? false,
-    now: clock.now,
-    freshMs: 60_000,
+/** Reads the double without caches. */
+export function openGitHub(double: GithubDouble, options: OpenOptions): GitHubSource {
+  const { clock, log = silentLog, timeoutMs = 10_000 } = options;
+  const { apiUrl, graphqlUrl, webUrl } = double;
+  return new GitHubSource({
+    addresses: { apiUrl, graphqlUrl, rawUrl: options.raw === false ? null : double.rawUrl, webUrl },
+    tokens: new TokenPool(options.tokens ?? [], { clock, log }),
+    clock,
+    timeoutMs,
+    userAgent: "test",
+    allowedRepos: options.allowed === undefined ? null : parseAllowedRepos(options.allowed),
+    freshForMs: FRESH_MS,
   });
 }
 
 /** Reads the double through the caches. */
-export function openCached(double: GithubDouble, options: SourceOptions): CachedRepository {
-  const { now } = options.clock;
-  const memory = new MemoryCache({ maxBytes: 64 << 20, now });
-  return new CachedRepository(openGitHub(double, options), {
-    now,
-    objects: options.objects ?? memory,
-    memory,
-    treesMaxBytes: options.treesMaxBytes ?? 4 << 20,
-    refs: options.refs ?? memory,
-    defaultBranch: "main",
-    freshMs: 60_000,
-    refreshAfterMs: 50_000,
+export function openCached(double: GithubDouble, options: OpenOptions): CachedSource {
+  const { clock, kv = null } = options;
+  const objects = new ObjectCache({ maxBytes: 64 << 20, kv });
+  return new CachedSource(openGitHub(double, options), {
+    objects,
+    kv,
+    clock,
+    freshForMs: FRESH_MS,
   });
+}
+
+/** A store in memory for several processes; each opens it by its own tier. */
+export async function openStore(clock: Clock) {
+  const kv = await Deno.openKv(":memory:");
+  return {
+    kv,
+    tier: () => new KvTier(kv, { clock, scope: "test", maxBytesPerHour: Infinity }),
+    [Symbol.dispose]: () => kv.close(),
+  };
 }

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { readBounded } from "../../lib/repository/read_bounded.ts";
+import { readBounded } from "../../lib/source/read_bounded.ts";
 
 const PIECE = 1000;
 

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { MemoryCache } from "../../lib/cache/memory.ts";
 import { CollectionsError } from "../../lib/errors.ts";
-import type { Caller, Snapshot } from "../../lib/repository/repository.ts";
+import type { Caller, Snapshot } from "../../lib/source/repository.ts";
 import type { Fault } from "../github/github_faults.ts";
 import type { GithubDouble } from "../github/github_double.ts";
 import { serveRepository } from "../github/served_repository.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
-import { Gate } from "../../lib/repository/gate.ts";
+import { Gate } from "../../lib/source/gate.ts";
 import { Ticks } from "../ticks.ts";
 
 /** Tasks that end when they are told to, in the order in which they begin. */

@@ -1,18 +1,14 @@
-// What every implementation of the repository port has to hold, whatever it reads from. The repository is a real one,
+// What every implementation of the source port does, whatever it reads from. The repository is a real one,
 // checked out, and all that is expected comes from the git command.
 
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
 import { CollectionsError, type ErrorCode } from "../../lib/errors.ts";
-import type { FileList } from "../../lib/repository/file_list.ts";
-import { blobId } from "../../lib/repository/git_object_id.ts";
-import type {
-  Caller,
-  FileRef,
-  Repository,
-  RepositoryName,
-  TreeEntry,
-} from "../../lib/repository/repository.ts";
+import type { FileList } from "../../lib/source/file_list.ts";
+import { blobId } from "../../lib/source/git_object_id.ts";
+import type { FileRef, RepositoryName, Source, TreeEntry } from "../../lib/source/source.ts";
 import { GitRepository, type ListedEntry } from "../github/git_repository.ts";
+import { TestClock } from "../test_clock.ts";
+import { uncharged } from "./open_github.ts";
 
 /** A repository on disk to open, and the time that its reader is to go by. */
 export interface SampleRepository extends AsyncDisposable {
@@ -21,22 +17,17 @@ export interface SampleRepository extends AsyncDisposable {
   readonly root: string;
   readonly repo: string;
   readonly branch: string;
-  readonly now: () => number;
-  /** Lets time pass. */
-  advance(ms: number): void;
+  readonly clock: TestClock;
 }
 
 /** An implementation over a {@linkcode SampleRepository}. */
-export interface OpenedRepository extends AsyncDisposable {
-  readonly repository: Repository;
+export interface OpenedSource extends AsyncDisposable {
+  readonly source: Source;
   /** What the sample is called here; with another `repo` there is nothing. */
   readonly name: RepositoryName;
-  /** Whether a ref is asked for again only once its check is no longer fresh, which then changes in place. */
-  readonly keepsRefs: boolean;
+  /** Whether a ref is checked again only once its check is no longer fresh; its live state then changes in place. */
+  readonly isCached: boolean;
 }
-
-/** A caller who may cause as many misses as needed. */
-export const freeCaller: Caller = { miss() {} };
 
 const latin1 = Uint8Array.of(0x47, 0x72, 0xfc, 0xdf, 0x65, 0x0a);
 const everyByte = Uint8Array.from({ length: 256 }, (_, index) => index);
@@ -65,9 +56,9 @@ const sampleFiles: Record<string, string | Uint8Array> = {
 };
 
 /** Registers the suite. `open` gives a new implementation over the sample each time. */
-export function testRepository(
+export function testSource(
   name: string,
-  open: (sample: SampleRepository) => Promise<OpenedRepository>,
+  open: (sample: SampleRepository) => Promise<OpenedSource>,
 ): void {
   const test = (behaviour: string, body: (opened: Opened) => Promise<void>) =>
     Deno.test(`${name}: ${behaviour}`, async () => {
@@ -77,16 +68,16 @@ export function testRepository(
     });
 
   test("resolve() answers the branch, null and HEAD alike", async (opened) => {
-    const { repository, name, sample } = opened;
+    const { source, name, sample } = opened;
     const named = await resolve(opened);
     assertEquals(named.name, name);
     assertEquals(named.branch, sample.branch);
     assert(/^[0-9a-f]{40}$/.test(named.commit), named.commit);
-    assertEquals(named.check.commit, named.commit);
-    assertEquals(named.askedAtMs, sample.now());
-    const byDefault = await repository.resolve({ ...name, branch: null }, freeCaller);
+    assertEquals(named.ref.commit, named.commit);
+    assertEquals(named.checkedAtMs, sample.clock.now());
+    const byDefault = await source.resolve({ ...name, branch: null }, uncharged);
     assertEquals([byDefault.commit, byDefault.branch], [named.commit, sample.branch]);
-    const head = await repository.resolve({ ...name, branch: "HEAD" }, freeCaller);
+    const head = await source.resolve({ ...name, branch: "HEAD" }, uncharged);
     assertEquals(head.commit, named.commit);
   });
 
@@ -95,123 +86,89 @@ export function testRepository(
       owner: opened.name.owner.toUpperCase(),
       repo: opened.name.repo.toUpperCase(),
     };
-    const question = { ...upper, branch: opened.sample.branch };
-    const snapshot = await opened.repository.resolve(question, freeCaller);
+    const query = { ...upper, branch: opened.sample.branch };
+    const snapshot = await opened.source.resolve(query, uncharged);
     assertEquals(snapshot.name, upper);
     assertEquals(snapshot.commit, (await resolve(opened)).commit);
   });
 
   test("resolve() names the default branch where another is missing", async (opened) => {
-    const { repository, name, sample } = opened;
+    const { source, name, sample } = opened;
     for (const branch of ["absent", "feature/absent", sample.branch.toUpperCase(), noId]) {
-      const asked = repository.resolve({ ...name, branch }, freeCaller);
-      const error = await rejectsWith("branch-not-found", asked);
+      const resolving = source.resolve({ ...name, branch }, uncharged);
+      const error = await rejectsWith("branch-not-found", resolving);
       assert(error.detail.includes(`"${sample.branch}"`), error.detail);
     }
   });
 
-  test("resolve() finds no repository that does not exist", async ({ repository, name }) => {
+  test("resolve() finds no repository that does not exist", async ({ source, name }) => {
     for (const branch of [null, "main", "HEAD"]) {
-      const asked = repository.resolve({ ...name, repo: "absent", branch }, freeCaller);
-      await rejectsWith("repository-not-found", asked);
+      const resolving = source.resolve({ ...name, repo: "absent", branch }, uncharged);
+      await rejectsWith("repository-not-found", resolving);
     }
   });
 
   test("resolve() sees a new commit once its check is no longer fresh", async (opened) => {
-    const { repository, sample } = opened;
+    const { source, sample } = opened;
     const before = await resolve(opened);
     const again = await resolve(opened);
-    sample.advance(before.check.freshMs);
+    sample.clock.advance(before.ref.freshForMs);
     const same = await resolve(opened);
     await sample.git.commit({ "posts/new.md": "New\n", "posts/hello.md": null });
-    sample.advance(before.check.freshMs);
+    sample.clock.advance(before.ref.freshForMs);
     const after = await resolve(opened);
 
     assertEquals([again.commit, same.commit], [before.commit, before.commit]);
     assert(after.commit !== before.commit);
-    if (opened.keepsRefs) {
+    if (opened.isCached) {
       const freshness = [before, again, same, after].map((snapshot) => snapshot.freshness);
       assertEquals(freshness, ["miss", "hit", "revalidated", "moved"]);
-      assert(before.check === after.check, "one live check a branch");
+      assert(before.ref === after.ref, "one live state a ref");
     }
-    assertEquals(after.check.commit, after.commit);
+    assertEquals(after.ref.commit, after.commit);
     const posts = await folderAt(opened, "posts");
-    const files = await repository.readTreeRecursive(after, posts, freeCaller);
+    const files = await source.files(after, posts, uncharged);
     assertEquals(filesOf(files), await expectedFiles(sample, "posts"));
   });
 
-  test("readTree() gives the entries that git ls-tree gives", async (opened) => {
-    const { repository, sample } = opened;
+  test("tree() gives the entries that git ls-tree gives", async (opened) => {
+    const { source, sample } = opened;
     const snapshot = await resolve(opened);
     for (const path of ["", "posts", "posts/2026", "bytes"]) {
-      const entries = await repository.readTree(
+      const entries = await source.tree(
         snapshot,
         await folderAt(opened, path),
-        freeCaller,
+        uncharged,
       );
       const listed = await expectedEntries(sample, path);
       assertEquals(entries.filter(({ name }) => !name.startsWith(".")).map(comparable), listed);
     }
   });
 
-  test("readTreeRecursive() gives the files that git ls-tree -r -l gives", async (opened) => {
-    const { repository, sample } = opened;
+  test("files() gives the files that git ls-tree -r -l gives", async (opened) => {
+    const { source, sample } = opened;
     const snapshot = await resolve(opened);
     for (const path of ["", "posts", "bytes"]) {
       const id = await folderAt(opened, path);
-      const files = await repository.readTreeRecursive(snapshot, id, freeCaller);
+      const files = await source.files(snapshot, id, uncharged);
       assertEquals(filesOf(files), await expectedFiles(sample, path), `"${path}"`);
     }
   });
 
-  test("readFolders() gives null or the folders that git ls-tree -r -d gives", async (opened) => {
-    const { repository, sample } = opened;
+  test("tree() and files() fail for an id that names nothing", async (opened) => {
+    const { source } = opened;
     const snapshot = await resolve(opened);
-    for (const path of ["", "posts"]) {
-      const folders = await repository.readFolders(
-        snapshot,
-        await folderAt(opened, path),
-        freeCaller,
-      );
-      const output = await sample.git.git("ls-tree", "-r", "-d", `HEAD:${path}`);
-      const expected = Array.from(output.matchAll(/^040000 tree (\w+)\t(.*)$/gm))
-        .map(([, id, path]) => ({ path: path!, id: id!, size: 0 }));
-      if (folders !== null) assertEquals(filesOf(folders), expected, `"${path}"`);
-    }
-  });
-
-  test("keptFiles() gives the whole list or null, also after keepFiles()", async (opened) => {
-    const { repository, sample } = opened;
-    const snapshot = await resolve(opened);
-    const id = await folderAt(opened, "posts");
-    const expected = await expectedFiles(sample, "posts");
-    const check = async () => {
-      const kept = await repository.keptFiles?.(snapshot, id) ?? null;
-      if (kept !== null) assertEquals(filesOf(kept), expected);
-    };
-    await check();
-    const read = await repository.readTreeRecursive(snapshot, id, freeCaller);
-    assert(read !== null);
-    await check();
-    await repository.keepFiles?.(snapshot, id, read);
-    await check();
-    assertEquals(await repository.keptFiles?.(snapshot, noId) ?? null, null);
-  });
-
-  test("readTree() and readTreeRecursive() fail for an id that names nothing", async (opened) => {
-    const { repository } = opened;
-    const snapshot = await resolve(opened);
-    const plain = () => repository.readTree(snapshot, noId, freeCaller);
+    const plain = () => source.tree(snapshot, noId, uncharged);
     await assertRejects(plain, CollectionsError);
-    const recursive = () => repository.readTreeRecursive(snapshot, noId, freeCaller);
+    const recursive = () => source.files(snapshot, noId, uncharged);
     await assertRejects(recursive, CollectionsError);
   });
 
-  test("readBlobs() gives the bytes that git cat-file gives", async (opened) => {
-    const { repository, sample } = opened;
+  test("blobs() gives the bytes that git cat-file gives", async (opened) => {
+    const { source, sample } = opened;
     const files = await fileRefs(sample);
     assertEquals(files.length, Object.keys(sampleFiles).length, "one is hidden, a script is added");
-    const blobs = await repository.readBlobs(await resolve(opened), files, freeCaller);
+    const blobs = await source.blobs(await resolve(opened), files, uncharged);
     for (const { path, id } of files) {
       const bytes = blobs.get(id);
       assertInstanceOf(bytes, Uint8Array, path);
@@ -221,29 +178,29 @@ export function testRepository(
     assertEquals(blobs.size, new Set(files.map(({ id }) => id)).size);
   });
 
-  test("readBlobs() gives an Error for a missing file and the others all the same", async (opened) => {
-    const { repository, sample } = opened;
+  test("blobs() gives an Error for a missing file and the others all the same", async (opened) => {
+    const { source, sample } = opened;
     const files = (await fileRefs(sample)).slice(0, 3);
     const absent = { path: "posts/absent.md", id: noId, size: 5 };
     const snapshot = await resolve(opened);
-    const blobs = await repository.readBlobs(snapshot, [absent, ...files], freeCaller);
+    const blobs = await source.blobs(snapshot, [absent, ...files], uncharged);
     assertInstanceOf(blobs.get(noId), Error);
     for (const { id } of files) assertInstanceOf(blobs.get(id), Uint8Array);
-    assertEquals(await repository.readBlobs(snapshot, [], freeCaller), new Map());
+    assertEquals(await source.blobs(snapshot, [], uncharged), new Map());
   });
 
-  test("an aborted caller is not answered", async (opened) => {
-    const { repository, name, sample } = opened;
-    const caller: Caller = { ...freeCaller, signal: AbortSignal.abort(new Error("left")) };
-    const question = { ...name, branch: sample.branch };
-    await assertRejects(() => repository.resolve(question, caller));
+  test("an aborted request gets no result", async (opened) => {
+    const { source, name, sample } = opened;
+    const context = { ...uncharged, signal: AbortSignal.abort(new Error("left")) };
+    const query = { ...name, branch: sample.branch };
+    await assertRejects(() => source.resolve(query, context));
   });
 }
 
 interface Opened {
-  readonly repository: Repository;
+  readonly source: Source;
   readonly name: RepositoryName;
-  readonly keepsRefs: boolean;
+  readonly isCached: boolean;
   readonly sample: SampleRepository;
 }
 
@@ -260,14 +217,13 @@ async function makeSample(): Promise<SampleRepository> {
   await Deno.chmod(`${git.dir}/run.sh`, 0o755);
   await git.git("add", "--all");
   await git.git("commit", "--quiet", "--message", "Add a link and a script");
-  let nowMs = Date.now();
   return {
     git,
     root,
     repo,
     branch,
-    now: () => nowMs,
-    advance: (ms) => void (nowMs += ms),
+    // A minute ahead, so that what was written just now counts as old.
+    clock: new TestClock(Date.now() + 60_000),
     async [Symbol.asyncDispose]() {
       await git[Symbol.asyncDispose]();
       await Deno.remove(root, { recursive: true });
@@ -275,12 +231,15 @@ async function makeSample(): Promise<SampleRepository> {
   };
 }
 
-function resolve({ repository, name, sample }: Opened) {
-  return repository.resolve({ ...name, branch: sample.branch }, freeCaller);
+function resolve({ source, name, sample }: Opened) {
+  return source.resolve({ ...name, branch: sample.branch }, uncharged);
 }
 
-async function rejectsWith(code: ErrorCode, asked: Promise<unknown>): Promise<CollectionsError> {
-  const error = await assertRejects(() => asked, CollectionsError);
+async function rejectsWith(
+  code: ErrorCode,
+  resolving: Promise<unknown>,
+): Promise<CollectionsError> {
+  const error = await assertRejects(() => resolving, CollectionsError);
   assertEquals(error.code, code);
   return error;
 }
@@ -290,7 +249,7 @@ async function folderAt(opened: Opened, path: string): Promise<string> {
   const snapshot = await resolve(opened);
   let id = snapshot.rootTreeId;
   for (const segment of path.split("/").filter((segment) => segment !== "")) {
-    const entries = await opened.repository.readTree(snapshot, id, freeCaller);
+    const entries = await opened.source.tree(snapshot, id, uncharged);
     const entry = entries.find(({ name }) => name === segment);
     assertEquals(entry?.kind, "folder", path);
     id = entry!.id;

@@ -1,43 +1,36 @@
-import { openCached, openGitHub, type SourceOptions } from "./github_source.ts";
 import { GithubDouble } from "../github/github_double.ts";
-import type { Clock } from "../../lib/clock.ts";
-import type { Repository } from "../../lib/repository/repository.ts";
-import {
-  type OpenedRepository,
-  type SampleRepository,
-  testRepository,
-} from "./repository_suite.ts";
+import { LocalSource } from "../../lib/source/local/local_source.ts";
+import type { Source } from "../../lib/source/source.ts";
+import { openCached, openGitHub, type OpenOptions } from "./open_github.ts";
+import { type OpenedSource, type SampleRepository, testSource } from "./source_suite.ts";
 
-type Open = (double: GithubDouble, options: SourceOptions) => Repository;
+type Open = (double: GithubDouble, options: OpenOptions) => Source;
 
 /** Puts the sample behind a double, and an implementation before it. */
-function over(open: Open, options: Omit<SourceOptions, "clock"> & { keepsRefs: boolean }) {
-  return async (sample: SampleRepository): Promise<OpenedRepository> => {
-    const { keepsRefs, ...rest } = options;
-    const double = await GithubDouble.start({ now: sample.now });
+function over(open: Open, options: Omit<OpenOptions, "clock"> & { isCached: boolean }) {
+  return async (sample: SampleRepository): Promise<OpenedSource> => {
+    const { isCached, ...rest } = options;
+    const double = await GithubDouble.start({ now: sample.clock.now });
     double.add(`Octo/${sample.repo}`, sample.git);
     for (const token of options.tokens ?? []) double.addToken(token);
-    const clock: Clock = { now: sample.now, sleep: () => Promise.resolve(), alarm: () => () => {} };
     return {
-      repository: open(double, { clock, ...rest }),
+      source: open(double, { clock: sample.clock, ...rest }),
       name: { owner: "octo", repo: sample.repo },
-      keepsRefs,
+      isCached,
       [Symbol.asyncDispose]: () => double.close(),
     };
   };
 }
 
-testRepository("GitHubRepository without a token", over(openGitHub, { keepsRefs: false }));
-testRepository(
-  "GitHubRepository by the API alone",
-  over(openGitHub, { raw: false, keepsRefs: false }),
-);
-testRepository(
-  "GitHubRepository with a token",
-  over(openGitHub, { tokens: ["t1"], keepsRefs: false }),
-);
-testRepository("CachedRepository without a token", over(openCached, { keepsRefs: true }));
-testRepository(
-  "CachedRepository with a token",
-  over(openCached, { tokens: ["t1"], keepsRefs: true }),
-);
+testSource("GitHubSource without a token", over(openGitHub, { isCached: false }));
+testSource("GitHubSource by the API alone", over(openGitHub, { raw: false, isCached: false }));
+testSource("GitHubSource with a token", over(openGitHub, { tokens: ["t1"], isCached: false }));
+testSource("CachedSource without a token", over(openCached, { isCached: true }));
+testSource("CachedSource with a token", over(openCached, { tokens: ["t1"], isCached: true }));
+testSource("LocalSource", (sample) =>
+  Promise.resolve({
+    source: new LocalSource({ root: sample.root, now: sample.clock.now }),
+    name: { owner: "local", repo: sample.repo },
+    isCached: true,
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  }));

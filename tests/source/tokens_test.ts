@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
 import { LineLog } from "../../lib/log.ts";
-import { type Quota, type Token, TokenPool } from "../../lib/repository/github_tokens.ts";
+import { type Quota, type Token, TokenPool } from "../../lib/source/github_tokens.ts";
 import { TestClock } from "../test_clock.ts";
 
 function open(secrets: readonly string[]) {
