@@ -142,7 +142,9 @@ Deno.test("a preview answers loopback hosts only, and pages of loopback origins 
     service.send(`http://${host}${path}`, { headers: origin === undefined ? {} : { origin } });
 
   for (const host of ["localhost:8000", "127.0.0.1:8000", "[::1]:8000", "site.localhost"]) {
-    for (const origin of [undefined, "http://localhost:5173", "https://127.0.0.1", "http://[::1]"]) {
+    for (
+      const origin of [undefined, "http://localhost:5173", "https://127.0.0.1", "http://[::1]"]
+    ) {
       const { status, headers } = await send(host, origin);
       assertEquals([host, origin, status], [host, origin, 200]);
       assertEquals(headers.get("access-control-allow-origin"), "*");
