@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { fitsBatch, planBatches } from "../../lib/source/github_batches.ts";
+import { fitsBatch, planBatches } from "../../lib/source/github/batches.ts";
 import { timeOutHangs } from "../github/time_out_hangs.ts";
 import { openBlobs, textFiles } from "./blob_reader.ts";
 
@@ -26,7 +26,7 @@ Deno.test("fitsBatch() takes text that GraphQL gives whole", () => {
   assertEquals([fitsBatch(file(512_000)), fitsBatch(file(512_001))], [true, false]);
 });
 
-Deno.test("readBatch() reads 50 small text files in one question of one point", async () => {
+Deno.test("readBatch() reads 50 small text files in one query of one point", async () => {
   await using reader = await openBlobs(textFiles(50), withToken);
   assertEquals(await reader.read(), {});
   assertEquals(reader.gh.counts(), { graphql: 1 });
@@ -43,14 +43,14 @@ Deno.test("readBatch() halves a batch that fails, until it comes through", async
   assertEquals(reader.gh.counts(), { graphql: 1 + 2 + 4 });
 });
 
-Deno.test("readBatch() asks again for what a partial answer left out", async () => {
+Deno.test("readBatch() requests again what a partial answer left out", async () => {
   await using reader = await openBlobs(textFiles(50), withToken);
   reader.gh.graphqlMaxObjects = 20;
   assertEquals(await reader.read(), {});
   assertEquals(reader.gh.counts(), { graphql: 3 });
 });
 
-Deno.test("readBatch() leaves what GraphQL cannot give true to the blobs API", async () => {
+Deno.test("readBatch() leaves what GraphQL cannot give exactly to the blobs API", async () => {
   const files: Record<string, string | Uint8Array> = {
     ...Object.fromEntries(textFiles(10)),
     "long.md": "x".repeat(512_001),
@@ -106,7 +106,7 @@ Deno.test("readBatch() gives up after two time-outs, and where it is told to com
   assertEquals(gh.counts(), { graphql: 1, blob: 12 });
 });
 
-Deno.test("readBatch() goes on by the next token when GraphQL's quota is spent, whatever the status", async () => {
+Deno.test("readBatch() continues with the next token when GraphQL's quota is spent, whatever the status", async () => {
   for (const status of [200, 403] as const) {
     await using reader = await openBlobs(textFiles(10), { tokens: ["t1", "t2"] });
     const { gh } = reader;
@@ -125,7 +125,7 @@ Deno.test("readBatch() goes on by the next token when GraphQL's quota is spent, 
   }
 });
 
-Deno.test("readBatch() is not begun for one file, nor without a token", async () => {
+Deno.test("readBatch() is not used for one file, nor without a token", async () => {
   await using one = await openBlobs(textFiles(1), withToken);
   assertEquals(await one.read(), {});
   assertEquals(one.gh.counts(), { blob: 1 });
@@ -134,7 +134,7 @@ Deno.test("readBatch() is not begun for one file, nor without a token", async ()
   assertEquals(none.gh.counts(), { blob: 5 });
 });
 
-Deno.test("readBatch() asks for a content once, however many files have it", async () => {
+Deno.test("readBatch() requests a content once, however many files have it", async () => {
   const files = textFiles(20).map(([path], index) => [path, `${index % 2}\n`] as const);
   await using reader = await openBlobs(files, withToken);
   assertEquals(await reader.read(), {});

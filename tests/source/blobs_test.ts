@@ -6,10 +6,10 @@ function codes(errors: Record<string, string>): string[] {
   return [...new Set(Object.values(errors))];
 }
 
-Deno.test("GitHubBlobs reads by the raw host at the commit id without a token, at most 8 at once", async () => {
+Deno.test("readBlobs() reads by the raw host at the commit id without a token, at most 8 at once", async () => {
   await using reader = await openBlobs(textFiles(50));
   const { gh, git } = reader;
-  // Every question waits until the eighth is there; were there a ninth at once, it would be seen.
+  // Every request waits until the eighth is there; were there a ninth at once, it would be seen.
   gh.intercept = async () => {
     await gh.log.until(() => gh.log.inFlight === 8 || gh.requests.length >= 48);
     return null;
@@ -21,7 +21,7 @@ Deno.test("GitHubBlobs reads by the raw host at the commit id without a token, a
   assert(gh.requests.every(({ path }) => path.startsWith(`/octo/site/${commit}/posts/`)));
 });
 
-Deno.test("GitHubBlobs asks the raw host for 8 files at once over all pages", async () => {
+Deno.test("readBlobs() reads 8 raw files at once over all pages", async () => {
   await using reader = await openBlobs(textFiles(48));
   const { gh, files } = reader;
   gh.intercept = async () => {
@@ -32,7 +32,7 @@ Deno.test("GitHubBlobs asks the raw host for 8 files at once over all pages", as
   assertEquals([gh.counts(), gh.maxConcurrent], [{ raw: 48 }, 8]);
 });
 
-Deno.test("GitHubBlobs reads by the blobs API where there is no raw host, at most 8 at once", async () => {
+Deno.test("readBlobs() reads by the blobs API where there is no raw host, at most 8 at once", async () => {
   await using reader = await openBlobs(textFiles(20), { raw: false });
   const { gh } = reader;
   gh.intercept = async () => {
@@ -43,7 +43,7 @@ Deno.test("GitHubBlobs reads by the blobs API where there is no raw host, at mos
   assertEquals([gh.counts(), gh.maxConcurrent], [{ blob: 20 }, 8]);
 });
 
-Deno.test("GitHubBlobs escapes paths for the raw host", async () => {
+Deno.test("readBlobs() escapes paths for the raw host", async () => {
   await using reader = await openBlobs({
     "a b/100% + #1?&=.md": "escaped\n",
     "Grüße 🍞.md": "not ASCII\n",
@@ -53,7 +53,7 @@ Deno.test("GitHubBlobs escapes paths for the raw host", async () => {
   assertEquals(reader.gh.counts(), { raw: 3 });
 });
 
-Deno.test("GitHubBlobs turns to the API for what the raw host lacks, for three files of a page", async () => {
+Deno.test("readBlobs() turns to the API for what the raw host lacks, for three files of a page", async () => {
   await using reader = await openBlobs(textFiles(20));
   const { gh, files } = reader;
   const bad = new Set(files.slice(0, 3).map(({ path }) => path));
@@ -77,7 +77,7 @@ Deno.test("GitHubBlobs turns to the API for what the raw host lacks, for three f
   }
 });
 
-Deno.test("GitHubBlobs gives no bytes that do not hash to their id, and the others all the same", async () => {
+Deno.test("readBlobs() gives no bytes that do not hash to their id, and the others all the same", async () => {
   for (const options of [{}, { tokens: ["t1"] }, { raw: false }]) {
     await using reader = await openBlobs(textFiles(5), options);
     const { gh, files } = reader;
@@ -91,7 +91,7 @@ Deno.test("GitHubBlobs gives no bytes that do not hash to their id, and the othe
   }
 });
 
-Deno.test("GitHubBlobs stops where the raw host limits, without a question to the API", async () => {
+Deno.test("readBlobs() stops where the raw host limits, without a request to the API", async () => {
   await using reader = await openBlobs(textFiles(30));
   const { clock, gh } = reader;
   gh.fault = { kind: "status", status: 429, only: ["raw"] };
@@ -106,7 +106,7 @@ Deno.test("GitHubBlobs stops where the raw host limits, without a question to th
   assertEquals(await reader.read(), {});
 });
 
-Deno.test("GitHubBlobs stops after a few failures in a row", async () => {
+Deno.test("readBlobs() stops after a few failures in a row", async () => {
   await using reader = await openBlobs(textFiles(60), { raw: false });
   const { clock, gh } = reader;
   timeOutHangs(clock, gh);
