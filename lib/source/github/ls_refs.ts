@@ -192,7 +192,6 @@ class RefSearch {
   private lastName = "";
   private isUnborn = true;
   private defaultBranch: string | null = null;
-  private tagCommit: string | null = null;
 
   constructor(private readonly query: LsRefsQuery) {
     const name = Buffer.from(query.ref).toString("latin1");
