@@ -35,11 +35,12 @@ export function openAddresses(tree: Root, token: string): RelativeAddress[] {
     if (typeof value !== "string") continue;
     const url = cleanAddress(value);
     if (url === "" || url.startsWith("#")) {
-      if (kind === "link") properties[attribute] = inPageAddress(url, names);
-      else delete properties[attribute];
-    } else if (url.startsWith("//")) {
-      properties[attribute] = `https:${url}`;
-    } else if (!/^[a-z][a-z0-9+.-]*:/i.test(url)) {
+      properties[attribute] = kind === "link" ? inPageAddress(url, names) : undefined;
+    } else if (url.startsWith("//") || /^[a-z][a-z0-9+.-]*:/i.test(url)) {
+      const absolute = url.startsWith("//") ? `https:${url}` : url;
+      // What no browser can read is no address.
+      properties[attribute] = URL.canParse(absolute) ? absolute : undefined;
+    } else {
       if (addresses.length === MAX_ADDRESSES) {
         throw new RenderFailure(`The file has more than ${MAX_ADDRESSES} relative addresses.`);
       }
