@@ -1,6 +1,6 @@
-// Takes the addresses of sanitized HTML in hand: relative ones are left open, in-page ones follow the prefix that the
-// sanitizer gave to ids and names, and protocol-relative ones become https. Runs after the sanitizer, which has left
-// http, https, mailto and relative addresses only.
+// Rewrites the addresses of sanitized HTML: relative ones are left open, in-page ones get the prefix that the sanitizer
+// gave to ids and names, and protocol-relative ones become https. Runs after the sanitizer, which has left http, https,
+// mailto and relative addresses only.
 
 import type { Element, Root } from "hast";
 import type { RelativeAddress } from "./rendered.ts";
@@ -8,7 +8,7 @@ import type { RelativeAddress } from "./rendered.ts";
 /** What the sanitizer puts before every id and name. */
 export const ID_PREFIX = "user-content-";
 
-/** More would make the last step, on the thread that serves everybody, take longer than its turn. */
+/** Bounds the time of `joinHtml()`, which runs on the thread that serves requests. */
 const MAX_ADDRESSES = 5_000;
 
 /** The attributes that hold addresses, by element; the sanitizer lets no other through. */

@@ -1,6 +1,6 @@
 // Renders Markdown away from the thread that serves requests. One file is rendered at a time, and its time and memory
-// are bounded, so that a hostile file delays another one by its limit at most. The client that has used the least time is
-// served next, and what may wait is bounded for each client and for all.
+// are bounded, so that a hostile file delays another one by its limit at most. The next file is one of the client that
+// has used the least time. The queue is bounded for each client and for all.
 
 import type { Clock } from "../clock.ts";
 import type { RenderReply, RenderRequest } from "./render_thread.ts";
@@ -8,7 +8,7 @@ import type { Rendered, RenderError } from "./rendered.ts";
 
 const MAX_BYTES = 1024 * 1024;
 const LIMIT_MS = 2_000;
-/** The thread stops a file itself; past this it is taken for dead, as it is when its memory ran out. */
+/** The thread stops a file itself. Past this it is replaced: it does not answer when its memory has run out. */
 const GRACE_MS = 1_000;
 const START_LIMIT_MS = 30_000;
 
@@ -53,7 +53,7 @@ interface Client {
 export class MarkdownRenderer {
   readonly #clock: Clock;
   readonly #limitMs: number;
-  /** Those who wait; the time that a client has used is forgotten when nothing of it waits. */
+  /** Clients with files in the queue; the time that a client has used is forgotten when it leaves the queue. */
   readonly #clients = new Map<unknown, Client>();
   #thread: RenderThread | null = null;
   #isWorking = false;
@@ -65,15 +65,16 @@ export class MarkdownRenderer {
   }
 
   /**
-   * Renders files; the results are keyed by their ids. `client` says whose time it is, else each call is a client of
-   * its own. Files of a call whose signal aborts are dropped.
+   * Renders files; the results are keyed by their ids. `client` (the client's address, say) shares time fairly among
+   * clients; without it each call is a client of its own. Files of a call whose signal aborts are dropped. An error that
+   * is about time or memory depends on the machine's load too: cache errors for minutes, not for good.
    *
    * @throws {RenderQueueFullError} when too much waits already, of this client or of all.
    * @throws {Error} when the thread cannot be started, or the renderer is closed.
    */
   async render(
     files: readonly MarkdownFile[],
-    { signal, client: key = {} }: { signal?: AbortSignal; client?: unknown } = {},
+    { signal, client: key = {} }: { signal?: AbortSignal | undefined; client?: unknown } = {},
   ): Promise<Map<string, Rendered | RenderError>> {
     signal?.throwIfAborted();
     if (this.#isClosed) throw new Error("Cannot render Markdown: the renderer is closed");
