@@ -3,6 +3,7 @@
 
 import type { Reservation } from "../byte_semaphore.ts";
 import type { Clock } from "../clock.ts";
+import { CollectionsError } from "../errors.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -18,12 +19,16 @@ interface Reserving {
   takeReservation(): Reservation | null;
 }
 
+/** A body that is being sent. */
+interface Sending {
+  readonly reservation: Reservation;
+  readers: number;
+}
+
 /** Reserves the memory of large bodies while they are sent; a body that several clients read counts once. */
 export class LargeBodies {
-  private readonly sending = new Map<
-    Bytes,
-    { readonly reservation: Reservation; readers: number }
-  >();
+  private readonly sending = new Map<Bytes, Sending>();
+  private readonly reserving = new Map<Bytes, Promise<Reservation>>();
 
   constructor(private readonly clock: Clock) {}
 
@@ -31,36 +36,56 @@ export class LargeBodies {
    * Reserves memory for sending a body, out of what the request has reserved already. The function that this resolves to
    * releases it. @throws {CollectionsError} service-busy.
    */
-  async reserve(bytes: Bytes, context: Reserving): Promise<() => void> {
-    if (!this.sending.has(bytes)) {
-      let reservation = context.takeReservation();
-      if (reservation === null) {
-        await context.reserveBytes(bytes.length);
-        reservation = context.takeReservation()!;
+  async reserve(bytes: Bytes, request: Reserving): Promise<() => void> {
+    let sending = this.sending.get(bytes);
+    while (sending === undefined && this.reserving.has(bytes)) {
+      try {
+        await this.reserving.get(bytes);
+      } catch (error) {
+        // Where the other request's client has left, this one reserves.
+        if (error instanceof CollectionsError) throw error;
       }
-      // Another request may have begun to send the same body in the meantime.
-      if (this.sending.has(bytes)) reservation.release();
-      else {
-        reservation.resize(bytes.length);
-        this.sending.set(bytes, { reservation, readers: 0 });
-      }
+      sending = this.sending.get(bytes);
     }
-    const entry = this.sending.get(bytes)!;
-    entry.readers++;
+    sending ??= await this.begin(bytes, request);
+    const { reservation } = sending;
+    sending.readers++;
     let isReleased = false;
     return () => {
       if (isReleased) return;
       isReleased = true;
-      if (--entry.readers > 0) return;
+      if (--sending.readers > 0) return;
       this.sending.delete(bytes);
-      entry.reservation.release();
+      reservation.release();
     };
+  }
+
+  private async begin(bytes: Bytes, request: Reserving): Promise<Sending> {
+    const reserving = reservationFor(bytes, request);
+    this.reserving.set(bytes, reserving);
+    try {
+      const sending = { reservation: await reserving, readers: 0 };
+      this.sending.set(bytes, sending);
+      return sending;
+    } finally {
+      this.reserving.delete(bytes);
+    }
   }
 
   /** The stream of a body whose memory is reserved; it calls `release` at its end. */
   stream(bytes: Bytes, release: () => void): ReadableStream<Bytes> {
     return pacedBody(bytes, { clock: this.clock, onEnd: release });
   }
+}
+
+async function reservationFor(bytes: Bytes, request: Reserving): Promise<Reservation> {
+  let reservation = request.takeReservation();
+  if (reservation === null) {
+    await request.reserveBytes(bytes.length);
+    reservation = request.takeReservation()!;
+  }
+  reservation.resize(bytes.length);
+  return reservation;
 }
 
 /**
