@@ -165,7 +165,11 @@ function bodySchemas(): DocumentPart {
 function operationParameters(schema: z.ZodObject): DocumentPart[] {
   const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: "input" });
   return Object.entries(properties).map(([name, property]) => {
-    const { description, examples, ...derived } = property as Record<string, unknown>;
+    // zod drops the default of a parameter that is more than text.
+    const { description, examples, ...derived } = {
+      ...property as DocumentPart,
+      ...(schema.shape[name] as z.ZodType).meta(),
+    };
     const [example] = Array.isArray(examples) ? examples : [];
     const isText = derived["type"] === "string";
     const isObject = derived["type"] === "object";

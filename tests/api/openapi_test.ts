@@ -97,6 +97,7 @@ Deno.test("openApiText() has every header that pages may read", () => {
     "content-encoding",
     "content-range",
     "date",
+    "location",
     "x-typescript-types",
   ];
   assertEquals(exposed.filter((name) => !documented.has(name)), plain);
