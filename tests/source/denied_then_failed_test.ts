@@ -1,14 +1,14 @@
-// A source that says no to the branch question and fails at the next one: what it denied is over all the same, here and
-// in other processes, however long the failure lasts.
+// A source that denies the branch and fails at the next request: what it denied is over all the same, here and in other
+// processes, however long the failure lasts.
 
 import { assertEquals, assertRejects } from "@std/assert";
-import { MemoryCache } from "../../lib/cache/memory.ts";
 import { CollectionsError } from "../../lib/errors.ts";
 import type { LoggedRequest } from "../github/github_log.ts";
 import { serveRepository } from "../github/served_repository.ts";
 import { TestClock } from "../test_clock.ts";
-import { openCached } from "./github_source.ts";
-import { freeCaller } from "./repository_suite.ts";
+import { openCached, openStore, uncharged } from "./open_github.ts";
+
+const main = { owner: "octo", repo: "site", branch: "main" };
 
 type Answer = (request: LoggedRequest) => number | null;
 
@@ -59,18 +59,26 @@ async function open(token: boolean) {
   const served = await serveRepository({ "posts/a.md": "A\n" }, { now: clock.now });
   const { gh } = served;
   gh.addToken("t1");
-  const refs = new MemoryCache({ maxBytes: 1 << 20, now: clock.now });
-  const openRepository = () => openCached(gh, { clock, refs, tokens: token ? ["t1"] : [] });
+  const store = await openStore(clock);
+  const openSource = () => openCached(gh, { clock, kv: store.tier(), tokens: token ? ["t1"] : [] });
   const start = () => {
-    const cached = openRepository();
-    const question = { owner: "octo", repo: "site", branch: "main" };
-    return () => cached.resolve(question, freeCaller);
+    const cached = openSource();
+    return () => cached.resolve(main, uncharged);
   };
-  return Object.assign(served, { clock, start, cached: openRepository() });
+  return {
+    ...served,
+    clock,
+    start,
+    cached: openSource(),
+    async [Symbol.asyncDispose]() {
+      store[Symbol.dispose]();
+      await served[Symbol.asyncDispose]();
+    },
+  };
 }
 
-async function codeOf(asked: Promise<unknown>): Promise<string> {
-  return (await assertRejects(() => asked, CollectionsError)).code;
+async function codeOf(resolving: Promise<unknown>): Promise<string> {
+  return (await assertRejects(() => resolving, CollectionsError)).code;
 }
 
 for (const [name, token, answer, code] of denials) {
@@ -123,28 +131,27 @@ Deno.test("resolve() says that a branch is not there also where the default one 
   assertEquals(await codeOf(resolve()), "branch-not-found");
 });
 
-Deno.test("resolve() gives nothing that was denied to a caller who left before all was said", async () => {
+Deno.test("resolve() gives nothing that was denied before a request was aborted", async () => {
   await using over = await open(false);
   const { clock, gh, cached } = over;
-  const question = { owner: "octo", repo: "site", branch: "main" };
-  await cached.resolve(question, freeCaller);
+  await cached.resolve(main, uncharged);
   const held = Promise.withResolvers<Response>();
-  const asked = Promise.withResolvers<void>();
+  const isAsked = Promise.withResolvers<void>();
   gh.intercept = (_, { kind }) => {
     if (kind === "commit") return new Response("{}", { status: 404 });
-    asked.resolve();
+    isAsked.resolve();
     return held.promise;
   };
   clock.advance(60_000);
   const leaver = new AbortController();
-  const left = cached.resolve(question, { miss() {}, signal: leaver.signal });
-  await asked.promise;
+  const left = cached.resolve(main, { ...uncharged, signal: leaver.signal });
+  await isAsked.promise;
   leaver.abort(new Error("left"));
   await assertRejects(() => left, Error, "left");
   held.resolve(new Response("{}", { status: 500 }));
   await gh.down();
   clock.advance(3_600_000);
-  await assertRejects(() => cached.resolve(question, freeCaller), CollectionsError);
+  await assertRejects(() => cached.resolve(main, uncharged), CollectionsError);
 });
 
 Deno.test("resolve() gives the other branches of a repository that is seen, whatever one of them lost", async () => {
@@ -152,7 +159,7 @@ Deno.test("resolve() gives the other branches of a repository that is seen, what
   const { clock, gh, cached, repository } = over;
   await repository.branch("other");
   const resolve = (branch: string) =>
-    cached.resolve({ owner: "octo", repo: "site", branch }, freeCaller);
+    cached.resolve({ owner: "octo", repo: "site", branch }, uncharged);
   await Promise.all([resolve("main"), resolve("other")]);
   gh.intercept = (_, request) =>
     request.kind === "repo" || request.path.includes("other")
@@ -171,7 +178,7 @@ Deno.test("resolve() says of other branches that GitHub fails, where only that c
   const { clock, gh, cached, repository } = over;
   await repository.branch("other");
   const resolve = (branch: string) =>
-    cached.resolve({ owner: "octo", repo: "site", branch }, freeCaller);
+    cached.resolve({ owner: "octo", repo: "site", branch }, uncharged);
   await Promise.all([resolve("main"), resolve("other")]);
   gh.intercept = (_, { kind }) => new Response("{}", { status: kind === "commit" ? 404 : 500 });
   clock.advance(60_000);
@@ -181,17 +188,15 @@ Deno.test("resolve() says of other branches that GitHub fails, where only that c
   assertEquals(await codeOf(resolve("other")), "source-failed");
 });
 
-Deno.test("resolve() takes no for an answer only from the question that had found the ref", async () => {
+Deno.test("resolve() takes no denial from a form under which the ref was not known", async () => {
   await using over = await open(false);
   const { clock, gh, cached, repository } = over;
   await repository.git("tag", "v1");
-  gh.rename("octo/site", "other/place");
-  const resolve = () => cached.resolve({ owner: "octo", repo: "site", branch: "v1" }, freeCaller);
+  const resolve = () => cached.resolve({ ...main, branch: "v1" }, uncharged);
   const { commit } = await resolve();
-  // After an hour the old name is asked again, as a branch first.
   gh.intercept = (_, { path }) =>
     path.includes("tags%2F") ? new Response("{}", { status: 500 }) : null;
-  clock.advance(3_600_001);
+  clock.advance(60_000);
   const { commit: shown, freshness } = await resolve();
   assertEquals([shown, freshness], [commit, "stale"]);
 });
