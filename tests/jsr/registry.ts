@@ -77,5 +77,5 @@ function resolveImports(text: string, imports: Record<string, string>): string {
   });
 }
 
-// By hand: deno task registry FOLDER… serves until it is stopped; see CONTRIBUTING.md.
+// By hand, with folders as arguments, it serves until it is stopped; see CONTRIBUTING.md.
 if (import.meta.main) console.log((await serveRegistry(Deno.args, { port: 8990 })).url);
