@@ -116,10 +116,14 @@ Deno.test("deno.lock names every npm package of deno.json, tests/ and bench/", a
   }
 });
 
-Deno.test("the service's tasks may read the settings and nothing else of the environment", async () => {
+Deno.test("the service's tasks have no permission beyond the network, the settings, the project and ./data", async () => {
   const names = [...SETTING_NAMES, "DENO_DEPLOYMENT_ID", "DENO_KV_ACCESS_TOKEN"];
-  for (const task of ["start", "dev", "preview"]) {
-    const flags = (await taskCommand(task)).filter((flag) => flag.includes("-env"));
-    assertEquals(flags, ["--ignore-env", `--allow-env=${names.join(",")}`], task);
-  }
+  const common = ["--no-prompt", "--ignore-env", `--allow-env=${names.join(",")}`];
+  const started = [...common, "--allow-net", "--allow-read=.", "--allow-write=./data"];
+  const flagsOf = async (task: string) =>
+    (await taskCommand(task)).slice(3).filter((word) => word.startsWith("-"));
+
+  assertEquals(await flagsOf("start"), started);
+  assertEquals(await flagsOf("dev"), ["--watch=routes,static", ...started]);
+  assertEquals(await flagsOf("preview"), [...common, "--allow-net=127.0.0.1", "--allow-read"]);
 });
