@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { KvCache } from "../../lib/cache/kv.ts";
+import { configFlag } from "../run_task.ts";
 import { pattern } from "./kv_writer.ts";
 
 const ttlMs = 60_000;
@@ -12,7 +13,7 @@ Deno.test("KvCache of two processes on one file share values and never see half 
     onError: (error) => errors.push(error),
   });
   const other = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--quiet", "--unstable-kv", writer, `${folder}/kv`],
+    args: ["run", "-A", "--quiet", await configFlag(), writer, `${folder}/kv`],
   }).output();
   let running = true;
   let found = 0;

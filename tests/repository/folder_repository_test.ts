@@ -5,6 +5,7 @@ import { CollectionsError } from "../../lib/errors.ts";
 import { FolderRepository } from "../../lib/repository/folder_repository.ts";
 import { blobId } from "../../lib/repository/git_object_id.ts";
 import { runGit } from "../github/git_command.ts";
+import { configFlag } from "../run_task.ts";
 import { freeCaller, testRepository } from "./repository_suite.ts";
 import { makeSampleFolder } from "./sample_folder.ts";
 
@@ -260,8 +261,7 @@ Deno.test("reading needs no permission but for the root, and leaves out what may
   const file = await Deno.makeTempFile({ dir: folder.root, suffix: ".ts" });
   await Deno.writeTextFile(file, script);
   const denied = `--deny-read=${folder.dir}/no,${folder.dir}/no.md`;
-  const config = new URL("../../deno.json", import.meta.url).pathname;
-  const flags = ["--no-prompt", "--no-check", "--cached-only", `--config=${config}`];
+  const flags = ["--no-prompt", "--no-check", "--cached-only", await configFlag()];
   const allowed = [`--allow-read=${folder.root}`, denied];
   assertEquals(await runDeno("run", ...flags, ...allowed, file, folder.root), "1 A");
 });
