@@ -66,7 +66,6 @@ async function listFiles(rootUrl: URL, folder = ""): Promise<string[]> {
   return files.sort();
 }
 
-/** The URL pattern that a name stands for. */
 function toPath(name: string, file: string): string {
   const path = `/${name.replace(MODULE, "")}`.replace(/\/(index)?$/, "") || "/";
   const pattern = path.replaceAll(/\[(\w+)\]/g, ":$1");
