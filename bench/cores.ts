@@ -11,7 +11,8 @@ import { settingsFor, startRepositories } from "./repositories.ts";
 import { writeResults } from "./results_file.ts";
 import { chooseScenarios, type Scenario } from "./scenarios.ts";
 import { differenceOf, type ServiceAnswers, takeAnswers } from "./service_answers.ts";
-import { type RunningService, startCommand, startService } from "./service_process.ts";
+import { taskCommand } from "../tests/run_task.ts";
+import { type RunningService, startService } from "./service_process.ts";
 import { checkDuring } from "./side_check.ts";
 import { median, ratios, spreadOf } from "./statistics.ts";
 
@@ -92,7 +93,7 @@ async function main(cleanup: AsyncDisposableStack): Promise<void> {
 
 /** `deno serve` with the permissions of the `start` task; host and port are flags to it. */
 async function parallelCommand(port: number): Promise<[string, ...string[]]> {
-  const [program, , ...args] = await startCommand();
+  const [program, , ...args] = await taskCommand("start");
   const flags = args.filter((arg) => arg.startsWith("-"));
   return [
     ...[program, "serve", "--parallel", "--host", "127.0.0.1", "--port", String(port)] as const,

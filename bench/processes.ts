@@ -139,7 +139,9 @@ async function writeAll(stdin: WritableStream<Uint8Array>, text: string): Promis
   await new Blob([text]).stream().pipeTo(stdin);
 }
 
-async function readFirstLine(stdout: ReadableStream<Uint8Array>): Promise<string | null> {
+async function readFirstLine(
+  stdout: ReadableStream<Uint8Array<ArrayBuffer>>,
+): Promise<string | null> {
   const reader = stdout.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   while (!text.includes("\n")) {

@@ -3,6 +3,7 @@
 
 import { join } from "@std/path";
 import { SETTING_NAMES } from "../lib/settings.ts";
+import { taskCommand } from "../tests/run_task.ts";
 import { freePort, pause, projectRoot, type RunningProcess, startProcess } from "./processes.ts";
 
 /** A service that answers. */
@@ -42,7 +43,7 @@ export async function launchService(
 ): Promise<RunningService & { readonly process: RunningProcess }> {
   const port = freePort();
   const folder = join("data", `bench-${crypto.randomUUID()}`);
-  const process = startProcess(await (command ?? startCommand)(port), {
+  const process = startProcess(await (command?.(port) ?? taskCommand("start")), {
     env: {
       ...Object.fromEntries(SETTING_NAMES.map((name) => [name, ""])),
       HOST: "127.0.0.1",
@@ -62,14 +63,6 @@ export async function launchService(
       await Deno.remove(join(projectRoot, folder), { recursive: true }).catch(() => {});
     },
   };
-}
-
-/** The command of the `start` task, with this Deno. */
-export async function startCommand(): Promise<[string, ...string[]]> {
-  const { tasks } = JSON.parse(await Deno.readTextFile(join(projectRoot, "deno.json")));
-  const [program, ...args] = String(tasks.start).split(" ");
-  if (program !== "deno") throw new Error(`Cannot start "${program}": the task is no deno command`);
-  return [Deno.execPath(), ...args];
 }
 
 async function waitForAnswer(

@@ -4,7 +4,8 @@
 import { join } from "@std/path";
 import { freePort, pause, projectRoot } from "./processes.ts";
 import type { Memory } from "./soak_server.ts";
-import { launchService, startCommand } from "./service_process.ts";
+import { taskCommand } from "../tests/run_task.ts";
+import { launchService } from "./service_process.ts";
 
 const START_WITHIN_MS = 20_000;
 const RESTART_AFTER_MS = 200;
@@ -36,7 +37,7 @@ export class SoakService implements AsyncDisposable {
     const process = this.process = await launchService({
       env: { ...this.env, KV_PATH: `./${this.folder}/kv` },
       command: async () => {
-        const [deno, ...args] = await startCommand();
+        const [deno, ...args] = await taskCommand("start");
         const permissions = args.filter((arg) => arg !== "main.ts");
         const own = ["--v8-flags=--expose-gc", "bench/soak_server.ts", `${memoryPort}`];
         return [deno, ...permissions, ...own];

@@ -1,6 +1,7 @@
 // The servers of a run and what each is asked: two services, and the servers that send what the first of them sends.
 
 import { join } from "@std/path";
+import { configFlag } from "../tests/run_task.ts";
 import { projectRoot, startProcess } from "./processes.ts";
 import { type Ports, type PreparedAnswer, writeAnswers } from "./prepared_answers.ts";
 import { type RawAnswer, RawClient } from "./raw_client.ts";
@@ -101,7 +102,8 @@ async function startPeer(
   },
 ): Promise<Ports> {
   const entry = join(projectRoot, "bench", file);
-  const command = [Deno.execPath(), "run", "--allow-net=127.0.0.1", entry, ...args] as const;
+  const flags = [await configFlag(), "--allow-net=127.0.0.1"];
+  const command = [Deno.execPath(), "run", ...flags, entry, ...args] as const;
   const peer = cleanup.use(startProcess([...command], { stdin: writeAnswers(lists) }));
   const line = await peer.firstLine;
   if (line === null) throw new Error(`Cannot start "${file}": it ended with no ports`);

@@ -3,6 +3,7 @@
 
 import { callControl } from "./github_control.ts";
 import type { DoubleConfig } from "./serve_double.ts";
+import { configFlag } from "../run_task.ts";
 
 /** A double in a process of its own. */
 export interface RunningDouble extends AsyncDisposable {
@@ -27,7 +28,7 @@ const permissions = [
 export async function startDouble(config: DoubleConfig): Promise<RunningDouble> {
   const entry = new URL("./serve_double.ts", import.meta.url).href;
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", ...permissions, entry, JSON.stringify(config)],
+    args: ["run", await configFlag(), ...permissions, entry, JSON.stringify(config)],
     stdin: "null",
     stdout: "piped",
     stderr: "inherit",

@@ -2,6 +2,7 @@
 // hard on a process: its limits, its memory and its end can be seen from outside.
 
 import { SETTING_NAMES } from "../../lib/settings.ts";
+import { taskCommand } from "../run_task.ts";
 import { root } from "../source_files.ts";
 
 /** How a child is started. */
@@ -27,7 +28,7 @@ export interface ServiceChild extends AsyncDisposable {
 
 /** Starts a service and waits until its log says that it listens. @throws {Error} with what it wrote, if it ends before that. */
 export async function startChild({ env = {}, maxFiles }: ChildOptions = {}): Promise<ServiceChild> {
-  const command = await startCommand();
+  const command = await taskCommand("start");
   const [program, ...args] = maxFiles === undefined
     ? command
     : ["sh", "-c", 'ulimit -n "$0" && exec "$@"', String(maxFiles), ...command];
@@ -83,11 +84,4 @@ export async function startChild({ env = {}, maxFiles }: ChildOptions = {}): Pro
       await ended;
     },
   };
-}
-
-/** The command of the `start` task, run by the Deno that runs this. */
-async function startCommand(): Promise<string[]> {
-  const { tasks } = JSON.parse(await Deno.readTextFile(`${root}/deno.json`));
-  const [, ...args] = String(tasks.start).split(" ");
-  return [Deno.execPath(), ...args];
 }
