@@ -1,8 +1,10 @@
 // The Fresh app, and the start of the service: settings -> services -> handler, which listens until it is told to stop.
 
+import type { App } from "fresh";
 import { appConfig, readPreviewSettings, readSettings } from "./fresh.config.ts";
 import { createApp, createHandler } from "./lib/http/app.ts";
 import { Listening } from "./lib/http/listening.ts";
+import type { State } from "./lib/http/state.ts";
 import { openServices } from "./lib/services.ts";
 import { type Config, SettingsError } from "./lib/settings.ts";
 import { localRepositoryNames, previewSettings } from "./lib/local_repositories.ts";
@@ -12,7 +14,7 @@ const REFRESH_EVERY_MS = 1_000;
 const MAX_NAMED = 20;
 
 /** All middlewares and routes. */
-export const app = await createApp({
+export const app: App<State> = await createApp({
   routesUrl: new URL("./routes/", import.meta.url),
   appConfig,
 });
