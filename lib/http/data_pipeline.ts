@@ -189,10 +189,11 @@ async function make(
     }
     case "item": {
       const file = await readItem(query.parameters, read);
-      const content = query.parameters.format === "raw"
-        ? rawContent(file)
-        : jsonContent(await itemBody(file, read, { baseUrl }));
-      return { content, isComplete: true };
+      if (query.parameters.format === "raw") {
+        return { content: rawContent(file), isComplete: true };
+      }
+      const { body, complete } = await itemBody(file, query.parameters, { read, baseUrl });
+      return { content: jsonContent(body), isComplete: complete };
     }
   }
 }
@@ -201,13 +202,14 @@ function readContextOf(
   snapshot: Snapshot,
   { context, services }: { context: HttpContext; services: Services },
 ): ReadContext {
-  const { clock, config, jobs, objects } = services;
+  const { clock, config, jobs, markdown, objects } = services;
   return {
     source: services.sourceOf(snapshot.name.owner),
     snapshot,
     context,
     objects,
     jobs,
+    markdown,
     clock,
     startedAtMs: context.startedAtMs,
     limits: {

@@ -54,15 +54,9 @@ export class GithubDouble implements AsyncDisposable {
   truncateAt = 100_000;
   /** Bytes of the `tree` array's JSON after which a recursive tree is truncated. */
   truncateBytes = 7_000_000;
-  /** Size over which the blobs API refuses a blob. */
-  maxBlobBytes = 100_000_000;
   /** Status of the answer for the commit of a ref that does not exist. */
   missingRefStatus: 422 | 404 = 422;
-  /** Status of an answer that says that the quota is spent. */
-  quotaStatus: 403 | 429 = 403;
-  /** Whether `git/trees/{ref}:{path}` works, as it does, undocumented, at GitHub. */
-  treeByPath = false;
-  /** Status when the GraphQL quota is spent: 200 with `errors`, or that of `quotaStatus`. */
+  /** Status when the GraphQL quota is spent: 200 with `errors`, or 403. */
   graphqlQuotaStatus: 200 | 403 = 200;
   /** Bytes of all blobs in one query over which GraphQL answers 502. */
   graphqlMaxBytes = Infinity;
@@ -114,78 +108,46 @@ export class GithubDouble implements AsyncDisposable {
   }
 
   /** Serves a repository as `owner/name`. */
-  add(
-    fullName: string,
+  add = (
+    name: string,
     git: GitRepository,
     options: { visibility?: Visibility; defaultBranch?: string } = {},
-  ): void {
-    this.registry.add(fullName, { ...options, git });
-  }
-
+  ) => void this.registry.add(name, { ...options, git });
   /** Serves a repository that has no commit yet. */
-  addEmpty(fullName: string): void {
-    this.registry.add(fullName);
-  }
-
+  addEmpty = (name: string) => void this.registry.add(name);
   /** Serves a repository that GitHub blocks: for legal reasons (451) or by its terms (403). */
-  addBlocked(fullName: string, options: { status?: 451 | 403; reason?: string } = {}): void {
-    this.registry.add(fullName, { blocked: { status: 451, reason: "dmca", ...options } });
-  }
-
+  addBlocked = (name: string, { status = 451 }: { status?: 451 | 403 } = {}) =>
+    void this.registry.add(name, { blocked: { status, reason: "dmca" } });
   /** Renames or moves a repository; the old name answers 301. */
-  rename(from: string, to: string, options: { location?: RedirectForm } = {}): void {
-    this.registry.rename(from, to, options.location ?? "numeric");
-  }
-
+  rename = (from: string, to: string, { location = "numeric" }: { location?: RedirectForm } = {}) =>
+    this.registry.rename(from, to, location);
   /** Lets a name answer 301 with any `Location`; `{api}` and `{rest}` are filled in. */
-  redirect(fullName: string, location: RedirectForm): void {
-    this.registry.addRedirect(fullName, location);
-  }
-
+  redirect = (name: string, to: RedirectForm) => this.registry.addRedirect(name, to);
   /** Deletes a repository: 404 from then on. */
-  remove(fullName: string): void {
-    this.registry.remove(fullName);
-  }
-
+  remove = (name: string) => this.registry.remove(name);
   /** Changes who may see a repository. */
-  setVisibility(fullName: string, visibility: Visibility): void {
-    this.registry.get(fullName).visibility = visibility;
-  }
-
+  setVisibility = (name: string, visibility: Visibility) =>
+    void (this.registry.get(name).visibility = visibility);
   /** Makes a token valid. It sees public repositories and those named in `sees`. */
-  addToken(token: string, options: { sees?: "all" | string[] } = {}): void {
+  addToken = (token: string, options?: { sees?: "all" | string[] }) =>
     this.accounts.addToken(token, options);
-  }
-
   /** Makes a token invalid: 401 from then on. */
-  revokeToken(token: string): void {
-    this.accounts.revokeToken(token);
-  }
-
+  revokeToken = (token: string) => this.accounts.revokeToken(token);
   /** Changes the quota of a token, or of clients without one (null). */
-  setQuota(token: string | null, change: Partial<Quota> & { resource?: QuotaResource }): void {
+  setQuota = (token: string | null, change: Partial<Quota> & { resource?: QuotaResource }) =>
     this.accounts.setQuota(token, change);
-  }
-
   /** Points of a quota taken since the last {@linkcode resetCounts}. */
-  quotaSpent(token: string | null, resource: QuotaResource = "core"): number {
-    return this.accounts.spent(token, resource);
-  }
-
+  quotaSpent = (token: string | null, resource?: QuotaResource) =>
+    this.accounts.spent(token, resource);
   /** Requests by kind. */
-  counts(): Partial<Record<RequestKind, number>> {
-    return this.log.counts();
-  }
+  counts = () => this.log.counts();
+  /** Chooses a fault for each request; it comes before {@linkcode fault}. Null takes it back. */
+  faultWhen = (choose: FaultChooser | null) => void (this.chooseFault = choose);
 
   /** Starts the counting of requests and of quota points anew. */
   resetCounts(): void {
     this.log.reset();
     this.accounts.resetSpent();
-  }
-
-  /** Chooses a fault for each request; it comes before {@linkcode fault}. Null takes it back. */
-  faultWhen(choose: FaultChooser | null): void {
-    this.chooseFault = choose;
   }
 
   /** Listens (again, after {@linkcode down}, on the same ports). */
@@ -358,7 +320,7 @@ export class GithubDouble implements AsyncDisposable {
       const message = `API rate limit exceeded for ${whose}.`;
       return isGraphql && this.graphqlQuotaStatus === 200
         ? jsonReply({ errors: [{ type: "RATE_LIMITED", message }] })
-        : errorReply(this.quotaStatus, message);
+        : errorReply(403, message);
     }
     let reply = await answer(account);
     if (reply.status === 200 && !isGraphql) {

@@ -1,7 +1,7 @@
 // Pages and the files that they load: fixed names only, strict policies, nothing from elsewhere.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { PROBLEMS } from "../../lib/http/problem.ts";
+import { ERRORS } from "../../lib/errors.ts";
 import { VENDOR_FILES } from "../../lib/http/vendor_files.ts";
 import { startService } from "../service.ts";
 
@@ -129,7 +129,7 @@ Deno.test("a file that a browser has is not sent again, and HEAD has no body", a
 
 Deno.test("every problem has a page that names it, and no other code has", async () => {
   await using service = await startService();
-  for (const [code, { title, status }] of Object.entries(PROBLEMS)) {
+  for (const [code, { title, status }] of Object.entries(ERRORS)) {
     const response = await service.get(`/problems/${code}`);
     const html = await response.text();
     assertEquals(response.status, 200, code);
