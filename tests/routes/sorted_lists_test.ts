@@ -16,10 +16,20 @@ const value = fc.constantFrom(
   ...["deno", "git", "true", "null", "3", "12.5", "-2", "2024", "2019-05-01", "soon"],
   ...["2020-02-03T10:00:00+02:00", "apple 10", "Émile 31", "nowhere", "0", "2017-01-01"],
 );
+/** Values that a field has, or that fall between them. */
+const COMPARED: readonly (readonly [string, readonly string[]])[] = [
+  ["weight", ["-5", "0", "7", "7.5", "34", "x"]],
+  ["draft", ["true", "false"]],
+  ["mixed", ["3", "12.5", "true", "2024-05-01", "2024-05-01T00:00:00Z"]],
+  ["author.name", ["zebra", "apple 10", "Apple 10", "-"]],
+  ["date", ["2019-05-01", "2020-02-03T10:00:00+02:00", "soon", "2017-01-01"]],
+];
 const operator = fc.constantFrom("lt", "lte", "gt", "gte");
 const filter = fc.oneof(
   fc.tuple(frontMatterField, fc.oneof(value, value.map((text) => `!${text}`))),
-  fc.tuple(fc.tuple(frontMatterField, operator).map((parts) => parts.join("][")), value),
+  fc.constantFrom(...COMPARED).chain(([field, values]) =>
+    fc.tuple(operator.map((one) => `frontMatter.${field}][${one}`), fc.constantFrom(...values))
+  ),
   fc.tuple(
     frontMatterField.map((field) => `${field}][exists`),
     fc.constantFrom("true", "false"),
