@@ -17,7 +17,7 @@ export interface OpenOptions {
   readonly clock: Clock;
   readonly tokens?: readonly string[];
   /** As ALLOWED_REPOS. */
-  readonly allowed?: string;
+  readonly allowed?: string | undefined;
   readonly raw?: boolean;
   readonly timeoutMs?: number;
   readonly log?: Log;
