@@ -3,7 +3,6 @@
 
 import { assertEquals } from "@std/assert";
 import type { ItemBody } from "../../lib/api/contract.ts";
-import { timeOutHangs } from "../github/time_out_hangs.ts";
 import { listPath } from "../service.ts";
 import { startSite } from "../site.ts";
 
@@ -165,14 +164,4 @@ Deno.test("a page whose files the source has no quota for says so in each item",
     "source-rate-limited",
     "source-rate-limited",
   ]);
-});
-
-Deno.test("a page whose files come too late says so in each item", async () => {
-  await using site = await startSite({ "posts/a.md": "a" });
-  timeOutHangs(site.service.clock, site.gh);
-  site.gh.fault = { kind: "hang", only: ["raw", "blob"] };
-
-  const { items } = await site.service.list(WITH_CONTENT);
-
-  assertEquals(items.map(({ error }) => error?.code), ["source-timeout"]);
 });
