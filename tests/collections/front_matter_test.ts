@@ -121,16 +121,6 @@ Deno.test("readFrontMatter() reads YAML by the 1.2 core schema, dates as written
   });
 });
 
-Deno.test("readFrontMatter() keeps keys as written", async () => {
-  assertEquals(await yaml("1.0: a\ntrue: b\nnull: c\n2024-01-01: d\n? e\n: f"), {
-    "1.0": "a",
-    true: "b",
-    null: "c",
-    "2024-01-01": "d",
-    e: "f",
-  });
-});
-
 Deno.test("readFrontMatter() keeps as text what a JSON number would lose", async () => {
   assertEquals(await yaml("a: 12345678901234567890\nb: .nan\nc: -.inf\nd: 1e999\ne: 1e21\nf: -1"), {
     a: "12345678901234567890",
@@ -182,13 +172,6 @@ Deno.test("readFrontMatter() refuses what has more than one meaning", async () =
   assertEquals((await failure("---\n{a: 1, a: 2}\n---\n")).line, 2);
   assertEquals((await failure("---\na: 1\n? [x]\n: y\n---\n")).line, 3);
   await failure("---\na: 1\n...\nb: 2\n---\n");
-});
-
-Deno.test("readFrontMatter() says nothing long about a bad file", async () => {
-  const error = await failure(
-    `---\na: 1\n"${"x".repeat(5000)}\u0007\u001b[31m" "${"y".repeat(5000)}\n---\n`,
-  );
-  assertEquals(error.line, 3);
 });
 
 Deno.test("readFrontMatter() never reaches a prototype", async () => {

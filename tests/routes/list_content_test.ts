@@ -3,7 +3,6 @@
 
 import { assertEquals } from "@std/assert";
 import type { ItemBody } from "../../lib/api/contract.ts";
-import { timeOutHangs } from "../github/time_out_hangs.ts";
 import { listPath } from "../service.ts";
 import { startSite } from "../site.ts";
 
@@ -38,7 +37,7 @@ Deno.test("each item of a list has its exact bytes as text or base64", async () 
   ]);
 });
 
-Deno.test("each item of a list has its front matter, or why there is none, and no body", async () => {
+Deno.test("each item of a list has its front matter, or why there is none, and the text after it", async () => {
   const bad = "---\ntitle: a\ntags: [a\n---\n";
   await using site = await startSite({
     "posts/bad.md": bad,
@@ -66,7 +65,7 @@ Deno.test("each item of a list has its front matter, or why there is none, and n
   ]);
   assertEquals(items[0]!.content, bad);
   assertEquals([3, 4].includes(items[0]!.frontMatterError!.line), true);
-  assertEquals(items.some((item) => "body" in item), false);
+  assertEquals(items.map(({ body }) => body), [undefined, "x", undefined, "x", "body"]);
 });
 
 Deno.test("an item over the size cap has an error, one of just that size has none", async () => {
@@ -165,14 +164,4 @@ Deno.test("a page whose files the source has no quota for says so in each item",
     "source-rate-limited",
     "source-rate-limited",
   ]);
-});
-
-Deno.test("a page whose files come too late says so in each item", async () => {
-  await using site = await startSite({ "posts/a.md": "a" });
-  timeOutHangs(site.service.clock, site.gh);
-  site.gh.fault = { kind: "hang", only: ["raw", "blob"] };
-
-  const { items } = await site.service.list(WITH_CONTENT);
-
-  assertEquals(items.map(({ error }) => error?.code), ["source-timeout"]);
 });

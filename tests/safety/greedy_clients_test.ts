@@ -1,11 +1,11 @@
-// Clients that take much and give nothing, against a real process: connections that say nothing, readers who read
-// nothing, requests that are left.
+// Greedy clients against a real process: connections that send nothing or half of something, and requests whose clients
+// leave. What readers that read nothing may take is in large_responses_test.ts.
 
 import { assert, assertEquals } from "@std/assert";
 import { GithubDouble } from "../github/github_double.ts";
 import type { LoggedRequest } from "../github/github_log.ts";
 import { makeGitRepository } from "../github/git_repository.ts";
-import { itemPath, listPath } from "../service.ts";
+import { listPath } from "../service.ts";
 import { type ServiceChild, startChild } from "./service_child.ts";
 
 const LOCAL = listPath({ owner: "local", repo: "blog" });
@@ -57,7 +57,7 @@ function countOf(text: string, service: ServiceChild): number {
   return service.output.split(text).length - 1;
 }
 
-Deno.test("1,000 connections that say nothing, or half of something, keep nobody from an answer", async () => {
+Deno.test("1,000 connections that send nothing, or half of something, delay no response", async () => {
   await using service = await startChild();
   assertEquals(await statusOf(service, LOCAL), 200);
   const before = await service.residentMb();
@@ -91,31 +91,6 @@ Deno.test("more connections than the process may have do not end it", async () =
     assertEquals(await statusOf(service, LOCAL), 200);
   }
   assert(!/\bat .*\.ts/.test(service.output), service.output);
-});
-
-Deno.test("readers who read nothing of large answers take a bounded part of the memory", async () => {
-  const swelling = "\u0001".repeat(8 << 20);
-  await using git = await makeGitRepository({ "posts/a.md": swelling });
-  await using gh = await GithubDouble.start();
-  gh.add("octo/site", git);
-  await using service = await startChild({
-    env: { GITHUB_API_URL: gh.apiUrl, GITHUB_RAW_URL: gh.rawUrl },
-  });
-  const path = itemPath({ path: "posts/a.md" });
-  assertEquals(await statusOf(service, path), 200);
-  const before = await service.residentMb();
-
-  const readers = await connectMany(service.port, 60, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
-  let most = 0;
-  await until(async () => {
-    assertEquals(await statusOf(service, LOCAL), 200);
-    most = Math.max(most, await service.residentMb());
-    return countOf('"path":"/api/get-item-content"', service) === 61;
-  }, service);
-  // 60 answers of 48 MiB each would be 2,880.
-  assert(most - before < 700, `${most - before} MB more`);
-  closeAll(readers);
-  await until(async () => await statusOf(service, path) === 200, service);
 });
 
 Deno.test("a request that is left is left at the source, too, unless somebody else waits for it", async () => {

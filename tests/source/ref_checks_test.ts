@@ -219,7 +219,7 @@ Deno.test("refreshDue() never throws, waits out a backoff, and tries once for on
   }
 });
 
-const gone: [code: string, act: (opened: Awaited<ReturnType<typeof open>>) => unknown][] = [
+const removals: [code: string, act: (opened: Awaited<ReturnType<typeof open>>) => unknown][] = [
   ["repository-not-found", ({ gh }) => gh.remove("octo/site")],
   ["repository-not-found", ({ gh }) => gh.setVisibility("octo/site", "private")],
   ["repository-not-found", ({ gh }) => gh.addBlocked("octo/site", { status: 403 })],
@@ -230,7 +230,7 @@ const gone: [code: string, act: (opened: Awaited<ReturnType<typeof open>>) => un
 ];
 
 Deno.test("a tombstone is believed for 60 s, for every spelling", async () => {
-  for (const [expected, act] of gone) {
+  for (const [expected, act] of removals) {
     await using opened = await open();
     const { clock, cost, resolve } = opened;
     await act(opened);
@@ -246,8 +246,8 @@ Deno.test("a tombstone is believed for 60 s, for every spelling", async () => {
   }
 });
 
-Deno.test("a ref that is gone stays gone while the source fails, here and in other processes", async () => {
-  for (const [expected, act] of gone) {
+Deno.test("a tombstone lasts while the source fails, here and in other processes", async () => {
+  for (const [expected, act] of removals) {
     await using opened = await open();
     const { clock, gh, start, resolve } = opened;
     const second = start();

@@ -17,7 +17,7 @@ const PATHS = [
   itemPath({ path: "posts/a.md", format: "raw" }),
 ];
 
-const withdrawals: [name: string, code: string, act: (gh: GithubDouble) => void][] = [
+const removals: [name: string, code: string, act: (gh: GithubDouble) => void][] = [
   ["deleted", "repository-not-found", (gh) => gh.remove("octo/site")],
   ["made private", "repository-not-found", (gh) => gh.setVisibility("octo/site", "private")],
   ["blocked by law", "repository-blocked", (gh) => gh.addBlocked("octo/site")],
@@ -32,8 +32,8 @@ async function answers(service: TestService): Promise<(number | string)[]> {
   return [...new Set(found)];
 }
 
-for (const [name, code, act] of withdrawals) {
-  Deno.test(`a repository that is ${name} is gone within 60 s, from all tiers and processes`, async () => {
+for (const [name, code, act] of removals) {
+  Deno.test(`a repository that is ${name} is not served after 60 s, by any tier or process`, async () => {
     const folder = await Deno.makeTempDir();
     const path = join(folder, "kv");
     await using site = await startSite({ "posts/a.md": "A\n" }, {
@@ -67,7 +67,7 @@ for (const [name, code, act] of withdrawals) {
   });
 }
 
-Deno.test("what a check ahead of need finds gone is gone at once", async () => {
+Deno.test("what a check ahead of need finds missing is not served any more", async () => {
   await using site = await startSite({ "posts/a.md": "A\n" }, {
     env: { ...ENV, GITHUB_TOKEN: "t1" },
   });
@@ -81,7 +81,7 @@ Deno.test("what a check ahead of need finds gone is gone at once", async () => {
   assertEquals(await answers(service), ["repository-not-found"]);
 });
 
-Deno.test("a branch that is deleted is gone within 60 s", async () => {
+Deno.test("a branch that is deleted is not served after 60 s", async () => {
   await using site = await startSite({ "posts/a.md": "A\n" }, { env: ENV });
   const { gh, repository, service } = site;
   assertEquals(await answers(service), [200]);
@@ -107,7 +107,7 @@ Deno.test("a repository that comes back is served again after its 60 s", async (
   assertEquals(await answers(service), [200]);
 });
 
-Deno.test("a rate limit never withdraws", async () => {
+Deno.test("a rate limit leaves no tombstone", async () => {
   for (const kind of ["quota403", "quota429", "secondary403", "secondary429"] as const) {
     await using site = await startSite({ "posts/a.md": "A\n" }, { env: ENV });
     const { gh, service } = site;
