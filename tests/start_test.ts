@@ -115,15 +115,6 @@ Deno.test("start stops with one line that names what cannot be used", async () =
   await Deno.remove(outside, { recursive: true });
 });
 
-Deno.test("start serves no local folder with LOCAL_REPOS_DIR=none", async () => {
-  await using gh = await GithubDouble.start();
-  await using service = await serveTask("start", {
-    env: { LOCAL_REPOS_DIR: "none", GITHUB_API_URL: gh.apiUrl },
-  });
-  const response = await fetch(service.url + LIST);
-  assertEquals([response.status, (await response.json()).code], [404, "repository-not-found"]);
-});
-
 Deno.test("preview serves a folder from anywhere, on the loopback interface and nothing else", async () => {
   const folder = await Deno.makeTempDir();
   await Deno.mkdir(join(folder, "site/posts"), { recursive: true });

@@ -6,7 +6,14 @@ import type { Account } from "./github_accounts.ts";
 import type { GithubDouble } from "./github_double.ts";
 import type { RequestKind } from "./github_log.ts";
 import type { HostedRepository } from "./github_registry.ts";
-import { errorReply, jsonReply, notFoundReply, type Reply } from "./github_reply.ts";
+import {
+  errorReply,
+  type GithubTree,
+  type GithubTreeEntry,
+  jsonReply,
+  notFoundReply,
+  type Reply,
+} from "./github_reply.ts";
 
 /** A REST request, taken apart. */
 export interface RestRequest {
@@ -18,24 +25,6 @@ export interface RestRequest {
   /** The last part of the path, decoded: a ref, a tree or an object id. */
   subject: string;
   format: "json" | "sha" | "raw";
-}
-
-/** One entry as GitHub lists it; only blobs have a `size`, submodules have no `url`. */
-export interface GithubTreeEntry {
-  path: string;
-  mode: string;
-  type: string;
-  sha: string;
-  size?: number;
-  url?: string;
-}
-
-/** The body of a tree. */
-export interface GithubTree {
-  sha: string;
-  url: string;
-  tree: GithubTreeEntry[];
-  truncated: boolean;
 }
 
 /** A request with the repository that it is about. */

@@ -180,28 +180,6 @@ for (const coding of ["identity", "gzip"]) {
   });
 }
 
-Deno.test("a large response that is small in gzip takes no memory in that coding", async () => {
-  await using site = await startLarge("all the same ".repeat(300_000));
-  await site.fill();
-
-  const response = await site.send(NOISE_PATH, { headers: { "accept-encoding": "gzip" } });
-
-  assertEquals([response.status, response.headers.get("content-encoding")], [200, "gzip"]);
-  await response.body!.cancel();
-});
-
-/** Lets time pass while memory is reserved. */
-function passTimeInWaiting(
-  { memory, service: { clock } }: Site & { memory: ByteSemaphore },
-  ms: number,
-) {
-  const acquire = memory.acquire.bind(memory);
-  memory.acquire = (bytes, signal) => {
-    clock.advance(ms);
-    return acquire(bytes, signal);
-  };
-}
-
 Deno.test("a response that waited for memory is as old as it is when it leaves", async () => {
   await using site = await startLarge();
   passTimeInWaiting(site, 7_000);

@@ -5,8 +5,8 @@ import { assert, assertEquals } from "@std/assert";
 import { makeGitRepository } from "../github/git_repository.ts";
 import type { Fault } from "../github/github_faults.ts";
 import { type RunningDouble, startDouble } from "../github/start_double.ts";
+import { serveTask } from "../run_task.ts";
 import { itemPath, listPath } from "../service.ts";
-import { type ServiceChild, startChild } from "./service_child.ts";
 
 const FILES = { "posts/a.md": "# A\n", "posts/b.md": "# B\n", "posts/c/d.md": "# D\n" };
 const TOKEN = "ghp_token";
@@ -46,13 +46,13 @@ class Load {
   readonly right = new Map<string, string>();
   private repositories = KNOWN;
 
-  constructor(private readonly service: ServiceChild, private readonly double: RunningDouble) {}
+  constructor(private readonly url: string, private readonly double: RunningDouble) {}
 
   async warm(): Promise<void> {
     for (let index = 0; index < KNOWN; index++) {
       for (const pathOf of PATHS) {
         const path = pathOf(`o${index}`);
-        const response = await fetch(this.service.origin + path);
+        const response = await fetch(this.url + path);
         assertEquals([path, response.status], [path, 200]);
         this.right.set(path, await response.text());
       }
@@ -76,7 +76,7 @@ class Load {
   }
 
   async get(path: string, allowed: readonly number[]): Promise<void> {
-    const response = await fetch(this.service.origin + path);
+    const response = await fetch(this.url + path);
     const text = await response.text();
     const { headers, status } = response;
     assertEquals(headers.get("access-control-allow-origin"), "*");
@@ -100,15 +100,17 @@ Deno.test("the service goes on through every fault of its source, under load", a
   const plenty = { limit: 1_000_000, remaining: 1_000_000 };
   await double.call("setQuota", TOKEN, plenty);
   await double.call("setQuota", TOKEN, { ...plenty, resource: "graphql" });
-  await using service = await startChild({
+  await using service = await serveTask("start", {
     env: { GITHUB_API_URL: double.apiUrl, GITHUB_TOKEN: TOKEN, MISSES_PER_MINUTE: "0" },
   });
-  const load = new Load(service, double);
+  const load = new Load(service.url, double);
 
   await load.warm();
   for (const attack of ATTACKS) await load.run(attack);
   for (const path of load.right.keys()) await load.get(path, [200]);
 
-  assert(!service.output.includes('"internal error"'), service.output);
+  service.signal("SIGTERM");
+  const { stdout } = await service.ended;
+  assert(!stdout.includes('"internal error"'), stdout);
   assertEquals(await double.call("unexpected"), []);
 });

@@ -7,7 +7,6 @@ import {
   CollectionsError,
   isSourceFailure,
   sourceFailed,
-  sourceRateLimited,
   sourceTimeout,
 } from "../../errors.ts";
 import type { RequestContext } from "../../request_context.ts";
