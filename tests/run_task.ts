@@ -88,7 +88,6 @@ export async function serveTask(name: string, options: TaskOptions = {}): Promis
   };
 }
 
-<<<<<<< HEAD
 /** What a process of its own that imports packages is given, so that it finds those that this one has. */
 export async function configFlag(): Promise<string> {
   return `--config=${join(root, await configName("dev"))}`;
@@ -107,10 +106,7 @@ export async function taskCommand(name: string): Promise<[string, ...string[]]> 
   return [Deno.execPath(), ...args];
 }
 
-function command(name: string, { args = [], env = {} }: TaskOptions): Deno.Command {
-=======
 function command(name: string, { args = [], env = {}, maxFiles }: TaskOptions): Deno.Command {
->>>>>>> 397e400089ef5555620c59efcb39edf0aaa31eec
   const unset = Object.fromEntries(SETTING_NAMES.map((setting) => [setting, ""]));
   const task = [Deno.execPath(), "task", "--quiet", name, ...args];
   const [program, ...rest] = maxFiles === undefined
