@@ -1,7 +1,13 @@
 import { define } from "../lib/http/state.ts";
-import { REFERENCE_POLICY, staticPage } from "../lib/http/static_files.ts";
+import { pageResponse } from "../lib/http/static_files.ts";
 
-/** `GET /reference`: the OpenAPI document as a page. */
+/** `GET /reference`: the OpenAPI document as a page; its links are relative, so that a slash at the end leads back. */
 export const handler = define.handlers({
-  GET: (ctx) => staticPage(ctx.req, "static/reference.html", REFERENCE_POLICY),
+  GET({ req, url, state: { exchange: { baseUrl } } }) {
+    if (url.pathname.endsWith("/")) {
+      const headers = { location: `../reference${url.search}`, "cache-control": "no-cache" };
+      return new Response(null, { status: 308, headers });
+    }
+    return pageResponse(req, { name: "reference.html", baseUrl });
+  },
 });
