@@ -210,9 +210,7 @@ function bodyResponse(
     return send(200, bytes, {});
   }
   const first = range[1] === "" ? Math.max(0, size - Number(range[2])) : Number(range[1]);
-  const last = range[1] === "" || range[2] === ""
-    ? size - 1
-    : Math.min(size - 1, Number(range[2]));
+  const last = range[1] === "" || range[2] === "" ? size - 1 : Math.min(size - 1, Number(range[2]));
   if (first >= size) {
     return new Response(null, { status: 416, headers: { "content-range": `bytes */${size}` } });
   }

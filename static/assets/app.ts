@@ -83,7 +83,9 @@ function focusRow(path: string) {
 function titleOf(state: State | null): string {
   if (state === null) return "Repo Collections";
   const name = state.path.split("/").at(-1);
-  const place = `${state.collection === "/" ? "" : `${state.collection} in `}${state.owner}/${state.repo}`;
+  const place = `${
+    state.collection === "/" ? "" : `${state.collection} in `
+  }${state.owner}/${state.repo}`;
   return `${name ? `${name}, ` : ""}${place} – Repo Collections`;
 }
 
@@ -127,7 +129,9 @@ class PlaceBar extends Component<unknown, { isEditing: boolean; fault: string }>
       ? state.collection
       : text("collection") || "/";
     const branch = text("branch");
-    if (collection === state.collection && branch === state.branch) return show(state, { again: true });
+    if (collection === state.collection && branch === state.branch) {
+      return show(state, { again: true });
+    }
     go({ ...EMPTY, owner: state.owner, repo: state.repo, limit: state.limit, branch, collection });
   };
 
@@ -159,40 +163,65 @@ class PlaceBar extends Component<unknown, { isEditing: boolean; fault: string }>
     const { owner, repo, branch } = current ?? EMPTY;
     const name = owner + repo === "" ? "" : `${owner}/${repo}`;
     const { fault } = this.state;
-    return html`<form class="place" aria-label="Place" novalidate autocomplete="off" autocapitalize="none"
-      spellcheck="false" onSubmit=${this.#submit} onKeyDown=${this.#escape}>
-      <label class="hidden" for="repository">Repository</label>
-      <input id="repository" name="repository" key=${`r ${name}`} defaultValue=${name} placeholder="owner/repo, or an address"
-        size=${Math.max(12, name.length || 24)} aria-invalid=${fault !== ""} aria-describedby=${fault ? "fault" : null}
-        onPaste=${this.#paste} onFocus=${(event: FocusEvent) => (event.target as HTMLInputElement).select()} />
-      ${current !== null && html`
-        ${owner !== "local" && html`<span class="at" aria-hidden="true">@</span>
-          <label class="hidden" for="branch">Branch</label>
-          <input id="branch" name="branch" key=${`b ${name} ${branch}`} defaultValue=${branch} placeholder="main"
-            size=${Math.max(6, branch.length)} />`}
-        ${this.#path(current)}`}
-      <button class="hidden">Show</button>
-      ${fault && html`<p id="fault" class="fault" role="alert">${fault}</p>`}
-    </form>`;
+    return html`
+      <form class="place" aria-label="Place" novalidate autocomplete="off" autocapitalize="none"
+        spellcheck="false" onSubmit=${this.#submit} onKeyDown=${this.#escape}>
+            <label class="hidden" for="repository">Repository</label>
+            <input id="repository" name="repository" key=${`r ${name}`} defaultValue=${name} placeholder="owner/repo, or an address"
+              size=${Math.max(
+                12,
+                name.length || 24,
+              )} aria-invalid=${fault !== ""} aria-describedby=${fault ? "fault" : null}
+              onPaste=${this.#paste} onFocus=${(event: FocusEvent) =>
+                (event.target as HTMLInputElement).select()} />
+            ${current !== null && html`
+              ${owner !== "local" && html`
+                <span class="at" aria-hidden="true">@</span>
+                <label class="hidden" for="branch">Branch</label>
+                <input id="branch" name="branch" key=${`b ${name} ${branch}`} defaultValue=${branch} placeholder="main"
+                  size=${Math.max(6, branch.length)} />
+              `}
+              ${this.#path(current)}
+            `}
+            <button class="hidden">Show</button>
+            ${fault && html`<p id="fault" class="fault" role="alert">${fault}</p>`}
+          </form>
+    `;
   }
 
   #path(state: State) {
     if (this.state.isEditing) {
-      return html`<label class="hidden" for="collection">Collection</label>
+      return html`
+        <label class="hidden" for="collection">Collection</label>
         <input id="collection" name="collection" class="wide" defaultValue=${state.collection}
-          onBlur=${() => this.setState({ isEditing: false })} />`;
+          onBlur=${() => this.setState({ isEditing: false })} />
+      `;
     }
     const path = list.answer?.body?.collection.path ?? state.collection;
     const segments = path.split("/").filter((segment) => segment !== "");
     const link = (depth: number, label: string) =>
-      html`<a href=${stateUrl({ ...EMPTY, owner: state.owner, repo: state.repo, branch: state.branch, limit: state.limit, collection: segments.slice(0, depth).join("/") || "/" })}
-        aria-current=${depth === segments.length ? "location" : null}>${label}</a>`;
-    return html`<nav class="crumbs" aria-label="Folders"><ol>
-        <li>${link(0, "/")}</li>
-        ${segments.map((segment, at) => html`<li>${link(at + 1, segment)}</li>`)}
-      </ol></nav>
-      <button type="button" class="quiet icon" aria-label="Edit the folder" title="Edit the folder" onClick=${this.#edit}>
-        <svg viewBox="0 0 16 16" width="14" height="14" aria-hidden="true"><path d="M3 13l.7-3L11 2.7l2.3 2.3L6 12.3z" /></svg></button>`;
+      html`
+        <a href=${stateUrl({
+          ...EMPTY,
+          owner: state.owner,
+          repo: state.repo,
+          branch: state.branch,
+          limit: state.limit,
+          collection: segments.slice(0, depth).join("/") || "/",
+        })}
+          aria-current=${depth === segments.length ? "location" : null}>${label}</a>
+      `;
+    return html`
+      <nav class="crumbs" aria-label="Folders">
+        <ol>
+              <li>${link(0, "/")}</li>
+              ${segments.map((segment, at) => html`<li>${link(at + 1, segment)}</li>`)}
+            </ol>
+      </nav>
+      <button type="button" class="quiet icon" aria-label="Edit the folder" title="Edit the folder"
+        onClick=${this.#edit}>
+              <svg viewBox="0 0 16 16" width="14" height="14" aria-hidden="true"><path d="M3 13l.7-3L11 2.7l2.3 2.3L6 12.3z" /></svg></button>
+    `;
   }
 }
 
@@ -200,19 +229,30 @@ class PlaceBar extends Component<unknown, { isEditing: boolean; fault: string }>
 function Welcome() {
   const url = list.url;
   const snippet = url === "" ? "" : snippetsFor(url).at(-1)!.text;
-  return html`<section class="pane welcome" aria-label="About">
-    <div class="body">
-      <h1>A folder of a repository, as an API</h1>
-      <p>One <code>GET</code> request lists the files of a collection, with their front matter; another reads a file, as
-        text, as safe HTML or as bytes. Any page may send them, and no answer is more than 60 seconds behind the
-        repository while GitHub answers.</p>
-      ${snippet && html`<h2>This list, in your page</h2><pre class="code" tabindex="0" aria-label="Code">${snippet}</pre>`}
-      ${examples().length > 0 && html`<h2>Look at</h2><ul class="examples">${examples()}</ul>`}
-      <p class="soft">${current === null
-    ? "Type owner/repo above, or paste the address of a page at GitHub."
-    : html`Choose a file, or press <kbd>/</kbd> to filter. The <a href="reference">reference</a> has every parameter.`}</p>
-    </div>
-  </section>`;
+  return html`
+    <section class="pane welcome" aria-label="About">
+      <div class="body">
+          <h1>A folder of a repository, as an API</h1>
+          <p>One <code>GET</code> request lists the files of a collection, with their front matter; another reads a file, as
+            text, as safe HTML or as bytes. Any page may send them, and no answer is more than 60 seconds behind the
+            repository while GitHub answers.</p>
+          ${snippet && html`
+            <h2>This list, in your page</h2>
+            <pre class="code" tabindex="0" aria-label="Code">${snippet}</pre>
+          `}
+          ${examples().length > 0 && html`
+            <h2>Look at</h2>
+            <ul class="examples">${examples()}</ul>
+          `}
+          <p class="soft">${current === null
+            ? "Type owner/repo above, or paste the address of a page at GitHub."
+            : html`
+              Choose a file, or press <kbd>/</kbd> to filter. The <a
+                href="reference">reference</a> has every parameter.
+            `}</p>
+        </div>
+    </section>
+  `;
 }
 
 function examples() {
@@ -220,15 +260,25 @@ function examples() {
   const states: [string, State][] = [
     ...locals.includes("blog")
       ? [
-        ["The example blog, newest first", { ...blog, sort: "-frontMatter.date", filters: [["filter[frontMatter.draft]", "!true"]] }],
+        ["The example blog, newest first", {
+          ...blog,
+          sort: "-frontMatter.date",
+          filters: [["filter[frontMatter.draft]", "!true"]],
+        }],
         ["Everything in the example", { ...blog, collection: "/" }],
       ] as [string, State][]
       : [],
-    ...locals.filter((repo) => repo !== "blog").map((repo): [string, State] =>
-      [`local/${repo}`, { ...EMPTY, owner: "local", repo, collection: "/" }]
-    ),
+    ...locals.filter((repo) => repo !== "blog").map((
+      repo,
+    ): [string, State] => [`local/${repo}`, { ...EMPTY, owner: "local", repo, collection: "/" }]),
     ...isOpen
-      ? [["Astro’s documentation, at GitHub", { ...EMPTY, owner: "withastro", repo: "docs", branch: "HEAD", collection: "src/content/docs/en" }]] as [string, State][]
+      ? [["Astro’s documentation, at GitHub", {
+        ...EMPTY,
+        owner: "withastro",
+        repo: "docs",
+        branch: "HEAD",
+        collection: "src/content/docs/en",
+      }]] as [string, State][]
       : [],
   ];
   return states.map(([label, state]) => html`<li><a href=${stateUrl(state)}>${label}</a></li>`);
@@ -240,7 +290,8 @@ function App() {
   return html`
     <div class="progress" role="progressbar" aria-label="Loading" hidden=${!isBusy}></div>
     <header class="bar">
-      <a class="brand" href="./" aria-label="Repo Collections"><svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true"><rect
+      <a class="brand" href="./"
+        aria-label="Repo Collections"><svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true"><rect
         x="3" y="7" width="26" height="22" rx="5" fill="#1d7a5f" /><rect x="7" y="3" width="18" height="8" rx="3" fill="#8fd3b6" /><path
         d="M9 16h14M9 20.5h14M9 25h8" stroke="#fff" stroke-width="2" stroke-linecap="round" /></svg></a>
       <${PlaceBar} />
@@ -250,14 +301,18 @@ function App() {
       </nav>
     </header>
     <main class="panes" data-file=${file}>
-      ${current === null ? null : html`<${ListPanel} state=${current} loader=${list} go=${go}
-        retry=${() => show(current, { again: true })} />`}
+      ${current === null ? null : html`
+        <${ListPanel} state=${current} loader=${list} go=${go}
+          retry=${() => show(current, { again: true })} />
+      `}
       ${current !== null && current.path !== ""
-    ? itemModule === null
-      ? html`<section class="pane file" aria-label="File" aria-busy="true"></section>`
-      : html`<${itemModule.ItemPanel} state=${current} loader=${item} retry=${() => show(current, { again: true })} />`
-    : html`<${Welcome} />`}
-    </main>`;
+        ? itemModule === null
+          ? html`<section class="pane file" aria-label="File" aria-busy="true"></section>`
+          : html`<${itemModule.ItemPanel} state=${current} loader=${item} retry=${() =>
+            show(current, { again: true })} />`
+        : html`<${Welcome} />`}
+    </main>
+  `;
 }
 
 document.addEventListener("click", (event) => {

@@ -62,7 +62,11 @@ export function columnsOf(items: readonly Item[]): Column[] {
   });
   const byRank = columns.sort((a, b) => b.rank - a.rank);
   const first = (kind: string) => byRank.filter((column) => column.kind === kind).slice(0, 1);
-  const chosen = [...first("date"), ...first("list"), ...byRank.filter(({ kind }) => kind === "text")];
+  const chosen = [
+    ...first("date"),
+    ...first("list"),
+    ...byRank.filter(({ kind }) => kind === "text"),
+  ];
   return chosen.slice(0, MAX_COLUMNS).map(({ key, kind }) => ({ key, kind }));
 }
 
@@ -135,7 +139,9 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
 
   #submit = (event: SubmitEvent) => {
     event.preventDefault();
-    const input = (event.target as HTMLFormElement).elements.namedItem("filter") as HTMLInputElement;
+    const input = (event.target as HTMLFormElement).elements.namedItem(
+      "filter",
+    ) as HTMLInputElement;
     const filter = parseFilter(input.value);
     if (filter === null) return;
     input.value = "";
@@ -146,7 +152,9 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
   /** Arrows go from row to row. */
   #move = (event: KeyboardEvent) => {
     if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
-    const links = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>("a[data-path]")];
+    const links = [
+      ...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>("a[data-path]"),
+    ];
     const at = links.indexOf(document.activeElement as HTMLElement);
     const next = links[at + (event.key === "ArrowDown" ? 1 : -1)];
     if (at < 0 || next === undefined) return;
@@ -167,23 +175,41 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
             placeholder="Filter: text, #tag, draft=true, date>=2025" aria-keyshortcuts="/" />
           <kbd aria-hidden="true">/</kbd>
         </form>
-        ${this.#keys.length > 0 && html`<button type="button" class="quiet" aria-expanded=${this.state.facetsOpen}
-          aria-controls="facets" onClick=${() => this.setState({ facetsOpen: !this.state.facetsOpen })}
-          >${words(this.#keys[0]!)}</button>`}
+        ${
+      this.#keys.length > 0 && html`
+        <button type="button" class="quiet" aria-expanded=${this.state.facetsOpen}
+          aria-controls="facets" onClick=${() =>
+            this.setState({ facetsOpen: !this.state.facetsOpen })}
+        >${words(this.#keys[0]!)}</button>
+      `
+    }
         ${this.#options()}
       </header>
       ${this.state.facetsOpen && html`<div id="facets" class="facets">${this.#facetList()}</div>`}
-      ${state.filters.length > 0 && html`<p class="chips" aria-label="Filters">${
-      state.filters.map((filter, at) =>
-        html`<a class="pill on" href=${
-          stateUrl({ ...state, filters: state.filters.filter((_, index) => index !== at), page: "" })
-        } aria-label=${`Remove the filter ${filterWords(filter)}`}>${filterWords(filter)} <span aria-hidden="true">×</span></a>`
-      )
-    }</p>`}
+      ${
+      state.filters.length > 0 &&
+      html`<p class="chips" aria-label="Filters">${
+        state.filters.map((filter, at) =>
+          html`
+            <a class="pill on" href=${stateUrl({
+              ...state,
+              filters: state.filters.filter((_, index) => index !== at),
+              page: "",
+            })}
+              aria-label=${`Remove the filter ${filterWords(filter)}`}>${filterWords(
+                filter,
+              )} <span aria-hidden="true">×</span></a>
+          `
+        )
+      }</p>`
+    }
       <div class="body" onKeyDown=${this.#move}>
         <${Progress} loader=${loader} />
         ${isWaiting ? skeleton() : null}
-        ${answer?.problem != null && html`<${ProblemPanel} problem=${answer.problem} state=${state} onRetry=${retry} />`}
+        ${
+      answer?.problem != null &&
+      html`<${ProblemPanel} problem=${answer.problem} state=${state} onRetry=${retry} />`
+    }
         ${body !== null && this.#rows(body)}
       </div>
       <${RequestLine} loader=${loader}>${body !== null && pager(body, state)}<//>
@@ -193,33 +219,56 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
   #options() {
     const { state, go } = this.props;
     const set = (part: Partial<State>) => go({ ...state, ...part, page: "" });
-    return html`<details class="menu">
-      <summary aria-label="Options"><svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true"><path
-        d="M2 4h7M13 4h1M2 12h1M7 12h7M11 2v4M5 10v4" /></svg></summary>
-      <div class="popup">
-        <label>Rows a page <select onChange=${(event: Event) =>
-      set({ limit: (event.target as HTMLSelectElement).value })}>
-          ${["", "25", "50", "100", "250", "1000"].map((limit) =>
-      html`<option value=${limit} selected=${limit === state.limit}>${limit || "Default"}</option>`)}
-        </select></label>
-        <label><input type="checkbox" checked=${state.recursive} onChange=${(event: Event) =>
-      set({ recursive: (event.target as HTMLInputElement).checked })} /> Files of sub-folders too</label>
-      </div>
-    </details>`;
+    return html`
+      <details class="menu">
+        <summary aria-label="Options">
+          <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+            <path
+              d="M2 4h7M13 4h1M2 12h1M7 12h7M11 2v4M5 10v4" />
+          </svg>
+        </summary>
+        <div class="popup">
+          <label>Rows a page <select onChange=${(event: Event) =>
+            set({ limit: (event.target as HTMLSelectElement).value })}>
+                ${["", "25", "50", "100", "250", "1000"].map((limit) =>
+                  html`<option value=${limit} selected=${limit === state.limit}>${
+                    limit || "Default"
+                  }</option>`
+                )}
+              </select></label>
+          <label><input type="checkbox" checked=${state.recursive} onChange=${(event: Event) =>
+            set({
+              recursive: (event.target as HTMLInputElement).checked,
+            })} /> Files of sub-folders too</label>
+        </div>
+      </details>
+    `;
   }
 
   #facetList() {
     const { state } = this.props;
     const { answer, isWaiting } = this.#facets;
-    if (isWaiting) return html`<${Progress} loader=${this.#facets} /><p class="soft">Counting…</p>`;
+    if (isWaiting) {
+      return html`
+        <${Progress} loader=${this.#facets} />
+        <p class="soft">Counting…</p>
+      `;
+    }
     const facets = Object.entries(answer?.body?.facets ?? {});
     if (facets.length === 0) {
       return html`<p class="soft">${answer?.problem?.detail ?? "There is nothing to count."}</p>`;
     }
     return facets.map(([key, values]) =>
-      html`<dl><dt>${words(key.replace("frontMatter.", ""))}</dt><dd>${values.slice(0, 30).map(({ value, count }) =>
-        html`<a class="pill" href=${filteredBy(state, key, value)}>${String(value)} <small>${count}</small></a>`
-      )}</dd></dl>`
+      html`
+        <dl>
+          <dt>${words(key.replace("frontMatter.", ""))}</dt>
+          <dd>${values.slice(0, 30).map(({ value, count }) =>
+            html`<a class="pill" href=${filteredBy(state, key, value)}>${
+              String(value)
+            } <small>${count}</small></a>`
+          )}</dd>
+        </dl>
+      `
     );
   }
 
@@ -239,16 +288,44 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
       <table>
         <caption class="hidden">${captionOf(pagination)}</caption>
         <thead><tr>
-          ${header(state, { label: hasTitles ? "Title" : "Name", key: hasTitles ? "frontMatter.title" : "name", kind: "text" })}
-          ${columns.map(({ key, kind }) => header(state, { label: words(key), key: `frontMatter.${key}`, kind }))}
+          ${header(state, {
+            label: hasTitles ? "Title" : "Name",
+            key: hasTitles ? "frontMatter.title" : "name",
+            kind: "text",
+          })}
+          ${columns.map(({ key, kind }) =>
+            header(state, { label: words(key), key: `frontMatter.${key}`, kind })
+          )}
           ${header(state, { label: "Size", key: "size", kind: "size" })}
         </tr></thead>
-        ${[...groups].map(([folder, members]) => html`<tbody key=${folder}>
-          ${folder !== "" && isGrouped && html`<tr class="group"><th colspan=${width} scope="rowgroup">
-            <a href=${stateUrl({ ...state, collection: root + folder, page: "", path: "" })}>${folder}</a></th></tr>`}
-          ${members.map((item) => row(item, { state, columns, secondary: isGrouped ? item.name : item.path.slice(root.length) }))}
-        </tbody>`)}
-      </table>`;
+        ${[...groups].map(([folder, members]) =>
+          html`<tbody key=${folder}>
+          ${
+            folder !== "" && isGrouped && html`
+              <tr class="group">
+                <th colspan=${width} scope="rowgroup">
+                          <a href=${stateUrl({
+                            ...state,
+                            collection: root + folder,
+                            page: "",
+                            path: "",
+                          })}>${folder}</a></th>
+              </tr>
+            `
+          }
+          ${
+            members.map((item) =>
+              row(item, {
+                state,
+                columns,
+                secondary: isGrouped ? item.name : item.path.slice(root.length),
+              })
+            )
+          }
+        </tbody>`
+        )}
+      </table>
+    `;
   }
 }
 
@@ -274,8 +351,12 @@ function header(state: State, { label, key, kind }: { label: string; key: string
   const first = kind === "date" || kind === "size" ? `-${key}` : key;
   const second = first === key ? `-${key}` : key;
   const sort = state.sort === first ? second : state.sort === second ? "" : first;
-  return html`<th scope="col" class=${kind} aria-sort=${isUp ? "ascending" : isDown ? "descending" : "none"}>
-    <a href=${stateUrl({ ...state, sort, page: "" })}>${label}<span class="arrow" aria-hidden="true">${
+  return html`<th scope="col" class=${kind} aria-sort=${
+    isUp ? "ascending" : isDown ? "descending" : "none"
+  }>
+    <a href=${
+    stateUrl({ ...state, sort, page: "" })
+  }>${label}<span class="arrow" aria-hidden="true">${
     isUp ? " ↑" : isDown ? " ↓" : ""
   }</span></a></th>`;
 }
@@ -293,7 +374,11 @@ function row(
   return html`<tr key=${path} class=${isCurrent ? "current" : ""}>
     <td class="name"><a data-path=${path} href=${stateUrl({ ...state, path, view: "preview" })}
       aria-current=${isCurrent ? "true" : null}>${title}</a>${second}</td>
-    ${columns.map(({ key, kind }) => html`<td class=${kind}>${cell(frontMatter[key], key, state)}</td>`)}
+    ${
+    columns.map(({ key, kind }) =>
+      html`<td class=${kind}>${cell(frontMatter[key], key, state)}</td>`
+    )
+  }
     <td class="size">${sizeWords(size)}</td>
   </tr>`;
 }
@@ -301,7 +386,9 @@ function row(
 function cell(value: unknown, key: string, state: State) {
   if (Array.isArray(value)) {
     return value.map((one) =>
-      html`<a class="tag" href=${filteredBy(state, `frontMatter.${key}`, one)}>${String(one)}</a> `
+      html`
+        <a class="tag" href=${filteredBy(state, `frontMatter.${key}`, one)}>${String(one)}</a>
+      `
     );
   }
   if (value === undefined || value === null) return null;
@@ -316,14 +403,18 @@ export function captionOf({ page, limit, totalItems }: ListBody["pagination"]): 
   const first = (page - 1) * limit + 1;
   if (first > totalItems) return `${number(totalItems)} items`;
   if (totalItems <= limit) return totalItems === 1 ? "1 item" : `${number(totalItems)} items`;
-  return `${number(first)}–${number(Math.min(totalItems, first + limit - 1))} of ${number(totalItems)}`;
+  return `${number(first)}–${number(Math.min(totalItems, first + limit - 1))} of ${
+    number(totalItems)
+  }`;
 }
 
 function pager({ pagination }: ListBody, state: State) {
   const { page, totalPages, hasNext, hasPrevious } = pagination;
   const link = (label: string, to: number, isOn: boolean) =>
     isOn
-      ? html`<a href=${stateUrl({ ...state, page: to === 1 ? "" : `${to}` })} data-page=${to}>${label}</a>`
+      ? html`<a href=${
+        stateUrl({ ...state, page: to === 1 ? "" : `${to}` })
+      } data-page=${to}>${label}</a>`
       : html`<span class="off">${label}</span>`;
   return html`<nav class="pager" aria-label="Pages">
     ${totalPages > 1 && link("Previous", Math.min(page - 1, totalPages), hasPrevious)}
@@ -334,12 +425,21 @@ function pager({ pagination }: ListBody, state: State) {
 
 function emptyList({ totalItems, totalPages }: ListBody["pagination"], state: State) {
   const [text, label, to] = totalItems > 0
-    ? [`There is no such page: the last one is ${totalPages}.`, "Show the first page", { ...state, page: "" }] as const
+    ? [`There is no such page: the last one is ${totalPages}.`, "Show the first page", {
+      ...state,
+      page: "",
+    }] as const
     : state.filters.length > 0
     ? ["No item matches the filters.", "Remove them", { ...state, filters: [], page: "" }] as const
-    : ["There is no file in this folder.", "Show the whole repository", { ...state, collection: "/", page: "" }] as const;
+    : ["There is no file in this folder.", "Show the whole repository", {
+      ...state,
+      collection: "/",
+      page: "",
+    }] as const;
   return html`<div class="empty"><p>${text}</p>${
-    state.collection === "/" && label.includes("whole") ? null : html`<p><a href=${stateUrl(to)}>${label}</a></p>`
+    state.collection === "/" && label.includes("whole")
+      ? null
+      : html`<p><a href=${stateUrl(to)}>${label}</a></p>`
   }</div>`;
 }
 

@@ -13,20 +13,64 @@ const MAX_HIGHLIGHTED_CHARACTERS = 100_000;
 const MAX_ROWS = 500;
 
 const LANGUAGES: Readonly<Record<string, string>> = {
-  bash: "bash", cjs: "javascript", css: "css", diff: "diff", go: "go", graphql: "graphql", htm: "xml", html: "xml",
-  ini: "ini", java: "java", js: "javascript", json: "json", json5: "json", jsonc: "json", jsx: "javascript",
-  kt: "kotlin", md: "markdown", mdx: "markdown", mjs: "javascript", patch: "diff", php: "php", py: "python",
-  rb: "ruby", rs: "rust", scss: "scss", sh: "bash", sql: "sql", svg: "xml", swift: "swift", toml: "ini",
-  ts: "typescript", tsx: "typescript", xml: "xml", yaml: "yaml", yml: "yaml", zsh: "bash",
-  dockerfile: "dockerfile", makefile: "makefile",
+  bash: "bash",
+  cjs: "javascript",
+  css: "css",
+  diff: "diff",
+  go: "go",
+  graphql: "graphql",
+  htm: "xml",
+  html: "xml",
+  ini: "ini",
+  java: "java",
+  js: "javascript",
+  json: "json",
+  json5: "json",
+  jsonc: "json",
+  jsx: "javascript",
+  kt: "kotlin",
+  md: "markdown",
+  mdx: "markdown",
+  mjs: "javascript",
+  patch: "diff",
+  php: "php",
+  py: "python",
+  rb: "ruby",
+  rs: "rust",
+  scss: "scss",
+  sh: "bash",
+  sql: "sql",
+  svg: "xml",
+  swift: "swift",
+  toml: "ini",
+  ts: "typescript",
+  tsx: "typescript",
+  xml: "xml",
+  yaml: "yaml",
+  yml: "yaml",
+  zsh: "bash",
+  dockerfile: "dockerfile",
+  makefile: "makefile",
 };
 
 /** How a file is shown. */
 export type Kind =
-  | "empty" | "html" | "image" | "audio" | "video" | "pdf" | "json" | "table" | "notebook" | "text" | "binary";
+  | "empty"
+  | "html"
+  | "image"
+  | "audio"
+  | "video"
+  | "pdf"
+  | "json"
+  | "table"
+  | "notebook"
+  | "text"
+  | "binary";
 
 /** The kind of a file. Its bytes decide between text and binary, whatever its name says. */
-export function kindOf(file: Pick<FileBody, "name" | "contentType" | "encoding" | "size" | "html">): Kind {
+export function kindOf(
+  file: Pick<FileBody, "name" | "contentType" | "encoding" | "size" | "html">,
+): Kind {
   const { name, contentType, encoding, size } = file;
   if (size === 0) return "empty";
   const main = contentType.match(/^(image|audio|video)\//)?.[1];
@@ -57,11 +101,21 @@ export function Preview({ file, state, rawUrl }: PreviewProps) {
       return html`<${Picture} file=${file} rawUrl=${rawUrl} />`;
     case "audio":
     case "video":
-      return html`<${kind} class="media" controls src=${rawUrl}></${kind}>`;
+      return html`
+        <${kind} class="media" controls src=${rawUrl}>
+          </${kind}>
+      `;
     case "pdf":
-      return html`<p class="empty">A PDF document of ${sizeWords(file.size)}. <a href=${rawUrl} target="_blank" rel="noopener">Open it</a></p>`;
+      return html`
+        <p
+          class="empty">A PDF document of ${sizeWords(
+            file.size,
+          )}. <a href=${rawUrl} target="_blank" rel="noopener">Open it</a></p>
+      `;
     case "binary":
-      return html`<p class="empty">This file is not text: ${sizeWords(file.size)} of ${file.contentType.split(";")[0]}.</p>`;
+      return html`<p class="empty">This file is not text: ${sizeWords(file.size)} of ${
+        file.contentType.split(";")[0]
+      }.</p>`;
     case "json":
       return jsonPreview(file);
     case "table":
@@ -69,14 +123,18 @@ export function Preview({ file, state, rawUrl }: PreviewProps) {
     case "notebook":
       return notebookPreview(file);
     case "text":
-      return html`${file.htmlError && html`<p class="notice">${file.htmlError.message}</p>`}${sourceOf(file)}`;
+      return html`${file.htmlError && html`<p class="notice">${file.htmlError.message}</p>`}${
+        sourceOf(file)
+      }`;
   }
 }
 
 /** The text of a file as it stands, highlighted where its language is known. */
 export function sourceOf(file: FileBody) {
   if (file.encoding !== "utf-8") {
-    return html`<p class="empty">This file is not text: ${sizeWords(file.size)} of ${file.contentType.split(";")[0]}.</p>`;
+    return html`<p class="empty">This file is not text: ${sizeWords(file.size)} of ${
+      file.contentType.split(";")[0]
+    }.</p>`;
   }
   if (file.content === "") return html`<p class="empty">This file is empty.</p>`;
   return codeBlock(file.content, languageOf(file.name));
@@ -89,12 +147,16 @@ function languageOf(name: string): string | null {
 
 function codeBlock(text: string, language: string | null) {
   const shown = text.slice(0, MAX_TEXT_CHARACTERS);
-  const cut = shown.length < text.length && html`<p class="soft">The first ${sizeWords(shown.length)} of it.</p>`;
+  const cut = shown.length < text.length &&
+    html`<p class="soft">The first ${sizeWords(shown.length)} of it.</p>`;
   if (language === null || shown.length > MAX_HIGHLIGHTED_CHARACTERS) {
     return html`<pre class="code" tabindex="0" aria-label="Text">${shown}</pre>${cut}`;
   }
-  return html`<pre class="code" tabindex="0" aria-label="Text" key=${language}><${Foreign} class="hljs" text=${shown}
-    load=${() => highlighted(shown, language)} /></pre>`;
+  return html`
+    <pre class="code" tabindex="0" aria-label="Text"
+      key=${language}><${Foreign} class="hljs" text=${shown}
+        load=${() => highlighted(shown, language)} /></pre>
+  `;
 }
 
 /** Nodes that are not made by Preact; until they are there, the plain text. */
@@ -140,7 +202,10 @@ async function highlighted(text: string, language: string): Promise<Node> {
 }
 
 function clean(purify: DOMPurify, text: string, config: Config): DocumentFragment {
-  return purify.sanitize(text, { ...config, RETURN_DOM_FRAGMENT: true }) as unknown as DocumentFragment;
+  return purify.sanitize(text, {
+    ...config,
+    RETURN_DOM_FRAGMENT: true,
+  }) as unknown as DocumentFragment;
 }
 
 /** The service's HTML, cleaned once more; its links to files lead to them in this page. */
@@ -166,7 +231,10 @@ function fitElement(element: Element, file: FileBody, state: State) {
   for (const name of ["id", "name"]) {
     if (!element.getAttribute(name)?.startsWith("user-content-")) element.removeAttribute(name);
   }
-  const allowed = [...element.classList].filter((name) => /^(language-[\w+-]+|markdown-alert[\w-]*|task-list-item|contains-task-list|footnotes|sr-only)$/.test(name));
+  const allowed = [...element.classList].filter((name) =>
+    /^(language-[\w+-]+|markdown-alert[\w-]*|task-list-item|contains-task-list|footnotes|sr-only)$/
+      .test(name)
+  );
   if (element.classList.length > 0) element.setAttribute("class", allowed.join(" "));
   if (element instanceof HTMLAnchorElement) fitLink(element, file, state);
   else if (element instanceof HTMLImageElement) fitImage(element);
@@ -220,19 +288,29 @@ function fitImage(image: HTMLImageElement) {
   image.replaceWith(link);
 }
 
-class Picture extends Component<{ file: FileBody; rawUrl: string }, { size: string; broken: boolean }> {
+class Picture
+  extends Component<{ file: FileBody; rawUrl: string }, { size: string; broken: boolean }> {
   override state = { size: "", broken: false };
 
   override render() {
     const { file, rawUrl } = this.props;
-    if (this.state.broken) return html`<p class="notice bad">This image cannot be shown: its bytes are damaged, or of a kind that this browser does not know.</p>`;
+    if (this.state.broken) {
+      return html`
+        <p
+          class="notice bad">This image cannot be shown: its bytes are damaged, or of a kind that this browser does not know.</p>
+      `;
+    }
     const loaded = ({ currentTarget }: Event) => {
       const { naturalWidth, naturalHeight } = currentTarget as HTMLImageElement;
       this.setState({ size: `${naturalWidth} × ${naturalHeight} pixels` });
     };
-    return html`<figure class="picture"><div><img src=${rawUrl} alt=${file.name} onLoad=${loaded}
-      onError=${() => this.setState({ broken: true })} /></div>
-      <figcaption>${this.state.size || "Loading…"} · ${sizeWords(file.size)}</figcaption></figure>`;
+    return html`
+      <figure class="picture">
+        <div><img src=${rawUrl} alt=${file.name} onLoad=${loaded}
+            onError=${() => this.setState({ broken: true })} /></div>
+        <figcaption>${this.state.size || "Loading…"} · ${sizeWords(file.size)}</figcaption>
+      </figure>
+    `;
   }
 }
 
@@ -241,9 +319,15 @@ function jsonPreview(file: FileBody) {
   try {
     value = JSON.parse(file.content.replace(/^\uFEFF/, ""));
   } catch (error) {
-    return html`<p class="notice bad">This is not valid JSON: ${(error as Error).message}</p>${sourceOf(file)}`;
+    return html`<p class="notice bad">This is not valid JSON: ${(error as Error).message}</p>${
+      sourceOf(file)
+    }`;
   }
-  return html`<div class="tree"><${JsonTree} value=${value} name="" depth=${0} /></div>`;
+  return html`
+    <div class="tree">
+      <${JsonTree} value=${value} name="" depth=${0} />
+    </div>
+  `;
 }
 
 interface JsonTreeProps {
@@ -258,20 +342,33 @@ export class JsonTree extends Component<JsonTreeProps, { open: boolean }> {
 
   override render() {
     const { name, value, depth } = this.props;
-    const label = name === "" ? null : html`<span class="key">${name}</span>: `;
+    const label = name === "" ? null : html`
+      <span class="key">${name}</span>:
+    `;
     if (typeof value !== "object" || value === null) {
-      return html`<div class="leaf">${label}<span class=${`v-${value === null ? "null" : typeof value}`}>${JSON.stringify(value)}</span></div>`;
+      return html`<div class="leaf">${label}<span class=${`v-${
+        value === null ? "null" : typeof value
+      }`}>${JSON.stringify(value)}</span></div>`;
     }
     const entries = Object.entries(value);
     const isList = Array.isArray(value);
-    const count = `${entries.length} ${isList ? "element" : "key"}${entries.length === 1 ? "" : "s"}`;
+    const count = `${entries.length} ${isList ? "element" : "key"}${
+      entries.length === 1 ? "" : "s"
+    }`;
     if (entries.length === 0) return html`<div class="leaf">${label}${isList ? "[]" : "{}"}</div>`;
-    const toggled = (event: Event) => this.setState({ open: (event.currentTarget as HTMLDetailsElement).open });
+    const toggled = (event: Event) =>
+      this.setState({ open: (event.currentTarget as HTMLDetailsElement).open });
     return html`<details open=${this.state.open} onToggle=${toggled}>
       <summary>${label}<span class="soft">${isList ? "[ ]" : "{ }"} ${count}</span></summary>
-      ${this.state.open && entries.slice(0, MAX_ROWS).map(([key, one]) =>
-      html`<${JsonTree} key=${key} name=${key} value=${one} depth=${depth + 1} />`)}
-      ${entries.length > MAX_ROWS && html`<p class="soft">and ${entries.length - MAX_ROWS} more, see the source.</p>`}
+      ${
+      this.state.open && entries.slice(0, MAX_ROWS).map(([key, one]) =>
+        html`<${JsonTree} key=${key} name=${key} value=${one} depth=${depth + 1} />`
+      )
+    }
+      ${
+      entries.length > MAX_ROWS &&
+      html`<p class="soft">and ${entries.length - MAX_ROWS} more, see the source.</p>`
+    }
     </details>`;
   }
 }
@@ -301,11 +398,20 @@ export function parseTable(text: string, separator: string): string[][] {
 }
 
 function tableOf([head = [], ...rows]: string[][]) {
-  const cut = rows.length >= MAX_ROWS && html`<p class="soft">The first ${MAX_ROWS} rows; the source has all.</p>`;
-  return html`<div class="data" tabindex="0" role="region" aria-label="Table"><table>
-    <thead><tr>${head.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
-    <tbody>${rows.map((row) => html`<tr>${row.map((value) => html`<td>${value}</td>`)}</tr>`)}</tbody>
-  </table></div>${cut}`;
+  const cut = rows.length >= MAX_ROWS &&
+    html`<p class="soft">The first ${MAX_ROWS} rows; the source has all.</p>`;
+  return html`
+    <div class="data" tabindex="0" role="region" aria-label="Table">
+      <table>
+        <thead>
+          <tr>${head.map((name) => html`<th scope="col">${name}</th>`)}</tr>
+        </thead>
+        <tbody>${rows.map((row) =>
+          html`<tr>${row.map((value) => html`<td>${value}</td>`)}</tr>`
+        )}</tbody>
+      </table>
+    </div>${cut}
+  `;
 }
 
 interface Cell {
@@ -328,15 +434,25 @@ function notebookPreview(file: FileBody) {
   } catch {
     return html`<p class="notice bad">This notebook cannot be read.</p>${sourceOf(file)}`;
   }
-  const joined = (text: unknown) => Array.isArray(text) ? text.join("") : typeof text === "string" ? text : "";
+  const joined = (text: unknown) =>
+    Array.isArray(text) ? text.join("") : typeof text === "string" ? text : "";
   const known = Object.values(LANGUAGES).includes(language) ? language : null;
-  return html`<div class="notebook">${cells.map(({ cell_type, source, outputs = [] }, at) =>
-    html`<div class="cell" key=${at}>${
-      cell_type === "code" ? codeBlock(joined(source), known) : html`<div class="words">${joined(source)}</div>`
-    }${outputs.map(({ text, data = {}, evalue }) => {
-      const png = joined(data["image/png"]).replaceAll(/\s/g, "");
-      return png !== ""
-        ? html`<img src=${`data:image/png;base64,${png}`} alt="Output" />`
-        : html`<pre class="output" tabindex="0" aria-label="Output">${joined(text) || joined(data["text/plain"]) || evalue || ""}</pre>`;
-    })}</div>`)}</div>`;
+  return html`<div class="notebook">${
+    cells.map(({ cell_type, source, outputs = [] }, at) =>
+      html`<div class="cell" key=${at}>${
+        cell_type === "code"
+          ? codeBlock(joined(source), known)
+          : html`<div class="words">${joined(source)}</div>`
+      }${
+        outputs.map(({ text, data = {}, evalue }) => {
+          const png = joined(data["image/png"]).replaceAll(/\s/g, "");
+          return png !== ""
+            ? html`<img src=${`data:image/png;base64,${png}`} alt="Output" />`
+            : html`<pre class="output" tabindex="0" aria-label="Output">${
+              joined(text) || joined(data["text/plain"]) || evalue || ""
+            }</pre>`;
+        })
+      }</div>`
+    )
+  }</div>`;
 }

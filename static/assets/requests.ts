@@ -181,7 +181,15 @@ export function announce(text: string): void {
 }
 
 const MAX_JSON_CHARACTERS = 200_000;
-const TOLD_HEADERS = ["age", "cache-control", "cache-status", "etag", "link", "content-type", "x-request-id"];
+const TOLD_HEADERS = [
+  "age",
+  "cache-control",
+  "cache-status",
+  "etag",
+  "link",
+  "content-type",
+  "x-request-id",
+];
 
 interface RequestLineProps {
   readonly loader: Loader<unknown>;
@@ -212,20 +220,26 @@ export class RequestLine extends Component<RequestLineProps, { open: boolean; co
     if (url === "") return html`<footer class="request"></footer>`;
     const { open } = this.state;
     const id = `request-${loader.operation}`;
-    const facts = answer === null
-      ? "Asking…"
-      : [
-        answer.status ?? "No answer",
-        `${Math.round(answer.ms)} ms`,
-        answer.bytes > 0 ? sizeWords(answer.bytes) : "",
-        answer.problem === null ? freshWords(answer.headers) : "",
-      ].filter((text) => text !== "").join(" · ");
+    const facts = answer === null ? "Asking…" : [
+      answer.status ?? "No answer",
+      `${Math.round(answer.ms)} ms`,
+      answer.bytes > 0 ? sizeWords(answer.bytes) : "",
+      answer.problem === null ? freshWords(answer.headers) : "",
+    ].filter((text) => text !== "").join(" · ");
     return html`<footer class="request">
-      ${open ? html`<div class="exchange" id=${id} role="region" aria-label="Request" tabindex="0">${this.#details(loader)}</div>` : null}
+      ${
+      open
+        ? html`
+          <div class="exchange" id=${id} role="region" aria-label="Request"
+            tabindex="0">${this.#details(loader)}</div>
+        `
+        : null
+    }
       <div class="line">
         ${children}
         <button type="button" class="quiet facts" aria-expanded=${open} aria-controls=${id}
-          data-bad=${answer?.problem != null} onClick=${() => this.setState({ open: !open })}>${facts}</button>
+          data-bad=${answer?.problem != null} onClick=${() =>
+      this.setState({ open: !open })}>${facts}</button>
         ${this.#copyButton("Address", url, "Copy")}
       </div>
     </footer>`;
@@ -236,14 +250,23 @@ export class RequestLine extends Component<RequestLineProps, { open: boolean; co
     const headers = TOLD_HEADERS.map((name) => [name, answer?.headers.get(name)] as const)
       .filter(([, value]) => value != null);
     return html`
-      <p class="address"><span>GET</span> <a href=${url} target="_blank" rel="noopener">${url}</a></p>
-      <p class="copy">Copy as ${snippetsFor(url).map(({ name, text }) => this.#copyButton(name, text))}</p>
-      <dl>${headers.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
-      <pre class="code" tabindex="0" aria-label="Answer">${
-      text.length <= MAX_JSON_CHARACTERS
+      <p
+        class="address"><span>GET</span> <a href=${url} target="_blank" rel="noopener">${url}</a></p>
+      <p class="copy">Copy as ${snippetsFor(url).map(({ name, text }) =>
+        this.#copyButton(name, text)
+      )}</p>
+      <dl>${headers.map(([name, value]) =>
+        html`
+          <div>
+            <dt>${name}</dt>
+            <dd>${value}</dd>
+          </div>
+        `
+      )}</dl>
+      <pre class="code" tabindex="0" aria-label="Answer">${text.length <= MAX_JSON_CHARACTERS
         ? text
-        : `${text.slice(0, MAX_JSON_CHARACTERS)}\n… ${sizeWords(text.length)} in all`
-    }</pre>`;
+        : `${text.slice(0, MAX_JSON_CHARACTERS)}\n… ${sizeWords(text.length)} in all`}</pre>
+    `;
   }
 }
 
@@ -275,13 +298,24 @@ export function ProblemPanel({ problem, state, onRetry }: ProblemPanelProps) {
   return html`<div class="problem" role="alert">
     <h2>${title}</h2>
     <p>${withCode(detail.replace(/ See "errors"\.$/, ""))}</p>
-    ${errors.length > 0 && html`<ul class="errors">${errors.map(({ parameter, message }) =>
-      html`<li><strong>${parameter}</strong> ${withCode(message)}</li>`)}</ul>`}
-    ${ways.length > 0 && html`<p class="ways">Perhaps: ${ways.map(({ label, to }) =>
-      html`<a class="pill" href=${stateUrl(to)}>${label}</a>`)}</p>`}
+    ${
+    errors.length > 0 && html`<ul class="errors">${
+      errors.map(({ parameter, message }) =>
+        html`<li><strong>${parameter}</strong> ${withCode(message)}</li>`
+      )
+    }</ul>`
+  }
+    ${
+    ways.length > 0 && html`<p class="ways">Perhaps: ${
+      ways.map(({ label, to }) => html`<a class="pill" href=${stateUrl(to)}>${label}</a>`)
+    }</p>`
+  }
     <p class="actions">
       ${mayRetry && html`<button type="button" onClick=${onRetry}>Try again</button>`}
-      ${problem.htmlUrl && html`<a href=${problem.htmlUrl} target="_blank" rel="noopener">View on GitHub</a>`}
+      ${
+    problem.htmlUrl &&
+    html`<a href=${problem.htmlUrl} target="_blank" rel="noopener">View on GitHub</a>`
+  }
       ${code && type && html`<a href=${type} target="_blank" rel="noopener">About ${code}</a>`}
       ${requestId && html`<span class="soft">Request <code>${requestId}</code></span>`}
     </p>

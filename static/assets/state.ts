@@ -61,7 +61,9 @@ export function readState(search: string): State | null {
 /** The query of a state. */
 export function stateUrl(state: State): string {
   const { path, view } = state;
-  return `?${encode([...placePairs(state), ["path", path], ["view", view.replace("preview", "")]])}`;
+  return `?${
+    encode([...placePairs(state), ["path", path], ["view", view.replace("preview", "")]])
+  }`;
 }
 
 function placePairs(state: State): Pairs {
@@ -186,7 +188,12 @@ export function stateAt({ owner, repo, branch, folder, file }: Place, { limit }:
   return { ...EMPTY, owner, repo, branch, collection: folder || "/", path: file, limit };
 }
 
-const OPERATORS: Readonly<Record<string, string>> = { ">=": "gte", "<=": "lte", ">": "gt", "<": "lt" };
+const OPERATORS: Readonly<Record<string, string>> = {
+  ">=": "gte",
+  "<=": "lte",
+  ">": "gt",
+  "<": "lt",
+};
 
 /**
  * A typed filter as a parameter: `#news` is a tag, `draft=true`, `author!=tom` and `date>=2025-01-01` are about front
@@ -197,7 +204,8 @@ export function parseFilter(text: string): readonly [string, string] | null {
   if (trimmed === "") return null;
   const tag = trimmed.match(/^#(.+)$/)?.[1];
   if (tag !== undefined) return ["filter[frontMatter.tags]", tag.trim()];
-  const [, key, operator, value] = trimmed.match(/^([^<>=!*?]+?)\s*(!=|>=|<=|=|>|<)\s*(.*)$/s) ?? [];
+  const [, key, operator, value] = trimmed.match(/^([^<>=!*?]+?)\s*(!=|>=|<=|=|>|<)\s*(.*)$/s) ??
+    [];
   if (key === undefined || operator === undefined || value === undefined) {
     const glob = /[*?]/.test(trimmed) ? trimmed : `*${trimmed}*`;
     return [trimmed.includes("/") ? "filter[path]" : "filter[name]", glob];
