@@ -142,7 +142,7 @@ const pages = new Map<string, Promise<StaticBody>>();
 const MAX_PAGES = 20;
 
 /**
- * Answers with a page of static/, in which each `{{name}}` becomes the value of that name, and `{{assets}}` the folder of
+ * Answers with a page of static/, in which each `%name%` becomes the value of that name, and `%assets%` the folder of
  * the assets. `baseUrl` is where this service says that it is, without a slash at the end.
  */
 export async function pageResponse(
@@ -171,7 +171,7 @@ async function makePage(
   const { version } = await (assets ??= readAssets());
   const all: Readonly<Record<string, string>> = { ...values, assets: `assets/${version}` };
   const text = await Deno.readTextFile(new URL(`static/${name}`, ROOT));
-  const filled = text.replaceAll(/\{\{(\w+)\}\}/g, (_, key: string) => escapeHtml(all[key] ?? ""));
+  const filled = text.replaceAll(/%([a-z]+)%/g, (_, key: string) => escapeHtml(all[key] ?? ""));
   return await toBody(filled, "html");
 }
 

@@ -122,6 +122,6 @@ function valueOf(value: unknown) {
       `
     );
   }
-  if (typeof value === "string") return value;
+  if (typeof value !== "object" || value === null) return String(value);
   return html`<code>${JSON.stringify(value)}</code>`;
 }

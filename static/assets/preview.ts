@@ -145,7 +145,8 @@ function languageOf(name: string): string | null {
   return LANGUAGES[word] ?? null;
 }
 
-function codeBlock(text: string, language: string | null) {
+/** A text in a box that scrolls, highlighted as soon as the highlighter is there. */
+export function codeBlock(text: string, language: string | null) {
   const shown = text.slice(0, MAX_TEXT_CHARACTERS);
   const cut = shown.length < text.length &&
     html`<p class="soft">The first ${sizeWords(shown.length)} of it.</p>`;
