@@ -15,29 +15,29 @@ export function problemPage(code: ProblemCode): string {
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="color-scheme" content="light dark">
     <title>${title} – Repo Collections</title>
-    <link rel="icon" href="../playground/icon.svg" type="image/svg+xml">
-    <link rel="stylesheet" href="../playground/page.css">
+    <link rel="icon" href="../assets/current/icon.svg" type="image/svg+xml">
+    <link rel="stylesheet" href="../assets/current/site.css">
   </head>
-  <body>
-    <header class="top">
-      <a class="brand" href="../"><img src="../playground/icon.svg" alt="" width="24" height="24"> Repo Collections</a>
-      <nav aria-label="Documentation">
+  <body class="document">
+    <header class="bar">
+      <a class="brand" href="../"><img src="../assets/current/icon.svg" alt="" width="22" height="22"> Repo Collections</a>
+      <nav class="pages" aria-label="Pages of this service">
         <a href="../">Playground</a>
         <a href="../reference">Reference</a>
       </nav>
     </header>
-    <main class="narrow">
+    <main class="text">
       <h1>${title}</h1>
-      <p>Status ${status}, code <code>${code}</code></p>
+      <p class="soft">Status ${status} · <code>${code}</code></p>
       <p>${toHtml(meaning)}</p>
       <h2>What to do</h2>
       <ul>
 ${todo.map((line) => `        <li>${toHtml(line)}</li>`).join("\n")}
       </ul>
       <h2>Other problems</h2>
-      <p>
-${others.map((other) => `        <a href="${other}">${other}</a>`).join(",\n")}.
-      </p>
+      <ul class="pills">
+${others.map((other) => `        <li><a class="pill" href="${other}">${other}</a></li>`).join("\n")}
+      </ul>
     </main>
   </body>
 </html>

@@ -55,7 +55,7 @@ function show(state: State | null, { again = false } = {}): void {
   }
   const moved = before === null || stateUrl({ ...state, path: "", view: "preview" }) !==
       stateUrl({ ...before, path: "", view: "preview" });
-  if (moved && list.url !== "") focusNext = "row";
+  if (moved) focusNext = "row";
   else if (state.path !== "" && state.path !== before?.path && !WIDE.matches) focusNext = "file";
   void list.load("list-collection-items", listParameters(state), { again });
   if (state.path === "") item.clear();
@@ -83,10 +83,11 @@ function focusRow(path: string) {
 function titleOf(state: State | null): string {
   if (state === null) return "Repo Collections";
   const name = state.path.split("/").at(-1);
-  const place = `${
-    state.collection === "/" ? "" : `${state.collection} in `
-  }${state.owner}/${state.repo}`;
-  return `${name ? `${name}, ` : ""}${place} – Repo Collections`;
+  return `${name ? `${name}, ` : ""}${placeOf(state)} – Repo Collections`;
+}
+
+function placeOf({ collection, owner, repo }: State): string {
+  return `${collection === "/" ? "" : `${collection} in `}${owner}/${repo}`;
 }
 
 let told = "";
@@ -232,16 +233,16 @@ function Welcome() {
   return html`
     <section class="pane welcome" aria-label="About">
       <div class="body">
-          <h1>A folder of a repository, as an API</h1>
+          <h2 class="claim">A folder of a repository, as an API</h2>
           <p>One <code>GET</code> request lists the files of a collection, with their front matter; another reads a file, as
             text, as safe HTML or as bytes. Any page may send them, and no answer is more than 60 seconds behind the
             repository while GitHub answers.</p>
           ${snippet && html`
-            <h2>This list, in your page</h2>
+            <h3>This list, in your page</h3>
             <pre class="code" tabindex="0" aria-label="Code">${snippet}</pre>
           `}
           ${examples().length > 0 && html`
-            <h2>Look at</h2>
+            <h3>Look at</h3>
             <ul class="examples">${examples()}</ul>
           `}
           <p class="soft">${current === null
@@ -288,8 +289,8 @@ function App() {
   const isBusy = list.isWaiting || item.isWaiting;
   const file = current !== null && current.path !== "";
   return html`
-    <div class="progress" role="progressbar" aria-label="Loading" hidden=${!isBusy}></div>
     <header class="bar">
+      <div class="progress" role="progressbar" aria-label="Loading" hidden=${!isBusy}></div>
       <a class="brand" href="./"
         aria-label="Repo Collections"><svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true"><rect
         x="3" y="7" width="26" height="22" rx="5" fill="#1d7a5f" /><rect x="7" y="3" width="18" height="8" rx="3" fill="#8fd3b6" /><path
@@ -301,6 +302,7 @@ function App() {
       </nav>
     </header>
     <main class="panes" data-file=${file}>
+      <h1 class="hidden">${current === null ? "Repo Collections" : placeOf(current)}</h1>
       ${current === null ? null : html`
         <${ListPanel} state=${current} loader=${list} go=${go}
           retry=${() => show(current, { again: true })} />

@@ -44,12 +44,13 @@ export function ItemPanel({ state, loader, retry }: ItemProps) {
   return html`
     <section class="pane file" aria-label="File" aria-busy=${isWaiting}>
       <header class="head">
-        <a class="back" href=${stateUrl({
-          ...state,
-          path: "",
-          view: "preview",
-        })}><svg viewBox="0 0 16 16" width="16" height="16"
-            aria-hidden="true"><path d="M10 3L5 8l5 5" /></svg><span>Back</span></a>
+        <a class="back" aria-label="Back"
+          href=${stateUrl({
+            ...state,
+            path: "",
+            view: "preview",
+          })}><svg viewBox="0 0 16 16" width="16" height="16"
+            aria-hidden="true"><path d="M10 3L5 8l5 5" /></svg><span aria-hidden="true">Back</span></a>
         <h2 id="file-title" tabindex="-1">${file === null ? name : titleOf(file)}</h2>
         <nav class="views" aria-label="Views">${view("Preview", "preview")}${view(
           "Source",

@@ -175,14 +175,11 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
             placeholder="Filter: text, #tag, draft=true, date>=2025" aria-keyshortcuts="/" />
           <kbd aria-hidden="true">/</kbd>
         </form>
-        ${
-      this.#keys.length > 0 && html`
-        <button type="button" class="quiet" aria-expanded=${this.state.facetsOpen}
+        <button type="button" class=${
+      this.#keys.length > 0 ? "quiet" : "quiet off"
+    } aria-expanded=${this.state.facetsOpen}
           aria-controls="facets" onClick=${() =>
-            this.setState({ facetsOpen: !this.state.facetsOpen })}
-        >${words(this.#keys[0]!)}</button>
-      `
-    }
+      this.setState({ facetsOpen: !this.state.facetsOpen })}>Facets</button>
         ${this.#options()}
       </header>
       ${this.state.facetsOpen && html`<div id="facets" class="facets">${this.#facetList()}</div>`}
@@ -351,7 +348,7 @@ function header(state: State, { label, key, kind }: { label: string; key: string
   const first = kind === "date" || kind === "size" ? `-${key}` : key;
   const second = first === key ? `-${key}` : key;
   const sort = state.sort === first ? second : state.sort === second ? "" : first;
-  return html`<th scope="col" class=${kind} aria-sort=${
+  return html`<th scope="col" class=${`k-${kind}`} aria-sort=${
     isUp ? "ascending" : isDown ? "descending" : "none"
   }>
     <a href=${
@@ -376,10 +373,10 @@ function row(
       aria-current=${isCurrent ? "true" : null}>${title}</a>${second}</td>
     ${
     columns.map(({ key, kind }) =>
-      html`<td class=${kind}>${cell(frontMatter[key], key, state)}</td>`
+      html`<td class=${`k-${kind}`}>${cell(frontMatter[key], key, state)}</td>`
     )
   }
-    <td class="size">${sizeWords(size)}</td>
+    <td class="k-size">${sizeWords(size)}</td>
   </tr>`;
 }
 

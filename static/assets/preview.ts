@@ -343,9 +343,7 @@ export class JsonTree extends Component<JsonTreeProps, { open: boolean }> {
 
   override render() {
     const { name, value, depth } = this.props;
-    const label = name === "" ? null : html`
-      <span class="key">${name}</span>:
-    `;
+    const label = name === "" ? null : html`<span class="key">${name}:</span>`;
     if (typeof value !== "object" || value === null) {
       return html`<div class="leaf">${label}<span class=${`v-${
         value === null ? "null" : typeof value

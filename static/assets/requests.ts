@@ -237,7 +237,9 @@ export class RequestLine extends Component<RequestLineProps, { open: boolean; co
     }
       <div class="line">
         ${children}
-        <button type="button" class="quiet facts" aria-expanded=${open} aria-controls=${id}
+        <button type="button" class=${
+      answer === null ? "quiet facts off" : "quiet facts"
+    } aria-expanded=${open} aria-controls=${id}
           data-bad=${answer?.problem != null} onClick=${() =>
       this.setState({ open: !open })}>${facts}</button>
         ${this.#copyButton("Address", url, "Copy")}
