@@ -1,27 +1,35 @@
-// Composes settings -> services -> app, and listens until it is told to stop.
+// The Fresh app, and the start of the service: settings -> services -> handler, which listens until it is told to stop.
 
-import { appConfig, readSettings } from "./fresh.config.ts";
-import { createHandler } from "./lib/http/handler.ts";
+import type { App } from "fresh";
+import { appConfig, readPreviewSettings, readSettings } from "./fresh.config.ts";
+import { createApp, createHandler } from "./lib/http/app.ts";
 import { Listening } from "./lib/http/listening.ts";
-import { localRepositories } from "./lib/local_repositories.ts";
+import type { State } from "./lib/http/state.ts";
 import { openServices } from "./lib/services.ts";
-import { previewSettings } from "./lib/preview_settings.ts";
 import { type Config, SettingsError } from "./lib/settings.ts";
+import { localRepositoryNames, previewSettings } from "./lib/local_repositories.ts";
 
 const REFRESH_EVERY_MS = 1_000;
-/** Of a preview's repositories, how many its first line names. */
+/** How many of a preview's repositories its log line names. */
 const MAX_NAMED = 20;
+
+/** All middlewares and routes. */
+export const app: App<State> = await createApp({
+  routesUrl: new URL("./routes/", import.meta.url),
+  appConfig,
+});
 
 if (import.meta.main) await start(Deno.args);
 
 /**
- * Serves until SIGINT or SIGTERM, then exits with 0; after `preview`, a local folder alone. What cannot be used ends the
- * process with one line that says what to change.
+ * Serves until SIGINT or SIGTERM, then exits with 0; with `preview <folder>` local folders alone. A setting that cannot be
+ * used ends the process with one line that says what to change.
  */
 async function start([mode, ...args]: readonly string[]): Promise<void> {
-  const isPreview = mode === "preview";
   try {
-    await serve(readSettings(isPreview ? await previewSettings(args) : {}), { isPreview });
+    await serve(
+      mode === "preview" ? readPreviewSettings(await previewSettings(args)) : readSettings(),
+    );
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     console.error(error.message);
@@ -29,35 +37,32 @@ async function start([mode, ...args]: readonly string[]): Promise<void> {
   }
 }
 
-async function serve(config: Config, { isPreview }: { isPreview: boolean }): Promise<void> {
+async function serve(config: Config): Promise<void> {
   const services = await openServices(config);
-  const names = isPreview ? await localRepositories(config) : null;
-  const handler = await createHandler(services, {
-    routesUrl: new URL("./routes/", import.meta.url),
-    appConfig,
-  });
+  const names = config.isPreview ? await localRepositoryNames(config) : null;
+  const handler = createHandler(app, services);
   let { port } = config;
-  const listening = new Listening(() =>
-    listen({ hostname: config.host, port }, {
-      handler,
-      onListen(at) {
-        port = at.port;
-        services.log.info("listening", { host: at.hostname, port });
-        if (names === null) return;
-        services.log.info("preview", {
-          url: `http://${at.hostname}:${port}/`,
-          repositories: names.length,
-          names: names.slice(0, MAX_NAMED).join(", "),
-        });
-      },
-    }), services);
+  const onListen = (at: Deno.NetAddr) => {
+    port = at.port;
+    services.log.info("listening", { host: at.hostname, port });
+    if (names === null) return;
+    services.log.info("preview", {
+      url: `http://${at.hostname}:${port}/`,
+      repositories: names.length,
+      names: names.slice(0, MAX_NAMED).join(", "),
+    });
+  };
+  const listening = new Listening(
+    () => listen({ hostname: config.host, port }, { handler, onListen }),
+    services,
+  );
   const refreshing = setInterval(() => services.refreshDue(), REFRESH_EVERY_MS);
 
-  let stopping = false;
+  let isStopping = false;
   const stop = async () => {
     // `deno task` forwards a signal that the process group already had.
-    if (stopping) return;
-    stopping = true;
+    if (isStopping) return;
+    isStopping = true;
     clearInterval(refreshing);
     await listening.stop();
     await services.close();

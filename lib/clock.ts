@@ -1,19 +1,22 @@
-// Time as a part that is handed in, so that a test can be an hour later without waiting.
+// Time as a part that is passed in, so that a test can advance it instead of waiting.
 
-/** Tells the time, waits and wakes. */
+/** Tells the time and schedules work. */
 export interface Clock {
-  /** Milliseconds since the epoch. */
+  /** Wall-clock time in milliseconds since the epoch. It can jump in either direction. */
   now(): number;
+  /** Milliseconds since an arbitrary start. It never goes back; limits, back-off and durations use it. */
+  monotonicMs(): number;
   /** Resolves after `ms` milliseconds; rejects with the signal's reason when that aborts first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Calls `ring` after `ms` milliseconds, unless it is called off before by what this gives. */
-  alarm(ms: number, ring: () => void): () => void;
+  /** Calls `callback` after `ms` milliseconds, unless the returned function cancels it first. */
+  setTimer(ms: number, callback: () => void): () => void;
 }
 
 /** The machine's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
-  sleep: (ms, signal) => {
+  monotonicMs: () => performance.now(),
+  sleep(ms, signal) {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const stop = () => {
       clearTimeout(timer);
@@ -27,8 +30,8 @@ export const systemClock: Clock = {
     else signal?.addEventListener("abort", stop, { once: true });
     return promise;
   },
-  alarm: (ms, ring) => {
-    const timer = setTimeout(ring, ms);
+  setTimer(ms, callback) {
+    const timer = setTimeout(callback, ms);
     return () => clearTimeout(timer);
   },
 };

@@ -1,28 +1,236 @@
-// Every error that a caller may be told about, with the sentence that tells it. Knows no HTTP: the status of a
-// code is decided in lib/http/problem.ts. `message` is for the log, `detail` for the person who asked.
+// Every error that a caller may be told about: the table of codes and the constructors. Problem responses, the pages
+// under /problems, the OpenAPI document and the README's rows all come from this table. Of an error only `detail` and
+// `facts` reach a client; `message` and `cause` are for the log.
 
-/** The codes of the contract's error table, and `page-too-large`, which only an item of a page has. */
-export type ErrorCode =
-  | "invalid-parameters"
-  | "repository-not-allowed"
-  | "repository-not-found"
-  | "branch-not-found"
-  | "collection-not-found"
-  | "item-not-found"
-  | "route-not-found"
-  | "method-not-allowed"
-  | "repository-empty"
-  | "item-too-large"
-  | "page-too-large"
-  | "collection-too-large"
-  | "too-many-requests"
-  | "repository-blocked"
-  | "internal-error"
-  | "source-failed"
-  | "source-rate-limited"
-  | "service-busy"
-  | "collection-not-ready"
-  | "source-timeout";
+/** One row of the contract's error table. */
+export interface ErrorEntry {
+  readonly status: number;
+  readonly title: string;
+  /** What the code means, for the page under /problems. Backquotes mark code, here and in `todo`. */
+  readonly meaning: string;
+  /** What the sender of the request can do. */
+  readonly todo: readonly string[];
+  /** Whether the same request can succeed later: not without a change, perhaps, or after `Retry-After` seconds. */
+  readonly retry: "no" | "later" | "retry-after";
+  /** The only operation that has this error; absent where every operation can have it. */
+  readonly only?: "list" | "item" | "webhook";
+}
+
+/** Every code that a response can have, in the order of the contract's table. */
+export const ERRORS = {
+  "invalid-parameters": {
+    status: 400,
+    title: "Parameters are missing or not usable",
+    meaning:
+      "A parameter is missing, given twice, malformed or outside its limits. The service read nothing of the repository.",
+    todo: [
+      "Read `errors`: it names every bad parameter at once, each with what it must be.",
+      "Encode values for a URL: a plus is `%2B`, a slash may stay as it is.",
+    ],
+    retry: "no",
+  },
+  "signature-invalid": {
+    status: 401,
+    title: "Signature is missing or wrong",
+    meaning: "The webhook delivery is not signed with this deployment's secret.",
+    todo: ["Set the same secret in the webhook's settings and in `GITHUB_WEBHOOK_SECRET`."],
+    retry: "no",
+    only: "webhook",
+  },
+  "repository-not-allowed": {
+    status: 403,
+    title: "This repository is not served here",
+    meaning: "This deployment serves only the repositories that its operator named.",
+    todo: [
+      "Ask the operator to add the repository to `ALLOWED_REPOS`, or run a service of your own.",
+    ],
+    retry: "no",
+  },
+  "repository-not-found": {
+    status: 404,
+    title: "Repository not found",
+    meaning:
+      "There is no such repository, or it is private. Both get the same answer, so that nothing private can be guessed.",
+    todo: [
+      "Check the spelling of `owner` and `repo`.",
+      "Check that everyone may see the repository.",
+    ],
+    retry: "no",
+  },
+  "branch-not-found": {
+    status: 404,
+    title: "Branch not found",
+    meaning: "The repository has neither a branch nor a tag of that name, and it is no commit id.",
+    todo: [
+      "See `detail`: it names the default branch.",
+      "Use `branch=HEAD` for the default branch, whatever its name.",
+    ],
+    retry: "no",
+  },
+  "collection-not-found": {
+    status: 404,
+    title: "Collection not found",
+    meaning:
+      "No folder has that path or name, neither at the root nor where collections usually are, such as `content/` or `src/content/`.",
+    todo: [
+      "See `suggestions`: each works as `collection`.",
+      "Give the whole path from the root, such as `src/content/posts`, or `/` for all of the repository.",
+      "A single file is read with `get-item-content`.",
+    ],
+    retry: "no",
+    only: "list",
+  },
+  "item-not-found": {
+    status: 404,
+    title: "File not found",
+    meaning:
+      "There is no file at that path on that branch: nothing, a folder, a link or a submodule.",
+    todo: [
+      "Check the path from the repository's root, upper and lower case too.",
+      "Take `path` or `contentUrl` from a list of items instead of putting paths together.",
+    ],
+    retry: "no",
+    only: "item",
+  },
+  "route-not-found": {
+    status: 404,
+    title: "Nothing at this address",
+    meaning: "The service has nothing at this address.",
+    todo: ["The operations are `/api/list-collection-items` and `/api/get-item-content`."],
+    retry: "no",
+  },
+  "method-not-allowed": {
+    status: 405,
+    title: "Method not allowed",
+    meaning: "The service only reads.",
+    todo: ["Use `GET`, `HEAD` or `OPTIONS`."],
+    retry: "no",
+  },
+  "repository-empty": {
+    status: 409,
+    title: "Repository is empty",
+    meaning: "The repository exists, but it has no commit yet.",
+    todo: ["Push a first commit, and send the request again."],
+    retry: "no",
+  },
+  "slug-ambiguous": {
+    status: 409,
+    title: "Several files have this slug",
+    meaning: "Several files of the collection have that slug, and none is the only Markdown file.",
+    todo: ["See `paths`: read one of them with `path`."],
+    retry: "no",
+    only: "item",
+  },
+  "body-too-large": {
+    status: 413,
+    title: "Body too large",
+    meaning: "The webhook delivery is larger than GitHub sends.",
+    todo: ["Deliveries have at most 25 MiB."],
+    retry: "no",
+    only: "webhook",
+  },
+  "item-too-large": {
+    status: 422,
+    title: "File too large",
+    meaning:
+      "The file is larger than this deployment reads. `size` and `maxBytes` say by how much.",
+    todo: [
+      "Take the file from its host: `htmlUrl` leads to it.",
+      "The operator can raise `MAX_ITEM_MB`.",
+    ],
+    retry: "no",
+    only: "item",
+  },
+  "collection-too-large": {
+    status: 422,
+    title: "Collection too large",
+    meaning:
+      "The folder has more files than can be listed truthfully. A short list would look like a complete one, so there is none.",
+    todo: ["Ask for one of its sub-folders."],
+    retry: "no",
+  },
+  "too-many-requests": {
+    status: 429,
+    title: "Too many requests",
+    meaning:
+      "Your address sent too many requests whose answers were not in the cache. Cached answers are never limited.",
+    todo: [
+      "Wait as long as `Retry-After` says.",
+      "Send the same requests again rather than new ones; a page of 100 items costs as little as one of 10.",
+    ],
+    retry: "retry-after",
+  },
+  "repository-blocked": {
+    status: 451,
+    title: "Repository is blocked",
+    meaning: "The host of the repository blocks it for legal reasons.",
+    todo: ["There is nothing that this service can do about it; its host tells more."],
+    retry: "no",
+  },
+  "internal-error": {
+    status: 500,
+    title: "Internal error",
+    meaning: "Something went wrong in this service, and it is not your request's fault.",
+    todo: ["Tell the operator the `requestId`: the log has the details under it."],
+    retry: "later",
+  },
+  "source-failed": {
+    status: 502,
+    title: "Source failed",
+    meaning:
+      "The host of the repository answered with an error, or with something that is no answer.",
+    todo: ["Try again in a minute.", "See whether the host reports trouble."],
+    retry: "later",
+  },
+  "source-rate-limited": {
+    status: 503,
+    title: "Source quota is spent",
+    meaning: "The quota that the repository's host grants to this service is spent.",
+    todo: [
+      "Wait as long as `Retry-After` says.",
+      "The operator can add a `GITHUB_TOKEN`: it raises GitHub's quota from 60 to 5,000 requests an hour.",
+    ],
+    retry: "retry-after",
+  },
+  "service-busy": {
+    status: 503,
+    title: "Service is busy",
+    meaning: "More requests are waiting than the service can answer soon.",
+    todo: ["Wait as long as `Retry-After` says, and send the request again."],
+    retry: "retry-after",
+  },
+  "collection-not-ready": {
+    status: 503,
+    title: "Collection is not ready",
+    meaning: "The service is still reading the files of this collection, and continues to do so.",
+    todo: ["Send the request again after `Retry-After`: what was read until then is cached."],
+    retry: "retry-after",
+    only: "list",
+  },
+  "source-timeout": {
+    status: 504,
+    title: "Source did not answer in time",
+    meaning: "The host of the repository did not answer in time.",
+    todo: ["Try again in a minute.", "The operator can raise `SOURCE_TIMEOUT_MS`."],
+    retry: "later",
+  },
+} as const satisfies Readonly<Record<string, ErrorEntry>>;
+
+/** A code of {@linkcode ERRORS}. */
+export type ProblemCode = keyof typeof ERRORS;
+
+/** A code that an error can have; an item of a page alone has `page-too-large`. */
+export type ErrorCode = ProblemCode | "page-too-large";
+
+/** Whether a text is a code of {@linkcode ERRORS}. */
+export function isProblemCode(text: string): text is ProblemCode {
+  return Object.hasOwn(ERRORS, text);
+}
+
+/** The row of a code. */
+export function errorEntry(code: ProblemCode): ErrorEntry {
+  return ERRORS[code];
+}
 
 /** One bad parameter of an `invalid-parameters` error. */
 export interface ParameterError {
@@ -37,38 +245,44 @@ export interface ErrorFacts {
   readonly size?: number;
   readonly maxBytes?: number;
   readonly htmlUrl?: string;
-  /** Whole seconds after which asking again can help. */
+  /** The files that a slug names. */
+  readonly paths?: readonly string[];
+  /** Whole seconds after which the same request can succeed. */
   readonly retryAfterSeconds?: number;
 }
 
 /** Options of a {@linkcode CollectionsError}. */
 export interface CollectionsErrorOptions extends ErrorFacts {
-  /** For the log only, as `Cannot <do> "<what>": <state>`; `detail` serves where it is left out. */
+  /** For the log only, as `Cannot <do> "<what>": <state>`; `detail` where it is left out. */
   readonly message?: string;
   readonly cause?: unknown;
-  /** Whether the source was not even reached; enough of these mean that it is down for everyone. */
+  /** Whether the source could not even be reached. */
   readonly unreachable?: boolean;
-  /** For how long the failing source said that it wants not to be asked again, in ms. */
+  /** For how long the failing source said not to send it requests, in ms. */
   readonly restMs?: number;
+  /** What the source said before it failed: that the repository or the ref is gone. Nothing older may then be served. */
+  readonly denial?: CollectionsError;
 }
 
-/** An error with a code of the contract and a public sentence. Its cause and message never reach a client. */
+/** An error with a code of the contract and a public sentence. */
 export class CollectionsError extends Error {
   override readonly name = "CollectionsError";
   readonly facts: ErrorFacts;
   readonly unreachable: boolean;
   readonly restMs: number;
+  readonly denial: CollectionsError | undefined;
 
   constructor(
     readonly code: ErrorCode,
     readonly detail: string,
     options: CollectionsErrorOptions = {},
   ) {
-    const { message, cause, unreachable, restMs, ...facts } = options;
+    const { message, cause, unreachable, restMs, denial, ...facts } = options;
     super(message ?? detail, cause === undefined ? undefined : { cause });
     this.facts = facts;
     this.unreachable = unreachable ?? false;
     this.restMs = restMs ?? 0;
+    this.denial = denial;
   }
 }
 
@@ -78,7 +292,7 @@ const SOURCE_FAILURES: ReadonlySet<ErrorCode> = new Set([
   "source-rate-limited",
 ]);
 
-/** Whether the source could not be asked or did not answer properly; only then may an older answer be given. */
+/** Whether the source could not be queried or did not answer properly; only then may an older answer be sent. */
 export function isSourceFailure(error: unknown): error is CollectionsError {
   return error instanceof CollectionsError && SOURCE_FAILURES.has(error.code);
 }
@@ -91,7 +305,7 @@ export function repositoryNotFound(owner: string, repo: string): CollectionsErro
   );
 }
 
-/** 404 for a repository of a local owner. There is nothing private to keep quiet about, so it says what it looked for. */
+/** 404 for a repository of a local owner. Nothing here is private, so it names the folder. */
 export function localFolderNotFound(repo: string): CollectionsError {
   return new CollectionsError("repository-not-found", `There is no local folder "${repo}".`);
 }
@@ -119,7 +333,7 @@ export function branchNotFound(branch: string, defaultBranch: string | null): Co
 export function repositoryEmpty(owner: string, repo: string): CollectionsError {
   return new CollectionsError(
     "repository-empty",
-    `The repository "${owner}/${repo}" has no commit yet. Push one and ask again.`,
+    `The repository "${owner}/${repo}" has no commit yet. Push one and send the request again.`,
   );
 }
 
@@ -131,7 +345,10 @@ export function repositoryBlocked(owner: string, repo: string): CollectionsError
   );
 }
 
-/** 404 for a collection; `file` is the path of a file that has its name; `suggestions` are at most five strings that work as `collection`, `warnings` sentences without a full stop. */
+/**
+ * 404 for a collection; `file` is the path of a file that has its name; `suggestions` are at most five strings that work
+ * as `collection`, `warnings` sentences without a full stop.
+ */
 export function collectionNotFound(
   collection: string,
   options: {
@@ -150,7 +367,7 @@ export function collectionNotFound(
   });
 }
 
-/** 422 for a collection past the bounds that keep one listing's cost in hand. */
+/** 422 for a collection past the bounds of one listing's cost. */
 export function collectionTooLarge(collection: string, why: string): CollectionsError {
   return new CollectionsError(
     "collection-too-large",
@@ -161,7 +378,7 @@ export function collectionTooLarge(collection: string, why: string): Collections
 /** What stands at a path that is not a readable file. */
 export type NotAFile = "absent" | "folder" | "symbolic link" | "submodule";
 
-/** 404 for a path at which no file is to be read; says what is there instead. */
+/** 404 for a path that is not a readable file; says what is there instead. */
 export function itemNotFound(path: string, what: NotAFile = "absent"): CollectionsError {
   const state = what === "absent"
     ? `There is no file "${path}" on this branch. Paths are case-sensitive and start at the repository's root.`
@@ -169,6 +386,15 @@ export function itemNotFound(path: string, what: NotAFile = "absent"): Collectio
     ? `"${path}" is a folder. List it with list-collection-items.`
     : `"${path}" is a ${what}; only files are served.`;
   return new CollectionsError("item-not-found", state);
+}
+
+/** 409 for a slug of several files. */
+export function slugAmbiguous(slug: string, paths: readonly string[]): CollectionsError {
+  return new CollectionsError(
+    "slug-ambiguous",
+    `Several files of the collection have the slug "${slug}". Read one of "paths" with path.`,
+    { paths },
+  );
 }
 
 /** 422 for a file over the size cap, both in bytes. */
@@ -212,7 +438,7 @@ export function sourceTimeout(message: string): CollectionsError {
   );
 }
 
-/** 503 until the source's quota is there again. */
+/** 503 until the source's quota is renewed. */
 export function sourceRateLimited(message: string, retryAfterSeconds: number): CollectionsError {
   return new CollectionsError(
     "source-rate-limited",
@@ -221,7 +447,7 @@ export function sourceRateLimited(message: string, retryAfterSeconds: number): C
   );
 }
 
-/** 503: too much is waiting for the source already. */
+/** 503: a queue is full, or the wait in it took too long. */
 export function serviceBusy(retryAfterSeconds: number): CollectionsError {
   return new CollectionsError(
     "service-busy",
@@ -230,23 +456,23 @@ export function serviceBusy(retryAfterSeconds: number): CollectionsError {
   );
 }
 
-/** 503: a long preparation goes on in the background. */
+/** 503: a background job reads the collection, and continues. */
 export function collectionNotReady(
   collection: string,
   retryAfterSeconds: number,
 ): CollectionsError {
   return new CollectionsError(
     "collection-not-ready",
-    `The files of "${collection}" are still being read. Ask again in ${retryAfterSeconds} seconds.`,
+    `The files of "${collection}" are still being read. Send the request again in ${retryAfterSeconds} seconds.`,
     { retryAfterSeconds },
   );
 }
 
-/** 429: this client caused too many cache misses; answers that are kept go on. */
+/** 429: this client caused too many cache misses; cached answers are still sent. */
 export function tooManyRequests(retryAfterSeconds: number): CollectionsError {
   return new CollectionsError(
     "too-many-requests",
-    `Your address asked for too much that is not in the cache. Try again in ${retryAfterSeconds} seconds.`,
+    `Your address sent too many requests whose answers are not in the cache. Try again in ${retryAfterSeconds} seconds.`,
     { retryAfterSeconds },
   );
 }
@@ -260,5 +486,44 @@ export function invalidParameters(errors: readonly ParameterError[]): Collection
       names.join(", ")
     }. See "errors".`,
     { errors },
+  );
+}
+
+/** 404 for an address where there is nothing. */
+export function routeNotFound(): CollectionsError {
+  return new CollectionsError(
+    "route-not-found",
+    "There is nothing at this address. The two operations are /api/list-collection-items and /api/get-item-content.",
+  );
+}
+
+/** 405 for a method that the address does not have. */
+export function methodNotAllowed(method: string): CollectionsError {
+  return new CollectionsError(
+    "method-not-allowed",
+    `This service only reads: use GET, HEAD or OPTIONS instead of ${method.slice(0, 20)}.`,
+  );
+}
+
+/** 401 for a webhook delivery that is not signed with the secret. */
+export function signatureInvalid(): CollectionsError {
+  return new CollectionsError(
+    "signature-invalid",
+    "The delivery has no valid X-Hub-Signature-256. Compare the webhook's secret with GITHUB_WEBHOOK_SECRET.",
+  );
+}
+
+/** 413 for a webhook delivery over the bound. */
+export function bodyTooLarge(maxBytes: number): CollectionsError {
+  return new CollectionsError("body-too-large", `The body has more than ${maxBytes} bytes.`, {
+    maxBytes,
+  });
+}
+
+/** 500: a fault of this service. It tells the request id and nothing else. */
+export function internalError(requestId: string): CollectionsError {
+  return new CollectionsError(
+    "internal-error",
+    `Something went wrong in this service. Tell its operator the request id ${requestId}.`,
   );
 }

@@ -1,19 +1,19 @@
-// Whether the service can do its work, told without asking the source: what the last requests to it said is enough.
+// Whether the service can do its work, told without a request to the source: the results of the last ones are enough.
 
 import type { Clock } from "./clock.ts";
-import type { RequestObserver } from "./repository/github_client.ts";
-import type { TokenPool } from "./repository/github_tokens.ts";
+import type { RequestObserver } from "./source/github/client.ts";
+import type { TokenPool } from "./source/github/tokens.ts";
 
 /** What the readiness answer says. */
 export interface Health {
-  /** `none`: there is no key-value store, and memory has to do. */
+  /** `none`: there is no key-value store, and the caches are in memory only. */
   readonly store: "ok" | "failed" | "none";
   readonly source: {
     /** Requests left until the quota is renewed; null while no answer has told it. */
     readonly quotaLeft: { readonly core: number | null; readonly graphql: number | null };
     /** When the source last answered, as ISO 8601; null before the first time. */
     readonly lastSuccess: string | null;
-    /** When a request to it last came to nothing. */
+    /** When a request to it last failed. */
     readonly lastFailure: string | null;
   };
 }
@@ -26,14 +26,10 @@ export class HealthWatch {
   private lastFailureMs: number | null = null;
 
   constructor(
-    private readonly options: {
-      clock: Clock;
-      kv: Deno.Kv | null;
-      tokens: TokenPool;
-    },
+    private readonly options: { clock: Clock; kv: Deno.Kv | null; tokens: TokenPool },
   ) {}
 
-  /** To be told of each request to the source. */
+  /** Called after each request to the source. */
   readonly note: RequestObserver = ({ result }) => {
     if (result === "aborted") return;
     const failed = typeof result === "string" || result >= 500 || result === 429;
@@ -42,11 +38,11 @@ export class HealthWatch {
     else this.lastSuccessMs = now;
   };
 
-  /** The state of things; asks the key-value store and nothing else. Never throws. */
+  /** The state of things; reads from the key-value store and from nothing else. Never throws. */
   async health(): Promise<Health> {
-    const { kv, tokens } = this.options;
+    const { tokens } = this.options;
     return {
-      store: kv === null ? "none" : await answers(kv) ? "ok" : "failed",
+      store: await this.storeState(),
       source: {
         quotaLeft: { core: tokens.remaining("core"), graphql: tokens.remaining("graphql") },
         lastSuccess: isoOf(this.lastSuccessMs),
@@ -54,20 +50,22 @@ export class HealthWatch {
       },
     };
   }
+
+  private async storeState(): Promise<Health["store"]> {
+    const { clock, kv } = this.options;
+    if (kv === null) return "none";
+    const late = Promise.withResolvers<"failed">();
+    const cancelTimer = clock.setTimer(STORE_TIMEOUT_MS, () => late.resolve("failed"));
+    try {
+      return await Promise.race([kv.get(["health"]).then(() => "ok" as const), late.promise]);
+    } catch {
+      return "failed";
+    } finally {
+      cancelTimer();
+    }
+  }
 }
 
 function isoOf(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
-}
-
-async function answers(kv: Deno.Kv): Promise<boolean> {
-  const late = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => late.resolve(false), STORE_TIMEOUT_MS);
-  try {
-    return await Promise.race([kv.get(["health"]).then(() => true), late.promise]);
-  } catch {
-    return false;
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,32 +1,84 @@
-// Which local repositories can be asked for, so that whoever starts a preview sees at once what it took for a repository.
-// What requests find is not decided here.
+// The folder of local repositories, as the settings or `deno task preview` name it. It is looked at when the service
+// starts, so that a wrong setting stops the start and not a request.
 
+import { basename, dirname, join, resolve } from "@std/path";
+import { isAllowed } from "./allowed_repos.ts";
 import { listParameters } from "./api/parameters.ts";
-import { findLocalDir } from "./local_dir.ts";
-import { isAllowed } from "./repository/allowed_repos.ts";
-import { LOCAL_OWNER } from "./repository/folder_repository.ts";
-import { isServedName } from "./repository/folder_scan.ts";
 import { type Config, SettingsError } from "./settings.ts";
+import { isServedName } from "./source/local/folder_scan.ts";
+import { LOCAL_OWNER } from "./source/local/local_source.ts";
+
+const DEFAULT_LOCAL_DIR = "./examples";
+
+/** The folder of local repositories, or null. @throws {SettingsError} where a named one cannot be read. */
+export async function findLocalDir(setting: string | null | undefined): Promise<string | null> {
+  if (setting === null) return null;
+  const path = setting ?? DEFAULT_LOCAL_DIR;
+  try {
+    if ((await Deno.stat(path)).isDirectory) return path;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) {
+      throw unusable(`reading it is not permitted, add --allow-read=${path}`);
+    }
+  }
+  if (setting === undefined) return null;
+  throw unusable(`there is no folder "${path}"`);
+}
 
 /**
  * The names of the local repositories that a service serves, sorted; none where it serves no local folder.
  * @throws {SettingsError} where the folder cannot be listed.
  */
-export async function localRepositories(
-  { localReposDir, allowedRepos }: Config,
+export async function localRepositoryNames(
+  { localReposDir, allowedRepos }: Pick<Config, "localReposDir" | "allowedRepos">,
 ): Promise<string[]> {
   const dir = await findLocalDir(localReposDir);
   if (dir === null) return [];
   const entries = await Array.fromAsync(Deno.readDir(dir)).catch(() => {
-    throw new SettingsError(`Cannot start with "LOCAL_REPOS_DIR": "${dir}" cannot be listed`);
+    throw unusable(`"${dir}" cannot be listed`);
   });
-  return entries.filter((entry) => entry.isDirectory).map(({ name }) => name).filter((name) =>
-    isAskableName(name) &&
-    isAllowed(allowedRepos, { owner: LOCAL_OWNER, repo: name })
-  ).sort();
+  const isServed = (repo: string) =>
+    isRepositoryName(repo) && isAllowed(allowedRepos, { owner: LOCAL_OWNER, repo });
+  return entries.filter((entry) => entry.isDirectory && isServed(entry.name))
+    .map(({ name }) => name).sort();
 }
 
-/** Whether a folder of this name can be asked for as a repository, wherever it is. */
-export function isAskableName(name: string): boolean {
+/**
+ * The settings that show a folder of repositories, or one Git checkout, which is then the only repository. Nothing else
+ * is served, and only this machine can connect.
+ * @throws {SettingsError} where `args` are not one folder, or a checkout's name cannot be that of a repository.
+ */
+export async function previewSettings(args: readonly string[]): Promise<Record<string, string>> {
+  const [dir, ...more] = args;
+  if (dir === undefined || more.length > 0) {
+    throw new SettingsError(
+      'Cannot start a preview: name one folder, as in "deno task preview ../my-repos"',
+    );
+  }
+  const path = resolve(dir);
+  const isCheckout = await Deno.lstat(join(path, ".git")).then(() => true, () => false);
+  const served = isCheckout
+    ? checkoutSettings(await Deno.realPath(path)) // Without links, since a link is no repository.
+    : { LOCAL_REPOS_DIR: path, ALLOWED_REPOS: "local/*" };
+  return { HOST: "127.0.0.1", KV_PATH: ":memory:", ...served };
+}
+
+function checkoutSettings(path: string): Record<string, string> {
+  const name = basename(path);
+  if (!isRepositoryName(name)) {
+    throw new SettingsError(
+      `Cannot preview "${name}": a repository's name has letters, digits, ".", "_" and "-", ` +
+        'does not begin with "." or end with ".git", and has at most 100 characters; rename the folder',
+    );
+  }
+  return { LOCAL_REPOS_DIR: dirname(path), ALLOWED_REPOS: `local/${name}` };
+}
+
+/** Whether a request can name a folder as a repository. */
+function isRepositoryName(name: string): boolean {
   return isServedName(name) && listParameters.shape.repo.safeParse(name).success;
+}
+
+function unusable(state: string): SettingsError {
+  return new SettingsError(`Cannot start with "LOCAL_REPOS_DIR": ${state}`);
 }

@@ -1,5 +1,8 @@
-// The log: one JSON line an event, gathered and written in one go. It must never hold a secret: whoever logs
-// passes names and numbers, and texts from outside go through `describeError`.
+// The log: one JSON line an event, gathered and written in the background. Writing never holds up a request: lines that
+// a blocked reader leaves pending are bounded, dropped past the bound, and counted. A line must never hold a secret:
+// callers pass names and numbers, and texts from outside go through `describeError`.
+
+import { type Clock, systemClock } from "./clock.ts";
 
 /** From the most to the least talkative. */
 export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
@@ -19,35 +22,43 @@ export interface Log {
   error(event: string, fields?: LogFields): void;
 }
 
-/** Where lines go; synchronous, so that nothing is lost at exit. */
-export type LineSink = (bytes: Uint8Array) => void;
+/** Where lines go; the next call waits until the promise of the last one resolves. */
+export type LineSink = (bytes: Uint8Array) => void | Promise<void>;
+
+const FLUSH_AFTER_MS = 100;
+const FLUSH_AT_CHARACTERS = 65_536;
+/** The most text that waits to be written, in UTF-16 units. */
+const MAX_PENDING_CHARACTERS = 1024 * 1024;
+/** How long a stopping service waits for its last lines to be written. */
+const MAX_CLOSE_MS = 1_000;
 
 const encoder = new TextEncoder();
 
-/** Writes to a file descriptor that may take less than all at once, such as a pipe. */
-export function sinkTo(file: { writeSync(bytes: Uint8Array): number }): LineSink {
-  return (bytes) => {
-    for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
+/** Writes to a file that may take less than all at once, such as a pipe, without blocking the thread. */
+export function sinkTo(file: { write(bytes: Uint8Array): Promise<number> }): LineSink {
+  return async (bytes) => {
+    for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
   };
 }
 
-/** A {@linkcode Log} of JSON lines, held for at most `flushAfterMs` (100 by default) or 64 KiB. */
+/** A {@linkcode Log} of JSON lines, gathered for at most 100 ms or 64 KiB. */
 export class LineLog implements Log {
   readonly level: LogLevel;
   private readonly rank: number;
-  private readonly now: () => number;
-  private readonly flushAfterMs: number;
+  private readonly clock: Clock;
   private pending = "";
-  private timer: ReturnType<typeof setTimeout> | undefined;
+  /** Lines dropped since the last report. */
+  private dropped = 0;
+  private cancelTimer: (() => void) | null = null;
+  private writing: Promise<void> | null = null;
 
   constructor(
     private readonly sink: LineSink,
-    options: { level: LogLevel; now?: () => number; flushAfterMs?: number },
+    { level, clock = systemClock }: { readonly level: LogLevel; readonly clock?: Clock },
   ) {
-    this.level = options.level;
-    this.rank = LOG_LEVELS.indexOf(options.level);
-    this.now = options.now ?? Date.now;
-    this.flushAfterMs = options.flushAfterMs ?? 100;
+    this.level = level;
+    this.rank = LOG_LEVELS.indexOf(level);
+    this.clock = clock;
   }
 
   debug(event: string, fields?: LogFields): void {
@@ -65,29 +76,63 @@ export class LineLog implements Log {
 
   /** Takes a line that is ready, without its end of line. */
   line(text: string): void {
+    if (this.pending.length + text.length >= MAX_PENDING_CHARACTERS) {
+      this.dropped++;
+      return;
+    }
     this.pending += text + "\n";
-    if (this.pending.length > 65_536) this.flush();
-    else this.timer ??= setTimeout(() => this.flush(), this.flushAfterMs);
+    if (this.writing !== null) return; // The next write takes it.
+    if (this.pending.length > FLUSH_AT_CHARACTERS) void this.flush();
+    else this.cancelTimer ??= this.clock.setTimer(FLUSH_AFTER_MS, () => void this.flush());
   }
 
-  /** Writes what is held. */
-  flush(): void {
-    clearTimeout(this.timer);
-    this.timer = undefined;
-    if (this.pending === "") return;
-    const bytes = encoder.encode(this.pending);
-    this.pending = "";
-    try {
-      this.sink(bytes);
-    } catch {
-      // A log that cannot be written must not stop the service.
+  /** Resolves when all lines so far are written, or have failed to be. */
+  flush(): Promise<void> {
+    this.cancelTimer?.();
+    this.cancelTimer = null;
+    if (this.writing !== null || this.pending === "") return this.writing ?? Promise.resolve();
+    return this.writing = this.writePending().then(() => {
+      this.writing = null;
+      return this.flush(); // For lines that came after the last write.
+    });
+  }
+
+  /** Like {@linkcode LineLog.flush}, but gives up after a second, where nobody reads the lines. */
+  async close(): Promise<void> {
+    const late = Promise.withResolvers<void>();
+    const cancelTimer = this.clock.setTimer(MAX_CLOSE_MS, late.resolve);
+    await Promise.race([this.flush(), late.promise]);
+    cancelTimer();
+  }
+
+  private async writePending(): Promise<void> {
+    while (this.pending !== "" || this.dropped > 0) {
+      if (this.dropped > 0) {
+        const { dropped } = this;
+        this.dropped = 0;
+        this.pending += this.format("warn", "log lines dropped", { lines: dropped }) + "\n";
+      }
+      const bytes = encoder.encode(this.pending);
+      this.pending = "";
+      try {
+        await this.sink(bytes);
+      } catch {
+        // A log that cannot be written must not stop the service.
+      }
     }
   }
 
-  private write(level: LogLevel, event: string, fields: LogFields = {}): void {
-    this.line(
-      JSON.stringify({ time: new Date(this.now()).toISOString(), level, event, ...fields }),
-    );
+  private write(level: LogLevel, event: string, fields?: LogFields): void {
+    this.line(this.format(level, event, fields));
+  }
+
+  private format(level: LogLevel, event: string, fields: LogFields = {}): string {
+    return JSON.stringify({
+      time: new Date(this.clock.now()).toISOString(),
+      level,
+      event,
+      ...fields,
+    });
   }
 }
 

@@ -1,50 +1,45 @@
-// The one place that names concrete classes and wires them together; the caches are open_caches.ts's.
+// The one place that names concrete classes and wires them together.
 
+import { BackgroundJobs } from "./background_jobs.ts";
+import { ByteSemaphore } from "./byte_semaphore.ts";
+import { KvTier } from "./cache/kv_tier.ts";
+import { ObjectCache } from "./cache/object_cache.ts";
+import { openKv } from "./cache/open_kv.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { FrontMatterStore } from "./collections/front_matter_store.ts";
-import { PreparedLists } from "./collections/prepared_lists.ts";
-import { SharedListings } from "./collections/shared_listings.ts";
-import { repositoryNotAllowed } from "./errors.ts";
 import { type Health, HealthWatch } from "./health.ts";
-import { addGauges } from "./http/gauges.ts";
-import { Metrics } from "./http/metrics.ts";
-import { RateLimit } from "./http/rate_limit.ts";
+import { RateLimit } from "./http/limits.ts";
+import { LargeBodies } from "./http/paced_body.ts";
 import { ResponseCache } from "./http/response_cache.ts";
-import { Room } from "./http/room.ts";
-import { findLocalDir } from "./local_dir.ts";
-import { LineLog, type Log, sinkTo } from "./log.ts";
-import { openCaches } from "./open_caches.ts";
-import { isAllowed } from "./repository/allowed_repos.ts";
-import { CachedRepository } from "./repository/cached_repository.ts";
-import { FolderRepository, LOCAL_OWNER } from "./repository/folder_repository.ts";
-import { Gate } from "./repository/gate.ts";
-import { GitHubClient } from "./repository/github_client.ts";
-import { DEFAULT_BRANCH, GitHubRepository } from "./repository/github_repository.ts";
-import { TokenPool } from "./repository/github_tokens.ts";
-import type { Repository, RepositoryName } from "./repository/repository.ts";
-import type { Config } from "./settings.ts";
+import { findLocalDir } from "./local_repositories.ts";
+import { describeError, LineLog, type Log, sinkTo } from "./log.ts";
+import { Metrics } from "./metrics.ts";
+import { type Config, SettingsError } from "./settings.ts";
+import { CachedSource } from "./source/cached_source.ts";
+import { GitHubSource } from "./source/github/github_source.ts";
+import { TokenPool } from "./source/github/tokens.ts";
+import { LOCAL_OWNER, LocalSource } from "./source/local/local_source.ts";
+import type { Source } from "./source/source.ts";
 
 /** What requests are served with. */
 export interface Services {
   readonly config: Config;
   readonly clock: Clock;
   readonly log: Log;
+  readonly metrics: Metrics;
   /** Where an owner's repositories are read from; owners compare without case. */
-  repositoryOf(owner: string): Repository;
+  sourceOf(owner: string): Source;
+  readonly objects: ObjectCache;
+  readonly jobs: BackgroundJobs;
   readonly responses: ResponseCache;
   readonly rateLimit: RateLimit;
-  readonly room: Room;
-  readonly frontMatters: FrontMatterStore;
-  readonly listings: SharedListings;
-  readonly lists: PreparedLists;
-  readonly metrics: Metrics;
+  /** Memory of large responses, from before they are made until their last byte is sent. */
+  readonly responseMemory: ByteSemaphore;
+  readonly largeBodies: LargeBodies;
   /** Whether the service can do its work. Never throws. */
   health(): Promise<Health>;
-  /** @throws {CollectionsError} repository-not-allowed where this deployment does not serve a repository. */
-  requireAllowed(name: RepositoryName): void;
-  /** Checks refs ahead of need; to be called every second or so. Never throws. */
+  /** Checks refs that will soon be wanted; to be called every second or so. Never throws. */
   refreshDue(): Promise<void>;
-  /** Writes what waits to be written and releases everything. */
+  /** Flushes pending cache writes and log lines, and closes all resources. */
   close(): Promise<void>;
 }
 
@@ -55,114 +50,124 @@ export interface ServiceParts {
   readonly kv?: Deno.Kv;
 }
 
-/** How long a checked ref is good for. */
+const USER_AGENT = "repo-collections";
+/** For how long a checked ref may be served. */
 const REF_FRESH_MS = 60_000;
-const REFRESH_AFTER_MS = 50_000;
-/** GitHub's secondary limit is 100 requests at once. */
-const UPSTREAM = { concurrency: 32, maxQueued: 512 };
-/** What large answers may hold while they are made and sent; a page of the largest front matter takes all of it. */
-const ROOM = { maxBytes: 256 << 20, maxWaiting: 64, maxWaitMs: 10_000 };
+/** A page of the largest front matter takes all of it. */
+const RESPONSE_MEMORY = { maxBytes: 256 << 20, maxWaiting: 64, maxWaitMs: 10_000 };
 /** Shares of CACHE_MEMORY_MB. */
-const OBJECTS_SHARE = 0.4;
-const TREES_SHARE = 0.1;
+const OBJECTS_SHARE = 0.7;
 const RESPONSES_SHARE = 0.3;
-const FRONT_MATTER_SHARE = 0.15;
-const LISTS_SHARE = 0.05;
-/** Of SOURCE_TIMEOUT_MS: how long a caller waits for a list to be prepared, from when he asked. */
-const PREPARING_SHARE = 0.8;
 
 /** Opens everything. @throws {SettingsError} where a setting names what cannot be opened. */
 export async function openServices(config: Config, parts: ServiceParts = {}): Promise<Services> {
   const clock = parts.clock ?? systemClock;
   const log = parts.log ?? new LineLog(sinkTo(Deno.stdout), { level: config.logLevel });
-  const { now } = clock;
-  const localDir = await findLocalDir(config.localReposDir);
   const metrics = new Metrics();
-  const { kv, memory, refs, objects } = await openCaches(config, {
-    now,
-    log,
-    kv: parts.kv ?? null,
-    memoryBytes: config.cacheMemoryBytes * OBJECTS_SHARE,
-    onHit: (tier) => metrics.countHit(tier),
-  });
-
-  const tokens = new TokenPool(config.tokens, { now, log });
-  const watch = new HealthWatch({ clock, kv, tokens });
-  const client = new GitHubClient({
-    tokens,
-    gate: new Gate({ ...UPSTREAM, maxWaitMs: config.sourceTimeoutMs }),
+  const localDir = await findLocalDir(config.localReposDir);
+  const kv = parts.kv ?? await openStore(config, { clock, log });
+  const tier = kv === null ? null : new KvTier(kv, {
     clock,
-    timeoutMs: config.sourceTimeoutMs,
-    onRequest(event) {
-      metrics.countUpstream(event.kind, event.result);
-      watch.note(event);
-    },
+    scope: scopeOf(config),
+    maxBytesPerHour: config.kvWriteBytesPerHour,
+    onError: (error) => log.warn("key-value store failed", describeError(error)),
   });
-  const github = new CachedRepository(
-    new GitHubRepository({
-      ...config.github,
-      client,
+  const objects = new ObjectCache({
+    maxBytes: config.cacheMemoryBytes * OBJECTS_SHARE,
+    kv: tier,
+    onHit: (hit) => metrics.countHit(hit),
+  });
+
+  const tokens = new TokenPool(config.tokens, { clock, log });
+  const watch = new HealthWatch({ clock, kv, tokens });
+  const github = new CachedSource(
+    new GitHubSource({
+      addresses: config.github,
       tokens,
-      allowedByName: config.allowedRepos !== null,
-      now,
-      freshMs: REF_FRESH_MS,
+      clock,
+      timeoutMs: config.sourceTimeoutMs,
+      userAgent: USER_AGENT,
+      allowedRepos: config.allowedRepos,
+      freshForMs: REF_FRESH_MS,
+      onRequest(event) {
+        metrics.countUpstream(event.kind, event.result);
+        watch.note(event);
+      },
     }),
-    {
-      now,
-      objects,
-      memory,
-      treesMaxBytes: config.cacheMemoryBytes * TREES_SHARE,
-      refs,
-      defaultBranch: DEFAULT_BRANCH,
-      freshMs: REF_FRESH_MS,
-      refreshAfterMs: REFRESH_AFTER_MS,
-    },
+    { objects, kv: tier, clock, freshForMs: REF_FRESH_MS },
   );
-  const local = localDir === null ? null : new FolderRepository({ root: localDir, now });
+  const local = localDir === null ? null : new LocalSource({ root: localDir, now: clock.now });
 
-  const frontMatters = new FrontMatterStore({
-    maxBytes: config.cacheMemoryBytes * FRONT_MATTER_SHARE,
-    maxItemBytes: config.maxItemBytes,
-  });
-
-  const lists = new PreparedLists({
-    maxBytes: config.cacheMemoryBytes * LISTS_SHARE,
-    waitMs: config.sourceTimeoutMs * PREPARING_SHARE,
-    frontMatters,
-  });
-
+  const jobs = new BackgroundJobs({ clock });
   const responses = new ResponseCache({
     maxBytes: config.cacheMemoryBytes * RESPONSES_SHARE,
-    now,
+    now: clock.now,
   });
-  addGauges(metrics, {
-    tokens,
-    parts: { objects: memory, trees: github, responses, frontMatter: frontMatters, lists },
+  const responseMemory = new ByteSemaphore({ ...RESPONSE_MEMORY, clock });
+  metrics.addGauge({
+    name: "quota_left",
+    label: "quota",
+    help: "Requests left at the source, where it has told.",
+    read: () => ({ core: tokens.remaining("core"), graphql: tokens.remaining("graphql") }),
+  });
+  metrics.addGauge({
+    name: "memory_bytes",
+    label: "part",
+    help: "Bytes in memory, by part of the service and of the whole process.",
+    read: () => ({
+      objects: objects.bytes,
+      responses: responses.bytes,
+      "large-responses": responseMemory.bytes,
+      process: Deno.memoryUsage().rss,
+    }),
   });
 
   return {
     config,
     clock,
     log,
-    repositoryOf: (owner) => local !== null && owner.toLowerCase() === LOCAL_OWNER ? local : github,
-    responses,
     metrics,
+    sourceOf: (owner) => local !== null && owner.toLowerCase() === LOCAL_OWNER ? local : github,
+    objects,
+    jobs,
+    responses,
+    rateLimit: new RateLimit({
+      perMinute: config.missesPerMinute,
+      monotonicMs: () => clock.monotonicMs(),
+    }),
+    responseMemory,
+    largeBodies: new LargeBodies(clock),
     health: () => watch.health(),
-    rateLimit: new RateLimit({ perMinute: config.missesPerMinute, now }),
-    room: new Room(ROOM),
-    frontMatters,
-    listings: new SharedListings(),
-    lists,
-    requireAllowed(name) {
-      if (!isAllowed(config.allowedRepos, name)) throw repositoryNotAllowed(name.owner, name.repo);
-    },
-    // Without a token each check costs quota, so a ref is checked only when someone waits for it.
+    // Without a token each check costs quota, so a ref is checked only when a request waits for it.
     refreshDue: () => tokens.hasToken ? github.refreshDue() : Promise.resolve(),
     async close() {
-      lists.close();
-      await github.settled();
+      jobs.close();
+      await github.close();
       await objects.close();
-      if (log instanceof LineLog) log.flush();
+      if (log instanceof LineLog) await log.close();
     },
   };
+}
+
+async function openStore(
+  { kvPath }: Config,
+  { clock, log }: { clock: Clock; log: Log },
+): Promise<Deno.Kv | null> {
+  try {
+    return await openKv(kvPath, { now: clock.now, log });
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    if (kvPath !== null) throw new SettingsError(`Cannot start with "KV_PATH": ${message}`);
+    // Nobody asked for a store by name, and the service is right without one, if slower.
+    log.warn("no key-value store, caching in memory only", { reason: message });
+    return null;
+  }
+}
+
+/**
+ * What a store was filled from. It may outlive a change of settings, and must not show then what is not served any more:
+ * repositories that were allowed by name, or those of another host.
+ */
+function scopeOf({ github, allowedRepos }: Config): string {
+  return `${allowedRepos === null ? "public" : "named"} at ${github.apiUrl}`;
 }

@@ -1,8 +1,146 @@
-// The settings: text from the environment -> one validated, frozen Config. Knows no environment itself.
+// The settings: text from the environment -> one validated, frozen Config. `SETTINGS` is the only list of variables; the
+// permissions of the tasks, .env.example and the README's table are checked against it.
 
 import { z } from "zod";
+import { type AllowedRepos, parseAllowedRepos } from "./allowed_repos.ts";
 import { LOG_LEVELS } from "./log.ts";
-import { type AllowedRepos, parseAllowedRepos } from "./repository/allowed_repos.ts";
+
+const MIB = 1 << 20;
+
+/** One environment variable. */
+interface Setting {
+  /** What applies where the variable is unset: the value itself, or a description where it depends on others. */
+  readonly default: string;
+  readonly meaning: string;
+  readonly parser: z.ZodType;
+}
+
+/** Every variable that is read, in the order of the documents. */
+export const SETTINGS = {
+  PORT: {
+    default: "8000",
+    meaning: "where to listen; 0 is any free port",
+    parser: whole(0, 65_535).default(8000),
+  },
+  HOST: {
+    default: "0.0.0.0",
+    meaning: "the address to listen on",
+    parser: z.string().default("0.0.0.0"),
+  },
+  PUBLIC_URL: {
+    default: "the request's own origin",
+    meaning: "base of the absolute URLs in responses",
+    parser: address().optional(),
+  },
+  GITHUB_API_URL: {
+    default: "GitHub's public API",
+    meaning: "REST base, for GitHub Enterprise Server",
+    parser: address().optional(),
+  },
+  GITHUB_GRAPHQL_URL: {
+    default: "derived from GITHUB_API_URL",
+    meaning: "GraphQL endpoint",
+    parser: address().optional(),
+  },
+  GITHUB_RAW_URL: {
+    default: "GitHub's raw host; none with GITHUB_API_URL",
+    meaning: "base of raw files; without one, files come from the API",
+    parser: address().optional(),
+  },
+  GITHUB_WEB_URL: {
+    default: "GitHub's site; none with GITHUB_API_URL",
+    meaning: "base of htmlUrl",
+    parser: address().optional(),
+  },
+  GITHUB_TOKEN: {
+    default: "none",
+    meaning: "one or more tokens, separated by commas",
+    parser: list("must be tokens without spaces, separated by commas"),
+  },
+  GITHUB_GIT_URL: {
+    default: "GITHUB_WEB_URL",
+    meaning: "base of {owner}/{repo}.git for checks without a token; none turns them off",
+    parser: address({ orNone: true }).optional(),
+  },
+  GITHUB_WEBHOOK_SECRET: {
+    default: "none",
+    meaning: "one or more secrets, separated by commas; turns the webhook on",
+    parser: list("must be secrets without spaces, separated by commas"),
+  },
+  ALLOWED_REPOS: {
+    default: "all public ones",
+    meaning: "owner/repo or owner/*, separated by commas; nothing else is served",
+    parser: z.string().transform((value, context) => {
+      const allowed = parseAllowedRepos(value);
+      if (allowed !== null) return allowed;
+      context.addIssue({
+        code: "custom",
+        message: "must be owner/repo or owner/*, separated by commas",
+      });
+      return z.NEVER;
+    }).optional(),
+  },
+  LOCAL_REPOS_DIR: {
+    default: "./examples where it exists",
+    meaning: "each sub-folder is served as owner local; none turns it off",
+    parser: z.string().optional(),
+  },
+  KV_PATH: {
+    default: "Deno's own",
+    meaning: "a SQLite file below ./data, :memory:, or the URL of a remote Deno KV",
+    parser: z.string().optional(),
+  },
+  KV_WRITE_MB_PER_HOUR: {
+    default: "128",
+    meaning: "past it, objects stay in memory only, so that no caller can fill the disk",
+    parser: whole(0, 1_000_000).default(128),
+  },
+  CACHE_MEMORY_MB: {
+    default: "64",
+    meaning: "bound of the cache in memory",
+    parser: whole(1, 65_536).default(64),
+  },
+  MAX_ITEM_MB: {
+    default: "10",
+    meaning: "size cap of one file",
+    parser: whole(1, 100).default(10),
+  },
+  SOURCE_TIMEOUT_MS: {
+    default: "10000",
+    meaning: "time allowed for one request to GitHub",
+    parser: whole(1, 600_000).default(10_000),
+  },
+  MISSES_PER_MINUTE: {
+    default: "120",
+    meaning: "cache misses allowed for each client address and minute; 0 turns it off",
+    parser: whole(0, 1_000_000).default(120),
+  },
+  METRICS: {
+    default: "false",
+    meaning: "whether /metrics exists, in the text format of Prometheus",
+    parser: flag().default(false),
+  },
+  TRUST_PROXY: {
+    default: "false",
+    meaning: "take the client's address, the host and the protocol from X-Forwarded-*",
+    parser: flag().default(false),
+  },
+  LOG_LEVEL: {
+    default: "info",
+    meaning: "debug, info, warn, error or silent",
+    parser: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`).default("info"),
+  },
+} as const satisfies Readonly<Record<string, Setting>>;
+
+/** The names of the variables that are read. */
+export const SETTING_NAMES: readonly string[] = Object.keys(SETTINGS);
+
+type Values = { [K in keyof typeof SETTINGS]: z.infer<(typeof SETTINGS)[K]["parser"]> };
+
+/** A setting that cannot be used; its message is one line that names the variable. */
+export class SettingsError extends Error {
+  override readonly name = "SettingsError";
+}
 
 /** Addresses of one GitHub host, none with a slash at the end. */
 export interface GitHubAddresses {
@@ -12,83 +150,8 @@ export interface GitHubAddresses {
   readonly rawUrl: string | null;
   /** Null where files have no web pages. */
   readonly webUrl: string | null;
-}
-
-const MIB = 1 << 20;
-const PUBLIC_API_URL = "https://api.github.com";
-
-function whole(minimum: number, maximum: number) {
-  return z.string().regex(/^[0-9]{1,9}$/, "must be a whole number").transform(Number)
-    .pipe(
-      z.number().min(minimum, `must be at least ${minimum}`).max(
-        maximum,
-        `must be at most ${maximum}`,
-      ),
-    );
-}
-
-const address = z.string().transform((value, context) => {
-  const url = URL.parse(value);
-  if (
-    url === null || !/^https?:$/.test(url.protocol) ||
-    url.username + url.password + url.search + url.hash !== ""
-  ) {
-    context.addIssue({
-      code: "custom",
-      message: "must be an http or https address, without user, query or fragment",
-    });
-    return z.NEVER;
-  }
-  return url.href.replace(/\/+$/, "");
-});
-
-const flag = z.enum(["true", "false", "1", "0"], "must be true, false, 1 or 0")
-  .transform((value) => value === "true" || value === "1");
-
-const settings = z.object({
-  PORT: whole(0, 65_535).default(8000),
-  HOST: z.string().default("0.0.0.0"),
-  PUBLIC_URL: address.optional(),
-  GITHUB_API_URL: address.optional(),
-  GITHUB_GRAPHQL_URL: address.optional(),
-  GITHUB_RAW_URL: address.optional(),
-  GITHUB_WEB_URL: address.optional(),
-  GITHUB_TOKEN: z.string().transform((value) =>
-    value.split(",").map((token) => token.trim()).filter(Boolean)
-  )
-    .pipe(
-      z.array(
-        z.string().regex(/^[\x21-\x7e]+$/, "must be tokens without spaces, separated by commas"),
-      ),
-    )
-    .default([]),
-  ALLOWED_REPOS: z.string().transform((value, context) => {
-    const allowed = parseAllowedRepos(value);
-    if (allowed !== null) return allowed;
-    context.addIssue({
-      code: "custom",
-      message: "must be owner/repo or owner/*, separated by commas",
-    });
-    return z.NEVER;
-  }).optional(),
-  LOCAL_REPOS_DIR: z.string().optional(),
-  KV_PATH: z.string().optional(),
-  KV_WRITE_MB_PER_HOUR: whole(0, 1_000_000).default(128),
-  CACHE_MEMORY_MB: whole(1, 65_536).default(64),
-  MAX_ITEM_MB: whole(1, 100).default(10),
-  SOURCE_TIMEOUT_MS: whole(1, 600_000).default(10_000),
-  MISSES_PER_MINUTE: whole(0, 1_000_000).default(120),
-  METRICS: flag.default(false),
-  TRUST_PROXY: flag.default(false),
-  LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`).default("info"),
-});
-
-/** The variables that are read. */
-export const SETTING_NAMES: readonly string[] = Object.keys(settings.shape);
-
-/** A setting that cannot be used; its message is one line that names the variable. */
-export class SettingsError extends Error {
-  override readonly name = "SettingsError";
+  /** Null where Git's own protocol is not used. */
+  readonly gitUrl: string | null;
 }
 
 /** All settings. Sizes in bytes, times in ms. */
@@ -98,6 +161,7 @@ export interface Config {
   readonly publicUrl: string | null;
   readonly github: GitHubAddresses;
   readonly tokens: readonly string[];
+  readonly webhookSecrets: readonly string[];
   readonly allowedRepos: AllowedRepos | null;
   /** Undefined: `./examples` where that exists; null: none. */
   readonly localReposDir: string | null | undefined;
@@ -109,51 +173,93 @@ export interface Config {
   readonly missesPerMinute: number;
   readonly metrics: boolean;
   readonly trustProxy: boolean;
-  readonly logLevel: typeof LOG_LEVELS[number];
+  readonly logLevel: Values["LOG_LEVEL"];
+  /** Whether this is a preview of local folders: only a loopback `Host` and loopback origins are then served. */
+  readonly isPreview: boolean;
 }
 
 /** Reads the settings through `get`; empty means unset. @throws {SettingsError} naming the variable. */
-export function parseSettings(get: (name: string) => string | undefined): Config {
-  const given: Record<string, string> = {};
-  for (const name of SETTING_NAMES) {
-    const value = get(name)?.trim();
-    if (value) given[name] = value;
+export function parseSettings(
+  get: (name: string) => string | undefined,
+  { isPreview = false }: { isPreview?: boolean } = {},
+): Config {
+  const values: Record<string, unknown> = {};
+  for (const [name, { parser }] of Object.entries(SETTINGS)) {
+    const result = parser.safeParse(get(name)?.trim() || undefined);
+    if (!result.success) {
+      throw new SettingsError(`Cannot start with "${name}": ${result.error.issues[0]!.message}`);
+    }
+    values[name] = result.data;
   }
-  const result = settings.safeParse(given);
-  if (!result.success) {
-    const { path, message } = result.error.issues[0]!;
-    throw new SettingsError(`Cannot start with "${String(path[0])}": ${message}`);
-  }
-  const { data } = result;
+  const given = values as Values;
   return Object.freeze({
-    port: data.PORT,
-    host: data.HOST,
-    publicUrl: data.PUBLIC_URL ?? null,
-    github: Object.freeze(addressesOf(data)),
-    tokens: Object.freeze(data.GITHUB_TOKEN),
-    allowedRepos: data.ALLOWED_REPOS ?? null,
-    localReposDir: data.LOCAL_REPOS_DIR === "none" ? null : data.LOCAL_REPOS_DIR,
-    kvPath: data.KV_PATH ?? null,
-    kvWriteBytesPerHour: data.KV_WRITE_MB_PER_HOUR * MIB,
-    cacheMemoryBytes: data.CACHE_MEMORY_MB * MIB,
-    maxItemBytes: data.MAX_ITEM_MB * MIB,
-    sourceTimeoutMs: data.SOURCE_TIMEOUT_MS,
-    missesPerMinute: data.MISSES_PER_MINUTE,
-    metrics: data.METRICS,
-    trustProxy: data.TRUST_PROXY,
-    logLevel: data.LOG_LEVEL,
+    port: given.PORT,
+    host: given.HOST,
+    publicUrl: given.PUBLIC_URL ?? null,
+    github: Object.freeze(addressesOf(given)),
+    tokens: Object.freeze(given.GITHUB_TOKEN),
+    webhookSecrets: Object.freeze(given.GITHUB_WEBHOOK_SECRET),
+    allowedRepos: given.ALLOWED_REPOS ?? null,
+    localReposDir: given.LOCAL_REPOS_DIR === "none" ? null : given.LOCAL_REPOS_DIR,
+    kvPath: given.KV_PATH ?? null,
+    kvWriteBytesPerHour: given.KV_WRITE_MB_PER_HOUR * MIB,
+    cacheMemoryBytes: given.CACHE_MEMORY_MB * MIB,
+    maxItemBytes: given.MAX_ITEM_MB * MIB,
+    sourceTimeoutMs: given.SOURCE_TIMEOUT_MS,
+    missesPerMinute: given.MISSES_PER_MINUTE,
+    metrics: given.METRICS,
+    trustProxy: given.TRUST_PROXY,
+    logLevel: given.LOG_LEVEL,
+    isPreview,
   });
 }
 
-function addressesOf(data: z.infer<typeof settings>): GitHubAddresses {
-  const own = data.GITHUB_API_URL;
-  const apiUrl = own ?? PUBLIC_API_URL;
+function addressesOf(given: Values): GitHubAddresses {
+  const own = given.GITHUB_API_URL;
+  const apiUrl = own ?? "https://api.github.com";
+  const webUrl = given.GITHUB_WEB_URL ?? (own === undefined ? "https://github.com" : null);
   return {
     apiUrl,
     // GitHub Enterprise Server has /api/v3 and /api/graphql beside each other.
-    graphqlUrl: data.GITHUB_GRAPHQL_URL ??
+    graphqlUrl: given.GITHUB_GRAPHQL_URL ??
       (apiUrl.endsWith("/api/v3") ? apiUrl.replace(/\/v3$/, "/graphql") : `${apiUrl}/graphql`),
-    rawUrl: data.GITHUB_RAW_URL ?? (own === undefined ? "https://raw.githubusercontent.com" : null),
-    webUrl: data.GITHUB_WEB_URL ?? (own === undefined ? "https://github.com" : null),
+    rawUrl: given.GITHUB_RAW_URL ??
+      (own === undefined ? "https://raw.githubusercontent.com" : null),
+    webUrl,
+    gitUrl: given.GITHUB_GIT_URL === "none" ? null : given.GITHUB_GIT_URL ?? webUrl,
   };
+}
+
+function whole(minimum: number, maximum: number) {
+  return z.string().regex(/^[0-9]{1,9}$/, "must be a whole number").transform(Number).pipe(
+    z.number().min(minimum, `must be at least ${minimum}`)
+      .max(maximum, `must be at most ${maximum}`),
+  );
+}
+
+function address({ orNone = false } = {}) {
+  return z.string().transform((value, context) => {
+    if (orNone && value === "none") return value;
+    const url = URL.parse(value);
+    const isAddress = url !== null && /^https?:$/.test(url.protocol) &&
+      url.username + url.password + url.search + url.hash === "";
+    if (isAddress) return url.href.replace(/\/+$/, "");
+    context.addIssue({
+      code: "custom",
+      message: "must be an http or https address, without user, query or fragment",
+    });
+    return z.NEVER;
+  });
+}
+
+function flag() {
+  return z.enum(["true", "false", "1", "0"], "must be true, false, 1 or 0")
+    .transform((value) => value === "true" || value === "1");
+}
+
+/** Texts of visible ASCII, separated by commas. */
+function list(message: string) {
+  return z.string()
+    .transform((value) => value.split(",").map((entry) => entry.trim()).filter(Boolean))
+    .pipe(z.array(z.string().regex(/^[\x21-\x7e]+$/, message))).default([]);
 }

@@ -1,12 +1,12 @@
-// One flight per key: who asks while the answer is on its way shares it. Nothing is kept: a flight that has ended,
-// well or not, is forgotten before anyone hears of it, and one that all have left is aborted.
+// One flight per key: requests for the same thing at the same time share one piece of work. A flight that has ended,
+// successfully or not, is forgotten before anyone learns its result.
 
-/** What a flight does; `signal` aborts once nobody waits for it any more. */
+/** What a flight does; `signal` aborts once nobody waits for it any more, unless the flights keep running. */
 export type Work<T> = (signal: AbortSignal) => Promise<T>;
 
 /** Options of {@linkcode SingleFlight.run}. */
 export interface RunOptions {
-  /** Ends this caller's waiting, and the flight when nobody else waits for it. */
+  /** Ends this caller's wait, and the flight when nobody else waits for it. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -17,9 +17,12 @@ interface Flight<T> {
   ended: boolean;
 }
 
-/** Shares work between those who ask for the same at the same time. */
+/** Shares work between concurrent callers. */
 export class SingleFlight<T> {
   private readonly flights = new Map<string, Flight<T>>();
+
+  /** With `keepRunning`, a flight goes on when all callers have left, and can still be joined. */
+  constructor(private readonly options: { readonly keepRunning?: boolean } = {}) {}
 
   /** How many flights can be joined now. */
   get size(): number {
@@ -29,6 +32,11 @@ export class SingleFlight<T> {
   /** Whether a flight under `key` can be joined now. */
   has(key: string): boolean {
     return this.flights.has(key);
+  }
+
+  /** Resolves when the flights of this moment have ended. Never rejects. */
+  async settled(): Promise<void> {
+    await Promise.allSettled([...this.flights.values()].map((flight) => flight.result));
   }
 
   /**
@@ -47,7 +55,7 @@ export class SingleFlight<T> {
     } finally {
       signal?.removeEventListener("abort", abort);
       flight.waiting--;
-      if (flight.waiting === 0 && !flight.ended) {
+      if (flight.waiting === 0 && !flight.ended && !this.options.keepRunning) {
         this.forget(key, flight);
         flight.controller.abort(signal?.reason);
       }
@@ -56,7 +64,7 @@ export class SingleFlight<T> {
 
   private start(key: string, work: Work<T>): Flight<T> {
     const controller = new AbortController();
-    // The work begins a turn later, when the flight is in its place.
+    // The work begins a turn later, when the flight can be joined.
     const result = Promise.resolve().then(() => work(controller.signal)).finally(() => {
       flight.ended = true;
       this.forget(key, flight);

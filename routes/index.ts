@@ -1,18 +1,18 @@
 import { define } from "../lib/http/state.ts";
 import { pageResponse } from "../lib/http/static_files.ts";
-import { localRepositories } from "../lib/local_repositories.ts";
+import { localRepositoryNames } from "../lib/local_repositories.ts";
+
+const MAX_NAMES = 20;
 
 /** `GET /`: the playground. It is told which repositories it may open on. */
 export const handler = define.handlers({
-  async GET({ req, state: { services, exchange } }) {
-    const names = await localRepositories(services.config);
-    return pageResponse(req, {
-      name: "index.html",
-      baseUrl: exchange.baseUrl,
-      values: {
-        local: names.slice(0, 20).join(" "),
-        open: services.config.allowedRepos === null ? "true" : "false",
-      },
-    });
+  async GET({ req, state: { services: { config }, context: { baseUrl } } }) {
+    // A folder that went away is no reason to have no page.
+    const names = await localRepositoryNames(config).catch(() => []);
+    const values = {
+      local: names.slice(0, MAX_NAMES).join(" "),
+      open: String(config.allowedRepos === null),
+    };
+    return pageResponse(req, { name: "index.html", baseUrl, values });
   },
 });

@@ -1,6 +1,6 @@
-import { routeNotFound } from "../lib/http/problem.ts";
+import { routeNotFound } from "../lib/errors.ts";
+import { textResponse } from "../lib/http/responses.ts";
 import { define } from "../lib/http/state.ts";
-import { textResponse } from "../lib/http/text_response.ts";
 
 /** `GET /metrics`: Prometheus' text format; only where METRICS is set. */
 export const handler = define.handlers({

@@ -4,7 +4,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { z } from "zod";
 import { contentBody, type ListBody, listBody, problemBody } from "../lib/api/contract.ts";
-import { type ProblemCode, PROBLEMS } from "../lib/http/problem.ts";
+import { errorEntry, type ProblemCode } from "../lib/errors.ts";
 
 /** What a page of another origin may read without being told so (Fetch Standard, "CORS-safelisted response-header name"). */
 const SAFELISTED: ReadonlySet<string> = new Set(
@@ -41,7 +41,7 @@ export async function checkContract(request: Request, response: Response): Promi
   if (status >= 400) checkProblem(response, body);
   else {
     checkBody(schema!, body);
-    checkKept(response, body);
+    checkStored(response, body);
   }
 }
 
@@ -87,8 +87,8 @@ function checkDataHeaders({ headers, status }: Response): void {
   else if (cacheControl === "no-store") assertMatch(cacheStatus, /; detail=stale-if-error$/);
 }
 
-/** A page that lacks a file which the source was to give is not kept, an older page neither; all else is. */
-function checkKept({ headers }: Response, body: unknown): void {
+/** A page that lacks a file which the source failed to give is `no-store`; everything else may be stored. */
+function checkStored({ headers }: Response, body: unknown): void {
   const { items = [] } = body as Partial<ListBody>;
   const lacks = items.some(({ error }) => error?.code.startsWith("source-"));
   assertEquals(headers.get("cache-control") === "no-store", lacks, "no-store");
@@ -103,7 +103,7 @@ function checkProblemHeaders({ headers }: Response): void {
 function checkProblem({ headers, status }: Response, body: unknown): void {
   checkBody(problemBody, body);
   const problem = problemBody.parse(body);
-  const kind = PROBLEMS[problem.code as ProblemCode];
+  const kind = errorEntry(problem.code as ProblemCode);
   assertEquals([problem.status, problem.title], [status, kind.title]);
   assertEquals(kind.status, status);
   assert(problem.type.endsWith(`/problems/${problem.code}`), problem.type);

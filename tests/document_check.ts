@@ -4,8 +4,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
-import { openApiTexts } from "../lib/api/openapi.ts";
-import { PROBLEMS } from "../lib/http/problem.ts";
+import { openApiText } from "../lib/api/openapi.ts";
 
 interface Described {
   readonly headers?: Readonly<Record<string, { $ref: string }>>;
@@ -21,7 +20,7 @@ interface Described31 {
   };
 }
 
-const document = JSON.parse(openApiTexts(PROBLEMS)("http://localhost:8000"));
+const document = JSON.parse(openApiText("http://localhost:8000"));
 const described: Described31 = document;
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 (addFormats as unknown as (ajv: Ajv2020) => void)(ajv);

@@ -6,12 +6,12 @@
 //   site.service.clock.advance(60_000);
 
 import { assertEquals } from "@std/assert";
-import { appConfig } from "../fresh.config.ts";
 import type { ContentBody, ListBody, ProblemBody } from "../lib/api/contract.ts";
-import { createHandler, type Handler } from "../lib/http/handler.ts";
+import { createHandler, type Handler } from "../lib/http/app.ts";
 import { LineLog } from "../lib/log.ts";
 import { openServices, type Services } from "../lib/services.ts";
 import { parseSettings } from "../lib/settings.ts";
+import { app } from "../main.ts";
 import { checkContract } from "./contract_check.ts";
 import { checkDocument } from "./document_check.ts";
 import type { GithubDouble } from "./github/github_double.ts";
@@ -25,6 +25,8 @@ export interface ServiceOptions {
   readonly clock?: TestClock;
   /** The store, which the service closes; a new one in memory where it is left out. */
   readonly kv?: Deno.Kv;
+  /** Whether it previews local folders. */
+  readonly isPreview?: boolean;
   /** Puts other parts in place of the real ones. */
   readonly change?: (services: Services) => Services;
 }
@@ -39,7 +41,6 @@ export type Parameters = Readonly<Record<string, string | number | boolean>>;
 export type LogLine = Readonly<Record<string, string | number | boolean | null>>;
 
 const ORIGIN = "http://localhost:8000";
-const ROUTES = new URL("../routes/", import.meta.url);
 
 /** The path of a list request. */
 export function listPath(parameters: Parameters = {}): string {
@@ -56,18 +57,27 @@ function query(parameters: Parameters): string {
   return new URLSearchParams(Object.entries(all).map(([name, value]) => [name, `${value}`])) + "";
 }
 
+/** The service's own log, its lines in memory as soon as they are made. */
+class TestLog extends LineLog {
+  readonly lines: string[] = [];
+
+  override line(text: string): void {
+    this.lines.push(text);
+  }
+}
+
 /** A running service. */
 export class TestService implements AsyncDisposable {
   #servers: Deno.HttpServer<Deno.NetAddr>[] = [];
-  #written: string[] = [];
+  #log: TestLog;
 
   private constructor(
     readonly clock: TestClock,
     readonly services: Services,
     readonly handler: Handler,
-    written: string[],
+    log: TestLog,
   ) {
-    this.#written = written;
+    this.#log = log;
   }
 
   /** Opens a service; its clock starts a minute ahead, so that files written by then count as old. */
@@ -81,25 +91,26 @@ export class TestService implements AsyncDisposable {
       GITHUB_WEB_URL: github?.webUrl ?? "",
       ...options.env,
     };
-    const config = parseSettings((name) => env[name]);
-    const written: string[] = [];
-    const log = new LineLog((bytes) => void written.push(new TextDecoder().decode(bytes)), {
-      level: config.logLevel,
-      now: clock.now,
-    });
+    const config = parseSettings((name) => env[name], { isPreview: options.isPreview ?? false });
+    const log = new TestLog(() => {}, { level: config.logLevel, clock });
     const kv = options.kv ?? await Deno.openKv(":memory:");
     const opened = await openServices(config, { clock, log, kv });
     const services = options.change?.(opened) ?? opened;
-    const handler = await createHandler(services, { routesUrl: ROUTES, appConfig });
-    return new TestService(clock, services, handler, written);
+    return new TestService(clock, services, createHandler(app, services), log);
+  }
+
+  /** Sends a request without a look at its response, whose body stays unread. */
+  send(path: string | Request, { remote = "192.0.2.1", ...init }: RequestOptions = {}) {
+    const url = typeof path === "string" && path.startsWith("/") ? ORIGIN + path : path;
+    const remoteAddr: Deno.NetAddr = { transport: "tcp", hostname: remote, port: 50_000 };
+    return this.handler(new Request(url, init), { remoteAddr, completed: Promise.resolve() });
   }
 
   /** Sends a request, GET unless told otherwise; the response is as the contract wants it. */
-  async get(path: string, { remote = "192.0.2.1", ...init }: RequestOptions = {}) {
-    const url = path.startsWith("/") ? ORIGIN + path : path;
-    const request = new Request(url, init);
-    const remoteAddr: Deno.NetAddr = { transport: "tcp", hostname: remote, port: 50_000 };
-    const response = await this.handler(request, { remoteAddr, completed: Promise.resolve() });
+  async get(path: string, options: RequestOptions = {}): Promise<Response> {
+    const { remote: _remote, ...init } = options;
+    const request = new Request(path.startsWith("/") ? ORIGIN + path : path, init);
+    const response = await this.send(path, options);
     await checkContract(request, response);
     await checkDocument(request, response);
     return response;
@@ -127,17 +138,14 @@ export class TestService implements AsyncDisposable {
     return body;
   }
 
-  /** Everything that was logged, as it was written. */
+  /** Everything that was logged. */
   get logText(): string {
-    const { log } = this.services;
-    if (log instanceof LineLog) log.flush();
-    return this.#written.join("");
+    return this.#log.lines.join("\n");
   }
 
   /** The log's lines, those of one event where that is named. */
   logLines(event?: string): LogLine[] {
-    const lines = this.logText.split("\n").filter((line) => line !== "");
-    return lines.map((line): LogLine => JSON.parse(line))
+    return this.#log.lines.map((line): LogLine => JSON.parse(line))
       .filter((line) => event === undefined || line.event === event);
   }
 

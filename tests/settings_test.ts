@@ -23,8 +23,10 @@ Deno.test("parseSettings() has the contract's defaults, for unset and for empty"
       graphqlUrl: "https://api.github.com/graphql",
       rawUrl: "https://raw.githubusercontent.com",
       webUrl: "https://github.com",
+      gitUrl: "https://github.com",
     },
     tokens: [],
+    webhookSecrets: [],
     allowedRepos: null,
     localReposDir: undefined,
     kvPath: null,
@@ -36,6 +38,7 @@ Deno.test("parseSettings() has the contract's defaults, for unset and for empty"
     metrics: false,
     trustProxy: false,
     logLevel: "info",
+    isPreview: false,
   };
 
   assertEquals(parse({}), expected);
@@ -49,7 +52,7 @@ Deno.test("parseSettings() reads the contract's variables and no other", () => {
 
   const named =
     "PORT HOST PUBLIC_URL GITHUB_API_URL GITHUB_GRAPHQL_URL GITHUB_RAW_URL GITHUB_WEB_URL" +
-    " GITHUB_TOKEN ALLOWED_REPOS LOCAL_REPOS_DIR KV_PATH KV_WRITE_MB_PER_HOUR CACHE_MEMORY_MB" +
+    " GITHUB_TOKEN GITHUB_GIT_URL GITHUB_WEBHOOK_SECRET ALLOWED_REPOS LOCAL_REPOS_DIR KV_PATH KV_WRITE_MB_PER_HOUR CACHE_MEMORY_MB" +
     " MAX_ITEM_MB SOURCE_TIMEOUT_MS MISSES_PER_MINUTE METRICS TRUST_PROXY LOG_LEVEL";
   assertEquals(read, named.split(" "));
 });
@@ -57,7 +60,9 @@ Deno.test("parseSettings() reads the contract's variables and no other", () => {
 Deno.test("parseSettings() gives a frozen Config", () => {
   const config = parse({ GITHUB_TOKEN: "a,b" });
 
-  for (const part of [config, config.github, config.tokens]) assert(Object.isFrozen(part));
+  for (const part of [config, config.github, config.tokens, config.webhookSecrets]) {
+    assert(Object.isFrozen(part));
+  }
 });
 
 const GOOD: readonly [name: string, value: string, key: keyof Config, read: unknown][] = [
@@ -67,6 +72,7 @@ const GOOD: readonly [name: string, value: string, key: keyof Config, read: unkn
   ["PUBLIC_URL", "https://a.test/b/", "publicUrl", "https://a.test/b"],
   ["PUBLIC_URL", "http://a.test:81", "publicUrl", "http://a.test:81"],
   ["GITHUB_TOKEN", " a , b ,", "tokens", ["a", "b"]],
+  ["GITHUB_WEBHOOK_SECRET", "a, b", "webhookSecrets", ["a", "b"]],
   ["ALLOWED_REPOS", "A/b, c/*", "allowedRepos", new Set(["a/b", "c/*"])],
   ["LOCAL_REPOS_DIR", "none", "localReposDir", null],
   ["LOCAL_REPOS_DIR", "/srv", "localReposDir", "/srv"],
@@ -102,6 +108,8 @@ const BAD: Record<string, readonly string[]> = {
   GITHUB_GRAPHQL_URL: ["/graphql"],
   GITHUB_RAW_URL: ["none"],
   GITHUB_WEB_URL: ["https://user:canarySecret@a.test"],
+  GITHUB_GIT_URL: ["git.test", "ssh://git.test", "NONE"],
+  GITHUB_WEBHOOK_SECRET: ["canary Secret"],
   GITHUB_TOKEN: ["canary Secret", "a,canary\u00e9Secret"],
   ALLOWED_REPOS: ["owner", "a/b/c", "*/b", "*", "a/b c", "https://github.com/a/b", ",", "a/"],
   KV_WRITE_MB_PER_HOUR: ["-1", "x"],
@@ -131,6 +139,7 @@ Deno.test("parseSettings() derives the other addresses from GITHUB_API_URL", () 
     graphqlUrl: "https://git.test/api/graphql",
     rawUrl: null,
     webUrl: null,
+    gitUrl: null,
   });
 
   assertEquals(
@@ -148,7 +157,10 @@ Deno.test("parseSettings() derives the other addresses from GITHUB_API_URL", () 
     graphqlUrl: "https://g.test/q",
     rawUrl: "https://r.test",
     webUrl: "https://w.test",
+    gitUrl: "https://w.test",
   });
+  assertEquals(parse({ GITHUB_GIT_URL: "none" }).github.gitUrl, null);
+  assertEquals(parse({ GITHUB_GIT_URL: "https://v.test/" }).github.gitUrl, "https://v.test");
 });
 
 Deno.test("openServices() names the variable of what it cannot open", async () => {

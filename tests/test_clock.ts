@@ -2,45 +2,72 @@
 
 import type { Clock } from "../lib/clock.ts";
 
-/** Stands still until it is told to advance; who sleeps has slept at once. */
+interface Timer {
+  readonly dueMs: number;
+  readonly callback: () => void;
+}
+
+/** Stands still until it is told to advance. */
 export class TestClock implements Clock {
-  readonly #alarms = new Set<() => void>();
-  /** Told whenever an alarm is set or called off. */
-  onAlarm: () => void = () => {};
+  private elapsedMs = 0;
+  private readonly timers = new Set<Timer>();
+  /** Called whenever a timer is set or canceled. */
+  onTimer: () => void = () => {};
 
-  constructor(private nowMs = Date.UTC(2026, 0, 1)) {}
+  constructor(private wallMs = Date.UTC(2026, 0, 1)) {}
 
-  readonly now = (): number => this.nowMs;
+  readonly now = (): number => this.wallMs;
 
-  /** Lets `ms` milliseconds pass. */
+  readonly monotonicMs = (): number => this.elapsedMs;
+
+  /** Lets `ms` milliseconds pass, and calls what comes due meanwhile, in the order of time. */
   advance(ms: number): void {
-    this.nowMs += ms;
+    const endMs = this.elapsedMs + ms;
+    for (let next = this.nextTimer(endMs); next !== undefined; next = this.nextTimer(endMs)) {
+      this.pass(next.dueMs - this.elapsedMs);
+      this.timers.delete(next);
+      next.callback();
+    }
+    this.pass(endMs - this.elapsedMs);
   }
 
-  /** Sleeping takes no time here, and the clock stays where it is: only the test moves it. */
-  sleep(_ms: number, signal?: AbortSignal): Promise<void> {
+  /** Sets the wall clock, forward or back, while no time passes. */
+  setWallClock(ms: number): void {
+    this.wallMs = ms;
+  }
+
+  /** Sleeping takes no time here: other work gets a turn, and the clock stays where it is. */
+  async sleep(_ms: number, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
-    return Promise.resolve();
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    signal?.throwIfAborted();
   }
 
-  /** Rings when the test says so. */
-  alarm(_ms: number, ring: () => void): () => void {
-    this.#alarms.add(ring);
-    this.onAlarm();
+  /** Calls `callback` when {@linkcode TestClock.advance} reaches its time. */
+  setTimer(ms: number, callback: () => void): () => void {
+    const timer = { dueMs: this.elapsedMs + Math.max(0, ms), callback };
+    this.timers.add(timer);
+    this.onTimer();
     return () => {
-      if (this.#alarms.delete(ring)) this.onAlarm();
+      if (this.timers.delete(timer)) this.onTimer();
     };
   }
 
-  /** How many alarms are set. */
-  get alarms(): number {
-    return this.#alarms.size;
+  /** How many timers are set. */
+  get timerCount(): number {
+    return this.timers.size;
   }
 
-  /** Rings all that are set. */
-  ring(): void {
-    const alarms = [...this.#alarms];
-    this.#alarms.clear();
-    for (const ring of alarms) ring();
+  private nextTimer(endMs: number): Timer | undefined {
+    let next: Timer | undefined;
+    for (const timer of this.timers) {
+      if (timer.dueMs <= endMs && (next === undefined || timer.dueMs < next.dueMs)) next = timer;
+    }
+    return next;
+  }
+
+  private pass(ms: number): void {
+    this.elapsedMs += ms;
+    this.wallMs += ms;
   }
 }

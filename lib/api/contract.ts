@@ -4,7 +4,7 @@ import { z } from "zod";
 
 const sha = z.string().regex(/^[0-9a-f]{40}$/);
 
-/** Which state of which repository an answer shows. */
+/** Which state of which repository a response shows. */
 const repositoryBody = z.object({
   owner: z.string().meta({ description: "As the caller spelled it." }),
   repo: z.string().meta({ description: "As the caller spelled it." }),
@@ -37,7 +37,9 @@ const file = z.object({
   sha: sha.meta({ description: "Git's blob id." }),
   size: z.int().min(0).meta({ description: "In bytes." }),
   contentType: z.string(),
-  contentUrl: z.url(),
+  contentUrl: z.url().optional().meta({
+    description: "Absent for a path that get-item-content cannot take.",
+  }),
   htmlUrl: z.url().optional().meta({ description: "Absent for a source without web pages." }),
 });
 
@@ -91,7 +93,7 @@ export const listBody = z.object({
     last: z.url(),
   }).meta({ id: "Links" }),
   warnings: z.array(z.string()).optional().meta({
-    description: "Configuration files of the repository that were skipped, and why.",
+    description: "Configuration files that were skipped and files that were left out, and why.",
   }),
 }).meta({ id: "ItemPage" });
 

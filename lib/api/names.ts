@@ -1,4 +1,4 @@
-// What may be a path and what may be a branch. Each rule gives null for what is good, else what is wrong with it.
+// Rules for paths, collections and branches. Each gives null for a good value, else what is wrong with it.
 
 const encoder = new TextEncoder();
 // deno-lint-ignore no-control-regex -- control characters are what it looks for
@@ -15,6 +15,11 @@ export function pathProblem(path: string): string | null {
     if (segment === "." || segment === "..") return "must not have a segment `.` or `..`";
   }
   return null;
+}
+
+/** The rule for paths of files that can be read: a path of at most 4096 bytes. */
+export function itemPathProblem(path: string): string | null {
+  return encoder.encode(path).length > 4096 ? "must be at most 4096 bytes" : pathProblem(path);
 }
 
 /** The rule for collections: `/`, or a path that may have outer slashes, of at most 1024 bytes. */

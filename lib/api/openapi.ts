@@ -1,55 +1,46 @@
-// The OpenAPI 3.1 document, derived from the schemas that requests are checked by and answers are typed by. Written here
-// are only titles and what belongs to HTTP; the examples are answers that the service once gave.
+// The OpenAPI 3.1 document, derived from the schemas that requests are checked by and responses are typed by. Written
+// here are only titles and what belongs to HTTP; the examples are responses that the service once gave.
 
+import { z } from "zod";
+import { errorEntry, ERRORS, type ProblemCode } from "../errors.ts";
 import { contentBody, listBody, problemBody } from "./contract.ts";
 import examples from "./openapi_examples.json" with { type: "json" };
-import { HEADERS, headersOf } from "./openapi_headers.ts";
-import { bodySchemas, operationParameters } from "./openapi_schemas.ts";
+import HEADERS from "./openapi_headers.json" with { type: "json" };
 import { itemParameters, listParameters } from "./parameters.ts";
 
 /** Any JSON object of the document. */
 type DocumentPart = Readonly<Record<string, unknown>>;
 
-/** Status and title by code. */
-type Problems = Readonly<Record<string, { readonly status: number; readonly title: string }>>;
-
-/** Where the examples were asked for; it stands for where the deployment is. */
+/** The address of the deployment that gave the examples; it stands for the address of this one. */
 const EXAMPLES_ORIGIN = "http://localhost:8000";
+const COMPONENTS = "#/components/schemas/";
 
+const COMMON_HEADERS = [
+  "Access-Control-Allow-Origin",
+  "Access-Control-Expose-Headers",
+  "Cache-Control",
+  "Cross-Origin-Resource-Policy",
+  "X-Content-Type-Options",
+  "X-Request-Id",
+];
 const LIST_HEADERS = ["Link"];
 const ITEM_HEADERS = ["Content-Disposition", "Content-Security-Policy"];
-/** Problems that the other operation alone can meet. */
-const NOT_FOR_LIST = ["item-not-found", "item-too-large"];
-const NOT_FOR_ITEM = ["collection-not-found", "collection-too-large", "collection-not-ready"];
 
-/** Its names are the caller's, so no schema of the contract has it. */
-const FILTER = {
-  name: "filter",
-  in: "query",
-  required: false,
-  style: "deepObject",
-  explode: true,
-  description:
-    "Which items are wanted, as `filter[name]=*.md`, `filter[path]=2026/**` or `filter[frontMatter.<key>]=text`. `!` in " +
-    "front of the value negates; all filters must hold. `*` and `?` stay within a path segment, `**` crosses.",
-  schema: { type: "object", additionalProperties: { type: "string", maxLength: 1024 } },
-  example: { "frontMatter.draft": "!true" },
-};
+let template: string | undefined;
 
-/** Gives the document's JSON by where the deployment is. All else is put together once, since that takes a while. */
-export function openApiTexts(problems: Problems): (baseUrl: string) => string {
-  const text = JSON.stringify(documentOf(problems));
-  // The host of a request may have quotes in it.
-  return (baseUrl) => text.replaceAll(EXAMPLES_ORIGIN, () => JSON.stringify(baseUrl).slice(1, -1));
+/** The document's JSON for a deployment at `baseUrl`. All else is put together once, since that takes a while. */
+export function openApiText(baseUrl: string): string {
+  template ??= JSON.stringify(buildDocument());
+  return template.replaceAll(EXAMPLES_ORIGIN, () => JSON.stringify(baseUrl).slice(1, -1));
 }
 
-function documentOf(problems: Problems): DocumentPart {
+function buildDocument(): DocumentPart {
   const list = {
     operationId: "listCollectionItems",
     summary: "List the items of a collection",
     description:
       "One page of the files under a folder, sub-folders included, ordered by path unless asked otherwise.",
-    parameters: [...operationParameters(listParameters), FILTER],
+    parameters: operationParameters(listParameters),
     responses: {
       200: {
         description: "A page of items.",
@@ -57,7 +48,7 @@ function documentOf(problems: Problems): DocumentPart {
         content: { "application/json": json(listBody, exampleMap(examples.list)) },
       },
       ...notModified(LIST_HEADERS),
-      ...problemResponses(problems, NOT_FOR_LIST),
+      ...problemResponses("list"),
     },
   };
   const item = {
@@ -75,7 +66,7 @@ function documentOf(problems: Problems): DocumentPart {
         },
       },
       ...notModified(ITEM_HEADERS),
-      ...problemResponses(problems, NOT_FOR_ITEM),
+      ...problemResponses("item"),
     },
   };
   return {
@@ -85,7 +76,7 @@ function documentOf(problems: Problems): DocumentPart {
       version: "1.0.0",
       description:
         "Reads the files of a Git repository as a collection. Both operations answer GET, HEAD and OPTIONS, to pages of " +
-        "every origin, and no answer is more than 60 seconds behind the repository while its source answers. " +
+        "every origin, and no response is more than 60 seconds behind the repository while its source answers. " +
         `Try them in the [playground](${EXAMPLES_ORIGIN}/).`,
     },
     servers: [{ url: EXAMPLES_ORIGIN }],
@@ -99,38 +90,43 @@ function documentOf(problems: Problems): DocumentPart {
   };
 }
 
-/** 304 carries the headers of the answer that it stands for. */
+/** References to the headers of a response: those of its kind, and `more`. */
+function headersOf(kind: "data" | "problem", ...more: string[]): DocumentPart {
+  const ofKind = kind === "data" ? ["Age", "Cache-Status", "ETag", "Vary"] : [];
+  const names = [...COMMON_HEADERS, ...ofKind, ...more].sort();
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+/** 304 carries the headers of the response that it stands for. */
 function notModified(headers: readonly string[]): DocumentPart {
   return {
     304: {
-      description: "The caller has this answer already: `If-None-Match` named its tag.",
+      description: "The client has this response already: `If-None-Match` named its tag.",
       headers: headersOf("data", ...headers),
     },
   };
 }
 
-/** The problems, those of one status together. */
-function problemResponses(
-  problems: Problems,
-  without: readonly string[],
-): DocumentPart {
-  const codes = Object.keys(problems).filter((code) => !without.includes(code));
-  const statuses = Map.groupBy(codes, (code) => problems[code]!.status);
-  const responses = [...statuses].map(([status, codes]) => [status, {
-    description: codes.map((code) => `\`${code}\`: ${problems[code]!.title}.`).join(" "),
+/** The problems of one operation, those of one status together. */
+function problemResponses(operation: "list" | "item"): DocumentPart {
+  const codes = (Object.keys(ERRORS) as ProblemCode[])
+    .filter((code) => (errorEntry(code).only ?? operation) === operation);
+  const statuses = Map.groupBy(codes, (code) => errorEntry(code).status);
+  return Object.fromEntries([...statuses].map(([status, codes]) => [status, {
+    description: codes.map((code) => `\`${code}\`: ${errorEntry(code).title}.`).join(" "),
     headers: headersOf("problem", ...problemHeaders(status)),
     content: {
       "application/problem+json": json(
         problemBody,
         exampleMap(
           Object.fromEntries(
-            Object.entries(examples.problems).filter(([code]) => codes.includes(code)),
+            Object.entries(examples.problems)
+              .filter(([code]) => codes.some((one) => one === code)),
           ),
         ),
       ),
     },
-  }]);
-  return Object.fromEntries(responses);
+  }]));
 }
 
 function problemHeaders(status: number): string[] {
@@ -139,13 +135,58 @@ function problemHeaders(status: number): string[] {
   return status === 429 ? ["Retry-After", "RateLimit", "RateLimit-Policy"] : [];
 }
 
-function json(schema: { meta(): { id?: string | undefined } | undefined }, examples: DocumentPart) {
+function json(schema: z.ZodType, examples: DocumentPart): DocumentPart {
   return {
-    schema: { $ref: `#/components/schemas/${schema.meta()?.id}` },
-    ...Object.keys(examples).length > 0 ? { examples } : {},
+    schema: { $ref: `${COMPONENTS}${schema.meta()?.["id"]}` },
+    ...(Object.keys(examples).length > 0 ? { examples } : {}),
   };
 }
 
 function exampleMap(values: DocumentPart): DocumentPart {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, { value }]));
+}
+
+/** Every body schema that has an id. */
+function bodySchemas(): DocumentPart {
+  const { schemas } = z.toJSONSchema(z.globalRegistry, {
+    uri: (id) => `${COMPONENTS}${id}`,
+    // The bounds of safe integers are no bounds that a reader wants to see.
+    override({ jsonSchema }) {
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+    },
+  });
+  return Object.fromEntries(
+    Object.entries(schemas).map(([id, { $schema: _, $id: __, ...schema }]) => [id, schema]),
+  );
+}
+
+/** The parameters of an operation, in the order of its schema; all of them are in the query. */
+function operationParameters(schema: z.ZodObject): DocumentPart[] {
+  const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: "input" });
+  return Object.entries(properties).map(([name, property]) => {
+    // zod drops the default of a parameter that is more than text.
+    const { description, examples, ...derived } = {
+      ...property as DocumentPart,
+      ...(schema.shape[name] as z.ZodType).meta(),
+    };
+    const [example] = Array.isArray(examples) ? examples : [];
+    const isText = derived["type"] === "string";
+    const isObject = derived["type"] === "object";
+    // A value is text by a pattern; its meaning, its bounds and its default come from `.meta()`.
+    const { pattern, enum: values, items: _, ...rest } = derived;
+    return {
+      name,
+      in: "query",
+      required: required.includes(name),
+      ...(isObject ? { style: "deepObject", explode: true } : {}),
+      description,
+      schema: {
+        ...rest,
+        ...(isText && pattern !== undefined ? { pattern } : {}),
+        ...(isText && values !== undefined ? { enum: values } : {}),
+      },
+      ...(example === undefined ? {} : { example }),
+    };
+  });
 }

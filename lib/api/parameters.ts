@@ -1,12 +1,20 @@
-// The parameters of both operations: the schemas that check a request are those that the OpenAPI document shows.
-// Every parameter is text that goes through a pipe, never coerced: "1e2", " 5" and "0x1F" are no integers here. What is
-// omitted stays undefined, since links leave it out too; `DEFAULTS` has what it then means.
+// The parameters of both operations. The schemas that check a request are those that the OpenAPI document shows. Every
+// value is text that goes through a pipe, never coerced: "1e2", " 5" and "0x1F" are no integers here. What is omitted
+// stays undefined, since links leave it out too; `DEFAULTS` has what it then means.
 
 import { z } from "zod";
-import { parseSort } from "../collections/sort_items.ts";
-import { branchProblem, collectionProblem, pathProblem, trimSlashes } from "./names.ts";
+import { isFilterParameter, parseFilters } from "../collections/filter.ts";
+import { parseSort } from "../collections/sort.ts";
+import { invalidParameters, type ParameterError } from "../errors.ts";
+import { branchProblem, collectionProblem, itemPathProblem, trimSlashes } from "./names.ts";
 
-const encoder = new TextEncoder();
+/** What omitted parameters mean. */
+export const DEFAULTS = { page: 1, limit: 50 };
+
+/** Greatest `limit` of a page, and of one that carries content. */
+export const LIMITS = { page: 1000, contentPage: 100 };
+
+const MAX_INTEGER = 999_999_999;
 
 /** Text by a rule that gives null for what is good and a sentence for what is not. */
 function text(rule: (value: string) => string | null) {
@@ -33,16 +41,16 @@ function integer(maximum: number) {
   return z.string()
     .regex(/^[1-9][0-9]{0,8}$/, "must be a whole number of 1 or more, in plain digits")
     .transform(Number)
-    .pipe(z.number().max(maximum, `must be at most ${maximum}`));
+    .pipe(z.number().max(maximum, `must be at most ${maximum}`))
+    .optional();
 }
 
-const MAX_INTEGER = 999_999_999;
-
-/** What omitted parameters mean. */
-export const DEFAULTS = { page: 1, limit: 50 };
-
-/** Greatest `limit` of a page, and of one that carries content. */
-export const LIMITS = { page: 1000, contentPage: 100 };
+function flag(description: string, byDefault = false) {
+  return z.enum(["true", "false", "1", "0"], "must be true, false, 1 or 0")
+    .transform((value) => value === "true" || value === "1")
+    .optional()
+    .meta({ description, type: "boolean", default: byDefault });
+}
 
 const owner = text((value) =>
   /^[A-Za-z0-9][A-Za-z0-9_-]{0,38}$/.test(value)
@@ -51,7 +59,6 @@ const owner = text((value) =>
 ).meta({
   description: "The account that owns the repository; `local` for folders of this deployment.",
   examples: ["local"],
-  type: "string",
   minLength: 1,
   maxLength: 39,
 });
@@ -63,7 +70,6 @@ const repo = text((value) =>
 ).meta({
   description: "The repository's name.",
   examples: ["blog"],
-  type: "string",
   minLength: 1,
   maxLength: 100,
 });
@@ -72,94 +78,167 @@ const branch = text(branchProblem).optional().meta({
   description:
     "A branch, else a tag, else a full commit id; `HEAD` is the default branch. Git's rules for names hold.",
   examples: ["main"],
-  type: "string",
   default: "main",
   minLength: 1,
   maxLength: 255,
 });
 
-const flag = z.enum(["true", "false", "1", "0"], "must be true, false, 1 or 0")
-  .transform((value) => value === "true" || value === "1")
-  .optional();
+const collection = text(collectionProblem).transform(trimSlashes).meta({
+  description:
+    "A name or a folder path; outer slashes are dropped, `/` alone is the repository's root.",
+  examples: ["posts"],
+  type: "string",
+  minLength: 1,
+  maxLength: 1024,
+});
+
+const sort = text(problemOf(parseSort)).optional().meta({
+  description:
+    "`path`, `name`, `size` or `frontMatter.<key>` (dots go deeper), with `-` in front for descending.",
+  examples: ["-frontMatter.date"],
+  default: "path",
+});
+
+const recursive = flag("Whether files in sub-folders are items too.", true);
+
+/** All `filter[…]` of a request as name and value, in the order given. */
+const filter = z.array(z.tuple([z.string(), z.string()]))
+  .superRefine((given, context) => {
+    for (const { parameter, message } of parseFilters(given).errors) {
+      context.addIssue({ code: "custom", message, path: [parameter] });
+    }
+  })
+  .optional()
+  .meta({
+    description:
+      "Which items are wanted, as `filter[name]=*.md`, `filter[path]=2026/**` or `filter[frontMatter.<key>]=text`. `!` in " +
+      "front of the value negates; all filters must hold. `*` and `?` stay within a path segment, `**` crosses.",
+    type: "object",
+    additionalProperties: { type: "string", maxLength: 1024 },
+    examples: [{ "frontMatter.draft": "!true" }],
+  });
 
 /** Parameters of `GET /api/list-collection-items`, in the order of the contract's table. */
 export const listParameters = z.object({
   owner,
   repo,
-  collection: text(collectionProblem).transform(trimSlashes).meta({
-    description:
-      "A name or a folder path; outer slashes are dropped, `/` alone is the repository's root.",
-    examples: ["posts"],
-    type: "string",
-    minLength: 1,
-    maxLength: 1024,
-  }),
+  collection,
   branch,
-  page: integer(MAX_INTEGER).optional().meta({
+  page: integer(MAX_INTEGER).meta({
     description: "Which page, from 1.",
     type: "integer",
     default: DEFAULTS.page,
     minimum: 1,
     maximum: MAX_INTEGER,
   }),
-  limit: integer(LIMITS.page).optional().meta({
+  limit: integer(LIMITS.page).meta({
     description: "Items a page; at most 100 when content is included.",
     type: "integer",
     default: DEFAULTS.limit,
     minimum: 1,
     maximum: LIMITS.page,
   }),
-  includeContent: flag.meta({
-    description: "Whether each item carries its content.",
-    type: "boolean",
-    default: false,
-  }),
-  includeFrontMatter: flag.meta({
-    description: "Whether each text item carries its front matter, without its content.",
-    type: "boolean",
-    default: false,
-  }),
-  sort: text(problemOf(parseSort)).optional().meta({
-    description:
-      "`path`, `name`, `size` or `frontMatter.<key>` (dots go deeper), with `-` in front for descending.",
-    examples: ["-frontMatter.date"],
-    type: "string",
-    default: "path",
-  }),
-  recursive: flag.meta({
-    description: "Whether files in sub-folders are items too.",
-    type: "boolean",
-    default: true,
-  }),
-});
+  includeContent: flag("Whether each item carries its content."),
+  includeFrontMatter: flag("Whether each text item carries its front matter, without its content."),
+  sort,
+  recursive,
+  filter,
+}).refine(
+  ({ limit, includeContent }) =>
+    includeContent !== true || !(Number(limit) > LIMITS.contentPage) ||
+    Number(limit) > LIMITS.page,
+  {
+    path: ["limit"],
+    message: `must be at most ${LIMITS.contentPage} when content is included`,
+    // Other bad parameters must not hide this one.
+    when: () => true,
+  },
+);
 
 /** Parameters of `GET /api/get-item-content`, in the order of the contract's table. */
 export const itemParameters = z.object({
   owner,
   repo,
   branch,
-  path: text((value) => {
-    if (encoder.encode(value).length > 4096) return "must be at most 4096 bytes";
-    return pathProblem(value);
-  }).meta({
+  path: text(itemPathProblem).meta({
     description: "The path of one file, from the repository's root.",
     examples: ["posts/hello.md"],
-    type: "string",
     minLength: 1,
     maxLength: 4096,
   }),
   format: z.enum(["json", "raw"], "must be json or raw").optional().meta({
     description: "`json` for the item with its content, `raw` for the bytes alone.",
-    type: "string",
-    enum: ["json", "raw"],
     default: "json",
   }),
 });
 
-/** A checked list request; `filter` has the parameters `filter[…]` as name and value, in the order given. */
-export type ListParameters = z.infer<typeof listParameters> & {
-  readonly filter?: readonly (readonly [name: string, value: string])[];
-};
+/** A checked list request. */
+export type ListParameters = z.infer<typeof listParameters>;
 
 /** A checked item request. */
 export type ItemParameters = z.infer<typeof itemParameters>;
+
+/** The parameters of a list request from a query string without its `?`. @throws {CollectionsError} invalid-parameters, naming every bad one. */
+export function parseListQuery(search: string): ListParameters {
+  return parseQuery(search, listParameters);
+}
+
+/** The parameters of an item request; see {@linkcode parseListQuery}. */
+export function parseItemQuery(search: string): ItemParameters {
+  return parseQuery(search, itemParameters);
+}
+
+/** Unknown parameters are ignored, an empty optional one is left out, and a bad one gets one message. */
+function parseQuery<T extends z.ZodObject>(search: string, schema: T): z.infer<T> {
+  const { values, errors } = readFields(search, schema);
+  const result = schema.safeParse(
+    Object.fromEntries([...values].filter(([, value]) => value.length > 0)),
+  );
+  for (const { path, message } of result.error?.issues ?? []) {
+    // A bad filter's path ends in its own name.
+    const parameter = String(path.at(-1));
+    if (errors.has(parameter)) continue;
+    const given = values.get(String(path[0]));
+    const missing = given === undefined ? "is required" : "must not be empty";
+    errors.set(parameter, given === undefined || given.length === 0 ? missing : message);
+  }
+  if (errors.size > 0 || !result.success) {
+    throw invalidParameters(
+      [...errors].map(([parameter, message]): ParameterError => ({ parameter, message })),
+    );
+  }
+  return result.data;
+}
+
+/**
+ * The values of known parameters, filters as a list. Decoding is strict (WHATWG URL form encoding read without repair):
+ * what a browser would replace or drop is an error.
+ */
+function readFields(search: string, schema: z.ZodObject) {
+  const filters: [string, string][] = [];
+  const values = new Map<string, string | [string, string][]>([["filter", filters]]);
+  const errors = new Map<string, string>();
+  for (const field of search.split("&")) {
+    const equals = field.indexOf("=");
+    const name = decode(equals < 0 ? field : field.slice(0, equals));
+    if (name === null) continue;
+    const isFilter = "filter" in schema.shape && isFilterParameter(name);
+    if (!isFilter && !Object.hasOwn(schema.shape, name)) continue;
+    const value = equals < 0 ? "" : decode(field.slice(equals + 1));
+    if (value === null) errors.set(name, "has an escape that is no UTF-8 text");
+    else if (!isFilter) {
+      if (values.has(name)) errors.set(name, "must be given once");
+      values.set(name, value);
+    } else if (value !== "") filters.push([name, value]);
+  }
+  return { values, errors };
+}
+
+/** `+` is a space, a plus is `%2B`; null for a malformed escape or bytes that are not UTF-8. */
+function decode(text: string): string | null {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    return null;
+  }
+}

@@ -1,5 +1,5 @@
-// The addresses of this service's own answers. A list's address carries the known parameters in the contract's order,
-// and is therefore also the key under which an answer is kept.
+// The addresses of this service's own responses. An address carries the known parameters in the contract's order, so it
+// is also the key under which a response is cached.
 
 import { DEFAULTS, type ItemParameters, type ListParameters } from "./parameters.ts";
 

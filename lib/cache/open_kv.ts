@@ -1,25 +1,42 @@
 // Opens the key-value store that the settings name. A failure says what to do about it, and never what is secret: a
-// URL is shown without its credentials and query, and where Deno keeps its own store is not told.
+// URL is shown without its credentials and query, and where Deno keeps its own store is not told. A damaged file holds
+// only what can be fetched again, so it is set aside and an empty store takes its place; no other program's file is
+// opened or moved.
 
-import { dirname } from "@std/path";
+import { basename, dirname } from "@std/path";
+import type { Log } from "../log.ts";
 
 const IN_MEMORY = ":memory:";
+const SQLITE_MAGIC = "SQLite format 3\0";
+/** Deno's tables; they are on the first page of its file, which begins with the schema. */
+const KV_TABLES = ["CREATE TABLE migration_state", "CREATE TABLE data_version"];
+const PAGE_BYTES = 65_536;
+/** SQLite's page type of an inner node: a schema that is larger than Deno's. */
+const INNER_PAGE = 0x05;
+/** What SQLite says of a file that it cannot read. */
+const DAMAGED = /file is not a database|database disk image is malformed/;
+
+/** What {@linkcode openKv} needs beside the path. */
+export interface OpenKvOptions {
+  /** Wall-clock time in ms, for the name of a file that is set aside. */
+  readonly now: () => number;
+  readonly log: Log;
+}
 
 /**
  * Opens a Deno KV: Deno's own for null, `:memory:`, the URL of a remote one, or a SQLite file, whose folder is created.
  * @throws {Error} `Cannot open the key-value store …`
  */
-export async function openKv(path: string | null): Promise<Deno.Kv> {
-  const remote = path !== null && /^[a-z][a-z0-9+.-]*:\/\//i.test(path);
+export async function openKv(path: string | null, options: OpenKvOptions): Promise<Deno.Kv> {
+  const isRemote = path !== null && /^[a-z][a-z0-9+.-]*:\/\//i.test(path);
   try {
     if (typeof Deno.openKv !== "function") throw new TypeError("add --unstable-kv");
     if (path === null) return await Deno.openKv();
-    if (!remote && path !== IN_MEMORY) await Deno.mkdir(dirname(path), { recursive: true });
-    return await Deno.openKv(path);
+    return isRemote || path === IN_MEMORY ? await Deno.openKv(path) : await openFile(path, options);
   } catch (error) {
-    const shown = remote ? withoutSecrets(path) : path ?? "default";
+    const shown = isRemote ? withoutSecrets(path) : path ?? "default";
     const state = error instanceof Deno.errors.NotCapable
-      ? `its permission is missing, add ${flags(path, remote)}`
+      ? `its permission is missing, add ${flags(path, isRemote)}`
       : withoutSecrets(error instanceof Error ? error.message : String(error));
     // SQLite ends some of its messages with the path, which nobody named here.
     const told = path === null ? state.replace(/: \S*[\\/].*/s, "") : state;
@@ -27,9 +44,96 @@ export async function openKv(path: string | null): Promise<Deno.Kv> {
   }
 }
 
-function flags(path: string | null, remote: boolean): string {
+async function openFile(path: string, { now, log }: OpenKvOptions): Promise<Deno.Kv> {
+  await Deno.mkdir(dirname(path), { recursive: true });
+  const before = await Deno.stat(path).catch(ifNotFound);
+  if (before !== null) await refuseOtherFile(path);
+  try {
+    return await openWritable(path);
+  } catch (error) {
+    if (before === null || !DAMAGED.test(String(error))) throw error;
+    const after = await Deno.stat(path).catch(ifNotFound);
+    // Another process of this service may have set the file aside in the meantime.
+    if (after !== null && after.ino === before.ino) {
+      const aside = `${path}.damaged-${new Date(now()).toISOString().replaceAll(/[:.]/g, "-")}`;
+      await Deno.rename(path, aside);
+      // Left behind, they would be replayed into the new file.
+      for (const end of ["-wal", "-shm"]) {
+        await Deno.rename(path + end, aside + end).catch(ifNotFound);
+      }
+      log.warn("key-value store damaged, starting an empty one", { setAside: basename(aside) });
+    }
+    return await openWritable(path);
+  }
+}
+
+/** Opens a file, and writes to it once: SQLite opens a file that may only be read, and fails at each write. */
+async function openWritable(path: string): Promise<Deno.Kv> {
+  const kv = await Deno.openKv(path);
+  try {
+    await kv.delete(["rc2", "probe"]);
+    return kv;
+  } catch (error) {
+    // Another process that writes now has proved that the file can be written.
+    if (String(error).includes("database is locked")) return kv;
+    kv.close();
+    throw error;
+  }
+}
+
+/** @throws {Error} where the file at `path` is not Deno's, by its first page or its name. */
+async function refuseOtherFile(path: string): Promise<void> {
+  const page = await firstPage(path);
+  if (page.length === 0 || hasKvTables(page)) return;
+  const text = latin1(page);
+  if (!text.startsWith(SQLITE_MAGIC)) {
+    // Nothing can be recognized: a damaged store is told from a file that was named by mistake by its name.
+    if (/kv|sqlite|\.db$/i.test(basename(path))) return;
+    throw new Error("it is a file of another kind, set KV_PATH to one that does not exist yet");
+  }
+  // The schema of a new store may still be in its write-ahead log.
+  if (hasKvTables(await firstPage(`${path}-wal`))) return;
+  if (page[SQLITE_HEADER_BYTES] === INNER_PAGE || /CREATE /i.test(text)) {
+    throw new Error("it is another program's database, set KV_PATH to a file of its own");
+  }
+}
+
+const SQLITE_HEADER_BYTES = 100;
+
+/** The first bytes of a file; none where there is no file. */
+async function firstPage(path: string): Promise<Uint8Array> {
+  try {
+    using file = await Deno.open(path);
+    const bytes = new Uint8Array(PAGE_BYTES);
+    let length = 0;
+    while (length < bytes.length) {
+      const read = await file.read(bytes.subarray(length));
+      if (read === null) break;
+      length += read;
+    }
+    return bytes.subarray(0, length);
+  } catch (error) {
+    return ifNotFound(error) ?? new Uint8Array(0);
+  }
+}
+
+function hasKvTables(page: Uint8Array): boolean {
+  const text = latin1(page);
+  return KV_TABLES.every((table) => text.includes(table));
+}
+
+function latin1(bytes: Uint8Array): string {
+  return new TextDecoder("latin1").decode(bytes);
+}
+
+function ifNotFound(error: unknown): null {
+  if (error instanceof Deno.errors.NotFound) return null;
+  throw error;
+}
+
+function flags(path: string | null, isRemote: boolean): string {
   if (path === null) return "--allow-read --allow-write";
-  if (!remote) return `--allow-read=${dirname(path)} --allow-write=${dirname(path)}`;
+  if (!isRemote) return `--allow-read=${dirname(path)} --allow-write=${dirname(path)}`;
   return `--allow-env=DENO_KV_ACCESS_TOKEN --allow-net=${URL.parse(path)?.host ?? ""}`;
 }
 

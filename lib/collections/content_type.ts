@@ -12,9 +12,12 @@ const PLAIN_NAMES =
 const PLAIN = "text/plain; charset=utf-8";
 const UNKNOWN = "application/octet-stream";
 
-/** What a browser might run in the service's own origin; sent raw as plain text. SVG is made inert by its policy. */
+/**
+ * What a browser might run in the service's own origin; sent raw as plain text. SVG is made inert by its policy.
+ * Scripts would satisfy a page's `script-src 'self'`.
+ */
 const ACTIVE =
-  /^(text\/html|text\/xml|text\/xsl|application\/xml|application\/xslt\+xml|application\/xhtml\+xml)\b/;
+  /^(text\/html|text\/xml|text\/javascript|application\/javascript|text\/xsl|application\/xml|application\/xslt\+xml|application\/xhtml\+xml)\b/;
 
 /**
  * The media type of a file with this name (RFC 2046), text with its charset. A path does as well where it is only asked

@@ -1,14 +1,15 @@
 // What the files of a page hold, put into its items: the content, or the front matter alone. An item whose file cannot
 // be given says why, and never fails the page.
 
-import { type ItemBody, itemErrorBody } from "../api/contract.ts";
+import { type ContentBody, type ItemBody, itemErrorBody } from "../api/contract.ts";
 import { CollectionsError, itemTooLarge, pageTooLarge, sourceFailed } from "../errors.ts";
-import { Slices } from "../give_way.ts";
-import { comparePaths } from "../repository/file_list.ts";
-import type { FileRef } from "../repository/repository.ts";
-import type { Reading } from "./find_entry.ts";
-import type { FrontMatterStore } from "./front_matter_store.ts";
-import { GROWTH, itemContent } from "./item_content.ts";
+import { comparePaths } from "../source/file_list.ts";
+import type { FileRef } from "../source/source.ts";
+import { yieldToEventLoop } from "../yield.ts";
+import { mayHaveFrontMatter } from "./content_type.ts";
+import { needsReading, readFrontMatter, readFrontMatters } from "./front_matter.ts";
+import { BYTES_PER_CONTENT_BYTE, textOf } from "./item_body.ts";
+import type { ReadContext } from "./read_context.ts";
 
 /** Bytes of files that one page carries at most. */
 const MAX_PAGE_BYTES = 16 << 20;
@@ -18,43 +19,58 @@ const MAX_FRONT_MATTER_PAGE_BYTES = 32 << 20;
 type ItemError = NonNullable<ItemBody["error"]>;
 const ITEM_CODES: readonly string[] = itemErrorBody.shape.code.options;
 
-/** Puts content into each item, in path order while the page has room. */
-export async function addContents(
-  items: readonly ItemBody[],
-  { reading, maxItemBytes }: { reading: Reading; maxItemBytes: number },
-): Promise<void> {
+/** The content of a file, and its front matter with the text after it where it has some. */
+export type ContentFields = Pick<
+  ContentBody,
+  "encoding" | "content" | "frontMatter" | "frontMatterError" | "body"
+>;
+
+/** The content of a file of this type. */
+export async function contentFields(
+  bytes: Uint8Array,
+  contentType: string,
+): Promise<ContentFields> {
+  const text = textOf(bytes);
+  if (text === null) return { encoding: "base64", content: bytes.toBase64() };
+  const parsed = mayHaveFrontMatter(contentType) ? await readFrontMatter(text) : null;
+  return { encoding: "utf-8", content: text, ...parsed ?? {} };
+}
+
+/** Memory that the contents of files of these sizes take in a page, at most. */
+export function contentBytes(sizes: readonly number[], { limits }: ReadContext): number {
+  const bytes = sizes.reduce((sum, size) => size > limits.maxItemBytes ? sum : sum + size, 0);
+  return Math.min(bytes, MAX_FRONT_MATTER_PAGE_BYTES) * BYTES_PER_CONTENT_BYTE.listed;
+}
+
+/** Puts content into each item, in path order until the page is full. */
+export async function addContents(items: readonly ItemBody[], read: ReadContext): Promise<void> {
+  const { source, snapshot, context, limits: { maxItemBytes } } = read;
   for (const item of items.filter((item) => item.size > maxItemBytes)) {
-    item.error = itemError(
-      itemTooLarge(item.path, { size: item.size, maxBytes: maxItemBytes }),
-    );
+    item.error = itemError(itemTooLarge(item.path, { size: item.size, maxBytes: maxItemBytes }));
   }
   const fitting = takeFitting(items.filter((item) => item.error === undefined), MAX_PAGE_BYTES);
-  const { repository, snapshot, caller } = reading;
-  await makeRoom(fitting, reading);
-  const blobs = await repository.readBlobs(snapshot, fitting.map(fileOf), caller);
-  const slices = new Slices();
+  const blobs = await source.blobs(snapshot, fitting.map(fileOf), context);
   for (const item of fitting) {
-    if (slices.isOver({ costly: true })) await slices.giveWay();
+    await yieldToEventLoop();
     const result = blobs.get(item.sha)!;
     if (result instanceof Error) item.error = itemError(result);
     else {
-      const { body: _, ...content } = await itemContent(result, item.contentType);
+      const { body: _, ...content } = await contentFields(result, item.contentType);
       Object.assign(item, content);
     }
   }
 }
 
-/** Puts front matter into each item that has some, in path order while the page has room. */
+/** Puts front matter into each item that has some, in path order until the page is full. */
 export async function addFrontMatters(
   items: readonly ItemBody[],
-  { reading, store }: { reading: Reading; store: FrontMatterStore },
+  read: ReadContext,
 ): Promise<void> {
   const fitting = takeFitting(
-    items.filter((item) => store.mayHold(item)),
+    items.filter((item) => needsReading(item, read)),
     MAX_FRONT_MATTER_PAGE_BYTES,
   );
-  await makeRoom(fitting, reading);
-  const found = await store.read(fitting.map(fileOf), reading, { folder: null });
+  const found = await readFrontMatters(fitting.map(fileOf), read);
   for (const item of fitting) {
     const result = found.get(item.sha)!;
     if (result instanceof Error) item.error = itemError(result);
@@ -71,11 +87,6 @@ function takeFitting(items: readonly ItemBody[], maxBytes: number): ItemBody[] {
     else item.error = itemError(pageTooLarge(item.path, maxBytes));
     return fits;
   });
-}
-
-async function makeRoom(items: readonly ItemBody[], { caller }: Reading): Promise<void> {
-  const bytes = items.reduce((sum, item) => sum + item.size, 0);
-  await caller.makeRoom?.(bytes * GROWTH.listed);
 }
 
 function fileOf({ path, sha, size }: ItemBody): FileRef {

@@ -1,66 +1,80 @@
-// Every file below a folder. One question where the source answers it whole; else folder by folder, where each answer
-// is kept, so that a listing that a spent quota cut off goes on from there.
+// Every file below a folder. One request where the source answers it whole; else a background job that goes folder by
+// folder. Each answer is cached, so that a listing that a spent quota cut off continues from there.
 
 import pLimit from "p-limit";
+import type { ObjectKind } from "../cache/object_cache.ts";
 import { collectionTooLarge } from "../errors.ts";
-import { type FileList, FileListBuilder, isListedPath } from "../repository/file_list.ts";
-import type { CollectionFolder } from "./resolve_collection.ts";
-import type { Reading } from "./find_entry.ts";
+import { backgroundContext } from "../request_context.ts";
+import { type FileList, FileListBuilder, isListedPath } from "../source/file_list.ts";
+import { fileListKind } from "../source/object_kinds.ts";
+import { countTreeRead, type ReadContext, readTree, repositoryOf, runJob } from "./read_context.ts";
+import { type CollectionFolder, displayPath } from "./resolve_collection.ts";
 
-/** Bounds of one listing. */
-export const LISTING_LIMITS = { maxFiles: 1_000_000, maxReads: 2_000 };
-
+const MAX_FILES = 1_000_000;
 const READS_AT_ONCE = 8;
+/** GitHub shows names that are not UTF-8 with this character. */
+const NOT_UTF8 = "\uFFFD";
+
+/** The files directly in a folder; they are part of its tree, so that they need no place in the key-value store. */
+const directFilesKind: ObjectKind<FileList> = {
+  name: "direct-files",
+  sizeOf: (files) => files.byteLength,
+};
 
 /**
- * The files below a folder, sorted and without what begins with a dot.
- * @throws {CollectionsError} collection-too-large past the bounds, or a source failure.
+ * The files below a folder, sorted and without those that have a segment that begins with a dot.
+ * @throws {CollectionsError} collection-too-large past the bounds, collection-not-ready, or a source failure.
  */
 export async function listFiles(
   folder: CollectionFolder,
-  reading: Reading,
-  /** Runs the walk through a folder that cannot be had in one answer, at once or in its turn. */
-  inTurn: (walk: () => Promise<FileList>) => Promise<FileList>,
+  read: ReadContext,
 ): Promise<FileList> {
-  const { repository, snapshot, caller } = reading;
-  const kept = await repository.keptFiles?.(snapshot, folder.treeId) ?? null;
-  if (kept !== null) return kept;
-  const whole = await repository.readTreeRecursive(snapshot, folder.treeId, caller);
+  countTreeRead(read, folder.path);
+  const whole = await read.source.files(read.snapshot, folder.treeId, read.context);
   if (whole !== null) {
     requireFew(whole.length, folder);
     return whole;
   }
-  const files = await inTurn(() => {
-    caller.signal?.throwIfAborted();
-    return new Walk(folder, reading).run();
+  return await runJob(read, {
+    // The path is in the key since the error that is remembered names it.
+    key: `files ${folder.treeId} ${folder.path}`,
+    usesSource: true,
+    collection: displayPath(folder.path),
+    async work(signal) {
+      const context = backgroundContext(read.context.client, signal);
+      const files = await new Walk(folder, { ...read, context, treeReads: { count: 1 } }).run();
+      read.objects.set(fileListKind, repositoryOf(read), folder.treeId, files);
+      return files;
+    },
   });
-  await repository.keepFiles?.(snapshot, folder.treeId, files);
+}
+
+/** The files directly in a folder, by one plain request. @throws {CollectionsError} as {@linkcode listFiles}. */
+export async function listDirectFiles(
+  folder: CollectionFolder,
+  read: ReadContext,
+): Promise<FileList> {
+  const repository = repositoryOf(read);
+  const cached = read.objects.peek(directFilesKind, repository, folder.treeId);
+  if (cached !== undefined) return cached;
+  const builder = new FileListBuilder();
+  for (const { name, kind, id, size } of await readTree(read, folder.treeId, folder.path)) {
+    if (kind !== "file" || !isListedPath(name)) continue;
+    if (name.includes(NOT_UTF8)) builder.omit();
+    else builder.add({ path: name, id, size });
+  }
+  const files = builder.build();
+  read.objects.set(directFilesKind, repository, folder.treeId, files);
   return files;
 }
 
-/** The files directly in a folder, by one plain question. @throws {CollectionsError} as {@linkcode listFiles}. */
-export async function listDirectFiles(
-  folder: CollectionFolder,
-  reading: Reading,
-): Promise<FileList> {
-  const { repository, snapshot, caller } = reading;
-  const files = new FileListBuilder();
-  for (
-    const { name, kind, id, size } of await repository.readTree(snapshot, folder.treeId, caller)
-  ) {
-    if (kind === "file" && isListedPath(name)) files.add({ path: name, id, size });
-  }
-  return files.build();
-}
-
-/** One listing in parts: the plain tree of what was truncated, then each folder in it by one recursive question. */
+/** One listing in parts: the plain tree of what was truncated, then each folder in it by one recursive request. */
 class Walk {
   private readonly files = new FileListBuilder();
   private readonly limit = pLimit(READS_AT_ONCE);
   private readonly failure = new AbortController();
-  private reads = 1;
 
-  constructor(private readonly folder: CollectionFolder, private readonly reading: Reading) {}
+  constructor(private readonly folder: CollectionFolder, private readonly context: ReadContext) {}
 
   async run(): Promise<FileList> {
     await this.readPlain(this.folder.treeId, "");
@@ -68,37 +82,35 @@ class Walk {
   }
 
   private async readPlain(treeId: string, prefix: string): Promise<void> {
-    const { repository, snapshot, caller } = this.reading;
-    const entries = await this.read(() => repository.readTree(snapshot, treeId, caller));
+    const entries = await this.read(() => readTree(this.context, treeId, this.folder.path));
     const folders: [string, string][] = [];
     for (const { name, kind, id, size } of entries) {
-      if (!isListedPath(name)) continue;
-      if (kind === "file") this.files.add({ path: prefix + name, id, size });
-      else if (kind === "folder") folders.push([id, prefix + name]);
+      if (!isListedPath(name) || (kind !== "file" && kind !== "folder")) continue;
+      if (name.includes(NOT_UTF8)) this.files.omit();
+      else if (kind === "file") this.files.add({ path: prefix + name, id, size });
+      else folders.push([id, prefix + name]);
     }
     requireFew(this.files.length, this.folder);
     await Promise.all(folders.map(([id, path]) => this.readFolder(id, path)));
   }
 
   private async readFolder(treeId: string, path: string): Promise<void> {
-    const { repository, snapshot, caller } = this.reading;
-    const files = await this.read(() => repository.readTreeRecursive(snapshot, treeId, caller));
+    const { source, snapshot, context } = this.context;
+    const files = await this.read(() => {
+      countTreeRead(this.context, this.folder.path);
+      return source.files(snapshot, treeId, context);
+    });
     if (files === null) return await this.readPlain(treeId, `${path}/`);
     this.files.addAll(files, path);
     requireFew(this.files.length, this.folder);
   }
 
-  /** Runs one read in its turn; after the first failure nothing more is begun. */
+  /** Runs one read; after the first failure no more begin. */
   private read<T>(work: () => Promise<T>): Promise<T> {
     return this.limit(async () => {
       this.failure.signal.throwIfAborted();
+      this.context.context.signal?.throwIfAborted();
       try {
-        if (++this.reads > LISTING_LIMITS.maxReads) {
-          throw collectionTooLarge(
-            this.folder.path,
-            `it takes more than ${LISTING_LIMITS.maxReads} questions`,
-          );
-        }
         return await work();
       } catch (error) {
         this.failure.abort(error);
@@ -109,7 +121,7 @@ class Walk {
 }
 
 function requireFew(count: number, folder: CollectionFolder): void {
-  if (count > LISTING_LIMITS.maxFiles) {
-    throw collectionTooLarge(folder.path, `it has more than ${LISTING_LIMITS.maxFiles} files`);
+  if (count > MAX_FILES) {
+    throw collectionTooLarge(displayPath(folder.path), `it has more than ${MAX_FILES} files`);
   }
 }

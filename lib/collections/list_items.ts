@@ -3,69 +3,59 @@
 import type { ItemBody, ListBody } from "../api/contract.ts";
 import { DEFAULTS, type ListParameters } from "../api/parameters.ts";
 import { listUrl } from "../api/urls.ts";
-import type { ListedFile } from "../repository/file_list.ts";
-import { fileBody } from "./file_body.ts";
-import { parseFilters } from "./filter_items.ts";
-import type { Reading } from "./find_entry.ts";
-import type { FrontMatterStore } from "./front_matter_store.ts";
-import { addContents, addFrontMatters } from "./item_contents.ts";
-import { listDirectFiles } from "./list_files.ts";
-import { paginate } from "./paginate.ts";
-import type { PreparedLists } from "./prepared_lists.ts";
-import { resolveCollection } from "./resolve_collection.ts";
-import type { Selection } from "./selection.ts";
-import type { SharedListings } from "./shared_listings.ts";
-import { parseSort } from "./sort_items.ts";
+import type { FileList } from "../source/file_list.ts";
+import { parseFilters } from "./filter.ts";
+import { BYTES_PER_PATH_BYTE, fileBody, slugOf } from "./item_body.ts";
+import { addContents, addFrontMatters, contentBytes } from "./item_contents.ts";
+import { listDirectFiles, listFiles } from "./list_files.ts";
+import { type ReadContext, reserve } from "./read_context.ts";
+import { type CollectionFolder, pathIn, resolveCollection } from "./resolve_collection.ts";
+import { type Selection, selectItems } from "./selection.ts";
+import { parseSort } from "./sort.ts";
 
-/** What is asked, and what it is answered with. */
-export interface ListRequest {
-  readonly parameters: ListParameters;
-  /** Where the answer's addresses begin. */
-  readonly baseUrl: string;
-  /** Size cap of one file. */
-  readonly maxItemBytes: number;
-  readonly listings: SharedListings;
-  readonly lists: PreparedLists;
-  readonly frontMatters: FrontMatterStore;
-  /** When the request came, by `performance.now()`. */
-  readonly startedAtTick: number;
-}
-
-/** A page, and whether everything in it could be read; one that is not complete must not be kept. */
+/** A page, and whether everything in it could be read; one that is not complete must not be cached. */
 export interface ItemPage {
   readonly body: ListBody;
   readonly complete: boolean;
 }
 
 /**
- * Lists one page of a collection.
- * @throws {CollectionsError} collection-not-found, collection-too-large, collection-not-ready, or a source failure.
+ * Lists one page of a collection; addresses in it begin with `baseUrl`.
+ * @throws {CollectionsError} collection-not-found, collection-too-large, collection-not-ready, service-busy,
+ * too-many-requests, or a source failure.
  */
-export async function listItems(request: ListRequest, reading: Reading): Promise<ItemPage> {
-  const { parameters, baseUrl, lists, startedAtTick } = request;
-  const folder = await resolveCollection(parameters.collection, reading);
+export async function listItems(
+  parameters: ListParameters,
+  read: ReadContext,
+  { baseUrl }: { baseUrl: string },
+): Promise<ItemPage> {
+  const folder = await resolveCollection(parameters.collection, read);
   const files = parameters.recursive === false
-    ? await listDirectFiles(folder, reading)
-    : await request.listings.list(folder, reading);
-  const selected = await lists.select(files, selectionOf(parameters), {
-    folder,
-    reading,
-    startedAtTick,
-  });
+    ? await listDirectFiles(folder, read)
+    : await listFiles(folder, read);
+  const selected = await selectItems(files, selectionOf(parameters), { folder, read });
   const { start, end, pagination, pages } = paginate(selected?.length ?? files.length, {
     page: parameters.page ?? DEFAULTS.page,
     limit: parameters.limit ?? DEFAULTS.limit,
   });
-  const items = Array.from({ length: end - start }, (_, index) => {
-    const place = start + index;
-    return describe(files.at(selected === null ? place : selected[place]!), folder.path, {
-      request,
-      reading,
-    });
+  const indices = Array.from(
+    { length: end - start },
+    (_, offset) => selected === null ? start + offset : selected[start + offset]!,
+  );
+  await reserve(read, pageBytes(indices, { files, folder, parameters, read }));
+  const items = indices.map((index): ItemBody => {
+    const file = files.at(index);
+    const { name, path, ...rest } = fileBody(
+      { ...file, path: pathIn(folder.path, file.path) },
+      read,
+      baseUrl,
+    );
+    return { name, path, slug: slugOf(file.path), ...rest };
   });
-  const complete = await fill(items, { request, reading });
-  const { snapshot } = reading;
+  const complete = await fill(items, parameters, read);
+  const { snapshot } = read;
   const pageUrl = (page: number) => listUrl(baseUrl, { ...parameters, page });
+  const warnings = [...folder.warnings, ...omissionWarning(files)];
   return {
     body: {
       repository: { ...snapshot.name, branch: snapshot.branch, commit: snapshot.commit },
@@ -83,32 +73,30 @@ export async function listItems(request: ListRequest, reading: Reading): Promise
         next: pages.next === null ? null : pageUrl(pages.next),
         last: pageUrl(pages.last),
       },
-      ...(folder.warnings.length === 0 ? {} : { warnings: [...folder.warnings] }),
+      ...(warnings.length === 0 ? {} : { warnings }),
     },
     complete,
   };
 }
 
-/** Puts into the items what is asked for; false where the source failed for one. */
+/** Puts the requested contents into the items; false where the source failed for one. */
 async function fill(
   items: ItemBody[],
-  { request, reading }: { request: ListRequest; reading: Reading },
+  { includeContent, includeFrontMatter }: ListParameters,
+  read: ReadContext,
 ): Promise<boolean> {
-  const { parameters, maxItemBytes, frontMatters: store } = request;
-  if (parameters.includeContent === true) {
-    await addContents(items, { reading, maxItemBytes });
-  }
-  if (parameters.includeFrontMatter === true) {
+  if (includeContent === true) await addContents(items, read);
+  if (includeFrontMatter === true) {
     // An item that has its content has its front matter, too.
     const left = items.filter(({ encoding, error }) =>
       encoding === undefined && (error === undefined || error.code === "page-too-large")
     );
-    await addFrontMatters(left, { reading, store });
+    await addFrontMatters(left, read);
   }
   return !items.some(({ error }) => error?.code.startsWith("source-"));
 }
 
-/** The selection that checked parameters ask for. */
+/** The selection that checked parameters mean. */
 function selectionOf({ sort, filter, recursive }: ListParameters): Selection {
   return {
     key: JSON.stringify([sort ?? "path", filter ?? [], recursive ?? true]),
@@ -117,20 +105,69 @@ function selectionOf({ sort, filter, recursive }: ListParameters): Selection {
   };
 }
 
-function describe(
-  file: ListedFile,
-  folder: string,
-  { request: { baseUrl }, reading }: { request: ListRequest; reading: Reading },
-): ItemBody {
-  const { name, path, ...rest } = fileBody(
-    { ...file, path: folder === "" ? file.path : `${folder}/${file.path}` },
-    { baseUrl, reading },
+/** Memory that a page takes while it is made, by its paths and its files' sizes. */
+function pageBytes(
+  indices: readonly number[],
+  { files, folder, parameters, read }: {
+    files: FileList;
+    folder: CollectionFolder;
+    parameters: ListParameters;
+    read: ReadContext;
+  },
+): number {
+  // A path has at most three bytes a character.
+  const folderBytes = 3 * folder.path.length;
+  const pathBytes = indices.reduce(
+    (sum, index) => sum + folderBytes + files.pathBytesAt(index),
+    0,
   );
-  return { name, path, slug: slugOf(file.path, name), ...rest };
+  const hasContent = parameters.includeContent === true || parameters.includeFrontMatter === true;
+  return pathBytes * BYTES_PER_PATH_BYTE +
+    (hasContent ? contentBytes(indices.map((index) => files.sizeAt(index)), read) : 0);
 }
 
-/** The path inside the collection without its extension; a name that is all extension stays whole. */
-function slugOf(path: string, name: string): string {
-  const dot = name.lastIndexOf(".");
-  return dot <= 0 ? path : path.slice(0, path.length - (name.length - dot));
+function omissionWarning({ omitted }: FileList): string[] {
+  if (omitted === 0) return [];
+  return [
+    `Left out ${
+      omitted === 1 ? "a file whose name is" : `${omitted} files whose names are`
+    } not UTF-8`,
+  ];
+}
+
+/** A page's place among all; counts are of items left after filters. */
+export interface Pagination {
+  readonly page: number;
+  readonly limit: number;
+  readonly totalItems: number;
+  readonly totalPages: number;
+  readonly hasNext: boolean;
+  readonly hasPrevious: boolean;
+}
+
+/** The slice `[start, end)` of `totalItems` that a page has, empty past the end, and the numbers of the pages around it. */
+export function paginate(
+  totalItems: number,
+  { page, limit }: { page: number; limit: number },
+): {
+  start: number;
+  end: number;
+  pagination: Pagination;
+  pages: { first: number; previous: number | null; next: number | null; last: number };
+} {
+  const totalPages = Math.ceil(totalItems / limit);
+  const hasNext = page < totalPages;
+  // Past the end the page before is the last one that has items.
+  const hasPrevious = totalItems > 0 && page > 1;
+  return {
+    start: Math.min((page - 1) * limit, totalItems),
+    end: Math.min(page * limit, totalItems),
+    pagination: { page, limit, totalItems, totalPages, hasNext, hasPrevious },
+    pages: {
+      first: 1,
+      previous: hasPrevious ? Math.min(page - 1, totalPages) : null,
+      next: hasNext ? page + 1 : null,
+      last: Math.max(totalPages, 1),
+    },
+  };
 }

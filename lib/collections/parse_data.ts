@@ -1,9 +1,9 @@
-// YAML or TOML as plain data. Each parser loads when the first text of its kind is read.
+// YAML or TOML as plain data. Each parser is loaded when the first text of its format is read.
 
 import type { PlainValue } from "./plain_data.ts";
 import type { YamlLimits } from "./safe_yaml.ts";
 
-/** Reads a text; the limits of YAML hold TOML, too. @throws {DataError} for what does not parse or is over a limit. */
+/** Parses a text; the limits apply to both formats. @throws {DataError} for text that does not parse or is over a limit. */
 export async function parseData(
   text: string,
   { format, ...limits }: YamlLimits & { readonly format: "yaml" | "toml" },

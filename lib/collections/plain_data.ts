@@ -1,5 +1,5 @@
-// What is left of YAML and TOML once read: plain JSON data, whose JSON text holds all of it. A key of the file is
-// always an own property, `__proto__` too, so that no file reaches a prototype.
+// Parsed YAML and TOML as plain JSON data, and the error for text that cannot be parsed. A key of the file is always an
+// own property, `__proto__` too, so that no file reaches a prototype.
 
 /** A value that JSON can carry whole. */
 export type PlainValue = null | boolean | number | string | PlainValue[] | PlainObject;
@@ -31,4 +31,58 @@ export function setOwn(object: PlainObject, key: string, value: PlainValue): voi
       configurable: true,
     });
   }
+}
+
+const KEY_PREFIX = "frontMatter.";
+const MAX_KEY_CHARS = 256;
+
+/** How a request names a value in front matter: the keys from the outermost mapping inwards, at least one. */
+export type FrontMatterKey = readonly string[];
+
+/** Reads `frontMatter.author.name`; null where the text is not of that form or over 256 characters long. */
+export function parseFrontMatterKey(text: string): FrontMatterKey | null {
+  if (!text.startsWith(KEY_PREFIX) || text.length > MAX_KEY_CHARS) return null;
+  const keys = text.slice(KEY_PREFIX.length).split(".");
+  return keys.includes("") ? null : keys;
+}
+
+/** The value that a file's front matter has under a key; undefined where it has none. */
+export function readFrontMatterKey(
+  frontMatter: PlainObject | null,
+  key: FrontMatterKey,
+): PlainValue | undefined {
+  let value: PlainValue | undefined = frontMatter ?? undefined;
+  for (const name of key) {
+    if (!isPlainObject(value)) return undefined;
+    value = getOwn(value, name);
+  }
+  return value;
+}
+
+const MAX_MESSAGE_CHARS = 160;
+
+/** A text that cannot be read. Its message may be shown to anyone. `line` counts from 1 in that text; `message` is one line of at most 160 characters. */
+export class DataError extends Error {
+  override readonly name = "DataError";
+
+  constructor(message: string, readonly line: number) {
+    super(oneLine(message));
+  }
+}
+
+/** The line, from 1, on which the character at `offset` stands. */
+export function lineAt(text: string, offset: number): number {
+  let line = 1;
+  const end = Math.min(offset, text.length);
+  for (let at = text.indexOf("\n"); at !== -1 && at < end; at = text.indexOf("\n", at + 1)) line++;
+  return line;
+}
+
+/** Parsers quote the text that they failed at, which may be long and may hold anything. */
+function oneLine(message: string): string {
+  const line = message.trim().split("\n", 1)[0]!.replace(/[\s\p{C}]+/gu, " ").trim();
+  const chars = [...line];
+  return chars.length <= MAX_MESSAGE_CHARS
+    ? line
+    : chars.slice(0, MAX_MESSAGE_CHARS - 1).join("") + "…";
 }

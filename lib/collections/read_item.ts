@@ -4,19 +4,10 @@ import type { ContentBody } from "../api/contract.ts";
 import type { ItemParameters } from "../api/parameters.ts";
 import { itemNotFound, itemTooLarge } from "../errors.ts";
 import { contentTypeOf } from "./content_type.ts";
-import { fileBody } from "./file_body.ts";
-import { fileName } from "./file_name.ts";
-import { findEntry, type Reading } from "./find_entry.ts";
-import { GROWTH, itemContent } from "./item_content.ts";
-import { readBlob } from "./read_blob.ts";
-
-/** What is asked, and where the answer's addresses begin. */
-export interface ItemRequest {
-  readonly parameters: ItemParameters;
-  readonly baseUrl: string;
-  /** Size cap of one file. */
-  readonly maxItemBytes: number;
-}
+import { findEntry } from "./find_entry.ts";
+import { BYTES_PER_CONTENT_BYTE, fileBody, fileName, readBlob } from "./item_body.ts";
+import { contentFields } from "./item_contents.ts";
+import { type ReadContext, reserve } from "./read_context.ts";
 
 /** A file's bytes and what is said of them. */
 export interface ItemFile {
@@ -29,39 +20,39 @@ export interface ItemFile {
 
 /**
  * Reads one file.
- * @throws {CollectionsError} item-not-found (saying what stands there instead), item-too-large, or a source failure.
+ * @throws {CollectionsError} item-not-found (saying what stands there instead), item-too-large, collection-too-large for
+ * a path with too many folders, service-busy, or a source failure.
  */
-export async function readItem(request: ItemRequest, reading: Reading): Promise<ItemFile> {
-  const { parameters: { path, format }, maxItemBytes } = request;
-  const { repository, snapshot, caller } = reading;
-  const entry = await findEntry(path, reading);
+export async function readItem(
+  { path, format }: ItemParameters,
+  read: ReadContext,
+): Promise<ItemFile> {
+  const entry = await findEntry(path, read);
   if (entry === null) throw itemNotFound(path);
   if (entry.kind !== "file") throw itemNotFound(path, entry.kind);
-  if (entry.size > maxItemBytes) {
-    const htmlUrl = repository.htmlUrl(snapshot, path);
-    throw itemTooLarge(path, {
-      size: entry.size,
-      maxBytes: maxItemBytes,
-      ...(htmlUrl === null ? {} : { htmlUrl }),
-    });
-  }
   const { id, size } = entry;
-  await caller.makeRoom?.(format === "raw" ? size : size * GROWTH.alone);
-  const bytes = await readBlob({ path, id, size }, reading);
+  const { maxItemBytes } = read.limits;
+  if (size > maxItemBytes) {
+    const htmlUrl = read.source.webUrl(read.snapshot, path);
+    const facts = { size, maxBytes: maxItemBytes };
+    throw itemTooLarge(path, htmlUrl === null ? facts : { ...facts, htmlUrl });
+  }
+  await reserve(read, format === "raw" ? size : size * BYTES_PER_CONTENT_BYTE.alone);
+  const bytes = await readBlob({ path, id, size }, read);
   const name = fileName(path);
   return { name, path, id, contentType: contentTypeOf(name), bytes };
 }
 
-/** The JSON body for a file. */
-export async function itemBodyOf(
-  file: ItemFile,
-  { request, reading }: { request: ItemRequest; reading: Reading },
+/** The JSON body for a file; addresses in it begin with `baseUrl`. */
+export async function itemBody(
+  { path, id, bytes, contentType }: ItemFile,
+  read: ReadContext,
+  { baseUrl }: { baseUrl: string },
 ): Promise<ContentBody> {
-  const { snapshot } = reading;
-  const { path, id, bytes, contentType } = file;
+  const { snapshot } = read;
   return {
     repository: { ...snapshot.name, branch: snapshot.branch, commit: snapshot.commit },
-    ...fileBody({ path, id, size: bytes.length }, { baseUrl: request.baseUrl, reading }),
-    ...await itemContent(bytes, contentType),
+    ...fileBody({ path, id, size: bytes.length }, read, baseUrl),
+    ...await contentFields(bytes, contentType),
   };
 }

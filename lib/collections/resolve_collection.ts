@@ -1,24 +1,33 @@
 // From a collection's name to its folder: a path, then what the repository declares for its CMS, then the folders where
 // site generators keep collections. The first folder wins; a file of that name falls through and is mentioned when
-// nothing matches.
+// nothing matches. The root tree decides the result, so that both outcomes are cached by it and the name.
 
 import { collectionProblem } from "../api/names.ts";
+import type { ObjectKind } from "../cache/object_cache.ts";
 import { collectionNotFound } from "../errors.ts";
-import { findEntry, folderNames, type Reading } from "./find_entry.ts";
-import { type Declared, readDeclarations } from "./read_declarations.ts";
-import { suggest } from "./suggest.ts";
+import { type Declared, readDeclarations } from "./cms/declarations.ts";
+import { findEntry } from "./find_entry.ts";
+import { type ReadContext, readTree, repositoryOf } from "./read_context.ts";
+import { MAX_CANDIDATES, suggest } from "./suggest.ts";
 
-/** The folder that a collection is. `path` is "" for the repository's root. */
+/** The folder of a collection. `path` is "" for the repository's root. */
 export interface CollectionFolder {
   readonly path: string;
   readonly treeId: string;
-  /** The declaration by which it was found, whose rule for entries applies; null where it was found by itself. */
-  readonly declared: Declared | null;
-  /** Sentences on configuration files that were looked for and could not be read. */
+  /** The declaration by which it was found, whose rule for entries applies; null where it was found without one. */
+  readonly declared: Pick<Declared, "id" | "source" | "rule"> | null;
+  /** Sentences on configuration files that exist and could not be read. */
   readonly warnings: readonly string[];
 }
 
-/** Where a collection `c` may be below; `_` in front of the name where the folder ends so. */
+/** What a collection-not-found error says. */
+interface MissingCollection {
+  readonly file: string | null;
+  readonly suggestions: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+/** Where a collection may be; `_` in front of its name where the folder ends so. */
 const PLACES: readonly string[] = [
   "content/",
   "src/content/",
@@ -31,60 +40,118 @@ const PLACES: readonly string[] = [
   "src/",
 ];
 
+const folderKind: ObjectKind<CollectionFolder> = {
+  name: "collection",
+  sizeOf: (folder) => 300 + 2 * JSON.stringify(folder).length,
+  codec: {
+    encode: (folder) => new TextEncoder().encode(JSON.stringify(folder)),
+    decode(bytes) {
+      try {
+        return JSON.parse(new TextDecoder().decode(bytes));
+      } catch {
+        return null;
+      }
+    },
+    maxBytes: 16_384,
+  },
+};
+
+const missingKind: ObjectKind<MissingCollection> = {
+  name: "missing-collection",
+  sizeOf: (missing) => 300 + 2 * JSON.stringify(missing).length,
+};
+
+/** How errors name a folder. */
+export function displayPath(path: string): string {
+  return path === "" ? "/" : path;
+}
+
+/** The path from the repository's root of a path inside a folder. */
+export function pathIn(folder: string, pathInside: string): string {
+  return folder === "" ? pathInside : `${folder}/${pathInside}`;
+}
+
 /**
  * Finds a collection; `name` has no outer slashes and is "" for the root.
- * @throws {CollectionsError} collection-not-found with suggestions, or a source failure.
+ * @throws {CollectionsError} collection-not-found with suggestions, too-many-requests, or a source failure.
  */
-export async function resolveCollection(name: string, reading: Reading): Promise<CollectionFolder> {
+export async function resolveCollection(
+  name: string,
+  read: ReadContext,
+): Promise<CollectionFolder> {
+  const repository = repositoryOf(read);
+  const id = `${read.snapshot.rootTreeId} ${name}`;
+  const missing = read.objects.peek(missingKind, repository, id);
+  if (missing !== undefined) throw collectionNotFound(name, missing);
+  const cached = await read.objects.get(folderKind, repository, id);
+  if (cached !== undefined) return cached;
+  const found = await search(name, read);
+  if ("treeId" in found) {
+    read.objects.set(folderKind, repository, id, found);
+    return found;
+  }
+  read.objects.set(missingKind, repository, id, found);
+  throw collectionNotFound(name, found);
+}
+
+async function search(
+  name: string,
+  read: ReadContext,
+): Promise<CollectionFolder | MissingCollection> {
   let file: string | null = null;
   const folderAt = async (path: string) => {
-    const entry = await findEntry(path, reading);
+    const entry = await findEntry(path, read);
     if (entry?.kind === "file") file ??= path;
     return entry?.kind === "folder" ? { path, treeId: entry.id } : null;
   };
-  const asked = await folderAt(name);
-  if (asked !== null) return { ...asked, declared: null, warnings: [] };
+  const asPath = await folderAt(name);
+  if (asPath !== null) return { ...asPath, declared: null, warnings: [] };
 
-  const { declared, warnings } = await readDeclarations(reading);
-  for (const declaration of declared.filter((one) => one.name === name)) {
-    const folder = await folderAt(declaration.folder);
-    if (folder !== null) return { ...folder, declared: declaration, warnings };
+  const { collections, warnings } = await readDeclarations(read);
+  for (const { folder: path, id, source, rule } of collections.filter((one) => one.name === name)) {
+    const folder = await folderAt(path);
+    if (folder !== null) return { ...folder, declared: { id, source, rule }, warnings };
   }
   for (const place of PLACES) {
     const folder = await folderAt(place + name);
     if (folder !== null) return { ...folder, declared: null, warnings };
   }
-  throw collectionNotFound(name, {
-    file,
-    suggestions: await suggestions(name, { reading, declared }),
-    warnings,
-  });
+  // Comparing names is work that no cache had.
+  read.context.recordMiss();
+  return { file, suggestions: await suggestions(name, { read, declared: collections }), warnings };
 }
 
-/** Names that would have worked, from folders that were read on the way: siblings of a path, else known places. */
+/** Names that would have worked, from folders that were read already: siblings of a path, else known places. */
 async function suggestions(
   name: string,
-  { reading, declared }: { reading: Reading; declared: readonly Declared[] },
+  { read, declared }: { read: ReadContext; declared: readonly Declared[] },
 ): Promise<string[]> {
+  const isUsable = (candidate: string) => collectionProblem(candidate) === null;
   const candidates = new Set<string>();
-  // A configuration may name very many folders, and each may cost a question.
-  const nearest = suggest(name, declared.map((declaration) => declaration.name));
+  const addFoldersIn = async (path: string, nameOf: (folder: string) => string) => {
+    const folder = await findEntry(path, read);
+    if (folder?.kind !== "folder") return;
+    for (const entry of await readTree(read, folder.id, path)) {
+      if (candidates.size >= MAX_CANDIDATES) return;
+      if (entry.kind === "folder" && !entry.name.startsWith(".")) {
+        candidates.add(nameOf(entry.name));
+      }
+    }
+  };
+  // A configuration may name very many folders, and each may cost a request.
+  const nearest = suggest(name, declared.map((declaration) => declaration.name), isUsable);
   for (const declaration of declared.filter((one) => nearest.includes(one.name))) {
-    const entry = await findEntry(declaration.folder, reading);
+    const entry = await findEntry(declaration.folder, read);
     if (entry?.kind === "folder") candidates.add(declaration.name);
   }
-  const parent = name.includes("/") ? name.slice(0, name.lastIndexOf("/")) : "";
-  if (parent !== "") {
-    for (const sibling of await folderNames(parent, reading)) {
-      candidates.add(`${parent}/${sibling}`);
-    }
-  }
-  for (const folder of await folderNames("", reading)) {
-    candidates.add(folder.startsWith("_") && folder.length > 1 ? folder.slice(1) : folder);
-  }
+  const parent = name.slice(0, Math.max(0, name.lastIndexOf("/")));
+  if (parent !== "") await addFoldersIn(parent, (folder) => `${parent}/${folder}`);
+  await addFoldersIn(
+    "",
+    (folder) => folder.startsWith("_") && folder.length > 1 ? folder.slice(1) : folder,
+  );
   for (const place of PLACES.filter((place) => place.endsWith("/"))) {
-    for (const folder of await folderNames(place.slice(0, -1), reading)) candidates.add(folder);
+    await addFoldersIn(place.slice(0, -1), (folder) => folder);
   }
-  // A folder may have a name that no parameter takes.
-  return suggest(name, [...candidates].filter((one) => collectionProblem(one) === null));
+  return suggest(name, [...candidates], isUsable);
 }

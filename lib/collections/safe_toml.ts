@@ -1,9 +1,8 @@
-// Reads TOML that nobody vouches for, into the same plain data as YAML: dates are ISO 8601 text, a number that JSON
+// Reads untrusted TOML into the same plain data as YAML: dates are ISO 8601 text, a number that JSON
 // cannot carry is text, and depth is bounded.
 
 import { parse, TomlError } from "smol-toml";
-import { DataError } from "./data_error.ts";
-import { type PlainObject, type PlainValue, setOwn } from "./plain_data.ts";
+import { DataError, type PlainObject, type PlainValue, setOwn } from "./plain_data.ts";
 
 const MAX_DEPTH = 64;
 

@@ -1,10 +1,9 @@
-// Reads YAML that nobody vouches for. The work is bounded before the parser starts (characters, tokens), the result
+// Reads untrusted YAML. The work is bounded before the parser starts (characters, tokens), the result
 // while it is built (depth, what aliases repeat), and no check compares every key with every other.
 
 import { isAlias, isMap, isScalar, isSeq, Lexer, parseDocument } from "yaml";
 import type { Node, Scalar, YAMLMap } from "yaml";
-import { DataError, lineAt } from "./data_error.ts";
-import { type PlainObject, type PlainValue, setOwn } from "./plain_data.ts";
+import { DataError, lineAt, type PlainObject, type PlainValue, setOwn } from "./plain_data.ts";
 
 /** The bounds of {@linkcode parseYaml}. */
 export interface YamlLimits {

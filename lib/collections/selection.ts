@@ -1,54 +1,142 @@
-// Which files of a folder a list has and in what order. First what paths alone decide, so that no more files are read
-// than can be in the list; then, with their front matter, the rest. Long lists are worked through in slices.
+// Which files of a folder a list has and in what order, prepared once per tree and query; pages are cut from it. First
+// what paths alone decide, so that no more files are read than can be in the list; then, with their front matter, the
+// rest. Where front matter has to be read this may take long: a background job does it.
 
-import { Slices } from "../give_way.ts";
-import type { FileList } from "../repository/file_list.ts";
-import { fileName } from "./file_name.ts";
-import { type Filter, matchesFilters } from "./filter_items.ts";
+import type { ObjectKind } from "../cache/object_cache.ts";
+import { collectionTooLarge } from "../errors.ts";
+import { backgroundContext } from "../request_context.ts";
+import type { FileList } from "../source/file_list.ts";
+import type { FileRef } from "../source/source.ts";
+import { STEPS_PER_YIELD, yieldToEventLoop } from "../yield.ts";
+import { compileRule } from "./cms/declaration.ts";
+import { type Filter, matchesFilters, needsFrontMatter } from "./filter.ts";
+import { needsReading, readFrontMatters } from "./front_matter.ts";
+import { fileName } from "./item_body.ts";
 import type { PlainObject } from "./plain_data.ts";
-import { type Sort, sortIndices } from "./sort_items.ts";
+import { type ReadContext, repositoryOf, runJob } from "./read_context.ts";
+import { type CollectionFolder, displayPath, pathIn } from "./resolve_collection.ts";
+import { type Sort, sortIndices } from "./sort.ts";
 
-/** Which items are asked for. `key` tells this selection from others of the same folder. */
+/** Which items are wanted. `key` tells this selection from others of the same folder. */
 export interface Selection {
   readonly key: string;
   readonly sort: Sort;
   readonly filters: readonly Filter[];
 }
 
-/** The files that a rule for paths and the filters by name and path let through, in byte order of path. */
-export async function selectByPath(
+/** What sorting and filtering by front matter may read at most. */
+const FRONT_MATTER_LIMITS = { maxFiles: 20_000, maxBytes: 256 << 20 };
+
+/** Indices of the selected files in their order. */
+const selectionKind: ObjectKind<Uint32Array> = {
+  name: "selection",
+  sizeOf: (indices) => indices.byteLength,
+};
+
+/**
+ * The indices of the selected files in their order, or null for all of them by path.
+ * @throws {CollectionsError} collection-not-ready, collection-too-large, too-many-requests, or a source failure.
+ */
+export async function selectItems(
   files: FileList,
-  { filters }: Selection,
-  accepts: (path: string) => boolean,
-): Promise<Uint32Array> {
-  const byPath = filters.filter((filter) => "glob" in filter);
-  const slices = new Slices();
-  const chosen: number[] = [];
-  for (let index = 0; index < files.length; index++) {
-    if (slices.isOver()) await slices.giveWay();
-    const path = files.pathAt(index);
-    const item = { path, name: fileName(path), frontMatter: null };
-    if (accepts(path) && matchesFilters(byPath, item)) chosen.push(index);
+  selection: Selection,
+  { folder, read }: { folder: CollectionFolder; read: ReadContext },
+): Promise<Uint32Array | null> {
+  const { sort, filters } = selection;
+  if (sort.by === "path" && !sort.descending && filters.length === 0 && folder.declared === null) {
+    return null;
   }
-  return Uint32Array.from(chosen);
+  const id = JSON.stringify([folder.treeId, folder.declared?.id, selection.key]);
+  const cached = read.objects.peek(selectionKind, repositoryOf(read), id);
+  if (cached !== undefined) return cached;
+  return await runJob(read, {
+    key: `selection ${id}`,
+    usesSource: needsFrontMatter(sort, filters),
+    collection: displayPath(folder.path),
+    async work(signal) {
+      const context = backgroundContext(read.context.client, signal);
+      const indices = await select(files, selection, { folder, read: { ...read, context } });
+      read.objects.set(selectionKind, repositoryOf(read), id, indices);
+      return indices;
+    },
+  });
 }
 
-/** What is left of the chosen files by their front matter, in the order of the selection. */
-export async function arrange(
-  { files, chosen }: { files: FileList; chosen: Uint32Array },
-  { sort, filters }: Selection,
-  frontMatterAt: (index: number) => PlainObject | null,
-): Promise<Uint32Array> {
-  const byFrontMatter = filters.filter((filter) => "text" in filter);
-  const left = byFrontMatter.length === 0
-    ? chosen
-    : chosen.filter((index) =>
-      matchesFilters(byFrontMatter, { path: "", name: "", frontMatter: frontMatterAt(index) })
-    );
+interface Place {
+  readonly folder: CollectionFolder;
+  readonly read: ReadContext;
+}
+
+async function select(files: FileList, selection: Selection, place: Place): Promise<Uint32Array> {
+  const { sort, filters } = selection;
+  const { signal } = place.read.context;
+  const chosen = await selectByPath(files, filters, place);
+  const frontMatterAt = needsFrontMatter(sort, filters)
+    ? await readAll(files, chosen, place)
+    : () => null;
+  const left: number[] = [];
+  const byFrontMatter = filters.filter((filter) => !("glob" in filter));
+  for (const [step, index] of chosen.entries()) {
+    if (step % STEPS_PER_YIELD === 0) await yieldToEventLoop(signal);
+    const item = { path: "", name: "", frontMatter: frontMatterAt(index) };
+    if (matchesFilters(byFrontMatter, item)) left.push(index);
+  }
   const order = await sortIndices(left.length, sort, {
     name: (place) => fileName(files.pathAt(left[place]!)),
     size: (place) => files.sizeAt(left[place]!),
     frontMatter: (place) => frontMatterAt(left[place]!),
-  });
+  }, signal);
   return order.map((place) => left[place]!);
+}
+
+/** The files that the folder's rule and the filters by name and path let through, in byte order of path. */
+async function selectByPath(
+  files: FileList,
+  filters: readonly Filter[],
+  { folder, read }: Place,
+): Promise<number[]> {
+  const accepts = compileRule(folder.declared?.rule ?? {});
+  const byPath = filters.filter((filter) => "glob" in filter);
+  const chosen: number[] = [];
+  for (let index = 0; index < files.length; index++) {
+    if (index % STEPS_PER_YIELD === 0) await yieldToEventLoop(read.context.signal);
+    const path = files.pathAt(index);
+    const item = { path, name: fileName(path), frontMatter: null };
+    if (accepts(path) && matchesFilters(byPath, item)) chosen.push(index);
+  }
+  return chosen;
+}
+
+/**
+ * Reads the front matter of the chosen files; the result gives that of a file by its index.
+ * @throws {CollectionsError} collection-too-large for more than {@linkcode FRONT_MATTER_LIMITS}.
+ */
+async function readAll(
+  files: FileList,
+  chosen: readonly number[],
+  { folder, read }: Place,
+): Promise<(index: number) => PlainObject | null> {
+  const { maxFiles, maxBytes } = FRONT_MATTER_LIMITS;
+  const readable = new Map<number, FileRef>();
+  let bytes = 0;
+  for (const [step, index] of chosen.entries()) {
+    if (step % STEPS_PER_YIELD === 0) await yieldToEventLoop(read.context.signal);
+    const file = files.at(index);
+    if (!needsReading(file, read)) continue;
+    bytes += file.size;
+    readable.set(index, { ...file, path: pathIn(folder.path, file.path) });
+    if (readable.size > maxFiles || bytes > maxBytes) {
+      const bound = readable.size > maxFiles ? `${maxFiles} files` : `${maxBytes} bytes`;
+      const why = `sorting or filtering by front matter reads at most ${bound}`;
+      throw collectionTooLarge(displayPath(folder.path), why);
+    }
+  }
+  const found = await readFrontMatters([...readable.values()], read, {
+    folder: displayPath(folder.path),
+  });
+  return (index) => {
+    const id = readable.get(index)?.id;
+    const value = id === undefined ? undefined : found.get(id);
+    return value === undefined || value instanceof Error ? null : value.frontMatter ?? null;
+  };
 }

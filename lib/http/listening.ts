@@ -1,5 +1,5 @@
-// Goes on listening when the system takes the listener away: a machine that is out of file descriptors, because clients
-// hold that many connections, ends a Deno server with an error, which must not end the service.
+// Listens again when the system takes the listener away: a machine that is out of file descriptors ends a Deno server
+// with an error, which must not end the service.
 
 import type { Clock } from "../clock.ts";
 import { describeError, type Log } from "../log.ts";
@@ -11,22 +11,22 @@ export class Listening {
   private server: Deno.HttpServer;
   private readonly stopping = new AbortController();
 
-  /** Listens at once. @throws what `listen` throws then; later failures are logged, and it is tried again. */
+  /** Listens now. @throws what `listen` throws then; later failures are logged, and it is tried again. */
   constructor(
     private readonly listen: () => Deno.HttpServer,
     private readonly options: { readonly clock: Clock; readonly log: Log },
   ) {
     this.server = listen();
-    this.goOn();
+    this.listenAgain();
   }
 
-  /** Accepts nothing more, and resolves when all that runs has been answered. */
+  /** Accepts nothing more, and resolves when all requests have been answered. */
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.server.shutdown();
   }
 
-  private async goOn(): Promise<void> {
+  private async listenAgain(): Promise<void> {
     const { signal } = this.stopping;
     for (let ended = this.server.finished; !signal.aborted;) {
       try {

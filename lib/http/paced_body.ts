@@ -1,27 +1,108 @@
-// A large body in pieces, each given when its reader has taken the one before. A reader who stands still, or reads
-// more slowly than any line in use, loses the rest: an answer must not stay in memory for as long as he likes.
+// Large response bodies, sent in pieces as the client reads them. Their memory stays reserved until the last byte, so a
+// client that stops reading, or reads more slowly than any line in use, loses the rest.
+
+import type { Reservation } from "../byte_semaphore.ts";
+import type { Clock } from "../clock.ts";
+import { CollectionsError } from "../errors.ts";
+
+type Bytes = Uint8Array<ArrayBuffer>;
 
 const PIECE_BYTES = 64 * 1024;
-/** How long a reader may take for one piece. */
+/** How long a client may take for one piece. */
 const STALL_MS = 20_000;
-/** What a reader has to take on average, beginning after `STALL_MS`: 4 kB a second. */
-const LEAST_BYTES_PER_MS = 4;
+/** What a client must read on average, counted from `STALL_MS` on: 4 kB a second. */
+const MIN_BYTES_PER_MS = 4;
+
+/** A request that may hold a reservation already. */
+interface Reserving {
+  reserveBytes(bytes: number): Promise<void>;
+  takeReservation(): Reservation | null;
+}
+
+/** A body that is being sent. */
+interface Sending {
+  readonly reservation: Reservation;
+  readers: number;
+}
+
+/** Reserves the memory of large bodies while they are sent; a body that several clients read counts once. */
+export class LargeBodies {
+  private readonly sending = new Map<Bytes, Sending>();
+  private readonly reserving = new Map<Bytes, Promise<Reservation>>();
+
+  constructor(private readonly clock: Clock) {}
+
+  /**
+   * Reserves memory for sending a body, out of what the request has reserved already. The function that this resolves to
+   * releases it. @throws {CollectionsError} service-busy.
+   */
+  async reserve(bytes: Bytes, request: Reserving): Promise<() => void> {
+    let sending = this.sending.get(bytes);
+    while (sending === undefined && this.reserving.has(bytes)) {
+      try {
+        await this.reserving.get(bytes);
+      } catch (error) {
+        // Where the other request's client has left, this one reserves.
+        if (error instanceof CollectionsError) throw error;
+      }
+      sending = this.sending.get(bytes);
+    }
+    sending ??= await this.begin(bytes, request);
+    const { reservation } = sending;
+    sending.readers++;
+    let isReleased = false;
+    return () => {
+      if (isReleased) return;
+      isReleased = true;
+      if (--sending.readers > 0) return;
+      this.sending.delete(bytes);
+      reservation.release();
+    };
+  }
+
+  private async begin(bytes: Bytes, request: Reserving): Promise<Sending> {
+    const reserving = reservationFor(bytes, request);
+    this.reserving.set(bytes, reserving);
+    try {
+      const sending = { reservation: await reserving, readers: 0 };
+      this.sending.set(bytes, sending);
+      return sending;
+    } finally {
+      this.reserving.delete(bytes);
+    }
+  }
+
+  /** The stream of a body whose memory is reserved; it calls `release` at its end. */
+  stream(bytes: Bytes, release: () => void): ReadableStream<Bytes> {
+    return pacedBody(bytes, { clock: this.clock, onEnd: release });
+  }
+}
+
+async function reservationFor(bytes: Bytes, request: Reserving): Promise<Reservation> {
+  let reservation = request.takeReservation();
+  if (reservation === null) {
+    await request.reserveBytes(bytes.length);
+    reservation = request.takeReservation()!;
+  }
+  reservation.resize(bytes.length);
+  return reservation;
+}
 
 /**
- * The stream of a body; `onEnd` is called once, when the bytes are not needed any more. A stream that is cut short ends
- * early, which a client sees by its `Content-Length`.
+ * The stream of a body; `onEnd` is called once, when the bytes are not needed any more. A stream that is cut off ends
+ * early, which the client sees by its `Content-Length`.
  */
 export function pacedBody(
-  bytes: Uint8Array<ArrayBuffer>,
-  onEnd: () => void,
-): ReadableStream<Uint8Array<ArrayBuffer>> {
-  // Let go of at the end, since a connection may hold the stream for longer.
-  let body: Uint8Array<ArrayBuffer> | null = bytes;
+  bytes: Bytes,
+  { clock, onEnd }: { clock: Clock; onEnd: () => void },
+): ReadableStream<Bytes> {
+  // Dropped at the end, since a connection may hold the stream for longer.
+  let body: Bytes | null = bytes;
   let sent = 0;
-  let stalled: ReturnType<typeof setTimeout> | undefined;
-  const startedAtTick = performance.now();
+  let cancelTimer = () => {};
+  const startedAtMs = clock.monotonicMs();
   const end = () => {
-    clearTimeout(stalled);
+    cancelTimer();
     if (body === null) return;
     body = null;
     onEnd();
@@ -31,14 +112,14 @@ export function pacedBody(
     controller.close();
   };
   const watch = (controller: ReadableStreamDefaultController) => {
-    stalled = setTimeout(() => close(controller), STALL_MS);
+    cancelTimer = clock.setTimer(STALL_MS, () => close(controller));
   };
   return new ReadableStream({
     start: watch,
     pull(controller) {
-      const tooSlow = (performance.now() - startedAtTick - STALL_MS) * LEAST_BYTES_PER_MS > sent;
-      if (body === null || sent === body.length || tooSlow) return close(controller);
-      clearTimeout(stalled);
+      const isSlow = (clock.monotonicMs() - startedAtMs - STALL_MS) * MIN_BYTES_PER_MS > sent;
+      if (body === null || sent === body.length || isSlow) return close(controller);
+      cancelTimer();
       // A copy, since the stream may take over what it is given.
       const piece = body.slice(sent, sent + PIECE_BYTES);
       sent += piece.length;

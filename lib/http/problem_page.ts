@@ -1,13 +1,42 @@
 // The page to which a problem's `type` leads. Made of this service's own texts alone; it needs no script.
 
-import { type ProblemCode, PROBLEMS } from "./problem.ts";
-import { PROBLEM_TEXTS } from "./problem_texts.ts";
+import { HttpError, type Middleware } from "fresh";
+import { CollectionsError, errorEntry, ERRORS, type ProblemCode } from "../errors.ts";
+import { textResponse } from "./responses.ts";
+import type { State } from "./state.ts";
+import { PAGE_POLICY } from "./static_files.ts";
 
-/** The page of a code, as HTML; its links are relative to `/problems/`. */
-export function problemPage(code: ProblemCode): string {
-  const { status, title } = PROBLEMS[code];
-  const { meaning, todo } = PROBLEM_TEXTS[code];
-  const others = (Object.keys(PROBLEMS) as ProblemCode[]).filter((other) => other !== code);
+/** Answers an unknown address with a page where a page is wanted; `/reference/` leads to `/reference`. */
+export const unknownAddressPages: Middleware<State> = async (ctx) => {
+  try {
+    return await ctx.next();
+  } catch (error) {
+    const isUnknown = error instanceof HttpError && error.status === 404 ||
+      error instanceof CollectionsError && error.code === "route-not-found";
+    const { req, url, state: { context } } = ctx;
+    if (isUnknown && url.pathname === "/reference/") {
+      return new Response(null, {
+        status: 308,
+        headers: { location: `../reference${url.search}` },
+      });
+    }
+    if (!isUnknown || !/\btext\/html\b/.test(req.headers.get("accept") ?? "")) throw error;
+    return textResponse(problemPage("route-not-found", context.baseUrl), {
+      status: 404,
+      headers: {
+        "content-type": "text/html; charset=utf-8",
+        "cache-control": "no-store",
+        "content-security-policy": PAGE_POLICY,
+        "vary": "Accept",
+      },
+    });
+  }
+};
+
+/** The page of a code, as HTML. `root` is where the service's pages are, seen from where the page is shown. */
+export function problemPage(code: ProblemCode, root = ".."): string {
+  const { status, title, meaning, todo } = errorEntry(code);
+  const others = (Object.keys(ERRORS) as ProblemCode[]).filter((other) => other !== code);
   return `<!doctype html>
 <html lang="en">
   <head>
@@ -15,15 +44,15 @@ export function problemPage(code: ProblemCode): string {
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="color-scheme" content="light dark">
     <title>${title} – Repo Collections</title>
-    <link rel="icon" href="../assets/current/icon.svg" type="image/svg+xml">
-    <link rel="stylesheet" href="../assets/current/site.css">
+    <link rel="icon" href="${root}/assets/current/icon.svg" type="image/svg+xml">
+    <link rel="stylesheet" href="${root}/assets/current/site.css">
   </head>
   <body class="document">
     <header class="bar">
-      <a class="brand" href="../"><img src="../assets/current/icon.svg" alt="" width="22" height="22"> Repo Collections</a>
+      <a class="brand" href="${root}/"><img src="${root}/assets/current/icon.svg" alt="" width="22" height="22"> Repo Collections</a>
       <nav class="pages" aria-label="Pages of this service">
-        <a href="../">Playground</a>
-        <a href="../reference">Reference</a>
+        <a href="${root}/">Playground</a>
+        <a href="${root}/reference">Reference</a>
       </nav>
     </header>
     <main class="text">
@@ -36,7 +65,11 @@ ${todo.map((line) => `        <li>${toHtml(line)}</li>`).join("\n")}
       </ul>
       <h2>Other problems</h2>
       <ul class="pills">
-${others.map((other) => `        <li><a class="pill" href="${other}">${other}</a></li>`).join("\n")}
+${
+    others.map((other) =>
+      `        <li><a class="pill" href="${root}/problems/${other}">${other}</a></li>`
+    ).join("\n")
+  }
       </ul>
     </main>
   </body>

@@ -1,31 +1,6 @@
-// The first and last thing that happens to a request: its id, and then that it is counted and has its line in the log.
+// The end of every request: it is counted, and has its line in the log.
 
-import type { Middleware } from "fresh";
 import type { Services } from "../services.ts";
-import { type Exchange, newExchange } from "./exchange.ts";
-import type { State } from "./state.ts";
-
-/** Gives the request its {@linkcode Exchange}, its answer the id, and the log its line. */
-export const requestLog: Middleware<State> = async (ctx) => {
-  const { services } = ctx.state;
-  const exchange = newExchange(ctx.req, { info: ctx.info, services });
-  exchange.route = ctx.route ?? exchange.route;
-  ctx.state.exchange = exchange;
-  const response = await ctx.next();
-  response.headers.set("x-request-id", exchange.id);
-  writeExchangeLine(exchange, { services, response });
-  return response;
-};
-
-/** Writes the log line of an exchange. */
-export function writeExchangeLine(
-  exchange: Exchange,
-  { services, response }: { services: Services; response: Response },
-): void {
-  const { method, url } = exchange.request;
-  const { id, route, startedAtTick, subject } = exchange;
-  writeRequestLine(services, { id, route, method, url, response, startedAtTick, subject });
-}
 
 /** What is noted of a request. */
 export interface RequestLine {
@@ -34,14 +9,14 @@ export interface RequestLine {
   readonly method: string;
   readonly url: string;
   readonly response: Response;
-  /** By `performance.now()`. */
-  readonly startedAtTick: number;
-  readonly subject: string | undefined;
+  /** By `clock.monotonicMs()`. */
+  readonly startedAtMs: number;
+  readonly repository: string | undefined;
 }
 
-/** Counts a request, and writes its line. Its query stays out, since people put secrets into queries. */
-export function writeRequestLine({ log, metrics }: Services, line: RequestLine): void {
-  const durationMs = performance.now() - line.startedAtTick;
+/** Counts a request and logs it. The query stays out, since people put secrets into queries. */
+export function writeRequestLine({ clock, log, metrics }: Services, line: RequestLine): void {
+  const durationMs = clock.monotonicMs() - line.startedAtMs;
   const { status } = line.response;
   metrics.countRequest({ route: line.route, status, durationMs });
   if (log.level !== "debug" && log.level !== "info") return;
@@ -51,7 +26,7 @@ export function writeRequestLine({ log, metrics }: Services, line: RequestLine):
     path: pathOf(line.url).slice(0, 200),
     status,
     ms: Math.round(durationMs * 10) / 10,
-    repository: line.subject,
+    repository: line.repository,
     cache: line.response.headers.get("cache-status") ?? undefined,
   });
 }

@@ -1,24 +1,15 @@
-// Files that are served as they are, by fixed names: the pages of static/, the scripts and styles of static/assets/, the
-// client, and the few files of node_modules that pages load. TypeScript loses its types once, at the first request.
-// Everything is read, compressed and hashed once: a name from a request never reaches the file system.
+// Files that are served as they are: the pages of static/, the scripts and styles of static/assets/, the client, and the few
+// files of npm packages that pages load. TypeScript loses its types here, once. Every file is read, compressed and hashed
+// once, and found by a name of a table: no name from a request reaches the file system.
 
-import { acceptsEncodings, eTag, ifNoneMatch } from "@std/http";
 import { transformSync } from "amaro";
-import { gzipSync } from "node:zlib";
-import { routeNotFound } from "./problem.ts";
-
-interface StaticBody {
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Null where it would not be smaller. */
-  readonly gzip: Uint8Array<ArrayBuffer> | null;
-  readonly etag: string;
-  readonly contentType: string;
-}
+import { routeNotFound } from "../errors.ts";
+import { addGzip, negotiateBody, type ReadyBody, readyBody } from "./responses.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const HIGHLIGHT = "node_modules/@highlightjs/cdn-assets/es";
-const LANGUAGES =
-  "bash css diff dockerfile go graphql ini java javascript json kotlin makefile markdown php python ruby rust scss sql swift typescript xml yaml";
+const LANGUAGES = "bash css diff dockerfile go graphql ini java javascript json kotlin makefile " +
+  "markdown php python ruby rust scss sql swift typescript xml yaml";
 
 /** Files of npm packages, by their names among the assets. */
 const VENDOR: ReadonlyMap<string, string> = new Map([
@@ -30,34 +21,37 @@ const VENDOR: ReadonlyMap<string, string> = new Map([
   ),
 ]);
 
+const JAVASCRIPT = "text/javascript; charset=utf-8";
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   css: "text/css; charset=utf-8",
   html: "text/html; charset=utf-8",
-  js: "text/javascript; charset=utf-8",
-  mjs: "text/javascript; charset=utf-8",
+  js: JAVASCRIPT,
+  mjs: JAVASCRIPT,
   svg: "image/svg+xml",
-  ts: "text/javascript; charset=utf-8",
+  ts: JAVASCRIPT,
 };
 
-const BASE_POLICY =
-  "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; style-src 'self'; img-src 'self' data:";
+/** Every file is asked for again each time; an unchanged one is a 304. */
+const REVALIDATED = { "cache-control": "no-cache" };
+const IMMUTABLE = { "cache-control": "public, max-age=31536000, immutable" };
 
-/** The policy of a page without scripts. */
-export const PAGE_POLICY = BASE_POLICY;
+/** The policy of a page without scripts: nothing inline, nothing from elsewhere. */
+export const PAGE_POLICY = "default-src 'none'; base-uri 'none'; form-action 'self'; " +
+  "frame-ancestors 'none'; style-src 'self'; img-src 'self' data:";
 
 /**
- * The policy of a page with scripts. It names the folder of the assets: `'self'` would let a repository's script run that
- * this service sends from the same origin. Text becomes markup by way of DOMPurify alone.
+ * The policy of a page with scripts. It names the folder of the assets, since under `'self'` any script of this origin could
+ * run. Text becomes markup by way of DOMPurify alone. A source cannot name an IPv6 address (CSP 3, host-source).
  */
-function scriptPolicy(origins: ReadonlySet<string>): string {
-  // A source of a policy cannot name an IPv6 address (CSP 3, host-source).
-  const sources = [...origins].map((origin) =>
+function scriptPolicy(request: Request, baseUrl: string): string {
+  const origins = [...new Set([baseUrl, new URL(request.url).origin])];
+  const scripts = origins.map((origin) =>
     /^https?:\/\/[\w.-]+(:\d+)?(\/[\w.~/-]*)?$/.test(origin) ? `${origin}/assets/` : "'self'"
   );
-  const images = [...origins].filter((origin) => /^https?:\/\/[\w.:-]+$/.test(origin));
+  const images = origins.filter((origin) => /^https?:\/\/[\w.-]+(:\d+)?$/.test(origin));
   return [
-    BASE_POLICY + images.map((origin) => ` ${origin}`).join(""),
-    `script-src ${sources.join(" ")}`,
+    [PAGE_POLICY, ...images].join(" "),
+    ["script-src", ...scripts].join(" "),
     "connect-src 'self'",
     "media-src 'self'",
     "require-trusted-types-for 'script'",
@@ -65,157 +59,143 @@ function scriptPolicy(origins: ReadonlySet<string>): string {
   ].join("; ");
 }
 
-let assets: Promise<{ version: string; files: ReadonlyMap<string, StaticBody> }> | null = null;
+/** Bodies by what they are made of. */
+const bodies = new Map<string, Promise<ReadyBody>>();
+const MAX_BODIES = 100;
 
-/** Reads every asset; `version` is a digest of all of them, so that their imports of each other need no rewriting. */
-async function readAssets() {
-  const files = new Map<string, StaticBody>();
-  for (const [name, file] of VENDOR) files.set(name, await readBody(file));
-  for await (const { name } of Deno.readDir(new URL("static/assets/", ROOT))) {
-    if (/\.(css|svg|ts)$/.test(name)) files.set(name, await readBody(`static/assets/${name}`));
+function bodyOf(key: string, make: () => Promise<ReadyBody>): Promise<ReadyBody> {
+  let body = bodies.get(key);
+  if (body === undefined) {
+    if (bodies.size >= MAX_BODIES) bodies.clear();
+    body = make();
+    body.catch(() => bodies.delete(key));
+    bodies.set(key, body);
   }
-  const tags = [...files].map(([name, { etag }]) => `${name} ${etag}`).sort().join("\n");
-  const version = (await eTag(tags)).replaceAll(/[^0-9A-Za-z]/g, "").slice(-12);
-  return { version, files };
+  return body;
 }
 
-async function readBody(file: string): Promise<StaticBody> {
+async function fileBody(file: string): Promise<ReadyBody> {
   const text = await Deno.readTextFile(new URL(file, ROOT));
   const extension = file.slice(file.lastIndexOf(".") + 1);
-  const code = extension === "ts" ? transformSync(text, { mode: "strip-only" }).code : text;
-  // What the stripped types leave behind are blanks.
-  const isScript = extension === "ts";
-  return await toBody(isScript ? code.replaceAll(/[ \t]+$/gm, "") : code, extension);
+  // What the types leave behind are blanks.
+  const code = extension === "ts"
+    ? transformSync(text, { mode: "strip-only" }).code.replaceAll(/[ \t]+$/gm, "")
+    : text;
+  return await textBody(code, CONTENT_TYPES[extension] ?? "text/plain; charset=utf-8");
 }
 
-async function toBody(text: string, extension: string): Promise<StaticBody> {
-  const bytes = new TextEncoder().encode(text);
-  const gzip = new Uint8Array(gzipSync(bytes, { level: 9 }));
-  return {
-    bytes,
-    gzip: gzip.length < bytes.length ? gzip : null,
-    etag: await eTag(bytes),
-    contentType: CONTENT_TYPES[extension] ?? "text/plain; charset=utf-8",
-  };
+async function textBody(text: string, contentType: string): Promise<ReadyBody> {
+  const body = await readyBody({ bytes: new TextEncoder().encode(text), contentType });
+  await addGzip(body);
+  return body;
+}
+
+let assets: Promise<{ version: string; files: ReadonlyMap<string, ReadyBody> }> | null = null;
+
+/** Every asset; `version` is a digest of all of them, so that their imports of each other need no rewriting. */
+async function readAssets() {
+  const names = [...VENDOR];
+  for await (const { name } of Deno.readDir(new URL("static/assets/", ROOT))) {
+    if (/\.(css|svg|ts)$/.test(name)) names.push([name, `static/assets/${name}`]);
+  }
+  const files = new Map<string, ReadyBody>();
+  for (const [name, file] of names) files.set(name, await fileBody(file));
+  const tags = [...files].map(([name, { identity }]) => `${name} ${identity.etag}`).sort();
+  const bytes = new TextEncoder().encode(tags.join("\n"));
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return { version: digest.toHex().slice(0, 12), files };
 }
 
 /**
- * Answers with an asset. A browser keeps one that is named with the current version for good; another version, such as a
- * page has that was loaded before an update, gives the file as it is now.
+ * Answers with an asset. One that is named with the current version never changes; under any other version, which is what a
+ * page asks for that was loaded before an update, it is the file as it is now.
  * @throws {CollectionsError} route-not-found where there is no such asset.
  */
 export async function assetResponse(
   request: Request,
-  { name, version = "" }: { name: string; version?: string },
+  { name, version }: { name: string; version?: string },
 ): Promise<Response> {
   const known = await (assets ??= readAssets());
   const body = known.files.get(name);
   if (body === undefined) throw routeNotFound();
-  const isCurrent = version === known.version;
-  return bodyResponse(request, body, {
-    "cache-control": isCurrent ? "public, max-age=31536000, immutable" : "no-cache",
-  });
+  return bodyResponse(request, body, version === known.version ? IMMUTABLE : REVALIDATED);
 }
 
-const modules = new Map<string, Promise<StaticBody>>();
-
-/** Answers with a module of the project: its JavaScript, or with `asSource` its TypeScript as it is. */
+/** Answers with a module of the project as JavaScript, or `asSource`, as the TypeScript that it is. */
 export async function moduleResponse(
   request: Request,
   file: string,
   { asSource = false, headers = {} }: { asSource?: boolean; headers?: Record<string, string> } = {},
 ): Promise<Response> {
-  const key = `${file} ${asSource}`;
-  if (!modules.has(key)) {
-    const source = () => Deno.readTextFile(new URL(file, ROOT));
-    modules.set(key, asSource ? source().then((text) => toBody(text, "source")) : readBody(file));
-  }
-  const body = await modules.get(key)!;
-  const contentType = asSource ? "application/typescript; charset=utf-8" : body.contentType;
-  return bodyResponse(request, { ...body, contentType }, {
-    "cache-control": "no-cache",
-    ...headers,
-  });
+  const source = async () =>
+    textBody(
+      await Deno.readTextFile(new URL(file, ROOT)),
+      "application/typescript; charset=utf-8",
+    );
+  const body = await bodyOf(`${asSource} ${file}`, asSource ? source : () => fileBody(file));
+  return bodyResponse(request, body, { ...REVALIDATED, ...headers });
 }
 
-const pages = new Map<string, Promise<StaticBody>>();
-const MAX_PAGES = 20;
-
-/**
- * Answers with a page of static/, in which each `%name%` becomes the value of that name, and `%assets%` the folder of
- * the assets. `baseUrl` is where this service says that it is, without a slash at the end.
- */
+/** A page of static/. Each `%name%` in it becomes the value of that name, `%assets%` the folder of the assets. */
 export async function pageResponse(
   request: Request,
   { name, baseUrl, values = {} }: {
     name: string;
+    /** Where this service says that it is, without a slash at the end. */
     baseUrl: string;
     values?: Readonly<Record<string, string>>;
   },
 ): Promise<Response> {
-  const key = JSON.stringify([name, values]);
-  if (!pages.has(key)) {
-    if (pages.size >= MAX_PAGES) pages.clear();
-    pages.set(key, makePage(name, values));
-  }
-  return bodyResponse(request, await pages.get(key)!, {
-    "cache-control": "no-cache",
-    "content-security-policy": scriptPolicy(new Set([baseUrl, new URL(request.url).origin])),
+  const body = await bodyOf(JSON.stringify([name, values]), async () => {
+    const { version } = await (assets ??= readAssets());
+    const all: Readonly<Record<string, string>> = { ...values, assets: `assets/${version}` };
+    const text = await Deno.readTextFile(new URL(`static/${name}`, ROOT));
+    const filled = text.replaceAll(/%([a-z]+)%/g, (_, key: string) => escapeHtml(all[key] ?? ""));
+    return await textBody(filled, "text/html; charset=utf-8");
   });
-}
-
-async function makePage(
-  name: string,
-  values: Readonly<Record<string, string>>,
-): Promise<StaticBody> {
-  const { version } = await (assets ??= readAssets());
-  const all: Readonly<Record<string, string>> = { ...values, assets: `assets/${version}` };
-  const text = await Deno.readTextFile(new URL(`static/${name}`, ROOT));
-  const filled = text.replaceAll(/%([a-z]+)%/g, (_, key: string) => escapeHtml(all[key] ?? ""));
-  return await toBody(filled, "html");
+  const policy = { "content-security-policy": scriptPolicy(request, baseUrl) };
+  return bodyResponse(request, body, { ...REVALIDATED, ...policy });
 }
 
 function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
 }
 
-/** 200, 304, 206 or 416; a range is a range of the plain bytes (RFC 9110, 14). */
+/** 200 or 304; with `Range`, which is about the plain bytes, 206 or 416 (RFC 9110, 14). */
 function bodyResponse(
-  request: Request,
-  { bytes, gzip, etag, contentType }: StaticBody,
+  { headers }: Request,
+  body: ReadyBody,
   common: Readonly<Record<string, string>>,
 ): Response {
-  const range = request.headers.get("range")?.match(/^bytes=(\d*)-(\d*)$/);
-  const isGzip = gzip !== null && !range &&
-    acceptsEncodings(request, "gzip", "identity") === "gzip";
-  const tag = isGzip ? etag.replace(/"$/, '-gzip"') : etag;
-  const headers = { ...common, etag: tag, vary: "Accept-Encoding", "accept-ranges": "bytes" };
-  const given = request.headers.get("if-none-match");
-  if (given !== null && !ifNoneMatch(given, tag)) {
-    return new Response(null, { status: 304, headers });
-  }
-  const send = (status: number, body: Uint8Array<ArrayBuffer>, more: Record<string, string>) =>
-    new Response(body, {
-      status,
-      headers: {
-        ...headers,
-        "content-type": contentType,
-        "content-length": `${body.length}`,
-        ...more,
-      },
+  const range = headers.has("if-range")
+    ? undefined
+    : headers.get("range")?.match(/^bytes=(?:(\d+)-(\d*)|-(\d+))$/);
+  const { coded, knownTag } = negotiateBody(range ? { ...body, gzip: null } : body, headers);
+  const own = { ...common, "accept-ranges": "bytes" };
+  if (knownTag !== null) {
+    return new Response(null, {
+      status: 304,
+      headers: { ...body.headers, ...own, etag: knownTag },
     });
-  if (isGzip) return send(200, gzip, { "content-encoding": "gzip" });
-  const size = bytes.length;
-  if (!range || range[1] + range[2]! === "" || request.headers.has("if-range")) {
-    return send(200, bytes, {});
   }
-  const first = range[1] === "" ? Math.max(0, size - Number(range[2])) : Number(range[1]);
-  const last = range[1] === "" || range[2] === "" ? size - 1 : Math.min(size - 1, Number(range[2]));
-  if (first >= size) {
-    return new Response(null, { status: 416, headers: { "content-range": `bytes */${size}` } });
+  const { bytes } = coded;
+  const [, from, to, suffix] = range ?? [];
+  if (!range || (to && Number(to) < Number(from))) {
+    return new Response(bytes, { headers: { ...coded.headers, ...own } });
   }
-  if (last < first) return send(200, bytes, {});
-  return send(206, bytes.slice(first, last + 1), {
-    "content-range": `bytes ${first}-${last}/${size}`,
+  const first = from === undefined ? Math.max(0, bytes.length - Number(suffix)) : Number(from);
+  const last = Math.min(bytes.length - 1, to ? Number(to) : Infinity);
+  if (first >= bytes.length) {
+    const unsatisfied = { ...own, "content-range": `bytes */${bytes.length}` };
+    return new Response(null, { status: 416, headers: unsatisfied });
+  }
+  return new Response(bytes.slice(first, last + 1), {
+    status: 206,
+    headers: {
+      ...coded.headers,
+      ...own,
+      "content-length": `${last - first + 1}`,
+      "content-range": `bytes ${first}-${last}/${bytes.length}`,
+    },
   });
 }

@@ -1,5 +1,5 @@
+import { textResponse } from "../../lib/http/responses.ts";
 import { define } from "../../lib/http/state.ts";
-import { textResponse } from "../../lib/http/text_response.ts";
 
 /**
  * `GET /api/health`: the process is alive. With `?ready`: whether its store answers, and what is known of the source;
@@ -12,9 +12,9 @@ export const handler = define.handlers({
       return textResponse(JSON.stringify({ status: "ok" }), { headers });
     }
     const health = await services.health();
-    const ready = health.store !== "failed";
-    return textResponse(JSON.stringify({ status: ready ? "ok" : "not-ready", ...health }), {
-      status: ready ? 200 : 503,
+    const isReady = health.store !== "failed";
+    return textResponse(JSON.stringify({ status: isReady ? "ok" : "not-ready", ...health }), {
+      status: isReady ? 200 : 503,
       headers,
     });
   },

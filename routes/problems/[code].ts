@@ -1,8 +1,8 @@
-import { isProblemCode, routeNotFound } from "../../lib/http/problem.ts";
+import { isProblemCode, routeNotFound } from "../../lib/errors.ts";
 import { problemPage } from "../../lib/http/problem_page.ts";
 import { define } from "../../lib/http/state.ts";
 import { PAGE_POLICY } from "../../lib/http/static_files.ts";
-import { textResponse } from "../../lib/http/text_response.ts";
+import { textResponse } from "../../lib/http/responses.ts";
 
 /** `GET /problems/<code>`: what a problem means and what to do about it. */
 export const handler = define.handlers({

@@ -1,4 +1,4 @@
-import { routeNotFound } from "../../lib/http/problem.ts";
+import { routeNotFound } from "../../lib/errors.ts";
 import { define } from "../../lib/http/state.ts";
 import { assetResponse } from "../../lib/http/static_files.ts";
 

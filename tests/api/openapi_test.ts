@@ -3,11 +3,11 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { openApiTexts } from "../../lib/api/openapi.ts";
+import { openApiText } from "../../lib/api/openapi.ts";
 import examples from "../../lib/api/openapi_examples.json" with { type: "json" };
-import { HEADERS } from "../../lib/api/openapi_headers.ts";
-import { COMMON_HEADERS } from "../../lib/http/common_headers.ts";
-import { PROBLEMS } from "../../lib/http/problem.ts";
+import HEADERS from "../../lib/api/openapi_headers.json" with { type: "json" };
+import { errorEntry, ERRORS, type ProblemCode } from "../../lib/errors.ts";
+import { COMMON_HEADERS } from "../../lib/http/responses.ts";
 import { startService } from "../service.ts";
 import { realExamples } from "./real_examples.ts";
 
@@ -25,8 +25,9 @@ interface Operation {
 
 const LIST = "/api/list-collection-items";
 const ITEM = "/api/get-item-content";
-const textAt = openApiTexts(PROBLEMS);
-const document: Readonly<Record<string, unknown>> = JSON.parse(textAt("http://localhost:8000"));
+const document: Readonly<Record<string, unknown>> = JSON.parse(
+  openApiText("http://localhost:8000"),
+);
 const paths = document["paths"] as Record<string, { get: Operation }>;
 
 /** The contract's tables: name, required, type, default, minimum and maximum (of a text: its length). */
@@ -53,7 +54,7 @@ const TABLE: Record<string, readonly (readonly unknown[])[]> = {
   ],
 };
 
-Deno.test("openApiTexts() is valid OpenAPI 3.1", async () => {
+Deno.test("openApiText() is valid OpenAPI 3.1", async () => {
   const { valid, errors } = await new Validator().validate(structuredClone(document) as never);
 
   assert(valid, JSON.stringify(errors));
@@ -62,7 +63,7 @@ Deno.test("openApiTexts() is valid OpenAPI 3.1", async () => {
 });
 
 for (const [path, rows] of Object.entries(TABLE)) {
-  Deno.test(`openApiTexts() has the parameters of the contract's table for ${path}`, () => {
+  Deno.test(`openApiText() has the parameters of the contract's table for ${path}`, () => {
     const { parameters } = paths[path]!.get;
 
     const shown = parameters.map(({ name, required, schema }) => [
@@ -78,14 +79,17 @@ for (const [path, rows] of Object.entries(TABLE)) {
   });
 }
 
-Deno.test("openApiTexts() has every problem, and says where each can be met", () => {
+Deno.test("openApiText() has every problem, and says where each can be met", () => {
   const shown = JSON.stringify(paths);
-  for (const code of Object.keys(PROBLEMS)) assert(shown.includes(`\`${code}\`:`), code);
+  for (const code of Object.keys(ERRORS) as ProblemCode[]) {
+    const isShown = shown.includes(`\`${code}\`:`);
+    assertEquals([code, isShown], [code, errorEntry(code).only !== "webhook"]);
+  }
   assert(!JSON.stringify(paths[LIST]).includes("item-too-large`:"));
   assert(!JSON.stringify(paths[ITEM]).includes("collection-not-found`:"));
 });
 
-Deno.test("openApiTexts() has every header that pages may read", () => {
+Deno.test("openApiText() has every header that pages may read", () => {
   const documented = new Set(Object.keys(HEADERS).map((name) => name.toLowerCase()));
   const exposed = COMMON_HEADERS["access-control-expose-headers"]!.toLowerCase().split(/, */);
   const plain = [
@@ -93,13 +97,14 @@ Deno.test("openApiTexts() has every header that pages may read", () => {
     "content-encoding",
     "content-range",
     "date",
+    "location",
     "x-typescript-types",
   ];
   assertEquals(exposed.filter((name) => !documented.has(name)), plain);
 });
 
-Deno.test("openApiTexts() names this deployment everywhere", () => {
-  const moved = textAt("https://example.com/x");
+Deno.test("openApiText() names this deployment everywhere", () => {
+  const moved = openApiText("https://example.com/x");
 
   assertEquals(JSON.parse(moved).servers, [{ url: "https://example.com/x" }]);
   assert(!moved.includes("localhost"));

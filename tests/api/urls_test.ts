@@ -1,13 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { parseListQuery } from "../../lib/api/list_query.ts";
 import { branchProblem, pathProblem } from "../../lib/api/names.ts";
 import {
   type ItemParameters,
-  itemParameters,
   type ListParameters,
+  parseItemQuery,
+  parseListQuery,
 } from "../../lib/api/parameters.ts";
-import { parseQuery } from "../../lib/api/query.ts";
 import { itemUrl, linkHeader, listUrl } from "../../lib/api/urls.ts";
 
 const BASE = "https://service.test:8080/base";
@@ -86,7 +85,7 @@ Deno.test("itemUrl() leads back to the parameters that it was made of", () => {
   fc.assert(
     fc.property(item, (given) => {
       const url = new URL(itemUrl(BASE, given));
-      assertEquals(withoutGaps(parseQuery(url.search.slice(1), itemParameters)), given);
+      assertEquals(withoutGaps(parseItemQuery(url.search.slice(1))), given);
       assertEquals(url.origin + url.pathname, `${BASE}/api/get-item-content`);
     }),
     { numRuns: 500 },

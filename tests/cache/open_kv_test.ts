@@ -1,5 +1,24 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { openKv } from "../../lib/cache/open_kv.ts";
+import { DatabaseSync } from "node:sqlite";
+import { openKv as openKvWith } from "../../lib/cache/open_kv.ts";
+import { LineLog } from "../../lib/log.ts";
+import { randomBytes } from "./random_bytes.ts";
+
+const now = () => Date.UTC(2026, 0, 2, 3, 4, 5);
+const openKv = (path: string | null) =>
+  openKvWith(path, { now, log: new LineLog(() => {}, { level: "silent" }) });
+
+/** A file that a store has been closed on, in a folder of its own. */
+async function makeKvFile() {
+  const folder = await Deno.makeTempDir();
+  const path = `${folder}/kv.sqlite3`;
+  const kv = await openKv(path);
+  for (let i = 0; i < 50; i++) await kv.set(["a", i], randomBytes(20_000));
+  kv.close();
+  const names = async () =>
+    (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name).sort();
+  return { path, names, [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }) };
+}
 
 Deno.test("openKv() opens a store in memory and one on a file, whose folder it creates", async () => {
   const folder = await Deno.makeTempDir();
@@ -20,6 +39,79 @@ Deno.test("openKv() says what cannot be opened and why", async () => {
     await assertRejects(() => openKv(path), Error, message);
   }
   await Deno.remove(folder, { recursive: true });
+});
+
+const damages: Record<string, (bytes: Uint8Array<ArrayBuffer>) => Uint8Array> = {
+  "with its header zeroed": (bytes) => bytes.fill(0, 0, 100),
+  "with another first page": (bytes) => bytes.fill(7, 0, 4096),
+  "with another schema": (bytes) => bytes.fill(7, 100, 4096),
+  "with other pages": (bytes) => bytes.fill(7, 4096, 900_000),
+  "cut in half": (bytes) => bytes.slice(0, bytes.length / 2),
+  "cut after a few bytes": (bytes) => bytes.slice(0, 50),
+  "of other bytes": (bytes) => randomBytes(bytes.length),
+};
+
+for (const [name, damage] of Object.entries(damages)) {
+  Deno.test(`openKv() sets a file ${name} aside, warns once and starts an empty store`, async () => {
+    await using file = await makeKvFile();
+    const damaged = damage(await Deno.readFile(file.path));
+    await Deno.writeFile(file.path, damaged);
+    const lines: string[] = [];
+    const log = new LineLog((bytes) => void lines.push(new TextDecoder().decode(bytes)), {
+      level: "info",
+    });
+    for (let start = 0; start < 2; start++) {
+      const kv = await openKvWith(file.path, { now, log });
+      assertEquals((await kv.get(["a", 5])).value, null);
+      await kv.set(["b"], start);
+      kv.close();
+    }
+    await log.flush();
+    const aside = "kv.sqlite3.damaged-2026-01-02T03-04-05-000Z";
+    assertEquals(await Deno.readFile(file.path.replace("kv.sqlite3", aside)), damaged);
+    assertEquals(await file.names(), ["kv.sqlite3", aside]);
+    assertEquals(
+      lines.map((line) => JSON.parse(line)).map(({ level, event, setAside }) => ({
+        ...{ level, event, setAside },
+      })),
+      [{
+        ...{ level: "warn", event: "key-value store damaged, starting an empty one" },
+        setAside: aside,
+      }],
+    );
+  });
+}
+
+Deno.test("openKv() neither opens nor moves another program's database", async () => {
+  await using file = await makeKvFile();
+  for (const tables of [1, 400]) {
+    await Deno.remove(file.path);
+    const database = new DatabaseSync(file.path);
+    for (let i = 0; i < tables; i++) database.exec(`CREATE TABLE notes_${i} (text TEXT)`);
+    database.close();
+    const before = await Deno.readFile(file.path);
+    await assertRejects(() => openKv(file.path), Error, "it is another program's database");
+    assertEquals([await Deno.readFile(file.path), await file.names()], [before, ["kv.sqlite3"]]);
+  }
+});
+
+Deno.test("openKv() opens a store whose schema is in its write-ahead log alone", async () => {
+  await using file = await makeKvFile();
+  await Deno.remove(file.path);
+  const writer =
+    `const kv = await Deno.openKv("${file.path}"); await kv.set(["a"], 1); Deno.kill(Deno.pid, "SIGKILL")`;
+  await new Deno.Command(Deno.execPath(), { args: ["eval", "--unstable-kv", writer] }).output();
+  assertEquals(await file.names(), ["kv.sqlite3", "kv.sqlite3-shm", "kv.sqlite3-wal"]);
+  const kv = await openKv(file.path);
+  assertEquals((await kv.get(["a"])).value, 1);
+  kv.close();
+});
+
+Deno.test("openKv() takes an empty file", async () => {
+  await using file = await makeKvFile();
+  await Deno.writeFile(file.path, new Uint8Array(0));
+  (await openKv(file.path)).close();
+  assertEquals(await file.names(), ["kv.sqlite3"]);
 });
 
 Deno.test("openKv() does not tell where Deno keeps its own store", async () => {

@@ -1,14 +1,18 @@
 // A Deno KV with a hook before each of its calls, through which a test counts them, delays them or makes them fail.
 
 /** The calls that reach the store. */
-export type KvCall = "get" | "list" | "commit";
+export type KvCall = "get" | "getMany" | "list" | "commit";
 
 /** Gives `kv` with `before` run, and waited for, ahead of each call; what it throws is thrown in place of the call. */
 export function watchedKv(kv: Deno.Kv, before: (call: KvCall) => void | Promise<void>): Deno.Kv {
-  const watched: Pick<Deno.Kv, "get" | "list" | "atomic" | "close"> = {
+  const watched: Pick<Deno.Kv, "get" | "getMany" | "list" | "atomic" | "close"> = {
     async get(key, options) {
       await before("get");
       return await kv.get(key, options);
+    },
+    async getMany(keys, options) {
+      await before("getMany");
+      return await kv.getMany(keys, options);
     },
     list<T>(selector: Deno.KvListSelector, options?: Deno.KvListOptions) {
       const entries = kv.list<T>(selector, options);
@@ -38,4 +42,9 @@ export function watchedKv(kv: Deno.Kv, before: (call: KvCall) => void | Promise<
 /** Every entry of a store. */
 export async function allEntries(kv: Deno.Kv): Promise<Deno.KvEntry<unknown>[]> {
   return await Array.fromAsync(kv.list({ prefix: [] }));
+}
+
+/** Byte by byte; `assertEquals` takes long over megabytes. */
+export function equalBytes(a: Uint8Array | null, b: Uint8Array): boolean {
+  return a !== null && a.length === b.length && a.every((byte, i) => byte === b[i]);
 }

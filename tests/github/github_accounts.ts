@@ -1,5 +1,5 @@
-// Tokens, what each may see, and quotas: 60 requests an hour without a token, 5,000 with one,
-// GraphQL points apart. https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api
+// Tokens, what each may see, and quotas: 60 requests an hour without a token, 5,000 with one, GraphQL points apart.
+// https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api
 
 import type { HostedRepository } from "./github_registry.ts";
 
@@ -13,93 +13,88 @@ export interface Quota {
   resetAtMs: number;
 }
 
-/** Who asks: an account by the index of its token, or nobody in particular. */
-export type Caller = { index: number; sees: "all" | string[] } | null;
+/** Who sends a request: an account by the index of its token, or null without a token. */
+export type Account = { index: number; sees: "all" | string[] } | null;
 
-const hourMs = 3_600_000;
+const HOUR_MS = 3_600_000;
 
 /** The known tokens and everyone's quotas. */
 export class GithubAccounts {
-  #now: () => number;
-  #tokens = new Map<string, NonNullable<Caller>>();
-  #revoked = new Set<string>();
-  #quotas = new Map<string, Quota>();
-  #spent = new Map<string, number>();
+  private readonly tokens = new Map<string, NonNullable<Account>>();
+  private readonly revoked = new Set<string>();
+  private readonly quotas = new Map<string, Quota>();
+  private readonly points = new Map<string, number>();
 
-  constructor(now: () => number) {
-    this.#now = now;
-  }
+  constructor(private readonly now: () => number) {}
 
-  /** Makes a token valid; its index is its place in the order of adding. */
-  addToken(token: string, options: { sees?: "all" | string[] } = {}): void {
-    this.#tokens.set(token, { index: this.#tokens.size, sees: options.sees ?? [] });
+  /** Makes a token valid; its index is its place in the order of adding. It sees public repositories and those named. */
+  addToken(token: string, { sees = [] }: { sees?: "all" | string[] } = {}): void {
+    this.tokens.set(token, { index: this.tokens.size, sees });
   }
 
   /** Makes a token invalid from now on. */
   revokeToken(token: string): void {
-    this.#revoked.add(token);
+    this.revoked.add(token);
   }
 
   /** Who sends this `Authorization` header; undefined for a token that is unknown or revoked. */
-  caller(authorization: string | null): Caller | undefined {
+  account(authorization: string | null): Account | undefined {
     if (authorization === null) return null;
     const token = /^(?:bearer|token) (.+)$/i.exec(authorization)?.[1] ?? "";
-    return this.#revoked.has(token) ? undefined : this.#tokens.get(token);
+    return this.revoked.has(token) ? undefined : this.tokens.get(token);
   }
 
-  /** Whether a caller may see a repository. */
-  sees(caller: Caller, repository: HostedRepository): boolean {
-    if (repository.visibility === "public" || caller?.sees === "all") return true;
-    const name = `${repository.owner}/${repository.name}`.toLowerCase();
-    return caller !== null && Array.isArray(caller.sees) &&
-      caller.sees.some((seen) => seen.toLowerCase() === name);
+  /** Whether an account may see a repository. */
+  sees(account: Account, { visibility, owner, name }: HostedRepository): boolean {
+    if (visibility === "public" || account?.sees === "all") return true;
+    const fullName = `${owner}/${name}`.toLowerCase();
+    return account !== null && account.sees instanceof Array &&
+      account.sees.some((seen) => seen.toLowerCase() === fullName);
   }
 
-  /** A caller's quota; it is full again once its hour is over. */
-  quota(caller: Caller, resource: QuotaResource = "core"): Quota {
-    const key = `${caller?.index ?? "none"} ${resource}`;
-    let quota = this.#quotas.get(key);
-    if (!quota) {
-      const limit = caller ? 5000 : resource === "core" ? 60 : 0;
-      this.#quotas.set(key, quota = { limit, remaining: limit, resetAtMs: this.#now() + hourMs });
-    }
-    if (this.#now() >= quota.resetAtMs) {
-      quota.remaining = quota.limit;
-      quota.resetAtMs = this.#now() + hourMs;
+  /** An account's quota; it is full again once its hour is over. */
+  quota(account: Account, resource: QuotaResource = "core"): Quota {
+    const key = keyOf(account, resource);
+    const limit = account ? 5000 : resource === "core" ? 60 : 0;
+    const known = this.quotas.get(key);
+    const quota = known ?? { limit, remaining: limit, resetAtMs: 0 };
+    if (known === undefined) this.quotas.set(key, quota);
+    if (this.now() >= quota.resetAtMs) {
+      Object.assign(quota, { remaining: quota.limit, resetAtMs: this.now() + HOUR_MS });
     }
     return quota;
   }
 
-  /** Changes a quota; null stands for callers without a token. */
-  setQuota(
-    token: string | null,
-    change: Partial<Quota> & { resource?: QuotaResource },
-  ): void {
+  /** Changes a quota; null stands for clients without a token. */
+  setQuota(token: string | null, change: Partial<Quota> & { resource?: QuotaResource }): void {
     const { resource = "core", ...quota } = change;
-    Object.assign(this.quota(this.#known(token), resource), quota);
+    Object.assign(this.quota(this.known(token), resource), quota);
   }
 
   /** Takes one point. */
-  charge(caller: Caller, resource: QuotaResource): void {
-    const key = `${caller?.index ?? "none"} ${resource}`;
-    this.quota(caller, resource).remaining--;
-    this.#spent.set(key, (this.#spent.get(key) ?? 0) + 1);
+  charge(account: Account, resource: QuotaResource): void {
+    const key = keyOf(account, resource);
+    this.quota(account, resource).remaining--;
+    this.points.set(key, (this.points.get(key) ?? 0) + 1);
   }
 
   /** Points taken since the last {@linkcode resetSpent}. */
   spent(token: string | null, resource: QuotaResource = "core"): number {
-    return this.#spent.get(`${this.#known(token)?.index ?? "none"} ${resource}`) ?? 0;
+    return this.points.get(keyOf(this.known(token), resource)) ?? 0;
   }
 
   /** Starts the counting of points anew; the quotas stay as they are. */
   resetSpent(): void {
-    this.#spent.clear();
+    this.points.clear();
   }
 
-  #known(token: string | null): Caller {
-    if (token === null) return null;
-    const caller = this.#tokens.get(token);
-    if (!caller) throw new Error(`Cannot find "${token}": the double has no such token`);
-    return caller;
+  private known(token: string | null): Account {
+    const account = token === null ? null : this.tokens.get(token);
+    if (account !== undefined) return account;
+    throw new Error(`Cannot find "${token}": the double has no such token`);
   }
+}
+
+function keyOf(account: Account, resource: QuotaResource): string {
+  return `${account?.index ?? "none"} ${resource}`;
 }

@@ -1,6 +1,5 @@
-// A GitHub for tests: serves real Git repositories over HTTP as GitHub's API does, counts every
-// request, and keeps quotas. It knows no more than the service may lean on; anything else is
-// answered 418 and makes `close()` throw.
+// A GitHub for tests: serves Git repositories over HTTP as GitHub's API does, counts every request, and keeps quotas.
+// It knows no more than the service may rely on; anything else is answered 418 and makes `close()` throw.
 //
 //   await using repository = await makeGitRepository({ "posts/a.md": "# A\n" });
 //   await using gh = await GithubDouble.start({ now: () => clockMs });
@@ -9,29 +8,109 @@
 //   assertEquals(gh.counts(), { commit: 1, tree: 2 });
 //   gh.fault = { kind: "status", status: 502 }; // or gh.faultWhen((logged) => …), gh.down()
 //
-// The fields of GithubState set its behaviour (`gh.truncateAt = 50`). As a process of its own:
-// serve_double.ts, told what to do through github_control.ts.
+// As a process of its own: serve_double.ts, told what to do through github_control.ts.
 
+import { gzipSync } from "node:zlib";
 import type { GitRepository } from "./git_repository.ts";
-import type { Quota, QuotaResource } from "./github_accounts.ts";
-import { answerApi } from "./github_api.ts";
-import { InjectedFault } from "./github_exchange.ts";
-import type { RequestKind } from "./github_log.ts";
-import { answerRaw } from "./github_raw.ts";
-import type { RedirectForm, Visibility } from "./github_registry.ts";
-import { GithubState } from "./github_state.ts";
+import { type Account, GithubAccounts, type Quota, type QuotaResource } from "./github_accounts.ts";
+import { type Fault, type FaultChooser, replyInstead, spoil } from "./github_faults.ts";
+import { answerGraphql } from "./github_graphql.ts";
+import { GithubLog, GithubPauses, type LoggedRequest, type RequestKind } from "./github_log.ts";
+import { answerRaw, rawRefusal } from "./github_raw.ts";
+import { GithubRegistry, type RedirectForm, type Visibility } from "./github_registry.ts";
+import { errorReply, jsonReply, type Reply, UnexpectedRequest, validated } from "./github_reply.ts";
+import { answerRest, parseRestRequest } from "./github_rest.ts";
 
-/** The double: a {@linkcode GithubState} with its servers and the verbs that tests use. */
-export class GithubDouble extends GithubState implements AsyncDisposable {
+/** How one server of the double answers a request, or why it does not expect it. */
+interface Exchange {
+  kind: RequestKind;
+  refusal: string | null;
+  answer(): Reply | Promise<Reply>;
+  /** Headers that answers of faults carry too. */
+  headers(): Record<string, string>;
+}
+
+/** What breaks a connection because a test wanted it. */
+class InjectedFault extends Error {}
+
+/** GitHub compresses its JSON from about this size on. */
+const GZIP_FROM_BYTES = 1_000;
+
+/** See the head of this file. A test changes the public fields at any time. */
+export class GithubDouble implements AsyncDisposable {
+  /** Base URL of the REST API, without a slash at its end. */
+  apiUrl = "";
+  /** Base URL of the raw host. */
+  rawUrl = "";
   /** Base of web pages; nothing listens there. */
   readonly webUrl = "https://github.test";
-  #servers: Deno.HttpServer<Deno.NetAddr>[] = [];
+  readonly registry = new GithubRegistry();
+  readonly accounts: GithubAccounts;
+  readonly log = new GithubLog();
+  /** Whatever waits at the moment. */
+  readonly pauses = new GithubPauses(() => this.log.notify());
 
-  /** Starts a double on free ports of the loopback interface. */
-  static start(options: { now?: () => number } = {}): Promise<GithubDouble> {
-    const double = new GithubDouble(options);
+  /** Entries after which a recursive tree is truncated. */
+  truncateAt = 100_000;
+  /** Bytes of the `tree` array's JSON after which a recursive tree is truncated. */
+  truncateBytes = 7_000_000;
+  /** Size over which the blobs API refuses a blob. */
+  maxBlobBytes = 100_000_000;
+  /** Status of the answer for the commit of a ref that does not exist. */
+  missingRefStatus: 422 | 404 = 422;
+  /** Status of an answer that says that the quota is spent. */
+  quotaStatus: 403 | 429 = 403;
+  /** Whether `git/trees/{ref}:{path}` works, as it does, undocumented, at GitHub. */
+  treeByPath = false;
+  /** Status when the GraphQL quota is spent: 200 with `errors`, or that of `quotaStatus`. */
+  graphqlQuotaStatus: 200 | 403 = 200;
+  /** Bytes of all blobs in one query over which GraphQL answers 502. */
+  graphqlMaxBytes = Infinity;
+  /** Objects in one query after which GraphQL gives null and an error for the rest. */
+  graphqlMaxObjects = Infinity;
+  /** Whether GraphQL's `text` loses a byte order mark. */
+  graphqlStripsBom = false;
+  /** Time that every answer takes, in real milliseconds. */
+  latencyMs = 0;
+
+  /** What goes wrong with every request that it concerns. */
+  fault: Fault | null = null;
+  /** Answers in place of the double, where it gives a response. */
+  intercept:
+    | ((request: Request, logged: LoggedRequest) => Response | null | Promise<Response | null>)
+    | null = null;
+  private chooseFault: FaultChooser | null = null;
+  private servers: Deno.HttpServer<Deno.NetAddr>[] = [];
+
+  private constructor(private readonly now: () => number) {
+    this.accounts = new GithubAccounts(now);
+  }
+
+  /** Starts a double on free ports of the loopback interface. `now` is its clock, in ms since the epoch. */
+  static start({ now = Date.now }: { now?: () => number } = {}): Promise<GithubDouble> {
+    const double = new GithubDouble(now);
     double.up();
     return Promise.resolve(double);
+  }
+
+  /** URL of the GraphQL endpoint. */
+  get graphqlUrl(): string {
+    return `${this.apiUrl}/graphql`;
+  }
+
+  /** The requests since the counting last began. */
+  get requests(): LoggedRequest[] {
+    return this.log.requests;
+  }
+
+  /** Unexpected requests, a line each. */
+  get unexpected(): string[] {
+    return this.log.unexpected;
+  }
+
+  /** The most requests that were under way at once. */
+  get maxConcurrent(): number {
+    return this.log.maxConcurrent;
   }
 
   /** Serves a repository as `owner/name`. */
@@ -50,8 +129,7 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
 
   /** Serves a repository that GitHub blocks: for legal reasons (451) or by its terms (403). */
   addBlocked(fullName: string, options: { status?: 451 | 403; reason?: string } = {}): void {
-    const { status = 451, reason = "dmca" } = options;
-    this.registry.add(fullName, { blocked: { status, reason } });
+    this.registry.add(fullName, { blocked: { status: 451, reason: "dmca", ...options } });
   }
 
   /** Renames or moves a repository; the old name answers 301. */
@@ -84,7 +162,7 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     this.accounts.revokeToken(token);
   }
 
-  /** Changes the quota of a token, or of callers without one (null). */
+  /** Changes the quota of a token, or of clients without one (null). */
   setQuota(token: string | null, change: Partial<Quota> & { resource?: QuotaResource }): void {
     this.accounts.setQuota(token, change);
   }
@@ -105,47 +183,202 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     this.accounts.resetSpent();
   }
 
-  /** @throws {Error} naming every request that the double did not expect. */
-  assertNoUnexpected(): void {
-    this.log.assertNoUnexpected();
+  /** Chooses a fault for each request; it comes before {@linkcode fault}. Null takes it back. */
+  faultWhen(choose: FaultChooser | null): void {
+    this.chooseFault = choose;
   }
 
   /** Listens (again, after {@linkcode down}, on the same ports). */
   up(): void {
-    if (this.#servers.length > 0) return;
-    this.apiUrl = this.#listen(this.apiUrl, (request) => answerApi(this, request));
-    this.rawUrl = this.#listen(this.rawUrl, (request) => answerRaw(this, request));
+    if (this.servers.length > 0) return;
+    this.apiUrl = this.listen(this.apiUrl, (request) => this.api(request));
+    this.rawUrl = this.listen(this.rawUrl, (request) => ({
+      kind: "raw",
+      refusal: rawRefusal(request),
+      answer: () => answerRaw(this, request),
+      headers: () => ({}),
+    }));
   }
 
   /** Stops listening: connections are refused. What hangs is let go first. */
   async down(): Promise<void> {
     this.pauses.release();
-    await Promise.all(this.#servers.splice(0).map((server) => server.shutdown()));
+    await Promise.all(this.servers.splice(0).map((server) => server.shutdown()));
   }
 
-  #listen(url: string, answer: (request: Request) => Promise<Response>): string {
-    const server = Deno.serve({
-      hostname: "127.0.0.1",
-      port: url === "" ? 0 : Number(new URL(url).port),
-      onListen: () => {},
-      onError: (error) => {
-        if (!(error instanceof InjectedFault)) this.unexpected.push(String(error));
-        return new Response(null, { status: 500 });
-      },
-    }, answer);
-    this.#servers.push(server);
-    return `http://127.0.0.1:${server.addr.port}`;
-  }
-
-  /** Stops everything. @throws {Error} on unexpected requests, unless `assert` is false. */
-  async close(options: { assert?: boolean } = {}): Promise<void> {
+  /** Stops everything. @throws {Error} naming every unexpected request, unless `assert` is false. */
+  async close({ assert = true }: { assert?: boolean } = {}): Promise<void> {
     await this.down();
-    await Promise.all(this.registry.all().map((repository) => repository.git?.objects.stop()));
-    if (options.assert ?? true) this.assertNoUnexpected();
+    if (!assert || this.unexpected.length === 0) return;
+    throw new Error(`Cannot accept requests to the double:\n${this.unexpected.join("\n")}`);
   }
 
   /** {@linkcode close}. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  private listen(url: string, exchangeFor: (request: Request) => Exchange): string {
+    const port = url === "" ? 0 : Number(new URL(url).port);
+    const onError = (error: unknown) => {
+      if (!(error instanceof InjectedFault)) this.unexpected.push(String(error));
+      return new Response(null, { status: 500 });
+    };
+    const options = { hostname: "127.0.0.1", port, onListen: () => {}, onError };
+    const server = Deno.serve(options, (request) => this.answer(request, exchangeFor(request)));
+    this.servers.push(server);
+    return `http://127.0.0.1:${server.addr.port}`;
+  }
+
+  private api(request: Request): Exchange {
+    const account = this.accounts.account(request.headers.get("authorization"));
+    const isGraphql = new URL(request.url).pathname === "/graphql" && request.method === "POST";
+    const resource = isGraphql ? "graphql" : "core";
+    const headers = () => this.quotaHeaders(account ?? null, resource);
+    const charged = async (answer: (account: Account) => Reply | Promise<Reply>) => {
+      const reply = await this.charge(request, { account, resource }, answer);
+      return { ...reply, headers: { ...reply.headers, ...headers() } };
+    };
+    if (isGraphql) {
+      const answer = () =>
+        charged(async (account) => answerGraphql(this, await request.text(), account));
+      return { kind: "graphql", refusal: null, answer, headers };
+    }
+    const parsed = parseRestRequest(request);
+    const isRefused = typeof parsed === "string";
+    return {
+      kind: isRefused ? "unexpected" : parsed.kind,
+      refusal: isRefused ? parsed : null,
+      answer: () =>
+        charged((account) => {
+          if (isRefused) throw new UnexpectedRequest(parsed);
+          return answerRest(this, parsed, account);
+        }),
+      headers,
+    };
+  }
+
+  /** Writes a request down, refuses what is unexpected, lets a hook or a fault step in, answers. */
+  private async answer(
+    request: Request,
+    { kind, refusal, answer, headers }: Exchange,
+  ): Promise<Response> {
+    const { pathname, search, host } = new URL(request.url);
+    const logged: LoggedRequest = {
+      ...{ kind, method: request.method, path: pathname + search, status: 0 },
+      token: this.accounts.account(request.headers.get("authorization"))?.index ?? null,
+      conditional: request.headers.has("if-none-match"),
+      ...{ bytes: 0, aborted: false, atMs: this.now() },
+      userAgent: request.headers.get("user-agent"),
+    };
+    const end = this.log.begin(logged);
+    try {
+      const reason = refusal ?? (logged.userAgent ? null : "no User-Agent") ??
+        (host.startsWith("127.0.0.1:") ? null : `host ${host}`);
+      if (reason !== null) throw new UnexpectedRequest(reason);
+      await this.pauses.sleep(this.latencyMs);
+      const taken = await this.intercept?.(request, logged) ?? null;
+      if (taken) {
+        logged.status = taken.status;
+        return taken;
+      }
+      const fault = this.faultFor(logged, request);
+      if (fault?.kind === "slow") await this.pauses.sleep(fault.delayMs);
+      if (fault?.kind === "hang") logged.aborted = await this.pauses.hang(request.signal);
+      const instead = fault ? replyInstead(fault, this.now()) : null;
+      const reply = instead
+        ? { ...instead, headers: { ...headers(), ...instead.headers } }
+        : fault
+        ? spoil(fault, await answer(), kind)
+        : await answer();
+      return this.send(request, { logged, fault, reply });
+    } catch (error) {
+      if (!(error instanceof UnexpectedRequest)) throw error;
+      logged.kind = "unexpected";
+      this.unexpected.push(`${logged.method} ${logged.path}: ${error.message}`);
+      const reply = errorReply(418, `The double does not expect this: ${error.message}`);
+      return this.send(request, { logged, fault: null, reply });
+    } finally {
+      end();
+    }
+  }
+
+  private faultFor(logged: LoggedRequest, request: Request): Fault | null {
+    const { fault } = this;
+    const concerns = !fault?.only || fault.only.includes(logged.kind);
+    return this.chooseFault?.(logged, request) ?? (concerns ? fault : null);
+  }
+
+  private send(
+    request: Request,
+    { logged, fault, reply }: { logged: LoggedRequest; fault: Fault | null; reply: Reply },
+  ): Response {
+    const { status, headers, body } = reply;
+    if (status === 301) logged.kind = "redirect";
+    logged.status = status;
+    logged.bytes = body.length;
+    if (status === 304) return new Response(null, { status, headers });
+    if (!fault || !["hang", "stall", "reset", "cut"].includes(fault.kind)) {
+      const isGzipped = /\bgzip\b/.test(request.headers.get("accept-encoding") ?? "") &&
+        headers["content-type"]?.startsWith("application/json") && body.length >= GZIP_FROM_BYTES;
+      if (!isGzipped) return new Response(body, { status, headers });
+      const gzipped = new Uint8Array(gzipSync(body, { level: 1 }));
+      return new Response(gzipped, { status, headers: { ...headers, "content-encoding": "gzip" } });
+    }
+    const gone = new AbortController();
+    const stream = new ReadableStream<Uint8Array>({
+      start: async (controller) => {
+        if (body.length > 1) controller.enqueue(body.subarray(0, body.length >> 1));
+        if (fault.kind === "stall") logged.aborted = await this.pauses.hang(gone.signal);
+        if (gone.signal.aborted) return;
+        if (fault.kind === "cut") controller.close();
+        else controller.error(new InjectedFault());
+      },
+      cancel: () => gone.abort(),
+    });
+    const length = { "content-length": String(body.length) };
+    return new Response(stream, { status, headers: { ...headers, ...length } });
+  }
+
+  /** The answer, if the account has quota left. A 304 is free with a valid token only. */
+  private async charge(
+    request: Request,
+    { account, resource }: { account: Account | undefined; resource: QuotaResource },
+    answer: (account: Account) => Reply | Promise<Reply>,
+  ): Promise<Reply> {
+    // A bad token is charged to the address, as a request without a token is.
+    const payer = account ?? null;
+    const isGraphql = resource === "graphql";
+    if (account === undefined) return errorReply(401, "Bad credentials");
+    if (isGraphql && payer === null) {
+      return errorReply(401, "This endpoint requires you to be authenticated.");
+    }
+    if (this.accounts.quota(payer, resource).remaining <= 0) {
+      const whose = payer ? `user ID ${payer.index + 1}` : "127.0.0.1";
+      const message = `API rate limit exceeded for ${whose}.`;
+      return isGraphql && this.graphqlQuotaStatus === 200
+        ? jsonReply({ errors: [{ type: "RATE_LIMITED", message }] })
+        : errorReply(this.quotaStatus, message);
+    }
+    let reply = await answer(account);
+    if (reply.status === 200 && !isGraphql) {
+      reply = await validated(reply, request, String(payer?.index));
+      reply.headers["cache-control"] = `${payer ? "private" : "public"}, max-age=60, s-maxage=60`;
+      reply.headers["vary"] = "Accept, Authorization, Cookie, X-GitHub-OTP, Accept-Encoding";
+    }
+    if (reply.status !== 304 || payer === null) this.accounts.charge(payer, resource);
+    return reply;
+  }
+
+  private quotaHeaders(account: Account, resource: QuotaResource): Record<string, string> {
+    const { limit, remaining, resetAtMs } = this.accounts.quota(account, resource);
+    const left = Math.max(0, remaining);
+    return {
+      "x-ratelimit-limit": String(limit),
+      "x-ratelimit-remaining": String(left),
+      "x-ratelimit-used": String(limit - left),
+      "x-ratelimit-reset": String(Math.ceil(resetAtMs / 1000)),
+      "x-ratelimit-resource": resource,
+    };
   }
 }

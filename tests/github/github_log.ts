@@ -1,7 +1,6 @@
-// Counts what comes in. A request that the double does not expect is written down apart and makes
-// the test fail, so that nobody builds on an endpoint or a header that GitHub does not have.
+// What goes on at the double: every request that came in, those that no test should cause, and those that wait.
 
-/** What a request asks for. An answered redirect counts as `redirect`, whatever was asked. */
+/** What a request is for. An answered redirect counts as `redirect`, whatever was requested. */
 export type RequestKind =
   | "repo"
   | "commit"
@@ -26,7 +25,7 @@ export interface LoggedRequest {
   token: number | null;
   /** Whether it had `If-None-Match`. */
   conditional: boolean;
-  /** Bytes of the answer's body. */
+  /** Bytes of the answer's body, before compression. */
   bytes: number;
   /** Whether the client went away while the answer hung. */
   aborted: boolean;
@@ -45,7 +44,7 @@ export class GithubLog {
   inFlight = 0;
   /** The most requests that were ever under way at once. */
   maxConcurrent = 0;
-  #watchers = new Set<() => void>();
+  private readonly watchers = new Set<() => void>();
 
   /** Writes a request down and gives the function that ends it. */
   begin(request: LoggedRequest): () => void {
@@ -62,15 +61,15 @@ export class GithubLog {
   async until(condition: () => boolean): Promise<void> {
     while (!condition()) {
       const { promise, resolve } = Promise.withResolvers<void>();
-      this.#watchers.add(resolve);
+      this.watchers.add(resolve);
       await promise;
     }
   }
 
   /** Lets {@linkcode until} look at its conditions again. */
   notify(): void {
-    for (const watcher of this.#watchers) watcher();
-    this.#watchers.clear();
+    for (const watcher of this.watchers) watcher();
+    this.watchers.clear();
   }
 
   /** Requests by kind; kinds that did not occur are absent. */
@@ -85,10 +84,62 @@ export class GithubLog {
     this.requests = [];
     this.maxConcurrent = this.inFlight;
   }
+}
 
-  /** @throws {Error} naming every unexpected request. */
-  assertNoUnexpected(): void {
-    if (this.unexpected.length === 0) return;
-    throw new Error(`Cannot accept requests to the double:\n${this.unexpected.join("\n")}`);
+/** Waits that always end: in time, when the client goes away, or when the double releases them. */
+export class GithubPauses {
+  private readonly releases = new Set<() => void>();
+  private readonly hangs = new Set<() => void>();
+  /** Called whenever something begins to hang. */
+  onHang: () => void = () => {};
+
+  constructor(private readonly onWait: () => void) {}
+
+  /** How many wait. */
+  get waiting(): number {
+    return this.releases.size;
+  }
+
+  /** How many hang, without those whose client gave up. */
+  get hanging(): number {
+    return this.hangs.size;
+  }
+
+  /** Counts those that hang as given up by their clients, which the double may notice late. */
+  giveUp(): void {
+    this.hangs.clear();
+  }
+
+  /** Waits for so many real milliseconds. */
+  async sleep(durationMs: number): Promise<void> {
+    if (durationMs <= 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, durationMs);
+    await this.until(promise, resolve);
+    clearTimeout(timer);
+  }
+
+  /** Waits until `signal`, which says that the client went away; gives whether it did. */
+  async hang(signal: AbortSignal): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+    if (signal.aborted) return true;
+    this.hangs.add(resolve);
+    this.onHang();
+    await this.until(promise, resolve);
+    this.hangs.delete(resolve);
+    return signal.aborted;
+  }
+
+  /** Ends every wait. */
+  release(): void {
+    for (const release of this.releases) release();
+  }
+
+  private async until(promise: Promise<void>, release: () => void): Promise<void> {
+    this.releases.add(release);
+    this.onWait();
+    await promise;
+    this.releases.delete(release);
   }
 }

@@ -1,51 +1,36 @@
-// The raw host: `/{owner}/{repo}/{commit}/{path}`, public repositories only, outside every quota,
-// kept for five minutes by caches. It is asked by commit id, so an old answer is never wrong.
+// The raw host: `/{owner}/{repo}/{commit}/{path}`, public repositories only, outside every quota, cached for five
+// minutes. It is asked by commit id, so an old answer is never wrong.
 
-import { exchange } from "./github_exchange.ts";
-import { etagOf, matchesEtag, type Reply } from "./github_reply.ts";
-import type { GithubState } from "./github_state.ts";
+import type { GithubDouble } from "./github_double.ts";
+import { type Reply, validated } from "./github_reply.ts";
 
-const filePath = /^\/([^/]+\/[^/]+)\/([0-9a-f]{40})\/(.+)$/;
+const FILE_PATH = /^\/([^/]+\/[^/]+)\/([0-9a-f]{40})\/(.+)$/;
 
-/** Answers one request to the raw host. */
-export async function answerRaw(state: GithubState, request: Request): Promise<Response> {
-  const { pathname, search } = new URL(request.url);
-  const [, name = "", commit = "", path = ""] = filePath.exec(pathname) ?? [];
+/** Why a request to the raw host is unexpected, or null. */
+export function rawRefusal({ method, url, headers }: Request): string | null {
+  const { pathname, search } = new URL(url);
   // No endpoint here needs a token, so one that arrives has been sent to the wrong host.
-  const refusal = request.headers.has("authorization")
-    ? "a token at the raw host"
-    : request.method !== "GET" || search !== "" || name === ""
-    ? "not a GET of /owner/repo/commit/path"
-    : null;
-  return await exchange(state, request, {
-    kind: "raw",
-    refusal,
-    headers: () => ({}),
-    answer: () => answerFile(state, request, { name, commit, path }),
-  });
+  if (headers.has("authorization")) return "a token at the raw host";
+  const isFile = method === "GET" && search === "" && FILE_PATH.test(pathname);
+  return isFile ? null : "not a GET of /owner/repo/commit/path";
 }
 
-async function answerFile(
-  state: GithubState,
-  request: Request,
-  file: { name: string; commit: string; path: string },
-): Promise<Reply> {
-  const repository = state.registry.follow(decodeURIComponent(file.name));
-  const visible = repository?.visibility === "public" && !repository.blocked;
-  const objects = visible ? repository.git?.objects : undefined;
-  const blob = await objects?.info(`${file.commit}:${decodeURIComponent(file.path)}`) ?? null;
-  const bytes = blob?.type === "blob" ? (await objects?.blob(blob.oid))?.bytes : undefined;
-  const contentType = "text/plain; charset=utf-8";
-  if (!bytes || !blob) {
+/** Answers one request to the raw host. */
+export async function answerRaw(double: GithubDouble, request: Request): Promise<Reply> {
+  const [, name, commit, path] = FILE_PATH.exec(new URL(request.url).pathname)!;
+  const repository = double.registry.follow(decodeURIComponent(name!));
+  const isVisible = repository?.visibility === "public" && !repository.blocked;
+  const file = isVisible ? repository.git?.find(`${commit}:${decodeURIComponent(path!)}`) : null;
+  const text = "text/plain; charset=utf-8";
+  if (file?.type !== "blob") {
     const body = new TextEncoder().encode("404: Not Found");
-    return { status: 404, headers: { "content-type": contentType }, body };
+    return { status: 404, headers: { "content-type": text }, body };
   }
-  const type = bytes.subarray(0, 8000).includes(0) ? "application/octet-stream" : contentType;
-  const headers = { "content-type": type, "cache-control": "max-age=300" };
-  const reply: Reply = { status: 200, headers, body: bytes, etagOf: blob.oid };
-  const etag = await etagOf(reply, "raw");
-  const known = request.headers.get("if-none-match");
-  return known !== null && matchesEtag(known, etag)
-    ? { status: 304, headers: { etag }, body: new Uint8Array() }
-    : { ...reply, headers: { ...headers, etag } };
+  const isBinary = file.bytes.subarray(0, 8000).includes(0);
+  const headers = {
+    "content-type": isBinary ? "application/octet-stream" : text,
+    "cache-control": "max-age=300",
+  };
+  const reply = { status: 200, headers, body: file.bytes, etagOf: file.oid };
+  return await validated(reply, request, "raw");
 }

@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import { get } from "./get.ts";
-import type { GithubTree } from "./github_trees.ts";
+import type { GithubTree } from "./github_rest.ts";
 import { serveRepository } from "./served_repository.ts";
 
 const files = {

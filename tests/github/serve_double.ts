@@ -1,11 +1,11 @@
-// Runs a GitHub double as a process of its own. Its one argument is JSON, and its first line of
-// output is JSON too: `{ apiUrl, rawUrl, graphqlUrl, webUrl, controlUrl }`.
+// Runs a GitHub double as a process of its own. Its one argument is JSON, and its first line of output is JSON too:
+// `{ apiUrl, rawUrl, graphqlUrl, webUrl, controlUrl }`. `dir` is the folder of a {@linkcode GitRepository} that another
+// process has made and may change.
 //
 //   deno run -A tests/github/serve_double.ts '{
 //     "repositories": {
 //       "octo/site": { "files": { "posts/a.md": "# A\n" } },
 //       "octo/big": { "generate": { "folders": 10, "filesPerFolder": 300 } },
-//       "octo/this": { "dir": "." },
 //       "octo/empty": { "empty": true }
 //     },
 //     "tokens": { "t1": { "sees": "all" } },
@@ -13,7 +13,6 @@
 //   }'
 
 import { type GeneratedFiles, generateFiles } from "./generated_files.ts";
-import type { GitContent } from "./git_fast_import.ts";
 import { GitRepository, makeGitRepository } from "./git_repository.ts";
 import { decodeFiles, type JsonContent, serveControl, setFields } from "./github_control.ts";
 import { GithubDouble } from "./github_double.ts";
@@ -35,25 +34,21 @@ export interface DoubleConfig {
 
 async function serve(config: DoubleConfig): Promise<void> {
   const gh = await GithubDouble.start();
-  const made: GitRepository[] = [];
   for (const [name, wanted] of Object.entries(config.repositories ?? {})) {
-    const { files, generate, dir, empty, ...options } = wanted;
+    const { files = {}, generate, dir, empty, ...options } = wanted;
     if (empty) {
       gh.addEmpty(name);
       continue;
     }
     const branch = options.defaultBranch ?? "main";
-    const git = dir !== undefined ? new GitRepository(dir) : await makeGitRepository(
-      generate ? generateFiles(generate) : decodeFiles(files ?? {}) as [string, GitContent][],
-      { branch },
-    );
-    made.push(git);
-    gh.add(name, git, options);
+    const content = generate ? generateFiles(generate) : decodeFiles(files);
+    const made = () => makeGitRepository(content, { branch });
+    gh.add(name, dir === undefined ? await made() : new GitRepository(dir), options);
   }
   for (const [token, options] of Object.entries(config.tokens ?? {})) gh.addToken(token, options);
   setFields(gh, config.settings ?? {});
   const control = serveControl(gh);
-  const controlUrl = `http://127.0.0.1:${control.addr.port}/__control`;
+  const controlUrl = `http://127.0.0.1:${control.addr.port}`;
   const { apiUrl, rawUrl, graphqlUrl, webUrl } = gh;
   console.log(JSON.stringify({ apiUrl, rawUrl, graphqlUrl, webUrl, controlUrl }));
 
@@ -62,7 +57,6 @@ async function serve(config: DoubleConfig): Promise<void> {
   await stopped;
   await control.shutdown();
   await gh.close({ assert: false });
-  await Promise.all(made.map((git) => git[Symbol.asyncDispose]()));
   Deno.exit(gh.unexpected.length > 0 ? 1 : 0);
 }
 

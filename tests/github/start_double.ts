@@ -1,5 +1,4 @@
-// Starts serve_double.ts as a process and ends it. For tests and benches that must not share a
-// process with the double.
+// Starts serve_double.ts as a process and ends it. For tests and benches that must not share a process with the double.
 
 import { callControl } from "./github_control.ts";
 import type { DoubleConfig } from "./serve_double.ts";
@@ -15,19 +14,13 @@ export interface RunningDouble extends AsyncDisposable {
   call(name: string, ...args: unknown[]): Promise<unknown>;
 }
 
-const permissions = [
-  "--allow-net=127.0.0.1",
-  "--allow-run=git",
-  "--allow-read",
-  "--allow-write",
-  "--allow-env=PATH",
-];
+const PERMISSIONS = ["--allow-net=127.0.0.1", "--allow-run=git", "--allow-read", "--allow-write"];
 
 /** Starts a double and waits until it serves. @throws {Error} if it ends before that. */
 export async function startDouble(config: DoubleConfig): Promise<RunningDouble> {
   const entry = new URL("./serve_double.ts", import.meta.url).href;
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", ...permissions, entry, JSON.stringify(config)],
+    args: ["run", ...PERMISSIONS, "--allow-env=PATH", entry, JSON.stringify(config)],
     stdin: "null",
     stdout: "piped",
     stderr: "inherit",

@@ -4,18 +4,32 @@
 import type { TestClock } from "../test_clock.ts";
 import type { GithubDouble } from "./github_double.ts";
 
-/** From now on what hangs at the double times out at those who ask it by this clock, and they alone ask. */
-export function timeOutHangs(clock: TestClock, { pauses }: GithubDouble): void {
+/** From now on requests to the double that hang time out, while the clock stands still. `timeoutMs` is the client's. */
+export function timeOutHangs(
+  clock: TestClock,
+  { pauses }: GithubDouble,
+  { timeoutMs = 10_000 } = {},
+): void {
+  /** One for each request under way: it is canceled when the answer has come. */
+  const timers = new Set<() => void>();
+  const setTimer = clock.setTimer.bind(clock);
   const look = () => {
-    // Who asks sets an alarm and calls it off when the answer has come: none is left for anything but what hangs.
-    if (pauses.hanging === 0 || pauses.hanging < clock.alarms) return;
+    if (pauses.hanging === 0 || pauses.hanging < timers.size) return;
     pauses.giveUp();
-    clock.ring();
+    const due = [...timers];
+    timers.clear();
+    for (const timeOut of due) timeOut();
   };
-  clock.onAlarm = look;
+  clock.setTimer = (ms, callback) => {
+    if (ms !== timeoutMs) return setTimer(ms, callback);
+    timers.add(callback);
+    return () => {
+      if (timers.delete(callback)) look();
+    };
+  };
   pauses.onHang = () => {
     look();
-    // Who waits without a time-out would wait without end: a broken connection tells the test.
-    if (clock.alarms === 0) queueMicrotask(() => pauses.release());
+    // A client without a time-out would wait without end: a broken connection tells the test.
+    if (timers.size === 0) queueMicrotask(() => pauses.release());
   };
 }

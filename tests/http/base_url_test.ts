@@ -1,32 +1,76 @@
-// Under which address the service was reached; behind a proxy by what the nearest one wrote down.
+// Where a request was sent to: the check of `Host`, the base of URLs, previews.
 
-import { assertEquals } from "@std/assert";
-import type { ListBody } from "../../lib/api/contract.ts";
+import { assert, assertEquals } from "@std/assert";
+import type { ListBody, ProblemBody } from "../../lib/api/contract.ts";
 import { baseUrl } from "../../lib/http/base_url.ts";
-import { listPath } from "../service.ts";
+import { rawRequest, type RawResponse } from "../raw_http.ts";
+import { listPath, startService } from "../service.ts";
 import { startSite } from "../site.ts";
 
 const FILES = { "posts/a.md": "" };
+const LIST = listPath();
+/** Each of them once became part of the path or the query of the request's URL, or of links. */
+const NO_HOSTS = [
+  ...["evil.test/x", "evil.test?x", "evil.test#x", "evil.test\\x", "evil.test/api/health?", 'a"b'],
+  ...["a b", "<b>", "a:99999", "1.2.3.4.5", "a%zz", "xn--a", "user:secret@evil.test", "a,b", ""],
+];
 
-Deno.test("baseUrl() takes nothing that is no host or protocol", () => {
+function json<T>({ body }: RawResponse): T {
+  return JSON.parse(new TextDecoder().decode(body));
+}
+
+Deno.test("a Host that is not host[:port] is a bad request, whatever the path and method", async () => {
+  await using site = await startSite(FILES);
+  const port = site.service.listen();
+  await rawRequest(port, `GET ${LIST} HTTP/1.1`, "Host: evil.test");
+
+  for (const host of NO_HOSTS) {
+    for (const start of [`GET ${LIST}`, "GET /", "HEAD /none", "POST /"]) {
+      const response = await rawRequest(port, `${start} HTTP/1.1`, `Host: ${host}`);
+
+      assertEquals([host, start, response.status], [host, start, 400]);
+      assertEquals(response.headers.get("access-control-allow-origin"), "*");
+      const id = response.headers.get("x-request-id");
+      assertEquals(site.service.logLines("request").at(-1)?.id, id);
+      if (start.startsWith("HEAD")) continue;
+      const { code, requestId, errors } = json<ProblemBody>(response);
+      assertEquals([code, requestId], ["invalid-parameters", id]);
+      assertEquals(errors?.map(({ parameter }) => parameter), ["Host"]);
+    }
+  }
+});
+
+Deno.test("an absolute address on the request line must have a host alone as well", async () => {
+  await using site = await startSite(FILES);
+  const port = site.service.listen();
+  const statusOf = async (authority: string) =>
+    (await rawRequest(port, `GET http://${authority}${LIST} HTTP/1.1`, "Host: a.test")).status;
+
+  assertEquals(await statusOf("a.test:81"), 200);
+  for (const authority of ["user@a.test", "user:secret@a.test", 'a"b']) {
+    assertEquals([authority, await statusOf(authority)], [authority, 400]);
+  }
+});
+
+Deno.test("URLs in a response begin with the Host of the request, each Host cached by itself", async () => {
+  await using site = await startSite(FILES);
+  const port = site.service.listen();
+
+  for (const host of ["a.test", "b.test:8080", "[::1]:8000", "a.test"]) {
+    const response = await rawRequest(port, `GET ${LIST} HTTP/1.1`, `Host: ${host}`);
+    const { links, items } = json<ListBody>(response);
+    assertEquals(new URL(links.self).host, host);
+    assertEquals(new URL(items[0]!.contentUrl!).host, host);
+  }
+});
+
+Deno.test("baseUrl() takes from a proxy nothing that is no host or protocol", () => {
   const origin = (headers: Record<string, string>) =>
     baseUrl(new Request("http://own.test:8000/x", { headers }), {
       publicUrl: null,
       trustProxy: true,
+      isPreview: false,
     });
-  const hosts = [
-    "a b",
-    "a/b",
-    "a?b",
-    "a#b",
-    "a@b",
-    "<a>",
-    "a:999999",
-    "a:99999",
-    "[::1",
-    "a\\b",
-    "%",
-  ];
 
   assertEquals(origin({ "x-forwarded-host": "a.test, c.test, b.test:8080" }), "http://b.test:8080");
   assertEquals(origin({ "x-forwarded-host": "[::1]:81" }), "http://[::1]:81");
@@ -35,7 +79,7 @@ Deno.test("baseUrl() takes nothing that is no host or protocol", () => {
     "https://b.test",
   );
   assertEquals(origin({ "x-forwarded-proto": "https" }), "https://own.test:8000");
-  for (const host of hosts) {
+  for (const host of [...NO_HOSTS.filter((host) => host !== "a,b"), "[::1"]) {
     assertEquals([host, origin({ "x-forwarded-host": host })], [host, "http://own.test:8000"]);
   }
   for (const protocol of ["ftp", "javascript", "https:", "", "http https"]) {
@@ -43,44 +87,81 @@ Deno.test("baseUrl() takes nothing that is no host or protocol", () => {
   }
 });
 
-Deno.test("PUBLIC_URL is where all addresses of answers and problems begin", async () => {
+Deno.test("PUBLIC_URL is the base of every URL in responses and problems", async () => {
   await using site = await startSite(FILES, {
     env: { PUBLIC_URL: "https://api.test/collections/", TRUST_PROXY: "true" },
   });
   const { service } = site;
   const headers = { "x-forwarded-host": "evil.test" };
 
-  for (const url of [listPath(), listPath(), `http://other.test${listPath()}`]) {
+  for (const url of [LIST, LIST, `http://other.test${LIST}`]) {
     const response = await service.get(url, { headers });
     const { links, items }: ListBody = await response.json();
-    const addresses = [links.self, links.first, links.last, items[0]!.contentUrl];
-    for (const address of addresses) {
-      assertEquals(address.startsWith("https://api.test/collections/api/"), true);
+    for (const address of [links.self, links.first, links.last, items[0]!.contentUrl!]) {
+      assert(address.startsWith("https://api.test/collections/api/"), address);
     }
-    assertEquals(response.headers.get("link")?.startsWith(`<${links.first}>`), true);
+    assert(response.headers.get("link")!.startsWith(`<${links.first}>`));
   }
   const { type } = await service.problem("/none", { headers });
   assertEquals(type, "https://api.test/collections/problems/route-not-found");
 });
 
-Deno.test("without TRUST_PROXY no forwarded header says where the service is", async () => {
-  await using site = await startSite(FILES);
+Deno.test("forwarded headers count behind a trusted proxy only, each origin cached by itself", async () => {
+  const originsWith = async (env: Record<string, string>) => {
+    await using site = await startSite(FILES, { env });
+    const origins: string[] = [];
+    for (const host of ["a.test", "b.test", "a.test"]) {
+      for (const proto of ["http", "https"]) {
+        const headers = { "x-forwarded-host": `x.test, ${host}`, "x-forwarded-proto": proto };
+        origins.push(new URL((await site.service.list({}, { headers })).links.self).origin);
+      }
+    }
+    return origins;
+  };
 
-  for (const host of ["evil.test", "evil2.test"]) {
-    const headers = { "x-forwarded-host": host, "x-forwarded-proto": "https" };
-    const { links } = await site.service.list({}, { headers });
-    assertEquals(new URL(links.self).origin, "http://localhost:8000");
+  assertEquals(new Set(await originsWith({})), new Set(["http://localhost:8000"]));
+  const [a, b] = [["http://a.test", "https://a.test"], ["http://b.test", "https://b.test"]];
+  assertEquals(await originsWith({ TRUST_PROXY: "true" }), [...a!, ...b!, ...a!]);
+});
+
+Deno.test("a forwarded header that says null is not the key of a request without it", async () => {
+  await using site = await startSite(FILES, { env: { TRUST_PROXY: "true" } });
+  const { service } = site;
+
+  for (const name of ["x-forwarded-host", "x-forwarded-proto"]) {
+    await service.list({ limit: 1 }, { headers: { [name]: "null" } });
+    const { links } = await service.list({ limit: 1 });
+    assertEquals([name, new URL(links.self).origin], [name, "http://localhost:8000"]);
   }
 });
 
-Deno.test("behind a trusted proxy each origin has its own answers, kept apart", async () => {
-  await using site = await startSite(FILES, { env: { TRUST_PROXY: "true" } });
+Deno.test("a preview answers loopback hosts only, and pages of loopback origins only may read it", async () => {
+  await using service = await startService({ env: { LOCAL_REPOS_DIR: "" }, isPreview: true });
+  const path = listPath({ owner: "local", repo: "blog" });
+  const send = (host: string, origin?: string) =>
+    service.send(`http://${host}${path}`, { headers: origin === undefined ? {} : { origin } });
 
-  for (const host of ["a.test", "b.test", "a.test", "b.test"]) {
-    for (const proto of ["http", "https"]) {
-      const headers = { "x-forwarded-host": `x.test, ${host}`, "x-forwarded-proto": proto };
-      const { links } = await site.service.list({}, { headers });
-      assertEquals(new URL(links.self).origin, `${proto}://${host}`);
+  for (const host of ["localhost:8000", "127.0.0.1:8000", "[::1]:8000", "site.localhost"]) {
+    for (
+      const origin of [undefined, "http://localhost:5173", "https://127.0.0.1", "http://[::1]"]
+    ) {
+      const { status, headers } = await send(host, origin);
+      assertEquals([host, origin, status], [host, origin, 200]);
+      assertEquals(headers.get("access-control-allow-origin"), "*");
+      assertEquals(headers.get("cross-origin-resource-policy"), "same-site");
     }
+    for (const origin of ["https://evil.test", "null", "http://localhost.evil.test"]) {
+      // Twice: the second response comes from the cache.
+      for (let time = 0; time < 2; time++) {
+        const { headers } = await send(host, origin);
+        const names = [...headers.keys()].filter((name) => name.startsWith("access-control-"));
+        assertEquals([host, origin, names], [host, origin, []]);
+      }
+    }
+  }
+  for (const host of ["evil.test", "127.0.0.1.evil.test", "192.0.2.1", "localhost.evil.test"]) {
+    const response = await send(host);
+    assertEquals([host, response.status], [host, 400]);
+    assertEquals((await response.json()).errors[0].parameter, "Host");
   }
 });

@@ -1,15 +1,41 @@
-// Conditional requests: strong tags, one per coding, compared weakly.
+// Validators and codings: strong tags, one per coding, compared weakly; gzip where the client accepts it.
 
 import { assert, assertEquals } from "@std/assert";
-import { matchingTag } from "../../lib/http/conditional.ts";
+import {
+  dataResponse,
+  negotiateBody,
+  readyBody,
+  type ResponseAge,
+} from "../../lib/http/responses.ts";
 import { itemPath, listPath, startService } from "../service.ts";
 import { startSite } from "../site.ts";
 import { gzipReady } from "./gzip_ready.ts";
 
-const LONG = { "posts/a.md": "long enough to be compressed\n".repeat(100) };
+const TEXT = "long enough to be compressed\n".repeat(100);
+const LONG = { "posts/a.md": TEXT };
+const GZIP = { headers: { "accept-encoding": "gzip" } };
 const path = itemPath({ path: "posts/a.md" });
 
-Deno.test("an ETag stays while the answer does, over re-checks and restarts", async () => {
+async function unpacked(response: Response): Promise<string> {
+  return await new Response(response.body!.pipeThrough(new DecompressionStream("gzip"))).text();
+}
+
+Deno.test("dataResponse() lets caches store a response for as long as its check is good", async () => {
+  const body = await readyBody({ bytes: new Uint8Array(1), contentType: "text/plain" });
+  const cacheControl = (age: Partial<ResponseAge>) =>
+    dataResponse(negotiateBody(body, new Headers()), {
+      age: { checkedAtMs: 0, freshForMs: 60_000, cacheStatus: "hit", ...age },
+      requestId: "1",
+      nowMs: 0,
+    }).headers.get("cache-control");
+
+  assertEquals(cacheControl({}), "public, max-age=60");
+  assertEquals(cacheControl({ freshForMs: 59_999 }), "public, max-age=59");
+  assertEquals(cacheControl({ freshForMs: 1_000 }), "no-cache");
+  assertEquals(cacheControl({ isStorable: false }), "no-store");
+});
+
+Deno.test("an ETag stays while the response does, over re-checks and restarts", async () => {
   await using site = await startSite({ "posts/a.md": "1" });
   const { service, repository, gh } = site;
   const tag = async () => (await service.get(listPath())).headers.get("etag");
@@ -45,50 +71,39 @@ Deno.test("an ETag differs by page, by format and by the caller's spelling", asy
   assertEquals(new Set(tags).size, paths.length);
 });
 
-Deno.test("If-None-Match is answered 304 by any form that names the tag", async () => {
+Deno.test("If-None-Match is answered 304 by any form that names the tag, and by no other", async () => {
   await using site = await startSite(LONG);
   const { service } = site;
   const etag = (await service.get(path)).headers.get("etag")!;
-  const status = async (value: string) =>
-    (await service.get(path, { headers: { "if-none-match": value } })).status;
+  const status = async (value: string, target = path) =>
+    (await service.get(target, { headers: { "if-none-match": value } })).status;
 
   for (const value of [etag, `W/${etag}`, `"x", ${etag}`, `"x",W/${etag},"y"`, "*", " * "]) {
     assertEquals([value, await status(value)], [value, 304]);
   }
-  for (const value of ['"x"', etag.slice(1, -1), `"${etag}`, "", '""', 'W/"*"', '"*"']) {
-    assertEquals([value, await status(value)], [value, 200]);
-  }
+  const wrong = ['"x"', etag.slice(1, -1), `"${etag}`, "", '""', 'W/"*"', '"*"', '"a,b"'];
+  for (const value of wrong) assertEquals([value, await status(value)], [value, 200]);
+  assertEquals(await status("*", itemPath({ path: "none" })), 404);
 });
 
-Deno.test("a 304 has no body, repeats the tag, and says how old the answer is", async () => {
+Deno.test("a 304 has no body, repeats the tag, and says how old the response is", async () => {
   await using site = await startSite(LONG);
-  const { service } = site;
-  const full = await service.get(path);
-  const headers = { "if-none-match": full.headers.get("etag")! };
+  const { service, gh } = site;
+  const etag = (await service.get(path)).headers.get("etag")!;
+  const headers = { "if-none-match": etag };
   service.clock.advance(18_000);
 
   const response = await service.get(path, { headers });
 
-  assertEquals(response.status, 304);
-  assertEquals(response.headers.get("etag"), full.headers.get("etag"));
-  assertEquals(response.headers.get("cache-control"), "public, max-age=60");
-  assertEquals(response.headers.get("age"), "18");
-  assertEquals(response.headers.get("cache-status"), "collections; hit; ttl=42");
-  assertEquals(response.headers.get("content-length"), null);
-  assertEquals(response.headers.get("content-type"), null);
-  assertEquals(await response.text(), "");
-});
-
-Deno.test("a 304 comes from a miss and from a re-check as well", async () => {
-  await using site = await startSite(LONG);
-  const { service, gh } = site;
-  const headers = { "if-none-match": (await service.get(path)).headers.get("etag")! };
+  const names = ["etag", "cache-control", "age", "cache-status", "content-length", "content-type"];
+  assertEquals(
+    [response.status, ...names.map((name) => response.headers.get(name)), await response.text()],
+    [304, etag, "public, max-age=60", "18", "collections; hit; ttl=42", null, null, ""],
+  );
   await using fresh = await startService({ github: gh });
-
   const missed = await fresh.get(path, { headers });
   fresh.clock.advance(60_000);
   const checked = await fresh.get(path, { headers });
-
   assertEquals([missed.status, checked.status], [304, 304]);
   assertEquals(missed.headers.get("cache-status"), "collections; fwd=miss; stored");
   assertEquals(checked.headers.get("cache-status"), "collections; fwd=stale; detail=revalidated");
@@ -99,38 +114,110 @@ Deno.test("the tag of any coding matches, whichever would be sent, and is repeat
   const { service, gh } = site;
   const plain = (await service.get(path)).headers.get("etag")!;
   await gzipReady(service, path);
-  const accept = { "accept-encoding": "gzip" };
-  const packed = (await service.get(path, { headers: accept })).headers.get("etag")!;
+  const packed = (await service.get(path, GZIP)).headers.get("etag")!;
   assert(plain !== packed);
-  // One that has yet to compress its answer knows the tag that it will have.
+  // This one has yet to compress its response, and knows the tag that it will have.
   await using fresh = await startService({ github: gh });
+  await fresh.get(path);
 
   for (const answering of [service, fresh]) {
     for (const tag of [plain, packed]) {
-      for (const accepted of [accept, {}]) {
+      for (const accepted of [GZIP.headers, {}]) {
         const headers = { ...accepted, "if-none-match": tag };
         const response = await answering.get(path, { headers });
         assertEquals([response.status, response.headers.get("etag")], [304, tag]);
       }
     }
   }
-  const any = await service.get(path, { headers: { ...accept, "if-none-match": "*" } });
+  const any = await service.get(path, { headers: { ...GZIP.headers, "if-none-match": "*" } });
   assertEquals([any.status, any.headers.get("etag")], [304, packed]);
 });
 
-Deno.test("If-None-Match is no way around a problem", async () => {
+Deno.test("a response is sent in gzip once that is made, byte for byte the same content", async () => {
   await using site = await startSite(LONG);
+  const { service } = site;
 
-  const response = await site.service.get(itemPath({ path: "none" }), {
-    headers: { "if-none-match": "*" },
-  });
+  const first = await service.get(path, GZIP);
+  const plain = await first.text();
+  await gzipReady(service, path);
+  const second = await service.get(path, GZIP);
 
-  assertEquals(response.status, 404);
+  assertEquals(first.headers.get("content-encoding"), null);
+  assertEquals(second.headers.get("content-encoding"), "gzip");
+  assertEquals(second.headers.get("content-type"), "application/json");
+  assert(second.headers.get("etag") !== first.headers.get("etag"));
+  assert(Number(second.headers.get("content-length")) < plain.length / 4);
+  assertEquals(await unpacked(second), plain);
+
+  const raw = itemPath({ path: "posts/a.md", format: "raw" });
+  await service.get(raw);
+  await gzipReady(service, raw);
+  const packed = await service.get(raw, GZIP);
+  assertEquals(packed.headers.get("content-encoding"), "gzip");
+  assertEquals(packed.headers.get("content-type"), "text/markdown; charset=utf-8");
+  assertEquals(packed.headers.get("content-security-policy"), "sandbox; default-src 'none'");
+  assertEquals(await unpacked(packed), TEXT);
 });
 
-Deno.test("matchingTag() takes the first of its tags for a star, and none for nothing", () => {
-  assertEquals(matchingTag("*", ['"a"', '"b"']), '"a"');
-  assertEquals(matchingTag('"c", W/"b"', ['"a"', '"b"']), '"b"');
-  assertEquals(matchingTag('"a,b"', ['"a"', '"b"']), null);
-  assertEquals(matchingTag("", ['"a"']), null);
+Deno.test("Accept-Encoding decides by its weights", async () => {
+  await using site = await startSite(LONG);
+  const { service } = site;
+  await service.get(path);
+  await gzipReady(service, path);
+  const forGzip = [
+    ...["gzip", "GZIP", "gzip, deflate, br", "br;q=1.0, gzip;q=0.8", "gzip;q=0.001", "*"],
+    ...["identity;q=0, *", "*;q=0, gzip", "deflate, *;q=0.5", "gzip;q=1.0, identity; q=0.5"],
+  ];
+  const forIdentity = [
+    ...["", "identity", "br", "gzip;q=0", "gzip;q=0.000, br", "gzip;q=0.5, identity"],
+    ...["*, gzip;q=0", "x", "gzipped", ";", "*;q=0", "gzip;q=0.2, identity;q=0.3"],
+  ];
+  const codingFor = async (accepted: string) => {
+    const response = await service.get(path, { headers: { "accept-encoding": accepted } });
+    return response.headers.get("content-encoding");
+  };
+
+  for (const accepted of forGzip) {
+    assertEquals([accepted, await codingFor(accepted)], [accepted, "gzip"]);
+  }
+  for (const accepted of forIdentity) {
+    assertEquals([accepted, await codingFor(accepted)], [accepted, null]);
+  }
+  assertEquals((await service.get(path)).headers.get("content-encoding"), null);
+});
+
+Deno.test("gzip stays after a re-check, and is made again after a commit", async () => {
+  await using site = await startSite(LONG);
+  const { service, repository } = site;
+  await service.get(path);
+  await gzipReady(service, path);
+
+  service.clock.advance(60_000);
+  const checked = await service.get(path, GZIP);
+  assertEquals(checked.headers.get("cache-status"), "collections; fwd=stale; detail=revalidated");
+  assertEquals(checked.headers.get("content-encoding"), "gzip");
+
+  await repository.commit({ "posts/a.md": TEXT + "new" });
+  service.clock.advance(60_000);
+  await service.get(path, GZIP);
+  await gzipReady(service, path);
+  const moved = await service.get(path, GZIP);
+  assertEquals(moved.headers.get("content-encoding"), "gzip");
+  assertEquals(JSON.parse(await unpacked(moved)).content, TEXT + "new");
+});
+
+Deno.test("what is short, or does not get shorter, stays as it is", async () => {
+  const noise = crypto.getRandomValues(new Uint8Array(4096));
+  await using site = await startSite({ ...LONG, "noise.txt": noise, "photo.jpg": TEXT });
+  const { service } = site;
+  const raw = (path: string) => itemPath({ path, format: "raw" });
+  const paths = [listPath(), raw("noise.txt"), raw("photo.jpg")];
+  for (const path of paths) await service.get(path);
+  // Compressed after those.
+  await service.get(path);
+  await gzipReady(service, path);
+
+  for (const path of paths) {
+    assertEquals((await service.get(path, GZIP)).headers.get("content-encoding"), null);
+  }
 });

@@ -1,83 +1,83 @@
-// How old an answer may be, and what it says of that: `Age`, `Cache-Control` and `Cache-Status`, second by second.
+// How old a response may be, and what it says of that: `Age`, `Cache-Control` and `Cache-Status`, second by second.
 
 import { assertEquals } from "@std/assert";
-import { listPath } from "../service.ts";
-import { startSite } from "../site.ts";
-import { standingOf } from "./standing_of.ts";
+import { listPath, startService } from "../service.ts";
+import { type Site, startSite } from "../site.ts";
+import { freshnessOf } from "./freshness_of.ts";
 
-Deno.test("an answer is kept for the 60 s of its branch, which are counted down", async () => {
+Deno.test("a response is a hit for the 60 s of its branch, which are counted down", async () => {
   await using site = await startSite({ "posts/a.md": "" });
   const { service: { clock }, gh } = site;
 
-  assertEquals(await standingOf(site), ["a", "fwd=miss; stored", "0"]);
-  assertEquals(await standingOf(site), ["a", "hit; ttl=60", "0"]);
+  assertEquals(await freshnessOf(site), ["a", "fwd=miss; stored", "0"]);
+  assertEquals(await freshnessOf(site), ["a", "hit; ttl=60", "0"]);
   clock.advance(17_999);
-  assertEquals(await standingOf(site), ["a", "hit; ttl=43", "17"]);
+  assertEquals(await freshnessOf(site), ["a", "hit; ttl=43", "17"]);
   clock.advance(1);
-  assertEquals(await standingOf(site), ["a", "hit; ttl=42", "18"]);
+  assertEquals(await freshnessOf(site), ["a", "hit; ttl=42", "18"]);
   clock.advance(41_999);
   gh.resetCounts();
-  assertEquals(await standingOf(site), ["a", "hit; ttl=1", "59"]);
+  assertEquals(await freshnessOf(site), ["a", "hit; ttl=1", "59"]);
   assertEquals(gh.counts(), {});
 
   clock.advance(1);
-  assertEquals(await standingOf(site), ["a", "fwd=stale; detail=revalidated", "0"]);
+  assertEquals(await freshnessOf(site), ["a", "fwd=stale; detail=revalidated", "0"]);
   assertEquals(gh.counts(), { commit: 1 });
   assertEquals(gh.requests[0]!.conditional, true);
-  assertEquals(await standingOf(site), ["a", "hit; ttl=60", "0"]);
+  assertEquals(await freshnessOf(site), ["a", "hit; ttl=60", "0"]);
 });
 
-Deno.test("what was not asked before is a miss, though its branch is known", async () => {
+Deno.test("a new address is a miss, though its branch is known", async () => {
   await using site = await startSite({ "posts/a.md": "", "pages/b.md": "" });
   const { clock } = site.service;
-  await standingOf(site);
+  await freshnessOf(site);
   clock.advance(20_000);
 
-  assertEquals(await standingOf(site, listPath({ collection: "pages" })), [
+  assertEquals(await freshnessOf(site, listPath({ collection: "pages" })), [
     "b",
     "fwd=miss; stored",
     "20",
   ]);
-  // The same files on a page of another size: nothing has to be asked for.
-  assertEquals(await standingOf(site, listPath({ limit: 1 })), ["a", "hit; ttl=40", "20"]);
+  // The same files on a page of another size: no request is needed.
+  assertEquals(await freshnessOf(site, listPath({ limit: 1 })), ["a", "hit; ttl=40", "20"]);
   clock.advance(40_000);
-  assertEquals(await standingOf(site, listPath({ collection: "pages" })), [
+  assertEquals(await freshnessOf(site, listPath({ collection: "pages" })), [
     "b",
     "fwd=stale; detail=revalidated",
     "0",
   ]);
-  assertEquals(await standingOf(site), ["a", "hit; ttl=60", "0"]);
+  assertEquals(await freshnessOf(site), ["a", "hit; ttl=60", "0"]);
 });
 
 Deno.test("a commit is shown 60 s after the last check, and not later", async () => {
   await using site = await startSite({ "posts/a.md": "" });
   const { service: { clock }, repository } = site;
-  await standingOf(site);
+  await freshnessOf(site);
   clock.advance(1_000);
   await repository.commit({ "posts/b.md": "" });
 
   clock.advance(58_999);
-  assertEquals(await standingOf(site), ["a", "hit; ttl=1", "59"]);
+  assertEquals(await freshnessOf(site), ["a", "hit; ttl=1", "59"]);
   clock.advance(1);
-  assertEquals(await standingOf(site), ["a b", "fwd=stale; stored", "0"]);
-  assertEquals(await standingOf(site), ["a b", "hit; ttl=60", "0"]);
+  assertEquals(await freshnessOf(site), ["a b", "fwd=stale; stored", "0"]);
+  assertEquals(await freshnessOf(site), ["a b", "hit; ttl=60", "0"]);
 });
 
-Deno.test("every answer of a branch moves on with it, though another one was asked first", async () => {
+Deno.test("every response of a branch moves with it, though another one was requested first", async () => {
   await using site = await startSite({ "posts/a.md": "1" });
   const { service, repository } = site;
   const item = { path: "posts/a.md" };
   assertEquals((await service.item(item)).content, "1");
-  await standingOf(site);
+  await freshnessOf(site);
   await repository.commit({ "posts/a.md": "2" });
 
   service.clock.advance(60_000);
-  await standingOf(site);
+  await freshnessOf(site);
 
   assertEquals((await service.item(item)).content, "2");
 });
 
-Deno.test("Age counts from when the question was sent", async () => {
+Deno.test("Age counts from when the check was sent", async () => {
   await using site = await startSite({ "posts/a.md": "" });
   const { service: { clock }, gh } = site;
   gh.intercept = (_, { kind }) => {
@@ -85,30 +85,114 @@ Deno.test("Age counts from when the question was sent", async () => {
     return null;
   };
 
-  assertEquals(await standingOf(site), ["a", "fwd=miss; stored", "5"]);
+  assertEquals(await freshnessOf(site), ["a", "fwd=miss; stored", "5"]);
   clock.advance(54_999);
-  assertEquals(await standingOf(site), ["a", "hit; ttl=1", "59"]);
+  assertEquals(await freshnessOf(site), ["a", "hit; ttl=1", "59"]);
   clock.advance(1);
-  assertEquals(await standingOf(site), ["a", "fwd=stale; detail=revalidated", "5"]);
+  assertEquals(await freshnessOf(site), ["a", "fwd=stale; detail=revalidated", "5"]);
 });
 
-Deno.test("with a token a branch in use is checked ahead of need, so that nobody waits", async () => {
+Deno.test("refreshDue() checks a branch in use ahead of need, with a token", async () => {
   await using site = await startSite({ "posts/a.md": "" }, { env: { GITHUB_TOKEN: "ghp_token" } });
   const { service: { clock, services }, gh } = site;
   gh.addToken("ghp_token");
-  await standingOf(site);
+  await freshnessOf(site);
 
   clock.advance(49_999);
-  await standingOf(site);
+  await freshnessOf(site);
   await services.refreshDue();
-  assertEquals(await standingOf(site), ["a", "hit; ttl=11", "49"]);
+  assertEquals(await freshnessOf(site), ["a", "hit; ttl=11", "49"]);
   clock.advance(1);
   await services.refreshDue();
-  assertEquals(await standingOf(site), ["a", "hit; ttl=60", "0"]);
+  assertEquals(await freshnessOf(site), ["a", "hit; ttl=60", "0"]);
 
-  // Nobody asked since: it is left alone.
+  // No request came since: it is not checked.
   clock.advance(50_000);
   gh.resetCounts();
   await services.refreshDue();
   assertEquals(gh.counts(), {});
+});
+
+/** Lets `seconds` pass while a tree is read, once. */
+function passTimeInReading(site: Site, seconds: number): void {
+  let passed = false;
+  site.gh.intercept = (_request, { kind }) => {
+    if (kind === "tree-recursive" && !passed) {
+      passed = true;
+      site.service.clock.advance(seconds * 1000);
+    }
+    return null;
+  };
+}
+
+Deno.test("a response that takes longer than its check is good for is sent after another check", async () => {
+  await using site = await startSite({ "posts/a.md": "A\n", "pages/b.md": "B\n" });
+  await site.service.list({ collection: "posts" });
+  site.service.clock.advance(59_000);
+  passTimeInReading(site, 3);
+
+  const response = await site.service.get(listPath({ collection: "pages" }));
+  assertEquals(response.status, 200);
+  assertEquals(response.headers.get("age"), "0");
+  assertEquals((await response.json()).items[0].path, "pages/b.md");
+});
+
+Deno.test("a response that takes longer than its check is good for shows a commit that came meanwhile", async () => {
+  await using site = await startSite({ "posts/a.md": "A\n", "pages/b.md": "B\n" });
+  await site.service.list({ collection: "posts" });
+  await site.repository.commit({ "pages/c.md": "C\n" });
+  site.service.clock.advance(59_000);
+  passTimeInReading(site, 3);
+
+  const body = await site.service.list({ collection: "pages" });
+  assertEquals(body.items.map(({ name }) => name), ["b.md", "c.md"]);
+});
+
+Deno.test("a response that takes longer than its check is good for says so where the source has failed", async () => {
+  await using site = await startSite({ "posts/a.md": "A\n", "pages/b.md": "B\n" });
+  await site.service.list({ collection: "posts" });
+  site.service.clock.advance(59_000);
+  passTimeInReading(site, 3);
+  site.gh.faultWhen(({ kind, path }) =>
+    kind === "commit" && path !== "" ? { kind: "status", status: 500 } : null
+  );
+
+  const response = await site.service.get(listPath({ collection: "pages" }));
+  assertEquals(response.status, 200);
+  assertEquals(response.headers.get("age"), "62");
+  assertEquals(
+    response.headers.get("cache-status"),
+    "collections; hit; ttl=-2; detail=stale-if-error",
+  );
+  await response.body?.cancel();
+});
+
+Deno.test("a response is made again when the branch took another name meanwhile", async () => {
+  const root = await Deno.makeTempDir({ prefix: "freshness_" });
+  const checkOut = (branch: string) =>
+    Deno.writeTextFileSync(`${root}/blog/.git/HEAD`, `ref: refs/heads/${branch}\n`);
+  await Deno.mkdir(`${root}/blog/.git`, { recursive: true });
+  await Deno.writeTextFile(`${root}/blog/a.md`, "");
+  checkOut("main");
+  try {
+    await using service = await startService({ env: { LOCAL_REPOS_DIR: root } });
+    const source = service.services.sourceOf("local");
+    const branches: string[] = [];
+    const files = source.files.bind(source);
+    source.files = (snapshot, treeId, context) => {
+      branches.push(snapshot.branch);
+      if (branches.length === 1) {
+        checkOut("draft");
+        service.clock.advance(60_000);
+      }
+      return files(snapshot, treeId, context);
+    };
+
+    const { repository } = await service.list({ owner: "local", repo: "blog", collection: "/" });
+
+    assertEquals(branches, ["main", "draft"]);
+    assertEquals(repository.branch, "draft");
+  } finally {
+    await Deno.remove(root, { recursive: true });
+  }
 });

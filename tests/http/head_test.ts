@@ -85,7 +85,7 @@ Deno.test("HEAD of a 304 is that of GET", async () => {
   });
 });
 
-Deno.test("HEAD of a re-check, and of an answer that stands in, is that of GET", async () => {
+Deno.test("HEAD of a re-check, and of an older response, is that of GET", async () => {
   await using site = await startSite(FILES);
   const { clock } = site.service;
   await using other: TestService = await startService({ github: site.gh, clock });

@@ -1,7 +1,7 @@
 // What is counted, and how Prometheus reads it.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { Metrics } from "../../lib/http/metrics.ts";
+import { Metrics } from "../../lib/metrics.ts";
 import { listPath, startService } from "../service.ts";
 import { startSite } from "../site.ts";
 
@@ -16,7 +16,8 @@ Deno.test("Metrics.toText() gives families with help and type, and lines that pa
   metrics.countRequest({ route: "/x", status: 200, durationMs: 3 });
   metrics.countHit("memory");
   metrics.countUpstream("tree", 200);
-  metrics.addGauge("left", {
+  metrics.addGauge({
+    name: "left",
     label: "of",
     help: "Left.",
     read: () => ({ core: 5, graphql: null }),

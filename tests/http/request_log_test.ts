@@ -115,8 +115,9 @@ Deno.test("failures are logged by the request's id, and faults without their mes
   await using site = await startSite({ "posts/a.md": "" }, {
     change: (services) => ({
       ...services,
-      requireAllowed: ({ repo }) => {
-        if (repo === "fault") throw new TypeError("canaryFault");
+      sourceOf: (owner) => {
+        if (owner === "fault") throw new TypeError("canaryFault");
+        return services.sourceOf(owner);
       },
     }),
   });
@@ -124,7 +125,7 @@ Deno.test("failures are logged by the request's id, and faults without their mes
   gh.fault = { kind: "status", status: 500 };
 
   const failed = await service.get(listPath());
-  const faulty = await service.get(listPath({ repo: "fault" }));
+  const faulty = await service.get(listPath({ owner: "fault" }));
 
   const [failure] = service.logLines("request failed");
   assertEquals(

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { readyBody } from "../../lib/http/ready_body.ts";
 import { ResponseCache, type ResponseEntry } from "../../lib/http/response_cache.ts";
+import { readyBody } from "../../lib/http/responses.ts";
 
 /** A quarter of this is the most that one entry may have. */
 const MAX_BYTES = 400_000;
@@ -10,27 +10,27 @@ async function entryOf(bytes: number): Promise<ResponseEntry> {
     body: await readyBody({ bytes: new Uint8Array(bytes), contentType: "application/json" }),
     commit: "1",
     branch: "main",
-    check: { commit: "1", askedAtMs: 0, freshMs: 60_000, wantedAtMs: 0 },
-    subject: "octo/site",
+    ref: { commit: "1", checkedAtMs: 0, freshForMs: 60_000, wantedAtMs: 0, previous: null },
+    repository: "octo/site",
     route: "/",
   };
 }
 
-Deno.test("ResponseCache compresses what it keeps, and nothing else", async () => {
+Deno.test("ResponseCache compresses what it stores, and nothing else", async () => {
   const cache = new ResponseCache({ maxBytes: MAX_BYTES, now: () => 0 });
   const refused = await entryOf(110_000);
-  const kept = await entryOf(90_000);
+  const stored = await entryOf(90_000);
 
   cache.set("refused", refused);
-  cache.set("kept", kept);
+  cache.set("stored", stored);
   // Both are as many slices, so the one that came first would be ready first.
-  while (kept.body.gzip === null) await new Promise((resolve) => setTimeout(resolve, 0));
+  while (stored.body.gzip === null) await new Promise((resolve) => setTimeout(resolve, 0));
 
-  assertEquals([cache.get("refused"), cache.get("kept")], [undefined, kept]);
+  assertEquals([cache.get("refused"), cache.get("stored")], [undefined, stored]);
   assertEquals(refused.body.gzip?.bytes.length, undefined);
 });
 
-Deno.test("ResponseCache compresses a body once that is kept anew meanwhile, and counts both forms", async () => {
+Deno.test("ResponseCache compresses a body once, though it is stored again meanwhile, and counts both codings", async () => {
   const cache = new ResponseCache({ maxBytes: MAX_BYTES, now: () => 0 });
   const first = await entryOf(70_000);
   let packed = 0;
@@ -42,7 +42,7 @@ Deno.test("ResponseCache compresses a body once that is kept anew meanwhile, and
       gzip = value;
     },
   });
-  const second = { ...first, check: { ...first.check } };
+  const second = { ...first, ref: { ...first.ref } };
   const longer = await entryOf(95_000);
 
   cache.set("a", first);
@@ -55,14 +55,14 @@ Deno.test("ResponseCache compresses a body once that is kept anew meanwhile, and
   while (longer.body.gzip === null) await new Promise((resolve) => setTimeout(resolve, 0));
 
   assertEquals(packed, 1);
-  assert(cache.get("a")?.check === second.check);
+  assert(cache.get("a")?.ref === second.ref);
   assertEquals(bytesPacked - bytesBefore, gzip.bytes.length);
 });
 
-Deno.test("ResponseCache keeps a body whose two forms together are more than one form may be", async () => {
+Deno.test("ResponseCache stores a body whose two codings together are larger than one may be", async () => {
   const cache = new ResponseCache({ maxBytes: MAX_BYTES, now: () => 0 });
   const entry = await entryOf(90_000);
-  // Half of it is as good as random, so that its gzip form is long.
+  // Half of it is as good as random, so that its gzip coding is long.
   let state = 1;
   const { bytes } = entry.body.identity;
   for (let at = 0; at < 45_000; at++) {

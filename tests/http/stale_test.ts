@@ -1,11 +1,11 @@
-// What is given when the source fails, withdraws something or has no quota left.
+// What is sent when the source fails, denies what was known or has no quota left.
 
 import { assertEquals } from "@std/assert";
 import type { GithubDouble } from "../github/github_double.ts";
 import { timeOutHangs } from "../github/time_out_hangs.ts";
 import { itemPath, listPath } from "../service.ts";
 import { type Site, startSite } from "../site.ts";
-import { standingOf } from "./standing_of.ts";
+import { freshnessOf } from "./freshness_of.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -20,44 +20,44 @@ const FAILURES: readonly [problem: [number, string], fail: (gh: GithubDouble) =>
 ];
 
 for (const [index, [problem, fail]] of FAILURES.entries()) {
-  Deno.test(`an older answer stands in for ${problem[1]}, for a day, failure ${index + 1}`, async () => {
+  Deno.test(`an older response is sent instead of ${problem[1]} for a day, failure ${index + 1}`, async () => {
     await using site = await startSite({ "posts/a.md": "" });
     const { service: { clock }, gh } = site;
     timeOutHangs(clock, gh);
-    await standingOf(site);
+    await freshnessOf(site);
     await fail(gh);
 
     clock.advance(59_000);
-    assertEquals(await standingOf(site), ["a", "hit; ttl=1", "59"]);
+    assertEquals(await freshnessOf(site), ["a", "hit; ttl=1", "59"]);
     clock.advance(311_000);
-    assertEquals(await standingOf(site), ["a", "hit; ttl=-310; detail=stale-if-error", "370"]);
+    assertEquals(await freshnessOf(site), ["a", "hit; ttl=-310; detail=stale-if-error", "370"]);
     clock.advance(DAY_MS - 370_001);
-    assertEquals((await standingOf(site))[1], "hit; ttl=-86339; detail=stale-if-error");
+    assertEquals((await freshnessOf(site))[1], "hit; ttl=-86339; detail=stale-if-error");
     clock.advance(1);
-    assertEquals(await standingOf(site), problem);
+    assertEquals(await freshnessOf(site), problem);
   });
 }
 
-Deno.test("after a failure the source is asked again as soon as its backoff is over", async () => {
+Deno.test("after a failure the source is checked again as soon as the back-off is over", async () => {
   await using site = await startSite({ "posts/a.md": "" });
   const { service: { clock }, gh, repository } = site;
-  await standingOf(site);
+  await freshnessOf(site);
   await repository.commit({ "posts/b.md": "" });
   gh.fault = { kind: "status", status: 503 };
   clock.advance(60_000);
-  assertEquals(await standingOf(site), ["a", "hit; ttl=0; detail=stale-if-error", "60"]);
+  assertEquals(await freshnessOf(site), ["a", "hit; ttl=0; detail=stale-if-error", "60"]);
   gh.fault = null;
   gh.resetCounts();
 
   clock.advance(4_999);
-  assertEquals(await standingOf(site), ["a", "hit; ttl=-4; detail=stale-if-error", "64"]);
+  assertEquals(await freshnessOf(site), ["a", "hit; ttl=-4; detail=stale-if-error", "64"]);
   assertEquals(gh.counts(), {});
   clock.advance(1);
-  assertEquals(await standingOf(site), ["a b", "fwd=stale; stored", "0"]);
+  assertEquals(await freshnessOf(site), ["a b", "fwd=stale; stored", "0"]);
 });
 
-Deno.test("what the source withdraws is gone within 60 s, and stays gone while it fails", async () => {
-  const withdrawals: [expected: [number, string], withdraw: (site: Site) => void][] = [
+Deno.test("what the source denies is not sent after 60 s, nor while it then fails", async () => {
+  const denials: [expected: [number, string], deny: (site: Site) => void][] = [
     [[404, "repository-not-found"], ({ gh }) => gh.remove("octo/site")],
     [[404, "repository-not-found"], ({ gh }) => gh.setVisibility("octo/site", "private")],
     [[404, "repository-not-found"], ({ gh }) => gh.addBlocked("octo/site", { status: 403 })],
@@ -65,32 +65,32 @@ Deno.test("what the source withdraws is gone within 60 s, and stays gone while i
     [[409, "repository-empty"], ({ gh }) => gh.addEmpty("octo/site")],
     [[404, "branch-not-found"], ({ repository }) => repository.deleteBranch("main")],
   ];
-  for (const [expected, withdraw] of withdrawals) {
+  for (const [expected, deny] of denials) {
     await using site = await startSite({ "posts/a.md": "" });
     const { service: { clock }, gh, repository } = site;
     await repository.branch("other");
-    await standingOf(site);
-    await withdraw(site);
+    await freshnessOf(site);
+    await deny(site);
     clock.advance(60_000);
-    assertEquals(await standingOf(site), expected);
+    assertEquals(await freshnessOf(site), expected);
     gh.resetCounts();
 
-    // Kept like any other answer, and not the old one in its place when the source fails.
+    // Cached like any other answer, and never replaced by the older one when the source fails.
     clock.advance(59_999);
-    assertEquals(await standingOf(site), expected);
+    assertEquals(await freshnessOf(site), expected);
     assertEquals(gh.counts(), {});
     clock.advance(1);
     gh.fault = { kind: "status", status: 500 };
-    assertEquals((await standingOf(site))[0] === "a", false);
+    assertEquals((await freshnessOf(site))[0] === "a", false);
   }
 });
 
 Deno.test("a spent quota stops every repository at once, and only what is new", async () => {
   await using site = await startSite({ "posts/a.md": "" });
   const { service, gh } = site;
-  await standingOf(site);
+  await freshnessOf(site);
   gh.fault = { kind: "secondary403", retryAfterSeconds: 100 };
-  assertEquals(await standingOf(site, listPath({ repo: "new" })), [503, "source-rate-limited"]);
+  assertEquals(await freshnessOf(site, listPath({ repo: "new" })), [503, "source-rate-limited"]);
   gh.fault = null;
   gh.resetCounts();
 
@@ -98,43 +98,43 @@ Deno.test("a spent quota stops every repository at once, and only what is new", 
   const response = await service.get(itemPath({ repo: "newer", path: "a" }));
 
   assertEquals([response.status, response.headers.get("retry-after")], [503, "90"]);
-  assertEquals(await standingOf(site), ["a", "hit; ttl=50", "10"]);
+  assertEquals(await freshnessOf(site), ["a", "hit; ttl=50", "10"]);
   assertEquals(gh.counts(), {});
 });
 
-Deno.test("an older answer stands in where a new commit is known and cannot be read yet", async () => {
+Deno.test("an older response is sent where a new commit is known and cannot be read yet", async () => {
   await using site = await startSite({ "posts/a.md": "" });
   const { service: { clock }, gh, repository } = site;
-  await standingOf(site);
+  await freshnessOf(site);
   await repository.commit({ "posts/b.md": "" });
   gh.fault = { kind: "status", status: 500, only: ["tree", "tree-recursive"] };
 
   clock.advance(60_000);
-  assertEquals(await standingOf(site), ["a", "hit; ttl=0; detail=stale-if-error", "60"]);
+  assertEquals(await freshnessOf(site), ["a", "hit; ttl=0; detail=stale-if-error", "60"]);
   clock.advance(1_000);
-  assertEquals(await standingOf(site), ["a", "hit; ttl=-1; detail=stale-if-error", "61"]);
+  assertEquals(await freshnessOf(site), ["a", "hit; ttl=-1; detail=stale-if-error", "61"]);
 
   gh.fault = null;
   clock.advance(4_000);
-  assertEquals(await standingOf(site), ["a b", "fwd=miss; stored", "5"]);
+  assertEquals(await freshnessOf(site), ["a b", "fwd=miss; stored", "5"]);
 });
 
-Deno.test("a failure before anything is known is a problem, and soon asked again", async () => {
+Deno.test("a failure before anything is known is a problem, and soon tried again", async () => {
   await using site = await startSite({ "posts/a.md": "" });
   const { service: { clock }, gh } = site;
   gh.fault = { kind: "status", status: 500 };
-  assertEquals(await standingOf(site), [502, "source-failed"]);
+  assertEquals(await freshnessOf(site), [502, "source-failed"]);
   gh.fault = null;
   gh.resetCounts();
 
   clock.advance(4_999);
-  assertEquals(await standingOf(site), [502, "source-failed"]);
+  assertEquals(await freshnessOf(site), [502, "source-failed"]);
   assertEquals(gh.counts(), {});
   clock.advance(1);
-  assertEquals(await standingOf(site), ["a", "fwd=miss; stored", "0"]);
+  assertEquals(await freshnessOf(site), ["a", "fwd=miss; stored", "0"]);
 });
 
-Deno.test("an older page that lacks a file is not kept, by nobody", async () => {
+Deno.test("an older page that lacks a file is not stored by any cache", async () => {
   await using site = await startSite({ "posts/a.md": "A\n" });
   const { service, gh } = site;
   await service.list();

@@ -3,12 +3,12 @@
 import { assert, assertEquals } from "@std/assert";
 import { HealthWatch } from "../../lib/health.ts";
 import { LineLog } from "../../lib/log.ts";
-import { TokenPool } from "../../lib/repository/github_tokens.ts";
+import { TokenPool } from "../../lib/source/github/tokens.ts";
 import { startService } from "../service.ts";
 import { startSite } from "../site.ts";
 import { TestClock } from "../test_clock.ts";
 
-Deno.test("GET /api/health says that the process is alive, and asks nothing", async () => {
+Deno.test("GET /api/health says that the process is alive, without a request to the source", async () => {
   await using service = await startService();
 
   const response = await service.get("/api/health");
@@ -17,7 +17,7 @@ Deno.test("GET /api/health says that the process is alive, and asks nothing", as
   assertEquals(response.headers.get("cache-control"), "no-store");
 });
 
-Deno.test("GET /api/health?ready tells what the source said last, without asking it", async () => {
+Deno.test("GET /api/health?ready tells what the source said last, without a request to it", async () => {
   await using site = await startSite({ "posts/a.md": "# A\n" });
   const { service, gh } = site;
   const ready = async () => await (await service.get("/api/health?ready")).json();
@@ -45,7 +45,7 @@ Deno.test("GET /api/health?ready is 503 while the store fails", async () => {
   const clock = new TestClock();
   const kv = await Deno.openKv(":memory:");
   const tokens = new TokenPool([], {
-    now: clock.now,
+    clock,
     log: new LineLog(() => {}, { level: "silent" }),
   });
   const watch = new HealthWatch({ clock, kv, tokens });
@@ -56,10 +56,7 @@ Deno.test("GET /api/health?ready is 503 while the store fails", async () => {
   kv.close();
 
   // Not by get(): the answer of a probe is no problem of the contract.
-  const response = await service.handler(new Request("http://localhost:8000/api/health?ready"), {
-    remoteAddr: { transport: "tcp", hostname: "192.0.2.1", port: 50_000 },
-    completed: Promise.resolve(),
-  });
+  const response = await service.send("/api/health?ready");
 
   assertEquals(response.status, 503);
   assertEquals((await response.json()).store, "failed");

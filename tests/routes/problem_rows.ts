@@ -1,9 +1,8 @@
-// The rows of the contract's table of errors, each with a way to cause it; `service-busy` and `collection-too-large` have
-// tests of their own.
+// The rows of the contract's table of errors, each with a way to cause it.
 
 import { assert, assertEquals } from "@std/assert";
 import type { ProblemBody } from "../../lib/api/contract.ts";
-import type { ProblemCode } from "../../lib/http/problem.ts";
+import type { ProblemCode } from "../../lib/errors.ts";
 import { timeOutHangs } from "../github/time_out_hangs.ts";
 import { itemPath, listPath, type RequestOptions, type ServiceOptions } from "../service.ts";
 import type { Site } from "../site.ts";
@@ -121,8 +120,8 @@ export const problemRows: readonly ProblemRow[] = [
     options: {
       change: (services) => ({
         ...services,
-        repositoryOf: (owner) =>
-          Object.create(services.repositoryOf(owner), {
+        sourceOf: (owner) =>
+          Object.create(services.sourceOf(owner), {
             resolve: { value: () => Promise.reject(new TypeError("canaryFault")) },
           }),
       }),
@@ -157,8 +156,11 @@ export const problemRows: readonly ProblemRow[] = [
     status: 503,
     code: "collection-not-ready",
     path: listPath({ sort: "frontMatter.title" }),
-    options: { env: { SOURCE_TIMEOUT_MS: "300" } },
-    arrange: ({ gh }) => gh.fault = { kind: "hang", only: ["raw", "blob", "graphql"] },
+    arrange({ gh, service }) {
+      gh.fault = { kind: "hang", only: ["raw", "blob", "graphql"] };
+      // Once the job waits for the source, the time of the request passes.
+      gh.log.until(() => gh.pauses.waiting > 0).then(() => service.clock.advance(8_000));
+    },
     retryAfter: 5,
   },
   {

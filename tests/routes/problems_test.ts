@@ -1,13 +1,25 @@
-// Each row of the contract's table of errors, caused for real. The fixture checks what all problems have in common.
+// Each row of the contract's table of errors, caused for real. The test service checks what all problems have in common.
 
 import { assert, assertEquals } from "@std/assert";
 import { problemBody } from "../../lib/api/contract.ts";
+import { ERRORS } from "../../lib/errors.ts";
 import { listPath } from "../service.ts";
 import { startSite } from "../site.ts";
 import { problemRows } from "./problem_rows.ts";
 
 /** Things that must not leave: a token, and what the source or a fault of the service says. */
 const CANARIES = ["ghp_canaryToken", "canaryUpstream", "canaryFault"];
+
+/** Codes with tests of their own below, and those of operations that do not exist yet. */
+const OTHERS = [
+  ...["service-busy", "collection-too-large"],
+  ...["signature-invalid", "body-too-large", "slug-ambiguous"],
+];
+
+Deno.test("every code of the table has a cause", () => {
+  const caused = new Set([...problemRows.map(({ code }) => code), ...OTHERS]);
+  assertEquals([...caused].toSorted(), Object.keys(ERRORS).toSorted());
+});
 
 for (const [index, row] of problemRows.entries()) {
   Deno.test(`problem ${row.status} ${row.code}, cause ${index + 1}`, async () => {
@@ -44,9 +56,9 @@ Deno.test("problem 503 service-busy, when the queue to the source is full", asyn
   gh.fault = { kind: "hang" };
   const gone = new AbortController();
 
-  // 32 are under way, 512 wait, and the one after that is turned away.
+  // 64 are sent, 512 of one client wait, and the one after that is refused.
   const responses = Array.from(
-    { length: 545 },
+    { length: 577 },
     (_, n) => service.get(listPath({ repo: `r${n}` }), { signal: gone.signal }),
   );
   const response = await Promise.race(responses);

@@ -1,7 +1,7 @@
 // `format=raw`: the bytes as they are, under headers that let nothing in them run.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { contentDisposition } from "../../lib/http/raw_content.ts";
+import { contentDisposition } from "../../lib/http/responses.ts";
 import { itemPath } from "../service.ts";
 import { startSite } from "../site.ts";
 
@@ -52,7 +52,12 @@ Deno.test("format=raw sends what a browser would run as plain text, but for SVG"
     "a.svg": "image/svg+xml",
     "a.md": "text/markdown; charset=utf-8",
     "a.css": "text/css; charset=utf-8",
-    "a.js": "text/javascript; charset=utf-8",
+    "a.js": plain,
+    "a.mjs": plain,
+    "a.xht": plain,
+    "a.shtml": plain,
+    "a.svgz": "image/svg+xml",
+    "a.json": "application/json",
     "a.pdf": "application/pdf",
     "a": "application/octet-stream",
   };

@@ -1,0 +1,217 @@
+// One kind of background job, for everything that takes longer than a request should wait: assembled listings, sorted
+// and filtered lists, front matter of a folder. One queue, one bound, one job per key. A job never waits for another
+// job, and no error of the caller that started it reaches those who joined.
+
+import { LRUCache } from "lru-cache";
+import { type Clock, systemClock } from "./clock.ts";
+import { CollectionsError, serviceBusy } from "./errors.ts";
+
+const RETRY_AFTER_SECONDS = 5;
+/** A caller that was told to come back is still counted as waiting for this long. */
+const RETURN_WITHIN_MS = 3 * RETRY_AFTER_SECONDS * 1000;
+const MAX_REMEMBERED = 1_000;
+
+/** One piece of work. */
+export interface JobOptions<T> {
+  /** Requests with the same key share one job. */
+  readonly key: string;
+  /** Who starts it; slots are given to clients and repositories in turn, and one client never fills the queue. */
+  readonly client: string;
+  readonly repository: string;
+  /** A job that needs no source requests stops once nobody waits for it; one that does goes on, since its reads are cached. */
+  readonly usesSource: boolean;
+  /** Ends this caller's wait. */
+  readonly signal?: AbortSignal | undefined;
+  /** How long this caller waits at most, in ms. */
+  readonly waitMs: number;
+  /** Called before a new job is queued, not when one is joined: charges the caller. What it throws, only this caller gets. */
+  readonly onStart: () => void;
+  readonly work: (signal: AbortSignal) => Promise<T>;
+}
+
+/** Bounds of {@linkcode BackgroundJobs}. */
+export interface BackgroundJobsOptions {
+  readonly clock?: Clock;
+  /** Jobs that run at once; 4 where absent. */
+  readonly maxRunning?: number;
+  /** Of these, how many one client, or one repository, may have; 2 where absent. */
+  readonly maxRunningPerClient?: number;
+  /** Jobs that wait for a slot; 64 where absent. */
+  readonly maxQueued?: number;
+  /** Of these, how many one client may have; 8 where absent. */
+  readonly maxQueuedPerClient?: number;
+}
+
+interface Job {
+  readonly key: string;
+  readonly client: string;
+  readonly repository: string;
+  readonly usesSource: boolean;
+  readonly controller: AbortController;
+  readonly result: Promise<unknown>;
+  readonly start: () => Promise<void>;
+  readonly reject: (reason: unknown) => void;
+  /** Callers that wait, or were told to come back a short time ago. */
+  waiters: number;
+}
+
+/** See the head of this file. */
+export class BackgroundJobs {
+  private readonly clock: Clock;
+  private readonly limits: Required<Omit<BackgroundJobsOptions, "clock">>;
+  /** Jobs that can be joined. */
+  private readonly jobs = new Map<string, Job>();
+  private readonly queued: Job[] = [];
+  private readonly running = new Set<Job>();
+  /** When each client and repository last got a slot, counted in slots. */
+  private readonly lastTurns = new LRUCache<string, number>({ max: MAX_REMEMBERED });
+  private turn = 0;
+  private closed = false;
+  private readonly tooLarge = new LRUCache<string, CollectionsError>({ max: MAX_REMEMBERED });
+
+  constructor({ clock = systemClock, ...limits }: BackgroundJobsOptions = {}) {
+    this.clock = clock;
+    this.limits = {
+      maxRunning: 4,
+      maxRunningPerClient: 2,
+      maxQueued: 64,
+      maxQueuedPerClient: 8,
+      ...limits,
+    };
+  }
+
+  /** How many jobs run, and how many wait for a slot. */
+  get counts(): { readonly running: number; readonly queued: number } {
+    return { running: this.running.size, queued: this.queued.length };
+  }
+
+  /**
+   * The job's result, or "running" when it takes longer than `waitMs`.
+   * @throws {CollectionsError} service-busy when the queue is full for this client or for all; what the work throws. A
+   * collection-too-large error is remembered under its key. @throws the signal's reason when it aborts.
+   */
+  async run<T>(options: JobOptions<T>): Promise<T | "running"> {
+    const { key, signal, waitMs } = options;
+    signal?.throwIfAborted();
+    const tooLarge = this.tooLarge.get(key);
+    if (tooLarge !== undefined) throw tooLarge;
+    const job = this.jobs.get(key) ?? this.queue(options);
+    job.waiters++;
+    const { promise: end, resolve, reject } = Promise.withResolvers<"running">();
+    const abort = () => reject(signal?.reason);
+    signal?.addEventListener("abort", abort, { once: true });
+    const cancelTimer = this.clock.setTimer(waitMs, () => resolve("running"));
+    let isRunning = false;
+    try {
+      const result = await Promise.race([job.result as Promise<T>, end]);
+      isRunning = result === "running";
+      return result;
+    } finally {
+      cancelTimer();
+      signal?.removeEventListener("abort", abort);
+      if (isRunning) this.leaveLater(job);
+      else this.leave(job);
+    }
+  }
+
+  /** Aborts all jobs. */
+  close(): void {
+    this.closed = true;
+    const reason = new Error("Cannot finish a background job: the service stops");
+    for (const job of [...this.queued, ...this.running]) this.cancel(job, reason);
+  }
+
+  private queue<T>(options: JobOptions<T>): Job {
+    const { maxQueued, maxQueuedPerClient } = this.limits;
+    const ofClient = this.queued.filter(({ client }) => client === options.client).length;
+    if (this.closed || this.queued.length >= maxQueued || ofClient >= maxQueuedPerClient) {
+      throw serviceBusy(RETRY_AFTER_SECONDS);
+    }
+    options.onStart();
+    const { key, client, repository, usesSource, work } = options;
+    const controller = new AbortController();
+    const { promise: result, resolve, reject } = Promise.withResolvers<T>();
+    result.catch(() => {}); // All callers may have left.
+    const start = async () => {
+      try {
+        resolve(await work(controller.signal));
+      } catch (error) {
+        const isTooLarge = error instanceof CollectionsError &&
+          error.code === "collection-too-large";
+        if (isTooLarge) this.tooLarge.set(key, error);
+        reject(error);
+      }
+    };
+    const job = {
+      ...{ key, client, repository, usesSource, controller, result, start, reject },
+      waiters: 0,
+    };
+    this.jobs.set(key, job);
+    this.queued.push(job);
+    this.startNext();
+    return job;
+  }
+
+  private startNext(): void {
+    while (this.running.size < this.limits.maxRunning) {
+      const job = this.nextJob();
+      if (job === undefined) return;
+      this.queued.splice(this.queued.indexOf(job), 1);
+      this.turn++;
+      this.lastTurns.set(`client ${job.client}`, this.turn);
+      this.lastTurns.set(`repository ${job.repository}`, this.turn);
+      this.running.add(job);
+      // A job that was aborted keeps its slot until its work has really ended.
+      job.start().then(() => {
+        this.running.delete(job);
+        this.forget(job);
+        this.startNext();
+      });
+    }
+  }
+
+  /** The first queued job of the client, then of the repository, that had no slot for the longest time. */
+  private nextJob(): Job | undefined {
+    const { maxRunningPerClient: max } = this.limits;
+    const turnOf = (who: string) => this.lastTurns.get(who) ?? 0;
+    let next: Job | undefined;
+    let nextTurns: readonly [number, number] = [Infinity, Infinity];
+    for (const job of this.queued) {
+      const running = [...this.running];
+      if (running.filter(({ client }) => client === job.client).length >= max) continue;
+      if (running.filter(({ repository }) => repository === job.repository).length >= max) continue;
+      const [client, repository] = [`client ${job.client}`, `repository ${job.repository}`]
+        .map(turnOf) as [number, number];
+      if (client > nextTurns[0]) continue;
+      if (client === nextTurns[0] && repository >= nextTurns[1]) continue;
+      next = job;
+      nextTurns = [client, repository];
+    }
+    return next;
+  }
+
+  private leave(job: Job): void {
+    job.waiters--;
+    const isQueued = this.queued.includes(job);
+    if (job.waiters === 0 && (isQueued || !job.usesSource)) {
+      this.cancel(job, new Error("Cannot finish a background job: nobody waits for it"));
+    }
+  }
+
+  private leaveLater(job: Job): void {
+    const cancelTimer = this.clock.setTimer(RETURN_WITHIN_MS, () => this.leave(job));
+    job.result.then(cancelTimer, cancelTimer);
+  }
+
+  private cancel(job: Job, reason: Error): void {
+    this.forget(job);
+    const at = this.queued.indexOf(job);
+    if (at >= 0) this.queued.splice(at, 1);
+    job.controller.abort(reason);
+    job.reject(reason);
+  }
+
+  private forget(job: Job): void {
+    if (this.jobs.get(job.key) === job) this.jobs.delete(job.key);
+  }
+}

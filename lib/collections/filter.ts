@@ -1,0 +1,130 @@
+// Which items of a list are wanted: `filter[frontMatter.tags]=deno`, `filter[name]=*.md`, `filter[path]=!drafts/**`.
+// All of a request's filters have to hold, and every bad one is named.
+
+import type { ParameterError } from "../errors.ts";
+import { Glob } from "./glob.ts";
+import {
+  type FrontMatterKey,
+  parseFrontMatterKey,
+  type PlainObject,
+  type PlainValue,
+  readFrontMatterKey,
+} from "./plain_data.ts";
+import type { Sort } from "./sort.ts";
+
+const MAX_FILTERS = 20;
+const MAX_VALUE_CHARS = 1024;
+/** Of all values together, since each item is matched against each of them. */
+const MAX_TOTAL_CHARS = 4096;
+const MAX_SHOWN_CHARS = 80;
+
+/** One condition; `negated` turns it round. */
+export type Filter =
+  | { readonly negated: boolean; readonly field: "name" | "path"; readonly glob: Glob }
+  | { readonly negated: boolean; readonly field: FrontMatterKey; readonly text: string };
+
+/** What filters look at: `path` starts in the collection's folder, `frontMatter` is null where there is none. */
+export interface FilterableItem {
+  readonly name: string;
+  readonly path: string;
+  readonly frontMatter: PlainObject | null;
+}
+
+/** Whether a query parameter is a filter, good or bad. */
+export function isFilterParameter(name: string): boolean {
+  return name === "filter" || name.startsWith("filter[");
+}
+
+/**
+ * Reads the filters among a query's parameters, in any number up to 20; the same key may come twice. An empty value
+ * counts as omitted. A value with `!` in front is negated.
+ */
+export function parseFilters(
+  parameters: Iterable<readonly [name: string, value: string]>,
+): { filters: Filter[]; errors: ParameterError[] } {
+  const filters: Filter[] = [];
+  const errors: ParameterError[] = [];
+  let chars = 0;
+  for (const [name, value] of parameters) {
+    if (!isFilterParameter(name) || value === "") continue;
+    chars += value.length;
+    if (chars > MAX_TOTAL_CHARS) {
+      const message = `must have at most ${MAX_TOTAL_CHARS} characters in all filters together`;
+      errors.push({ parameter: "filter", message });
+      break;
+    }
+    if (filters.length + errors.length === MAX_FILTERS) {
+      errors.push({ parameter: "filter", message: `must be given at most ${MAX_FILTERS} times` });
+      break;
+    }
+    try {
+      filters.push(parseFilter(name, value));
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      errors.push({ parameter: shorten(name), message: error.message });
+    }
+  }
+  return { filters, errors };
+}
+
+/**
+ * Whether an item satisfies every filter. Names and paths are matched as globs. A front matter value matches by its
+ * text (that of numbers, booleans and null is their JSON), a list by any of its elements, a mapping by nothing; where
+ * nothing matches, an absent key among it, the negation holds.
+ */
+export function matchesFilters(filters: readonly Filter[], item: FilterableItem): boolean {
+  return filters.every((filter) => {
+    const matched = "glob" in filter
+      ? filter.glob.matches(item[filter.field])
+      : matchesText(readFrontMatterKey(item.frontMatter, filter.field), filter.text);
+    return matched !== filter.negated;
+  });
+}
+
+/** Whether a list cannot be sorted and filtered so without reading its files. */
+export function needsFrontMatter(sort: Sort, filters: readonly Filter[]): boolean {
+  return typeof sort.by !== "string" || filters.some((filter) => "text" in filter);
+}
+
+function parseFilter(name: string, value: string): Filter {
+  if (value.length > MAX_VALUE_CHARS) {
+    throw new SyntaxError(`must be at most ${MAX_VALUE_CHARS} characters long`);
+  }
+  const field = name.endsWith("]") ? name.slice("filter[".length, -1) : "";
+  const negated = value.startsWith("!");
+  const text = negated ? value.slice(1) : value;
+  if (field === "name" || field === "path") return { negated, field, glob: parseGlob(field, text) };
+  const key = parseFrontMatterKey(field);
+  if (key === null) {
+    throw new SyntaxError("must be filter[name], filter[path] or filter[frontMatter.<key>]");
+  }
+  return { negated, field: key, text };
+}
+
+function parseGlob(field: "name" | "path", pattern: string): Glob {
+  if (field === "name" && pattern.includes("/")) {
+    throw new SyntaxError("must be a glob without a slash: a name has none");
+  }
+  try {
+    return new Glob(pattern);
+  } catch (error) {
+    throw new SyntaxError(`must be a glob that can match: ${(error as Error).message}`);
+  }
+}
+
+function matchesText(value: PlainValue | undefined, text: string): boolean {
+  if (Array.isArray(value)) return value.some((element) => textOf(element) === text);
+  return textOf(value) === text;
+}
+
+/** Null for what has no text: lists, mappings, nothing. */
+function textOf(value: PlainValue | undefined): string | null {
+  if (typeof value === "string") return value;
+  if (value === undefined || (typeof value === "object" && value !== null)) return null;
+  return String(value);
+}
+
+function shorten(name: string): string {
+  const chars = [...name.slice(0, 2 * MAX_SHOWN_CHARS)];
+  return chars.length <= MAX_SHOWN_CHARS ? name : chars.slice(0, MAX_SHOWN_CHARS).join("") + "…";
+}

@@ -1,0 +1,235 @@
+// A data request from parsed parameters to its response, top to bottom: allowed -> resolve the ref -> cached response, or
+// make one -> check the ref again where that took long -> send. When the source fails, an older response is sent.
+
+import type { ItemParameters, ListParameters } from "../api/parameters.ts";
+import { itemUrl, linkHeader, listUrl } from "../api/urls.ts";
+import { isAllowed } from "../allowed_repos.ts";
+import { listItems } from "../collections/list_items.ts";
+import type { ReadContext } from "../collections/read_context.ts";
+import { itemBody, readItem } from "../collections/read_item.ts";
+import { isSourceFailure, repositoryNotAllowed } from "../errors.ts";
+import type { Services } from "../services.ts";
+import type { Snapshot } from "../source/source.ts";
+import { requestKey } from "./base_url.ts";
+import type { ResponseEntry } from "./response_cache.ts";
+import {
+  type CacheStatus,
+  type Content,
+  dataResponse,
+  isLarge,
+  jsonContent,
+  negotiateBody,
+  rawContent,
+  readyBody,
+} from "./responses.ts";
+import type { HttpContext, State } from "./state.ts";
+
+/** What a route asks for. */
+export type DataQuery =
+  | { readonly kind: "list"; readonly parameters: ListParameters }
+  | { readonly kind: "item"; readonly parameters: ItemParameters };
+
+/** After so many checks, a response that takes longer to make than a check is good for is sent with its age. */
+const MAX_RECHECKS = 3;
+/** Of SOURCE_TIMEOUT_MS: how long a request waits for a background job, counted from its start. */
+const JOB_WAIT_SHARE = 0.8;
+/** An older response is sent for at most a day after the check that it rests on. */
+const MAX_STALE_MS = 24 * 3_600_000;
+
+/** A response before it is sent: its cache entry, the check that it rests on, and whether it lacks anything. */
+interface Shown {
+  readonly entry: ResponseEntry;
+  readonly checkedAtMs: number;
+  readonly cacheStatus: CacheStatus;
+  readonly isComplete: boolean;
+}
+
+/** Answers one GET or HEAD. @throws {CollectionsError} whatever resolving and reading throw. */
+export async function serveData(query: DataQuery, state: State): Promise<Response> {
+  const { services, context } = state;
+  const { owner, repo, branch = null } = query.parameters;
+  const { config, clock, largeBodies } = services;
+  context.repository = `${owner}/${repo}`;
+  if (!isAllowed(config.allowedRepos, { owner, repo })) throw repositoryNotAllowed(owner, repo);
+  const address = addressOf(query, context.baseUrl);
+  const source = services.sourceOf(owner);
+
+  let release = () => {};
+  let reserved: Uint8Array | null = null;
+  try {
+    let shown: Shown | null = null;
+    for (let check = 0;; check++) {
+      const snapshot = await source.resolve({ owner, repo, branch }, context);
+      shown = await show(query, { snapshot, state, address, before: shown });
+      const negotiated = negotiateBody(shown.entry.body, context.request.headers);
+      const { bytes } = negotiated.coded;
+      const isStreamed = isLarge(negotiated, context.request.method);
+      if (isStreamed && reserved !== bytes) {
+        release();
+        release = await largeBodies.reserve(bytes, context);
+        reserved = bytes;
+      }
+      // Reading and waiting may have taken longer than the check is good for.
+      if (check < MAX_RECHECKS && isOutdated(snapshot, clock.now())) continue;
+      const { checkedAtMs, cacheStatus, isComplete, entry } = shown;
+      if (cacheStatus === "stale") services.metrics.countStale();
+      const response = dataResponse(negotiated, {
+        age: { checkedAtMs, freshForMs: entry.ref.freshForMs, cacheStatus, isStorable: isComplete },
+        requestId: context.id,
+        nowMs: clock.now(),
+        ...(isStreamed ? { body: largeBodies.stream(bytes, release) } : {}),
+      });
+      // The stream releases its memory from here on.
+      if (isStreamed) release = () => {};
+      return response;
+    }
+  } finally {
+    release();
+    context.takeReservation()?.release();
+  }
+}
+
+/** The normalised address of a response: its key in the cache. */
+function addressOf(query: DataQuery, baseUrl: string): string {
+  return query.kind === "list"
+    ? listUrl(baseUrl, query.parameters)
+    : itemUrl(baseUrl, query.parameters);
+}
+
+/** What a snapshot's response is: the one before, the cached one, a new one, or an older one where the source fails. */
+async function show(
+  query: DataQuery,
+  { snapshot, state, address, before }: {
+    snapshot: Snapshot;
+    state: State;
+    address: string;
+    before: Shown | null;
+  },
+): Promise<Shown> {
+  const { services, context } = state;
+  const { responses, metrics } = services;
+  const cached = responses.get(address);
+  let entry = [before?.entry, cached].find((entry) => entry && showsSame(entry, snapshot));
+  let isComplete = true;
+  if (entry === undefined) {
+    try {
+      const made = await make(query, { snapshot, state });
+      isComplete = made.isComplete;
+      entry = {
+        body: await readyBody(made.content),
+        commit: snapshot.commit,
+        branch: snapshot.branch,
+        ref: snapshot.ref,
+        repository: context.repository ?? "",
+        route: context.route,
+      };
+    } catch (error) {
+      const fallback = staleFallback(error, { snapshot, cached, nowMs: services.clock.now() });
+      if (fallback === null) throw error;
+      return fallback;
+    }
+  } else if (entry === before?.entry) isComplete = before.isComplete;
+  else metrics.countHit("response");
+
+  if (entry.ref !== snapshot.ref) entry = { ...entry, ref: snapshot.ref };
+  if (isComplete) {
+    if (cached?.body !== entry.body || cached.ref !== entry.ref) responses.set(address, entry);
+    // A stale response must not be sent ahead of the framework, so that the source is asked as soon as possible.
+    if (snapshot.freshness !== "stale") {
+      responses.alias(requestKey(context.request, services.config), address);
+    }
+  }
+  return {
+    entry,
+    checkedAtMs: snapshot.checkedAtMs,
+    cacheStatus: cacheStatusOf(snapshot, { context, isComplete }),
+    isComplete,
+  };
+}
+
+/** Whether a response is right for a snapshot: the files are the same, and the branch that the body names. */
+function showsSame(entry: ResponseEntry, { commit, branch }: Snapshot): boolean {
+  return entry.commit === commit && entry.branch === branch;
+}
+
+/**
+ * The response of the commit before, where the ref has moved and the source then fails. Null for every other error, and
+ * where the source said first that the repository or the ref is gone.
+ */
+function staleFallback(
+  error: unknown,
+  { snapshot, cached, nowMs }: {
+    snapshot: Snapshot;
+    cached: ResponseEntry | undefined;
+    nowMs: number;
+  },
+): Shown | null {
+  const { previous } = snapshot.ref;
+  if (!isSourceFailure(error) || error.denial !== undefined) return null;
+  if (cached === undefined || previous === null || cached.ref !== snapshot.ref) return null;
+  const { checkedAtMs, commit } = previous;
+  if (cached.commit !== commit || cached.branch !== snapshot.branch) return null;
+  if (nowMs - checkedAtMs > MAX_STALE_MS) return null;
+  return { entry: cached, checkedAtMs, cacheStatus: "stale", isComplete: true };
+}
+
+/** Makes the content of a response; one that is not complete lacks files that the source failed to give. */
+async function make(
+  query: DataQuery,
+  { snapshot, state }: { snapshot: Snapshot; state: State },
+): Promise<{ content: Content; isComplete: boolean }> {
+  const { context, services } = state;
+  const read = readContextOf(snapshot, { context, services });
+  const { baseUrl } = context;
+  switch (query.kind) {
+    case "list": {
+      const { body, complete } = await listItems(query.parameters, read, { baseUrl });
+      const content = jsonContent(body, { link: linkHeader(body.links) });
+      return { content, isComplete: complete };
+    }
+    case "item": {
+      const file = await readItem(query.parameters, read);
+      const content = query.parameters.format === "raw"
+        ? rawContent(file)
+        : jsonContent(await itemBody(file, read, { baseUrl }));
+      return { content, isComplete: true };
+    }
+  }
+}
+
+function readContextOf(
+  snapshot: Snapshot,
+  { context, services }: { context: HttpContext; services: Services },
+): ReadContext {
+  const { clock, config, jobs, objects } = services;
+  return {
+    source: services.sourceOf(snapshot.name.owner),
+    snapshot,
+    context,
+    objects,
+    jobs,
+    clock,
+    startedAtMs: context.startedAtMs,
+    limits: {
+      maxItemBytes: config.maxItemBytes,
+      waitMs: config.sourceTimeoutMs * JOB_WAIT_SHARE,
+    },
+    treeReads: { count: 0 },
+    reserveBytes: (bytes) => context.reserveBytes(bytes),
+  };
+}
+
+/** Whether a check was good when it was made, and is too old now. */
+function isOutdated({ freshness, checkedAtMs, ref }: Snapshot, nowMs: number): boolean {
+  return freshness !== "stale" && nowMs - checkedAtMs >= ref.freshForMs;
+}
+
+function cacheStatusOf(
+  { freshness }: Snapshot,
+  { context, isComplete }: { context: HttpContext; isComplete: boolean },
+): CacheStatus {
+  if (freshness === "stale") return "stale";
+  if (!isComplete) return "passed";
+  if (freshness === "moved") return "moved";
+  return context.missed || freshness === "miss" ? "stored" : freshness;
+}

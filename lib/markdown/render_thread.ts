@@ -1,0 +1,48 @@
+// Renders one file after the other, each within its time. `Worker.terminate()` does not stop a loop (Deno 2.9.6,
+// github.com/denoland/deno/pull/35657); the time-out of `vm.Script` does, and leaves the thread usable.
+
+import { Script } from "node:vm";
+import { type MessagePort, parentPort } from "node:worker_threads";
+import { RenderFailure } from "./addresses.ts";
+import { renderMarkdown } from "./render.ts";
+import type { Rendered, RenderError } from "./rendered.ts";
+
+/** What the thread is sent. */
+export interface RenderRequest {
+  text: string;
+  limitMs: number;
+}
+
+/** What it answers, after a first message "ready". */
+export interface RenderReply {
+  result: Rendered | RenderError;
+  /** The time that it took. */
+  usedMs: number;
+}
+
+let text = "";
+Object.assign(globalThis, { renderText: () => renderMarkdown(text) });
+const script = new Script("renderText()");
+
+function render({ text: next, limitMs }: RenderRequest): Rendered | RenderError {
+  text = next;
+  try {
+    return script.runInThisContext({ timeout: limitMs });
+  } catch (error) {
+    if (error instanceof RenderFailure) return { message: error.message };
+    if ((error as { code?: string }).code === "ERR_SCRIPT_EXECUTION_TIMEOUT") {
+      return { message: `The file takes longer than ${limitMs / 1000} s to render.` };
+    }
+    throw error;
+  }
+}
+
+parentPort?.once("message", (port: MessagePort) => {
+  port.on("message", (request: RenderRequest) => {
+    const startedAtMs = performance.now();
+    const result = render(request);
+    const reply: RenderReply = { result, usedMs: performance.now() - startedAtMs };
+    port.postMessage(reply);
+  });
+  port.postMessage("ready");
+});

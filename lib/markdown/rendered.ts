@@ -1,0 +1,69 @@
+// What is known of a Markdown file once it is rendered, and the last step to HTML. A rendered file depends on the file's
+// text alone, so it is cached by blob id and RENDERER_VERSION; relative addresses are left open until the HTML is joined,
+// because they depend on the file's path, its commit and the request. This module loads no part of the renderer.
+
+/** Changes whenever the same text gives another `Rendered`; part of the cache key. */
+export const RENDERER_VERSION = 1;
+
+/** A relative address of the file, which only the request can resolve. */
+export interface RelativeAddress {
+  kind: "link" | "image";
+  /** As the author wrote it, percent-decoded, without query and fragment; "" is the file itself. */
+  path: string;
+  /** With its `#`, or "". */
+  fragment: string;
+}
+
+/** A heading, listed in the order of the HTML. */
+export interface Heading {
+  /** 1 to 6. */
+  depth: number;
+  /** The element's id as it is in the HTML. */
+  id: string;
+  text: string;
+}
+
+/** A rendered file, as plain JSON: one address stands between each two parts of the HTML. */
+export interface Rendered {
+  parts: string[];
+  addresses: RelativeAddress[];
+  headings: Heading[];
+  /** At most 300 UTF-16 units. */
+  excerpt: string;
+  words: number;
+}
+
+/** Why a file has no HTML, in a sentence for a person. */
+export interface RenderError {
+  message: string;
+}
+
+const ATTRIBUTES = { link: "href", image: "src" } as const;
+
+const ESCAPES: Record<string, string> = {
+  "&": "&amp;",
+  '"': "&quot;",
+  "<": "&lt;",
+  ">": "&gt;",
+};
+
+/**
+ * The HTML of a rendered file. `resolve` gives the address of a link or an image; null leaves the attribute out. Costs
+ * time in proportion to the HTML, of which a file has at most some MiB: yield between files of a page.
+ */
+export function joinHtml(
+  { parts, addresses }: Rendered,
+  resolve: (address: RelativeAddress) => string | null,
+): string {
+  let html = parts[0] ?? "";
+  addresses.forEach((address, i) => {
+    const value = resolve(address);
+    if (value !== null) html += ` ${ATTRIBUTES[address.kind]}="${escapeAttribute(value)}"`;
+    html += parts[i + 1] ?? "";
+  });
+  return html;
+}
+
+function escapeAttribute(value: string): string {
+  return value.replace(/[&"<>]/g, (character) => ESCAPES[character]!);
+}

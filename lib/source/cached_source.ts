@@ -1,0 +1,209 @@
+// A Source over another one that sends it as few requests as possible: refs by the rule of ref_checks.ts, objects once
+// per id. Nothing from any cache is reached but through a snapshot, and so through a ref that was checked in time.
+
+import type { KvTier } from "../cache/kv_tier.ts";
+import type { LookupOptions, ObjectCache, ObjectKind } from "../cache/object_cache.ts";
+import type { Clock } from "../clock.ts";
+import { sourceFailed } from "../errors.ts";
+import { backgroundContext, type RequestContext, signalOf } from "../request_context.ts";
+import { SingleFlight } from "../single_flight.ts";
+import { FailureBackoff } from "./failure_backoff.ts";
+import type { FileList } from "./file_list.ts";
+import { blobKind, fileListKind, treeKind } from "./object_kinds.ts";
+import { RefChecks } from "./ref_checks.ts";
+import {
+  type BlobResult,
+  DEFAULT_BRANCH,
+  type FileRef,
+  type RefQuery,
+  repositoryKey,
+  type Snapshot,
+  type Source,
+  type TreeEntry,
+} from "./source.ts";
+
+/** Options of {@linkcode CachedSource}. */
+export interface CachedSourceOptions {
+  readonly objects: ObjectCache;
+  /** The store of ref records; null where there is none. */
+  readonly kv: KvTier | null;
+  readonly clock: Clock;
+  /** How long a checked ref may be served without another check, in ms. */
+  readonly freshForMs: number;
+}
+
+/** See the head of this file. */
+export class CachedSource implements Source {
+  private readonly objectFlights = new SingleFlight<unknown>();
+  private readonly batchFlights = new SingleFlight<ReadonlyMap<string, BlobResult>>();
+  /** Which batch is bringing a blob, by the blob's key. */
+  private readonly batchOf = new Map<string, string>();
+  private batchCount = 0;
+  private readonly backoff: FailureBackoff;
+  private readonly refs: RefChecks;
+
+  constructor(private readonly source: Source, private readonly options: CachedSourceOptions) {
+    this.backoff = new FailureBackoff(options.clock);
+    this.refs = new RefChecks({ ...options, source, backoff: this.backoff });
+  }
+
+  resolve(query: RefQuery, context: RequestContext): Promise<Snapshot> {
+    const { owner, repo, branch } = query;
+    return this.refs.resolve({ owner, repo, branch: branch ?? DEFAULT_BRANCH }, context);
+  }
+
+  /** Checks ahead of need the refs that are in use; to be called every second or so. Never throws. */
+  refreshDue(): Promise<void> {
+    return this.refs.refreshDue();
+  }
+
+  /** Checks at once every ref of a repository (by its key) that is in use. Never throws. */
+  recheck(repository: string): Promise<void> {
+    return this.refs.recheck(repository);
+  }
+
+  /** Resolves when the ref checks under way have ended, also those that nobody waits for any more. */
+  settled(): Promise<void> {
+    return this.refs.settled();
+  }
+
+  /** Aborts what is under way. */
+  close(): Promise<void> {
+    return this.refs.close();
+  }
+
+  tree(
+    snapshot: Snapshot,
+    treeId: string,
+    context: RequestContext,
+  ): Promise<readonly TreeEntry[]> {
+    return this.read(treeKind, snapshot, treeId, {
+      context,
+      fetch: (context) => this.source.tree(snapshot, treeId, context),
+    });
+  }
+
+  async files(
+    snapshot: Snapshot,
+    treeId: string,
+    context: RequestContext,
+  ): Promise<FileList | null> {
+    const files = await this.read(fileListKind, snapshot, treeId, {
+      context,
+      fetch: async (context) => await this.source.files(snapshot, treeId, context) ?? "truncated",
+    });
+    return files === "truncated" ? null : files;
+  }
+
+  async blobs(
+    snapshot: Snapshot,
+    files: readonly FileRef[],
+    context: RequestContext,
+  ): Promise<ReadonlyMap<string, BlobResult>> {
+    const repository = repositoryKey(snapshot.name);
+    const wanted = new Map(files.map((file) => [file.id, file]));
+    const results = new Map<string, BlobResult>(
+      await this.options.objects.getMany(blobKind, repository, [...wanted.keys()], {
+        ...lookupOf(snapshot),
+      }),
+    );
+    const started: FileRef[] = [];
+    const batches = new Map<string, FileRef[]>();
+    for (const [id, file] of wanted) {
+      if (results.has(id)) continue;
+      const batch = this.batchOf.get(`${repository}\n${id}`);
+      const failure = this.backoff.objectFailure(repository, id);
+      // A batch that all have left is over, though its requests may not have ended yet.
+      if (batch !== undefined && this.batchFlights.has(batch)) {
+        batches.set(batch, [...batches.get(batch) ?? [], file]);
+      } else if (failure !== null) results.set(id, failure);
+      else started.push(file);
+    }
+    context.signal?.throwIfAborted();
+    if (started.length + batches.size > 0) context.recordMiss({ joined: started.length === 0 });
+    if (started.length > 0) {
+      const batch = `batch ${++this.batchCount}`;
+      for (const { id } of started) this.batchOf.set(`${repository}\n${id}`, batch);
+      batches.set(batch, started);
+    }
+    await Promise.all([...batches].map(async ([batch, files]) => {
+      const read = await this.batchFlights.run(
+        batch,
+        (signal) =>
+          this.readBatch(snapshot, batch, files, backgroundContext(context.client, signal)),
+        signalOf(context),
+      );
+      for (const { id } of files) {
+        results.set(id, read.get(id) ?? sourceFailed(`Cannot read "${id}": no answer had it`));
+      }
+    }));
+    return results;
+  }
+
+  webUrl(snapshot: Snapshot, path: string): string | null {
+    return this.source.webUrl(snapshot, path);
+  }
+
+  private async readBatch(
+    snapshot: Snapshot,
+    batch: string,
+    files: readonly FileRef[],
+    context: RequestContext,
+  ): Promise<ReadonlyMap<string, BlobResult>> {
+    const repository = repositoryKey(snapshot.name);
+    try {
+      const found = await this.source.blobs(snapshot, files, context);
+      for (const [id, result] of found) {
+        const isFailure = result instanceof Error;
+        this.backoff.objectOutcome(repository, id, isFailure ? result : null);
+        if (!isFailure) this.options.objects.set(blobKind, repository, id, result);
+      }
+      return found;
+    } finally {
+      for (const { id } of files) {
+        const key = `${repository}\n${id}`;
+        if (this.batchOf.get(key) === batch) this.batchOf.delete(key);
+      }
+    }
+  }
+
+  /** An object from the caches, or from the source. @throws what `fetch` throws. */
+  private async read<T>(
+    kind: ObjectKind<T>,
+    snapshot: Snapshot,
+    id: string,
+    { context, fetch }: {
+      context: RequestContext;
+      fetch: (context: RequestContext) => Promise<T>;
+    },
+  ): Promise<T> {
+    const { objects } = this.options;
+    const repository = repositoryKey(snapshot.name);
+    // A flight may have ended while the store was read.
+    const cached = await objects.get(kind, repository, id, lookupOf(snapshot)) ??
+      objects.peek(kind, repository, id);
+    if (cached !== undefined) return cached;
+    const object = `${kind.name} ${id}`;
+    const key = `${repository}\n${object}`;
+    const joined = this.objectFlights.has(key);
+    const failure = this.backoff.objectFailure(repository, object);
+    if (failure !== null && !joined) throw failure;
+    context.recordMiss({ joined });
+    return await this.objectFlights.run(key, async (signal) => {
+      try {
+        const value = await fetch(backgroundContext(context.client, signal));
+        this.backoff.objectOutcome(repository, object, null);
+        objects.set(kind, repository, id, value);
+        return value;
+      } catch (error) {
+        this.backoff.objectOutcome(repository, object, error);
+        throw error;
+      }
+    }, signalOf(context)) as T;
+  }
+}
+
+/** What no process knew a moment ago has no objects in the store: its first request saves those reads. */
+function lookupOf(snapshot: Snapshot): LookupOptions {
+  return { memoryOnly: snapshot.freshness === "miss" };
+}

@@ -1,0 +1,177 @@
+// Remembers failures of a source and for how long not to repeat the request, so that an outage costs the source few
+// requests and callers no time. The waits belong to a ref, to a repository of which several known refs fail, or to the
+// whole source; a ref that always fails never stops its siblings for long. When a wait is over, one request at a time
+// probes, until one succeeds.
+
+import { LRUCache } from "lru-cache";
+import type { Clock } from "../clock.ts";
+import { CollectionsError, isSourceFailure } from "../errors.ts";
+import { repositoryKey, type RepositoryName } from "./source.ts";
+
+/** A ref by its names. */
+export type RefName = RepositoryName & { readonly branch: string };
+
+/** The key of a ref in every cache and rule. */
+export function refKey(ref: RefName): string {
+  return `${repositoryKey(ref)}\n${ref.branch}`;
+}
+
+/** GitHub's quota windows have an hour: nothing waits longer, whatever a header says. */
+export const MAX_WAIT_MS = 3_600_000;
+
+const FIRST_WAIT_MS = 5_000;
+const MAX_DOUBLED_WAIT_MS = 60_000;
+const MAX_KEYS = 10_000;
+const DOWN_AFTER_FAILURES = 5;
+const DOWN_AFTER_OWNERS = 3;
+const SOURCE = "";
+
+interface Wait {
+  readonly error: CollectionsError;
+  readonly waitMs: number;
+  /** By `clock.monotonicMs()`. */
+  readonly untilMs: number;
+}
+
+/** Waits of 5 s, doubled with each further failure up to 60 s; longer where the source asked for it. */
+export class FailureBackoff {
+  private readonly waits = new LRUCache<string, Wait>({ max: MAX_KEYS });
+  /** The keys whose wait is over and for which a request is under way. */
+  private readonly probed = new Set<string>();
+  /** The known refs of a repository that failed since one of its refs last succeeded. */
+  private readonly failedRefs = new LRUCache<string, Set<string>>({ max: MAX_KEYS });
+  private unreachedInARow = 0;
+  private readonly unreachedOwners = new Set<string>();
+
+  constructor(private readonly clock: Clock) {}
+
+  /** The failure for which a ref is not checked now, or null. */
+  refFailure(ref: RefName): CollectionsError | null {
+    return this.failureOf(keysOf(ref));
+  }
+
+  /**
+   * Runs a check of a ref and takes its outcome; to be called where {@linkcode FailureBackoff.refFailure} is null.
+   * `isKnown`: whether the ref was found before; failures of names that nobody ever found say nothing of the repository.
+   * @throws what the check throws.
+   */
+  async check<T>(ref: RefName, isKnown: boolean, work: () => Promise<T>): Promise<T> {
+    const probed = keysOf(ref).filter((key) => this.waits.has(key));
+    for (const key of probed) this.probed.add(key);
+    try {
+      const value = await work();
+      this.refSucceeded(ref);
+      return value;
+    } catch (error) {
+      if (isWorthAWait(error)) this.refFailed(ref, isKnown, error);
+      // That a ref or a repository is not there is an answer too; a full queue is none.
+      else if (error instanceof CollectionsError && !isCheckFailure(error)) this.refSucceeded(ref);
+      throw error;
+    } finally {
+      for (const key of probed) this.probed.delete(key);
+    }
+  }
+
+  /** The failure for which an object is not requested now, or null. */
+  objectFailure(repository: string, id: string): CollectionsError | null {
+    return this.failureOf([SOURCE, repository]) ?? this.failureOf([objectKey(repository, id)]);
+  }
+
+  /** Takes the outcome of a request for an object; null for a success. */
+  objectOutcome(repository: string, id: string, error: unknown): void {
+    const key = objectKey(repository, id);
+    if (error === null) this.waits.delete(key);
+    else if (isWorthAWait(error)) this.extend(key, error);
+  }
+
+  private failureOf(keys: readonly string[]): CollectionsError | null {
+    const now = this.clock.monotonicMs();
+    for (const key of keys) {
+      const wait = this.waits.get(key);
+      if (wait !== undefined && (now < wait.untilMs || this.probed.has(key))) return wait.error;
+    }
+    return null;
+  }
+
+  private refSucceeded(ref: RefName): void {
+    this.waits.delete(refKey(ref));
+    this.waits.delete(repositoryKey(ref));
+    this.failedRefs.delete(repositoryKey(ref));
+    this.reached();
+  }
+
+  private refFailed(ref: RefName, isKnown: boolean, error: CollectionsError): void {
+    const [key, repository] = [refKey(ref), repositoryKey(ref)];
+    this.extend(key, error);
+    // What is denied of one ref says nothing of the others.
+    const shared = withDenial(error, undefined);
+    if (isKnown) {
+      const failed = this.failedRefs.get(repository) ?? new Set();
+      // A ref that fails again says nothing new: only a further one makes the others wait.
+      if (!failed.has(key) && failed.size > 0) this.extend(repository, shared);
+      this.failedRefs.set(repository, failed.add(key));
+    }
+    if (!error.unreachable) return this.reached();
+    this.unreachedInARow++;
+    this.unreachedOwners.add(ref.owner.toLowerCase());
+    const { size } = this.unreachedOwners;
+    if (this.unreachedInARow >= DOWN_AFTER_FAILURES && size >= DOWN_AFTER_OWNERS) {
+      this.extend(SOURCE, shared);
+    }
+  }
+
+  private reached(): void {
+    this.unreachedInARow = 0;
+    this.unreachedOwners.clear();
+    this.waits.delete(SOURCE);
+  }
+
+  private extend(key: string, error: CollectionsError): void {
+    const now = this.clock.monotonicMs();
+    const before = this.waits.get(key);
+    const restUntilMs = now + Math.min(error.restMs, MAX_WAIT_MS);
+    // Requests that were under way together fail together, and make one wait.
+    if (before !== undefined && now < before.untilMs) {
+      this.waits.set(key, { ...before, untilMs: Math.max(before.untilMs, restUntilMs) });
+      return;
+    }
+    const waitMs = before === undefined
+      ? FIRST_WAIT_MS
+      : Math.min(before.waitMs * 2, MAX_DOUBLED_WAIT_MS);
+    this.waits.set(key, { error, waitMs, untilMs: Math.max(now + waitMs, restUntilMs) });
+  }
+}
+
+function keysOf(ref: RefName): string[] {
+  return [SOURCE, repositoryKey(ref), refKey(ref)];
+}
+
+function objectKey(repository: string, id: string): string {
+  return `${repository}\n\n${id}`;
+}
+
+/** The same failure with another denial, or none. */
+export function withDenial(
+  error: CollectionsError,
+  denial: CollectionsError | undefined,
+): CollectionsError {
+  if (error.denial === denial) return error;
+  const { code, detail, facts, message, cause, unreachable, restMs } = error;
+  const options = { ...facts, message, cause, unreachable, restMs };
+  return new CollectionsError(
+    code,
+    detail,
+    denial === undefined ? options : { ...options, denial },
+  );
+}
+
+/** A spent quota is remembered with its token, with a time of its own. */
+function isWorthAWait(error: unknown): error is CollectionsError {
+  return isSourceFailure(error) && error.code !== "source-rate-limited";
+}
+
+/** Whether a check found nothing out: the source failed, or the queue to it is full. An older answer may then be served. */
+export function isCheckFailure(error: unknown): error is CollectionsError {
+  return error instanceof CollectionsError &&
+    (error.code === "service-busy" || isSourceFailure(error));
+}

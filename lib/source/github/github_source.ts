@@ -1,0 +1,147 @@
+// GitHub behind the Source port: ref -> commit -> root tree -> folder -> recursive tree of that folder alone, then
+// blobs. Caches nothing: CachedSource does.
+
+import pLimit from "p-limit";
+import type { AllowedRepos } from "../../allowed_repos.ts";
+import type { Clock } from "../../clock.ts";
+import { sourceFailed } from "../../errors.ts";
+import type { RequestContext } from "../../request_context.ts";
+import type { FileList } from "../file_list.ts";
+import {
+  type BlobResult,
+  DEFAULT_BRANCH,
+  type FileRef,
+  type RefQuery,
+  type Snapshot,
+  type Source,
+  type TreeEntry,
+} from "../source.ts";
+import { refusal } from "./answers.ts";
+import { readBlobs } from "./blobs.ts";
+import { GitHubClient, type RequestObserver } from "./client.ts";
+import { baseOf, type GitHubAddresses, type GitHubHost, requestRepository } from "./host.ts";
+import { findRefByRest } from "./refs.ts";
+import type { TokenPool } from "./tokens.ts";
+import { parseRecursiveTree, parseTree } from "./trees.ts";
+
+/** Options of {@linkcode GitHubSource}. */
+export interface GitHubSourceOptions {
+  readonly addresses: GitHubAddresses;
+  readonly tokens: TokenPool;
+  readonly clock: Clock;
+  /** Time allowed for one request, in ms. */
+  readonly timeoutMs: number;
+  readonly userAgent: string;
+  /** Null serves every public repository. */
+  readonly allowedRepos: AllowedRepos | null;
+  /** How long a checked ref may be served without another check, in ms. */
+  readonly freshForMs: number;
+  /** Told of each request that was sent, for metrics and health. */
+  readonly onRequest?: RequestObserver;
+}
+
+const TREE_MAX_BYTES = 64 << 20;
+const TREE_TYPE = "application/vnd.github+json";
+/** Parsed JSON takes many times its bytes: large answers are parsed one at a time. */
+const LARGE_ANSWER_BYTES = 1 << 20;
+
+/** Reads repositories of one GitHub host. */
+export class GitHubSource implements Source {
+  private readonly host: GitHubHost;
+  private readonly largeAnswers = pLimit(1);
+
+  constructor(private readonly options: GitHubSourceOptions) {
+    const { addresses, tokens, clock, allowedRepos } = options;
+    const client = new GitHubClient(options);
+    this.host = { ...addresses, client, tokens, clock, allowedRepos };
+  }
+
+  async resolve(query: RefQuery, context: RequestContext): Promise<Snapshot> {
+    const checkedAtMs = this.options.clock.now();
+    const branch = query.branch ?? DEFAULT_BRANCH;
+    const { commit, validators } = await findRefByRest(this.host, { ...query, branch }, context);
+    return {
+      name: { owner: query.owner, repo: query.repo },
+      branch,
+      commit,
+      // GitHub takes a commit id where a tree id is expected.
+      rootTreeId: commit,
+      ref: {
+        commit,
+        checkedAtMs,
+        freshForMs: this.options.freshForMs,
+        wantedAtMs: checkedAtMs,
+        previous: null,
+      },
+      checkedAtMs,
+      freshness: query.known === undefined
+        ? "miss"
+        : query.known.commit === commit
+        ? "revalidated"
+        : "moved",
+      validators: JSON.stringify(validators),
+    };
+  }
+
+  tree(
+    snapshot: Snapshot,
+    treeId: string,
+    context: RequestContext,
+  ): Promise<readonly TreeEntry[]> {
+    return this.readTree(snapshot, treeId, { kind: "tree", parse: parseTree, context });
+  }
+
+  files(snapshot: Snapshot, treeId: string, context: RequestContext): Promise<FileList | null> {
+    return this.readTree(snapshot, treeId, {
+      kind: "tree-recursive",
+      parse: parseRecursiveTree,
+      context,
+    });
+  }
+
+  blobs(
+    snapshot: Snapshot,
+    files: readonly FileRef[],
+    context: RequestContext,
+  ): Promise<ReadonlyMap<string, BlobResult>> {
+    return readBlobs(this.host, snapshot, files, context);
+  }
+
+  webUrl(snapshot: Snapshot, path: string): string | null {
+    const { webUrl } = this.host;
+    if (webUrl === null) return null;
+    const { owner, repo } = snapshot.name;
+    const encode = (text: string) => text.split("/").map(encodeURIComponent).join("/");
+    return `${webUrl}/${owner}/${repo}/blob/${encode(snapshot.branch)}/${encode(path)}`;
+  }
+
+  private async readTree<T>(
+    snapshot: Snapshot,
+    treeId: string,
+    { kind, parse, context }: {
+      kind: "tree" | "tree-recursive";
+      parse: (bytes: Uint8Array<ArrayBuffer>) => T | Promise<T>;
+      context: RequestContext;
+    },
+  ): Promise<T> {
+    const answer = await requestRepository(this.host, {
+      base: baseOf(snapshot),
+      // `recursive` means recursive whatever its value is, so a plain request leaves it out.
+      rest: `/git/trees/${treeId}${kind === "tree-recursive" ? "?recursive=1" : ""}`,
+      accept: TREE_TYPE,
+      kind,
+      maxBytes: TREE_MAX_BYTES,
+      context,
+    });
+    try {
+      const { status, bytes } = answer;
+      if (status === 422) throw sourceFailed(`Cannot read "tree": GitHub answered 422`);
+      if (status !== 200) throw refusal(snapshot.name, status);
+      return bytes.length < LARGE_ANSWER_BYTES
+        ? await parse(bytes)
+        : await this.largeAnswers(() => parse(bytes));
+    } finally {
+      answer.release();
+    }
+  }
+}

@@ -1,0 +1,96 @@
+// Reads the bodies of upstream answers into memory. Deno hands out the bytes of a decompressed body as 4 KiB views of
+// 64 KiB buffers, so each piece is copied at once. What all bodies under way hold together is bounded: a body over
+// 1 MiB reserves 8 MiB, and one that outgrows those reserves all it may ever need, one such body at a time. The two
+// bounds are separate, so that bodies that wait for the second never keep each other waiting.
+
+import { ByteSemaphore, type Reservation } from "../../byte_semaphore.ts";
+import type { Clock } from "../../clock.ts";
+
+const MIB = 1 << 20;
+const UNRESERVED_BYTES = MIB;
+const MEDIUM_BYTES = 8 * MIB;
+/** Of bodies of up to 8 MiB, and of what the others hold beyond that: 128 MiB together. */
+const BOUND_BYTES = 64 * MIB;
+const MAX_WAITING = 128;
+
+/** How one body is read. */
+export interface ReadOptions {
+  readonly maxBytes: number;
+  readonly signal: AbortSignal;
+  /** Called before and after a wait for memory, which is no delay of the source. */
+  readonly onWait: (isWaiting: boolean) => void;
+}
+
+/** A body, and the memory that it holds until `release` is called. */
+export interface Body {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  release(): void;
+}
+
+/** See the head of this file. */
+export class BodyReader {
+  private readonly medium: ByteSemaphore;
+  private readonly large: ByteSemaphore;
+
+  constructor(options: { readonly maxWaitMs: number; readonly clock: Clock }) {
+    const bounds = { maxBytes: BOUND_BYTES, maxWaiting: MAX_WAITING, ...options };
+    this.medium = new ByteSemaphore(bounds);
+    this.large = new ByteSemaphore(bounds);
+  }
+
+  /** Bytes that are reserved now. */
+  get bytes(): number {
+    return this.medium.bytes + this.large.bytes;
+  }
+
+  /**
+   * The body of a response, whole.
+   * @throws {RangeError} where it is longer than `maxBytes`; the rest is not read.
+   * @throws {CollectionsError} service-busy where there was no memory for too long; the signal's reason.
+   */
+  async read(response: Response, { maxBytes, signal, onWait }: ReadOptions): Promise<Body> {
+    const reservations: Reservation[] = [];
+    const release = () => reservations.forEach((reservation) => reservation.release());
+    if (response.body === null) return { bytes: new Uint8Array(0), release };
+    const reserve = async (semaphore: ByteSemaphore, bytes: number) => {
+      onWait(true);
+      reservations.push(await semaphore.acquire(bytes, signal));
+      onWait(false);
+    };
+    const reader = response.body.getReader();
+    let buffer = new Uint8Array(64 << 10);
+    let length = 0;
+    try {
+      const announced = Number(response.headers.get("content-length") ?? 0);
+      while (announced <= maxBytes) {
+        const { done, value } = await reader.read();
+        if (done) return { bytes: resized(buffer, length), release };
+        const needed = length + value.length;
+        if (needed > maxBytes) break;
+        if (needed > UNRESERVED_BYTES && reservations.length === 0) {
+          await reserve(this.medium, MEDIUM_BYTES);
+        }
+        if (needed > MEDIUM_BYTES && reservations.length === 1) {
+          await reserve(this.large, maxBytes - MEDIUM_BYTES);
+        }
+        if (needed > buffer.length) {
+          buffer = resized(buffer, Math.max(needed, Math.min(buffer.length * 2, maxBytes)));
+        }
+        buffer.set(value, length);
+        length = needed;
+      }
+      throw new RangeError(`Cannot read "body": it is longer than ${maxBytes} bytes`);
+    } catch (error) {
+      release();
+      throw error;
+    } finally {
+      // Also after an error: a connection with an unread body is of no use.
+      await reader.cancel().catch(() => {});
+    }
+  }
+}
+
+/** The same bytes in a buffer of another length; the old one cannot be used any more. */
+function resized(bytes: Uint8Array<ArrayBuffer>, length: number): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(bytes.buffer.transfer(length));
+}

@@ -1,0 +1,223 @@
+// Which commit a name stands for at GitHub: as branch, then as tag, then as commit id, and whether the repository may
+// be seen at all. Every request goes to the name that the caller gave, so a name that is given to another repository
+// shows that one. Visibility is decided before anything that a request about the branch said is used.
+
+import { isAllowed } from "../../allowed_repos.ts";
+import {
+  branchNotFound,
+  type CollectionsError,
+  isSourceFailure,
+  repositoryNotAllowed,
+  repositoryNotFound,
+  sourceFailed,
+} from "../../errors.ts";
+import type { RequestContext } from "../../request_context.ts";
+import { isCheckFailure, withDenial } from "../failure_backoff.ts";
+import type { RefQuery, RepositoryName } from "../source.ts";
+import { checked, parseCommitId, parseJson, refusal, repositoryAnswer } from "./answers.ts";
+import type { Validator } from "./client.ts";
+import {
+  type GitHubHost,
+  namedBase,
+  parseValidators,
+  type RefValidators,
+  type RepositoryAnswer,
+  requestRepository,
+} from "./host.ts";
+
+/** What a request about a ref found. */
+export interface FoundRef {
+  readonly commit: string;
+  readonly validators: RefValidators;
+}
+
+/** A query whose default branch is filled in. */
+export type BranchQuery = RefQuery & { readonly branch: string };
+
+const MAX_BYTES = 1 << 20;
+const COMMIT_ID = /^[0-9a-f]{40}$/i;
+const SHA_TYPE = "application/vnd.github.sha";
+const JSON_TYPE = "application/vnd.github+json";
+
+/**
+ * Finds the commit of a ref by the REST API.
+ * @throws {CollectionsError} repository-not-found, repository-not-allowed, branch-not-found, repository-empty,
+ * repository-blocked, or a failure, with `denial` where GitHub had denied what was known before.
+ */
+export async function findRefByRest(
+  host: GitHubHost,
+  query: BranchQuery,
+  context: RequestContext,
+): Promise<FoundRef> {
+  const search = new RefSearch(host, query, context);
+  try {
+    return await search.run();
+  } catch (error) {
+    const { denial } = search;
+    if (denial === null || !isCheckFailure(error)) throw error;
+    throw withDenial(error, denial);
+  }
+}
+
+class RefSearch {
+  /** That what was known is gone, said before all is known. */
+  denial: CollectionsError | null = null;
+  private readonly known: RefValidators | null;
+
+  constructor(
+    private readonly host: GitHubHost,
+    private readonly query: BranchQuery,
+    private readonly context: RequestContext,
+  ) {
+    this.known = parseValidators(query.known?.validators);
+  }
+
+  async run(): Promise<FoundRef> {
+    const { host, known, query } = this;
+    const isByName = host.allowedRepos !== null;
+    const forms = formsOf(query.branch, !isByName);
+    // A form that was found before is requested together with those that go before it: a re-check is one round trip.
+    const together = known !== null && forms.includes(known.form)
+      ? COMMIT_ID.test(known.form) ? [known.form] : forms.slice(0, forms.indexOf(known.form) + 1)
+      : forms.slice(0, 1);
+    const asksVisibility = host.tokens.hasToken && !isByName;
+    // All are waited for, whatever one says: a private repository must not answer sooner than a missing one.
+    const [visibilityResult, ...refResults] = await Promise.allSettled([
+      asksVisibility ? this.requestRepository(known?.visibility) : null,
+      ...together.map((form) => this.requestRef(form)),
+    ]);
+    const isSeen = visibilityResult!.status === "fulfilled" && visibilityResult!.value !== null;
+    refResults.forEach((result, index) => {
+      if (result.status === "fulfilled") this.hear(together[index]!, result.value!.status, isSeen);
+    });
+    const visibility = unwrap(visibilityResult!);
+    if (visibility !== null) requirePublic(query, visibility);
+
+    let repository = visibility;
+    for (const [index, form] of [...new Set([...together, ...forms])].entries()) {
+      const result = refResults[index];
+      const answer = result === undefined ? await this.requestRef(form) : unwrap(result)!;
+      if (result === undefined) this.hear(form, answer.status, isSeen);
+      if (visibility !== null && visibility.base !== answer.base) {
+        throw sourceFailed(`Cannot resolve "${form}": the repository moved meanwhile`);
+      }
+      if (answer.status === 200 || answer.status === 304) {
+        const commit = answer.status === 304 ? query.known!.commit : parseCommitId(answer.bytes);
+        if (COMMIT_ID.test(form) && commit !== form.toLowerCase()) continue;
+        await this.requireAllowed(answer.base, null);
+        return {
+          commit,
+          validators: {
+            base: answer.base,
+            form,
+            commit: answer.status === 304 ? known!.commit : validatorOf(answer),
+            visibility: visibility?.status === 304 ? known!.visibility : validatorOf(visibility),
+          },
+        };
+      }
+      if (answer.status !== 404 && answer.status !== 422) throw refusal(query, answer.status);
+      // 404 may mean the ref or the repository: find out which before asking for more of what may not be there.
+      if (repository === null && answer.status === 404) {
+        repository = await this.requestRepository();
+        if (repository.status !== 200) throw refusal(query, repository.status);
+      }
+    }
+    throw branchNotFound(query.branch, await this.defaultBranch(repository));
+  }
+
+  /** Notes what an answer about the known ref says, since a later request may fail. */
+  private hear(form: string, status: number, isSeen: boolean): void {
+    if (form !== this.known?.form || status === 200 || status === 304) return;
+    const error = isSeen || status === 422
+      ? branchNotFound(this.query.branch, null)
+      : refusal(this.query, status);
+    if (!isSourceFailure(error)) this.denial = error;
+  }
+
+  /** A repository that moved must be allowed under its own name as well; `about` is what is known of it, if anything. */
+  private async requireAllowed(base: string, about: RepositoryAnswer | null): Promise<void> {
+    const { allowedRepos } = this.host;
+    if (allowedRepos === null || base.toLowerCase() === namedBase(this.query).toLowerCase()) return;
+    const answer = about ?? await this.request(base, "", { kind: "repo", accept: JSON_TYPE });
+    if (answer.status !== 200) throw refusal(this.query, answer.status);
+    const { full_name = "" } = checked(repositoryAnswer, parseJson(answer.bytes));
+    const [owner = "", repo = ""] = full_name.split("/");
+    if (!isAllowed(allowedRepos, { owner, repo })) {
+      throw repositoryNotAllowed(this.query.owner, this.query.repo);
+    }
+  }
+
+  /** For the hint alone: that the branch is not there is known without it. */
+  private async defaultBranch(repository: RepositoryAnswer | null): Promise<string | null> {
+    try {
+      const answer = repository?.status === 200 ? repository : await this.requestRepository();
+      if (answer.status !== 200) throw refusal(this.query, answer.status);
+      if (this.host.allowedRepos === null) requirePublic(this.query, answer);
+      else await this.requireAllowed(answer.base, answer);
+      return checked(repositoryAnswer, parseJson(answer.bytes)).default_branch ?? null;
+    } catch (error) {
+      if (isSourceFailure(error)) return null;
+      throw error;
+    }
+  }
+
+  private requestRef(form: string): Promise<RepositoryAnswer> {
+    return this.request(namedBase(this.query), `/commits/${encodeURIComponent(form)}`, {
+      kind: "commit",
+      accept: SHA_TYPE,
+      validator: this.known?.form === form ? this.known.commit : null,
+    });
+  }
+
+  private requestRepository(validator?: Validator | null): Promise<RepositoryAnswer> {
+    return this.request(namedBase(this.query), "", { kind: "repo", accept: JSON_TYPE, validator });
+  }
+
+  private async request(
+    base: string,
+    rest: string,
+    { kind, accept, validator }: {
+      kind: "commit" | "repo";
+      accept: string;
+      validator?: Validator | null | undefined;
+    },
+  ): Promise<RepositoryAnswer> {
+    const answer = await requestRepository(this.host, {
+      base,
+      rest,
+      kind,
+      accept,
+      maxBytes: MAX_BYTES,
+      context: this.context,
+      ...(validator ? { known: validator } : {}),
+    });
+    answer.release();
+    return answer;
+  }
+}
+
+function formsOf(branch: string, commitIds: boolean): string[] {
+  if (branch === "HEAD") return ["HEAD"];
+  const forms = [`heads/${branch}`, `tags/${branch}`];
+  return commitIds && COMMIT_ID.test(branch) ? [...forms, branch.toLowerCase()] : forms;
+}
+
+function requirePublic(name: RepositoryName, answer: RepositoryAnswer): void {
+  // Only an answer that said "public" leaves a validator, so 304 says it again.
+  if (answer.status === 304) return;
+  if (answer.status !== 200) throw refusal(name, answer.status);
+  const { private: isPrivate, visibility } = checked(repositoryAnswer, parseJson(answer.bytes));
+  if (isPrivate || (visibility ?? "public") !== "public") {
+    throw repositoryNotFound(name.owner, name.repo);
+  }
+}
+
+function validatorOf(answer: RepositoryAnswer | null): Validator | null {
+  const etag = answer?.headers.get("etag") ?? null;
+  return answer === null || etag === null ? null : { etag, fingerprint: answer.token.fingerprint };
+}
+
+function unwrap<T>(result: PromiseSettledResult<T>): T {
+  if (result.status === "rejected") throw result.reason;
+  return result.value;
+}

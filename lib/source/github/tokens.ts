@@ -1,0 +1,180 @@
+// The tokens of one GitHub host: which to use next, which are out of quota or refused. A log line names a token by its
+// place in the list; its characters go into the Authorization header and nowhere else. No wait is longer than GitHub's
+// windows of an hour, and the first request after a wait goes alone: the others wait for its answer.
+
+import { createHash } from "node:crypto";
+import type { Clock } from "../../clock.ts";
+import { sourceRateLimited } from "../../errors.ts";
+import type { Log } from "../../log.ts";
+import { MAX_WAIT_MS } from "../failure_backoff.ts";
+
+/** GitHub counts the REST API and GraphQL separately, and the raw host limits addresses. */
+export type Quota = "core" | "graphql" | "raw";
+
+/** One way to send requests to GitHub. `place` counts from 1; 0 is the way without a token. */
+export interface Token {
+  readonly place: number;
+  readonly secret: string | null;
+  /** Tells which token an ETag belongs to, across restarts, without telling the token. */
+  readonly fingerprint: string;
+}
+
+interface QuotaState {
+  remaining: number;
+  /** By `clock.monotonicMs()`, so a jump of the wall clock changes no wait. */
+  resetAtMs: number;
+  /** Whether a limit was met since the last answer. */
+  isLimited: boolean;
+  /** The first request after the wait. */
+  probe: PromiseWithResolvers<void> | null;
+}
+
+interface TokenState {
+  readonly token: Token;
+  readonly quotas: Readonly<Record<Quota, QuotaState>>;
+  refused: boolean;
+}
+
+const UNKNOWN = Number.MAX_SAFE_INTEGER;
+
+/** Chooses tokens by the quota that is left (docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api). */
+export class TokenPool {
+  private readonly states: readonly TokenState[];
+  private readonly anonymous = newState(0, null);
+
+  constructor(
+    secrets: readonly string[],
+    private readonly options: { readonly clock: Clock; readonly log: Log },
+  ) {
+    this.states = secrets.map((secret, index) => newState(index + 1, secret));
+  }
+
+  /** Whether requests carry a token: one was given and not all are refused. */
+  get hasToken(): boolean {
+    return this.states.some((state) => !state.refused);
+  }
+
+  /**
+   * The token to use: the one with this fingerprint while it has quota, else the one with most quota left. Each chosen
+   * token is given back with {@linkcode TokenPool.release}.
+   * @throws {CollectionsError} source-rate-limited when the quota of the last is spent.
+   */
+  async choose(quota: Quota, fingerprint?: string): Promise<Token> {
+    while (true) {
+      const now = this.now();
+      const usable = this.usable(quota);
+      const ready = usable.filter((state) => left(state, quota, now) > 0);
+      if (ready.length === 0) {
+        const waitMs = Math.min(...usable.map(({ quotas }) => quotas[quota].resetAtMs)) - now;
+        throw sourceRateLimited(
+          `Cannot send a request to GitHub: the ${quota} quota is spent`,
+          Math.ceil(waitMs / 1000),
+        );
+      }
+      const free = ready.filter(({ quotas }) => quotas[quota].probe === null);
+      const best = free.find(({ token }) => token.fingerprint === fingerprint) ??
+        free.toSorted((a, b) => left(b, quota, now) - left(a, quota, now))[0];
+      if (best === undefined) {
+        await ready[0]!.quotas[quota].probe?.promise;
+        continue;
+      }
+      const state = best.quotas[quota];
+      if (state.isLimited) state.probe = Promise.withResolvers();
+      return best.token;
+    }
+  }
+
+  /** Gives a chosen token back. `answered`: GitHub answered, and not with a limit. */
+  release(token: Token, quota: Quota, { answered }: { readonly answered: boolean }): void {
+    const state = this.state(token).quotas[quota];
+    if (state.probe === null) return;
+    if (answered) state.isLimited = state.remaining === 0 && this.now() < state.resetAtMs;
+    state.probe.resolve();
+    state.probe = null;
+  }
+
+  /** Takes over what an answer's `x-ratelimit-*` headers say. */
+  note(token: Token, quota: Quota, headers: Headers): void {
+    const state = this.state(token).quotas[quota];
+    const remaining = Number(headers.get("x-ratelimit-remaining") ?? NaN);
+    const resetMs = Number(headers.get("x-ratelimit-reset") ?? NaN) * 1000 -
+      this.options.clock.now();
+    // An answer that was under way when a limit came does not lift it.
+    const isStopped = state.isLimited && this.now() < state.resetAtMs;
+    if (isStopped || !Number.isFinite(remaining) || !Number.isFinite(resetMs)) return;
+    state.remaining = remaining;
+    state.resetAtMs = this.now() + bounded(resetMs);
+    if (remaining === 0) state.isLimited = true;
+  }
+
+  /** Stops one token for a time, at most an hour: for one quota, or for the whole API (a secondary limit). */
+  limit(token: Token, waitMs: number, quota: Quota | "api"): void {
+    const { quotas } = this.state(token);
+    for (const state of quota === "api" ? [quotas.core, quotas.graphql] : [quotas[quota]]) {
+      state.remaining = 0;
+      state.resetAtMs = Math.max(
+        state.isLimited ? state.resetAtMs : 0,
+        this.now() + bounded(waitMs),
+      );
+      state.isLimited = true;
+    }
+    const seconds = Math.ceil(bounded(waitMs) / 1000);
+    this.options.log.warn("token limited", { token: token.place, seconds });
+  }
+
+  /** Sets a token aside that GitHub refused (401), until the next start. */
+  refuse(token: Token): void {
+    const state = this.state(token);
+    if (state.refused) return;
+    state.refused = true;
+    this.options.log.error("token refused", { token: token.place, of: this.states.length });
+    if (!this.hasToken) this.options.log.error("all tokens refused, continuing without a token");
+  }
+
+  /** The quota left over all tokens in use, or null while no answer has told it. */
+  remaining(quota: Quota): number | null {
+    const now = this.now();
+    const known = this.usable(quota).map((state) => left(state, quota, now))
+      .filter((count) => count !== UNKNOWN);
+    return known.length === 0 ? null : known.reduce((sum, count) => sum + count, 0);
+  }
+
+  private now(): number {
+    return this.options.clock.monotonicMs();
+  }
+
+  private usable(quota: Quota): readonly TokenState[] {
+    const accepted = quota === "raw" ? [] : this.states.filter((state) => !state.refused);
+    return accepted.length > 0 ? accepted : [this.anonymous];
+  }
+
+  private state(token: Token): TokenState {
+    return token.place === 0 ? this.anonymous : this.states[token.place - 1]!;
+  }
+}
+
+function newState(place: number, secret: string | null): TokenState {
+  const fingerprint = secret === null
+    ? "none"
+    : createHash("sha256").update(`validator of ${secret}`).digest("hex").slice(0, 12);
+  const quota = (): QuotaState => ({
+    remaining: UNKNOWN,
+    resetAtMs: 0,
+    isLimited: false,
+    probe: null,
+  });
+  return {
+    token: { place, secret, fingerprint },
+    quotas: { core: quota(), graphql: quota(), raw: quota() },
+    refused: false,
+  };
+}
+
+function bounded(waitMs: number): number {
+  return Math.min(Math.max(waitMs, 0), MAX_WAIT_MS);
+}
+
+function left(state: TokenState, quota: Quota, now: number): number {
+  const { remaining, resetAtMs } = state.quotas[quota];
+  return now >= resetAtMs ? UNKNOWN : remaining;
+}

@@ -1,0 +1,179 @@
+// What is known of refs beyond one moment: the last commit with its validators, or a tombstone, that is, when and how
+// the source said that a ref or its whole repository is not there. Both outlive the process and are shared with others;
+// freshness never is: each process checks refs itself, so that no other clock is trusted. A damaged record is none.
+
+import { LRUCache } from "lru-cache";
+import { z } from "zod";
+import type { CacheKey, KvTier } from "../cache/kv_tier.ts";
+import {
+  CollectionsError,
+  repositoryBlocked,
+  repositoryEmpty,
+  repositoryNotAllowed,
+  repositoryNotFound,
+} from "../errors.ts";
+import { refKey, type RefName } from "./failure_backoff.ts";
+import { repositoryKey, type RepositoryName } from "./source.ts";
+
+/** For how long an older answer may be served while the source fails, in ms. */
+export const STALE_FOR_MS = 24 * 3_600_000;
+
+const MAX_KEYS = 20_000;
+const CODES = [
+  "repository-not-found",
+  "repository-not-allowed",
+  "repository-empty",
+  "repository-blocked",
+  "branch-not-found",
+] as const;
+/** What these say holds for all refs of the repository. */
+const OF_REPOSITORY: ReadonlySet<string> = new Set(CODES.slice(0, 2).concat("repository-blocked"));
+
+const recordSchema = z.object({
+  commit: z.string(),
+  rootTreeId: z.string(),
+  validators: z.string(),
+  checkedAtMs: z.number(),
+});
+
+const tombstoneSchema = z.object({
+  code: z.enum(CODES),
+  detail: z.string(),
+  /** When the request was sent that found it, in ms since the epoch. */
+  atMs: z.number(),
+  /** False where the source failed before it had said all: what was known is over, and there may be something else. */
+  isCertain: z.boolean(),
+});
+
+const storedSchema = z.union([recordSchema, z.object({ tombstone: tombstoneSchema })]);
+type Stored = z.infer<typeof storedSchema>;
+
+/** One state of a ref. */
+export type RefRecord = z.infer<typeof recordSchema>;
+
+/** That a ref is not there. */
+export type Tombstone = z.infer<typeof tombstoneSchema>;
+
+/** See the head of this file. No method rejects. */
+export class RefRecords {
+  /** By ref, and by repository where the tombstone is about all of it. */
+  private readonly tombstones = new LRUCache<string, { name: RefName; tombstone: Tombstone }>({
+    max: MAX_KEYS,
+  });
+  /** Repositories that were found, of which something may be stored. */
+  private readonly found = new LRUCache<string, true>({ max: MAX_KEYS });
+
+  /** `kv` is null where there is no key-value store. */
+  constructor(
+    private readonly kv: KvTier | null,
+    private readonly options: { readonly freshForMs: number; readonly now: () => number },
+  ) {}
+
+  /** The stored state of a ref, and the latest stored tombstone that covers it, in one read. */
+  async read(name: RefName): Promise<{ record: RefRecord | null; tombstone: Tombstone | null }> {
+    const values = await this.kv?.get([storeKey(name), storeKey(name, "repository")]) ?? [];
+    const stored = values.map(parse);
+    const tombstones = stored.flatMap((one) => one && "tombstone" in one ? [one.tombstone] : []);
+    const own = stored[0];
+    return {
+      record: own && "commit" in own ? own : null,
+      tombstone: tombstones.toSorted((a, b) => b.atMs - a.atMs)[0] ?? null,
+    };
+  }
+
+  /** Takes that the source found a ref; stored in the background. */
+  add(name: RefName, record: RefRecord): void {
+    this.found.set(repositoryKey(name), true);
+    this.tombstones.delete(refKey(name));
+    this.tombstones.delete(repositoryKey(name));
+    this.write(storeKey(name), record);
+  }
+
+  /** Takes that a ref is not there; `wasKnown` if it was until then. Resolves when other processes can read it. */
+  async bury(name: RefName, tombstone: Tombstone, wasKnown: boolean): Promise<void> {
+    const isOfRepository = OF_REPOSITORY.has(tombstone.code);
+    this.tombstones.set(refKey(name), { name, tombstone });
+    if (isOfRepository) this.tombstones.set(repositoryKey(name), { name, tombstone });
+    // Nothing is written for what was never there, so that a scan of names fills no disk.
+    if (!wasKnown && !this.found.has(repositoryKey(name))) return;
+    if (wasKnown) this.write(storeKey(name), { tombstone });
+    if (isOfRepository) this.write(storeKey(name, "repository"), { tombstone });
+    await this.kv?.flush();
+  }
+
+  /** What a check of a ref has just found, or null where a check is due. */
+  recentTombstone(name: RefName): Tombstone | null {
+    const tombstone = this.tombstones.get(refKey(name))?.tombstone ?? null;
+    return tombstone?.isCertain && this.isRecent(tombstone) ? tombstone : null;
+  }
+
+  /** A tombstone that covers a ref and is later than `knownAtMs`, of any process, or null. */
+  async tombstoneSince(name: RefName, knownAtMs: number): Promise<Tombstone | null> {
+    for (const key of [refKey(name), repositoryKey(name)]) {
+      const tombstone = this.tombstones.get(key)?.tombstone;
+      if (tombstone !== undefined && tombstone.atMs > knownAtMs) return tombstone;
+    }
+    const { tombstone } = await this.read(name);
+    return tombstone !== null && tombstone.atMs > knownAtMs ? tombstone : null;
+  }
+
+  /** The refs of a repository that were recently found to be gone. */
+  recentlyGone(repository: string): RefName[] {
+    return [...this.tombstones.entries()].flatMap(([key, { name, tombstone }]) =>
+      key !== repository && repositoryKey(name) === repository && this.isRecent(tombstone)
+        ? [name]
+        : []
+    );
+  }
+
+  private isRecent({ atMs }: Tombstone): boolean {
+    const ageMs = this.options.now() - atMs;
+    return ageMs >= 0 && ageMs < this.options.freshForMs;
+  }
+
+  private write(key: CacheKey, value: Stored): void {
+    const bytes = new TextEncoder().encode(JSON.stringify(value));
+    this.kv?.set(key, bytes, { ttlMs: STALE_FOR_MS, isEssential: true });
+  }
+}
+
+function storeKey(name: RefName, covers: "ref" | "repository" = "ref"): CacheKey {
+  return [covers, repositoryKey(name), ...covers === "ref" ? [name.branch] : []];
+}
+
+function parse(bytes: Uint8Array | null): Stored | null {
+  if (bytes === null) return null;
+  try {
+    return storedSchema.parse(JSON.parse(new TextDecoder().decode(bytes)));
+  } catch {
+    return null;
+  }
+}
+
+/** The tombstone that an error means, at the time of its request; null for an error that says nothing of the kind. */
+export function tombstoneOf(error: unknown, atMs: number): Tombstone | null {
+  if (!(error instanceof CollectionsError)) return null;
+  const said = error.denial ?? error;
+  const code = CODES.find((code) => code === said.code);
+  if (code === undefined) return null;
+  return { code, detail: said.detail, atMs, isCertain: error.denial === undefined };
+}
+
+/** The error for a caller, which echoes the name as the caller spelled it. */
+export function tombstoneError(
+  { code, detail }: Tombstone,
+  { owner, repo }: RepositoryName,
+): CollectionsError {
+  switch (code) {
+    case "branch-not-found":
+      return new CollectionsError(code, detail);
+    case "repository-empty":
+      return repositoryEmpty(owner, repo);
+    case "repository-blocked":
+      return repositoryBlocked(owner, repo);
+    case "repository-not-allowed":
+      return repositoryNotAllowed(owner, repo);
+    case "repository-not-found":
+      return repositoryNotFound(owner, repo);
+  }
+}

@@ -1,0 +1,101 @@
+// Bounds how many requests to a source run at once, how many wait, and for how long. Waiting requests of different
+// clients start in turn, so one client's many requests do not delay another client's few.
+
+import type { Clock } from "../clock.ts";
+import { serviceBusy } from "../errors.ts";
+
+/** Settings of a {@linkcode RequestQueue}. */
+export interface RequestQueueOptions {
+  /** Requests at once. */
+  readonly concurrency: number;
+  /** Requests that may wait, of all clients and of one. */
+  readonly maxQueued: number;
+  readonly maxQueuedPerClient: number;
+  /** A request that waited longer is rejected, in ms. */
+  readonly maxWaitMs: number;
+  readonly clock: Clock;
+}
+
+/** On whose behalf a request is queued. */
+export interface Turn {
+  readonly client: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** See the head of this file. */
+export class RequestQueue {
+  private running = 0;
+  private waitingCount = 0;
+  /** What starts each waiting request, by client. The first client of the map is next. */
+  private readonly waiting = new Map<string, Set<() => void>>();
+
+  constructor(private readonly options: RequestQueueOptions) {}
+
+  /** How many requests wait. */
+  get queued(): number {
+    return this.waitingCount;
+  }
+
+  /**
+   * Runs a task as soon as the bounds allow.
+   * @throws {CollectionsError} service-busy when the queue is full or the wait too long; the signal's reason, at once,
+   * when that aborts before the task starts.
+   */
+  async run<T>(task: () => Promise<T>, turn: Turn): Promise<T> {
+    turn.signal?.throwIfAborted();
+    if (this.running < this.options.concurrency) this.running++;
+    else await this.wait(turn);
+    try {
+      return await task();
+    } finally {
+      this.startNext();
+    }
+  }
+
+  private async wait({ client, signal }: Turn): Promise<void> {
+    const { clock, maxQueued, maxQueuedPerClient, maxWaitMs } = this.options;
+    const own = this.waiting.get(client) ?? new Set();
+    if (this.waitingCount >= maxQueued || own.size >= maxQueuedPerClient) throw serviceBusy(1);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const abort = () => reject(signal?.reason);
+    const cancelTimer = clock.setTimer(maxWaitMs, () => reject(serviceBusy(1)));
+    signal?.addEventListener("abort", abort, { once: true });
+    own.add(resolve);
+    this.waiting.set(client, own);
+    this.waitingCount++;
+    try {
+      await promise;
+    } catch (error) {
+      // A slot that was handed over in the same moment goes to the next request.
+      if (!this.remove(client, resolve)) this.startNext();
+      throw error;
+    } finally {
+      cancelTimer();
+      signal?.removeEventListener("abort", abort);
+    }
+  }
+
+  /** Hands the slot that became free to the next client's oldest request. */
+  private startNext(): void {
+    const next = this.waiting.entries().next().value;
+    if (next === undefined) {
+      this.running--;
+      return;
+    }
+    const [client, own] = next;
+    const [start] = own;
+    this.remove(client, start!);
+    // The client goes to the end of the map, so that the others are served first.
+    if (this.waiting.delete(client)) this.waiting.set(client, own);
+    start!();
+  }
+
+  /** Whether the request still waited. */
+  private remove(client: string, start: () => void): boolean {
+    const own = this.waiting.get(client);
+    if (own === undefined || !own.delete(start)) return false;
+    this.waitingCount--;
+    if (own.size === 0) this.waiting.delete(client);
+    return true;
+  }
+}

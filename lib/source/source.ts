@@ -1,0 +1,127 @@
+// The port through which everything else reads repositories. A ref names a commit, a commit names a tree, a tree names
+// blobs; only the first step ever changes. Object ids have Git's own meaning in every implementation.
+
+import type { RequestContext } from "../request_context.ts";
+import type { FileList } from "./file_list.ts";
+
+/** A repository as the caller spelled it. Rules compare owner and repo without case. */
+export interface RepositoryName {
+  readonly owner: string;
+  readonly repo: string;
+}
+
+/** The key of a repository in every cache and rule. */
+export function repositoryKey(name: RepositoryName): string {
+  return `${name.owner}/${name.repo}`.toLowerCase();
+}
+
+/** The branch that a query without one means at GitHub. */
+export const DEFAULT_BRANCH = "main";
+
+/** Which state of a repository is wanted. `branch` null means the source's own default. */
+export interface RefQuery extends RepositoryName {
+  readonly branch: string | null;
+  /** What an earlier answer to the same query said, so that the source can be queried conditionally. */
+  readonly known?: KnownRef;
+}
+
+/** An earlier answer: the commit, and validators that only the source itself reads. */
+export interface KnownRef {
+  readonly commit: string;
+  readonly validators: string;
+}
+
+/**
+ * What is known of a ref. One live object per ref and process; later checks change it in place, so a cached response
+ * that holds it can tell without a lookup whether it may still be sent.
+ */
+export interface RefState {
+  /** The commit that the ref named when last checked, 40 hex digits. */
+  commit: string;
+  /** When the request behind this knowledge was sent, in ms since the epoch; 0 once a tombstone replaced it. */
+  checkedAtMs: number;
+  /** For how long after `checkedAtMs` responses may be sent without another check, in ms. */
+  readonly freshForMs: number;
+  /** When a client last wanted this ref, in ms since the epoch; refresh ahead goes by it. */
+  wantedAtMs: number;
+  /** The commit before the last move, and when a check last found it; null before the first move. */
+  previous: { readonly commit: string; readonly checkedAtMs: number } | null;
+}
+
+/** How the ref of a snapshot came to be known: from memory, first seen, unchanged, changed, or older than allowed because the source failed. */
+export type Freshness = "hit" | "miss" | "revalidated" | "moved" | "stale";
+
+/** One state of one repository: the anchor of every read. */
+export interface Snapshot {
+  /** As the caller spelled it, whatever the repository is called now. */
+  readonly name: RepositoryName;
+  /** The branch as the answer names it: the caller's, or the default. */
+  readonly branch: string;
+  readonly commit: string;
+  /** An id under which `tree` gives the root folder. */
+  readonly rootTreeId: string;
+  readonly ref: RefState;
+  /** When the request was sent on which this snapshot rests, in ms since the epoch. */
+  readonly checkedAtMs: number;
+  readonly freshness: Freshness;
+  /** For the source itself: validators for its next conditional request, and where it found the repository. */
+  readonly validators?: string;
+}
+
+/** The kinds of Git's tree entries (gitdatamodel: modes 100644/100755, 040000, 120000, 160000). */
+export type EntryKind = "file" | "folder" | "symbolic link" | "submodule";
+
+/** One entry of one folder. `name` is a single path segment; `size` is in bytes, for files only. */
+export interface TreeEntry {
+  readonly name: string;
+  readonly kind: EntryKind;
+  readonly id: string;
+  readonly size: number;
+}
+
+/** A file to read: its blob id, its size in bytes as its tree gave it, its path from the repository's root. */
+export interface FileRef {
+  readonly path: string;
+  readonly id: string;
+  readonly size: number;
+}
+
+/** The bytes of a file, or why they cannot be given. */
+export type BlobResult = Uint8Array<ArrayBuffer> | Error;
+
+/** Reads repositories of one kind of place: GitHub, or local folders. */
+export interface Source {
+  /**
+   * Finds the commit that a ref names.
+   * @throws {CollectionsError} repository-not-found, repository-not-allowed, branch-not-found, repository-empty,
+   * repository-blocked, or a source failure. A failure whose `denial` is set came after the source had said that what
+   * was known is gone: nothing older may then be served.
+   */
+  resolve(query: RefQuery, context: RequestContext): Promise<Snapshot>;
+
+  /** Reads one folder, entries in Git's order. @throws {CollectionsError} a source failure. */
+  tree(
+    snapshot: Snapshot,
+    treeId: string,
+    context: RequestContext,
+  ): Promise<readonly TreeEntry[]>;
+
+  /**
+   * Reads every file below a folder in one request, or null where the source cannot answer it whole (GitHub's
+   * `truncated`). @throws {CollectionsError} a source failure.
+   */
+  files(snapshot: Snapshot, treeId: string, context: RequestContext): Promise<FileList | null>;
+
+  /**
+   * Reads files whole, each checked against its Git id, one result a distinct id. A file that cannot be read is an
+   * Error in its place and never fails the others. @throws the context's abort reason.
+   */
+  blobs(
+    snapshot: Snapshot,
+    files: readonly FileRef[],
+    context: RequestContext,
+  ): Promise<ReadonlyMap<string, BlobResult>>;
+
+  /** The page that shows a file to a person; null for a source without web pages. */
+  webUrl(snapshot: Snapshot, path: string): string | null;
+}

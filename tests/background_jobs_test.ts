@@ -1,0 +1,184 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { BackgroundJobs, type JobOptions } from "../lib/background_jobs.ts";
+import { CollectionsError, collectionTooLarge, tooManyRequests } from "../lib/errors.ts";
+import { TestClock } from "./test_clock.ts";
+
+/** Lets everything that is ready run. */
+const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
+
+/** Jobs whose work ends when the test says so, and the keys of those that were started, in order. */
+function open() {
+  const clock = new TestClock();
+  const jobs = new BackgroundJobs({ clock });
+  const started: string[] = [];
+  const signals = new Map<string, AbortSignal>();
+  const ends = new Map<string, (result: unknown) => void>();
+  const run = (key: string, options: Partial<JobOptions<unknown>> = {}) =>
+    jobs.run<unknown>({
+      ...{ key, client: key, repository: key, usesSource: true, waitMs: 8_000, onStart() {} },
+      work(signal) {
+        started.push(key);
+        signals.set(key, signal);
+        const { promise, resolve } = Promise.withResolvers<unknown>();
+        ends.set(key, resolve);
+        return promise;
+      },
+      ...options,
+    });
+  const end = async (key: string) => {
+    ends.get(key)!(`${key} is done`);
+    await turn();
+  };
+  return { jobs, clock, started, signals, run, end };
+}
+
+async function rejectsWith(code: string, work: Promise<unknown>): Promise<CollectionsError> {
+  const error = await assertRejects(() => work, CollectionsError);
+  assertEquals(error.code, code);
+  return error;
+}
+
+Deno.test("BackgroundJobs gives the result to all who wait, from one run that one caller is charged for", async () => {
+  const { run, end, started } = open();
+  let charges = 0;
+  const onStart = () => void charges++;
+  const results = [run("a", { onStart }), run("a", { onStart, client: "other" })];
+  await end("a");
+  assertEquals(await Promise.all(results), ["a is done", "a is done"]);
+  assertEquals([started, charges], [["a"], 1]);
+  const again = run("a", { onStart });
+  await end("a");
+  assertEquals([await again, charges], ["a is done", 2]);
+});
+
+Deno.test("BackgroundJobs starts nothing for a caller whose charge fails, and lets the next one", async () => {
+  const { run, end, started, jobs } = open();
+  const poor = run("a", {
+    onStart() {
+      throw tooManyRequests(1);
+    },
+  });
+  const rich = run("a");
+  await rejectsWith("too-many-requests", poor);
+  await end("a");
+  assertEquals([await rich, started], ["a is done", ["a"]]);
+  assertEquals(jobs.counts, { running: 0, queued: 0 });
+});
+
+Deno.test("BackgroundJobs answers running after waitMs, and the job goes on", async () => {
+  const { run, end, clock, signals } = open();
+  const first = run("a", { usesSource: false });
+  clock.advance(8_000);
+  assertEquals(await first, "running");
+  clock.advance(14_999);
+  assertEquals(signals.get("a")!.aborted, false);
+  const second = run("a");
+  clock.advance(1_000);
+  assertEquals(signals.get("a")!.aborted, false, "the second caller waits");
+  await end("a");
+  assertEquals(await second, "a is done");
+  assertEquals(clock.timerCount, 0);
+});
+
+Deno.test("BackgroundJobs stops work without source requests that nobody came back for", async () => {
+  const { run, clock, signals } = open();
+  const waits = ["cpu", "source"].map((key) => run(key, { usesSource: key === "source" }));
+  clock.advance(8_000);
+  assertEquals(await Promise.all(waits), ["running", "running"]);
+  clock.advance(15_000);
+  assertEquals(["cpu", "source"].map((key) => signals.get(key)!.aborted), [true, false]);
+});
+
+Deno.test("BackgroundJobs stops work without source requests once all callers have left", async () => {
+  const { run, signals, jobs, end } = open();
+  for (const [key, usesSource] of [["cpu", false], ["source", true]] as const) {
+    const leaving = [new AbortController(), new AbortController()];
+    const waits = leaving.map(({ signal }) => run(key, { usesSource, signal }));
+    const left = waits.map((wait) => assertRejects(() => wait, Error, "left"));
+    leaving[0]!.abort(new Error("left"));
+    await turn();
+    assertEquals(signals.get(key)!.aborted, false);
+    leaving[1]!.abort(new Error("left"));
+    await Promise.all(left);
+    assertEquals(signals.get(key)!.aborted, !usesSource);
+  }
+  assertEquals(jobs.counts.running, 2, "stopped work has its slot until it ends");
+  await end("cpu");
+  await end("source");
+  assertEquals(jobs.counts.running, 0);
+});
+
+Deno.test("BackgroundJobs drops a queued job that nobody waits for", async () => {
+  const { run, jobs, started, end } = open();
+  for (const key of ["1", "2", "3", "4"]) void run(key);
+  const leaving = new AbortController();
+  const left = assertRejects(() => run("queued", { signal: leaving.signal }), Error, "left");
+  leaving.abort(new Error("left"));
+  await left;
+  await end("1");
+  assertEquals([started, jobs.counts], [["1", "2", "3", "4"], { running: 3, queued: 0 }]);
+});
+
+Deno.test("BackgroundJobs runs four at once, two a client and two a repository", async () => {
+  const { run, started, end } = open();
+  const byClient = { client: "greedy" };
+  for (const key of ["g1", "g2", "g3"]) void run(key, byClient);
+  for (const key of ["r1", "r2"]) void run(key, { repository: "large" });
+  void run("r3", { repository: "large" });
+  assertEquals(started, ["g1", "g2", "r1", "r2"]);
+  await end("g1");
+  assertEquals(started.slice(4), ["g3"]);
+  await end("g2");
+  assertEquals(started.slice(4), ["g3"], "r3 waits for its repository");
+  await end("r1");
+  assertEquals(started.slice(4), ["g3", "r3"]);
+});
+
+Deno.test("BackgroundJobs gives slots to clients in turn, then to repositories", async () => {
+  const { run, started, end } = open();
+  for (const key of ["a1", "a2"]) void run(key, { client: "a" });
+  for (const key of ["b1", "b2"]) void run(key, { client: "b" });
+  for (const key of ["a3", "a4", "a5"]) void run(key, { client: "a", repository: "x" });
+  void run("a6", { client: "a", repository: "y" });
+  void run("c1", { client: "c" });
+  assertEquals(started, ["a1", "a2", "b1", "b2"]);
+  for (const key of ["b1", "a1", "b2", "a2", "c1"]) await end(key);
+  assertEquals(started.slice(4), ["c1", "a3", "a6"], "c waited less, but had no turn yet");
+});
+
+Deno.test("BackgroundJobs refuses more than 8 queued jobs of a client and 64 of all", async () => {
+  const { run, jobs } = open();
+  for (let i = 0; i < 10; i++) void run(`g${i}`, { client: "greedy" });
+  let charged = false;
+  const onStart = () => void (charged = true);
+  const error = await rejectsWith("service-busy", run("g10", { client: "greedy", onStart }));
+  assertEquals([error.facts.retryAfterSeconds, charged], [5, false]);
+  for (let i = 0; i < 58; i++) void run(`${i}`);
+  assertEquals(jobs.counts, { running: 4, queued: 64 });
+  await rejectsWith("service-busy", run("one more"));
+});
+
+Deno.test("BackgroundJobs remembers what is too large, and forgets other failures", async () => {
+  const { run } = open();
+  let runs = 0;
+  const work = () => {
+    runs++;
+    return Promise.reject(collectionTooLarge("posts", "more than 3 files"));
+  };
+  for (let i = 0; i < 2; i++) await rejectsWith("collection-too-large", run("a", { work }));
+  assertEquals(runs, 1);
+  const fails = () => Promise.reject(new Error(`run ${++runs}`));
+  await assertRejects(() => run("b", { work: fails }), Error, "run 2");
+  await assertRejects(() => run("b", { work: fails }), Error, "run 3");
+});
+
+Deno.test("BackgroundJobs close() aborts what runs and rejects what waits", async () => {
+  const { run, jobs, signals } = open();
+  const all = ["1", "2", "3", "4", "5"].map((key) =>
+    assertRejects(() => run(key), Error, "the service stops")
+  );
+  jobs.close();
+  await Promise.all(all);
+  assertEquals([...signals.values()].map(({ aborted }) => aborted), [true, true, true, true]);
+  await rejectsWith("service-busy", run("6"));
+});

@@ -1,0 +1,90 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { ByteSemaphore } from "../lib/byte_semaphore.ts";
+import { CollectionsError } from "../lib/errors.ts";
+import { TestClock } from "./test_clock.ts";
+
+function open() {
+  const clock = new TestClock();
+  const options = { maxBytes: 100, maxWaiting: 2, maxWaitMs: 60_000, clock };
+  const semaphore = new ByteSemaphore(options);
+  const acquired: string[] = [];
+  /** Notes in `acquired` by name what got its bytes. */
+  const acquire = async (name: string, bytes: number, signal?: AbortSignal) => {
+    const reservation = await semaphore.acquire(bytes, signal);
+    acquired.push(name);
+    return reservation;
+  };
+  const state = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    return [acquired.join(), semaphore.bytes];
+  };
+  return { semaphore, clock, acquire, state };
+}
+
+async function rejectsBusy(work: Promise<unknown>): Promise<void> {
+  const error = await assertRejects(() => work, CollectionsError);
+  assertEquals([error.code, error.facts.retryAfterSeconds], ["service-busy", 5]);
+}
+
+Deno.test("ByteSemaphore admits what fits, first come first served", async () => {
+  const { acquire, state } = open();
+  const a = await acquire("a", 60);
+  const b = await acquire("b", 40);
+  const c = acquire("c", 50);
+  assertEquals(await state(), ["a,b", 100]);
+  b.release();
+  const d = acquire("d", 10);
+  // d would fit, but never overtakes c.
+  assertEquals(await state(), ["a,b", 60]);
+  a.release();
+  await Promise.all([c, d]);
+  assertEquals(await state(), ["a,b,c,d", 60]);
+});
+
+Deno.test("ByteSemaphore gives all of itself to a larger request", async () => {
+  const { semaphore } = open();
+  const large = await semaphore.acquire(1_000);
+  assertEquals([large.bytes, semaphore.bytes], [100, 100]);
+  large.release();
+  large.release();
+  assertEquals([large.bytes, semaphore.bytes], [0, 0]);
+});
+
+Deno.test("ByteSemaphore counts growth at once and admits nothing until it is given back", async () => {
+  const { semaphore, acquire, state } = open();
+  const a = await acquire("a", 50);
+  a.grow(100);
+  assertEquals([a.bytes, semaphore.bytes], [150, 150]);
+  const b = acquire("b", 10);
+  assertEquals(await state(), ["a", 150]);
+  a.release();
+  await b;
+  assertEquals(await state(), ["a,b", 10]);
+});
+
+Deno.test("ByteSemaphore refuses what finds the queue full or waits too long", async () => {
+  const { semaphore, clock } = open();
+  const all = await semaphore.acquire(100);
+  const waiting = [semaphore.acquire(1), semaphore.acquire(1)].map(rejectsBusy);
+  await rejectsBusy(semaphore.acquire(1));
+  clock.advance(59_999);
+  assertEquals(semaphore.waiting, 2);
+  clock.advance(1);
+  await Promise.all(waiting);
+  assertEquals([semaphore.bytes, semaphore.waiting, clock.timerCount], [100, 0, 0]);
+  all.release();
+  assertEquals(semaphore.bytes, 0);
+});
+
+Deno.test("ByteSemaphore forgets an aborted request and admits those behind it", async () => {
+  const { semaphore, acquire, state } = open();
+  await acquire("a", 60);
+  const leaving = new AbortController();
+  const b = acquire("b", 90, leaving.signal);
+  const c = acquire("c", 40);
+  leaving.abort(new Error("left"));
+  await assertRejects(() => b, Error, "left");
+  await c;
+  assertEquals(await state(), ["a,c", 100]);
+  await assertRejects(() => semaphore.acquire(0, leaving.signal), Error, "left");
+});

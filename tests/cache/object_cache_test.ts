@@ -1,0 +1,140 @@
+import { assertEquals } from "@std/assert";
+import { KvTier } from "../../lib/cache/kv_tier.ts";
+import {
+  ENTRY_OVERHEAD_BYTES,
+  ObjectCache,
+  type ObjectKind,
+} from "../../lib/cache/object_cache.ts";
+import { TestClock } from "../test_clock.ts";
+import { type KvCall, watchedKv } from "./watched_kv.ts";
+
+const encoder = new TextEncoder();
+const TEXT: ObjectKind<string> = {
+  name: "text",
+  sizeOf: (value) => value.length,
+  codec: {
+    encode: (value) => encoder.encode(value),
+    decode(bytes) {
+      const text = new TextDecoder().decode(bytes);
+      if (text === "throws") throw new Error("not decodable");
+      return text === "damaged" ? null : text;
+    },
+    maxBytes: 100,
+  },
+};
+const FLEETING: ObjectKind<string> = { name: "fleeting", sizeOf: (value) => value.length };
+
+async function open({ maxBytes = 1e6 } = {}) {
+  const calls: KvCall[] = [];
+  const hits: string[] = [];
+  const clock = new TestClock();
+  const kv = new KvTier(
+    watchedKv(await Deno.openKv(":memory:"), (call) => void calls.push(call)),
+    { clock, scope: "s", maxBytesPerHour: 1e9 },
+  );
+  const cache = new ObjectCache({ maxBytes, kv, onHit: (tier) => hits.push(tier) });
+  /** As another process sees the store. */
+  const second = async () => {
+    await kv.flush();
+    return new ObjectCache({ maxBytes, kv });
+  };
+  return { cache, kv, calls, hits, clock, second, [Symbol.asyncDispose]: () => cache.close() };
+}
+
+Deno.test("ObjectCache gives from memory without asking the store, from the store with one read", async () => {
+  await using opened = await open();
+  const { cache, calls, hits } = opened;
+  for (const id of ["1", "2", "3"]) cache.set(TEXT, "a/b", id, `value ${id}`);
+  assertEquals(cache.peek(TEXT, "a/b", "1"), "value 1");
+  assertEquals(await cache.get(TEXT, "a/b", "1"), "value 1");
+  assertEquals([calls, hits], [[], ["memory"]]);
+
+  const second = await opened.second();
+  calls.length = 0;
+  assertEquals(second.peek(TEXT, "a/b", "1"), undefined);
+  assertEquals(
+    await second.getMany(TEXT, "a/b", ["1", "absent", "3", "1"]),
+    new Map([["1", "value 1"], ["3", "value 3"]]),
+  );
+  assertEquals(calls, ["getMany"]);
+  assertEquals(second.peek(TEXT, "a/b", "3"), "value 3");
+});
+
+Deno.test("ObjectCache tells kinds, repositories and ids apart", async () => {
+  await using opened = await open();
+  opened.cache.set(TEXT, "a/b", "1", "one");
+  const second = await opened.second();
+  for (const cache of [opened.cache, second]) {
+    assertEquals(await cache.get(TEXT, "a/c", "1"), undefined);
+    assertEquals(await cache.get({ ...TEXT, name: "other" }, "a/b", "1"), undefined);
+    assertEquals(await cache.get(TEXT, "a/b", "1"), "one");
+  }
+});
+
+Deno.test("ObjectCache asks no store for a kind without codec, or where told so", async () => {
+  await using opened = await open();
+  const { cache, calls } = opened;
+  cache.set(FLEETING, "a/b", "1", "one");
+  assertEquals(await cache.get(FLEETING, "a/b", "2"), undefined);
+  assertEquals(await cache.get(TEXT, "a/b", "1", { memoryOnly: true }), undefined);
+  assertEquals(await (await opened.second()).get(FLEETING, "a/b", "1"), undefined);
+  assertEquals(calls, []);
+});
+
+Deno.test("ObjectCache stores no value over maxBytes of its kind", async () => {
+  await using opened = await open();
+  const large = "x".repeat(101);
+  opened.cache.set(TEXT, "a/b", "1", large);
+  assertEquals(await opened.cache.get(TEXT, "a/b", "1"), large);
+  assertEquals(await (await opened.second()).get(TEXT, "a/b", "1"), undefined);
+});
+
+Deno.test("ObjectCache takes what does not decode for absent", async () => {
+  await using opened = await open();
+  for (const text of ["throws", "damaged"]) opened.cache.set(TEXT, "a/b", text, text);
+  const second = await opened.second();
+  assertEquals((await second.getMany(TEXT, "a/b", ["throws", "damaged"])).size, 0);
+});
+
+Deno.test("ObjectCache counts value, key and overhead, and drops the least recently used", async () => {
+  const size = 100 + "fleeting\na/b\n1".length + ENTRY_OVERHEAD_BYTES;
+  await using opened = await open({ maxBytes: 2 * size });
+  const { cache } = opened;
+  const value = "x".repeat(100);
+  cache.set(FLEETING, "a/b", "1", value);
+  assertEquals(cache.bytes, size);
+  cache.set(FLEETING, "a/b", "2", value);
+  cache.peek(FLEETING, "a/b", "1");
+  cache.set(FLEETING, "a/b", "3", value);
+  assertEquals(["1", "2", "3"].map((id) => cache.peek(FLEETING, "a/b", id) === value), [
+    ...[true, false, true],
+  ]);
+  cache.set(FLEETING, "a/b", "large", "x".repeat(2 * size));
+  assertEquals([cache.peek(FLEETING, "a/b", "large"), cache.bytes], [undefined, 2 * size]);
+});
+
+Deno.test("ObjectCache gives what was set while the store was read", async () => {
+  await using opened = await open();
+  opened.cache.set(TEXT, "a/b", "1", "marker");
+  const second = await opened.second();
+  const reading = second.get(TEXT, "a/b", "1");
+  second.set(TEXT, "a/b", "1", "whole");
+  assertEquals(await reading, "whole");
+  assertEquals(second.peek(TEXT, "a/b", "1"), "whole");
+});
+
+Deno.test("ObjectCache stores nothing past a day", async () => {
+  await using opened = await open();
+  opened.cache.set(TEXT, "a/b", "1", "one");
+  const second = await opened.second();
+  opened.clock.advance(24 * 3_600_000);
+  assertEquals(await second.get(TEXT, "a/b", "1"), undefined);
+});
+
+Deno.test("ObjectCache works without a store", async () => {
+  const cache = new ObjectCache({ maxBytes: 1e6, kv: null });
+  cache.set(TEXT, "a/b", "1", "one");
+  assertEquals(await cache.getMany(TEXT, "a/b", ["1", "2"]), new Map([["1", "one"]]));
+  await cache.close();
+  assertEquals(cache.bytes, 0);
+});

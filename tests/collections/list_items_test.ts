@@ -1,0 +1,245 @@
+// Lists at the port of a source: what they contain, what they cost, and who is charged for it.
+
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { parseItemQuery, parseListQuery } from "../../lib/api/parameters.ts";
+import { listItems } from "../../lib/collections/list_items.ts";
+import type { ReadContext } from "../../lib/collections/read_context.ts";
+import { readItem } from "../../lib/collections/read_item.ts";
+import {
+  CollectionsError,
+  type ErrorCode,
+  sourceFailed,
+  tooManyRequests,
+} from "../../lib/errors.ts";
+import { MemorySource } from "./memory_source.ts";
+
+const BASE = { baseUrl: "http://localhost:8000" };
+
+function list(query: string, read: ReadContext) {
+  const parameters = parseListQuery(`owner=octo&repo=site&collection=posts&${query}`);
+  return listItems(parameters, read, BASE);
+}
+
+async function names(query: string, read: ReadContext): Promise<string> {
+  return (await list(query, read)).body.items.map(({ name }) => name).join(" ");
+}
+
+async function rejects(work: Promise<unknown>, code: ErrorCode): Promise<CollectionsError> {
+  const error = await assertRejects(() => work, CollectionsError);
+  assertEquals(error.code, code, error.message);
+  return error;
+}
+
+/** Lets everything run that needs no timer of the test's clock. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setTimeout(resolve, 0));
+}
+
+function posts(count: number, text: (number: number) => string): [string, string][] {
+  return Array.from({ length: count }, (_, n) => [`posts/${n % 7}/${n}.md`, text(n)]);
+}
+
+Deno.test("listItems() gives the same however the source truncates, and remembers what it assembled", async () => {
+  const files: [string, string][] = [
+    ...posts(300, (n) => `${n}`),
+    ["posts/.hidden/a.md", ""],
+    ["posts/b/.c", ""],
+    ["posts/x/caf\uFFFD.md", ""],
+  ];
+  const whole = await list("limit=1000", new MemorySource(files).read());
+  assertEquals(whole.body.items.length, 300);
+  assertEquals(whole.body.warnings, ["Left out a file whose name is not UTF-8"]);
+  for (const truncateAt of [200, 50, 10]) {
+    const source = new MemorySource(files);
+    source.truncateAt = truncateAt;
+    assertEquals(await list("limit=1000", source.read()), whole);
+    const { tree, files: recursive } = source.counts;
+    const again = source.read();
+    assertEquals(await list("limit=1000", again), whole);
+    assertEquals([source.counts.files, again.misses()], [recursive, 0], "nothing is listed again");
+    assert(source.counts.tree <= tree + 1);
+  }
+});
+
+Deno.test("listItems() charges the request that starts a job, and a refused one takes no other with it", async () => {
+  const source = new MemorySource(posts(100, (n) => `---\nn: ${n}\n---\n`));
+  source.truncateAt = 5;
+  const refused = source.read("198.51.100.1", {
+    recordMiss() {
+      throw tooManyRequests(1);
+    },
+  });
+  const others = [1, 2, 3].map((n) => source.read(`203.0.113.${n}`));
+  const [bad, ...good] = [refused, ...others].map((read) => list("sort=-frontMatter.n", read));
+
+  await rejects(bad!, "too-many-requests");
+  for (const result of await Promise.all(good)) {
+    assertEquals(result.body.items[0]?.name, "99.md");
+  }
+  assertEquals(source.counts.blobs, 100, "each file is read once");
+  // One request started both jobs, or one each; the others joined.
+  const charged = others.reduce((sum, read) => sum + read.misses(), 0);
+  assertEquals(charged, 2);
+  const warm = source.read();
+  await list("sort=-frontMatter.n&page=2", warm);
+  assertEquals([warm.misses(), source.counts.blobs], [0, 100]);
+});
+
+Deno.test("listItems() charges a sort or filter that reads nothing, once", async () => {
+  const source = new MemorySource(posts(50, () => "x"));
+  for (const query of ["sort=-name", "filter[path]=!1/*", "sort=size"]) {
+    for (const misses of [1, 0]) {
+      const read = source.read();
+      await list(query, read);
+      assertEquals([query, read.misses()], [query, misses]);
+    }
+  }
+});
+
+Deno.test("listItems() is not ready in time, goes on in the background, and is right afterwards", async () => {
+  const source = new MemorySource(posts(20, (n) => `---\nn: ${n % 3}\n---\n${n}`));
+  await list("", source.read());
+  const gate = Promise.withResolvers<void>();
+  source.gate = gate.promise;
+  const waiting = list("sort=frontMatter.n", source.read());
+  await settle();
+  source.clock.advance(8_000);
+  const error = await rejects(waiting, "collection-not-ready");
+  assertEquals(error.facts.retryAfterSeconds, 5);
+  gate.resolve();
+  await settle();
+  assertEquals(source.counts.blobs, 20);
+  assert((await names("sort=frontMatter.n&limit=3", source.read())).startsWith("0.md 15.md"));
+  assertEquals(source.counts.blobs, 20);
+});
+
+Deno.test("listItems() remembers that front matter does not fit into memory", async () => {
+  const source = new MemorySource(
+    posts(400, (n) => `---\na: ${"x".repeat(60_000)}${n}\n---\n`),
+  );
+  const error = await rejects(list("sort=frontMatter.a", source.read()), "collection-too-large");
+  assert(error.detail.includes("does not fit into memory"));
+  const { blobs } = source.counts;
+  assert(blobs > 0);
+  const again = source.read();
+  await rejects(list("sort=frontMatter.a", again), "collection-too-large");
+  assertEquals([source.counts.blobs, again.misses()], [blobs, 0]);
+});
+
+Deno.test("listItems() fails a sorted list when a file cannot be read, and reads the others once", async () => {
+  const source = new MemorySource(posts(900, (n) => `---\nn: ${n}\n---\n`));
+  source.failures.set("posts/3/3.md", sourceFailed("no"));
+  await rejects(list("sort=-frontMatter.n", source.read()), "source-failed");
+  const page = await list("includeFrontMatter=true&limit=1000", source.read());
+  assertEquals(page.complete, false);
+  assertEquals(
+    page.body.items.filter(({ error }) => error !== undefined).map(({ name, error }) => [
+      name,
+      error!.code,
+    ]),
+    [["3.md", "source-failed"]],
+  );
+  source.failures.clear();
+  const { blobs } = source.counts;
+  assertEquals(await names("sort=-frontMatter.n&limit=2", source.read()), "899.md 898.md");
+  assertEquals(source.counts.blobs, blobs + 1);
+});
+
+Deno.test("listItems() reads at most 20,000 files for a sort, chosen by path, and no pictures", async () => {
+  const files: [string, string][] = [
+    ...posts(20_000, () => "---\na: 1\n---\n"),
+    ["posts/0/a.png", "png"],
+  ];
+  assertEquals(
+    (await list("sort=frontMatter.a", new MemorySource(files).read())).body.pagination.totalItems,
+    20_001,
+  );
+  const source = new MemorySource([...files, ["posts/0/b.md", ""]]);
+  const error = await rejects(list("sort=frontMatter.a", source.read()), "collection-too-large");
+  assert(error.detail.includes("20000 files"), error.detail);
+  assertEquals(source.counts.blobs, 0);
+  await list("sort=frontMatter.a&filter[path]=1/**", source.read());
+});
+
+Deno.test("listItems() reserves memory by the page's paths and files before it builds the page", async () => {
+  const folder = "中".repeat(80);
+  const source = new MemorySource(
+    Array.from({ length: 200 }, (_, n) => [`posts/${`${folder}/`.repeat(4)}${n}.md`, "x"]),
+  );
+  const reserved: number[] = [];
+  const busy = source.read("192.0.2.1", {
+    reserveBytes(bytes) {
+      reserved.push(bytes);
+      return Promise.reject(new CollectionsError("service-busy", "full"));
+    },
+  });
+  await rejects(list("limit=200", busy), "service-busy");
+  // 200 paths of a thousand bytes, with their copies.
+  assert(reserved[0]! > 200 * 1_000 * 20, `${reserved[0]}`);
+  await rejects(list("limit=200&includeContent=false&filter[name]=*.md", busy), "service-busy");
+  assertEquals(source.counts.blobs, 0);
+  // A small page needs no reservation.
+  assertEquals((await list("limit=5", busy)).body.items.length, 5);
+});
+
+Deno.test("listItems() leaves out contentUrl where get-item-content cannot take the path", async () => {
+  const source = new MemorySource([
+    ["posts/a\nb.md", ""],
+    ["posts/ok.md", ""],
+    [`posts/${`${"d".repeat(200)}/`.repeat(21)}long.md`, ""],
+  ]);
+  const { body } = await list("", source.read());
+  assertEquals(
+    body.items.map(({ name, contentUrl, htmlUrl }) => [name, contentUrl !== undefined, !htmlUrl]),
+    [["a\nb.md", false, false], ["long.md", false, false], ["ok.md", true, false]],
+  );
+});
+
+Deno.test("a path or a collection more than 2,000 folders deep is refused after 2,000 requests", async () => {
+  const source = new MemorySource([[`${"d/".repeat(2_040)}a.md`, ""]]);
+  const parameters = parseItemQuery(`owner=octo&repo=site&path=${"d/".repeat(2_040)}a.md`);
+  await rejects(readItem(parameters, source.read()), "collection-too-large");
+  assertEquals(source.counts.tree, 2_000);
+
+  const wide = new MemorySource(
+    Array.from({ length: 2_100 }, (_, n) => [`posts/${n}/a.md`, ""]),
+  );
+  wide.truncateAt = 50;
+  await rejects(list("", wide.read()), "collection-too-large");
+  const { tree, files } = wide.counts;
+  assert(tree + files <= 2_010, `${tree + files} requests`);
+  const again = wide.read();
+  await rejects(list("", again), "collection-too-large");
+  assert(wide.counts.files <= files + 1);
+  assertEquals(again.misses(), 0);
+});
+
+Deno.test("an unknown collection is searched for once per commit, and charged once", async () => {
+  const source = new MemorySource([["postings/a.md", ""], ["content/recipes/b.md", ""]]);
+  const first = source.read();
+  const error = await rejects(list("", first), "collection-not-found");
+  assertEquals(error.facts.suggestions, ["postings", "content", "recipes"]);
+  const trees = source.counts.tree;
+  const second = source.read();
+  const again = await rejects(list("", second), "collection-not-found");
+  assertEquals([again.detail, again.facts], [error.detail, error.facts]);
+  assertEquals([first.misses(), second.misses(), source.counts.tree], [1, 0, trees]);
+});
+
+Deno.test("a page of a named collection finds its folder once", async () => {
+  const source = new MemorySource([
+    ["admin/config.yml", "collections: [{ name: posts, folder: deep/er/posts }]\n"],
+    ["deep/er/posts/a.md", ""],
+    ["deep/er/posts/b.txt", ""],
+  ]);
+  const { body } = await list("", source.read());
+  assertEquals(body.collection, {
+    name: "posts",
+    path: "deep/er/posts",
+    source: "admin/config.yml",
+  });
+  assertEquals(body.items.map(({ name }) => name), ["a.md"]);
+  const { tree, files } = source.counts;
+  await list("page=2&limit=1", source.read());
+  assertEquals([source.counts.tree, source.counts.files], [tree, files]);
+});

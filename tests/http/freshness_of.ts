@@ -1,0 +1,17 @@
+// What a list says of its own age, in a form that is short to compare.
+
+import { assertEquals } from "@std/assert";
+import type { ItemBody } from "../../lib/api/contract.ts";
+import { listPath } from "../service.ts";
+import type { Site } from "../site.ts";
+
+/** The slugs of a list, its `Cache-Status` without the cache's name, and its `Age`; status and code of a problem. */
+export async function freshnessOf(site: Site, path = listPath()) {
+  const response = await site.service.get(path);
+  const { items, code } = await response.json();
+  const { headers, status } = response;
+  if (status !== 200) return [status, code];
+  assertEquals(headers.get("cache-control"), "public, max-age=60");
+  const slugs = (items as ItemBody[]).map(({ slug }) => slug).join(" ");
+  return [slugs, headers.get("cache-status")!.replace("collections; ", ""), headers.get("age")];
+}

@@ -1,0 +1,241 @@
+// Memory of large responses, while they are made and sent: bounded for all together, released in every case, and none
+// where there is nothing more to hold.
+
+import { assert, assertEquals } from "@std/assert";
+import { ByteSemaphore } from "../../lib/byte_semaphore.ts";
+import { HttpContext } from "../../lib/http/state.ts";
+import { randomBytes } from "../cache/random_bytes.ts";
+import { itemPath, listPath, type RequestOptions } from "../service.ts";
+import { type Site, startSite } from "../site.ts";
+import { gzipReady } from "./gzip_ready.ts";
+
+const MIB = 1 << 20;
+/** Control characters become six bytes each in JSON. */
+const SWELLING = "\u0001".repeat(2 * MIB);
+const FILES = {
+  "posts/a.md": SWELLING,
+  "posts/b.md": `${SWELLING}b`,
+  "small/c.md": "c",
+  "plain/d.md": "d".repeat(1.5 * MIB),
+  "cached/e.md": "e".repeat(3 * MIB),
+  "cached/f.md": "f".repeat(3 * MIB),
+};
+const LARGE = [
+  itemPath({ path: "posts/a.md" }),
+  itemPath({ path: "posts/a.md", format: "raw" }),
+  itemPath({ path: "plain/d.md" }),
+  listPath({ includeContent: true }),
+];
+
+/** A service whose large responses share this much memory; two requests may wait for it. */
+async function start(
+  { maxBytes = 70 * MIB, maxWaiting = 2, files = FILES as Record<string, string>, memoryMb = 64 } =
+    {},
+) {
+  let memory!: ByteSemaphore;
+  const site = await startSite(files, {
+    env: { MISSES_PER_MINUTE: "0", CACHE_MEMORY_MB: String(memoryMb) },
+    change(services) {
+      const { clock } = services;
+      memory = new ByteSemaphore({ maxBytes, maxWaiting, maxWaitMs: 1_000, clock });
+      return Object.assign(services, { responseMemory: memory });
+    },
+  });
+  /** The response, its body unread. */
+  const send = (path: string, options?: RequestOptions) => site.service.send(path, options);
+  return Object.assign(site, { memory, send });
+}
+
+async function read(response: Response): Promise<number> {
+  return (await response.bytes()).length;
+}
+
+Deno.test("a response holds its body's memory while it is sent, and nothing after", async () => {
+  await using site = await start();
+  for (const path of LARGE) {
+    // The second time the response may be cached.
+    for (const turn of ["first", "again"]) {
+      const response = await site.send(path);
+      const length = Number(response.headers.get("content-length"));
+      assert(length > MIB, path);
+      assertEquals([path, turn, site.memory.bytes], [path, turn, length]);
+      assertEquals([path, await read(response)], [path, length]);
+      assertEquals([path, turn, site.memory.bytes], [path, turn, 0]);
+    }
+  }
+});
+
+Deno.test("a response releases its memory when it has no body, fails, or loses its reader", async () => {
+  await using site = await start();
+  const { gh, memory } = site;
+  for (const path of LARGE) {
+    const first = await site.send(path);
+    await first.body?.cancel();
+    assertEquals([path, memory.bytes], [path, 0]);
+    await site.send(path, { method: "HEAD" });
+    assertEquals([path, "HEAD", memory.bytes], [path, "HEAD", 0]);
+    const headers = { "if-none-match": first.headers.get("etag")! };
+    const unchanged = await site.send(path, { headers });
+    assertEquals([path, unchanged.status, memory.bytes], [path, 304, 0]);
+  }
+  for (const owner of ["second", "third"]) gh.add(`${owner}/site`, site.repository);
+  gh.fault = { kind: "wrong-bytes" };
+  const second = itemPath({ owner: "second", path: "posts/b.md" });
+  assertEquals((await site.send(second)).status, 502);
+  assertEquals(memory.bytes, 0);
+
+  const gone = new AbortController();
+  gh.fault = { kind: "hang", only: ["blob", "raw"] };
+  const path = itemPath({ owner: "third", path: "posts/a.md" });
+  const left = site.send(path, { signal: gone.signal });
+  await gh.log.until(() => gh.pauses.waiting > 0);
+  assert(memory.bytes > 2 * MIB);
+  gone.abort();
+  await left;
+  assertEquals(memory.bytes, 0);
+});
+
+Deno.test("responses that find no memory are busy; small ones are sent, and later ones too", async () => {
+  await using site = await start();
+  const { memory } = site;
+  const path = itemPath({ path: "posts/a.md" });
+  // Two fit while they are made, two wait for them, and there is no place to wait for the others.
+  const first = await Promise.all(
+    Array.from({ length: 12 }, (_, index) => site.send(`${path}&unknown=${index}`)),
+  );
+  const sent = first.filter(({ status }) => status === 200);
+  const busy = first.filter(({ status }) => status === 503);
+  assert(sent.length > 0 && busy.length > 0);
+  assertEquals(sent.length + busy.length, first.length);
+  for (const response of busy) {
+    assertEquals((await response.json()).code, "service-busy");
+    assert(Number(response.headers.get("retry-after")) > 0);
+  }
+  assert(memory.bytes <= 70 * MIB);
+
+  const small = { collection: "small" };
+  assertEquals((await site.send(listPath(small))).status, 200);
+  assertEquals((await site.send(listPath({ ...small, includeContent: 1 }))).status, 200);
+  for (const response of sent) await read(response);
+  assertEquals(memory.bytes, 0);
+  assertEquals(await read(await site.send(path)) > 10 * MIB, true);
+});
+
+Deno.test("a body that many clients read at once counts once", async () => {
+  await using site = await start();
+  const path = itemPath({ path: "plain/d.md" });
+  await read(await site.send(path));
+  const responses = await Promise.all(Array.from({ length: 60 }, () => site.send(path)));
+  const length = Number(responses[0]?.headers.get("content-length"));
+
+  assertEquals(responses.filter(({ status }) => status !== 200), []);
+  assertEquals(site.memory.bytes, length);
+  for (const response of responses) await read(response);
+  assertEquals(site.memory.bytes, 0);
+});
+
+Deno.test("a large response that is cached needs memory as soon as it is sent", async () => {
+  await using site = await start({ maxBytes: 5 * MIB, maxWaiting: 0 });
+  const [first, second] = ["cached/e.md", "cached/f.md"].map((path) =>
+    itemPath({ path, format: "raw" })
+  );
+  for (const path of [first!, second!]) assertEquals(await read(await site.send(path)), 3 * MIB);
+
+  const sent = await site.send(first!);
+  assertEquals([sent.status, site.memory.bytes], [200, 3 * MIB]);
+  assertEquals((await site.send(second!)).status, 503);
+  await read(sent);
+  assertEquals(await read(await site.send(second!)), 3 * MIB);
+});
+
+const NOISE_PATH = itemPath({ path: "noise.txt" });
+const FULL = 64 * MIB;
+
+/** A service that has one large response cached in both codings, and `fill`, which takes all memory that is left. */
+async function startLarge(text = randomBytes(3 * MIB).toHex()) {
+  const site = await start({ maxBytes: FULL, files: { "noise.txt": text }, memoryMb: 256 });
+  await (await site.send(NOISE_PATH)).body!.cancel();
+  await gzipReady(site.service, NOISE_PATH);
+  return Object.assign(site, { fill: () => site.memory.acquire(FULL - site.memory.bytes) });
+}
+
+for (const coding of ["identity", "gzip"]) {
+  Deno.test(`a body in ${coding} that is being sent, or need not be, takes no more memory`, async () => {
+    await using site = await startLarge();
+    const headers = { "accept-encoding": coding };
+    const first = await site.send(NOISE_PATH, { headers });
+    await site.fill();
+
+    const second = await site.send(NOISE_PATH, { headers });
+    assertEquals(second.status, 200);
+    assertEquals(second.headers.get("content-length"), first.headers.get("content-length"));
+    const etag = first.headers.get("etag")!;
+    const known = await site.send(NOISE_PATH, { headers: { ...headers, "if-none-match": etag } });
+    const head = await site.send(NOISE_PATH, { method: "HEAD", headers });
+
+    assertEquals([known.status, known.headers.get("etag")], [304, etag]);
+    assertEquals([head.status, head.headers.get("etag")], [200, etag]);
+    assertEquals(head.headers.get("content-length"), first.headers.get("content-length"));
+    for (const response of [first, second]) await response.body!.cancel();
+  });
+}
+
+Deno.test("a large response that is small in gzip takes no memory in that coding", async () => {
+  await using site = await startLarge("all the same ".repeat(300_000));
+  await site.fill();
+
+  const response = await site.send(NOISE_PATH, { headers: { "accept-encoding": "gzip" } });
+
+  assertEquals([response.status, response.headers.get("content-encoding")], [200, "gzip"]);
+  await response.body!.cancel();
+});
+
+/** Lets time pass while memory is reserved. */
+function passTimeInWaiting(
+  { memory, service: { clock } }: Site & { memory: ByteSemaphore },
+  ms: number,
+) {
+  const acquire = memory.acquire.bind(memory);
+  memory.acquire = (bytes, signal) => {
+    clock.advance(ms);
+    return acquire(bytes, signal);
+  };
+}
+
+Deno.test("a response that waited for memory is as old as it is when it leaves", async () => {
+  await using site = await startLarge();
+  passTimeInWaiting(site, 7_000);
+
+  const response = await site.send(NOISE_PATH);
+
+  assertEquals(response.headers.get("age"), "7");
+  await response.body!.cancel();
+});
+
+Deno.test("a response that waited for memory until its check was too old is sent after another check", async () => {
+  await using site = await startLarge();
+  passTimeInWaiting(site, 60_000);
+  site.gh.resetCounts();
+
+  const response = await site.send(NOISE_PATH);
+
+  assertEquals([response.status, response.headers.get("age")], [200, "0"]);
+  assertEquals(site.gh.counts(), { commit: 1 });
+  await response.body!.cancel();
+});
+
+Deno.test("reserveBytes() grows a request's first reservation without a wait", async () => {
+  await using site = await start({ maxBytes: 4 * MIB });
+  const info: Deno.ServeHandlerInfo = {
+    remoteAddr: { transport: "tcp", hostname: "192.0.2.1", port: 50_000 },
+    completed: Promise.resolve(),
+  };
+  const context = new HttpContext(new Request("http://localhost"), info, site.service.services);
+
+  await context.reserveBytes(3 * MIB);
+  await context.reserveBytes(3 * MIB);
+
+  assertEquals(site.memory.bytes, 6 * MIB);
+  context.takeReservation()!.release();
+  assertEquals([site.memory.bytes, context.takeReservation()], [0, null]);
+});

@@ -1,0 +1,148 @@
+// Misses cost, hits do not; a client is counted by its address.
+
+import { assertEquals, assertThrows } from "@std/assert";
+import { CollectionsError } from "../../lib/errors.ts";
+import { clientAddress, clientKey, RateLimit } from "../../lib/http/limits.ts";
+import { listPath } from "../service.ts";
+import { startSite } from "../site.ts";
+import { TestClock } from "../test_clock.ts";
+
+const FILES = { "posts/a.md": "", "pages/b.md": "" };
+const TWO = { env: { MISSES_PER_MINUTE: "2" } };
+
+Deno.test("clientKey() counts IPv4 addresses one by one, IPv6 by their /64", () => {
+  const keys: Record<string, string> = {
+    "192.0.2.1": "192.0.2.1",
+    "::ffff:192.0.2.1": "192.0.2.1",
+    "::FFFF:c000:201": "192.0.2.1",
+    "::ffff:102:304": "1.2.3.4",
+    "::ffff:8:0": "0.8.0.0",
+    "0:0:0:0:0:ffff:808:808": "8.8.8.8",
+    "0000:0000:0000:0000:0000:ffff:192.0.2.1": "192.0.2.1",
+    "::ffff:0:808:808": "0:0:0:0::/64",
+    "2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64",
+    "2001:DB8:1:2::1": "2001:db8:1:2::/64",
+    "2001:0db8:0001:0002:ffff::": "2001:db8:1:2::/64",
+    "2001:db8::1": "2001:db8:0:0::/64",
+    "2001:db8:1::2:0:0:1": "2001:db8:1:0::/64",
+    "fe80::1%eth0": "fe80:0:0:0::/64",
+    "::1": "0:0:0:0::/64",
+    "": "",
+  };
+  for (const [address, key] of Object.entries(keys)) {
+    assertEquals([address, clientKey(address)], [address, key]);
+  }
+});
+
+Deno.test("clientAddress() takes the last entry of X-Forwarded-For, behind a trusted proxy only", () => {
+  const addressOf = (forwarded: string | null, trustProxy = true) => {
+    const headers = forwarded === null ? {} : { "x-forwarded-for": forwarded };
+    return clientAddress(new Request("http://a", { headers }), { remote: "192.0.2.9", trustProxy });
+  };
+
+  assertEquals(addressOf("203.0.113.1, 203.0.113.2, 198.51.100.2"), "198.51.100.2");
+  assertEquals(addressOf("203.0.113.1,198.51.100.2:4711"), "198.51.100.2");
+  assertEquals(addressOf("[2001:db8:1:2::3]:443"), "2001:db8:1:2::/64");
+  assertEquals(addressOf("2001:db8:1:2::3"), "2001:db8:1:2::/64");
+  assertEquals(addressOf("[::ffff:c633:6402]:443"), "198.51.100.2");
+  for (const none of [null, "", " ", "203.0.113.1,", ", "]) {
+    assertEquals(addressOf(none), "192.0.2.9");
+  }
+  assertEquals(addressOf("203.0.113.1", false), "192.0.2.9");
+});
+
+Deno.test("RateLimit goes by monotonic time: a clock that is set back changes nothing", () => {
+  const clock = new TestClock();
+  const limit = new RateLimit({ perMinute: 2, monotonicMs: clock.monotonicMs });
+  limit.take("a");
+  limit.take("a");
+  clock.setWallClock(clock.now() - 3_600_000);
+
+  const error = assertThrows(() => limit.take("a"), CollectionsError);
+  assertEquals(error.facts.retryAfterSeconds, 30);
+  clock.advance(30_000);
+  limit.take("a");
+});
+
+Deno.test("misses count for the remote address, or for the last one that a trusted proxy named", async () => {
+  const statuses = async (env: Record<string, string>) => {
+    await using site = await startSite(FILES, { env: { MISSES_PER_MINUTE: "1", ...env } });
+    const status = async (remote: string, forwarded: string, repo: string) => {
+      const headers = { "x-forwarded-for": forwarded };
+      return (await site.service.get(listPath({ repo }), { remote, headers })).status;
+    };
+    return [
+      await status("192.0.2.1", "203.0.113.1, 198.51.100.1", "r1"),
+      await status("192.0.2.1", "203.0.113.1, 198.51.100.2", "r2"),
+      await status("192.0.2.2", "203.0.113.2, 198.51.100.2", "r3"),
+    ];
+  };
+
+  assertEquals(await statuses({}), [404, 429, 404]);
+  assertEquals(await statuses({ TRUST_PROXY: "true" }), [404, 404, 429]);
+});
+
+Deno.test("past its misses a client gets 429, its hits go on, and other clients are not affected", async () => {
+  await using site = await startSite(FILES, TWO);
+  const { service } = site;
+  const status = async (parameters = {}, remote = "192.0.2.1") =>
+    (await service.get(listPath(parameters), { remote })).status;
+
+  assertEquals(await status(), 200);
+  assertEquals(await status({ collection: "pages" }), 200);
+  assertEquals(await status({ repo: "other" }), 429);
+  assertEquals(await status(), 200);
+  assertEquals(await status({ collection: "pages" }), 200);
+  assertEquals(await status({ repo: "other" }, "192.0.2.2"), 404);
+});
+
+Deno.test("misses come back over the minute, as Retry-After and RateLimit say", async () => {
+  await using site = await startSite(FILES, TWO);
+  const { service } = site;
+  for (const repo of ["r1", "r2"]) await service.get(listPath({ repo }));
+
+  const refused = await service.get(listPath({ repo: "r3" }));
+  assertEquals([refused.status, refused.headers.get("retry-after")], [429, "30"]);
+  assertEquals(refused.headers.get("ratelimit-policy"), '"misses";q=2;w=60');
+  assertEquals(refused.headers.get("ratelimit"), '"misses";r=0;t=60');
+
+  service.clock.advance(29_999);
+  assertEquals((await service.get(listPath({ repo: "r3" }))).status, 429);
+  service.clock.advance(1);
+  assertEquals((await service.get(listPath({ repo: "r3" }))).status, 404);
+  assertEquals((await service.get(listPath({ repo: "r4" }))).status, 429);
+});
+
+Deno.test("a re-check of a known branch is no miss, nor is a repeated not-found", async () => {
+  await using site = await startSite(FILES, TWO);
+  const { service, gh } = site;
+  await service.list();
+  await service.get(listPath({ repo: "none" }));
+
+  gh.resetCounts();
+  assertEquals((await service.get(listPath({ repo: "none" }))).status, 404);
+  assertEquals(gh.counts(), {});
+  for (let minute = 0; minute < 3; minute++) {
+    service.clock.advance(60_000);
+    const statuses = [];
+    for (const repo of ["n1", "n2", "n3"]) {
+      statuses.push((await service.get(listPath({ repo }))).status);
+    }
+    assertEquals(statuses, [404, 404, 429]);
+    assertEquals((await service.get(listPath())).status, 200);
+  }
+});
+
+Deno.test("bad requests and unknown paths are no misses, and 0 allows any number", async () => {
+  await using one = await startSite(FILES, { env: { MISSES_PER_MINUTE: "1" } });
+  for (let n = 0; n < 3; n++) {
+    assertEquals((await one.service.get(listPath({ page: 0, repo: `r${n}` }))).status, 400);
+    assertEquals((await one.service.get(`/none/${n}`)).status, 404);
+  }
+  assertEquals((await one.service.get(listPath())).status, 200);
+
+  await using unlimited = await startSite(FILES, { env: { MISSES_PER_MINUTE: "0" } });
+  for (let n = 0; n < 130; n++) {
+    assertEquals((await unlimited.service.get(listPath({ repo: `r${n}` }))).status, 404);
+  }
+});

@@ -1,0 +1,108 @@
+// Methods and paths that nothing answers, over a real connection where no client library would send them.
+
+import { assertEquals } from "@std/assert";
+import type { ProblemBody } from "../../lib/api/contract.ts";
+import { rawRequest, type RawResponse } from "../raw_http.ts";
+import { itemPath, listPath, startService } from "../service.ts";
+import { startSite } from "../site.ts";
+
+const PATHS = [listPath(), itemPath({ path: "a" }), "/api/health", "/", "/none", "/api/%zz", "//"];
+
+function json<T>({ body }: RawResponse): T {
+  return JSON.parse(new TextDecoder().decode(body));
+}
+
+Deno.test("OPTIONS is answered on every path, known or not", async () => {
+  await using service = await startService();
+  const headers = {
+    "origin": "https://elsewhere.test",
+    "access-control-request-method": "GET",
+    "access-control-request-headers": "if-none-match",
+  };
+
+  for (const path of PATHS) {
+    const response = await service.get(path, { method: "OPTIONS", headers });
+    assertEquals([path, response.status], [path, 204]);
+    assertEquals(response.headers.get("allow"), "GET, HEAD, OPTIONS");
+  }
+});
+
+Deno.test("CORS headers are the same for every origin and for none, on 200, 304, 404 and HEAD", async () => {
+  await using site = await startSite({ "posts/a.md": "" });
+  const { service } = site;
+  const headersFor = async (origin: Record<string, string>) => {
+    const { headers } = await service.get(listPath(), { headers: origin });
+    headers.delete("x-request-id");
+    return [...headers];
+  };
+  await headersFor({});
+  const none = await headersFor({});
+  assertEquals(await headersFor({ origin: "https://a.test" }), none);
+  assertEquals(await headersFor({ origin: "null" }), none);
+
+  for (const method of ["GET", "HEAD"]) {
+    const ok = await service.get(listPath(), { method });
+    const headers = { "if-none-match": ok.headers.get("etag")! };
+    assertEquals(ok.status, 200);
+    assertEquals((await service.get(listPath(), { method, headers })).status, 304);
+    assertEquals((await service.get("/none", { method })).status, 404);
+  }
+});
+
+Deno.test("every other method is not allowed, on every path, known to HTTP or not", async () => {
+  await using service = await startService();
+  const port = service.listen();
+
+  for (const path of PATHS) {
+    for (const method of ["POST", "PUT", "PATCH", "DELETE", "PROPFIND", "TRACE", "BREW", "get"]) {
+      const response = await rawRequest(port, `${method} ${path} HTTP/1.1`, "Host: localhost");
+
+      assertEquals([path, method, response.status], [path, method, 405]);
+      assertEquals(response.headers.get("allow"), "GET, HEAD, OPTIONS");
+      assertEquals(response.headers.get("access-control-allow-origin"), "*");
+      assertEquals(json<ProblemBody>(response).code, "method-not-allowed");
+    }
+  }
+});
+
+Deno.test("bytes in a query that are not UTF-8 are a bad parameter", async () => {
+  await using service = await startService();
+  const port = service.listen();
+
+  for (const bad of ["%ff", "%c3%28", "%", "%2", "%u0041"]) {
+    const target = `/api/list-collection-items?owner=octo&repo=site&collection=${bad}`;
+    const response = await rawRequest(port, `GET ${target} HTTP/1.1`, "Host: localhost");
+
+    assertEquals([bad, response.status], [bad, 400]);
+    const { errors } = json<ProblemBody>(response);
+    assertEquals(errors?.map(({ parameter }) => parameter), ["collection"]);
+  }
+});
+
+Deno.test("dots in a request's path lead nowhere", async () => {
+  await using service = await startService();
+  const port = service.listen();
+  const paths = ["/../deno.json", "/%2e%2e/deno.json", "/api/..%2f..%2fmain.ts", "/..\\main.ts"];
+
+  for (const path of paths) {
+    const response = await rawRequest(port, `GET ${path} HTTP/1.1`, "Host: localhost");
+    assertEquals([path, response.status], [path, 404]);
+    assertEquals(json<ProblemBody>(response).code, "route-not-found");
+  }
+});
+
+Deno.test("createHandler() makes a problem of what fails ahead of the framework", async () => {
+  await using service = await startService({
+    change(services) {
+      services.responses.fresh = () => {
+        throw new Error("canary");
+      };
+      return services;
+    },
+  });
+
+  const { status, code } = await service.problem(itemPath({ path: "a.md" }));
+
+  assertEquals([status, code], [500, "internal-error"]);
+  assertEquals(service.logLines("internal error").length, 1);
+});

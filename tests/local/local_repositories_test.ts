@@ -1,0 +1,76 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { join } from "@std/path";
+import {
+  findLocalDir,
+  localRepositoryNames,
+  previewSettings,
+} from "../../lib/local_repositories.ts";
+import { SettingsError } from "../../lib/settings.ts";
+
+/** A folder of one checkout of this name, which goes with it. */
+async function makeCheckout(name: string) {
+  const parent = await Deno.realPath(await Deno.makeTempDir());
+  const checkout = join(parent, name);
+  await Deno.mkdir(join(checkout, ".git"), { recursive: true });
+  const remove = () => Deno.remove(parent, { recursive: true });
+  return { parent, checkout, [Symbol.asyncDispose]: remove };
+}
+
+for (const name of ["My Blog", "blog-ü", "a,b", "*", "site.git", ".site", "a".repeat(101)]) {
+  Deno.test(`previewSettings() refuses a checkout in "${name}", which no request could name`, async () => {
+    await using made = await makeCheckout(name);
+    await assertRejects(
+      () => previewSettings([made.checkout]),
+      SettingsError,
+      `Cannot preview "${name}": a repository's name has letters, digits, ".", "_" and "-"`,
+    );
+    // Beside other repositories it does not matter.
+    assertEquals((await previewSettings([made.parent])).ALLOWED_REPOS, "local/*");
+  });
+}
+
+Deno.test("previewSettings() of a link to a checkout shows what it leads to", async () => {
+  await using made = await makeCheckout("Blog_1.0");
+  const link = join(made.parent, "link");
+  await Deno.symlink(made.checkout, link);
+  for (const dir of [made.checkout, link]) {
+    const { LOCAL_REPOS_DIR, ALLOWED_REPOS } = await previewSettings([dir]);
+    assertEquals([LOCAL_REPOS_DIR, ALLOWED_REPOS], [made.parent, "local/Blog_1.0"]);
+  }
+});
+
+Deno.test("findLocalDir() takes a folder, the default only where it exists, and says what is wrong", async () => {
+  await using made = await makeCheckout("blog");
+  assertEquals(await findLocalDir(made.parent), made.parent);
+  assertEquals(await findLocalDir(null), null);
+  assertEquals(await findLocalDir(undefined), "./examples");
+  const absent = join(made.parent, "absent");
+  const message = `Cannot start with "LOCAL_REPOS_DIR": there is no folder "${absent}"`;
+  await assertRejects(() => findLocalDir(absent), SettingsError, message);
+});
+
+Deno.test({
+  name: "findLocalDir() names the flag that is missing",
+  permissions: { read: false },
+  fn: async () => {
+    const message = "reading it is not permitted, add --allow-read=../blogs";
+    await assertRejects(() => findLocalDir("../blogs"), SettingsError, message);
+    assertEquals(await findLocalDir(null), null);
+  },
+});
+
+Deno.test("localRepositoryNames() names what requests can name and may see, sorted", async () => {
+  await using made = await makeCheckout("Blog");
+  for (const name of ["docs", ".hidden", "node_modules", "my blog", "x.git"]) {
+    await Deno.mkdir(join(made.parent, name));
+  }
+  await Deno.writeTextFile(join(made.parent, "file"), "");
+  const names = (allowed: string[] | null) =>
+    localRepositoryNames({
+      localReposDir: made.parent,
+      allowedRepos: allowed === null ? null : new Set(allowed),
+    });
+  assertEquals(await names(null), ["Blog", "docs"]);
+  assertEquals(await names(["local/blog"]), ["Blog"]);
+  assertEquals(await localRepositoryNames({ localReposDir: null, allowedRepos: null }), []);
+});

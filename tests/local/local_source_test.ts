@@ -1,0 +1,291 @@
+// Beside the suite of the port (tests/source): what is special to folders that people work in.
+
+import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
+import { CollectionsError } from "../../lib/errors.ts";
+import { blobId } from "../../lib/source/git_object_id.ts";
+import { LocalSource } from "../../lib/source/local/local_source.ts";
+import { WatchedFolder } from "../../lib/source/local/watched_folder.ts";
+import { makeSampleFolder, uncharged } from "./sample_folder.ts";
+
+const idOf = (text: string) => blobId(new TextEncoder().encode(text));
+
+Deno.test("resolve() gives a plain folder as branch main at Git's tree id of its files", async () => {
+  await using folder = await makeSampleFolder({ "posts/a.md": "A\n", "b.md": "B\n" });
+  await Deno.mkdir(`${folder.dir}/empty`);
+  const snapshot = await folder.resolve();
+  assertEquals(snapshot.branch, "main");
+  assertEquals((await folder.resolve({ branch: "HEAD" })).branch, "main");
+  assert((await folder.refuses("branch-not-found", { branch: "master" })).includes('"main"'));
+
+  await folder.git.git("init", "--quiet");
+  await folder.git.git("add", "--all");
+  assertEquals(snapshot.commit, await folder.git.git("write-tree"));
+});
+
+Deno.test("resolve() follows the branch that is checked out", async () => {
+  await using folder = await makeSampleFolder({ "a.md": "A\n" });
+  await folder.git.git("init", "--quiet", "--initial-branch=drafts/2026");
+  const before = await folder.resolve({ branch: "drafts/2026" });
+  assertEquals(before.branch, "drafts/2026");
+  await folder.refuses("branch-not-found", { branch: "main" });
+
+  await folder.git.git("checkout", "--quiet", "-b", "other");
+  folder.advance(1000);
+  const after = await folder.resolve();
+  assertEquals([after.branch, after.freshness], ["other", "moved"]);
+  assertEquals(after.commit, before.commit);
+  const freshUntilMs = before.ref.checkedAtMs + before.ref.freshForMs;
+  assert(freshUntilMs <= folder.now(), "no answer of the old branch is fresh");
+  await folder.refuses("branch-not-found", { branch: "drafts/2026" });
+});
+
+Deno.test("resolve() looks at the folder at most once a second", async () => {
+  await using folder = await makeSampleFolder({ "a.md": "A\n" });
+  const first = await folder.resolve();
+  await folder.write("a.md", "edited\n");
+  folder.advance(999);
+  const within = await folder.resolve();
+  assertEquals([within.freshness, within.commit], ["hit", first.commit]);
+  assertEquals(within.ref.wantedAtMs, folder.now());
+  folder.advance(1);
+  const looked = await folder.resolve();
+  assertEquals([looked.freshness, looked.checkedAtMs], ["moved", folder.now()]);
+  assertEquals(
+    await folder.blob(looked, { path: "a.md", id: idOf("edited\n") }),
+    bytesOf("edited\n"),
+  );
+});
+
+Deno.test("resolve() finds folders by name alone, an exact one first", async () => {
+  await using folder = await makeSampleFolder({ "a.md": "A\n" });
+  await Deno.mkdir(`${folder.root}/Blog`);
+  await Deno.mkdir(`${folder.root}/.hidden`);
+  await Deno.mkdir(`${folder.root}/node_modules`);
+  await Deno.writeTextFile(`${folder.root}/file.md`, "no folder\n");
+  const lower = await folder.resolve({ repo: "blog" });
+  const upper = await folder.resolve({ repo: "Blog" });
+  assert(lower.commit !== upper.commit);
+  assertEquals(
+    (await folder.resolve({ repo: "bLOG" })).commit,
+    upper.commit,
+    "first in byte order",
+  );
+  const others = [
+    "",
+    ".",
+    "..",
+    "blog/",
+    "./blog",
+    "../blog",
+    "blog\\..",
+    ".hidden",
+    "node_modules",
+  ];
+  for (const repo of [...others, "file.md", "constructor", folder.dir]) {
+    await folder.refuses("repository-not-found", { repo });
+  }
+  await folder.refuses("repository-not-found", { owner: "acme" });
+});
+
+Deno.test("resolve() does not follow a repository that is a link, or has become one", async () => {
+  await using folder = await makeSampleFolder({ "a.md": "A\n" });
+  const outside = await makeSampleFolder({ "secret.md": "secret\n" });
+  await using _ = outside;
+  await Deno.symlink(outside.dir, `${folder.root}/linked`);
+  await folder.refuses("repository-not-found", { repo: "linked" });
+
+  await folder.resolve();
+  await Deno.remove(folder.dir, { recursive: true });
+  await Deno.symlink(outside.dir, folder.dir);
+  folder.advance(1000);
+  await folder.refuses("repository-not-found");
+  await Deno.remove(folder.dir);
+  await folder.refuses("repository-not-found");
+  await folder.write("a.md", "back\n");
+  assertEquals((await folder.resolve()).freshness, "miss");
+});
+
+Deno.test("resolve() fails where the root cannot be listed", async () => {
+  const source = new LocalSource({ root: "/nonexistent/root", now: () => 0 });
+  const query = { owner: "local", repo: "blog", branch: null };
+  const error = await assertRejects(() => source.resolve(query, uncharged), CollectionsError);
+  assertEquals(error.code, "source-failed");
+  assert(!error.detail.includes("nonexistent"), error.detail);
+});
+
+Deno.test("resolve() refuses a folder of too many entries or too many levels", async () => {
+  const files = { "a/b/c.md": "C\n", "d.md": "D\n" };
+  await using within = await makeSampleFolder(files, { maxEntries: 4, maxDepth: 2 });
+  assertEquals(await within.paths(await within.resolve()), ["a/b/c.md", "d.md"]);
+  await using many = await makeSampleFolder(files, { maxEntries: 3 });
+  assert((await many.refuses("collection-too-large")).includes("more than 3 files"));
+  await using deep = await makeSampleFolder(files, { maxDepth: 1 });
+  assert((await deep.refuses("collection-too-large")).includes("more than 1 folder"));
+});
+
+Deno.test("nothing with a leading dot, nor node_modules, is listed or read", async () => {
+  await using folder = await makeSampleFolder({
+    ".env": "TOKEN=1\n",
+    "node_modules/pkg/readme.md": "R\n",
+    "posts/.draft.md": "D\n",
+    "posts/.obsidian/app.json": "{}\n",
+    "posts/node_modules/x.md": "X\n",
+    "posts/a.md": "A\n",
+    "only/.hidden": "H\n",
+  });
+  const snapshot = await folder.resolve();
+  assertEquals(await folder.rootEntries(snapshot), [["posts", "folder"]]);
+  assertEquals(await folder.paths(snapshot), ["posts/a.md"]);
+  const hidden = {
+    ".env": "TOKEN=1\n",
+    "posts/.draft.md": "D\n",
+    "posts/node_modules/x.md": "X\n",
+  };
+  for (const [path, content] of Object.entries(hidden)) {
+    assertInstanceOf(await folder.blob(snapshot, { path, id: idOf(content) }), Error, path);
+  }
+  const around = { path: "posts/../posts/a.md", id: idOf("A\n") };
+  assertInstanceOf(await folder.blob(snapshot, around), Error);
+});
+
+Deno.test("links are listed as links and lead nowhere; sockets are not seen", async () => {
+  await using folder = await makeSampleFolder({ "a.md": "A\n" });
+  await Deno.writeTextFile(`${folder.root}/secret.md`, "secret\n");
+  await Deno.symlink("../secret.md", `${folder.dir}/out.md`);
+  await Deno.symlink(folder.root, `${folder.dir}/up`);
+  await Deno.symlink("a.md", `${folder.dir}/in.md`);
+  await Deno.symlink("absent", `${folder.dir}/dangling`);
+  // A process that ends without closing it leaves its socket behind.
+  const path = `${folder.dir}/socket`;
+  await runDeno("eval", `Deno.listen({ transport: "unix", path: "${path}" }); Deno.exit()`);
+  assert((await Deno.lstat(path)).isSocket);
+  const snapshot = await folder.resolve();
+  assertEquals(await folder.rootEntries(snapshot), [
+    ["a.md", "file"],
+    ["dangling", "symbolic link"],
+    ["in.md", "symbolic link"],
+    ["out.md", "symbolic link"],
+    ["up", "symbolic link"],
+  ]);
+  assertEquals(await folder.paths(snapshot), ["a.md"]);
+  for (const path of ["out.md", "up/secret.md"]) {
+    assertInstanceOf(await folder.blob(snapshot, { path, id: idOf("secret\n") }), Error);
+  }
+  assertInstanceOf(await folder.blob(snapshot, { path: "in.md", id: idOf("a.md") }), Error);
+});
+
+Deno.test("blobs() gives no bytes but those of the id, and has a changed file looked at anew", async () => {
+  await using folder = await makeSampleFolder({ "a.md": "before\n", "b.md": "B\n" });
+  const snapshot = await folder.resolve();
+  const asked = { path: "a.md", id: idOf("before\n") };
+  await folder.write("a.md", "after!\n");
+  const stale = await folder.blob(snapshot, asked);
+  assertInstanceOf(stale, CollectionsError);
+  assertEquals(stale.code, "source-failed");
+  assertEquals(await folder.blob(snapshot, { path: "b.md", id: idOf("B\n") }), bytesOf("B\n"));
+
+  const next = await folder.resolve();
+  assertEquals(next.freshness, "moved", "before the second is over");
+  const after = { path: "a.md", id: idOf("after!\n") };
+  assertEquals(await folder.blob(next, after), bytesOf("after!\n"));
+});
+
+Deno.test("blobs() does not open what took a file's place", async () => {
+  await using folder = await makeSampleFolder({ "a.md": "A\n", "b.md": "B\n" });
+  const snapshot = await folder.resolve();
+  await Deno.remove(`${folder.dir}/a.md`);
+  await Deno.symlink("b.md", `${folder.dir}/a.md`);
+  assertInstanceOf(await folder.blob(snapshot, { path: "a.md", id: idOf("A\n") }), Error);
+  await Deno.remove(`${folder.dir}/b.md`);
+  assertInstanceOf(await folder.blob(snapshot, { path: "b.md", id: idOf("B\n") }), Error);
+  assertEquals(await folder.rootEntries(await folder.resolve()), [["a.md", "symbolic link"]]);
+});
+
+Deno.test("the state before the last can still be read, an older one cannot", async () => {
+  await using folder = await makeSampleFolder({ "posts/a.md": "1\n" });
+  const first = await folder.resolve();
+  const edit = async (text: string) => {
+    await folder.write("posts/a.md", text);
+    folder.advance(1000);
+    return await folder.resolve();
+  };
+  const second = await edit("second\n");
+  assertEquals(await folder.paths(first), ["posts/a.md"]);
+  await edit("third\n");
+  assertEquals(await folder.paths(second), ["posts/a.md"]);
+  const error = await assertRejects(() => folder.paths(first), CollectionsError);
+  assertEquals(error.code, "source-failed");
+});
+
+Deno.test("names that are not UTF-8 are left out and counted, in a folder without others too", async () => {
+  await using folder = await makeSampleFolder({ "a.md": "A\n", "only/.hidden": "" });
+  const script = "touch $(printf 'bad\\377.md') $(printf 'only/bad\\377.md')";
+  const touch = new Deno.Command("sh", { args: ["-c", script], cwd: folder.dir });
+  assert((await touch.output()).success);
+  await folder.write("\ufffd.md", "this is how such names are shown");
+  const snapshot = await folder.resolve();
+  assertEquals(await folder.rootEntries(snapshot), [["a.md", "file"]]);
+  const list = await folder.source.files(snapshot, snapshot.rootTreeId, uncharged);
+  assertEquals([list.length, list.omitted], [1, 3]);
+});
+
+Deno.test("reading needs no permission but for the root, and leaves out what may not be read", async () => {
+  await using folder = await makeSampleFolder({ "a.md": "A\n", "no/b.md": "B\n", "no.md": "C\n" });
+  const module = new URL("../../lib/source/local/local_source.ts", import.meta.url);
+  const script = `
+    import { LocalSource } from "${module}";
+    const source = new LocalSource({ root: Deno.args[0], now: () => Date.now() });
+    const context = { client: "test", recordMiss() {} };
+    const snapshot = await source.resolve({ owner: "local", repo: "blog", branch: null }, context);
+    const list = await source.files(snapshot, snapshot.rootTreeId, context);
+    const blobs = await source.blobs(snapshot, [list.at(0)], context);
+    console.log(list.length, new TextDecoder().decode(blobs.get(list.idAt(0))));`;
+  const file = await Deno.makeTempFile({ dir: folder.root, suffix: ".ts" });
+  await Deno.writeTextFile(file, script);
+  const denied = `--deny-read=${folder.dir}/no,${folder.dir}/no.md`;
+  const config = new URL("../../deno.json", import.meta.url).pathname;
+  const flags = ["--no-prompt", "--no-check", "--cached-only", `--config=${config}`];
+  const allowed = [`--allow-read=${folder.root}`, denied];
+  assertEquals(await runDeno("run", ...flags, ...allowed, file, folder.root), "1 A");
+});
+
+async function runDeno(...args: string[]): Promise<string> {
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args }).output();
+  assert(success, new TextDecoder().decode(stderr));
+  return new TextDecoder().decode(stdout).trim();
+}
+
+function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(text);
+}
+
+Deno.test("WatchedFolder look() is shared by callers at the same time", async () => {
+  await using folder = await makeSampleFolder({ "a.md": "A\n" });
+  const bounds = { maxEntries: 10, maxDepth: 10 };
+  const watched = new WatchedFolder(folder.dir, { now: folder.now, ...bounds });
+  const [one, two] = await Promise.all([watched.look(), watched.look()]);
+  assert(one === two);
+  assertEquals((await watched.look()).freshness, "hit");
+  folder.advance(1000);
+  const [three, four] = await Promise.all([watched.look(), watched.look()]);
+  assert(three === four);
+  assertEquals(three.freshness, "revalidated");
+});
+
+Deno.test("WatchedFolder look() goes on with what stands, and forgets a look that failed", async () => {
+  await using folder = await makeSampleFolder({ "a.md": "A\n" });
+  const bounds = { maxEntries: 1, maxDepth: 10 };
+  const watched = new WatchedFolder(folder.dir, { now: folder.now, ...bounds });
+  const first = await watched.look();
+  folder.advance(1000);
+  assert((await watched.look()).state === first.state, "nothing is built anew");
+
+  await folder.write("b.md", "B\n");
+  folder.advance(1000);
+  for (let times = 0; times < 2; times++) {
+    const error = await watched.look().catch((error: Error) => error.name);
+    assertEquals(error, "FolderTooLargeError");
+  }
+  await Deno.remove(`${folder.dir}/b.md`);
+  assertEquals((await watched.look()).state, first.state);
+});

@@ -1,0 +1,90 @@
+// A folder of files to serve, for the tests of local folders. Its clock is a minute ahead of the file system's, so that
+// what a test wrote just now counts as written long ago.
+
+import { dirname } from "@std/path";
+import { assertEquals, assertRejects } from "@std/assert";
+import { CollectionsError, type ErrorCode } from "../../lib/errors.ts";
+import type { RequestContext } from "../../lib/request_context.ts";
+import { LocalSource } from "../../lib/source/local/local_source.ts";
+import type { BlobResult, RefQuery, Snapshot } from "../../lib/source/source.ts";
+import { GitRepository } from "../github/git_repository.ts";
+
+/** A client that must not be charged: nothing here costs quota. */
+export const uncharged: RequestContext = {
+  client: "test",
+  recordMiss() {
+    throw new Error("Cannot read a local folder: a miss was recorded");
+  },
+};
+
+/** The folder `blog` below a root, and a source over that root. */
+export class SampleFolder implements AsyncDisposable {
+  readonly dir: string;
+  readonly source: LocalSource;
+  private nowMs = Date.now() + 60_000;
+
+  constructor(readonly root: string, bounds: { maxEntries?: number; maxDepth?: number }) {
+    this.dir = `${root}/blog`;
+    this.source = new LocalSource({ root, now: this.now, ...bounds });
+  }
+
+  readonly now = () => this.nowMs;
+
+  /** Lets time pass. */
+  advance(ms: number): void {
+    this.nowMs += ms;
+  }
+
+  /** The git command in this folder, which need not be a checkout. */
+  get git(): GitRepository {
+    return new GitRepository(this.dir);
+  }
+
+  async write(path: string, content: string): Promise<void> {
+    await Deno.mkdir(dirname(`${this.dir}/${path}`), { recursive: true });
+    await Deno.writeTextFile(`${this.dir}/${path}`, content);
+  }
+
+  resolve(query: Partial<RefQuery> = {}): Promise<Snapshot> {
+    return this.source.resolve({ owner: "local", repo: "blog", branch: null, ...query }, uncharged);
+  }
+
+  /** Resolves and expects an error; gives its sentence. */
+  async refuses(code: ErrorCode, query: Partial<RefQuery> = {}): Promise<string> {
+    const error = await assertRejects(() => this.resolve(query), CollectionsError);
+    assertEquals(error.code, code, JSON.stringify(query));
+    return error.detail;
+  }
+
+  /** The paths of all files that are listed. */
+  async paths(snapshot: Snapshot): Promise<string[]> {
+    const list = await this.source.files(snapshot, snapshot.rootTreeId, uncharged);
+    return Array.from({ length: list.length }, (_, index) => list.pathAt(index));
+  }
+
+  /** Name and kind of the root's entries. */
+  async rootEntries(snapshot: Snapshot): Promise<[string, string][]> {
+    const entries = await this.source.tree(snapshot, snapshot.rootTreeId, uncharged);
+    return entries.map(({ name, kind }) => [name, kind]);
+  }
+
+  async blob(snapshot: Snapshot, file: { path: string; id: string }) {
+    const blobs = await this.source.blobs(snapshot, [{ ...file, size: 0 }], uncharged);
+    return blobs.get(file.id) as BlobResult;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Deno.remove(this.root, { recursive: true });
+  }
+}
+
+/** Makes a {@linkcode SampleFolder} of files by path. */
+export async function makeSampleFolder(
+  files: Record<string, string>,
+  bounds: { maxEntries?: number; maxDepth?: number } = {},
+): Promise<SampleFolder> {
+  const folder = new SampleFolder(await Deno.makeTempDir({ prefix: "sample_folder_" }), bounds);
+  await Deno.mkdir(folder.dir);
+  for (const [path, content] of Object.entries(files)) await folder.write(path, content);
+  return folder;
+}

@@ -1,0 +1,118 @@
+import { assert, assertEquals } from "@std/assert";
+import { describeError, LineLog, type LogLevel, sinkTo } from "../lib/log.ts";
+import { TestClock } from "./test_clock.ts";
+
+/** A log whose reader takes a write only when the test lets it. */
+function open(level: LogLevel = "debug") {
+  const clock = new TestClock();
+  const writes: string[] = [];
+  let blocked: Promise<void> = Promise.resolve();
+  const log = new LineLog((bytes) => {
+    writes.push(new TextDecoder().decode(bytes));
+    return blocked;
+  }, { level, clock });
+  /** Blocks all writes until the function that it gives is called. */
+  const block = () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    blocked = promise;
+    return resolve;
+  };
+  const events = () =>
+    writes.join("").trimEnd().split("\n").filter((line) => line !== "").map((line) =>
+      JSON.parse(line)
+    );
+  return { log, clock, writes, block, events };
+}
+
+Deno.test("LineLog writes one JSON line an event, those of its level and above", async () => {
+  for (const [level, count] of [["debug", 4], ["warn", 2], ["silent", 0]] as const) {
+    const { log, events } = open(level);
+    log.debug("one");
+    log.info("two", { count: 2, missing: undefined, none: null });
+    log.warn("three", { text: 'a "line"\nof text' });
+    log.error("four");
+    await log.flush();
+    const all = [
+      { level: "debug", event: "one" },
+      { level: "info", event: "two", count: 2, none: null },
+      { level: "warn", event: "three", text: 'a "line"\nof text' },
+      { level: "error", event: "four" },
+    ].map((line) => ({ time: "2026-01-01T00:00:00.000Z", ...line }));
+    assertEquals(events(), count === 0 ? [] : all.slice(-count));
+  }
+});
+
+Deno.test("LineLog gathers lines for 100 ms or 64 KiB", () => {
+  const { log, clock, writes } = open();
+  log.info("one");
+  log.info("two");
+  clock.advance(99);
+  assertEquals(writes.length, 0);
+  clock.advance(1);
+  assertEquals(writes.length, 1);
+  const other = open();
+  for (let i = 0; i < 70; i++) other.log.line("x".repeat(1_000));
+  assertEquals(other.writes.length, 1);
+});
+
+Deno.test("LineLog holds at most 1 MiB for a blocked reader, and says once how many lines it dropped", async () => {
+  const { log, clock, writes, block, events } = open();
+  const release = block();
+  log.info("first");
+  clock.advance(100);
+  for (let i = 0; i < 3_000; i++) log.line(JSON.stringify({ event: "x".repeat(1_000) }));
+  assertEquals(writes.length, 1, "one write is under way");
+  release();
+  await log.flush();
+  const held = events().filter(({ event }) => event.startsWith("x")).length;
+  assert(held * 1_013 <= 1 << 20 && held > 1_000, `${held} lines`);
+  const reports = events().filter(({ event }) => event === "log lines dropped");
+  assertEquals(reports.map(({ level, lines }) => [level, lines]), [["warn", 3_000 - held]]);
+  log.info("last");
+  await log.flush();
+  assertEquals(events().at(-1).event, "last");
+});
+
+Deno.test("LineLog close() gives up a blocked reader after a second", async () => {
+  const { log, clock, block } = open();
+  block();
+  log.info("first");
+  let isClosed = false;
+  const closing = log.close().then(() => isClosed = true);
+  clock.advance(999);
+  await Promise.resolve();
+  assertEquals(isClosed, false);
+  clock.advance(1);
+  await closing;
+});
+
+Deno.test("LineLog goes on after a write that fails", async () => {
+  const lines: string[] = [];
+  const log = new LineLog((bytes) => {
+    lines.push(new TextDecoder().decode(bytes));
+    if (lines.length === 1) throw new Error("broken pipe");
+  }, { level: "info", clock: new TestClock() });
+  log.info("one");
+  await log.flush();
+  log.info("two");
+  await log.flush();
+  assertEquals(lines.length, 2);
+});
+
+Deno.test("sinkTo() writes all of it to a file that takes less at once", async () => {
+  const written: number[] = [];
+  await sinkTo({
+    write(bytes) {
+      written.push(...bytes.subarray(0, 2));
+      return Promise.resolve(Math.min(2, bytes.length));
+    },
+  })(Uint8Array.of(1, 2, 3, 4, 5));
+  assertEquals(written, [1, 2, 3, 4, 5]);
+});
+
+Deno.test("describeError() names the class and the place, and quotes nothing", () => {
+  const described = describeError(new TypeError("secret /home/someone"));
+  assertEquals(described.error, "TypeError");
+  assert(/^log_test\.ts:\d+$/.test(described.at!), described.at);
+  assertEquals(describeError("secret"), { error: "string" });
+});

@@ -1,0 +1,225 @@
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { RenderFailure } from "../../lib/markdown/addresses.ts";
+import { renderMarkdown } from "../../lib/markdown/render.ts";
+import { joinHtml, type Rendered } from "../../lib/markdown/rendered.ts";
+
+/** The HTML with addresses that show what was to be resolved. */
+function join(rendered: Rendered): string {
+  return joinHtml(rendered, ({ kind, path, fragment }) => `${kind}:${path}${fragment}`);
+}
+
+function html(markdown: string): string {
+  return join(renderMarkdown(markdown));
+}
+
+Deno.test("renderMarkdown() gives GitHub Flavored Markdown", () => {
+  assertEquals(
+    html("~~a~~ www.example.com\n\n| a | b |\n| - | -: |\n| 1 | 2 |"),
+    '<p><del>a</del> <a href="http://www.example.com">www.example.com</a></p>\n' +
+      '<table>\n<thead>\n<tr>\n<th>a</th>\n<th align="right">b</th>\n</tr>\n</thead>\n' +
+      '<tbody>\n<tr>\n<td>1</td>\n<td align="right">2</td>\n</tr>\n</tbody>\n</table>',
+  );
+  assertEquals(html("```js\na<b\n```"), '<pre><code class="language-js">a&#x3C;b\n</code></pre>');
+  assertEquals(html("\ufeff# Hello"), '<h1 id="user-content-hello">Hello</h1>');
+  assertEquals(html(""), "");
+});
+
+Deno.test("renderMarkdown() lists headings with the ids that they have in the HTML", () => {
+  const rendered = renderMarkdown(
+    '# Größe & Co.\n\n## Same\n\n## Same\n\n<div><h3 id="own">Raw *text*</h3></div>\n\n' +
+      "Setext `code`\n---\n\n<h4>no id\n  here</h4>\n\n> ###### Quoted",
+  );
+  assertEquals(rendered.headings, [
+    { depth: 1, id: "user-content-größe--co", text: "Größe & Co." },
+    { depth: 2, id: "user-content-same", text: "Same" },
+    { depth: 2, id: "user-content-same-1", text: "Same" },
+    { depth: 3, id: "user-content-own", text: "Raw *text*" },
+    { depth: 2, id: "user-content-setext-code", text: "Setext code" },
+    { depth: 4, id: "user-content-no-id--here", text: "no id here" },
+    { depth: 6, id: "user-content-quoted", text: "Quoted" },
+  ]);
+  for (const { depth, id } of rendered.headings) {
+    assertStringIncludes(join(rendered), `<h${depth} id="${id}"`);
+  }
+});
+
+Deno.test("in-page links lead to the prefixed ids and names", () => {
+  const links = [
+    ["[x](#größe)\n\n# Größe", "#user-content-gr%C3%B6%C3%9Fe"],
+    ['[x](#a)\n\n<a name="a"></a>', "#user-content-a"],
+    ['[x](#user-content-a)\n\n<p id="a">y</p>', "#user-content-a"],
+    ["[x](#nowhere)", "#user-content-nowhere"],
+    ["[x](#)", "#"],
+    ["[x](#top)", "#top"],
+    ["[x](#top)\n\n# Top", "#user-content-top"],
+    ["[x]()", ""],
+  ];
+  for (const [markdown, href] of links) {
+    assertStringIncludes(html(markdown!), `<a href="${href}">x</a>`, markdown);
+  }
+});
+
+Deno.test("every id and name has the prefix", () => {
+  const out = html('<p id="a" name="b">x</p><a name="c">y</a>\n\n# d\n\ne[^f]\n\n[^f]: g');
+  const values = [...out.matchAll(/ (?:id|name)="([^"]*)"/g)].map(([, value]) => value!);
+  assertEquals(values.length, 7);
+  assertEquals(values.filter((value) => !value.startsWith("user-content-")), []);
+  assert(!out.includes("user-content-user-content"));
+});
+
+Deno.test("footnotes link there and back, and their heading is not listed", () => {
+  const rendered = renderMarkdown("# A\n\nb[^1] c[^1]\n\n[^1]: note");
+  const out = join(rendered);
+  assertEquals(rendered.headings.map(({ text }) => text), ["A"]);
+  assertStringIncludes(out, '<a href="#user-content-fn-1" id="user-content-fnref-1"');
+  assertStringIncludes(out, '<li id="user-content-fn-1">');
+  assertStringIncludes(out, 'href="#user-content-fnref-1-2"');
+  assertStringIncludes(out, 'aria-describedby="user-content-footnote-label"');
+  assertStringIncludes(out, 'id="user-content-footnote-label"');
+
+  const own = '<h2 id="footnote-label" class="sr-only">Footnotes</h2>';
+  assertEquals(renderMarkdown(own).headings.length, 1);
+  assertEquals(renderMarkdown(`${own}\n\nb[^1]\n\n[^1]: note`).headings.length, 1);
+  const section = `<section data-footnotes>${own}</section>`;
+  assertEquals(renderMarkdown(section).headings.length, 1);
+  assertEquals(renderMarkdown(`<div>\n\nb[^1]\n\n[^1]: note`).headings, []);
+});
+
+Deno.test("alerts carry their class and title, and other quotes stay quotes", () => {
+  for (const kind of ["NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION", "note"]) {
+    const name = kind.toLowerCase();
+    assertEquals(
+      html(`> [!${kind}]\n> Some **text**\n>\n> - more`),
+      `<div class="markdown-alert markdown-alert-${name}">\n` +
+        `<p class="markdown-alert-title">${name[0]!.toUpperCase()}${name.slice(1)}</p>\n` +
+        "<p>Some <strong>text</strong></p>\n<ul>\n<li>more</li>\n</ul>\n</div>",
+    );
+  }
+  assertStringIncludes(html("> [!NOTE]  \n> a"), "Note</p>\n<p>a</p>");
+  assertStringIncludes(html("> [!NOTE]\n>\n> a"), "Note</p>\n<p>a</p>");
+  for (
+    const text of [
+      "> [!NOTE]",
+      "> [!OTHER]\n> a",
+      "> [!constructor]\n> a",
+      "> [!NOTE] a",
+      "> [!NOTE]**a**",
+      "> \\[!NOTE]\n> a",
+      "> a\n> [!NOTE]",
+      "- > [!NOTE]\n  > a",
+    ]
+  ) {
+    const out = html(text);
+    assert(!out.includes("markdown-alert"), text);
+    assertStringIncludes(out, "<blockquote>", text);
+  }
+});
+
+Deno.test("relative addresses are left open, decoded once and without query", () => {
+  const rendered = renderMarkdown(
+    "[a](./b%20c.md?x=1#d%20e) ![](/i.png?raw=true) [](<f g.md>) [](100%.md) [](%252e) [](?q#r)\n" +
+      '<img src=" ../j.svg\n?k#l " srcset="m 2x"><a href="n\to&amp;p">q</a>',
+  );
+  assertEquals(rendered.addresses, [
+    { kind: "link", path: "./b c.md", fragment: "#d%20e" },
+    { kind: "image", path: "/i.png", fragment: "" },
+    { kind: "link", path: "f g.md", fragment: "" },
+    { kind: "link", path: "100%.md", fragment: "" },
+    { kind: "link", path: "%2e", fragment: "" },
+    { kind: "link", path: "", fragment: "#r" },
+    { kind: "image", path: "../j.svg", fragment: "#l" },
+    { kind: "link", path: "no&p", fragment: "" },
+  ]);
+  assertEquals(rendered.parts.length, rendered.addresses.length + 1);
+  assert(!join(rendered).includes("srcset"));
+});
+
+Deno.test("absolute addresses stay, protocol-relative ones are https, other schemes go", () => {
+  assertStringIncludes(html("[a](https://b.example/c?d=e#f)"), 'href="https://b.example/c?d=e#f"');
+  assertStringIncludes(html("![a](http://b.example/c?d)"), 'src="http://b.example/c?d"');
+  assertStringIncludes(html("<a@b.example>"), 'href="mailto:a@b.example"');
+  assertStringIncludes(html("[a](//b.example/c)"), 'href="https://b.example/c"');
+  assertStringIncludes(html('<img src="/\t/b.example/c">'), 'src="https://b.example/c"');
+  for (
+    const url of ["javascript:a", "data:text/html,a", "vbscript:a", "irc://a", "xmpp:a", "x:a"]
+  ) {
+    assertEquals(html(`[b](${url})`), "<p><a>b</a></p>");
+    assertEquals(html(`![b](${url})`), '<p><img alt="b"></p>');
+  }
+  assertEquals(html("![b](mailto:a@b)"), '<p><img alt="b"></p>');
+  assertEquals(html("![b](#c)"), '<p><img alt="b"></p>');
+  const cited = html('<q cite="javascript:a">b</q><img longdesc="c" src="d">');
+  assertEquals(cited, '<p><q>b</q><img src="image:d"></p>');
+});
+
+Deno.test("joinHtml() escapes what it puts in and leaves null out", () => {
+  const rendered = renderMarkdown("[a](b)![c](d)");
+  assertEquals(
+    joinHtml(rendered, () => `"><script>&'`),
+    `<p><a href="&quot;&gt;&lt;script&gt;&amp;'">a</a>` +
+      `<img src="&quot;&gt;&lt;script&gt;&amp;'" alt="c"></p>`,
+  );
+  assertEquals(joinHtml(rendered, () => null), '<p><a>a</a><img alt="c"></p>');
+  assertEquals(
+    joinHtml(JSON.parse(JSON.stringify(rendered)), () => "e"),
+    joinHtml(rendered, () => "e"),
+  );
+});
+
+Deno.test("the only inputs are the disabled checkboxes of task lists", () => {
+  const tight = html("- [x] a\n- [ ] b");
+  assertStringIncludes(
+    tight,
+    '<li class="task-list-item"><input type="checkbox" checked disabled>',
+  );
+  assertEquals(tight.match(/<input/g)?.length, 2);
+  assertEquals(html("- [x] a\n\n- [ ] b").match(/<input/g)?.length, 2);
+  const raw = '<input><p><input type="text" name="a"></p><li class="task-list-item"><b><input></b>';
+  assert(!html(raw).includes("<input"));
+});
+
+Deno.test("scripts and styles go with their text, other elements without", () => {
+  const out = html("<script>a</script><style>b</style><title>c</title><center>d</center>");
+  assertEquals(out, "d");
+});
+
+Deno.test("the excerpt is the first top-level paragraph with text, cut at a word", () => {
+  const excerpt = (markdown: string) => renderMarkdown(markdown).excerpt;
+  assertEquals(excerpt("# a\n\n![b](c)\n\n> d\n\n- e\n\n f *g*\n`h`<br>i  \nj\n\nk"), "f g h i j");
+  assertEquals(excerpt("<p>a <b>b</b></p>\n\nc"), "a b");
+  assertEquals(excerpt("# a"), "");
+  const words = "abcdefghi ".repeat(40).trim();
+  assertEquals(excerpt(words), words.slice(0, 299));
+  assertEquals(excerpt(`a${words}`), `a${words.slice(0, 299)}`);
+  assertEquals(excerpt(`ab${words}`), `ab${words.slice(0, 289)}`);
+  assertEquals(excerpt("a".repeat(400)), "a".repeat(300));
+  assertEquals(excerpt(`a${"😀".repeat(200)}`), `a${"😀".repeat(149)}`);
+  assertEquals(excerpt("a".repeat(300)), "a".repeat(300));
+});
+
+Deno.test("words are the runs of the HTML's text, ended by the boundaries of blocks", () => {
+  const words = (markdown: string) => renderMarkdown(markdown).words;
+  assertEquals(words(""), 0);
+  assertEquals(words("# a b\n\nc*d*e\u00a0f\n\n- g\n- h"), 6);
+  assertEquals(words("|a|b|\n|-|-|\n|c|d|"), 4);
+  assertEquals(words("<div>a<p>b</p>c</div><b>d</b><i>e</i>f<br>g"), 5);
+  assertEquals(words("```\na b\n```\n\n![not](c) https://d.example"), 3);
+  assertEquals(words("a<script>b c</script>"), 1);
+});
+
+Deno.test("what would grow without bound is refused", () => {
+  const refused = (markdown: string, message: string) =>
+    assertThrows(() => renderMarkdown(markdown), RenderFailure, message);
+  refused(`[a]: ${"b".repeat(2000)}\n\n${"[a] ".repeat(1000)}`, "refers too often");
+  refused(`${"|a".repeat(1000)}\n${"|-".repeat(1000)}\n${"|b\n".repeat(200)}`, "too many cells");
+  refused("[a](b) ".repeat(5001), "relative addresses");
+  refused("<b>".repeat(20_000), "nested too deeply");
+  refused("&".repeat(900_000), "too large");
+  assertEquals(renderMarkdown("[a](b) ".repeat(5000)).addresses.length, 5000);
+});
+
+Deno.test("a file cannot forge an open address", () => {
+  const rendered = renderMarkdown('` href="0"` [a](b) <b title=" src=&quot;1&quot;">c</b> \u0000');
+  assertEquals(rendered.addresses.length, 1);
+  assertEquals(rendered.parts.length, 2);
+});

@@ -1,0 +1,195 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import {
+  CollectionsError,
+  repositoryNotFound,
+  serviceBusy,
+  sourceFailed,
+  sourceTimeout,
+} from "../../lib/errors.ts";
+import { FailureBackoff, type RefName } from "../../lib/source/failure_backoff.ts";
+import { TestClock } from "../test_clock.ts";
+
+const failed = sourceFailed("answered 500");
+const unreached = sourceFailed("no connection", { unreachable: true });
+const restFor = (restMs: number) => sourceFailed("answered 503", { restMs });
+
+const ref = (branch = "main", repo = "site", owner = "octo"): RefName => ({ owner, repo, branch });
+
+function open() {
+  const clock = new TestClock();
+  const backoff = new FailureBackoff(clock);
+  const fail = async (name: RefName, error: CollectionsError, isKnown = true) => {
+    await backoff.check(name, isKnown, () => Promise.reject(error)).catch(() => {});
+  };
+  return {
+    clock,
+    backoff,
+    fail,
+    succeed: (name: RefName) => backoff.check(name, true, () => Promise.resolve()),
+    /** One failed check of each repository. */
+    async failAll(error: CollectionsError, owners: readonly string[]) {
+      for (const [index, owner] of owners.entries()) {
+        await fail(ref("main", `${index}`, owner), error);
+      }
+    },
+    /** For how many whole seconds from now a ref is left alone. */
+    waits(name: RefName): number {
+      for (let seconds = 0; seconds <= 90_000; seconds++) {
+        if (backoff.refFailure(name) === null) return seconds;
+        clock.advance(1000);
+      }
+      return Infinity;
+    },
+  };
+}
+
+const other = ref("main", "other", "other");
+const owners = ["a", "b", "c", "d", "e"];
+
+Deno.test("FailureBackoff doubles the wait of a ref up to a minute, and forgets it with an answer", async () => {
+  const { backoff, fail, succeed, waits } = open();
+  const seen: number[] = [];
+  for (let times = 0; times < 6; times++) {
+    await fail(ref(), failed);
+    assertEquals(backoff.refFailure(ref()), failed);
+    seen.push(waits(ref()));
+  }
+  assertEquals(seen, [5, 10, 20, 40, 60, 60]);
+  await succeed(ref());
+  assertEquals(backoff.refFailure(ref()), null);
+  await fail(ref(), failed);
+  await fail(ref(), repositoryNotFound("octo", "site"));
+  assertEquals(backoff.refFailure(ref()), null, "that there is none is an answer");
+});
+
+Deno.test("FailureBackoff waits as long as the source asked for, but never over an hour", async () => {
+  for (const [restMs, seconds] of [[120_000, 120], [1_000, 5], [86_400_000, 3600]] as const) {
+    const { fail, waits } = open();
+    await fail(ref(), restFor(restMs));
+    assertEquals(waits(ref()), seconds);
+  }
+});
+
+Deno.test("FailureBackoff goes by a clock that nobody sets", async () => {
+  const { clock, fail, waits } = open();
+  await fail(ref(), failed);
+  clock.setWallClock(clock.now() - 3_600_000);
+  assertEquals(waits(ref()), 5);
+});
+
+Deno.test("a ref that always fails stops none of its siblings", async () => {
+  const { backoff, clock, fail } = open();
+  for (let times = 0; times < 100; times++) {
+    await fail(ref("broken"), failed);
+    assertEquals(backoff.refFailure(ref("main")), null);
+    clock.advance(60_000);
+  }
+});
+
+Deno.test("refs that nobody ever found stop no known one, however many fail", async () => {
+  const { backoff, fail } = open();
+  for (let number = 0; number < 100; number++) await fail(ref(`no-${number}`), failed, false);
+  assertEquals(backoff.refFailure(ref("main")), null);
+});
+
+Deno.test("several known refs that fail in a row stop their repository, and an answer ends that", async () => {
+  const { backoff, fail, succeed, waits } = open();
+  await fail(ref("a"), failed);
+  await fail(ref("b"), failed);
+  assertEquals([backoff.refFailure(ref("main")), backoff.refFailure(other)], [failed, null]);
+  assertEquals(waits(ref("main")), 5);
+  // Neither says anything new by failing again.
+  await fail(ref("a"), failed);
+  assertEquals(backoff.refFailure(ref("main")), null);
+  await fail(ref("c"), failed);
+  assertEquals(waits(ref("main")), 10);
+  await succeed(ref("main"));
+  await fail(ref("c"), failed);
+  assertEquals(backoff.refFailure(ref("main")), null);
+});
+
+Deno.test("what is denied of one ref is not said of its siblings", async () => {
+  const { backoff, fail } = open();
+  const denial = repositoryNotFound("octo", "site");
+  const denying = new CollectionsError("source-failed", "failed", { denial });
+  await fail(ref("a"), failed);
+  await fail(ref("b"), denying);
+  assertEquals(backoff.refFailure(ref("b"))?.denial, undefined);
+  assertEquals(backoff.refFailure(ref("main"))?.denial, undefined);
+});
+
+Deno.test("FailureBackoff takes the source for down after 5 unreached refs in a row over 3 owners", async () => {
+  for (const error of [unreached, sourceTimeout("no answer")]) {
+    const { backoff, fail, failAll, waits } = open();
+    await failAll(error, ["a", "b", "C", "c"]);
+    assertEquals(backoff.refFailure(other), null);
+    await fail(ref("main", "5", "a"), error);
+    assertEquals(backoff.refFailure(other), error);
+    assertEquals(waits(other), 5);
+    await fail(ref("main", "6", "a"), error);
+    assertEquals(waits(other), 10);
+  }
+});
+
+Deno.test("FailureBackoff never takes the source for down for less than that", async () => {
+  const cases: [string, (opened: ReturnType<typeof open>) => Promise<unknown>][] = [
+    ["two owners", ({ failAll }) => failAll(unreached, ["a", "b", "A", "B", "a", "b", "a"])],
+    ["answers with an error", ({ failAll }) => failAll(failed, [...owners, ...owners])],
+    ["full queues", ({ failAll }) => failAll(serviceBusy(1), [...owners, ...owners])],
+    ["objects", ({ backoff }) => {
+      for (const owner of owners) backoff.objectOutcome(`${owner}/1`, "tree 1", unreached);
+      return Promise.resolve();
+    }],
+    ["an answer in between", async ({ failAll, succeed }) => {
+      await failAll(unreached, owners.slice(1));
+      await succeed(ref("main", "z", "z"));
+      await failAll(unreached, owners.slice(1));
+    }],
+    ["an error answer in between", async ({ failAll, fail }) => {
+      await failAll(unreached, owners.slice(1));
+      await fail(ref("main", "z", "z"), failed);
+      await failAll(unreached, owners.slice(1));
+    }],
+  ];
+  for (const [name, act] of cases) {
+    const opened = open();
+    await act(opened);
+    assertEquals([name, opened.backoff.refFailure(other)], [name, null]);
+  }
+});
+
+Deno.test("after a wait one request probes, and the others go on when it was answered", async () => {
+  const { backoff, clock, failAll } = open();
+  await failAll(unreached, owners);
+  clock.advance(5_000);
+  const probe = Promise.withResolvers<void>();
+  const probing = backoff.check(other, true, () => probe.promise);
+  assertEquals(backoff.refFailure(ref("main", "third")), unreached);
+  probe.resolve();
+  await probing;
+  assertEquals(backoff.refFailure(ref("main", "third")), null);
+
+  const failing = open();
+  await failing.failAll(unreached, owners);
+  failing.clock.advance(5_000);
+  await assertRejects(() => failing.backoff.check(other, true, () => Promise.reject(unreached)));
+  assertEquals(failing.backoff.refFailure(ref("main", "third")), unreached);
+  // A probe that found nothing out leaves the next one to another request.
+  failing.clock.advance(10_000);
+  await assertRejects(() =>
+    failing.backoff.check(other, true, () => Promise.reject(serviceBusy(1)))
+  );
+  assertEquals(failing.backoff.refFailure(ref("main", "third")), null);
+});
+
+Deno.test("FailureBackoff leaves alone the object that failed, and all of a repository that does", async () => {
+  const { backoff, clock, fail } = open();
+  backoff.objectOutcome("octo/site", "tree 1", failed);
+  assertEquals(backoff.objectFailure("octo/site", "tree 1"), failed);
+  assertEquals(backoff.objectFailure("octo/site", "tree 2"), null);
+  clock.advance(5_000);
+  assertEquals(backoff.objectFailure("octo/site", "tree 1"), null);
+  await fail(ref("a"), failed);
+  await fail(ref("b"), failed);
+  assertEquals(backoff.objectFailure("octo/site", "tree 2"), failed);
+});

@@ -1,0 +1,189 @@
+// Renamed and moved repositories: every check asks under the name that the caller gave.
+
+import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
+import { CollectionsError } from "../../lib/errors.ts";
+import type { Source } from "../../lib/source/source.ts";
+import { serveRepository } from "../github/served_repository.ts";
+import { TestClock } from "../test_clock.ts";
+import { openCached, type OpenOptions, uncharged } from "./open_github.ts";
+
+/** `octo/site`, and a reader of it under the name that it had. */
+async function open(options: Omit<OpenOptions, "clock"> = {}) {
+  const clock = new TestClock();
+  const served = await serveRepository({ "a.md": "A\n", "b.md": "B\n" }, { now: clock.now });
+  for (const token of options.tokens ?? []) served.gh.addToken(token, { sees: "all" });
+  const source = openCached(served.gh, { clock, ...options });
+  return {
+    ...served,
+    clock,
+    git: served.repository,
+    source,
+    resolve: () => resolve(source),
+    [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
+  };
+}
+
+function resolve(source: Source, repo = "site") {
+  return source.resolve({ owner: "octo", repo, branch: null }, uncharged);
+}
+
+/** The code of the error, whose text names the repository as the caller did. */
+async function codeOf(resolving: Promise<unknown>): Promise<string> {
+  const error = await assertRejects(() => resolving, CollectionsError);
+  if (error.code !== "source-failed") assert(error.detail.includes('"octo/'), error.detail);
+  return error.code;
+}
+
+Deno.test("a renamed repository is followed, and answers under the name that was asked for", async () => {
+  for (const location of ["numeric", "named"] as const) {
+    await using opened = await open();
+    const { gh, git } = opened;
+    gh.rename("octo/site", "other/place", { location });
+    const snapshot = await opened.resolve();
+    assertEquals(snapshot.name, { owner: "octo", repo: "site" });
+    assertEquals(snapshot.commit, await git.head());
+    assertEquals(gh.counts(), { redirect: 1, commit: 1 });
+  }
+});
+
+Deno.test("a moved repository is checked under its old name, and its trees are read where it is", async () => {
+  await using opened = await open();
+  const { clock, gh, source } = opened;
+  gh.rename("octo/site", "other/place");
+  const snapshot = await opened.resolve();
+  gh.resetCounts();
+  assertEquals((await source.tree(snapshot, snapshot.rootTreeId, uncharged)).length, 2);
+  clock.advance(60_000);
+  assertEquals((await opened.resolve()).freshness, "revalidated");
+  assertEquals(gh.counts(), { tree: 1, redirect: 1, commit: 1 });
+  assertEquals(gh.requests.map(({ status }) => status), [200, 301, 304]);
+});
+
+Deno.test("a name that is given to another repository shows that one within 60 s", async () => {
+  for (const tokens of [[], ["t1"]]) {
+    await using opened = await open({ tokens });
+    const { clock, gh } = opened;
+    gh.rename("octo/site", "other/place");
+    assertEquals((await opened.resolve()).commit, await opened.git.head());
+    await using successor = await serveRepository({ "c.md": "C\n" });
+    gh.add("octo/site", successor.repository);
+    clock.advance(60_000);
+    const { commit, freshness } = await opened.resolve();
+    assertEquals([commit, freshness], [await successor.repository.head(), "moved"]);
+  }
+});
+
+Deno.test("with ALLOWED_REPOS, a moved repository must be allowed under its own name as well", async () => {
+  for (const location of ["numeric", "named"] as const) {
+    await using opened = await open({ tokens: ["t1"], allowed: "octo/site,OTHER/fine" });
+    const { clock, gh, git, source } = opened;
+    const known = await opened.resolve();
+    gh.rename("octo/site", "other/internal", { location });
+    gh.setVisibility("other/internal", "private");
+    await git.commit({ "secret.md": "secret\n" });
+    clock.advance(60_000);
+    assertEquals(await codeOf(opened.resolve()), "repository-not-allowed");
+    assertEquals(known.ref.checkedAtMs, 0, "no cached response of it is sent any more");
+    // Neither what else it has nor its default branch is told.
+    const query = { owner: "octo", repo: "site", branch: "absent" };
+    assertEquals(await codeOf(source.resolve(query, uncharged)), "repository-not-allowed");
+    await gh.down();
+    clock.advance(60_000);
+    await codeOf(opened.resolve());
+
+    await using fine = await open({ tokens: ["t1"], allowed: "octo/site,OTHER/fine" });
+    fine.gh.rename("octo/site", "other/fine", { location });
+    assertEquals((await fine.resolve()).commit, await fine.git.head());
+  }
+});
+
+Deno.test("two moves in a row are followed, three are not", async () => {
+  await using opened = await open();
+  const { gh, source } = opened;
+  gh.redirect("octo/one", "{api}/repos/octo/site{rest}");
+  gh.redirect("octo/two", "{api}/repos/octo/one{rest}");
+  gh.redirect("octo/three", "{api}/repos/octo/two{rest}");
+  gh.redirect("octo/loop", "{api}/repos/octo/loop{rest}");
+  assertEquals((await resolve(source, "two")).commit, await opened.git.head());
+  assertEquals(gh.counts(), { redirect: 2, commit: 1 });
+  for (const repo of ["three", "loop"]) {
+    gh.resetCounts();
+    assertEquals([repo, await codeOf(resolve(source, repo))], [repo, "repository-not-found"]);
+    // The request about the branch, and the one that finds out whether it or the repository is missing.
+    assertEquals(gh.counts(), { redirect: 6 });
+  }
+});
+
+Deno.test("a move that leads to another host, elsewhere on this one or nowhere is not followed", async () => {
+  for (
+    const location of [
+      "none",
+      "other-host",
+      "{api}/user/repos",
+      "{api}/repos/octo",
+      "{api}/repos/../user{rest}",
+      "//127.0.0.1:1/repos/octo/site{rest}",
+      "file:///repos/octo/site",
+    ] as const
+  ) {
+    await using opened = await open({ tokens: ["t1"] });
+    const { gh } = opened;
+    if (location === "none" || location === "other-host") {
+      gh.rename("octo/site", "other/place", { location });
+    } else {
+      gh.remove("octo/site");
+      gh.redirect("octo/site", location);
+    }
+    assertEquals(await codeOf(opened.resolve()), "repository-not-found");
+    // Nothing but the two requests about the name that was asked for.
+    assertEquals([location, gh.counts()], [location, { redirect: 2 }]);
+  }
+});
+
+Deno.test("a temporary redirect is a failure, and withdraws nothing", async () => {
+  for (const status of [302, 307]) {
+    await using opened = await open();
+    const { clock, gh, resolve } = opened;
+    const { commit } = await resolve();
+    clock.advance(60_000);
+    gh.intercept = () => new Response(null, { status, headers: { location: "/maintenance" } });
+    const stale = await resolve();
+    assertEquals([stale.commit, stale.freshness], [commit, "stale"]);
+  }
+});
+
+Deno.test("a moved repository is seen as its target is: public, or not at all", async () => {
+  await using opened = await open({ tokens: ["t1"] });
+  const { clock, gh } = opened;
+  gh.rename("octo/site", "other/place");
+  assertEquals((await opened.resolve()).commit, await opened.git.head());
+  assertEquals(gh.counts(), { redirect: 2, commit: 1, repo: 1 });
+  gh.setVisibility("other/place", "private");
+  clock.advance(60_000);
+  assertEquals(await codeOf(opened.resolve()), "repository-not-found");
+
+  await using hidden = await open({ tokens: ["t1"] });
+  hidden.gh.rename("octo/site", "other/place");
+  hidden.gh.setVisibility("other/place", "private");
+  assertEquals(await codeOf(hidden.resolve()), "repository-not-found");
+});
+
+Deno.test("files of a moved repository are read by GraphQL, the raw host and the blobs API", async () => {
+  for (const options of [{ tokens: ["t1"] }, {}, { raw: false }]) {
+    await using opened = await open(options);
+    const { gh, git, source } = opened;
+    gh.rename("octo/site", "other/place");
+    const snapshot = await opened.resolve();
+    const files = (await git.lsTree("HEAD")).map(({ path, oid, size }) => ({
+      path,
+      id: oid,
+      size: size!,
+    }));
+    const blobs = await source.blobs(snapshot, files, uncharged);
+    for (const { id } of files) {
+      const bytes = blobs.get(id);
+      assertInstanceOf(bytes, Uint8Array);
+      assertEquals(bytes, await git.blob(id));
+    }
+  }
+});

@@ -1,0 +1,83 @@
+// The GitHub side of the service over the double, with and without caches, for tests of one layer at a time.
+
+import { KvTier } from "../../lib/cache/kv_tier.ts";
+import { ObjectCache } from "../../lib/cache/object_cache.ts";
+import { parseAllowedRepos } from "../../lib/allowed_repos.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import type { RequestContext } from "../../lib/request_context.ts";
+import { CachedSource } from "../../lib/source/cached_source.ts";
+import { GitHubClient } from "../../lib/source/github/client.ts";
+import { GitHubSource } from "../../lib/source/github/github_source.ts";
+import { TokenPool } from "../../lib/source/github/tokens.ts";
+import type { GithubDouble } from "../github/github_double.ts";
+
+/** What a test may set; the rest is as the service has it. */
+export interface OpenOptions {
+  readonly clock: Clock;
+  readonly tokens?: readonly string[];
+  /** As ALLOWED_REPOS. */
+  readonly allowed?: string;
+  readonly raw?: boolean;
+  readonly timeoutMs?: number;
+  readonly log?: Log;
+  readonly kv?: KvTier | null;
+}
+
+/** A context that is never charged. */
+export const uncharged: RequestContext = { client: "192.0.2.1", recordMiss() {} };
+
+/** A log that drops everything. */
+export const silentLog: Log = {
+  level: "silent",
+  debug() {},
+  info() {},
+  warn() {},
+  error() {},
+};
+
+const FRESH_MS = 60_000;
+
+/** Sends requests with these tokens. */
+export function openClient(options: OpenOptions): { client: GitHubClient; tokens: TokenPool } {
+  const { clock, log = silentLog, timeoutMs = 10_000 } = options;
+  const tokens = new TokenPool(options.tokens ?? [], { clock, log });
+  return { client: new GitHubClient({ tokens, clock, timeoutMs, userAgent: "test" }), tokens };
+}
+
+/** Reads the double without caches. */
+export function openGitHub(double: GithubDouble, options: OpenOptions): GitHubSource {
+  const { clock, log = silentLog, timeoutMs = 10_000 } = options;
+  const { apiUrl, graphqlUrl, webUrl } = double;
+  return new GitHubSource({
+    addresses: { apiUrl, graphqlUrl, rawUrl: options.raw === false ? null : double.rawUrl, webUrl },
+    tokens: new TokenPool(options.tokens ?? [], { clock, log }),
+    clock,
+    timeoutMs,
+    userAgent: "test",
+    allowedRepos: options.allowed === undefined ? null : parseAllowedRepos(options.allowed),
+    freshForMs: FRESH_MS,
+  });
+}
+
+/** Reads the double through the caches. */
+export function openCached(double: GithubDouble, options: OpenOptions): CachedSource {
+  const { clock, kv = null } = options;
+  const objects = new ObjectCache({ maxBytes: 64 << 20, kv });
+  return new CachedSource(openGitHub(double, options), {
+    objects,
+    kv,
+    clock,
+    freshForMs: FRESH_MS,
+  });
+}
+
+/** A store in memory for several processes; each opens it by its own tier. */
+export async function openStore(clock: Clock) {
+  const kv = await Deno.openKv(":memory:");
+  return {
+    kv,
+    tier: () => new KvTier(kv, { clock, scope: "test", maxBytesPerHour: Infinity }),
+    [Symbol.dispose]: () => kv.close(),
+  };
+}

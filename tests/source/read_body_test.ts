@@ -1,0 +1,106 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { BodyReader } from "../../lib/source/github/read_body.ts";
+import { TestClock } from "../test_clock.ts";
+
+const MIB = 1 << 20;
+const PIECE = 64 << 10;
+
+/** A body of so many pieces, and how many of them were read. */
+function pieces(count: number) {
+  const seen = { pieces: 0, isCanceled: false };
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      controller.enqueue(new Uint8Array(PIECE).fill(seen.pieces));
+      if (++seen.pieces === count) controller.close();
+    },
+    cancel() {
+      seen.isCanceled = true;
+    },
+  }, { highWaterMark: 0 });
+  return { body, seen };
+}
+
+function open() {
+  const clock = new TestClock();
+  const reader = new BodyReader({ maxWaitMs: 10_000, clock });
+  const waits: boolean[] = [];
+  const read = (body: BodyInit | null, maxBytes: number, init: ResponseInit = {}) =>
+    reader.read(new Response(body, init), {
+      maxBytes,
+      signal: new AbortController().signal,
+      onWait: (isWaiting) => waits.push(isWaiting),
+    });
+  return { clock, read, reader, waits };
+}
+
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 2_000; turn++) await Promise.resolve();
+}
+
+Deno.test("BodyReader stops at the first piece past its bound, and cancels the rest", async () => {
+  const { read, reader } = open();
+  const { body, seen } = pieces(1000);
+  await assertRejects(() => read(body, 10 * PIECE), RangeError);
+  assertEquals(seen, { pieces: 11, isCanceled: true });
+  const long = pieces(1000);
+  await assertRejects(() => read(long.body, 20 * PIECE), RangeError);
+  assertEquals(reader.bytes, 0);
+});
+
+Deno.test("BodyReader reads nothing of a body that is announced as too long", async () => {
+  const { body, seen } = pieces(1000);
+  const headers = { "content-length": `${10 * PIECE + 1}` };
+  await assertRejects(() => open().read(body, 10 * PIECE, { headers }), RangeError);
+  assertEquals(seen, { pieces: 0, isCanceled: true });
+});
+
+Deno.test("BodyReader gives a body of just the bound whole, in a buffer of its own", async () => {
+  const { read } = open();
+  const bytes = crypto.getRandomValues(new Uint8Array(5_000));
+  const body = await read(bytes, bytes.length);
+  assertEquals(body.bytes, bytes);
+  assertEquals(body.bytes.buffer.byteLength, bytes.length);
+  assertEquals((await read(null, 0)).bytes, new Uint8Array(0));
+  assertEquals((await read("", 0)).bytes, new Uint8Array(0));
+});
+
+Deno.test("BodyReader reserves memory for bodies over 1 MiB until they are released", async () => {
+  const { read, reader, waits } = open();
+  const small = await read(pieces(16).body, 64 * MIB);
+  assertEquals([small.bytes.length, reader.bytes, waits], [MIB, 0, []]);
+  const medium = await read(pieces(17).body, 64 * MIB);
+  assertEquals([medium.bytes.length, reader.bytes, waits], [MIB + PIECE, 8 * MIB, [true, false]]);
+  const large = await read(pieces(129).body, 64 * MIB);
+  assertEquals([large.bytes.length, reader.bytes], [8 * MIB + PIECE, (8 + 8 + 56) * MIB]);
+  assertEquals(large.bytes.at(-1), 128);
+  for (const body of [medium, large, large]) body.release();
+  assertEquals(reader.bytes, 0);
+});
+
+Deno.test("BodyReader never holds more than 128 MiB, and reads all that come", async () => {
+  const { read, reader } = open();
+  let most = 0;
+  let most16 = 0;
+  await Promise.all(Array.from({ length: 24 }, async (_, index) => {
+    const body = await read(pieces(index % 2 === 0 ? 40 : 160).body, 64 * MIB);
+    most = Math.max(most, reader.bytes);
+    most16 = Math.max(most16, body.bytes.length);
+    await turns();
+    body.release();
+  }));
+  assert(most <= 128 * MIB && most > 64 * MIB, `${most}`);
+  assertEquals([most16, reader.bytes], [160 * PIECE, 0]);
+});
+
+Deno.test("BodyReader rejects a body that has waited too long for memory", async () => {
+  const { clock, read, reader } = open();
+  const bodies = await Promise.all(
+    Array.from({ length: 8 }, () => read(pieces(17).body, 64 * MIB)),
+  );
+  const late = assertRejects(() => read(pieces(17).body, 64 * MIB), Error, "waiting already");
+  await turns();
+  clock.advance(10_000);
+  await late;
+  for (const body of bodies) body.release();
+  assertEquals(reader.bytes, 0);
+});

@@ -1,0 +1,288 @@
+// What every implementation of the source port does, whatever it reads from. The repository is a real one,
+// checked out, and all that is expected comes from the git command.
+
+import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
+import { CollectionsError, type ErrorCode } from "../../lib/errors.ts";
+import type { FileList } from "../../lib/source/file_list.ts";
+import { blobId } from "../../lib/source/git_object_id.ts";
+import type { FileRef, RepositoryName, Source, TreeEntry } from "../../lib/source/source.ts";
+import { GitRepository, type ListedEntry } from "../github/git_repository.ts";
+import { TestClock } from "../test_clock.ts";
+import { uncharged } from "./open_github.ts";
+
+/** A repository on disk to open, and the time that its reader is to go by. */
+export interface SampleRepository extends AsyncDisposable {
+  /** Checked out on `branch`; `git.dir` is the working tree, a folder named `repo` directly below `root`. */
+  readonly git: GitRepository;
+  readonly root: string;
+  readonly repo: string;
+  readonly branch: string;
+  readonly clock: TestClock;
+}
+
+/** An implementation over a {@linkcode SampleRepository}. */
+export interface OpenedSource extends AsyncDisposable {
+  readonly source: Source;
+  /** What the sample is called here; with another `repo` there is nothing. */
+  readonly name: RepositoryName;
+  /** Whether a ref is checked again only once its check is no longer fresh; its live state then changes in place. */
+  readonly isCached: boolean;
+}
+
+const latin1 = Uint8Array.of(0x47, 0x72, 0xfc, 0xdf, 0x65, 0x0a);
+const everyByte = Uint8Array.from({ length: 256 }, (_, index) => index);
+const noId = "0123456789".repeat(4);
+
+/** Files whose names and bytes go wrong where a reader is careless about encodings or about Git's order. */
+const sampleFiles: Record<string, string | Uint8Array> = {
+  ".hidden/secret.md": "not listed\n",
+  "README.md": "# Sample\n",
+  "posts/hello.md": "---\ntitle: Hello\n---\n# Hello\n",
+  "posts/2026/with space.md": "A name with a space\n",
+  "posts/2026/Grüße aus Köln.md": "Grüße, 世界, 🍞\n",
+  "posts/2026/100% + #1?&=.md": "A name that needs escaping in a URL\n",
+  "posts/a/file.md": "below a\n",
+  "posts/a-b.md": "sorts before the folder a\n",
+  "posts/a0.md": "sorts after the folder a\n",
+  "posts/\uff5e.md": "sorts before the bread by bytes, after it by UTF-16\n",
+  "posts/\u{1f35e}.md": "bread\n",
+  "posts/copy of hello.md": "---\ntitle: Hello\n---\n# Hello\n",
+  "bytes/empty.txt": "",
+  "bytes/bom.md": "\ufeff# With a byte order mark\n",
+  "bytes/crlf.md": "one\r\ntwo\r\n",
+  "bytes/latin-1.txt": latin1,
+  "bytes/every byte.bin": everyByte,
+  "bytes/large.bin": Uint8Array.from({ length: 1_200_000 }, (_, index) => (index * 31) >> 4),
+};
+
+/** Registers the suite. `open` gives a new implementation over the sample each time. */
+export function testSource(
+  name: string,
+  open: (sample: SampleRepository) => Promise<OpenedSource>,
+): void {
+  const test = (behaviour: string, body: (opened: Opened) => Promise<void>) =>
+    Deno.test(`${name}: ${behaviour}`, async () => {
+      await using sample = await makeSample();
+      await using opened = await open(sample);
+      await body({ ...opened, sample });
+    });
+
+  test("resolve() answers the branch, null and HEAD alike", async (opened) => {
+    const { source, name, sample } = opened;
+    const named = await resolve(opened);
+    assertEquals(named.name, name);
+    assertEquals(named.branch, sample.branch);
+    assert(/^[0-9a-f]{40}$/.test(named.commit), named.commit);
+    assertEquals(named.ref.commit, named.commit);
+    assertEquals(named.checkedAtMs, sample.clock.now());
+    const byDefault = await source.resolve({ ...name, branch: null }, uncharged);
+    assertEquals([byDefault.commit, byDefault.branch], [named.commit, sample.branch]);
+    const head = await source.resolve({ ...name, branch: "HEAD" }, uncharged);
+    assertEquals(head.commit, named.commit);
+  });
+
+  test("resolve() compares owner and repo without case and echoes them", async (opened) => {
+    const upper = {
+      owner: opened.name.owner.toUpperCase(),
+      repo: opened.name.repo.toUpperCase(),
+    };
+    const query = { ...upper, branch: opened.sample.branch };
+    const snapshot = await opened.source.resolve(query, uncharged);
+    assertEquals(snapshot.name, upper);
+    assertEquals(snapshot.commit, (await resolve(opened)).commit);
+  });
+
+  test("resolve() names the default branch where another is missing", async (opened) => {
+    const { source, name, sample } = opened;
+    for (const branch of ["absent", "feature/absent", sample.branch.toUpperCase(), noId]) {
+      const resolving = source.resolve({ ...name, branch }, uncharged);
+      const error = await rejectsWith("branch-not-found", resolving);
+      assert(error.detail.includes(`"${sample.branch}"`), error.detail);
+    }
+  });
+
+  test("resolve() finds no repository that does not exist", async ({ source, name }) => {
+    for (const branch of [null, "main", "HEAD"]) {
+      const resolving = source.resolve({ ...name, repo: "absent", branch }, uncharged);
+      await rejectsWith("repository-not-found", resolving);
+    }
+  });
+
+  test("resolve() sees a new commit once its check is no longer fresh", async (opened) => {
+    const { source, sample } = opened;
+    const before = await resolve(opened);
+    const again = await resolve(opened);
+    sample.clock.advance(before.ref.freshForMs);
+    const same = await resolve(opened);
+    await sample.git.commit({ "posts/new.md": "New\n", "posts/hello.md": null });
+    sample.clock.advance(before.ref.freshForMs);
+    const after = await resolve(opened);
+
+    assertEquals([again.commit, same.commit], [before.commit, before.commit]);
+    assert(after.commit !== before.commit);
+    if (opened.isCached) {
+      const freshness = [before, again, same, after].map((snapshot) => snapshot.freshness);
+      assertEquals(freshness, ["miss", "hit", "revalidated", "moved"]);
+      assert(before.ref === after.ref, "one live state a ref");
+    }
+    assertEquals(after.ref.commit, after.commit);
+    const posts = await folderAt(opened, "posts");
+    const files = await source.files(after, posts, uncharged);
+    assertEquals(filesOf(files), await expectedFiles(sample, "posts"));
+  });
+
+  test("tree() gives the entries that git ls-tree gives", async (opened) => {
+    const { source, sample } = opened;
+    const snapshot = await resolve(opened);
+    for (const path of ["", "posts", "posts/2026", "bytes"]) {
+      const entries = await source.tree(
+        snapshot,
+        await folderAt(opened, path),
+        uncharged,
+      );
+      const listed = await expectedEntries(sample, path);
+      assertEquals(entries.filter(({ name }) => !name.startsWith(".")).map(comparable), listed);
+    }
+  });
+
+  test("files() gives the files that git ls-tree -r -l gives", async (opened) => {
+    const { source, sample } = opened;
+    const snapshot = await resolve(opened);
+    for (const path of ["", "posts", "bytes"]) {
+      const id = await folderAt(opened, path);
+      const files = await source.files(snapshot, id, uncharged);
+      assertEquals(filesOf(files), await expectedFiles(sample, path), `"${path}"`);
+    }
+  });
+
+  test("tree() and files() fail for an id that names nothing", async (opened) => {
+    const { source } = opened;
+    const snapshot = await resolve(opened);
+    const plain = () => source.tree(snapshot, noId, uncharged);
+    await assertRejects(plain, CollectionsError);
+    const recursive = () => source.files(snapshot, noId, uncharged);
+    await assertRejects(recursive, CollectionsError);
+  });
+
+  test("blobs() gives the bytes that git cat-file gives", async (opened) => {
+    const { source, sample } = opened;
+    const files = await fileRefs(sample);
+    assertEquals(files.length, Object.keys(sampleFiles).length, "one is hidden, a script is added");
+    const blobs = await source.blobs(await resolve(opened), files, uncharged);
+    for (const { path, id } of files) {
+      const bytes = blobs.get(id);
+      assertInstanceOf(bytes, Uint8Array, path);
+      assertEquals(bytes, await sample.git.blob(id), path);
+      assertEquals(blobId(bytes), id, path);
+    }
+    assertEquals(blobs.size, new Set(files.map(({ id }) => id)).size);
+  });
+
+  test("blobs() gives an Error for a missing file and the others all the same", async (opened) => {
+    const { source, sample } = opened;
+    const files = (await fileRefs(sample)).slice(0, 3);
+    const absent = { path: "posts/absent.md", id: noId, size: 5 };
+    const snapshot = await resolve(opened);
+    const blobs = await source.blobs(snapshot, [absent, ...files], uncharged);
+    assertInstanceOf(blobs.get(noId), Error);
+    for (const { id } of files) assertInstanceOf(blobs.get(id), Uint8Array);
+    assertEquals(await source.blobs(snapshot, [], uncharged), new Map());
+  });
+
+  test("an aborted request gets no result", async (opened) => {
+    const { source, name, sample } = opened;
+    const context = { ...uncharged, signal: AbortSignal.abort(new Error("left")) };
+    const query = { ...name, branch: sample.branch };
+    await assertRejects(() => source.resolve(query, context));
+  });
+}
+
+interface Opened {
+  readonly source: Source;
+  readonly name: RepositoryName;
+  readonly isCached: boolean;
+  readonly sample: SampleRepository;
+}
+
+async function makeSample(): Promise<SampleRepository> {
+  const root = await Deno.makeTempDir({ prefix: "repository_suite_" });
+  const repo = "Sample";
+  const branch = "main";
+  await Deno.mkdir(`${root}/${repo}`);
+  const git = new GitRepository(`${root}/${repo}`, { temporary: true });
+  await git.git("init", "--quiet", `--initial-branch=${branch}`);
+  await git.commit(sampleFiles, { branch });
+  await Deno.symlink("hello.md", `${git.dir}/posts/link.md`);
+  await Deno.writeTextFile(`${git.dir}/run.sh`, "#!/bin/sh\n");
+  await Deno.chmod(`${git.dir}/run.sh`, 0o755);
+  await git.git("add", "--all");
+  await git.git("commit", "--quiet", "--message", "Add a link and a script");
+  return {
+    git,
+    root,
+    repo,
+    branch,
+    // A minute ahead, so that what was written just now counts as old.
+    clock: new TestClock(Date.now() + 60_000),
+    async [Symbol.asyncDispose]() {
+      await git[Symbol.asyncDispose]();
+      await Deno.remove(root, { recursive: true });
+    },
+  };
+}
+
+function resolve({ source, name, sample }: Opened) {
+  return source.resolve({ ...name, branch: sample.branch }, uncharged);
+}
+
+async function rejectsWith(
+  code: ErrorCode,
+  resolving: Promise<unknown>,
+): Promise<CollectionsError> {
+  const error = await assertRejects(() => resolving, CollectionsError);
+  assertEquals(error.code, code);
+  return error;
+}
+
+/** The tree id of a folder, found as a use case finds it: from the root down. */
+async function folderAt(opened: Opened, path: string): Promise<string> {
+  const snapshot = await resolve(opened);
+  let id = snapshot.rootTreeId;
+  for (const segment of path.split("/").filter((segment) => segment !== "")) {
+    const entries = await opened.source.tree(snapshot, id, uncharged);
+    const entry = entries.find(({ name }) => name === segment);
+    assertEquals(entry?.kind, "folder", path);
+    id = entry!.id;
+  }
+  return id;
+}
+
+function comparable({ name, kind, id, size }: TreeEntry) {
+  return { name, kind, id, size: kind === "file" ? size : null };
+}
+
+async function expectedEntries({ git }: SampleRepository, path: string) {
+  const output = await git.git("ls-tree", "-l", "-z", `HEAD:${path}`);
+  const kinds: Record<string, string> = { "040000": "folder", "120000": "symbolic link" };
+  return output.split("\0").filter((line) => line !== "").map((line) => {
+    const [, mode, id, size, name] = /^(\d+) \w+ (\w+) +(\d+|-)\t(.*)$/s.exec(line)!;
+    const kind = kinds[mode!] ?? "file";
+    return { name: name!, kind, id: id!, size: kind === "file" ? Number(size) : null };
+  }).filter(({ name }) => !name.startsWith("."));
+}
+
+async function expectedFiles({ git }: SampleRepository, path: string): Promise<FileRef[]> {
+  const prefix = path === "" ? 0 : path.length + 1;
+  const isListed = (entry: ListedEntry) => entry.mode !== "120000" && !/(^|\/)\./.test(entry.path);
+  return (await git.lsTree("HEAD", path)).filter(isListed)
+    .map(({ path, oid, size }) => ({ path: path.slice(prefix), id: oid, size: size! }));
+}
+
+function fileRefs(sample: SampleRepository): Promise<FileRef[]> {
+  return expectedFiles(sample, "");
+}
+
+function filesOf(list: FileList | null): FileRef[] {
+  assert(list !== null);
+  return Array.from({ length: list.length }, (_, index) => list.at(index));
+}
