@@ -21,7 +21,9 @@ export const unknownAddressPages: Middleware<State> = async (ctx) => {
       });
     }
     if (!isUnknown || !/\btext\/html\b/.test(req.headers.get("accept") ?? "")) throw error;
-    return textResponse(problemPage("route-not-found", context.baseUrl), {
+    // A path, since the policy allows styles of the page's own origin alone.
+    const root = new URL(context.baseUrl).pathname.replace(/\/$/, "");
+    return textResponse(problemPage("route-not-found", root), {
       status: 404,
       headers: {
         "content-type": "text/html; charset=utf-8",

@@ -35,7 +35,7 @@ Deno.test("GET /client.js is the client without types, /client.ts the same with 
   assertEquals(response.headers.get("content-type"), "text/javascript; charset=utf-8");
   const types = new URL(response.headers.get("x-typescript-types")!, "http://localhost/client.js");
   const code = await response.text();
-  assert(!/^\s*(import|export .* from|interface|type)\b/m.test(code));
+  assert(!/^(import|interface|type|export (interface|type)|export .* from)\b/m.test(code));
   const { CollectionsClient } = await import(`data:text/javascript,${encodeURIComponent(code)}`);
   assertEquals(typeof new CollectionsClient("http://localhost").items, "function");
   const source = await service.get(types.pathname);
