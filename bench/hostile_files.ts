@@ -1,6 +1,6 @@
 // A repository whose author means harm: names and contents that trouble parsers, headers and paths.
 
-import type { JsonContent } from "../tests/github/github_control.ts";
+import type { JsonContent } from "../tests/github/serve_double.ts";
 
 /** A folder far down, at the end of a way that a reader may take step by step. */
 export const DEEP = "d/".repeat(150);

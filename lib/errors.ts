@@ -397,6 +397,14 @@ export function slugAmbiguous(slug: string, paths: readonly string[]): Collectio
   );
 }
 
+/** 404 for a slug that no item of a collection has. */
+export function slugNotFound(collection: string, slug: string): CollectionsError {
+  return new CollectionsError(
+    "item-not-found",
+    `The collection "${collection}" has no item with the slug "${slug}". Slugs are case-sensitive.`,
+  );
+}
+
 /** 422 for a file over the size cap, both in bytes. */
 export function itemTooLarge(
   path: string,

@@ -12,6 +12,7 @@ import { LargeBodies } from "./http/paced_body.ts";
 import { ResponseCache } from "./http/response_cache.ts";
 import { findLocalDir } from "./local_repositories.ts";
 import { describeError, LineLog, type Log, sinkTo } from "./log.ts";
+import { MarkdownRenderer } from "./markdown/renderer.ts";
 import { Metrics } from "./metrics.ts";
 import { type Config, SettingsError } from "./settings.ts";
 import { CachedSource } from "./source/cached_source.ts";
@@ -30,6 +31,7 @@ export interface Services {
   sourceOf(owner: string): Source;
   readonly objects: ObjectCache;
   readonly jobs: BackgroundJobs;
+  readonly markdown: MarkdownRenderer;
   readonly responses: ResponseCache;
   readonly rateLimit: RateLimit;
   /** Memory of large responses, from before they are made until their last byte is sent. */
@@ -85,6 +87,7 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
       addresses: config.github,
       tokens,
       clock,
+      log,
       timeoutMs: config.sourceTimeoutMs,
       userAgent: USER_AGENT,
       allowedRepos: config.allowedRepos,
@@ -99,6 +102,7 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
   const local = localDir === null ? null : new LocalSource({ root: localDir, now: clock.now });
 
   const jobs = new BackgroundJobs({ clock });
+  const markdown = new MarkdownRenderer({ clock });
   const responses = new ResponseCache({
     maxBytes: config.cacheMemoryBytes * RESPONSES_SHARE,
     now: clock.now,
@@ -130,6 +134,7 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
     sourceOf: (owner) => local !== null && owner.toLowerCase() === LOCAL_OWNER ? local : github,
     objects,
     jobs,
+    markdown,
     responses,
     rateLimit: new RateLimit({
       perMinute: config.missesPerMinute,
@@ -142,6 +147,7 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
     refreshDue: () => tokens.hasToken ? github.refreshDue() : Promise.resolve(),
     async close() {
       jobs.close();
+      markdown.close();
       await github.close();
       await objects.close();
       if (log instanceof LineLog) await log.close();

@@ -141,9 +141,10 @@ Deno.test("BackgroundJobs gives slots to clients in turn, then to repositories",
   for (const key of ["a3", "a4", "a5"]) void run(key, { client: "a", repository: "x" });
   void run("a6", { client: "a", repository: "y" });
   void run("c1", { client: "c" });
+  void run("b3", { client: "b" });
   assertEquals(started, ["a1", "a2", "b1", "b2"]);
   for (const key of ["b1", "a1", "b2", "a2", "c1"]) await end(key);
-  assertEquals(started.slice(4), ["c1", "a3", "a6"], "c waited less, but had no turn yet");
+  assertEquals(started.slice(4), ["c1", "a3", "b3", "a6"], "c waited less, but had no turn yet");
 });
 
 Deno.test("BackgroundJobs refuses more than 8 queued jobs of a client and 64 of all", async () => {

@@ -18,13 +18,14 @@ const LEAVES = [
 
 /** What a folder may import beside itself and the leaves: routes -> http -> collections -> source -> cache. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
-  // The grammar of sort and filter is that of what sorts and filters.
-  "lib/api/": ["lib/collections/filter.ts", "lib/collections/sort.ts"],
+  // The grammar of fields, filters and sort is that of what selects, filters and sorts.
+  "lib/api/": ["lib/collections/fields.ts", "lib/collections/filter.ts", "lib/collections/sort.ts"],
   "lib/cache/": [],
   // Use cases see the port, never a kind of repository.
   "lib/collections/": [
     "lib/api/",
     "lib/cache/object_cache.ts",
+    "lib/markdown/",
     "lib/source/source.ts",
     "lib/source/file_list.ts",
     "lib/source/object_kinds.ts",
@@ -197,7 +198,7 @@ Deno.test("files have names in snake case, and lib has no barrel", () => {
 
 Deno.test("files of lib open with their job and have at most 300 lines, routes 40", () => {
   /** One table each. */
-  const long = ["lib/errors.ts"];
+  const long = ["lib/errors.ts", "lib/api/parameters.ts"];
   const lines = (text: string) => text.split("\n").length - 1;
   for (const { path, text } of inLib) assert(text.startsWith("// "), path);
   const over = inLib.filter(({ text }) => lines(text) > 300).map(({ path }) => path);

@@ -73,6 +73,19 @@ Deno.test("LineLog holds at most 1 MiB for a blocked reader, and says once how m
   assertEquals(events().at(-1).event, "last");
 });
 
+Deno.test("LineLog writes a line that comes just when a write has ended", async () => {
+  for (let steps = 0; steps < 8; steps++) {
+    const { log, clock, events } = open();
+    log.info("first");
+    log.flush();
+    for (let step = 0; step < steps; step++) await Promise.resolve();
+    log.info("last");
+    clock.advance(100);
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    assertEquals(events().length, 2, `after ${steps} steps`);
+  }
+});
+
 Deno.test("LineLog close() gives up a blocked reader after a second", async () => {
   const { log, clock, block } = open();
   block();

@@ -3,9 +3,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { join } from "@std/path";
 import { itemParameters, listParameters } from "../lib/api/parameters.ts";
-import { declaredCollections } from "../lib/collections/declared_collections.ts";
+import { parseDeclarations } from "../lib/collections/cms/declarations.ts";
 import { readFrontMatter } from "../lib/collections/front_matter.ts";
-import { PROBLEMS } from "../lib/http/problem.ts";
+import { ERRORS } from "../lib/errors.ts";
 import { VENDOR_FILES } from "../lib/http/vendor_files.ts";
 import { parseSettings, SETTING_NAMES } from "../lib/settings.ts";
 import { serveTask } from "./run_task.ts";
@@ -150,7 +150,7 @@ Deno.test("README's parameters are those that requests are checked by", () => {
 Deno.test("README's errors are those that there are", () => {
   assertEquals(
     table("status", "code").map(([status, name]) => [code(name!), Number(status)]),
-    Object.entries(PROBLEMS).map(([name, { status }]) => [name, status]),
+    Object.entries(ERRORS).map(([name, { status }]) => [name, status]),
   );
 });
 
@@ -182,7 +182,7 @@ Deno.test("README's limits of front matter and of declaring files are those that
     const yaml = `key: ${value}\n`;
     const read = await readFrontMatter(`---\n${yaml}---\n`);
     assert(read !== null && "frontMatterError" in read);
-    const { warning } = await declaredCollections(".pages.yml", yaml);
+    const { warning } = await parseDeclarations(".pages.yml", yaml);
     for (const message of [read.frontMatterError.message, warning!]) {
       const limit = Number(message.match(/ than (\d+) (?:characters|levels|tokens)/)![1]);
       const named = `${limit.toLocaleString("en-US")} ${message.match(/\d (\w+)/)![1]}`;

@@ -55,15 +55,46 @@ export const itemErrorBody = z.object({
   detail: z.string(),
 }).meta({ id: "ItemError" });
 
-/** One item of a list. */
+const body = z.string().optional().meta({ description: "What follows the front matter." });
+
+/** What `includeHtml` adds to Markdown. */
+const htmlFields = {
+  html: z.string().optional().meta({
+    description:
+      "GitHub Flavored Markdown as sanitized HTML; every id and name begins with `user-content-`.",
+  }),
+  headings: z.array(
+    z.object({ depth: z.int().min(1).max(6), id: z.string(), text: z.string() }),
+  ).optional().meta({ description: "Each id as it is in `html`." }),
+  excerpt: z.string().optional().meta({ description: "The beginning of the first paragraph." }),
+  words: z.int().min(0).optional(),
+  htmlError: z.object({ message: z.string() }).optional().meta({
+    description: "Why Markdown has no `html`.",
+  }),
+};
+
+/** One item of a list, without `fields`. */
 const itemBody = file.extend({
   slug: z.string().meta({ description: "The path inside the collection, without its extension." }),
   encoding: encoding.optional(),
   content: z.string().optional(),
   frontMatter: frontMatter.optional(),
   frontMatterError: frontMatterError.optional(),
+  body,
+  ...htmlFields,
   error: itemErrorBody.optional(),
-}).meta({ id: "Item" });
+});
+
+/** An item beside another one. */
+const neighborBody = itemBody
+  .pick({ name: true, path: true, slug: true, contentUrl: true, frontMatter: true })
+  .meta({ id: "Neighbor" });
+
+/** How often a value is there. */
+const facetBody = z.object({
+  value: z.union([z.string(), z.number(), z.boolean()]),
+  count: z.int().min(1),
+}).meta({ id: "FacetValue" });
 
 /** The body of `GET /api/list-collection-items`. */
 export const listBody = z.object({
@@ -76,7 +107,13 @@ export const listBody = z.object({
         "The configuration file that declares the collection, where that is how it was found.",
     }),
   }).meta({ id: "Collection" }),
-  items: z.array(itemBody),
+  items: z.array(
+    itemBody.partial().meta({
+      id: "Item",
+      description:
+        "With `fields`, only its keys; else everything that is not an `include…` is there.",
+    }),
+  ),
   pagination: z.object({
     page: z.int().min(1),
     limit: z.int().min(1),
@@ -92,6 +129,9 @@ export const listBody = z.object({
     next: z.url().nullable(),
     last: z.url(),
   }).meta({ id: "Links" }),
+  facets: z.record(z.string(), z.array(facetBody)).optional().meta({
+    description: "The values of each key of `facets`, over the whole filtered list.",
+  }),
   warnings: z.array(z.string()).optional().meta({
     description: "Configuration files that were skipped and files that were left out, and why.",
   }),
@@ -103,7 +143,10 @@ export const contentBody = z.object({ repository: repositoryBody }).extend(file.
   content: z.string(),
   frontMatter: frontMatter.optional(),
   frontMatterError: frontMatterError.optional(),
-  body: z.string().optional().meta({ description: "What follows the front matter." }),
+  body,
+  ...htmlFields,
+  previous: neighborBody.nullable().optional().meta({ description: "With `includeNeighbors`." }),
+  next: neighborBody.nullable().optional().meta({ description: "With `includeNeighbors`." }),
 }).meta({ id: "ItemContent" });
 
 /** The body of every error (RFC 9457). */
@@ -116,16 +159,21 @@ export const problemBody = z.object({
   requestId: z.string(),
   errors: z.array(z.object({ parameter: z.string(), message: z.string() })).optional(),
   suggestions: z.array(z.string()).max(5).optional(),
+  paths: z.array(z.string()).optional(),
   size: z.int().optional(),
   maxBytes: z.int().optional(),
   htmlUrl: z.url().optional(),
   retryAfterSeconds: z.int().optional(),
 }).meta({ id: "Problem" });
 
-/** See {@linkcode listBody}. */
-export type ListBody = z.infer<typeof listBody>;
 /** One item of a {@linkcode ListBody}. */
 export type ItemBody = z.infer<typeof itemBody>;
+/** See {@linkcode listBody}; the type is that of a list without `fields`. */
+export type ListBody = Omit<z.infer<typeof listBody>, "items"> & { items: ItemBody[] };
+/** An item beside another one. */
+export type NeighborBody = z.infer<typeof neighborBody>;
+/** The facets of a {@linkcode ListBody}. */
+export type FacetsBody = NonNullable<ListBody["facets"]>;
 /** See {@linkcode contentBody}. */
 export type ContentBody = z.infer<typeof contentBody>;
 /** See {@linkcode problemBody}. */

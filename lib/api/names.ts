@@ -28,6 +28,20 @@ export function collectionProblem(name: string): string | null {
   return name === "/" ? null : pathProblem(trimSlashes(name));
 }
 
+/** The rule for link templates: a relative address, or one of http or https, with `{slug}` once. */
+export function linkTemplateProblem(template: string): string | null {
+  if (encoder.encode(template).length > 200) return "must be at most 200 bytes";
+  if (CONTROL.test(template) || /\s/.test(template)) {
+    return "must not hold spaces or control characters";
+  }
+  if (template.split("{slug}").length !== 2) return "must hold {slug} once";
+  // With any slug: `{slug}:x` could become an address of any scheme.
+  const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(template.replace("{slug}", "a"))?.[0] ?? null;
+  return scheme === null || /^https?:\/\/[^/]/i.test(template)
+    ? null
+    : "must be relative, or begin with http:// or https://";
+}
+
 /** The rule for ref names (git-scm.com/docs/git-check-ref-format), with at most 255 bytes. */
 export function branchProblem(name: string): string | null {
   if (name === "") return "must not be empty";

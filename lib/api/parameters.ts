@@ -3,18 +3,28 @@
 // stays undefined, since links leave it out too; `DEFAULTS` has what it then means.
 
 import { z } from "zod";
+import { needsOf, parseFacets, parseFields } from "../collections/fields.ts";
 import { isFilterParameter, parseFilters } from "../collections/filter.ts";
 import { parseSort } from "../collections/sort.ts";
 import { invalidParameters, type ParameterError } from "../errors.ts";
-import { branchProblem, collectionProblem, itemPathProblem, trimSlashes } from "./names.ts";
+import {
+  branchProblem,
+  collectionProblem,
+  itemPathProblem,
+  linkTemplateProblem,
+  trimSlashes,
+} from "./names.ts";
 
 /** What omitted parameters mean. */
 export const DEFAULTS = { page: 1, limit: 50 };
 
-/** Greatest `limit` of a page, and of one that carries content. */
+/** Greatest `limit` of a page, and of one that carries content or HTML. */
 export const LIMITS = { page: 1000, contentPage: 100 };
 
 const MAX_INTEGER = 999_999_999;
+
+/** For checks of several parameters: other bad ones must not hide them. */
+const LATE = { when: () => true };
 
 /** Text by a rule that gives null for what is good and a sentence for what is not. */
 function text(rule: (value: string) => string | null) {
@@ -101,6 +111,18 @@ const sort = text(problemOf(parseSort)).optional().meta({
 
 const recursive = flag("Whether files in sub-folders are items too.", true);
 
+const includeHtml = flag(
+  "Whether Markdown carries `html`, sanitized, with `headings`, `excerpt` and `words`.",
+);
+
+const linkTemplate = text(linkTemplateProblem).optional().meta({
+  description:
+    "Where links between items of the collection lead in `html`: an address with `{slug}` once.",
+  examples: ["/blog/{slug}"],
+  minLength: 1,
+  maxLength: 200,
+});
+
 /** All `filter[…]` of a request as name and value, in the order given. */
 const filter = z.array(z.tuple([z.string(), z.string()]))
   .superRefine((given, context) => {
@@ -112,9 +134,15 @@ const filter = z.array(z.tuple([z.string(), z.string()]))
   .meta({
     description:
       "Which items are wanted, as `filter[name]=*.md`, `filter[path]=2026/**` or `filter[frontMatter.<key>]=text`. `!` in " +
-      "front of the value negates; all filters must hold. `*` and `?` stay within a path segment, `**` crosses.",
+      "front of the value negates; all filters must hold. `*` and `?` stay within a path segment, `**` crosses. Also " +
+      "`filter[frontMatter.<key>][lt|lte|gt|gte]=value`, in the order of `sort`, and `filter[frontMatter.<key>][exists]=true`. " +
+      "At most 20, of 4,096 characters together.",
     type: "object",
-    additionalProperties: { type: "string", maxLength: 1024 },
+    additionalProperties: {
+      type: ["string", "object"],
+      maxLength: 1024,
+      additionalProperties: { type: "string", maxLength: 1024 },
+    },
     examples: [{ "frontMatter.draft": "!true" }],
   });
 
@@ -132,7 +160,7 @@ export const listParameters = z.object({
     maximum: MAX_INTEGER,
   }),
   limit: integer(LIMITS.page).meta({
-    description: "Items a page; at most 100 when content is included.",
+    description: "Items a page; at most 100 when content or HTML is included.",
     type: "integer",
     default: DEFAULTS.limit,
     minimum: 1,
@@ -140,37 +168,83 @@ export const listParameters = z.object({
   }),
   includeContent: flag("Whether each item carries its content."),
   includeFrontMatter: flag("Whether each text item carries its front matter, without its content."),
+  includeHtml,
+  linkTemplate,
   sort,
   recursive,
   filter,
-}).refine(
-  ({ limit, includeContent }) =>
-    includeContent !== true || !(Number(limit) > LIMITS.contentPage) ||
-    Number(limit) > LIMITS.page,
-  {
-    path: ["limit"],
-    message: `must be at most ${LIMITS.contentPage} when content is included`,
-    // Other bad parameters must not hide this one.
-    when: () => true,
-  },
-);
+  fields: text(problemOf(parseFields)).transform(parseFields).optional().meta({
+    description:
+      "Comma-separated keys of an item, `frontMatter.<key>` among them: only these are sent, and only what they need is " +
+      "read, whatever `include…` says.",
+    examples: ["slug,frontMatter.title"],
+    type: "string",
+  }),
+  facets: text(problemOf(parseFacets)).transform(parseFacets).optional().meta({
+    description:
+      "At most 5 comma-separated `frontMatter.<key>`, whose values are counted over the filtered list.",
+    examples: ["frontMatter.tags"],
+    type: "string",
+  }),
+}).refine(({ limit, ...given }) => {
+  const { content, html } = needsOf({
+    ...given,
+    fields: Array.isArray(given.fields) ? given.fields : undefined,
+  });
+  return !(content || html) || !(Number(limit) > LIMITS.contentPage) || Number(limit) > LIMITS.page;
+}, {
+  path: ["limit"],
+  message: `must be at most ${LIMITS.contentPage} when content or HTML is included`,
+  ...LATE,
+});
 
 /** Parameters of `GET /api/get-item-content`, in the order of the contract's table. */
 export const itemParameters = z.object({
   owner,
   repo,
   branch,
-  path: text(itemPathProblem).meta({
-    description: "The path of one file, from the repository's root.",
+  path: text(itemPathProblem).optional().meta({
+    description:
+      "The path of one file, from the repository's root; this, or `collection` and `slug`.",
     examples: ["posts/hello.md"],
     minLength: 1,
     maxLength: 4096,
   }),
+  collection: collection.optional(),
+  slug: text(itemPathProblem).optional().meta({
+    description: "The item of `collection` with this slug.",
+    minLength: 1,
+    maxLength: 4096,
+  }),
+  includeHtml,
+  linkTemplate,
+  includeNeighbors: flag(
+    "Whether the item carries `previous` and `next`, in the order of `sort` among what `filter` and `recursive` leave; " +
+      "needs `collection`.",
+  ),
+  sort,
+  recursive,
+  filter,
   format: z.enum(["json", "raw"], "must be json or raw").optional().meta({
     description: "`json` for the item with its content, `raw` for the bytes alone.",
     default: "json",
   }),
-});
+})
+  .refine(({ path, slug, collection }) => path ?? slug ?? collection, { path: ["path"], ...LATE })
+  .refine(({ path, slug, collection }) => path ?? slug ?? collection === undefined, {
+    path: ["slug"],
+    ...LATE,
+  })
+  .refine(({ path, slug }) => path === undefined || slug === undefined, {
+    path: ["slug"],
+    message: "must not be given with path",
+    ...LATE,
+  })
+  .refine(
+    ({ slug, includeNeighbors, collection }) =>
+      collection !== undefined || (slug === undefined && includeNeighbors !== true),
+    { path: ["collection"], ...LATE },
+  );
 
 /** A checked list request. */
 export type ListParameters = z.infer<typeof listParameters>;

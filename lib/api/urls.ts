@@ -3,7 +3,7 @@
 
 import { DEFAULTS, type ItemParameters, type ListParameters } from "./parameters.ts";
 
-type Fields = Readonly<Record<string, string | number | boolean | undefined>>;
+type Value = string | number | boolean | readonly string[] | undefined;
 
 /** The address of a page of items; `page` is always in it, other omitted ones are not. */
 export function listUrl(baseUrl: string, given: ListParameters): string {
@@ -17,20 +17,32 @@ export function listUrl(baseUrl: string, given: ListParameters): string {
       limit: given.limit,
       includeContent: given.includeContent,
       includeFrontMatter: given.includeFrontMatter,
+      includeHtml: given.includeHtml,
+      linkTemplate: given.linkTemplate,
       sort: given.sort,
       recursive: given.recursive,
-    })
-  }${(given.filter ?? []).map(([name, value]) => `&${encode({ [name]: value })}`).join("")}`;
+    }, given.filter)
+  }${encodeMore({ fields: given.fields, facets: given.facets })}`;
 }
 
-/** The address of a file's content. */
-export function itemUrl(
-  baseUrl: string,
-  { owner, repo, branch, path, format }: ItemParameters,
-): string {
+/** The address of a file's content; parameters that change nothing are left out. */
+export function itemUrl(baseUrl: string, given: ItemParameters): string {
+  const { sort, recursive, filter } = given.includeNeighbors === true ? given : {};
   return `${baseUrl}/api/get-item-content?${
-    encode({ owner, repo, branch, path, format: format === "raw" ? "raw" : undefined })
-  }`;
+    encode({
+      owner: given.owner,
+      repo: given.repo,
+      branch: given.branch,
+      path: given.path,
+      collection: given.collection === "" ? "/" : given.collection,
+      slug: given.slug,
+      includeHtml: given.includeHtml,
+      linkTemplate: given.linkTemplate,
+      includeNeighbors: given.includeNeighbors,
+      sort,
+      recursive,
+    }, filter)
+  }${encodeMore({ format: given.format === "raw" ? "raw" : undefined })}`;
 }
 
 /** `Link` header of a page (RFC 8288). */
@@ -45,9 +57,19 @@ export function linkHeader(
     .join(", ");
 }
 
-function encode(fields: Fields): string {
-  return Object.entries(fields)
+function encode(
+  values: Readonly<Record<string, Value>>,
+  filter: ListParameters["filter"] = [],
+): string {
+  return `${encodeMore(values)}${
+    filter.map(([name, value]) => encodeMore({ [name]: value })).join("")
+  }`.slice(1);
+}
+
+/** Each with an `&` in front. */
+function encodeMore(values: Readonly<Record<string, Value>>): string {
+  return Object.entries(values)
     .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value!)}`)
-    .join("&");
+    .map(([name, value]) => `&${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`)
+    .join("");
 }

@@ -137,7 +137,8 @@ export class KvTier {
     if (this.isClosed) return;
     this.isClosed = true;
     await this.flush();
-    this.kv.close();
+    // It may be closed already.
+    await Promise.try(() => this.kv.close()).catch(() => {});
   }
 
   private pendingValue(key: CacheKey): Bytes | undefined {

@@ -8,11 +8,9 @@ import type { Log } from "../log.ts";
 
 const IN_MEMORY = ":memory:";
 const SQLITE_MAGIC = "SQLite format 3\0";
-/** Deno's tables; they are on the first page of its file, which begins with the schema. */
+/** Deno's tables; the first pages of a SQLite file have its schema. */
 const KV_TABLES = ["CREATE TABLE migration_state", "CREATE TABLE data_version"];
-const PAGE_BYTES = 65_536;
-/** SQLite's page type of an inner node: a schema that is larger than Deno's. */
-const INNER_PAGE = 0x05;
+const HEAD_BYTES = 65_536;
 /** What SQLite says of a file that it cannot read. */
 const DAMAGED = /file is not a database|database disk image is malformed/;
 
@@ -81,49 +79,27 @@ async function openWritable(path: string): Promise<Deno.Kv> {
   }
 }
 
-/** @throws {Error} where the file at `path` is not Deno's, by its first page or its name. */
+/** @throws {Error} where the file at `path` is not Deno's, by its first bytes or its name. */
 async function refuseOtherFile(path: string): Promise<void> {
-  const page = await firstPage(path);
-  if (page.length === 0 || hasKvTables(page)) return;
-  const text = latin1(page);
-  if (!text.startsWith(SQLITE_MAGIC)) {
+  const head = await headOf(path);
+  if (head === "" || KV_TABLES.every((table) => head.includes(table))) return;
+  if (!head.startsWith(SQLITE_MAGIC)) {
     // Nothing can be recognized: a damaged store is told from a file that was named by mistake by its name.
     if (/kv|sqlite|\.db$/i.test(basename(path))) return;
     throw new Error("it is a file of another kind, set KV_PATH to one that does not exist yet");
   }
-  // The schema of a new store may still be in its write-ahead log.
-  if (hasKvTables(await firstPage(`${path}-wal`))) return;
-  if (page[SQLITE_HEADER_BYTES] === INNER_PAGE || /CREATE /i.test(text)) {
+  // A store that is being made may have no table yet: its schema is in the write-ahead log.
+  if (/CREATE /i.test(head)) {
     throw new Error("it is another program's database, set KV_PATH to a file of its own");
   }
 }
 
-const SQLITE_HEADER_BYTES = 100;
-
-/** The first bytes of a file; none where there is no file. */
-async function firstPage(path: string): Promise<Uint8Array> {
-  try {
-    using file = await Deno.open(path);
-    const bytes = new Uint8Array(PAGE_BYTES);
-    let length = 0;
-    while (length < bytes.length) {
-      const read = await file.read(bytes.subarray(length));
-      if (read === null) break;
-      length += read;
-    }
-    return bytes.subarray(0, length);
-  } catch (error) {
-    return ifNotFound(error) ?? new Uint8Array(0);
-  }
-}
-
-function hasKvTables(page: Uint8Array): boolean {
-  const text = latin1(page);
-  return KV_TABLES.every((table) => text.includes(table));
-}
-
-function latin1(bytes: Uint8Array): string {
-  return new TextDecoder("latin1").decode(bytes);
+/** The first bytes of a file, a character each. */
+async function headOf(path: string): Promise<string> {
+  using file = await Deno.open(path);
+  const bytes = new Uint8Array(HEAD_BYTES);
+  const length = await file.read(bytes) ?? 0;
+  return new TextDecoder("latin1").decode(bytes.subarray(0, length));
 }
 
 function ifNotFound(error: unknown): null {

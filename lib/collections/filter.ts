@@ -1,5 +1,5 @@
-// Which items of a list are wanted: `filter[frontMatter.tags]=deno`, `filter[name]=*.md`, `filter[path]=!drafts/**`.
-// All of a request's filters have to hold, and every bad one is named.
+// Which items of a list are wanted: `filter[frontMatter.tags]=deno`, `filter[name]=*.md`, `filter[path]=!drafts/**`,
+// `filter[frontMatter.date][gte]=2026-01-01`. All of a request's filters must hold, and every bad one is named.
 
 import type { ParameterError } from "../errors.ts";
 import { Glob } from "./glob.ts";
@@ -10,7 +10,7 @@ import {
   type PlainValue,
   readFrontMatterKey,
 } from "./plain_data.ts";
-import type { Sort } from "./sort.ts";
+import { compareKeys, type Sort, type SortKey, sortKeyOf } from "./sort.ts";
 
 const MAX_FILTERS = 20;
 const MAX_VALUE_CHARS = 1024;
@@ -18,10 +18,25 @@ const MAX_VALUE_CHARS = 1024;
 const MAX_TOTAL_CHARS = 4096;
 const MAX_SHOWN_CHARS = 80;
 
-/** One condition; `negated` turns it round. */
+/** One condition; `negated` inverts it. */
 export type Filter =
   | { readonly negated: boolean; readonly field: "name" | "path"; readonly glob: Glob }
-  | { readonly negated: boolean; readonly field: FrontMatterKey; readonly text: string };
+  | { readonly negated: boolean; readonly field: FrontMatterKey; readonly text: string }
+  | { readonly field: FrontMatterKey; readonly comparison: Comparison; readonly key: SortKey }
+  | { readonly field: FrontMatterKey; readonly exists: boolean };
+
+type Comparison = keyof typeof COMPARISONS;
+
+/** What each comparison wants of an item's value against the filter's. */
+const COMPARISONS = {
+  lt: (order: number) => order < 0,
+  lte: (order: number) => order <= 0,
+  gt: (order: number) => order > 0,
+  gte: (order: number) => order >= 0,
+};
+
+const GRAMMAR = "must be filter[name], filter[path], filter[frontMatter.<key>] or " +
+  "filter[frontMatter.<key>][lt|lte|gt|gte|exists]";
 
 /** What filters look at: `path` starts in the collection's folder, `frontMatter` is null where there is none. */
 export interface FilterableItem {
@@ -70,35 +85,52 @@ export function parseFilters(
 /**
  * Whether an item satisfies every filter. Names and paths are matched as globs. A front matter value matches by its
  * text (that of numbers, booleans and null is their JSON), a list by any of its elements, a mapping by nothing; where
- * nothing matches, an absent key among it, the negation holds.
+ * nothing matches, an absent key for example, the negation holds. Comparisons match values of the filter's own kind, in
+ * the order of sorting.
  */
 export function matchesFilters(filters: readonly Filter[], item: FilterableItem): boolean {
   return filters.every((filter) => {
-    const matched = "glob" in filter
-      ? filter.glob.matches(item[filter.field])
-      : matchesText(readFrontMatterKey(item.frontMatter, filter.field), filter.text);
-    return matched !== filter.negated;
+    if ("glob" in filter) return filter.glob.matches(item[filter.field]) !== filter.negated;
+    const value = readFrontMatterKey(item.frontMatter, filter.field);
+    if ("text" in filter) return matchesText(value, filter.text) !== filter.negated;
+    if ("exists" in filter) return (value !== undefined) === filter.exists;
+    const key = sortKeyOf(value);
+    return key !== null && key.kind === filter.key.kind &&
+      COMPARISONS[filter.comparison](compareKeys(key, filter.key));
   });
 }
 
 /** Whether a list cannot be sorted and filtered so without reading its files. */
 export function needsFrontMatter(sort: Sort, filters: readonly Filter[]): boolean {
-  return typeof sort.by !== "string" || filters.some((filter) => "text" in filter);
+  return typeof sort.by !== "string" || filters.some((filter) => !("glob" in filter));
 }
 
 function parseFilter(name: string, value: string): Filter {
   if (value.length > MAX_VALUE_CHARS) {
     throw new SyntaxError(`must be at most ${MAX_VALUE_CHARS} characters long`);
   }
-  const field = name.endsWith("]") ? name.slice("filter[".length, -1) : "";
+  const [, field = "", operator] = /^filter\[(.*?)\](?:\[([a-z]+)\])?$/s.exec(name) ?? [];
   const negated = value.startsWith("!");
   const text = negated ? value.slice(1) : value;
-  if (field === "name" || field === "path") return { negated, field, glob: parseGlob(field, text) };
-  const key = parseFrontMatterKey(field);
-  if (key === null) {
-    throw new SyntaxError("must be filter[name], filter[path] or filter[frontMatter.<key>]");
+  if ((field === "name" || field === "path") && operator === undefined) {
+    return { negated, field, glob: parseGlob(field, text) };
   }
-  return { negated, field: key, text };
+  const key = parseFrontMatterKey(field);
+  if (key === null) throw new SyntaxError(GRAMMAR);
+  if (operator === undefined) return { negated, field: key, text };
+  if (operator === "exists") {
+    if (value !== "true" && value !== "false") throw new SyntaxError("must be true or false");
+    return { field: key, exists: value === "true" };
+  }
+  if (!Object.hasOwn(COMPARISONS, operator)) throw new SyntaxError(GRAMMAR);
+  return { field: key, comparison: operator as Comparison, key: comparedKey(value) };
+}
+
+/** The value of a comparison: a number, a boolean, a date, else text. */
+function comparedKey(value: string): SortKey {
+  const isNumber = /^-?\d+(\.\d+)?$/.test(value);
+  const isBoolean = value === "true" || value === "false";
+  return sortKeyOf(isNumber ? Number(value) : isBoolean ? value === "true" : value)!;
 }
 
 function parseGlob(field: "name" | "path", pattern: string): Glob {

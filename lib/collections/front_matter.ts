@@ -17,10 +17,10 @@ export interface FrontMatterError {
   readonly line: number;
 }
 
-/** What a file's front matter says and the text after its closing line, or why it cannot be read. */
+/** What a file's front matter says, or why it cannot be read, and the text after its closing line. */
 export type FrontMatter =
-  | { readonly frontMatter: PlainObject; readonly body: string }
-  | { readonly frontMatterError: FrontMatterError };
+  & { readonly body: string }
+  & ({ readonly frontMatter: PlainObject } | { readonly frontMatterError: FrontMatterError });
 
 /** The same without the text; empty for a file that has no front matter. */
 export interface FileFrontMatter {
@@ -45,7 +45,8 @@ export async function readFrontMatter(text: string): Promise<FrontMatter | null>
   } catch (error) {
     if (!(error instanceof DataError)) throw error;
     // The opening line is the file's first.
-    return { frontMatterError: { message: error.message, line: error.line + 1 } };
+    const { message, line } = error;
+    return { frontMatterError: { message, line: line + 1 }, body: parts.body };
   }
 }
 
@@ -148,7 +149,8 @@ async function parseFile(bytes: Uint8Array): Promise<FileFrontMatter> {
   const text = textOf(bytes);
   const parsed = text === null ? null : await readFrontMatter(text);
   if (parsed === null) return {};
-  return "frontMatter" in parsed ? { frontMatter: parsed.frontMatter } : parsed;
+  const { body: _, ...value } = parsed;
+  return value;
 }
 
 function* chunksOf(files: Iterable<FileRef>): Generator<FileRef[]> {

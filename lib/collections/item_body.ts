@@ -17,10 +17,10 @@ export type FileBody = Pick<
 /** Memory that a response takes for each byte of a file's path: its copies, two of them percent-encoded, as text and JSON. */
 export const BYTES_PER_PATH_BYTE = 40;
 /**
- * Memory that a response takes for each byte of a file's content: its text, and its JSON, where a control character becomes
- * six bytes; an item beside a list has its text twice.
+ * Memory that a response takes for each byte of a file: its text, twice with `body`, and its JSON, where a control
+ * character becomes six bytes.
  */
-export const BYTES_PER_CONTENT_BYTE = { listed: 8, alone: 16 };
+export const BYTES_PER_CONTENT_BYTE = { content: 16, frontMatter: 8, html: 16 };
 
 /** The part of a path after its last slash. */
 export function fileName(path: string): string {

@@ -1,13 +1,16 @@
-// What the files of a page hold, put into its items: the content, or the front matter alone. An item whose file cannot
-// be given says why, and never fails the page.
+// What the files of a page hold, put into its items: the content, the HTML, or the front matter alone. An item whose file
+// cannot be given says why, and never fails the page.
 
 import { type ContentBody, type ItemBody, itemErrorBody } from "../api/contract.ts";
 import { CollectionsError, itemTooLarge, pageTooLarge, sourceFailed } from "../errors.ts";
+import { isMarkdown, type MarkdownFile } from "../markdown/renderer.ts";
 import { comparePaths } from "../source/file_list.ts";
-import type { FileRef } from "../source/source.ts";
+import type { BlobResult, FileRef } from "../source/source.ts";
 import { yieldToEventLoop } from "../yield.ts";
 import { mayHaveFrontMatter } from "./content_type.ts";
+import type { ItemNeeds } from "./fields.ts";
 import { needsReading, readFrontMatter, readFrontMatters } from "./front_matter.ts";
+import { cachedHtml, htmlFields, htmlId, type LinkPlace, renderHtml } from "./html.ts";
 import { BYTES_PER_CONTENT_BYTE, textOf } from "./item_body.ts";
 import type { ReadContext } from "./read_context.ts";
 
@@ -20,49 +23,104 @@ type ItemError = NonNullable<ItemBody["error"]>;
 const ITEM_CODES: readonly string[] = itemErrorBody.shape.code.options;
 
 /** The content of a file, and its front matter with the text after it where it has some. */
-export type ContentFields = Pick<
+type ContentFields = Pick<
   ContentBody,
   "encoding" | "content" | "frontMatter" | "frontMatterError" | "body"
 >;
 
-/** The content of a file of this type. */
-export async function contentFields(
+/** What a file's bytes say: `markdown` is the text to render, null where the bytes are no text. */
+export async function readContent(
   bytes: Uint8Array,
   contentType: string,
-): Promise<ContentFields> {
+): Promise<{ fields: ContentFields; markdown: string | null }> {
   const text = textOf(bytes);
-  if (text === null) return { encoding: "base64", content: bytes.toBase64() };
+  if (text === null) {
+    return { fields: { encoding: "base64", content: bytes.toBase64() }, markdown: null };
+  }
+  const fields: ContentFields = { encoding: "utf-8", content: text };
   const parsed = mayHaveFrontMatter(contentType) ? await readFrontMatter(text) : null;
-  return { encoding: "utf-8", content: text, ...parsed ?? {} };
+  if (parsed === null) return { fields, markdown: text };
+  const { body, ...frontMatter } = parsed;
+  const isRead = "frontMatter" in frontMatter;
+  return { fields: { ...fields, ...frontMatter, ...(isRead ? { body } : {}) }, markdown: body };
 }
 
 /** Memory that the contents of files of these sizes take in a page, at most. */
-export function contentBytes(sizes: readonly number[], { limits }: ReadContext): number {
+export function contentBytes(
+  sizes: readonly number[],
+  needs: ItemNeeds,
+  { limits }: ReadContext,
+): number {
   const bytes = sizes.reduce((sum, size) => size > limits.maxItemBytes ? sum : sum + size, 0);
-  return Math.min(bytes, MAX_FRONT_MATTER_PAGE_BYTES) * BYTES_PER_CONTENT_BYTE.listed;
+  const { content, frontMatter, html } = BYTES_PER_CONTENT_BYTE;
+  return Math.max(
+    Math.min(bytes, MAX_PAGE_BYTES) * ((needs.content ? content : 0) + (needs.html ? html : 0)),
+    needs.frontMatter ? Math.min(bytes, MAX_FRONT_MATTER_PAGE_BYTES) * frontMatter : 0,
+  );
 }
 
-/** Puts content into each item, in path order until the page is full. */
-export async function addContents(items: readonly ItemBody[], read: ReadContext): Promise<void> {
+/** Puts into the items what they need of their files. */
+export async function addContents(
+  items: readonly ItemBody[],
+  needs: ItemNeeds,
+  { place, read }: { place: LinkPlace & { readonly list: string }; read: ReadContext },
+): Promise<void> {
+  if (needs.content || needs.html) await addTexts(items, needs, { place, read });
+  if (!needs.frontMatter) return;
+  // An item that has its content has its front matter, too.
+  const left = items.filter(({ encoding, error }) =>
+    encoding === undefined && (error === undefined || error.code === "page-too-large")
+  );
+  await addFrontMatters(left, read);
+}
+
+/** Puts content and HTML into each item, in path order until the page is full. */
+async function addTexts(
+  items: readonly ItemBody[],
+  needs: ItemNeeds,
+  { place, read }: { place: LinkPlace & { readonly list: string }; read: ReadContext },
+): Promise<void> {
   const { source, snapshot, context, limits: { maxItemBytes } } = read;
-  for (const item of items.filter((item) => item.size > maxItemBytes)) {
+  const wanted = needs.content ? items : items.filter(({ name }) => isMarkdown(name));
+  for (const item of wanted.filter(({ size }) => size > maxItemBytes)) {
     item.error = itemError(itemTooLarge(item.path, { size: item.size, maxBytes: maxItemBytes }));
   }
-  const fitting = takeFitting(items.filter((item) => item.error === undefined), MAX_PAGE_BYTES);
-  const blobs = await source.blobs(snapshot, fitting.map(fileOf), context);
-  for (const item of fitting) {
+  const fitting = takeFitting(wanted.filter(({ error }) => error === undefined), MAX_PAGE_BYTES);
+  const markdown = needs.html ? fitting.filter(({ name }) => isMarkdown(name)) : [];
+  const rendered = await cachedHtml(markdown, read);
+
+  const unread = fitting.filter((item) => needs.content || !rendered.has(htmlId(item)));
+  const blobs = unread.length === 0
+    ? new Map<string, BlobResult>()
+    : await source.blobs(snapshot, unread.map(fileOf), context);
+  const texts = new Map<string, MarkdownFile>();
+  for (const item of unread) {
     await yieldToEventLoop();
     const result = blobs.get(item.sha)!;
-    if (result instanceof Error) item.error = itemError(result);
-    else {
-      const { body: _, ...content } = await contentFields(result, item.contentType);
-      Object.assign(item, content);
+    if (result instanceof Error) {
+      item.error = itemError(result);
+      continue;
     }
+    const { fields, markdown: text } = await readContent(result, item.contentType);
+    if (needs.content) Object.assign(item, fields);
+    if (text !== null && isMarkdown(item.name)) {
+      const id = htmlId(item);
+      texts.set(id, { id, name: item.name, text });
+    }
+  }
+  if (!needs.html) return;
+  const missing = [...texts.values()].filter(({ id }) => !rendered.has(id));
+  for (const [id, result] of await renderHtml(missing, read, place)) rendered.set(id, result);
+  for (const item of markdown) {
+    await yieldToEventLoop();
+    const result = rendered.get(htmlId(item));
+    if (result === undefined || item.error !== undefined) continue;
+    Object.assign(item, htmlFields(result, item.path, { place, read }));
   }
 }
 
 /** Puts front matter into each item that has some, in path order until the page is full. */
-export async function addFrontMatters(
+async function addFrontMatters(
   items: readonly ItemBody[],
   read: ReadContext,
 ): Promise<void> {

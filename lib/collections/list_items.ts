@@ -4,14 +4,13 @@ import type { ItemBody, ListBody } from "../api/contract.ts";
 import { DEFAULTS, type ListParameters } from "../api/parameters.ts";
 import { listUrl } from "../api/urls.ts";
 import type { FileList } from "../source/file_list.ts";
-import { parseFilters } from "./filter.ts";
+import { needsOf, project } from "./fields.ts";
 import { BYTES_PER_PATH_BYTE, fileBody, slugOf } from "./item_body.ts";
-import { addContents, addFrontMatters, contentBytes } from "./item_contents.ts";
+import { addContents, contentBytes } from "./item_contents.ts";
 import { listDirectFiles, listFiles } from "./list_files.ts";
 import { type ReadContext, reserve } from "./read_context.ts";
-import { type CollectionFolder, pathIn, resolveCollection } from "./resolve_collection.ts";
-import { type Selection, selectItems } from "./selection.ts";
-import { parseSort } from "./sort.ts";
+import { displayPath, pathIn, resolveCollection } from "./resolve_collection.ts";
+import { selectionOf, selectItems } from "./selection.ts";
 
 /** A page, and whether everything in it could be read; one that is not complete must not be cached. */
 export interface ItemPage {
@@ -34,15 +33,20 @@ export async function listItems(
     ? await listDirectFiles(folder, read)
     : await listFiles(folder, read);
   const selected = await selectItems(files, selectionOf(parameters), { folder, read });
-  const { start, end, pagination, pages } = paginate(selected?.length ?? files.length, {
+  const { start, end, pagination, pages } = paginate(selected.indices?.length ?? files.length, {
     page: parameters.page ?? DEFAULTS.page,
     limit: parameters.limit ?? DEFAULTS.limit,
   });
   const indices = Array.from(
     { length: end - start },
-    (_, offset) => selected === null ? start + offset : selected[start + offset]!,
+    (_, offset) => selected.indices?.[start + offset] ?? start + offset,
   );
-  await reserve(read, pageBytes(indices, { files, folder, parameters, read }));
+  const needs = needsOf(parameters);
+  await reserve(
+    read,
+    pathBytes(indices, files, folder.path) +
+      contentBytes(indices.map((index) => files.sizeAt(index)), needs, read),
+  );
   const items = indices.map((index): ItemBody => {
     const file = files.at(index);
     const { name, path, ...rest } = fileBody(
@@ -52,7 +56,10 @@ export async function listItems(
     );
     return { name, path, slug: slugOf(file.path), ...rest };
   });
-  const complete = await fill(items, parameters, read);
+  const { linkTemplate, fields } = parameters;
+  const list = displayPath(folder.path);
+  const place = { collection: { folder, files }, linkTemplate, baseUrl, list };
+  await addContents(items, needs, { place, read });
   const { snapshot } = read;
   const pageUrl = (page: number) => listUrl(baseUrl, { ...parameters, page });
   const warnings = [...folder.warnings, ...omissionWarning(files)];
@@ -64,7 +71,8 @@ export async function listItems(
         path: folder.path,
         ...(folder.declared === null ? {} : { source: folder.declared.source }),
       },
-      items,
+      // The type is that of whole items, which `fields` cuts.
+      items: fields === undefined ? items : items.map((item) => project(item, fields) as ItemBody),
       pagination,
       links: {
         self: listUrl(baseUrl, parameters),
@@ -73,57 +81,19 @@ export async function listItems(
         next: pages.next === null ? null : pageUrl(pages.next),
         last: pageUrl(pages.last),
       },
+      ...(selected.facets === null ? {} : { facets: selected.facets }),
       ...(warnings.length === 0 ? {} : { warnings }),
     },
-    complete,
+    complete: !items.some(({ error }) => error?.code.startsWith("source-")),
   };
 }
 
-/** Puts the requested contents into the items; false where the source failed for one. */
-async function fill(
-  items: ItemBody[],
-  { includeContent, includeFrontMatter }: ListParameters,
-  read: ReadContext,
-): Promise<boolean> {
-  if (includeContent === true) await addContents(items, read);
-  if (includeFrontMatter === true) {
-    // An item that has its content has its front matter, too.
-    const left = items.filter(({ encoding, error }) =>
-      encoding === undefined && (error === undefined || error.code === "page-too-large")
-    );
-    await addFrontMatters(left, read);
-  }
-  return !items.some(({ error }) => error?.code.startsWith("source-"));
-}
-
-/** The selection that checked parameters mean. */
-function selectionOf({ sort, filter, recursive }: ListParameters): Selection {
-  return {
-    key: JSON.stringify([sort ?? "path", filter ?? [], recursive ?? true]),
-    sort: parseSort(sort ?? "path"),
-    filters: parseFilters(filter ?? []).filters,
-  };
-}
-
-/** Memory that a page takes while it is made, by its paths and its files' sizes. */
-function pageBytes(
-  indices: readonly number[],
-  { files, folder, parameters, read }: {
-    files: FileList;
-    folder: CollectionFolder;
-    parameters: ListParameters;
-    read: ReadContext;
-  },
-): number {
+/** Memory that the paths of a page take while it is made. */
+function pathBytes(indices: readonly number[], files: FileList, folder: string): number {
   // A path has at most three bytes a character.
-  const folderBytes = 3 * folder.path.length;
-  const pathBytes = indices.reduce(
-    (sum, index) => sum + folderBytes + files.pathBytesAt(index),
-    0,
-  );
-  const hasContent = parameters.includeContent === true || parameters.includeFrontMatter === true;
-  return pathBytes * BYTES_PER_PATH_BYTE +
-    (hasContent ? contentBytes(indices.map((index) => files.sizeAt(index)), read) : 0);
+  const folderBytes = 3 * folder.length;
+  const bytes = indices.reduce((sum, index) => sum + folderBytes + files.pathBytesAt(index), 0);
+  return bytes * BYTES_PER_PATH_BYTE;
 }
 
 function omissionWarning({ omitted }: FileList): string[] {

@@ -5,6 +5,7 @@ import type { BackgroundJobs } from "../background_jobs.ts";
 import type { ObjectCache } from "../cache/object_cache.ts";
 import type { Clock } from "../clock.ts";
 import { collectionNotReady, collectionTooLarge } from "../errors.ts";
+import type { MarkdownRenderer } from "../markdown/renderer.ts";
 import type { RequestContext } from "../request_context.ts";
 import { repositoryKey, type Snapshot, type Source, type TreeEntry } from "../source/source.ts";
 
@@ -15,6 +16,7 @@ export interface ReadContext {
   readonly context: RequestContext;
   readonly objects: ObjectCache;
   readonly jobs: BackgroundJobs;
+  readonly markdown: Pick<MarkdownRenderer, "render">;
   readonly clock: Clock;
   /** When the request came in, by `clock.monotonicMs()`. */
   readonly startedAtMs: number;

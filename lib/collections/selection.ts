@@ -1,7 +1,9 @@
-// Which files of a folder a list has and in what order, prepared once per tree and query; pages are cut from it. First
-// what paths alone decide, so that no more files are read than can be in the list; then, with their front matter, the
-// rest. Where front matter has to be read this may take long: a background job does it.
+// Which files of a folder a list has and in what order, and how often values are there, prepared once per tree and query;
+// pages are cut from it. First what paths alone decide, so that no more files are read than can be in the list; then,
+// with their front matter, the rest. Where front matter has to be read this may take long: a background job does it.
 
+import type { FacetsBody } from "../api/contract.ts";
+import type { ListParameters } from "../api/parameters.ts";
 import type { ObjectKind } from "../cache/object_cache.ts";
 import { collectionTooLarge } from "../errors.ts";
 import { backgroundContext } from "../request_context.ts";
@@ -9,55 +11,79 @@ import type { FileList } from "../source/file_list.ts";
 import type { FileRef } from "../source/source.ts";
 import { STEPS_PER_YIELD, yieldToEventLoop } from "../yield.ts";
 import { compileRule } from "./cms/declaration.ts";
-import { type Filter, matchesFilters, needsFrontMatter } from "./filter.ts";
+import { countFacets } from "./facets.ts";
+import { type Filter, matchesFilters, needsFrontMatter, parseFilters } from "./filter.ts";
 import { needsReading, readFrontMatters } from "./front_matter.ts";
 import { fileName } from "./item_body.ts";
 import type { PlainObject } from "./plain_data.ts";
 import { type ReadContext, repositoryOf, runJob } from "./read_context.ts";
 import { type CollectionFolder, displayPath, pathIn } from "./resolve_collection.ts";
-import { type Sort, sortIndices } from "./sort.ts";
+import { parseSort, type Sort, sortIndices } from "./sort.ts";
 
 /** Which items are wanted. `key` tells this selection from others of the same folder. */
 export interface Selection {
   readonly key: string;
   readonly sort: Sort;
   readonly filters: readonly Filter[];
+  readonly facets: readonly string[];
+}
+
+/** What a selection gives: the indices of the files in their order, null for all of them by path; facets where wanted. */
+export interface Selected {
+  readonly indices: Uint32Array | null;
+  readonly facets: FacetsBody | null;
+}
+
+/** The selection that checked parameters mean. */
+export function selectionOf(
+  { sort = "path", filter = [], recursive = true, facets = [] }: Pick<
+    ListParameters,
+    "sort" | "filter" | "recursive" | "facets"
+  >,
+): Selection {
+  return {
+    key: JSON.stringify([sort, filter, recursive, ...facets]),
+    sort: parseSort(sort),
+    filters: parseFilters(filter).filters,
+    facets,
+  };
 }
 
 /** What sorting and filtering by front matter may read at most. */
 const FRONT_MATTER_LIMITS = { maxFiles: 20_000, maxBytes: 256 << 20 };
 
-/** Indices of the selected files in their order. */
-const selectionKind: ObjectKind<Uint32Array> = {
+const selectedKind: ObjectKind<Selected> = {
   name: "selection",
-  sizeOf: (indices) => indices.byteLength,
+  sizeOf: ({ indices, facets }) =>
+    (indices?.byteLength ?? 0) + 2 * (JSON.stringify(facets)?.length ?? 0),
 };
 
 /**
- * The indices of the selected files in their order, or null for all of them by path.
+ * Selects files of a folder.
  * @throws {CollectionsError} collection-not-ready, collection-too-large, too-many-requests, or a source failure.
  */
 export async function selectItems(
   files: FileList,
   selection: Selection,
   { folder, read }: { folder: CollectionFolder; read: ReadContext },
-): Promise<Uint32Array | null> {
-  const { sort, filters } = selection;
-  if (sort.by === "path" && !sort.descending && filters.length === 0 && folder.declared === null) {
-    return null;
+): Promise<Selected> {
+  const { sort, filters, facets } = selection;
+  const isPlain = sort.by === "path" && !sort.descending && filters.length === 0;
+  if (isPlain && facets.length === 0 && folder.declared === null) {
+    return { indices: null, facets: null };
   }
   const id = JSON.stringify([folder.treeId, folder.declared?.id, selection.key]);
-  const cached = read.objects.peek(selectionKind, repositoryOf(read), id);
+  const cached = read.objects.peek(selectedKind, repositoryOf(read), id);
   if (cached !== undefined) return cached;
   return await runJob(read, {
     key: `selection ${id}`,
-    usesSource: needsFrontMatter(sort, filters),
+    usesSource: facets.length > 0 || needsFrontMatter(sort, filters),
     collection: displayPath(folder.path),
     async work(signal) {
       const context = backgroundContext(read.context.client, signal);
-      const indices = await select(files, selection, { folder, read: { ...read, context } });
-      read.objects.set(selectionKind, repositoryOf(read), id, indices);
-      return indices;
+      const selected = await select(files, selection, { folder, read: { ...read, context } });
+      read.objects.set(selectedKind, repositoryOf(read), id, selected);
+      return selected;
     },
   });
 }
@@ -67,11 +93,11 @@ interface Place {
   readonly read: ReadContext;
 }
 
-async function select(files: FileList, selection: Selection, place: Place): Promise<Uint32Array> {
-  const { sort, filters } = selection;
+async function select(files: FileList, selection: Selection, place: Place): Promise<Selected> {
+  const { sort, filters, facets } = selection;
   const { signal } = place.read.context;
   const chosen = await selectByPath(files, filters, place);
-  const frontMatterAt = needsFrontMatter(sort, filters)
+  const frontMatterAt = facets.length > 0 || needsFrontMatter(sort, filters)
     ? await readAll(files, chosen, place)
     : () => null;
   const left: number[] = [];
@@ -86,7 +112,10 @@ async function select(files: FileList, selection: Selection, place: Place): Prom
     size: (place) => files.sizeAt(left[place]!),
     frontMatter: (place) => frontMatterAt(left[place]!),
   }, signal);
-  return order.map((place) => left[place]!);
+  return {
+    indices: order.map((place) => left[place]!),
+    facets: facets.length === 0 ? null : await countFacets(facets, left.map(frontMatterAt), signal),
+  };
 }
 
 /** The files that the folder's rule and the filters by name and path let through, in byte order of path. */

@@ -59,59 +59,52 @@ export async function sortIndices(
   keys: SortKeys,
   signal?: AbortSignal,
 ): Promise<Uint32Array> {
-  const groups = await groupByKind(count, sort, { keys, signal });
+  // Index, then key, of the items of each kind and of those without one, all in order of path.
+  const kinds: [number, SortKey][][] = [[], [], [], []];
+  const others: number[] = [];
+  for (let index = 0; index < count; index++) {
+    if (index % STEPS_PER_YIELD === 0) await yieldToEventLoop(signal);
+    const key = keyAt(index, sort, keys);
+    if (key === null) others.push(index);
+    else kinds[key.kind]!.push([index, key]);
+  }
   const sign = sort.descending ? -1 : 1;
   // Sorting is stable, so that equal items stay in ascending order of path whatever the sign.
-  const byNumber = (a: Keyed<number>, b: Keyed<number>) => sign * (a.key - b.key);
-  const byText = (a: Keyed<string>, b: Keyed<string>) => sign * collator.compare(a.key, b.key);
-  const ordered: Keyed<unknown>[][] = [
-    await sortYielding(groups.numbers, byNumber, signal),
-    await sortYielding(groups.dates, byNumber, signal),
-    await sortYielding(groups.texts, byText, signal),
-    await sortYielding(groups.booleans, byNumber, signal),
-  ];
+  const ordered: [number, SortKey][][] = [];
+  for (const items of kinds) {
+    ordered.push(await sortYielding(items, (a, b) => sign * compareKeys(a[1], b[1]), signal));
+  }
   if (sort.descending) ordered.reverse();
-  return Uint32Array.from([...ordered, groups.others].flat(), ({ index }) => index);
+  return Uint32Array.from([...ordered.flat().map(([index]) => index), ...others]);
+}
+
+/** A value as sorting sees it: numbers before dates before text before booleans. */
+export type SortKey =
+  | { readonly kind: 0 | 1 | 3; readonly value: number }
+  | { readonly kind: 2; readonly value: string };
+
+/** How sorting sees a value of front matter; null for a list, a mapping, null or nothing, which have no order. */
+export function sortKeyOf(value: PlainValue | undefined): SortKey | null {
+  if (typeof value === "number") return { kind: 0, value };
+  if (typeof value === "boolean") return { kind: 3, value: Number(value) };
+  if (typeof value !== "string") return null;
+  const timeMs = parseIsoDate(value);
+  return timeMs === null
+    ? { kind: 2, value: value.slice(0, MAX_TEXT_CHARS) }
+    : { kind: 1, value: timeMs };
+}
+
+/** Orders two keys: negative where `a` comes first. */
+export function compareKeys(a: SortKey, b: SortKey): number {
+  if (a.kind === 2 && b.kind === 2) return collator.compare(a.value, b.value);
+  return a.kind - b.kind || Number(a.value) - Number(b.value);
 }
 
 const collator = new Intl.Collator("en", { numeric: true });
 
-interface Keyed<Key> {
-  readonly index: number;
-  readonly key: Key;
-}
-
-/** The items by kind of key, each kind in order of path. */
-class Groups {
-  readonly numbers: Keyed<number>[] = [];
-  readonly dates: Keyed<number>[] = [];
-  readonly texts: Keyed<string>[] = [];
-  readonly booleans: Keyed<number>[] = [];
-  readonly others: Keyed<null>[] = [];
-
-  addValue(index: number, value: PlainValue | undefined): void {
-    if (typeof value === "number") this.numbers.push({ index, key: value });
-    else if (typeof value === "boolean") this.booleans.push({ index, key: Number(value) });
-    else if (typeof value === "string") {
-      const timeMs = parseIsoDate(value);
-      if (timeMs === null) this.texts.push({ index, key: value.slice(0, MAX_TEXT_CHARS) });
-      else this.dates.push({ index, key: timeMs });
-    } else this.others.push({ index, key: null });
-  }
-}
-
-async function groupByKind(
-  count: number,
-  { by }: Sort,
-  { keys, signal }: { keys: SortKeys; signal: AbortSignal | undefined },
-): Promise<Groups> {
-  const groups = new Groups();
-  for (let index = 0; index < count; index++) {
-    if (index % STEPS_PER_YIELD === 0) await yieldToEventLoop(signal);
-    if (by === "path") groups.numbers.push({ index, key: index });
-    else if (by === "size") groups.numbers.push({ index, key: keys.size(index) });
-    else if (by === "name") groups.texts.push({ index, key: keys.name(index) });
-    else groups.addValue(index, readFrontMatterKey(keys.frontMatter(index), by));
-  }
-  return groups;
+function keyAt(index: number, { by }: Sort, keys: SortKeys): SortKey | null {
+  if (by === "path") return { kind: 0, value: index };
+  if (by === "size") return { kind: 0, value: keys.size(index) };
+  if (by === "name") return { kind: 2, value: keys.name(index) };
+  return sortKeyOf(readFrontMatterKey(keys.frontMatter(index), by));
 }

@@ -156,7 +156,7 @@ export class MarkdownRenderer {
   async #startThread(): Promise<void> {
     if (this.#thread !== null) return;
     const thread = this.#thread = new RenderThread();
-    const cancel = this.#clock.alarm(START_LIMIT_MS, () => thread.stop("it took too long"));
+    const cancel = this.#clock.setTimer(START_LIMIT_MS, () => thread.stop("it took too long"));
     try {
       await thread.ready;
     } finally {
@@ -167,7 +167,10 @@ export class MarkdownRenderer {
   async #renderFile(text: string): Promise<RenderReply> {
     const limitMs = this.#limitMs;
     const thread = this.#thread;
-    const cancel = this.#clock.alarm(limitMs + GRACE_MS, () => thread?.stop("it does not answer"));
+    const cancel = this.#clock.setTimer(
+      limitMs + GRACE_MS,
+      () => thread?.stop("it does not answer"),
+    );
     try {
       if (thread === null) throw new Error("The thread was stopped");
       return await thread.render({ text, limitMs });

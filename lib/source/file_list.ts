@@ -4,7 +4,8 @@
 const ID_BYTES = 20;
 const HEAD_BYTES = 8;
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
+// A path may begin with a byte order mark.
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** A file below the folder of a list: `path` starts there; `size` is in bytes. */
 export interface ListedFile {
@@ -70,17 +71,29 @@ export class FileList {
 
   /** Finds a file by its path from the list's folder, in logarithmic time; null when it is not listed. */
   find(path: string): ListedFile | null {
+    const index = this.indexOf(path);
+    return index < 0 ? null : this.at(index);
+  }
+
+  /** The index of a file by its path, in logarithmic time; -1 when it is not listed. */
+  indexOf(path: string): number {
+    const index = this.lowerBound(path);
+    const isThere = index < this.length &&
+      compareBytes(this.pathBytes(index), encoder.encode(path)) === 0;
+    return isThere ? index : -1;
+  }
+
+  /** The index of the first file whose path is not before this one, in logarithmic time. */
+  lowerBound(path: string): number {
     const wanted = encoder.encode(path);
     let low = 0;
-    let high = this.length - 1;
-    while (low <= high) {
+    let high = this.length;
+    while (low < high) {
       const middle = (low + high) >> 1;
-      const order = compareBytes(this.pathBytes(middle), wanted);
-      if (order === 0) return this.at(middle);
-      if (order < 0) low = middle + 1;
-      else high = middle - 1;
+      if (compareBytes(this.pathBytes(middle), wanted) < 0) low = middle + 1;
+      else high = middle;
     }
-    return null;
+    return low;
   }
 
   /** The list as bytes, for {@linkcode FileList.fromBytes}: count, omitted, sizes, offsets, ids, paths, little-endian. */

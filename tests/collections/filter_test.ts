@@ -141,7 +141,10 @@ Deno.test("parseFilters() names every bad key and glob", () => {
   assertEquals(errors.length, names.length);
   assertEquals(errors.slice(0, 10).map(({ parameter }) => parameter), names.slice(0, 10));
   for (const { message } of errors) {
-    assertEquals(message, "must be filter[name], filter[path] or filter[frontMatter.<key>]");
+    assertEquals(
+      message,
+      "must be filter[name], filter[path], filter[frontMatter.<key>] or filter[frontMatter.<key>][lt|lte|gt|gte|exists]",
+    );
   }
   assert(errors.at(-1)!.parameter.length <= 81);
 

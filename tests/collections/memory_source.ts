@@ -9,6 +9,7 @@ import { FileListBuilder, isListedPath } from "../../lib/source/file_list.ts";
 import { blobId } from "../../lib/source/git_object_id.ts";
 import { fileListKind } from "../../lib/source/object_kinds.ts";
 import type { BlobResult, FileRef, Snapshot, Source, TreeEntry } from "../../lib/source/source.ts";
+import { MarkdownRenderer } from "../../lib/markdown/renderer.ts";
 import { TestClock } from "../test_clock.ts";
 
 interface Folder {
@@ -24,6 +25,7 @@ export class MemorySource implements Source {
   readonly clock = new TestClock();
   readonly objects = new ObjectCache({ maxBytes: 64 << 20, kv: null });
   readonly jobs: BackgroundJobs;
+  readonly markdown: MarkdownRenderer;
   /** A recursive listing of more files than this is truncated. */
   truncateAt = Infinity;
   /** Why a file cannot be read, by its path. */
@@ -39,6 +41,7 @@ export class MemorySource implements Source {
     options: { branch?: string } = {},
   ) {
     this.jobs = new BackgroundJobs({ clock: this.clock });
+    this.markdown = new MarkdownRenderer({ clock: this.clock });
     const root = this.folder("");
     for (const [path, content] of files) this.add(root, path, encoder.encode(content));
     const ref = { commit: "c".repeat(40), checkedAtMs: 0, freshForMs: 60_000, wantedAtMs: 0 };
@@ -70,6 +73,7 @@ export class MemorySource implements Source {
     };
     return {
       ...{ source: this, snapshot: this.snapshot, context, objects: this.objects, jobs: this.jobs },
+      markdown: this.markdown,
       clock: this.clock,
       startedAtMs: this.clock.monotonicMs(),
       limits: { maxItemBytes: 1 << 20, waitMs: 8_000 },

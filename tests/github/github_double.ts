@@ -19,15 +19,13 @@ import { GithubLog, GithubPauses, type LoggedRequest, type RequestKind } from ".
 import { answerRaw, rawRefusal } from "./github_raw.ts";
 import { GithubRegistry, type RedirectForm, type Visibility } from "./github_registry.ts";
 import { errorReply, jsonReply, type Reply, UnexpectedRequest, validated } from "./github_reply.ts";
-import { answerRest, parseRestRequest } from "./github_rest.ts";
+import { answerRest, parseRestRequest, type RestRequest } from "./github_rest.ts";
 
-/** How one server of the double answers a request, or why it does not expect it. */
-interface Exchange {
-  kind: RequestKind;
-  refusal: string | null;
-  answer(): Reply | Promise<Reply>;
-  /** Headers that answers of faults carry too. */
-  headers(): Record<string, string>;
+/** What a request is for, or why no test should cause it. */
+interface ParsedRequest {
+  readonly kind: RequestKind;
+  readonly refusal: string | null;
+  readonly rest?: RestRequest;
 }
 
 /** What breaks a connection because a test wanted it. */
@@ -54,15 +52,9 @@ export class GithubDouble implements AsyncDisposable {
   truncateAt = 100_000;
   /** Bytes of the `tree` array's JSON after which a recursive tree is truncated. */
   truncateBytes = 7_000_000;
-  /** Size over which the blobs API refuses a blob. */
-  maxBlobBytes = 100_000_000;
   /** Status of the answer for the commit of a ref that does not exist. */
   missingRefStatus: 422 | 404 = 422;
-  /** Status of an answer that says that the quota is spent. */
-  quotaStatus: 403 | 429 = 403;
-  /** Whether `git/trees/{ref}:{path}` works, as it does, undocumented, at GitHub. */
-  treeByPath = false;
-  /** Status when the GraphQL quota is spent: 200 with `errors`, or that of `quotaStatus`. */
+  /** Status when the GraphQL quota is spent: 200 with `errors`, or 403. */
   graphqlQuotaStatus: 200 | 403 = 200;
   /** Bytes of all blobs in one query over which GraphQL answers 502. */
   graphqlMaxBytes = Infinity;
@@ -114,68 +106,41 @@ export class GithubDouble implements AsyncDisposable {
   }
 
   /** Serves a repository as `owner/name`. */
-  add(
-    fullName: string,
+  add = (
+    name: string,
     git: GitRepository,
     options: { visibility?: Visibility; defaultBranch?: string } = {},
-  ): void {
-    this.registry.add(fullName, { ...options, git });
-  }
-
+  ) => void this.registry.add(name, { ...options, git });
   /** Serves a repository that has no commit yet. */
-  addEmpty(fullName: string): void {
-    this.registry.add(fullName);
-  }
-
+  addEmpty = (name: string) => void this.registry.add(name);
   /** Serves a repository that GitHub blocks: for legal reasons (451) or by its terms (403). */
-  addBlocked(fullName: string, options: { status?: 451 | 403; reason?: string } = {}): void {
-    this.registry.add(fullName, { blocked: { status: 451, reason: "dmca", ...options } });
-  }
-
+  addBlocked = (name: string, { status = 451 }: { status?: 451 | 403 } = {}) =>
+    void this.registry.add(name, { blocked: { status, reason: "dmca" } });
   /** Renames or moves a repository; the old name answers 301. */
-  rename(from: string, to: string, options: { location?: RedirectForm } = {}): void {
-    this.registry.rename(from, to, options.location ?? "numeric");
-  }
-
+  rename = (from: string, to: string, { location = "numeric" }: { location?: RedirectForm } = {}) =>
+    this.registry.rename(from, to, location);
   /** Lets a name answer 301 with any `Location`; `{api}` and `{rest}` are filled in. */
-  redirect(fullName: string, location: RedirectForm): void {
-    this.registry.addRedirect(fullName, location);
-  }
-
+  redirect = (name: string, to: RedirectForm) => this.registry.addRedirect(name, to);
   /** Deletes a repository: 404 from then on. */
-  remove(fullName: string): void {
-    this.registry.remove(fullName);
-  }
-
+  remove = (name: string) => this.registry.remove(name);
   /** Changes who may see a repository. */
-  setVisibility(fullName: string, visibility: Visibility): void {
-    this.registry.get(fullName).visibility = visibility;
-  }
-
+  setVisibility = (name: string, visibility: Visibility) =>
+    void (this.registry.get(name).visibility = visibility);
   /** Makes a token valid. It sees public repositories and those named in `sees`. */
-  addToken(token: string, options: { sees?: "all" | string[] } = {}): void {
+  addToken = (token: string, options?: { sees?: "all" | string[] }) =>
     this.accounts.addToken(token, options);
-  }
-
   /** Makes a token invalid: 401 from then on. */
-  revokeToken(token: string): void {
-    this.accounts.revokeToken(token);
-  }
-
+  revokeToken = (token: string) => this.accounts.revokeToken(token);
   /** Changes the quota of a token, or of clients without one (null). */
-  setQuota(token: string | null, change: Partial<Quota> & { resource?: QuotaResource }): void {
+  setQuota = (token: string | null, change: Partial<Quota> & { resource?: QuotaResource }) =>
     this.accounts.setQuota(token, change);
-  }
-
   /** Points of a quota taken since the last {@linkcode resetCounts}. */
-  quotaSpent(token: string | null, resource: QuotaResource = "core"): number {
-    return this.accounts.spent(token, resource);
-  }
-
+  quotaSpent = (token: string | null, resource?: QuotaResource) =>
+    this.accounts.spent(token, resource);
   /** Requests by kind. */
-  counts(): Partial<Record<RequestKind, number>> {
-    return this.log.counts();
-  }
+  counts = () => this.log.counts();
+  /** Chooses a fault for each request; it comes before {@linkcode fault}. Null takes it back. */
+  faultWhen = (choose: FaultChooser | null) => void (this.chooseFault = choose);
 
   /** Starts the counting of requests and of quota points anew. */
   resetCounts(): void {
@@ -183,21 +148,11 @@ export class GithubDouble implements AsyncDisposable {
     this.accounts.resetSpent();
   }
 
-  /** Chooses a fault for each request; it comes before {@linkcode fault}. Null takes it back. */
-  faultWhen(choose: FaultChooser | null): void {
-    this.chooseFault = choose;
-  }
-
   /** Listens (again, after {@linkcode down}, on the same ports). */
   up(): void {
     if (this.servers.length > 0) return;
-    this.apiUrl = this.listen(this.apiUrl, (request) => this.api(request));
-    this.rawUrl = this.listen(this.rawUrl, (request) => ({
-      kind: "raw",
-      refusal: rawRefusal(request),
-      answer: () => answerRaw(this, request),
-      headers: () => ({}),
-    }));
+    this.apiUrl = this.listen(this.apiUrl, (request) => this.answer(request, parseApi(request)));
+    this.rawUrl = this.listen(this.rawUrl, (request) => this.answer(request, parseRaw(request)));
   }
 
   /** Stops listening: connections are refused. What hangs is let go first. */
@@ -218,62 +173,32 @@ export class GithubDouble implements AsyncDisposable {
     await this.close();
   }
 
-  private listen(url: string, exchangeFor: (request: Request) => Exchange): string {
+  private listen(url: string, answer: Deno.ServeHandler): string {
     const port = url === "" ? 0 : Number(new URL(url).port);
     const onError = (error: unknown) => {
       if (!(error instanceof InjectedFault)) this.unexpected.push(String(error));
       return new Response(null, { status: 500 });
     };
     const options = { hostname: "127.0.0.1", port, onListen: () => {}, onError };
-    const server = Deno.serve(options, (request) => this.answer(request, exchangeFor(request)));
+    const server = Deno.serve(options, answer);
     this.servers.push(server);
     return `http://127.0.0.1:${server.addr.port}`;
   }
 
-  private api(request: Request): Exchange {
-    const account = this.accounts.account(request.headers.get("authorization"));
-    const isGraphql = new URL(request.url).pathname === "/graphql" && request.method === "POST";
-    const resource = isGraphql ? "graphql" : "core";
-    const headers = () => this.quotaHeaders(account ?? null, resource);
-    const charged = async (answer: (account: Account) => Reply | Promise<Reply>) => {
-      const reply = await this.charge(request, { account, resource }, answer);
-      return { ...reply, headers: { ...reply.headers, ...headers() } };
-    };
-    if (isGraphql) {
-      const answer = () =>
-        charged(async (account) => answerGraphql(this, await request.text(), account));
-      return { kind: "graphql", refusal: null, answer, headers };
-    }
-    const parsed = parseRestRequest(request);
-    const isRefused = typeof parsed === "string";
-    return {
-      kind: isRefused ? "unexpected" : parsed.kind,
-      refusal: isRefused ? parsed : null,
-      answer: () =>
-        charged((account) => {
-          if (isRefused) throw new UnexpectedRequest(parsed);
-          return answerRest(this, parsed, account);
-        }),
-      headers,
-    };
-  }
-
   /** Writes a request down, refuses what is unexpected, lets a hook or a fault step in, answers. */
-  private async answer(
-    request: Request,
-    { kind, refusal, answer, headers }: Exchange,
-  ): Promise<Response> {
+  private async answer(request: Request, parsed: ParsedRequest): Promise<Response> {
     const { pathname, search, host } = new URL(request.url);
+    const account = this.accounts.account(request.headers.get("authorization"));
     const logged: LoggedRequest = {
-      ...{ kind, method: request.method, path: pathname + search, status: 0 },
-      token: this.accounts.account(request.headers.get("authorization"))?.index ?? null,
+      ...{ kind: parsed.kind, method: request.method, path: pathname + search, status: 0 },
+      token: account?.index ?? null,
       conditional: request.headers.has("if-none-match"),
       ...{ bytes: 0, aborted: false, atMs: this.now() },
       userAgent: request.headers.get("user-agent"),
     };
     const end = this.log.begin(logged);
     try {
-      const reason = refusal ?? (logged.userAgent ? null : "no User-Agent") ??
+      const reason = parsed.refusal ?? (logged.userAgent ? null : "no User-Agent") ??
         (host.startsWith("127.0.0.1:") ? null : `host ${host}`);
       if (reason !== null) throw new UnexpectedRequest(reason);
       await this.pauses.sleep(this.latencyMs);
@@ -286,12 +211,11 @@ export class GithubDouble implements AsyncDisposable {
       if (fault?.kind === "slow") await this.pauses.sleep(fault.delayMs);
       if (fault?.kind === "hang") logged.aborted = await this.pauses.hang(request.signal);
       const instead = fault ? replyInstead(fault, this.now()) : null;
-      const reply = instead
-        ? { ...instead, headers: { ...headers(), ...instead.headers } }
-        : fault
-        ? spoil(fault, await answer(), kind)
-        : await answer();
-      return this.send(request, { logged, fault, reply });
+      const real = instead ?? await this.reply(request, parsed, account);
+      const reply = instead === null && fault ? spoil(fault, real, parsed.kind) : real;
+      const quota = parsed.kind === "raw" ? {} : this.quotaHeaders(account ?? null, parsed.kind);
+      const headers = { ...quota, ...reply.headers };
+      return this.send(request, { logged, fault, reply: { ...reply, headers } });
     } catch (error) {
       if (!(error instanceof UnexpectedRequest)) throw error;
       logged.kind = "unexpected";
@@ -301,6 +225,39 @@ export class GithubDouble implements AsyncDisposable {
     } finally {
       end();
     }
+  }
+
+  private async reply(
+    request: Request,
+    { kind, rest }: ParsedRequest,
+    account: Account | undefined,
+  ): Promise<Reply> {
+    if (kind === "raw") return await answerRaw(this, request);
+    // A bad token is charged to the address, as a request without a token is.
+    const payer = account ?? null;
+    const resource = kind === "graphql" ? kind : "core";
+    if (account === undefined) return errorReply(401, "Bad credentials");
+    if (resource === "graphql" && payer === null) {
+      return errorReply(401, "This endpoint requires you to be authenticated.");
+    }
+    if (this.accounts.quota(payer, resource).remaining <= 0) {
+      const whose = payer ? `user ID ${payer.index + 1}` : "127.0.0.1";
+      const message = `API rate limit exceeded for ${whose}.`;
+      return resource === "graphql" && this.graphqlQuotaStatus === 200
+        ? jsonReply({ errors: [{ type: "RATE_LIMITED", message }] })
+        : errorReply(403, message);
+    }
+    let reply = rest
+      ? answerRest(this, rest, account)
+      : answerGraphql(this, await request.text(), account);
+    if (reply.status === 200 && rest) {
+      reply = await validated(reply, request, String(payer?.index));
+      reply.headers["cache-control"] = `${payer ? "private" : "public"}, max-age=60, s-maxage=60`;
+      reply.headers["vary"] = "Accept, Authorization, Cookie, X-GitHub-OTP, Accept-Encoding";
+    }
+    // A 304 is free with a valid token only.
+    if (reply.status !== 304 || payer === null) this.accounts.charge(payer, resource);
+    return reply;
   }
 
   private faultFor(logged: LoggedRequest, request: Request): Fault | null {
@@ -340,37 +297,8 @@ export class GithubDouble implements AsyncDisposable {
     return new Response(stream, { status, headers: { ...headers, ...length } });
   }
 
-  /** The answer, if the account has quota left. A 304 is free with a valid token only. */
-  private async charge(
-    request: Request,
-    { account, resource }: { account: Account | undefined; resource: QuotaResource },
-    answer: (account: Account) => Reply | Promise<Reply>,
-  ): Promise<Reply> {
-    // A bad token is charged to the address, as a request without a token is.
-    const payer = account ?? null;
-    const isGraphql = resource === "graphql";
-    if (account === undefined) return errorReply(401, "Bad credentials");
-    if (isGraphql && payer === null) {
-      return errorReply(401, "This endpoint requires you to be authenticated.");
-    }
-    if (this.accounts.quota(payer, resource).remaining <= 0) {
-      const whose = payer ? `user ID ${payer.index + 1}` : "127.0.0.1";
-      const message = `API rate limit exceeded for ${whose}.`;
-      return isGraphql && this.graphqlQuotaStatus === 200
-        ? jsonReply({ errors: [{ type: "RATE_LIMITED", message }] })
-        : errorReply(this.quotaStatus, message);
-    }
-    let reply = await answer(account);
-    if (reply.status === 200 && !isGraphql) {
-      reply = await validated(reply, request, String(payer?.index));
-      reply.headers["cache-control"] = `${payer ? "private" : "public"}, max-age=60, s-maxage=60`;
-      reply.headers["vary"] = "Accept, Authorization, Cookie, X-GitHub-OTP, Accept-Encoding";
-    }
-    if (reply.status !== 304 || payer === null) this.accounts.charge(payer, resource);
-    return reply;
-  }
-
-  private quotaHeaders(account: Account, resource: QuotaResource): Record<string, string> {
+  private quotaHeaders(account: Account, kind: RequestKind): Record<string, string> {
+    const resource = kind === "graphql" ? kind : "core";
     const { limit, remaining, resetAtMs } = this.accounts.quota(account, resource);
     const left = Math.max(0, remaining);
     return {
@@ -381,4 +309,16 @@ export class GithubDouble implements AsyncDisposable {
       "x-ratelimit-resource": resource,
     };
   }
+}
+
+function parseApi(request: Request): ParsedRequest {
+  const isGraphql = request.method === "POST" && new URL(request.url).pathname === "/graphql";
+  if (isGraphql) return { kind: "graphql", refusal: null };
+  const rest = parseRestRequest(request);
+  if (typeof rest === "string") return { kind: "unexpected", refusal: rest };
+  return { kind: rest.kind, refusal: null, rest };
+}
+
+function parseRaw(request: Request): ParsedRequest {
+  return { kind: "raw", refusal: rawRefusal(request) };
 }

@@ -1,30 +1,182 @@
-// Proves the double's accounts, names and log: quotas, redirects, who sees what, what is refused.
+// Tests that the double answers as GitHub documents: data as git has it, quotas, redirects, who sees what, what is refused.
 
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { get } from "./get.ts";
-import { serveRepository } from "./served_repository.ts";
+import type { GithubTree } from "./github_rest.ts";
+import { type ServedRepository, serveRepository } from "./served_repository.ts";
+import { startDouble } from "./start_double.ts";
 
-const files = { "README.md": "# Site\n", "posts/a.md": "# A\n" };
-const sha = { accept: "application/vnd.github.sha" };
+const files = {
+  "README.md": "# Site\n",
+  "posts/a.md": "\ufeff# A\n",
+  "posts/2026/b é.md": new Uint8Array([0xef, 0xbb, 0xbf, 0x62]),
+  "posts/latin.txt": new Uint8Array([0x61, 0xe9]),
+  "posts/link": { symlink: "a.md" },
+  "vendor/lib": { submodule: "a".repeat(40) },
+  "bin/run": { executable: "#!/bin/sh\0\n" },
+  "long.txt": "x".repeat(512_001),
+};
+const SHA = { accept: "application/vnd.github.sha" };
 
-Deno.test("GithubDouble charges a 304 only to callers without a token", async () => {
-  await using double = await serveRepository(files, { now: () => 1_000_000 });
-  const { gh, url: api } = double;
+/** Status, headers and body of an answer, redirects not followed. */
+async function get(url: string, headers: Record<string, string> = {}) {
+  const response = await fetch(url, { headers, redirect: "manual" });
+  const bytes = await response.bytes();
+  const text = new TextDecoder().decode(bytes);
+  return { status: response.status, headers: response.headers, bytes, text };
+}
+
+Deno.test("GithubDouble lists trees as git does, truncated where it is told to", async () => {
+  await using double = await serveRepository(files);
+  const { gh, url, repository } = double;
+  const read = async (query: string): Promise<GithubTree> =>
+    JSON.parse((await get(`${url}/git/trees/main${query}`)).text);
+  const whole = await read("?recursive=1");
+  const listed = whole.tree.filter(({ type }) => type !== "tree")
+    .map(({ mode, type, sha, size, path }) => ({ mode, type, oid: sha, size: size ?? null, path }));
+  assertEquals([listed, whole.truncated], [await repository.lsTree("main"), false]);
+  assertEquals((await read("")).tree.map(({ path }) => path), [
+    ...["README.md", "bin", "long.txt", "posts", "vendor"],
+  ]);
+  gh.truncateAt = 4;
+  const cut = await read("?recursive=0");
+  assertEquals([cut.tree, cut.truncated], [whole.tree.slice(0, 4), true]);
+  assertEquals((await read("")).truncated, false);
+  gh.truncateAt = 100_000;
+  gh.truncateBytes = JSON.stringify(whole.tree).length - 1;
+  assertEquals((await read("?recursive=1")).tree.length, whole.tree.length - 1);
+  assertEquals(gh.counts(), { "tree-recursive": 3, tree: 2 });
+});
+
+Deno.test("GithubDouble gives blobs and raw files whose bytes are those in git", async () => {
+  await using double = await serveRepository(files);
+  const { gh, url, repository } = double;
+  const commit = await repository.head();
+  for (const { oid, type, path } of await repository.lsTree("main")) {
+    if (type !== "blob") continue;
+    const bytes = await repository.blob(oid);
+    const blob = `${url}/git/blobs/${oid}`;
+    assertEquals((await get(blob, { accept: "application/vnd.github.raw+json" })).bytes, bytes);
+    const json = JSON.parse((await get(blob)).text);
+    assertEquals([Uint8Array.fromBase64(json.content), json.size], [bytes, bytes.length]);
+    const raw = `${gh.rawUrl}/OCTO/site/${commit}/${encodeURI(path)}`;
+    const file = await get(raw);
+    assertEquals([file.bytes, file.headers.get("cache-control")], [bytes, "max-age=300"]);
+    assertEquals((await get(raw, { "if-none-match": file.headers.get("etag")! })).status, 304);
+  }
+  for (const path of ["posts", "posts/b", "README.md/c"]) {
+    assertEquals((await get(`${gh.rawUrl}/octo/site/${commit}/${path}`)).status, 404, path);
+  }
+  gh.setVisibility("octo/site", "internal");
+  const hidden = await get(`${gh.rawUrl}/octo/site/${commit}/README.md`);
+  assertEquals([hidden.status, hidden.text], [404, "404: Not Found"]);
+});
+
+Deno.test("GithubDouble resolves branches, tags, ids and HEAD as git does", async () => {
+  await using double = await serveRepository(files);
+  const { repository, url, gh } = double;
+  await repository.branch("feature/x-y");
+  await repository.tag("v1", { annotated: true });
+  const commit = await repository.commit({ "posts/c.md": "# C\n" });
+  const first = (await repository.resolve("main^"))!;
+  const expected = {
+    ...{ "heads%2Fmain": commit, "heads/main": commit, main: commit, HEAD: commit },
+    ...{ [commit]: commit, [commit.slice(0, 8)]: commit, "heads%2Ffeature%2Fx-y": first },
+    ...{ "tags%2Fv1": first, v1: first },
+  };
+  for (const [ref, id] of Object.entries(expected)) {
+    assertEquals((await get(`${url}/commits/${ref}`, SHA)).text, id, ref);
+  }
+  const missing = await get(`${url}/commits/heads%2Fnone`, SHA);
+  assertEquals(missing.status, 422);
+  assertStringIncludes(missing.text, "No commit found for SHA: heads/none");
+  gh.missingRefStatus = 404;
+  assertEquals((await get(`${url}/commits/heads%2Fnone`, SHA)).status, 404);
+});
+
+Deno.test("GithubDouble compresses JSON for clients that take it", async () => {
+  await using double = await serveRepository(files);
+  const url = new URL(`${double.url}/git/trees/main?recursive=1`);
+  const read = async (coding: string) => {
+    using connection = await Deno.connect({ hostname: url.hostname, port: Number(url.port) });
+    const head = `GET ${url.pathname}${url.search} HTTP/1.1\r\nHost: ${url.host}\r\n` +
+      `User-Agent: test\r\nAccept-Encoding: ${coding}\r\nConnection: close\r\n\r\n`;
+    await connection.write(new TextEncoder().encode(head));
+    return await new Response(connection.readable).text();
+  };
+  assertStringIncludes(await read("br, gzip"), "content-encoding: gzip");
+  assertStringIncludes(await read("identity"), '"truncated":false');
+});
+
+const BLOB_FIELDS = "{ ... on Blob { text isBinary isTruncated byteSize } }";
+
+async function post(double: ServedRepository, paths: string[], { token = "t1", query = "" } = {}) {
+  const ids = await Promise.all(paths.map((path) => double.repository.resolve(`main:${path}`)));
+  const objects = ids.map((id, i) =>
+    `f${i}: object(oid: "${id ?? "0".repeat(40)}") ${BLOB_FIELDS}`
+  );
+  const whole = `query ($owner: String!, $name: String!) {
+    repository(owner: $owner, name: $name) { ${objects.join(" ")} }
+  }`;
+  const response = await fetch(double.gh.graphqlUrl, {
+    method: "POST",
+    headers: { authorization: `bearer ${token}` },
+    body: JSON.stringify({ query: query || whole, variables: { owner: "octo", name: "site" } }),
+  });
+  return { status: response.status, headers: response.headers, body: await response.json() };
+}
+
+Deno.test("GithubDouble reads blobs by GraphQL, with each of GitHub's ways to give less", async () => {
+  await using double = await serveRepository(files);
+  const { gh } = double;
   gh.addToken("t1");
-  const url = `${api}/commits/heads%2Fmain`;
-  const anonymous = await get(url, sha);
-  const named = await get(url, { ...sha, authorization: "Bearer t1" });
-  const [tag, ownTag] = [anonymous.headers.get("etag")!, named.headers.get("etag")!];
-  const again = await get(url, { ...sha, "if-none-match": tag });
+  const paths = ["posts/a.md", "bin/run", "long.txt", "posts/latin.txt", "absent", "posts"];
+  const { body } = await post(double, paths);
+  assertEquals(body.data.repository, {
+    f0: { text: "\ufeff# A\n", isBinary: false, isTruncated: false, byteSize: 7 },
+    f1: { text: null, isBinary: true, isTruncated: false, byteSize: 11 },
+    f2: { text: "x".repeat(512_000), isBinary: false, isTruncated: true, byteSize: 512_001 },
+    f3: { text: "a\ufffd", isBinary: false, isTruncated: false, byteSize: 2 },
+    ...{ f4: null, f5: {} },
+  });
+  gh.graphqlStripsBom = true;
+  gh.graphqlMaxObjects = 1;
+  const partial = (await post(double, ["posts/a.md", "README.md"])).body;
+  assertEquals([partial.data.repository.f0.text, partial.data.repository.f1], ["# A\n", null]);
+  assertEquals(partial.errors[0].type, "RESOURCE_LIMITS_EXCEEDED");
+  gh.graphqlMaxBytes = 6;
+  assertEquals((await post(double, ["posts/a.md"])).status, 502);
+  assertEquals([gh.quotaSpent("t1", "graphql"), gh.quotaSpent("t1")], [3, 0]);
+  gh.setQuota("t1", { resource: "graphql", remaining: 0 });
+  const spent = await post(double, ["README.md"]);
+  assertEquals([spent.status, spent.body.errors[0].type], [200, "RATE_LIMITED"]);
+  assertEquals(spent.headers.get("x-ratelimit-remaining"), "0");
+  assertEquals((await post(double, ["README.md"], { token: "nobody" })).status, 401);
+  gh.setQuota("t1", { resource: "graphql", remaining: 9 });
+  gh.setVisibility("octo/site", "private");
+  assertEquals((await post(double, ["README.md"])).body.errors[0].type, "NOT_FOUND");
+});
+
+Deno.test("GithubDouble charges a 304 only to clients without a token", async () => {
+  await using double = await serveRepository(files, { now: () => 1_000_000 });
+  const { gh } = double;
+  gh.addToken("t1");
+  const ask = (token: boolean, tag = "") =>
+    get(`${double.url}/commits/heads%2Fmain`, {
+      ...{ ...SHA, ...(tag === "" ? {} : { "if-none-match": tag }) },
+      ...(token ? { authorization: "Bearer t1" } : {}),
+    });
+  const [tag, ownTag] = [
+    (await ask(false)).headers.get("etag")!,
+    (await ask(true)).headers.get("etag")!,
+  ];
+  const again = await ask(false, tag);
   assertEquals([again.status, again.headers.get("x-ratelimit-remaining")], [304, "58"]);
-  const ask = (tag: string) =>
-    get(url, { ...sha, authorization: "Bearer t1", "if-none-match": tag });
-  const free = await ask(ownTag);
+  const free = await ask(true, ownTag);
   assertEquals([free.status, free.headers.get("x-ratelimit-remaining")], [304, "4999"]);
-  assertEquals((await ask(tag)).status, 200, "a validator belongs to the token that got it");
+  assertEquals((await ask(true, tag)).status, 200, "a validator belongs to the token that got it");
   assertEquals([gh.quotaSpent(null), gh.quotaSpent("t1")], [2, 2]);
   await double.repository.commit({ "x": "x" });
-  assertEquals((await ask(ownTag)).status, 200);
+  assertEquals((await ask(true, ownTag)).status, 200);
 });
 
 Deno.test("GithubDouble refuses when the quota is spent, until its reset", async () => {
@@ -34,86 +186,124 @@ Deno.test("GithubDouble refuses when the quota is spent, until its reset", async
   assertEquals((await get(double.url)).status, 200);
   const refused = await get(double.url);
   assertEquals([refused.status, refused.headers.get("x-ratelimit-reset")], [403, "2000"]);
-  assertEquals(refused.headers.get("x-ratelimit-remaining"), "0");
   nowMs = 2_000_000;
   assertEquals((await get(double.url)).status, 200);
 });
 
-Deno.test("GithubDouble redirects a renamed repository to its id", async () => {
+Deno.test("GithubDouble redirects a renamed repository, in each form", async () => {
   await using double = await serveRepository(files);
-  double.gh.rename("octo/site", "Octo/Moved");
-  const moved = await get(`${double.url}/commits/heads%2Fmain`, sha);
-  assertEquals(moved.status, 301);
-  const location = moved.headers.get("location")!;
-  assertEquals(new URL(location).pathname, "/repositories/1001/commits/heads%2Fmain");
-  assertEquals((await get(location, sha)).text, await double.repository.head());
-  assertEquals(double.gh.counts(), { redirect: 1, commit: 1 });
+  const { gh, url } = double;
+  const location = async () => (await get(`${url}/commits/main`, SHA)).headers.get("location");
+  gh.rename("octo/site", "Octo/Moved");
+  const moved = (await location())!;
+  assertEquals(moved, `${gh.apiUrl}/repositories/1001/commits/main`);
+  assertEquals((await get(moved, SHA)).text, await double.repository.head());
+  assertEquals(gh.counts(), { redirect: 1, commit: 1 });
+  for (
+    const [form, expected] of [["named", `${gh.apiUrl}/repos/octo/site2/commits/main`], [
+      "other-host",
+      `${gh.apiUrl.replace("127.0.0.1", "localhost")}/repositories/1001/commits/main`,
+    ], ["none", null]] as const
+  ) {
+    gh.rename("octo/moved", "octo/site");
+    gh.rename("octo/site", "octo/site2", { location: form });
+    assertEquals(await location(), expected);
+    gh.rename("octo/site2", "octo/moved");
+  }
+  gh.redirect("octo/site", "{api}/repos/octo/site{rest}");
+  assertEquals(await location(), `${url}/commits/main`);
+  gh.rename("octo/moved", "octo/site");
+  gh.rename("octo/site", "octo/hidden");
+  gh.setVisibility("octo/hidden", "private");
+  assertEquals((await get(url)).status, 404);
 });
 
-Deno.test("GithubDouble knows empty, blocked, removed and private repositories", async () => {
+Deno.test("GithubDouble knows empty, blocked, removed and private repositories, and bad tokens", async () => {
   await using double = await serveRepository(files);
   const { gh } = double;
   gh.addEmpty("o/empty");
   gh.addBlocked("o/blocked");
   gh.addToken("blind");
   gh.addToken("owner", { sees: ["OCTO/site"] });
-  const status = async (path: string, token?: string) => {
-    const headers = token ? { authorization: `token ${token}` } : {};
-    return (await get(`${gh.apiUrl}/repos/${path}`, headers as Record<string, string>)).status;
-  };
+  const status = async (path: string, token = "") =>
+    (await get(`${gh.apiUrl}/repos/${path}`, {
+      ...{ accept: path.includes("commits") ? SHA.accept : "*/*" },
+      ...(token === "" ? {} : { authorization: `token ${token}` }),
+    })).status;
   assertEquals(await status("o/empty/commits/heads%2Fmain"), 409);
   assertEquals(await status("o/empty/git/trees/main"), 409);
   assertEquals(await status("o/blocked/commits/heads%2Fmain"), 451);
   assertEquals(await status("octo/site", "nobody"), 401);
   gh.setVisibility("octo/site", "private");
-  assertEquals(await status("octo/site"), 404);
-  assertEquals(await status("octo/site", "blind"), 404);
-  assertEquals(await status("octo/site", "owner"), 200);
+  const seen = [await status("octo/site"), await status("octo/site", "blind")];
+  assertEquals([...seen, await status("octo/site", "owner")], [404, 404, 200]);
+  gh.revokeToken("owner");
+  assertEquals(await status("octo/site", "owner"), 401);
   gh.remove("octo/site");
-  assertEquals(await status("octo/site", "owner"), 404);
+  gh.addToken("all", { sees: "all" });
+  assertEquals(await status("octo/site", "all"), 404);
 });
 
-Deno.test("GithubDouble redirects in each form, loops included", async () => {
-  await using double = await serveRepository(files);
+Deno.test("GithubDouble.close() throws on every request that it does not expect", async () => {
+  await using double = await serveRepository(files, { assert: false });
   const { gh, url } = double;
-  const location = async () => (await get(`${url}/commits/main`)).headers.get("location");
-  gh.rename("octo/site", "octo/moved", { location: "named" });
-  assertEquals(await location(), `${gh.apiUrl}/repos/octo/moved/commits/main`);
-  gh.redirect("octo/site", "{api}/repos/octo/site{rest}");
-  assertEquals(await location(), `${url}/commits/main`);
-  gh.rename("octo/moved", "octo/site");
-  gh.rename("octo/site", "octo/moved", { location: "none" });
-  assertEquals(await location(), null);
-  gh.setVisibility("octo/moved", "private");
-  assertEquals((await get(url)).status, 404);
-});
-
-Deno.test("GithubDouble refuses a revoked token", async () => {
-  await using double = await serveRepository(files);
-  double.gh.addToken("t1");
-  const authorization = "Bearer t1";
-  assertEquals((await get(double.url, { authorization })).status, 200);
-  double.gh.revokeToken("t1");
-  const refused = await get(double.url, { authorization });
-  assertEquals([refused.status, JSON.parse(refused.text).message], [401, "Bad credentials"]);
-  assertEquals([double.gh.quotaSpent("t1"), double.gh.requests[1]?.token], [1, null]);
-});
-
-Deno.test("GithubDouble.close() throws on a request that it does not expect", async () => {
-  await using double = await serveRepository(files, { assert: false });
-  assertEquals((await get(`${double.url}/issues`)).status, 418);
-  assertEquals((await get(double.url, { accept: "text/html" })).status, 418);
-  const refused = await assertRejects(() => double.gh.close(), Error);
-  assertStringIncludes(refused.message, "GET /repos/octo/site/issues: no such endpoint");
-  assertStringIncludes(refused.message, 'GET /repos/octo/site: media type "text/html"');
-});
-
-Deno.test("GithubDouble expects a User-Agent", async () => {
-  await using double = await serveRepository(files, { assert: false });
-  const { hostname, port, pathname, host } = new URL(double.url);
+  gh.addToken("t1");
+  const raw = `${gh.rawUrl}/octo/site/${await double.repository.head()}/README.md`;
+  const refused: [url: string, headers: Record<string, string>, reason: string][] = [
+    [`${url}/issues`, {}, "no such endpoint"],
+    [url, { accept: "text/html" }, 'media type "text/html"'],
+    [`${url}/git/trees/main?page=2`, {}, 'query parameter "page"'],
+    [`${gh.apiUrl}/user`, {}, "no such path"],
+    [`${gh.rawUrl}/octo/site/main/README.md`, {}, "not a GET of /owner/repo/commit/path"],
+    [raw, { authorization: "Bearer t1" }, "a token at the raw host"],
+    [url.replace("127.0.0.1", "localhost"), {}, "host localhost"],
+  ];
+  for (const [url, headers, reason] of refused) {
+    assertEquals((await get(url, headers)).status, 418, url);
+    assertStringIncludes(gh.unexpected.at(-1)!, reason);
+  }
+  for (const query of ["{ viewer { login } }", "mutation { x }"]) {
+    assertEquals((await post(double, [], { query })).status, 418);
+  }
+  const { hostname, port, host } = new URL(url);
   using connection = await Deno.connect({ hostname, port: Number(port) });
-  const request = `GET ${pathname} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
+  const request = `GET /user HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
   await connection.write(new TextEncoder().encode(request));
   assertStringIncludes(await new Response(connection.readable).text(), "418");
-  assertEquals(double.gh.unexpected, ["GET /repos/octo/site: no User-Agent"]);
+  const error = await assertRejects(() => gh.close(), Error, "Cannot accept requests");
+  assertEquals(error.message.split("\n").length, 1 + refused.length + 2 + 1);
+});
+
+Deno.test("startDouble() runs a double in a process of its own, which obeys and shares folders", async () => {
+  await using shared = await serveRepository({ "a": "1" });
+  await using double = await startDouble({
+    repositories: {
+      "o/r": { files: { "a": "1", "b": { base64: "AAE=" } } },
+      "o/big": { generate: { folders: 2, filesPerFolder: 3 }, visibility: "private" },
+      "o/shared": { dir: shared.repository.dir },
+    },
+    tokens: { t1: { sees: "all" } },
+    settings: { truncateAt: 4 },
+  });
+  const commitOf = async (name: string) =>
+    (await get(`${double.apiUrl}/repos/${name}/commits/main`, SHA)).text;
+  const commit = await double.call("commit", "o/r", { "c": "2" });
+  assertEquals(await commitOf("o/r"), commit);
+  assertEquals(await commitOf("o/shared"), await shared.repository.head());
+  await shared.repository.commit({ "a": "2" });
+  assertEquals(await commitOf("o/shared"), await shared.repository.head());
+  const tree = await get(`${double.apiUrl}/repos/o/big/git/trees/main?recursive=1`, {
+    authorization: "Bearer t1",
+  });
+  assertEquals(JSON.parse(tree.text).truncated, true);
+  await double.call("set", { fault: { kind: "status", status: 500 } });
+  assertStringIncludes(await commitOf("o/r"), '"status":"500"');
+  await double.call("set", { fault: null });
+  assertEquals(await double.call("counts"), { commit: 4, "tree-recursive": 1 });
+  await double.call("down");
+  await assertRejects(() => commitOf("o/r"), TypeError);
+  await double.call("up");
+  await commitOf("o/r");
+  await assertRejects(() => double.call("toString"), Error, "no such call");
+  await assertRejects(() => double.call("set", { now: 1 }), Error, 'Cannot set "now"');
 });

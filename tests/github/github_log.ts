@@ -4,7 +4,6 @@
 export type RequestKind =
   | "repo"
   | "commit"
-  | "branch"
   | "tree"
   | "tree-recursive"
   | "blob"

@@ -50,8 +50,7 @@ interface Served {
 
 const ENDPOINTS: [RequestKind, RegExp, formats: RestRequest["format"][]][] = [
   ["repo", /^()$/, ["json"]],
-  ["commit", /^\/commits\/(.+)$/, ["json", "sha"]],
-  ["branch", /^\/branches\/(.+)$/, ["json"]],
+  ["commit", /^\/commits\/(.+)$/, ["sha"]],
   ["tree", /^\/git\/trees\/([^/]+)$/, ["json"]],
   ["blob", /^\/git\/blobs\/([^/]+)$/, ["json", "raw"]],
 ];
@@ -95,14 +94,9 @@ export function answerRest(double: GithubDouble, request: RestRequest, account: 
   const url = `${double.apiUrl}/repos/${repository.owner}/${repository.name}`;
   if (request.kind === "repo") return jsonReply(repositoryBody(repository, url));
   const { git } = repository;
-  if (!git || git.store.isEmpty) {
-    return request.kind === "branch"
-      ? errorReply(404, "Branch not found")
-      : errorReply(409, "Git Repository is empty.");
-  }
+  if (!git || git.store.isEmpty) return errorReply(409, "Git Repository is empty.");
   const served = { double, repository, git, request, url };
   if (request.kind === "commit") return commitReply(served);
-  if (request.kind === "branch") return branchReply(served);
   return request.kind === "blob" ? blobReply(served) : treeReply(served);
 }
 
@@ -168,45 +162,23 @@ function repositoryBody(
   };
 }
 
-/** `GET …/commits/{ref}`: the id as text, or JSON with the tree's id. */
-function commitReply(served: Served): Reply {
-  const { double, repository, git, request: { subject, format } } = served;
+/** `GET …/commits/{ref}`: the id as text. */
+function commitReply({ double, repository, git, request: { subject } }: Served): Reply {
   const oid = resolveCommit(git, subject, repository.defaultBranch);
   if (!oid) {
     return double.missingRefStatus === 404
       ? notFoundReply()
       : errorReply(422, `No commit found for SHA: ${subject}`);
   }
-  if (format === "json") return jsonReply(commitBody(served, oid));
   const headers = { "content-type": "application/vnd.github.sha; charset=utf-8" };
   return { status: 200, headers, body: new TextEncoder().encode(oid) };
-}
-
-/** `GET …/branches/{branch}`. */
-function branchReply(served: Served): Reply {
-  const name = served.request.subject;
-  const oid = resolveCommit(served.git, `heads/${name}`, "");
-  if (!oid) return errorReply(404, "Branch not found");
-  return jsonReply({ name, commit: commitBody(served, oid), protected: false });
-}
-
-function commitBody({ git, url }: Served, oid: string) {
-  const sha = git.find(`${oid}^{tree}`)?.oid;
-  const tree = { sha, url: `${url}/git/trees/${sha}` };
-  const commit = { message: "", tree };
-  return { sha: oid, node_id: `C_${oid}`, url: `${url}/commits/${oid}`, commit, parents: [] };
 }
 
 /** `GET …/git/trees/{tree}`, where `tree` may also be a commit's id or a ref. */
 function treeReply(served: Served): Reply {
   const { double, repository, git, request: { kind, subject }, url } = served;
-  const colon = double.treeByPath ? subject.indexOf(":") : -1;
-  const ref = colon < 0 ? subject : subject.slice(0, colon);
-  const commit = resolveCommit(git, ref, repository.defaultBranch);
-  if (!commit && !OBJECT_ID.test(ref)) return notFoundReply();
-  const found = git.find(
-    colon < 0 ? `${commit ?? ref}^{tree}` : `${commit}${subject.slice(colon)}`,
-  );
+  const commit = resolveCommit(git, subject, repository.defaultBranch);
+  const found = commit || OBJECT_ID.test(subject) ? git.find(`${commit ?? subject}^{tree}`) : null;
   if (found?.type !== "tree") return notFoundReply();
   const isRecursive = kind === "tree-recursive";
   const entries: GithubTreeEntry[] = [];
@@ -231,7 +203,7 @@ function treeReply(served: Served): Reply {
 }
 
 /** `GET …/git/blobs/{id}`: base64 in JSON, or the bytes. */
-function blobReply({ double, git, request: { subject: sha, format }, url }: Served): Reply {
+function blobReply({ git, request: { subject: sha, format }, url }: Served): Reply {
   if (!OBJECT_ID.test(sha)) {
     const rule = "must be exactly 40 characters and contain only [0-9a-f]";
     return errorReply(422, `The sha parameter ${rule}.`);
@@ -239,11 +211,6 @@ function blobReply({ double, git, request: { subject: sha, format }, url }: Serv
   const blob = git.store.read(sha);
   if (blob?.type !== "blob") return notFoundReply();
   const size = blob.bytes.length;
-  if (size > double.maxBlobBytes) {
-    const errors = [{ resource: "Blob", field: "data", code: "too_large" }];
-    const message = "This API returns blobs up to 100 MB in size.";
-    return errorReply(403, message, { fields: { errors } });
-  }
   if (format === "raw") {
     const headers = { "content-type": "application/vnd.github.raw; charset=utf-8" };
     return { status: 200, headers, body: blob.bytes, etagOf: sha };

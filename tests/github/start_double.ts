@@ -1,6 +1,5 @@
 // Starts serve_double.ts as a process and ends it. For tests and benches that must not share a process with the double.
 
-import { callControl } from "./github_control.ts";
 import type { DoubleConfig } from "./serve_double.ts";
 
 /** A double in a process of its own. */
@@ -10,7 +9,7 @@ export interface RunningDouble extends AsyncDisposable {
   graphqlUrl: string;
   webUrl: string;
   controlUrl: string;
-  /** Tells it what to do; see github_control.ts for the calls. */
+  /** Tells it what to do; see serve_double.ts for the calls. @throws {Error} with what the double says was wrong. */
   call(name: string, ...args: unknown[]): Promise<unknown>;
 }
 
@@ -35,7 +34,13 @@ export async function startDouble(config: DoubleConfig): Promise<RunningDouble> 
   const urls = JSON.parse(line);
   return {
     ...urls,
-    call: (name: string, ...args: unknown[]) => callControl(urls.controlUrl, name, ...args),
+    async call(call: string, ...args: unknown[]) {
+      const body = JSON.stringify({ call, args });
+      const response = await fetch(urls.controlUrl, { method: "POST", body });
+      const { result, error } = await response.json();
+      if (!response.ok) throw new Error(`Cannot call "${call}": ${error}`);
+      return result;
+    },
     async [Symbol.asyncDispose]() {
       child.kill("SIGTERM");
       await reader.cancel();

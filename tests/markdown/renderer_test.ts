@@ -52,14 +52,14 @@ Deno.test("MarkdownRenderer renders many files at once, as JSON", async () => {
       assertStringIncludes(htmlOf(results.get(id)), `>Post ${id}</h1>\n<p><a>a</a></p>`);
     }
     assertEquals(JSON.parse(JSON.stringify(results.get("7"))), results.get("7"));
-    assertEquals(clock.alarms, 0);
+    assertEquals(clock.timerCount, 0);
   });
 });
 
 Deno.test("MDX and what is over 1 MiB have an error, without a thread", async () => {
   await withRenderer(async (renderer, clock) => {
-    let alarms = 0;
-    clock.onAlarm = () => alarms++;
+    let timers = 0;
+    clock.onTimer = () => timers++;
     const results = await renderer.render([
       file("mdx", "# a", "a.MDX"),
       file("large", "a".repeat(MIB + 1)),
@@ -69,7 +69,7 @@ Deno.test("MDX and what is over 1 MiB have an error, without a thread", async ()
     assertStringIncludes(messageOf(results.get("large")), "over 1 MiB");
     assertStringIncludes(messageOf(results.get("bytes")), "over 1 MiB");
     assertEquals((await renderer.render([])).size, 0);
-    assertEquals(alarms, 0);
+    assertEquals(timers, 0);
   });
 });
 
@@ -105,9 +105,9 @@ Deno.test("hostile files of 1 MiB end within their limit, and the renderer goes 
 Deno.test("a thread that does not answer is replaced", async () => {
   await withRenderer(async (renderer, clock) => {
     assertEquals(htmlOf((await renderer.render([file("a", "a")])).get("a")), "<p>a</p>");
-    let rung = 0;
-    clock.onAlarm = () => {
-      if (rung++ === 0) queueMicrotask(() => clock.ring());
+    let fired = 0;
+    clock.onTimer = () => {
+      if (fired++ === 0) queueMicrotask(() => clock.advance(60_000));
     };
     const results = await renderer.render([file("b", SLOW), file("c", "c")]);
     assertStringIncludes(
@@ -120,9 +120,9 @@ Deno.test("a thread that does not answer is replaced", async () => {
 
 Deno.test("a thread that does not start is an error of all that wait, and the next call tries again", async () => {
   await withRenderer(async (renderer, clock) => {
-    clock.onAlarm = () => {
-      clock.onAlarm = () => {};
-      queueMicrotask(() => clock.ring());
+    clock.onTimer = () => {
+      clock.onTimer = () => {};
+      queueMicrotask(() => clock.advance(60_000));
     };
     const calls = [renderer.render([file("a", "a")]), renderer.render([file("a", "a")])];
     for (const call of calls) await assertRejects(() => call, Error, "Cannot render Markdown");

@@ -35,7 +35,8 @@ Deno.test("a bad sort is 400 and says what is good", async () => {
 
 Deno.test("a bad filter is 400 and named as it was given", async () => {
   await using service = await startService();
-  const grammar = "must be filter[name], filter[path] or filter[frontMatter.<key>]";
+  const grammar =
+    "must be filter[name], filter[path], filter[frontMatter.<key>] or filter[frontMatter.<key>][lt|lte|gt|gte|exists]";
   for (
     const name of ["filter", "filter[]", "filter[title]", "filter[frontMatter]", "filter[name"]
   ) {

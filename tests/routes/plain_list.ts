@@ -1,4 +1,5 @@
-// What a list should be, by a plain program over the files: no caches, no batches, nothing of the service's own code.
+// What a list and its facets should be, by a plain program over the files: no caches, no batches, nothing of the
+// service's own code.
 
 import { parse } from "yaml";
 
@@ -13,7 +14,7 @@ export interface PlainFile {
 /** A question as its parameters say it. */
 export interface PlainQuestion {
   readonly sort?: string;
-  /** What stands between the brackets of `filter[…]`, and its value. */
+  /** What stands behind `filter`, without its outer brackets, and its value: `frontMatter.a][gte`, for example. */
   readonly filters?: readonly (readonly [string, string])[];
   readonly recursive?: boolean;
 }
@@ -37,18 +38,14 @@ export function plainFile(path: string, text: string): PlainFile {
 export function plainList(files: readonly PlainFile[], question: PlainQuestion): PlainFile[] {
   const { sort = "path", filters = [], recursive = true } = question;
   const items = files.filter(({ path }) => recursive || !path.includes("/"));
-  const valueOf = (item: PlainFile, field: string) =>
-    field.startsWith("frontMatter.")
-      ? field.split(".").slice(1).reduce<unknown>(
-        (value, key) => keyOf(value, key),
-        item.frontMatter,
-      )
-      : item[field as "path" | "name" | "size"];
   const wanted = items.filter((item) =>
-    filters.every(([field, given]) => {
+    filters.every(([name, given]) => {
+      const [field = "", operator] = name.split("][");
+      const value = valueOf(item, field);
+      if (operator === "exists") return (value !== undefined) === (given === "true");
+      if (operator !== undefined) return compares(value, operator, given);
       const negated = given.startsWith("!");
       const text = negated ? given.slice(1) : given;
-      const value = valueOf(item, field);
       const matches = field === "name" || field === "path"
         ? globOf(text).test(String(value))
         : [value].flat().some((one) =>
@@ -64,27 +61,77 @@ export function plainList(files: readonly PlainFile[], question: PlainQuestion):
     if (left.kind === "last" || right.kind === "last") {
       return Number(left.kind === "last") - Number(right.kind === "last") || byPath(a, b);
     }
-    const kinds = ["number", "date", "text", "boolean"];
-    const order = kinds.indexOf(left.kind) - kinds.indexOf(right.kind) ||
-      (left.kind === "text"
-        ? field === "path"
-          ? byPath(a, b)
-          : collator.compare(String(left.value), String(right.value))
-        : Number(left.value) - Number(right.value));
-    return sign * order || byPath(a, b);
+    return sign * orderOf(left, right, field === "path") || byPath(a, b);
   });
 
-  function keyFor(item: PlainFile, field: string): { kind: string; value: unknown } {
+  function keyFor(item: PlainFile, field: string): Key {
     const value = valueOf(item, field);
-    if (typeof value === "number" || typeof value === "boolean") {
-      return { kind: typeof value, value };
-    }
-    if (typeof value !== "string") return { kind: "last", value };
-    const [, day, time = "00:00", zone = "Z"] = DATE.exec(value) ?? [];
-    const isDay = day !== undefined && new Date(`${day}T00:00Z`).toJSON().startsWith(day);
-    if (!isDay || field === "name" || field === "path") return { kind: "text", value };
-    return { kind: "date", value: Date.parse(`${day}T${time}${zone}`) };
+    return field === "name" || field === "path" ? { kind: "text", value } : keyOfValue(value);
   }
+}
+
+/** The counts of a key's values, as `facets` gives them. */
+export function plainFacet(items: readonly PlainFile[], field: string) {
+  const counts: { value: unknown; count: number }[] = [];
+  for (const item of items) {
+    for (const value of new Set([valueOf(item, field)].flat())) {
+      if (value === undefined || value === null || typeof value === "object") continue;
+      const known = counts.find((one) => one.value === value);
+      if (known === undefined) counts.push({ value, count: 1 });
+      else known.count++;
+    }
+  }
+  return counts.toSorted((a, b) =>
+    b.count - a.count || orderOf(keyOfValue(a.value), keyOfValue(b.value), false)
+  ).slice(0, 100);
+}
+
+interface Key {
+  readonly kind: string;
+  readonly value: unknown;
+}
+
+const KINDS = ["number", "date", "text", "boolean", "last"];
+
+function keyOfValue(value: unknown): Key {
+  if (typeof value === "number" || typeof value === "boolean") return { kind: typeof value, value };
+  if (typeof value !== "string") return { kind: "last", value };
+  const [, day, time = "00:00", zone = "Z"] = DATE.exec(value) ?? [];
+  const isDay = day !== undefined && new Date(`${day}T00:00Z`).toJSON().startsWith(day);
+  return isDay
+    ? { kind: "date", value: Date.parse(`${day}T${time}${zone}`) }
+    : { kind: "text", value };
+}
+
+function orderOf(a: Key, b: Key, byBytes: boolean): number {
+  if (a.kind !== b.kind) return KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind);
+  if (a.kind !== "text") return Number(a.value) - Number(b.value);
+  const [left, right] = [String(a.value), String(b.value)];
+  if (byBytes) return left < right ? -1 : left > right ? 1 : 0;
+  return collator.compare(left, right);
+}
+
+function compares(value: unknown, operator: string, given: string): boolean {
+  const limit = /^-?\d+(\.\d+)?$/.test(given)
+    ? Number(given)
+    : given === "true" || given === "false"
+    ? given === "true"
+    : given;
+  const [left, right] = [keyOfValue(value), keyOfValue(limit)];
+  if (left.kind !== right.kind || left.kind === "last") return false;
+  const order = orderOf(left, right, false);
+  return operator === "lt"
+    ? order < 0
+    : operator === "lte"
+    ? order <= 0
+    : operator === "gt"
+    ? order > 0
+    : order >= 0;
+}
+
+function valueOf(item: PlainFile, field: string): unknown {
+  if (!field.startsWith("frontMatter.")) return item[field as "path" | "name" | "size"];
+  return field.split(".").slice(1).reduce<unknown>(keyOf, item.frontMatter);
 }
 
 function keyOf(value: unknown, key: string): unknown {

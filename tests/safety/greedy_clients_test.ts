@@ -129,7 +129,7 @@ Deno.test("a request that is left is left at the source, too, unless somebody el
       SOURCE_TIMEOUT_MS: "60000",
     },
   });
-  for (const kind of ["commit", "tree", "raw"] as const) {
+  for (const kind of ["tree", "raw"] as const) {
     gh.add(`${kind}/site`, git);
     const urlOf = (owner: string) => service.origin + listPath({ owner, includeContent: true });
     const url = urlOf(kind);

@@ -4,7 +4,6 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import process from "node:process";
 import { startSite } from "../site.ts";
-import { bareRequest } from "./bare_request.ts";
 
 const FILES = { "posts/a.md": "# A\n", "posts/ü b/c.md": "# C\n", "%2e%2e/d.md": "# D\n" };
 const ENDPOINTS = ["/api/list-collection-items", "/api/get-item-content"];
@@ -84,7 +83,7 @@ Deno.test("no query makes an unexpected error, or reaches the source unescaped",
   const statuses = new Map<number, number>();
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...ENDPOINTS), query, async (endpoint, query) => {
-      const response = await bareRequest(service, `${endpoint}?${query}`);
+      const response = await service.send(`${endpoint}?${query}`);
       await response.body?.cancel();
       const { status } = response;
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
@@ -123,7 +122,7 @@ Deno.test("a request of any size is answered in little time", async () => {
   };
   for (const [what, [query, expected]] of Object.entries(queries)) {
     const before = process.cpuUsage();
-    const response = await bareRequest(service, `/api/list-collection-items?${query}`);
+    const response = await service.send(`/api/list-collection-items?${query}`);
     const { user } = process.cpuUsage(before);
     const text = await response.text();
     assertEquals([what, response.status], [what, expected]);
@@ -156,8 +155,7 @@ Deno.test("no header makes an unexpected error, or gets into an answer", async (
   await fc.assert(
     fc.asyncProperty(fc.array(fc.tuple(names, text), { maxLength: 5 }), async (headers) => {
       const init = { headers: headers.filter(([, value]) => /^[\t\x20-\xff]*$/.test(value)) };
-      const response = await bareRequest(
-        service,
+      const response = await service.send(
         "/api/list-collection-items?owner=octo&repo=site&collection=posts",
         init,
       );

@@ -8,12 +8,11 @@ import {
   sourceRateLimited,
   sourceTimeout,
 } from "../../lib/errors.ts";
-import type { BlobResult } from "../../lib/repository/repository.ts";
+import type { BlobResult } from "../../lib/source/source.ts";
 import { SETTING_NAMES } from "../../lib/settings.ts";
 import type { Fault } from "../github/github_faults.ts";
 import { itemPath, listPath, type TestService } from "../service.ts";
 import { startSite } from "../site.ts";
-import { bareRequest } from "./bare_request.ts";
 
 const TOKENS = ["ghp_canaryTokenOne", "github_pat_canaryTokenTwo"];
 const FILES = { "posts/a.md": "---\ntitle: a\n---\n# A\n", "posts/b.md": "# B\n" };
@@ -96,7 +95,7 @@ function requests(owner: string): [string, RequestInit][] {
 
 /** All that a response shows, in one text. */
 async function shown(service: TestService, path: string, init: RequestInit): Promise<string> {
-  const response = await bareRequest(service, path, { ...init, headers: SECRET_HEADERS });
+  const response = await service.send(path, { ...init, headers: SECRET_HEADERS });
   const headers = [...response.headers].map(([name, value]) => `${name}: ${value}`).join("\n");
   return `${response.status}\n${headers}\n\n${await response.text()}`;
 }
@@ -192,7 +191,7 @@ Deno.test("an unexpected error shows its request's id, and nothing of itself", a
       env: { LOG_LEVEL: "debug" },
       change: (services) => ({
         ...services,
-        requireAllowed() {
+        sourceOf() {
           throw error;
         },
       }),
@@ -219,7 +218,7 @@ Deno.test("an error that a caller is told of keeps its message for the log, and 
   for (const error of errors) {
     await using site = await startSite(FILES, { env: { LOG_LEVEL: "debug" } });
     const { service } = site;
-    service.services.repositoryOf("octo").resolve = () => Promise.reject(error);
+    service.services.sourceOf("octo").resolve = () => Promise.reject(error);
     const paths = [
       listPath(),
       listPath({ includeContent: true }),
@@ -249,7 +248,7 @@ Deno.test("an item's error tells its code, and nothing that was noted of why", a
   for (const failure of failures) {
     await using site = await startSite(FILES, { env: { LOG_LEVEL: "debug" } });
     const { service } = site;
-    service.services.repositoryOf("octo").readBlobs = (_snapshot, files) =>
+    service.services.sourceOf("octo").blobs = (_snapshot, files) =>
       Promise.resolve(new Map(files.map(({ id }): [string, BlobResult] => [id, failure])));
     for (const included of ["includeContent", "includeFrontMatter"]) {
       const text = await shown(service, listPath({ [included]: true }), {});

@@ -1,213 +1,242 @@
+// Objects through the caches: one request for each, however many want it.
+
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { MemoryCache } from "../../lib/cache/memory.ts";
+import { ObjectCache } from "../../lib/cache/object_cache.ts";
 import { CollectionsError, sourceFailed, sourceRateLimited } from "../../lib/errors.ts";
-import { Backoff } from "../../lib/source/backoff.ts";
-import { KeptObjects, type ObjectKind } from "../../lib/source/kept_objects.ts";
-import type { BlobResult, FileRef } from "../../lib/source/repository.ts";
+import type { RequestContext } from "../../lib/request_context.ts";
+import { CachedSource } from "../../lib/source/cached_source.ts";
+import { FileListBuilder } from "../../lib/source/file_list.ts";
+import { fileListKind } from "../../lib/source/object_kinds.ts";
+import type { BlobResult, FileRef, Snapshot, Source, TreeEntry } from "../../lib/source/source.ts";
 import { TestClock } from "../test_clock.ts";
-import { freeCaller } from "./repository_suite.ts";
-
-const REPOSITORY = "octo/site";
-const KEY = ["tree", REPOSITORY, "1"];
-
-function open() {
-  const clock = new TestClock();
-  const memory = new MemoryCache({ maxBytes: 1 << 20, now: clock.now });
-  const backoff = new Backoff(clock.now);
-  const objects = new KeptObjects({ cache: memory, memory, backoff });
-  return { clock, memory, backoff, objects };
-}
-
-/** Text whose fetches are counted; `answer` may throw. */
-function textKind(answer: () => string | Promise<string>) {
-  let fetches = 0;
-  const kind: ObjectKind<string> = {
-    async fetch() {
-      fetches++;
-      return await answer();
-    },
-    encode: (text) => new TextEncoder().encode(text),
-    decode: (bytes) => bytes.length === 0 ? undefined : new TextDecoder().decode(bytes),
-  };
-  return { kind, fetches: () => fetches };
-}
+import { openStore, uncharged } from "./open_github.ts";
 
 const file = (name: string): FileRef => ({ path: `${name}.md`, id: `id of ${name}`, size: 1 });
 const bytes = (text: string) => new TextEncoder().encode(text);
+const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
 
-/** A source of blobs that waits to be let go; each call's ids are written down. */
-function blobSource(answer: (id: string) => BlobResult = bytes) {
-  const calls: string[][] = [];
-  const gate = Promise.withResolvers<void>();
+/** A source that counts what it is asked for, and answers as told once `release` is called. */
+class CountingSource implements Source {
+  readonly trees: string[] = [];
+  readonly batches: string[][] = [];
+  answerTree: () => readonly TreeEntry[] = () => [];
+  answerBlob: (id: string) => BlobResult = bytes;
+  private readonly released = Promise.withResolvers<void>();
+  readonly release = () => this.released.resolve();
+
+  resolve(): Promise<Snapshot> {
+    const ref = { commit: "c", checkedAtMs: 1, freshForMs: 60_000, wantedAtMs: 1, previous: null };
+    const name = { owner: "octo", repo: "site" };
+    return Promise.resolve({
+      ...{ name, branch: "main", commit: "c", rootTreeId: "c", ref },
+      ...{ checkedAtMs: 1, freshness: "miss" },
+    });
+  }
+  async tree(_: Snapshot, id: string) {
+    this.trees.push(id);
+    await this.released.promise;
+    return this.answerTree();
+  }
+  files() {
+    this.trees.push("files");
+    return Promise.resolve(null);
+  }
+  async blobs(_: Snapshot, files: readonly FileRef[]) {
+    this.batches.push(files.map(({ id }) => id));
+    await this.released.promise;
+    return new Map(files.map(({ id }) => [id, this.answerBlob(id)]));
+  }
+  webUrl() {
+    return null;
+  }
+}
+
+async function open() {
+  const clock = new TestClock();
+  const store = await openStore(clock);
+  const kv = store.tier();
+  const objects = new ObjectCache({ maxBytes: 1 << 20, kv });
+  const counting = new CountingSource();
+  const source = new CachedSource(counting, { objects, kv, clock, freshForMs: 60_000 });
+  const snapshot = await source.resolve({ owner: "octo", repo: "site", branch: null }, uncharged);
   return {
-    calls,
-    letGo: () => gate.resolve(),
-    async fetch(files: readonly FileRef[]) {
-      calls.push(files.map(({ id }) => id));
-      await gate.promise;
-      return new Map(files.map(({ id }) => [id, answer(id)]));
-    },
+    ...{ clock, store, kv, objects, counting, source, snapshot },
+    tree: (id: string, context = uncharged) => source.tree(snapshot, id, context),
+    blobs: (names: string, context = uncharged) =>
+      source.blobs(snapshot, names.split("").map(file), context),
+    [Symbol.dispose]: () => store[Symbol.dispose](),
   };
 }
 
-Deno.test("KeptObjects read() fetches once, for all who ask at once and after", async () => {
-  const { objects } = open();
-  const { kind, fetches } = textKind(() => "tree");
-  const read = () => objects.read(KEY, freeCaller, kind);
-  assertEquals(await Promise.all([read(), read(), read()]), ["tree", "tree", "tree"]);
-  assertEquals([await read(), fetches()], ["tree", 1]);
-});
-
-Deno.test("KeptObjects read() fetches again what it cannot decode", async () => {
-  const { memory, objects } = open();
-  const { kind, fetches } = textKind(() => "tree");
-  await memory.set(KEY, new Uint8Array(0), { ttlMs: 1000 });
-  assertEquals(await objects.read(KEY, freeCaller, kind), "tree");
-  assertEquals(await objects.read(KEY, freeCaller, kind), "tree");
-  assertEquals(fetches(), 1);
-});
-
-Deno.test("KeptObjects read() leaves a failed object alone for its backoff, and only that one", async () => {
-  const { clock, objects } = open();
-  let fails = true;
-  const { kind, fetches } = textKind(() => {
-    if (fails) throw sourceFailed("answered 500");
-    return "tree";
-  });
-  const read = (id: string) => objects.read(["tree", REPOSITORY, id], freeCaller, kind);
-  await assertRejects(() => read("1"), CollectionsError);
-  await assertRejects(() => read("1"), CollectionsError);
-  assertEquals(fetches(), 1);
-  fails = false;
-  assertEquals(await read("2"), "tree");
-  clock.advance(5_000);
-  assertEquals(await read("1"), "tree");
-});
-
-Deno.test("KeptObjects read() remembers no rate limit, which has a time of its own", async () => {
-  const { objects } = open();
-  const { kind, fetches } = textKind(() => {
-    throw sourceRateLimited("spent", 60);
-  });
-  await assertRejects(() => objects.read(KEY, freeCaller, kind), CollectionsError);
-  await assertRejects(() => objects.read(KEY, freeCaller, kind), CollectionsError);
-  assertEquals(fetches(), 2);
-});
-
-Deno.test("KeptObjects asks for nothing of a repository that is in backoff, and gives what it keeps", async () => {
-  const { backoff, objects } = open();
-  const { kind, fetches } = textKind(() => "tree");
-  await objects.read(KEY, freeCaller, kind);
-  const failure = sourceFailed("answered 500");
-  backoff.failed(REPOSITORY, failure);
-  assertEquals(await objects.read(KEY, freeCaller, kind), "tree");
-  const error = await assertRejects(() =>
-    objects.read(["tree", REPOSITORY, "2"], freeCaller, kind)
-  );
-  assertEquals([error, fetches()], [failure, 1]);
-  const source = blobSource();
-  const options = { caller: freeCaller, fetch: source.fetch };
-  const blobs = await objects.readBlobs(REPOSITORY, [file("a")], options);
-  assertEquals([blobs.get(file("a").id), source.calls], [failure, []]);
-});
-
-Deno.test("KeptObjects readBlobs() asks for what is missing in one batch, in order of path", async () => {
-  const { objects } = open();
-  const source = blobSource();
-  source.letGo();
-  const read = (...names: string[]) =>
-    objects.readBlobs(REPOSITORY, names.map(file), { caller: freeCaller, fetch: source.fetch });
-  await read("b");
-  const blobs = await read("c", "b", "a");
-  assertEquals(source.calls, [["id of b"], ["id of a", "id of c"]]);
-  assertEquals([...blobs.keys()].sort(), ["id of a", "id of b", "id of c"]);
-  assertEquals(blobs.get("id of b"), bytes("id of b"));
-});
-
-Deno.test("KeptObjects readBlobs() shares with other pages what is on its way", async () => {
-  const { objects } = open();
-  const source = blobSource();
+function charged(signal?: AbortSignal) {
   const misses: (boolean | undefined)[] = [];
-  const caller = { miss: (options?: { joined: boolean }) => void misses.push(options?.joined) };
-  const read = (...names: string[]) =>
-    objects.readBlobs(REPOSITORY, names.map(file), { caller, fetch: source.fetch });
-  const pages = [read("a", "b"), read("b", "c"), read("a", "c")];
-  await new Promise((resume) => setTimeout(resume));
-  source.letGo();
+  const recordMiss: RequestContext["recordMiss"] = (options) => void misses.push(options?.joined);
+  return {
+    misses,
+    context: { client: "a", recordMiss, ...signal === undefined ? {} : { signal } },
+  };
+}
+
+Deno.test("CachedSource reads a tree once, for concurrent requests and later ones", async () => {
+  using opened = await open();
+  const { counting, tree } = opened;
+  const { misses, context } = charged();
+  const all = Promise.all([tree("1", context), tree("1", context), tree("1", context)]);
+  counting.release();
+  await all;
+  await tree("1", context);
+  assertEquals([counting.trees, misses], [["1"], [false, true, true]]);
+});
+
+Deno.test("a request that may cause no more does not fail those that join the same read", async () => {
+  using opened = await open();
+  const { counting, tree } = opened;
+  const refused = new Error("too many requests");
+  const broke: RequestContext = {
+    client: "a",
+    recordMiss() {
+      throw refused;
+    },
+  };
+  const first = assertRejects(() => tree("1", broke), Error, "too many");
+  const second = tree("1");
+  counting.release();
+  await first;
+  assertEquals([await second, counting.trees], [[], ["1"]]);
+});
+
+Deno.test("CachedSource leaves a failed object alone for its wait, and charges nothing for it", async () => {
+  using opened = await open();
+  const { clock, counting, tree } = opened;
+  counting.release();
+  counting.answerTree = () => {
+    throw sourceFailed("answered 500");
+  };
+  await assertRejects(() => tree("1"), CollectionsError);
+  const { misses, context } = charged();
+  await assertRejects(() => tree("1", context), CollectionsError);
+  assertEquals([counting.trees, misses], [["1"], []]);
+  counting.answerTree = () => [];
+  await tree("2");
+  clock.advance(5_000);
+  await tree("1");
+  assertEquals(counting.trees, ["1", "2", "1"]);
+});
+
+Deno.test("CachedSource remembers no rate limit, which has a time of its own", async () => {
+  using opened = await open();
+  const { counting, tree } = opened;
+  counting.release();
+  counting.answerTree = () => {
+    throw sourceRateLimited("spent", 60);
+  };
+  await assertRejects(() => tree("1"), CollectionsError);
+  await assertRejects(() => tree("1"), CollectionsError);
+  assertEquals(counting.trees.length, 2);
+});
+
+Deno.test("CachedSource remembers that a folder is truncated, until its list was assembled", async () => {
+  using opened = await open();
+  const { counting, objects, snapshot, source } = opened;
+  assertEquals(await source.files(snapshot, "1", uncharged), null);
+  assertEquals(await source.files(snapshot, "1", uncharged), null);
+  assertEquals(counting.trees, ["files"]);
+  const list = new FileListBuilder();
+  list.add({ path: "a.md", id: "1".repeat(40), size: 1 });
+  objects.set(fileListKind, "octo/site", "1", list.build());
+  assertEquals((await source.files(snapshot, "1", uncharged))?.length, 1);
+});
+
+Deno.test("a ref that no process knew reads no objects from the store, later snapshots do", async () => {
+  using opened = await open();
+  const { counting, kv, snapshot, source, store } = opened;
+  let reads = 0;
+  const getMany = store.kv.getMany.bind(store.kv);
+  store.kv.getMany = (...options: Parameters<typeof getMany>) => {
+    reads++;
+    return getMany(...options) as never;
+  };
+  counting.release();
+  await source.tree(snapshot, "1", uncharged);
+  await source.blobs(snapshot, [file("a")], uncharged);
+  assertEquals([snapshot.freshness, reads], ["miss", 0]);
+  await kv.flush();
+  const known = { ...snapshot, freshness: "hit" } as const;
+  await source.blobs(known, ["a", ..."bcdefghij"].map(file), uncharged);
+  assertEquals(reads, 1, "all that memory does not have, together");
+});
+
+Deno.test("CachedSource blobs() requests what is missing in one batch", async () => {
+  using opened = await open();
+  const { blobs, counting } = opened;
+  counting.release();
+  await blobs("b");
+  const found = await blobs("abcc");
+  assertEquals(counting.batches, [["id of b"], ["id of a", "id of c"]]);
+  assertEquals([...found.keys()].sort(), ["id of a", "id of b", "id of c"]);
+  assertEquals(found.get("id of b"), bytes("id of b"));
+});
+
+Deno.test("CachedSource blobs() shares with other requests what is under way", async () => {
+  using opened = await open();
+  const { blobs, counting } = opened;
+  const { misses, context } = charged();
+  const pages = [blobs("ab", context), blobs("bc", context), blobs("ac", context)];
+  await turn();
+  counting.release();
   const [first, second, third] = await Promise.all(pages);
-  assertEquals(source.calls, [["id of a", "id of b"], ["id of c"]]);
+  assertEquals(counting.batches, [["id of a", "id of b"], ["id of c"]]);
   assertEquals([first!.size, second!.size, third!.size], [2, 2, 2]);
   assertEquals(third!.get("id of c"), bytes("id of c"));
-  assertEquals(misses, [false, false, true], "who joins causes nothing");
+  assertEquals(misses, [false, false, true]);
 });
 
-Deno.test("KeptObjects readBlobs() keeps no failed file, and leaves it alone for its backoff", async () => {
-  const { clock, objects } = open();
-  let fails = true;
-  const source = blobSource((id) =>
-    fails && id === "id of b" ? sourceFailed("wrong bytes") : bytes(id)
-  );
-  source.letGo();
-  const read = () =>
-    objects.readBlobs(REPOSITORY, ["a", "b"].map(file), {
-      caller: freeCaller,
-      fetch: source.fetch,
-    });
-  const first = await read();
-  assertEquals(first.get("id of a"), bytes("id of a"));
-  assert(first.get("id of b") instanceof CollectionsError);
-  assert((await read()).get("id of b") instanceof CollectionsError);
-  assertEquals(source.calls.length, 1);
-  fails = false;
+Deno.test("CachedSource blobs() caches no failed file, and leaves it alone for its wait", async () => {
+  using opened = await open();
+  const { blobs, clock, counting } = opened;
+  counting.release();
+  counting.answerBlob = (id) => id === "id of b" ? sourceFailed("wrong bytes") : bytes(id);
+  for (let times = 0; times < 2; times++) {
+    const found = await blobs("ab");
+    assertEquals(found.get("id of a"), bytes("id of a"));
+    assert(found.get("id of b") instanceof CollectionsError);
+  }
+  assertEquals(counting.batches.length, 1);
+  counting.answerBlob = bytes;
   clock.advance(5_000);
-  assertEquals((await read()).get("id of b"), bytes("id of b"));
-  assertEquals(source.calls.at(-1), ["id of b"]);
+  assertEquals((await blobs("ab")).get("id of b"), bytes("id of b"));
+  assertEquals(counting.batches.at(-1), ["id of b"]);
 });
 
-Deno.test("KeptObjects readBlobs() goes on for the others when one caller leaves", async () => {
-  const { objects } = open();
-  const source = blobSource();
+Deno.test("CachedSource blobs() continues for the others when one request is aborted", async () => {
+  using opened = await open();
+  const { blobs, counting } = opened;
   const leaver = new AbortController();
-  const read = (signal?: AbortSignal) =>
-    objects.readBlobs(REPOSITORY, [file("a")], {
-      caller: { miss() {}, ...signal === undefined ? {} : { signal } },
-      fetch: source.fetch,
-    });
-  const left = read(leaver.signal);
-  const stayed = read();
-  await new Promise((resume) => setTimeout(resume));
+  const left = blobs("a", charged(leaver.signal).context);
+  const stayed = blobs("a");
+  await turn();
   leaver.abort(new Error("left"));
   await assertRejects(() => left, Error, "left");
-  source.letGo();
+  counting.release();
   assertEquals((await stayed).get("id of a"), bytes("id of a"));
-  assertEquals(source.calls.length, 1);
+  assertEquals(counting.batches.length, 1);
 });
 
-Deno.test("KeptObjects readBlobs() joins no batch that all have left", async () => {
-  const { objects } = open();
+Deno.test("CachedSource blobs() joins no batch that all have left", async () => {
+  using opened = await open();
+  const { blobs, counting } = opened;
   const leaver = new AbortController();
-  const source = blobSource();
-  const misses: (boolean | undefined)[] = [];
-  const read = (signal: AbortSignal | null, ...names: string[]) =>
-    objects.readBlobs(REPOSITORY, names.map(file), {
-      caller: {
-        miss: (options) => void misses.push(options?.joined),
-        ...signal === null ? {} : { signal },
-      },
-      fetch: source.fetch,
-    });
-  const left = read(leaver.signal, "a", "b");
-  await new Promise((resume) => setTimeout(resume));
+  const left = blobs("ab", charged(leaver.signal).context);
+  await turn();
   leaver.abort(new Error("left"));
   await assertRejects(() => left, Error, "left");
-  // The request of those who left has not been dropped yet.
-  const pages = [read(null, "a"), read(null, "b")];
-  await new Promise((resume) => setTimeout(resume));
-  source.letGo();
+  // The requests of that batch have not ended yet.
+  const { misses, context } = charged();
+  const pages = [blobs("a", context), blobs("b", context)];
+  await turn();
+  counting.release();
   const [first, second] = await Promise.all(pages);
-  assertEquals([first!.get("id of a"), second!.get("id of b")], [
-    bytes("id of a"),
-    bytes("id of b"),
-  ]);
-  assertEquals(misses, [false, false, false]);
+  assertEquals(first!.get("id of a"), bytes("id of a"));
+  assertEquals(second!.get("id of b"), bytes("id of b"));
+  assertEquals(misses, [false, false]);
 });

@@ -43,7 +43,12 @@ async function open(options: { tokens?: readonly string[]; timeoutMs?: number } 
       ...common,
       kind: "graphql",
       url: gh.graphqlUrl,
-      json: JSON.stringify({ query: `{repository(owner:"octo",name:"site"){name}}` }),
+      json: JSON.stringify({
+        query:
+          `query ($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { ` +
+          `f0: object(oid: "${"0".repeat(40)}") { ... on Blob { text isBinary isTruncated } } }}`,
+        variables: { owner: "octo", name: "site" },
+      }),
     } as GitHubRequest,
     tree: {
       ...common,

@@ -1,37 +1,44 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { MemoryCache } from "../../lib/cache/memory.ts";
 import { CollectionsError } from "../../lib/errors.ts";
-import type { Caller, Snapshot } from "../../lib/source/repository.ts";
+import type { RequestContext } from "../../lib/request_context.ts";
 import type { Fault } from "../github/github_faults.ts";
 import type { GithubDouble } from "../github/github_double.ts";
 import { serveRepository } from "../github/served_repository.ts";
 import { timeOutHangs } from "../github/time_out_hangs.ts";
 import { TestClock } from "../test_clock.ts";
-import { openCached, type SourceOptions } from "./github_source.ts";
-import { freeCaller } from "./repository_suite.ts";
+import { openCached, type OpenOptions, openStore, uncharged } from "./open_github.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
-interface Asked {
+interface Query {
+  readonly owner?: string;
   readonly repo?: string;
   readonly branch?: string | null;
-  readonly caller?: Caller;
+  readonly context?: RequestContext;
 }
 
-/** A double with `octo/site`, and processes that read it, all over one store of refs. */
-async function open(options: Omit<SourceOptions, "clock"> = {}) {
+/** A double with `octo/site`, and processes that read it, all over one store. */
+async function open(options: Omit<OpenOptions, "clock"> = {}) {
   const clock = new TestClock();
   const served = await serveRepository({ "posts/a.md": "A\n" }, { now: clock.now });
   const { gh } = served;
   gh.setQuota(null, { remaining: 100_000 });
   for (const token of options.tokens ?? []) gh.addToken(token);
-  const refs = new MemoryCache({ maxBytes: 1 << 20, now: clock.now });
-  const start = (other: Omit<SourceOptions, "clock"> = {}) => {
-    const cached = openCached(gh, { clock, refs, allowedByName: true, ...options, ...other });
+  const store = await openStore(clock);
+  const start = (other: Omit<OpenOptions, "clock"> = {}) => {
+    const kv = store.tier();
+    const cached = openCached(gh, { clock, kv, allowed: "octo/*", ...options, ...other });
     return {
       cached,
-      resolve: ({ repo = "site", branch = null, caller = freeCaller }: Asked = {}) =>
-        cached.resolve({ owner: "octo", repo, branch }, caller),
+      /** As the store's timer does it. */
+      flush: () => kv.flush(),
+      async resolve({ owner = "octo", repo = "site", branch = null, context }: Query = {}) {
+        try {
+          return await cached.resolve({ owner, repo, branch }, context ?? uncharged);
+        } finally {
+          await kv.flush();
+        }
+      },
     };
   };
   const { cached, resolve } = start();
@@ -39,16 +46,22 @@ async function open(options: Omit<SourceOptions, "clock"> = {}) {
     clock,
     gh,
     git: served.repository,
+    store,
     start,
+    cached,
     resolve,
     refreshDue: () => cached.refreshDue(),
-    /** What one question costs, by the status of each request. */
+    /** What some work costs, by the status of each request. */
     async cost(work: () => Promise<unknown>) {
       gh.resetCounts();
       await work();
       return statuses(gh);
     },
-    [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await cached.close();
+      store[Symbol.dispose]();
+      await served[Symbol.asyncDispose]();
+    },
   };
 }
 
@@ -56,11 +69,11 @@ function statuses(gh: GithubDouble): number[] {
   return gh.requests.map(({ status }) => status);
 }
 
-async function code(asked: Promise<unknown>): Promise<string> {
-  return (await assertRejects(() => asked, CollectionsError)).code;
+async function code(resolving: Promise<unknown>): Promise<string> {
+  return (await assertRejects(() => resolving, CollectionsError)).code;
 }
 
-Deno.test("a ref is asked for once in its 60 s, then conditionally", async () => {
+Deno.test("a ref is requested once in its 60 s, then conditionally", async () => {
   await using opened = await open();
   const { clock, cost, resolve } = opened;
   assertEquals(await cost(resolve), [200]);
@@ -68,11 +81,11 @@ Deno.test("a ref is asked for once in its 60 s, then conditionally", async () =>
   assertEquals(await cost(resolve), []);
   clock.advance(1);
   assertEquals(await cost(resolve), [304]);
-  const { freshness, askedAtMs } = await resolve();
-  assertEquals([freshness, askedAtMs], ["hit", clock.now()]);
+  const { freshness, checkedAtMs } = await resolve();
+  assertEquals([freshness, checkedAtMs], ["hit", clock.now()]);
 });
 
-Deno.test("callers at once share one question, cold and at the end of the 60 s", async () => {
+Deno.test("concurrent requests share one check, cold and at the end of the 60 s", async () => {
   await using opened = await open();
   const { clock, gh, resolve } = opened;
   for (let round = 1; round <= 2; round++) {
@@ -83,18 +96,21 @@ Deno.test("callers at once share one question, cold and at the end of the 60 s",
   }
 });
 
-Deno.test("a caller counts as causing a miss for an unknown ref alone, and not for joining", async () => {
+Deno.test("only the request that starts the check of an unknown ref is charged", async () => {
   await using opened = await open();
   const { clock, resolve } = opened;
   const misses: (boolean | undefined)[] = [];
-  const caller: Caller = { miss: (options) => void misses.push(options?.joined) };
-  await Promise.all([resolve({ caller }), resolve({ caller })]);
+  const context: RequestContext = {
+    client: "192.0.2.1",
+    recordMiss: (options) => void misses.push(options?.joined),
+  };
+  await Promise.all([resolve({ context }), resolve({ context })]);
   clock.advance(60_000);
-  await resolve({ caller });
+  await resolve({ context });
   assertEquals(misses, [false, true]);
 });
 
-Deno.test("refreshDue() checks a wanted ref once it is 50 s old, so that its callers never wait", async () => {
+Deno.test("refreshDue() checks a wanted ref once it is 50 s old, so that requests never wait", async () => {
   await using opened = await open();
   const { clock, cost, refreshDue, resolve } = opened;
   await resolve();
@@ -108,7 +124,7 @@ Deno.test("refreshDue() checks a wanted ref once it is 50 s old, so that its cal
   assertEquals(await cost(resolve), []);
 });
 
-Deno.test("refreshDue() leaves alone what nobody asked for since, and who comes later waits", async () => {
+Deno.test("refreshDue() leaves alone what nobody wanted since, and later requests wait", async () => {
   await using opened = await open();
   const { clock, cost, git, refreshDue, resolve } = opened;
   await resolve();
@@ -124,7 +140,7 @@ Deno.test("refreshDue() leaves alone what nobody asked for since, and who comes 
   assertEquals([commit, freshness], [moved, "moved"]);
 });
 
-Deno.test("a check under way is joined by refreshDue() and callers, and not repeated within 50 s", async () => {
+Deno.test("a check under way is joined by refreshDue() and requests, and not repeated within 50 s", async () => {
   await using opened = await open();
   const { clock, gh, refreshDue, resolve } = opened;
   await resolve();
@@ -168,22 +184,22 @@ Deno.test("refreshDue() goes on with others while one check takes its time", asy
     await resolve({ branch });
     clock.advance(1);
     await resolve({ branch });
-    clock.advance(20_000);
+    clock.advance(5_000);
   }
   const held = Promise.withResolvers<null>();
   gh.intercept = (_, { path }) => path.includes("slow") ? held.promise : null;
   gh.resetCounts();
-  clock.advance(10_000);
+  clock.advance(40_000);
   const first = refreshDue();
   await gh.log.until(() => gh.requests.length === 1);
-  clock.advance(20_000);
+  clock.advance(5_000);
   await Promise.race([first, refreshDue()]);
   assertEquals(statuses(gh).filter((status) => status === 304).length, 1);
   held.resolve(null);
   await first;
 });
 
-Deno.test("refreshDue() never throws, waits out a backoff, and tries once for one who wanted it", async () => {
+Deno.test("refreshDue() never throws, waits out a backoff, and tries once for one request", async () => {
   await using opened = await open();
   const { clock, cost, gh, refreshDue, resolve } = opened;
   await resolve();
@@ -199,7 +215,7 @@ Deno.test("refreshDue() never throws, waits out a backoff, and tries once for on
   assertEquals(await cost(refreshDue), [500, 500]);
   for (let minute = 0; minute < 60; minute++) {
     clock.advance(60_000);
-    assertEquals(await cost(refreshDue), [], "nobody has asked since");
+    assertEquals(await cost(refreshDue), [], "nobody has wanted it since");
   }
 });
 
@@ -213,7 +229,7 @@ const gone: [code: string, act: (opened: Awaited<ReturnType<typeof open>>) => un
   ["branch-not-found", ({ git }) => git.branch("other").then(() => git.deleteBranch("main"))],
 ];
 
-Deno.test("an answer that a ref is not there is kept for 60 s, for every spelling", async () => {
+Deno.test("a tombstone is believed for 60 s, for every spelling", async () => {
   for (const [expected, act] of gone) {
     await using opened = await open();
     const { clock, cost, resolve } = opened;
@@ -248,7 +264,7 @@ Deno.test("a ref that is gone stays gone while the source fails, here and in oth
   }
 });
 
-Deno.test("a withdrawn repository takes all its refs along, whichever was asked for", async () => {
+Deno.test("a tombstone of a repository covers all its refs, whichever was requested", async () => {
   await using opened = await open();
   const { clock, gh, git, start, resolve } = opened;
   await git.branch("dev");
@@ -263,11 +279,11 @@ Deno.test("a withdrawn repository takes all its refs along, whichever was asked 
   assertEquals(await code(second.resolve()), "repository-blocked");
 });
 
-Deno.test("a withdrawal holds in the process that saw it, also where the store keeps nothing", async () => {
+Deno.test("a tombstone holds in the process that saw it, also without a store", async () => {
   await using opened = await open();
   const { clock, gh, git, start } = opened;
   await git.branch("dev");
-  const { resolve } = start({ refs: new MemoryCache({ maxBytes: 0 }) });
+  const { resolve } = start({ kv: null });
   await resolve();
   clock.advance(30_000);
   gh.addBlocked("octo/site");
@@ -299,15 +315,12 @@ Deno.test("a repository that is there again is served again, also while the sour
 
 Deno.test("nothing is written for refs that never were there", async () => {
   await using opened = await open();
-  const { gh, start } = opened;
-  const refs = new MemoryCache({ maxBytes: 1 << 20 });
-  const { cached, resolve } = start({ refs });
+  const { gh, resolve, store } = opened;
   for (let number = 0; number < 20; number++) {
     await code(resolve({ branch: `no-${number}` }));
     await code(resolve({ repo: `no-${number}` }));
   }
-  await cached.settled();
-  assertEquals(refs.bytes, 0);
+  assertEquals(await Array.fromAsync(store.kv.list({ prefix: [] })), []);
   assertEquals(gh.unexpected, []);
 });
 
@@ -325,7 +338,7 @@ const failures: [Fault, code: string][] = [
   [{ kind: "secondary429" }, "source-rate-limited"],
 ];
 
-Deno.test("an older answer of under 24 h stands in for each failure, and none after that", async () => {
+Deno.test("an older answer of under 24 h is given for each failure, and none after that", async () => {
   for (const [fault, expected] of failures) {
     await using opened = await open();
     const { clock, gh, git, resolve } = opened;
@@ -334,10 +347,10 @@ Deno.test("an older answer of under 24 h stands in for each failure, and none af
     await git.commit({ "b.md": "B\n" });
     gh.fault = fault;
     for (const ageMs of [60_000, 3_600_000, DAY_MS - 1]) {
-      clock.advance(ageMs - (clock.now() - known.askedAtMs));
-      const { commit, freshness, askedAtMs } = await resolve();
+      clock.advance(ageMs - (clock.now() - known.checkedAtMs));
+      const { commit, freshness, checkedAtMs } = await resolve();
       assertEquals([fault, commit, freshness], [fault, known.commit, "stale"]);
-      assertEquals(askedAtMs, known.askedAtMs);
+      assertEquals(checkedAtMs, known.checkedAtMs);
     }
     clock.advance(1);
     assertEquals(await code(resolve()), expected);
@@ -347,7 +360,7 @@ Deno.test("an older answer of under 24 h stands in for each failure, and none af
   }
 });
 
-Deno.test("a source that failed is not asked before its backoff ends, known or not", async () => {
+Deno.test("a ref that failed is not requested before its wait ends, known or not", async () => {
   for (const [fault, expected] of failures) {
     await using opened = await open();
     const { clock, cost, gh, resolve } = opened;
@@ -359,10 +372,9 @@ Deno.test("a source that failed is not asked before its backoff ends, known or n
     assert(first.length <= 2, `${first}`);
     clock.advance(4_999);
     assertEquals(await cost(() => Promise.all([resolve(), resolve()])), []);
-    const other = () => code(resolve({ repo: "other" }));
-    await other();
-    assertEquals(await cost(other), []);
-    assertEquals(await other(), expected);
+    const unknown = () => code(resolve({ branch: "unknown" }));
+    assertEquals(await unknown(), expected);
+    assertEquals(await cost(unknown), []);
   }
 });
 
@@ -379,38 +391,174 @@ Deno.test("a process takes over what another one knew, but checks it itself, by 
   assertEquals(await cost(start({ tokens: ["t1"] }).resolve), [200], "ETags are a token's own");
 });
 
-Deno.test("the state before a move stands by for a day", async () => {
-  await using opened = await open();
-  const { clock, git, start, resolve } = opened;
-  const before = await resolve();
-  await git.commit({ "b.md": "B\n" });
-  clock.advance(60_000);
-  const after = await resolve();
-  const isBefore = ({ previous }: Snapshot) => {
-    assertEquals(previous?.commit, before.commit);
-    assertEquals(previous?.askedAtMs, before.askedAtMs);
-    assertEquals([previous?.freshness, previous?.previous], ["stale", undefined]);
-  };
-  isBefore(after);
-  isBefore(await resolve());
-  isBefore(await start().resolve());
-  clock.advance(DAY_MS - 60_000 - 1);
-  isBefore(await resolve());
-  clock.advance(1);
-  assertEquals((await resolve()).previous, undefined);
-  assertEquals((await start().resolve()).previous, undefined);
-});
-
-Deno.test("a missing branch names the default one, also after a run that asked for visibility", async () => {
+Deno.test("a missing branch names the default one, also after a run that checked visibility", async () => {
   await using opened = await open({ tokens: ["t1"] });
   const { clock, gh, git, start } = opened;
   gh.missingRefStatus = 404;
   await git.branch("dev");
-  await start({ allowedByName: false }).resolve({ branch: "dev" });
+  await start({ allowed: undefined }).resolve({ branch: "dev" });
   await git.deleteBranch("dev");
   clock.advance(60_000);
-  const asked = start().resolve({ branch: "dev" });
-  const error = await assertRejects(() => asked, CollectionsError);
+  const resolving = start().resolve({ branch: "dev" });
+  const error = await assertRejects(() => resolving, CollectionsError);
   assertEquals(error.code, "branch-not-found");
   assert(error.detail.includes('"main"'), error.detail);
+});
+
+Deno.test("a moved ref says which commit was before, and when that was last found", async () => {
+  await using opened = await open();
+  const { clock, git, resolve } = opened;
+  const before = await resolve();
+  assertEquals(before.ref.previous, null);
+  clock.advance(60_000);
+  const { checkedAtMs } = await resolve();
+  await git.commit({ "b.md": "B\n" });
+  clock.advance(60_000);
+  const after = await resolve();
+  assert(after.ref === before.ref);
+  assertEquals(after.ref.previous, { commit: before.commit, checkedAtMs });
+});
+
+Deno.test("a clock that is set back makes no ref fresh and stops no check", async () => {
+  await using opened = await open();
+  const { clock, cost, gh, resolve } = opened;
+  await resolve();
+  clock.setWallClock(clock.now() - 3_600_000);
+  assertEquals(await cost(resolve), [304]);
+  assertEquals(await cost(resolve), []);
+  clock.advance(60_000);
+  gh.fault = { kind: "status", status: 500 };
+  await resolve();
+  clock.setWallClock(clock.now() - 3_600_000);
+  gh.fault = null;
+  clock.advance(5_000);
+  assertEquals(await cost(resolve), [304]);
+});
+
+Deno.test("requests that are aborted start one check per ref, which goes on without them", async () => {
+  await using opened = await open();
+  const { clock, gh, git, resolve } = opened;
+  const branches = ["b1", "b2", "b3", "b4"];
+  for (const branch of branches) await git.branch(branch);
+  for (const branch of branches) await resolve({ branch });
+  clock.advance(61_000);
+  gh.resetCounts();
+  const held = Promise.withResolvers<null>();
+  gh.intercept = () => held.promise;
+  for (let times = 0; times < 50; times++) {
+    await Promise.all(branches.map(async (branch) => {
+      const left = new AbortController();
+      const resolving = resolve({ branch, context: { ...uncharged, signal: left.signal } });
+      left.abort(new Error("left"));
+      await assertRejects(() => resolving, Error, "left");
+    }));
+  }
+  await gh.log.until(() => gh.requests.length === 4);
+  held.resolve(null);
+  const found = await Promise.all(branches.map((branch) => resolve({ branch })));
+  assertEquals(found.map(({ freshness }) => freshness), branches.map(() => "revalidated"));
+  assertEquals(statuses(gh), [304, 304, 304, 304]);
+});
+
+Deno.test("40 known refs have 40 answers while the source hangs", async () => {
+  for (const owners of [1, 40]) {
+    await using opened = await open({ tokens: ["t1"] });
+    const { clock, gh, git, start } = opened;
+    const { resolve } = start({ allowed: undefined });
+    const queries = await Promise.all(Array.from({ length: 40 }, async (_, index) => {
+      if (owners > 1) gh.add(`o${index}/site`, git);
+      else await git.branch(`b${index}`);
+      return owners > 1 ? { owner: `o${index}` } : { branch: `b${index}` };
+    }));
+    for (const query of queries) await resolve(query);
+    clock.advance(61_000);
+    gh.fault = { kind: "hang" };
+    for (let round = 0; round < 2; round++) {
+      const found = Promise.all(queries.map((query) => resolve(query)));
+      // Two requests a check, 64 at once: the others are given up in the queue at the same time.
+      if (round === 0) await gh.log.until(() => gh.pauses.waiting === 64);
+      for (let turn = 0; turn < 30; turn++) {
+        await new Promise((resolve) => setTimeout(resolve, 0));
+        clock.advance(1_000);
+      }
+      assertEquals((await found).map(({ freshness }) => freshness), queries.map(() => "stale"));
+    }
+  }
+});
+
+Deno.test("a ref that always fails makes no sibling stale", async () => {
+  await using opened = await open();
+  const { clock, gh, git, resolve } = opened;
+  await git.branch("broken");
+  for (const branch of ["main", "broken"]) await resolve({ branch });
+  gh.faultWhen(({ path }) => path.includes("broken") ? { kind: "status", status: 500 } : null);
+  for (let minute = 0; minute < 5; minute++) {
+    clock.advance(60_000);
+    assertEquals((await resolve({ branch: "broken" })).freshness, "stale");
+    assertEquals((await resolve({ branch: "main" })).freshness, "revalidated");
+  }
+});
+
+Deno.test("recheck() checks the refs of a repository that are in use, missing ones too, and no other", async () => {
+  await using opened = await open();
+  const { cached, clock, cost, gh, git, resolve } = opened;
+  gh.add("octo/other", git);
+  await git.branch("unused");
+  await resolve({ branch: "unused" });
+  clock.advance(60_000);
+  await resolve();
+  await resolve({ repo: "other" });
+  assertEquals(await code(resolve({ branch: "new" })), "branch-not-found");
+  await git.branch("new");
+  const moved = await git.commit({ "b.md": "B\n" });
+  await cost(() => cached.recheck("octo/site"));
+  assertEquals(gh.requests.every(({ path }) => path.includes("/octo/site/")), true);
+  assertEquals(gh.requests.some(({ path }) => path.includes("unused")), false);
+  const found = await Promise.all([resolve(), resolve({ branch: "new" })]);
+  assertEquals(found.map(({ commit, freshness }) => [commit === moved, freshness]), [
+    [true, "hit"],
+    [false, "hit"],
+  ]);
+  assertEquals(await cost(() => cached.recheck("octo/absent")), []);
+});
+
+Deno.test("recheck() counts no check that was under way, and runs one more for calls during one", async () => {
+  await using opened = await open();
+  const { cached, clock, gh, resolve } = opened;
+  await resolve();
+  clock.advance(30_000);
+  await resolve();
+  clock.advance(30_000);
+  gh.resetCounts();
+  let held = Promise.withResolvers<null>();
+  gh.intercept = () => held.promise;
+  const before = resolve();
+  await gh.log.until(() => gh.requests.length === 1);
+  const first = cached.recheck("octo/site");
+  held.resolve(null);
+  held = Promise.withResolvers();
+  await before;
+  await gh.log.until(() => gh.requests.length === 2);
+  const others = [cached.recheck("octo/site"), cached.recheck("octo/site")];
+  held.resolve(null);
+  await Promise.all([first, ...others]);
+  assertEquals(statuses(gh), [304, 304, 304]);
+});
+
+Deno.test("a cold resolve reads the store once, and a repeated tombstone not at all", async () => {
+  await using opened = await open();
+  const { store, start } = opened;
+  let reads = 0;
+  const getMany = store.kv.getMany.bind(store.kv);
+  store.kv.getMany = (...options: Parameters<typeof getMany>) => {
+    reads++;
+    return getMany(...options) as never;
+  };
+  const { resolve } = start();
+  await resolve();
+  await resolve();
+  assertEquals(reads, 1);
+  await code(resolve({ branch: "absent" }));
+  await code(resolve({ branch: "absent" }));
+  assertEquals(reads, 2);
 });
