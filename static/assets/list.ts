@@ -251,7 +251,11 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
         <p class="soft">Counting…</p>
       `;
     }
-    const facets = Object.entries(answer?.body?.facets ?? {});
+    const counted = answer?.body?.facets ?? {};
+    const facets = this.#keys.flatMap((key) => {
+      const values = counted[`frontMatter.${key}`] ?? [];
+      return values.length > 0 ? [[`frontMatter.${key}`, values] as const] : [];
+    });
     if (facets.length === 0) {
       return html`<p class="soft">${answer?.problem?.detail ?? "There is nothing to count."}</p>`;
     }

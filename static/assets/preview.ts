@@ -12,6 +12,7 @@ const MAX_TEXT_CHARACTERS = 500_000;
 const MAX_HIGHLIGHTED_CHARACTERS = 100_000;
 const MAX_ROWS = 500;
 
+/** By extension, or by the name that a fence gives. */
 const LANGUAGES: Readonly<Record<string, string>> = {
   bash: "bash",
   cjs: "javascript",
@@ -50,6 +51,14 @@ const LANGUAGES: Readonly<Record<string, string>> = {
   yml: "yaml",
   zsh: "bash",
   dockerfile: "dockerfile",
+  javascript: "javascript",
+  kotlin: "kotlin",
+  markdown: "markdown",
+  python: "python",
+  ruby: "ruby",
+  rust: "rust",
+  shell: "bash",
+  typescript: "typescript",
   makefile: "makefile",
 };
 
@@ -216,8 +225,9 @@ async function serviceHtml(file: FileBody, state: State): Promise<Node> {
     if (node instanceof Element) fitElement(node, file, state);
   };
   purify.addHook("afterSanitizeAttributes", fit);
+  let fragment: DocumentFragment;
   try {
-    return clean(purify, file.html ?? "", {
+    fragment = clean(purify, file.html ?? "", {
       USE_PROFILES: { html: true },
       FORBID_TAGS: ["style", "form", "button", "textarea", "select", "dialog", "video", "audio"],
       FORBID_ATTR: ["style", "srcset", "action", "background", "popover", "popovertarget"],
@@ -225,6 +235,14 @@ async function serviceHtml(file: FileBody, state: State): Promise<Node> {
   } finally {
     purify.removeHook("afterSanitizeAttributes", fit);
   }
+  for (const code of fragment.querySelectorAll("pre > code[class*='language-']")) {
+    const language = LANGUAGES[code.className.replace("language-", "").toLowerCase()];
+    const text = code.textContent ?? "";
+    if (language === undefined || text.length > MAX_HIGHLIGHTED_CHARACTERS) continue;
+    // The plain text stays where there is no highlighter.
+    highlighted(text, language).then((node) => code.replaceChildren(node), () => {});
+  }
+  return fragment;
 }
 
 function fitElement(element: Element, file: FileBody, state: State) {

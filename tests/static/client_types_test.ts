@@ -3,7 +3,7 @@
 
 import type { ContentBody, ItemBody, ListBody, ProblemBody } from "../../lib/api/contract.ts";
 import type { ItemParameters, ListParameters } from "../../lib/api/parameters.ts";
-import type { ProblemCode } from "../../lib/http/problem.ts";
+import type { ProblemCode } from "../../lib/errors.ts";
 import type * as client from "../../packages/client/client.ts";
 
 /** A type with its parts spelled out, so that interfaces and intersections compare by what they hold. */
@@ -24,12 +24,19 @@ Deno.test("the client has the contract's types", () => {
   hold<Same<client.ItemContent, ContentBody>>();
   hold<Same<Omit<client.Problem, "code">, Omit<ProblemBody, "code">>>();
   hold<Same<Exclude<client.ProblemCode, "not-a-service-answer">, ProblemCode>>();
-  // The client writes filters as an object, and asks for JSON only.
-  hold<Same<Omit<client.ListParameters, "filter">, Omit<ListParameters, "filter">>>();
+  // The client writes filters as an object and lists of keys as they are sent, and asks for JSON only.
+  type Own = "filter" | "fields" | "facets";
+  hold<Same<Omit<client.ListParameters, Own>, Omit<ListParameters, Own>>>();
+  hold<Same<keyof client.ListParameters, keyof ListParameters>>();
+  type Item = Omit<
+    client.ItemParameters & client.SlugParameters,
+    Own | "path" | "slug" | "collection"
+  >;
+  hold<Same<Item, Omit<ItemParameters, Own | "path" | "slug" | "collection" | "format">>>();
   hold<
     Same<
       keyof client.ItemParameters | keyof client.SlugParameters,
-      Exclude<keyof ItemParameters, "format"> | "filter"
+      Exclude<keyof ItemParameters, "format">
     >
   >();
 });
