@@ -136,19 +136,18 @@ Deno.test("get-item-content gives a file of just the size cap, and refuses one o
   assertEquals(site.gh.counts().raw, 1);
 });
 
-Deno.test("get-item-content gives an LFS pointer and a dotted path as they are stored", async () => {
+Deno.test("get-item-content gives an LFS pointer, a dotted path and an executable file as they are stored", async () => {
   const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n";
-  await using site = await startSite({ "image.png": pointer, ".github/a.yml": "a: 1\n" });
+  await using site = await startSite({
+    "image.png": pointer,
+    ".github/a.yml": "a: 1\n",
+    "run.sh": { executable: "echo\n" },
+  });
 
   const image = await site.service.item({ path: "image.png" });
   const hidden = await site.service.item({ path: ".github/a.yml" });
 
   assertEquals([image.contentType, image.encoding, image.content], ["image/png", "utf-8", pointer]);
   assertEquals(hidden.content, "a: 1\n");
-});
-
-Deno.test("get-item-content reads an executable file like any other", async () => {
-  await using site = await startSite({ "run.sh": { executable: "echo\n" } });
-
   assertEquals((await site.service.item({ path: "run.sh" })).content, "echo\n");
 });
