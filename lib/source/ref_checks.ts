@@ -122,7 +122,7 @@ export class RefChecks {
     const inUse = [...this.known.values()].filter(({ name, ref }) =>
       repositoryKey(name) === repository && now - ref.wantedAtMs < this.options.freshForMs
     ).map(({ name }) => name);
-    await Promise.all([...inUse, ...this.records.recentlyGone(repository)].map(async (name) => {
+    await Promise.all([...inUse, ...this.records.recentlyBuried(repository)].map(async (name) => {
       const key = refKey(name);
       this.mustCheck.add(key);
       while (this.mustCheck.has(key)) {

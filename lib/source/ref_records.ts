@@ -117,8 +117,8 @@ export class RefRecords {
     return tombstone !== null && tombstone.atMs > knownAtMs ? tombstone : null;
   }
 
-  /** The refs of a repository that were recently found to be gone. */
-  recentlyGone(repository: string): RefName[] {
+  /** The refs of a repository that have a recent tombstone. */
+  recentlyBuried(repository: string): RefName[] {
     return [...this.tombstones.entries()].flatMap(([key, { name, tombstone }]) =>
       key !== repository && repositoryKey(name) === repository && this.isRecent(tombstone)
         ? [name]
