@@ -59,7 +59,7 @@ Deno.test("an item over the size cap has an error, one of just that size has non
   assertEquals(items[1]!.error!.detail.includes(`${MIB + 1}`), true);
 });
 
-Deno.test("a page's room is given in byte order of path, which UTF-16 does not keep", async () => {
+Deno.test("a page is filled in byte order of path, which UTF-16 order is not", async () => {
   await using site = await startSite({
     "posts/\uff5e.txt": "a".repeat(9 * MIB),
     "posts/\u{1f35e}.txt": "b".repeat(9 * MIB),
