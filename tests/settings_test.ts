@@ -50,12 +50,36 @@ Deno.test("parseSettings() reads the contract's variables and no other", () => {
   const read: string[] = [];
   parseSettings((name) => void read.push(name));
 
-  const named =
-    "PORT HOST PUBLIC_URL GITHUB_API_URL GITHUB_GRAPHQL_URL GITHUB_RAW_URL GITHUB_WEB_URL" +
-    " GITHUB_TOKEN GITHUB_GIT_URL GITHUB_WEBHOOK_SECRET ALLOWED_REPOS LOCAL_REPOS_DIR KV_PATH KV_WRITE_MB_PER_HOUR CACHE_MEMORY_MB" +
-    " MAX_ITEM_MB SOURCE_TIMEOUT_MS MISSES_PER_MINUTE METRICS TRUST_PROXY LOG_LEVEL";
-  assertEquals(read, named.split(" "));
+  assertEquals(read, [
+    ..."PORT HOST PUBLIC_URL GITHUB_API_URL GITHUB_GRAPHQL_URL GITHUB_RAW_URL".split(" "),
+    ..."GITHUB_WEB_URL GITHUB_TOKEN GITHUB_GIT_URL GITHUB_WEBHOOK_SECRET ALLOWED_REPOS".split(" "),
+    ..."LOCAL_REPOS_DIR KV_PATH KV_WRITE_MB_PER_HOUR CACHE_MEMORY_MB MAX_ITEM_MB".split(" "),
+    ..."SOURCE_TIMEOUT_MS MISSES_PER_MINUTE METRICS TRUST_PROXY LOG_LEVEL".split(" "),
+  ]);
 });
+
+const GOOD: readonly [name: string, value: string, key: keyof Config, read: unknown][] = [
+  ["PORT", "0", "port", 0],
+  ["PORT", "65535", "port", 65_535],
+  ["HOST", "::1", "host", "::1"],
+  ["PUBLIC_URL", "https://a.test/b/", "publicUrl", "https://a.test/b"],
+  ["PUBLIC_URL", "http://a.test:81", "publicUrl", "http://a.test:81"],
+  ["GITHUB_TOKEN", " a , b ,", "tokens", ["a", "b"]],
+  ["GITHUB_WEBHOOK_SECRET", "a, b", "webhookSecrets", ["a", "b"]],
+  ["ALLOWED_REPOS", "A/b, c/*", "allowedRepos", new Set(["a/b", "c/*"])],
+  ["LOCAL_REPOS_DIR", "none", "localReposDir", null],
+  ["LOCAL_REPOS_DIR", "/srv", "localReposDir", "/srv"],
+  ["KV_PATH", ":memory:", "kvPath", ":memory:"],
+  ["KV_WRITE_MB_PER_HOUR", "0", "kvWriteBytesPerHour", 0],
+  ["CACHE_MEMORY_MB", "1", "cacheMemoryBytes", 1 << 20],
+  ["MAX_ITEM_MB", "1", "maxItemBytes", 1 << 20],
+  ["SOURCE_TIMEOUT_MS", "1", "sourceTimeoutMs", 1],
+  ["MISSES_PER_MINUTE", "0", "missesPerMinute", 0],
+  ["METRICS", "true", "metrics", true],
+  ["TRUST_PROXY", "1", "trustProxy", true],
+  ["TRUST_PROXY", "0", "trustProxy", false],
+  ["LOG_LEVEL", "silent", "logLevel", "silent"],
+];
 
 Deno.test("parseSettings() reads good values", () => {
   for (const [name, value, key, read] of GOOD) {
@@ -66,11 +90,7 @@ Deno.test("parseSettings() reads good values", () => {
 const BAD: Record<string, readonly string[]> = {
   PORT: ["65536", "-1", "http", "80.5", "1e3", "0x50"],
   PUBLIC_URL: [
-    "a.test",
-    "ftp://a.test",
-    "https://user@a.test",
-    "https://a.test/?q",
-    "https://a.test/#x",
+    ...["a.test", "ftp://a.test", "https://user@a.test", "https://a.test/?q", "https://a.test/#x"],
     "https://",
   ],
   GITHUB_API_URL: ["api.test", "javascript:1", "file:///etc"],

@@ -44,10 +44,6 @@ const YAML_FILES = [
   "_config.yaml",
 ];
 
-Deno.test("parseDeclarations() declares nothing for another path", async () => {
-  assertEquals(await parseDeclarations("package.json", "{}"), { collections: [], warning: null });
-});
-
 const PAGES_CMS = `
 media:
   input: src/media

@@ -49,12 +49,6 @@ Deno.test("readFrontMatter() takes LF, CRLF, a byte order mark, blanks after a f
   assertEquals((await read("+++\r\na = 1\r\n+++\r\nbody")).frontMatter, { a: 1 });
 });
 
-Deno.test("readFrontMatter() gives {} for an empty block", async () => {
-  for (const text of ["---\n---\n", "---\n\n---", "---\n# only a comment\n---\n", "+++\n+++\n"]) {
-    assertEquals((await read(text)).frontMatter, {}, text);
-  }
-});
-
 Deno.test("readFrontMatter() gives null where there is no front matter", async () => {
   const texts = [
     "",
@@ -165,13 +159,6 @@ Deno.test("readFrontMatter() counts the line of an error in the file", async () 
   assertEquals((await failure("\ufeff---\na: 1\na: 2\n---\n")).line, 3);
   assertEquals((await failure('+++\na = 1\nb = "x\n+++\n')).line, 3);
   assertEquals((await failure("+++\na = 1\na = 2\n+++\n")).line, 3);
-});
-
-Deno.test("readFrontMatter() refuses what has more than one meaning", async () => {
-  assertEquals((await failure("---\na: 1\nb: 2\na: 3\n---\n")).message, "Map keys must be unique");
-  assertEquals((await failure("---\n{a: 1, a: 2}\n---\n")).line, 2);
-  assertEquals((await failure("---\na: 1\n? [x]\n: y\n---\n")).line, 3);
-  await failure("---\na: 1\n...\nb: 2\n---\n");
 });
 
 Deno.test("readFrontMatter() never reaches a prototype", async () => {

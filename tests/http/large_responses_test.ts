@@ -180,6 +180,18 @@ for (const coding of ["identity", "gzip"]) {
   });
 }
 
+/** Lets time pass while memory is reserved. */
+function passTimeInWaiting(
+  { memory, service: { clock } }: Site & { memory: ByteSemaphore },
+  ms: number,
+) {
+  const acquire = memory.acquire.bind(memory);
+  memory.acquire = (bytes, signal) => {
+    clock.advance(ms);
+    return acquire(bytes, signal);
+  };
+}
+
 Deno.test("a response that waited for memory is as old as it is when it leaves", async () => {
   await using site = await startLarge();
   passTimeInWaiting(site, 7_000);

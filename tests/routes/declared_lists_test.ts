@@ -96,72 +96,13 @@ Deno.test("a list by the name of a Pages CMS collection", async () => {
   assertEquals((await service.problem(listPath({ collection: "site" }))).status, 404);
 });
 
-/** decapcms.org/docs/collection-folder, /docs/collection-nested, /docs/collection-file */
-const DECAP_CMS = `
-backend:
-  name: git-gateway
-  branch: main
-media_folder: static/img
-public_folder: /img
-collections:
-  - name: "blog"
-    label: "Blog"
-    folder: "_articles/blog"
-    create: true
-    slug: "{{year}}-{{month}}-{{day}}-{{slug}}"
-    fields:
-      - { label: "Title", name: "title", widget: "string" }
-      - { label: "Body", name: "body", widget: "markdown" }
-  - name: pages
-    label: Pages
-    folder: site/tree
-    nested: { depth: 2, summary: "{{title}}" }
-    fields: [{ label: Title, name: title, widget: string }]
-    meta: { path: { widget: string, label: Path, index_file: index } }
-  - name: products
-    folder: data/goods
-    extension: yml
-    format: yaml
-    fields: [{ label: Title, name: title, widget: string }]
-  - name: settings
-    files:
-      - { name: general, label: General, file: data/general.yml, fields: [] }
-`;
+const DECAP_CMS = "collections: [{ name: blog, folder: _articles/blog }]\n";
 const DECAP_FILES: Files = {
   "_articles/blog/2026-01-02-hello.md": "# Hello\n",
   "_articles/blog/more/deep.md": "",
   "_articles/blog/cover.jpg": "",
-  "site/tree/index.md": "",
-  "site/tree/about/index.md": "",
-  "site/tree/about/team/index.md": "",
-  "data/goods/bread.yml": "",
   "data/goods/list.md": "",
 };
-
-for (const folder of ["public/admin"]) {
-  Deno.test(`a list by the name of a collection of ${folder}/config.yml`, async () => {
-    const source = `${folder}/config.yml`;
-    await using site = await startSite({ ...DECAP_FILES, [source]: DECAP_CMS });
-    const { service } = site;
-
-    assertEquals(await look(service, "blog"), {
-      path: "_articles/blog",
-      source,
-      items: "2026-01-02-hello.md",
-    });
-    assertEquals(await look(service, "pages"), {
-      path: "site/tree",
-      source,
-      items: "about/index.md index.md",
-    });
-    assertEquals(await look(service, "products"), {
-      path: "data/goods",
-      source,
-      items: "bread.yml",
-    });
-    assertEquals((await service.problem(listPath({ collection: "settings" }))).status, 404);
-  });
-}
 
 /** jekyllrb.com/docs/collections */
 const JEKYLL = `

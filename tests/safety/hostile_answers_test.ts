@@ -16,7 +16,6 @@ const BOUNDS_MB = {
 };
 /** Marks a request that the double is to answer itself. */
 const REAL = "x-real";
-const PATHS = [listPath({ includeContent: true }), itemPath({ path: "posts/a.md" })];
 
 async function start(env: Record<string, string> = ENV): Promise<Site> {
   const site = await startSite(FILES, { env });
@@ -152,26 +151,6 @@ function endlessBody() {
   }, { highWaterMark: 0 });
   return { body, sentMb: promise };
 }
-
-Deno.test("an answer whose type is another is read by what it says, and believed only then", async () => {
-  const types = ["text/html", "image/png", "application/octet-stream", "x/y; charset=utf-16", ""];
-  for (const type of types) {
-    await using site = await start();
-    const { gh, service } = site;
-    gh.intercept = async (request, logged) => {
-      if (request.headers.has(REAL)) return null;
-      const answer = await realAnswer(request, logged);
-      answer.headers.set("content-type", type);
-      return answer;
-    };
-
-    for (const path of PATHS) {
-      const response = await service.get(path);
-      assertEquals([type, response.status], [type, 200]);
-      await response.body?.cancel();
-    }
-  }
-});
 
 Deno.test("JSON that is something else than was requested is a failure of the source", async () => {
   const bodies = [

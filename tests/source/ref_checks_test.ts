@@ -30,8 +30,6 @@ async function open(options: Omit<OpenOptions, "clock"> = {}) {
     const cached = openCached(gh, { clock, kv, allowed: "octo/*", ...options, ...other });
     return {
       cached,
-      /** As the store's timer does it. */
-      flush: () => kv.flush(),
       async resolve({ owner = "octo", repo = "site", branch = null, context }: Query = {}) {
         try {
           return await cached.resolve({ owner, repo, branch }, context ?? uncharged);
@@ -291,6 +289,26 @@ Deno.test("a tombstone holds in the process that saw it, also without a store", 
   await gh.down();
   clock.advance(30_000);
   assertEquals(await code(resolve()), "repository-blocked");
+});
+
+Deno.test("an earlier check that another process writes late undoes no tombstone", async () => {
+  await using opened = await open();
+  const { clock, gh, git, start, resolve } = opened;
+  const { commit } = await resolve();
+  clock.advance(55_000);
+  const held = Promise.withResolvers<Response>();
+  gh.intercept = () => held.promise;
+  const late = start().resolve();
+  await gh.log.until(() => gh.requests.length === 2);
+  gh.intercept = null;
+  await git.branch("other");
+  await git.deleteBranch("main");
+  clock.advance(5_000);
+  assertEquals(await code(resolve()), "branch-not-found");
+  held.resolve(new Response(commit));
+  assertEquals((await late).commit, commit);
+  gh.fault = { kind: "status", status: 500 };
+  assertEquals(await code(start().resolve()), "source-failed");
 });
 
 Deno.test("a repository that is there again is served again, also while the source fails later", async () => {
