@@ -7,7 +7,7 @@ import { parseDeclarations } from "../lib/collections/cms/declarations.ts";
 import { readFrontMatter } from "../lib/collections/front_matter.ts";
 import { ERRORS } from "../lib/errors.ts";
 import { VENDOR_FILES } from "../lib/http/vendor_files.ts";
-import { parseSettings, SETTING_NAMES } from "../lib/settings.ts";
+import { parseSettings, SETTING_NAMES, SETTINGS } from "../lib/settings.ts";
 import { serveTask } from "./run_task.ts";
 import { readSourceFiles, root } from "./source_files.ts";
 
@@ -191,16 +191,19 @@ Deno.test("README's limits of front matter and of declaring files are those that
   }
 });
 
-Deno.test("README's settings are those that are read, with their defaults", () => {
-  const rows = table("variable", "default").map(([name, fallback]) => [
-    code(name!)!,
-    code(fallback!),
-  ]);
-  assertEquals(rows.map(([name]) => name), [...SETTING_NAMES]);
-  const defaults = Object.fromEntries(rows.filter(([, fallback]) => fallback !== null));
+Deno.test("README's settings are those of the table, with their defaults and meanings", () => {
+  const rows = table("variable", "default");
+  const told = rows.map((cells) => cells.map((cell) => cell.replaceAll("`", "")));
+  assertEquals(
+    told,
+    Object.entries(SETTINGS).map(([name, [unset, meaning]]) => [name, unset, meaning]),
+  );
+  const defaults = Object.fromEntries(
+    rows.map(([name, fallback]) => [code(name!)!, code(fallback!)])
+      .filter(([, fallback]) => fallback !== null),
+  );
   assert(Object.keys(defaults).length >= 10);
-  const unset = parseSettings(() => undefined);
-  assertEquals(parseSettings((name) => defaults[name]), unset);
+  assertEquals(parseSettings((name) => defaults[name]), parseSettings(() => undefined));
 });
 
 Deno.test(".env.example has every setting, commented out, with what README says", async () => {
