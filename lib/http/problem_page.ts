@@ -1,10 +1,10 @@
 // The page to which a problem's `type` leads. Made of this service's own texts alone; it needs no script.
 
-import { errorEntry, ERRORS, type ProblemCode } from "../errors.ts";
+import { ERRORS, type ProblemCode } from "../errors.ts";
 
 /** The page of a code, as HTML; its links are relative to `/problems/`. */
 export function problemPage(code: ProblemCode): string {
-  const { status, title, meaning, todo } = errorEntry(code);
+  const { status, title, meaning, todo } = ERRORS[code];
   const others = (Object.keys(ERRORS) as ProblemCode[]).filter((other) => other !== code);
   return `<!doctype html>
 <html lang="en">

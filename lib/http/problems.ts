@@ -4,7 +4,7 @@
 import { HttpError } from "fresh";
 import {
   CollectionsError,
-  errorEntry,
+  ERRORS,
   internalError,
   isProblemCode,
   type ProblemCode,
@@ -26,7 +26,7 @@ export function problemResponse(error: unknown, { context, services }: State): R
   const known = toCollectionsError(error, requestId);
   const { detail, facts } = known;
   const code = known.code as ProblemCode;
-  const { status, title } = errorEntry(code);
+  const { status, title } = ERRORS[code];
   if (status >= 500) logFailure(error, { requestId, log: services.log });
   const type = `${context.baseUrl}/problems/${code}`;
   const body = { type, title, status, detail, code, requestId, ...facts };
