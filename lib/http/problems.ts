@@ -1,10 +1,10 @@
 // Errors as problem details (RFC 9457). Only what a CollectionsError says in public reaches a client; every other error
 // is an internal error that tells its request id.
 
-import { HttpError } from "fresh";
+import { HttpError, type Middleware } from "fresh";
 import {
   CollectionsError,
-  errorEntry,
+  ERRORS,
   internalError,
   isProblemCode,
   type ProblemCode,
@@ -26,7 +26,7 @@ export function problemResponse(error: unknown, { context, services }: State): R
   const known = toCollectionsError(error, requestId);
   const { detail, facts } = known;
   const code = known.code as ProblemCode;
-  const { status, title } = errorEntry(code);
+  const { status, title } = ERRORS[code];
   if (status >= 500) logFailure(error, { requestId, log: services.log });
   const type = `${context.baseUrl}/problems/${code}`;
   const body = { type, title, status, detail, code, requestId, ...facts };
@@ -56,3 +56,14 @@ function logFailure(error: unknown, { requestId, log }: { requestId: string; log
     log.warn("request failed", { id: requestId, code: error.code, reason: error.message });
   } else log.error("internal error", { id: requestId, ...describeError(error) });
 }
+
+/** Answers what routes throw as problems, since Fresh would answer it in its own way. */
+export const problems: Middleware<State> = async (ctx) => {
+  ctx.state.context.route = ctx.route ?? "none";
+  try {
+    // `next()` may throw before it returns a promise.
+    return await ctx.next();
+  } catch (error) {
+    return problemResponse(error, ctx.state);
+  }
+};
