@@ -71,65 +71,59 @@ const VIEWS: readonly View[] = [
 const SIZES = [[1440, 900], [820, 1180], [390, 844], [320, 640]] as const;
 
 for (const { name, path, wait, act } of VIEWS) {
-  browserTest(
-    `axe finds nothing in the view "${name}", in both themes at four widths`,
-    async (open) => {
-      await using served = await serveExamples();
-      const page = await open({ viewport: { width: 1440, height: 900 } });
-      await page.goto(served.url + path);
-      await page.locator(wait).first().waitFor({ state: "attached" });
-      await act?.(page);
-      for (const [width, height] of SIZES) {
-        await page.setViewportSize({ width, height });
-        for (const colorScheme of ["light", "dark"] as const) {
-          await page.emulateMedia({ colorScheme });
-          await assertAccessible(page, `${colorScheme} at ${width}`);
-          if (width > 320) await keepScreenshot(page, `${name}-${width}-${colorScheme}`);
-        }
-      }
-    },
-  );
-}
-
-browserTest(
-  "the keyboard alone filters, walks the rows, opens a file and comes back",
-  async (open) => {
+  browserTest(`axe finds nothing in the view "${name}"`, async (open) => {
     await using served = await serveExamples();
-    for (const width of [1440, 390]) {
-      const page = await open({ viewport: { width, height: 844 } });
-      await page.goto(served.url + POSTS);
-      await page.locator(".list tbody").first().waitFor();
-      const focused = (what: string) => page.evaluate(`document.activeElement.${what}`);
-
-      await page.keyboard.press("/");
-      assertEquals(await focused("id"), "filter");
-      await page.keyboard.type("#flour\n");
-      await page.locator(".pager .where", { hasText: "2 items" }).waitFor();
-      assertEquals(await focused("textContent"), "Rain and rye");
-      await page.keyboard.press("ArrowDown");
-      assertEquals(await focused("textContent"), "Which flour for what");
-      await page.keyboard.press("Enter");
-      await page.locator(".file .meta").waitFor();
-      if (width === 390) {
-        assertEquals(await focused("id"), "file-title");
-        assertEquals(await page.locator(".pane.list").isVisible(), false);
-      }
-      await page.keyboard.press("Escape");
-      await page.locator(".file").waitFor({ state: "detached" });
-      assertEquals(await focused("textContent"), "Which flour for what");
-      // Nothing that can be used is out of the keyboard's reach.
-      const reached = new Set<string>();
-      for (let presses = 0; presses < 60; presses++) {
-        await page.keyboard.press("Tab");
-        reached.add(await focused("id || document.activeElement.textContent.trim()") as string);
-      }
-      const tags = width > 800 ? ["flour"] : [];
-      for (const name of ["repository", "filter", "Copy", "Reference", "Title", ...tags]) {
-        assertEquals(reached.has(name), true, `${name} is not reached at ${width}`);
+    const page = await open({ viewport: { width: 1440, height: 900 } });
+    await page.goto(served.url + path);
+    await page.locator(wait).first().waitFor({ state: "attached" });
+    await act?.(page);
+    for (const [width, height] of SIZES) {
+      await page.setViewportSize({ width, height });
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme });
+        await assertAccessible(page, `${colorScheme} at ${width}`);
+        if (width > 320) await keepScreenshot(page, `${name}-${width}-${colorScheme}`);
       }
     }
-  },
-);
+  });
+}
+
+browserTest("the keyboard alone filters, walks rows, opens a file and comes back", async (open) => {
+  await using served = await serveExamples();
+  for (const width of [1440, 390]) {
+    const page = await open({ viewport: { width, height: 844 } });
+    await page.goto(served.url + POSTS);
+    await page.locator(".list tbody").first().waitFor();
+    const focused = (what: string) => page.evaluate(`document.activeElement.${what}`);
+
+    await page.keyboard.press("/");
+    assertEquals(await focused("id"), "filter");
+    await page.keyboard.type("#flour\n");
+    await page.locator(".pager .where", { hasText: "2 items" }).waitFor();
+    assertEquals(await focused("textContent"), "Rain and rye");
+    await page.keyboard.press("ArrowDown");
+    assertEquals(await focused("textContent"), "Which flour for what");
+    await page.keyboard.press("Enter");
+    await page.locator(".file .meta").waitFor();
+    if (width === 390) {
+      assertEquals(await focused("id"), "file-title");
+      assertEquals(await page.locator(".pane.list").isVisible(), false);
+    }
+    await page.keyboard.press("Escape");
+    await page.locator(".file").waitFor({ state: "detached" });
+    assertEquals(await focused("textContent"), "Which flour for what");
+    // Nothing that can be used is out of the keyboard's reach.
+    const reached = new Set<string>();
+    for (let presses = 0; presses < 60; presses++) {
+      await page.keyboard.press("Tab");
+      reached.add(await focused("id || document.activeElement.textContent.trim()") as string);
+    }
+    const tags = width > 800 ? ["flour"] : [];
+    for (const name of ["repository", "filter", "Copy", "Reference", "Title", ...tags]) {
+      assertEquals(reached.has(name), true, `${name} is not reached at ${width}`);
+    }
+  }
+});
 
 browserTest("on a phone a file takes the screen, and Back leads to its row", async (open) => {
   await using served = await serveExamples();
