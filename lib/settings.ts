@@ -3,7 +3,7 @@
 
 import { z } from "zod";
 import { type AllowedRepos, parseAllowedRepos } from "./allowed_repos.ts";
-import { LOG_LEVELS } from "./log.ts";
+import { LOG_LEVELS, type LogLevel } from "./log.ts";
 
 const MIB = 1 << 20;
 
@@ -173,7 +173,7 @@ export interface Config {
   readonly missesPerMinute: number;
   readonly metrics: boolean;
   readonly trustProxy: boolean;
-  readonly logLevel: Values["LOG_LEVEL"];
+  readonly logLevel: LogLevel;
   /** Whether this is a preview of local folders: only a loopback `Host` and loopback origins are then served. */
   readonly isPreview: boolean;
 }

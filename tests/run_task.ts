@@ -1,6 +1,8 @@
 // Runs the tasks of deno.json as a person does, each as a process of its own, and tells what came of it. The settings
 // of the one who runs the tests stay out.
 
+import { join } from "@std/path";
+import { configName } from "../jsr/config.ts";
 import { SETTING_NAMES } from "../lib/settings.ts";
 import { root } from "./source_files.ts";
 
@@ -9,6 +11,8 @@ export interface TaskOptions {
   readonly args?: readonly string[];
   /** Settings; by default a free port, and a store in memory. */
   readonly env?: Readonly<Record<string, string>>;
+  /** File descriptors that the process may have, connections among them. */
+  readonly maxFiles?: number;
 }
 
 /** How a task ended. `stderr` is without the line by which `deno task` names the task. */
@@ -26,6 +30,8 @@ export interface ServingTask extends AsyncDisposable {
   /** Its address as seen from this machine. */
   readonly url: string;
   readonly ended: Promise<TaskEnd>;
+  /** Resolves when its log has had an event so many times. */
+  logged(event: string, times: number): Promise<void>;
   signal(name: Deno.Signal): void;
 }
 
@@ -40,8 +46,13 @@ export async function runTask(name: string, options: TaskOptions = {}): Promise<
 export async function serveTask(name: string, options: TaskOptions = {}): Promise<ServingTask> {
   const child = command(name, options).spawn();
   const { promise: listening, resolve } = Promise.withResolvers<{ host: string; port: number }>();
+  const events: string[] = [];
+  const watchers = new Set<() => void>();
   const output = readLines(child.stdout, (line) => {
-    if (line.includes('"event":"listening"')) resolve(JSON.parse(line));
+    const { event, ...fields } = JSON.parse(line);
+    events.push(event);
+    if (event === "listening") resolve(fields);
+    for (const look of watchers) look();
   });
   const errors = new Response(child.stderr).text();
   const ended = Promise.all([child.status, output, errors])
@@ -54,6 +65,16 @@ export async function serveTask(name: string, options: TaskOptions = {}): Promis
     port,
     url: `http://127.0.0.1:${port}`,
     ended,
+    async logged(event, times) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const look = () => {
+        if (events.filter((other) => other === event).length >= times) resolve();
+      };
+      watchers.add(look);
+      look();
+      await promise;
+      watchers.delete(look);
+    },
     signal: (signal) => child.kill(signal),
     async [Symbol.asyncDispose]() {
       try {
@@ -67,10 +88,32 @@ export async function serveTask(name: string, options: TaskOptions = {}): Promis
   };
 }
 
-function command(name: string, { args = [], env = {} }: TaskOptions): Deno.Command {
+/** What a process of its own that imports packages is given, so that it finds those that this one has. */
+export async function configFlag(): Promise<string> {
+  return `--config=${join(root, await configName("dev"))}`;
+}
+
+/** The program and arguments that a task comes to, for who needs its process itself and not `deno task`. */
+export async function taskCommand(name: string): Promise<[string, ...string[]]> {
+  const { tasks } = JSON.parse(await Deno.readTextFile(join(root, "deno.json")));
+  let command: string = tasks[name];
+  for (const [part, inner] of command.matchAll(/\$\(deno ([^)]*)\)/g)) {
+    const args = inner!.split(" ");
+    const { stdout } = await new Deno.Command(Deno.execPath(), { args, cwd: root }).output();
+    command = command.replace(part, new TextDecoder().decode(stdout).trim());
+  }
+  const [, ...args] = command.split(" ");
+  return [Deno.execPath(), ...args];
+}
+
+function command(name: string, { args = [], env = {}, maxFiles }: TaskOptions): Deno.Command {
   const unset = Object.fromEntries(SETTING_NAMES.map((setting) => [setting, ""]));
-  return new Deno.Command(Deno.execPath(), {
-    args: ["task", "--quiet", name, ...args],
+  const task = [Deno.execPath(), "task", "--quiet", name, ...args];
+  const [program, ...rest] = maxFiles === undefined
+    ? task
+    : ["sh", "-c", 'ulimit -n "$0" && exec "$@"', String(maxFiles), ...task];
+  return new Deno.Command(program!, {
+    args: rest,
     cwd: root,
     env: { ...unset, PORT: "0", KV_PATH: ":memory:", NO_COLOR: "1", ...env },
     stdin: "null",

@@ -50,19 +50,12 @@ Deno.test("parseSettings() reads the contract's variables and no other", () => {
   const read: string[] = [];
   parseSettings((name) => void read.push(name));
 
-  const named =
-    "PORT HOST PUBLIC_URL GITHUB_API_URL GITHUB_GRAPHQL_URL GITHUB_RAW_URL GITHUB_WEB_URL" +
-    " GITHUB_TOKEN GITHUB_GIT_URL GITHUB_WEBHOOK_SECRET ALLOWED_REPOS LOCAL_REPOS_DIR KV_PATH KV_WRITE_MB_PER_HOUR CACHE_MEMORY_MB" +
-    " MAX_ITEM_MB SOURCE_TIMEOUT_MS MISSES_PER_MINUTE METRICS TRUST_PROXY LOG_LEVEL";
-  assertEquals(read, named.split(" "));
-});
-
-Deno.test("parseSettings() gives a frozen Config", () => {
-  const config = parse({ GITHUB_TOKEN: "a,b" });
-
-  for (const part of [config, config.github, config.tokens, config.webhookSecrets]) {
-    assert(Object.isFrozen(part));
-  }
+  assertEquals(read, [
+    ..."PORT HOST PUBLIC_URL GITHUB_API_URL GITHUB_GRAPHQL_URL GITHUB_RAW_URL".split(" "),
+    ..."GITHUB_WEB_URL GITHUB_TOKEN GITHUB_GIT_URL GITHUB_WEBHOOK_SECRET ALLOWED_REPOS".split(" "),
+    ..."LOCAL_REPOS_DIR KV_PATH KV_WRITE_MB_PER_HOUR CACHE_MEMORY_MB MAX_ITEM_MB".split(" "),
+    ..."SOURCE_TIMEOUT_MS MISSES_PER_MINUTE METRICS TRUST_PROXY LOG_LEVEL".split(" "),
+  ]);
 });
 
 const GOOD: readonly [name: string, value: string, key: keyof Config, read: unknown][] = [
@@ -97,11 +90,7 @@ Deno.test("parseSettings() reads good values", () => {
 const BAD: Record<string, readonly string[]> = {
   PORT: ["65536", "-1", "http", "80.5", "1e3", "0x50"],
   PUBLIC_URL: [
-    "a.test",
-    "ftp://a.test",
-    "https://user@a.test",
-    "https://a.test/?q",
-    "https://a.test/#x",
+    ...["a.test", "ftp://a.test", "https://user@a.test", "https://a.test/?q", "https://a.test/#x"],
     "https://",
   ],
   GITHUB_API_URL: ["api.test", "javascript:1", "file:///etc"],

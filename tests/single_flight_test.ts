@@ -115,3 +115,23 @@ Deno.test("SingleFlight run() starts nothing for a signal that has aborted", asy
   await turn();
   assertEquals([signals.length, flights.size], [0, 0]);
 });
+
+Deno.test("SingleFlight with keepRunning goes on when all have left, and can be joined then", async () => {
+  const flights = new SingleFlight<string>({ keepRunning: true });
+  const { work, resolve, signals } = manual();
+  const leaver = new AbortController();
+  const left = flights.run("a", work, { signal: leaver.signal });
+  leaver.abort(new Error("left"));
+  await assertRejects(() => left, Error, "left");
+  const joined = flights.run("a", work);
+  await turn();
+  assertEquals([signals.length, signals[0]!.aborted], [1, false]);
+  let isSettled = false;
+  const settled = flights.settled().then(() => isSettled = true);
+  await turn();
+  assertEquals(isSettled, false);
+  resolve("done");
+  assertEquals(await joined, "done");
+  await settled;
+  assertEquals(flights.size, 0);
+});

@@ -1,4 +1,4 @@
-// The media type of a file, by its name alone, so that a list and a file's own answer say the same.
+// The media type of a file, by its name alone, so that a list and the file's own response agree.
 
 import { lookup } from "mrmime";
 
@@ -20,8 +20,8 @@ const ACTIVE =
   /^(text\/html|text\/xml|text\/javascript|application\/javascript|text\/xsl|application\/xml|application\/xslt\+xml|application\/xhtml\+xml)\b/;
 
 /**
- * The media type of a file with this name (RFC 2046), text with its charset. A path does as well where it is only asked
- * whether the file is text: what goes by the whole name, such as a readme without an extension, is then unknown.
+ * The media type of a file with this name (RFC 2046), text with its charset. A path is enough to know whether the file is
+ * text, except for names that count as a whole, such as a readme without an extension.
  */
 export function contentTypeOf(name: string): string {
   if (PLAIN_NAMES.test(name)) return PLAIN;

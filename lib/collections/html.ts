@@ -139,29 +139,40 @@ async function render(
   }
 }
 
-/** The HTML of a rendered file, with its addresses resolved. */
-export function htmlFields(
-  rendered: Rendered | RenderError,
-  path: string,
-  { place, read }: { place: LinkPlace; read: ReadContext },
-): HtmlFields {
-  if (!("parts" in rendered)) return { htmlError: { message: rendered.message } };
-  const { source, snapshot } = read;
+/**
+ * Gives what `includeHtml` adds to a file, with the addresses in its HTML resolved. Made once for a page, since its files
+ * link to the same places.
+ */
+export function htmlJoiner(
+  { collection, linkTemplate, baseUrl }: LinkPlace,
+  { source, snapshot }: ReadContext,
+): (rendered: Rendered | RenderError, path: string) => HtmlFields {
   const { owner, repo } = snapshot.name;
   const file = { owner, repo, branch: snapshot.branch };
-  const html = joinHtml(
-    rendered,
-    addressResolver({
-      filePath: path,
-      slugOf: itemSlugs(place.collection),
-      linkTemplate: place.linkTemplate ?? null,
-      contentUrl: (path) => itemUrl(place.baseUrl, { ...file, path }),
-      rawUrl: (path) => itemUrl(place.baseUrl, { ...file, path, format: "raw" }),
-      htmlUrl: (path) => source.webUrl(snapshot, path),
-    }),
-  );
-  const { headings, excerpt, words } = rendered;
-  return { html, headings, excerpt, words };
+  const targets = {
+    slugOf: memoized(itemSlugs(collection)),
+    linkTemplate: linkTemplate ?? null,
+    contentUrl: memoized((path) => itemUrl(baseUrl, { ...file, path })),
+    rawUrl: memoized((path) => itemUrl(baseUrl, { ...file, path, format: "raw" })),
+    htmlUrl: memoized((path) => source.webUrl(snapshot, path)),
+  };
+  return (rendered, path) => {
+    if (!("parts" in rendered)) return { htmlError: { message: rendered.message } };
+    const { headings, excerpt, words } = rendered;
+    const html = joinHtml(rendered, addressResolver({ ...targets, filePath: path }));
+    return { html, headings, excerpt, words };
+  };
+}
+
+function memoized<T>(compute: (path: string) => T): (path: string) => T {
+  const results = new Map<string, T>();
+  return (path) => {
+    const known = results.get(path);
+    if (known !== undefined || results.has(path)) return known as T;
+    const result = compute(path);
+    results.set(path, result);
+    return result;
+  };
 }
 
 /** Gives the slug of the item at a path; null where the collection has none there. */

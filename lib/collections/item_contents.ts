@@ -10,7 +10,7 @@ import { yieldToEventLoop } from "../yield.ts";
 import { mayHaveFrontMatter } from "./content_type.ts";
 import type { ItemNeeds } from "./fields.ts";
 import { needsReading, readFrontMatter, readFrontMatters } from "./front_matter.ts";
-import { cachedHtml, htmlFields, htmlId, type LinkPlace, renderHtml } from "./html.ts";
+import { cachedHtml, htmlId, htmlJoiner, type LinkPlace, renderHtml } from "./html.ts";
 import { BYTES_PER_CONTENT_BYTE, textOf } from "./item_body.ts";
 import type { ReadContext } from "./read_context.ts";
 
@@ -111,11 +111,12 @@ async function addTexts(
   if (!needs.html) return;
   const missing = [...texts.values()].filter(({ id }) => !rendered.has(id));
   for (const [id, result] of await renderHtml(missing, read, place)) rendered.set(id, result);
+  const join = htmlJoiner(place, read);
   for (const item of markdown) {
     await yieldToEventLoop();
     const result = rendered.get(htmlId(item));
     if (result === undefined || item.error !== undefined) continue;
-    Object.assign(item, htmlFields(result, item.path, { place, read }));
+    Object.assign(item, join(result, item.path));
   }
 }
 

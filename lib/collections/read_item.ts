@@ -11,7 +11,7 @@ import { compileRule } from "./cms/declaration.ts";
 import { contentTypeOf } from "./content_type.ts";
 import { findEntry } from "./find_entry.ts";
 import { needsReading, readFrontMatters } from "./front_matter.ts";
-import { cachedHtml, htmlFields, htmlId, renderHtml } from "./html.ts";
+import { cachedHtml, htmlId, htmlJoiner, renderHtml } from "./html.ts";
 import { BYTES_PER_CONTENT_BYTE, fileBody, fileName, readBlob, slugOf } from "./item_body.ts";
 import { readContent } from "./item_contents.ts";
 import { listDirectFiles, listFiles } from "./list_files.ts";
@@ -88,7 +88,7 @@ export async function itemBody(
     const rendered = cached.get(key) ??
       (await renderHtml([{ id: key, name, text: markdown }], read, { list: null })).get(key)!;
     const place = { collection, linkTemplate: parameters.linkTemplate, baseUrl };
-    Object.assign(body, htmlFields(rendered, path, { place, read }));
+    Object.assign(body, htmlJoiner(place, read)(rendered, path));
   }
   if (parameters.includeNeighbors !== true || folder === null) return { body, complete: true };
   const neighbors = await neighborsOf(path, parameters, { folder, read, baseUrl });

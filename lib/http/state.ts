@@ -1,6 +1,6 @@
 // One request as this service sees it, and what Fresh hands from middlewares to routes.
 
-import { createDefine } from "fresh";
+import { createDefine, type Define } from "fresh";
 import type { Reservation } from "../byte_semaphore.ts";
 import type { RequestContext } from "../request_context.ts";
 import type { Services } from "../services.ts";
@@ -14,7 +14,7 @@ export interface State {
 }
 
 /** Fresh's typed helpers with this service's state; routes use `define.handlers`. */
-export const define = createDefine<State>();
+export const define: Define<State> = createDefine<State>();
 
 const processId = crypto.randomUUID().slice(0, 8);
 let requests = 0;
@@ -26,7 +26,7 @@ export function nextRequestId(): string {
 
 /** One request: what the log, the limits and the source layer need of it. */
 export class HttpContext implements RequestContext {
-  readonly id = nextRequestId();
+  readonly id: string = nextRequestId();
   readonly baseUrl: string;
   readonly client: string;
   /** By `clock.monotonicMs()`. */

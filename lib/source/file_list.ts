@@ -1,5 +1,5 @@
 // Every file below one folder, in byte order of path, in a few typed arrays: 100,000 files take some 10 MB, a page is
-// cut without touching the rest, and the form in memory is the form that is kept. Folders can be listed in its place.
+// cut without touching the rest, and the form in memory is the form that is stored.
 
 const ID_BYTES = 20;
 const HEAD_BYTES = 8;

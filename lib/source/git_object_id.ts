@@ -21,7 +21,7 @@ export function blobId(bytes: Uint8Array): string {
 
 /**
  * A hash that gives a blob id with `digest("hex")` once it was fed all of a file's bytes, `size` of them; for
- * files that are not to be held in memory whole.
+ * files that do not fit into memory whole.
  */
 export function blobHash(size: number): Hash {
   return createHash("sha1").update(`blob ${size}\0`);

@@ -125,7 +125,7 @@ export class RefChecks {
       repositoryKey(state.name) === repository &&
       (now - state.ref.wantedAtMs < this.options.freshForMs || this.isFresh(state))
     ).map(({ name }) => name);
-    await Promise.all([...inUse, ...this.records.recentlyGone(repository)].map(async (name) => {
+    await Promise.all([...inUse, ...this.records.recentlyBuried(repository)].map(async (name) => {
       const key = refKey(name);
       this.mustCheck.add(key);
       while (this.mustCheck.has(key)) {

@@ -45,9 +45,6 @@ const tombstoneSchema = z.object({
   isCertain: z.boolean(),
 });
 
-const storedSchema = z.union([recordSchema, z.object({ tombstone: tombstoneSchema })]);
-type Stored = z.infer<typeof storedSchema>;
-
 /** One state of a ref. */
 export type RefRecord = z.infer<typeof recordSchema>;
 
@@ -69,16 +66,18 @@ export class RefRecords {
     private readonly options: { readonly freshForMs: number; readonly now: () => number },
   ) {}
 
-  /** The stored state of a ref, and the latest stored tombstone that covers it, in one read. */
+  /**
+   * The stored state of a ref, and the latest stored tombstone that covers it, in one read. A tombstone has a key of its
+   * own, so that a process whose check was earlier never overwrites it; it hides the states before it.
+   */
   async read(name: RefName): Promise<{ record: RefRecord | null; tombstone: Tombstone | null }> {
-    const values = await this.kv?.get([storeKey(name), storeKey(name, "repository")]) ?? [];
-    const stored = values.map(parse);
-    const tombstones = stored.flatMap((one) => one && "tombstone" in one ? [one.tombstone] : []);
-    const own = stored[0];
-    return {
-      record: own && "commit" in own ? own : null,
-      tombstone: tombstones.toSorted((a, b) => b.atMs - a.atMs)[0] ?? null,
-    };
+    const keys = [refStoreKey(name), ...tombstoneKeys(name)];
+    const [stored = null, ...buried] = await this.kv?.get(keys) ?? [];
+    const tombstones = buried.flatMap((bytes) => parse(tombstoneSchema, bytes) ?? []);
+    const tombstone = tombstones.toSorted((a, b) => b.atMs - a.atMs)[0] ?? null;
+    const record = parse(recordSchema, stored);
+    const isHidden = record !== null && tombstone !== null && tombstone.atMs > record.checkedAtMs;
+    return { record: isHidden ? null : record, tombstone };
   }
 
   /** Takes that the source found a ref; stored in the background. */
@@ -86,7 +85,7 @@ export class RefRecords {
     this.found.set(repositoryKey(name), true);
     this.tombstones.delete(refKey(name));
     this.tombstones.delete(repositoryKey(name));
-    this.write(storeKey(name), record);
+    this.write(refStoreKey(name), record);
   }
 
   /** Takes that a ref is not there; `wasKnown` if it was until then. Resolves when other processes can read it. */
@@ -96,8 +95,9 @@ export class RefRecords {
     if (isOfRepository) this.tombstones.set(repositoryKey(name), { name, tombstone });
     // Nothing is written for what was never there, so that a scan of names fills no disk.
     if (!wasKnown && !this.found.has(repositoryKey(name))) return;
-    if (wasKnown) this.write(storeKey(name), { tombstone });
-    if (isOfRepository) this.write(storeKey(name, "repository"), { tombstone });
+    const [ofRef, ofRepository] = tombstoneKeys(name);
+    if (wasKnown) this.write(ofRef, tombstone);
+    if (isOfRepository) this.write(ofRepository, tombstone);
     await this.kv?.flush();
   }
 
@@ -117,8 +117,8 @@ export class RefRecords {
     return tombstone !== null && tombstone.atMs > knownAtMs ? tombstone : null;
   }
 
-  /** The refs of a repository that were recently found to be gone. */
-  recentlyGone(repository: string): RefName[] {
+  /** The refs of a repository that have a recent tombstone. */
+  recentlyBuried(repository: string): RefName[] {
     return [...this.tombstones.entries()].flatMap(([key, { name, tombstone }]) =>
       key !== repository && repositoryKey(name) === repository && this.isRecent(tombstone)
         ? [name]
@@ -131,20 +131,25 @@ export class RefRecords {
     return ageMs >= 0 && ageMs < this.options.freshForMs;
   }
 
-  private write(key: CacheKey, value: Stored): void {
+  private write(key: CacheKey, value: RefRecord | Tombstone): void {
     const bytes = new TextEncoder().encode(JSON.stringify(value));
     this.kv?.set(key, bytes, { ttlMs: STALE_FOR_MS, isEssential: true });
   }
 }
 
-function storeKey(name: RefName, covers: "ref" | "repository" = "ref"): CacheKey {
-  return [covers, repositoryKey(name), ...covers === "ref" ? [name.branch] : []];
+function refStoreKey(name: RefName): CacheKey {
+  return ["ref", repositoryKey(name), name.branch];
 }
 
-function parse(bytes: Uint8Array | null): Stored | null {
+function tombstoneKeys(name: RefName): [ofRef: CacheKey, ofRepository: CacheKey] {
+  const ofRepository = ["tombstone", repositoryKey(name)];
+  return [[...ofRepository, name.branch], ofRepository];
+}
+
+function parse<T>(schema: z.ZodType<T>, bytes: Uint8Array | null): T | null {
   if (bytes === null) return null;
   try {
-    return storedSchema.parse(JSON.parse(new TextDecoder().decode(bytes)));
+    return schema.parse(JSON.parse(new TextDecoder().decode(bytes)));
   } catch {
     return null;
   }
@@ -164,16 +169,13 @@ export function tombstoneError(
   { code, detail }: Tombstone,
   { owner, repo }: RepositoryName,
 ): CollectionsError {
-  switch (code) {
-    case "branch-not-found":
-      return new CollectionsError(code, detail);
-    case "repository-empty":
-      return repositoryEmpty(owner, repo);
-    case "repository-blocked":
-      return repositoryBlocked(owner, repo);
-    case "repository-not-allowed":
-      return repositoryNotAllowed(owner, repo);
-    case "repository-not-found":
-      return repositoryNotFound(owner, repo);
-  }
+  if (code === "branch-not-found") return new CollectionsError(code, detail);
+  return TOMBSTONE_ERRORS[code](owner, repo);
 }
+
+const TOMBSTONE_ERRORS = {
+  "repository-empty": repositoryEmpty,
+  "repository-blocked": repositoryBlocked,
+  "repository-not-allowed": repositoryNotAllowed,
+  "repository-not-found": repositoryNotFound,
+};

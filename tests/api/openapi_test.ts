@@ -41,15 +41,27 @@ const TABLE: Record<string, readonly (readonly unknown[])[]> = {
     ["limit", false, "integer", 50, 1, 1000],
     ["includeContent", false, "boolean", false, undefined, undefined],
     ["includeFrontMatter", false, "boolean", false, undefined, undefined],
+    ["includeHtml", false, "boolean", false, undefined, undefined],
+    ["linkTemplate", false, "string", undefined, 1, 200],
     ["sort", false, "string", "path", undefined, undefined],
     ["recursive", false, "boolean", true, undefined, undefined],
     ["filter", false, "object", undefined, undefined, undefined],
+    ["fields", false, "string", undefined, undefined, undefined],
+    ["facets", false, "string", undefined, undefined, undefined],
   ],
   [ITEM]: [
     ["owner", true, "string", undefined, 1, 39],
     ["repo", true, "string", undefined, 1, 100],
     ["branch", false, "string", "main", 1, 255],
-    ["path", true, "string", undefined, 1, 4096],
+    ["path", false, "string", undefined, 1, 4096],
+    ["collection", false, "string", undefined, 1, 1024],
+    ["slug", false, "string", undefined, 1, 4096],
+    ["includeHtml", false, "boolean", false, undefined, undefined],
+    ["linkTemplate", false, "string", undefined, 1, 200],
+    ["includeNeighbors", false, "boolean", false, undefined, undefined],
+    ["sort", false, "string", "path", undefined, undefined],
+    ["recursive", false, "boolean", true, undefined, undefined],
+    ["filter", false, "object", undefined, undefined, undefined],
     ["format", false, "string", "json", undefined, undefined],
   ],
 };
@@ -124,15 +136,9 @@ Deno.test("GET /api/openapi.json gives the document of the address that was aske
   assertEquals((await response.json()).servers, [{ url: "http://[::1]:1234" }]);
 });
 
-Deno.test("GET /api/openapi.json is one document for hosts of any letters, and as PUBLIC_URL says", async () => {
-  const serverOf = async (url: string, env = {}) => {
-    await using service = await startService({ env });
-    return (await (await service.get(url)).json()).servers[0].url;
-  };
-
-  for (const origin of ['http://a"b', "http://a$&b"]) {
-    assertEquals(await serverOf(`${origin}/api/openapi.json`), origin);
-  }
+Deno.test("GET /api/openapi.json names PUBLIC_URL where that is set", async () => {
   const publicUrl = "https://api.test/$&/x";
-  assertEquals(await serverOf("/api/openapi.json", { PUBLIC_URL: publicUrl }), publicUrl);
+  await using service = await startService({ env: { PUBLIC_URL: publicUrl } });
+  const { servers } = await (await service.get("/api/openapi.json")).json();
+  assertEquals(servers, [{ url: publicUrl }]);
 });

@@ -1,8 +1,6 @@
-// Answers of the service itself, for the OpenAPI document: those on the example blog, and every problem that can be
-// caused. What differs from run to run is set to one value.
+// Responses of the service itself, for the OpenAPI document: those on the example blog, and problems. What differs from run to run is set to one value.
 
 import type { ListBody, ProblemBody } from "../../lib/api/contract.ts";
-import { problemRows } from "../routes/problem_rows.ts";
 import { itemPath, listPath, startService } from "../service.ts";
 import { startSite } from "../site.ts";
 
@@ -26,27 +24,53 @@ export async function realExamples(): Promise<RealExamples> {
   return {
     list: {
       page,
+      "newest posts with their tags": await get(listPath({
+        ...BLOG,
+        limit: 2,
+        sort: "-frontMatter.date",
+        fields: "slug,excerpt,frontMatter.title,frontMatter.date",
+        facets: "frontMatter.tags",
+      })),
       "page with content": await get(listPath({ ...BLOG, limit: 1, includeContent: true })),
       "page past the end": await get(listPath({ ...BLOG, page: 9 })),
     },
     item: {
       "text with front matter": await get(itemPath({ owner: "local", repo: "blog", path })),
+      "post by slug with HTML and neighbors": await get(itemPath({
+        ...BLOG,
+        slug: page.items[0]!.slug,
+        includeHtml: true,
+        linkTemplate: "/blog/{slug}",
+        includeNeighbors: true,
+        sort: "-frontMatter.date",
+      })),
       "image": await get(itemPath({ owner: "local", repo: "blog", path: "images/oven.svg" })),
     },
     problems: await realProblems(),
   };
 }
 
+/** Requests that meet a problem, by its code. */
+const PROBLEMS: Readonly<Record<string, string>> = {
+  "invalid-parameters": listPath({ page: 0, limit: 1001 }),
+  "repository-not-found": listPath({ repo: "none" }),
+  "branch-not-found": listPath({ branch: "none" }),
+  "collection-not-found": listPath({ collection: "post" }),
+  "item-not-found": itemPath({ path: "posts" }),
+  "slug-ambiguous": itemPath({ collection: "more", slug: "twice" }),
+  "item-too-large": itemPath({ path: "more/large.bin" }),
+};
+
 async function realProblems(): Promise<Record<string, ProblemBody>> {
+  await using site = await startSite({
+    "posts/a.md": "# A\n",
+    "more/twice.json": "{}",
+    "more/twice.txt": "",
+    "more/large.bin": new Uint8Array((1 << 20) + 1),
+  }, { env: { MAX_ITEM_MB: "1" } });
   const problems: Record<string, ProblemBody> = {};
-  for (const { code, options = {}, arrange, path, init } of problemRows) {
-    if (code in problems) continue;
-    await using site = await startSite({
-      "posts/a.md": "# A\n",
-      "more/large.bin": new Uint8Array((1 << 20) + 1),
-    }, options);
-    await arrange?.(site);
-    const problem = await site.service.problem(path, init);
+  for (const [code, path] of Object.entries(PROBLEMS)) {
+    const problem = await site.service.problem(path);
     problems[code] = JSON.parse(JSON.stringify(problem).replaceAll(problem.requestId, REQUEST_ID));
   }
   return problems;

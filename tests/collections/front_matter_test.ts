@@ -49,12 +49,6 @@ Deno.test("readFrontMatter() takes LF, CRLF, a byte order mark, blanks after a f
   assertEquals((await read("+++\r\na = 1\r\n+++\r\nbody")).frontMatter, { a: 1 });
 });
 
-Deno.test("readFrontMatter() gives {} for an empty block", async () => {
-  for (const text of ["---\n---\n", "---\n\n---", "---\n# only a comment\n---\n", "+++\n+++\n"]) {
-    assertEquals((await read(text)).frontMatter, {}, text);
-  }
-});
-
 Deno.test("readFrontMatter() gives null where there is no front matter", async () => {
   const texts = [
     "",
@@ -121,16 +115,6 @@ Deno.test("readFrontMatter() reads YAML by the 1.2 core schema, dates as written
   });
 });
 
-Deno.test("readFrontMatter() keeps keys as written", async () => {
-  assertEquals(await yaml("1.0: a\ntrue: b\nnull: c\n2024-01-01: d\n? e\n: f"), {
-    "1.0": "a",
-    true: "b",
-    null: "c",
-    "2024-01-01": "d",
-    e: "f",
-  });
-});
-
 Deno.test("readFrontMatter() keeps as text what a JSON number would lose", async () => {
   assertEquals(await yaml("a: 12345678901234567890\nb: .nan\nc: -.inf\nd: 1e999\ne: 1e21\nf: -1"), {
     a: "12345678901234567890",
@@ -175,20 +159,6 @@ Deno.test("readFrontMatter() counts the line of an error in the file", async () 
   assertEquals((await failure("\ufeff---\na: 1\na: 2\n---\n")).line, 3);
   assertEquals((await failure('+++\na = 1\nb = "x\n+++\n')).line, 3);
   assertEquals((await failure("+++\na = 1\na = 2\n+++\n")).line, 3);
-});
-
-Deno.test("readFrontMatter() refuses what has more than one meaning", async () => {
-  assertEquals((await failure("---\na: 1\nb: 2\na: 3\n---\n")).message, "Map keys must be unique");
-  assertEquals((await failure("---\n{a: 1, a: 2}\n---\n")).line, 2);
-  assertEquals((await failure("---\na: 1\n? [x]\n: y\n---\n")).line, 3);
-  await failure("---\na: 1\n...\nb: 2\n---\n");
-});
-
-Deno.test("readFrontMatter() says nothing long about a bad file", async () => {
-  const error = await failure(
-    `---\na: 1\n"${"x".repeat(5000)}\u0007\u001b[31m" "${"y".repeat(5000)}\n---\n`,
-  );
-  assertEquals(error.line, 3);
 });
 
 Deno.test("readFrontMatter() never reaches a prototype", async () => {

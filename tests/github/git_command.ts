@@ -8,37 +8,28 @@ export const firstCommitSeconds = 1_700_000_000;
 /** Author and committer of everything that the tests commit. */
 export const testIdentity = "Test Author <author@example.org>";
 
-const configuration = {
-  "init.defaultBranch": "main",
-  "safe.directory": "*",
-  "gc.auto": "0",
-  "core.autocrlf": "false",
-  "core.quotePath": "false",
-  "core.fsync": "none",
+const CONFIGURATION = {
+  ...{ "init.defaultBranch": "main", "safe.directory": "*", "gc.auto": "0" },
+  ...{ "core.autocrlf": "false", "core.quotePath": "false", "core.fsync": "none" },
   "advice.detachedHead": "false",
 };
 
 /** The environment that git runs in: `PATH` and fixed values only. */
 export function gitEnvironment(): Record<string, string> {
-  const environment: Record<string, string> = {
-    PATH: Deno.env.get("PATH") ?? "/usr/bin:/bin",
-    HOME: "/nonexistent",
-    LC_ALL: "C",
-    GIT_CONFIG_GLOBAL: "/dev/null",
-    GIT_CONFIG_NOSYSTEM: "1",
-    GIT_TERMINAL_PROMPT: "0",
-    GIT_CONFIG_COUNT: String(Object.keys(configuration).length),
+  const date = `${firstCommitSeconds} +0000`;
+  const [, name, email] = /^(.*) <(.*)>$/.exec(testIdentity) as unknown as [string, string, string];
+  const entries = Object.entries(CONFIGURATION);
+  return {
+    ...{ PATH: Deno.env.get("PATH") ?? "/usr/bin:/bin", HOME: "/nonexistent", LC_ALL: "C" },
+    ...{ GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1", GIT_TERMINAL_PROMPT: "0" },
+    ...{ GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_AUTHOR_DATE: date },
+    ...{ GIT_COMMITTER_NAME: name, GIT_COMMITTER_EMAIL: email, GIT_COMMITTER_DATE: date },
+    GIT_CONFIG_COUNT: String(entries.length),
+    ...Object.fromEntries(entries.flatMap(([key, value], index) => [
+      [`GIT_CONFIG_KEY_${index}`, key],
+      [`GIT_CONFIG_VALUE_${index}`, value],
+    ])),
   };
-  for (const who of ["AUTHOR", "COMMITTER"]) {
-    environment[`GIT_${who}_NAME`] = "Test Author";
-    environment[`GIT_${who}_EMAIL`] = "author@example.org";
-    environment[`GIT_${who}_DATE`] = `${firstCommitSeconds} +0000`;
-  }
-  Object.entries(configuration).forEach(([key, value], index) => {
-    environment[`GIT_CONFIG_KEY_${index}`] = key;
-    environment[`GIT_CONFIG_VALUE_${index}`] = value;
-  });
-  return environment;
 }
 
 /** Runs one git command in `dir` and gives what it wrote. @throws {Error} with git's own message when it fails. */

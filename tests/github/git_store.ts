@@ -1,6 +1,7 @@
 // Git's objects as Git computes them (gitformat-pack, gitrepository-layout): in memory, and as loose files once a
 // repository has a folder. A test repository is so made without a process, in a millisecond or two.
 
+import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { deflateSync, inflateSync } from "node:zlib";
 
@@ -22,7 +23,6 @@ export interface GitTreeEntry {
   readonly size: number | null;
 }
 
-const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /** Objects and refs of one repository. */
@@ -36,7 +36,7 @@ export class GitStore {
 
   /** Writes an object and gives its id. */
   write(type: GitObject["type"], content: string | Uint8Array): string {
-    const bytes = typeof content === "string" ? encoder.encode(content) : new Uint8Array(content);
+    const bytes = new Uint8Array(typeof content === "string" ? Buffer.from(content) : content);
     const hash = createHash("sha1").update(`${type} ${bytes.length}\0`).update(bytes);
     const oid = hash.digest("hex");
     if (this.objects.has(oid)) return oid;
@@ -94,21 +94,12 @@ export class GitStore {
 
   /** Writes a tree of these entries, in any order. */
   writeTree(entries: Iterable<{ mode: string; name: string; oid: string }>): string {
-    const ordered = Array.from(entries, (entry) => {
-      const isFolder = entry.mode === "040000";
-      const mode = isFolder ? "40000" : entry.mode;
-      // Git orders folders as if their names ended in a slash.
-      const key = encoder.encode(isFolder ? `${entry.name}/` : entry.name);
-      return { key, head: encoder.encode(`${mode} ${entry.name}\0`), oid: entry.oid };
-    }).sort((a, b) => compareBytes(a.key, b.key));
-    const parts = ordered.flatMap(({ head, oid }) => [head, Uint8Array.fromHex(oid)]);
-    const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-    let at = 0;
-    for (const part of parts) {
-      bytes.set(part, at);
-      at += part.length;
-    }
-    return this.write("tree", bytes);
+    // Git orders folders as if their names ended in a slash.
+    const ordered = Array.from(entries, ({ mode, name, oid }) => ({
+      key: Buffer.from(mode === "040000" ? `${name}/` : name),
+      bytes: [Buffer.from(`${mode.replace(/^0/, "")} ${name}\0`), Buffer.from(oid, "hex")],
+    })).sort((a, b) => Buffer.compare(a.key, b.key));
+    return this.write("tree", Buffer.concat(ordered.flatMap(({ bytes }) => bytes)));
   }
 
   /** The id that a full ref name has, or null. */
@@ -123,12 +114,8 @@ export class GitStore {
     if (oid === null) this.refs.delete(name);
     else this.refs.set(name, oid);
     if (this.dir === null) return;
-    const path = `${this.dir}/${name}`;
-    if (oid === null) return Deno.removeSync(path);
-    Deno.mkdirSync(path.slice(0, path.lastIndexOf("/")), { recursive: true });
-    // Another process must see the old id or the new one, never an empty file.
-    Deno.writeTextFileSync(`${path}.lock`, `${oid}\n`);
-    Deno.renameSync(`${path}.lock`, path);
+    if (oid === null) Deno.removeSync(`${this.dir}/${name}`);
+    else replaceFile(`${this.dir}/${name}`, Buffer.from(`${oid}\n`));
   }
 
   /** Whether there is no ref yet. */
@@ -149,16 +136,17 @@ export class GitStore {
   }
 
   private writeLoose(dir: string, { oid, type, bytes }: GitObject): void {
-    const folder = `${dir}/objects/${oid.slice(0, 2)}`;
-    Deno.mkdirSync(folder, { recursive: true });
-    const head = encoder.encode(`${type} ${bytes.length}\0`);
-    const raw = new Uint8Array(head.length + bytes.length);
-    raw.set(head);
-    raw.set(bytes, head.length);
-    const path = `${folder}/${oid.slice(2)}`;
-    Deno.writeFileSync(`${path}.new`, deflateSync(raw, { level: 1 }));
-    Deno.renameSync(`${path}.new`, path);
+    const raw = Buffer.concat([Buffer.from(`${type} ${bytes.length}\0`), bytes]);
+    const path = `${dir}/objects/${oid.slice(0, 2)}/${oid.slice(2)}`;
+    replaceFile(path, deflateSync(raw, { level: 1 }));
   }
+}
+
+/** Another process must see the old content or the new one, never half of it. */
+function replaceFile(path: string, content: Uint8Array): void {
+  Deno.mkdirSync(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+  Deno.writeFileSync(`${path}.new`, content);
+  Deno.renameSync(`${path}.new`, path);
 }
 
 function readOrNull(path: string): Bytes | null {
@@ -173,9 +161,4 @@ function hasFiles(path: string): boolean {
   return [...Deno.readDirSync(path)].some(({ name, isFile }) =>
     isFile || hasFiles(`${path}/${name}`)
   );
-}
-
-function compareBytes(a: Uint8Array, b: Uint8Array): number {
-  for (let i = 0; i < Math.min(a.length, b.length); i++) if (a[i] !== b[i]) return a[i]! - b[i]!;
-  return a.length - b.length;
 }

@@ -54,11 +54,10 @@ export class GithubAccounts {
 
   /** An account's quota; it is full again once its hour is over. */
   quota(account: Account, resource: QuotaResource = "core"): Quota {
-    const key = keyOf(account, resource);
     const limit = account ? 5000 : resource === "core" ? 60 : 0;
-    const known = this.quotas.get(key);
-    const quota = known ?? { limit, remaining: limit, resetAtMs: 0 };
-    if (known === undefined) this.quotas.set(key, quota);
+    const quota = this.quotas.getOrInsert(keyOf(account, resource), {
+      ...{ limit, remaining: limit, resetAtMs: 0 },
+    });
     if (this.now() >= quota.resetAtMs) {
       Object.assign(quota, { remaining: quota.limit, resetAtMs: this.now() + HOUR_MS });
     }

@@ -39,9 +39,8 @@ export class GithubLog {
   requests: LoggedRequest[] = [];
   /** What the double did not expect, a line each. */
   unexpected: string[] = [];
-  /** Requests under way. */
+  /** Requests under way, and the most that were at once. */
   inFlight = 0;
-  /** The most requests that were ever under way at once. */
   maxConcurrent = 0;
   private readonly watchers = new Set<() => void>();
 
@@ -88,7 +87,7 @@ export class GithubLog {
 /** Waits that always end: in time, when the client goes away, or when the double releases them. */
 export class GithubPauses {
   private readonly releases = new Set<() => void>();
-  private readonly hangs = new Set<() => void>();
+  private readonly hangs = new Set<AbortSignal>();
   /** Called whenever something begins to hang. */
   onHang: () => void = () => {};
 
@@ -112,21 +111,20 @@ export class GithubPauses {
   /** Waits for so many real milliseconds. */
   async sleep(durationMs: number): Promise<void> {
     if (durationMs <= 0) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, durationMs);
-    await this.until(promise, resolve);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    await this.until((resolve) => timer = setTimeout(resolve, durationMs));
     clearTimeout(timer);
   }
 
   /** Waits until `signal`, which says that the client went away; gives whether it did. */
   async hang(signal: AbortSignal): Promise<boolean> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    signal.addEventListener("abort", () => resolve(), { once: true });
     if (signal.aborted) return true;
-    this.hangs.add(resolve);
-    this.onHang();
-    await this.until(promise, resolve);
-    this.hangs.delete(resolve);
+    this.hangs.add(signal);
+    await this.until((resolve) => {
+      signal.addEventListener("abort", resolve, { once: true });
+      this.onHang();
+    });
+    this.hangs.delete(signal);
     return signal.aborted;
   }
 
@@ -135,10 +133,12 @@ export class GithubPauses {
     for (const release of this.releases) release();
   }
 
-  private async until(promise: Promise<void>, release: () => void): Promise<void> {
-    this.releases.add(release);
+  private async until(start: (resolve: () => void) => void): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.releases.add(resolve);
+    start(resolve);
     this.onWait();
     await promise;
-    this.releases.delete(release);
+    this.releases.delete(resolve);
   }
 }

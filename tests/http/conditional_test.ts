@@ -52,25 +52,6 @@ Deno.test("an ETag stays while the response does, over re-checks and restarts", 
   assert(await tag() !== first);
 });
 
-Deno.test("an ETag differs by page, by format and by the caller's spelling", async () => {
-  await using site = await startSite({ "posts/a.md": "1" });
-  const paths = [
-    listPath(),
-    listPath({ page: 2 }),
-    listPath({ limit: 2 }),
-    listPath({ owner: "OCTO" }),
-    listPath({ includeContent: true }),
-    path,
-    itemPath({ path: "posts/a.md", format: "raw" }),
-  ];
-
-  const tags = await Promise.all(
-    paths.map(async (path) => (await site.service.get(path)).headers.get("etag")),
-  );
-
-  assertEquals(new Set(tags).size, paths.length);
-});
-
 Deno.test("If-None-Match is answered 304 by any form that names the tag, and by no other", async () => {
   await using site = await startSite(LONG);
   const { service } = site;

@@ -1,4 +1,5 @@
-// How old a response may be, and what it says of that: `Age`, `Cache-Control` and `Cache-Status`, second by second.
+// How old a response may be, and what it says of that: `Age`, `Cache-Control` and `Cache-Status`, second by second. Each
+// kind of outage is in tests/source/outage_test.ts.
 
 import { assertEquals } from "@std/assert";
 import { listPath, startService } from "../service.ts";
@@ -113,6 +114,8 @@ Deno.test("refreshDue() checks a branch in use ahead of need, with a token", asy
   assertEquals(gh.counts(), {});
 });
 
+const DAY_MS = 24 * 3_600_000;
+
 /** Lets `seconds` pass while a tree is read, once. */
 function passTimeInReading(site: Site, seconds: number): void {
   let passed = false;
@@ -195,4 +198,77 @@ Deno.test("a response is made again when the branch took another name meanwhile"
   } finally {
     await Deno.remove(root, { recursive: true });
   }
+});
+
+Deno.test("an older response is sent for a day after the last check, while the source fails", async () => {
+  await using site = await startSite({ "posts/a.md": "" });
+  const { service: { clock }, gh } = site;
+  await freshnessOf(site);
+  gh.fault = { kind: "status", status: 500 };
+
+  clock.advance(59_000);
+  assertEquals(await freshnessOf(site), ["a", "hit; ttl=1", "59"]);
+  clock.advance(311_000);
+  assertEquals(await freshnessOf(site), ["a", "hit; ttl=-310; detail=stale-if-error", "370"]);
+  clock.advance(DAY_MS - 370_001);
+  assertEquals((await freshnessOf(site))[1], "hit; ttl=-86339; detail=stale-if-error");
+  clock.advance(1);
+  assertEquals(await freshnessOf(site), [502, "source-failed"]);
+});
+
+Deno.test("after a failure the source is checked again as soon as the back-off is over", async () => {
+  await using site = await startSite({ "posts/a.md": "" });
+  const { service: { clock }, gh, repository } = site;
+  await freshnessOf(site);
+  await repository.commit({ "posts/b.md": "" });
+  gh.fault = { kind: "status", status: 503 };
+  clock.advance(60_000);
+  assertEquals(await freshnessOf(site), ["a", "hit; ttl=0; detail=stale-if-error", "60"]);
+  gh.fault = null;
+  gh.resetCounts();
+
+  clock.advance(4_999);
+  assertEquals(await freshnessOf(site), ["a", "hit; ttl=-4; detail=stale-if-error", "64"]);
+  assertEquals(gh.counts(), {});
+  clock.advance(1);
+  assertEquals(await freshnessOf(site), ["a b", "fwd=stale; stored", "0"]);
+});
+
+Deno.test("an older response is sent where a new commit is known and cannot be read yet", async () => {
+  await using site = await startSite({ "posts/a.md": "" });
+  const { service: { clock }, gh, repository } = site;
+  await freshnessOf(site);
+  await repository.commit({ "posts/b.md": "" });
+  gh.fault = { kind: "status", status: 500, only: ["tree", "tree-recursive"] };
+
+  clock.advance(60_000);
+  assertEquals(await freshnessOf(site), ["a", "hit; ttl=0; detail=stale-if-error", "60"]);
+  clock.advance(1_000);
+  assertEquals(await freshnessOf(site), ["a", "hit; ttl=-1; detail=stale-if-error", "61"]);
+
+  gh.fault = null;
+  clock.advance(4_000);
+  assertEquals(await freshnessOf(site), ["a b", "fwd=miss; stored", "5"]);
+});
+
+Deno.test("an older page that lacks a file is not stored by any cache", async () => {
+  await using site = await startSite({ "posts/a.md": "A\n" });
+  const { service, gh } = site;
+  await service.list();
+  gh.fault = { kind: "status", status: 500 };
+  service.clock.advance(60_000);
+
+  for (let time = 0; time < 2; time++) {
+    const response = await service.get(listPath({ includeContent: true }));
+    assertEquals([response.status, response.headers.get("cache-control")], [200, "no-store"]);
+    assertEquals(
+      response.headers.get("cache-status"),
+      "collections; hit; ttl=0; detail=stale-if-error",
+    );
+    const { items: [item] } = await response.json();
+    assertEquals([item.name, item.error.code], ["a.md", "source-failed"]);
+  }
+  gh.fault = null;
+  service.clock.advance(60_000);
+  assertEquals((await service.list({ includeContent: true })).items[0]!.content, "A\n");
 });

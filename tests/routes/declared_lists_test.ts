@@ -2,9 +2,8 @@
 // documentation.
 
 import { assert, assertEquals } from "@std/assert";
-import { dirname } from "@std/path";
-import type { GitContent } from "../github/git_fast_import.ts";
-import { listPath, type Parameters, startService, type TestService } from "../service.ts";
+import type { GitContent } from "../github/git_repository.ts";
+import { listPath, type Parameters, type TestService } from "../service.ts";
 import { startSite } from "../site.ts";
 
 type Files = Record<string, GitContent>;
@@ -97,72 +96,13 @@ Deno.test("a list by the name of a Pages CMS collection", async () => {
   assertEquals((await service.problem(listPath({ collection: "site" }))).status, 404);
 });
 
-/** decapcms.org/docs/collection-folder, /docs/collection-nested, /docs/collection-file */
-const DECAP_CMS = `
-backend:
-  name: git-gateway
-  branch: main
-media_folder: static/img
-public_folder: /img
-collections:
-  - name: "blog"
-    label: "Blog"
-    folder: "_articles/blog"
-    create: true
-    slug: "{{year}}-{{month}}-{{day}}-{{slug}}"
-    fields:
-      - { label: "Title", name: "title", widget: "string" }
-      - { label: "Body", name: "body", widget: "markdown" }
-  - name: pages
-    label: Pages
-    folder: site/tree
-    nested: { depth: 2, summary: "{{title}}" }
-    fields: [{ label: Title, name: title, widget: string }]
-    meta: { path: { widget: string, label: Path, index_file: index } }
-  - name: products
-    folder: data/goods
-    extension: yml
-    format: yaml
-    fields: [{ label: Title, name: title, widget: string }]
-  - name: settings
-    files:
-      - { name: general, label: General, file: data/general.yml, fields: [] }
-`;
+const DECAP_CMS = "collections: [{ name: blog, folder: _articles/blog }]\n";
 const DECAP_FILES: Files = {
   "_articles/blog/2026-01-02-hello.md": "# Hello\n",
   "_articles/blog/more/deep.md": "",
   "_articles/blog/cover.jpg": "",
-  "site/tree/index.md": "",
-  "site/tree/about/index.md": "",
-  "site/tree/about/team/index.md": "",
-  "data/goods/bread.yml": "",
   "data/goods/list.md": "",
 };
-
-for (const folder of ["admin", "static/admin", "public/admin"]) {
-  Deno.test(`a list by the name of a collection of ${folder}/config.yml`, async () => {
-    const source = `${folder}/config.yml`;
-    await using site = await startSite({ ...DECAP_FILES, [source]: DECAP_CMS });
-    const { service } = site;
-
-    assertEquals(await look(service, "blog"), {
-      path: "_articles/blog",
-      source,
-      items: "2026-01-02-hello.md",
-    });
-    assertEquals(await look(service, "pages"), {
-      path: "site/tree",
-      source,
-      items: "about/index.md index.md",
-    });
-    assertEquals(await look(service, "products"), {
-      path: "data/goods",
-      source,
-      items: "bread.yml",
-    });
-    assertEquals((await service.problem(listPath({ collection: "settings" }))).status, 404);
-  });
-}
 
 /** jekyllrb.com/docs/collections */
 const JEKYLL = `
@@ -305,26 +245,6 @@ Deno.test("hostile configurations change nothing", async () => {
   assertEquals(({} as Record<string, unknown>).content, undefined);
 });
 
-Deno.test("suggestions name what is declared and there", async () => {
-  await using site = await startSite({
-    ".pages.yml": "content:\n" +
-      "  - { name: blog-posts, type: collection, path: src/articles }\n" +
-      "  - { name: blog-gone, type: collection, path: gone }\n",
-    "src/articles/a.md": "",
-    "other/b.md": "",
-  });
-  const problem = await site.service.problem(listPath({ collection: "blog" }));
-  assertEquals([problem.code, problem.suggestions], ["collection-not-found", [
-    "blog-posts",
-    "articles",
-    "other",
-    "src",
-  ]]);
-  for (const collection of problem.suggestions!) {
-    assertEquals((await site.service.get(listPath({ collection }))).status, 200);
-  }
-});
-
 Deno.test("a configuration of very many folders costs a suggestion few questions", async () => {
   const folders = Array.from({ length: 150 }, (_, at) => `f${at}/in/${at}`);
   await using site = await startSite({
@@ -336,39 +256,4 @@ Deno.test("a configuration of very many folders costs a suggestion few questions
   assertEquals((await service.problem(listPath({ collection: "c" }))).status, 404);
   assert(gh.counts().tree! < 20, JSON.stringify(gh.counts()));
   assertEquals((await look(service, "c149")).items, "a.md");
-});
-
-Deno.test("local folders declare too, but hidden files are not there", async () => {
-  const root = await Deno.makeTempDir({ prefix: "declared_lists_" });
-  const files: Record<string, string> = {
-    ".pages.yml": "content: [{ name: blog, type: collection, path: other }]\n",
-    "admin/config.yml": DECAP_CMS,
-    "_config.yml": "collections: [recipes]\n",
-    "_articles/blog/a.md": "---\ntitle: A\n---\n",
-    "_articles/blog/b.txt": "",
-    "_recipes/soup.md": "",
-    "other/x.md": "",
-  };
-  for (const [path, text] of Object.entries(files)) {
-    await Deno.mkdir(dirname(`${root}/site/${path}`), { recursive: true });
-    await Deno.writeTextFile(`${root}/site/${path}`, text);
-  }
-  {
-    await using service = await startService({ env: { LOCAL_REPOS_DIR: root } });
-    const local = { owner: "local", repo: "site" };
-    assertEquals(await look(service, "blog", local), {
-      path: "_articles/blog",
-      source: "admin/config.yml",
-      items: "a.md",
-    });
-    assertEquals((await look(service, "recipes", local)).source, "_config.yml");
-    const { items } = await service.list({
-      ...local,
-      collection: "blog",
-      sort: "-frontMatter.title",
-      includeFrontMatter: true,
-    });
-    assertEquals(items.map(({ frontMatter }) => frontMatter), [{ title: "A" }]);
-  }
-  await Deno.remove(root, { recursive: true });
 });

@@ -62,33 +62,6 @@ Deno.test("get-item-content gives bytes that decode to the file, whatever they a
   assertEquals(text, ["bom only", "crlf", "empty", "text"]);
 });
 
-Deno.test("get-item-content reads front matter, or says in which line it does not parse", async () => {
-  await using site = await startSite({
-    "bad.md": "---\ntitle: a\ntitle: [\n---\nbody",
-    "binary.md": "---\na: 1\n---\n\0",
-    "empty.md": "---\n---\nbody",
-    "list.md": "---\n- a\n---\nbody",
-    "open.md": "---\ntitle: a\n",
-    "toml.md": '\ufeff+++\ntitle = "a"\non = 2026-01-02\n+++\nbody',
-  });
-  const read = async (path: string) => {
-    const { frontMatter, frontMatterError, body } = await site.service.item({ path });
-    return [frontMatter, frontMatterError?.line, body];
-  };
-
-  assertEquals(await read("toml.md"), [
-    { title: "a", on: "2026-01-02" },
-    undefined,
-    "body",
-  ]);
-  assertEquals(await read("empty.md"), [{}, undefined, "body"]);
-  for (const path of ["binary.md", "list.md", "open.md"]) {
-    assertEquals([path, ...await read(path)], [path, undefined, undefined, undefined]);
-  }
-  const [frontMatter, line, body] = await read("bad.md");
-  assertEquals([frontMatter, line === 3 || line === 4, body], [undefined, true, undefined]);
-});
-
 Deno.test("get-item-content says what stands where no file is", async () => {
   await using site = await startSite({
     "posts/a.md": "",
@@ -136,19 +109,18 @@ Deno.test("get-item-content gives a file of just the size cap, and refuses one o
   assertEquals(site.gh.counts().raw, 1);
 });
 
-Deno.test("get-item-content gives an LFS pointer and a dotted path as they are stored", async () => {
+Deno.test("get-item-content gives an LFS pointer, a dotted path and an executable file as they are stored", async () => {
   const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n";
-  await using site = await startSite({ "image.png": pointer, ".github/a.yml": "a: 1\n" });
+  await using site = await startSite({
+    "image.png": pointer,
+    ".github/a.yml": "a: 1\n",
+    "run.sh": { executable: "echo\n" },
+  });
 
   const image = await site.service.item({ path: "image.png" });
   const hidden = await site.service.item({ path: ".github/a.yml" });
 
   assertEquals([image.contentType, image.encoding, image.content], ["image/png", "utf-8", pointer]);
   assertEquals(hidden.content, "a: 1\n");
-});
-
-Deno.test("get-item-content reads an executable file like any other", async () => {
-  await using site = await startSite({ "run.sh": { executable: "echo\n" } });
-
   assertEquals((await site.service.item({ path: "run.sh" })).content, "echo\n");
 });

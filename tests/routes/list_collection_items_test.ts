@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import type { ContentBody, ListBody } from "../../lib/api/contract.ts";
-import type { GitContent } from "../github/git_fast_import.ts";
+import type { GitContent } from "../github/git_repository.ts";
 import { startSite } from "../site.ts";
 
 const SUBMODULE = "1234567890123456789012345678901234567890";
@@ -55,18 +55,6 @@ Deno.test("list-collection-items has every field of the contract", async () => {
     },
     links: { self, first: self, previous: null, next: null, last: self },
   });
-});
-
-Deno.test("list-collection-items gives defaults: branch main, page 1, limit 50, no content", async () => {
-  const files = Array.from({ length: 51 }, (_, n): [string, string] => [`posts/${n + 100}.md`, ""]);
-  await using site = await startSite(files);
-
-  const { repository, items, pagination, links } = await site.service.list();
-
-  assertEquals(repository.branch, "main");
-  assertEquals([pagination.page, pagination.limit, items.length], [1, 50, 50]);
-  assertEquals(items.some((item) => "content" in item), false);
-  assertEquals(links.next?.split("?")[1], "owner=octo&repo=site&collection=posts&page=2");
 });
 
 Deno.test("list-collection-items orders paths by bytes and leaves out what is no plain file", async () => {
@@ -143,7 +131,7 @@ Deno.test("list-collection-items leads with contentUrl to each item, whatever it
 
   assertEquals(new Set(items.map(({ path }) => path.slice(2))), new Set(names));
   for (const { name, path, sha, size, contentType, contentUrl, htmlUrl } of items) {
-    const item: ContentBody = await (await site.service.get(contentUrl)).json();
+    const item: ContentBody = await (await site.service.get(contentUrl!)).json();
     assertEquals(
       [item.name, item.path, item.sha, item.size, item.contentType, item.contentUrl, item.htmlUrl],
       [name, path, sha, size, contentType, contentUrl, htmlUrl],
@@ -165,22 +153,7 @@ Deno.test("list-collection-items takes branches with slashes, tags, commit ids a
   for (const [branch, commit] of Object.entries(asked)) {
     const { repository, items } = await service.list({ branch });
     assertEquals([repository.branch, repository.commit], [branch, commit]);
-    const item: ContentBody = await (await service.get(items[0]!.contentUrl)).json();
+    const item: ContentBody = await (await service.get(items[0]!.contentUrl!)).json();
     assertEquals([item.repository.branch, item.content], [branch, commit === first ? "1" : "2"]);
   }
-});
-
-Deno.test("list-collection-items finds the root by / and drops outer slashes", async () => {
-  await using site = await startSite({ "a.md": "", "posts/b.md": "", ".hidden": "" });
-
-  const root = await site.service.list({ collection: "/" });
-  const posts = await site.service.list({ collection: "//posts/" });
-
-  assertEquals(root.collection, { name: "", path: "" });
-  assertEquals(root.items.map(({ path, slug }) => [path, slug]), [["a.md", "a"], [
-    "posts/b.md",
-    "posts/b",
-  ]]);
-  assertEquals(root.links.self.includes("collection=%2F&"), true);
-  assertEquals(posts.collection, { name: "posts", path: "posts" });
 });

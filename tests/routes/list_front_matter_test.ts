@@ -1,9 +1,8 @@
 // The front matter of a list's items: what get-item-content says of the same file, and nothing else.
 
 import { assertEquals } from "@std/assert";
-import fc from "fast-check";
 import type { ItemBody } from "../../lib/api/contract.ts";
-import type { GitContent } from "../github/git_fast_import.ts";
+import type { GitContent } from "../github/git_repository.ts";
 import type { Parameters, TestService } from "../service.ts";
 import { startSite } from "../site.ts";
 
@@ -105,47 +104,6 @@ Deno.test("items of a list say the same with a token, from batches", async () =>
   await compare(site.service, items.length);
 });
 
-Deno.test("items of a list say the same for any files", async () => {
-  const line = fc.oneof(
-    fc.constantFrom(
-      "---",
-      "+++",
-      "--- ",
-      "----",
-      "...",
-      "",
-      "a: 1",
-      "a = 1",
-      "- a",
-      "'",
-      "\t",
-      "&a",
-    ),
-    fc.string({
-      unit: fc.constantFrom(..."ab:-[]{}#&*!|>'\"%@`, \t0=é\u0000\ufeff😀"),
-      maxLength: 12,
-    }),
-  );
-  const text = fc.tuple(fc.constantFrom("---", "+++", "\ufeff---", "x"), fc.array(line), line).map((
-    [first, lines, last],
-  ) => [first, ...lines, first.replace("\ufeff", ""), last].join("\n"));
-  const content: fc.Arbitrary<GitContent> = fc.oneof(
-    { weight: 4, arbitrary: text },
-    {
-      weight: 1,
-      arbitrary: fc.uint8Array({ maxLength: 40 }).map((array) => new Uint8Array(array)),
-    },
-  );
-  await fc.assert(
-    fc.asyncProperty(fc.array(content, { minLength: 60, maxLength: 90 }), async (contents) => {
-      const files = contents.map((content, at) => [`posts/${at}.md`, content] as const);
-      await using site = await startSite(files, { env: LIMITLESS });
-      await compare(site.service, files.length);
-    }),
-    { numRuns: 3, endOnFailure: true },
-  );
-});
-
 Deno.test("an item whose content does not fit into the page keeps its front matter", async () => {
   const post = (number: number) => `---\nnumber: ${number}\n---\n${"x".repeat(6 << 20)}`;
   await using site = await startSite({
@@ -171,21 +129,4 @@ Deno.test("an item whose content does not fit into the page keeps its front matt
       ["1.md", { number: 1 }, post(1).length, undefined],
     ],
   );
-});
-
-Deno.test("a page reads at most 32 MiB of files for their front matter", async () => {
-  const files = Array.from(
-    { length: 5 },
-    (_, at) => [`posts/${at}.md`, `---\nnumber: ${at}\n---\n${"x".repeat(8 << 20)}`] as const,
-  );
-  await using site = await startSite([...files, ["posts/5.md", "---\nnumber: 5\n---\n"]]);
-  const { items } = await site.service.list({ includeFrontMatter: true });
-  assertEquals(items.map(({ frontMatter, error }) => frontMatter?.number ?? error?.code), [
-    0,
-    1,
-    2,
-    "page-too-large",
-    "page-too-large",
-    5,
-  ]);
 });

@@ -1,9 +1,9 @@
-// Sort, filter and recursive at the door: what is refused, what the links carry, what is counted.
+// Sort, filter, recursive and pages through the whole service: what is counted, what the links carry, what is charged.
 
 import { assertEquals } from "@std/assert";
-import type { ListBody, ProblemBody } from "../../lib/api/contract.ts";
-import { listPath, startService, type TestService } from "../service.ts";
-import { startSite } from "../site.ts";
+import type { ListBody } from "../../lib/api/contract.ts";
+import { listPath, type Parameters } from "../service.ts";
+import { type Site, startSite } from "../site.ts";
 
 const POSTS = {
   "posts/a.md": "---\ntitle: Zebra\ntags: [deno, web]\ndraft: false\n---\n",
@@ -13,166 +13,97 @@ const POSTS = {
   "posts/2026/e.txt": "text\n",
 };
 
-async function errorsOf(service: TestService, query: string) {
-  const problem = await service.problem(`${listPath()}&${query}`);
-  assertEquals([query, problem.code], [query, "invalid-parameters"]);
-  return problem.errors!.map(({ parameter, message }) => [parameter, message]);
-}
-
-Deno.test("a bad sort is 400 and says what is good", async () => {
-  await using service = await startService();
-  const message = 'must be path, name, size or frontMatter.<key>, with "-" in front for descending';
-  const long = `frontMatter.${"a".repeat(300)}`;
-  for (const sort of ["date", "-", "--path", "Path", "frontMatter.", "frontMatter.a..b", long]) {
-    assertEquals(await errorsOf(service, `sort=${sort}`), [["sort", message]]);
-  }
-  assertEquals(await errorsOf(service, "sort=path&sort=name"), [["sort", "must be given once"]]);
-  assertEquals(await errorsOf(service, "sort=%ff"), [[
-    "sort",
-    "has an escape that is no UTF-8 text",
-  ]]);
-});
-
-Deno.test("a bad filter is 400 and named as it was given", async () => {
-  await using service = await startService();
-  const grammar =
-    "must be filter[name], filter[path], filter[frontMatter.<key>] or filter[frontMatter.<key>][lt|lte|gt|gte|exists]";
-  for (
-    const name of ["filter", "filter[]", "filter[title]", "filter[frontMatter]", "filter[name"]
-  ) {
-    assertEquals(await errorsOf(service, `${name}=x`), [[name, grammar]]);
-    assertEquals(await errorsOf(service, `${encodeURIComponent(name)}=x`), [[name, grammar]]);
-  }
-  const globs: [string, string][] = [
-    ["filter[path]=a//b", 'must be a glob that can match: a segment of it is empty, "." or ".."'],
-    ["filter[path]=../a", 'must be a glob that can match: a segment of it is empty, "." or ".."'],
-    ["filter[path]=a**", 'must be a glob that can match: "**" has to be a whole segment'],
-    ["filter[path]=!", 'must be a glob that can match: a segment of it is empty, "." or ".."'],
-    ["filter[path]=%00", "must be a glob that can match: it has a control character"],
-    ["filter[name]=a/b", "must be a glob without a slash: a name has none"],
-    [`filter[path]=${"a".repeat(1025)}`, "must be at most 1024 characters long"],
-    ["filter[path]=%ff", "has an escape that is no UTF-8 text"],
-  ];
-  for (const [query, message] of globs) {
-    assertEquals(await errorsOf(service, query), [[query.split("=")[0], message]]);
-  }
-  const many = Array.from({ length: 21 }, (_, at) => `filter[name]=${at}`).join("&");
-  assertEquals(await errorsOf(service, many), [["filter", "must be given at most 20 times"]]);
-});
-
-Deno.test("every bad parameter is named at once, filters last", async () => {
-  await using service = await startService();
-  const query =
-    "filter[x]=1&filter[name]=a/b&recursive=maybe&sort=date&includeFrontMatter=yes&limit=0";
-  assertEquals(
-    (await errorsOf(service, query)).map(([parameter]) => parameter),
-    ["limit", "includeFrontMatter", "sort", "recursive", "filter[x]", "filter[name]"],
-  );
-});
-
-Deno.test("the same filter twice is and, an empty one is none", async () => {
+Deno.test("filters of a query all hold, and an empty one is none", async () => {
   await using site = await startSite(POSTS);
-  const names = async (query: string) => {
+  const rows: [query: string, names: string][] = [
+    ["filter[frontMatter.tags]=deno", "a.md b.md"],
+    ["filter[frontMatter.tags]=deno&filter[frontMatter.tags]=web", "a.md"],
+    ["filter%5BfrontMatter.tags%5D=deno&filter[frontMatter.tags]=!web", "b.md"],
+    ["filter[frontMatter.draft]=!true", "d.md e.txt a.md b.md"],
+    ["filter[frontMatter.title]=10", "d.md"],
+    ["filter[frontMatter.title][gte]=Mango", "c.md a.md"],
+    ["filter[frontMatter.tags][exists]=false", "d.md e.txt"],
+    ["filter[path]=**/?.md&filter[name]=!a*", "d.md c.md b.md"],
+    ["filter[name]=&filter[frontMatter.x]=", "d.md c.md e.txt a.md b.md"],
+  ];
+  for (const [query, names] of rows) {
     const response = await site.service.get(`${listPath()}&${query}`);
     const { items, pagination }: ListBody = await response.json();
+    assertEquals([query, items.map(({ name }) => name).join(" ")], [query, names]);
     assertEquals(pagination.totalItems, items.length);
-    return items.map(({ name }) => name).join(" ");
-  };
-
-  assertEquals(await names("filter[frontMatter.tags]=deno"), "a.md b.md");
-  assertEquals(
-    await names("filter[frontMatter.tags]=deno&filter[frontMatter.tags]=web"),
-    "a.md",
-  );
-  assertEquals(
-    await names("filter%5BfrontMatter.tags%5D=deno&filter[frontMatter.tags]=!web"),
-    "b.md",
-  );
-  assertEquals(await names("filter[frontMatter.draft]=!true"), "d.md e.txt a.md b.md");
-  assertEquals(await names("filter[frontMatter.draft]=false"), "a.md");
-  assertEquals(await names("filter[frontMatter.tags]=Deno"), "");
-  assertEquals(await names("filter[frontMatter.title]=10"), "d.md");
-  assertEquals(await names("filter[name]=*.md&filter[path]=!2026/**"), "a.md b.md");
-  assertEquals(await names("filter[path]=2026/*"), "c.md e.txt");
-  assertEquals(await names("filter[path]=**/?.md&filter[name]=!a*"), "d.md c.md b.md");
-  assertEquals(await names("filter[name]=&filter[frontMatter.x]="), "d.md c.md e.txt a.md b.md");
+  }
 });
 
-Deno.test("pages count what is left, and their links lead through all of it", async () => {
+Deno.test("links carry the known parameters in the table's order, and lead through the filtered list", async () => {
   await using site = await startSite(POSTS);
   const { service } = site;
-  const query = "sort=-frontMatter.title&limit=1&includeFrontMatter=1&recursive=true" +
+  const query = "sort=-frontMatter.title&x=1&limit=1&includeFrontMatter=1&recursive=true" +
     "&filter[name]=*.md&filter[frontMatter.tags]=deno&filter[frontMatter.tags]=!a%26b%3D%25%2B";
-
   const first: ListBody = await (await service.get(`${listPath()}&${query}`)).json();
-
-  assertEquals(first.pagination, {
-    page: 1,
-    limit: 1,
-    totalItems: 2,
-    totalPages: 2,
-    hasNext: true,
-    hasPrevious: false,
-  });
   const address = "http://localhost:8000/api/list-collection-items?owner=octo&repo=site" +
     "&collection=posts&page=1&limit=1&includeFrontMatter=true&sort=-frontMatter.title&recursive=true" +
     "&filter%5Bname%5D=*.md&filter%5BfrontMatter.tags%5D=deno" +
     "&filter%5BfrontMatter.tags%5D=!a%26b%3D%25%2B";
   assertEquals(first.links.self, address);
   assertEquals(first.links.next, address.replace("page=1", "page=2"));
-
-  const response = await service.get(first.links.next!);
-  const second: ListBody = await response.json();
+  const second: ListBody = await (await service.get(first.links.next!)).json();
   assertEquals(
     [first, second].map(({ items }) => items.map(({ frontMatter }) => frontMatter?.title)),
     [["Zebra"], ["Apple"]],
   );
-  assertEquals(second.links.self, first.links.last);
-  assertEquals(second.links.next, null);
-  assertEquals(
-    response.headers.get("link"),
-    `<${address}>; rel="first", <${address}>; rel="prev", <${first.links.last}>; rel="last"`,
-  );
-  const again: ListBody = await (await service.get(second.links.previous!)).json();
-  assertEquals(again, first);
-
-  const past: ListBody = await (await service.get(address.replace("page=1", "page=9"))).json();
-  assertEquals([past.items, past.pagination.totalItems], [[], 2]);
-  assertEquals(past.links.previous, first.links.last);
+  assertEquals(await (await service.get(second.links.previous!)).json(), first);
 });
 
-Deno.test("recursive=false lists the files directly in the folder, by one plain question", async () => {
+/** Slugs, counts and page numbers of one page; the `Link` header is held to the body. */
+async function pageOf(site: Site, parameters: Parameters) {
+  const response = await site.service.get(listPath({ "filter[name]": "*.md", ...parameters }));
+  const { items, pagination, links }: ListBody = await response.json();
+  const { self: _, previous, ...others } = links;
+  const relations = { first: others.first, prev: previous, next: others.next, last: others.last };
+  assertEquals(
+    response.headers.get("link"),
+    Object.entries(relations).filter(([, url]) => url !== null)
+      .map(([rel, url]) => `<${url}>; rel="${rel}"`).join(", "),
+  );
+  const numberOf = (url: string | null) =>
+    url === null ? null : Number(new URL(url).searchParams.get("page"));
+  const { totalItems, totalPages, hasNext, hasPrevious } = pagination;
+  assertEquals([hasPrevious, hasNext], [links.previous !== null, links.next !== null]);
+  const pages = [links.self, links.first, links.previous, links.next, links.last].map(numberOf);
+  return [items.map(({ name }) => name[0]).join(""), totalItems, totalPages, ...pages];
+}
+
+Deno.test("pages lead to each other, past the end too", async () => {
+  await using site = await startSite({ ...POSTS, "empty/.gitkeep": "" });
+  const rows: [Parameters, unknown[]][] = [
+    [{ limit: 2 }, ["dc", 4, 2, 1, 1, null, 2, 2]],
+    [{ limit: 2, page: 2 }, ["ab", 4, 2, 2, 1, 1, null, 2]],
+    [{ limit: 3, page: 2 }, ["b", 4, 2, 2, 1, 1, null, 2]],
+    [{ limit: 4 }, ["dcab", 4, 1, 1, 1, null, null, 1]],
+    [{ limit: 1000 }, ["dcab", 4, 1, 1, 1, null, null, 1]],
+    [{ limit: 2, page: 3 }, ["", 4, 2, 3, 1, 2, null, 2]],
+    [{ limit: 2, page: 999_999_999 }, ["", 4, 2, 999_999_999, 1, 2, null, 2]],
+    [{ collection: "empty" }, ["", 0, 0, 1, 1, null, null, 1]],
+    [{ collection: "empty", page: 2 }, ["", 0, 0, 2, 1, null, null, 1]],
+  ];
+  for (const [parameters, expected] of rows) {
+    assertEquals(await pageOf(site, parameters), expected);
+  }
+});
+
+Deno.test("recursive=false lists the files directly in the folder, by one plain request", async () => {
   await using site = await startSite({ ...POSTS, "posts/.hidden.md": "", "posts/z.md": "z" });
   const { service, gh } = site;
-
   const body = await service.list({ recursive: false });
-
   assertEquals(body.items.map(({ path }) => path), ["posts/a.md", "posts/b.md", "posts/z.md"]);
-  assertEquals(body.pagination.totalItems, 3);
   // One for the root, in which the folder was found, and one for the folder.
   const { tree, "tree-recursive": recursive } = gh.counts();
   assertEquals([tree, recursive], [2, undefined]);
-
   const sorted = await service.list({ recursive: 0, sort: "-frontMatter.title" });
   assertEquals(sorted.items.map(({ name }) => name), ["a.md", "b.md", "z.md"]);
-  assertEquals((await service.list({ recursive: true })).pagination.totalItems, 6);
 });
 
-Deno.test("a list that is sorted by path and not filtered is the plain list", async () => {
-  await using site = await startSite(POSTS);
-  const { service, gh } = site;
-  const plain = await service.list();
-  gh.resetCounts();
-  for (const parameters of [{ sort: "path" }, { sort: "" }, { "filter[name]": "" }]) {
-    const { items, pagination } = await service.list(parameters);
-    assertEquals({ items, pagination }, { items: plain.items, pagination: plain.pagination });
-  }
-  const { items } = await service.list({ sort: "-path" });
-  assertEquals(items, plain.items.toReversed());
-  assertEquals(gh.counts(), {});
-});
-
-Deno.test("a caller who may cause no more is refused alone", async () => {
+Deno.test("a client that may cause no more is refused alone", async () => {
   await using site = await startSite(POSTS, { env: { MISSES_PER_MINUTE: "1" } });
   const { service } = site;
   const path = listPath({ sort: "frontMatter.title" });
@@ -181,5 +112,5 @@ Deno.test("a caller who may cause no more is refused alone", async () => {
     ["192.0.2.1", "192.0.2.2"].map((remote) => service.get(path, { remote })),
   );
   assertEquals([poor!.status, rich!.status], [429, 200]);
-  assertEquals((await poor!.json() as ProblemBody).code, "too-many-requests");
+  assertEquals((await poor!.json()).code, "too-many-requests");
 });

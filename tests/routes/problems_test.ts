@@ -1,30 +1,149 @@
-// Each row of the contract's table of errors, caused for real. The test service checks what all problems have in common.
+// Each row of the table of errors, caused for real. The test service checks what all problems have in common.
 
 import { assert, assertEquals } from "@std/assert";
-import { problemBody } from "../../lib/api/contract.ts";
-import { ERRORS } from "../../lib/errors.ts";
-import { listPath } from "../service.ts";
-import { startSite } from "../site.ts";
-import { problemRows } from "./problem_rows.ts";
+import { type ProblemBody, problemBody } from "../../lib/api/contract.ts";
+import { ERRORS, type ProblemCode } from "../../lib/errors.ts";
+import { timeOutHangs } from "../github/time_out_hangs.ts";
+import { itemPath, listPath, type RequestOptions, type ServiceOptions } from "../service.ts";
+import { type Site, startSite } from "../site.ts";
 
-/** Things that must not leave: a token, and what the source or a fault of the service says. */
+/** Texts that must not leave: a token, and what the source or a fault of the service says. */
 const CANARIES = ["ghp_canaryToken", "canaryUpstream", "canaryFault"];
 
-/** Codes with tests of their own below, and those of operations that do not exist yet. */
-const OTHERS = [
-  ...["service-busy", "collection-too-large"],
-  ...["signature-invalid", "body-too-large", "slug-ambiguous"],
+/** One way to cause a problem. */
+interface Row {
+  readonly code: ProblemCode;
+  readonly path: string;
+  readonly init?: RequestOptions;
+  readonly options?: Pick<ServiceOptions, "env" | "change">;
+  readonly arrange?: (site: Site) => unknown;
+  /** Seconds of `Retry-After`; absent where there is none. */
+  readonly retryAfter?: number;
+  readonly check?: (problem: ProblemBody, response: Response) => void;
+}
+
+const says = (text: string) => ({ detail }: ProblemBody) => assert(detail.includes(text), detail);
+
+const ROWS: readonly Row[] = [
+  {
+    code: "invalid-parameters",
+    path: listPath({ page: 0 }),
+    check: ({ errors }) => assertEquals(errors?.map(({ parameter }) => parameter), ["page"]),
+  },
+  {
+    code: "repository-not-allowed",
+    path: listPath(),
+    options: { env: { ALLOWED_REPOS: "octo/other" } },
+  },
+  { code: "repository-not-found", path: listPath({ repo: "none" }) },
+  {
+    code: "branch-not-found",
+    path: listPath({ branch: "none" }),
+    check: says('default branch is "main"'),
+  },
+  {
+    code: "collection-not-found",
+    path: listPath({ collection: "post" }),
+    check: ({ suggestions }) => assertEquals(suggestions, ["posts", "more"]),
+  },
+  {
+    code: "collection-not-found",
+    path: listPath({ collection: "posts/a.md" }),
+    check: says("is a file"),
+  },
+  { code: "item-not-found", path: itemPath({ path: "posts/none.md" }) },
+  { code: "item-not-found", path: itemPath({ path: "posts" }), check: says("is a folder") },
+  {
+    code: "slug-ambiguous",
+    path: itemPath({ collection: "posts", slug: "twice" }),
+    check: ({ paths }) => assertEquals(paths, ["posts/twice.html", "posts/twice.txt"]),
+  },
+  { code: "route-not-found", path: "/api/none" },
+  { code: "route-not-found", path: "/api/%zz" },
+  { code: "method-not-allowed", path: listPath(), init: { method: "POST" } },
+  {
+    code: "repository-empty",
+    path: listPath({ repo: "empty" }),
+    arrange: ({ gh }) => gh.addEmpty("octo/empty"),
+  },
+  {
+    code: "item-too-large",
+    path: itemPath({ path: "more/large.bin" }),
+    options: { env: { MAX_ITEM_MB: "1" } },
+    check({ size, maxBytes, htmlUrl }) {
+      assertEquals([size, maxBytes], [(1 << 20) + 1, 1 << 20]);
+      assertEquals(htmlUrl, "https://github.test/octo/site/blob/main/more/large.bin");
+    },
+  },
+  {
+    code: "too-many-requests",
+    path: listPath({ repo: "other" }),
+    options: { env: { MISSES_PER_MINUTE: "1" } },
+    arrange: ({ service }) => service.list(),
+    retryAfter: 60,
+  },
+  {
+    code: "repository-blocked",
+    path: listPath({ repo: "blocked" }),
+    arrange: ({ gh }) => gh.addBlocked("octo/blocked"),
+  },
+  {
+    code: "internal-error",
+    path: listPath(),
+    options: {
+      change: (services) => ({
+        ...services,
+        sourceOf: (owner) =>
+          Object.create(services.sourceOf(owner), {
+            resolve: { value: () => Promise.reject(new TypeError("canaryFault")) },
+          }),
+      }),
+    },
+    check: ({ detail, requestId }) => assert(detail.includes(requestId), detail),
+  },
+  ...([
+    { kind: "status", status: 500, message: "canaryUpstream" },
+    { kind: "garbage" },
+    { kind: "html" },
+    { kind: "cut" },
+  ] as const).map((fault): Row => ({
+    code: "source-failed",
+    path: listPath(),
+    arrange: ({ gh }) => gh.fault = fault,
+  })),
+  { code: "source-failed", path: listPath(), arrange: ({ gh }) => gh.down() },
+  {
+    code: "source-rate-limited",
+    path: listPath(),
+    arrange: ({ gh }) => gh.fault = { kind: "secondary403", retryAfterSeconds: 77 },
+    retryAfter: 77,
+  },
+  {
+    code: "collection-not-ready",
+    path: listPath({ sort: "frontMatter.title" }),
+    arrange({ gh, service }) {
+      gh.fault = { kind: "hang", only: ["raw", "blob", "graphql"] };
+      // Once the job waits for the source, the time of the request passes.
+      gh.log.until(() => gh.pauses.waiting > 0).then(() => service.clock.advance(8_000));
+    },
+    retryAfter: 5,
+  },
+  {
+    code: "source-timeout",
+    path: listPath(),
+    arrange({ gh, service }) {
+      timeOutHangs(service.clock, gh);
+      gh.fault = { kind: "hang" };
+    },
+  },
 ];
 
-Deno.test("every code of the table has a cause", () => {
-  const caused = new Set([...problemRows.map(({ code }) => code), ...OTHERS]);
-  assertEquals([...caused].toSorted(), Object.keys(ERRORS).toSorted());
-});
-
-for (const [index, row] of problemRows.entries()) {
-  Deno.test(`problem ${row.status} ${row.code}, cause ${index + 1}`, async () => {
+for (const [index, row] of ROWS.entries()) {
+  Deno.test(`problem ${row.code}, cause ${index + 1}`, async () => {
     await using site = await startSite({
       "posts/a.md": "# A\n",
+      "posts/twice.html": "",
+      "posts/twice.txt": "",
       "more/large.bin": new Uint8Array((1 << 20) + 1),
     }, {
       ...row.options,
@@ -35,7 +154,7 @@ for (const [index, row] of problemRows.entries()) {
 
     const response = await site.service.get(row.path, row.init);
 
-    assertEquals(response.status, row.status);
+    assertEquals(response.status, ERRORS[row.code].status);
     const text = await response.text();
     const problem = problemBody.parse(JSON.parse(text));
     assertEquals(problem.code, row.code);
@@ -48,7 +167,14 @@ for (const [index, row] of problemRows.entries()) {
   });
 }
 
-Deno.test("problem 503 service-busy, when the queue to the source is full", async () => {
+Deno.test("every code of the table has a cause", () => {
+  // Those of the webhook have tests of their own.
+  const others = ["service-busy", "collection-too-large", "signature-invalid", "body-too-large"];
+  const caused = new Set([...ROWS.map(({ code }) => code), ...others]);
+  assertEquals([...caused].toSorted(), Object.keys(ERRORS).toSorted());
+});
+
+Deno.test("problem service-busy, when the queue to the source is full", async () => {
   await using site = await startSite({ "posts/a.md": "# A\n" }, {
     env: { MISSES_PER_MINUTE: "0" },
   });
@@ -69,19 +195,15 @@ Deno.test("problem 503 service-busy, when the queue to the source is full", asyn
   await Promise.allSettled(responses);
 });
 
-Deno.test("problem 422 collection-too-large, for a folder of folders without end", async () => {
+Deno.test("problem collection-too-large, for a folder of folders without end", async () => {
   const root = await Deno.makeTempDir();
   await Deno.mkdir(`${root}/deep/${"a/".repeat(102)}`, { recursive: true });
   await Deno.writeTextFile(`${root}/deep/${"a/".repeat(102)}a.md`, "");
   try {
     await using site = await startSite({ a: "" }, { env: { LOCAL_REPOS_DIR: root } });
-
     const path = listPath({ owner: "local", repo: "deep", collection: "a" });
-    const response = await site.service.get(path);
-
-    assertEquals(response.status, 422);
-    const problem = await response.json();
-    assertEquals(problem.code, "collection-too-large");
+    const problem = await site.service.problem(path);
+    assertEquals([problem.status, problem.code], [422, "collection-too-large"]);
     assert(!JSON.stringify(problem).includes(root));
   } finally {
     await Deno.remove(root, { recursive: true });

@@ -14,9 +14,8 @@ const FILES = { "posts/a.md": "# A\n", "posts/b.md": "# B\n" };
 const BOUNDS_MB = {
   ...{ repo: 1, commit: 1, tree: 64, "tree-recursive": 64, graphql: 16, blob: 0, raw: 0 },
 };
-/** Marks a question that the double is to answer itself. */
+/** Marks a request that the double is to answer itself. */
 const REAL = "x-real";
-const PATHS = [listPath({ includeContent: true }), itemPath({ path: "posts/a.md" })];
 
 async function start(env: Record<string, string> = ENV): Promise<Site> {
   const site = await startSite(FILES, { env });
@@ -40,49 +39,36 @@ Deno.test("no redirect leads to another host, port or scheme, whatever is redire
   const { port } = thief;
   const locations = (api: URL) => [
     `http://127.0.0.1:${port}/repos/octo/site`,
-    `http://localhost:${port}/repos/octo/site`,
     `//127.0.0.1:${port}/repos/octo/site`,
     `\\\\127.0.0.1:${port}\\repos\\octo\\site`,
     `https://${api.host}/repos/octo/site`,
     `http://${api.host}@127.0.0.1:${port}/repos/octo/site`,
-    `http://user:pass@127.0.0.1:${port}/repositories/1`,
     `http://127.0.0.1:${port}#@${api.host}/repos/octo/site`,
     `http://127.0.0.1:${port}/..//${api.host}/repos/octo/site`,
-    `ftp://127.0.0.1:${port}/repos/octo/site`,
-    `javascript:fetch("http://127.0.0.1:${port}")`,
-    `data:application/json,{}`,
-    `file:///etc/passwd`,
-    "",
-    "http://",
-    `/repos/octo/site/../../user`,
-    `/repos/octo%2f..%2f..%2fuser/x`,
-    `/repos/../user`,
-    `/user`,
+    ...["ftp:", "data:application/json,{}", "file:///etc/passwd", "", "http://", "/user"],
+    ...["/repos/octo/site/../../user", "/repos/octo%2f..%2f..%2fuser/x", "/repos/../user"],
   ];
-  const kinds = ["repo", "commit", "tree", "blob", "graphql", "raw"];
   for (const env of [ENV, { MISSES_PER_MINUTE: "0" }]) {
-    for (const status of [301, 302, 303, 307, 308]) {
+    for (const status of [301, 302, 307]) {
       await using site = await start(env);
       const { gh, service } = site;
+      let count = 0;
       for (const location of locations(new URL(gh.apiUrl))) {
-        for (const kind of kinds) {
+        for (const kind of ["repo", "commit", "tree", "blob", "graphql", "raw"]) {
           gh.intercept = (_request, logged) =>
             logged.kind.startsWith(kind)
               ? new Response(null, { status, headers: { location } })
               : null;
-          // Each time as another repository, so that nothing is kept.
-          const owner = `o${crypto.randomUUID().slice(0, 8)}`;
+          // Each time as another repository, so that nothing is cached.
+          const owner = `o${++count}`;
           gh.add(`${owner}/site`, site.repository);
-          for (const path of PATHS) {
-            const response = await service.get(path.replace("octo", owner));
-            assert([200, 404, 502].includes(response.status), `${response.status} ${location}`);
-            await response.body?.cancel();
-          }
+          const response = await service.get(listPath({ owner, includeContent: true }));
+          assert([200, 404, 502].includes(response.status), `${response.status} ${location}`);
+          await response.body?.cancel();
         }
         service.clock.advance(61_000);
       }
-      const asked = gh.requests.map(({ path }) => path.split("/")[1]);
-      assertEquals(asked.filter((first) => first === "user"), []);
+      assertEquals(gh.requests.filter(({ path }) => path.startsWith("/user")), []);
     }
   }
   assertEquals(thief.reached, []);
@@ -98,7 +84,7 @@ async function realAnswer(request: Request, logged: LoggedRequest): Promise<Resp
   return new Response(await real.bytes(), real);
 }
 
-Deno.test("an answer that unpacks to more than was asked for is none, right as it may be", async () => {
+Deno.test("an answer that unpacks to more than its bound is none, right as it may be", async () => {
   const pack = promisify(gzip);
   for (const kind of ["repo", "tree", "tree-recursive", "graphql"] as const) {
     await using site = await start();
@@ -118,7 +104,7 @@ Deno.test("an answer that unpacks to more than was asked for is none, right as i
     };
 
     const response = await service.get(listPath({ includeContent: true }));
-    // What GraphQL does not give is asked of the blobs API.
+    // What GraphQL does not give is read from the blobs API.
     const isBatch = kind === "graphql";
     assertEquals([kind, asked > 0, response.status], [kind, true, isBatch ? 200 : 502]);
     assertEquals([kind, gh.counts().blob ?? 0], [kind, isBatch ? 2 : 0]);
@@ -126,7 +112,7 @@ Deno.test("an answer that unpacks to more than was asked for is none, right as i
   }
 });
 
-Deno.test("an answer without end is left at its bound, whatever was asked for", async () => {
+Deno.test("an answer without end is cut at its bound, whatever was requested", async () => {
   for (const [kind, boundMb] of Object.entries(BOUNDS_MB)) {
     await using site = await start(kind === "raw" ? { MISSES_PER_MINUTE: "0" } : ENV);
     const { gh, service } = site;
@@ -166,27 +152,7 @@ function endlessBody() {
   return { body, sentMb: promise };
 }
 
-Deno.test("an answer whose type is another is read by what it says, and believed only then", async () => {
-  const types = ["text/html", "image/png", "application/octet-stream", "x/y; charset=utf-16", ""];
-  for (const type of types) {
-    await using site = await start();
-    const { gh, service } = site;
-    gh.intercept = async (request, logged) => {
-      if (request.headers.has(REAL)) return null;
-      const answer = await realAnswer(request, logged);
-      answer.headers.set("content-type", type);
-      return answer;
-    };
-
-    for (const path of PATHS) {
-      const response = await service.get(path);
-      assertEquals([type, response.status], [type, 200]);
-      await response.body?.cancel();
-    }
-  }
-});
-
-Deno.test("JSON that is something else than was asked for is a failure of the source", async () => {
+Deno.test("JSON that is something else than was requested is a failure of the source", async () => {
   const bodies = [
     "null",
     "[]",
@@ -219,7 +185,7 @@ Deno.test("JSON that is something else than was asked for is a failure of the so
   }
 });
 
-Deno.test("a commit id that is none never becomes part of a question", async () => {
+Deno.test("a commit id that is none never becomes part of a request", async () => {
   const ids = ["../../user", "HEAD", "a".repeat(39), "A".repeat(40), `${"a".repeat(40)}\n/x`, ""];
   for (const id of ids) {
     await using site = await start();
@@ -231,7 +197,7 @@ Deno.test("a commit id that is none never becomes part of a question", async () 
   }
 });
 
-Deno.test("a 304 that nobody asked for is no answer, for visibility neither", async () => {
+Deno.test("a 304 without a conditional request is no answer, for visibility neither", async () => {
   for (const kind of ["repo", "commit"]) {
     await using site = await start();
     site.gh.intercept = (_request, logged) =>

@@ -107,14 +107,6 @@ Deno.test("a name with what ends a line or a header stays within its field", asy
   assertEquals(items[0].contentUrl, undefined);
 });
 
-Deno.test("entries that come twice are listed, and harm nothing", async () => {
-  await using site = await startHostile();
-  answerTrees(site, folderOf([FILE, FILE, { ...FILE, path: "x.md/y.md" }]));
-
-  const { items, pagination } = await site.service.list();
-  assertEquals(items.length, pagination.totalItems);
-});
-
 Deno.test("a size that is too small lets no more bytes in than it says, and some", async () => {
   await using site = await startSite({ "posts/big.md": "x".repeat(100_000) });
   const { gh, service } = site;
@@ -186,23 +178,4 @@ Deno.test("a plain tree that says it is truncated is a failure of the source", a
   answerTrees(site, folderOf([FILE], true));
 
   assertEquals((await site.service.get(listPath({ recursive: false }))).status, 502);
-});
-
-Deno.test("a path through very many folders that no answer holds whole costs few more questions than folders", async () => {
-  const depth = 1_900;
-  const path = `${"d/".repeat(depth)}a.md`;
-  await using site = await startHostile();
-  let level = 0;
-  const count = answerTrees(site, (_id, recursive) => ({
-    truncated: recursive,
-    tree: recursive || level++ < depth
-      ? [{ path: "d", mode: "040000", sha: level.toString(16).padStart(40, "0") }]
-      : [{ ...FILE, path: "a.md" }],
-  }));
-
-  const response = await site.service.get(itemPath({ path }));
-  // Its bytes are nobody's; what counts is the way to it.
-  assertEquals(response.status >= 400, true);
-  await response.body?.cancel();
-  assert(count.asked <= depth + 10, `${count.asked}`);
 });

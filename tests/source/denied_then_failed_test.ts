@@ -103,7 +103,7 @@ for (const [name, token, answer, code] of denials) {
   });
 }
 
-Deno.test("resolve() asks again after such a failure, and finds what is there then", async () => {
+Deno.test("resolve() repeats the check after such a failure, and finds what is there then", async () => {
   await using over = await open(false);
   const { clock, gh, start } = over;
   const resolve = start();

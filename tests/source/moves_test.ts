@@ -1,4 +1,4 @@
-// Renamed and moved repositories: every check asks under the name that the caller gave.
+// Renamed and moved repositories: every check goes to the name that was requested.
 
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
@@ -140,7 +140,7 @@ Deno.test("a move that leads to another host, elsewhere on this one or nowhere i
   }
 });
 
-Deno.test("a temporary redirect is a failure, and withdraws nothing", async () => {
+Deno.test("a temporary redirect is a failure, and leaves no tombstone", async () => {
   for (const status of [302, 307]) {
     await using opened = await open();
     const { clock, gh, resolve } = opened;

@@ -104,3 +104,28 @@ Deno.test("BodyReader rejects a body that has waited too long for memory", async
   for (const body of bodies) body.release();
   assertEquals(reader.bytes, 0);
 });
+
+Deno.test("a decompressed body takes little more memory than its bytes", async () => {
+  const length = 32 * MIB;
+  const spaces = new Blob([new Uint8Array(length).fill(0x20)]);
+  const gzip = await new Response(spaces.stream().pipeThrough(new CompressionStream("gzip")))
+    .bytes();
+  await using server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    () => new Response(gzip, { headers: { "content-encoding": "gzip" } }),
+  );
+  const before = Deno.memoryUsage().external;
+  let most = 0;
+  const { read } = open();
+  const watch = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      most = Math.max(most, Deno.memoryUsage().external - before);
+      controller.enqueue(chunk);
+    },
+  });
+  const response = await fetch(`http://127.0.0.1:${server.addr.port}`);
+  const body = await read(response.body!.pipeThrough(watch), 64 * MIB);
+  assertEquals(body.bytes.length, length);
+  // Pieces that were kept as they come would hold 16 times the body.
+  assert(most < 5 * length, `${Math.round(most / MIB)} MiB`);
+});

@@ -30,8 +30,6 @@ async function open(options: Omit<OpenOptions, "clock"> = {}) {
     const cached = openCached(gh, { clock, kv, allowed: "octo/*", ...options, ...other });
     return {
       cached,
-      /** As the store's timer does it. */
-      flush: () => kv.flush(),
       async resolve({ owner = "octo", repo = "site", branch = null, context }: Query = {}) {
         try {
           return await cached.resolve({ owner, repo, branch }, context ?? uncharged);
@@ -219,7 +217,7 @@ Deno.test("refreshDue() never throws, waits out a backoff, and tries once for on
   }
 });
 
-const gone: [code: string, act: (opened: Awaited<ReturnType<typeof open>>) => unknown][] = [
+const removals: [code: string, act: (opened: Awaited<ReturnType<typeof open>>) => unknown][] = [
   ["repository-not-found", ({ gh }) => gh.remove("octo/site")],
   ["repository-not-found", ({ gh }) => gh.setVisibility("octo/site", "private")],
   ["repository-not-found", ({ gh }) => gh.addBlocked("octo/site", { status: 403 })],
@@ -230,7 +228,7 @@ const gone: [code: string, act: (opened: Awaited<ReturnType<typeof open>>) => un
 ];
 
 Deno.test("a tombstone is believed for 60 s, for every spelling", async () => {
-  for (const [expected, act] of gone) {
+  for (const [expected, act] of removals) {
     await using opened = await open();
     const { clock, cost, resolve } = opened;
     await act(opened);
@@ -246,8 +244,8 @@ Deno.test("a tombstone is believed for 60 s, for every spelling", async () => {
   }
 });
 
-Deno.test("a ref that is gone stays gone while the source fails, here and in other processes", async () => {
-  for (const [expected, act] of gone) {
+Deno.test("a tombstone lasts while the source fails, here and in other processes", async () => {
+  for (const [expected, act] of removals) {
     await using opened = await open();
     const { clock, gh, start, resolve } = opened;
     const second = start();
@@ -291,6 +289,26 @@ Deno.test("a tombstone holds in the process that saw it, also without a store", 
   await gh.down();
   clock.advance(30_000);
   assertEquals(await code(resolve()), "repository-blocked");
+});
+
+Deno.test("an earlier check that another process writes late undoes no tombstone", async () => {
+  await using opened = await open();
+  const { clock, gh, git, start, resolve } = opened;
+  const { commit } = await resolve();
+  clock.advance(55_000);
+  const held = Promise.withResolvers<Response>();
+  gh.intercept = () => held.promise;
+  const late = start().resolve();
+  await gh.log.until(() => gh.requests.length === 2);
+  gh.intercept = null;
+  await git.branch("other");
+  await git.deleteBranch("main");
+  clock.advance(5_000);
+  assertEquals(await code(resolve()), "branch-not-found");
+  held.resolve(new Response(commit));
+  assertEquals((await late).commit, commit);
+  gh.fault = { kind: "status", status: 500 };
+  assertEquals(await code(start().resolve()), "source-failed");
 });
 
 Deno.test("a repository that is there again is served again, also while the source fails later", async () => {
@@ -409,14 +427,14 @@ Deno.test("a moved ref says which commit was before, and when that was last foun
   await using opened = await open();
   const { clock, git, resolve } = opened;
   const before = await resolve();
-  assertEquals(before.ref.previous, null);
+  assertEquals(before.ref.previous, []);
   clock.advance(60_000);
   const { checkedAtMs } = await resolve();
   await git.commit({ "b.md": "B\n" });
   clock.advance(60_000);
   const after = await resolve();
   assert(after.ref === before.ref);
-  assertEquals(after.ref.previous, { commit: before.commit, checkedAtMs });
+  assertEquals(after.ref.previous, [{ commit: before.commit, checkedAtMs }]);
 });
 
 Deno.test("a clock that is set back makes no ref fresh and stops no check", async () => {

@@ -1,4 +1,4 @@
-// What the service as a whole asks GitHub for, counted by the double.
+// What the service as a whole requests from GitHub, counted by the double.
 
 import { assert, assertEquals } from "@std/assert";
 import type { GithubDouble } from "../github/github_double.ts";
@@ -6,7 +6,7 @@ import { listPath } from "../service.ts";
 import { type Site, startSite } from "../site.ts";
 import { textFiles } from "./blob_reader.ts";
 
-/** A deployment whose only request about a branch is the branch question. */
+/** A deployment whose only request about a branch is the branch request. */
 const NAMED = { GITHUB_TOKEN: "t1", ALLOWED_REPOS: "octo/*" };
 const MINUTE_MS = 60_000;
 
@@ -31,7 +31,7 @@ function statuses(gh: GithubDouble, kind = "commit"): [conditional: boolean, sta
     .map(({ conditional, status }) => [conditional, status]);
 }
 
-Deno.test("a cold list at depth d costs the branch question, d trees and the collection", async () => {
+Deno.test("a cold list at depth d costs the branch request, d trees and the collection", async () => {
   for (const env of [{}, NAMED]) {
     for (const depth of [1, 2, 3, 5]) {
       const collection = Array.from({ length: depth }, (_, index) => `d${index}`).join("/");
@@ -42,7 +42,7 @@ Deno.test("a cold list at depth d costs the branch question, d trees and the col
   }
 });
 
-Deno.test("a token without ALLOWED_REPOS adds one question about visibility to each check", async () => {
+Deno.test("a token without ALLOWED_REPOS adds one request about visibility to each check", async () => {
   await using site = await start({ "posts/a.md": "A\n" }, { GITHUB_TOKEN: "t1" });
   const { gh, service } = site;
   const cold = await cost(gh, () => service.list());
@@ -123,7 +123,7 @@ Deno.test("an hour on one branch costs 60 requests at most without a token, whic
   assertEquals([gh.requests.length, gh.quotaSpent(null)], [60, 60]);
 });
 
-Deno.test("an hour that nobody asks in costs nothing", async () => {
+Deno.test("an hour without requests costs nothing", async () => {
   await using site = await start({ "posts/a.md": "A\n" }, NAMED);
   const { gh, service } = site;
   await service.list();
@@ -136,7 +136,7 @@ Deno.test("an hour that nobody asks in costs nothing", async () => {
   assertEquals(counts, {});
 });
 
-Deno.test("a commit elsewhere costs the branch question and the trees on the path, and no blob", async () => {
+Deno.test("a commit elsewhere costs the branch request and the trees on the path, and no blob", async () => {
   for (const env of [{}, NAMED]) {
     await using site = await start(
       { "src/content/posts/a.md": "A\n", "src/other/b.md": "B\n", "c.md": "C\n" },
@@ -154,7 +154,7 @@ Deno.test("a commit elsewhere costs the branch question and the trees on the pat
   }
 });
 
-Deno.test("contents of 50 small items cost one question with a token, and after a commit one file", async () => {
+Deno.test("contents of 50 small items cost one query with a token, and after a commit one file", async () => {
   await using site = await start([...textFiles(50, 2000), ["other.md", "B\n"]], NAMED);
   const { gh, repository, service } = site;
   const list = () => service.list({ includeContent: true, limit: 50 });
@@ -195,7 +195,7 @@ Deno.test("an item costs the trees on its path and its blob, once", async () => 
   assertEquals(await cost(gh, item("docs/en/b.md")), {});
 });
 
-Deno.test("what is not there costs its questions once in 60 s", async () => {
+Deno.test("what is not there costs its requests once in 60 s", async () => {
   await using site = await start({ "posts/a.md": "A\n" }, NAMED);
   const { gh, service } = site;
   const cases: [parameters: Record<string, string>, code: string, most: number][] = [

@@ -1,13 +1,13 @@
 // File contents from GitHub by the cheapest way: GraphQL batches with a token, the raw host without one, the blobs API
 // for what those cannot give. No bytes leave this file that do not hash to the id that was requested.
 
+import { lookup } from "mrmime";
 import pLimit from "p-limit";
 import { isSourceFailure, sourceFailed } from "../../errors.ts";
 import type { RequestContext } from "../../request_context.ts";
 import { blobId } from "../git_object_id.ts";
 import type { BlobResult, FileRef, Snapshot } from "../source.ts";
-import { refusal } from "./answers.ts";
-import { fitsBatch, planBatches, readBatch } from "./batches.ts";
+import { checked, graphqlAnswer, parseJson, refusal } from "./answers.ts";
 import { baseOf, type GitHubHost, requestRepository } from "./host.ts";
 
 const MAX_AT_ONCE = 8;
@@ -15,10 +15,24 @@ const MAX_AT_ONCE = 8;
 const MAX_FAILURES = 3;
 const RAW_TYPE = "application/vnd.github.raw+json";
 
+/** Large GraphQL batches fail at GitHub. */
+const BATCH_MAX_FILES = 50;
+const BATCH_MAX_BYTES = 1 << 20;
+/** `Blob.text` is cut at this many bytes. */
+const BATCH_MAX_TEXT_BYTES = 512_000;
+/** Smaller batches are not worth halving: what is left is read one by one. */
+const BATCH_MIN_SPLIT = 6;
+const BATCH_MAX_FAILURES = 6;
+const BATCH_ANSWER_MAX_BYTES = 16 << 20;
+const GRAPHQL_LIMIT_MS = 60_000;
+
+const encoder = new TextEncoder();
+
 interface Page {
   readonly host: GitHubHost;
   readonly snapshot: Snapshot;
   readonly context: RequestContext;
+  readonly results: Map<string, BlobResult>;
   rawMisses: number;
 }
 
@@ -29,57 +43,134 @@ export async function readBlobs(
   files: readonly FileRef[],
   context: RequestContext,
 ): Promise<ReadonlyMap<string, BlobResult>> {
-  const results = new Map<string, BlobResult>();
+  const page: Page = { host, snapshot, context, results: new Map(), rawMisses: 0 };
   const wanted = [...new Map(files.map((file) => [file.id, file])).values()];
   if (host.tokens.hasToken && wanted.length > 1) {
-    const limit = pLimit(MAX_AT_ONCE);
-    await Promise.all(
-      planBatches(wanted.filter(fitsBatch)).map((batch) =>
-        limit(async () => {
-          context.signal?.throwIfAborted();
-          const found = await readBatch(host, snapshot, batch, context);
-          for (const [id, bytes] of found) results.set(id, bytes);
-        })
-      ),
-    );
+    const batches = planBatches(wanted.filter(fitsBatch));
+    await eachAtOnce(batches, page, (batch) => readBatch(page, batch));
   }
-  await readSingly(
-    { host, snapshot, context, rawMisses: 0 },
-    wanted.filter((file) => !results.has(file.id)),
-    results,
-  );
-  return results;
-}
-
-async function readSingly(
-  page: Page,
-  files: readonly FileRef[],
-  results: Map<string, BlobResult>,
-): Promise<void> {
-  const { signal } = page.context;
-  const limit = pLimit(MAX_AT_ONCE);
   let failuresInARow = 0;
   let lastFailure: Error | null = null;
-  await Promise.all(files.map((file) =>
+  const missing = wanted.filter((file) => !page.results.has(file.id));
+  await eachAtOnce(missing, page, async (file) => {
+    if (lastFailure !== null && failuresInARow >= MAX_FAILURES) {
+      page.results.set(file.id, lastFailure);
+      return;
+    }
+    try {
+      page.results.set(file.id, await readOne(page, file));
+      failuresInARow = 0;
+    } catch (error) {
+      context.signal?.throwIfAborted();
+      lastFailure = error instanceof Error
+        ? error
+        : sourceFailed(`Cannot read "${file.id}": ${error}`);
+      failuresInARow++;
+      page.results.set(file.id, lastFailure);
+    }
+  });
+  return page.results;
+}
+
+async function eachAtOnce<T>(
+  items: readonly T[],
+  { context }: Page,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const limit = pLimit(MAX_AT_ONCE);
+  await Promise.all(items.map((item) =>
     limit(async () => {
-      signal?.throwIfAborted();
-      if (lastFailure !== null && failuresInARow >= MAX_FAILURES) {
-        results.set(file.id, lastFailure);
-        return;
-      }
-      try {
-        results.set(file.id, await readOne(page, file));
-        failuresInARow = 0;
-      } catch (error) {
-        signal?.throwIfAborted();
-        lastFailure = error instanceof Error
-          ? error
-          : sourceFailed(`Cannot read "${file.id}": ${error}`);
-        failuresInARow++;
-        results.set(file.id, lastFailure);
-      }
+      context.signal?.throwIfAborted();
+      await work(item);
     })
   ));
+}
+
+/** Whether a file may come whole as GraphQL text: not too long, and not of a type that is binary. */
+export function fitsBatch(file: FileRef): boolean {
+  if (file.size > BATCH_MAX_TEXT_BYTES) return false;
+  // In a repository `.ts` is TypeScript and not a video.
+  const type = file.path.endsWith(".ts") ? "text/plain" : lookup(file.path) ?? "text/plain";
+  return /^text\/|[/+](json|xml|yaml|toml|javascript|typescript)$/.test(type) ||
+    type.startsWith("application/x-");
+}
+
+/** The files in groups, each of at most 50 files and 1 MiB. */
+export function planBatches(files: readonly FileRef[]): FileRef[][] {
+  const batches: FileRef[][] = [];
+  let bytes = Infinity;
+  for (const file of files) {
+    if (bytes + file.size > BATCH_MAX_BYTES || batches.at(-1)!.length === BATCH_MAX_FILES) {
+      batches.push([]);
+      bytes = 0;
+    }
+    batches.at(-1)!.push(file);
+    bytes += file.size;
+  }
+  return batches;
+}
+
+/** Reads what GraphQL gives whole and exact. What a failed or partial answer left out is requested again in halves. */
+async function readBatch(page: Page, batch: readonly FileRef[]): Promise<void> {
+  const queue: (readonly FileRef[])[] = [batch];
+  let failuresInARow = 0;
+  for (let files = queue.shift(); files !== undefined; files = queue.shift()) {
+    let rest = files;
+    try {
+      rest = await queryBatch(page, files);
+      failuresInARow = rest.length < files.length ? 0 : failuresInARow + 1;
+    } catch (error) {
+      page.context.signal?.throwIfAborted();
+      const mayRepeat = isSourceFailure(error) && error.code !== "source-rate-limited" &&
+        error.restMs === 0;
+      if (!mayRepeat) return;
+      failuresInARow += error.code === "source-timeout" ? BATCH_MAX_FAILURES / 2 : 1;
+    }
+    if (failuresInARow >= BATCH_MAX_FAILURES) return;
+    if (rest.length < files.length && rest.length > 0) queue.push(rest);
+    else if (rest.length >= BATCH_MIN_SPLIT) {
+      const middle = rest.length >> 1;
+      queue.push(rest.slice(0, middle), rest.slice(middle));
+    }
+  }
+}
+
+/** Gives what the answer left out beside an error, which may come in a smaller batch. */
+async function queryBatch(page: Page, files: readonly FileRef[]): Promise<readonly FileRef[]> {
+  const { host, snapshot: { name: { owner, repo } }, context, results } = page;
+  const objects = files.map((file, index) =>
+    `f${index}: object(oid: "${file.id}") { ... on Blob { text isBinary isTruncated } }`
+  ).join(" ");
+  const query =
+    `query ($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { ${objects}}}`;
+  const answer = await host.client.request({
+    kind: "graphql",
+    url: host.graphqlUrl,
+    accept: "application/json",
+    json: JSON.stringify({ query, variables: { owner, name: repo } }),
+    maxBytes: BATCH_ANSWER_MAX_BYTES,
+    context,
+  });
+  try {
+    const { data, errors } = checked(graphqlAnswer, parseJson(answer.bytes));
+    // A spent quota comes as 200 here (docs.github.com/graphql/overview/rate-limits-and-query-limits-for-the-graphql-api).
+    if (errors?.some((error) => error.type === "RATE_LIMITED")) {
+      const resetMs = Number(answer.headers.get("x-ratelimit-reset") ?? NaN) * 1000 -
+        host.clock.now();
+      host.tokens.limit(answer.token, resetMs > 0 ? resetMs : GRAPHQL_LIMIT_MS, "graphql");
+      // With the next token; with the last one spent the client throws.
+      return await queryBatch(page, files);
+    }
+    return files.filter((file, index) => {
+      const blob = data?.repository?.[`f${index}`];
+      if (!blob) return errors !== undefined;
+      const bytes = encoder.encode(blob.text ?? "");
+      if (blobId(bytes) === file.id) results.set(file.id, bytes);
+      return false;
+    });
+  } finally {
+    answer.release();
+  }
 }
 
 async function readOne(page: Page, file: FileRef): Promise<BlobResult> {
@@ -110,10 +201,7 @@ async function readOne(page: Page, file: FileRef): Promise<BlobResult> {
 }
 
 /** The bytes from the raw host, or null where it does not give the right ones. */
-async function readRaw(
-  { host, snapshot, context }: Page,
-  file: FileRef,
-): Promise<Uint8Array<ArrayBuffer> | null> {
+async function readRaw({ host, snapshot, context }: Page, file: FileRef) {
   const { owner, repo } = snapshot.name;
   const path = file.path.split("/").map(encodeURIComponent).join("/");
   try {

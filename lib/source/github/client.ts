@@ -3,13 +3,7 @@
 // parser (seconds for a large tree), throws on 304 and cannot be held to one host when it is redirected.
 
 import type { Clock } from "../../clock.ts";
-import {
-  CollectionsError,
-  isSourceFailure,
-  sourceFailed,
-  sourceRateLimited,
-  sourceTimeout,
-} from "../../errors.ts";
+import { CollectionsError, isSourceFailure, sourceFailed, sourceTimeout } from "../../errors.ts";
 import type { RequestContext } from "../../request_context.ts";
 import { MAX_WAIT_MS } from "../failure_backoff.ts";
 import { RequestQueue } from "../request_queue.ts";

@@ -81,7 +81,7 @@ export async function isCommit(
 }
 
 class RefSearch {
-  /** That what was known is gone, said before all is known. */
+  /** What GitHub said of the known ref, should a later request fail. */
   denial: CollectionsError | null = null;
   private readonly known: RefValidators | null;
 
