@@ -4,27 +4,9 @@
 import { html } from "./preact.js";
 import type { Data } from "./list.ts";
 import { titleOf } from "./list.ts";
-import { Preview, sourceOf } from "./preview.ts";
+import { type FileBody, Preview, sourceOf } from "./preview.ts";
 import { type Loader, ProblemPanel, Progress, RequestLine, sizeWords } from "./requests.ts";
 import { itemParameters, operationUrl, type State, stateUrl } from "./state.ts";
-
-/** One file, as the service gives it. */
-export interface FileBody {
-  readonly name: string;
-  readonly path: string;
-  readonly sha: string;
-  readonly size: number;
-  readonly contentType: string;
-  readonly contentUrl: string;
-  readonly htmlUrl?: string;
-  readonly encoding: "utf-8" | "base64";
-  readonly content: string;
-  readonly frontMatter?: Data;
-  readonly frontMatterError?: { readonly message: string; readonly line: number };
-  readonly body?: string;
-  readonly html?: string;
-  readonly htmlError?: { readonly message: string };
-}
 
 interface ItemProps {
   readonly state: State;

@@ -4,9 +4,27 @@
 
 import type { Config, DOMPurify } from "./dompurify.js";
 import { Component, html } from "./preact.js";
-import type { FileBody } from "./item.ts";
+import type { Data } from "./list.ts";
 import { sizeWords } from "./requests.ts";
 import { type State, stateUrl } from "./state.ts";
+
+/** One file, as the service gives it. */
+export interface FileBody {
+  readonly name: string;
+  readonly path: string;
+  readonly sha: string;
+  readonly size: number;
+  readonly contentType: string;
+  readonly contentUrl: string;
+  readonly htmlUrl?: string;
+  readonly encoding: "utf-8" | "base64";
+  readonly content: string;
+  readonly frontMatter?: Data;
+  readonly frontMatterError?: { readonly message: string; readonly line: number };
+  readonly body?: string;
+  readonly html?: string;
+  readonly htmlError?: { readonly message: string };
+}
 
 const MAX_TEXT_CHARACTERS = 500_000;
 const MAX_HIGHLIGHTED_CHARACTERS = 100_000;

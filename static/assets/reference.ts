@@ -96,8 +96,10 @@ function limitWords({ minimum, maximum, minLength, maxLength, maxItems }: Schema
   ].filter((text) => text).join(", ");
 }
 
-function parameterRow(operation: Operation, { name, required, description, schema }: Parameter) {
+function parameterRow(operation: Operation, parameter: Parameter) {
+  const { name, required, description, schema, example } = parameter;
   const limits = limitWords(schema);
+  const isTold = typeof example === "string" && example !== schema.default;
   const id = `${operation.operationId}-${name}`;
   return html`
     <div class="parameter" id=${id}>
@@ -105,12 +107,13 @@ function parameterRow(operation: Operation, { name, required, description, schem
         <span class="soft">${typeWords(schema)}</span>
         ${required && html`<span class="tag must">required</span>`}</dt>
       <dd>${prose(description)}
-        ${(schema.default !== undefined || limits !== "") && html`<p class="limits">
+        ${(schema.default !== undefined || limits !== "" || isTold) && html`<p class="limits">
           ${
           schema.default !== undefined &&
           html`<span>Default <code>${String(schema.default)}</code></span>`
         }
-          ${limits && html`<span>${limits}</span>`}</p>`}</dd>
+          ${limits && html`<span>${limits}</span>`}
+          ${isTold && html`<span>For example <code>${example}</code></span>`}</p>`}</dd>
     </div>
   `;
 }
@@ -121,7 +124,7 @@ function fieldList(schema: Schema, depth = 0): unknown {
   return html`
     <dl class="fields">${Object.entries(properties).map(([name, field]) => {
       const whole = resolved(field);
-      const inner = whole.properties !== undefined ? whole : whole.items;
+      const inner = whole.properties !== undefined ? whole : whole.items ?? whole.anyOf?.[0];
       const hasParts = inner !== undefined && resolved(inner).properties !== undefined && depth < 3;
       return html`
         <div>
@@ -194,16 +197,22 @@ function operationSection(path: string, operation: Operation) {
 }
 
 function problemSection({ paths }: Document) {
-  const problems = new Map<string, Problem>();
+  // A response names its codes as `code`: title; some have an example.
+  const problems = new Map<string, { status: string; title: string; detail: string }>();
   for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods))) {
-    for (const { content = {} } of Object.values(operation.responses)) {
+    for (const [status, { description, content = {} }] of Object.entries(operation.responses)) {
+      if (Number(status) < 400) continue;
+      for (const [, code, title] of description.matchAll(/`([a-z-]+)`: ([^`]*)/g)) {
+        if (!problems.has(code!)) problems.set(code!, { status, title: title!, detail: "" });
+      }
       for (const { value } of Object.values(content["application/problem+json"]?.examples ?? {})) {
-        const problem = value as Problem;
-        if (problem.code !== undefined) problems.set(problem.code, problem);
+        const { code = "", detail } = value as Problem;
+        const known = problems.get(code);
+        if (known !== undefined) known.detail = detail;
       }
     }
   }
-  const sorted = [...problems.values()].sort((a, b) => (a.status ?? 0) - (b.status ?? 0));
+  const sorted = [...problems].sort(([, a], [, b]) => Number(a.status) - Number(b.status));
   return html`
     <section id="problems">
       <h2>Problems</h2>
@@ -215,15 +224,15 @@ function problemSection({ paths }: Document) {
             <tr>
               <th scope="col">Status</th>
               <th scope="col">Code</th>
-              <th scope="col">For example</th>
+              <th scope="col">Meaning, and an example</th>
             </tr>
           </thead>
-          <tbody>${sorted.map(({ status, code, detail }) =>
+          <tbody>${sorted.map(([code, { status, title, detail }]) =>
             html`
               <tr>
                 <td>${status}</td>
                 <td><a href=${`problems/${code}`}>${code}</a></td>
-                <td>${prose(detail)}</td>
+                <td>${title}${detail && html`<p class="soft">${prose(detail)}</p>`}</td>
               </tr>
             `
           )}</tbody>

@@ -1,7 +1,7 @@
 // Pages that people begin with: the example that is a blog, served from elsewhere, and README's five lines.
 
 import { assertEquals, assertMatch } from "@std/assert";
-import { assertAccessible, browserTest, keepScreenshot } from "./browser.ts";
+import { assertAccessible, browserTest, keepScreenshot, waitUntil } from "./browser.ts";
 import { serveExamples, serveSite } from "./served_site.ts";
 
 const html = await Deno.readTextFile(new URL("../../examples/page/index.html", import.meta.url));
@@ -49,7 +49,7 @@ function serveExamplePage(serviceUrl: string) {
 }
 
 browserTest(
-  "the example page is a blog: index, tags with counts, posts with contents and neighbours",
+  "the example page is a blog: index, tags with counts, posts, neighbours",
   async (open) => {
     await using served = await serveExamples();
     await using elsewhere = serveExamplePage(served.url);
@@ -69,7 +69,7 @@ browserTest(
     await page.getByRole("heading", { name: "Posts about flour" }).waitFor();
     assertEquals(await titles.allTextContents(), ["Which flour for what", "Rain and rye"]);
     await titles.getByRole("link", { name: "Which flour for what" }).click();
-    await page.waitForFunction("document.querySelector('article img')?.naturalWidth > 0");
+    await waitUntil(page, "document.querySelector('article img')?.naturalWidth > 0");
     assertEquals(await page.locator("h1").allTextContents(), ["Which flour for what"]);
     await assertAccessible(page, "post");
     await keepScreenshot(page, "blog-post");
@@ -84,35 +84,32 @@ browserTest(
   },
 );
 
-browserTest(
-  "the example page has a table of contents, links between posts, and no hostile HTML",
-  async (open) => {
-    const hostile = "<img src=x onerror='globalThis.hit=1'>";
-    await using site = await serveSite({
-      "posts/a.md": `---\ntitle: A\n---\n# A\n\n## One\n\n[b](b.md#two) ${hostile}\n\n## Two\n`,
-      "posts/b.md": "---\ntitle: B\n---\n# B\n",
-    });
-    await using elsewhere = serveExamplePage(site.url);
-    const page = await open();
-    await page.goto(`${elsewhere.url}/?owner=octo&repo=site&collection=posts&branch=main&post=a`);
-    const contents = page.getByRole("navigation", { name: "Contents" }).getByRole("link");
-    await contents.first().waitFor();
+browserTest("the example page has contents, links between posts, no hostile HTML", async (open) => {
+  const hostile = "<img src=x onerror='globalThis.hit=1'>";
+  await using site = await serveSite({
+    "posts/a.md": `---\ntitle: A\n---\n# A\n\n## One\n\n[b](b.md#two) ${hostile}\n\n## Two\n`,
+    "posts/b.md": "---\ntitle: B\n---\n# B\n",
+  });
+  await using elsewhere = serveExamplePage(site.url);
+  const page = await open();
+  await page.goto(`${elsewhere.url}/?owner=octo&repo=site&collection=posts&branch=main&post=a`);
+  const contents = page.getByRole("navigation", { name: "Contents" }).getByRole("link");
+  await contents.first().waitFor();
 
-    assertEquals(await contents.allTextContents(), ["One", "Two"]);
-    const ids = await contents.evaluateAll((links) =>
-      links.map((link) => (link as unknown as { hash: string }).hash)
-    );
-    assertEquals(ids, ["#user-content-one", "#user-content-two"]);
-    assertEquals(await page.locator(ids.join(", ")).count(), 2);
-    assertEquals(await page.evaluate("globalThis.hit"), undefined);
-    await page.locator("article").getByRole("link", { name: "b" }).click();
-    await page.getByRole("heading", { name: "B" }).waitFor();
-    assertEquals(
-      new URL(page.url()).search,
-      "?owner=octo&repo=site&collection=posts&branch=main&post=b",
-    );
-  },
-);
+  assertEquals(await contents.allTextContents(), ["One", "Two"]);
+  const ids = await contents.evaluateAll((links) =>
+    links.map((link) => (link as unknown as { hash: string }).hash)
+  );
+  assertEquals(ids, ["#user-content-one", "#user-content-two"]);
+  assertEquals(await page.locator(ids.join(", ")).count(), 2);
+  assertEquals(await page.evaluate("globalThis.hit"), undefined);
+  await page.locator("article").getByRole("link", { name: "b" }).click();
+  await page.getByRole("heading", { name: "B" }).waitFor();
+  assertEquals(
+    new URL(page.url()).search,
+    "?owner=octo&repo=site&collection=posts&branch=main&post=b",
+  );
+});
 
 browserTest("the example page runs no code of a host that its address names", async (open) => {
   await using served = await serveExamples();
@@ -125,17 +122,14 @@ browserTest("the example page runs no code of a host that its address names", as
   assertEquals(elsewhere.asked.filter((path) => path.startsWith("/evil")), []);
 });
 
-browserTest(
-  "the example page says that its service is down, and what a problem is",
-  async (open) => {
-    await using down = serveExamplePage("http://127.0.0.1:1");
-    const page = await open();
-    await page.goto(down.url);
-    await page.getByText("The service at http://127.0.0.1:1 does not answer.").waitFor();
+browserTest("the example page says that its service is down", async (open) => {
+  await using down = serveExamplePage("http://127.0.0.1:1");
+  const page = await open();
+  await page.goto(down.url);
+  await page.getByText("The service at http://127.0.0.1:1 does not answer.").waitFor();
 
-    await using served = await serveExamples();
-    await using elsewhere = serveExamplePage(served.url);
-    await page.goto(`${elsewhere.url}/?post=none`);
-    await page.locator("main", { hasText: '"none"' }).waitFor();
-  },
-);
+  await using served = await serveExamples();
+  await using elsewhere = serveExamplePage(served.url);
+  await page.goto(`${elsewhere.url}/?post=none`);
+  await page.locator("main", { hasText: '"none"' }).waitFor();
+});

@@ -98,6 +98,14 @@ export async function assertAccessible(page: Page, view: string): Promise<void> 
   assertEquals(Math.max(0, overflowPx as number), 0, `${view}: pixels that stick out`);
 }
 
+/** Waits for an expression to hold in the page; Playwright's own way needs `eval`, which our pages forbid. */
+export async function waitUntil(page: Page, expression: string): Promise<void> {
+  await page.evaluate(`new Promise((resolve) => {
+    const look = () => (${expression}) ? resolve() : requestAnimationFrame(look);
+    look();
+  })`);
+}
+
 /** Keeps a picture of the page in the ignored folder `screenshots`. */
 export async function keepScreenshot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: `${root}/screenshots/${name}.png` });

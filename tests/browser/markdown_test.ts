@@ -2,7 +2,7 @@
 // taken, and what is relative leads to the repository.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { browserTest } from "./browser.ts";
+import { browserTest, waitUntil } from "./browser.ts";
 import { serveSite } from "./served_site.ts";
 
 const HOSTILE = `# Hostile
@@ -68,63 +68,58 @@ browserTest("hostile Markdown does nothing", async (open) => {
   assert(await prose.getByText("Picture elsewhere: pixel").isVisible());
 }, { reports: /^(Executing|Applying) inline .* violates the following Content Security Policy/ });
 
-browserTest(
-  "relative addresses lead to the repository, and anchors within the page",
-  async (open) => {
-    await using site = await serveSite({
-      "posts/2026/friendly.md": FRIENDLY,
-      "posts/2026/next.md": "# Next one\n",
-      "posts/2026/img/a b.svg": SVG,
-      "posts/root.svg": SVG,
-      "root.svg": SVG,
-    });
-    const page = await open({ viewport: { width: 1200, height: 700 } });
-    await page.goto(
-      `${site.url}?owner=octo&repo=site&collection=posts&path=posts%2F2026%2Ffriendly.md`,
-    );
-    await page.locator(".prose h1").waitFor();
+browserTest("relative addresses lead to the repository, anchors within the page", async (open) => {
+  await using site = await serveSite({
+    "posts/2026/friendly.md": FRIENDLY,
+    "posts/2026/next.md": "# Next one\n",
+    "posts/2026/img/a b.svg": SVG,
+    "posts/root.svg": SVG,
+    "root.svg": SVG,
+  });
+  const page = await open({ viewport: { width: 1200, height: 700 } });
+  await page.goto(
+    `${site.url}?owner=octo&repo=site&collection=posts&path=posts%2F2026%2Ffriendly.md`,
+  );
+  await page.locator(".prose h1").waitFor();
 
-    await page.waitForFunction(
-      "[...document.querySelectorAll('.prose img')].filter((image) => image.naturalWidth === 12).length === 3",
-    );
-    await page.locator(".prose .hljs-keyword", { hasText: "const" }).waitFor();
-    assertEquals(await page.locator(".prose .markdown-alert-note").count(), 1);
-    assertEquals(await page.getByRole("checkbox", { name: "Done" }).isDisabled(), true);
-    const elsewhere = page.getByRole("link", { name: "Elsewhere" });
-    assertEquals(await elsewhere.getAttribute("rel"), "noopener noreferrer nofollow");
-    await page.getByRole("link", { name: "Below" }).click();
-    assertMatch(page.url(), /#user-content-far-below$/);
-    const heading = page.getByRole("heading", { name: "Far below" });
-    await page.waitForFunction(
-      "document.getElementById('user-content-far-below').getBoundingClientRect().top < innerHeight",
-    );
-    assert(await heading.isVisible());
-    await page.goBack();
-    await page.getByRole("link", { name: "Next", exact: true }).click();
-    await page.locator(".prose h1", { hasText: "Next one" }).waitFor();
-    assertEquals(new URL(page.url()).searchParams.get("path"), "posts/2026/next.md");
-  },
-);
+  await waitUntil(
+    page,
+    "[...document.querySelectorAll('.prose img')].filter((image) => image.naturalWidth === 12).length === 3",
+  );
+  await page.locator(".prose .hljs-keyword", { hasText: "const" }).waitFor();
+  assertEquals(await page.locator(".prose .markdown-alert-note").count(), 1);
+  assertEquals(await page.getByRole("checkbox", { name: "Done" }).isDisabled(), true);
+  const elsewhere = page.getByRole("link", { name: "Elsewhere" });
+  assertEquals(await elsewhere.getAttribute("rel"), "noopener noreferrer nofollow");
+  await page.getByRole("link", { name: "Below" }).click();
+  assertMatch(page.url(), /#user-content-far-below$/);
+  const heading = page.getByRole("heading", { name: "Far below" });
+  await waitUntil(
+    page,
+    "document.getElementById('user-content-far-below').getBoundingClientRect().top < innerHeight",
+  );
+  assert(await heading.isVisible());
+  await page.goBack();
+  await page.getByRole("link", { name: "Next", exact: true }).click();
+  await page.locator(".prose h1", { hasText: "Next one" }).waitFor();
+  assertEquals(new URL(page.url()).searchParams.get("path"), "posts/2026/next.md");
+});
 
-browserTest(
-  "a script of a repository cannot run in the page, nor any of this origin but its own",
-  async (open) => {
-    await using site = await serveSite({
-      "posts/a.md": "# A\n",
-      "evil.js": "globalThis.hit = 1;\n",
-    });
-    const page = await open();
-    await page.goto(`${site.url}?owner=octo&repo=site&collection=posts`);
-    await page.locator(".list tbody").waitFor();
-    const raw = "api/get-item-content?owner=octo&repo=site&path=evil.js&format=raw";
+browserTest("no script of this origin runs in the page but its own", async (open) => {
+  await using site = await serveSite({
+    "posts/a.md": "# A\n",
+    "evil.js": "globalThis.hit = 1;\n",
+  });
+  const page = await open();
+  await page.goto(`${site.url}?owner=octo&repo=site&collection=posts`);
+  await page.locator(".list tbody").waitFor();
+  const raw = "api/get-item-content?owner=octo&repo=site&path=evil.js&format=raw";
 
-    for (const address of [raw, "client.js"]) {
-      const outcome = await page.evaluate(
-        `import("${site.url}${address}").then(() => "ran", () => "refused")`,
-      );
-      assertEquals(outcome, "refused", address);
-    }
-    assertEquals(await page.evaluate("globalThis.hit"), undefined);
-  },
-  { reports: /violates the following Content Security Policy directive: "script-src/ },
-);
+  for (const address of [raw, "client.js"]) {
+    const outcome = await page.evaluate(
+      `import("${site.url}${address}").then(() => "ran", () => "refused")`,
+    );
+    assertEquals(outcome, "refused", address);
+  }
+  assertEquals(await page.evaluate("globalThis.hit"), undefined);
+}, { reports: /violates the following Content Security Policy directive: "script-src/ });

@@ -48,57 +48,51 @@ browserTest("the playground opens on the example, at least 12 rows of it in view
   }
 });
 
-browserTest(
-  "rows show title, date and tags of their front matter, folders are groups",
-  async (open) => {
-    await using served = await serveExamples();
-    const page = await open(WIDE);
-    await page.goto(served.url);
-    await where(page, "12 items");
+browserTest("rows show title, date and tags, folders are groups", async (open) => {
+  await using served = await serveExamples();
+  const page = await open(WIDE);
+  await page.goto(served.url);
+  await where(page, "12 items");
 
-    assertEquals(await page.locator(".list thead th").allInnerTexts(), [
-      "Title",
-      "Date",
-      "Tags",
-      "Author",
-      "Size",
-    ]);
-    assertEquals(await page.locator(".group").allInnerTexts(), ["2024", "2025", "2026"]);
-    const first = page.locator(".list tbody tr:not(.group)").first();
-    assertEquals((await first.innerText()).split(/\s*\n\s*|\t/).filter(Boolean).slice(0, 3), [
-      "Keeping a starter alive",
-      "keeping-a-starter-alive.md",
-      "2024-04-21",
-    ]);
-    await page.getByRole("link", { name: "2025" }).first().click();
-    await where(page, "5 items");
-    assertEquals(await page.locator(".crumbs a").allTextContents(), ["/", "posts", "2025"]);
-    await page.locator(".crumbs").getByRole("link", { name: "posts" }).click();
-    await where(page, "12 items");
-  },
-);
+  assertEquals(await page.locator(".list thead th").allInnerTexts(), [
+    "Title",
+    "Date",
+    "Tags",
+    "Author",
+    "Size",
+  ]);
+  assertEquals(await page.locator(".group").allInnerTexts(), ["2024", "2025", "2026"]);
+  const first = page.locator(".list tbody tr:not(.group)").first();
+  assertEquals((await first.innerText()).split(/\s*\n\s*|\t/).filter(Boolean).slice(0, 3), [
+    "Keeping a starter alive",
+    "keeping-a-starter-alive.md",
+    "2024-04-21",
+  ]);
+  await page.getByRole("link", { name: "2025" }).first().click();
+  await where(page, "5 items");
+  assertEquals(await page.locator(".crumbs a").allTextContents(), ["/", "posts", "2025"]);
+  await page.locator(".crumbs").getByRole("link", { name: "posts" }).click();
+  await where(page, "12 items");
+});
 
-browserTest(
-  "owner/repo alone leads to the whole repository, whatever its branch is called",
-  async (open) => {
-    await using site = await startSite(FILES, { branch: "master" });
-    const page = await open(WIDE);
-    await page.goto(`http://127.0.0.1:${site.service.listen()}/`);
-    assertEquals(await page.locator(".problem").count(), 0);
-    assertEquals(await page.title(), "Repo Collections");
+browserTest("owner/repo alone leads to the whole repository and its own branch", async (open) => {
+  await using site = await startSite(FILES, { branch: "master" });
+  const page = await open(WIDE);
+  await page.goto(`http://127.0.0.1:${site.service.listen()}/`);
+  assertEquals(await page.locator(".problem").count(), 0);
+  assertEquals(await page.title(), "Repo Collections");
 
-    await type(page, "octo/site");
-    await where(page, "13 items");
-    assertEquals(searchOf(page), "?owner=octo&repo=site&collection=/&branch=HEAD");
-    assertEquals(await page.evaluate("document.activeElement.dataset.path"), "docs/guide/start.md");
+  await type(page, "octo/site");
+  await where(page, "13 items");
+  assertEquals(searchOf(page), "?owner=octo&repo=site&collection=/&branch=HEAD");
+  assertEquals(await page.evaluate("document.activeElement.dataset.path"), "docs/guide/start.md");
 
-    await type(page, "octo/site/docs");
-    await where(page, "1 item");
-    await type(page, "nonsense");
-    await page.getByText("This names no repository.").waitFor();
-    assertEquals(await page.evaluate("document.activeElement.id"), "repository");
-  },
-);
+  await type(page, "octo/site/docs");
+  await where(page, "1 item");
+  await type(page, "nonsense");
+  await page.getByText("This names no repository.").waitFor();
+  assertEquals(await page.evaluate("document.activeElement.id"), "repository");
+});
 
 browserTest("a pasted address of any of the four hosts leads to its list or file", async (open) => {
   await using site = await serveSite(FILES);
@@ -167,43 +161,40 @@ browserTest("a header sorts, up, down and not at all, and a deep link has it all
   );
 });
 
-browserTest(
-  "tags, typed filters and counts filter the list, and chips take that back",
-  async (open) => {
-    await using served = await serveExamples();
-    const page = await open(WIDE);
-    await page.goto(served.url);
-    await where(page, "12 items");
+browserTest("tags, typed filters and facets filter, and chips take that back", async (open) => {
+  await using served = await serveExamples();
+  const page = await open(WIDE);
+  await page.goto(served.url);
+  await where(page, "12 items");
 
-    await page.locator(".list tbody").getByRole("link", { name: "news" }).first().click();
-    await where(page, "3 items");
-    assertEquals(await page.locator(".chips").innerText(), "tags: news ×");
-    await page.keyboard.press("/");
-    await page.keyboard.type("draft=false");
-    await page.keyboard.press("Enter");
-    await where(page, "2 items");
-    assertMatch(
-      searchOf(page),
-      /&filter\[frontMatter\.tags\]=news&filter\[frontMatter\.draft\]=false$/,
-    );
-    await page.getByRole("link", { name: "Remove the filter tags: news" }).click();
-    await where(page, "10 items");
-    await page.locator("#filter").fill("date>=2026-05-01");
-    await page.keyboard.press("Enter");
-    await where(page, "2 items");
-    await page.goBack();
-    await where(page, "10 items");
+  await page.locator(".list tbody").getByRole("link", { name: "news" }).first().click();
+  await where(page, "3 items");
+  assertEquals(await page.locator(".chips").innerText(), "tags: news ×");
+  await page.keyboard.press("/");
+  await page.keyboard.type("draft=false");
+  await page.keyboard.press("Enter");
+  await where(page, "2 items");
+  assertMatch(
+    searchOf(page),
+    /&filter\[frontMatter\.tags\]=news&filter\[frontMatter\.draft\]=false$/,
+  );
+  await page.getByRole("link", { name: "Remove the filter tags: news" }).click();
+  await where(page, "10 items");
+  await page.locator("#filter").fill("date>=2026-05-01");
+  await page.keyboard.press("Enter");
+  await where(page, "2 items");
+  await page.goBack();
+  await where(page, "10 items");
 
-    await page.getByRole("button", { name: "Facets" }).click();
-    await page.locator(".facets").getByRole("link", { name: "bakery 3" }).click();
-    await where(page, "3 items");
-    await page.locator("#filter").fill("nothing");
-    await page.keyboard.press("Enter");
-    await page.getByText("No item matches the filters.").waitFor();
-    await page.getByRole("link", { name: "Remove them" }).click();
-    await where(page, "12 items");
-  },
-);
+  await page.getByRole("button", { name: "Facets" }).click();
+  await page.locator(".facets").getByRole("link", { name: "bakery 3" }).click();
+  await where(page, "3 items");
+  await page.locator("#filter").fill("nothing");
+  await page.keyboard.press("Enter");
+  await page.getByText("No item matches the filters.").waitFor();
+  await page.getByRole("link", { name: "Remove them" }).click();
+  await where(page, "12 items");
+});
 
 browserTest("Next shows the next page from its first row on, and back is back", async (open) => {
   await using site = await serveSite(FILES);
@@ -229,11 +220,13 @@ browserTest("Next shows the next page from its first row on, and back is back", 
 });
 
 browserTest(
-  "the request of a panel is one line, with address, code, headers and JSON on demand",
+  "a panel's request is one line, with code, headers and JSON on demand",
   async (open) => {
     await using site = await serveSite(FILES);
     const page = await open({ ...WIDE, permissions: ["clipboard-read", "clipboard-write"] });
-    await page.goto(`${site.url}?owner=octo&repo=site&collection=posts&limit=5`);
+    await page.goto(
+      `${site.url}?owner=octo&repo=site&collection=posts&limit=5&filter[name]=!it's%20$(x)`,
+    );
     await where(page, "1–5 of 12");
     const line = page.locator(".list .line");
 
@@ -252,6 +245,11 @@ browserTest(
     const code = await page.evaluate<string>("navigator.clipboard.readText()");
     const run = new Function(`return (async () => { ${code} return items; })()`);
     assertEquals((await run()).length, 5);
+    await page.locator(".exchange").getByRole("button", { name: "curl" }).click();
+    await page.locator(".exchange").getByText("Copied").waitFor();
+    const command = await page.evaluate<string>("navigator.clipboard.readText()");
+    const { stdout } = await new Deno.Command("sh", { args: ["-c", command] }).output();
+    assertEquals(JSON.parse(new TextDecoder().decode(stdout)).items.length, 5);
   },
 );
 
@@ -359,25 +357,22 @@ browserTest("problems say what to do, and lead there", async (open) => {
   await page.locator(".file .meta").waitFor();
 });
 
-browserTest(
-  "a preview opens on its own repositories, and names none that it may not ask for",
-  async (open) => {
-    const dir = await Deno.makeTempDir();
-    try {
-      await Deno.mkdir(`${dir}/notes/ideas`, { recursive: true });
-      await Deno.writeTextFile(`${dir}/notes/ideas/one.md`, "# One\n");
-      await using service = await startService({
-        env: { LOCAL_REPOS_DIR: dir, ALLOWED_REPOS: "local/*" },
-      });
-      const page = await open(WIDE);
+browserTest("a preview opens on its own repositories, and names no others", async (open) => {
+  const dir = await Deno.makeTempDir();
+  try {
+    await Deno.mkdir(`${dir}/notes/ideas`, { recursive: true });
+    await Deno.writeTextFile(`${dir}/notes/ideas/one.md`, "# One\n");
+    await using service = await startService({
+      env: { LOCAL_REPOS_DIR: dir, ALLOWED_REPOS: "local/*" },
+    });
+    const page = await open(WIDE);
 
-      await page.goto(`http://127.0.0.1:${service.listen()}/`);
-      await where(page, "1 item");
+    await page.goto(`http://127.0.0.1:${service.listen()}/`);
+    await where(page, "1 item");
 
-      assertEquals(await page.locator("#repository").inputValue(), "local/notes");
-      assertEquals(await page.locator(".examples a").allTextContents(), ["local/notes"]);
-    } finally {
-      await Deno.remove(dir, { recursive: true });
-    }
-  },
-);
+    assertEquals(await page.locator("#repository").inputValue(), "local/notes");
+    assertEquals(await page.locator(".examples a").allTextContents(), ["local/notes"]);
+  } finally {
+    await Deno.remove(dir, { recursive: true });
+  }
+});

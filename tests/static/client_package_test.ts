@@ -1,30 +1,17 @@
 // The client as others get it: from the service as one file with its types, and as a package for npm and JSR.
 
 import { assert, assertEquals } from "@std/assert";
-import { dirname, join } from "@std/path";
+import { join } from "@std/path";
 import { startService } from "../service.ts";
 import { root } from "../source_files.ts";
+import { copyFolder, run } from "./run_command.ts";
 
 const PACKAGE = `${root}/packages/client`;
-
-async function run(command: string, args: string[], cwd: string) {
-  const path = `${dirname(Deno.execPath())}:${Deno.env.get("PATH")}`;
-  const { success, stdout, stderr } = await new Deno.Command(command, {
-    args,
-    cwd,
-    env: { PATH: path },
-  })
-    .output();
-  const text = new TextDecoder();
-  return { success, out: text.decode(stdout), all: text.decode(stdout) + text.decode(stderr) };
-}
 
 /** A copy of the package, since packing writes beside its source. */
 async function copyPackage(): Promise<AsyncDisposable & { dir: string }> {
   const dir = await Deno.makeTempDir();
-  for (const name of ["client.ts", "deno.json", "package.json", "README.md"]) {
-    await Deno.copyFile(join(PACKAGE, name), join(dir, name));
-  }
+  await copyFolder(PACKAGE, dir);
   return { dir, [Symbol.asyncDispose]: () => Deno.remove(dir, { recursive: true }) };
 }
 
@@ -53,15 +40,8 @@ Deno.test("Deno checks code by the types of /client.js, and runs it", async () =
         `import { CollectionsClient } from "${url}/client.js";\nconst client = new CollectionsClient();\n` +
         `const { items } = await client.listItems({ owner: "local", repo: "blog", collection: "posts" });\n${line}\n`;
       await Deno.writeTextFile(`${dir}/main.ts`, code);
-      return await run("deno", [
-        "run",
-        "--check",
-        "--reload",
-        "--no-lock",
-        "--allow-net",
-        "--allow-import",
-        "main.ts",
-      ], dir);
+      const flags = ["--check", "--reload", "--no-lock", "--allow-net", "--allow-import"];
+      return await run("deno", ["run", ...flags, "main.ts"], { cwd: dir, mayFail: true });
     };
     const good = await check("console.log(items[0]!.slug);");
     assertEquals(good.out.trim(), "2024/keeping-a-starter-alive", good.all);
@@ -74,26 +54,22 @@ Deno.test("Deno checks code by the types of /client.js, and runs it", async () =
 
 Deno.test("npm pack gives a package that Node imports, with declarations for TypeScript", async () => {
   await using copy = await copyPackage();
-  const packed = await run("npm", ["pack", "--json"], copy.dir);
-  assert(packed.success, packed.all);
+  const options = { cwd: copy.dir };
+  const packed = await run("npm", ["pack", "--json"], options);
   // npm writes what the scripts print ahead of its JSON.
   const [{ filename, files }] = JSON.parse(packed.out.slice(packed.out.search(/^\[/m)));
 
-  assertEquals(files.map(({ path }: { path: string }) => path).sort(), [
-    "README.md",
-    "client.d.ts",
-    "client.js",
-    "package.json",
-  ]);
+  const names = files.map(({ path }: { path: string }) => path).sort();
+  assertEquals(names, ["README.md", "client.d.ts", "client.js", "package.json"]);
   const scope = join(copy.dir, "node_modules/@repo-collections");
   await Deno.mkdir(scope, { recursive: true });
-  await run("tar", ["xzf", filename, "-C", scope], copy.dir);
+  await run("tar", ["xzf", filename, "-C", scope], options);
   await Deno.rename(join(scope, "package"), join(scope, "client"));
   await Deno.writeTextFile(
     join(copy.dir, "main.mjs"),
-    'import { CollectionsClient } from "@repo-collections/client";\nconsole.log(typeof new CollectionsClient("http://localhost").items);\n',
+    'import { CollectionsClient as C } from "@repo-collections/client";\nconsole.log(typeof new C("http://h").items);',
   );
-  const ran = await run("node", ["main.mjs"], copy.dir);
+  const ran = await run("node", ["main.mjs"], options);
   assertEquals(ran.out.trim(), "function", ran.all);
   const declared = await Deno.readTextFile(join(scope, "client/client.d.ts"));
   assert(declared.includes("getItemBySlug<Data = FrontMatter>") && !declared.includes("fetch("));
@@ -101,7 +77,7 @@ Deno.test("npm pack gives a package that Node imports, with declarations for Typ
 
 Deno.test("deno publish accepts the package as it is", async () => {
   await using copy = await copyPackage();
-  const dry = await run("deno", ["publish", "--dry-run", "--allow-dirty", "--no-lock"], copy.dir);
-  assert(dry.success, dry.all);
+  const flags = ["--dry-run", "--allow-dirty", "--no-lock"];
+  const dry = await run("deno", ["publish", ...flags], { cwd: copy.dir });
   assert(dry.all.includes("client.ts") && !dry.all.includes("package.json"), dry.all);
 });

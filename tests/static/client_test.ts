@@ -36,28 +36,27 @@ async function startClient(options: ClientOptions = {}, files: GitFiles = FILES)
   return { site, client, sent, [Symbol.asyncDispose]: () => site[Symbol.asyncDispose]() };
 }
 
-Deno.test("CollectionsClient.listItems() gives a page", async () => {
-  await using parts = await startClient();
-
-  const page = await parts.client.listItems({ ...POSTS, page: 2, limit: 3 });
-
-  assertEquals(page.items.map(({ slug }) => slug), ["p3", "p4", "p5"]);
-  assertEquals(page.pagination.totalItems, 7);
-});
-
 Deno.test("CollectionsClient.listItems() sends every parameter, filters under their names", async () => {
   await using parts = await startClient();
 
-  const { items } = await parts.client.listItems({
+  const page = await parts.client.listItems({
     ...POSTS,
     branch: "main",
+    limit: 2,
     includeFrontMatter: true,
     includeContent: undefined,
     sort: "-frontMatter.n",
-    filter: { "frontMatter.odd": "true", "path": ["!p1.md", "p*.md"] },
+    facets: "frontMatter.odd",
+    filter: {
+      "frontMatter.odd": "true",
+      "frontMatter.n": { gte: 2, lt: 6 },
+      "frontMatter.cover": { exists: false },
+      "path": ["!p1.md", "p*.md"],
+    },
   });
 
-  assertEquals(items.map(({ frontMatter }) => frontMatter?.["n"]), [5, 3]);
+  assertEquals(page.items.map(({ frontMatter }) => frontMatter?.["n"]), [5, 3]);
+  assertEquals(page.facets, { "frontMatter.odd": [{ value: true, count: 2 }] });
 });
 
 Deno.test("CollectionsClient.items() walks all pages, and asks for each when it is needed", async () => {
@@ -170,14 +169,6 @@ Deno.test("CollectionsClient with reuse asks by ETag and gives the kept body, a 
   assertEquals((await client.listItems(POSTS)).items.length, 8);
 });
 
-Deno.test("CollectionsClient without reuse sends no ETag", async () => {
-  await using parts = await startClient();
-  await parts.client.listItems(POSTS);
-  await parts.client.listItems(POSTS);
-
-  assertEquals(parts.sent.map(({ headers }) => headers.get("if-none-match")), [null, null]);
-});
-
 Deno.test("CollectionsClient.items() asks for the largest pages, and pins the commit of the first", async () => {
   const many = Object.fromEntries(
     Array.from({ length: 1003 }, (_, n) => [`posts/${n + 10_000}.txt`, `${n}`]),
@@ -269,26 +260,6 @@ Deno.test("CollectionsClient.getItemBySlug() gives an item with its neighbours",
   assertEquals(item.headings?.map(({ text }) => text), ["3"]);
 });
 
-Deno.test("CollectionsClient sends comparisons and existence as the service reads them", async () => {
-  const asked: string[] = [];
-  const client = new CollectionsClient("http://localhost", {
-    fetch: (url) => Promise.resolve(Response.json({ items: [], n: asked.push(String(url)) })),
-  });
-  await client.listItems({
-    ...POSTS,
-    filter: { "frontMatter.n": { gte: 2, lt: 5 }, "frontMatter.cover": { exists: false } },
-  });
-  const { searchParams } = new URL(asked[0]!);
-  assertEquals(
-    [...searchParams].filter(([name]) => name.startsWith("filter")),
-    [
-      ["filter[frontMatter.cover][exists]", "false"],
-      ["filter[frontMatter.n][gte]", "2"],
-      ["filter[frontMatter.n][lt]", "5"],
-    ],
-  );
-});
-
 Deno.test("CollectionsClient.bytes() decodes content, and reads what came without it", async () => {
   const bytes = new Uint8Array([0, 255, 10]);
   await using parts = await startClient({}, { "posts/a b.bin": bytes, "posts/a.txt": "ü\n" });
@@ -358,11 +329,8 @@ Deno.test("CollectionsClient stops waiting when its signal aborts", async () => 
 
 Deno.test("CollectionsClient sends its own headers with every request", async () => {
   await using parts = await startClient({ headers: { authorization: "Bearer x" }, reuse: true });
-  await parts.client.listItems(POSTS);
-  await parts.client.listItems(POSTS);
-  assertEquals(parts.sent.map(({ headers }) => headers.get("authorization")), [
-    "Bearer x",
-    "Bearer x",
-  ]);
-  assert(parts.sent[1]!.headers.has("if-none-match"));
+  for (let n = 0; n < 2; n++) await parts.client.listItems(POSTS);
+  const [, sent] = parts.sent;
+  assertEquals(sent!.headers.get("authorization"), "Bearer x");
+  assert(sent!.headers.has("if-none-match"));
 });

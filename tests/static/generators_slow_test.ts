@@ -1,9 +1,9 @@
 // The examples for Astro and Eleventy, built by the published generators from the published client and a running service.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { dirname, join } from "@std/path";
 import { startService } from "../service.ts";
 import { root } from "../source_files.ts";
+import { copyFolder, run } from "./run_command.ts";
 
 const SLUGS = [
   "2024/keeping-a-starter-alive",
@@ -17,27 +17,6 @@ const SLUGS = [
   "2026/apple-days",
   "2026/our-shop-window-reads-this-blog",
 ];
-
-async function run(
-  command: string,
-  args: string[],
-  options: { cwd: string; env?: Record<string, string> },
-) {
-  const env = { ...options.env, PATH: `${dirname(Deno.execPath())}:${Deno.env.get("PATH")}` };
-  const { success, stdout, stderr } = await new Deno.Command(command, { args, ...options, env })
-    .output();
-  const text = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
-  assert(success, `${command} ${args.join(" ")}\n${text}`);
-  return text;
-}
-
-async function copyFolder(from: string, to: string): Promise<void> {
-  await Deno.mkdir(to, { recursive: true });
-  for await (const { name, isDirectory } of Deno.readDir(from)) {
-    if (isDirectory) await copyFolder(join(from, name), join(to, name));
-    else await Deno.copyFile(join(from, name), join(to, name));
-  }
-}
 
 /** Builds an example with the packed client; gives the HTML files that came out, by path. */
 async function build(example: string, output: string): Promise<Map<string, string>> {
