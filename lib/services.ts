@@ -87,6 +87,7 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
       addresses: config.github,
       tokens,
       clock,
+      log,
       timeoutMs: config.sourceTimeoutMs,
       userAgent: USER_AGENT,
       allowedRepos: config.allowedRepos,

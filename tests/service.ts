@@ -89,6 +89,7 @@ export class TestService implements AsyncDisposable {
       GITHUB_API_URL: github?.apiUrl ?? "http://127.0.0.1:1",
       GITHUB_RAW_URL: github?.rawUrl ?? "",
       GITHUB_WEB_URL: github?.webUrl ?? "",
+      GITHUB_GIT_URL: "none",
       ...options.env,
     };
     const config = parseSettings((name) => env[name], { isPreview: options.isPreview ?? false });

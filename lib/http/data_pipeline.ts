@@ -7,7 +7,7 @@ import { isAllowed } from "../allowed_repos.ts";
 import { listItems } from "../collections/list_items.ts";
 import type { ReadContext } from "../collections/read_context.ts";
 import { itemBody, readItem } from "../collections/read_item.ts";
-import { isSourceFailure, repositoryNotAllowed } from "../errors.ts";
+import { CollectionsError, isSourceFailure, repositoryNotAllowed } from "../errors.ts";
 import type { Services } from "../services.ts";
 import type { Snapshot } from "../source/source.ts";
 import { requestKey } from "./base_url.ts";
@@ -35,6 +35,8 @@ const MAX_RECHECKS = 3;
 const JOB_WAIT_SHARE = 0.8;
 /** An older response is sent for at most a day after the check that it rests on. */
 const MAX_STALE_MS = 24 * 3_600_000;
+/** For how long an older response is sent without a try to make the new one, which would be charged as a miss. */
+const RETRY_MS = { least: 5_000, most: 60_000 };
 
 /** A response before it is sent: its cache entry, the check that it rests on, and whether it lacks anything. */
 interface Shown {
@@ -112,7 +114,10 @@ async function show(
   let entry = [before?.entry, cached].find((entry) => entry && showsSame(entry, snapshot));
   let isComplete = true;
   if (entry === undefined) {
+    const nowMs = services.clock.monotonicMs();
+    const isWaiting = cached?.failed?.commit === snapshot.commit && nowMs < cached.failed.untilMs;
     try {
+      if (isWaiting) throw cached.failed.error;
       const made = await make(query, { snapshot, state });
       isComplete = made.isComplete;
       entry = {
@@ -126,6 +131,13 @@ async function show(
     } catch (error) {
       const fallback = staleFallback(error, { snapshot, cached, nowMs: services.clock.now() });
       if (fallback === null) throw error;
+      if (!isWaiting) {
+        const untilMs = nowMs + retryMs(error);
+        responses.set(address, {
+          ...fallback.entry,
+          failed: { commit: snapshot.commit, error, untilMs },
+        });
+      }
       return fallback;
     }
   } else if (entry === before?.entry) isComplete = before.isComplete;
@@ -153,7 +165,7 @@ function showsSame(entry: ResponseEntry, { commit, branch }: Snapshot): boolean 
 }
 
 /**
- * The response of the commit before, where the ref has moved and the source then fails. Null for every other error, and
+ * The response of a commit before, where the ref has moved and the source then fails. Null for every other error, and
  * where the source said first that the repository or the ref is gone.
  */
 function staleFallback(
@@ -164,13 +176,16 @@ function staleFallback(
     nowMs: number;
   },
 ): Shown | null {
-  const { previous } = snapshot.ref;
   if (!isSourceFailure(error) || error.denial !== undefined) return null;
-  if (cached === undefined || previous === null || cached.ref !== snapshot.ref) return null;
-  const { checkedAtMs, commit } = previous;
-  if (cached.commit !== commit || cached.branch !== snapshot.branch) return null;
-  if (nowMs - checkedAtMs > MAX_STALE_MS) return null;
-  return { entry: cached, checkedAtMs, cacheStatus: "stale", isComplete: true };
+  if (cached?.ref !== snapshot.ref || cached.branch !== snapshot.branch) return null;
+  const found = snapshot.ref.previous.find(({ commit }) => commit === cached.commit);
+  if (found === undefined || nowMs - found.checkedAtMs > MAX_STALE_MS) return null;
+  return { entry: cached, checkedAtMs: found.checkedAtMs, cacheStatus: "stale", isComplete: true };
+}
+
+function retryMs(error: unknown): number {
+  const seconds = error instanceof CollectionsError ? error.facts.retryAfterSeconds ?? 0 : 0;
+  return Math.min(Math.max(seconds * 1000, RETRY_MS.least), RETRY_MS.most);
 }
 
 /** Makes the content of a response; one that is not complete lacks files that the source failed to give. */

@@ -16,6 +16,8 @@ export interface ResponseEntry {
   readonly repository: string;
   /** For metrics: the pattern of the route that made it. */
   readonly route: string;
+  /** The commit whose response could not be made instead, why, and until when (monotonic ms) that is not tried again. */
+  readonly failed?: { readonly commit: string; readonly error: unknown; readonly untilMs: number };
 }
 
 /** Bytes of an entry beside its body, by a generous estimate. */

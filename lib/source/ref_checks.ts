@@ -19,10 +19,12 @@ import {
 } from "./ref_records.ts";
 import {
   type Freshness,
+  type RefQuery,
   type RefState,
   repositoryKey,
   type Snapshot,
   type Source,
+  updateRef,
 } from "./source.ts";
 
 /** A ref that is known: its live state, which every snapshot of it shares, and what the source needs again. */
@@ -119,8 +121,9 @@ export class RefChecks {
    */
   async recheck(repository: string): Promise<void> {
     const now = this.now();
-    const inUse = [...this.known.values()].filter(({ name, ref }) =>
-      repositoryKey(name) === repository && now - ref.wantedAtMs < this.options.freshForMs
+    const inUse = [...this.known.values()].filter((state) =>
+      repositoryKey(state.name) === repository &&
+      (now - state.ref.wantedAtMs < this.options.freshForMs || this.isFresh(state))
     ).map(({ name }) => name);
     await Promise.all([...inUse, ...this.records.recentlyBuried(repository)].map(async (name) => {
       const key = refKey(name);
@@ -176,7 +179,7 @@ export class RefChecks {
 
   private newRef(commit: string, checkedAtMs: number): RefState {
     const { freshForMs } = this.options;
-    return { commit, checkedAtMs, freshForMs, wantedAtMs: 0, previous: null };
+    return { commit, checkedAtMs, freshForMs, wantedAtMs: 0, previous: [] };
   }
 
   private async check(name: RefName, client: string): Promise<Outcome> {
@@ -188,20 +191,24 @@ export class RefChecks {
     if (!mustCheck && state !== undefined && this.isFresh(state) && !this.isDue(state)) {
       return { state, freshness: "hit" };
     }
-    const remembered = backoff.refFailure(name);
-    if (remembered !== null) return await this.staleFallback(state, name, remembered);
+    const failure = backoff.refFailure(name);
     const checkedAtMs = this.now();
-    if (state !== undefined) state.triedAtMs = checkedAtMs;
+    if (state !== undefined && failure === null) state.triedAtMs = checkedAtMs;
     try {
-      const context = backgroundContext(client, this.closing.signal);
-      const known = state && { commit: state.ref.commit, validators: state.validators };
-      const found = await backoff.check(
-        name,
-        state !== undefined,
-        () => source.resolve(known === undefined ? name : { ...name, known }, context),
-      );
+      const query: RefQuery = {
+        ...name,
+        ...state && { known: { commit: state.ref.commit, validators: state.validators } },
+        ...failure && { failure },
+      };
+      const resolve = () => source.resolve(query, backgroundContext(client, this.closing.signal));
+      // What another way of the source finds says nothing about the way that failed.
+      const found =
+        await (failure === null ? backoff.check(name, state !== undefined, resolve) : resolve());
       return this.take(found, { name, state, checkedAtMs });
     } catch (error) {
+      if (failure !== null && error === failure) {
+        return await this.staleFallback(state, name, failure);
+      }
       const tombstone = tombstoneOf(error, checkedAtMs);
       if (tombstone === null) {
         if (!isCheckFailure(error)) throw error;
@@ -236,10 +243,7 @@ export class RefChecks {
       triedAtMs: checkedAtMs,
     };
     const { ref } = next;
-    if (freshness === "moved") {
-      ref.previous = { commit: ref.commit, checkedAtMs: ref.checkedAtMs };
-    }
-    Object.assign(ref, { commit, checkedAtMs });
+    updateRef(ref, commit, checkedAtMs);
     Object.assign(next, { rootTreeId, validators, isCheckedHere: true });
     this.known.set(refKey(name), next);
     this.records.add(name, { commit, rootTreeId, validators, checkedAtMs });

@@ -1,6 +1,7 @@
 // The port through which everything else reads repositories. A ref names a commit, a commit names a tree, a tree names
 // blobs; only the first step ever changes. Object ids have Git's own meaning in every implementation.
 
+import type { CollectionsError } from "../errors.ts";
 import type { RequestContext } from "../request_context.ts";
 import type { FileList } from "./file_list.ts";
 
@@ -23,6 +24,8 @@ export interface RefQuery extends RepositoryName {
   readonly branch: string | null;
   /** What an earlier answer to the same query said, so that the source can be queried conditionally. */
   readonly known?: KnownRef;
+  /** A failure that lasts: what failed so is not requested again now, and this is thrown where nothing else answers. */
+  readonly failure?: CollectionsError;
 }
 
 /** An earlier answer: the commit, and validators that only the source itself reads. */
@@ -44,8 +47,20 @@ export interface RefState {
   readonly freshForMs: number;
   /** When a client last wanted this ref, in ms since the epoch; refresh ahead goes by it. */
   wantedAtMs: number;
-  /** The commit before the last move, and when a check last found it; null before the first move. */
-  previous: { readonly commit: string; readonly checkedAtMs: number } | null;
+  /** The commits before the last moves, the latest first, and when a check last found each. */
+  previous: readonly { readonly commit: string; readonly checkedAtMs: number }[];
+}
+
+/** GitHub's quota without a token lets at most so many commits be read in its window of an hour. */
+const MAX_PREVIOUS = 60;
+
+/** Takes over what a check found that was sent at `checkedAtMs`. */
+export function updateRef(ref: RefState, commit: string, checkedAtMs: number): void {
+  if (commit !== ref.commit) {
+    const { commit: before, checkedAtMs } = ref;
+    ref.previous = [{ commit: before, checkedAtMs }, ...ref.previous].slice(0, MAX_PREVIOUS);
+  }
+  Object.assign(ref, { commit, checkedAtMs });
 }
 
 /** How the ref of a snapshot came to be known: from memory, first seen, unchanged, changed, or older than allowed because the source failed. */

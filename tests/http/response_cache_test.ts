@@ -10,7 +10,7 @@ async function entryOf(bytes: number): Promise<ResponseEntry> {
     body: await readyBody({ bytes: new Uint8Array(bytes), contentType: "application/json" }),
     commit: "1",
     branch: "main",
-    ref: { commit: "1", checkedAtMs: 0, freshForMs: 60_000, wantedAtMs: 0, previous: null },
+    ref: { commit: "1", checkedAtMs: 0, freshForMs: 60_000, wantedAtMs: 0, previous: [] },
     repository: "octo/site",
     route: "/",
   };

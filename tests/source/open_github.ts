@@ -22,6 +22,8 @@ export interface OpenOptions {
   readonly timeoutMs?: number;
   readonly log?: Log;
   readonly kv?: KvTier | null;
+  /** Base of Git's own protocol; none if left out. */
+  readonly gitUrl?: string;
 }
 
 /** A context that is never charged. */
@@ -49,10 +51,12 @@ export function openClient(options: OpenOptions): { client: GitHubClient; tokens
 export function openGitHub(double: GithubDouble, options: OpenOptions): GitHubSource {
   const { clock, log = silentLog, timeoutMs = 10_000 } = options;
   const { apiUrl, graphqlUrl, webUrl } = double;
+  const rawUrl = options.raw === false ? null : double.rawUrl;
   return new GitHubSource({
-    addresses: { apiUrl, graphqlUrl, rawUrl: options.raw === false ? null : double.rawUrl, webUrl },
+    addresses: { apiUrl, graphqlUrl, rawUrl, webUrl, gitUrl: options.gitUrl ?? null },
     tokens: new TokenPool(options.tokens ?? [], { clock, log }),
     clock,
+    log,
     timeoutMs,
     userAgent: "test",
     allowedRepos: options.allowed === undefined ? null : parseAllowedRepos(options.allowed),

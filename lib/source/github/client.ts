@@ -7,6 +7,7 @@ import { CollectionsError, isSourceFailure, sourceFailed, sourceTimeout } from "
 import type { RequestContext } from "../../request_context.ts";
 import { MAX_WAIT_MS } from "../failure_backoff.ts";
 import { RequestQueue } from "../request_queue.ts";
+import { type GitFetch, lsRefs, type LsRefsQuery, type LsRefsResult } from "./ls_refs.ts";
 import { BodyReader } from "./read_body.ts";
 import type { Quota, Token, TokenPool } from "./tokens.ts";
 
@@ -18,7 +19,8 @@ export type RequestKind =
   | "tree-recursive"
   | "blob"
   | "graphql"
-  | "raw";
+  | "raw"
+  | "ls-refs";
 
 /** A validator, usable by the token that fetched it alone: GitHub's ETags depend on the token. */
 export interface Validator {
@@ -139,6 +141,47 @@ export class GitHubClient {
         throw sourceFailed(`Cannot read "${request.kind}": GitHub answered ${answer.status}`);
       }
       return answer;
+    }
+  }
+
+  /**
+   * Queries a Git host for one ref, in the lane of the checks and in the time of one request.
+   * @throws {CollectionsError} service-busy. @throws the reason of the context's signal when that aborts.
+   */
+  lsRefs(query: LsRefsQuery, gitUrl: string, context: RequestContext): Promise<LsRefsResult> {
+    const { clock, timeoutMs } = this.options;
+    return this.checks.run(async () => {
+      const timeout = new AbortController();
+      const late = new DOMException("Cannot query the Git host: no answer in time", "TimeoutError");
+      const cancelTimer = clock.setTimer(timeoutMs, () => timeout.abort(late));
+      const signals = context.signal === undefined ? [] : [context.signal];
+      const signal = AbortSignal.any([timeout.signal, ...signals]);
+      try {
+        const fetch: GitFetch = (url, init) => this.fetchGit(url, { ...init, signal });
+        return await lsRefs(query, { gitUrl, fetch, signal, now: clock.now });
+      } finally {
+        cancelTimer();
+      }
+    }, context);
+  }
+
+  private async fetchGit(
+    url: string,
+    init: RequestInit & { readonly signal: AbortSignal },
+  ): Promise<Response> {
+    const { clock, onRequest } = this.options;
+    const startedAtMs = clock.monotonicMs();
+    let result: number | "network" | "timeout" | "aborted" = "network";
+    try {
+      const response = await fetch(url, init);
+      result = response.status;
+      return response;
+    } catch (error) {
+      const { aborted, reason } = init.signal;
+      if (aborted) result = reason?.name === "TimeoutError" ? "timeout" : "aborted";
+      throw error;
+    } finally {
+      onRequest?.({ kind: "ls-refs", result, durationMs: clock.monotonicMs() - startedAtMs });
     }
   }
 

@@ -5,6 +5,7 @@ import pLimit from "p-limit";
 import type { AllowedRepos } from "../../allowed_repos.ts";
 import type { Clock } from "../../clock.ts";
 import { sourceFailed } from "../../errors.ts";
+import type { Log } from "../../log.ts";
 import type { RequestContext } from "../../request_context.ts";
 import type { FileList } from "../file_list.ts";
 import {
@@ -20,7 +21,7 @@ import { refusal } from "./answers.ts";
 import { readBlobs } from "./blobs.ts";
 import { GitHubClient, type RequestObserver } from "./client.ts";
 import { baseOf, type GitHubAddresses, type GitHubHost, requestRepository } from "./host.ts";
-import { findRefByRest } from "./refs.ts";
+import { findRef, GitRefs } from "./git_refs.ts";
 import type { TokenPool } from "./tokens.ts";
 import { parseRecursiveTree, parseTree } from "./trees.ts";
 
@@ -29,6 +30,7 @@ export interface GitHubSourceOptions {
   readonly addresses: GitHubAddresses;
   readonly tokens: TokenPool;
   readonly clock: Clock;
+  readonly log: Log;
   /** Time allowed for one request, in ms. */
   readonly timeoutMs: number;
   readonly userAgent: string;
@@ -48,18 +50,22 @@ const LARGE_ANSWER_BYTES = 1 << 20;
 /** Reads repositories of one GitHub host. */
 export class GitHubSource implements Source {
   private readonly host: GitHubHost;
+  private readonly git: GitRefs | null;
   private readonly largeAnswers = pLimit(1);
 
   constructor(private readonly options: GitHubSourceOptions) {
     const { addresses, tokens, clock, allowedRepos } = options;
     const client = new GitHubClient(options);
     this.host = { ...addresses, client, tokens, clock, allowedRepos };
+    const { gitUrl } = addresses;
+    this.git = gitUrl === null ? null : new GitRefs(this.host, { gitUrl, log: options.log });
   }
 
   async resolve(query: RefQuery, context: RequestContext): Promise<Snapshot> {
     const checkedAtMs = this.options.clock.now();
     const branch = query.branch ?? DEFAULT_BRANCH;
-    const { commit, validators } = await findRefByRest(this.host, { ...query, branch }, context);
+    const ways = { host: this.host, git: this.git };
+    const { commit, validators } = await findRef(ways, { ...query, branch }, context);
     return {
       name: { owner: query.owner, repo: query.repo },
       branch,
@@ -71,7 +77,7 @@ export class GitHubSource implements Source {
         checkedAtMs,
         freshForMs: this.options.freshForMs,
         wantedAtMs: checkedAtMs,
-        previous: null,
+        previous: [],
       },
       checkedAtMs,
       freshness: query.known === undefined

@@ -17,6 +17,8 @@ export interface GitHubAddresses {
   readonly rawUrl: string | null;
   /** Null where files have no web pages. */
   readonly webUrl: string | null;
+  /** Null where Git's own protocol is not used. */
+  readonly gitUrl: string | null;
 }
 
 /** A GitHub host and how to reach it. */

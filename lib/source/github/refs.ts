@@ -35,7 +35,8 @@ export interface FoundRef {
 export type BranchQuery = RefQuery & { readonly branch: string };
 
 const MAX_BYTES = 1 << 20;
-const COMMIT_ID = /^[0-9a-f]{40}$/i;
+/** What names a commit where no branch and no tag has that name. */
+export const COMMIT_ID = /^[0-9a-f]{40}$/i;
 const SHA_TYPE = "application/vnd.github.sha";
 const JSON_TYPE = "application/vnd.github+json";
 
@@ -57,6 +58,26 @@ export async function findRefByRest(
     if (denial === null || !isCheckFailure(error)) throw error;
     throw withDenial(error, denial);
   }
+}
+
+/** Whether an id names a commit of a repository that everyone may see. @throws {CollectionsError} as above. */
+export async function isCommit(
+  host: GitHubHost,
+  { name, id }: { readonly name: RepositoryName; readonly id: string },
+  context: RequestContext,
+): Promise<boolean> {
+  const { status, bytes, release } = await requestRepository(host, {
+    base: namedBase(name),
+    rest: `/commits/${id}`,
+    kind: "commit",
+    accept: SHA_TYPE,
+    maxBytes: MAX_BYTES,
+    context,
+  });
+  release();
+  if (status === 200) return parseCommitId(bytes) === id;
+  if (status === 404 || status === 422) return false;
+  throw refusal(name, status);
 }
 
 class RefSearch {

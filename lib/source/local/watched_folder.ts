@@ -2,7 +2,7 @@
 // memory, so that a request that began to read one can finish when the next is already there.
 
 import { type FileList, FileListBuilder } from "../file_list.ts";
-import type { Freshness, RefState } from "../source.ts";
+import { type Freshness, type RefState, updateRef } from "../source.ts";
 import {
   scanFolder,
   type ScannedFile,
@@ -99,10 +99,7 @@ export class WatchedFolder {
     const hasMoved = last !== null && root.id !== last.state.root.id;
     if (hasMoved) this.before = last.state;
     if (last?.branch === branch) {
-      const previous = hasMoved
-        ? { commit: last.ref.commit, checkedAtMs: last.ref.checkedAtMs }
-        : last.ref.previous;
-      Object.assign(last.ref, { commit: root.id, checkedAtMs, previous });
+      updateRef(last.ref, root.id, checkedAtMs);
       return this.last = {
         ...{ branch, state, ref: last.ref },
         freshness: hasMoved ? "moved" : "revalidated",
@@ -111,7 +108,7 @@ export class WatchedFolder {
     // A ref state stands for one branch: the other's is not renewed any more.
     const ref = {
       ...{ commit: root.id, checkedAtMs, freshForMs: FRESH_FOR_MS },
-      ...{ wantedAtMs: checkedAtMs, previous: null },
+      ...{ wantedAtMs: checkedAtMs, previous: [] },
     };
     return this.last = { branch, state, ref, freshness: last === null ? "miss" : "moved" };
   }

@@ -1,0 +1,126 @@
+// Refs without a token: by Git's own protocol, which costs nothing of the REST quota, and by REST where that gives no
+// answer or must not have the last word. What Git's answer denied is never served again because REST then fails.
+
+import { LRUCache } from "lru-cache";
+import { isAllowed } from "../../allowed_repos.ts";
+import {
+  branchNotFound,
+  type CollectionsError,
+  repositoryNotAllowed,
+  repositoryNotFound,
+} from "../../errors.ts";
+import type { Log } from "../../log.ts";
+import type { RequestContext } from "../../request_context.ts";
+import { isCheckFailure, withDenial } from "../failure_backoff.ts";
+import { repositoryKey, type RepositoryName } from "../source.ts";
+import { GitHostHealth } from "./git_host_health.ts";
+import { type GitHubHost, namedBase } from "./host.ts";
+import type { LsRefsResult } from "./ls_refs.ts";
+import { type BranchQuery, COMMIT_ID, findRefByRest, type FoundRef, isCommit } from "./refs.ts";
+
+const MAX_COMMITS = 10_000;
+
+/**
+ * Finds the commit of a ref: by Git while there is no token and a Git host, else by REST.
+ * @throws {CollectionsError} as {@linkcode findRefByRest}, or the query's `failure` in place of a REST request.
+ */
+export async function findRef(
+  { host, git }: { readonly host: GitHubHost; readonly git: GitRefs | null },
+  query: BranchQuery,
+  context: RequestContext,
+): Promise<FoundRef> {
+  let denial: CollectionsError | null = null;
+  if (git !== null && !host.tokens.hasToken) {
+    const found = await git.find(query, context);
+    if ("commit" in found) return found;
+    ({ denial } = found);
+  }
+  try {
+    if (query.failure !== undefined) throw query.failure;
+    return await findRefByRest(host, query, context);
+  } catch (error) {
+    if (denial === null || !isCheckFailure(error)) throw error;
+    throw withDenial(error, error.denial ?? denial);
+  }
+}
+
+/** Refs of one Git host. */
+export class GitRefs {
+  private readonly health: GitHostHealth;
+  /** Ids that name commits, by repository and id: Git's list of refs does not tell, and it never changes. */
+  private readonly commits = new LRUCache<string, true>({ max: MAX_COMMITS });
+
+  constructor(
+    private readonly host: GitHubHost,
+    private readonly options: { readonly gitUrl: string; readonly log: Log },
+  ) {
+    this.health = new GitHostHealth(host.clock.monotonicMs);
+  }
+
+  /**
+   * The ref, or that REST has to be asked; `denial` is what the answer then denies for the time being.
+   * @throws {CollectionsError} branch-not-found, repository-not-allowed, or a failure where the type of an object
+   * cannot be had.
+   */
+  async find(
+    query: BranchQuery,
+    context: RequestContext,
+  ): Promise<FoundRef | { readonly denial: CollectionsError | null }> {
+    const { owner, repo, branch } = query;
+    const { client, allowedRepos } = this.host;
+    if (!this.health.allows(query)) return { denial: null };
+    const answer = await client.lsRefs({ owner, repo, ref: branch }, this.options.gitUrl, context);
+    this.note(query, answer);
+    switch (answer.kind) {
+      case "unusable":
+      case "rate-limited":
+        return { denial: null };
+      case "denied":
+        return { denial: repositoryNotFound(owner, repo) };
+      case "unborn":
+        return { denial: branchNotFound(branch, null) };
+    }
+    // A repository that moved must be allowed under its own name as well.
+    if (!isAllowed(allowedRepos, answer)) throw repositoryNotAllowed(owner, repo);
+    const found = (form: string, commit: string): FoundRef => ({
+      commit,
+      validators: { base: namedBase(answer), form, commit: null, visibility: null },
+    });
+    if (answer.kind === "missing") {
+      const id = branch.toLowerCase();
+      const isId = allowedRepos === null && COMMIT_ID.test(id);
+      if (isId && await this.isCommit(query, id, context)) return found(id, id);
+      throw branchNotFound(branch, answer.defaultBranch);
+    }
+    const { as, commit } = answer;
+    if (as === "HEAD") return found("HEAD", commit);
+    if (as === "branch") return found(`heads/${branch}`, commit);
+    if (await this.isCommit(query, commit, context)) return found(`tags/${branch}`, commit);
+    throw branchNotFound(branch, answer.defaultBranch);
+  }
+
+  /** By REST, which is asked once for a commit that is there. */
+  private async isCommit(
+    query: BranchQuery,
+    id: string,
+    context: RequestContext,
+  ): Promise<boolean> {
+    const key = `${repositoryKey(query)}\n${id}`;
+    if (query.known?.commit === id || this.commits.has(key)) return true;
+    if (query.failure !== undefined) throw query.failure;
+    if (!await isCommit(this.host, { name: query, id }, context)) return false;
+    this.commits.set(key, true);
+    return true;
+  }
+
+  private note(repository: RepositoryName, answer: LsRefsResult): void {
+    const pause = this.health.record(repository, answer);
+    if (pause === null) return;
+    this.options.log.warn("ls-refs paused", {
+      of: pause.what,
+      repository: repositoryKey(repository),
+      reason: answer.kind === "unusable" ? answer.reason : answer.kind,
+      seconds: Math.ceil((pause.untilMs - this.host.clock.monotonicMs()) / 1000),
+    });
+  }
+}
