@@ -2,6 +2,7 @@
 
 import type { GithubDouble } from "./github/github_double.ts";
 import type { GitFiles, GitRepository } from "./github/git_repository.ts";
+import { GitHttpBridge } from "./github/git_http_bridge.ts";
 import { serveRepository } from "./github/served_repository.ts";
 import { type ServiceOptions, startService, type TestService } from "./service.ts";
 import { TestClock } from "./test_clock.ts";
@@ -13,23 +14,45 @@ export interface Site extends AsyncDisposable {
   readonly repository: GitRepository;
 }
 
+type SiteOptions = Omit<ServiceOptions, "github" | "clock"> & { readonly branch?: string };
+
 /** Makes `octo/site` of these files. The double has the service's clock, and quota enough without a token. */
-export async function startSite(
+export function startSite(files: GitFiles, options: SiteOptions = {}): Promise<Site> {
+  return start(files, options, () => null);
+}
+
+/** The same with Git's own protocol beside the API, which a service without a token uses. */
+export function startGitSite(
   files: GitFiles,
-  options: Omit<ServiceOptions, "github" | "clock"> & { branch?: string } = {},
-): Promise<Site> {
+  options: SiteOptions = {},
+): Promise<Site & { readonly bridge: GitHttpBridge }> {
+  return start(files, options, (gh) => new GitHttpBridge(gh.registry));
+}
+
+async function start<B extends GitHttpBridge | null>(
+  files: GitFiles,
+  { branch = "main", env, ...options }: SiteOptions,
+  openBridge: (gh: GithubDouble) => B,
+): Promise<Site & { readonly bridge: B }> {
   const clock = new TestClock(Date.now() + 60_000);
-  const { branch = "main", ...rest } = options;
   const served = await serveRepository(files, { now: clock.now, branch });
   const { gh, repository } = served;
   gh.setQuota(null, { limit: 100_000, remaining: 100_000 });
-  const service = await startService({ ...rest, github: gh, clock });
+  const bridge = openBridge(gh);
+  const service = await startService({
+    ...options,
+    env: { ...bridge === null ? {} : { GITHUB_GIT_URL: bridge.url }, ...env },
+    github: gh,
+    clock,
+  });
   return {
     service,
     gh,
     repository,
+    bridge,
     async [Symbol.asyncDispose]() {
       await service[Symbol.asyncDispose]();
+      await bridge?.[Symbol.asyncDispose]();
       await served[Symbol.asyncDispose]();
     },
   };
