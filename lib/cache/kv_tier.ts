@@ -27,7 +27,6 @@ const REST_AFTER_FAILURES = 3;
 /** With three processes that write all the time, one commit in eight finds the file locked; on a busy machine more. */
 const LOCK_TRIES = 20;
 const MAX_LOCK_PAUSE_MS = 50;
-
 const MINUTE_MS = 60_000;
 
 /** Options of {@linkcode KvTier}. */

@@ -1,0 +1,138 @@
+// Processes that tell each other what changed, by one key of a store that they share.
+
+import { assertEquals } from "@std/assert";
+import { KvTier } from "../../lib/cache/kv_tier.ts";
+import { ChangeFeed } from "../../lib/source/change_feed.ts";
+import { SHARED_STORES, type SharedStore } from "../kv_connect/shared_stores.ts";
+import { TestClock } from "../test_clock.ts";
+
+/** One process: a feed, what it heard, and the passing of time for it. */
+async function startProcess(store: SharedStore, { scope = "s" } = {}) {
+  const clock = new TestClock();
+  const kv = await store.open();
+  const heard: string[] = [];
+  const errors: unknown[] = [];
+  const tier = new KvTier(kv, {
+    ...{ clock, scope, maxBytesPerHour: 0 },
+    onError: (error) => errors.push(error),
+  });
+  const isRemote = store.path.startsWith("http");
+  const onChange = (name: string) => void heard.push(name);
+  const feed = new ChangeFeed({ tier, clock, scope, isRemote, onChange });
+  await feed.start();
+  return {
+    kv,
+    feed,
+    heard,
+    errors,
+    clock,
+    /** Waits until so many names were heard, while seconds pass; fails by never ending. */
+    async hears(count: number) {
+      while (heard.length < count) {
+        clock.advance(1_000);
+        await pause();
+      }
+      return heard;
+    },
+    async [Symbol.asyncDispose]() {
+      await feed.close();
+      await tier.close();
+    },
+  };
+}
+
+const pause = () => new Promise((resume) => setTimeout(resume, 2));
+
+/** The ring, once it has so many names. */
+async function ringOf({ kv }: { kv: Deno.Kv }, last: number) {
+  while (true) {
+    const { value } = await kv.get<{ last: number; names: unknown[] }>(["rc2", "changes", "s"]);
+    if (value !== null && value.last >= last) return value;
+    await pause();
+  }
+}
+
+for (const [name, openStore] of SHARED_STORES) {
+  Deno.test(`ChangeFeed tells others each name once, and not the process itself, on ${name}`, async () => {
+    await using store = await openStore();
+    await using one = await startProcess(store);
+    await using two = await startProcess(store);
+    await using three = await startProcess(store, { scope: "other" });
+    one.feed.publish("octo/a");
+    one.feed.publish("octo/b");
+    one.feed.publish("octo/a");
+    assertEquals((await two.hears(2)).toSorted(), ["octo/a", "octo/b"]);
+    two.feed.publish("octo/c");
+    assertEquals(await one.hears(1), ["octo/c"]);
+    one.feed.publish("octo/a");
+    await two.hears(3);
+    assertEquals([two.heard.at(-1), one.heard, three.heard], ["octo/a", ["octo/c"], []]);
+    assertEquals([...one.errors, ...two.errors], []);
+  });
+
+  Deno.test(`ChangeFeed does not tell what was before its start, on ${name}`, async () => {
+    await using store = await openStore();
+    await using one = await startProcess(store);
+    one.feed.publish("octo/before");
+    await ringOf(one, 1);
+    await using two = await startProcess(store);
+    one.feed.publish("octo/after");
+    assertEquals(await two.hears(1), ["octo/after"]);
+  });
+
+  Deno.test(`ChangeFeed of processes that publish at once loses no name, on ${name}`, async () => {
+    await using store = await openStore();
+    await using listener = await startProcess(store);
+    await using one = await startProcess(store);
+    await using two = await startProcess(store);
+    for (let n = 0; n < 40; n++) {
+      one.feed.publish(`one/${n}`);
+      two.feed.publish(`two/${n}`);
+    }
+    const names = [0, 1].flatMap((of) =>
+      Array.from({ length: 40 }, (_, n) => `${["one", "two"][of]}/${n}`)
+    );
+    assertEquals((await listener.hears(80)).toSorted(), names.toSorted());
+  });
+
+  Deno.test(`ChangeFeed holds the last 100 names, and begins anew over what is no ring, on ${name}`, async () => {
+    await using store = await openStore();
+    await using one = await startProcess(store);
+    for (let n = 0; n < 150; n++) {
+      one.feed.publish(`octo/${n}`);
+      if (n % 50 === 49) await ringOf(one, n + 1);
+    }
+    assertEquals((await ringOf(one, 150)).names.length, 100);
+    await using two = await startProcess(store);
+    await one.kv.set(["rc2", "changes", "s"], "damaged");
+    await two.hears(0);
+    one.feed.publish("octo/again");
+    assertEquals(await two.hears(1), ["octo/again"]);
+  });
+}
+
+Deno.test("ChangeFeed polls a file once a second, and does without one that fails", async () => {
+  await using store = await SHARED_STORES[0]![1]();
+  await using one = await startProcess(store);
+  let reads = 0;
+  const get = one.kv.get.bind(one.kv);
+  one.kv.get = (...args: Parameters<typeof get>) => {
+    reads++;
+    if (reads > 5) throw new Error("disk full");
+    return get(...args);
+  };
+  for (let second = 1; second <= 20; second++) {
+    one.clock.advance(1_000);
+    // The timer of the read gives way to that of the next poll.
+    const expected = Math.min(second, 8);
+    while (reads < expected) await pause();
+    await pollIsOver(one.clock);
+  }
+  // After three failures the store is left alone for 30 s.
+  assertEquals([reads, one.errors.length, one.heard], [8, 3, []]);
+});
+
+/** Waits until nothing but the next poll is due. */
+async function pollIsOver(clock: TestClock): Promise<void> {
+  do await pause(); while (clock.timerCount !== 1);
+}
