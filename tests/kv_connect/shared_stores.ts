@@ -1,8 +1,8 @@
 // The stores that several processes may share: a SQLite file, a remote store, and denokv where DENOKV names its program.
 // A suite that holds for a store runs on each of them.
 //
-//   for (const [name, openStore] of SHARED_STORES) Deno.test(`… on ${name}`, async () => {
-//     await using store = await openStore();
+//   testOnEachStore("two processes share a value", async (store) => {
+//     const [one, other] = [await store.open(), await store.open()];
 
 import { KvConnectServer } from "./kv_connect_server.ts";
 
@@ -16,15 +16,24 @@ export interface SharedStore extends AsyncDisposable {
   readonly server: KvConnectServer | null;
 }
 
-/** How each kind of store is opened, by its name. */
-export const SHARED_STORES: readonly (readonly [name: string, open: () => Promise<SharedStore>])[] =
-  [
-    ["a file", openFile],
-    ["a remote store", openRemote],
-    ...Deno.env.get("DENOKV") ? [["denokv", openDenoKv] as const] : [],
-  ];
+const STORES: readonly (readonly [kind: string, open: () => Promise<SharedStore>])[] = [
+  ["a file", openFile],
+  ["a remote store", openRemote],
+  ...Deno.env.get("DENOKV") ? [["denokv", openDenoKv] as const] : [],
+];
 
-async function openFile(): Promise<SharedStore> {
+/** Registers a test for each kind of store. */
+export function testOnEachStore(name: string, run: (store: SharedStore) => Promise<void>): void {
+  for (const [kind, open] of STORES) {
+    Deno.test(`${name}, on ${kind}`, async () => {
+      await using store = await open();
+      await run(store);
+    });
+  }
+}
+
+/** A SQLite file. */
+export async function openFile(): Promise<SharedStore> {
   const folder = await Deno.makeTempDir();
   const path = `${folder}/kv`;
   return {

@@ -3,7 +3,7 @@
 import { assertEquals } from "@std/assert";
 import { KvTier } from "../../lib/cache/kv_tier.ts";
 import { ChangeFeed } from "../../lib/source/change_feed.ts";
-import { SHARED_STORES, type SharedStore } from "../kv_connect/shared_stores.ts";
+import { openFile, type SharedStore, testOnEachStore } from "../kv_connect/shared_stores.ts";
 import { TestClock } from "../test_clock.ts";
 
 /** One process: a feed, what it heard, and the passing of time for it. */
@@ -63,9 +63,9 @@ async function ringOf({ kv }: { kv: Deno.Kv }, last: number) {
   }
 }
 
-for (const [name, openStore] of SHARED_STORES) {
-  Deno.test(`ChangeFeed tells others each name once, and not the process itself, on ${name}`, async () => {
-    await using store = await openStore();
+testOnEachStore(
+  "ChangeFeed tells others each name once, and not the process itself",
+  async (store) => {
     await using one = await startProcess(store);
     await using two = await startProcess(store);
     await using three = await startProcess(store, { scope: "other" });
@@ -79,35 +79,35 @@ for (const [name, openStore] of SHARED_STORES) {
     await two.hears(3);
     assertEquals([two.heard.at(-1), one.heard, three.heard], ["octo/a", ["octo/c"], []]);
     assertEquals([...one.errors, ...two.errors], []);
-  });
+  },
+);
 
-  Deno.test(`ChangeFeed does not tell what was before its start, on ${name}`, async () => {
-    await using store = await openStore();
-    await using one = await startProcess(store);
-    one.feed.publish("octo/before");
-    await ringOf(one, 1);
-    await using two = await startProcess(store);
-    one.feed.publish("octo/after");
-    assertEquals(await two.hears(1), ["octo/after"]);
-  });
+testOnEachStore("ChangeFeed does not tell what was before its start", async (store) => {
+  await using one = await startProcess(store);
+  one.feed.publish("octo/before");
+  await ringOf(one, 1);
+  await using two = await startProcess(store);
+  one.feed.publish("octo/after");
+  assertEquals(await two.hears(1), ["octo/after"]);
+});
 
-  Deno.test(`ChangeFeed of processes that publish at once loses no name, on ${name}`, async () => {
-    await using store = await openStore();
-    await using listener = await startProcess(store);
-    await using one = await startProcess(store);
-    await using two = await startProcess(store);
-    for (let n = 0; n < 40; n++) {
-      one.feed.publish(`one/${n}`);
-      two.feed.publish(`two/${n}`);
-    }
-    const names = [0, 1].flatMap((of) =>
-      Array.from({ length: 40 }, (_, n) => `${["one", "two"][of]}/${n}`)
-    );
-    assertEquals((await listener.hears(80)).toSorted(), names.toSorted());
-  });
+testOnEachStore("ChangeFeed of processes that publish at once loses no name", async (store) => {
+  await using listener = await startProcess(store);
+  await using one = await startProcess(store);
+  await using two = await startProcess(store);
+  for (let n = 0; n < 40; n++) {
+    one.feed.publish(`one/${n}`);
+    two.feed.publish(`two/${n}`);
+  }
+  const names = [0, 1].flatMap((of) =>
+    Array.from({ length: 40 }, (_, n) => `${["one", "two"][of]}/${n}`)
+  );
+  assertEquals((await listener.hears(80)).toSorted(), names.toSorted());
+});
 
-  Deno.test(`ChangeFeed holds the last 100 names, and begins anew over what is no ring, on ${name}`, async () => {
-    await using store = await openStore();
+testOnEachStore(
+  "ChangeFeed holds the last 100 names, and begins anew over what is no ring",
+  async (store) => {
     await using one = await startProcess(store);
     for (let n = 0; n < 150; n++) {
       one.feed.publish(`octo/${n}`);
@@ -119,11 +119,10 @@ for (const [name, openStore] of SHARED_STORES) {
     await two.hears(0);
     one.feed.publish("octo/again");
     assertEquals(await two.hears(1), ["octo/again"]);
-  });
-}
-
+  },
+);
 Deno.test("ChangeFeed polls a file once a second, and does without one that fails", async () => {
-  await using store = await SHARED_STORES[0]![1]();
+  await using store = await openFile();
   await using one = await startProcess(store);
   let reads = 0;
   let ended = 0;
