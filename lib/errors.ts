@@ -76,7 +76,7 @@ export const ERRORS = {
   }),
   "method-not-allowed": entry(405, "Method not allowed", {
     meaning: "The service only reads.",
-    todo: ["Use `GET`, `HEAD` or `OPTIONS`."],
+    todo: ["Use `GET`, `HEAD` or `OPTIONS`; `POST` is for the webhook alone."],
   }),
   "repository-empty": entry(409, "Repository is empty", {
     meaning: "The repository exists, but it has no commit yet.",
@@ -448,10 +448,13 @@ export function routeNotFound(): CollectionsError {
 }
 
 /** 405 for a method that the address does not have. */
-export function methodNotAllowed(method: string): CollectionsError {
+export function methodNotAllowed(
+  method: string,
+  allowed: readonly string[],
+): CollectionsError {
   return new CollectionsError(
     "method-not-allowed",
-    `This service only reads: use GET, HEAD or OPTIONS instead of ${method.slice(0, 20)}.`,
+    `This address takes ${allowed.join(", ")}, and not ${method.slice(0, 20)}.`,
   );
 }
 

@@ -11,6 +11,7 @@ const LEAVES = [
   "lib/clock.ts",
   "lib/errors.ts",
   "lib/log.ts",
+  "lib/read_body.ts",
   "lib/request_context.ts",
   "lib/single_flight.ts",
   "lib/yield.ts",

@@ -11,7 +11,7 @@ import {
   routeNotFound,
 } from "../errors.ts";
 import { describeError, type Log } from "../log.ts";
-import { METHODS } from "./responses.ts";
+import { methodsOf } from "./responses.ts";
 import type { State } from "./state.ts";
 
 /** nginx's "client closed request", for the log; nobody reads the response. */
@@ -39,7 +39,10 @@ export function problemResponse(error: unknown, { context, services }: State): R
   if (facts.retryAfterSeconds !== undefined) {
     headers.set("retry-after", String(facts.retryAfterSeconds));
   }
-  if (code === "method-not-allowed") headers.set("allow", METHODS.join(", "));
+  if (code === "method-not-allowed") {
+    const methods = methodsOf(context.request.url, { hasWebhook: services.webhook !== null });
+    headers.set("allow", methods.join(", "));
+  }
   if (code === "too-many-requests") services.rateLimit.describe(context.client, headers);
   return new Response(bytes, { status, headers });
 }
