@@ -2,6 +2,7 @@
 
 import { assert, assertEquals, assertLessOrEqual } from "@std/assert";
 import { serveRepository } from "../github/served_repository.ts";
+import { signatureOf } from "../github/signed_delivery.ts";
 import { openFile, type SharedStore, testOnEachStore } from "../kv_connect/shared_stores.ts";
 import { listPath, type RequestOptions, startService, type TestService } from "../service.ts";
 import { type Site, startGitSite, startSite } from "../site.ts";
@@ -25,13 +26,7 @@ function push(repository = "octo/site"): string {
   });
 }
 
-async function signed(body: string | Uint8Array<ArrayBuffer>, secret = KEY): Promise<string> {
-  const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
-  const algorithm = { name: "HMAC", hash: "SHA-256" };
-  const raw = new TextEncoder().encode(secret);
-  const key = await crypto.subtle.importKey("raw", raw, algorithm, false, ["sign"]);
-  return `sha256=${new Uint8Array(await crypto.subtle.sign("HMAC", key, bytes)).toHex()}`;
-}
+const signed = (body: string | Uint8Array<ArrayBuffer>, secret = KEY) => signatureOf(body, secret);
 
 /** Delivers a body; gives the status, and the code of a problem. */
 async function deliver(
