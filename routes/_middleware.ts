@@ -1,5 +1,5 @@
 // Runs for every request that reaches Fresh.
 
-import { problems } from "../lib/http/middleware.ts";
+import { problems } from "../lib/http/problems.ts";
 
 export const handler = problems;

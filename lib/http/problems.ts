@@ -1,7 +1,7 @@
 // Errors as problem details (RFC 9457). Only what a CollectionsError says in public reaches a client; every other error
 // is an internal error that tells its request id.
 
-import { HttpError } from "fresh";
+import { HttpError, type Middleware } from "fresh";
 import {
   CollectionsError,
   ERRORS,
@@ -59,3 +59,14 @@ function logFailure(error: unknown, { requestId, log }: { requestId: string; log
     log.warn("request failed", { id: requestId, code: error.code, reason: error.message });
   } else log.error("internal error", { id: requestId, ...describeError(error) });
 }
+
+/** Answers what routes throw as problems, since Fresh would answer it in its own way. */
+export const problems: Middleware<State> = async (ctx) => {
+  ctx.state.context.route = ctx.route ?? "none";
+  try {
+    // `next()` may throw before it returns a promise.
+    return await ctx.next();
+  } catch (error) {
+    return problemResponse(error, ctx.state);
+  }
+};
