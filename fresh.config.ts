@@ -1,5 +1,8 @@
-// The settings of this process, from the environment, and the Fresh app's own configuration. Nothing else reads
+// The settings of this process, from the environment, and the configuration of the Fresh app. Nothing else reads
 // Deno.env.
+//
+// Fresh 2 knows no file of this name: it takes its configuration from `new App(…)`, and main.ts passes appConfig there.
+// Fresh 1's fresh.config.ts held plugins and build options for its own start(), and none of those is here.
 
 import type { FreshConfig } from "fresh";
 import { type Config, parseSettings } from "./lib/settings.ts";

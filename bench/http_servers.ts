@@ -2,6 +2,7 @@
 // stopped after it, on the core of servers.
 
 import { join } from "@std/path";
+import { configFlag } from "../tests/run_task.ts";
 import { SERVER_CORE } from "./load.ts";
 import type { PreparedAnswer } from "./peer_server.ts";
 import {
@@ -89,20 +90,14 @@ function started(
 
 async function startPeer(server: Server, { answers }: ServerOptions): Promise<StartedServer> {
   const entry = join(projectRoot, "bench", "peer_server.ts");
-  const config = join(projectRoot, await configFile());
   const peer = startProcess(
-    [Deno.execPath(), "run", `--config=${config}`, "--allow-net=127.0.0.1", entry, server],
+    [Deno.execPath(), "run", await configFlag(), "--allow-net=127.0.0.1", entry, server],
     { stdin: JSON.stringify(answers), core: SERVER_CORE },
   );
   const line = await peer.firstLine;
   if (line === null) throw new Error(`Cannot start "${server}": it ended without ports`);
   const ports = JSON.parse(line);
   return started(peer, (scenario) => `http://127.0.0.1:${ports[scenario]}`);
-}
-
-async function configFile(): Promise<string> {
-  const offline = "deno.offline.json";
-  return await Deno.stat(join(projectRoot, offline)).then(() => offline, () => "deno.json");
 }
 
 /** One process and one port a scenario; the body is a file, the headers are the service's. */

@@ -15,6 +15,7 @@ import {
   type NamedRepository,
   random,
   require,
+  type SoakRequest,
   TrueRepository,
 } from "./soak_truth.ts";
 
@@ -201,53 +202,64 @@ async function runClients(
           signal: AbortSignal.timeout(20_000),
         });
         const bytes = await response.bytes();
-        await judge(response, bytes);
+        const { status, headers } = response;
+        await judge(request, { status, headers, bytes, sentAtMs }, tally);
       } catch (error) {
         if (service.wasDownSince(sentAtMs)) tally.count("none: the process was killed");
         else tally.wrong.push(`${new Date(sentAtMs).toISOString()} ${request.path}: ${error}`);
       }
       await pause(random(8));
-
-      async function judge({ status, headers }: Response, bytes: Uint8Array): Promise<void> {
-        require(headers.get("access-control-allow-origin") === "*", "no CORS");
-        require(headers.has("x-request-id"), "no X-Request-Id");
-        const cacheStatus = headers.get("cache-status") ?? "";
-        const isStale = cacheStatus.endsWith("detail=stale-if-error");
-        const isExcused = sentAtMs <= tally.excusedUntilMs;
-        if ((isStale || SOURCE_PROBLEMS.includes(status)) && !isExcused) {
-          // The queue may be full without a fault, and a long preparation goes on.
-          const code = status === 503 ? JSON.parse(new TextDecoder().decode(bytes)).code : "";
-          if (!["service-busy", "collection-not-ready"].includes(code)) tally.unexcused++;
-        }
-        if (status >= 400) {
-          const { code } = JSON.parse(new TextDecoder().decode(bytes));
-          tally.count(`${status} ${code}`);
-          require(headers.get("cache-control") === "no-store", "a problem that may be cached");
-          const { problem } = request;
-          const isExpected = problem?.status === status && problem.code === code;
-          require(
-            isExpected || (request.repository !== null && SOURCE_PROBLEMS.includes(status)),
-            `${status} ${code}`,
-          );
-          return;
-        }
-        tally.count(
-          `${status} ${cacheStatus.replace(/^collections; /, "").replace(/; ttl=-?\d+/, "")}`,
-        );
-        require(status === 200, `status ${status}`);
-        const state = await request.stateOf(bytes);
-        if (isStale) return;
-        const ageMs = Number(headers.get("age") ?? NaN) * 1000;
-        const behindMs = Math.max(0, sentAtMs - state.replacedAtMs);
-        require(
-          ageMs <= MAX_AGE_MS && behindMs <= MAX_AGE_MS + SLACK_MS,
-          `Age ${ageMs} ms, replaced ${behindMs} ms ago`,
-        );
-        tally.greatestAgeMs = Math.max(tally.greatestAgeMs, ageMs);
-        tally.greatestBehindMs = Math.max(tally.greatestBehindMs, behindMs);
-      }
     }
   }));
+}
+
+/** Compares an answer with git and with the contract. @throws {Error} saying what is wrong. */
+async function judge(
+  request: SoakRequest,
+  { status, headers, bytes, sentAtMs }: {
+    status: number;
+    headers: Headers;
+    bytes: Uint8Array;
+    sentAtMs: number;
+  },
+  tally: Tally,
+): Promise<void> {
+  require(headers.get("access-control-allow-origin") === "*", "no CORS");
+  require(headers.has("x-request-id"), "no X-Request-Id");
+  const cacheStatus = headers.get("cache-status") ?? "";
+  const isStale = cacheStatus.endsWith("detail=stale-if-error");
+  const isExcused = sentAtMs <= tally.excusedUntilMs;
+  if ((isStale || SOURCE_PROBLEMS.includes(status)) && !isExcused) {
+    // The queue may be full without a fault, and a long preparation goes on.
+    const code = status === 503 ? JSON.parse(new TextDecoder().decode(bytes)).code : "";
+    if (!["service-busy", "collection-not-ready"].includes(code)) tally.unexcused++;
+  }
+  if (status >= 400) {
+    const { code } = JSON.parse(new TextDecoder().decode(bytes));
+    tally.count(`${status} ${code}`);
+    require(headers.get("cache-control") === "no-store", "a problem that may be cached");
+    const { problem } = request;
+    const isExpected = problem?.status === status && problem.code === code;
+    require(
+      isExpected || (request.repository !== null && SOURCE_PROBLEMS.includes(status)),
+      `${status} ${code}`,
+    );
+    return;
+  }
+  tally.count(
+    `${status} ${cacheStatus.replace(/^collections; /, "").replace(/; ttl=-?\d+/, "")}`,
+  );
+  require(status === 200, `status ${status}`);
+  const state = await request.stateOf(bytes);
+  if (isStale) return;
+  const ageMs = Number(headers.get("age") ?? NaN) * 1000;
+  const behindMs = Math.max(0, sentAtMs - state.replacedAtMs);
+  require(
+    ageMs <= MAX_AGE_MS && behindMs <= MAX_AGE_MS + SLACK_MS,
+    `Age ${ageMs} ms, replaced ${behindMs} ms ago`,
+  );
+  tally.greatestAgeMs = Math.max(tally.greatestAgeMs, ageMs);
+  tally.greatestBehindMs = Math.max(tally.greatestBehindMs, behindMs);
 }
 
 async function commitUntil(

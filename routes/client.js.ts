@@ -1,12 +1,11 @@
 import { define } from "../lib/http/state.ts";
-import { staticFile } from "../lib/http/static_files.ts";
+import { moduleResponse } from "../lib/http/static_files.ts";
 
 /** `GET /client.js`: the client, for `import` in a page, in Deno or in Node. */
 export const handler = define.handlers({
   GET: (ctx) =>
-    staticFile(ctx.req, "static/client.js", {
-      contentType: "text/javascript; charset=utf-8",
+    moduleResponse(ctx.req, "packages/client/client.ts", {
       // Where Deno looks for the types of a module.
-      headers: { "x-typescript-types": "./client.d.ts" },
+      headers: { "x-typescript-types": "./client.ts" },
     }),
 });

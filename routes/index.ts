@@ -1,7 +1,18 @@
-import { staticPage } from "../lib/http/static_files.ts";
 import { define } from "../lib/http/state.ts";
+import { pageResponse } from "../lib/http/static_files.ts";
+import { localRepositoryNames } from "../lib/local_repositories.ts";
 
-/** `GET /`: the playground. */
+const MAX_NAMES = 20;
+
+/** `GET /`: the playground. It is told which repositories it may open on. */
 export const handler = define.handlers({
-  GET: (ctx) => staticPage(ctx.req, "static/index.html"),
+  async GET({ req, state: { services: { config }, context: { baseUrl } } }) {
+    // A folder that went away is no reason to have no page.
+    const names = await localRepositoryNames(config).catch(() => []);
+    const values = {
+      local: names.slice(0, MAX_NAMES).join(" "),
+      open: String(config.allowedRepos === null),
+    };
+    return pageResponse(req, { name: "index.html", baseUrl, values });
+  },
 });

@@ -1,6 +1,8 @@
 // Runs the tasks of deno.json as a person does, each as a process of its own, and tells what came of it. The settings
 // of the one who runs the tests stay out.
 
+import { join } from "@std/path";
+import { configName } from "../jsr/config.ts";
 import { SETTING_NAMES } from "../lib/settings.ts";
 import { root } from "./source_files.ts";
 
@@ -84,6 +86,24 @@ export async function serveTask(name: string, options: TaskOptions = {}): Promis
       await ended;
     },
   };
+}
+
+/** What a process of its own that imports packages is given, so that it finds those that this one has. */
+export async function configFlag(): Promise<string> {
+  return `--config=${join(root, await configName("dev"))}`;
+}
+
+/** The program and arguments that a task comes to, for who needs its process itself and not `deno task`. */
+export async function taskCommand(name: string): Promise<[string, ...string[]]> {
+  const { tasks } = JSON.parse(await Deno.readTextFile(join(root, "deno.json")));
+  let command: string = tasks[name];
+  for (const [part, inner] of command.matchAll(/\$\(deno ([^)]*)\)/g)) {
+    const args = inner!.split(" ");
+    const { stdout } = await new Deno.Command(Deno.execPath(), { args, cwd: root }).output();
+    command = command.replace(part, new TextDecoder().decode(stdout).trim());
+  }
+  const [, ...args] = command.split(" ");
+  return [Deno.execPath(), ...args];
 }
 
 function command(name: string, { args = [], env = {}, maxFiles }: TaskOptions): Deno.Command {

@@ -2,7 +2,6 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { dirname, join } from "@std/path";
-import { SETTING_NAMES } from "../lib/settings.ts";
 import { runGit } from "./github/git_command.ts";
 import { makeGitRepository } from "./github/git_repository.ts";
 import { GithubDouble } from "./github/github_double.ts";
@@ -11,10 +10,6 @@ import { root } from "./source_files.ts";
 
 const { tasks } = JSON.parse(await Deno.readTextFile(join(root, "deno.json")));
 const LIST = "/api/list-collection-items?owner=local&repo=blog&collection=posts";
-
-function flags(task: string): string[] {
-  return tasks[task].split(" ").filter((word: string) => word.startsWith("-"));
-}
 
 /** What the one line says by which a preview tells what it shows. */
 function previewLine(stdout: string): Record<string, unknown> {
@@ -34,21 +29,6 @@ async function connects(port: number): Promise<boolean> {
     return false;
   }
 }
-
-Deno.test("start has no permission beyond the network, the settings, the project and ./data", () => {
-  const variables = [...SETTING_NAMES, "DENO_DEPLOYMENT_ID", "DENO_KV_ACCESS_TOKEN"];
-  assertEquals(flags("start"), [
-    "--no-prompt",
-    "--ignore-env",
-    `--allow-env=${variables.join(",")}`,
-    "--allow-net",
-    "--allow-read=.",
-    "--allow-write=./data",
-  ]);
-  assertEquals(flags("dev").slice(1), flags("start"));
-  assertEquals(flags("preview").slice(0, 3), flags("start").slice(0, 3));
-  assertEquals(flags("preview").slice(3), ["--allow-net=127.0.0.1", "--allow-read"]);
-});
 
 Deno.test("no task runs with every permission", () => {
   for (const command of Object.values<string>(tasks)) {

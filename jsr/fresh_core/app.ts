@@ -3,7 +3,7 @@
 import type { FreshConfig, ResolvedFreshConfig } from "./config.ts";
 import { type Handler, listen, type ListenOptions } from "./listen.ts";
 import { respond } from "./respond.ts";
-import { Router } from "./router.ts";
+import { METHODS, Router } from "./router.ts";
 import { notFound, runRoute, Segment } from "./segments.ts";
 import type {
   Lazy,
@@ -19,16 +19,6 @@ interface Registry<State> {
   root: Segment<State>;
   router: Router<MaybeLazyMiddleware<State>>;
 }
-
-const ALL_METHODS: Method[] = [
-  "GET",
-  "DELETE",
-  "HEAD",
-  "OPTIONS",
-  "PATCH",
-  "POST",
-  "PUT",
-];
 
 const DEPLOYMENT_ID = readDeploymentId();
 
@@ -92,7 +82,7 @@ export class App<State> {
       return this.#addLazyRoute(path, route, config);
     }
     const { handler = notFound } = route;
-    const methods = typeof handler === "function" ? ALL_METHODS : Object.keys(handler) as Method[];
+    const methods = typeof handler === "function" ? METHODS : Object.keys(handler) as Method[];
     const pattern = route.config?.routeOverride ?? path;
     return this.#add(methods, {
       path,
@@ -133,7 +123,7 @@ export class App<State> {
 
   /** Adds middlewares for every method. */
   all(path: string, ...middlewares: MaybeLazyMiddleware<State>[]): this {
-    return this.#add(ALL_METHODS, { path, fns: middlewares });
+    return this.#add(METHODS, { path, fns: middlewares });
   }
 
   /**
@@ -171,7 +161,7 @@ export class App<State> {
     const { methods = "ALL", routeOverride: pattern = path } = config;
     let loaded: Route<State> | null = null;
     const fn: Middleware<State> = async (ctx) => runRoute(loaded ??= await load(), ctx);
-    return this.#add(methods === "ALL" ? ALL_METHODS : methods, {
+    return this.#add(methods === "ALL" ? METHODS : methods, {
       path,
       pattern,
       fns: [fn],

@@ -20,7 +20,7 @@ export class Context<State> {
   error: unknown | null = null;
   /** The connection's addresses. */
   readonly info: Deno.ServeHandlerInfo;
-  /** Runs the rest of the chain. It rejects with what the rest throws. */
+  /** Runs the rest of the chain. It rejects with what the rest throws, or throws it at once. */
   next: () => Promise<Response>;
 
   constructor(

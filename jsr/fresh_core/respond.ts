@@ -4,7 +4,7 @@ import { STATUS_TEXT } from "@std/http";
 import type { ResolvedFreshConfig } from "./config.ts";
 import { Context } from "./context.ts";
 import { HttpError } from "./error.ts";
-import type { Router } from "./router.ts";
+import { METHODS, type Router } from "./router.ts";
 import { notFound, runMiddlewares } from "./segments.ts";
 import type { MaybeLazyMiddleware, Method } from "./types.ts";
 
@@ -16,7 +16,10 @@ export interface Routing<State> {
   rootChain: MaybeLazyMiddleware<State>[];
 }
 
-/** Answers a request. It never rejects for what a middleware or a handler throws. */
+/**
+ * Answers a request. It never rejects for what a middleware or a handler throws.
+ * @throws {URIError} When a parameter in the path is malformed.
+ */
 export async function respond<State>(
   req: Request,
   { routing, info }: { routing: Routing<State>; info: Deno.ServeHandlerInfo },
@@ -31,6 +34,10 @@ export async function respond<State>(
     method,
     url,
   );
+  if (pattern !== null && !METHODS.some((known) => known === method)) {
+    // As in Fresh 2.3.3: neither middlewares nor handlers see the request.
+    return toResponse(new TypeError(`Cannot answer "${method}": no route can have this method`));
+  }
   let next = notFound;
   if (pattern !== null && handlers === null) {
     next = method === "OPTIONS" ? () => listMethods(allowedMethods) : methodNotAllowed;

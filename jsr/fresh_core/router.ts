@@ -1,5 +1,5 @@
-// Finds the handlers for a method and a path. A path without a pattern wins over every pattern;
-// among patterns, the one registered first wins.
+// Finds the handlers for a method and a path. A path without a pattern wins over every pattern, and answers with a
+// slash at its end too; among patterns, and among handlers of one pattern and method, the one registered first wins.
 
 import type { Method } from "./types.ts";
 
@@ -17,6 +17,9 @@ interface Entry<T> {
   byMethod: Map<Method, T[]>;
 }
 
+/** Every method that there are routes for. */
+export const METHODS: Method[] = ["GET", "DELETE", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"];
+
 const PATTERN_SYNTAX = /[*:{}+?()]/;
 
 /** A table of routes by URL pattern and method. */
@@ -31,16 +34,22 @@ export class Router<T> {
       entry = { pattern, url, byMethod: new Map() };
       this.#entries.set(pattern, entry);
     }
-    entry.byMethod.set(method, handlers);
+    if (!entry.byMethod.has(method)) entry.byMethod.set(method, handlers);
   }
 
-  /** Looks a request up. A HEAD request falls back to the GET handlers. */
-  match(method: string, url: URL): RouteMatch<T> {
-    const exact = this.#entries.get(url.pathname);
-    if (exact?.url === null) return toMatch(exact, method, {});
+  /**
+   * Looks a request up. A HEAD request falls back to the GET handlers.
+   * @throws {URIError} When a parameter is malformed.
+   */
+  match(method: string, { pathname, href }: URL): RouteMatch<T> {
+    const other = pathname.endsWith("/") ? pathname.slice(0, -1) : `${pathname}/`;
+    for (const path of [pathname, other]) {
+      const exact = this.#entries.get(path);
+      if (exact?.url === null) return toMatch(exact, method, {});
+    }
 
     for (const entry of this.#entries.values()) {
-      const groups = entry.url?.exec(url)?.pathname.groups;
+      const groups = entry.url?.exec(href)?.pathname.groups;
       if (groups !== undefined) return toMatch(entry, method, groups);
     }
     return { pattern: null, handlers: null, params: {}, allowedMethods: [] };
@@ -58,16 +67,8 @@ function toMatch<T>(
   const params: Record<string, string> = Object.create(null);
   if (handlers !== null) {
     for (const [name, value] of Object.entries(groups)) {
-      params[name] = decode(value ?? "");
+      params[name] = decodeURI(value ?? "");
     }
   }
   return { pattern, handlers, params, allowedMethods: [...byMethod.keys()] };
-}
-
-function decode(value: string): string {
-  try {
-    return decodeURI(value);
-  } catch {
-    return value;
-  }
 }

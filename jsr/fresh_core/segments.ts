@@ -88,17 +88,18 @@ export async function runRoute<State>(
   return result;
 }
 
-/** Runs middlewares in order, and after the last what `ctx.next` held before. */
+/**
+ * Runs middlewares in order, and after the last what `ctx.next` held before. What that throws at once, `ctx.next()` of
+ * the last middleware throws at once too: only what comes from a middleware is a rejected promise.
+ */
 export function runMiddlewares<State>(
   middlewares: MaybeLazyMiddleware<State>[],
   ctx: Context<State>,
 ): Promise<Response> {
   const last = ctx.next;
 
-  async function run(index: number): Promise<Response> {
-    const middleware = middlewares[index];
-    if (middleware === undefined) return await last();
-    ctx.next = () => run(index + 1);
+  async function run(index: number, middleware: MaybeLazyMiddleware<State>): Promise<Response> {
+    ctx.next = () => runFrom(index + 1);
     try {
       const result = await middleware(ctx);
       if (typeof result !== "function") return result;
@@ -110,7 +111,12 @@ export function runMiddlewares<State>(
     }
   }
 
-  return run(0);
+  function runFrom(index: number): Promise<Response> {
+    const middleware = middlewares[index];
+    return middleware === undefined ? last() : run(index, middleware);
+  }
+
+  return runFrom(0);
 }
 
 /** @throws {HttpError} 404, always. */

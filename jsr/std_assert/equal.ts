@@ -1,5 +1,6 @@
-// Deep equality as @std/assert has it: node:assert's, but 0 equals -0, an object without a prototype
-// equals a plain one, and an error is compared by its own enumerable properties alone.
+// Deep equality as @std/assert has it: node:assert's, but 0 equals -0, an object without a prototype equals a plain one,
+// and what is no plain object, no array and no known built-in is compared by all its properties, those that are not
+// enumerable or inherited too. So two errors are equal only with one stack.
 
 type Keyed = Map<unknown, unknown> | Set<unknown>;
 
@@ -8,38 +9,50 @@ export function equal(a: unknown, b: unknown): boolean {
   return compare(a, b, new Map());
 }
 
+/** What is equal when its text is. */
+const TEXTUAL = new Set<unknown>(
+  [RegExp, URL, URLSearchParams, Intl.Locale, ...Object.values(Temporal)]
+    .map((type) => (type as { prototype?: unknown }).prototype),
+);
+
 function compare(a: unknown, b: unknown, seen: Map<unknown, unknown>): boolean {
   if (a === b || Object.is(a, b)) return true;
-  if (!isObject(a) || !isObject(b) || kindOf(a) !== kindOf(b)) return false;
+  if (!isObject(a) || !isObject(b)) return false;
+  const prototype = prototypeOf(a);
+  if (prototype !== prototypeOf(b)) return false;
   if (a instanceof Date && b instanceof Date) return Object.is(a.getTime(), b.getTime());
-  if (a instanceof Uint8Array && b instanceof Uint8Array) {
-    return a.length === b.length && a.every((byte, index) => byte === b[index]);
+  if (TEXTUAL.has(prototype)) return String(a) === String(b);
+  if (a instanceof ArrayBuffer && b instanceof ArrayBuffer) {
+    return compare(new Uint8Array(a), new Uint8Array(b), seen);
   }
-  if (a instanceof RegExp || a instanceof URL) return String(a) === String(b);
+  if (isNumbers(a) && isNumbers(b)) {
+    const isSame = (n: unknown, index: number) => n === b[index] || Object.is(n, b[index]);
+    return a.length === b.length && Array.prototype.every.call(a, isSame);
+  }
   if (seen.get(a) === b) return true;
   seen.set(a, b);
   if (isKeyed(a) && isKeyed(b)) return compareKeyed(a, b, seen);
-  return compareProperties(a, b, seen);
+  if (Object.keys(a).length !== Object.keys(b).length) return false;
+  const keys = new Set([...propertiesOf(a), ...propertiesOf(b)]);
+  return keys.values().every((key) => key in a && key in b && compare(a[key], b[key], seen));
 }
 
-/** An object's constructor; one without a prototype counts as a plain object. */
-function kindOf(value: object): unknown {
-  return value.constructor ?? Object;
-}
-
-function compareProperties(
-  a: Record<PropertyKey, unknown>,
-  b: Record<PropertyKey, unknown>,
-  seen: Map<unknown, unknown>,
-): boolean {
-  const keys = propertiesOf(a);
-  return keys.length === propertiesOf(b).length &&
-    keys.every((key) => Object.hasOwn(b, key) && compare(a[key], b[key], seen));
+/** One without a prototype counts as a plain object. */
+function prototypeOf(value: object): object {
+  return Object.getPrototypeOf(value) ?? Object.prototype;
 }
 
 function propertiesOf(value: object): PropertyKey[] {
-  const isEnumerable = (key: PropertyKey) => Object.prototype.propertyIsEnumerable.call(value, key);
-  return Reflect.ownKeys(value).filter(isEnumerable);
+  const prototype = prototypeOf(value);
+  if (prototype === Object.prototype || prototype === Array.prototype) {
+    return Reflect.ownKeys({ ...value });
+  }
+  return [...Reflect.ownKeys(value), ...inherited(prototype)];
+}
+
+function inherited(prototype: object): PropertyKey[] {
+  if (prototype === Object.prototype) return [];
+  return [...Reflect.ownKeys(prototype), ...inherited(prototypeOf(prototype))];
 }
 
 function compareKeyed(a: Keyed, b: Keyed, seen: Map<unknown, unknown>): boolean {
@@ -55,6 +68,10 @@ function compareKeyed(a: Keyed, b: Keyed, seen: Map<unknown, unknown>): boolean 
 
 function isKeyed(value: object): value is Keyed {
   return value instanceof Map || value instanceof Set;
+}
+
+function isNumbers(value: object): value is Record<PropertyKey, unknown> & Uint8Array {
+  return ArrayBuffer.isView(value) && !(value instanceof DataView);
 }
 
 function isObject(value: unknown): value is Record<PropertyKey, unknown> {

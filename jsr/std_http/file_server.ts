@@ -21,6 +21,8 @@ export interface ServeDirOptions {
   urlRoot?: string;
   /** Whether a folder answers with its index.html, as it does by default. */
   showIndex?: boolean;
+  /** Whether paths with a name that begins with a dot are served. */
+  showDotfiles?: boolean;
   /** Folders are not listed. */
   showDirListing?: false;
   /** Whether requests are left out of the log. */
@@ -31,7 +33,7 @@ export interface ServeDirOptions {
   headers?: string[];
 }
 
-/** Answers a GET or HEAD request with a file: 404 when there is none, 304 when the client has it. */
+/** Answers a GET or HEAD request with a file or the range asked for: 404 when there is none, 304 when a GET has it. */
 export async function serveFile(
   req: Request,
   filePath: string,
@@ -41,24 +43,49 @@ export async function serveFile(
   fileInfo ??= await statOrNull(filePath) ?? undefined;
   if (fileInfo === undefined || fileInfo.isDirectory) return toResponse(STATUS_CODE.NotFound);
 
-  const headers = new Headers();
+  const { mtime, size } = fileInfo;
+  const headers = new Headers({ server: "deno", "accept-ranges": "bytes" });
   const type = contentType(filePath);
   const etag = await eTag(fileInfo, { algorithm });
   if (type !== null) headers.set("content-type", type);
   if (etag !== undefined) headers.set("etag", etag);
-  if (fileInfo.mtime) headers.set("last-modified", fileInfo.mtime.toUTCString());
+  if (mtime) headers.set("last-modified", mtime.toUTCString());
 
-  if (isUnchanged(req, { etag, mtime: fileInfo.mtime })) {
-    return new Response(null, { status: STATUS_CODE.NotModified, headers });
+  if (req.method === "HEAD") {
+    headers.set("content-length", String(size));
+    return toResponse(STATUS_CODE.OK, { headers, body: null });
   }
-  headers.set("content-length", String(fileInfo.size));
-  const body = req.method === "HEAD" ? null : (await Deno.open(filePath)).readable;
-  return new Response(body, { headers });
+  if (isUnchanged(req, { etag, mtime })) {
+    return toResponse(STATUS_CODE.NotModified, { headers, body: null });
+  }
+  const range = parseRange(req.headers.get("range"), size);
+  if (range === null) {
+    headers.set("content-length", String(size));
+    const body = (await Deno.open(filePath)).readable;
+    return toResponse(STATUS_CODE.OK, { headers, body });
+  }
+  if (range.end < 0 || range.end < range.start || range.start >= size) {
+    headers.set("content-range", `bytes */${size}`);
+    return toResponse(STATUS_CODE.RangeNotSatisfiable, { headers });
+  }
+  const start = Math.max(0, range.start);
+  const end = Math.min(range.end, size - 1);
+  headers.set("content-range", `bytes ${start}-${end}/${size}`);
+  headers.set("content-length", String(end - start + 1));
+  const file = await Deno.open(filePath);
+  await file.seek(start, Deno.SeekMode.Start);
+  const body = ReadableStream.from(readPart(file, end - start + 1));
+  return toResponse(STATUS_CODE.PartialContent, { headers, body });
 }
 
 /** Answers a GET or HEAD request with the file that its URL names below a folder. */
 export async function serveDir(req: Request, opts: ServeDirOptions = {}): Promise<Response> {
-  const response = await findResponse(req, opts).catch(toErrorResponse);
+  if (!isRead(req)) return toResponse(STATUS_CODE.MethodNotAllowed);
+  const response = await findResponse(req, opts).catch((error) => {
+    if (!opts.quiet) console.error(error);
+    const isMissing = error instanceof Deno.errors.NotFound;
+    return toResponse(isMissing ? STATUS_CODE.NotFound : STATUS_CODE.InternalServerError);
+  });
   if (response.status !== STATUS_CODE.MovedPermanently) {
     for (const header of opts.headers ?? []) {
       const [name = "", ...value] = header.split(":");
@@ -72,29 +99,48 @@ export async function serveDir(req: Request, opts: ServeDirOptions = {}): Promis
 }
 
 async function findResponse(req: Request, opts: ServeDirOptions): Promise<Response> {
-  if (!isRead(req)) return toResponse(STATUS_CODE.MethodNotAllowed);
   const { fsRoot = ".", urlRoot, showIndex = true, etagAlgorithm = "SHA-256" } = opts;
   const url = new URL(req.url);
-  // Normalised as an absolute path, a path can't climb out of the root.
-  let path = normalize(decodeURIComponent(url.pathname));
-  if (urlRoot) {
-    if (path !== `/${urlRoot}` && !path.startsWith(`/${urlRoot}/`)) {
-      return toResponse(STATUS_CODE.NotFound);
-    }
-    path = path.slice(urlRoot.length + 1);
-  }
-
-  const filePath = join(fsRoot, path);
-  const fileInfo = await Deno.stat(filePath.replace(/(?<=.)\/$/, ""));
-  const hasSlash = url.pathname.endsWith("/");
-  if (fileInfo.isDirectory !== hasSlash) {
-    const pathname = url.pathname.replaceAll(/\/+/g, "/");
-    url.pathname = hasSlash ? pathname.slice(0, -1) : `${pathname}/`;
+  const redirectTo = (pathname: string) => {
+    url.pathname = pathname;
     return Response.redirect(url, STATUS_CODE.MovedPermanently);
-  }
+  };
+  const decoded = decodeURIComponent(url.pathname);
+  // Normalised as an absolute path, a path can't climb out of the root.
+  const normal = normalize(decoded);
+  if (urlRoot && !normal.startsWith(`/${urlRoot}`)) return toResponse(STATUS_CODE.NotFound);
+  if (normal !== decoded) return redirectTo(normal);
+  const path = urlRoot ? normal.slice(urlRoot.length + 1) : normal;
+  if (!opts.showDotfiles && path.includes("/.")) return toResponse(STATUS_CODE.NotFound);
+
+  const filePath = join(fsRoot, path.replace(/\/$/, ""));
+  const fileInfo = await Deno.stat(filePath);
+  const hasSlash = url.pathname.endsWith("/");
+  if (fileInfo.isFile && hasSlash) return redirectTo(url.pathname.slice(0, -1));
+  if (fileInfo.isDirectory && !hasSlash) return redirectTo(`${url.pathname}/`);
   if (!fileInfo.isDirectory) return serveFile(req, filePath, { etagAlgorithm, fileInfo });
   if (!showIndex) return toResponse(STATUS_CODE.NotFound);
   return serveFile(req, join(filePath, "index.html"), { etagAlgorithm });
+}
+
+/** One range of bytes (RFC 9110, 14.1.2), null where there is none to speak of. An empty file has no ranges. */
+function parseRange(value: string | null, size: number): { start: number; end: number } | null {
+  const [, first, last] = /bytes=(\d+)?-(\d+)?$/.exec(value ?? "") ?? [];
+  if (size === 0 || (first === undefined && last === undefined)) return null;
+  if (first === undefined) return { start: size - Number(last), end: size - 1 };
+  return { start: Number(first), end: last === undefined ? size - 1 : Number(last) };
+}
+
+/** The next `length` bytes of a file, which is closed after them. */
+async function* readPart(file: Deno.FsFile, length: number): AsyncGenerator<Uint8Array> {
+  using _ = file;
+  for (let rest = length; rest > 0;) {
+    const part = new Uint8Array(Math.min(rest, 65_536));
+    const read = await file.read(part);
+    if (read === null) return;
+    rest -= read;
+    yield part.subarray(0, read);
+  }
 }
 
 function isRead(req: Request): boolean {
@@ -127,17 +173,15 @@ async function statOrNull(filePath: string): Promise<Deno.FileInfo | null> {
   }
 }
 
-function toErrorResponse(error: unknown): Response {
-  if (error instanceof URIError) return toResponse(STATUS_CODE.BadRequest);
-  if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
-    return toResponse(STATUS_CODE.NotFound);
-  }
-  console.error(error);
-  return toResponse(STATUS_CODE.InternalServerError);
-}
-
-function toResponse(status: StatusCode): Response {
+/** The body is the status's text unless one is given. */
+function toResponse(
+  status: StatusCode,
+  { headers, body }: { headers?: Headers; body?: BodyInit | null } = {},
+): Response {
   const statusText = STATUS_TEXT[status];
-  const headers = status === STATUS_CODE.MethodNotAllowed ? { allow: "GET, HEAD" } : {};
-  return new Response(statusText, { status, statusText, headers });
+  return new Response(body === undefined ? statusText : body, {
+    status,
+    statusText,
+    ...headers && { headers },
+  });
 }

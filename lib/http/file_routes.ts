@@ -1,123 +1,78 @@
-// Registers the files of a routes folder with a Fresh app: Fresh's own fsRoutes() needs a bundler build.
-// It keeps Fresh's naming rules, and its rule that a _middleware.ts covers its folder and all below.
-// Every file is registered at its own path, which places it among the middlewares, with the URL
-// pattern as an override: so a group's middleware covers the group, though URLs leave groups out.
+// Registers the files of a routes folder with a Fresh app, since Fresh's own fsRoutes() needs a bundler build. It knows
+// the part of Fresh's naming rules that an API needs: index.ts answers for its folder, [name].ts is a parameter, and a
+// _middleware.ts covers its folder and all below. What else Fresh knows (groups, optional parameters, [...rest], _app,
+// _layout, _error, _404) stops the start with the file's name, so that nothing is quietly left out.
 //
-// Fresh documents `routeOverride` as the pattern that stands in for a file's path ("File routing"). That app.route()
-// takes it from a route's `config`, and still finds the middlewares by the path, only Fresh's types and source say:
-// the tests of this file hold both, so that another Fresh shows itself there.
+// Every file is registered at its own path, which places it among the middlewares, with the URL pattern as
+// `routeOverride`. That app.route() takes it from a route's `config` only Fresh's types and source say; a test compares
+// the outcome with Fresh's own crawler.
 
-import type { App, Middleware, RouteHandler } from "fresh";
+import type { App, Middleware, RouteConfig, RouteHandler } from "fresh";
 
-/** A route file and the URL pattern that it answers; `file` is relative to the routes folder. */
+/** A route file, relative to the routes folder, and the URL pattern that it answers. */
 export interface MountedRoute {
   file: string;
   pattern: string;
 }
 
 const MODULE = /\.[jt]sx?$/;
-const TEST = /[._]test\.[jt]sx?$/;
 const MIDDLEWARE = /(?<=^|\/)_middleware\.[jt]sx?$/;
-const CATCH_ALL = /^\[\.\.\.(\w+)\]$/;
-const PARAMETER = /\[(\w+)\]/g;
 
 /**
- * Imports every file of a routes folder and registers it with the app, and tells what was registered,
- * in the order in which patterns are tried.
- *
- * `index.ts` answers for its folder, `[name].ts` is a parameter, `[...path].ts` the rest of a path, and
- * a `(group)` folder leaves no trace in the URL. What else begins with `_` is left alone, tests too.
- *
- * @throws {Error} When a file exports no handler, has a name that makes no pattern, or shares its
- * pattern with another.
- *
- * @example
- * ```ts
- * const app = new App({ mode: "development" });
- * await mountRoutes(app, new URL("./routes/", import.meta.url));
- * ```
+ * Imports every file of a routes folder, registers it with the app, and lists the routes in the order in which their
+ * patterns are tried: plain names before parameters.
+ * @throws {Error} naming a file that exports no handler, whose name is not supported, or whose pattern is another's.
  */
 export async function mountRoutes<State>(app: App<State>, routesUrl: URL): Promise<MountedRoute[]> {
   const rootUrl = new URL(routesUrl.href.replace(/\/?$/, "/"));
-  const files = await listFiles(rootUrl);
-
-  for (const file of files.filter((file) => MIDDLEWARE.test(file))) {
-    const folder = file.replace(MIDDLEWARE, "");
-    app.use(`/${folder}`, ...await loadMiddlewares<State>(file, rootUrl));
+  const routes = new Map<string, { file: string; handler: unknown; config: RouteConfig }>();
+  for (const file of await listFiles(rootUrl)) {
+    const path = toPath(file.replace(MIDDLEWARE, ""), file);
+    const exported = await import(toUrl(file, rootUrl).href);
+    const handler = exported.handlers ?? exported.handler;
+    if (MIDDLEWARE.test(file)) {
+      const middlewares = [handler ?? exported.default].flat();
+      if (!middlewares.every((middleware) => typeof middleware === "function")) {
+        throw new Error(`Cannot mount "${file}": it exports no middleware`);
+      }
+      app.use(`/${file.replace(MIDDLEWARE, "")}`, ...middlewares as Middleware<State>[]);
+      continue;
+    }
+    if (!(handler instanceof Object)) {
+      throw new Error(`Cannot mount "${file}": it exports no handler`);
+    }
+    const pattern = exported.config?.routeOverride ?? path;
+    const other = routes.get(pattern)?.file;
+    if (other !== undefined) {
+      throw new Error(`Cannot mount "${file}": "${other}" answers "${pattern}" already`);
+    }
+    routes.set(pattern, { file, handler, config: { ...exported.config, routeOverride: pattern } });
   }
-  const routes = toRoutes(files.filter((file) => !MIDDLEWARE.test(file)));
-  for (const { file, pattern } of routes) {
-    const handler = await loadHandler<State>(file, rootUrl);
-    app.route(`/${file}`, { handler, config: { routeOverride: pattern } });
+  const rank = (pattern: string) => pattern.replaceAll(":", "\uffff");
+  const sorted = [...routes].sort(([a], [b]) => rank(a) < rank(b) ? -1 : 1);
+  // Only now, since a middleware covers no route that was registered before it.
+  for (const [, { file, handler, config }] of sorted) {
+    app.route(`/${file}`, { handler: handler as RouteHandler<unknown, State>, config });
   }
-  return routes;
+  return sorted.map(([pattern, { file }]) => ({ file, pattern }));
 }
 
 async function listFiles(rootUrl: URL, folder = ""): Promise<string[]> {
   const files: string[] = [];
   for await (const { name, isDirectory } of Deno.readDir(toUrl(folder, rootUrl))) {
-    const isReserved = /^\(?_/.test(name) && !MIDDLEWARE.test(name);
-    if (isReserved || TEST.test(name)) continue;
     if (isDirectory) files.push(...await listFiles(rootUrl, `${folder}${name}/`));
     else if (MODULE.test(name)) files.push(`${folder}${name}`);
   }
-  return files;
+  return files.sort();
 }
 
-function toRoutes(files: string[]): MountedRoute[] {
-  const byPattern = new Map<string, MountedRoute>();
-  for (const file of files.toSorted()) {
-    const pattern = toPattern(file);
-    const other = byPattern.get(pattern)?.file;
-    if (other !== undefined) {
-      throw new Error(`Cannot mount "${file}": "${other}" answers "${pattern}" already`);
-    }
-    byPattern.set(pattern, { file, pattern });
+function toPath(name: string, file: string): string {
+  const path = `/${name.replace(MODULE, "")}`.replace(/\/(index)?$/, "") || "/";
+  const pattern = path.replaceAll(/\[(\w+)\]/g, ":$1");
+  if (/[[\](){}*?+]|\/_/.test(pattern)) {
+    throw new Error(`Cannot mount "${file}": a name of this kind is not supported`);
   }
-  return [...byPattern.values()].sort((a, b) => toRank(a.pattern) < toRank(b.pattern) ? -1 : 1);
-}
-
-function toPattern(file: string): string {
-  const names = file.replace(MODULE, "").split("/");
-  if (names.at(-1) === "index") names.pop();
-  const segments = names
-    .filter((name) => !/^\(.+\)$/.test(name))
-    .map((name) => name.replace(CATCH_ALL, ":$1*").replaceAll(PARAMETER, ":$1"));
-  const pattern = `/${segments.join("/")}`;
-  if (/[[\](){}?+]/.test(pattern)) throw new Error(`Cannot mount "${file}": its name is no route`);
   return pattern;
-}
-
-/** Sorts, segment by segment, plain names before parameters, and these before the rest of a path. */
-function toRank(pattern: string): string {
-  return pattern.replaceAll(/[^/]+/g, (segment) => {
-    if (segment.endsWith("*")) return `2${segment}`;
-    return segment.includes(":") ? `1${segment}` : `0${segment}`;
-  });
-}
-
-async function loadHandler<State>(
-  file: string,
-  rootUrl: URL,
-): Promise<RouteHandler<unknown, State>> {
-  const { handler, handlers = handler } = await load(file, rootUrl);
-  const isHandler = typeof handlers === "function" ||
-    (typeof handlers === "object" && handlers !== null);
-  if (!isHandler) throw new Error(`Cannot mount "${file}": it exports no handler`);
-  return handlers as RouteHandler<unknown, State>;
-}
-
-async function loadMiddlewares<State>(file: string, rootUrl: URL): Promise<Middleware<State>[]> {
-  const { default: unnamed, handler = unnamed, handlers = handler } = await load(file, rootUrl);
-  const middlewares = [handlers].flat();
-  if (!middlewares.every((middleware) => typeof middleware === "function")) {
-    throw new Error(`Cannot mount "${file}": it exports no middleware`);
-  }
-  return middlewares as Middleware<State>[];
-}
-
-async function load(file: string, rootUrl: URL): Promise<Record<string, unknown>> {
-  return await import(toUrl(file, rootUrl).href);
 }
 
 function toUrl(path: string, rootUrl: URL): URL {

@@ -1,9 +1,42 @@
 // The page to which a problem's `type` leads. Made of this service's own texts alone; it needs no script.
 
-import { ERRORS, type ProblemCode } from "../errors.ts";
+import { HttpError, type Middleware } from "fresh";
+import { CollectionsError, ERRORS, type ProblemCode } from "../errors.ts";
+import { textResponse } from "./responses.ts";
+import type { State } from "./state.ts";
+import { PAGE_POLICY } from "./static_files.ts";
 
-/** The page of a code, as HTML; its links are relative to `/problems/`. */
-export function problemPage(code: ProblemCode): string {
+/** Answers an unknown address with a page where a page is wanted; `/reference/` leads to `/reference`. */
+export const unknownAddressPages: Middleware<State> = async (ctx) => {
+  try {
+    return await ctx.next();
+  } catch (error) {
+    const isUnknown = error instanceof HttpError && error.status === 404 ||
+      error instanceof CollectionsError && error.code === "route-not-found";
+    const { req, url, state: { context } } = ctx;
+    if (isUnknown && url.pathname === "/reference/") {
+      return new Response(null, {
+        status: 308,
+        headers: { location: `../reference${url.search}` },
+      });
+    }
+    if (!isUnknown || !/\btext\/html\b/.test(req.headers.get("accept") ?? "")) throw error;
+    // A path, since the policy allows styles of the page's own origin alone.
+    const root = new URL(context.baseUrl).pathname.replace(/\/$/, "");
+    return textResponse(problemPage("route-not-found", root), {
+      status: 404,
+      headers: {
+        "content-type": "text/html; charset=utf-8",
+        "cache-control": "no-store",
+        "content-security-policy": PAGE_POLICY,
+        "vary": "Accept",
+      },
+    });
+  }
+};
+
+/** The page of a code, as HTML. `root` is where the service's pages are, seen from where the page is shown. */
+export function problemPage(code: ProblemCode, root = ".."): string {
   const { status, title, meaning, todo } = ERRORS[code];
   const others = (Object.keys(ERRORS) as ProblemCode[]).filter((other) => other !== code);
   return `<!doctype html>
@@ -13,29 +46,33 @@ export function problemPage(code: ProblemCode): string {
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="color-scheme" content="light dark">
     <title>${title} – Repo Collections</title>
-    <link rel="icon" href="../playground/icon.svg" type="image/svg+xml">
-    <link rel="stylesheet" href="../playground/page.css">
+    <link rel="icon" href="${root}/assets/current/icon.svg" type="image/svg+xml">
+    <link rel="stylesheet" href="${root}/assets/current/site.css">
   </head>
-  <body>
-    <header class="top">
-      <a class="brand" href="../"><img src="../playground/icon.svg" alt="" width="24" height="24"> Repo Collections</a>
-      <nav aria-label="Documentation">
-        <a href="../">Playground</a>
-        <a href="../reference">Reference</a>
+  <body class="document">
+    <header class="bar">
+      <a class="brand" href="${root}/"><img src="${root}/assets/current/icon.svg" alt="" width="22" height="22"> Repo Collections</a>
+      <nav class="pages" aria-label="Pages of this service">
+        <a href="${root}/">Playground</a>
+        <a href="${root}/reference">Reference</a>
       </nav>
     </header>
-    <main class="narrow">
+    <main class="text">
       <h1>${title}</h1>
-      <p>Status ${status}, code <code>${code}</code></p>
+      <p class="soft">Status ${status} · <code>${code}</code></p>
       <p>${toHtml(meaning)}</p>
       <h2>What to do</h2>
       <ul>
 ${todo.map((line) => `        <li>${toHtml(line)}</li>`).join("\n")}
       </ul>
       <h2>Other problems</h2>
-      <p>
-${others.map((other) => `        <a href="${other}">${other}</a>`).join(",\n")}.
-      </p>
+      <ul class="pills">
+${
+    others.map((other) =>
+      `        <li><a class="pill" href="${root}/problems/${other}">${other}</a></li>`
+    ).join("\n")
+  }
+      </ul>
     </main>
   </body>
 </html>

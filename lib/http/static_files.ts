@@ -1,87 +1,201 @@
-// Files that are served as they are, by fixed names: those of static/, and of node_modules those that pages load. HTML goes
-// out with a policy under which only this service's own scripts and styles run.
+// Files that are served as they are: the pages of static/, the scripts and styles of static/assets/, the client, and the few
+// files of npm packages that pages load. TypeScript loses its types here, once. Every file is read, compressed and hashed
+// once, and found by a name of a table: no name from a request reaches the file system.
 
-import { serveFile } from "@std/http";
-import { fromFileUrl } from "@std/path";
+import { transformSync } from "amaro";
 import { routeNotFound } from "../errors.ts";
-
-/** How a file goes out. */
-export interface StaticFileOptions {
-  readonly contentType?: string;
-  /** Seconds for which a browser need not ask again; 0 where absent: it asks each time whether the file has changed. */
-  readonly maxAgeSeconds?: number;
-  readonly headers?: Readonly<Record<string, string>>;
-}
+import { addGzip, negotiateBody, type ReadyBody, readyBody } from "./responses.ts";
 
 const ROOT = new URL("../../", import.meta.url);
+const HIGHLIGHT = "node_modules/@highlightjs/cdn-assets/es";
+const LANGUAGES = "bash css diff dockerfile go graphql ini java javascript json kotlin makefile " +
+  "markdown php python ruby rust scss sql swift typescript xml yaml";
 
-/** What every page may do: nothing from elsewhere, no inline script. */
-const COMMON_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-];
+/** Files of npm packages, by their names among the assets. */
+const VENDOR: ReadonlyMap<string, string> = new Map([
+  ["preact.js", "node_modules/htm/preact/standalone.module.js"],
+  ["dompurify.js", "node_modules/dompurify/dist/purify.es.mjs"],
+  ["highlight.js", `${HIGHLIGHT}/core.min.js`],
+  ...LANGUAGES.split(" ").map((name) =>
+    [`highlight-${name}.js`, `${HIGHLIGHT}/languages/${name}.min.js`] as const
+  ),
+]);
 
-/** For pages of this service: nothing inline at all, and no text that becomes a script by way of the DOM. */
-export const PAGE_POLICY = [
-  ...COMMON_POLICY,
-  "style-src 'self'",
-  "media-src 'self'",
-  "require-trusted-types-for 'script'",
-  "trusted-types dompurify",
-].join("; ");
+const JAVASCRIPT = "text/javascript; charset=utf-8";
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  css: "text/css; charset=utf-8",
+  html: "text/html; charset=utf-8",
+  js: JAVASCRIPT,
+  mjs: JAVASCRIPT,
+  svg: "image/svg+xml",
+  ts: JAVASCRIPT,
+};
 
-/** For the page whose viewer writes its own styles, and makes text into markup by itself. */
-export const REFERENCE_POLICY = [...COMMON_POLICY, "style-src 'self' 'unsafe-inline'"].join("; ");
+/** Every file is asked for again each time; an unchanged one is a 304. */
+const REVALIDATED = { "cache-control": "no-cache" };
+const IMMUTABLE = { "cache-control": "public, max-age=31536000, immutable" };
 
-/** The path on this machine of a file or folder of the project, named from the project's root. */
-function projectPath(name: string): string {
-  return fromFileUrl(new URL(name, ROOT));
+/** The policy of a page without scripts: nothing inline, nothing from elsewhere. */
+export const PAGE_POLICY = "default-src 'none'; base-uri 'none'; form-action 'self'; " +
+  "frame-ancestors 'none'; style-src 'self'; img-src 'self' data:";
+
+/**
+ * The policy of a page with scripts. It names the folder of the assets, since under `'self'` any script of this origin could
+ * run. Text becomes markup by way of DOMPurify alone. A source cannot name an IPv6 address (CSP 3, host-source).
+ */
+function scriptPolicy(request: Request, baseUrl: string): string {
+  const origins = [...new Set([baseUrl, new URL(request.url).origin])];
+  const scripts = origins.map((origin) =>
+    /^https?:\/\/[\w.-]+(:\d+)?(\/[\w.~/-]*)?$/.test(origin) ? `${origin}/assets/` : "'self'"
+  );
+  const images = origins.filter((origin) => /^https?:\/\/[\w.-]+(:\d+)?$/.test(origin));
+  return [
+    [PAGE_POLICY, ...images].join(" "),
+    ["script-src", ...scripts].join(" "),
+    "connect-src 'self'",
+    "media-src 'self'",
+    "require-trusted-types-for 'script'",
+    "trusted-types dompurify",
+  ].join("; ");
+}
+
+/** Bodies by what they are made of. */
+const bodies = new Map<string, Promise<ReadyBody>>();
+const MAX_BODIES = 100;
+
+function bodyOf(key: string, make: () => Promise<ReadyBody>): Promise<ReadyBody> {
+  let body = bodies.get(key);
+  if (body === undefined) {
+    if (bodies.size >= MAX_BODIES) bodies.clear();
+    body = make();
+    body.catch(() => bodies.delete(key));
+    bodies.set(key, body);
+  }
+  return body;
+}
+
+async function fileBody(file: string): Promise<ReadyBody> {
+  const text = await Deno.readTextFile(new URL(file, ROOT));
+  const extension = file.slice(file.lastIndexOf(".") + 1);
+  // What the types leave behind are blanks.
+  const code = extension === "ts"
+    ? transformSync(text, { mode: "strip-only" }).code.replaceAll(/[ \t]+$/gm, "")
+    : text;
+  return await textBody(code, CONTENT_TYPES[extension] ?? "text/plain; charset=utf-8");
+}
+
+async function textBody(text: string, contentType: string): Promise<ReadyBody> {
+  const body = await readyBody({ bytes: new TextEncoder().encode(text), contentType });
+  await addGzip(body);
+  return body;
+}
+
+let assets: Promise<{ version: string; files: ReadonlyMap<string, ReadyBody> }> | null = null;
+
+/** Every asset; `version` is a digest of all of them, so that their imports of each other need no rewriting. */
+async function readAssets() {
+  const names = [...VENDOR];
+  for await (const { name } of Deno.readDir(new URL("static/assets/", ROOT))) {
+    if (/\.(css|svg|ts)$/.test(name)) names.push([name, `static/assets/${name}`]);
+  }
+  const files = new Map<string, ReadyBody>();
+  for (const [name, file] of names) files.set(name, await fileBody(file));
+  const tags = [...files].map(([name, { identity }]) => `${name} ${identity.etag}`).sort();
+  const bytes = new TextEncoder().encode(tags.join("\n"));
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return { version: digest.toHex().slice(0, 12), files };
 }
 
 /**
- * Answers a GET or HEAD with one file of the project.
- * @throws {CollectionsError} route-not-found where there is no such file.
+ * Answers with an asset. One that is named with the current version never changes; under any other version, which is what a
+ * page asks for that was loaded before an update, it is the file as it is now.
+ * @throws {CollectionsError} route-not-found where there is no such asset.
  */
-export async function staticFile(
+export async function assetResponse(
   request: Request,
-  name: string,
-  options: StaticFileOptions = {},
+  { name, version }: { name: string; version?: string },
 ): Promise<Response> {
-  return asStatic(await serveFile(request, projectPath(name)), options);
+  const known = await (assets ??= readAssets());
+  const body = known.files.get(name);
+  if (body === undefined) throw routeNotFound();
+  return bodyResponse(request, body, version === known.version ? IMMUTABLE : REVALIDATED);
 }
 
-/** Answers with a page of static/, under `policy`. */
-export function staticPage(
+/** Answers with a module of the project as JavaScript, or `asSource`, as the TypeScript that it is. */
+export async function moduleResponse(
   request: Request,
-  name: string,
-  policy: string = PAGE_POLICY,
+  file: string,
+  { asSource = false, headers = {} }: { asSource?: boolean; headers?: Record<string, string> } = {},
 ): Promise<Response> {
-  return staticFile(request, name, { headers: { "content-security-policy": policy } });
+  const source = async () =>
+    textBody(
+      await Deno.readTextFile(new URL(file, ROOT)),
+      "application/typescript; charset=utf-8",
+    );
+  const body = await bodyOf(`${asSource} ${file}`, asSource ? source : () => fileBody(file));
+  return bodyResponse(request, body, { ...REVALIDATED, ...headers });
 }
 
-/** What @std/http made of a file, with this service's headers; whatever is no file is route-not-found. */
-function asStatic(
-  response: Response,
-  { contentType, maxAgeSeconds = 0, headers = {} }: StaticFileOptions,
+/** A page of static/. Each `%name%` in it becomes the value of that name, `%assets%` the folder of the assets. */
+export async function pageResponse(
+  request: Request,
+  { name, baseUrl, values = {} }: {
+    name: string;
+    /** Where this service says that it is, without a slash at the end. */
+    baseUrl: string;
+    values?: Readonly<Record<string, string>>;
+  },
+): Promise<Response> {
+  const body = await bodyOf(JSON.stringify([name, values]), async () => {
+    const { version } = await (assets ??= readAssets());
+    const all: Readonly<Record<string, string>> = { ...values, assets: `assets/${version}` };
+    const text = await Deno.readTextFile(new URL(`static/${name}`, ROOT));
+    const filled = text.replaceAll(/%([a-z]+)%/g, (_, key: string) => escapeHtml(all[key] ?? ""));
+    return await textBody(filled, "text/html; charset=utf-8");
+  });
+  const policy = { "content-security-policy": scriptPolicy(request, baseUrl) };
+  return bodyResponse(request, body, { ...REVALIDATED, ...policy });
+}
+
+function escapeHtml(text: string): string {
+  return text.replaceAll(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
+}
+
+/** 200 or 304; with `Range`, which is about the plain bytes, 206 or 416 (RFC 9110, 14). */
+function bodyResponse(
+  { headers }: Request,
+  body: ReadyBody,
+  common: Readonly<Record<string, string>>,
 ): Response {
-  if (![200, 206, 304].includes(response.status)) {
-    response.body?.cancel();
-    throw routeNotFound();
+  const range = headers.has("if-range")
+    ? undefined
+    : headers.get("range")?.match(/^bytes=(?:(\d+)-(\d*)|-(\d+))$/);
+  const { coded, knownTag } = negotiateBody(range ? { ...body, gzip: null } : body, headers);
+  const own = { ...common, "accept-ranges": "bytes" };
+  if (knownTag !== null) {
+    return new Response(null, {
+      status: 304,
+      headers: { ...body.headers, ...own, etag: knownTag },
+    });
   }
-  if (contentType !== undefined && response.status !== 304) {
-    response.headers.set("content-type", contentType);
+  const { bytes } = coded;
+  const [, from, to, suffix] = range ?? [];
+  if (!range || (to && Number(to) < Number(from))) {
+    return new Response(bytes, { headers: { ...coded.headers, ...own } });
   }
-  response.headers.set(
-    "cache-control",
-    maxAgeSeconds === 0 ? "no-cache" : `public, max-age=${maxAgeSeconds}`,
-  );
-  // The published file server names itself; who reads that is nobody's client.
-  response.headers.delete("server");
-  for (const [header, value] of Object.entries(headers)) response.headers.set(header, value);
-  return response;
+  const first = from === undefined ? Math.max(0, bytes.length - Number(suffix)) : Number(from);
+  const last = Math.min(bytes.length - 1, to ? Number(to) : Infinity);
+  if (first >= bytes.length) {
+    const unsatisfied = { ...own, "content-range": `bytes */${bytes.length}` };
+    return new Response(null, { status: 416, headers: unsatisfied });
+  }
+  return new Response(bytes.slice(first, last + 1), {
+    status: 206,
+    headers: {
+      ...coded.headers,
+      ...own,
+      "content-length": `${last - first + 1}`,
+      "content-range": `bytes ${first}-${last}/${bytes.length}`,
+    },
+  });
 }

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { outputOf, projectRoot, startProcess, withProcesses } from "../../bench/processes.ts";
+import { outputOf, startProcess, withProcesses } from "../../bench/processes.ts";
+import { configFlag } from "../run_task.ts";
 
 Deno.test("withProcesses() leaves no process behind when a bench fails", async () => {
   const ended: Promise<Deno.CommandStatus>[] = [];
@@ -38,7 +39,7 @@ Deno.test("withProcesses() ends its processes and cleans up when a signal ends i
   try {
     await Deno.writeTextFile(`${folder}/bench.ts`, code);
     const bench = startProcess([
-      ...[Deno.execPath(), "run", "--allow-all", "--config", `${projectRoot}/deno.json`] as const,
+      ...[Deno.execPath(), "run", "--allow-all", await configFlag()] as const,
       ...[`${folder}/bench.ts`, leftover],
     ]);
     const pid = Number(await bench.firstLine);

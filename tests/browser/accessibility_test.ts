@@ -1,130 +1,130 @@
-// Pages for everyone: axe finds nothing, nothing sticks out at 320 pixels, and the keyboard gets everywhere.
+// Pages for everyone: axe finds nothing in any view, nothing sticks out sideways, and the keyboard gets everywhere. Each view
+// leaves its pictures in the ignored folder `screenshots`.
 
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import type { Page } from "playwright-core";
-import { browserTest, keepScreenshot } from "./browser.ts";
+import { assertAccessible, browserTest, keepScreenshot } from "./browser.ts";
 import { serveExamples } from "./served_site.ts";
 
-const axe = await Deno.readTextFile(
-  new URL("../../node_modules/axe-core/axe.min.js", import.meta.url),
-);
+const POSTS = "?owner=local&repo=blog&collection=posts";
+const NUMBERS = `${POSTS}&path=posts%2F2025%2Fbaking-by-numbers.md`;
 
-/** What axe finds, one line a finding, outside of what a selector of `without` names. */
-async function findings(page: Page, without: string[] = []): Promise<string[]> {
-  // Twice what a change of colour takes: axe measures what it sees.
-  await page.waitForTimeout(400);
-  await page.evaluate(axe);
-  return await page.evaluate(
-    `axe.run({ exclude: ${JSON.stringify(without)} }).then(({ violations }) => violations.map(
-    ({ id, impact, nodes }) => id + " (" + impact + "): " + nodes.map((node) => node.html.slice(0, 200)).join(" | "),
-  ))`,
-  );
-}
+/** A view: its name, its address, what it has when it is there, and what a reader does there. */
+type View = [name: string, path: string, wait: string, act?: (page: Page) => Promise<void>];
 
-const VIEWS = [
-  { name: "posts", path: "", wait: "#item .prose" },
-  {
-    name: "code",
-    path: "?owner=local&repo=blog&collection=data&path=data%2Fauthors.json",
-    wait: "#item .source",
-  },
-  {
-    name: "image",
-    path: "?owner=local&repo=blog&collection=images&path=images%2Foven.svg",
-    wait: ".picture img",
-  },
-  {
-    name: "table",
-    path:
-      "?owner=local&repo=blog&collection=posts&limit=5&includeContent=true&page=2&path=posts%2F2024%2Fkeeping-a-starter-alive.md",
-    wait: ".prose table",
-  },
-  {
-    name: "sorted",
-    path:
-      "?owner=local&repo=blog&collection=posts&sort=-frontMatter.date&includeFrontMatter=true&limit=5",
-    wait: "#list .title",
-  },
-  { name: "missing", path: "?owner=local&repo=blog&collection=post", wait: ".problem" },
-  {
-    name: "bad",
-    path: "?owner=local&repo=blog&collection=posts&limit=0&branch=a..b",
-    wait: ".errors",
-  },
-  { name: "explained", path: "problems/invalid-parameters", wait: "main" },
+const VIEWS: View[] = [
+  ["home", "", ".list tbody"],
+  ["file", `${POSTS}&path=posts%2F2025%2Fwhich-flour-for-what.md`, ".prose table"],
+  ["source", `${NUMBERS}&view=source`, ".hljs-section"],
+  ["code", NUMBERS, ".prose pre .hljs-keyword"],
+  ["json", `${POSTS}&path=data%2Fauthors.json`, ".tree details"],
+  ["image", `${POSTS}&path=images%2Foven.svg`, ".picture img"],
+  ["sorted", `${POSTS}&sort=-frontMatter.date&limit=5`, ".pager a"],
+  ["filtered", `${POSTS}&filter[frontMatter.tags]=news`, ".chips", async (page) => {
+    await page.getByRole("button", { name: "Facets" }).click();
+    await page.locator(".facets dl").first().waitFor();
+  }],
+  ["empty", `${POSTS}&filter[name]=none`, ".empty"],
+  ["error", "?owner=local&repo=blog&collection=post", ".problem"],
+  ["bad", `${POSTS}&limit=0&page=0`, ".errors"],
+  ["request", POSTS, ".list tbody", async (page) => {
+    await page.locator(".list .facts").click();
+    await page.getByLabel("Options").click();
+  }],
+  ["waiting", "", ".list tbody", async (page) => {
+    await page.route("**/api/**", () => {});
+    await page.locator("thead").getByRole("link", { name: "Title" }).click();
+    await page.locator(".list .progress-line").waitFor();
+  }],
+  ["reference", "reference", ".samples .hljs span"],
+  ["problem", "problems/invalid-parameters", "main"],
 ];
 
-for (const { name, path, wait } of VIEWS) {
-  browserTest(
-    `axe finds nothing in the view "${name}", light and dark, wide and narrow`,
-    async (open) => {
-      await using served = await serveExamples();
-      for (const [colorScheme, width] of [["light", 1280], ["dark", 320]] as const) {
-        const page = await open({ colorScheme, viewport: { width, height: 900 } });
-        await page.goto(served.url + path);
-        await page.locator(wait).first().waitFor();
+const SIZES = [[1440, 900], [820, 1180], [390, 844], [320, 640]] as const;
 
-        assertEquals(await findings(page), [], `${colorScheme} at ${width}`);
-        const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
-        assert(overflow as number <= 0, `${overflow} px stick out at ${width}`);
-        await keepScreenshot(page, `${name}-${colorScheme}-${width}`);
+for (const [name, path, wait, act] of VIEWS) {
+  browserTest(`axe finds nothing in the view "${name}"`, async (open) => {
+    await using served = await serveExamples();
+    const page = await open({ viewport: { width: 1440, height: 900 } });
+    await page.goto(served.url + path);
+    await page.locator(wait).first().waitFor({ state: "attached" });
+    await act?.(page);
+    for (const [width, height] of SIZES) {
+      await page.setViewportSize({ width, height });
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme });
+        await assertAccessible(page, `${colorScheme} at ${width}`);
+        if (width > 320) await keepScreenshot(page, `${name}-${width}-${colorScheme}`);
       }
-    },
-  );
+    }
+  });
 }
 
-browserTest("the reference shows both operations and asks nothing elsewhere", async (open) => {
+browserTest("the keyboard alone filters, walks rows, opens a file and comes back", async (open) => {
   await using served = await serveExamples();
-  for (const colorScheme of ["light", "dark"] as const) {
-    const page = await open({ colorScheme });
-    await page.goto(`${served.url}reference`);
-    await page.getByText("/api/get-item-content").first().waitFor();
+  for (const width of [1440, 390]) {
+    const page = await open({ viewport: { width, height: 844 } });
+    await page.goto(served.url + POSTS);
+    await page.locator(".list tbody").first().waitFor();
+    const focused = (what: string) => page.evaluate(`document.activeElement.${what}`);
 
-    await page.getByText("includeContent").first().waitFor();
-    // Swagger UI's own part is as it is published.
-    assertEquals(await findings(page, ["#reference"]), []);
-    await keepScreenshot(page, `reference-${colorScheme}`);
+    await page.keyboard.press("/");
+    assertEquals(await focused("id"), "filter");
+    await page.keyboard.type("#flour\n");
+    await page.locator(".pager .where", { hasText: "2 items" }).waitFor();
+    assertEquals(await focused("textContent"), "Rain and rye");
+    await page.keyboard.press("ArrowDown");
+    assertEquals(await focused("textContent"), "Which flour for what");
+    await page.keyboard.press("Enter");
+    await page.locator(".file .meta").waitFor();
+    if (width === 390) {
+      assertEquals(await focused("id"), "file-title");
+      assertEquals(await page.locator(".pane.list").isVisible(), false);
+    }
+    await page.keyboard.press("Escape");
+    await page.locator(".file").waitFor({ state: "detached" });
+    assertEquals(await focused("textContent"), "Which flour for what");
+    // Nothing that can be used is out of the keyboard's reach.
+    const reached = new Set<string>();
+    for (let presses = 0; presses < 60; presses++) {
+      await page.keyboard.press("Tab");
+      reached.add(await focused("id || document.activeElement.textContent.trim()") as string);
+    }
+    const tags = width > 800 ? ["flour"] : [];
+    for (const name of ["repository", "filter", "Copy", "Reference", "Title", ...tags]) {
+      assertEquals(reached.has(name), true, `${name} is not reached at ${width}`);
+    }
   }
 });
 
-browserTest(
-  "the keyboard reaches the results, the files and the content, and is never lost",
-  async (open) => {
-    await using served = await serveExamples();
-    const page = await open({ viewport: { width: 400, height: 800 } });
-    await page.goto(`${served.url}?owner=local&repo=blog&collection=posts`);
-    await page.locator("#list caption").waitFor();
-    const focused = () => page.evaluate("document.activeElement.textContent.trim()");
-
-    await page.keyboard.press("Tab");
-    assertEquals(await focused(), "Skip to the results");
-    await page.keyboard.press("Enter");
-    assertEquals(await page.evaluate("document.activeElement.id"), "results");
-    const link = page.getByRole("link", { name: "rain-and-rye.md" });
-    await link.focus();
-    await page.keyboard.press("Enter");
-    await page.locator("#item .prose").waitFor();
-    // Below each other, the content is where the reader is taken.
-    assertEquals(await focused(), "rain-and-rye.md");
-    assertEquals(await page.evaluate("document.activeElement.localName"), "h2");
-    await page.locator("#announcer", { hasText: "Showing rain-and-rye.md" }).waitFor({
-      state: "attached",
-    });
-    await page.keyboard.press("Tab");
-    assertEquals(await focused(), "Preview");
-  },
-);
-
-browserTest("going back on a narrow screen leads to the file in the list", async (open) => {
+browserTest("on a phone a file takes the screen, and Back leads to its row", async (open) => {
   await using served = await serveExamples();
-  const page = await open({ viewport: { width: 400, height: 800 } });
-  await page.goto(`${served.url}?owner=local&repo=blog&collection=posts`);
-  await page.getByRole("link", { name: "rain-and-rye.md" }).press("Enter");
-  await page.locator("#item .prose").waitFor();
+  const page = await open({ viewport: { width: 390, height: 844 }, hasTouch: true });
+  await page.goto(served.url + POSTS);
+  await page.getByRole("link", { name: "Rain and rye" }).tap();
+  await page.locator(".file .meta").waitFor();
+  assertEquals(await page.locator(".pane.list").isVisible(), false);
 
+  await page.getByRole("link", { name: "Back" }).tap();
+  await page.locator(".pane.list").waitFor();
+  assertEquals(
+    await page.evaluate("document.activeElement.dataset.path"),
+    "posts/2025/rain-and-rye.md",
+  );
   await page.goBack();
-  await page.getByText("Choose a file").waitFor({ state: "attached" });
+  await page.locator("#file-title", { hasText: "Rain and rye" }).waitFor();
+});
 
-  const focused = "document.activeElement.dataset.path";
-  assertEquals(await page.evaluate(focused), "posts/2025/rain-and-rye.md");
+browserTest("the reference has every parameter, Try it opens the playground", async (open) => {
+  await using served = await serveExamples();
+  const page = await open({ viewport: { width: 1440, height: 900 } });
+  await page.goto(`${served.url}reference`);
+  const list = page.locator("#listCollectionItems");
+
+  const limit = await list.locator(".parameter", { hasText: "limit" }).first().innerText();
+  assertMatch(limit.replaceAll(/\s+/g, " "), /^limit integer .* Default 50 1 to 1,000$/);
+  assertEquals(await page.locator("#problems tbody tr", { hasText: "slug-ambiguous" }).count(), 1);
+  await list.getByRole("link", { name: "Try it" }).click();
+  await page.locator(".list tbody").first().waitFor();
+  assertEquals(await page.locator("#repository").inputValue(), "local/blog");
 });

@@ -3,7 +3,7 @@
 // Without a browser the tests are skipped, and say how to get one; in CI that is a failure.
 
 import { assertEquals } from "@std/assert";
-import type { BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { root } from "../source_files.ts";
 
 // The driver, when it is loaded, looks in /proc for Windows' Linux, which only all permissions would allow; this is the
@@ -41,7 +41,14 @@ if (executablePath === null && !mustRun) {
   );
 }
 
-/** A test that needs a browser; closes it in the end. What `reports` matches may stand in the console. */
+let launched: Promise<Browser> | null = null;
+
+// One browser for all tests of a file; each test has contexts of its own.
+Deno.test.afterAll(async () => {
+  await (await launched)?.close();
+});
+
+/** A test that needs a browser. What `reports` matches may stand in the console. */
 export function browserTest(
   name: string,
   body: (open: OpenPage) => Promise<void>,
@@ -55,22 +62,48 @@ export function browserTest(
     sanitizeResources: false,
     async fn() {
       if (executablePath === null) throw new Error('Cannot run "chromium": it is not installed');
-      const browser = await chromium.launch({ executablePath, args: FLAGS });
+      const browser = await (launched ??= chromium.launch({ executablePath, args: FLAGS }));
       const faults: string[] = [];
+      const contexts: BrowserContext[] = [];
       try {
         await body(async (options = {}) => {
           const context = await browser.newContext(options);
+          contexts.push(context);
           const page = await context.newPage();
           page.setDefaultTimeout(30_000);
           watch(page, faults);
           return page;
         });
       } finally {
-        await browser.close();
+        for (const context of contexts) await context.close();
       }
       assertEquals(faults.filter((fault) => !reports?.test(fault)), []);
     },
   });
+}
+
+const axe = await Deno.readTextFile(`${root}/node_modules/axe-core/axe.min.js`);
+
+/** Fails for what axe finds, and for what sticks out of the window sideways. */
+export async function assertAccessible(page: Page, view: string): Promise<void> {
+  // Nothing is measured in the middle of an animation.
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  await page.evaluate(`globalThis.axe ?? (() => { ${axe} })()`);
+  const findings = await page.evaluate<string[]>(
+    `axe.run().then(({ violations }) => violations.map(({ id, impact, nodes }) =>
+      id + " (" + impact + "): " + nodes.map(({ html }) => html.slice(0, 200)).join(" | ")))`,
+  );
+  assertEquals(findings, [], view);
+  const overflowPx = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+  assertEquals(Math.max(0, overflowPx as number), 0, `${view}: pixels that stick out`);
+}
+
+/** Waits for an expression to hold in the page; Playwright's own way needs `eval`, which our pages forbid. */
+export async function waitUntil(page: Page, expression: string): Promise<void> {
+  await page.evaluate(`new Promise((resolve) => {
+    const look = () => (${expression}) ? resolve() : requestAnimationFrame(look);
+    look();
+  })`);
 }
 
 /** Keeps a picture of the page in the ignored folder `screenshots`. */

@@ -1,9 +1,8 @@
-// Markdown of strangers in the playground: nothing in it runs, nothing is loaded from elsewhere, and what is relative
-// leads to the repository.
+// Markdown of strangers in the playground: nothing in it runs, nothing is loaded from elsewhere, no name of the page is
+// taken, and what is relative leads to the repository.
 
-import { assert, assertEquals } from "@std/assert";
-import type { Locator } from "playwright-core";
-import { browserTest } from "./browser.ts";
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { browserTest, waitUntil } from "./browser.ts";
 import { serveSite } from "./served_site.ts";
 
 const HOSTILE = `# Hostile
@@ -17,7 +16,7 @@ const HOSTILE = `# Hostile
 <p class="progress" style="position: fixed">dressed up</p>
 <form action="https://evil.test/"><input name="repository" value="x"><button>Go</button></form>
 <meta http-equiv="refresh" content="0; url=https://evil.test/">
-<a id="form" name="list" href="#">clobber</a>
+<a id="app" name="announcer" href="#">clobber</a>
 <img src="https://evil.test/pixel.png" alt="pixel">
 <img srcset="https://evil.test/pixel.png 2x" src="//evil.test/p.png">
 
@@ -28,11 +27,23 @@ const FRIENDLY = `# Friendly
 
 ![Here](img/a%20b.svg) ![Up](../root.svg) ![Root](/root.svg)
 
-[Next](./next.md#part) [Elsewhere](https://example.test/) [Part](#part)
+[Next](./next.md#part) [Elsewhere](https://example.test/) [Below](#far-below)
 
 | a | b |
 | - | - |
 | 1 | 2 |
+
+\`\`\`js
+const one = 1;
+\`\`\`
+
+- [x] done
+
+> [!NOTE]
+> A note.
+
+${"Text.\n\n".repeat(80)}
+## Far below
 `;
 
 const SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="12" height="12"></svg>';
@@ -42,7 +53,7 @@ browserTest("hostile Markdown does nothing", async (open) => {
   const page = await open();
 
   await page.goto(`${site.url}?owner=octo&repo=site&collection=posts&path=posts%2Fhostile.md`);
-  const prose = page.locator("#item .prose");
+  const prose = page.locator(".prose");
   await prose.locator("h1").waitFor();
   await page.getByText("run", { exact: true }).click({ force: true });
 
@@ -51,15 +62,13 @@ browserTest("hostile Markdown does nothing", async (open) => {
   for (const bad of ["script", "style", "iframe", "form", "button", "svg", "meta", "[onerror]"]) {
     assertEquals(await prose.locator(bad).count(), 0, bad);
   }
-  assertEquals(await prose.locator("[style], .progress, #form, #list").count(), 0);
+  assertEquals(await prose.locator("[style], .progress, #app, [name=announcer]").count(), 0);
   assertEquals(await prose.locator("a[href^='javascript' i]").count(), 0);
   // Pictures from elsewhere are links; the browser's own watch fails the test if one was asked for.
   assert(await prose.getByText("Picture elsewhere: pixel").isVisible());
-  assertEquals(await page.locator("body").isVisible(), true);
-  // Chromium reports what the policy stops while the cleaner reads, in a document where nothing would run anyway.
 }, { reports: /^(Executing|Applying) inline .* violates the following Content Security Policy/ });
 
-browserTest("relative addresses in Markdown lead to the repository", async (open) => {
+browserTest("relative addresses lead to the repository, anchors within the page", async (open) => {
   await using site = await serveSite({
     "posts/2026/friendly.md": FRIENDLY,
     "posts/2026/next.md": "# Next one\n",
@@ -67,29 +76,50 @@ browserTest("relative addresses in Markdown lead to the repository", async (open
     "posts/root.svg": SVG,
     "root.svg": SVG,
   });
-  const page = await open();
+  const page = await open({ viewport: { width: 1200, height: 700 } });
   await page.goto(
     `${site.url}?owner=octo&repo=site&collection=posts&path=posts%2F2026%2Ffriendly.md`,
   );
-  await page.locator("#item .prose h1").waitFor();
+  await page.locator(".prose h1").waitFor();
 
-  await page.locator(".prose img").last().scrollIntoViewIfNeeded();
-  await page.waitForFunction(
+  await waitUntil(
+    page,
     "[...document.querySelectorAll('.prose img')].filter((image) => image.naturalWidth === 12).length === 3",
   );
+  await page.locator(".prose .hljs-keyword", { hasText: "const" }).waitFor();
+  assertEquals(await page.locator(".prose .markdown-alert-note").count(), 1);
+  assertEquals(await page.getByRole("checkbox", { name: "Done" }).isDisabled(), true);
   const elsewhere = page.getByRole("link", { name: "Elsewhere" });
   assertEquals(await elsewhere.getAttribute("rel"), "noopener noreferrer nofollow");
-  // Headings have no addresses here, so a link to one looks like the text around it.
-  const part = page.locator(".prose a", { hasText: "Part" });
-  assertEquals(await part.getAttribute("href"), null);
-  const colorOf = (element: Locator) =>
-    element.evaluate((element) =>
-      (globalThis as unknown as { getComputedStyle(of: unknown): { color: string } })
-        .getComputedStyle(element).color
-    );
-  assertEquals(await colorOf(part), await colorOf(page.locator(".prose p").last()));
-  assert(await colorOf(part) !== await colorOf(elsewhere));
+  await page.getByRole("link", { name: "Below" }).click();
+  assertMatch(page.url(), /#user-content-far-below$/);
+  const heading = page.getByRole("heading", { name: "Far below" });
+  await waitUntil(
+    page,
+    "document.getElementById('user-content-far-below').getBoundingClientRect().top < innerHeight",
+  );
+  assert(await heading.isVisible());
+  await page.goBack();
   await page.getByRole("link", { name: "Next", exact: true }).click();
-  await page.locator("#item .prose h1", { hasText: "Next one" }).waitFor();
+  await page.locator(".prose h1", { hasText: "Next one" }).waitFor();
   assertEquals(new URL(page.url()).searchParams.get("path"), "posts/2026/next.md");
 });
+
+browserTest("no script of this origin runs in the page but its own", async (open) => {
+  await using site = await serveSite({
+    "posts/a.md": "# A\n",
+    "evil.js": "globalThis.hit = 1;\n",
+  });
+  const page = await open();
+  await page.goto(`${site.url}?owner=octo&repo=site&collection=posts`);
+  await page.locator(".list tbody").waitFor();
+  const raw = "api/get-item-content?owner=octo&repo=site&path=evil.js&format=raw";
+
+  for (const address of [raw, "client.js"]) {
+    const outcome = await page.evaluate(
+      `import("${site.url}${address}").then(() => "ran", () => "refused")`,
+    );
+    assertEquals(outcome, "refused", address);
+  }
+  assertEquals(await page.evaluate("globalThis.hit"), undefined);
+}, { reports: /violates the following Content Security Policy directive: "script-src/ });

@@ -50,7 +50,7 @@ export class MemorySource implements Source {
       branch: options.branch ?? "main",
       commit: ref.commit,
       rootTreeId: "",
-      ref: { ...ref, previous: null },
+      ref: { ...ref, previous: [] },
       checkedAtMs: 0,
       freshness: "hit",
     };

@@ -1,7 +1,7 @@
 // Tests that the double answers as GitHub documents: data as git has it, quotas, redirects, who sees what, what is refused.
 
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import type { GithubTree } from "./github_rest.ts";
+import type { GithubTree } from "./github_reply.ts";
 import { type ServedRepository, serveRepository } from "./served_repository.ts";
 import { startDouble } from "./start_double.ts";
 

@@ -2,8 +2,7 @@
 // Refused connections are `down()` and `up()` of the double itself.
 
 import type { LoggedRequest, RequestKind } from "./github_log.ts";
-import { errorReply, type Reply } from "./github_reply.ts";
-import type { GithubTree } from "./github_rest.ts";
+import { errorReply, type GithubTree, type Reply } from "./github_reply.ts";
 
 /** A fault; `only` limits it to some kinds of requests. */
 export type Fault = { only?: RequestKind[] } & FaultKind;

@@ -2,7 +2,7 @@
 // fields of one `repository`. Its limits can be set low, since GitHub's are not published. https://docs.github.com/graphql
 
 import type { Account } from "./github_accounts.ts";
-import type { GithubDouble } from "./github_double.ts";
+import type { GithubHost } from "./github_host.ts";
 import { errorReply, jsonReply, type Reply, UnexpectedRequest } from "./github_reply.ts";
 
 const MAX_TEXT_BYTES = 512_000;
@@ -13,7 +13,7 @@ const QUERY =
 const OBJECT = / ?(\w+): ?object\(oid: ?"([0-9a-f]{40})"\) ?\{ ?\.\.\. ?on Blob ?\{([\w ]+)\} ?\}/y;
 
 /** Answers a query. @throws {UnexpectedRequest} on one of another form. */
-export function answerGraphql(double: GithubDouble, body: string, account: Account): Reply {
+export function answerGraphql(double: GithubHost, body: string, account: Account): Reply {
   const { owner, name, objects } = parseQuery(body);
   const found = double.registry.follow(`${owner}/${name}`);
   if (!found || found.blocked || !double.accounts.sees(account, found)) {

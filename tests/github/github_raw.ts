@@ -1,7 +1,7 @@
 // The raw host: `/{owner}/{repo}/{commit}/{path}`, public repositories only, outside every quota, cached for five
 // minutes. It is asked by commit id, so an old answer is never wrong.
 
-import type { GithubDouble } from "./github_double.ts";
+import type { GithubHost } from "./github_host.ts";
 import { type Reply, validated } from "./github_reply.ts";
 
 const FILE_PATH = /^\/([^/]+\/[^/]+)\/([0-9a-f]{40})\/(.+)$/;
@@ -16,7 +16,7 @@ export function rawRefusal({ method, url, headers }: Request): string | null {
 }
 
 /** Answers one request to the raw host. */
-export async function answerRaw(double: GithubDouble, request: Request): Promise<Reply> {
+export async function answerRaw(double: GithubHost, request: Request): Promise<Reply> {
   const [, name, commit, path] = FILE_PATH.exec(new URL(request.url).pathname)!;
   const repository = double.registry.follow(decodeURIComponent(name!));
   const isVisible = repository?.visibility === "public" && !repository.blocked;

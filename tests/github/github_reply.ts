@@ -67,3 +67,21 @@ export async function validated(reply: Reply, request: Request, account: string)
   }
   return { status: 304, headers: { etag }, body: new Uint8Array() };
 }
+
+/** One entry as GitHub lists it; only blobs have a `size`, submodules have no `url`. */
+export interface GithubTreeEntry {
+  path: string;
+  mode: string;
+  type: string;
+  sha: string;
+  size?: number;
+  url?: string;
+}
+
+/** The body of a tree. */
+export interface GithubTree {
+  sha: string;
+  url: string;
+  tree: GithubTreeEntry[];
+  truncated: boolean;
+}

@@ -3,10 +3,16 @@
 
 import type { GitRepository } from "./git_repository.ts";
 import type { Account } from "./github_accounts.ts";
-import type { GithubDouble } from "./github_double.ts";
 import type { RequestKind } from "./github_log.ts";
+import type { GithubHost } from "./github_host.ts";
 import type { HostedRepository } from "./github_registry.ts";
-import { errorReply, jsonReply, notFoundReply, type Reply } from "./github_reply.ts";
+import {
+  errorReply,
+  type GithubTreeEntry,
+  jsonReply,
+  notFoundReply,
+  type Reply,
+} from "./github_reply.ts";
 
 /** A REST request, taken apart. */
 export interface RestRequest {
@@ -20,27 +26,9 @@ export interface RestRequest {
   format: "json" | "sha" | "raw";
 }
 
-/** One entry as GitHub lists it; only blobs have a `size`, submodules have no `url`. */
-export interface GithubTreeEntry {
-  path: string;
-  mode: string;
-  type: string;
-  sha: string;
-  size?: number;
-  url?: string;
-}
-
-/** The body of a tree. */
-export interface GithubTree {
-  sha: string;
-  url: string;
-  tree: GithubTreeEntry[];
-  truncated: boolean;
-}
-
 /** A request with the repository that it is about. */
 interface Served {
-  double: GithubDouble;
+  double: GithubHost;
   repository: HostedRepository;
   git: GitRepository;
   request: RestRequest;
@@ -84,7 +72,7 @@ export function parseRestRequest({ method, url, headers }: Request): RestRequest
 }
 
 /** Answers a REST request. */
-export function answerRest(double: GithubDouble, request: RestRequest, account: Account): Reply {
+export function answerRest(double: GithubHost, request: RestRequest, account: Account): Reply {
   const repository = typeof request.repository === "number"
     ? double.registry.findById(request.repository)
     : double.registry.find(request.repository);
@@ -117,7 +105,7 @@ export function resolveCommit(git: GitRepository, ref: string, branch: string): 
   return /^[0-9a-f]{7,39}$/.test(ref) ? git.store.findCommit(ref) : null;
 }
 
-function redirectReply(double: GithubDouble, request: RestRequest, account: Account): Reply {
+function redirectReply(double: GithubHost, request: RestRequest, account: Account): Reply {
   const found = typeof request.repository === "string"
     ? double.registry.redirect(request.repository)
     : null;

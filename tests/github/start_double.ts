@@ -1,6 +1,7 @@
 // Starts serve_double.ts as a process and ends it. For tests and benches that must not share a process with the double.
 
 import type { DoubleConfig } from "./serve_double.ts";
+import { configFlag } from "../run_task.ts";
 
 /** A double in a process of its own. */
 export interface RunningDouble extends AsyncDisposable {
@@ -19,7 +20,10 @@ const PERMISSIONS = ["--allow-net=127.0.0.1", "--allow-run=git", "--allow-read",
 export async function startDouble(config: DoubleConfig): Promise<RunningDouble> {
   const entry = new URL("./serve_double.ts", import.meta.url).href;
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", ...PERMISSIONS, "--allow-env=PATH", entry, JSON.stringify(config)],
+    args: [
+      ...["run", await configFlag(), ...PERMISSIONS, "--allow-env=PATH"],
+      ...[entry, JSON.stringify(config)],
+    ],
     stdin: "null",
     stdout: "piped",
     stderr: "inherit",

@@ -74,6 +74,28 @@ Deno.test("assertEquals() takes an object without a prototype for a plain one, a
   mustFail(() => assertEquals<unknown>(new Point(), { x: 1 }));
 });
 
+Deno.test("assertEquals() compares buffers, views, errors and Temporal by what they hold", () => {
+  const bytes = (...values: number[]) => new Uint8Array(values).buffer;
+  assertEquals(bytes(1, 2), bytes(1, 2));
+  assertEquals(new DataView(bytes(1, 2), 1), new DataView(bytes(1, 2), 1));
+  assertEquals(new Float64Array([NaN, 0]), new Float64Array([NaN, -0]));
+  assertEquals(Temporal.Instant.from("2026-01-01T00Z"), Temporal.Instant.from("2026-01-01T00Z"));
+  const [error, same, other] = ["a", "a", "b"].map((message) => new Error(message));
+  assertEquals(error, same);
+
+  mustFail(() => assertEquals(bytes(1, 2), bytes(1, 3)));
+  mustFail(() => assertEquals(bytes(1), bytes(1, 1)));
+  mustFail(() => assertEquals(new DataView(bytes(1, 2), 1), new DataView(bytes(1, 3), 1)));
+  mustFail(() => assertEquals<unknown>(new Int8Array([1]), new Uint8Array([1])));
+  mustFail(() =>
+    assertEquals(Temporal.PlainDate.from("2026-01-01"), Temporal.PlainDate.from("2026-01-02"))
+  );
+  mustFail(() => assertEquals(error, other));
+  // Where an error was made is part of it.
+  mustFail(() => assertEquals(error, new Error("a")));
+  mustFail(() => assertEquals(error, Object.assign(same!, { cause: 1 })));
+});
+
 Deno.test("assertEquals() comes to an end with a circle", () => {
   const a: { self?: unknown; n: number } = { n: 1 };
   a.self = a;

@@ -84,6 +84,7 @@ async function withFolder(
     await Deno.writeTextFile(join(root, "secret.txt"), "secret");
     await Deno.writeTextFile(join(fsRoot, "index.html"), "<h1>root</h1>");
     await Deno.writeTextFile(join(fsRoot, "app.js"), "let a;");
+    await Deno.writeTextFile(join(fsRoot, ".hidden"), "hidden");
     await Deno.writeTextFile(join(fsRoot, "docs", "index.html"), "<h1>docs</h1>");
     await test((path, init) =>
       serveDir(new Request(`http://localhost${path}`, init), {
@@ -152,13 +153,64 @@ Deno.test("serveDir() answers a folder with its index.html", async () => {
   });
 });
 
-Deno.test("serveDir() redirects a folder's path to the one with a slash", async () => {
+Deno.test("serveDir() redirects to a path's normal form, with a slash for folders alone", async () => {
   await withFolder(async (serve) => {
-    const response = await serve("/static/docs?a=1");
-
-    assertEquals(response.status, 301);
-    assertMatch(response.headers.get("location") ?? "", /\/static\/docs\/\?a=1$/);
+    const moved = {
+      "/static/docs?a=1": "/static/docs/?a=1",
+      "/static/app.js/": "/static/app.js",
+      "/static//docs///": "/static/docs/",
+      "/static/docs/..%2fapp.js": "/static/app.js",
+    };
+    for (const [from, to] of Object.entries(moved)) {
+      const { status, headers } = await serve(from);
+      assertEquals([status, headers.get("location")], [301, `http://localhost${to}`], from);
+      assertEquals(headers.has("cache-control"), false);
+    }
   });
+});
+
+Deno.test("serveDir() answers one range of bytes, and 416 to one outside the file", async () => {
+  await withFolder(async (serve) => {
+    const ask = async (range: string, method = "GET") => {
+      const { status, headers, ...response } = await serve("/static/app.js", {
+        method,
+        headers: { range },
+      }).then(async (given) => ({
+        status: given.status,
+        headers: given.headers,
+        text: await given.text(),
+      }));
+      return [status, headers.get("content-range"), headers.get("content-length"), response.text];
+    };
+    const whole = [200, null, "6", "let a;"];
+
+    assertEquals(await ask("bytes=1-2"), [206, "bytes 1-2/6", "2", "et"]);
+    assertEquals(await ask("bytes=4-"), [206, "bytes 4-5/6", "2", "a;"]);
+    assertEquals(await ask("bytes=-2"), [206, "bytes 4-5/6", "2", "a;"]);
+    assertEquals(await ask("bytes=0-99"), [206, "bytes 0-5/6", "6", "let a;"]);
+    assertEquals((await ask("bytes=6-")).slice(0, 2), [416, "bytes */6"]);
+    assertEquals((await ask("bytes=3-2")).slice(0, 2), [416, "bytes */6"]);
+    assertEquals(await ask("lines=1-2"), whole);
+    assertEquals(await ask("bytes=-"), whole);
+    assertEquals(await ask("bytes=1-2", "HEAD"), [200, null, "6", ""]);
+    const { headers, body } = await serve("/static/app.js");
+    assertEquals(headers.get("accept-ranges"), "bytes");
+    await body?.cancel();
+  });
+});
+
+Deno.test("serveDir() reads a long range in parts", async () => {
+  const fsRoot = await Deno.makeTempDir();
+  try {
+    const bytes = Uint8Array.from({ length: 200_000 }, (_, index) => index % 251);
+    await Deno.writeFile(join(fsRoot, "big"), bytes);
+    const headers = { range: "bytes=10-150000" };
+    const request = new Request("http://localhost/big", { headers });
+    const response = await serveDir(request, { fsRoot, quiet: true });
+    assertEquals(await response.bytes(), bytes.slice(10, 150_001));
+  } finally {
+    await Deno.remove(fsRoot, { recursive: true });
+  }
 });
 
 Deno.test("serveDir() answers 404 to what is missing, or outside its folder or its path", async () => {

@@ -5,6 +5,7 @@ import { CollectionsError } from "../../lib/errors.ts";
 import { blobId } from "../../lib/source/git_object_id.ts";
 import { LocalSource } from "../../lib/source/local/local_source.ts";
 import { WatchedFolder } from "../../lib/source/local/watched_folder.ts";
+import { configFlag } from "../run_task.ts";
 import { makeSampleFolder, uncharged } from "./sample_folder.ts";
 
 const idOf = (text: string) => blobId(new TextEncoder().encode(text));
@@ -243,8 +244,7 @@ Deno.test("reading needs no permission but for the root, and leaves out what may
   const file = await Deno.makeTempFile({ dir: folder.root, suffix: ".ts" });
   await Deno.writeTextFile(file, script);
   const denied = `--deny-read=${folder.dir}/no,${folder.dir}/no.md`;
-  const config = new URL("../../deno.json", import.meta.url).pathname;
-  const flags = ["--no-prompt", "--no-check", "--cached-only", `--config=${config}`];
+  const flags = ["--no-prompt", "--no-check", "--cached-only", await configFlag()];
   const allowed = [`--allow-read=${folder.root}`, denied];
   assertEquals(await runDeno("run", ...flags, ...allowed, file, folder.root), "1 A");
 });

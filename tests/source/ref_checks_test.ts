@@ -427,14 +427,14 @@ Deno.test("a moved ref says which commit was before, and when that was last foun
   await using opened = await open();
   const { clock, git, resolve } = opened;
   const before = await resolve();
-  assertEquals(before.ref.previous, null);
+  assertEquals(before.ref.previous, []);
   clock.advance(60_000);
   const { checkedAtMs } = await resolve();
   await git.commit({ "b.md": "B\n" });
   clock.advance(60_000);
   const after = await resolve();
   assert(after.ref === before.ref);
-  assertEquals(after.ref.previous, { commit: before.commit, checkedAtMs });
+  assertEquals(after.ref.previous, [{ commit: before.commit, checkedAtMs }]);
 });
 
 Deno.test("a clock that is set back makes no ref fresh and stops no check", async () => {

@@ -1,8 +1,15 @@
 // The client against a real server, as a page, Deno or Node uses it.
 
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-// @ts-types="../../static/client.d.ts"
-import { CollectionsClient, ProblemError } from "../../static/client.js";
+import { z } from "zod";
+import {
+  type ClientOptions,
+  CollectionsClient,
+  type Problem,
+  ProblemError,
+  SchemaError,
+} from "../../packages/client/client.ts";
+import type { GitFiles } from "../github/git_repository.ts";
 import { startSite } from "../site.ts";
 
 const POSTS = { owner: "octo", repo: "site", collection: "posts" };
@@ -14,8 +21,8 @@ const FILES = Object.fromEntries(
 );
 
 /** A client of a fresh site, and the requests that it sent. */
-async function startClient(options: { reuse?: boolean } = {}) {
-  const site = await startSite(FILES);
+async function startClient(options: ClientOptions = {}, files: GitFiles = FILES) {
+  const site = await startSite(files);
   const baseUrl = `http://127.0.0.1:${site.service.listen()}`;
   const sent: Request[] = [];
   const client = new CollectionsClient(baseUrl, {
@@ -29,28 +36,27 @@ async function startClient(options: { reuse?: boolean } = {}) {
   return { site, client, sent, [Symbol.asyncDispose]: () => site[Symbol.asyncDispose]() };
 }
 
-Deno.test("CollectionsClient.listItems() gives a page", async () => {
-  await using parts = await startClient();
-
-  const page = await parts.client.listItems({ ...POSTS, page: 2, limit: 3 });
-
-  assertEquals(page.items.map(({ slug }) => slug), ["p3", "p4", "p5"]);
-  assertEquals(page.pagination.totalItems, 7);
-});
-
 Deno.test("CollectionsClient.listItems() sends every parameter, filters under their names", async () => {
   await using parts = await startClient();
 
-  const { items } = await parts.client.listItems({
+  const page = await parts.client.listItems({
     ...POSTS,
     branch: "main",
+    limit: 2,
     includeFrontMatter: true,
     includeContent: undefined,
     sort: "-frontMatter.n",
-    filter: { "frontMatter.odd": "true", "path": ["!p1.md", "p*.md"] },
+    facets: "frontMatter.odd",
+    filter: {
+      "frontMatter.odd": "true",
+      "frontMatter.n": { gte: 2, lt: 6 },
+      "frontMatter.cover": { exists: false },
+      "path": ["!p1.md", "p*.md"],
+    },
   });
 
-  assertEquals(items.map(({ frontMatter }) => frontMatter?.["n"]), [5, 3]);
+  assertEquals(page.items.map(({ frontMatter }) => frontMatter?.["n"]), [5, 3]);
+  assertEquals(page.facets, { "frontMatter.odd": [{ value: true, count: 2 }] });
 });
 
 Deno.test("CollectionsClient.items() walks all pages, and asks for each when it is needed", async () => {
@@ -105,7 +111,7 @@ Deno.test("CollectionsClient says so where something else than the service answe
 });
 
 Deno.test("CollectionsClient wants the service's address where it was not loaded from one", () => {
-  const own = new URL("../../static/", import.meta.url).href;
+  const own = new URL("../../packages/client/", import.meta.url).href;
   assertThrows(
     () => new CollectionsClient(),
     TypeError,
@@ -120,7 +126,7 @@ Deno.test("CollectionsClient takes an address within a page's own site", async (
   const asked: string[] = [];
   for (const baseUrl of ["", "/collections/", "HTTPS://h"]) {
     const client = new CollectionsClient(baseUrl, {
-      fetch: (url) => Promise.resolve(Response.json({ url: asked.push(String(url)) })),
+      fetch: (url) => Promise.resolve(Response.json({ items: [], n: asked.push(String(url)) })),
     });
     await client.listItems(POSTS);
   }
@@ -163,28 +169,168 @@ Deno.test("CollectionsClient with reuse asks by ETag and gives the kept body, a 
   assertEquals((await client.listItems(POSTS)).items.length, 8);
 });
 
-Deno.test("CollectionsClient without reuse sends no ETag", async () => {
-  await using parts = await startClient();
-  await parts.client.listItems(POSTS);
-  await parts.client.listItems(POSTS);
+Deno.test("CollectionsClient.items() asks for the largest pages, and pins the commit of the first", async () => {
+  const many = Object.fromEntries(
+    Array.from({ length: 1003 }, (_, n) => [`posts/${n + 10_000}.txt`, `${n}`]),
+  );
+  await using parts = await startClient({}, many);
+  const query = (at: number) => new URL(parts.sent[at]!.url).searchParams;
+  const names: string[] = [];
 
-  assertEquals(parts.sent.map(({ headers }) => headers.get("if-none-match")), [null, null]);
+  for await (const { name } of parts.client.items(POSTS)) {
+    // A file that comes first moves every other: by the branch, the last of page 1 would come again.
+    if (names.push(name) === 1) {
+      await parts.site.repository.commit({ "posts/00000.txt": "new" });
+      parts.site.service.clock.advance(60_000);
+    }
+  }
+
+  assertEquals([names.length, new Set(names).size], [1003, 1003]);
+  assertEquals([query(0).get("limit"), query(0).get("branch")], ["1000", null]);
+  assert(/^[0-9a-f]{40}$/.test(query(1).get("branch")!));
+  for await (const _ of parts.client.items({ ...POSTS, includeContent: true })) break;
+  for await (const _ of parts.client.items({ ...POSTS, limit: 7 })) break;
+  assertEquals([query(2).get("limit"), query(3).get("limit")], ["100", "7"]);
 });
 
-Deno.test("GET /client.js is the client, with its types named and beside it", async () => {
+Deno.test("CollectionsClient.items() goes on by the branch where commits cannot be asked for", async () => {
+  const asked: (string | null)[] = [];
+  const page = (n: number) => ({
+    repository: { commit: "c".repeat(40) },
+    items: [{ path: `${n}` }],
+    pagination: { hasNext: n < 3 },
+  });
+  const client = new CollectionsClient("http://localhost", {
+    fetch(input) {
+      const { searchParams } = new URL(String(input));
+      asked.push(searchParams.get("branch"));
+      const problem = { code: "branch-not-found", detail: "No such branch." };
+      return Promise.resolve(
+        searchParams.get("branch") === "main"
+          ? Response.json(page(Number(searchParams.get("page"))))
+          : Response.json(problem, { status: 404 }),
+      );
+    },
+  });
+
+  const items = await Array.fromAsync(client.items({ ...POSTS, branch: "main" }));
+
+  assertEquals(items.map(({ path }) => path), ["1", "2", "3"]);
+  assertEquals(asked, ["main", "c".repeat(40), "main", "main"]);
+});
+
+Deno.test("CollectionsClient types front matter by a schema, and names the file that does not fit", async () => {
+  const schema = z.object({ n: z.number().transform((n) => `number ${n}`), odd: z.boolean() });
   await using parts = await startClient();
-  const { service } = parts.site;
+  const { client } = parts;
 
-  const response = await service.get("/client.js");
+  const { items } = await client.listItems({ ...POSTS, includeFrontMatter: true }, { schema });
+  const name: string | undefined = items[3]!.frontMatter?.n;
+  assertEquals(name, "number 3");
+  const item = await client.getItem({ ...POSTS, path: "posts/p3.md" }, { schema });
+  assertEquals(item.frontMatter?.n satisfies string | undefined, "number 3");
 
-  assertEquals(response.status, 200);
-  assertEquals(response.headers.get("content-type"), "text/javascript; charset=utf-8");
-  const types = new URL(response.headers.get("x-typescript-types")!, "http://localhost/client.js");
-  assertEquals(types.pathname, "/client.d.ts");
-  const text = await response.text();
-  assertEquals(text, await Deno.readTextFile(new URL("../../static/client.js", import.meta.url)));
-  assert(!/^\s*(import|export .* from)\b/m.test(text));
-  const declared = await service.get(types.pathname);
-  assertEquals(declared.headers.get("content-type"), "application/typescript; charset=utf-8");
-  await declared.body?.cancel();
+  const wrong = z.object({ n: z.string() });
+  const error = await assertRejects(
+    () => client.getItem({ ...POSTS, path: "posts/p3.md" }, { schema: wrong }),
+    SchemaError,
+    'The front matter of "posts/p3.md" does not fit: n: ',
+  );
+  assertEquals([error.path, error.issues.length], ["posts/p3.md", 1]);
+  // A type alone is believed.
+  interface Post {
+    n: number;
+  }
+  const [first] = await Array.fromAsync(client.items<Post>({ ...POSTS, includeFrontMatter: true }));
+  assertEquals(first?.frontMatter?.n satisfies number | undefined, 0);
+});
+
+Deno.test("CollectionsClient.getItemBySlug() gives an item with its neighbours", async () => {
+  await using parts = await startClient();
+
+  const item = await parts.client.getItemBySlug({
+    ...POSTS,
+    slug: "p3",
+    includeNeighbors: true,
+    includeHtml: true,
+    filter: { "frontMatter.n": { gte: 2, lt: 5 } },
+  });
+
+  assertEquals([item.previous?.slug, item.name, item.next?.slug], ["p2", "p3.md", "p4"]);
+  assertEquals(item.headings?.map(({ text }) => text), ["3"]);
+});
+
+Deno.test("CollectionsClient.bytes() decodes content, and reads what came without it", async () => {
+  const bytes = new Uint8Array([0, 255, 10]);
+  await using parts = await startClient({}, { "posts/a b.bin": bytes, "posts/a.txt": "ü\n" });
+  const { client } = parts;
+  const { items } = await client.listItems(POSTS);
+  const withContent = await client.listItems({ ...POSTS, includeContent: true });
+
+  for (const page of [items, withContent.items]) {
+    assertEquals(await client.bytes(page[0]!), bytes);
+    assertEquals(await client.bytes(page[1]!), new TextEncoder().encode("ü\n"));
+  }
+  // Headers of the client go to its own service, whatever an item says.
+  const elsewhere = {
+    contentUrl: "http://elsewhere.test/x?owner=octo&repo=site&path=posts%2Fa.txt",
+  };
+  assertEquals((await client.bytes(elsewhere)).length, 3);
+  await assertRejects(() => client.bytes({}), TypeError, "it has no contentUrl");
+  await assertRejects(
+    () => client.bytes({ contentUrl: "?owner=octo&repo=site&path=none" }),
+    ProblemError,
+  );
+});
+
+/** A client whose service is not ready for some requests; waits are noted instead of waited. */
+function startUnready(answers: readonly (number | null)[], options: ClientOptions = {}) {
+  const waits: number[] = [];
+  const left = [...answers];
+  const client = new CollectionsClient("http://localhost", {
+    wait: (ms) => Promise.resolve(void waits.push(ms)),
+    fetch() {
+      const seconds = left.shift() ?? null;
+      if (seconds === null) return Promise.resolve(Response.json({ items: [] }));
+      const problem: Partial<Problem> = { code: "collection-not-ready", detail: "Later." };
+      const headers = { "retry-after": String(seconds) };
+      return Promise.resolve(Response.json(problem, { status: 503, headers }));
+    },
+    ...options,
+  });
+  return { client, waits };
+}
+
+Deno.test("CollectionsClient waits as long as Retry-After says, in all no longer than it may", async () => {
+  const ready = startUnready([2, 0, 5]);
+  await ready.client.listItems(POSTS);
+  assertEquals(ready.waits, [2000, 1000, 5000]);
+
+  const late = startUnready([20, 20]);
+  const error = await assertRejects(() => late.client.listItems(POSTS), ProblemError);
+  assertEquals([error.code, late.waits], ["collection-not-ready", [20_000]]);
+
+  const impatient = startUnready([1], { maxWaitMs: 0 });
+  await assertRejects(() => impatient.client.listItems(POSTS), ProblemError);
+  assertEquals(impatient.waits, []);
+});
+
+Deno.test("CollectionsClient stops waiting when its signal aborts", async () => {
+  const controller = new AbortController();
+  const waiting = startUnready([25], {
+    wait: undefined as never,
+    fetch: () => {
+      queueMicrotask(() => controller.abort(new Error("enough")));
+      return Promise.resolve(Response.json({}, { status: 503, headers: { "retry-after": "25" } }));
+    },
+  });
+  await assertRejects(() => waiting.client.listItems(POSTS, controller), Error, "enough");
+});
+
+Deno.test("CollectionsClient sends its own headers with every request", async () => {
+  await using parts = await startClient({ headers: { authorization: "Bearer x" }, reuse: true });
+  for (let n = 0; n < 2; n++) await parts.client.listItems(POSTS);
+  const [, sent] = parts.sent;
+  assertEquals(sent!.headers.get("authorization"), "Bearer x");
+  assert(sent!.headers.has("if-none-match"));
 });

@@ -1,265 +1,189 @@
-// The parts of the playground that know no page: what is typed, what the address says, what is told in words.
+// The parts of the playground that know no page: what is typed, what the address says, what rows and previews are made of.
 
 import { assertEquals } from "@std/assert";
-import { filterText, parseFilterText } from "../../static/playground/filter_text.js";
-import { meantFields, parseRepository } from "../../static/playground/repository_input.js";
-import { snippetsFor } from "../../static/playground/snippets.js";
+import { columnsOf, facetKeysOf, titleOf } from "../../static/assets/list.ts";
+import { kindOf, parseTable } from "../../static/assets/preview.ts";
+import { durationWords, freshWords, sizeWords, snippetsFor } from "../../static/assets/requests.ts";
 import {
-  FIRST,
+  EMPTY,
+  filterWords,
   itemParameters,
   listParameters,
   operationUrl,
+  parseFilter,
+  parsePlace,
   readState,
+  stateAt,
   stateUrl,
-} from "../../static/playground/state.js";
-import {
-  ageWords,
-  cacheWords,
-  durationWords,
-  frontMatterWords,
-  kindOf,
-  sizeWords,
-  timeWords,
-  typeWords,
-} from "../../static/playground/words.js";
+} from "../../static/assets/state.ts";
 
-const REPOSITORY = { owner: "withastro", repo: "docs" };
+const DOCS = { owner: "withastro", repo: "docs", branch: "HEAD", folder: "", file: "" };
+const BASE = "https://github.com/withastro/docs";
 
-Deno.test("parseRepository() takes a name, and every address that people paste", () => {
+Deno.test("parsePlace() takes owner/repo, and every address of a repository that people paste", () => {
   for (
     const text of [
       "withastro/docs",
       "  withastro/docs/ ",
-      "https://github.com/withastro/docs",
+      BASE,
       "http://github.com/withastro/docs/",
       "github.com/withastro/docs",
       "www.github.com/withastro/docs",
-      "https://github.com/withastro/docs.git",
+      `${BASE}.git`,
       "git@github.com:withastro/docs.git",
       "ssh://git@github.com/withastro/docs.git",
       "git+https://github.com/withastro/docs.git",
-      "https://github.com/withastro/docs?tab=readme-ov-file#readme",
-      "https://github.com/withastro/docs/issues/12",
+      `${BASE}?tab=readme-ov-file#readme`,
+      `${BASE}/issues/12`,
       "https://github.company.example/withastro/docs",
+      "https://cdn.jsdelivr.net/gh/withastro/docs/",
     ]
-  ) assertEquals(parseRepository(text), REPOSITORY, text);
+  ) assertEquals(parsePlace(text), DOCS, text);
+  assertEquals(parsePlace("local/blog")?.branch, "", "a local folder has one branch");
 });
 
-Deno.test("parseRepository() takes folder and file out of an address, and decodes them", () => {
-  const base = "https://github.com/withastro/docs";
-  const branch = { ...REPOSITORY, branch: "main" };
-  assertEquals(parseRepository(`${base}/tree/main`), branch);
-  assertEquals(parseRepository(`${base}/tree/main/a/b%20c`), { ...branch, folder: "a/b c" });
-  assertEquals(parseRepository(`${base}/blob/main/a/b.md?plain=1#L3`), {
-    ...branch,
-    file: "a/b.md",
-  });
-  assertEquals(parseRepository("withastro/docs/tree/main/a"), { ...branch, folder: "a" });
-});
-
-Deno.test("parseRepository() gives null for what names no repository", () => {
+Deno.test("parsePlace() takes branch, folder and file out of addresses of all four kinds", () => {
+  const at = { ...DOCS, branch: "main" };
+  const file = { ...at, folder: "a/b c", file: "a/b c/d.md" };
+  assertEquals(parsePlace(`${BASE}/tree/main`), at);
+  assertEquals(parsePlace(`${BASE}/tree/main/a/b%20c`), { ...at, folder: "a/b c" });
   for (
-    const text of ["", "docs", "/", "a b/c", "withastro/docs/posts", "https://github.com/withastro"]
-  ) assertEquals(parseRepository(text), null, text);
+    const text of [
+      `${BASE}/blob/main/a/b%20c/d.md?plain=1#L3`,
+      "https://raw.githubusercontent.com/withastro/docs/main/a/b%20c/d.md",
+      "https://raw.githubusercontent.com/withastro/docs/refs/heads/main/a/b%20c/d.md",
+      "https://cdn.jsdelivr.net/gh/withastro/docs@main/a/b%20c/d.md",
+    ]
+  ) assertEquals(parsePlace(text), file, text);
+  assertEquals(parsePlace("withastro/docs/src/content"), { ...DOCS, folder: "src/content" });
+  assertEquals(parsePlace("withastro/docs/tree/main/a"), { ...at, folder: "a" });
 });
 
-Deno.test("meantFields() keeps nothing of another repository where an address is pasted", () => {
-  const whole = { collection: "/", branch: "", page: "", sort: "", filter: "" };
+Deno.test("parsePlace() gives null for what names no repository", () => {
   for (
-    const text of ["https://github.com/withastro/docs", "git@github.com:withastro/docs.git"]
-  ) {
-    assertEquals(meantFields(text, "octo/site"), { repository: "withastro/docs", ...whole }, text);
-  }
-  // The same one, or one that is typed: the other fields may be meant.
-  const alone = { repository: "withastro/docs" };
-  assertEquals(meantFields("https://github.com/withastro/docs", "WithAstro/Docs"), alone);
-  assertEquals(meantFields("withastro/docs", "octo/site"), alone);
-  assertEquals(meantFields("nonsense", "octo/site"), null);
+    const text of [
+      "",
+      "docs",
+      "/",
+      "a b/c",
+      "https://github.com/x",
+      "https://cdn.jsdelivr.net/npm/x",
+    ]
+  ) assertEquals(parsePlace(text), null, text);
 });
 
-Deno.test("meantFields() fills the form from the address of a folder or file", () => {
-  const base = "https://github.com/withastro/docs";
-  const fields = {
-    repository: "withastro/docs",
-    branch: "next",
-    page: "",
-    sort: "",
-    filter: "",
-  };
-  assertEquals(meantFields(`${base}/tree/next`, "octo/site"), { ...fields, collection: "/" });
-  assertEquals(meantFields(`${base}/tree/next/a/b`, "withastro/docs"), {
-    ...fields,
-    collection: "a/b",
-  });
-  assertEquals(meantFields(`${base}/blob/next/a/b.md`, "octo/site"), {
-    ...fields,
-    collection: "a",
-    file: "a/b.md",
-  });
+Deno.test("stateAt() keeps nothing of another place but the size of a page", () => {
+  const shown = readState("?owner=o&repo=r&sort=size&page=3&limit=10&recursive=false&path=x")!;
+  const place = parsePlace(`${BASE}/blob/main/posts/a.md`)!;
+  const state = { ...EMPTY, owner: "withastro", repo: "docs", branch: "main", limit: "10" };
+  assertEquals(stateAt(place, shown), { ...state, collection: "posts", path: "posts/a.md" });
+  assertEquals(stateAt(DOCS, shown).collection, "/");
 });
 
-Deno.test("readState() reads what stateUrl() wrote", () => {
-  const state = {
-    owner: "o",
-    repo: "r",
-    collection: "a b/ü'(1)",
-    branch: "feature/x",
-    page: "2",
-    limit: "10",
-    includeContent: true,
-    includeFrontMatter: true,
-    sort: "-frontMatter.date",
-    recursive: false,
-    filter: "frontMatter.a=1 & name=*.md & name=!x*",
-    path: "a/ß.md",
-    view: "raw" as const,
-  };
-  assertEquals(readState(stateUrl(state)), state);
-  assertEquals(readState(""), FIRST);
-  assertEquals(readState("?utm_source=x"), FIRST);
-  assertEquals(stateUrl(FIRST), "?owner=local&repo=blog&collection=posts");
-  assertEquals(readState("?owner=o").repo, "");
+Deno.test("stateUrl() writes what readState() reads, and can stand in quotes", () => {
+  const url =
+    "?owner=o&repo=r&collection=a%20b%2F%C3%BC%27%281%29&branch=feature%2Fx&page=2&limit=10" +
+    "&sort=-frontMatter.date&recursive=false&filter%5BfrontMatter.a%5D=1%20%26%202" +
+    "&filter%5BfrontMatter.d%5D%5Bgte%5D=2025&path=a%2F%C3%9F.md&view=source";
+  assertEquals(stateUrl(readState(url)!), url);
+  assertEquals(readState("?utm_source=x"), null);
+  assertEquals(readState("?owner=o&repo=r"), { ...EMPTY, owner: "o", repo: "r", collection: "/" });
 });
 
-Deno.test("a shared address keeps what the list is sorted and filtered by, as the service reads it", () => {
-  const query = "owner=o&repo=r&collection=p&includeFrontMatter=true&sort=-size&recursive=false" +
-    "&filter[name]=*.md&filter[frontMatter.tags]=a%20%26%20b&filter[name]=!x";
-  const state = readState(`?${query}`);
-
-  const url = operationUrl("list-collection-items", listParameters(state), "http://h/");
-
-  const search = decodeURIComponent(new URL(url).search);
-  assertEquals(search, `?${decodeURIComponent(query)}`);
-  assertEquals(decodeURIComponent(stateUrl(state)), search);
-  assertEquals(readState("?filter[name]=x").filter, "name=x");
-  // As they are unless told otherwise.
-  assertEquals(listParameters({ ...FIRST, recursive: true }), {
-    owner: "local",
-    repo: "blog",
-    collection: "posts",
-  });
-});
-
-Deno.test("parseFilterText() reads what filterText() wrote, and a name alone", () => {
-  const pairs = [["frontMatter.tags", "R&D = 100%"], ["name", "*.md"], ["a&b=c%", "!x"]];
-  assertEquals(parseFilterText(filterText(pairs)), pairs);
-  assertEquals(filterText(pairs.slice(1, 2)), "name=*.md");
-  assertEquals(parseFilterText(" *.md & frontMatter.draft = !true &"), [
-    ["name", "*.md"],
-    ["frontMatter.draft", "!true"],
-  ]);
-  assertEquals(parseFilterText(" "), []);
-});
-
-Deno.test("operationUrl() leaves out what is not given, and can stand in quotes", () => {
-  const state = { ...FIRST, path: 'it\'s "a" $(x) `b` 100%!.md' };
+Deno.test("operationUrl() leaves out what is not given, snippetsFor() makes code of it", () => {
+  const state = readState("?owner=o&repo=r&collection=p&path=it%27s")!;
   const list = operationUrl("list-collection-items", listParameters(state), "http://h/x/?y=1");
-  assertEquals(list, "http://h/x/api/list-collection-items?owner=local&repo=blog&collection=posts");
-  const item = operationUrl("get-item-content", itemParameters(state, "raw"), "http://h/");
-  assertEquals(/['"$`()! ]/.test(item), false);
-  assertEquals(new URL(item).searchParams.get("path"), state.path);
-  assertEquals(new URL(item).searchParams.get("format"), "raw");
+  const query = "owner=o&repo=r&collection=p&includeFrontMatter=true";
+  assertEquals(list, `http://h/x/api/list-collection-items?${query}`);
+  const item = operationUrl("get-item-content", itemParameters(state), "http://h/");
+  assertEquals(item, "http://h/api/get-item-content?owner=o&repo=r&path=it%27s");
+  assertEquals(snippetsFor(item).map(({ name }) => name), ["Address", "curl", "fetch"]);
 });
 
-Deno.test("snippetsFor() gives numbers and flags as such", () => {
-  const parameters = { owner: "o", repo: "7", collection: "p", page: "2", includeContent: "true" };
-  const url = operationUrl("list-collection-items", parameters, "http://h/");
-  const snippets = snippetsFor({
-    operation: "list-collection-items",
-    parameters,
-    url,
-    baseUrl: "http://h/?page=2",
-  });
-  const text = Object.fromEntries(snippets.map(({ name, text }) => [name, text]));
-  assertEquals(Object.keys(text), ["URL", "fetch", "curl", "JavaScript"]);
-  assertEquals(text["curl"], `curl -i --compressed "${url}"`);
-  assertEquals(text["JavaScript"]!.includes('repo: "7",\n'), true);
-  assertEquals(text["JavaScript"]!.includes("page: 2,\n  includeContent: true,\n"), true);
-});
-
-Deno.test("snippetsFor() gives filters as the client takes them", () => {
-  const parameters = listParameters({
-    ...FIRST,
-    recursive: false,
-    filter: "name=*.md & frontMatter.draft=!true & name=!x",
-  });
-  const url = operationUrl("list-collection-items", parameters, "http://h/");
-  const snippets = snippetsFor({
-    operation: "list-collection-items",
-    parameters,
-    url,
-    baseUrl: "http://h/",
-  });
-  const literal = snippets.at(-1)!.text.match(/listItems\((\{.*?\n\})\)/s)![1]!;
-  assertEquals(new Function(`return ${literal}`)(), {
-    owner: "local",
-    repo: "blog",
-    collection: "posts",
-    recursive: false,
-    filter: { "name": ["*.md", "!x"], "frontMatter.draft": "!true" },
-  });
-});
-
-Deno.test("sizes and times in words", () => {
-  assertEquals([0, 1, 1023, 1024, 1834, 1_048_575, 5 << 20].map(sizeWords), [
-    "0 bytes",
-    "1 byte",
-    "1023 bytes",
-    "1.0 KB",
-    "1.8 KB",
-    "1.0 MB",
-    "5.0 MB",
-  ]);
-  assertEquals([1, 42, 310, 7200].map(durationWords), [
-    "1 second",
-    "42 seconds",
-    "5 minutes",
-    "2 hours",
-  ]);
-  assertEquals([38.4, 1250].map(timeWords), ["38 ms", "1.3 s"]);
-});
-
-Deno.test("Age and Cache-Status in words, every form that there is", () => {
-  assertEquals(ageWords(null), null);
-  assertEquals(ageWords("0"), "Checked with the source just now");
-  assertEquals(ageWords("18"), "Checked with the source 18 seconds ago");
-  const forms = [
-    "collections; hit; ttl=42",
-    "collections; fwd=miss; stored",
-    "collections; fwd=miss",
-    "collections; fwd=stale; stored",
-    "collections; fwd=stale; detail=revalidated",
-    "collections; hit; ttl=-310; detail=stale-if-error",
-  ].map(cacheWords);
-  assertEquals(forms[0], "Kept here, good for another 42 seconds");
-  assertEquals(new Set(forms).size, 6);
-  assertEquals(cacheWords(null), null);
-});
-
-Deno.test("kindOf() and typeWords() tell files apart", () => {
-  const types = {
-    "text/markdown; charset=utf-8": ["markdown", "Markdown"],
-    "image/svg+xml": ["image", "SVG"],
-    "image/png": ["image", "PNG"],
-    "application/json": ["text", "JSON"],
-    "text/plain; charset=utf-8": ["text", "Text"],
-    "application/octet-stream": ["text", "Binary"],
-    "video/mp4": ["video", "MP4"],
-    "application/pdf": ["pdf", "PDF"],
+Deno.test("parseFilter() reads tags, comparisons, globs and plain text, filterWords() says them", () => {
+  const cases: Record<string, [string, string, string]> = {
+    "#news": ["filter[frontMatter.tags]", "news", "tags: news"],
+    "draft=true": ["filter[frontMatter.draft]", "true", "draft: true"],
+    "author != tom": ["filter[frontMatter.author]", "!tom", "author: not tom"],
+    "date>=2025-01-01": ["filter[frontMatter.date][gte]", "2025-01-01", "date ≥ 2025-01-01"],
+    "frontMatter.a.b < 3": ["filter[frontMatter.a.b][lt]", "3", "a.b < 3"],
+    "name=!*.png": ["filter[name]", "!*.png", "name: not *.png"],
+    "apple": ["filter[name]", "*apple*", "name: *apple*"],
+    "*.md": ["filter[name]", "*.md", "name: *.md"],
+    "2026/*": ["filter[path]", "2026/*", "path: 2026/*"],
   };
-  for (const [type, words] of Object.entries(types)) {
-    assertEquals([kindOf(type), typeWords(type)], words, type);
+  for (const [text, [name, value, words]] of Object.entries(cases)) {
+    const filter = parseFilter(text);
+    assertEquals(filter, [name, value], text);
+    assertEquals(filterWords(filter!), words);
   }
+  assertEquals(parseFilter(" "), null);
+  assertEquals(filterWords(["filter[frontMatter.cover][exists]", "false"]), "no cover");
 });
 
-Deno.test("frontMatterWords() says the title, and what the list is sorted by", () => {
-  const frontMatter = { title: "A", date: "2026-05-10", author: { name: "tom" }, tags: ["x"] };
-  assertEquals(frontMatterWords(frontMatter, "-frontMatter.date"), ["A", "2026-05-10"]);
-  assertEquals(frontMatterWords(frontMatter, "frontMatter.author.name"), ["A", "tom"]);
-  for (
-    const sort of ["", "size", "frontMatter.title", "frontMatter.tags", "frontMatter.no.toString"]
-  ) {
-    assertEquals(frontMatterWords(frontMatter, sort), ["A"], sort);
-  }
-  assertEquals(frontMatterWords(undefined, "frontMatter.title"), []);
+const item = (frontMatter: Record<string, unknown>) => ({
+  name: "a.md",
+  path: "a.md",
+  size: 1,
+  contentType: "text/markdown",
+  frontMatter,
+});
+
+Deno.test("columnsOf() chooses a date, a list, then what most items have; a mapping makes none", () => {
+  const items = [
+    item({
+      title: "A",
+      draft: false,
+      tags: ["x"],
+      updated: "2025-02-03",
+      date: "2025-01-02",
+      seo: { a: 1 },
+    }),
+    item({ title: "B", draft: true, tags: [], date: "2025-01-03T10:00:00Z", body: "x".repeat(60) }),
+    item({}),
+  ];
+  assertEquals(columnsOf(items), [
+    { key: "date", kind: "date" },
+    { key: "tags", kind: "list" },
+    { key: "draft", kind: "text" },
+  ]);
+  assertEquals(columnsOf([item({ a: 1, b: 2, c: 3, d: 4 })]).length, 3);
+  assertEquals(columnsOf([]), []);
+  assertEquals(facetKeysOf([...items, item({ draft: true, author: "t" })]), ["tags", "draft"]);
+  assertEquals([titleOf(items[0]!), titleOf(item({ title: " " }))], ["A", "a.md"]);
+});
+
+Deno.test("kindOf() goes by the bytes first, then by type and name", () => {
+  const kind = (name: string, contentType: string, more = {}) =>
+    kindOf({ name, contentType, encoding: "utf-8", size: 1, ...more });
+  assertEquals(kind("a.md", "text/markdown", { html: "<p>" }), "html");
+  assertEquals(kind("a.md", "text/markdown"), "text");
+  assertEquals(kind("a.svg", "image/svg+xml"), "image");
+  assertEquals(kind("LICENSE", "application/octet-stream"), "text");
+  assertEquals(kind("a.json", "application/json", { encoding: "base64" }), "binary");
+  assertEquals(kind("a.json", "application/json", { size: 0 }), "empty");
+  assertEquals(kind("a.ipynb", "application/octet-stream"), "notebook");
+  assertEquals(kind("a.csv", "text/csv"), "table");
+});
+
+Deno.test("parseTable() reads quotes, breaks in them and both line ends (RFC 4180)", () => {
+  assertEquals(parseTable('\uFEFFa,b\r\n"x, ""y""","1\n2"\n,z', ","), [
+    ["a", "b"],
+    ['x, "y"', "1\n2"],
+    ["", "z"],
+  ]);
+  assertEquals(parseTable("a\tb\n", "\t"), [["a", "b"]]);
+});
+
+Deno.test("sizes, times and freshness in words", () => {
+  const sizes = [0, 1023, 1024, 1834, 1_048_575, 5 << 20].map(sizeWords);
+  assertEquals(sizes.join(), "0 B,1023 B,1.0 KB,1.8 KB,1.0 MB,5.0 MB");
+  assertEquals([42, 310, 7200].map(durationWords), ["42 s", "5 min", "2 h"]);
+  const fresh = (headers: Record<string, string>) => freshWords(new Headers(headers));
+  assertEquals(fresh({ "cache-control": "public, max-age=60", age: "18" }), "fresh 42 s");
+  assertEquals(fresh({ "cache-control": "no-cache", age: "0" }), "as it is now");
+  assertEquals(
+    fresh({ age: "310", "cache-status": "collections; hit; ttl=-250; detail=stale-if-error" }),
+    "5 min old, the source cannot be asked",
+  );
 });

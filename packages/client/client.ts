@@ -1,0 +1,595 @@
+/**
+ * The client of a collections service: one file without imports, for browsers, Deno and Node.
+ *
+ * @example
+ * ```ts
+ * const client = new CollectionsClient("http://localhost:8000");
+ * for await (const item of client.items({ owner: "local", repo: "blog", collection: "posts" })) {
+ *   console.log(item.slug);
+ * }
+ * ```
+ *
+ * @module
+ */
+
+/** An account and a repository, and which state of it. */
+interface RepositoryParameters {
+  /** The account that owns the repository; `local` for folders of the deployment. */
+  owner: string;
+  repo: string;
+  /** A branch, else a tag, else a full commit id; `HEAD` is the default branch. `main` where absent. */
+  branch?: string | undefined;
+}
+
+/** A value that an item's must equal, or with `!` in front must not; or comparisons with it. */
+export type FilterValue = string | readonly string[] | {
+  readonly lt?: string | number;
+  readonly lte?: string | number;
+  readonly gt?: string | number;
+  readonly gte?: string | number;
+  readonly exists?: boolean;
+};
+
+/** What chooses items and their order. */
+interface SelectionParameters {
+  /** `path`, `name`, `size` or `frontMatter.<key>`, with `-` in front for descending. */
+  sort?: string | undefined;
+  /** Whether files in sub-folders are items too; true where absent. */
+  recursive?: boolean | undefined;
+  /** By `name`, `path` or `frontMatter.<key>`, as in `{ "frontMatter.draft": "!true" }`; all of them must hold. */
+  filter?: Readonly<Record<string, FilterValue>> | undefined;
+}
+
+/** What Markdown is given as HTML for. */
+interface HtmlParameters {
+  /** Whether Markdown items carry `html`, `headings`, `excerpt` and `words`. */
+  includeHtml?: boolean | undefined;
+  /** Where links between items lead in `html`, with `{slug}` once. */
+  linkTemplate?: string | undefined;
+}
+
+/** Parameters of {@linkcode CollectionsClient.listItems}. */
+export interface ListParameters extends RepositoryParameters, SelectionParameters, HtmlParameters {
+  /** A name or a folder path; `/` is the repository's root. */
+  collection: string;
+  /** From 1. */
+  page?: number | undefined;
+  /** 1 to 1000, 50 where absent; at most 100 with content or HTML. */
+  limit?: number | undefined;
+  /** Whether each item carries its content. */
+  includeContent?: boolean | undefined;
+  /** Whether each text item carries its front matter. */
+  includeFrontMatter?: boolean | undefined;
+  /** Keys of an item, separated by commas, such as `slug,frontMatter.title`: an item has only these. */
+  fields?: string | undefined;
+  /** At most 5 keys, separated by commas, such as `frontMatter.tags`, whose values are counted. */
+  facets?: string | undefined;
+}
+
+/** What {@linkcode CollectionsClient.getItem} and {@linkcode CollectionsClient.getItemBySlug} both take. */
+interface CommonItemParameters extends RepositoryParameters, SelectionParameters, HtmlParameters {
+  /** Whether the item carries `previous` and `next` in the order of `sort` among what `filter` leaves; needs a collection. */
+  includeNeighbors?: boolean | undefined;
+}
+
+/** Parameters of {@linkcode CollectionsClient.getItem}. */
+export interface ItemParameters extends CommonItemParameters {
+  /** From the repository's root. */
+  path: string;
+  /** The collection that the path lies in. */
+  collection?: string | undefined;
+}
+
+/** Parameters of {@linkcode CollectionsClient.getItemBySlug}. */
+export interface SlugParameters extends CommonItemParameters {
+  collection: string;
+  /** The path inside the collection, without its extension. */
+  slug: string;
+}
+
+/** Which state of which repository an answer shows. */
+export interface Repository {
+  owner: string;
+  repo: string;
+  branch: string;
+  commit: string;
+}
+
+/** Front matter without a type of its own. */
+export type FrontMatter = Record<string, unknown>;
+
+/** Why front matter does not parse; the line is counted in the file. */
+export interface FrontMatterError {
+  message: string;
+  line: number;
+}
+
+/** Why an item of a page has no content. */
+export interface ItemError {
+  code:
+    | "item-too-large"
+    | "page-too-large"
+    | "source-failed"
+    | "source-timeout"
+    | "source-rate-limited";
+  detail: string;
+}
+
+/** A heading of the HTML. */
+export interface Heading {
+  depth: number;
+  /** As it is in the HTML. */
+  id: string;
+  text: string;
+}
+
+interface File<Data> {
+  name: string;
+  /** From the repository's root. */
+  path: string;
+  /** Git's blob id. */
+  sha: string;
+  /** In bytes. */
+  size: number;
+  contentType: string;
+  /** Absent for a name that cannot be asked for. */
+  contentUrl?: string | undefined;
+  /** Absent for a source without web pages. */
+  htmlUrl?: string | undefined;
+  frontMatter?: Data | undefined;
+  frontMatterError?: FrontMatterError | undefined;
+  /** What follows the front matter; absent where there is none. */
+  body?: string | undefined;
+  html?: string | undefined;
+  headings?: Heading[] | undefined;
+  excerpt?: string | undefined;
+  words?: number | undefined;
+  htmlError?: { message: string } | undefined;
+}
+
+/** One item of a list; content and HTML only where they were asked for. */
+export interface Item<Data = FrontMatter> extends File<Data> {
+  /** The path inside the collection, without its extension. */
+  slug: string;
+  encoding?: "utf-8" | "base64" | undefined;
+  content?: string | undefined;
+  error?: ItemError | undefined;
+}
+
+/** A value of front matter, and how many items have it. */
+export interface FacetValue {
+  value: string | number | boolean;
+  count: number;
+}
+
+/** One page of a collection's items. */
+export interface ItemPage<Data = FrontMatter> {
+  repository: Repository;
+  /** `source` is the configuration file that declares the collection, where that is how it was found. */
+  collection: { name: string; path: string; source?: string | undefined };
+  items: Item<Data>[];
+  pagination: {
+    page: number;
+    limit: number;
+    totalItems: number;
+    totalPages: number;
+    hasNext: boolean;
+    hasPrevious: boolean;
+  };
+  links: {
+    self: string;
+    first: string;
+    previous: string | null;
+    next: string | null;
+    last: string;
+  };
+  /** By key, such as `frontMatter.tags`. */
+  facets?: Record<string, FacetValue[]> | undefined;
+  /** What was left out or skipped, and why. */
+  warnings?: string[] | undefined;
+}
+
+/** The item before or after another. */
+export interface Neighbor<Data = FrontMatter> {
+  name: string;
+  path: string;
+  slug: string;
+  contentUrl?: string | undefined;
+  frontMatter?: Data | undefined;
+}
+
+/** One file with its content. */
+export interface ItemContent<Data = FrontMatter> extends File<Data> {
+  repository: Repository;
+  encoding: "utf-8" | "base64";
+  content: string;
+  previous?: Neighbor<Data> | null | undefined;
+  next?: Neighbor<Data> | null | undefined;
+}
+
+/** The service's codes, and `not-a-service-answer` where something between answered. */
+export type ProblemCode =
+  | "invalid-parameters"
+  | "repository-not-allowed"
+  | "repository-not-found"
+  | "branch-not-found"
+  | "collection-not-found"
+  | "item-not-found"
+  | "signature-invalid"
+  | "route-not-found"
+  | "method-not-allowed"
+  | "repository-empty"
+  | "slug-ambiguous"
+  | "body-too-large"
+  | "item-too-large"
+  | "collection-too-large"
+  | "too-many-requests"
+  | "repository-blocked"
+  | "internal-error"
+  | "source-failed"
+  | "source-rate-limited"
+  | "service-busy"
+  | "collection-not-ready"
+  | "source-timeout"
+  | "not-a-service-answer";
+
+/** Problem details (RFC 9457). */
+export interface Problem {
+  type: string;
+  title: string;
+  status: number;
+  /** A sentence that a person can act on. */
+  detail: string;
+  code: ProblemCode;
+  requestId: string;
+  errors?: { parameter: string; message: string }[] | undefined;
+  suggestions?: string[] | undefined;
+  paths?: string[] | undefined;
+  size?: number | undefined;
+  maxBytes?: number | undefined;
+  htmlUrl?: string | undefined;
+  retryAfterSeconds?: number | undefined;
+}
+
+/** The part of a Standard Schema (zod, valibot, arktype) that is used here. */
+export interface Schema<Output> {
+  readonly "~standard": {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (
+      value: unknown,
+    ) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
+    readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
+  };
+}
+
+/** What a schema says of a value. */
+export type SchemaResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly SchemaIssue[] };
+
+/** What a schema finds wrong. */
+export interface SchemaIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+/** Options of one request. */
+export interface RequestOptions<Data = FrontMatter> {
+  signal?: AbortSignal | undefined;
+  /** Checks the front matter of every item that has one; items carry what the schema gives. */
+  schema?: Schema<Data> | undefined;
+}
+
+/** Options of a {@linkcode CollectionsClient}. */
+export interface ClientOptions {
+  /** In place of the global fetch. */
+  fetch?: typeof fetch;
+  /** Sent with every request, such as a key that a proxy in front of the service wants. */
+  headers?: HeadersInit;
+  /**
+   * How long one call may wait in all where the service says with `Retry-After` that it is not ready; 30,000 where absent.
+   * What would take longer is thrown at once; 0 turns waiting off.
+   */
+  maxWaitMs?: number;
+  /**
+   * Whether the last 100 answers are cached and asked for again by their ETag. For Deno and Node; a browser's own cache
+   * does this already, and the header costs a preflight from another site.
+   */
+  reuse?: boolean;
+  /** In place of a timer, for tests. */
+  wait?: (ms: number, signal?: AbortSignal) => Promise<void>;
+}
+
+/** Thrown for every answer that is no success. A network failure is fetch's own TypeError. */
+export class ProblemError extends Error {
+  readonly problem: Problem;
+  readonly code: ProblemCode;
+  readonly status: number;
+
+  constructor(problem: Problem) {
+    super(problem.detail);
+    this.name = "ProblemError";
+    this.problem = problem;
+    this.code = problem.code;
+    this.status = problem.status;
+  }
+}
+
+/** Thrown where the front matter of an item does not fit the schema of a request. */
+export class SchemaError extends Error {
+  /** The file, from the repository's root. */
+  readonly path: string;
+  readonly issues: readonly SchemaIssue[];
+
+  constructor(path: string, issues: readonly SchemaIssue[]) {
+    const texts = issues.map(({ message, path = [] }) => {
+      const keys = path.map((part) => String(typeof part === "object" ? part.key : part));
+      return keys.length > 0 ? `${keys.join(".")}: ${message}` : message;
+    });
+    super(`The front matter of "${path}" does not fit: ${texts.join("; ")}`);
+    this.name = "SchemaError";
+    this.path = path;
+    this.issues = issues;
+  }
+}
+
+const MAX_CACHED = 100;
+const DEFAULT_MAX_WAIT_MS = 30_000;
+/** The largest pages that the service gives. */
+const MAX_LIMIT = 1000;
+const MAX_LIMIT_WITH_CONTENT = 100;
+const CONTENT_FIELDS = /(^|,)\s*(content|encoding|body|html|headings|excerpt|words)\s*(,|$)/;
+
+/** Asks one service. */
+export class CollectionsClient {
+  readonly #baseUrl: string;
+  readonly #options: ClientOptions;
+  /** Answers by address, the one used last at the end; null where none are cached. */
+  readonly #cached: Map<string, { etag: string; body: unknown }> | null;
+
+  /**
+   * Without an address: the service that this file was loaded from. A file that was saved elsewhere needs one.
+   * @throws {TypeError} where the address is none of `http:` or `https:`, such as that of a saved file.
+   */
+  constructor(baseUrl: string | URL = new URL(".", import.meta.url), options: ClientOptions = {}) {
+    this.#baseUrl = String(baseUrl).replace(/\/+$/, "");
+    if (/^(?!https?:)[a-z][a-z0-9+.-]*:/i.test(this.#baseUrl)) {
+      throw new TypeError(
+        `Cannot ask "${baseUrl}": give the service's address, such as "http://localhost:8000"`,
+      );
+    }
+    this.#options = options;
+    this.#cached = options.reuse ? new Map() : null;
+  }
+
+  /** One page of a collection. @throws {ProblemError | SchemaError} */
+  async listItems<Data = FrontMatter>(
+    parameters: ListParameters,
+    options: RequestOptions<Data> = {},
+  ): Promise<ItemPage<Data>> {
+    const page = await this.#ask("list-collection-items", parameters, options.signal) as ItemPage<
+      Data
+    >;
+    for (const item of page.items) await applySchema(item, options.schema);
+    return page;
+  }
+
+  /**
+   * The items of a collection from `page` on, each page asked for when it is needed, and as large as may be unless `limit`
+   * says otherwise. All pages are of the commit of the first. Where a deployment gives no commits, which are local folders
+   * and chosen repositories, a change between two pages can move an item from one to the other.
+   * @throws {ProblemError | SchemaError}
+   */
+  async *items<Data = FrontMatter>(
+    parameters: ListParameters,
+    options: RequestOptions<Data> = {},
+  ): AsyncGenerator<Item<Data>, void, undefined> {
+    const hasContent = parameters.includeContent || parameters.includeHtml ||
+      CONTENT_FIELDS.test(parameters.fields ?? "");
+    const { limit = hasContent ? MAX_LIMIT_WITH_CONTENT : MAX_LIMIT } = parameters;
+    const request = { ...parameters, limit, page: parameters.page ?? 1 };
+    let mayPin = parameters.owner.toLowerCase() !== "local";
+    while (true) {
+      let answer: ItemPage<Data>;
+      try {
+        answer = await this.listItems(request, options);
+      } catch (error) {
+        const isPinned = request.branch !== parameters.branch;
+        if (!isPinned || !(error instanceof ProblemError) || error.code !== "branch-not-found") {
+          throw error;
+        }
+        mayPin = false;
+        request.branch = parameters.branch;
+        continue;
+      }
+      yield* answer.items;
+      if (!answer.pagination.hasNext) return;
+      if (mayPin) request.branch = answer.repository.commit;
+      request.page++;
+    }
+  }
+
+  /** One file with its content. @throws {ProblemError | SchemaError} */
+  async getItem<Data = FrontMatter>(
+    parameters: ItemParameters,
+    options: RequestOptions<Data> = {},
+  ): Promise<ItemContent<Data>> {
+    return await this.#getItem(parameters, options);
+  }
+
+  /** The item of a collection with a slug. @throws {ProblemError | SchemaError} */
+  async getItemBySlug<Data = FrontMatter>(
+    parameters: SlugParameters,
+    options: RequestOptions<Data> = {},
+  ): Promise<ItemContent<Data>> {
+    return await this.#getItem(parameters, options);
+  }
+
+  async #getItem<Data>(
+    parameters: object,
+    { signal, schema }: RequestOptions<Data>,
+  ): Promise<ItemContent<Data>> {
+    const item = await this.#ask("get-item-content", parameters, signal) as ItemContent<Data>;
+    for (const part of [item, item.previous, item.next]) if (part) await applySchema(part, schema);
+    return item;
+  }
+
+  /**
+   * The bytes of an item: out of its content where it has that, else from the service.
+   * @throws {ProblemError}
+   * @throws {TypeError} where an item has neither content nor an address.
+   */
+  async bytes(
+    item: Pick<File<unknown>, "contentUrl"> & {
+      content?: string | undefined;
+      encoding?: string | undefined;
+    },
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<Uint8Array<ArrayBuffer>> {
+    if (item.content !== undefined) {
+      if (item.encoding !== "base64") return new TextEncoder().encode(item.content);
+      return Uint8Array.from(atob(item.content), (char) => char.charCodeAt(0));
+    }
+    if (item.contentUrl === undefined) {
+      throw new TypeError("Cannot read the bytes of an item: it has no contentUrl");
+    }
+    // Only the query is taken, so that headers go to no other host.
+    const query = item.contentUrl.slice(item.contentUrl.indexOf("?"));
+    const url = `${this.#baseUrl}/api/get-item-content${query}&format=raw`;
+    const response = await this.#send(url, {}, signal);
+    if (!response.ok) throw new ProblemError(asProblem(await readJson(response), response));
+    return new Uint8Array(await response.arrayBuffer());
+  }
+
+  async #ask(operation: string, parameters: object, signal?: AbortSignal): Promise<unknown> {
+    const url = `${this.#baseUrl}/api/${operation}?${queryOf(parameters)}`;
+    const cached = this.#cached?.get(url);
+    const tag: Record<string, string> = cached === undefined
+      ? {}
+      : { "if-none-match": cached.etag };
+    const response = await this.#send(url, tag, signal);
+    if (response.status === 304 && cached !== undefined) {
+      await response.body?.cancel();
+      this.#cache(url, cached);
+      return structuredClone(cached.body);
+    }
+    const body = await readJson(response);
+    if (!response.ok) throw new ProblemError(asProblem(body, response));
+    if (typeof body !== "object" || body === null) {
+      throw new ProblemError(asProblem(body, { status: 502, statusText: "No JSON in the answer" }));
+    }
+    const etag = response.headers.get("etag");
+    if (etag !== null) this.#cache(url, { etag, body: structuredClone(body) });
+    return body;
+  }
+
+  /** Sends a request, again after each `Retry-After` while there is time for it. */
+  async #send(
+    url: string,
+    headers: Record<string, string>,
+    signal?: AbortSignal,
+  ): Promise<Response> {
+    const { maxWaitMs = DEFAULT_MAX_WAIT_MS, wait = waitMs } = this.#options;
+    const all = new Headers(this.#options.headers);
+    for (const [name, value] of Object.entries(headers)) all.set(name, value);
+    // A browser's fetch wants to be called on its window.
+    const send = this.#options.fetch ?? ((input, init) => fetch(input, init));
+    for (let leftMs = maxWaitMs;;) {
+      const response = await send(url, { headers: all, ...signal ? { signal } : {} });
+      const seconds = Number(response.headers.get("retry-after") ?? NaN);
+      const ms = Math.max(1, seconds) * 1000;
+      if (![429, 503].includes(response.status) || !(ms <= leftMs)) return response;
+      await response.body?.cancel();
+      leftMs -= ms;
+      await wait(ms, signal);
+    }
+  }
+
+  #cache(url: string, answer: { etag: string; body: unknown }): void {
+    const cached = this.#cached;
+    if (cached === null) return;
+    cached.delete(url);
+    cached.set(url, answer);
+    for (const oldest of cached.keys()) {
+      if (cached.size <= MAX_CACHED) break;
+      cached.delete(oldest);
+    }
+  }
+}
+
+/** One address for one request, however its parameters were put together. */
+function queryOf(parameters: object): URLSearchParams {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    if (name === "filter") {
+      for (const [key, filter] of Object.entries<FilterValue>(value ?? {})) {
+        if (typeof filter === "string") query.append(`filter[${key}]`, filter);
+        else if (Array.isArray(filter)) {
+          for (const text of filter) query.append(`filter[${key}]`, text);
+        } else {
+          for (const [comparison, text] of Object.entries(filter)) {
+            if (text !== undefined) query.append(`filter[${key}][${comparison}]`, String(text));
+          }
+        }
+      }
+    } else if (value !== undefined) query.set(name, String(value));
+  }
+  query.sort();
+  return query;
+}
+
+async function applySchema<Data>(
+  item: { path: string; frontMatter?: Data | undefined },
+  schema: Schema<Data> | undefined,
+): Promise<void> {
+  if (schema === undefined || item.frontMatter === undefined) return;
+  const result = await schema["~standard"].validate(item.frontMatter);
+  if (result.issues !== undefined) throw new SchemaError(item.path, result.issues);
+  item.frontMatter = result.value;
+}
+
+/** Resolves after some time, or rejects with the signal's reason. */
+function waitMs(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const abort = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", abort);
+      resolve();
+    }, ms);
+    signal?.addEventListener("abort", abort, { once: true });
+  });
+}
+
+/** The body, or undefined where it is no JSON. */
+async function readJson(response: Response): Promise<unknown> {
+  const text = await response.text();
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The problem that was answered; one that says as much as the status does where something between answered instead. */
+function asProblem(
+  body: unknown,
+  { status, statusText }: { status: number; statusText: string },
+): Problem {
+  if (typeof body === "object" && body !== null && "code" in body && "detail" in body) {
+    return body as Problem;
+  }
+  const title = statusText || `Status ${status}`;
+  return {
+    type: "about:blank",
+    title,
+    status,
+    detail: `The answer is none of the service's: ${title}.`,
+    code: "not-a-service-answer",
+    requestId: "",
+  };
+}

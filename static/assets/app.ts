@@ -1,0 +1,348 @@
+/// <reference lib="dom" />
+// The playground: a state comes from the address bar, a typed place or a link; what it means is asked of the service and
+// shown. The list is beside the open file, or, on a narrow screen, behind it.
+
+import { Component, html, render } from "./preact.js";
+import { captionOf, focusFirstRow, type ListBody, ListPanel } from "./list.ts";
+import { announce, Loader, snippetsFor } from "./requests.ts";
+import {
+  EMPTY,
+  itemParameters,
+  listParameters,
+  parsePlace,
+  readState,
+  type State,
+  stateAt,
+  stateUrl,
+} from "./state.ts";
+
+const root = document.getElementById("app")!;
+/** What this deployment serves: the names of its local repositories, and whether any at GitHub may be asked for. */
+const locals = (root.dataset["local"] ?? "").split(" ").filter((name) => name !== "");
+const isOpen = root.dataset["open"] === "true";
+
+const WIDE = matchMedia("(min-width: 60rem)");
+const list = new Loader<ListBody>(paint);
+// deno-lint-ignore no-explicit-any
+const item = new Loader<any>(paint);
+let current: State | null = readState(location.search) ?? firstState();
+/** Where the focus goes once its panel is there. */
+let focusNext: "row" | "file" | "" = "";
+let itemModule: typeof import("./item.ts") | null = null;
+
+/** What a deployment has to show by itself; null: nothing. */
+function firstState(): State | null {
+  const repo = locals.includes("blog") ? "blog" : locals[0];
+  if (repo === undefined) return null;
+  return { ...EMPTY, owner: "local", repo, collection: repo === "blog" ? "posts" : "/" };
+}
+
+/** Shows a state under its address. */
+function go(state: State, { replace = false } = {}): void {
+  if (replace) history.replaceState(null, "", stateUrl(state));
+  else history.pushState(null, "", stateUrl(state));
+  show(state);
+}
+
+function show(state: State | null, { again = false } = {}): void {
+  const before = current;
+  current = state;
+  document.title = titleOf(state);
+  if (state === null) {
+    list.clear();
+    item.clear();
+    return paint();
+  }
+  const moved = before === null || stateUrl({ ...state, path: "", view: "preview" }) !==
+      stateUrl({ ...before, path: "", view: "preview" });
+  if (moved) focusNext = "row";
+  else if (state.path !== "" && state.path !== before?.path && !WIDE.matches) focusNext = "file";
+  void list.load("list-collection-items", listParameters(state), { again });
+  if (state.path === "") item.clear();
+  else {
+    void loadItemModule();
+    const parameters = itemParameters(state, [["includeHtml", "true"]]);
+    void item.load("get-item-content", parameters, { again });
+  }
+  paint();
+  if (state.path === "" && before !== null && before.path !== "" && !moved) focusRow(before.path);
+}
+
+async function loadItemModule() {
+  if (itemModule !== null) return;
+  itemModule = await import("./item.ts");
+  paint();
+}
+
+function focusRow(path: string) {
+  for (const link of document.querySelectorAll<HTMLElement>("a[data-path]")) {
+    if (link.dataset["path"] === path) link.focus();
+  }
+}
+
+function titleOf(state: State | null): string {
+  if (state === null) return "Repo Collections";
+  const name = state.path.split("/").at(-1);
+  return `${name ? `${name}, ` : ""}${placeOf(state)} – Repo Collections`;
+}
+
+function placeOf({ collection, owner, repo }: State): string {
+  return `${collection === "/" ? "" : `${collection} in `}${owner}/${repo}`;
+}
+
+let told = "";
+
+function paint(): void {
+  render(html`<${App} />`, root);
+  const isItemThere = item.answer !== null && itemModule !== null;
+  if (focusNext === "row" && list.answer !== null) {
+    focusNext = "";
+    focusFirstRow();
+  } else if (focusNext === "file" && (isItemThere || item.isWaiting) && itemModule !== null) {
+    const heading = document.getElementById("file-title");
+    if (heading !== null) focusNext = "";
+    heading?.focus();
+  }
+  const body = list.answer?.body;
+  const text = body == null ? "" : `${captionOf(body.pagination)} in ${body.collection.name}`;
+  if (text !== told) announce(told = text);
+}
+
+/** The bar: repository, branch and folder, each edited where it stands. */
+class PlaceBar extends Component<unknown, { isEditing: boolean; fault: string }> {
+  override state = { isEditing: false, fault: "" };
+
+  #submit = (event: Event) => {
+    event.preventDefault();
+    const form = event.currentTarget as HTMLFormElement;
+    const text = (name: string) =>
+      ((form.elements.namedItem(name) as HTMLInputElement | null)?.value ?? "").trim();
+    const typed = text("repository");
+    const state = current ?? EMPTY;
+    this.setState({ isEditing: false, fault: "" });
+    if (typed.toLowerCase() !== `${state.owner}/${state.repo}`.toLowerCase()) {
+      const named = parsePlace(typed);
+      if (named !== null) return go(stateAt(named, state));
+      this.setState({ fault: "This names no repository. Type owner/repo, or paste an address." });
+      return form.querySelector("input")?.focus();
+    }
+    const collection = form.elements.namedItem("collection") === null
+      ? state.collection
+      : text("collection") || "/";
+    const branch = text("branch");
+    if (collection === state.collection && branch === state.branch) {
+      return show(state, { again: true });
+    }
+    go({ ...EMPTY, owner: state.owner, repo: state.repo, limit: state.limit, branch, collection });
+  };
+
+  /** An address is gone to as soon as it is pasted. */
+  #paste = (event: ClipboardEvent) => {
+    const text = event.clipboardData?.getData("text") ?? "";
+    const named = /[:/].*\//.test(text) ? parsePlace(text) : null;
+    if (named === null) return;
+    event.preventDefault();
+    this.setState({ fault: "" });
+    go(stateAt(named, current ?? EMPTY));
+  };
+
+  #edit = () => {
+    this.setState({ isEditing: true }, () => {
+      const input = document.getElementById("collection") as HTMLInputElement | null;
+      input?.focus();
+      input?.select();
+    });
+  };
+
+  #escape = (event: KeyboardEvent) => {
+    if (event.key !== "Escape") return;
+    this.setState({ isEditing: false, fault: "" });
+    (event.currentTarget as HTMLFormElement).reset();
+  };
+
+  override render() {
+    const { owner, repo, branch } = current ?? EMPTY;
+    const name = owner + repo === "" ? "" : `${owner}/${repo}`;
+    const { fault } = this.state;
+    return html`
+      <form class="place" aria-label="Place" novalidate autocomplete="off" autocapitalize="none"
+        spellcheck="false" onSubmit=${this.#submit} onKeyDown=${this.#escape}>
+            <label class="hidden" for="repository">Repository</label>
+            <input id="repository" name="repository" key=${`r ${name}`} defaultValue=${name} placeholder="owner/repo, or an address"
+              size=${Math.max(
+                12,
+                name.length || 24,
+              )} aria-invalid=${fault !== ""} aria-describedby=${fault ? "fault" : null}
+              onPaste=${this.#paste} onFocus=${(event: FocusEvent) =>
+                (event.target as HTMLInputElement).select()} />
+            ${current !== null && html`
+              ${owner !== "local" && html`
+                <span class="at" aria-hidden="true">@</span>
+                <label class="hidden" for="branch">Branch</label>
+                <input id="branch" name="branch" key=${`b ${name} ${branch}`} defaultValue=${branch} placeholder="main"
+                  size=${Math.max(6, branch.length)} />
+              `}
+              ${this.#path(current)}
+            `}
+            <button class="hidden">Show</button>
+            ${fault && html`<p id="fault" class="fault" role="alert">${fault}</p>`}
+          </form>
+    `;
+  }
+
+  #path(state: State) {
+    if (this.state.isEditing) {
+      return html`
+        <label class="hidden" for="collection">Collection</label>
+        <input id="collection" name="collection" class="wide" defaultValue=${state.collection}
+          onBlur=${() => this.setState({ isEditing: false })} />
+      `;
+    }
+    const path = list.answer?.body?.collection.path ?? state.collection;
+    const segments = path.split("/").filter((segment) => segment !== "");
+    const link = (depth: number, label: string) =>
+      html`
+        <a href=${stateUrl({
+          ...EMPTY,
+          owner: state.owner,
+          repo: state.repo,
+          branch: state.branch,
+          limit: state.limit,
+          collection: segments.slice(0, depth).join("/") || "/",
+        })}
+          aria-current=${depth === segments.length ? "location" : null}>${label}</a>
+      `;
+    return html`
+      <nav class="crumbs" aria-label="Folders">
+        <ol>
+              <li>${link(0, "/")}</li>
+              ${segments.map((segment, at) => html`<li>${link(at + 1, segment)}</li>`)}
+            </ol>
+      </nav>
+      <button type="button" class="quiet icon" aria-label="Edit the folder" title="Edit the folder"
+        onClick=${this.#edit}>
+              <svg viewBox="0 0 16 16" width="14" height="14" aria-hidden="true"><path d="M3 13l.7-3L11 2.7l2.3 2.3L6 12.3z" /></svg></button>
+    `;
+  }
+}
+
+/** Beside the list while no file is open. */
+function Welcome() {
+  const url = list.url;
+  const snippet = url === "" ? "" : snippetsFor(url).at(-1)!.text;
+  return html`
+    <section class="pane welcome" aria-label="About">
+      <div class="body">
+          <h2 class="claim">A folder of a repository, as an API</h2>
+          <p>One <code>GET</code> request lists the files of a collection, with their front matter; another reads a file, as
+            text, as safe HTML or as bytes. Any page may send them, and no answer is more than 60 seconds behind the
+            repository while GitHub answers.</p>
+          ${snippet && html`
+            <h3>This list, in your page</h3>
+            <pre class="code" tabindex="0" aria-label="Code">${snippet}</pre>
+          `}
+          ${examples().length > 0 && html`
+            <h3>Look at</h3>
+            <ul class="examples">${examples()}</ul>
+          `}
+          <p class="soft">${current === null
+            ? "Type owner/repo above, or paste the address of a page at GitHub."
+            : html`
+              Choose a file, or press <kbd>/</kbd> to filter. The <a
+                href="reference">reference</a> has every parameter.
+            `}</p>
+        </div>
+    </section>
+  `;
+}
+
+function examples() {
+  const blog: State = { ...EMPTY, owner: "local", repo: "blog", collection: "posts" };
+  const states: [string, State][] = [
+    ...locals.includes("blog")
+      ? [
+        ["The example blog, newest first", {
+          ...blog,
+          sort: "-frontMatter.date",
+          filters: [["filter[frontMatter.draft]", "!true"]],
+        }],
+        ["Everything in the example", { ...blog, collection: "/" }],
+      ] as [string, State][]
+      : [],
+    ...locals.filter((repo) => repo !== "blog").map((
+      repo,
+    ): [string, State] => [`local/${repo}`, { ...EMPTY, owner: "local", repo, collection: "/" }]),
+    ...isOpen
+      ? [["Astro’s documentation, at GitHub", {
+        ...EMPTY,
+        owner: "withastro",
+        repo: "docs",
+        branch: "HEAD",
+        collection: "src/content/docs/en",
+      }]] as [string, State][]
+      : [],
+  ];
+  return states.map(([label, state]) => html`<li><a href=${stateUrl(state)}>${label}</a></li>`);
+}
+
+function App() {
+  const isBusy = list.isWaiting || item.isWaiting;
+  const file = current !== null && current.path !== "";
+  return html`
+    <header class="bar">
+      <div class="progress" role="progressbar" aria-label="Loading" hidden=${!isBusy}></div>
+      <a class="brand" href="./"
+        aria-label="Repo Collections"><svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true"><rect
+        x="3" y="7" width="26" height="22" rx="5" fill="#1d7a5f" /><rect x="7" y="3" width="18" height="8" rx="3" fill="#8fd3b6" /><path
+        d="M9 16h14M9 20.5h14M9 25h8" stroke="#fff" stroke-width="2" stroke-linecap="round" /></svg></a>
+      <${PlaceBar} />
+      <nav class="pages" aria-label="Pages of this service">
+        <a href="./" aria-current="page">Playground</a>
+        <a href="reference">Reference</a>
+      </nav>
+    </header>
+    <main class="panes" data-file=${file}>
+      <h1 class="hidden">${current === null ? "Repo Collections" : placeOf(current)}</h1>
+      ${current === null ? null : html`
+        <${ListPanel} state=${current} loader=${list} go=${go}
+          retry=${() => show(current, { again: true })} />
+      `}
+      ${current !== null && current.path !== ""
+        ? itemModule === null
+          ? html`<section class="pane file" aria-label="File" aria-busy="true"></section>`
+          : html`<${itemModule.ItemPanel} state=${current} loader=${item} retry=${() =>
+            show(current, { again: true })} />`
+        : html`<${Welcome} />`}
+    </main>
+  `;
+}
+
+document.addEventListener("click", (event) => {
+  if (event.defaultPrevented || event.button !== 0) return;
+  if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  const link = (event.target as Element).closest?.("a[href]");
+  const href = link?.getAttribute("href") ?? "";
+  if (!href.startsWith("?") || link?.hasAttribute("target")) return;
+  event.preventDefault();
+  const state = readState(href);
+  if (state !== null) go(state);
+});
+document.addEventListener("keydown", (event) => {
+  const isTyping = (event.target as Element).closest?.("input, select, textarea") != null;
+  if (isTyping || event.metaKey || event.ctrlKey || event.altKey) return;
+  if (event.key === "/") {
+    event.preventDefault();
+    document.getElementById("filter")?.focus();
+  } else if (event.key === "Escape" && current !== null && current.path !== "") {
+    go({ ...current, path: "", view: "preview" });
+  }
+});
+// A menu that is left is closed.
+document.addEventListener("click", (event) => {
+  for (const menu of document.querySelectorAll("details.menu[open]")) {
+    if (!menu.contains(event.target as Node)) menu.removeAttribute("open");
+  }
+});
+addEventListener("popstate", () => show(readState(location.search) ?? firstState()));
+WIDE.addEventListener("change", paint);
+show(current);

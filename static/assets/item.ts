@@ -1,0 +1,110 @@
+/// <reference lib="dom" />
+// The open file: its head, front matter and content. Loaded when the first file is opened.
+
+import { html } from "./preact.js";
+import type { Data } from "./list.ts";
+import { titleOf } from "./list.ts";
+import { type FileBody, Preview, sourceOf } from "./preview.ts";
+import { type Loader, ProblemPanel, Progress, RequestLine, sizeWords } from "./requests.ts";
+import { itemParameters, operationUrl, type State, stateUrl } from "./state.ts";
+
+interface ItemProps {
+  readonly state: State;
+  readonly loader: Loader<FileBody>;
+  readonly retry: () => void;
+}
+
+/** The panel of the open file. */
+export function ItemPanel({ state, loader, retry }: ItemProps) {
+  const { answer, isWaiting } = loader;
+  const file = answer?.body ?? null;
+  const name = state.path.split("/").at(-1)!;
+  const view = (label: string, to: State["view"]) =>
+    html`<a href=${stateUrl({ ...state, view: to })} aria-current=${
+      state.view === to ? "true" : null
+    }>${label}</a>`;
+  return html`
+    <section class="pane file" aria-label="File" aria-busy=${isWaiting}>
+      <header class="head">
+        <a class="back" aria-label="Back"
+          href=${stateUrl({
+            ...state,
+            path: "",
+            view: "preview",
+          })}><svg viewBox="0 0 16 16" width="16" height="16"
+            aria-hidden="true"><path d="M10 3L5 8l5 5" /></svg><span aria-hidden="true">Back</span></a>
+        <h2 id="file-title" tabindex="-1">${file === null ? name : titleOf(file)}</h2>
+        <nav class="views" aria-label="Views">${view("Preview", "preview")}${view(
+          "Source",
+          "source",
+        )}</nav>
+        <a class="close" href=${stateUrl({
+          ...state,
+          path: "",
+          view: "preview",
+        })} aria-label="Close the file"><svg viewBox="0 0 16 16"
+            width="16" height="16" aria-hidden="true"><path d="M4 4l8 8M12 4l-8 8" /></svg></a>
+      </header>
+      <div class="body" key=${state.path} tabindex="0" role="region" aria-label="Content">
+          <${Progress} loader=${loader} />
+          ${isWaiting &&
+            html`<div class="skeleton text" aria-hidden="true">${
+              Array.from({ length: 9 }, (_, at) => html`<div key=${at}></div>`)
+            }</div>`}
+          ${answer?.problem != null &&
+            html`<${ProblemPanel} problem=${answer.problem} state=${state} onRetry=${retry} />`}
+          ${file !== null && fileBody(file, state)}
+        </div>
+      <${RequestLine} loader=${loader} />
+    </section>
+  `;
+}
+
+function fileBody(file: FileBody, state: State) {
+  const raw = operationUrl(
+    "get-item-content",
+    itemParameters(state, [["format", "raw"]]),
+    document.baseURI,
+  );
+  return html`
+    <p class="meta"><span class="path">${file.path}</span> <span>${sizeWords(file.size)}</span>
+      <a href=${raw} download=${file.name}>Download</a>
+      ${file.htmlUrl &&
+        html`<a href=${file.htmlUrl} target="_blank" rel="noopener">View on GitHub</a>`}</p>
+    ${file.frontMatterError &&
+      html`<p class="notice bad">The front matter does not parse, line ${file.frontMatterError.line}:
+      ${file.frontMatterError.message}</p>`}
+    ${state.view === "source"
+      ? sourceOf(file)
+      : html`${frontMatterList(file.frontMatter)}<${Preview} key=${
+        file.sha + file.path
+      } file=${file} state=${state} rawUrl=${raw} />`}
+  `;
+}
+
+function frontMatterList(frontMatter: Data | undefined) {
+  const entries = Object.entries(frontMatter ?? {});
+  if (entries.length === 0) return null;
+  return html`<dl class="front-matter">${
+    entries.map(([key, value]) =>
+      html`
+        <div>
+          <dt>${key}</dt>
+          <dd>${valueOf(value)}</dd>
+        </div>
+      `
+    )
+  }</dl>`;
+}
+
+function valueOf(value: unknown) {
+  if (Array.isArray(value) && value.every((one) => typeof one !== "object")) {
+    return value.map((one) =>
+      html`
+        <span class="tag">${String(one)}</span>
+      `
+    );
+  }
+  if (typeof value !== "object" || value === null) return String(value);
+  return html`<code>${JSON.stringify(value)}</code>`;
+}

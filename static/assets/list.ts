@@ -1,0 +1,459 @@
+/// <reference lib="dom" />
+// The list of a collection: its rows with the columns that their front matter gives, filters as chips, and the pager.
+
+import { Component, html } from "./preact.js";
+import { announce, Loader, ProblemPanel, Progress, RequestLine, sizeWords } from "./requests.ts";
+import { filterWords, listParameters, parseFilter, type State, stateUrl } from "./state.ts";
+
+/** Front matter, or a part of it. */
+export type Data = Readonly<Record<string, unknown>>;
+
+/** What is shown of an item. */
+export interface Item {
+  readonly name: string;
+  readonly path: string;
+  readonly size: number;
+  readonly contentType: string;
+  readonly frontMatter?: Data;
+  readonly frontMatterError?: { readonly message: string; readonly line: number };
+}
+
+/** A page of a list. */
+export interface ListBody {
+  readonly repository: { readonly branch: string; readonly commit: string };
+  readonly collection: { readonly name: string; readonly path: string };
+  readonly items: readonly Item[];
+  readonly pagination: {
+    readonly page: number;
+    readonly limit: number;
+    readonly totalItems: number;
+    readonly totalPages: number;
+    readonly hasNext: boolean;
+    readonly hasPrevious: boolean;
+  };
+  readonly warnings?: readonly string[];
+  readonly facets?: Readonly<Record<string, readonly { value: unknown; count: number }[]>>;
+}
+
+/** A column made from a key of the front matter. */
+export interface Column {
+  readonly key: string;
+  readonly kind: "date" | "list" | "text";
+}
+
+const MAX_COLUMNS = 3;
+const MAX_FACETS = 5;
+const TITLES = ["title", "name", "label"];
+
+/** The columns for some items: a date, a list such as tags, then what most items have. Titles have their own column. */
+export function columnsOf(items: readonly Item[]): Column[] {
+  const values = new Map<string, unknown[]>();
+  for (const { frontMatter = {} } of items) {
+    for (const [key, value] of Object.entries(frontMatter)) {
+      if (TITLES.includes(key) || value === null) continue;
+      values.set(key, [...values.get(key) ?? [], value]);
+    }
+  }
+  const columns = [...values].flatMap(([key, all]): (Column & { rank: number })[] => {
+    const kind = kindOf(all);
+    if (kind === null) return [];
+    const preferred = ["date", "tags"].includes(key) ? 100 : kind === "text" ? 0 : 10;
+    return [{ key, kind, rank: preferred + all.length / items.length }];
+  });
+  const byRank = columns.sort((a, b) => b.rank - a.rank);
+  const first = (kind: string) => byRank.filter((column) => column.kind === kind).slice(0, 1);
+  const chosen = [
+    ...first("date"),
+    ...first("list"),
+    ...byRank.filter(({ kind }) => kind === "text"),
+  ];
+  return chosen.slice(0, MAX_COLUMNS).map(({ key, kind }) => ({ key, kind }));
+}
+
+function kindOf(values: readonly unknown[]): Column["kind"] | null {
+  const all = (test: (value: unknown) => boolean) => values.every(test);
+  if (all((value) => typeof value === "string" && /^\d{4}-\d\d-\d\d/.test(value))) return "date";
+  if (all((value) => Array.isArray(value) && value.every(isShort))) return "list";
+  return all((value) => isShort(value)) ? "text" : null;
+}
+
+function isShort(value: unknown): boolean {
+  return typeof value === "number" || typeof value === "boolean" ||
+    typeof value === "string" && value.length <= 40;
+}
+
+/** The keys worth counting: lists first, then short texts that occur more than once. */
+export function facetKeysOf(items: readonly Item[]): string[] {
+  const columns = new Map<string, unknown[]>();
+  for (const { frontMatter = {} } of items) {
+    for (const [key, value] of Object.entries(frontMatter)) {
+      columns.set(key, [...columns.get(key) ?? [], value]);
+    }
+  }
+  const kinds = [...columns].map(([key, values]) => ({
+    key,
+    kind: kindOf(values),
+    repeats: new Set(values).size < values.length,
+  }));
+  return [
+    ...kinds.filter(({ kind }) => kind === "list"),
+    ...kinds.filter(({ kind, repeats }) => kind === "text" && repeats),
+  ].map(({ key }) => key).slice(0, MAX_FACETS);
+}
+
+/** What a row is called. */
+export function titleOf({ name, frontMatter = {} }: Pick<Item, "name" | "frontMatter">): string {
+  const title = TITLES.map((key) => frontMatter[key]).find((value) =>
+    typeof value === "string" && value.trim() !== "" || typeof value === "number"
+  );
+  return title === undefined ? name : String(title);
+}
+
+interface ListProps {
+  readonly state: State;
+  readonly loader: Loader<ListBody>;
+  readonly go: (state: State) => void;
+  readonly retry: () => void;
+}
+
+/** The panel of the list. */
+export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
+  override state = { facetsOpen: false };
+  #facets = new Loader<ListBody>(() => this.forceUpdate());
+  #keys: readonly string[] = [];
+
+  override componentDidUpdate() {
+    if (this.state.facetsOpen) this.#loadFacets();
+  }
+
+  #loadFacets() {
+    if (this.#keys.length === 0) return;
+    const state: State = { ...this.props.state, page: "", limit: "1", sort: "" };
+    const facets = this.#keys.map((key) => `frontMatter.${key}`).join(",");
+    void this.#facets.load("list-collection-items", [
+      ...listParameters(state).filter(([name]) => name !== "includeFrontMatter"),
+      ["fields", "path"],
+      ["facets", facets],
+    ]);
+  }
+
+  #submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    const input = (event.target as HTMLFormElement).elements.namedItem(
+      "filter",
+    ) as HTMLInputElement;
+    const filter = parseFilter(input.value);
+    if (filter === null) return;
+    input.value = "";
+    const { state, go } = this.props;
+    go({ ...state, filters: [...state.filters, filter], page: "" });
+  };
+
+  /** Arrows go from row to row. */
+  #move = (event: KeyboardEvent) => {
+    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+    const links = [
+      ...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>("a[data-path]"),
+    ];
+    const at = links.indexOf(document.activeElement as HTMLElement);
+    const next = links[at + (event.key === "ArrowDown" ? 1 : -1)];
+    if (at < 0 || next === undefined) return;
+    event.preventDefault();
+    next.focus();
+  };
+
+  override render() {
+    const { state, loader, retry } = this.props;
+    const { answer, isWaiting } = loader;
+    const body = answer?.body ?? null;
+    if (body !== null && body.items.length > 0) this.#keys = facetKeysOf(body.items);
+    return html`<section class="pane list" aria-label="Items" aria-busy=${isWaiting}>
+      <header class="head">
+        <form class="filter" role="search" onSubmit=${this.#submit}>
+          <label class="hidden" for="filter">Filter</label>
+          <input id="filter" name="filter" type="search" autocomplete="off" spellcheck="false"
+            placeholder="Filter: text, #tag, draft=true, date>=2025" aria-keyshortcuts="/" />
+          <kbd aria-hidden="true">/</kbd>
+        </form>
+        <button type="button" class=${
+      this.#keys.length > 0 ? "quiet" : "quiet off"
+    } aria-expanded=${this.state.facetsOpen}
+          aria-controls="facets" onClick=${() =>
+      this.setState({ facetsOpen: !this.state.facetsOpen })}>Facets</button>
+        ${this.#options()}
+      </header>
+      ${this.state.facetsOpen && html`<div id="facets" class="facets">${this.#facetList()}</div>`}
+      ${
+      state.filters.length > 0 &&
+      html`<p class="chips" aria-label="Filters">${
+        state.filters.map((filter, at) =>
+          html`
+            <a class="pill on" href=${stateUrl({
+              ...state,
+              filters: state.filters.filter((_, index) => index !== at),
+              page: "",
+            })}
+              aria-label=${`Remove the filter ${filterWords(filter)}`}>${filterWords(
+                filter,
+              )} <span aria-hidden="true">×</span></a>
+          `
+        )
+      }</p>`
+    }
+      <div class="body" onKeyDown=${this.#move}>
+        <${Progress} loader=${loader} />
+        ${isWaiting ? skeleton() : null}
+        ${
+      answer?.problem != null &&
+      html`<${ProblemPanel} problem=${answer.problem} state=${state} onRetry=${retry} />`
+    }
+        ${body !== null && this.#rows(body)}
+      </div>
+      <${RequestLine} loader=${loader}>${body !== null && pager(body, state)}<//>
+    </section>`;
+  }
+
+  #options() {
+    const { state, go } = this.props;
+    const set = (part: Partial<State>) => go({ ...state, ...part, page: "" });
+    return html`
+      <details class="menu">
+        <summary aria-label="Options">
+          <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+            <path
+              d="M2 4h7M13 4h1M2 12h1M7 12h7M11 2v4M5 10v4" />
+          </svg>
+        </summary>
+        <div class="popup">
+          <label>Rows a page <select onChange=${(event: Event) =>
+            set({ limit: (event.target as HTMLSelectElement).value })}>
+                ${["", "25", "50", "100", "250", "1000"].map((limit) =>
+                  html`<option value=${limit} selected=${limit === state.limit}>${
+                    limit || "Default"
+                  }</option>`
+                )}
+              </select></label>
+          <label><input type="checkbox" checked=${state.recursive} onChange=${(event: Event) =>
+            set({
+              recursive: (event.target as HTMLInputElement).checked,
+            })} /> Files of sub-folders too</label>
+        </div>
+      </details>
+    `;
+  }
+
+  #facetList() {
+    const { state } = this.props;
+    const { answer, isWaiting } = this.#facets;
+    if (isWaiting) {
+      return html`
+        <${Progress} loader=${this.#facets} />
+        <p class="soft">Counting…</p>
+      `;
+    }
+    const counted = answer?.body?.facets ?? {};
+    const facets = this.#keys.flatMap((key) => {
+      const values = counted[`frontMatter.${key}`] ?? [];
+      return values.length > 0 ? [[`frontMatter.${key}`, values] as const] : [];
+    });
+    if (facets.length === 0) {
+      return html`<p class="soft">${answer?.problem?.detail ?? "There is nothing to count."}</p>`;
+    }
+    return facets.map(([key, values]) =>
+      html`
+        <dl>
+          <dt>${words(key.replace("frontMatter.", ""))}</dt>
+          <dd>${values.slice(0, 30).map(({ value, count }) =>
+            html`<a class="pill" href=${filteredBy(state, key, value)}>${
+              String(value)
+            } <small>${count}</small></a>`
+          )}</dd>
+        </dl>
+      `
+    );
+  }
+
+  #rows({ items, pagination, warnings = [], collection }: ListBody) {
+    const { state } = this.props;
+    if (items.length === 0) return emptyList(pagination, state);
+    const columns = columnsOf(items);
+    const hasTitles = items.some((item) => titleOf(item) !== item.name);
+    const isGrouped = ["", "path", "-path"].includes(state.sort);
+    const root = collection.path === "" || collection.path === "/" ? "" : `${collection.path}/`;
+    const groups = isGrouped
+      ? Map.groupBy(items, ({ path }) => folderOf(path.slice(root.length)))
+      : new Map([["", items]]);
+    const width = columns.length + 2;
+    return html`
+      ${warnings.map((warning) => html`<p class="notice">${warning}</p>`)}
+      <table>
+        <caption class="hidden">${captionOf(pagination)}</caption>
+        <thead><tr>
+          ${header(state, {
+            label: hasTitles ? "Title" : "Name",
+            key: hasTitles ? "frontMatter.title" : "name",
+            kind: "text",
+          })}
+          ${columns.map(({ key, kind }) =>
+            header(state, { label: words(key), key: `frontMatter.${key}`, kind })
+          )}
+          ${header(state, { label: "Size", key: "size", kind: "size" })}
+        </tr></thead>
+        ${[...groups].map(([folder, members]) =>
+          html`<tbody key=${folder}>
+          ${
+            folder !== "" && isGrouped && html`
+              <tr class="group">
+                <th colspan=${width} scope="rowgroup">
+                          <a href=${stateUrl({
+                            ...state,
+                            collection: root + folder,
+                            page: "",
+                            path: "",
+                          })}>${folder}</a></th>
+              </tr>
+            `
+          }
+          ${
+            members.map((item) =>
+              row(item, {
+                state,
+                columns,
+                secondary: isGrouped ? item.name : item.path.slice(root.length),
+              })
+            )
+          }
+        </tbody>`
+        )}
+      </table>
+    `;
+  }
+}
+
+function folderOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
+}
+
+function words(key: string): string {
+  const spaced = key.replaceAll(/[_-]+/g, " ").replaceAll(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
+  return spaced.charAt(0).toUpperCase() + spaced.slice(1);
+}
+
+function filteredBy(state: State, key: string, value: unknown): string {
+  const filter = [`filter[${key}]`, String(value)] as const;
+  const others = state.filters.filter(([name, text]) => name !== filter[0] || text !== filter[1]);
+  return stateUrl({ ...state, filters: [...others, filter], page: "" });
+}
+
+/** A header that sorts: a date or size first from the top, a text first from A. */
+function header(state: State, { label, key, kind }: { label: string; key: string; kind: string }) {
+  const isDown = state.sort === `-${key}`;
+  const isUp = state.sort === key;
+  const first = kind === "date" || kind === "size" ? `-${key}` : key;
+  const second = first === key ? `-${key}` : key;
+  const sort = state.sort === first ? second : state.sort === second ? "" : first;
+  return html`<th scope="col" class=${`k-${kind}`} aria-sort=${
+    isUp ? "ascending" : isDown ? "descending" : "none"
+  }>
+    <a href=${
+    stateUrl({ ...state, sort, page: "" })
+  }>${label}<span class="arrow" aria-hidden="true">${
+    isUp ? " ↑" : isDown ? " ↓" : ""
+  }</span></a></th>`;
+}
+
+function row(
+  item: Item,
+  { state, columns, secondary }: { state: State; columns: readonly Column[]; secondary: string },
+) {
+  const { path, name, frontMatter = {}, frontMatterError, size } = item;
+  const title = titleOf(item);
+  const isCurrent = path === state.path;
+  const second = frontMatterError
+    ? html`<span class="second bad">Front matter, line ${frontMatterError.line}: ${frontMatterError.message}</span>`
+    : (title !== name || secondary !== name) && html`<span class="second">${secondary}</span>`;
+  return html`<tr key=${path} class=${isCurrent ? "current" : ""}>
+    <td class="name"><a data-path=${path} href=${stateUrl({ ...state, path, view: "preview" })}
+      aria-current=${isCurrent ? "true" : null}>${title}</a>${second}</td>
+    ${
+    columns.map(({ key, kind }) =>
+      html`<td class=${`k-${kind}`}>${cell(frontMatter[key], key, state)}</td>`
+    )
+  }
+    <td class="k-size">${sizeWords(size)}</td>
+  </tr>`;
+}
+
+function cell(value: unknown, key: string, state: State) {
+  if (Array.isArray(value)) {
+    return value.map((one) =>
+      html`
+        <a class="tag" href=${filteredBy(state, `frontMatter.${key}`, one)}>${String(one)}</a>
+      `
+    );
+  }
+  if (value === undefined || value === null) return null;
+  const text = String(value);
+  return /^\d{4}-\d\d-\d\dT/.test(text) ? text.slice(0, 10) : text;
+}
+
+/** What the list holds, in words. */
+export function captionOf({ page, limit, totalItems }: ListBody["pagination"]): string {
+  const number = (value: number) => value.toLocaleString("en");
+  if (totalItems === 0) return "No items";
+  const first = (page - 1) * limit + 1;
+  if (first > totalItems) return `${number(totalItems)} items`;
+  if (totalItems <= limit) return totalItems === 1 ? "1 item" : `${number(totalItems)} items`;
+  return `${number(first)}–${number(Math.min(totalItems, first + limit - 1))} of ${
+    number(totalItems)
+  }`;
+}
+
+function pager({ pagination }: ListBody, state: State) {
+  const { page, totalPages, hasNext, hasPrevious } = pagination;
+  const link = (label: string, to: number, isOn: boolean) =>
+    isOn
+      ? html`<a href=${
+        stateUrl({ ...state, page: to === 1 ? "" : `${to}` })
+      } data-page=${to}>${label}</a>`
+      : html`<span class="off">${label}</span>`;
+  return html`<nav class="pager" aria-label="Pages">
+    ${totalPages > 1 && link("Previous", Math.min(page - 1, totalPages), hasPrevious)}
+    <span class="where">${captionOf(pagination)}</span>
+    ${totalPages > 1 && link("Next", page + 1, hasNext)}
+  </nav>`;
+}
+
+function emptyList({ totalItems, totalPages }: ListBody["pagination"], state: State) {
+  const [text, label, to] = totalItems > 0
+    ? [`There is no such page: the last one is ${totalPages}.`, "Show the first page", {
+      ...state,
+      page: "",
+    }] as const
+    : state.filters.length > 0
+    ? ["No item matches the filters.", "Remove them", { ...state, filters: [], page: "" }] as const
+    : ["There is no file in this folder.", "Show the whole repository", {
+      ...state,
+      collection: "/",
+      page: "",
+    }] as const;
+  return html`<div class="empty"><p>${text}</p>${
+    state.collection === "/" && label.includes("whole")
+      ? null
+      : html`<p><a href=${stateUrl(to)}>${label}</a></p>`
+  }</div>`;
+}
+
+function skeleton() {
+  return html`<div class="skeleton" aria-hidden="true">${
+    Array.from({ length: 14 }, (_, at) => html`<div key=${at}></div>`)
+  }</div>`;
+}
+
+/** Takes a reader to the first row. */
+export function focusFirstRow(): void {
+  document.querySelector(".list .body")?.scrollTo({ top: 0 });
+  const first = document.querySelector<HTMLElement>(".list a[data-path]");
+  first?.focus({ preventScroll: true });
+  if (first === null) announce("The list is empty");
+}

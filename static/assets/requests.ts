@@ -1,0 +1,349 @@
+/// <reference lib="dom" />
+// Requests to the service: sending one, asking again where the answer says that it is not ready, and what a panel shows of
+// a request: one line, opened on demand, and problems with their ways out.
+
+import { Component, html } from "./preact.js";
+import { operationUrl, type Pairs, type State, stateUrl } from "./state.ts";
+
+/** A problem as the service gives it, or one of this page's own. */
+export interface Problem {
+  readonly title: string;
+  readonly detail: string;
+  readonly status?: number;
+  readonly code?: string;
+  readonly type?: string;
+  readonly requestId?: string;
+  readonly errors?: readonly { parameter: string; message: string }[];
+  readonly suggestions?: readonly string[];
+  readonly paths?: readonly string[];
+  readonly retryAfterSeconds?: number;
+  readonly htmlUrl?: string;
+}
+
+/** What came back. Exactly one of `body` and `problem` is not null. */
+export interface Answer<T> {
+  readonly body: T | null;
+  readonly problem: Problem | null;
+  readonly status: number | null;
+  readonly ms: number;
+  readonly bytes: number;
+  readonly headers: Headers;
+}
+
+const PATIENT: readonly string[] = [
+  "collection-not-ready",
+  "too-many-requests",
+  "service-busy",
+  "source-rate-limited",
+];
+/** A problem that lasts longer is shown, so that a person can decide. */
+const MAX_RETRY_AFTER_SECONDS = 60;
+const MAX_TRIES = 30;
+
+/** One panel's request: the newest wins, and what is not ready is asked for again. `onChange` repaints. */
+export class Loader<T> {
+  operation = "";
+  parameters: Pairs = [];
+  url = "";
+  /** Null while nothing was asked or an answer is awaited. */
+  answer: Answer<T> | null = null;
+  isWaiting = false;
+  startedAtMs = 0;
+  /** The problem that is waited out, and when it is asked again. */
+  retry: { readonly problem: Problem; readonly atMs: number } | null = null;
+  #abort = new AbortController();
+  readonly #onChange: () => void;
+
+  constructor(onChange: () => void) {
+    this.#onChange = onChange;
+  }
+
+  /** Asks, unless this very request was answered already. */
+  async load(operation: string, parameters: Pairs, { again = false } = {}): Promise<void> {
+    const url = operationUrl(operation, parameters, document.baseURI);
+    if (url === this.url && !again && this.answer?.problem == null) return;
+    this.clear();
+    Object.assign(this, { operation, parameters, url, isWaiting: true });
+    this.startedAtMs = performance.now();
+    const { signal } = this.#abort;
+    const ticking = setInterval(() => this.#onChange(), 1000);
+    signal.addEventListener("abort", () => clearInterval(ticking));
+    this.#onChange();
+    for (let tries = 1;; tries++) {
+      const answer = await ask<T>(url, signal);
+      if (signal.aborted) return;
+      const { problem } = answer;
+      const seconds = Math.max(1, problem?.retryAfterSeconds ?? Infinity);
+      const isPatient = PATIENT.includes(problem?.code ?? "") && tries < MAX_TRIES;
+      if (problem === null || !isPatient || seconds > MAX_RETRY_AFTER_SECONDS) {
+        clearInterval(ticking);
+        Object.assign(this, { answer, isWaiting: false, retry: null });
+        return this.#onChange();
+      }
+      this.retry = { problem, atMs: performance.now() + seconds * 1000 };
+      this.#onChange();
+      await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+      if (signal.aborted) return;
+    }
+  }
+
+  /** Forgets the request, an unanswered one too. */
+  clear(): void {
+    this.#abort.abort();
+    this.#abort = new AbortController();
+    Object.assign(this, { url: "", answer: null, isWaiting: false, retry: null });
+  }
+}
+
+async function ask<T>(url: string, signal: AbortSignal): Promise<Answer<T>> {
+  const startedAtMs = performance.now();
+  const result = (part: Partial<Answer<T>>): Answer<T> => ({
+    body: null,
+    problem: null,
+    status: null,
+    ms: performance.now() - startedAtMs,
+    bytes: 0,
+    headers: new Headers(),
+    ...part,
+  });
+  try {
+    const response = await fetch(url, { signal });
+    const text = await response.text();
+    const { status, headers } = response;
+    const common = { status, headers, bytes: new TextEncoder().encode(text).length };
+    const json = JSON.parse(text);
+    return result(response.ok ? { ...common, body: json } : { ...common, problem: json });
+  } catch (error) {
+    const detail = error instanceof SyntaxError
+      ? "The answer is not JSON: something between this page and the service gave it."
+      : "Check that the service is running and that this device is online.";
+    return result({ problem: { title: "The service did not answer", detail } });
+  }
+}
+
+/** A size as people write it, by 1024. */
+export function sizeWords(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  let value = bytes;
+  let unit = "";
+  for (unit of ["KB", "MB", "GB"]) {
+    value /= 1024;
+    if (value < 1023.5) break;
+  }
+  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${unit}`;
+}
+
+/** A time in words. */
+export function durationWords(seconds: number): string {
+  if (seconds < 100) return `${seconds} s`;
+  return seconds < 6000 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
+}
+
+/** How fresh an answer is, by `Age`, `Cache-Control` and `Cache-Status` (RFC 9211). */
+export function freshWords(headers: Headers): string {
+  const age = Number(headers.get("age") ?? NaN);
+  const maxAge = Number(headers.get("cache-control")?.match(/max-age=(\d+)/)?.[1] ?? NaN);
+  if (/stale-if-error/.test(headers.get("cache-status") ?? "")) {
+    return `${durationWords(age)} old, the source cannot be asked`;
+  }
+  if (Number.isNaN(maxAge)) return "as it is now";
+  return `fresh ${durationWords(Math.max(0, maxAge - (Number.isNaN(age) ? 0 : age)))}`;
+}
+
+/** Working code for a request. Addresses are encoded strictly, so they can stand in any quotes. */
+export function snippetsFor(url: string): { readonly name: string; readonly text: string }[] {
+  const isList = url.includes("/list-collection-items?");
+  const result = isList ? "items" : "frontMatter, body, content";
+  return [
+    { name: "Address", text: url },
+    { name: "curl", text: `curl --compressed "${url}"` },
+    {
+      name: "fetch",
+      text: `const response = await fetch("${url}");\nconst answer = await response.json();\n` +
+        `if (!response.ok) throw new Error(answer.detail);\nconst { ${result} } = answer;\n`,
+    },
+  ];
+}
+
+/** Puts a text on the clipboard; false where a browser refuses, as on plain http beyond this machine. */
+async function copy(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Says a text to a screen reader. */
+export function announce(text: string): void {
+  document.getElementById("announcer")!.textContent = text;
+}
+
+const MAX_JSON_CHARACTERS = 200_000;
+const TOLD_HEADERS = [
+  "age",
+  "cache-control",
+  "cache-status",
+  "etag",
+  "link",
+  "content-type",
+  "x-request-id",
+];
+
+interface RequestLineProps {
+  readonly loader: Loader<unknown>;
+  /** What stands on the same line before it. */
+  readonly children?: unknown;
+}
+
+/** The request of a panel as one line; opened, its address, headers and JSON. */
+export class RequestLine extends Component<RequestLineProps, { open: boolean; copied: string }> {
+  override state = { open: false, copied: "" };
+
+  async #copy(name: string, text: string) {
+    const copied = await copy(text) ? "Copied" : "Cannot copy";
+    announce(`${copied}: ${name}`);
+    this.setState({ copied: `${name}: ${copied}` });
+    setTimeout(() => this.setState({ copied: "" }), 2000);
+  }
+
+  #copyButton(name: string, text: string, label = name) {
+    const isTold = this.state.copied.startsWith(`${name}:`);
+    return html`<button type="button" class="quiet" onClick=${() => this.#copy(name, text)}>
+      ${isTold ? this.state.copied.slice(name.length + 2) : label}</button>`;
+  }
+
+  override render() {
+    const { loader, children } = this.props;
+    const { answer, url } = loader;
+    if (url === "") return html`<footer class="request"></footer>`;
+    const { open } = this.state;
+    const id = `request-${loader.operation}`;
+    const facts = answer === null ? "Asking…" : [
+      answer.status ?? "No answer",
+      `${Math.round(answer.ms)} ms`,
+      answer.bytes > 0 ? sizeWords(answer.bytes) : "",
+      answer.problem === null ? freshWords(answer.headers) : "",
+    ].filter((text) => text !== "").join(" · ");
+    return html`<footer class="request">
+      ${
+      open
+        ? html`
+          <div class="exchange" id=${id} role="region" aria-label="Request"
+            tabindex="0">${this.#details(loader)}</div>
+        `
+        : null
+    }
+      <div class="line">
+        ${children}
+        <button type="button" class=${
+      answer === null ? "quiet facts off" : "quiet facts"
+    } aria-expanded=${open} aria-controls=${id}
+          data-bad=${answer?.problem != null} onClick=${() =>
+      this.setState({ open: !open })}>${facts}</button>
+        ${this.#copyButton("Address", url, "Copy")}
+      </div>
+    </footer>`;
+  }
+
+  #details({ answer, url }: Loader<unknown>) {
+    const text = answer === null ? "" : JSON.stringify(answer.body ?? answer.problem, null, 2);
+    const headers = TOLD_HEADERS.map((name) => [name, answer?.headers.get(name)] as const)
+      .filter(([, value]) => value != null);
+    return html`
+      <p
+        class="address"><span>GET</span> <a href=${url} target="_blank" rel="noopener">${url}</a></p>
+      <p class="copy">Copy as ${snippetsFor(url).map(({ name, text }) =>
+        this.#copyButton(name, text)
+      )}</p>
+      <dl>${headers.map(([name, value]) =>
+        html`
+          <div>
+            <dt>${name}</dt>
+            <dd>${value}</dd>
+          </div>
+        `
+      )}</dl>
+      <pre class="code" tabindex="0" aria-label="Answer">${text.length <= MAX_JSON_CHARACTERS
+        ? text
+        : `${text.slice(0, MAX_JSON_CHARACTERS)}\n… ${sizeWords(text.length)} in all`}</pre>
+    `;
+  }
+}
+
+/** Says that something takes its time, or that it is asked again. */
+export function Progress({ loader }: { loader: Loader<unknown> }) {
+  if (!loader.isWaiting) return null;
+  const now = performance.now();
+  const { retry } = loader;
+  const seconds = Math.floor((now - loader.startedAtMs) / 1000);
+  if (retry === null && seconds < 1) return null;
+  const left = retry === null ? 0 : Math.max(0, Math.ceil((retry.atMs - now) / 1000));
+  const text = retry === null
+    ? `Still asking the source: ${seconds} s`
+    : `${retry.problem.title}. ${left > 0 ? `Asking again in ${left} s` : "Asking again"}`;
+  return html`<p class="progress-line" role="status">${text}</p>`;
+}
+
+interface ProblemPanelProps {
+  readonly problem: Problem;
+  readonly state: State;
+  readonly onRetry: () => void;
+}
+
+/** A problem as a person wants it: what is wrong, and a link for each thing that may be done. */
+export function ProblemPanel({ problem, state, onRetry }: ProblemPanelProps) {
+  const { title, detail, errors = [], status, code, type, requestId } = problem;
+  const ways = waysOut(problem, state);
+  const mayRetry = status === undefined || status >= 500 || status === 429;
+  return html`<div class="problem" role="alert">
+    <h2>${title}</h2>
+    <p>${withCode(detail.replace(/ See "errors"\.$/, ""))}</p>
+    ${
+    errors.length > 0 && html`<ul class="errors">${
+      errors.map(({ parameter, message }) =>
+        html`<li><strong>${parameter}</strong> ${withCode(message)}</li>`
+      )
+    }</ul>`
+  }
+    ${
+    ways.length > 0 && html`<p class="ways">Perhaps: ${
+      ways.map(({ label, to }) => html`<a class="pill" href=${stateUrl(to)}>${label}</a>`)
+    }</p>`
+  }
+    <p class="actions">
+      ${mayRetry && html`<button type="button" onClick=${onRetry}>Try again</button>`}
+      ${
+    problem.htmlUrl &&
+    html`<a href=${problem.htmlUrl} target="_blank" rel="noopener">View on GitHub</a>`
+  }
+      ${code && type && html`<a href=${type} target="_blank" rel="noopener">About ${code}</a>`}
+      ${requestId && html`<span class="soft">Request <code>${requestId}</code></span>`}
+    </p>
+  </div>`;
+}
+
+/** Text in which backquotes set code. */
+function withCode(text: string) {
+  return text.split("`").map((part, at) => at % 2 === 1 ? html`<code>${part}</code>` : part);
+}
+
+/** States that are likely to be what was meant. */
+function waysOut({ code, suggestions = [], paths = [] }: Problem, state: State) {
+  const start: State = { ...state, page: "", path: "", view: "preview", filters: [], sort: "" };
+  const ways = [
+    ...suggestions.map((collection) => ({ label: collection, to: { ...start, collection } })),
+    ...paths.map((path) => ({ label: path, to: { ...state, path } })),
+  ];
+  if (code === "collection-not-found" && state.collection !== "/") {
+    ways.push({ label: "the whole repository", to: { ...start, collection: "/" } });
+  }
+  if (code === "branch-not-found") {
+    ways.push({ label: "the default branch", to: { ...start, branch: "HEAD" } });
+  }
+  if (code === "item-not-found") {
+    ways.push({ label: "list it as a folder", to: { ...start, collection: state.path } });
+  }
+  return ways;
+}

@@ -1,0 +1,227 @@
+// What the playground shows, as the address bar says it: the parameters of both operations under their own names, and
+// `view`. Values stay text as they were given, since the service is what judges them. Knows no page.
+
+/** Names and values of a query, in their order. */
+export type Pairs = readonly (readonly [name: string, value: string])[];
+
+/** What is shown; an empty text is a parameter that is not given. */
+export interface State {
+  readonly owner: string;
+  readonly repo: string;
+  readonly branch: string;
+  readonly collection: string;
+  readonly page: string;
+  readonly limit: string;
+  readonly sort: string;
+  readonly recursive: boolean;
+  /** Under their whole names, such as `filter[frontMatter.tags]`. */
+  readonly filters: Pairs;
+  /** The file that is open; empty: none. */
+  readonly path: string;
+  readonly view: "preview" | "source";
+}
+
+/** Nothing given. */
+export const EMPTY: State = {
+  owner: "",
+  repo: "",
+  branch: "",
+  collection: "",
+  page: "",
+  limit: "",
+  sort: "",
+  recursive: true,
+  filters: [],
+  path: "",
+  view: "preview",
+};
+
+const FILTER = /^filter\[.*\]$/s;
+
+/** The state that a query string says; null where it names no repository. */
+export function readState(search: string): State | null {
+  const query = new URLSearchParams(search);
+  const text = (name: string) => query.get(name) ?? "";
+  if (text("owner") + text("repo") === "") return null;
+  return {
+    owner: text("owner"),
+    repo: text("repo"),
+    branch: text("branch"),
+    collection: text("collection") || "/",
+    page: text("page"),
+    limit: text("limit"),
+    sort: text("sort"),
+    recursive: !["false", "0"].includes(text("recursive")),
+    filters: [...query].filter(([name]) => FILTER.test(name)),
+    path: text("path"),
+    view: text("view") === "source" ? "source" : "preview",
+  };
+}
+
+/** The query of a state. */
+export function stateUrl(state: State): string {
+  const { path, view } = state;
+  return `?${
+    encode([...placePairs(state), ["path", path], ["view", view.replace("preview", "")]])
+  }`;
+}
+
+function placePairs(state: State): Pairs {
+  const { owner, repo, collection, branch, page, limit, sort, recursive, filters } = state;
+  return [
+    ["owner", owner],
+    ["repo", repo],
+    ["collection", collection],
+    ["branch", branch],
+    ["page", page],
+    ["limit", limit],
+    ["sort", sort],
+    ["recursive", recursive ? "" : "false"],
+    ...filters,
+  ];
+}
+
+/** The parameters of the list that a state means; front matter is asked for, since rows show it. */
+export function listParameters(state: State): Pairs {
+  return given([...placePairs(state), ["includeFrontMatter", "true"]]);
+}
+
+/** The parameters of the open file. */
+export function itemParameters({ owner, repo, branch, path }: State, more: Pairs = []): Pairs {
+  return given([["owner", owner], ["repo", repo], ["branch", branch], ["path", path], ...more]);
+}
+
+/** The address of an operation; `baseUrl` is that of the page. */
+export function operationUrl(operation: string, parameters: Pairs, baseUrl: string): string {
+  return new URL(`api/${operation}?${encode(parameters)}`, baseUrl).href;
+}
+
+function given(pairs: Pairs): Pairs {
+  return pairs.filter(([, value]) => value !== "");
+}
+
+/** Strict, so that an address can stand in quotes of any kind. */
+function encode(pairs: Pairs): string {
+  const strict = (text: string) =>
+    encodeURIComponent(text.toWellFormed()).replace(
+      /[!'()*]/g,
+      (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+    );
+  return given(pairs).map(([name, value]) => `${strict(name)}=${strict(value)}`).join("&");
+}
+
+/** What a typed or pasted text names; `folder` is empty for the whole repository. */
+export interface Place {
+  readonly owner: string;
+  readonly repo: string;
+  readonly branch: string;
+  readonly folder: string;
+  /** Empty where the text names no file. */
+  readonly file: string;
+}
+
+const NAME = /^[\w.-]+$/;
+const PAGES = ["tree", "blob", "raw", "edit", "blame", "commits"];
+
+/**
+ * Reads `owner/repo`, `owner/repo/folder`, and addresses of a repository, folder or file at GitHub (or a host that is laid
+ * out like it), at its raw host and at jsDelivr. Null where a text names no repository. A branch with a slash cannot be
+ * told from a folder in an address: its first part is taken.
+ */
+export function parsePlace(text: string): Place | null {
+  const trimmed = text.trim();
+  const remote = trimmed.match(/^(?:ssh:\/\/)?git@[^:/]+[:/](.+)$/)?.[1];
+  const [, host = "", rest] =
+    trimmed.match(/^(?:git\+)?(?:https?:\/\/)?([^/\s]+\.[^/\s]+)\/(.*)$/i) ?? [];
+  const isAddress = /^(?:git\+)?https?:/i.test(trimmed) || /\.(com|net|org|io)$/i.test(host);
+  const [path = ""] = (remote ?? (isAddress ? rest : null) ?? trimmed).split(/[?#]/);
+  const segments = path.split("/").filter((segment) => segment !== "").map(decode);
+  if (isAddress && /(^|\.)jsdelivr\.net$/i.test(host)) {
+    const [owner, repo, branch] = [segments[1], ...(segments[2] ?? "").split("@")];
+    return segments[0] === "gh" ? place(owner, repo, branch, segments.slice(3), "file") : null;
+  }
+  const [owner, repo, word, ...more] = segments;
+  if (isAddress && /^raw\./i.test(host)) {
+    const isFull = word === "refs" && ["heads", "tags"].includes(more[0] ?? "");
+    const [branch, ...file] = isFull ? more.slice(1) : [word ?? "", ...more];
+    return place(owner, repo, branch, file, "file");
+  }
+  if (word !== undefined && PAGES.includes(word) && more.length > 0) {
+    const isFolder = ["tree", "commits"].includes(word);
+    return place(owner, repo, more[0], more.slice(1), isFolder ? "folder" : "file");
+  }
+  // Issues, releases and the like are still the repository that is meant.
+  const folder = isAddress || remote !== undefined || word === undefined ? [] : [word, ...more];
+  return place(owner, repo, undefined, folder, "folder");
+}
+
+function place(
+  owner: string | undefined,
+  name: string | undefined,
+  branch: string | undefined,
+  segments: readonly string[],
+  kind: "file" | "folder",
+): Place | null {
+  const repo = name?.replace(/\.git$/i, "") ?? "";
+  if (!NAME.test(owner ?? "") || !NAME.test(repo)) return null;
+  const isFile = kind === "file" && segments.length > 0;
+  return {
+    owner: owner!,
+    repo,
+    // A local folder has one branch, without a name of its own.
+    branch: branch || (owner!.toLowerCase() === "local" ? "" : "HEAD"),
+    folder: (isFile ? segments.slice(0, -1) : segments).join("/"),
+    file: isFile ? segments.join("/") : "",
+  };
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+/** The state that a place means: nothing of what was shown before stays but the view's own settings. */
+export function stateAt({ owner, repo, branch, folder, file }: Place, { limit }: State): State {
+  return { ...EMPTY, owner, repo, branch, collection: folder || "/", path: file, limit };
+}
+
+const OPERATORS: Readonly<Record<string, string>> = {
+  ">=": "gte",
+  "<=": "lte",
+  ">": "gt",
+  "<": "lt",
+};
+
+/**
+ * A typed filter as a parameter: `#news` is a tag, `draft=true`, `author!=tom` and `date>=2025-01-01` are about front
+ * matter, `name=*.md` about the file; a text alone is part of a file's name. Null for nothing.
+ */
+export function parseFilter(text: string): readonly [string, string] | null {
+  const trimmed = text.trim();
+  if (trimmed === "") return null;
+  const tag = trimmed.match(/^#(.+)$/)?.[1];
+  if (tag !== undefined) return ["filter[frontMatter.tags]", tag.trim()];
+  const [, key, operator, value] = trimmed.match(/^([^<>=!*?]+?)\s*(!=|>=|<=|=|>|<)\s*(.*)$/s) ??
+    [];
+  if (key === undefined || operator === undefined || value === undefined) {
+    const glob = /[*?]/.test(trimmed) ? trimmed : `*${trimmed}*`;
+    return [trimmed.includes("/") ? "filter[path]" : "filter[name]", glob];
+  }
+  const subject = /^(name|path|frontMatter\..+)$/.test(key) ? key : `frontMatter.${key}`;
+  const comparison = OPERATORS[operator];
+  if (comparison !== undefined) return [`filter[${subject}][${comparison}]`, value];
+  return [`filter[${subject}]`, operator === "!=" ? `!${value}` : value];
+}
+
+/** A filter as a person says it, such as `tags: news` or `date ≥ 2025`. */
+export function filterWords([name, value]: readonly [string, string]): string {
+  const [, subject = name, comparison] = name.match(/^filter\[(.*?)\](?:\[(.*)\])?$/s) ?? [];
+  const key = subject.replace(/^frontMatter\./, "");
+  const signs: Record<string, string> = { gte: "≥", lte: "≤", gt: ">", lt: "<" };
+  if (comparison === "exists") return value === "false" ? `no ${key}` : `has ${key}`;
+  if (comparison !== undefined) return `${key} ${signs[comparison] ?? comparison} ${value}`;
+  return value.startsWith("!") ? `${key}: not ${value.slice(1)}` : `${key}: ${value}`;
+}

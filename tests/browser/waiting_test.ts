@@ -1,0 +1,138 @@
+// What takes its time: something says so at every moment, an old answer never passes for the new one, what is not ready is
+// asked for again, and the first page needs few requests and bytes.
+
+import { assert, assertEquals } from "@std/assert";
+import type { Page } from "playwright-core";
+import { browserTest } from "./browser.ts";
+import { serveExamples, serveSite } from "./served_site.ts";
+
+const PLACE = "?owner=octo&repo=site&collection=posts";
+const FILES = Object.fromEntries(
+  Array.from({ length: 120 }, (_, n) => [`posts/p${String(n).padStart(3, "0")}.md`, `# ${n}\n`]),
+);
+const where = (page: Page, text: string) =>
+  page.locator(".pager .where", { hasText: text }).waitFor();
+
+/** What the network carried, in the order of its end. */
+async function watchTraffic(page: Page) {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Network.enable");
+  const urls = new Map<string, string>();
+  const traffic: { url: string; bytes: number }[] = [];
+  const fromCache = new Set<string>();
+  session.on(
+    "Network.requestWillBeSent",
+    ({ requestId, request }) => urls.set(requestId, request.url),
+  );
+  session.on("Network.requestServedFromCache", ({ requestId }) => fromCache.add(requestId));
+  session.on("Network.responseReceived", ({ requestId, response }) => {
+    if (response.fromDiskCache) fromCache.add(requestId);
+  });
+  session.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => {
+    const url = urls.get(requestId) ?? "";
+    if (fromCache.has(requestId) || url.startsWith("data:")) return;
+    traffic.push({ url, bytes: encodedDataLength });
+  });
+  return traffic;
+}
+
+const SHIFTS = `
+  globalThis.shift = 0;
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) if (!entry.hadRecentInput) shift += entry.value;
+  }).observe({ type: "layout-shift", buffered: true });
+`;
+
+browserTest("the first page takes few requests and bytes, and nothing shifts", async (open) => {
+  await using served = await serveExamples();
+  const page = await open({ viewport: { width: 1440, height: 900 } });
+  await page.addInitScript(SHIFTS);
+  const traffic = await watchTraffic(page);
+
+  await page.goto(served.url);
+  await where(page, "12 items");
+  await page.waitForLoadState("networkidle");
+  const bytes = traffic.reduce((sum, { bytes }) => sum + bytes, 0);
+  console.log(`cold: ${traffic.length} requests, ${bytes} bytes`);
+  assert(traffic.length <= 12, traffic.map(({ url }) => url).join("\n"));
+  assert(bytes <= 120_000, `${bytes} bytes`);
+  assertEquals(await page.evaluate("shift"), 0);
+
+  traffic.length = 0;
+  await page.reload();
+  await where(page, "12 items");
+  await page.waitForLoadState("networkidle");
+  assert(traffic.length <= 2, traffic.map(({ url }) => url).join("\n"));
+  assertEquals(await page.evaluate("shift"), 0);
+});
+
+browserTest("what is asked for shows its address and a skeleton at once", async (open) => {
+  await using site = await serveSite(FILES);
+  const page = await open({ viewport: { width: 1440, height: 900 } });
+  await page.goto(site.url + PLACE);
+  await where(page, "1–50 of 120");
+  await page.route("**/api/**", () => {});
+
+  await page.getByRole("link", { name: "Next" }).click();
+  await page.locator(".list .skeleton").waitFor();
+  assertEquals(new URL(page.url()).searchParams.get("page"), "2");
+  assertEquals(await page.locator(".list a[data-path], .pager").count(), 0);
+  assertEquals(await page.locator(".list").getAttribute("aria-busy"), "true");
+  assertEquals(await page.locator(".progress").isVisible(), true);
+  await page.getByText(/Still asking the source: \d+ s/).waitFor();
+
+  // What is asked for next overtakes it.
+  await page.unroute("**/api/**");
+  await page.goBack();
+  await where(page, "1–50 of 120");
+  assertEquals(
+    await page.locator(".progress, .progress-line").filter({ visible: true }).count(),
+    0,
+  );
+});
+
+/** Answers list requests with a problem; the first `times` of them. */
+async function refuse(page: Page, problem: Record<string, unknown>, times = Infinity) {
+  const refused = { count: 0 };
+  await page.route("**/api/list-collection-items?**", (route) => {
+    if (refused.count >= times) return route.fallback();
+    refused.count++;
+    return route.fulfill({
+      status: 503,
+      contentType: "application/problem+json",
+      body: JSON.stringify({ detail: "Later.", status: 503, ...problem }),
+    });
+  });
+  return refused;
+}
+
+for (const code of ["collection-not-ready", "too-many-requests"]) {
+  browserTest(`${code} is asked for again by itself, and says so meanwhile`, async (open) => {
+    await using site = await serveSite(FILES);
+    const page = await open({ viewport: { width: 1440, height: 900 } });
+    await page.clock.install();
+    const refused = await refuse(page, { title: "Not yet", code, retryAfterSeconds: 20 }, 2);
+
+    await page.goto(site.url + PLACE);
+    await page.getByText("Not yet. Asking again in 20 s").waitFor();
+    assertEquals(await page.locator(".problem").count(), 0);
+    await page.clock.runFor(5_000);
+    await page.getByText("Not yet. Asking again in 15 s").waitFor();
+    await page.clock.runFor(15_000);
+    await page.getByText("Not yet. Asking again in 20 s").waitFor();
+    await page.clock.runFor(20_000);
+    await where(page, "1–50 of 120");
+    assertEquals(refused.count, 2);
+  });
+}
+
+browserTest("a problem that lasts longer is shown, and left to the reader", async (open) => {
+  await using site = await serveSite(FILES);
+  const page = await open();
+  const problem = { title: "Quota is spent", code: "source-rate-limited", retryAfterSeconds: 1800 };
+  await refuse(page, problem, 1);
+  await page.goto(site.url + PLACE);
+  await page.getByRole("heading", { name: "Quota is spent" }).waitFor();
+  await page.getByRole("button", { name: "Try again" }).click();
+  await where(page, "1–50 of 120");
+});

@@ -1,0 +1,210 @@
+// Runs the commands and programs of the documents, and compares their tables with the code.
+
+import { assert, assertEquals } from "@std/assert";
+import { join } from "@std/path";
+import { itemParameters, listParameters } from "../lib/api/parameters.ts";
+import { parseDeclarations } from "../lib/collections/cms/declarations.ts";
+import { readFrontMatter } from "../lib/collections/front_matter.ts";
+import { ERRORS } from "../lib/errors.ts";
+import { parseSettings, SETTING_NAMES } from "../lib/settings.ts";
+import { serveTask } from "./run_task.ts";
+import { readSourceFiles, root } from "./source_files.ts";
+
+const read = (path: string) => Deno.readTextFile(join(root, path));
+const [readme, contributing, security, api, caching, operations, limits] = await Promise.all([
+  ...["README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/api.md", "docs/caching.md"],
+  ...["docs/operations.md", "docs/limits.md"],
+].map(read)) as [string, string, string, string, string, string, string];
+const documents = [readme, contributing, security, api, caching, operations, limits].join("\n");
+const ORIGIN = "http://localhost:8000";
+
+/** The code that a table's cell consists of, or null. */
+const code = (cell: string) => cell.match(/^`([^`]*)`$/)?.[1] ?? null;
+
+/** The rows of the tables of a document whose head begins with these cells. */
+function table(document: string, ...head: string[]): string[][] {
+  const lines = document.split("\n");
+  const cells = (line: string) => line.split("|").slice(1, -1).map((cell) => cell.trim());
+  const tables = lines.flatMap((line, at) => {
+    if (!head.every((cell, column) => cells(line)[column] === cell)) return [];
+    const end = lines.findIndex((line, index) => index > at && !line.startsWith("|"));
+    return [lines.slice(at + 2, end < 0 ? undefined : end).map(cells)];
+  });
+  assert(tables.length > 0, `there is no table of ${head}`);
+  return tables.flat();
+}
+
+Deno.test("the documents' requests are answered as they say", async () => {
+  await using service = await serveTask("start");
+  const requests = [
+    ...documents.matchAll(/```sh\ncurl '([^'\n]+)'\n```(?:\n\n```json\n(.*?)\n```)?/gs),
+  ];
+  assertEquals(requests.length, documents.match(/^curl '/gm)!.length);
+  assert(requests.filter(([, , answer]) => answer !== undefined).length >= 3);
+  for (const [, url, answer] of requests) {
+    assert(url!.startsWith(`${ORIGIN}/`), url);
+    const response = await fetch(url!.replace(ORIGIN, service.url));
+    const actual = JSON.parse((await response.text()).replaceAll(service.url, ORIGIN));
+    if (answer === undefined) {
+      assertEquals(response.status, 200, url);
+      continue;
+    }
+    const expected = JSON.parse(answer);
+    if ("requestId" in expected) actual.requestId = expected.requestId;
+    assertEquals(actual, expected);
+  }
+});
+
+Deno.test("the README's fetch call prints what it says", async () => {
+  await using service = await serveTask("start");
+  const [, program, output] = readme.match(
+    /```js\n(const [^`]*? fetch\(.*?)```\n\n```text\n(.*?)```/s,
+  )!;
+  const printed: string[] = [];
+  const log = (...values: unknown[]) => printed.push(`${values.join(" ")}\n`);
+  const run = Object.getPrototypeOf(async () => {}).constructor;
+  await run("console", program!.replace(ORIGIN, service.url))({ log });
+  assertEquals(printed.join(""), output);
+  assertEquals(printed.length, 10);
+});
+
+Deno.test("the README's client runs in Node as printed, from the files that it says to save", async () => {
+  const [, program] = readme.match(/```js\n(import [^`]*?CollectionsClient.*?)```/s)!;
+  const saved = [...readme.match(/^curl -O .*$/m)![0].matchAll(/-O http:\/\/[^/]+\/(\S+)/g)];
+  assertEquals(saved.map(([, name]) => name), ["client.js"]);
+  const folder = await Deno.makeTempDir();
+  await using service = await serveTask("start");
+  for (const [, name] of saved) {
+    const response = await fetch(`${service.url}/${name}`);
+    assertEquals(response.status, 200);
+    await Deno.writeTextFile(join(folder, name!), await response.text());
+  }
+  await Deno.writeTextFile(join(folder, "package.json"), '{ "type": "module" }');
+  // Only the port differs from what is printed.
+  await Deno.writeTextFile(join(folder, "posts.js"), program!.replace(ORIGIN, service.url));
+  const { code, stdout } = await new Deno.Command("node", { args: ["posts.js"], cwd: folder })
+    .output();
+  const printed = new TextDecoder().decode(stdout).trimEnd().split("\n");
+  assertEquals([code, printed.length], [0, 12]);
+  assert(printed.includes("Apple days 602"), printed.join());
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("the documents name tasks, files and headings that exist", async () => {
+  const { tasks } = JSON.parse(await read("deno.json"));
+  const named = [...documents.matchAll(/deno task (?:--?\S+ )*([a-z:-]+[a-z])/g)];
+  assert(named.length >= 10);
+  for (const [text, task] of named) assert(task! in tasks, text);
+  for (const command of ["npx -y deno task start", "npx -y deno task test"]) {
+    assert(readme.includes(`\`\`\`sh\n${command}\n\`\`\``), command);
+  }
+  const mentioned = [...documents.matchAll(/`((?:lib|tests|jsr|routes|bench)\/[a-z0-9_/.]+)`/g)];
+  for (const [, path] of mentioned) await Deno.stat(join(root, path!));
+  const files = ["README.md", "CONTRIBUTING.md", "SECURITY.md"];
+  for await (const { name } of Deno.readDir(join(root, "docs"))) files.push(`docs/${name}`);
+  for (const file of files) {
+    for (const [, link] of (await read(file)).matchAll(/\]\((?!https?:)([^)]+)\)/g)) {
+      const [path, heading] = link!.split("#");
+      const target = path === "" ? file : join(file, "..", path!);
+      await Deno.stat(join(root, target));
+      if (heading === undefined) continue;
+      const ids = [...(await read(target)).matchAll(/^#+ (.*)$/gm)].map(([, text]) =>
+        text!.toLowerCase().replaceAll(/[^\w\- ]/g, "").replaceAll(" ", "-")
+      );
+      assert(ids.includes(heading), `${file}: ${link}`);
+    }
+  }
+});
+
+Deno.test("the README has at most 220 lines", () => {
+  assert(readme.trimEnd().split("\n").length <= 220);
+});
+
+Deno.test("the ok task checks what .ci/run checks", async () => {
+  const { tasks } = JSON.parse(await read("deno.json"));
+  const [, checks] = (await read(".ci/run")).match(/^for check in (.*); do$/m)!;
+  const commands = [...checks!.matchAll(/"([^"]+)"/g)].map(([, words]) => `deno ${words}`);
+  assertEquals(tasks.ok.split(" && "), [...commands, "deno task test"]);
+});
+
+Deno.test("the documented parameters are those that requests are checked by", () => {
+  const schemas = [listParameters, itemParameters].flatMap(({ shape }) =>
+    Object.entries(shape).filter(([name]) => name !== "filter")
+  );
+  const rows = table(api, "parameter", "required", "default")
+    .filter(([name]) => !name!.includes("["));
+  const expected = schemas.map(([name, schema]) => {
+    const value = schema.meta()?.default;
+    return [name, schema.isOptional() ? "no" : "yes", value === undefined ? null : String(value)];
+  });
+  assertEquals(
+    rows.map(([name, required, value]) => [code(name!), required, code(value!)]),
+    expected,
+  );
+});
+
+Deno.test("the documented errors are those that there are", () => {
+  assertEquals(
+    table(api, "status", "code").map(([status, name]) => [code(name!), Number(status)]),
+    Object.entries(ERRORS).map(([name, { status }]) => [name, status]),
+  );
+});
+
+Deno.test("the documented events are those that are logged, at their levels", async () => {
+  const sources = await readSourceFiles();
+  const logged = sources.filter(({ path }) => path === "main.ts" || path.startsWith("lib/"))
+    .flatMap(({ text }) => [...text.matchAll(/\blog\.(debug|info|warn|error)\(\s*"([^"]+)"/g)])
+    .map(([, level, event]) => `${level} ${event}`);
+  const rows = table(operations, "level", "event")
+    .map(([level, event]) => `${code(level!)} ${code(event!)}`);
+  assertEquals(rows.toSorted(), [...new Set(logged)].toSorted());
+});
+
+Deno.test("the documented metrics are counted", async () => {
+  await using service = await serveTask("start", { env: { METRICS: "true" } });
+  const metrics = await (await fetch(`${service.url}/metrics`)).text();
+  const named = [...operations.matchAll(/`(collections_\w+)`/g)];
+  assert(named.length >= 4);
+  for (const [, name] of named) assert(metrics.includes(`# TYPE ${name} `), name);
+});
+
+Deno.test("the documented limits of front matter and of CMS configurations are those that hold", async () => {
+  const tooMuch = [
+    "x".repeat(300_000),
+    "[".repeat(100) + "]".repeat(100),
+    `\n  a: &a [${"x".repeat(2_000)}]\n  b: [${"*a, ".repeat(1_000)}]`,
+    `[${"1, ".repeat(20_000)}]`,
+  ];
+  for (const value of tooMuch) {
+    const yaml = `key: ${value}\n`;
+    const read = await readFrontMatter(`---\n${yaml}---\n`);
+    assert(read !== null && "frontMatterError" in read);
+    const { warning } = await parseDeclarations(".pages.yml", yaml);
+    for (const message of [read.frontMatterError.message, warning!]) {
+      const limit = Number(message.match(/ than (\d+) (?:characters|levels|tokens)/)![1]);
+      const named = `${limit.toLocaleString("en-US")} ${message.match(/\d (\w+)/)![1]}`;
+      assert(limits.includes(named), message);
+    }
+  }
+});
+
+Deno.test("the documented settings are those that are read, with their defaults", () => {
+  const rows = table(operations, "variable", "default")
+    .map(([name, fallback]) => [code(name!)!, code(fallback!)]);
+  assertEquals(rows.map(([name]) => name), [...SETTING_NAMES]);
+  const defaults = Object.fromEntries(rows.filter(([, fallback]) => fallback !== null));
+  assert(Object.keys(defaults).length >= 10);
+  assertEquals(parseSettings((name) => defaults[name]), parseSettings(() => undefined));
+});
+
+Deno.test(".env.example has every setting, commented out, with the documented default", async () => {
+  const lines = (await read(".env.example")).split("\n").filter((line) => /^#?\w+=/.test(line));
+  const given = lines.map((line) => line.match(/^#(\w+)=(.*)$/)!.slice(1));
+  assertEquals(given.map(([name]) => name), [...SETTING_NAMES]);
+  const defaults = Object.fromEntries(table(operations, "variable", "default"));
+  for (const [name, value] of given) {
+    const fallback = code(defaults[`\`${name}\``]);
+    if (fallback !== null) assertEquals(value, fallback, name);
+  }
+  parseSettings((name) => Object.fromEntries(given)[name]);
+});

@@ -1,0 +1,17 @@
+// What the parts of the double need of it, so that they need not import it whole.
+
+import type { GithubAccounts } from "./github_accounts.ts";
+import type { GithubRegistry } from "./github_registry.ts";
+
+/** Implemented by the double. */
+export interface GithubHost {
+  readonly registry: GithubRegistry;
+  readonly accounts: GithubAccounts;
+  readonly apiUrl: string;
+  readonly missingRefStatus: number;
+  readonly truncateAt: number;
+  readonly truncateBytes: number;
+  readonly graphqlMaxObjects: number;
+  readonly graphqlMaxBytes: number;
+  readonly graphqlStripsBom: boolean;
+}

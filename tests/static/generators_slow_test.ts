@@ -1,0 +1,77 @@
+// The examples for Astro and Eleventy, built by the published generators from the published client and a running service.
+
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { startService } from "../service.ts";
+import { root } from "../source_files.ts";
+import { copyFolder, run } from "./run_command.ts";
+
+const SLUGS = [
+  "2024/keeping-a-starter-alive",
+  "2024/opening-day",
+  "2024/the-oven-that-leaned",
+  "2025/baking-by-numbers",
+  "2025/rain-and-rye",
+  "2025/what a year of mondays taught us",
+  "2025/which-flour-for-what",
+  "2026/Grüße aus Köln",
+  "2026/apple-days",
+  "2026/our-shop-window-reads-this-blog",
+];
+
+/** Builds an example with the packed client; gives the HTML files that came out, by path. */
+async function build(example: string, output: string): Promise<Map<string, string>> {
+  await using service = await startService({ env: { LOCAL_REPOS_DIR: `${root}/examples` } });
+  const url = `http://127.0.0.1:${service.listen()}`;
+  const dir = await Deno.makeTempDir();
+  try {
+    await copyFolder(`${root}/packages/client`, `${dir}/client`);
+    await run("npm", ["pack"], { cwd: `${dir}/client` });
+    await copyFolder(`${root}/examples/${example}`, `${dir}/site`);
+    const cwd = `${dir}/site`;
+    const packed = `${dir}/client/repo-collections-client-1.0.0.tgz`;
+    await run("npm", ["install", "--no-audit", "--no-fund", packed], { cwd });
+    await run("npm", ["run", "build"], {
+      cwd,
+      env: { COLLECTIONS_URL: url, ASTRO_TELEMETRY_DISABLED: "1" },
+    });
+    const files = new Map<string, string>();
+    const read = async (folder: string) => {
+      for await (const { name, isDirectory } of Deno.readDir(`${cwd}/${output}${folder}`)) {
+        if (isDirectory) await read(`${folder}/${name}`);
+        else if (name.endsWith(".html")) {
+          files.set(
+            `${folder}/${name}`,
+            await Deno.readTextFile(`${cwd}/${output}${folder}/${name}`),
+          );
+        }
+      }
+    };
+    await read("");
+    return files;
+  } finally {
+    await Deno.remove(dir, { recursive: true });
+  }
+}
+
+/** The pages of the example blog: an index of all published posts, and each of them with its HTML. */
+function assertBlog(files: ReadonlyMap<string, string>): void {
+  const posts = [...files.keys()].filter((path) => path !== "/index.html").sort();
+  assertEquals(posts, SLUGS.map((slug) => `/${slug}/index.html`).sort());
+  const index = files.get("/index.html")!;
+  assertEquals(index.match(/<a /g)?.length, SLUGS.length);
+  assert(!index.includes("Winter opening hours"), "a draft is published");
+  const flour = files.get("/2025/which-flour-for-what/index.html")!;
+  assertMatch(flour, /<h1 id="user-content-which-flour-for-what">/);
+  assertMatch(
+    flour,
+    /<img src="http:\/\/127\.0\.0\.1:\d+\/api\/get-item-content\?[^"]*crumb\.png[^"]*format=raw"/,
+  );
+}
+
+Deno.test("the Astro example builds a page for every post", async () => {
+  assertBlog(await build("astro", "dist"));
+});
+
+Deno.test("the Eleventy example builds a page for every post", async () => {
+  assertBlog(await build("eleventy", "_site"));
+});

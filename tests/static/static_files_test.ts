@@ -1,0 +1,187 @@
+// Pages and the files that they load: fixed names only, strict policies, nothing from elsewhere, each file sent once.
+
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { ERRORS } from "../../lib/errors.ts";
+import { startService, type TestService } from "../service.ts";
+
+const PAGES = ["/", "/reference", "/problems/branch-not-found"];
+
+/** The folder of the assets, as the playground names it. */
+async function assetsOf(service: TestService): Promise<string> {
+  const html = await (await service.get("/")).text();
+  return `/${html.match(/"(assets\/[0-9a-f]{12})\/app\.ts"/)![1]}`;
+}
+
+const policyOf = async (service: TestService, path: string) =>
+  (await service.get(path)).headers.get("content-security-policy")!.split("; ");
+
+Deno.test("pages have a policy that lets in nothing inline, nothing from elsewhere, and scripts of one folder", async () => {
+  await using service = await startService();
+  for (const path of PAGES) {
+    const response = await service.get(path);
+    assertEquals(response.status, 200, path);
+    assertMatch(response.headers.get("content-type")!, /^text\/html; charset=utf-8$/i);
+    const policy = response.headers.get("content-security-policy")!;
+    assert(policy.startsWith("default-src 'none'; "), policy);
+    assert(!/unsafe|\*|script-src[^;]*'self'/.test(policy), policy);
+    const html = await response.text();
+    assert(!/<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=/i.test(html), path);
+    assert(!/(src|href)="(https?:)?\/\//i.test(html), path);
+  }
+  const policy = await policyOf(service, "/");
+  assert(policy.includes("script-src http://localhost:8000/assets/"), policy.join("; "));
+  assert(policy.includes("require-trusted-types-for 'script'"));
+  assert(!(await policyOf(service, PAGES[2]!)).some((part) => part.startsWith("script-src")));
+});
+
+Deno.test("a page's policy follows where the service is", async () => {
+  await using service = await startService({
+    env: { PUBLIC_URL: "https://h.example/collections" },
+  });
+  const policy = await policyOf(service, "/");
+  assert(
+    policy.includes(
+      "script-src https://h.example/collections/assets/ http://localhost:8000/assets/",
+    ),
+    policy.join("; "),
+  );
+  await using plain = await startService();
+  assert((await policyOf(plain, "http://[::1]:8000/")).includes("script-src 'self'"));
+});
+
+Deno.test("every file that a page names is there, and so is every module that a module imports", async () => {
+  await using service = await startService();
+  const seen = new Set<string>();
+  const visit = async (path: string) => {
+    if (seen.has(path)) return;
+    seen.add(path);
+    const response = await service.get(path);
+    assertEquals(response.status, 200, path);
+    const text = await response.text();
+    const isPage = response.headers.get("content-type")!.startsWith("text/html");
+    const names = isPage
+      ? text.matchAll(/(?:src|href)="((?!data:)[^"?#]+)"/g)
+      : path.endsWith(".ts")
+      ? text.matchAll(/(?:from|import\() ?"(\.[^"]+)"/g)
+      : [];
+    for (const [, name] of names) await visit(new URL(name!, `http://h${path}`).pathname);
+  };
+  for (const page of PAGES) await visit(page);
+  for (const name of ["preview.ts", "dompurify.js", "reference.ts"]) {
+    assert([...seen].some((path) => path.endsWith(`/${name}`)), name);
+  }
+  const assets = await assetsOf(service);
+  const preview = await (await service.get(`${assets}/preview.ts`)).text();
+  const [, table] = preview.match(/LANGUAGES\b[^{]*\{(.*?)\}/s)!;
+  for (const [, language] of table!.matchAll(/: "(\w+)"/g)) {
+    await visit(`${assets}/highlight-${language}.js`);
+  }
+});
+
+Deno.test("an asset of the current version is kept for good, of another version asked for again", async () => {
+  await using service = await startService();
+  const assets = await assetsOf(service);
+  const current = await service.get(`${assets}/app.ts`, { headers: { "accept-encoding": "gzip" } });
+  const other = await service.get("/assets/before/app.ts");
+
+  assertEquals(current.headers.get("cache-control"), "public, max-age=31536000, immutable");
+  assertEquals(current.headers.get("content-type"), "text/javascript; charset=utf-8");
+  assertEquals(current.headers.get("content-encoding"), "gzip");
+  assertEquals(other.headers.get("cache-control"), "no-cache");
+  assertEquals(other.headers.get("content-encoding"), null);
+  const unpacked = current.body!.pipeThrough(new DecompressionStream("gzip"));
+  const code = await new Response(unpacked).text();
+  assertEquals(await other.text(), code);
+  assert(!/: State\b|^interface /m.test(code), "the types are gone");
+
+  const etag = current.headers.get("etag")!;
+  const again = await service.get("/assets/before/app.ts", {
+    headers: { "if-none-match": etag, "accept-encoding": "gzip" },
+  });
+  assertEquals([again.status, again.headers.get("etag"), again.body], [304, etag, null]);
+  const head = await service.get("/client.js", { method: "HEAD" });
+  assertEquals([head.status, await head.text()], [200, ""]);
+});
+
+Deno.test("only names of the tables are served, whatever they look like", async () => {
+  await using service = await startService();
+  const { error } = console;
+  const written: unknown[][] = [];
+  console.error = (...args) => void written.push(args);
+  try {
+    for (
+      const path of [
+        "/assets/x/",
+        "/assets/x/none.js",
+        "/assets/x/..%2f..%2fdeno.json",
+        "/assets/x/%2e%2e%2fclient.ts",
+        "/assets/x/a%00.js",
+        `/assets/x/${"a".repeat(300)}.js`,
+        "/assets/x/__proto__",
+        "/vendor/preact.js",
+        "/vendor/package.json",
+        "/vendor/dompurify.js%2f..",
+      ]
+    ) assertEquals((await service.problem(path)).code, "route-not-found", path);
+  } finally {
+    console.error = error;
+  }
+  assertEquals(written, []);
+  const purifier = await service.get("/vendor/dompurify.js");
+  assertEquals(purifier.status, 200);
+  assertMatch(await purifier.text(), /export \{ ?\w+ as default ?\}/);
+});
+
+Deno.test("a range is answered, an unsatisfiable one is 416, a malformed one ignored", async () => {
+  await using service = await startService();
+  const whole = await (await service.get("/client.js")).text();
+  const get = async (range: string, more: Record<string, string> = {}) => {
+    const response = await service.get("/client.js", {
+      headers: { range, "accept-encoding": "gzip", ...more },
+    });
+    return [response.status, response.headers.get("content-range"), await response.text()] as const;
+  };
+  const size = new TextEncoder().encode(whole).length;
+  assertEquals(await get("bytes=0-9"), [206, `bytes 0-9/${size}`, whole.slice(0, 10)]);
+  assertEquals(await get("bytes=-5"), [
+    206,
+    `bytes ${size - 5}-${size - 1}/${size}`,
+    whole.slice(-5),
+  ]);
+  assertEquals((await get(`bytes=${size - 3}-`))[0], 206);
+  assertEquals(await get(`bytes=${size}-`), [416, `bytes */${size}`, ""]);
+  assertEquals((await get("bytes=9-2"))[0], 200);
+  assertEquals((await get("lines=1-2"))[0], 200);
+  assertEquals((await get("bytes=0-9", { "if-range": '"x"' }))[0], 200);
+});
+
+Deno.test("an unknown address gives people a page and programs a problem; /reference/ leads to /reference", async () => {
+  await using service = await startService();
+  const page = await service.get("/no/such/page", { headers: { accept: "text/html,*/*;q=0.8" } });
+
+  assertEquals([page.status, page.headers.get("content-type")], [404, "text/html; charset=utf-8"]);
+  const html = await page.text();
+  assert(
+    html.includes("<h1>Nothing at this address</h1>") &&
+      html.includes('href="/assets/current/site.css"'),
+  );
+  assertEquals((await service.problem("/no/such/page")).code, "route-not-found");
+  for (const accept of ["text/html", "*/*"]) {
+    const slash = await service.get("/reference/?x=1", { headers: { accept } });
+    assertEquals([slash.status, slash.headers.get("location")], [308, "../reference?x=1"]);
+  }
+});
+
+Deno.test("every problem has a page that names it, and no other code has", async () => {
+  await using service = await startService();
+  for (const [code, { title, status }] of Object.entries(ERRORS)) {
+    const response = await service.get(`/problems/${code}`);
+    const html = await response.text();
+    assertEquals(response.status, 200, code);
+    assert(html.includes(`<h1>${title}</h1>`) && html.includes(`Status ${status}`), code);
+    assert(!html.includes("`") && !html.includes("undefined"), code);
+  }
+  for (const code of ["page-too-large", "toString", "<b>"]) {
+    assertEquals((await service.problem(`/problems/${code}`)).code, "route-not-found", code);
+  }
+});
