@@ -15,7 +15,7 @@ const KEYS_PER_READ = 10;
 const MAX_COMMIT_BYTES = 700_000;
 const MAX_COMMIT_KEYS = 35;
 const MAX_PENDING_BYTES = 64 * 1024 * 1024;
-const FLUSH_AFTER_MS = 5;
+const FLUSH_AFTER_MS = 500; // A cold list reads objects one after the other, which then share a commit.
 // Values carry their own expiry; the store's removal only clears away what has expired.
 const REMOVAL_DELAY_MS = 60_000;
 

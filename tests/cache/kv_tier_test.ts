@@ -103,7 +103,7 @@ testOnEachStore(
       "the last write, before it is committed",
     );
     assertEquals(calls, []);
-    clock.advance(5);
+    clock.advance(500);
     await tier.flush();
     assertEquals(calls, ["commit"]);
     assertEquals((await allEntries(kv)).length, 20);

@@ -107,7 +107,7 @@ Deno.test("a service starts without a remote store that is away, says so once, a
   server.counts.clear();
   await service.list({ includeContent: true });
   await until(() => {
-    service.clock.advance(5);
+    service.clock.advance(500);
     return server.counts.has("atomic_write");
   });
 });
