@@ -1,5 +1,5 @@
-// What is asked of the service, for counting what it asks GitHub for meanwhile. Each scenario has a service, a double and
-// a clock of its own, so that nothing that another one read is kept.
+// What is requested of the service while its requests to GitHub are counted. Each scenario has a service, a double and a
+// clock of its own, so nothing is cached from another one.
 
 import { assertEquals } from "@std/assert";
 import { generateFiles } from "../tests/github/generated_files.ts";
@@ -7,7 +7,7 @@ import type { GithubDouble } from "../tests/github/github_double.ts";
 import { listPath, type Parameters } from "../tests/service.ts";
 import { type Site, startSite } from "../tests/site.ts";
 
-/** Who asks: nobody in particular, a token for named repositories, or one for all public ones. */
+/** With what access: no token, a token for named repositories, or one for all public ones. */
 export type Access = "none" | "named" | "public";
 
 /** One row of the table. */
@@ -15,9 +15,9 @@ export interface CostScenario {
   readonly title: string;
   /** Each gives a row of its own. */
   readonly accesses: readonly Access[];
-  /** Whether the bench alone prints it, and the README leaves it out. */
+  /** Whether only the bench prints it, and the documents leave it out. */
   readonly isDetail?: boolean;
-  /** What comes before and is not counted. */
+  /** Runs first and is not counted. */
   readonly before?: (site: Site) => Promise<unknown>;
   readonly work: (site: Site) => Promise<unknown>;
 }
@@ -61,14 +61,14 @@ export function tokenOf(access: Access): string | null {
   return access === "none" ? null : TOKEN;
 }
 
-async function ask({ service }: Site, parameters: Parameters): Promise<void> {
+async function request({ service }: Site, parameters: Parameters): Promise<void> {
   const response = await service.get(listPath({ collection: COLLECTIONS[1], ...parameters }));
   await response.body?.cancel();
   assertEquals(response.status, 200);
 }
 
 function list(parameters: Parameters = {}): (site: Site) => Promise<void> {
-  return (site) => ask(site, parameters);
+  return (site) => request(site, parameters);
 }
 
 /** The same once more, after so many seconds and whatever else. */
@@ -78,7 +78,7 @@ function again(
 ): Pick<CostScenario, "before" | "work"> {
   return {
     async before(site) {
-      await ask(site, parameters);
+      await request(site, parameters);
       if (change !== undefined) await site.repository.commit(change);
       site.service.clock.advance(seconds * 1000);
     },
@@ -88,7 +88,7 @@ function again(
 
 async function spendHour(site: Site): Promise<void> {
   for (let second = 0; second < HOUR_S; second++) {
-    await ask(site, {});
+    await request(site, {});
     site.service.clock.advance(1000);
     await site.service.services.refreshDue();
   }
@@ -163,7 +163,7 @@ export const COST_SCENARIOS: readonly CostScenario[] = [
   {
     title: "200 identical requests at once, cold",
     accesses: ONE,
-    work: (site) => Promise.all(Array.from({ length: 200 }, () => ask(site, {}))),
+    work: (site) => Promise.all(Array.from({ length: 200 }, () => request(site, {}))),
   },
   {
     title: "an hour of one request a second",

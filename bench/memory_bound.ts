@@ -1,13 +1,13 @@
-// The memory of a service that was asked for very many different answers, once each: what it keeps is bounded by
-// CACHE_MEMORY_MB, and beside that stands what the process itself takes. That is most of it where pages carry content:
-// their bytes are there as an answer of GitHub, as text and as JSON, until V8 collects them.
+// The memory of a service after very many different requests, once each: the cache is bounded by CACHE_MEMORY_MB, and the
+// process takes more beside it. Pages with content take most: their bytes exist as an answer of GitHub, as text and as
+// JSON, until V8 collects them.
 
 import { assert, assertEquals } from "@std/assert";
-import { inParallel } from "../lib/repository/in_parallel.ts";
+import pLimit from "p-limit";
 import { generateFiles } from "../tests/github/generated_files.ts";
 import { makeGitRepository } from "../tests/github/git_repository.ts";
 import { startDouble } from "../tests/github/start_double.ts";
-import { outputOf } from "./processes.ts";
+import { memoryOf } from "./processes.ts";
 import { table } from "./report.ts";
 import { OWNER, settingsFor, TOKEN } from "./repositories.ts";
 import { startService } from "./service_process.ts";
@@ -19,14 +19,14 @@ const LARGE_FILES = { folders: 10, filesPerFolder: 100, bytes: 150_000 };
 const AT_ONCE = 16;
 const CACHE_MEMORY_MB = 64;
 
-/** What is asked for, one after the other; `mostMb`: what the process may take beside the cache at most, in MiB. */
+/** What is requested, one part after the other; `mostMb`: what the process may take beside the cache at most, in MiB. */
 const PARTS = [
   { title: "lists of different collections", mostMb: 256, queries: collections },
   { title: "pages of 100 files of 3 kB, with content", mostMb: 768, queries: smallPages },
   { title: "pages of 15 MB, with content", mostMb: 1_536, queries: largePages },
 ];
 
-/** Asks and measures; `isWithin` tells whether the process stayed within its bounds. */
+/** Requests and measures; `isWithin` tells whether the process stayed within its bounds. */
 export async function measureMemory(
   cleanup: AsyncDisposableStack,
 ): Promise<{ report: string; isWithin: boolean }> {
@@ -51,18 +51,20 @@ export async function measureMemory(
   const { nowMb: beforeMb } = await memoryOf(service.pid);
   const rows: string[][] = [];
   let isWithin = true;
+  const limit = pLimit(AT_ONCE);
   for (const { title, mostMb, queries } of PARTS) {
     let [answered, answerBytes, busy] = [0, 0, 0];
-    await inParallel(queries(), async (query) => {
-      const asked = new URLSearchParams({ owner: OWNER, ...query });
-      const response = await fetch(`${service.origin}/api/list-collection-items?${asked}`);
-      const { length } = await response.bytes();
-      // Large answers take turns, and who waits too long for his is told so: that is part of the bound.
-      if (response.status === 503) return void busy++;
-      assertEquals(response.status, 200, `${asked}`);
-      answerBytes += length;
-      answered++;
-    }, { limit: AT_ONCE });
+    await Promise.all(Array.from(queries(), (query) =>
+      limit(async () => {
+        const search = new URLSearchParams({ owner: OWNER, ...query });
+        const response = await fetch(`${service.origin}/api/list-collection-items?${search}`);
+        const { length } = await response.bytes();
+        // Large answers wait for memory, and a wait that takes too long is a 503: that is part of the bound.
+        if (response.status === 503) return void busy++;
+        assertEquals(response.status, 200, `${search}`);
+        answerBytes += length;
+        answered++;
+      })));
     assert(answerBytes > 2 * CACHE_MEMORY_MB * 2 ** 20, `${title} do not fill the cache`);
     const { nowMb, peakMb } = await memoryOf(service.pid);
     const besideMb = peakMb - CACHE_MEMORY_MB;
@@ -81,7 +83,7 @@ export async function measureMemory(
     table(
       [
         ...[
-          "asked once each",
+          "requested once each",
           "answers",
           "503 instead",
           "their MiB",
@@ -128,16 +130,4 @@ function* largePages(): Generator<Query> {
 function contentOf(repo: string, options: Readonly<Record<string, unknown>>): Query {
   const cut = Object.entries({ limit: 100, ...options }).map(([key, value]) => [key, `${value}`]);
   return { repo, collection: "posts", includeContent: "true", ...Object.fromEntries(cut) };
-}
-
-/** The resident memory of a process, now and at its peak (proc_pid_status(5)), in MiB. */
-async function memoryOf(pid: number): Promise<{ nowMb: number; peakMb: number }> {
-  // Deno itself reads nothing of /proc without all permissions.
-  const status = await outputOf("cat", [`/proc/${pid}/status`]);
-  const field = (name: string) => {
-    const kibibytes = status.match(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m"))?.[1];
-    if (kibibytes === undefined) throw new Error(`Cannot read "${name}": /proc says nothing of it`);
-    return Math.round(Number(kibibytes) / 1024);
-  };
-  return { nowMb: field("VmRSS"), peakMb: field("VmHWM") };
 }

@@ -1,14 +1,12 @@
-// Child processes of benches. A bench runs inside `withProcesses`, and whatever it started is gone when that is over,
-// however it ends: by its last line, by an error or by a signal.
+// Child processes of benches. A bench runs inside `withProcesses`: whatever it started has ended when that returns, by
+// its last line, by an error or by a signal.
 
 import { join } from "@std/path";
 
-/** Where the project lies; children run there. */
+/** The project's root; children run there. */
 export const projectRoot = join(import.meta.dirname!, "..");
 
 const STOP_WITHIN_MS = 5_000;
-
-/** Every child that has not ended. */
 const children = new Set<Deno.ChildProcess>();
 
 /** A process that was started, until it is disposed of. */
@@ -16,20 +14,22 @@ export interface RunningProcess extends AsyncDisposable {
   readonly pid: number;
   /** Resolves when it has ended. */
   readonly ended: Promise<Deno.CommandStatus>;
-  /** The first line of its output; null where `stdout` is a file or the process ends without one. */
+  /** The first line of its output; null where output goes to a file or the process ends without one. */
   readonly firstLine: Promise<string | null>;
 }
 
 /** How a process is started. */
 export interface ProcessOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** Given to it as its whole input. */
+  /** Its whole input. */
   readonly stdin?: string;
-  /** A file that its output is appended to; without one only the first line is read. */
+  /** A file that its output is appended to. */
   readonly stdoutFile?: string;
+  /** The processor core that it runs on; any where absent or where the machine has only one. */
+  readonly core?: number;
 }
 
-/** Runs a bench; what it leaves to `cleanup` is also disposed of when a signal ends the process. */
+/** Runs a bench; `cleanup` is also disposed of when a signal ends the process. */
 export async function withProcesses(
   work: (cleanup: AsyncDisposableStack) => Promise<void>,
 ): Promise<void> {
@@ -46,7 +46,7 @@ export async function withProcesses(
   try {
     await work(cleanup);
   } catch (error) {
-    // Whoever loses its servers to a signal fails, and that is no failure of its own.
+    // A bench that loses its servers to a signal fails, which is no failure of its own.
     if (ending === undefined) throw error;
     await new Promise(() => {});
   } finally {
@@ -57,52 +57,67 @@ export async function withProcesses(
 
 /** Starts a program with these arguments. */
 export function startProcess(
-  [program, ...args]: readonly [string, ...string[]],
-  { env = {}, stdin, stdoutFile }: ProcessOptions = {},
+  command: readonly [string, ...string[]],
+  { env = {}, stdin, stdoutFile, core }: ProcessOptions = {},
 ): RunningProcess {
   // The shell opens the file and becomes the program, so no byte of output passes through the bench.
-  const command = stdoutFile === undefined
-    ? new Deno.Command(program, options(args))
-    : new Deno.Command(
-      "sh",
-      options(["-c", 'file=$1; shift; exec "$@" >>"$file"', "sh", stdoutFile, program, ...args]),
-    );
-  const child = spawn(command);
-  if (stdin !== undefined) writeAll(child.stdin, stdin).catch(() => {});
+  const redirected = stdoutFile === undefined
+    ? command
+    : ["sh", "-c", 'file=$1; shift; exec "$@" >>"$file"', "sh", stdoutFile, ...command] as const;
+  const [program, ...args] = pinned(redirected, core);
+  const child = new Deno.Command(program, {
+    args,
+    cwd: projectRoot,
+    env: { ...env },
+    stdin: stdin === undefined ? "null" : "piped",
+    stdout: stdoutFile === undefined ? "piped" : "inherit",
+    stderr: "inherit",
+  }).spawn();
+  children.add(child);
+  child.status.finally(() => children.delete(child));
+  if (stdin !== undefined) new Blob([stdin]).stream().pipeTo(child.stdin).catch(() => {});
   return {
     pid: child.pid,
     ended: child.status,
     firstLine: stdoutFile === undefined ? readFirstLine(child.stdout) : Promise.resolve(null),
-    [Symbol.asyncDispose]: () => stopChild(child),
+    async [Symbol.asyncDispose]() {
+      const killLater = setTimeout(() => kill(child, "SIGKILL"), STOP_WITHIN_MS);
+      kill(child, "SIGTERM");
+      await child.status;
+      clearTimeout(killLater);
+    },
   };
-
-  function options(args: readonly string[]): Deno.CommandOptions {
-    return {
-      args: [...args],
-      cwd: projectRoot,
-      env: { ...env },
-      stdin: stdin === undefined ? "null" : "piped",
-      stdout: stdoutFile === undefined ? "piped" : "inherit",
-      stderr: "inherit",
-    };
-  }
 }
 
-/** The output of a program that ends by itself. @throws {Error} with what it complained of. */
+/** The command on one core, by util-linux's taskset, where the machine has more than one. */
+export function pinned(
+  command: readonly [string, ...string[]],
+  core: number | undefined,
+): [string, ...string[]] {
+  return core === undefined || navigator.hardwareConcurrency < 2
+    ? [...command]
+    : ["taskset", "--cpu-list", String(core), ...command];
+}
+
+/** The output of a program that ends by itself. @throws {Error} with its error output. */
 export async function outputOf(program: string, args: readonly string[]): Promise<string> {
-  const command = new Deno.Command(program, {
+  const { success, stdout, stderr } = await new Deno.Command(program, {
     args: [...args],
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
-  });
-  const { success, stdout, stderr } = await spawn(command).output();
+  }).output();
   const decoder = new TextDecoder();
   if (success) return decoder.decode(stdout);
   throw new Error(`Cannot run "${program}": ${decoder.decode(stderr) || decoder.decode(stdout)}`);
 }
 
-/** A TCP port of the loopback interface that nobody listens on now. */
+/** Whether a program can be run. */
+export async function hasProgram(program: string): Promise<boolean> {
+  return await outputOf("sh", ["-c", `command -v ${program}`]).then(() => true, () => false);
+}
+
+/** A free TCP port of the loopback interface. */
 export function freePort(): number {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   return listener.addr.port;
@@ -113,18 +128,24 @@ export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-function spawn(command: Deno.Command): Deno.ChildProcess {
-  const child = command.spawn();
-  children.add(child);
-  child.status.finally(() => children.delete(child));
-  return child;
+/**
+ * Processor time of a process and its children so far, in ms (proc_pid_schedstat). Deno reads nothing of /proc without
+ * all permissions, so `cat` does.
+ */
+export async function processorMs(pid: number): Promise<number> {
+  const text = await outputOf("sh", [
+    "-c",
+    `for p in ${pid} $(cat /proc/${pid}/task/*/children 2>/dev/null); do cat /proc/$p/task/*/schedstat 2>/dev/null; done`,
+  ]);
+  return text.trim().split("\n").reduce((sum, line) => sum + Number(line.split(" ")[0]), 0) / 1e6;
 }
 
-async function stopChild(child: Deno.ChildProcess): Promise<void> {
-  const killLater = setTimeout(() => kill(child, "SIGKILL"), STOP_WITHIN_MS);
-  kill(child, "SIGTERM");
-  await child.status;
-  clearTimeout(killLater);
+/** The resident memory of a process, now and at its peak (proc_pid_status), in MiB. */
+export async function memoryOf(pid: number): Promise<{ nowMb: number; peakMb: number }> {
+  const status = await outputOf("cat", [`/proc/${pid}/status`]);
+  const field = (name: string) =>
+    Math.round(Number(status.match(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m"))![1]) / 1024);
+  return { nowMb: field("VmRSS"), peakMb: field("VmHWM") };
 }
 
 function kill(child: Deno.ChildProcess, signal: Deno.Signal): void {
@@ -135,11 +156,9 @@ function kill(child: Deno.ChildProcess, signal: Deno.Signal): void {
   }
 }
 
-async function writeAll(stdin: WritableStream<Uint8Array>, text: string): Promise<void> {
-  await new Blob([text]).stream().pipeTo(stdin);
-}
-
-async function readFirstLine(stdout: ReadableStream<Uint8Array>): Promise<string | null> {
+async function readFirstLine(
+  stdout: ReadableStream<Uint8Array<ArrayBuffer>>,
+): Promise<string | null> {
   const reader = stdout.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   while (!text.includes("\n")) {
@@ -147,7 +166,7 @@ async function readFirstLine(stdout: ReadableStream<Uint8Array>): Promise<string
     if (done) return null;
     text += value;
   }
-  // What comes after is read and dropped, so that the process never waits for a full pipe.
+  // The rest is read and dropped, so that the process never waits for a full pipe.
   (async () => {
     while (!(await reader.read()).done);
   })().catch(() => {});

@@ -1,5 +1,5 @@
-// The repositories that benches list, and where they are in the GitHub double. What they hold is known, so a bench can
-// tell a right answer from a wrong one.
+// The repositories that benches list, in the GitHub double. Their content is known, so a bench can tell a right answer
+// from a wrong one.
 
 import { type GeneratedFiles, generateFiles } from "../tests/github/generated_files.ts";
 import { makeGitRepository } from "../tests/github/git_repository.ts";
@@ -11,10 +11,11 @@ export const TOKEN = "bench-token";
 /** Owner of all repositories. */
 export const OWNER = "octo";
 
-/** What the repositories hold: `site` is what hits are measured on, the others are listed. */
+/** What the repositories hold: hits are measured on `site`, cold requests on `deep`, the others are listed. */
 export const SHAPES = {
   site: { folders: 10, filesPerFolder: 2_000, bytes: 1_200 },
   small: { folders: 1, filesPerFolder: 100, identical: true },
+  deep: { prefix: "content/posts", folders: 0, filesPerFolder: 100, bytes: 2_000 },
   large: { folders: 100, filesPerFolder: 1_000, identical: true },
 } satisfies Record<string, GeneratedFiles>;
 
@@ -23,7 +24,7 @@ export function filesOf(name: keyof typeof SHAPES): (readonly [path: string, con
   return [...generateFiles(SHAPES[name])];
 }
 
-/** Settings of a service whose source is this double, and which no limit of the double or of its own holds up. */
+/** Settings of a service whose source is this double, with limits that no bench reaches. */
 export function settingsFor(double: RunningDouble): Record<string, string> {
   return {
     GITHUB_API_URL: double.apiUrl,
@@ -34,7 +35,7 @@ export function settingsFor(double: RunningDouble): Record<string, string> {
   };
 }
 
-/** Starts the double; `coldNames` are more names for the files of `large`, which nothing has listed yet. */
+/** Starts the double; `coldNames` are more names for the files of `large`, not listed yet. */
 export async function startRepositories(
   cleanup: AsyncDisposableStack,
   { coldNames = [] }: { coldNames?: readonly string[] } = {},
@@ -45,6 +46,7 @@ export async function startRepositories(
       repositories: {
         [`${OWNER}/site`]: { generate: SHAPES.site },
         [`${OWNER}/small`]: { generate: SHAPES.small },
+        [`${OWNER}/deep`]: { generate: SHAPES.deep },
         ...Object.fromEntries(
           ["large", ...coldNames].map((name) => [`${OWNER}/${name}`, { dir: large.dir }]),
         ),

@@ -1,25 +1,27 @@
 // The service as a process of its own, started with the command of the `start` task: same entry, same permissions. It
-// sees no setting of the environment that the bench runs in, and its key-value store is a file of its own.
+// gets no setting of the bench's environment, and its key-value store is a file of its own.
 
-import { join } from "@std/path";
+import { dirname, join } from "@std/path";
 import { SETTING_NAMES } from "../lib/settings.ts";
 import { freePort, pause, projectRoot, type RunningProcess, startProcess } from "./processes.ts";
 
-/** A service that answers. */
+/** A service process. */
 export interface RunningService extends AsyncDisposable {
   readonly origin: string;
   readonly port: number;
   readonly pid: number;
+  readonly process: RunningProcess;
 }
 
 /** How a service is started. */
 export interface ServiceOptions {
-  /** Settings; those not named are unset, but for HOST, PORT and KV_PATH. */
+  /** Settings; those not named are unset, except HOST, PORT and KV_PATH. */
   readonly env?: Readonly<Record<string, string>>;
   /** Where its log goes; dropped without one. */
   readonly logFile?: string;
-  /** Gives the program and its arguments in place of the `start` task's. */
-  readonly command?: (port: number) => Promise<readonly [string, ...string[]]>;
+  readonly core?: number;
+  /** Flags for Deno in front of the entry point, as `--inspect=…`. */
+  readonly flags?: string;
 }
 
 const START_WITHIN_MS = 20_000;
@@ -38,19 +40,23 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
 
 /** Starts a service and does not wait. */
 export async function launchService(
-  { env = {}, logFile, command }: ServiceOptions = {},
-): Promise<RunningService & { readonly process: RunningProcess }> {
+  { env = {}, logFile, core, flags = "" }: ServiceOptions = {},
+): Promise<RunningService> {
   const port = freePort();
   const folder = join("data", `bench-${crypto.randomUUID()}`);
-  const process = startProcess(await (command ?? startCommand)(port), {
+  const { tasks } = JSON.parse(await Deno.readTextFile(join(projectRoot, "deno.json")));
+  const command = String(tasks.start).replace(/ main\.ts\b/, ` ${flags} main.ts`);
+  const process = startProcess(["sh", "-c", `exec ${command}`], {
     env: {
       ...Object.fromEntries(SETTING_NAMES.map((name) => [name, ""])),
+      PATH: `${dirname(Deno.execPath())}:${Deno.env.get("PATH")}`,
       HOST: "127.0.0.1",
       PORT: String(port),
       KV_PATH: `./${folder}/kv`,
       ...env,
     },
     stdoutFile: logFile ?? "/dev/null",
+    ...(core === undefined ? {} : { core }),
   });
   return {
     origin: `http://127.0.0.1:${port}`,
@@ -64,24 +70,13 @@ export async function launchService(
   };
 }
 
-/** The command of the `start` task, with this Deno. */
-export async function startCommand(): Promise<[string, ...string[]]> {
-  const { tasks } = JSON.parse(await Deno.readTextFile(join(projectRoot, "deno.json")));
-  const [program, ...args] = String(tasks.start).split(" ");
-  if (program !== "deno") throw new Error(`Cannot start "${program}": the task is no deno command`);
-  return [Deno.execPath(), ...args];
-}
-
-async function waitForAnswer(
-  { origin, process }: { origin: string; process: RunningProcess },
-): Promise<void> {
-  const url = `${origin}/api/health`;
+async function waitForAnswer({ origin, process }: RunningService): Promise<void> {
   const ended = process.ended.then(({ code }) => {
     throw new Error(`Cannot start "${origin}": it ended with ${code}`);
   });
   const until = performance.now() + START_WITHIN_MS;
   while (performance.now() < until) {
-    const answered = fetch(url).then(async (response) => {
+    const answered = fetch(`${origin}/api/health`).then(async (response) => {
       await response.body?.cancel();
       return response.ok;
     }, () => false);

@@ -1,10 +1,10 @@
-// What the service asks GitHub for, counted by the double: requests, those of them that are a 304, the quota that they
-// cost, and the bytes of their answers. Then the memory that many different questions leave a process with.
+// The service's requests to GitHub, counted by the double: requests, how many are a 304, the quota that they cost, and the
+// bytes of their answers. Then the memory of a process after many different requests.
 //
 //   deno task bench:cost                       prints both
-//   deno task bench:cost --check README.md     prints the table, and fails where the file does not show it between its two
+//   deno task bench:cost --check docs/caching.md    prints the table, and fails where the file does not show it between its two
 //                                              marks, without the rows that are details, and nothing else
-//   deno task bench:cost --write README.md     puts it there
+//   deno task bench:cost --write docs/caching.md    puts it there
 
 import { parseArgs } from "node:util";
 import {
@@ -66,7 +66,7 @@ async function measureCosts(): Promise<Cost[]> {
   return costs;
 }
 
-/** The table, as the README shows it; the same for the same counts. */
+/** The table, as the documents show it; the same for the same counts. */
 export function costTable(costs: readonly Cost[]): string {
   return table(
     ["asked of the service", "token", "requests", "of them 304", "quota", "bytes"],
