@@ -47,7 +47,8 @@ async function main(cleanup: AsyncDisposableStack): Promise<void> {
   cleanup.defer(() => Deno.remove(folder, { recursive: true }));
   const names = coldNames(wanted.has("listings") ? 60 : 0);
   const double = await startRepositories(cleanup, { coldNames: names });
-  const env = settingsFor(double);
+  // Servers have ports of their own, and answers hold addresses.
+  const env = { ...settingsFor(double), PUBLIC_URL: "http://bench.example" };
   const sections: string[] = [];
   const goals: Goal[] = [];
   const add = (title: string, part: Part) => {
@@ -97,7 +98,7 @@ function conditions(): string[] {
     "Processor time is that of the server's process (with Varnish: of both), divided by its requests; ratios are " +
     "medians of the ratios of each round, and above 1 the server is cheaper than the bare one",
     "The service runs with the permissions of `deno task start` and default settings, but for `GITHUB_API_URL`, " +
-    "`GITHUB_TOKEN`, `MISSES_PER_MINUTE=0` and `LOG_LEVEL=warn` (`info` to a file where it says so)",
+    "`GITHUB_TOKEN`, `MISSES_PER_MINUTE=0`, `PUBLIC_URL` and `LOG_LEVEL=warn` (`info` to a file where it says so)",
     "bare: `Deno.serve` sending the same bytes (one-byte text as a string) and headers; skeleton: the same with one " +
     "look-up by URL, two request headers and three fresh response headers; Hono: its `cors()` and `etag()`; nginx: the " +
     "same bytes from a file with the same headers; Varnish: in front of the service",

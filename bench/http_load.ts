@@ -63,7 +63,7 @@ export function scenarios(names: readonly string[]): Scenario[] {
       title: "list hit, gzip",
       paths: [listOf()],
       headers: gzip,
-      servers: ["bare", "skeleton", ...ours, "nginx", "varnish"],
+      servers: ["bare", "skeleton", ...ours, "nginx"],
     },
     {
       ...plain,
@@ -168,6 +168,8 @@ async function measure(
     for (const path of paths) await untilHit(client, { path, headers, status });
   }
   await check(client);
+  // The server's code for this scenario is compiled as it runs.
+  await load({ origin, paths, headers, seconds: 1, connections });
   const before = await running.processorMs();
   const result = await load({ origin, paths, headers, seconds, connections });
   const processorUs = (await running.processorMs() - before) * 1000 / result.requests;
@@ -213,11 +215,17 @@ async function untilHit(
   const until = performance.now() + GZIP_WITHIN_MS;
   for (;;) {
     const answer = await client.get(path, headers);
-    const isHit = status >= 400 || /hit/.test(answer.headers.get("cache-status") ?? "");
+    const isHit = status >= 400 || /hit/.test(answer.headers.get("cache-status") ?? "") ||
+      // Varnish names the request that filled its cache as a second id.
+      /^\d+ \d+$/.test(answer.headers.get("x-varnish") ?? "");
     const isCoded = headers["accept-encoding"] === undefined ||
       answer.headers.has("content-encoding") || status !== 200;
     if (isHit && isCoded) return answer;
-    if (performance.now() > until) throw new Error(`Cannot warm "${path}": no hit`);
+    if (performance.now() > until) {
+      throw new Error(
+        `Cannot warm "${path}": ${answer.status} ${JSON.stringify([...answer.headers])}`,
+      );
+    }
     await pause(5);
   }
 }

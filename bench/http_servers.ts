@@ -1,7 +1,7 @@
 // The servers of `bench:http`: the service, and what an operator would run instead, each started for one round and
 // stopped after it, on the core of servers.
 
-import { dirname, join } from "@std/path";
+import { join } from "@std/path";
 import { SERVER_CORE } from "./load.ts";
 import type { PreparedAnswer } from "./peer_server.ts";
 import {
@@ -151,13 +151,10 @@ async function startVarnish(options: ServerOptions): Promise<StartedServer> {
   const service = await startServer("service", options);
   const [backend, port] = [new URL(service.originOf("")).host, freePort()];
   const varnish = startProcess([
-    ...["varnishd", "-F", "-a", `127.0.0.1:${port}`, "-b", backend] as const,
+    ...["sh", "-c", 'PATH="$PATH:/usr/sbin" exec varnishd "$@" 2>/dev/null', "sh"] as const,
+    ...["-F", "-a", `127.0.0.1:${port}`, "-b", backend],
     ...["-n", join(options.folder, "varnish"), "-s", "malloc,64m"],
-  ], {
-    core: SERVER_CORE,
-    stdoutFile: "/dev/null",
-    env: { PATH: `${dirname("/usr/sbin/x")}:${Deno.env.get("PATH")}` },
-  });
+  ], { core: SERVER_CORE, stdoutFile: "/dev/null" });
   await untilListening([port]);
   return {
     originOf: () => `http://127.0.0.1:${port}`,
