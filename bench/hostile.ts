@@ -1,40 +1,31 @@
 // `deno task bench:hostile`: 100,000 requests made to break it (`--requests` for another number, `--seed` for others),
-// sent to a service in a process of its own: most with no limit on misses, a fifth with the one that it has unless told
-// otherwise. Tells how they were answered and what of them reached the source; fails where a rule was broken. `--write`
-// puts the report into RESULTS.md.
+// sent to a service in a process of its own: most with no limit on misses, a fifth with the default limit. Tells how they
+// were answered and what of them reached the source; fails where a rule was broken. `--write` puts the report into
+// RESULTS.md.
 
 import { parseArgs } from "node:util";
-import { startDouble } from "../tests/github/start_double.ts";
 import type { LoggedRequest } from "../tests/github/github_log.ts";
-import { watchGraphql } from "./graphql_watch.ts";
-import { HostileConnection } from "./hostile_connection.ts";
-import { HOSTILE_FILES } from "./hostile_files.ts";
-import { type HostileRequest, hostileRequests } from "./hostile_requests.ts";
-import { unescapedOf } from "./hostile_questions.ts";
-import { describeMachine } from "./machine.ts";
-import { withProcesses } from "./processes.ts";
-import type { RawAnswer } from "./raw_client.ts";
-import { type Goal, goalTable, number, table } from "./report.ts";
+import { startDouble } from "../tests/github/start_double.ts";
+import { rawRequest } from "../tests/raw_http.ts";
+import { HOSTILE_FILES, type HostileRequest, hostileRequests } from "./hostile_requests.ts";
+import { pause, withProcesses } from "./processes.ts";
+import { type RawAnswer, RawClient } from "./raw_client.ts";
+import { describeMachine, type Goal, goalTable, number, table, writeResults } from "./report.ts";
 import { OWNER, settingsFor, TOKEN } from "./repositories.ts";
-import { writeResults } from "./results_file.ts";
 import { startService } from "./service_process.ts";
 
 const CONNECTIONS = 32;
-/** Asked for once, after the load, so that files are read many at once at least once: by GraphQL. */
-const UNREAD = "._un-read.2";
+const GIVE_UP_MS = 10_000;
 const SLOW_MS = 1_000;
 const SHOWN = 10;
-/** The contract's errors of 500 and more, without the fault of its own that no request may cause. */
+/** The contract's errors of 500 and more; `internal-error` is a fault that no request may cause. */
 const SERVER_ERRORS = new Set([
-  "502 source-failed",
-  "503 source-rate-limited",
-  "503 service-busy",
-  "503 collection-not-ready",
-  "504 source-timeout",
+  ...["502 source-failed", "503 source-rate-limited", "503 service-busy"],
+  ...["503 collection-not-ready", "504 source-timeout"],
 ]);
 const PHASES = [
   { title: "no limit on misses, proxy trusted", fifths: 4, env: { TRUST_PROXY: "true" } },
-  { title: "the limit on misses that is the default", fifths: 1, env: { MISSES_PER_MINUTE: "" } },
+  { title: "the default limit on misses", fifths: 1, env: { MISSES_PER_MINUTE: "" } },
 ];
 const REFUSED = "refused by the HTTP server";
 const RULES = {
@@ -45,6 +36,10 @@ const RULES = {
   unescaped: "requests that reached the source with an unescaped value",
   unexpected: "requests that the source does not know",
 };
+/** What the service may request of its source: every value in one escaped segment. GraphQL has one path. */
+const REST =
+  /^(?:\/repos\/[A-Za-z0-9][A-Za-z0-9_-]{0,38}\/[A-Za-z0-9._-]{1,100}|\/repositories\/\d+)(?:\/commits\/([^/?#]+)|\/git\/trees\/[0-9a-f]{40}(?:\?recursive=1)?|\/git\/blobs\/[0-9a-f]{40})?$/;
+const RAW = /^\/octo\/odd\/[0-9a-f]{40}\/([^?#]+)$/i;
 
 const { values } = parseArgs({
   args: Deno.args,
@@ -58,53 +53,39 @@ const { values } = parseArgs({
 async function main(cleanup: AsyncDisposableStack): Promise<void> {
   const double = cleanup.use(
     await startDouble({
-      repositories: {
-        [`${OWNER}/odd`]: { files: HOSTILE_FILES },
-        [`${OWNER}/${UNREAD}`]: { files: HOSTILE_FILES },
-      },
+      repositories: { [`${OWNER}/odd`]: { files: HOSTILE_FILES } },
       tokens: { [TOKEN]: { sees: "all" } },
     }),
   );
   await double.call("setQuota", TOKEN, { limit: 1_000_000, remaining: 1_000_000 });
-  const graphql = watchGraphql(cleanup, double);
   const [count, seed] = [Number(values.requests), Number(values.seed)];
   const requests = hostileRequests({ seed, count });
   const classes = new Map<string, number[]>();
   const slowest: { ms: number; what: string }[] = [];
   const broken = new Map(Object.keys(RULES).map((rule) => [rule, [] as string[]]));
-  const started = performance.now();
-  let again = 0;
+  const startedMs = performance.now();
 
   for (const [phase, { fifths, env }] of PHASES.entries()) {
     await using service = await startService({
-      env: {
-        ...settingsFor(double),
-        GITHUB_RAW_URL: double.rawUrl,
-        GITHUB_GRAPHQL_URL: graphql.url,
-        ...env,
-      },
+      env: { ...settingsFor(double), GITHUB_RAW_URL: double.rawUrl, ...env },
     });
     let left = Math.floor(count * fifths / 5);
-    const work = async () => {
+    await Promise.all(Array.from({ length: CONNECTIONS }, async () => {
       using connection = new HostileConnection(service.origin, service.port);
       while (left-- > 0) {
         const { value: request, done } = requests.next();
         if (done) break;
-        const startedMs = performance.now();
-        const answer = await connection.ask(request);
-        note(request, answer, { ms: performance.now() - startedMs, phase });
+        const sentMs = performance.now();
+        const answer = await connection.send(request);
+        note(request, answer, { ms: performance.now() - sentMs, phase });
       }
-      again += connection.again;
-    };
-    await Promise.all(Array.from({ length: CONNECTIONS }, work));
-    const page = `owner=${OWNER}&repo=${UNREAD}&collection=posts&includeContent=true`;
-    const answer = await fetch(`${service.origin}/api/list-collection-items?${page}`);
-    await answer.body?.cancel();
+    }));
   }
-  if (graphql.asked === 0) throw new Error(`Cannot judge "${graphql.url}": nothing was asked`);
-  const seconds = (performance.now() - started) / 1000;
-  const asked = await double.call("requests") as LoggedRequest[];
-  broken.set("unescaped", [...unescapedOf(asked, double), ...graphql.spliced]);
+  const seconds = (performance.now() - startedMs) / 1000;
+  const logged = await double.call("requests") as LoggedRequest[];
+  const graphqlPath = new URL(double.graphqlUrl).pathname;
+  const rest = logged.filter(({ path }) => path !== graphqlPath);
+  broken.set("unescaped", rest.map(({ path }) => path).filter((path) => !isEscaped(path)));
   broken.set("unexpected", await double.call("unexpected") as string[]);
 
   const report = [
@@ -114,14 +95,11 @@ async function main(cleanup: AsyncDisposableStack): Promise<void> {
       `${
         count.toLocaleString("en-US")
       } generated requests (seed ${seed}) over ${CONNECTIONS} connections in ` +
-      `${
-        number(seconds)
-      } s, client, service and source on this machine; ${again} were sent a second time on a new connection, since ` +
-      "the one they went out on was closed or their answer told no length",
-      `${asked.length} requests reached the source, ${graphql.asked} of them GraphQL; an escaped value is one segment ` +
-      "of a path, or a variable of a query that has no value in its text",
-      `"${REFUSED}": a request that HTTP or a URL forbids, closed or answered with 4xx without an id; it counts for ` +
-      "the time that it takes and for nothing else",
+      `${number(seconds)} s, client, service and source on this machine`,
+      `${logged.length} requests reached the source, ${
+        logged.length - rest.length
+      } of them GraphQL`,
+      `"${REFUSED}": a request that HTTP or a URL forbids, closed or answered with 4xx without an id`,
     ].map((line) => `- ${line}`).join("\n"),
     goalTable([...broken].map(([rule, found]): Goal => ({
       what: RULES[rule as keyof typeof RULES],
@@ -162,6 +140,50 @@ async function main(cleanup: AsyncDisposableStack): Promise<void> {
     const open = headers.get("access-control-allow-origin") === "*" && headers.has("x-request-id");
     if (!open || headers.has("x-evil")) broken.get("headers")!.push(what);
   }
+}
+
+/** Sends requests as their bytes are, over one connection for as long as the server keeps it open. */
+class HostileConnection implements Disposable {
+  private client: RawClient | null = null;
+
+  constructor(private readonly origin: string, private readonly port: number) {}
+
+  /** The answer, or null where none comes. What may be refused, or is no GET, gets a connection of its own. */
+  async send({ method, target, headers, mayRefuse }: HostileRequest): Promise<RawAnswer | null> {
+    if (method === "GET" && !mayRefuse) {
+      const fields = headers.map(([name, value]) => [name.toLowerCase(), value]);
+      try {
+        this.client ??= await RawClient.connect(this.origin);
+        return await this.client.get(target, Object.fromEntries(fields));
+      } catch {
+        this[Symbol.dispose]();
+      }
+    }
+    const host = headers.some(([name]) => name === "Host") ? [] : ["Host: 127.0.0.1"];
+    const lines = headers.map(([name, value]) => `${name}: ${value}`);
+    const answer = await Promise.race([
+      rawRequest(this.port, `${method} ${target} HTTP/1.1`, ...host, ...lines).catch(() => null),
+      pause(GIVE_UP_MS).then(() => null),
+    ]);
+    return answer && answer.status > 0 ? { ...answer, headers: new Map(answer.headers) } : null;
+  }
+
+  [Symbol.dispose](): void {
+    this.client?.[Symbol.dispose]();
+    this.client = null;
+  }
+}
+
+function isEscaped(path: string): boolean {
+  const match = REST.exec(path) ?? RAW.exec(path);
+  return match !== null && (match[1] ?? "a").split("/").every((part) => {
+    try {
+      const text = decodeURIComponent(part);
+      return encodeURIComponent(text) === part && ![".", "..", ""].includes(text);
+    } catch {
+      return false;
+    }
+  });
 }
 
 function classOf({ mayRefuse }: HostileRequest, answer: RawAnswer | null): string {

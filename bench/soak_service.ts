@@ -1,128 +1,105 @@
-// The soak's service: one process after the other on the same key-value store. It is killed on purpose; any other end
-// of it is a crash.
+// The soak's service: one process after the other on the same key-value store. It is killed on purpose; any other end of
+// it is a crash. Its heap is read over V8's inspector.
 
 import { join } from "@std/path";
-import { freePort, pause, projectRoot } from "./processes.ts";
-import type { Memory } from "./soak_server.ts";
-import { launchService, startCommand } from "./service_process.ts";
-
-const START_WITHIN_MS = 20_000;
-const RESTART_AFTER_MS = 200;
-
-type Launched = Awaited<ReturnType<typeof launchService>>;
+import { freePort, memoryOf, pause, projectRoot } from "./processes.ts";
+import { type RunningService, startService } from "./service_process.ts";
 
 /** A service that is killed and comes back. */
 export class SoakService implements AsyncDisposable {
-  origin = "";
   kills = 0;
-  /** When the process of now was started, in ms since the epoch. */
+  /** When the current process was started, in ms since the epoch. */
   startedMs = 0;
   /** Exit codes of the processes that ended by themselves. */
   readonly crashes: number[] = [];
   private readonly folder = join("data", `soak-${crypto.randomUUID()}`);
-  private process: Launched | null = null;
-  private memoryOrigin = "";
-  private up = Promise.withResolvers<void>();
-  private isUp = false;
+  private readonly inspectorPort = freePort();
+  private service: RunningService | null = null;
+  private up = Promise.withResolvers<RunningService>();
   private lastDownMs = 0;
   private isEnding = false;
 
   constructor(private readonly env: Readonly<Record<string, string>>) {}
 
-  /** Starts it, with what the process before kept. @throws {Error} where it does not answer. */
+  /** Starts it on the store of the process before. @throws {Error} where it does not answer. */
   async start(): Promise<void> {
-    const memoryPort = freePort();
     this.startedMs = Date.now();
-    const process = this.process = await launchService({
+    const service = await startService({
       env: { ...this.env, KV_PATH: `./${this.folder}/kv` },
-      command: async () => {
-        const [deno, ...args] = await startCommand();
-        const permissions = args.filter((arg) => arg !== "main.ts");
-        const own = ["--v8-flags=--expose-gc", "bench/soak_server.ts", `${memoryPort}`];
-        return [deno, ...permissions, ...own];
-      },
+      flags: `--inspect=127.0.0.1:${this.inspectorPort}`,
     });
-    process.process.ended.then(({ code }) => this.ended(process, code));
-    this.memoryOrigin = `http://127.0.0.1:${memoryPort}`;
-    const until = performance.now() + START_WITHIN_MS;
-    while (!await answers(`${process.origin}/api/health`)) {
-      if (performance.now() > until) throw new Error(`Cannot start "${process.origin}": no answer`);
-      await pause(20);
-    }
-    this.origin = process.origin;
-    this.isUp = true;
-    this.up.resolve();
+    this.service = service;
+    service.process.ended.then(({ code }) => this.ended(service, code));
+    this.up.resolve(service);
   }
 
   /** Ends the process as a lost machine would, and starts the next one. */
   async killAndRestart(): Promise<void> {
-    await this.whenUp();
-    const process = this.process!;
+    const service = await this.whenUp();
     this.kills++;
-    this.process = null;
     this.down();
-    Deno.kill(process.pid, "SIGKILL");
-    await process.process.ended;
-    await process[Symbol.asyncDispose]();
-    await pause(RESTART_AFTER_MS);
+    Deno.kill(service.pid, "SIGKILL");
+    await service.process.ended;
+    await service[Symbol.asyncDispose]();
     await this.start();
   }
 
-  /** Resolves when there is a process that answers. */
-  whenUp(): Promise<void> {
+  /** The process that answers, as soon as there is one. */
+  whenUp(): Promise<RunningService> {
     return this.up.promise;
   }
 
   /** Whether it was away at some time since then. */
   wasDownSince(fromMs: number): boolean {
-    return !this.isUp || this.lastDownMs >= fromMs;
+    return this.service === null || this.lastDownMs >= fromMs;
   }
 
-  /** What the process takes now, after a garbage collection where `collected`. */
-  async memory({ collected = false } = {}): Promise<Memory> {
-    for (;;) {
-      await this.whenUp();
-      const crashes = this.crashes.length;
-      try {
-        const response = await fetch(`${this.memoryOrigin}/${collected ? "collected" : ""}`);
-        return await response.json();
-      } catch (error) {
-        await pause(RESTART_AFTER_MS);
-        if (this.crashes.length === crashes) throw error;
-      }
-    }
+  /** Resident memory, in bytes. */
+  async rss(): Promise<number> {
+    return (await memoryOf((await this.whenUp()).pid)).nowMb * 2 ** 20;
+  }
+
+  /** The heap after a forced collection, in bytes. */
+  async heapAfterCollection(): Promise<number> {
+    await this.whenUp();
+    const targets = await (await fetch(`http://127.0.0.1:${this.inspectorPort}/json`)).json();
+    const socket = new WebSocket(targets[0].webSocketDebuggerUrl);
+    await new Promise((resolve, reject) => {
+      socket.onopen = resolve;
+      socket.onerror = reject;
+    });
+    const call = (id: number, method: string) =>
+      new Promise<{ usedSize: number }>((resolve) => {
+        socket.addEventListener("message", ({ data }) => {
+          const message = JSON.parse(data);
+          if (message.id === id) resolve(message.result);
+        });
+        socket.send(JSON.stringify({ id, method }));
+      });
+    await call(1, "HeapProfiler.collectGarbage");
+    const { usedSize } = await call(2, "Runtime.getHeapUsage");
+    socket.close();
+    return usedSize;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.isEnding = true;
-    await this.process?.[Symbol.asyncDispose]();
+    await this.service?.[Symbol.asyncDispose]();
     await Deno.remove(join(projectRoot, this.folder), { recursive: true }).catch(() => {});
   }
 
   private down(): void {
-    this.isUp = false;
+    this.service = null;
     this.lastDownMs = Date.now();
     this.up = Promise.withResolvers();
     this.up.promise.catch(() => {});
   }
 
-  private async ended(process: Launched, code: number): Promise<void> {
-    if (this.process !== process || this.isEnding) return;
+  private async ended(service: RunningService, code: number): Promise<void> {
+    if (this.service !== service || this.isEnding) return;
     this.crashes.push(code);
     this.down();
-    this.process = null;
-    await process[Symbol.asyncDispose]();
-    // Who waits for it must not wait for ever.
+    await pause(200);
     await this.start().catch((error) => this.up.reject(error));
-  }
-}
-
-async function answers(url: string): Promise<boolean> {
-  try {
-    const response = await fetch(url);
-    await response.body?.cancel();
-    return response.ok;
-  } catch {
-    return false;
   }
 }
