@@ -22,6 +22,7 @@ import { GitHubClient, type RequestObserver } from "./client.ts";
 import { baseOf, type GitHubAddresses, type GitHubHost, requestRepository } from "./host.ts";
 import { findRefByRest } from "./refs.ts";
 import type { TokenPool } from "./tokens.ts";
+import { parseInWorker } from "./tree_parser.ts";
 import { parseRecursiveTree, parseTree } from "./trees.ts";
 
 /** Options of {@linkcode GitHubSource}. */
@@ -95,6 +96,7 @@ export class GitHubSource implements Source {
     return this.readTree(snapshot, treeId, {
       kind: "tree-recursive",
       parse: parseRecursiveTree,
+      parseLarge: (bytes) => parseInWorker(bytes, this.options),
       context,
     });
   }
@@ -118,9 +120,11 @@ export class GitHubSource implements Source {
   private async readTree<T>(
     snapshot: Snapshot,
     treeId: string,
-    { kind, parse, context }: {
+    { kind, parse, parseLarge = parse, context }: {
       kind: "tree" | "tree-recursive";
       parse: (bytes: Uint8Array<ArrayBuffer>) => T | Promise<T>;
+      /** For answers over 1 MiB; takes the bytes away. */
+      parseLarge?: (bytes: Uint8Array<ArrayBuffer>) => T | Promise<T>;
       context: RequestContext;
     },
   ): Promise<T> {
@@ -139,7 +143,7 @@ export class GitHubSource implements Source {
       if (status !== 200) throw refusal(snapshot.name, status);
       return bytes.length < LARGE_ANSWER_BYTES
         ? await parse(bytes)
-        : await this.largeAnswers(() => parse(bytes));
+        : await this.largeAnswers(() => parseLarge(bytes));
     } finally {
       answer.release();
     }
