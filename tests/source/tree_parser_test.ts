@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { parseInWorker, type TreeWorker } from "../../lib/source/github/tree_parser.ts";
-import { parseRecursiveTree } from "../../lib/source/github/trees.ts";
+import { parseFolder } from "../../lib/source/github/trees.ts";
 import { CollectionsError } from "../../lib/errors.ts";
 import { TestClock } from "../test_clock.ts";
 
@@ -18,21 +18,21 @@ function answer(files: number, more: Record<string, unknown> = {}): Uint8Array<A
   return new TextEncoder().encode(JSON.stringify({ tree, truncated: false, ...more }));
 }
 
-Deno.test("parseInWorker() gives the list that parseRecursiveTree() gives, and takes the bytes", async () => {
+Deno.test("parseInWorker() gives the list that parseFolder() gives, and takes the bytes", async () => {
   const bytes = answer(20_000);
-  const expected = await parseRecursiveTree(bytes);
+  const expected = await parseFolder(bytes);
 
-  const files = await parseInWorker(bytes, { clock });
+  const folder = await parseInWorker(bytes, { clock });
 
-  assertEquals(files?.toBytes(), expected?.toBytes());
-  assertEquals([files?.length, bytes.length], [20_000, 0]);
+  assertEquals(folder?.files.toBytes(), expected?.files.toBytes());
+  assertEquals([folder?.files.length, bytes.length], [20_000, 0]);
   assertEquals(await parseInWorker(answer(1, { truncated: true }), { clock }), null);
 });
 
-Deno.test("parseInWorker() fails as parseRecursiveTree() does", async () => {
+Deno.test("parseInWorker() fails as parseFolder() does", async () => {
   for (const bytes of [answer(1, { tree: [{ path: ".." }] }), new TextEncoder().encode("[")]) {
     const messages = [];
-    for (const parse of [parseRecursiveTree, parseInWorker] as const) {
+    for (const parse of [parseFolder, parseInWorker] as const) {
       const error = await parse(bytes, { clock }).then(() => null, (error) => error);
       assert(error instanceof CollectionsError && error.code === "source-failed");
       messages.push(error.message);
@@ -53,11 +53,11 @@ Deno.test("parseInWorker() parses here where no worker starts, and fails where o
     throw new Error("There are no workers");
   };
   for (const start of [throwing, failing]) {
-    assertEquals((await parseInWorker(answer(3), { clock, start }))?.length, 3);
+    assertEquals((await parseInWorker(answer(3), { clock, start }))?.files.length, 3);
   }
   const waiting = parseInWorker(answer(3), { clock, start: () => idle });
   clock.advance(5_000);
-  assertEquals((await waiting)?.length, 3);
+  assertEquals((await waiting)?.files.length, 3);
 
   const ending = (): TreeWorker => {
     const worker = { ...idle };

@@ -5,8 +5,9 @@
 import type { Clock } from "../../clock.ts";
 import { sourceFailed } from "../../errors.ts";
 import { FileList } from "../file_list.ts";
-import type { TreeReply } from "./tree_worker.ts";
-import { parseRecursiveTree } from "./trees.ts";
+import type { FolderFiles } from "../source.ts";
+import type { TreeReply, TreeTask } from "./tree_worker.ts";
+import { parseFolder } from "./trees.ts";
 
 /** What {@linkcode parseInWorker} needs of a worker. */
 export type TreeWorker = Pick<Worker, "onmessage" | "onerror" | "postMessage" | "terminate">;
@@ -23,26 +24,33 @@ export function startTreeWorker(): TreeWorker {
 }
 
 /**
- * As {@linkcode parseRecursiveTree}, in a worker where one starts within 5 s. The bytes cannot be used afterwards.
+ * As {@linkcode parseFolder}, in a worker where one starts within 5 s. The bytes cannot be used afterwards.
  * @throws {CollectionsError} source-failed likewise, or where the worker ends before its reply, for want of memory, say.
  */
 export async function parseInWorker(
   bytes: Uint8Array<ArrayBuffer>,
-  { clock, start = startTreeWorker }: { clock: Clock; start?: () => TreeWorker },
-): Promise<FileList | null> {
+  { clock, withId = false, start = startTreeWorker }: {
+    clock: Clock;
+    withId?: boolean;
+    start?: () => TreeWorker;
+  },
+): Promise<FolderFiles | null> {
   let worker: TreeWorker | null = null;
   try {
     try {
       worker = start();
       await ready(worker, clock);
     } catch {
-      return await parseRecursiveTree(bytes);
+      return await parseFolder(bytes, { withId });
     }
     const reply = nextMessage(worker);
-    worker.postMessage(bytes, [bytes.buffer]);
+    const task: TreeTask = { bytes, withId };
+    worker.postMessage(task, [bytes.buffer]);
     const answer = await reply as TreeReply;
     if ("failure" in answer) throw sourceFailed(answer.failure);
-    return answer.files === null ? null : FileList.fromBytes(answer.files);
+    const { folder } = answer;
+    const files = folder && FileList.fromBytes(folder.files);
+    return folder && files && { treeId: folder.treeId, files };
   } finally {
     worker?.terminate();
   }
