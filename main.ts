@@ -2,14 +2,15 @@
 
 import type { App } from "fresh";
 import { appConfig, readPreviewSettings, readSettings } from "./fresh.config.ts";
-import { createApp, createHandler } from "./lib/http/app.ts";
+import { createApp, createHandler, type Handler } from "./lib/http/app.ts";
 import { Listening } from "./lib/http/listening.ts";
 import type { State } from "./lib/http/state.ts";
-import { openServices } from "./lib/services.ts";
+import { openServices, type Services } from "./lib/services.ts";
 import { type Config, SettingsError } from "./lib/settings.ts";
 import { localRepositoryNames, previewSettings } from "./lib/local_repositories.ts";
 
 const REFRESH_EVERY_MS = 1_000;
+const PARALLEL = "parallel";
 /** How many of a preview's repositories its log line names. */
 const MAX_NAMED = 20;
 
@@ -19,22 +20,40 @@ export const app: App<State> = await createApp({
   appConfig,
 });
 
-if (import.meta.main) await start(Deno.args);
+const isParallel = import.meta.main && Deno.args[0] === PARALLEL;
+if (import.meta.main && !isParallel) await orExit(start(Deno.args));
+
+/**
+ * What `deno task start:parallel` calls for each request, in each of its isolates. They share the port and a key-value
+ * store in a file, nothing else; each checks refs itself, so each shows a push within 60 s. `deno run` warns of a
+ * default export that serves, so that there is none without the task's argument.
+ */
+export default isParallel ? { fetch: await orExit(openIsolate()) } : undefined;
 
 /**
  * Serves until SIGINT or SIGTERM, then exits with 0; with `preview <folder>` local folders alone. A setting that cannot be
  * used ends the process with one line that says what to change.
  */
 async function start([mode, ...args]: readonly string[]): Promise<void> {
+  await serve(
+    mode === "preview" ? readPreviewSettings(await previewSettings(args)) : readSettings(),
+  );
+}
+
+async function orExit<T>(started: Promise<T>): Promise<T> {
   try {
-    await serve(
-      mode === "preview" ? readPreviewSettings(await previewSettings(args)) : readSettings(),
-    );
+    return await started;
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     console.error(error.message);
     Deno.exit(1);
   }
+}
+
+async function openIsolate(): Promise<Handler> {
+  const services = await openServices(readSettings());
+  runUntilStopped(services, () => Promise.resolve());
+  return createHandler(app, services);
 }
 
 async function serve(config: Config): Promise<void> {
@@ -56,15 +75,19 @@ async function serve(config: Config): Promise<void> {
     () => listen({ hostname: config.host, port }, { handler, onListen }),
     services,
   );
-  const refreshing = setInterval(() => services.refreshDue(), REFRESH_EVERY_MS);
+  runUntilStopped(services, () => listening.stop());
+}
 
+/** Refreshes refs until a signal; then stops listening, closes the services and exits with 0. */
+function runUntilStopped(services: Services, stopListening: () => Promise<void>): void {
+  const refreshing = setInterval(() => services.refreshDue(), REFRESH_EVERY_MS);
   let isStopping = false;
   const stop = async () => {
     // `deno task` forwards a signal that the process group already had.
     if (isStopping) return;
     isStopping = true;
     clearInterval(refreshing);
-    await listening.stop();
+    await stopListening();
     await services.close();
     Deno.exit(0);
   };
