@@ -11,6 +11,7 @@ import { localRepositoryNames, previewSettings } from "./lib/local_repositories.
 
 const REFRESH_EVERY_MS = 1_000;
 const PARALLEL = "parallel";
+const OTHERS_CLOSE_WITHIN_MS = 500;
 /** How many of a preview's repositories its log line names. */
 const MAX_NAMED = 20;
 
@@ -52,7 +53,12 @@ async function orExit<T>(started: Promise<T>): Promise<T> {
 
 async function openIsolate(): Promise<Handler> {
   const services = await openServices(readSettings());
-  runUntilStopped(services, () => Promise.resolve());
+  services.log.info("listening", { host: services.config.host, port: services.config.port });
+  runUntilStopped(services, async () => {
+    await services.close();
+    // Deno ends the process with the first isolate that exits.
+    await services.clock.sleep(OTHERS_CLOSE_WITHIN_MS);
+  });
   return createHandler(app, services);
 }
 
@@ -75,11 +81,14 @@ async function serve(config: Config): Promise<void> {
     () => listen({ hostname: config.host, port }, { handler, onListen }),
     services,
   );
-  runUntilStopped(services, () => listening.stop());
+  runUntilStopped(services, async () => {
+    await listening.stop();
+    await services.close();
+  });
 }
 
-/** Refreshes refs until a signal; then stops listening, closes the services and exits with 0. */
-function runUntilStopped(services: Services, stopListening: () => Promise<void>): void {
+/** Refreshes refs until a signal; then stops the service and exits with 0. */
+function runUntilStopped(services: Services, stopService: () => Promise<void>): void {
   const refreshing = setInterval(() => services.refreshDue(), REFRESH_EVERY_MS);
   let isStopping = false;
   const stop = async () => {
@@ -87,8 +96,7 @@ function runUntilStopped(services: Services, stopListening: () => Promise<void>)
     if (isStopping) return;
     isStopping = true;
     clearInterval(refreshing);
-    await stopListening();
-    await services.close();
+    await stopService();
     Deno.exit(0);
   };
   const signals: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM"];

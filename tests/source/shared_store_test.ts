@@ -48,6 +48,23 @@ function randomBytes(length: number): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
+Deno.test("a push is shown within 60 s by all who share a store, whatever one of them has found", async () => {
+  await using opened = await open({ "posts/a.md": "A\n" });
+  const { clock, git } = opened;
+  await using first = await opened.start();
+  await using second = await opened.start();
+  const commits = async () =>
+    (await Promise.all([first.list(), second.list()])).map(({ repository }) => repository.commit);
+  const [before] = await commits();
+  clock.advance(MINUTE_MS / 2);
+  await first.list();
+  await git.commit({ "posts/b.md": "B\n" });
+  const after = await git.head();
+  assertEquals(await commits(), [before, before]);
+  clock.advance(MINUTE_MS / 2);
+  assertEquals(await commits(), [after, after]);
+});
+
 Deno.test("a second process answers a list of the first with one check of its own", async () => {
   await using opened = await open(textFiles(60));
   const { gh } = opened;
