@@ -21,7 +21,7 @@ export const app: App<State> = await createApp({
   appConfig,
 });
 
-const isParallel = import.meta.main && Deno.args[0] === PARALLEL;
+const isParallel: boolean = import.meta.main && Deno.args[0] === PARALLEL;
 if (import.meta.main && !isParallel) await orExit(start(Deno.args));
 
 /**
@@ -29,7 +29,10 @@ if (import.meta.main && !isParallel) await orExit(start(Deno.args));
  * store in a file, nothing else; each checks refs itself, so each shows a push within 60 s. `deno run` warns of a
  * default export that serves, so that there is none without the task's argument.
  */
-export default isParallel ? { fetch: await orExit(openIsolate()) } : undefined;
+const served: { fetch: Handler } | undefined = isParallel
+  ? { fetch: await orExit(openIsolate()) }
+  : undefined;
+export default served;
 
 /**
  * Serves until SIGINT or SIGTERM, then exits with 0; with `preview <folder>` local folders alone. A setting that cannot be

@@ -105,7 +105,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
 }
 
 Deno.test("start:parallel serves from two isolates or more with one store, and closes on SIGTERM", async () => {
-  assertEquals(flags("start:parallel").slice(3), flags("start"));
+  assertEquals(flags("start:parallel").slice(4), flags("start"));
   const folder = `data/parallel-${crypto.randomUUID()}`;
   const port = freePort();
   const env = { PORT: `${port}`, HOST: "127.0.0.1", KV_PATH: `./${folder}/kv`, DENO_JOBS: "2" };
