@@ -1,7 +1,7 @@
 // Requests made to break a service, with parameters that are good often enough to reach its source, and a repository of a
 // hostile author. The same seed gives the same requests. What RFC 9112 forbids is marked: a server may refuse it unread.
 
-import type { JsonContent } from "../tests/github/github_control.ts";
+import type { JsonContent } from "../tests/github/serve_double.ts";
 
 /** A folder 150 levels deep, which may take a request a level. */
 const DEEP = "d/".repeat(150);
