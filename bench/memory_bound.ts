@@ -26,11 +26,11 @@ const PARTS = [
   { title: "20,000 lists, of as many collections", mostMb: 256, queries: collections },
   {
     title: "lists of 10 collections of 100,000 files",
-    mostMb: 512,
+    mostMb: 768,
     queries: millionFiles,
     fills: false,
   },
-  { title: "100,000 answers of one item", mostMb: 512, queries: answers },
+  { title: "100,000 answers of one item", mostMb: 768, queries: answers },
   { title: "pages of 100 files of 3 kB, with content", mostMb: 768, queries: smallPages },
   { title: "pages of 15 MB, with content", mostMb: 1_536, queries: largePages },
 ];
@@ -78,7 +78,7 @@ export async function measureMemory(
         answered++;
       })));
     if (fills) {
-      assert(answerBytes > 2 * CACHE_MEMORY_MB * 2 ** 20, `${title} do not fill the cache`);
+      assert(answerBytes > CACHE_MEMORY_MB * 2 ** 20, `${title} do not fill the cache`);
     }
     const { nowMb, peakMb } = await memoryOf(service.pid);
     const besideMb = peakMb - CACHE_MEMORY_MB;
