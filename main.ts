@@ -2,14 +2,16 @@
 
 import type { App } from "fresh";
 import { appConfig, readPreviewSettings, readSettings } from "./fresh.config.ts";
-import { createApp, createHandler } from "./lib/http/app.ts";
+import { createApp, createHandler, type Handler } from "./lib/http/app.ts";
 import { Listening } from "./lib/http/listening.ts";
 import type { State } from "./lib/http/state.ts";
-import { openServices } from "./lib/services.ts";
+import { openServices, type Services } from "./lib/services.ts";
 import { type Config, SettingsError } from "./lib/settings.ts";
 import { localRepositoryNames, previewSettings } from "./lib/local_repositories.ts";
 
 const REFRESH_EVERY_MS = 1_000;
+const PARALLEL = "parallel";
+const OTHERS_CLOSE_WITHIN_MS = 500;
 /** How many of a preview's repositories its log line names. */
 const MAX_NAMED = 20;
 
@@ -19,22 +21,48 @@ export const app: App<State> = await createApp({
   appConfig,
 });
 
-if (import.meta.main) await start(Deno.args);
+const isParallel: boolean = import.meta.main && Deno.args[0] === PARALLEL;
+if (import.meta.main && !isParallel) await orExit(start(Deno.args));
+
+/**
+ * What `deno task start:parallel` calls for each request, in each of its isolates. They share the port and a key-value
+ * store in a file, nothing else; each checks refs itself, so each shows a push within 60 s. `deno run` warns of a
+ * default export that serves, so that there is none without the task's argument.
+ */
+const served: { fetch: Handler } | undefined = isParallel
+  ? { fetch: await orExit(openIsolate()) }
+  : undefined;
+export default served;
 
 /**
  * Serves until SIGINT or SIGTERM, then exits with 0; with `preview <folder>` local folders alone. A setting that cannot be
  * used ends the process with one line that says what to change.
  */
 async function start([mode, ...args]: readonly string[]): Promise<void> {
+  await serve(
+    mode === "preview" ? readPreviewSettings(await previewSettings(args)) : readSettings(),
+  );
+}
+
+async function orExit<T>(started: Promise<T>): Promise<T> {
   try {
-    await serve(
-      mode === "preview" ? readPreviewSettings(await previewSettings(args)) : readSettings(),
-    );
+    return await started;
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     console.error(error.message);
     Deno.exit(1);
   }
+}
+
+async function openIsolate(): Promise<Handler> {
+  const services = await openServices(readSettings());
+  services.log.info("listening", { host: services.config.host, port: services.config.port });
+  runUntilStopped(services, async () => {
+    await services.close();
+    // Deno ends the process with the first isolate that exits.
+    await services.clock.sleep(OTHERS_CLOSE_WITHIN_MS);
+  });
+  return createHandler(app, services);
 }
 
 async function serve(config: Config): Promise<void> {
@@ -56,16 +84,22 @@ async function serve(config: Config): Promise<void> {
     () => listen({ hostname: config.host, port }, { handler, onListen }),
     services,
   );
-  const refreshing = setInterval(() => services.refreshDue(), REFRESH_EVERY_MS);
+  runUntilStopped(services, async () => {
+    await listening.stop();
+    await services.close();
+  });
+}
 
+/** Refreshes refs until a signal; then stops the service and exits with 0. */
+function runUntilStopped(services: Services, stopService: () => Promise<void>): void {
+  const refreshing = setInterval(() => services.refreshDue(), REFRESH_EVERY_MS);
   let isStopping = false;
   const stop = async () => {
     // `deno task` forwards a signal that the process group already had.
     if (isStopping) return;
     isStopping = true;
     clearInterval(refreshing);
-    await listening.stop();
-    await services.close();
+    await stopService();
     Deno.exit(0);
   };
   const signals: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM"];

@@ -102,10 +102,13 @@ export class TestService implements AsyncDisposable {
   }
 
   /** Sends a request without a look at its response, whose body stays unread. */
-  send(path: string | Request, { remote = "192.0.2.1", ...init }: RequestOptions = {}) {
+  async send(
+    path: string | Request,
+    { remote = "192.0.2.1", ...init }: RequestOptions = {},
+  ): Promise<Response> {
     const url = typeof path === "string" && path.startsWith("/") ? ORIGIN + path : path;
     const remoteAddr: Deno.NetAddr = { transport: "tcp", hostname: remote, port: 50_000 };
-    return this.handler(new Request(url, init), { remoteAddr, completed: Promise.resolve() });
+    return await this.handler(new Request(url, init), { remoteAddr, completed: Promise.resolve() });
   }
 
   /** Sends a request, GET unless told otherwise; the response is as the contract wants it. */

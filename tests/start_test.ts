@@ -84,6 +84,35 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
   });
 }
 
+Deno.test("start:parallel serves from two isolates or more with one store, and closes on SIGTERM", async () => {
+  const folder = `data/parallel-${crypto.randomUUID()}`;
+  const port = freePort();
+  const env = { PORT: `${port}`, HOST: "127.0.0.1", KV_PATH: `./${folder}/kv`, DENO_JOBS: "2" };
+  try {
+    await using service = await serveTask("start:parallel", { env });
+    // An isolate tells that it is open before Deno listens.
+    while (!await connects(port)) await new Promise((resolve) => setTimeout(resolve, 20));
+    const isolates = new Set<string>();
+    while (isolates.size < 2) {
+      // A request on a connection of its own goes to any isolate.
+      const headers = { connection: "close" };
+      const response = await fetch(`http://127.0.0.1:${port}${LIST}`, { headers });
+      assertEquals([response.status, (await response.json()).items.length > 0], [200, true]);
+      isolates.add(response.headers.get("x-request-id")!.split("-")[0]!);
+    }
+    service.signal("SIGTERM");
+    assertEquals((await service.ended).code, 0);
+    await Deno.stat(join(root, folder, "kv"));
+  } finally {
+    await Deno.remove(join(root, folder), { recursive: true });
+  }
+});
+
+function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
+
 Deno.test("start stops with one line that names what cannot be used", async () => {
   const busy = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const outside = await Deno.makeTempDir();

@@ -17,6 +17,7 @@ const DAMAGED = /file is not a database|database disk image is malformed/;
 
 const OPEN_WITHIN_MS = 5_000;
 const REOPEN_MS = 30_000;
+const OPEN_AGAIN_AFTER_MS = 50;
 
 /** What {@linkcode openKv} needs beside the path. */
 export interface OpenKvOptions {
@@ -33,7 +34,7 @@ export async function openKv(path: string | null, options: OpenKvOptions): Promi
   const isRemote = path !== null && /^[a-z][a-z0-9+.-]*:\/\//i.test(path);
   try {
     if (typeof Deno.openKv !== "function") throw new TypeError("add --unstable-kv");
-    if (path === null) return await Deno.openKv();
+    if (path === null) return await openUnlocked();
     return isRemote || path === IN_MEMORY ? await Deno.openKv(path) : await openFile(path, options);
   } catch (error) {
     const shown = isRemote ? withoutSecrets(path) : path ?? "default";
@@ -119,9 +120,22 @@ async function openFile(path: string, { now, log }: OpenKvOptions): Promise<Deno
   }
 }
 
+/** Opens a file while others may open it: who creates it locks it until its tables are there. */
+async function openUnlocked(path?: string): Promise<Deno.Kv> {
+  const until = performance.now() + OPEN_WITHIN_MS;
+  while (true) {
+    try {
+      return await Deno.openKv(path);
+    } catch (error) {
+      if (performance.now() > until || !String(error).includes("database is locked")) throw error;
+      await new Promise((resolve) => setTimeout(resolve, OPEN_AGAIN_AFTER_MS));
+    }
+  }
+}
+
 /** Opens a file, and writes to it once: SQLite opens a file that may only be read, and fails at each write. */
 async function openWritable(path: string): Promise<Deno.Kv> {
-  const kv = await Deno.openKv(path);
+  const kv = await openUnlocked(path);
   try {
     await kv.delete(["rc2", "probe"]);
     return kv;

@@ -7,7 +7,7 @@ import type { ObjectKind } from "../cache/object_cache.ts";
 import { collectionNotFound } from "../errors.ts";
 import { type Declared, readDeclarations } from "./cms/declarations.ts";
 import { findEntry } from "./find_entry.ts";
-import { type ReadContext, readTree, repositoryOf } from "./read_context.ts";
+import { countTreeRead, type ReadContext, readTree, repositoryOf } from "./read_context.ts";
 import { MAX_CANDIDATES, suggest } from "./suggest.ts";
 
 /** The folder of a collection. `path` is "" for the repository's root. */
@@ -104,6 +104,14 @@ async function search(
     if (entry?.kind === "file") file ??= path;
     return entry?.kind === "folder" ? { path, treeId: entry.id } : null;
   };
+  if (name.includes("/") && read.snapshot.freshness === "miss") {
+    // No folder of a repository that was not known is cached: a path is read in one round trip instead of one a folder.
+    countTreeRead(read, name);
+    const folder = await read.source.filesAt(read.snapshot, name, read.context);
+    if (folder !== null) {
+      return { path: name, treeId: folder.treeId, declared: null, warnings: [] };
+    }
+  }
   const asPath = await folderAt(name);
   if (asPath !== null) return { ...asPath, declared: null, warnings: [] };
 

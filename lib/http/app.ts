@@ -12,8 +12,11 @@ import { writeRequestLine } from "./request_log.ts";
 import { COMMON_HEADERS, METHODS, methodsOf } from "./responses.ts";
 import { HttpContext, type State } from "./state.ts";
 
-/** Answers every request; never rejects. */
-export type Handler = (request: Request, info: Deno.ServeHandlerInfo) => Promise<Response>;
+/** Answers every request; never throws or rejects. What it returns without a promise is sent sooner. */
+export type Handler = (
+  request: Request,
+  info: Deno.ServeHandlerInfo,
+) => Response | Promise<Response>;
 
 type Framework = (request: Request, info: Deno.ServeHandlerInfo) => Promise<Response>;
 
@@ -45,17 +48,20 @@ export async function createApp(
 export function createHandler(app: App<State>, services: Services): Handler {
   const framework = app.handler();
   const { isPreview } = services.config;
-  return async (request, info) => {
-    let response: Response | null = null;
+  const respondSlowly = async (request: Request, options: RequestOptions) => {
+    const response = await respond(request, options);
+    if (isPreview) limitToLoopback(request, response);
+    return request.method === "HEAD" ? await withoutBody(response) : response;
+  };
+  return (request, info) => {
     let failure: unknown;
     try {
-      if (!isPreview && hasValidHost(request)) response = cachedResponse(request, services);
+      const cached = isPreview || !hasValidHost(request) ? null : cachedResponse(request, services);
+      if (cached !== null) return request.method === "HEAD" ? withoutBody(cached) : cached;
     } catch (error) {
       failure = error;
     }
-    response ??= await respond(request, { info, services, framework, failure });
-    if (isPreview) limitToLoopback(request, response);
-    return request.method === "HEAD" ? await withoutBody(response) : response;
+    return respondSlowly(request, { info, services, framework, failure });
   };
 }
 
@@ -90,7 +96,18 @@ async function respond(
   response.headers.set("x-request-id", context.id);
   const { id, route, startedAtMs, repository } = context;
   const { method, url } = request;
-  writeRequestLine(services, { id, route, method, url, response, startedAtMs, repository });
+  const { status, headers } = response;
+  const cacheStatus = headers.get("cache-status") ?? undefined;
+  writeRequestLine(services, {
+    id,
+    route,
+    method,
+    url,
+    status,
+    cacheStatus,
+    startedAtMs,
+    repository,
+  });
   return response;
 }
 

@@ -13,11 +13,12 @@ import type { Snapshot } from "../source/source.ts";
 import { requestKey } from "./base_url.ts";
 import type { ResponseEntry } from "./response_cache.ts";
 import {
+  ageHeaders,
   type CacheStatus,
   type Content,
   dataResponse,
-  isLarge,
   jsonContent,
+  largeBytes,
   negotiateBody,
   rawContent,
   readyBody,
@@ -64,25 +65,26 @@ export async function serveData(query: DataQuery, state: State): Promise<Respons
       const snapshot = await source.resolve({ owner, repo, branch }, context);
       shown = await show(query, { snapshot, state, address, before: shown });
       const negotiated = negotiateBody(shown.entry.body, context.request.headers);
-      const { bytes } = negotiated.coded;
-      const isStreamed = isLarge(negotiated, context.request.method);
-      if (isStreamed && reserved !== bytes) {
+      const large = largeBytes(negotiated, context.request.method);
+      if (large !== null && reserved !== large) {
         release();
-        release = await largeBodies.reserve(bytes, context);
-        reserved = bytes;
+        release = await largeBodies.reserve(large, context);
+        reserved = large;
       }
       // Reading and waiting may have taken longer than the check is good for.
       if (check < MAX_RECHECKS && isOutdated(snapshot, clock.now())) continue;
       const { checkedAtMs, cacheStatus, isComplete, entry } = shown;
       if (cacheStatus === "stale") services.metrics.countStale();
       const response = dataResponse(negotiated, {
-        age: { checkedAtMs, freshForMs: entry.ref.freshForMs, cacheStatus, isStorable: isComplete },
+        age: ageHeaders(
+          { checkedAtMs, freshForMs: entry.ref.freshForMs, cacheStatus, isStorable: isComplete },
+          clock.now(),
+        ),
         requestId: context.id,
-        nowMs: clock.now(),
-        ...(isStreamed ? { body: largeBodies.stream(bytes, release) } : {}),
+        ...(large === null ? {} : { body: largeBodies.stream(large, release) }),
       });
       // The stream releases its memory from here on.
-      if (isStreamed) release = () => {};
+      if (large !== null) release = () => {};
       return response;
     }
   } finally {

@@ -4,7 +4,7 @@
 import type { Services } from "../services.ts";
 import { requestKey } from "./base_url.ts";
 import { writeRequestLine } from "./request_log.ts";
-import { dataResponse, isLarge, negotiateBody } from "./responses.ts";
+import { ageHeaders, dataResponse, largeBytes, negotiateBody } from "./responses.ts";
 import { nextRequestId } from "./state.ts";
 
 /** The cached response to a request, or null where the request has to take the long way. */
@@ -16,23 +16,20 @@ export function cachedResponse(request: Request, services: Services): Response |
   if (entry === null) return null;
   const negotiated = negotiateBody(entry.body, request.headers);
   // Reserving memory may have to wait.
-  if (isLarge(negotiated, method)) return null;
+  if (largeBytes(negotiated, method) !== null) return null;
   const startedAtMs = clock.monotonicMs();
-  const { checkedAtMs, freshForMs } = entry.ref;
+  const { ref: { checkedAtMs, freshForMs }, repository, route } = entry;
   const id = nextRequestId();
-  const response = dataResponse(negotiated, {
-    age: { checkedAtMs, freshForMs, cacheStatus: "hit" },
-    requestId: id,
-    nowMs: clock.now(),
-  });
+  const age = ageHeaders({ checkedAtMs, freshForMs, cacheStatus: "hit" }, clock.now());
+  const response = dataResponse(negotiated, { age, requestId: id });
   metrics.countHit("response");
-  const { repository, route } = entry;
   writeRequestLine(services, {
     id,
     route,
     method,
     url: request.url,
-    response,
+    status: response.status,
+    cacheStatus: age["cache-status"],
     startedAtMs,
     repository,
   });

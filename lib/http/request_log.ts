@@ -8,7 +8,9 @@ export interface RequestLine {
   readonly route: string;
   readonly method: string;
   readonly url: string;
-  readonly response: Response;
+  readonly status: number;
+  /** As the header of that name. */
+  readonly cacheStatus: string | undefined;
   /** By `clock.monotonicMs()`. */
   readonly startedAtMs: number;
   readonly repository: string | undefined;
@@ -17,8 +19,8 @@ export interface RequestLine {
 /** Counts a request and logs it. The query stays out, since people put secrets into queries. */
 export function writeRequestLine({ clock, log, metrics }: Services, line: RequestLine): void {
   const durationMs = clock.monotonicMs() - line.startedAtMs;
-  const { status } = line.response;
-  metrics.countRequest({ route: line.route, status, durationMs });
+  const { route, status } = line;
+  metrics.countRequest({ route, status, durationMs });
   if (log.level !== "debug" && log.level !== "info") return;
   log.info("request", {
     id: line.id,
@@ -27,7 +29,7 @@ export function writeRequestLine({ clock, log, metrics }: Services, line: Reques
     status,
     ms: Math.round(durationMs * 10) / 10,
     repository: line.repository,
-    cache: line.response.headers.get("cache-status") ?? undefined,
+    cache: line.cacheStatus,
   });
 }
 

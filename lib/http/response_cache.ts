@@ -55,7 +55,7 @@ export class ResponseCache {
   /** Stores a response unless it is too large. Its gzip coding is added in the background. */
   set(address: string, entry: ResponseEntry): void {
     const { body } = entry;
-    if (body.identity.bytes.length > this.maxBodyBytes) return void this.entries.delete(address);
+    if (body.identity.content.length > this.maxBodyBytes) return void this.entries.delete(address);
     this.entries.set(address, entry);
     if (this.compressed.has(body)) return;
     this.compressed.add(body);
@@ -87,6 +87,6 @@ export class ResponseCache {
 }
 
 function sizeOf({ body }: ResponseEntry, address: string): number {
-  return body.identity.bytes.length + (body.gzip?.bytes.length ?? 0) + 2 * address.length +
+  return body.identity.content.length + (body.gzip?.content.length ?? 0) + 2 * address.length +
     OVERHEAD_BYTES;
 }

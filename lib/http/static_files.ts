@@ -175,14 +175,15 @@ function bodyResponse(
   if (knownTag !== null) {
     return new Response(null, {
       status: 304,
-      headers: { ...body.headers, ...own, etag: knownTag },
+      headers: { ...body.headers.common, ...own, etag: knownTag },
     });
   }
-  const { bytes } = coded;
+  const { content } = coded;
   const [, from, to, suffix] = range ?? [];
   if (!range || (to && Number(to) < Number(from))) {
-    return new Response(bytes, { headers: { ...coded.headers, ...own } });
+    return new Response(content, { headers: { ...coded.headers.common, ...own } });
   }
+  const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
   const first = from === undefined ? Math.max(0, bytes.length - Number(suffix)) : Number(from);
   const last = Math.min(bytes.length - 1, to ? Number(to) : Infinity);
   if (first >= bytes.length) {
@@ -192,7 +193,7 @@ function bodyResponse(
   return new Response(bytes.slice(first, last + 1), {
     status: 206,
     headers: {
-      ...coded.headers,
+      ...coded.headers.common,
       ...own,
       "content-length": `${last - first + 1}`,
       "content-range": `bytes ${first}-${last}/${bytes.length}`,

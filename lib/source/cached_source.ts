@@ -15,6 +15,7 @@ import {
   type BlobResult,
   DEFAULT_BRANCH,
   type FileRef,
+  type FolderFiles,
   type RefQuery,
   repositoryKey,
   type Snapshot,
@@ -93,6 +94,24 @@ export class CachedSource implements Source {
       fetch: async (context) => await this.source.files(snapshot, treeId, context) ?? "truncated",
     });
     return files === "truncated" ? null : files;
+  }
+
+  async filesAt(
+    snapshot: Snapshot,
+    path: string,
+    context: RequestContext,
+  ): Promise<FolderFiles | null> {
+    const repository = repositoryKey(snapshot.name);
+    const key = `${repository}\nfiles at ${snapshot.commit} ${path}`;
+    context.recordMiss({ joined: this.objectFlights.has(key) });
+    return await this.objectFlights.run(key, async (signal) => {
+      const shared = backgroundContext(context.client, signal);
+      const folder = await this.source.filesAt(snapshot, path, shared);
+      if (folder !== null) {
+        this.options.objects.set(fileListKind, repository, folder.treeId, folder.files);
+      }
+      return folder;
+    }, signalOf(context)) as FolderFiles | null;
   }
 
   async blobs(

@@ -101,6 +101,12 @@ export interface FileRef {
   readonly size: number;
 }
 
+/** A folder's id and every file below it. */
+export interface FolderFiles {
+  readonly treeId: string;
+  readonly files: FileList;
+}
+
 /** The bytes of a file, or why they cannot be given. */
 export type BlobResult = Uint8Array<ArrayBuffer> | Error;
 
@@ -126,6 +132,12 @@ export interface Source {
    * `truncated`). @throws {CollectionsError} a source failure.
    */
   files(snapshot: Snapshot, treeId: string, context: RequestContext): Promise<FileList | null>;
+
+  /**
+   * As `files`, for the folder at a path and without its id, in one request that reads none of the folders above it.
+   * Null where the source cannot tell: then the folders are read one by one. @throws {CollectionsError} a source failure.
+   */
+  filesAt(snapshot: Snapshot, path: string, context: RequestContext): Promise<FolderFiles | null>;
 
   /**
    * Reads files whole, each checked against its Git id, one result a distinct id. A file that cannot be read is an

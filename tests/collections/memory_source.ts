@@ -115,6 +115,10 @@ export class MemorySource implements Source {
     return files;
   }
 
+  filesAt(): Promise<null> {
+    return Promise.resolve(null);
+  }
+
   async blobs(_snapshot: Snapshot, files: readonly FileRef[], context: RequestContext) {
     if (files.length > 0) context.recordMiss();
     this.counts.blobs += files.length;

@@ -48,6 +48,8 @@ export class GithubDouble implements AsyncDisposable {
   /** Whatever waits at the moment. */
   readonly pauses = new GithubPauses(() => this.log.notify());
 
+  /** Whether `git/trees/{commit}:{path}` is taken, which other hosts lack. */
+  takesPaths = true;
   /** Entries after which a recursive tree is truncated. */
   truncateAt = 100_000;
   /** Bytes of the `tree` array's JSON after which a recursive tree is truncated. */

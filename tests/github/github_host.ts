@@ -9,6 +9,8 @@ export interface GithubHost {
   readonly accounts: GithubAccounts;
   readonly apiUrl: string;
   readonly missingRefStatus: number;
+  /** Whether `trees/{commit}:{path}` works, as at GitHub, where it is undocumented. */
+  readonly takesPaths: boolean;
   readonly truncateAt: number;
   readonly truncateBytes: number;
   readonly graphqlMaxObjects: number;

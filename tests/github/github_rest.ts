@@ -162,11 +162,16 @@ function commitReply({ double, repository, git, request: { subject } }: Served):
   return { status: 200, headers, body: new TextEncoder().encode(oid) };
 }
 
-/** `GET …/git/trees/{tree}`, where `tree` may also be a commit's id or a ref. */
+/**
+ * `GET …/git/trees/{tree}`, where `tree` may also be a commit's id or a ref, or `{commit}:{path}`, which GitHub takes
+ * and does not document.
+ */
 function treeReply(served: Served): Reply {
   const { double, repository, git, request: { kind, subject }, url } = served;
-  const commit = resolveCommit(git, subject, repository.defaultBranch);
-  const found = commit || OBJECT_ID.test(subject) ? git.find(`${commit ?? subject}^{tree}`) : null;
+  const [, name = subject, path] = double.takesPaths ? /^([^:]*):(.+)$/.exec(subject) ?? [] : [];
+  const commit = resolveCommit(git, name, repository.defaultBranch);
+  const place = path === undefined ? "^{tree}" : `:${path}`;
+  const found = commit || OBJECT_ID.test(name) ? git.find(`${commit ?? name}${place}`) : null;
   if (found?.type !== "tree") return notFoundReply();
   const isRecursive = kind === "tree-recursive";
   const entries: GithubTreeEntry[] = [];

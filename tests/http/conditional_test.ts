@@ -2,6 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import {
+  ageHeaders,
   dataResponse,
   negotiateBody,
   readyBody,
@@ -24,15 +25,46 @@ Deno.test("dataResponse() lets caches store a response for as long as its check 
   const body = await readyBody({ bytes: new Uint8Array(1), contentType: "text/plain" });
   const cacheControl = (age: Partial<ResponseAge>) =>
     dataResponse(negotiateBody(body, new Headers()), {
-      age: { checkedAtMs: 0, freshForMs: 60_000, cacheStatus: "hit", ...age },
+      age: ageHeaders({ checkedAtMs: 0, freshForMs: 60_000, cacheStatus: "hit", ...age }, 0),
       requestId: "1",
-      nowMs: 0,
     }).headers.get("cache-control");
 
   assertEquals(cacheControl({}), "public, max-age=60");
   assertEquals(cacheControl({ freshForMs: 59_999 }), "public, max-age=59");
   assertEquals(cacheControl({ freshForMs: 1_000 }), "no-cache");
   assertEquals(cacheControl({ isStorable: false }), "no-store");
+});
+
+Deno.test("dataResponse() gives each response its own headers, and every body byte by byte", async () => {
+  const check = { checkedAtMs: 0, freshForMs: 60_000, cacheStatus: "hit" } as const;
+  for (const text of ["plain", "schön", "\ufeffmarked", "\x00\x7f"]) {
+    const bytes = new TextEncoder().encode(text);
+    const body = await readyBody({ bytes, contentType: "text/plain" });
+    const send = (nowMs: number, requestId: string, request: HeadersInit = {}) =>
+      dataResponse(negotiateBody(body, new Headers(request)), {
+        age: ageHeaders(check, nowMs),
+        requestId,
+      });
+    const first = send(1_000, "1");
+    const second = send(2_000, "2");
+    const [third, fourth] = [{ "if-none-match": '"a", *' }, { "if-none-match": "*" }].map((
+      request,
+      index,
+    ) => send(2_000, `${index + 3}`, request));
+    first.headers.set("x-other", "of one response alone");
+
+    const shown = [first, second, third!, fourth!].map(({ status, headers }) =>
+      ["x-request-id", "age", "cache-status", "x-other"].map((name) => headers.get(name))
+        .concat(`${status}`)
+    );
+    assertEquals(shown, [
+      ["1", "1", "collections; hit; ttl=59", "of one response alone", "200"],
+      ["2", "2", "collections; hit; ttl=58", null, "200"],
+      ["3", "2", "collections; hit; ttl=58", null, "200"],
+      ["4", "2", "collections; hit; ttl=58", null, "304"],
+    ]);
+    assertEquals(await second.bytes(), bytes);
+  }
 });
 
 Deno.test("an ETag stays while the response does, over re-checks and restarts", async () => {

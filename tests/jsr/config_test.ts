@@ -126,4 +126,9 @@ Deno.test("the service's tasks have no permission beyond the network, the settin
   assertEquals(await flagsOf("start"), started);
   assertEquals(await flagsOf("dev"), ["--watch=routes,static", ...started]);
   assertEquals(await flagsOf("preview"), [...common, "--allow-net=127.0.0.1", "--allow-read"]);
+  const { tasks } = JSON.parse(
+    await Deno.readTextFile(new URL("../../deno.json", import.meta.url)),
+  );
+  const flags = (task: string) => /--no-prompt .*--\S+/.exec(tasks[task])![0];
+  assertEquals(flags("start:parallel"), flags("start"));
 });

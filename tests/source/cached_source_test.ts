@@ -41,6 +41,9 @@ class CountingSource implements Source {
     this.trees.push("files");
     return Promise.resolve(null);
   }
+  filesAt() {
+    return Promise.resolve(null);
+  }
   async blobs(_: Snapshot, files: readonly FileRef[]) {
     this.batches.push(files.map(({ id }) => id));
     await this.released.promise;

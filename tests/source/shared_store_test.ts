@@ -43,6 +43,27 @@ function randomBytes(length: number): Uint8Array<ArrayBuffer> {
 }
 
 testOnEachStore(
+  "a push is shown within 60 s by all who share a store, whatever one of them has found",
+  async (store) => {
+    await using opened = await open(store, { "posts/a.md": "A\n" });
+    const { clock, git } = opened;
+    await using first = await opened.start();
+    await using second = await opened.start();
+    const commits = async () =>
+      (await Promise.all([first.list(), second.list()]))
+        .map(({ repository }) => repository.commit);
+    const [before] = await commits();
+    clock.advance(MINUTE_MS / 2);
+    await first.list();
+    await git.commit({ "posts/b.md": "B\n" });
+    const after = await git.head();
+    assertEquals(await commits(), [before, before]);
+    clock.advance(MINUTE_MS / 2);
+    assertEquals(await commits(), [after, after]);
+  },
+);
+
+testOnEachStore(
   "a second process answers a list of the first with one check of its own",
   async (store) => {
     await using opened = await open(store, textFiles(60));

@@ -31,14 +31,34 @@ function statuses(gh: GithubDouble, kind = "commit"): [conditional: boolean, sta
     .map(({ conditional, status }) => [conditional, status]);
 }
 
-Deno.test("a cold list at depth d costs the branch request, d trees and the collection", async () => {
+const nested = (depth: number) =>
+  Array.from({ length: depth }, (_, index) => `d${index}`).join("/");
+
+Deno.test("a cold list costs the branch request and the collection, and the root where that has no path", async () => {
   for (const env of [{}, NAMED]) {
     for (const depth of [1, 2, 3, 5]) {
-      const collection = Array.from({ length: depth }, (_, index) => `d${index}`).join("/");
+      const collection = nested(depth);
       await using site = await start({ [`${collection}/a.md`]: "A\n", "other.md": "B\n" }, env);
       const counts = await cost(site.gh, () => site.service.list({ collection }));
-      assertEquals(counts, { commit: 1, tree: depth, "tree-recursive": 1 });
+      const above = depth === 1 ? { tree: 1 } : {};
+      assertEquals(counts, { commit: 1, ...above, "tree-recursive": 1 });
     }
+  }
+});
+
+Deno.test("a cold list at depth d costs d trees on a host that takes no paths, which is tried three times", async () => {
+  const depths = [2, 3, 5, 2, 3];
+  const files = Object.fromEntries(depths.map((depth) => [`${nested(depth)}/a.md`, "A\n"]));
+  await using site = await start(files, NAMED);
+  const { gh, repository, service } = site;
+  gh.takesPaths = false;
+  for (const [index, depth] of depths.entries()) {
+    const branch = `branch-${index}`;
+    await repository.branch(branch);
+    await repository.commit({ [`other-${index}.md`]: "B\n" }, { branch });
+    const list = () => service.list({ branch, collection: nested(depth) });
+    const { tree = 0, "tree-recursive": recursive = 0 } = await cost(gh, list);
+    assertEquals([index, tree > 0, recursive > 1], [index, true, index < 3]);
   }
 });
 
@@ -146,6 +166,10 @@ Deno.test("a commit elsewhere costs the branch request and the trees on the path
     const list = () => service.list({ collection: "src/content/posts", includeContent: true });
     await list();
     await repository.commit({ "c.md": "changed\n" });
+    service.clock.advance(MINUTE_MS);
+    // The folders above were not read before.
+    assertEquals(await cost(gh, list), { commit: 1, tree: 3 });
+    await repository.commit({ "d.md": "new\n" });
     service.clock.advance(MINUTE_MS);
     assertEquals(await cost(gh, list), { commit: 1, tree: 1 });
     await repository.commit({ "src/other/b.md": "changed\n" });

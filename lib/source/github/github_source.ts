@@ -7,11 +7,12 @@ import type { Clock } from "../../clock.ts";
 import { sourceFailed } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import type { RequestContext } from "../../request_context.ts";
-import type { FileList } from "../file_list.ts";
+import { type FileList, FileListBuilder } from "../file_list.ts";
 import {
   type BlobResult,
   DEFAULT_BRANCH,
   type FileRef,
+  type FolderFiles,
   type RefQuery,
   type Snapshot,
   type Source,
@@ -23,7 +24,8 @@ import { GitHubClient, type RequestObserver } from "./client.ts";
 import { baseOf, type GitHubAddresses, type GitHubHost, requestRepository } from "./host.ts";
 import { findRef, GitRefs } from "./git_refs.ts";
 import type { TokenPool } from "./tokens.ts";
-import { parseRecursiveTree, parseTree } from "./trees.ts";
+import { parseInWorker } from "./tree_parser.ts";
+import { parseFolder, parseTree } from "./trees.ts";
 
 /** Options of {@linkcode GitHubSource}. */
 export interface GitHubSourceOptions {
@@ -46,12 +48,15 @@ const TREE_MAX_BYTES = 64 << 20;
 const TREE_TYPE = "application/vnd.github+json";
 /** Parsed JSON takes many times its bytes: large answers are parsed one at a time. */
 const LARGE_ANSWER_BYTES = 1 << 20;
+const MAX_PATHS_REFUSED = 3;
 
 /** Reads repositories of one GitHub host. */
 export class GitHubSource implements Source {
   private readonly host: GitHubHost;
   private readonly git: GitRefs | null;
   private readonly largeAnswers = pLimit(1);
+  /** Requests by path that failed; none counts after one that did not. */
+  private pathsRefused = 0;
 
   constructor(private readonly options: GitHubSourceOptions) {
     const { addresses, tokens, clock, allowedRepos } = options;
@@ -97,12 +102,34 @@ export class GitHubSource implements Source {
     return this.readTree(snapshot, treeId, { kind: "tree", parse: parseTree, context });
   }
 
-  files(snapshot: Snapshot, treeId: string, context: RequestContext): Promise<FileList | null> {
-    return this.readTree(snapshot, treeId, {
-      kind: "tree-recursive",
-      parse: parseRecursiveTree,
-      context,
-    });
+  async files(
+    snapshot: Snapshot,
+    treeId: string,
+    context: RequestContext,
+  ): Promise<FileList | null> {
+    const folder = await this.readFolder(snapshot, treeId, { withId: false, context });
+    return folder?.files ?? null;
+  }
+
+  /**
+   * By `git/trees/{commit}:{path}`, which GitHub takes and does not document, so its answer counts only where the id of
+   * the folder follows from its entries. A host that takes none of three such requests gets no more.
+   */
+  async filesAt(
+    snapshot: Snapshot,
+    path: string,
+    context: RequestContext,
+  ): Promise<FolderFiles | null> {
+    if (this.pathsRefused >= MAX_PATHS_REFUSED) return null;
+    const name = encodeURIComponent(`${snapshot.commit}:${path}`);
+    const folder = await this.readFolder(snapshot, name, { withId: true, context });
+    if (folder === null) return null;
+    if (folder.treeId !== "") {
+      this.pathsRefused = -Infinity;
+      return folder;
+    }
+    this.pathsRefused++;
+    return null;
   }
 
   blobs(
@@ -121,12 +148,30 @@ export class GitHubSource implements Source {
     return `${webUrl}/${owner}/${repo}/blob/${encode(snapshot.branch)}/${encode(path)}`;
   }
 
+  private readFolder(
+    snapshot: Snapshot,
+    name: string,
+    { withId, context }: { withId: boolean; context: RequestContext },
+  ): Promise<FolderFiles | null> {
+    return this.readTree(snapshot, name, {
+      kind: "tree-recursive",
+      parse: (bytes) => parseFolder(bytes, { withId }),
+      parseLarge: (bytes) => parseInWorker(bytes, { clock: this.options.clock, withId }),
+      ...(withId ? { absent: { treeId: "", files: new FileListBuilder().build() } } : {}),
+      context,
+    });
+  }
+
   private async readTree<T>(
     snapshot: Snapshot,
     treeId: string,
-    { kind, parse, context }: {
+    { kind, parse, parseLarge = parse, absent, context }: {
       kind: "tree" | "tree-recursive";
       parse: (bytes: Uint8Array<ArrayBuffer>) => T | Promise<T>;
+      /** For answers over 1 MiB; takes the bytes away. */
+      parseLarge?: (bytes: Uint8Array<ArrayBuffer>) => T | Promise<T>;
+      /** The result where there is no such tree, which is an error without it. */
+      absent?: T;
       context: RequestContext;
     },
   ): Promise<T> {
@@ -141,11 +186,12 @@ export class GitHubSource implements Source {
     });
     try {
       const { status, bytes } = answer;
+      if (absent !== undefined && (status === 404 || status === 422)) return absent;
       if (status === 422) throw sourceFailed(`Cannot read "tree": GitHub answered 422`);
       if (status !== 200) throw refusal(snapshot.name, status);
       return bytes.length < LARGE_ANSWER_BYTES
         ? await parse(bytes)
-        : await this.largeAnswers(() => parse(bytes));
+        : await this.largeAnswers(() => parseLarge(bytes));
     } finally {
       answer.release();
     }

@@ -4,7 +4,8 @@
 import { sourceFailed } from "../../errors.ts";
 import { STEPS_PER_YIELD, yieldToEventLoop } from "../../yield.ts";
 import { type FileList, FileListBuilder, isListedPath } from "../file_list.ts";
-import type { EntryKind, TreeEntry } from "../source.ts";
+import { type GitMode, treeId, type TreeObjectEntry } from "../git_object_id.ts";
+import type { EntryKind, FolderFiles, TreeEntry } from "../source.ts";
 import { OBJECT_ID, parseJson } from "./answers.ts";
 
 const KINDS: ReadonlyMap<unknown, EntryKind> = new Map([
@@ -38,38 +39,65 @@ export function parseTree(bytes: Uint8Array<ArrayBuffer>): TreeEntry[] {
  * @throws {CollectionsError} source-failed where the answer is no tree of plain paths.
  */
 export async function parseRecursiveTree(bytes: Uint8Array<ArrayBuffer>): Promise<FileList | null> {
-  const { tree, truncated } = treeOf(parseJson(bytes));
+  return (await parseFolder(bytes))?.files ?? null;
+}
+
+/** The same, with the id of the folder where `withId` is set and its entries prove it; else the id is "". */
+export async function parseFolder(
+  bytes: Uint8Array<ArrayBuffer>,
+  { withId = false } = {},
+): Promise<FolderFiles | null> {
+  const { tree, truncated, sha } = treeOf(parseJson(bytes));
   if (truncated) return null;
   const files = new FileListBuilder();
+  const entries: TreeObjectEntry[] = [];
   for (const [index, raw] of tree.entries()) {
     if (index % STEPS_PER_YIELD === 0) await yieldToEventLoop();
-    const { path, kind, id, size } = entryOf(raw);
+    const { path, mode, kind, id, size } = entryOf(raw);
+    if (withId && !path.includes("/")) {
+      entries.push({ name: path, mode: mode.replace(/^0/, "") as GitMode, id });
+    }
     if (kind !== "file" || !isListedPath(path)) continue;
     // GitHub writes U+FFFD for bytes that are not UTF-8: such a path names no file.
     if (path.includes("\uFFFD")) files.omit();
     else files.add({ path, id, size });
   }
-  return files.build();
+  const isProved = withId && treeId(entries) === sha;
+  return { treeId: isProved ? sha : "", files: files.build() };
 }
 
-function treeOf(value: unknown): { tree: unknown[]; truncated: boolean } {
+function treeOf(value: unknown): { tree: unknown[]; truncated: boolean; sha: string } {
   if (typeof value === "object" && value !== null && "tree" in value && Array.isArray(value.tree)) {
-    return { tree: value.tree, truncated: "truncated" in value && value.truncated === true };
+    const { tree, truncated, sha } = value as {
+      tree: unknown[];
+      truncated?: unknown;
+      sha?: unknown;
+    };
+    return { tree, truncated: truncated === true, sha: String(sha) };
   }
   throw sourceFailed(`Cannot read "tree": the answer has none`);
 }
 
-function entryOf(raw: unknown): { path: string; kind: EntryKind; id: string; size: number } {
+interface RawEntry {
+  readonly path: string;
+  readonly mode: string;
+  readonly kind: EntryKind;
+  readonly id: string;
+  readonly size: number;
+}
+
+function entryOf(raw: unknown): RawEntry {
   if (typeof raw === "object" && raw !== null) {
     const { path, mode, sha, size } = raw as Record<string, unknown>;
     const kind = KINDS.get(mode);
     if (
-      typeof path === "string" && path.isWellFormed() && kind !== undefined &&
+      typeof path === "string" && path.isWellFormed() && typeof mode === "string" &&
+      kind !== undefined &&
       typeof sha === "string" && OBJECT_ID.test(sha) &&
       (kind !== "file" || (Number.isSafeInteger(size) && size as number >= 0))
     ) {
       if (UNUSABLE_PATH.test(path)) throw unusable();
-      return { path, kind, id: sha, size: kind === "file" ? size as number : 0 };
+      return { path, mode, kind, id: sha, size: kind === "file" ? size as number : 0 };
     }
   }
   throw sourceFailed(`Cannot read "tree": an entry has another shape`);

@@ -93,6 +93,11 @@ export class LocalSource implements Source {
     return await Promise.resolve(files);
   }
 
+  /** Folders are in memory, and read by their ids. */
+  filesAt(): Promise<null> {
+    return Promise.resolve(null);
+  }
+
   /** The bytes of files. One that changed after the look is an error, and has the folder looked at anew. */
   async blobs(
     snapshot: Snapshot,
