@@ -169,7 +169,7 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
     largeBodies: new LargeBodies(clock),
     webhook,
     health: () => watch.health(),
-    // Without a token each check costs quota, so a ref is checked only when a request waits for it.
+    // Without a token a check costs quota, or a query that the Git host may limit: none is sent ahead of need.
     refreshDue: () => tokens.hasToken ? github.refreshDue() : Promise.resolve(),
     async close() {
       jobs.close();
