@@ -74,14 +74,6 @@ Deno.test("CollectionsClient.items() walks all pages, and asks for each when it 
   assertEquals(parts.sent.length, 4);
 });
 
-Deno.test("CollectionsClient.getItem() gives a file with its front matter", async () => {
-  await using parts = await startClient();
-
-  const item = await parts.client.getItem({ owner: "octo", repo: "site", path: "posts/p3.md" });
-
-  assertEquals([item.frontMatter, item.body], [{ n: 3, odd: true }, "# 3\n"]);
-});
-
 Deno.test("CollectionsClient throws a problem as a ProblemError", async () => {
   await using parts = await startClient();
 
