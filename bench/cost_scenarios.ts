@@ -5,7 +5,8 @@ import { assertEquals } from "@std/assert";
 import { generateFiles } from "../tests/github/generated_files.ts";
 import type { GithubDouble } from "../tests/github/github_double.ts";
 import { listPath, type Parameters } from "../tests/service.ts";
-import { type Site, startSite } from "../tests/site.ts";
+import type { GitHttpBridge } from "../tests/github/git_http_bridge.ts";
+import { type Site, startGitSite, startSite } from "../tests/site.ts";
 
 /** With what access: no token, a token for named repositories, or one for all public ones. */
 export type Access = "none" | "named" | "public";
@@ -42,15 +43,17 @@ function* files(): Generator<readonly [path: string, content: string]> {
   });
 }
 
-/** Opens the double and the service; the double has the quotas that GitHub has. */
-export async function openSite(access: Access): Promise<Site> {
-  const site = await startSite(files(), {
-    env: {
-      LOG_LEVEL: "silent",
-      ...access === "none" ? {} : { GITHUB_TOKEN: TOKEN },
-      ...access === "named" ? { ALLOWED_REPOS: "octo/site" } : {},
-    },
-  });
+/** Opens the double and the service; the double has the quotas that GitHub has, and Git's protocol for who has no token. */
+export async function openSite(access: Access): Promise<Site & { bridge?: GitHttpBridge }> {
+  const site = access === "none"
+    ? await startGitSite(files(), { env: { LOG_LEVEL: "silent" } })
+    : await startSite(files(), {
+      env: {
+        LOG_LEVEL: "silent",
+        GITHUB_TOKEN: TOKEN,
+        ...access === "named" ? { ALLOWED_REPOS: "octo/site" } : {},
+      },
+    });
   site.gh.addToken(TOKEN);
   site.gh.setQuota(null, { limit: 60, remaining: 60 });
   return site;
@@ -87,10 +90,37 @@ function again(
 }
 
 async function spendHour(site: Site): Promise<void> {
+  await spendHourOn(site, ["main"], { commits: false });
+}
+
+/** One request a second to each branch and, where that is wanted, one commit to each. */
+async function spendHourOn(
+  { service, repository }: Site,
+  branches: readonly string[],
+  { commits }: { commits: boolean },
+): Promise<void> {
   for (let second = 0; second < HOUR_S; second++) {
-    await request(site, {});
-    site.service.clock.advance(1000);
-    await site.service.services.refreshDue();
+    for (const [index, branch] of branches.entries()) {
+      if (commits && second === HOUR_S / 2 + index) {
+        await repository.commit({ [first]: `${branch}, changed\n` }, { branch });
+      }
+      const response = await service.send(listPath({ collection: COLLECTIONS[1], branch }));
+      await response.body?.cancel();
+      const { status, headers } = response;
+      const isOlder = headers.get("cache-status")?.includes("stale-if-error");
+      assertEquals([status, isOlder], [200, false]);
+    }
+    service.clock.advance(1000);
+    await service.services.refreshDue();
+  }
+}
+
+const BUSY = Array.from({ length: 10 }, (_, index) => `busy-${index}`);
+
+async function makeBusyBranches({ repository }: Site): Promise<void> {
+  for (const branch of BUSY) {
+    await repository.branch(branch);
+    await repository.commit({ [first]: `${branch}\n` }, { branch });
   }
 }
 
@@ -171,12 +201,23 @@ export const COST_SCENARIOS: readonly CostScenario[] = [
     work: spendHour,
   },
   {
-    title: "the same hour, by a plain proxy",
+    title: "the same hour, with one commit",
+    accesses: BOTH,
+    work: (site) => spendHourOn(site, ["main"], { commits: true }),
+  },
+  {
+    title: "the same hour on ten branches, with one commit to each",
+    accesses: ["none"],
+    before: makeBusyBranches,
+    work: (site) => spendHourOn(site, BUSY, { commits: true }),
+  },
+  {
+    title: "an hour of one request a second, by a plain proxy",
     accesses: ["none"],
     work: (site) => spendHourAsProxy(site, null),
   },
   {
-    title: "the same hour, by a plain proxy",
+    title: "an hour of one request a second, by a plain proxy",
     accesses: ONE,
     work: (site) => spendHourAsProxy(site, TOKEN),
   },

@@ -18,58 +18,41 @@ export interface ErrorEntry {
 
 /** Every code that a response can have, in the order of the contract's table. */
 export const ERRORS = {
-  "invalid-parameters": {
-    status: 400,
-    title: "Parameters are missing or not usable",
+  "invalid-parameters": entry(400, "Parameters are missing or not usable", {
     meaning:
       "A parameter is missing, given twice, malformed or outside its limits. The service read nothing of the repository.",
     todo: [
       "Read `errors`: it names every bad parameter at once, each with what it must be.",
       "Encode values for a URL: a plus is `%2B`, a slash may stay as it is.",
     ],
-    retry: "no",
-  },
-  "signature-invalid": {
-    status: 401,
-    title: "Signature is missing or wrong",
+  }),
+  "signature-invalid": entry(401, "Signature is missing or wrong", {
     meaning: "The webhook delivery is not signed with this deployment's secret.",
     todo: ["Set the same secret in the webhook's settings and in `GITHUB_WEBHOOK_SECRET`."],
-    retry: "no",
     only: "webhook",
-  },
-  "repository-not-allowed": {
-    status: 403,
-    title: "This repository is not served here",
+  }),
+  "repository-not-allowed": entry(403, "This repository is not served here", {
     meaning: "This deployment serves only the repositories that its operator named.",
     todo: [
       "Ask the operator to add the repository to `ALLOWED_REPOS`, or run a service of your own.",
     ],
-    retry: "no",
-  },
-  "repository-not-found": {
-    status: 404,
-    title: "Repository not found",
+  }),
+  "repository-not-found": entry(404, "Repository not found", {
     meaning:
       "There is no such repository, or it is private. Both get the same answer, so that nothing private can be guessed.",
     todo: [
       "Check the spelling of `owner` and `repo`.",
       "Check that everyone may see the repository.",
     ],
-    retry: "no",
-  },
-  "branch-not-found": {
-    status: 404,
-    title: "Branch not found",
+  }),
+  "branch-not-found": entry(404, "Branch not found", {
     meaning: "The repository has neither a branch nor a tag of that name, and it is no commit id.",
     todo: [
       "See `detail`: it names the default branch.",
       "Use `branch=HEAD` for the default branch, whatever its name.",
     ],
-    retry: "no",
-  },
-  "collection-not-found": {
-    status: 404,
-    title: "Collection not found",
+  }),
+  "collection-not-found": entry(404, "Collection not found", {
     meaning:
       "No folder has that path or name, neither at the root nor where collections usually are, such as `content/` or `src/content/`.",
     todo: [
@@ -77,81 +60,53 @@ export const ERRORS = {
       "Give the whole path from the root, such as `src/content/posts`, or `/` for all of the repository.",
       "A single file is read with `get-item-content`.",
     ],
-    retry: "no",
-    only: "list",
-  },
-  "item-not-found": {
-    status: 404,
-    title: "File not found",
+  }),
+  "item-not-found": entry(404, "File not found", {
     meaning:
       "There is no file at that path on that branch: nothing, a folder, a link or a submodule.",
     todo: [
       "Check the path from the repository's root, upper and lower case too.",
       "Take `path` or `contentUrl` from a list of items instead of putting paths together.",
     ],
-    retry: "no",
     only: "item",
-  },
-  "route-not-found": {
-    status: 404,
-    title: "Nothing at this address",
+  }),
+  "route-not-found": entry(404, "Nothing at this address", {
     meaning: "The service has nothing at this address.",
     todo: ["The operations are `/api/list-collection-items` and `/api/get-item-content`."],
-    retry: "no",
-  },
-  "method-not-allowed": {
-    status: 405,
-    title: "Method not allowed",
+  }),
+  "method-not-allowed": entry(405, "Method not allowed", {
     meaning: "The service only reads.",
-    todo: ["Use `GET`, `HEAD` or `OPTIONS`."],
-    retry: "no",
-  },
-  "repository-empty": {
-    status: 409,
-    title: "Repository is empty",
+    todo: ["Use `GET`, `HEAD` or `OPTIONS`; `POST` is for the webhook alone."],
+  }),
+  "repository-empty": entry(409, "Repository is empty", {
     meaning: "The repository exists, but it has no commit yet.",
     todo: ["Push a first commit, and send the request again."],
-    retry: "no",
-  },
-  "slug-ambiguous": {
-    status: 409,
-    title: "Several files have this slug",
+  }),
+  "slug-ambiguous": entry(409, "Several files have this slug", {
     meaning: "Several files of the collection have that slug, and none is the only Markdown file.",
     todo: ["See `paths`: read one of them with `path`."],
-    retry: "no",
     only: "item",
-  },
-  "body-too-large": {
-    status: 413,
-    title: "Body too large",
+  }),
+  "body-too-large": entry(413, "Body too large", {
     meaning: "The webhook delivery is larger than GitHub sends.",
     todo: ["Deliveries have at most 25 MiB."],
-    retry: "no",
     only: "webhook",
-  },
-  "item-too-large": {
-    status: 422,
-    title: "File too large",
+  }),
+  "item-too-large": entry(422, "File too large", {
     meaning:
       "The file is larger than this deployment reads. `size` and `maxBytes` say by how much.",
     todo: [
       "Take the file from its host: `htmlUrl` leads to it.",
       "The operator can raise `MAX_ITEM_MB`.",
     ],
-    retry: "no",
     only: "item",
-  },
-  "collection-too-large": {
-    status: 422,
-    title: "Collection too large",
+  }),
+  "collection-too-large": entry(422, "Collection too large", {
     meaning:
       "The folder has more files than can be listed truthfully. A short list would look like a complete one, so there is none.",
     todo: ["Ask for one of its sub-folders."],
-    retry: "no",
-  },
-  "too-many-requests": {
-    status: 429,
-    title: "Too many requests",
+  }),
+  "too-many-requests": entry(429, "Too many requests", {
     meaning:
       "Your address sent too many requests whose answers were not in the cache. Cached answers are never limited.",
     todo: [
@@ -159,62 +114,54 @@ export const ERRORS = {
       "Send the same requests again rather than new ones; a page of 100 items costs as little as one of 10.",
     ],
     retry: "retry-after",
-  },
-  "repository-blocked": {
-    status: 451,
-    title: "Repository is blocked",
+  }),
+  "repository-blocked": entry(451, "Repository is blocked", {
     meaning: "The host of the repository blocks it for legal reasons.",
     todo: ["There is nothing that this service can do about it; its host tells more."],
-    retry: "no",
-  },
-  "internal-error": {
-    status: 500,
-    title: "Internal error",
+  }),
+  "internal-error": entry(500, "Internal error", {
     meaning: "Something went wrong in this service, and it is not your request's fault.",
     todo: ["Tell the operator the `requestId`: the log has the details under it."],
     retry: "later",
-  },
-  "source-failed": {
-    status: 502,
-    title: "Source failed",
+  }),
+  "source-failed": entry(502, "Source failed", {
     meaning:
       "The host of the repository answered with an error, or with something that is no answer.",
     todo: ["Try again in a minute.", "See whether the host reports trouble."],
     retry: "later",
-  },
-  "source-rate-limited": {
-    status: 503,
-    title: "Source quota is spent",
+  }),
+  "source-rate-limited": entry(503, "Source quota is spent", {
     meaning: "The quota that the repository's host grants to this service is spent.",
     todo: [
       "Wait as long as `Retry-After` says.",
       "The operator can add a `GITHUB_TOKEN`: it raises GitHub's quota from 60 to 5,000 requests an hour.",
     ],
     retry: "retry-after",
-  },
-  "service-busy": {
-    status: 503,
-    title: "Service is busy",
+  }),
+  "service-busy": entry(503, "Service is busy", {
     meaning: "More requests are waiting than the service can answer soon.",
     todo: ["Wait as long as `Retry-After` says, and send the request again."],
     retry: "retry-after",
-  },
-  "collection-not-ready": {
-    status: 503,
-    title: "Collection is not ready",
+  }),
+  "collection-not-ready": entry(503, "Collection is not ready", {
     meaning: "The service is still reading the files of this collection, and continues to do so.",
     todo: ["Send the request again after `Retry-After`: what was read until then is cached."],
     retry: "retry-after",
-    only: "list",
-  },
-  "source-timeout": {
-    status: 504,
-    title: "Source did not answer in time",
+  }),
+  "source-timeout": entry(504, "Source did not answer in time", {
     meaning: "The host of the repository did not answer in time.",
     todo: ["Try again in a minute.", "The operator can raise `SOURCE_TIMEOUT_MS`."],
     retry: "later",
-  },
-} as const satisfies Readonly<Record<string, ErrorEntry>>;
+  }),
+};
+
+function entry(
+  status: number,
+  title: string,
+  more: Pick<ErrorEntry, "meaning" | "todo"> & Partial<ErrorEntry>,
+): ErrorEntry {
+  return { status, title, retry: "no", ...more };
+}
 
 /** A code of {@linkcode ERRORS}. */
 export type ProblemCode = keyof typeof ERRORS;
@@ -225,11 +172,6 @@ export type ErrorCode = ProblemCode | "page-too-large";
 /** Whether a text is a code of {@linkcode ERRORS}. */
 export function isProblemCode(text: string): text is ProblemCode {
   return Object.hasOwn(ERRORS, text);
-}
-
-/** The row of a code. */
-export function errorEntry(code: ProblemCode): ErrorEntry {
-  return ERRORS[code];
 }
 
 /** One bad parameter of an `invalid-parameters` error. */
@@ -506,10 +448,13 @@ export function routeNotFound(): CollectionsError {
 }
 
 /** 405 for a method that the address does not have. */
-export function methodNotAllowed(method: string): CollectionsError {
+export function methodNotAllowed(
+  method: string,
+  allowed: readonly string[],
+): CollectionsError {
   return new CollectionsError(
     "method-not-allowed",
-    `This service only reads: use GET, HEAD or OPTIONS instead of ${method.slice(0, 20)}.`,
+    `This address takes ${allowed.join(", ")}, and not ${method.slice(0, 20)}.`,
   );
 }
 

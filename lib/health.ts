@@ -1,5 +1,6 @@
 // Whether the service can do its work, told without a request to the source: the results of the last ones are enough.
 
+import type { KvTier } from "./cache/kv_tier.ts";
 import type { Clock } from "./clock.ts";
 import type { RequestObserver } from "./source/github/client.ts";
 import type { TokenPool } from "./source/github/tokens.ts";
@@ -18,15 +19,13 @@ export interface Health {
   };
 }
 
-const STORE_TIMEOUT_MS = 2000;
-
 /** Watches the requests to the source. */
 export class HealthWatch {
   private lastSuccessMs: number | null = null;
   private lastFailureMs: number | null = null;
 
   constructor(
-    private readonly options: { clock: Clock; kv: Deno.Kv | null; tokens: TokenPool },
+    private readonly options: { clock: Clock; tier: KvTier | null; tokens: TokenPool },
   ) {}
 
   /** Called after each request to the source. */
@@ -52,17 +51,9 @@ export class HealthWatch {
   }
 
   private async storeState(): Promise<Health["store"]> {
-    const { clock, kv } = this.options;
-    if (kv === null) return "none";
-    const late = Promise.withResolvers<"failed">();
-    const cancelTimer = clock.setTimer(STORE_TIMEOUT_MS, () => late.resolve("failed"));
-    try {
-      return await Promise.race([kv.get(["health"]).then(() => "ok" as const), late.promise]);
-    } catch {
-      return "failed";
-    } finally {
-      cancelTimer();
-    }
+    const { tier } = this.options;
+    if (tier === null) return "none";
+    return await tier.attempt((kv) => kv.get(["health"])) === null ? "failed" : "ok";
   }
 }
 

@@ -4,22 +4,24 @@ import { BackgroundJobs } from "./background_jobs.ts";
 import { ByteSemaphore } from "./byte_semaphore.ts";
 import { KvTier } from "./cache/kv_tier.ts";
 import { ObjectCache } from "./cache/object_cache.ts";
-import { openKv } from "./cache/open_kv.ts";
+import { isRemoteKv, openKv, openRemoteKv } from "./cache/open_kv.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { type Health, HealthWatch } from "./health.ts";
 import { RateLimit } from "./http/limits.ts";
 import { LargeBodies } from "./http/paced_body.ts";
 import { ResponseCache } from "./http/response_cache.ts";
+import { Webhook } from "./http/webhook.ts";
 import { findLocalDir } from "./local_repositories.ts";
 import { describeError, LineLog, type Log, sinkTo } from "./log.ts";
 import { MarkdownRenderer } from "./markdown/renderer.ts";
 import { Metrics } from "./metrics.ts";
 import { type Config, SettingsError } from "./settings.ts";
 import { CachedSource } from "./source/cached_source.ts";
+import { ChangeFeed } from "./source/change_feed.ts";
 import { GitHubSource } from "./source/github/github_source.ts";
 import { TokenPool } from "./source/github/tokens.ts";
 import { LOCAL_OWNER, LocalSource } from "./source/local/local_source.ts";
-import type { Source } from "./source/source.ts";
+import { repositoryKey, type Source } from "./source/source.ts";
 
 /** What requests are served with. */
 export interface Services {
@@ -37,6 +39,8 @@ export interface Services {
   /** Memory of large responses, from before they are made until their last byte is sent. */
   readonly responseMemory: ByteSemaphore;
   readonly largeBodies: LargeBodies;
+  /** Null where no secret is set. */
+  readonly webhook: Webhook | null;
   /** Whether the service can do its work. Never throws. */
   health(): Promise<Health>;
   /** Checks refs that will soon be wanted; to be called every second or so. Never throws. */
@@ -67,13 +71,21 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
   const log = parts.log ?? new LineLog(sinkTo(Deno.stdout), { level: config.logLevel });
   const metrics = new Metrics();
   const localDir = await findLocalDir(config.localReposDir);
-  const kv = parts.kv ?? await openStore(config, { clock, log });
-  const tier = kv === null ? null : new KvTier(kv, {
+  const { kvPath } = config;
+  const isRemote = isRemoteKv(kvPath);
+  const kv = parts.kv ?? (isRemote ? null : await openStore(config, { clock, log }));
+  const scope = scopeOf(config);
+  const tier = kv === null && !isRemote ? null : new KvTier(kv, {
     clock,
-    scope: scopeOf(config),
+    scope,
     maxBytesPerHour: config.kvWriteBytesPerHour,
     onError: (error) => log.warn("key-value store failed", describeError(error)),
   });
+  let stopOpening = () => {};
+  if (kv === null && isRemote) {
+    const onOpen = (kv: Deno.Kv) => tier?.attach(kv);
+    stopOpening = await opened(openRemoteKv(kvPath, { clock, now: clock.now, log, onOpen }));
+  }
   const objects = new ObjectCache({
     maxBytes: config.cacheMemoryBytes * OBJECTS_SHARE,
     kv: tier,
@@ -81,7 +93,7 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
   });
 
   const tokens = new TokenPool(config.tokens, { clock, log });
-  const watch = new HealthWatch({ clock, kv, tokens });
+  const watch = new HealthWatch({ clock, tier, tokens });
   const github = new CachedSource(
     new GitHubSource({
       addresses: config.github,
@@ -99,6 +111,19 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
     }),
     { objects, kv: tier, clock, freshForMs: REF_FRESH_MS },
   );
+  const feed = tier === null || config.webhookSecrets.length === 0 ? null : new ChangeFeed({
+    ...{ tier, clock, scope, isRemote },
+    onChange: (name) => void github.recheck(name),
+  });
+  await feed?.start();
+  const webhook = config.webhookSecrets.length === 0 ? null : new Webhook({
+    secrets: config.webhookSecrets,
+    clock,
+    onChange(name) {
+      void github.recheck(repositoryKey(name));
+      feed?.publish(repositoryKey(name));
+    },
+  });
   const local = localDir === null ? null : new LocalSource({ root: localDir, now: clock.now });
 
   const jobs = new BackgroundJobs({ clock });
@@ -142,12 +167,15 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
     }),
     responseMemory,
     largeBodies: new LargeBodies(clock),
+    webhook,
     health: () => watch.health(),
     // Without a token each check costs quota, so a ref is checked only when a request waits for it.
     refreshDue: () => tokens.hasToken ? github.refreshDue() : Promise.resolve(),
     async close() {
       jobs.close();
       markdown.close();
+      stopOpening();
+      await feed?.close();
       await github.close();
       await objects.close();
       if (log instanceof LineLog) await log.close();
@@ -159,15 +187,26 @@ async function openStore(
   { kvPath }: Config,
   { clock, log }: { clock: Clock; log: Log },
 ): Promise<Deno.Kv | null> {
-  try {
-    return await openKv(kvPath, { now: clock.now, log });
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    if (kvPath !== null) throw new SettingsError(`Cannot start with "KV_PATH": ${message}`);
-    // Nobody asked for a store by name, and the service is right without one, if slower.
-    log.warn("no key-value store, caching in memory only", { reason: message });
+  const opening = openKv(kvPath, { now: clock.now, log });
+  if (kvPath !== null) return await opened(opening);
+  // Nobody asked for a store by name, and the service is right without one, if slower.
+  return await opening.catch((error) => {
+    log.warn("no key-value store, caching in memory only", { reason: messageOf(error) });
     return null;
+  });
+}
+
+/** @throws {SettingsError} where a store that was named cannot be opened. */
+async function opened<T>(opening: Promise<T>): Promise<T> {
+  try {
+    return await opening;
+  } catch (error) {
+    throw new SettingsError(`Cannot start with "KV_PATH": ${messageOf(error)}`);
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /**

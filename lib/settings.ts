@@ -7,70 +7,56 @@ import { LOG_LEVELS, type LogLevel } from "./log.ts";
 
 const MIB = 1 << 20;
 
-/** One environment variable. */
-interface Setting {
-  /** What applies where the variable is unset: the value itself, or a description where it depends on others. */
-  readonly default: string;
-  readonly meaning: string;
-  readonly parser: z.ZodType;
-}
+/**
+ * One environment variable: what applies where it is unset (the value itself, or a description where it depends on
+ * others), its meaning as the README has it, and its parser.
+ */
+type Setting = readonly [unset: string, meaning: string, parser: z.ZodType];
 
 /** Every variable that is read, in the order of the documents. */
 export const SETTINGS = {
-  PORT: {
-    default: "8000",
-    meaning: "where to listen; 0 is any free port",
-    parser: whole(0, 65_535).default(8000),
-  },
-  HOST: {
-    default: "0.0.0.0",
-    meaning: "the address to listen on",
-    parser: z.string().default("0.0.0.0"),
-  },
-  PUBLIC_URL: {
-    default: "the request's own origin",
-    meaning: "base of the absolute URLs in responses",
-    parser: address().optional(),
-  },
-  GITHUB_API_URL: {
-    default: "GitHub's public API",
-    meaning: "REST base, for GitHub Enterprise Server",
-    parser: address().optional(),
-  },
-  GITHUB_GRAPHQL_URL: {
-    default: "derived from GITHUB_API_URL",
-    meaning: "GraphQL endpoint",
-    parser: address().optional(),
-  },
-  GITHUB_RAW_URL: {
-    default: "GitHub's raw host; none with GITHUB_API_URL",
-    meaning: "base of raw files; without one, files come from the API",
-    parser: address().optional(),
-  },
-  GITHUB_WEB_URL: {
-    default: "GitHub's site; none with GITHUB_API_URL",
-    meaning: "base of htmlUrl",
-    parser: address().optional(),
-  },
-  GITHUB_TOKEN: {
-    default: "none",
-    meaning: "one or more tokens, separated by commas",
-    parser: list("must be tokens without spaces, separated by commas"),
-  },
-  GITHUB_GIT_URL: {
-    default: "GITHUB_WEB_URL",
-    meaning: "base of {owner}/{repo}.git for checks without a token; none turns them off",
-    parser: address({ orNone: true }).optional(),
-  },
-  GITHUB_WEBHOOK_SECRET: {
-    default: "none",
-    meaning: "one or more secrets, separated by commas; turns the webhook on",
-    parser: list("must be secrets without spaces, separated by commas"),
-  },
-  ALLOWED_REPOS: {
-    default: "all public ones",
-    meaning: "owner/repo or owner/*, separated by commas; nothing else is served",
-    parser: z.string().transform((value, context) => {
+  PORT: ["8000", "where to listen; 0 is any free port", whole(0, 65_535).default(8000)],
+  HOST: ["0.0.0.0", "the address to listen on", z.string().default("0.0.0.0")],
+  PUBLIC_URL: [
+    "the request's own origin",
+    "base of the absolute URLs in answers",
+    address().optional(),
+  ],
+  GITHUB_API_URL: [
+    "GitHub's public API",
+    "REST base, for GitHub Enterprise Server",
+    address().optional(),
+  ],
+  GITHUB_GRAPHQL_URL: ["follows from GITHUB_API_URL", "GraphQL endpoint", address().optional()],
+  GITHUB_RAW_URL: [
+    "GitHub's raw host; none with GITHUB_API_URL",
+    "base of raw files, {base}/{owner}/{repo}/{commit}/{path}; without one, files come from the API",
+    address().optional(),
+  ],
+  GITHUB_WEB_URL: [
+    "GitHub's site; none with GITHUB_API_URL",
+    "base of htmlUrl",
+    address().optional(),
+  ],
+  GITHUB_TOKEN: [
+    "none",
+    "one or more tokens, separated by commas",
+    list("must be tokens without spaces, separated by commas"),
+  ],
+  GITHUB_GIT_URL: [
+    "follows from GITHUB_WEB_URL",
+    "base of {owner}/{repo}.git for checks without a token; none turns them off",
+    address({ orNone: true }).optional(),
+  ],
+  GITHUB_WEBHOOK_SECRET: [
+    "none",
+    "one or more secrets, separated by commas; turns the webhook on",
+    list("must be secrets without spaces, separated by commas"),
+  ],
+  ALLOWED_REPOS: [
+    "all public ones",
+    "owner/repo or owner/*, separated by commas; nothing else is served",
+    z.string().transform((value, context) => {
       const allowed = parseAllowedRepos(value);
       if (allowed !== null) return allowed;
       context.addIssue({
@@ -79,63 +65,55 @@ export const SETTINGS = {
       });
       return z.NEVER;
     }).optional(),
-  },
-  LOCAL_REPOS_DIR: {
-    default: "./examples where it exists",
-    meaning: "each sub-folder is served as owner local; none turns it off",
-    parser: z.string().optional(),
-  },
-  KV_PATH: {
-    default: "Deno's own",
-    meaning: "a SQLite file below ./data, :memory:, or the URL of a remote Deno KV",
-    parser: z.string().optional(),
-  },
-  KV_WRITE_MB_PER_HOUR: {
-    default: "128",
-    meaning: "past it, objects stay in memory only, so that no caller can fill the disk",
-    parser: whole(0, 1_000_000).default(128),
-  },
-  CACHE_MEMORY_MB: {
-    default: "64",
-    meaning: "bound of the cache in memory",
-    parser: whole(1, 65_536).default(64),
-  },
-  MAX_ITEM_MB: {
-    default: "10",
-    meaning: "size cap of one file",
-    parser: whole(1, 100).default(10),
-  },
-  SOURCE_TIMEOUT_MS: {
-    default: "10000",
-    meaning: "time allowed for one request to GitHub",
-    parser: whole(1, 600_000).default(10_000),
-  },
-  MISSES_PER_MINUTE: {
-    default: "120",
-    meaning: "cache misses allowed for each client address and minute; 0 turns it off",
-    parser: whole(0, 1_000_000).default(120),
-  },
-  METRICS: {
-    default: "false",
-    meaning: "whether /metrics exists, in the text format of Prometheus",
-    parser: flag().default(false),
-  },
-  TRUST_PROXY: {
-    default: "false",
-    meaning: "take the client's address, the host and the protocol from X-Forwarded-*",
-    parser: flag().default(false),
-  },
-  LOG_LEVEL: {
-    default: "info",
-    meaning: "debug, info, warn, error or silent",
-    parser: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`).default("info"),
-  },
+  ],
+  LOCAL_REPOS_DIR: [
+    "./examples where it exists",
+    "each sub-folder is served as owner local; none turns it off",
+    z.string().optional(),
+  ],
+  KV_PATH: [
+    "Deno's own",
+    "a SQLite file below ./data, :memory:, or the URL of a remote Deno KV (with DENO_KV_ACCESS_TOKEN)",
+    z.string().optional(),
+  ],
+  KV_WRITE_MB_PER_HOUR: [
+    "128",
+    "past it, what is read stays in memory only, so that no caller can fill the disk",
+    whole(0, 1_000_000).default(128),
+  ],
+  CACHE_MEMORY_MB: ["64", "bound of the cache in memory", whole(1, 65_536).default(64)],
+  MAX_ITEM_MB: ["10", "size cap of one file", whole(1, 100).default(10)],
+  SOURCE_TIMEOUT_MS: [
+    "10000",
+    "time allowed for one request to GitHub",
+    whole(1, 600_000).default(10_000),
+  ],
+  MISSES_PER_MINUTE: [
+    "120",
+    "cache misses allowed for each client address and minute (IPv6: for each /64); 0 turns it off",
+    whole(0, 1_000_000).default(120),
+  ],
+  METRICS: [
+    "false",
+    "whether /metrics exists, in the text format of Prometheus",
+    flag().default(false),
+  ],
+  TRUST_PROXY: [
+    "false",
+    "take the client's address, the host and the protocol from X-Forwarded-*",
+    flag().default(false),
+  ],
+  LOG_LEVEL: [
+    "info",
+    "debug, info, warn, error or silent",
+    z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`).default("info"),
+  ],
 } as const satisfies Readonly<Record<string, Setting>>;
 
 /** The names of the variables that are read. */
 export const SETTING_NAMES: readonly string[] = Object.keys(SETTINGS);
 
-type Values = { [K in keyof typeof SETTINGS]: z.infer<(typeof SETTINGS)[K]["parser"]> };
+type Values = { [K in keyof typeof SETTINGS]: z.infer<(typeof SETTINGS)[K][2]> };
 
 /** A setting that cannot be used; its message is one line that names the variable. */
 export class SettingsError extends Error {
@@ -184,7 +162,7 @@ export function parseSettings(
   { isPreview = false }: { isPreview?: boolean } = {},
 ): Config {
   const values: Record<string, unknown> = {};
-  for (const [name, { parser }] of Object.entries(SETTINGS)) {
+  for (const [name, [, , parser]] of Object.entries(SETTINGS)) {
     const result = parser.safeParse(get(name)?.trim() || undefined);
     if (!result.success) {
       throw new SettingsError(`Cannot start with "${name}": ${result.error.issues[0]!.message}`);

@@ -4,7 +4,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { z } from "zod";
 import { contentBody, type ListBody, listBody, problemBody } from "../lib/api/contract.ts";
-import { errorEntry, type ProblemCode } from "../lib/errors.ts";
+import { ERRORS, type ProblemCode } from "../lib/errors.ts";
 
 /** What a page of another origin may read without being told so (Fetch Standard, "CORS-safelisted response-header name"). */
 const SAFELISTED: ReadonlySet<string> = new Set(
@@ -106,7 +106,7 @@ function checkProblemHeaders({ headers }: Response): void {
 function checkProblem({ headers, status }: Response, body: unknown): void {
   checkBody(problemBody, body);
   const problem = problemBody.parse(body);
-  const kind = errorEntry(problem.code as ProblemCode);
+  const kind = ERRORS[problem.code as ProblemCode];
   assertEquals([problem.status, problem.title], [status, kind.title]);
   assertEquals(kind.status, status);
   assert(problem.type.endsWith(`/problems/${problem.code}`), problem.type);

@@ -11,6 +11,7 @@ const LEAVES = [
   "lib/clock.ts",
   "lib/errors.ts",
   "lib/log.ts",
+  "lib/read_body.ts",
   "lib/request_context.ts",
   "lib/single_flight.ts",
   "lib/yield.ts",
@@ -113,8 +114,9 @@ Deno.test("importedBy() sees every form of import and none in comments", () => {
 Deno.test("imports make no cycle, not even of types", () => {
   const a = { path: "a.ts", files: ["b.ts"] };
   assertEquals(findCycle([a, { path: "b.ts", files: ["a.ts"] }]), ["a.ts", "b.ts", "a.ts"]);
-  assert(sources.length > 50);
-  assertEquals(findCycle(sources), null);
+  const serving = sources.filter(({ path }) => !isUnder(path, ["tests/", "bench/"]));
+  assert(serving.length > 50);
+  assertEquals(findCycle(serving), null);
 });
 
 Deno.test("imports go down only", () => {

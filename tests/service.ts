@@ -94,8 +94,9 @@ export class TestService implements AsyncDisposable {
     };
     const config = parseSettings((name) => env[name], { isPreview: options.isPreview ?? false });
     const log = new TestLog(() => {}, { level: config.logLevel, clock });
-    const kv = options.kv ?? await Deno.openKv(":memory:");
-    const opened = await openServices(config, { clock, log, kv });
+    // With KV_PATH the service opens its store by itself.
+    const kv = options.kv ?? (env.KV_PATH ? null : await Deno.openKv(":memory:"));
+    const opened = await openServices(config, { clock, log, ...kv === null ? {} : { kv } });
     const services = options.change?.(opened) ?? opened;
     return new TestService(clock, services, createHandler(app, services), log);
   }

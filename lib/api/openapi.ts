@@ -2,7 +2,7 @@
 // here are only titles and what belongs to HTTP; the examples are responses that the service once gave.
 
 import { z } from "zod";
-import { errorEntry, ERRORS, type ProblemCode } from "../errors.ts";
+import { ERRORS, type ProblemCode } from "../errors.ts";
 import { contentBody, listBody, problemBody } from "./contract.ts";
 import examples from "./openapi_examples.json" with { type: "json" };
 import HEADERS from "./openapi_headers.json" with { type: "json" };
@@ -110,10 +110,10 @@ function notModified(headers: readonly string[]): DocumentPart {
 /** The problems of one operation, those of one status together. */
 function problemResponses(operation: "list" | "item"): DocumentPart {
   const codes = (Object.keys(ERRORS) as ProblemCode[])
-    .filter((code) => (errorEntry(code).only ?? operation) === operation);
-  const statuses = Map.groupBy(codes, (code) => errorEntry(code).status);
+    .filter((code) => (ERRORS[code].only ?? operation) === operation);
+  const statuses = Map.groupBy(codes, (code) => ERRORS[code].status);
   return Object.fromEntries([...statuses].map(([status, codes]) => [status, {
-    description: codes.map((code) => `\`${code}\`: ${errorEntry(code).title}.`).join(" "),
+    description: codes.map((code) => `\`${code}\`: ${ERRORS[code].title}.`).join(" "),
     headers: headersOf("problem", ...problemHeaders(status)),
     content: {
       "application/problem+json": json(

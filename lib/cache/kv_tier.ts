@@ -3,7 +3,7 @@
 // damaged data is a miss, never an error: no method throws.
 
 import type { Clock } from "../clock.ts";
-import { decodeValue, encodeValue, type KvRecord, readRecord } from "./kv_value.ts";
+import { decodeValue, encodeValue, fitsKv, type KvRecord, readRecord } from "./kv_value.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -11,26 +11,23 @@ type Bytes = Uint8Array<ArrayBuffer>;
 export type CacheKey = readonly string[];
 
 const KEYS_PER_READ = 10;
-// KV takes 2,048 bytes a key; the rest is for what is put around a cache key here.
-const MAX_KEY_BYTES = 1_900;
-// A commit takes 819,200 bytes of mutations and 81,920 bytes of keys.
+// A commit takes 819,200 bytes of mutations, keys included, and 81,920 bytes of keys.
 const MAX_COMMIT_BYTES = 700_000;
 const MAX_COMMIT_KEYS = 35;
 const MAX_PENDING_BYTES = 64 * 1024 * 1024;
-const FLUSH_AFTER_MS = 5;
+const FLUSH_AFTER_MS = 500; // A cold list reads objects one after the other, which then share a commit.
 // Values carry their own expiry; the store's removal only clears away what has expired.
 const REMOVAL_DELAY_MS = 60_000;
 
 const TIMEOUT_MS = 2_000;
 /** A remote store that went away would be waited for without end: after a time-out it is left alone for this long. */
 const REST_MS = 30_000;
+/** One that refuses, its token for example, is left alone too. */
+const REST_AFTER_FAILURES = 3;
 /** With three processes that write all the time, one commit in eight finds the file locked; on a busy machine more. */
 const LOCK_TRIES = 20;
 const MAX_LOCK_PAUSE_MS = 50;
-
 const MINUTE_MS = 60_000;
-
-const encoder = new TextEncoder();
 
 /** Options of {@linkcode KvTier}. */
 export interface KvTierOptions {
@@ -73,12 +70,20 @@ export class KvTier {
   private cancelTimer: (() => void) | null = null;
   private flushing: Promise<void> | null = null;
   private restsUntilMs = -Infinity;
+  private failuresInARow = 0;
   private isClosed = false;
   /** Bytes written, by minute; those of the last hour and a minute. */
   private readonly written: { readonly minute: number; bytes: number }[] = [];
 
-  constructor(private readonly kv: Deno.Kv, private readonly options: KvTierOptions) {
+  /** `kv` is null until a store that was away at the start is there. */
+  constructor(private kv: Deno.Kv | null, private readonly options: KvTierOptions) {
     this.clock = options.clock;
+  }
+
+  /** Takes a store that could be opened only now; it is closed with the tier. */
+  attach(kv: Deno.Kv): void {
+    if (this.isClosed) kv.close();
+    else this.kv = kv;
   }
 
   /**
@@ -98,7 +103,7 @@ export class KvTier {
       async (_, batch) => {
         const wanted = missing.slice(batch * KEYS_PER_READ, (batch + 1) * KEYS_PER_READ);
         const kvKeys = wanted.map(({ key }) => this.recordKey(key));
-        const entries = await this.attempt(() => this.kv.getMany(kvKeys, { consistency }));
+        const entries = await this.attempt((kv) => kv.getMany(kvKeys, { consistency }));
         if (entries === null) return;
         await Promise.all(wanted.map(async ({ key, index }, i) => {
           const value = await this.decode(key, entries[i]!.value, consistency);
@@ -138,7 +143,7 @@ export class KvTier {
     this.isClosed = true;
     await this.flush();
     // It may be closed already.
-    await Promise.try(() => this.kv.close()).catch(() => {});
+    await Promise.try(() => this.kv?.close()).catch(() => {});
   }
 
   private pendingValue(key: CacheKey): Bytes | undefined {
@@ -163,9 +168,9 @@ export class KvTier {
   ): Promise<unknown[] | null> {
     const prefix = this.partsKey(partsId);
     const batchSize = Math.min(limit, 500);
-    return this.attempt(async () => {
+    return this.attempt(async (kv) => {
       const parts: unknown[] = [];
-      const entries = this.kv.list({ prefix }, { limit, batchSize, consistency });
+      const entries = kv.list({ prefix }, { limit, batchSize, consistency });
       for await (const { value } of entries) parts.push(value);
       return parts;
     });
@@ -175,23 +180,29 @@ export class KvTier {
     let batch: Mutation[] = [];
     let batchBytes = 0;
     const done: [string, PendingWrite][] = [];
-    const commit = async () => {
+    const commitBatch = async () => {
       const mutations = batch;
       [batch, batchBytes] = [[], 0];
-      if (mutations.length > 0) await this.attempt(() => this.commit(mutations));
+      if (mutations.length > 0) {
+        await this.attempt(async (kv) => {
+          const operation = kv.atomic();
+          for (const { key, value, expireIn } of mutations) operation.set(key, value, { expireIn });
+          await operation.commit();
+        });
+      }
     };
     // Parts come before the record that names them, so a record is never readable without its parts for long.
     for (const [id, write] of [...this.pending]) {
       for (const mutation of await this.mutationsOf(write)) {
-        const bytes = mutation.value.length + MAX_KEY_BYTES;
+        const bytes = mutation.value.length;
         const isFull = batchBytes + bytes > MAX_COMMIT_BYTES || batch.length >= MAX_COMMIT_KEYS;
-        if (isFull) await commit();
+        if (isFull) await commitBatch();
         batch.push(mutation);
         batchBytes += bytes;
       }
       done.push([id, write]);
     }
-    await commit();
+    await commitBatch();
     for (const [id, write] of done) if (this.pending.get(id) === write) this.forget(id);
     this.flushing = null;
     if (this.pending.size > 0 && !this.isClosed) {
@@ -213,12 +224,6 @@ export class KvTier {
     ];
   }
 
-  private async commit(mutations: readonly Mutation[]): Promise<void> {
-    const operation = this.kv.atomic();
-    for (const { key, value, expireIn } of mutations) operation.set(key, value, { expireIn });
-    await operation.commit();
-  }
-
   /** Takes bytes out of the hour's budget; false, and nothing taken, where that many are not left. */
   private takeBudget(bytes: number): boolean {
     const { written } = this;
@@ -233,20 +238,25 @@ export class KvTier {
   }
 
   private get isResting(): boolean {
-    return this.clock.monotonicMs() < this.restsUntilMs;
+    return this.kv === null || this.clock.monotonicMs() < this.restsUntilMs;
   }
 
-  /** What a call gives; null where it fails, takes too long, or the store is left alone. */
-  private async attempt<T>(call: () => Promise<T>): Promise<T | null> {
-    if (this.isResting) return null;
+  /** What a call of the store gives; null where it fails, takes too long, or the store is left alone. Never throws. */
+  async attempt<T>(call: (kv: Deno.Kv) => Promise<T>): Promise<T | null> {
+    const { kv } = this;
+    if (kv === null || this.isResting) return null;
     const late = Promise.withResolvers<never>();
+    const rest = () => this.restsUntilMs = this.clock.monotonicMs() + REST_MS;
     const cancelTimer = this.clock.setTimer(TIMEOUT_MS, () => {
-      this.restsUntilMs = this.clock.monotonicMs() + REST_MS;
+      rest();
       late.reject(new Error(`Cannot reach the key-value store: no answer in ${TIMEOUT_MS} ms`));
     });
     try {
-      return await Promise.race([this.retryLocked(call), late.promise]);
+      const value = await Promise.race([this.retryLocked(() => call(kv)), late.promise]);
+      this.failuresInARow = 0;
+      return value;
     } catch (error) {
+      if (++this.failuresInARow >= REST_AFTER_FAILURES) rest();
       if (!this.isClosed) this.options.onError?.(error);
       return null;
     } finally {
@@ -287,13 +297,4 @@ export class KvTier {
 
 function idOf(key: CacheKey): string {
   return JSON.stringify(key);
-}
-
-/** Whether KV can hold a key and tell it from every other: it turns lone surrogates into one another. */
-function fitsKv(key: CacheKey): boolean {
-  const bytes = key.reduce((sum, part) => {
-    const zeros = part.split("\0").length - 1; // KV doubles them.
-    return sum + encoder.encode(part).length + zeros + 2;
-  }, 0);
-  return bytes <= MAX_KEY_BYTES && key.every((part) => part.isWellFormed());
 }

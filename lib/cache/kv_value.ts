@@ -156,3 +156,15 @@ function joined(pieces: readonly Uint8Array[]): Bytes {
   }
   return bytes;
 }
+
+/** KV takes 2,048 bytes a key; the rest is for what is put around a cache key. */
+const MAX_KEY_BYTES = 1_900;
+
+/** Whether KV can hold a key and tell it from every other: it turns lone surrogates into one another. */
+export function fitsKv(key: readonly string[]): boolean {
+  const bytes = key.reduce((sum, part) => {
+    const zeros = part.split("\0").length - 1; // KV doubles them.
+    return sum + encoder.encode(part).length + zeros + 2;
+  }, 0);
+  return bytes <= MAX_KEY_BYTES && key.every((part) => part.isWellFormed());
+}

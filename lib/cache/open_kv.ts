@@ -4,6 +4,7 @@
 // opened or moved.
 
 import { basename, dirname } from "@std/path";
+import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 
 const IN_MEMORY = ":memory:";
@@ -13,6 +14,9 @@ const KV_TABLES = ["CREATE TABLE migration_state", "CREATE TABLE data_version"];
 const HEAD_BYTES = 65_536;
 /** What SQLite says of a file that it cannot read. */
 const DAMAGED = /file is not a database|database disk image is malformed/;
+
+const OPEN_WITHIN_MS = 5_000;
+const REOPEN_MS = 30_000;
 
 /** What {@linkcode openKv} needs beside the path. */
 export interface OpenKvOptions {
@@ -38,8 +42,58 @@ export async function openKv(path: string | null, options: OpenKvOptions): Promi
       : withoutSecrets(error instanceof Error ? error.message : String(error));
     // SQLite ends some of its messages with the path, which nobody named here.
     const told = path === null ? state.replace(/: \S*[\\/].*/s, "") : state;
-    throw new Error(`Cannot open the key-value store "${shown}": ${told}`);
+    const text = `Cannot open the key-value store "${shown}": ${told}`;
+    throw error instanceof Deno.errors.NotCapable
+      ? new Deno.errors.NotCapable(text)
+      : new Error(text);
   }
+}
+
+/** Whether a path is the URL of a remote Deno KV. */
+export function isRemoteKv(path: string | null): path is string {
+  return path !== null && /^https?:\/\//i.test(path);
+}
+
+/**
+ * Opens a remote store; while it is away or refuses its token, it is tried again in the background. Resolves to the
+ * function that gives up, once the store is open or is known to be away.
+ * @throws {Deno.errors.NotCapable} where this process may not reach it.
+ */
+export async function openRemoteKv(
+  path: string,
+  options: OpenKvOptions & { readonly clock: Clock; readonly onOpen: (kv: Deno.Kv) => void },
+): Promise<() => void> {
+  const { clock, log, onOpen } = options;
+  let isStopped = false;
+  let isAway = false;
+  let cancelTimer = () => {};
+  const sayAway = (reason: string) => {
+    if (!isAway) log.warn("key-value store away, caching in memory only", { reason });
+    isAway = true;
+  };
+  const open = async () => {
+    try {
+      const kv = await openKv(path, options);
+      if (isStopped) return kv.close();
+      if (isAway) log.info("key-value store opened");
+      onOpen(kv);
+    } catch (error) {
+      if (error instanceof Deno.errors.NotCapable) throw error;
+      sayAway(error instanceof Error ? error.message : String(error));
+      if (!isStopped) cancelTimer = clock.setTimer(REOPEN_MS, () => void open());
+    }
+  };
+  // Deno's client waits without end for a host that does not answer.
+  const late = Promise.withResolvers<void>();
+  const cancelWait = clock.setTimer(OPEN_WITHIN_MS, () => {
+    sayAway(`no answer in ${OPEN_WITHIN_MS} ms`);
+    late.resolve();
+  });
+  await Promise.race([open(), late.promise]).finally(cancelWait);
+  return () => {
+    isStopped = true;
+    cancelTimer();
+  };
 }
 
 async function openFile(path: string, { now, log }: OpenKvOptions): Promise<Deno.Kv> {

@@ -9,7 +9,7 @@ import { cachedResponse } from "./fast_path.ts";
 import { mountRoutes } from "./file_routes.ts";
 import { problemResponse } from "./problems.ts";
 import { writeRequestLine } from "./request_log.ts";
-import { COMMON_HEADERS, METHODS } from "./responses.ts";
+import { COMMON_HEADERS, METHODS, methodsOf } from "./responses.ts";
 import { HttpContext, type State } from "./state.ts";
 
 /** Answers every request; never rejects. */
@@ -23,7 +23,6 @@ const PREFLIGHT_HEADERS: Readonly<Record<string, string>> = {
   "access-control-allow-headers":
     "Accept, Cache-Control, Content-Type, If-Modified-Since, If-None-Match",
   "access-control-max-age": "86400",
-  "allow": METHODS.join(", "),
 };
 
 /** What the handler hands to the app's first middleware. */
@@ -79,7 +78,7 @@ async function respond(
   try {
     if (failure !== undefined) throw failure;
     checkHost(request, services.config);
-    const refused = refuseMethod(request);
+    const refused = refuseMethod(request, services);
     if (refused === null) states.set(request, state);
     response = refused ?? await framework(request, info);
   } catch (error) {
@@ -95,10 +94,15 @@ async function respond(
   return response;
 }
 
-/** Null for GET and HEAD. Fresh answers methods that it does not know with a bare 500, so they never get there. */
-function refuseMethod({ method }: Request): Response | null {
-  if (method === "OPTIONS") return new Response(null, { status: 204, headers: PREFLIGHT_HEADERS });
-  if (!METHODS.includes(method)) throw methodNotAllowed(method);
+/** Null for what a route answers. Fresh answers methods that it does not know with a bare 500, so they never get there. */
+function refuseMethod({ method, url }: Request, { webhook }: Services): Response | null {
+  const methods = methodsOf(url, { hasWebhook: webhook !== null });
+  if (method === "OPTIONS") {
+    const headers = { ...PREFLIGHT_HEADERS, allow: methods.join(", ") };
+    return new Response(null, { status: 204, headers });
+  }
+  if (methods.length === 1) throw routeNotFound();
+  if (!methods.includes(method)) throw methodNotAllowed(method, methods);
   return null;
 }
 

@@ -1,7 +1,7 @@
 // The page to which a problem's `type` leads. Made of this service's own texts alone; it needs no script.
 
 import { HttpError, type Middleware } from "fresh";
-import { CollectionsError, errorEntry, ERRORS, type ProblemCode } from "../errors.ts";
+import { CollectionsError, ERRORS, type ProblemCode } from "../errors.ts";
 import { textResponse } from "./responses.ts";
 import type { State } from "./state.ts";
 import { PAGE_POLICY } from "./static_files.ts";
@@ -37,7 +37,7 @@ export const unknownAddressPages: Middleware<State> = async (ctx) => {
 
 /** The page of a code, as HTML. `root` is where the service's pages are, seen from where the page is shown. */
 export function problemPage(code: ProblemCode, root = ".."): string {
-  const { status, title, meaning, todo } = errorEntry(code);
+  const { status, title, meaning, todo } = ERRORS[code];
   const others = (Object.keys(ERRORS) as ProblemCode[]).filter((other) => other !== code);
   return `<!doctype html>
 <html lang="en">

@@ -1,17 +1,17 @@
 // Errors as problem details (RFC 9457). Only what a CollectionsError says in public reaches a client; every other error
 // is an internal error that tells its request id.
 
-import { HttpError } from "fresh";
+import { HttpError, type Middleware } from "fresh";
 import {
   CollectionsError,
-  errorEntry,
+  ERRORS,
   internalError,
   isProblemCode,
   type ProblemCode,
   routeNotFound,
 } from "../errors.ts";
 import { describeError, type Log } from "../log.ts";
-import { METHODS } from "./responses.ts";
+import { methodsOf } from "./responses.ts";
 import type { State } from "./state.ts";
 
 /** nginx's "client closed request", for the log; nobody reads the response. */
@@ -26,7 +26,7 @@ export function problemResponse(error: unknown, { context, services }: State): R
   const known = toCollectionsError(error, requestId);
   const { detail, facts } = known;
   const code = known.code as ProblemCode;
-  const { status, title } = errorEntry(code);
+  const { status, title } = ERRORS[code];
   if (status >= 500) logFailure(error, { requestId, log: services.log });
   const type = `${context.baseUrl}/problems/${code}`;
   const body = { type, title, status, detail, code, requestId, ...facts };
@@ -39,7 +39,10 @@ export function problemResponse(error: unknown, { context, services }: State): R
   if (facts.retryAfterSeconds !== undefined) {
     headers.set("retry-after", String(facts.retryAfterSeconds));
   }
-  if (code === "method-not-allowed") headers.set("allow", METHODS.join(", "));
+  if (code === "method-not-allowed") {
+    const methods = methodsOf(context.request.url, { hasWebhook: services.webhook !== null });
+    headers.set("allow", methods.join(", "));
+  }
   if (code === "too-many-requests") services.rateLimit.describe(context.client, headers);
   return new Response(bytes, { status, headers });
 }
@@ -56,3 +59,14 @@ function logFailure(error: unknown, { requestId, log }: { requestId: string; log
     log.warn("request failed", { id: requestId, code: error.code, reason: error.message });
   } else log.error("internal error", { id: requestId, ...describeError(error) });
 }
+
+/** Answers what routes throw as problems, since Fresh would answer it in its own way. */
+export const problems: Middleware<State> = async (ctx) => {
+  ctx.state.context.route = ctx.route ?? "none";
+  try {
+    // `next()` may throw before it returns a promise.
+    return await ctx.next();
+  } catch (error) {
+    return problemResponse(error, ctx.state);
+  }
+};

@@ -5,8 +5,16 @@ import { acceptsEncodings, eTag } from "@std/http";
 import { rawContentType } from "../collections/content_type.ts";
 import { yieldToEventLoop } from "../yield.ts";
 
-/** The methods of every address. */
+/** The methods of every address but the webhook's. */
 export const METHODS: readonly string[] = ["GET", "HEAD", "OPTIONS"];
+const WEBHOOK_METHODS: readonly string[] = ["POST", "OPTIONS"];
+const WEBHOOK_PATH = /^\/api\/webhooks\/github\/?$/;
+
+/** The methods of the address of a URL; where there is no webhook, its address has but OPTIONS. */
+export function methodsOf(url: string, { hasWebhook }: { hasWebhook: boolean }): readonly string[] {
+  if (!WEBHOOK_PATH.test(URL.parse(url)?.pathname ?? "")) return METHODS;
+  return hasWebhook ? WEBHOOK_METHODS : WEBHOOK_METHODS.slice(1);
+}
 
 /** On every response, whatever its status. It exposes each header that the service sends and that is not safelisted. */
 export const COMMON_HEADERS: Readonly<Record<string, string>> = {

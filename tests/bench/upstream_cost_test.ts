@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertLessOrEqual } from "@std/assert";
 import { COST_SCENARIOS } from "../../bench/cost_scenarios.ts";
 import { costTable, measureCost, shows } from "../../bench/upstream_cost.ts";
 
@@ -8,12 +8,13 @@ const cost = {
   requests: 3,
   unchanged: 0,
   quota: 3,
+  lsRefs: 0,
   bytes: 12_345,
 };
 
 Deno.test("costTable() is shown by a text that pads its columns in its own way, and by no other", () => {
   const markdown = costTable([{ ...cost, access: "none" }, { ...cost, access: "public" }]);
-  assert(markdown.includes("| a list | yes, any repository | 3 | 0 | 3 | 12,345 |"));
+  assert(markdown.includes("| a list | yes, any repository | 3 | 0 | 3 | 0 | 12,345 |"));
   const padded = markdown.replaceAll(" | ", "    |  ").replaceAll("---", "----------");
   const page = (table: string) =>
     `# Costs\n\n<!-- bench:cost -->\n\n${table}\n\n<!-- end of bench:cost -->\n\nMore.\n`;
@@ -32,9 +33,10 @@ Deno.test("measureCost() counts what is asked after what comes before, the same 
       title: scenario.title,
       access,
       isDetail: false,
-      requests: 1,
-      unchanged: 1,
-      quota: access === "none" ? 1 : 0,
+      requests: access === "none" ? 0 : 1,
+      unchanged: access === "none" ? 0 : 1,
+      quota: 0,
+      lsRefs: access === "none" ? 1 : 0,
       bytes: 0,
     });
   }
@@ -55,7 +57,24 @@ Deno.test("the scenarios cover each depth, contents with and without a token, an
       "the contents of 100, again after 61 s, none",
       "200 identical requests at once, cold, named",
       "an hour of one request a second, none",
-      "the same hour, by a plain proxy, none",
+      "the same hour, with one commit, none",
+      "the same hour on ten branches, with one commit to each, none",
+      "an hour of one request a second, by a plain proxy, none",
     ]
   ) assert(rows.includes(row), row);
+});
+
+Deno.test("an hour without a token takes few requests of its quota, whatever ls-refs are sent", async () => {
+  const most: [title: string, requests: number, lsRefs: number][] = [
+    ["an hour of one request a second", 3, 60],
+    ["the same hour, with one commit", 6, 60],
+    ["the same hour on ten branches, with one commit to each", 60, 600],
+  ];
+  for (const [title, requests, lsRefs] of most) {
+    const scenario = COST_SCENARIOS.find((scenario) => scenario.title === title)!;
+    const cost = await measureCost(scenario, "none");
+    assertLessOrEqual(cost.requests, requests, title);
+    assertLessOrEqual(cost.lsRefs, lsRefs, title);
+    assertEquals(cost.quota, cost.requests);
+  }
 });

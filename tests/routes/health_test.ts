@@ -1,6 +1,7 @@
 // Whether the service is alive, and whether it is ready.
 
 import { assert, assertEquals } from "@std/assert";
+import { KvTier } from "../../lib/cache/kv_tier.ts";
 import { HealthWatch } from "../../lib/health.ts";
 import { LineLog } from "../../lib/log.ts";
 import { TokenPool } from "../../lib/source/github/tokens.ts";
@@ -48,7 +49,8 @@ Deno.test("GET /api/health?ready is 503 while the store fails", async () => {
     clock,
     log: new LineLog(() => {}, { level: "silent" }),
   });
-  const watch = new HealthWatch({ clock, kv, tokens });
+  const tier = new KvTier(kv, { clock, scope: "s", maxBytesPerHour: 0 });
+  const watch = new HealthWatch({ clock, tier, tokens });
   await using service = await startService({
     change: (services) => ({ ...services, health: () => watch.health() }),
   });

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { BodyReader } from "../../lib/source/github/read_body.ts";
+import { BodyReader } from "../../lib/read_body.ts";
 import { TestClock } from "../test_clock.ts";
 
 const MIB = 1 << 20;

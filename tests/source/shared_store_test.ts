@@ -2,20 +2,18 @@
 // damaged is read again, and what may not be written is not.
 
 import { assert, assertEquals } from "@std/assert";
-import { join } from "@std/path";
 import type { ListBody } from "../../lib/api/contract.ts";
 import { serveRepository } from "../github/served_repository.ts";
 import type { GitFiles } from "../github/git_repository.ts";
+import { type SharedStore, testOnEachStore } from "../kv_connect/shared_stores.ts";
 import { listPath, startService, type TestService } from "../service.ts";
 import { TestClock } from "../test_clock.ts";
 import { textFiles } from "./blob_reader.ts";
 
 const MINUTE_MS = 60_000;
 
-/** A double with `octo/site`, and services over one store that is a file. */
-async function open(files: GitFiles, settings: Record<string, string> = {}) {
-  const folder = await Deno.makeTempDir();
-  const path = join(folder, "kv");
+/** A double with `octo/site`, and services over one store. */
+async function open(store: SharedStore, files: GitFiles, settings: Record<string, string> = {}) {
   const clock = new TestClock(Date.now() + MINUTE_MS);
   const served = await serveRepository(files, { now: clock.now });
   const { gh } = served;
@@ -25,18 +23,14 @@ async function open(files: GitFiles, settings: Record<string, string> = {}) {
     clock,
     gh,
     git: served.repository,
-    path,
-    start: async () => await startService({ env, github: gh, clock, kv: await Deno.openKv(path) }),
+    start: async () => await startService({ env, github: gh, clock, kv: await store.open() }),
     /** What is stored now, as the kind and id of each record's key. */
     async stored(): Promise<string[]> {
-      using kv = await Deno.openKv(path);
+      using kv = await store.open();
       const entries = await Array.fromAsync(kv.list({ prefix: ["rc2", "record"] }));
       return entries.map(({ key }) => `${String(key.at(-3))} ${String(key.at(-1))}`).sort();
     },
-    async [Symbol.asyncDispose]() {
-      await served[Symbol.asyncDispose]();
-      await Deno.remove(folder, { recursive: true });
-    },
+    [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
   };
 }
 
@@ -48,38 +42,48 @@ function randomBytes(length: number): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-Deno.test("a second process answers a list of the first with one check of its own", async () => {
-  await using opened = await open(textFiles(60));
-  const { gh } = opened;
-  let body: ListBody;
-  {
+testOnEachStore(
+  "a second process answers a list of the first with one check of its own",
+  async (store) => {
+    await using opened = await open(store, textFiles(60));
+    const { gh } = opened;
+    let body: ListBody;
+    {
+      await using first = await opened.start();
+      body = await first.list({ includeContent: true });
+    }
+    await using second = await opened.start();
+    gh.resetCounts();
+    assertEquals(await second.list({ includeContent: true }), body);
+    assertEquals(gh.counts(), { commit: 1 });
+    assertEquals(gh.requests.map(({ status, conditional }) => [status, conditional]), [[
+      304,
+      true,
+    ]]);
+  },
+);
+
+testOnEachStore(
+  "two processes with concurrent requests answer the same, and neither loses what it has",
+  async (store) => {
+    await using opened = await open(store, textFiles(60));
+    const { clock, gh } = opened;
     await using first = await opened.start();
-    body = await first.list({ includeContent: true });
-  }
-  await using second = await opened.start();
-  gh.resetCounts();
-  assertEquals(await second.list({ includeContent: true }), body);
-  assertEquals(gh.counts(), { commit: 1 });
-  assertEquals(gh.requests.map(({ status, conditional }) => [status, conditional]), [[304, true]]);
-});
+    await using second = await opened.start();
+    const both = () =>
+      Promise.all([first, second].map((one) => one.list({ includeContent: true })));
+    const [one, other] = await both();
+    assertEquals(one, other);
+    clock.advance(MINUTE_MS);
+    gh.resetCounts();
+    await both();
+    assertEquals(gh.counts(), { commit: 2 });
+    assertEquals(gh.requests.map(({ status }) => status), [304, 304]);
+  },
+);
 
-Deno.test("two processes with concurrent requests answer the same, and neither loses what it has", async () => {
-  await using opened = await open(textFiles(60));
-  const { clock, gh } = opened;
-  await using first = await opened.start();
-  await using second = await opened.start();
-  const both = () => Promise.all([first, second].map((one) => one.list({ includeContent: true })));
-  const [one, other] = await both();
-  assertEquals(one, other);
-  clock.advance(MINUTE_MS);
-  gh.resetCounts();
-  await both();
-  assertEquals(gh.counts(), { commit: 2 });
-  assertEquals(gh.requests.map(({ status }) => status), [304, 304]);
-});
-
-Deno.test("a restart while the source is down serves what was known", async () => {
-  await using opened = await open(textFiles(20));
+testOnEachStore("a restart while the source is down serves what was known", async (store) => {
+  await using opened = await open(store, textFiles(20));
   const { clock, gh } = opened;
   let body: ListBody;
   {
@@ -98,34 +102,43 @@ Deno.test("a restart while the source is down serves what was known", async () =
   assertEquals(response.headers.get("age"), "3600");
 });
 
-Deno.test("KV_WRITE_MB_PER_HOUR=0 writes no object, and memory holds what was read", async () => {
-  await using opened = await open(textFiles(20), { KV_WRITE_MB_PER_HOUR: "0" });
-  const { clock, gh } = opened;
-  {
-    await using service = await opened.start();
-    await service.list({ includeContent: true });
-    clock.advance(MINUTE_MS);
-    gh.resetCounts();
-    await service.list({ includeContent: true, page: 1 });
-    assertEquals(gh.counts(), { commit: 1 });
-  }
-  assertEquals(await opened.stored(), ["ref main"]);
-});
+testOnEachStore(
+  "KV_WRITE_MB_PER_HOUR=0 writes no object, and memory holds what was read",
+  async (store) => {
+    await using opened = await open(store, textFiles(20), { KV_WRITE_MB_PER_HOUR: "0" });
+    const { clock, gh } = opened;
+    {
+      await using service = await opened.start();
+      await service.list({ includeContent: true });
+      clock.advance(MINUTE_MS);
+      gh.resetCounts();
+      await service.list({ includeContent: true, page: 1 });
+      assertEquals(gh.counts(), { commit: 1 });
+    }
+    assertEquals(await opened.stored(), ["ref main"]);
+  },
+);
 
-Deno.test("KV_WRITE_MB_PER_HOUR bounds what requests make the service write", async () => {
-  const files = Array.from({ length: 8 }, (_, i) => [`p/${i}.bin`, randomBytes(500_000)] as const);
-  await using opened = await open(files, { KV_WRITE_MB_PER_HOUR: "1" });
-  {
-    await using service = await opened.start();
-    await service.list({ collection: "p", includeContent: true });
-  }
-  const blobs = (await opened.stored()).filter((key) => key.startsWith("blob "));
-  assert(blobs.length >= 1 && blobs.length <= 2, `${blobs.length} blobs were written`);
-});
+testOnEachStore(
+  "KV_WRITE_MB_PER_HOUR bounds what requests make the service write",
+  async (store) => {
+    const files = Array.from(
+      { length: 8 },
+      (_, i) => [`p/${i}.bin`, randomBytes(500_000)] as const,
+    );
+    await using opened = await open(store, files, { KV_WRITE_MB_PER_HOUR: "1" });
+    {
+      await using service = await opened.start();
+      await service.list({ collection: "p", includeContent: true });
+    }
+    const blobs = (await opened.stored()).filter((key) => key.startsWith("blob "));
+    assert(blobs.length >= 1 && blobs.length <= 2, `${blobs.length} blobs were written`);
+  },
+);
 
-Deno.test("a blob over 1 MiB is cached in memory and not written", async () => {
+testOnEachStore("a blob over 1 MiB is cached in memory and not written", async (store) => {
   const files = { "p/large.txt": "x".repeat((1 << 20) + 1), "p/small.txt": "x".repeat(1 << 20) };
-  await using opened = await open(files);
+  await using opened = await open(store, files);
   const { gh, git } = opened;
   const item = (service: TestService) => service.item({ path: "p/large.txt" });
   {
@@ -143,8 +156,8 @@ Deno.test("a blob over 1 MiB is cached in memory and not written", async () => {
   assertEquals(gh.counts().blob, 1);
 });
 
-Deno.test("objects live longer in memory than their day in the store", async () => {
-  await using opened = await open(textFiles(5));
+testOnEachStore("objects live longer in memory than their day in the store", async (store) => {
+  await using opened = await open(store, textFiles(5));
   const { clock, gh } = opened;
   await using service = await opened.start();
   await service.list({ includeContent: true });
@@ -154,36 +167,42 @@ Deno.test("objects live longer in memory than their day in the store", async () 
   assertEquals(gh.counts(), { commit: 1 });
 });
 
-Deno.test("a damaged store never yields a wrong answer, whether the source is up or down", async () => {
-  await using opened = await open([...textFiles(6), ["posts/long.bin", randomBytes(150_000)]]);
-  const { clock, gh, path } = opened;
-  const read = async () => {
-    await using service = await opened.start();
-    const response = await service.get(listPath({ includeContent: true }));
-    return { status: response.status, body: await response.json() };
-  };
-  const { body: truth } = await read();
-  const damages: ((value: Uint8Array, other: unknown) => unknown)[] = [
-    (value) => value.slice(0, value.length / 2),
-    (value) => value.map((byte, at) => at === value.length >> 1 ? byte ^ 1 : byte),
-    (_, other) => other,
-    () => ({ commit: "0".repeat(40) }),
-    () => new Uint8Array(0),
-  ];
-  for (const damage of damages) {
-    {
-      using kv = await Deno.openKv(path);
-      const entries = await Array.fromAsync(kv.list<Uint8Array>({ prefix: [] }));
-      for (const [index, { key, value }] of entries.entries()) {
-        await kv.set(key, damage(value, entries.at(index - 1)!.value));
+testOnEachStore(
+  "a damaged store never yields a wrong answer, whether the source is up or down",
+  async (store) => {
+    await using opened = await open(store, [...textFiles(6), [
+      "posts/long.bin",
+      randomBytes(150_000),
+    ]]);
+    const { clock, gh } = opened;
+    const read = async () => {
+      await using service = await opened.start();
+      const response = await service.get(listPath({ includeContent: true }));
+      return { status: response.status, body: await response.json() };
+    };
+    const { body: truth } = await read();
+    const damages: ((value: Uint8Array, other: unknown) => unknown)[] = [
+      (value) => value.slice(0, value.length / 2),
+      (value) => value.map((byte, at) => at === value.length >> 1 ? byte ^ 1 : byte),
+      (_, other) => other,
+      () => ({ commit: "0".repeat(40) }),
+      () => new Uint8Array(0),
+    ];
+    for (const damage of damages) {
+      {
+        using kv = await store.open();
+        const entries = await Array.fromAsync(kv.list<Uint8Array>({ prefix: [] }));
+        for (const [index, { key, value }] of entries.entries()) {
+          await kv.set(key, damage(value, entries.at(index - 1)!.value));
+        }
       }
+      clock.advance(MINUTE_MS);
+      gh.fault = { kind: "status", status: 500 };
+      assertEquals((await read()).status, 502);
+      gh.fault = null;
+      gh.resetCounts();
+      assertEquals((await read()).body, truth);
+      assertEquals(gh.counts().graphql, 1, "all was read again");
     }
-    clock.advance(MINUTE_MS);
-    gh.fault = { kind: "status", status: 500 };
-    assertEquals((await read()).status, 502);
-    gh.fault = null;
-    gh.resetCounts();
-    assertEquals((await read()).body, truth);
-    assertEquals(gh.counts().graphql, 1, "all was read again");
-  }
-});
+  },
+);

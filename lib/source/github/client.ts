@@ -4,11 +4,10 @@
 
 import type { Clock } from "../../clock.ts";
 import { CollectionsError, isSourceFailure, sourceFailed, sourceTimeout } from "../../errors.ts";
+import { BodyReader } from "../../read_body.ts";
 import type { RequestContext } from "../../request_context.ts";
 import { MAX_WAIT_MS } from "../failure_backoff.ts";
 import { RequestQueue } from "../request_queue.ts";
-import { type GitFetch, lsRefs, type LsRefsQuery, type LsRefsResult } from "./ls_refs.ts";
-import { BodyReader } from "./read_body.ts";
 import type { Quota, Token, TokenPool } from "./tokens.ts";
 
 /** What is requested, as metrics and tests count it. */
@@ -144,45 +143,9 @@ export class GitHubClient {
     }
   }
 
-  /**
-   * Queries a Git host for one ref, in the lane of the checks and in the time of one request.
-   * @throws {CollectionsError} service-busy. @throws the reason of the context's signal when that aborts.
-   */
-  lsRefs(query: LsRefsQuery, gitUrl: string, context: RequestContext): Promise<LsRefsResult> {
-    const { clock, timeoutMs } = this.options;
-    return this.checks.run(async () => {
-      const timeout = new AbortController();
-      const late = new DOMException("Cannot query the Git host: no answer in time", "TimeoutError");
-      const cancelTimer = clock.setTimer(timeoutMs, () => timeout.abort(late));
-      const signals = context.signal === undefined ? [] : [context.signal];
-      const signal = AbortSignal.any([timeout.signal, ...signals]);
-      try {
-        const fetch: GitFetch = (url, init) => this.fetchGit(url, { ...init, signal });
-        return await lsRefs(query, { gitUrl, fetch, signal, now: clock.now });
-      } finally {
-        cancelTimer();
-      }
-    }, context);
-  }
-
-  private async fetchGit(
-    url: string,
-    init: RequestInit & { readonly signal: AbortSignal },
-  ): Promise<Response> {
-    const { clock, onRequest } = this.options;
-    const startedAtMs = clock.monotonicMs();
-    let result: number | "network" | "timeout" | "aborted" = "network";
-    try {
-      const response = await fetch(url, init);
-      result = response.status;
-      return response;
-    } catch (error) {
-      const { aborted, reason } = init.signal;
-      if (aborted) result = reason?.name === "TimeoutError" ? "timeout" : "aborted";
-      throw error;
-    } finally {
-      onRequest?.({ kind: "ls-refs", result, durationMs: clock.monotonicMs() - startedAtMs });
-    }
+  /** Runs a check that is sent by other means, in the lane of the checks. @throws {CollectionsError} service-busy. */
+  runCheck<T>(task: () => Promise<T>, context: RequestContext): Promise<T> {
+    return this.checks.run(task, context);
   }
 
   private laneOf({ kind }: GitHubRequest): RequestQueue {

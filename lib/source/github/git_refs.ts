@@ -14,8 +14,9 @@ import type { RequestContext } from "../../request_context.ts";
 import { isCheckFailure, withDenial } from "../failure_backoff.ts";
 import { repositoryKey, type RepositoryName } from "../source.ts";
 import { GitHostHealth } from "./git_host_health.ts";
+import type { RequestObserver } from "./client.ts";
 import { type GitHubHost, namedBase } from "./host.ts";
-import type { LsRefsResult } from "./ls_refs.ts";
+import { type GitFetch, lsRefs, type LsRefsResult } from "./ls_refs.ts";
 import { type BranchQuery, COMMIT_ID, findRefByRest, type FoundRef, isCommit } from "./refs.ts";
 
 const MAX_COMMITS = 10_000;
@@ -44,6 +45,16 @@ export async function findRef(
   }
 }
 
+/** Options of {@linkcode GitRefs}. */
+export interface GitRefsOptions {
+  /** Base of `{owner}/{repo}.git`. */
+  readonly gitUrl: string;
+  readonly log: Log;
+  /** Time allowed for one query, in ms. */
+  readonly timeoutMs: number;
+  readonly onRequest?: RequestObserver;
+}
+
 /** Refs of one Git host. */
 export class GitRefs {
   private readonly health: GitHostHealth;
@@ -52,7 +63,7 @@ export class GitRefs {
 
   constructor(
     private readonly host: GitHubHost,
-    private readonly options: { readonly gitUrl: string; readonly log: Log },
+    private readonly options: GitRefsOptions,
   ) {
     this.health = new GitHostHealth(host.clock.monotonicMs);
   }
@@ -69,7 +80,7 @@ export class GitRefs {
     const { owner, repo, branch } = query;
     const { client, allowedRepos } = this.host;
     if (!this.health.allows(query)) return { denial: null };
-    const answer = await client.lsRefs({ owner, repo, ref: branch }, this.options.gitUrl, context);
+    const answer = await client.runCheck(() => this.query(query, context), context);
     this.note(query, answer);
     switch (answer.kind) {
       case "unusable":
@@ -97,6 +108,46 @@ export class GitRefs {
     if (as === "branch") return found(`heads/${branch}`, commit);
     if (await this.isCommit(query, commit, context)) return found(`tags/${branch}`, commit);
     throw branchNotFound(branch, answer.defaultBranch);
+  }
+
+  private async query(
+    { owner, repo, branch }: BranchQuery,
+    context: RequestContext,
+  ): Promise<LsRefsResult> {
+    const { clock } = this.host;
+    const { gitUrl, timeoutMs } = this.options;
+    const timeout = new AbortController();
+    const late = new DOMException("Cannot query the Git host: no answer in time", "TimeoutError");
+    const cancelTimer = clock.setTimer(timeoutMs, () => timeout.abort(late));
+    const signals = context.signal === undefined ? [] : [context.signal];
+    const signal = AbortSignal.any([timeout.signal, ...signals]);
+    try {
+      const fetch: GitFetch = (url, init) => this.fetch(url, { ...init, signal });
+      return await lsRefs({ owner, repo, ref: branch }, { gitUrl, fetch, signal, now: clock.now });
+    } finally {
+      cancelTimer();
+    }
+  }
+
+  private async fetch(
+    url: string,
+    init: RequestInit & { readonly signal: AbortSignal },
+  ): Promise<Response> {
+    const { monotonicMs } = this.host.clock;
+    const startedAtMs = monotonicMs();
+    let result: number | "network" | "timeout" | "aborted" = "network";
+    try {
+      const response = await fetch(url, init);
+      result = response.status;
+      return response;
+    } catch (error) {
+      const { aborted, reason } = init.signal;
+      if (aborted) result = reason?.name === "TimeoutError" ? "timeout" : "aborted";
+      throw error;
+    } finally {
+      const durationMs = monotonicMs() - startedAtMs;
+      this.options.onRequest?.({ kind: "ls-refs", result, durationMs });
+    }
   }
 
   /** By REST, which is asked once for a commit that is there. */

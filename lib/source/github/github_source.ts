@@ -58,7 +58,7 @@ export class GitHubSource implements Source {
     const client = new GitHubClient(options);
     this.host = { ...addresses, client, tokens, clock, allowedRepos };
     const { gitUrl } = addresses;
-    this.git = gitUrl === null ? null : new GitRefs(this.host, { gitUrl, log: options.log });
+    this.git = gitUrl === null ? null : new GitRefs(this.host, { ...options, gitUrl });
   }
 
   async resolve(query: RefQuery, context: RequestContext): Promise<Snapshot> {

@@ -1,10 +1,10 @@
-// Reads the bodies of upstream answers into memory. Deno hands out the bytes of a decompressed body as 4 KiB views of
+// Reads the bodies of upstream answers, and of deliveries, into memory. Deno hands out the bytes of a decompressed body as 4 KiB views of
 // 64 KiB buffers, so each piece is copied at once. What all bodies under way hold together is bounded: a body over
 // 1 MiB reserves 8 MiB, and one that outgrows those reserves all it may ever need, one such body at a time. The two
 // bounds are separate, so that bodies that wait for the second never keep each other waiting.
 
-import { ByteSemaphore, type Reservation } from "../../byte_semaphore.ts";
-import type { Clock } from "../../clock.ts";
+import { ByteSemaphore, type Reservation } from "./byte_semaphore.ts";
+import type { Clock } from "./clock.ts";
 
 const MIB = 1 << 20;
 const UNRESERVED_BYTES = MIB;
@@ -48,7 +48,10 @@ export class BodyReader {
    * @throws {RangeError} where it is longer than `maxBytes`; the rest is not read.
    * @throws {CollectionsError} service-busy where there was no memory for too long; the signal's reason.
    */
-  async read(response: Response, { maxBytes, signal, onWait }: ReadOptions): Promise<Body> {
+  async read(
+    response: Pick<Response, "body" | "headers">,
+    { maxBytes, signal, onWait }: ReadOptions,
+  ): Promise<Body> {
     const reservations: Reservation[] = [];
     const release = () => reservations.forEach((reservation) => reservation.release());
     if (response.body === null) return { bytes: new Uint8Array(0), release };

@@ -1,0 +1,189 @@
+// Two services as processes of their own on one remote key-value store at 10 ms: what the second asks its source for after
+// the first, what the store is asked for, how soon a push shows with the webhook, what 10,000 forged deliveries a minute
+// do to hits, and what an outage of the store does. Fails where a goal is missed.
+//
+//   deno task bench:two-machines [--pushes 200] [--outage 60] [--write]
+
+import { assertEquals } from "@std/assert";
+import { parseArgs } from "node:util";
+import { generateFiles } from "../tests/github/generated_files.ts";
+import { serveRepository } from "../tests/github/served_repository.ts";
+import { signatureOf } from "../tests/github/signed_delivery.ts";
+import { KvConnectServer, type KvOperation } from "../tests/kv_connect/kv_connect_server.ts";
+import { pause, withProcesses } from "./processes.ts";
+import { describeMachine, goalTable, number, percentile, table, writeResults } from "./report.ts";
+import { type RunningService, startService } from "./service_process.ts";
+
+const [TOKEN, SECRET] = ["bench-token", "bench-secret"];
+const LATENCY_MS = 10;
+const FORGED = { seconds: 10, aSecond: 167 };
+const LIST = "/api/list-collection-items?owner=octo&repo=site&collection=posts";
+
+/** The text of an answer, and how long it took in ms. */
+async function get({ origin }: RunningService, path = LIST): Promise<{ text: string; ms: number }> {
+  const startedAtMs = performance.now();
+  const response = await fetch(origin + path);
+  const text = await response.text();
+  assertEquals(response.status, 200, text.slice(0, 200));
+  return { text, ms: performance.now() - startedAtMs };
+}
+
+async function deliver(machine: RunningService, body: string, signature: string): Promise<number> {
+  const response = await fetch(`${machine.origin}/api/webhooks/github`, {
+    method: "POST",
+    body,
+    headers: {
+      "content-type": "application/json",
+      "x-github-event": "push",
+      "x-hub-signature-256": signature,
+    },
+  });
+  await response.body?.cancel();
+  return response.status;
+}
+
+const payload = (n: number) => JSON.stringify({ n, repository: { full_name: "octo/site" } });
+
+async function measure(cleanup: AsyncDisposableStack): Promise<void> {
+  const { values: { pushes = "200", outage = "60", write = false } } = parseArgs({
+    args: Deno.args,
+    options: { pushes: { type: "string" }, outage: { type: "string" }, write: { type: "boolean" } },
+  });
+  const store = cleanup.use(await KvConnectServer.start());
+  store.latencyMs = LATENCY_MS;
+  const files = generateFiles({ prefix: "posts", folders: 0, filesPerFolder: 100, bytes: 2_000 });
+  const { gh, repository } = cleanup.use(await serveRepository(files, { assert: false }));
+  gh.addToken(TOKEN);
+  const env = {
+    KV_PATH: store.url,
+    DENO_KV_ACCESS_TOKEN: store.token,
+    GITHUB_API_URL: gh.apiUrl,
+    GITHUB_TOKEN: TOKEN,
+    GITHUB_WEBHOOK_SECRET: SECRET,
+    ALLOWED_REPOS: "octo/*",
+    LOCAL_REPOS_DIR: "none",
+    MISSES_PER_MINUTE: "0",
+  };
+  const start = async () => cleanup.use(await startService({ env }));
+  const machines = [await start(), await start()] as const;
+  const [first, second] = machines;
+
+  const rows: string[][] = [];
+  /** Counts what some work costs; the store is written to within a second. */
+  const cost = async (what: string, work: () => Promise<number>) => {
+    gh.resetCounts();
+    store.counts.clear();
+    const ms = await work();
+    await pause(1_000);
+    const count = (operation: KvOperation) => store.counts.get(operation) ?? 0;
+    const source = Object.entries(gh.counts()).map(([kind, n]) => `${n} ${kind}`).join(", ");
+    const [reads, commits] = [count("snapshot_read"), count("atomic_write")];
+    rows.push([what, number(ms), source || "none", `${reads}`, `${commits}`]);
+    return { source: gh.requests.length, reads, commits };
+  };
+  const answer = (machine: RunningService, more = "") => async () =>
+    (await get(machine, LIST + more)).ms;
+
+  const cold = await cost("first: a list, cold", answer(first));
+  await cost("first: the same with contents", answer(first, "&includeContent=true"));
+  const shared = await cost("second: the list, its first answer", answer(second));
+  const contents = await cost(
+    "second: the same with contents",
+    answer(second, "&includeContent=true"),
+  );
+  const warm = await cost("second: another page", answer(second, "&limit=10&page=2"));
+  const hits = await cost("second: 1,000 hits, p99", async () => {
+    const timesMs: number[] = [];
+    for (let n = 0; n < 1_000; n++) timesMs.push((await get(second)).ms);
+    return percentile(timesMs, 0.99);
+  });
+
+  const forged: Promise<number>[] = [];
+  const forgedMs: number[] = [];
+  for (let n = 0; n < FORGED.seconds * FORGED.aSecond; n++) {
+    forged.push(deliver(first, payload(n).padEnd(8_000), `sha256=${"0".repeat(64)}`));
+    forgedMs.push((await get(first)).ms);
+    await pause(1000 / FORGED.aSecond);
+  }
+  assertEquals(new Set(await Promise.all(forged)), new Set([401]));
+
+  /** Commits, tells the first machine, and waits until both show it; in ms. */
+  const push = async (n: number) => {
+    const commit = await repository.commit({ "posts/post-00000.md": `push ${n}\n` });
+    const signature = await signatureOf(payload(n), SECRET);
+    const startedAtMs = performance.now();
+    assertEquals(await deliver(first, payload(n), signature), 202);
+    await Promise.all(machines.map(async (machine) => {
+      while (JSON.parse((await get(machine)).text).repository.commit !== commit) await pause(5);
+    }));
+    return performance.now() - startedAtMs;
+  };
+  const pushesMs: number[] = [];
+  for (let n = 0; n < Number(pushes); n++) pushesMs.push(await push(n));
+
+  // Without the store: what is cached in memory, and each second a branch that nobody asked for before.
+  const paths = [LIST, `${LIST}&limit=10`, `${LIST}&includeContent=true`];
+  const right = await Promise.all(paths.map((path) => get(first, path)));
+  const head = await repository.head();
+  await store.down();
+  const outageMs: number[] = [];
+  const endMs = performance.now() + Number(outage) * 1000;
+  for (let n = 0; performance.now() < endMs; n++) {
+    const answers = await Promise.all(paths.map((path) => get(first, path)));
+    assertEquals(answers.map(({ text }) => text), right.map(({ text }) => text));
+    if (n % 50 === 0) {
+      await repository.branch(`new-${n}`);
+      const other = await get(second, `${LIST}&branch=new-${n}`);
+      assertEquals(JSON.parse(other.text).repository.commit, head);
+      answers.push(other);
+    }
+    outageMs.push(...answers.map(({ ms }) => ms));
+    await pause(20);
+  }
+  store.up();
+  await pause(31_000);
+  const after = await cost("both: a push, 31 s after the outage", () => push(-1));
+
+  const atMost = (what: string, most: number, measured: number) => ({
+    ...{ what, wanted: `≤ ${number(most)}`, measured: number(measured), met: measured <= most },
+  });
+  const goals = [
+    atMost("reads of the store for a cold list", 4, cold.reads),
+    atMost("commits to it for a cold list", 2, cold.commits),
+    atMost("reads of the store for a warm miss", 2, warm.reads),
+    atMost("requests to the store for 1,000 hits", 0, hits.reads + hits.commits),
+    atMost("requests of the second to the source", 1, shared.source + contents.source),
+    atMost(`push to visible in both, p99 of ${pushes}, ms`, 2_000, percentile(pushesMs, 0.99)),
+    atMost(
+      "hits among 10,000 forged deliveries a minute, p99, ms",
+      100,
+      percentile(forgedMs, 0.99),
+    ),
+    atMost(
+      `answers in ${outage} s without the store, the longest, ms`,
+      2_500,
+      Math.max(...outageMs),
+    ),
+    {
+      what: "commits after it",
+      wanted: "> 0",
+      measured: `${after.commits}`,
+      met: after.commits > 0,
+    },
+  ];
+  const quantiles = (values: readonly number[]) =>
+    [0.5, 0.99].map((share) => number(percentile(values, share))).join(" and ");
+  const report = [
+    `## Two machines, one remote store at ${LATENCY_MS} ms`,
+    (await describeMachine()).join("  \n"),
+    table(["phase", "ms", "requests to the source", "reads of the store", "commits"], rows),
+    `Median and p99 in ms: push to visible ${quantiles(pushesMs)}, hits among forged deliveries ` +
+    `${quantiles(forgedMs)}, ${outageMs.length} answers without the store ${quantiles(outageMs)}.`,
+    goalTable(goals),
+  ].join("\n\n");
+  console.log(report);
+  if (write) await writeResults("two machines", report);
+  if (!goals.every(({ met }) => met)) Deno.exitCode = 1;
+}
+
+if (import.meta.main) await withProcesses(measure);

@@ -1,0 +1,150 @@
+// Tells the processes that share a store which repositories changed, by one key: a ring of the last names, numbered. A
+// process that cannot reach the store in time does without: it finds changes by its own checks, within 60 s.
+
+import { z } from "zod";
+import type { KvTier } from "../cache/kv_tier.ts";
+import type { Clock } from "../clock.ts";
+
+/** Options of {@linkcode ChangeFeed}. */
+export interface ChangeFeedOptions {
+  readonly tier: KvTier;
+  readonly clock: Clock;
+  /** As that of the tier: what processes must have in common to hear of one another. */
+  readonly scope: string;
+  /** Whether the store is remote: `watch` sees what other processes write to such a store, and not what they write to a file. */
+  readonly isRemote: boolean;
+  /** Called once for each name that another process published. */
+  readonly onChange: (name: string) => void;
+}
+
+/** How many names the ring has: 100 of 200 bytes fit a value of the store. */
+const MAX_NAMES = 100;
+const POLL_MS = 1_000;
+const WATCH_AGAIN_MS = 30_000;
+
+/** Processes that write at the same time come one after the other. */
+const MAX_TRIES = 50;
+const MAX_PAUSE_MS = 20;
+
+const ringSchema = z.object({
+  /** The number of the last name. */
+  last: z.int().min(0),
+  /** The last names, each with the id of the process that published it. */
+  names: z.array(z.tuple([z.string(), z.string()])),
+});
+type Ring = z.infer<typeof ringSchema>;
+/** See the head of this file. No method rejects. */
+export class ChangeFeed {
+  private readonly id = crypto.randomUUID().slice(0, 8);
+  private readonly key: Deno.KvKey;
+  /** Names that are not in the ring yet. */
+  private readonly pending = new Set<string>();
+  private isWriting = false;
+  /** The number of the last name that was heard; null before the first look, which tells nothing new. */
+  private heard: number | null = null;
+  private cancelTimer = () => {};
+  private reader: ReadableStreamDefaultReader<[Deno.KvEntryMaybe<unknown>]> | null = null;
+  private isClosed = false;
+
+  constructor(private readonly options: ChangeFeedOptions) {
+    this.key = ["rc2", "changes", options.scope];
+  }
+
+  /** Listens from now on; resolves when the names of before are known, or cannot be. */
+  async start(): Promise<void> {
+    await this.look();
+    if (this.options.isRemote) void this.watch();
+    else this.later(POLL_MS, () => this.poll());
+  }
+
+  /** Tells the others that a repository changed. */
+  publish(name: string): void {
+    // More names than the ring has room for are left to the checks.
+    if (this.pending.size < MAX_NAMES) this.pending.add(name);
+    if (!this.isWriting) void this.write();
+  }
+
+  /** Stops listening. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    this.cancelTimer();
+    await this.reader?.cancel().catch(() => {});
+  }
+
+  private later(ms: number, work: () => Promise<void>): void {
+    if (!this.isClosed) this.cancelTimer = this.options.clock.setTimer(ms, () => void work());
+  }
+
+  private async poll(): Promise<void> {
+    await this.look();
+    this.later(POLL_MS, () => this.poll());
+  }
+
+  private async look(): Promise<void> {
+    const entry = await this.options.tier.attempt((kv) => kv.get(this.key));
+    if (entry !== null) this.hear(entry.value);
+  }
+
+  /** Deno's client connects again by itself; the watch ends where that is in vain. */
+  private async watch(): Promise<void> {
+    try {
+      const stream = await this.options.tier.attempt((kv) =>
+        Promise.resolve(kv.watch<[unknown]>([this.key]))
+      );
+      this.reader = stream?.getReader() ?? null;
+      for (let end = this.reader === null; !end;) {
+        const { done, value } = await this.reader!.read();
+        if (value !== undefined) this.hear(value[0].value);
+        end = done;
+      }
+    } catch {
+      // Until it is tried again, changes are found by checks.
+    }
+    this.later(WATCH_AGAIN_MS, () => this.watch());
+  }
+
+  private hear(value: unknown): void {
+    const { last, names } = parse(value);
+    const before = this.heard;
+    this.heard = last;
+    if (before === null) return;
+    // A ring whose numbers went back was begun anew.
+    const count = last >= before ? last - before : last;
+    const others = names.slice(Math.max(0, names.length - count)).filter(([, by]) =>
+      by !== this.id
+    );
+    for (const name of new Set(others.map(([name]) => name))) this.options.onChange(name);
+  }
+
+  /** Names that are published meanwhile share the next write. */
+  private async write(): Promise<void> {
+    const { clock, tier } = this.options;
+    this.isWriting = true;
+    for (let tries = 0; this.pending.size > 0 && tries < MAX_TRIES; tries++) {
+      const names = [...this.pending];
+      const isWritten = await tier.attempt((kv) => this.append(kv, names));
+      if (isWritten === null) break;
+      if (isWritten) names.forEach((name) => this.pending.delete(name));
+      else await clock.sleep(Math.random() * MAX_PAUSE_MS);
+    }
+    this.pending.clear();
+    this.isWriting = false;
+  }
+
+  /** False where another process wrote at the same time. */
+  private async append(kv: Deno.Kv, added: readonly string[]): Promise<boolean> {
+    const entry = await kv.get(this.key);
+    const { last, names } = parse(entry.value);
+    const ring: Ring = {
+      last: last + added.length,
+      names: [...names, ...added.map((name): [string, string] => [name, this.id])].slice(
+        -MAX_NAMES,
+      ),
+    };
+    return (await kv.atomic().check(entry).set(this.key, ring).commit()).ok;
+  }
+}
+
+function parse(value: unknown): Ring {
+  return ringSchema.safeParse(value).data ?? { last: 0, names: [] };
+}

@@ -1,0 +1,176 @@
+// The service on a remote store that is slow, fails, is away or refuses: answers stay right, and it is used again later.
+
+import { assert, assertEquals, assertLessOrEqual } from "@std/assert";
+import { KvConnectServer, oneIn } from "../kv_connect/kv_connect_server.ts";
+import { serveRepository } from "../github/served_repository.ts";
+import { listPath, startService, type TestService } from "../service.ts";
+import { startSite } from "../site.ts";
+import { TestClock } from "../test_clock.ts";
+
+const FILES = Object.fromEntries(
+  Array.from({ length: 40 }, (_, n) => [`posts/${n}.md`, `---\ntitle: ${n}\n---\n${n}\n`]),
+);
+const LISTS = [{}, { includeContent: true }, {
+  sort: "-frontMatter.title",
+  includeFrontMatter: true,
+}];
+
+/** Services that open the server's store by its URL, each as a process does, all of one GitHub. */
+async function open(server: KvConnectServer) {
+  const clock = new TestClock(Date.now() + 60_000);
+  const served = await serveRepository(FILES, { now: clock.now });
+  served.gh.addToken("t1");
+  const env = { KV_PATH: server.url, GITHUB_TOKEN: "t1", ALLOWED_REPOS: "octo/*" };
+  Deno.env.set("DENO_KV_ACCESS_TOKEN", server.token);
+  return {
+    gh: served.gh,
+    start: () => startService({ env, github: served.gh, clock }),
+    [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
+  };
+}
+
+async function bodies(service: TestService): Promise<string[]> {
+  const texts: string[] = [];
+  for (const parameters of LISTS) {
+    texts.push(await (await service.get(listPath(parameters))).text());
+  }
+  return texts;
+}
+
+/** What a service on a store of its own answers. */
+async function expectedBodies(): Promise<string[]> {
+  await using site = await startSite(FILES);
+  return await bodies(site.service);
+}
+
+const pause = () => new Promise((resume) => setTimeout(resume, 2));
+
+/** Waits for real work; fails by never ending. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await pause();
+}
+
+for (const latencyMs of [10, 100]) {
+  Deno.test(`a remote store at ${latencyMs} ms is read and written in few requests`, async () => {
+    const expected = await expectedBodies();
+    await using server = await KvConnectServer.start();
+    await using opened = await open(server);
+    {
+      await using service = await opened.start();
+      server.latencyMs = latencyMs;
+      server.counts.clear();
+      await service.list();
+      assertLessOrEqual(server.counts.get("snapshot_read") ?? 0, 4, "reads of a cold list");
+      server.counts.clear();
+      await service.list();
+      assertEquals(server.counts.get("snapshot_read"), undefined, "a hit reads nothing");
+      assertEquals(await bodies(service), expected);
+    }
+    assertLessOrEqual(server.counts.get("atomic_write")!, 2 * LISTS.length);
+    await using other = await opened.start();
+    opened.gh.resetCounts();
+    assertEquals(await bodies(other), expected);
+    assertEquals(opened.gh.counts(), { commit: 1 }, "the rest comes from the store");
+  });
+}
+
+Deno.test("a remote store of which each tenth request fails gives the same answers", async () => {
+  const expected = await expectedBodies();
+  await using server = await KvConnectServer.start();
+  await using opened = await open(server);
+  for (let process = 0; process < 2; process++) {
+    await using service = await opened.start();
+    server.fault = oneIn(10);
+    assertEquals(await bodies(service), expected);
+    assertEquals(service.logLines("key-value store failed"), []);
+    server.fault = () => null;
+  }
+});
+
+Deno.test("a service starts without a remote store that is away, says so once, and takes it later", async () => {
+  await using server = await KvConnectServer.start();
+  await server.down();
+  await using opened = await open(server);
+  await using service = await opened.start();
+  await service.list();
+  for (let minute = 0; minute < 3; minute++) {
+    service.clock.advance(30_000);
+    await until(() => service.clock.timerCount > 0);
+  }
+  const [line, ...more] = service.logLines("key-value store away, caching in memory only");
+  assert(String(line?.reason).includes(server.url), String(line?.reason));
+  assertEquals(more, []);
+
+  server.up();
+  service.clock.advance(30_000);
+  await until(() => service.logLines("key-value store opened").length === 1);
+  server.counts.clear();
+  await service.list({ includeContent: true });
+  await until(() => {
+    service.clock.advance(500);
+    return server.counts.has("atomic_write");
+  });
+});
+
+Deno.test("a service starts with a token that the remote store refuses", async () => {
+  await using server = await KvConnectServer.start();
+  await using opened = await open(server);
+  Deno.env.set("DENO_KV_ACCESS_TOKEN", "another");
+  await using service = await opened.start();
+  await service.list();
+  const reasons = service.logLines("key-value store away, caching in memory only");
+  assert(String(reasons[0]?.reason).includes("401"), String(reasons[0]?.reason));
+});
+
+Deno.test("a remote store that goes away for a minute costs one wait of 2 s in 30 s and nothing else", async () => {
+  const expected = await expectedBodies();
+  await using server = await KvConnectServer.start();
+  await using opened = await open(server);
+  await using service = await opened.start();
+  await service.list();
+  server.fault = (operation) => operation === "metadata" ? null : 503;
+  const seen = () => server.counts.get("snapshot_read") ?? 0;
+  const before = seen();
+  const waiting = bodies(service);
+  await until(() => seen() > before);
+  service.clock.advance(2_000);
+  assertEquals(await waiting, expected);
+  // The client repeats the read that was given up, and the service sends no other.
+  const failed = service.logLines("key-value store failed").length;
+  assertEquals(await bodies(service), expected);
+  assert(failed > 0);
+  assertEquals(service.logLines("key-value store failed").length, failed);
+
+  server.fault = () => null;
+  service.clock.advance(60_000);
+  const reads = seen();
+  assertEquals(await bodies(service), expected);
+  await service.get(listPath({ branch: "absent" }));
+  assert(seen() > reads, "used again");
+});
+
+Deno.test("a remote store that refuses from now on is tried three times, then left alone for 30 s", async () => {
+  const expected = await expectedBodies();
+  await using server = await KvConnectServer.start();
+  await using opened = await open(server);
+  await using service = await opened.start();
+  await service.list();
+  server.token = "another";
+  for (let n = 0; n < 20; n++) await service.get(listPath({ branch: `absent-${n}` }));
+  assertEquals(await bodies(service), expected);
+  assertEquals(service.logLines("key-value store failed").length, 3);
+});
+
+Deno.test("a remote store whose endpoint moves is found again", async () => {
+  const expected = await expectedBodies();
+  await using server = await KvConnectServer.start();
+  // Deno's client asks for the endpoint again 10 s before the end of what it knows.
+  server.metadataTtlMs = 10_300;
+  await using opened = await open(server);
+  await using service = await opened.start();
+  const first = await bodies(service);
+  server.endpoint = "/moved";
+  server.metadataTtlMs = 3_600_000;
+  assertEquals([first, await bodies(service)], [expected, expected]);
+  assertEquals((await service.get(listPath({ branch: "absent" }))).status, 404);
+});

@@ -1,0 +1,132 @@
+// Deliveries as GitHub signs them, and two services on one store, the first of which alone is told of a push.
+
+import { assertEquals } from "@std/assert";
+import { serveRepository } from "../github/served_repository.ts";
+import { signatureOf } from "../github/signed_delivery.ts";
+import type { SharedStore } from "../kv_connect/shared_stores.ts";
+import { listPath, type RequestOptions, startService, type TestService } from "../service.ts";
+import { TestClock } from "../test_clock.ts";
+
+const KEY = "a-secret-of-the-tests";
+/** Two secrets, of which the second signs here. */
+export const WEBHOOK_ENV = { GITHUB_WEBHOOK_SECRET: `older,${KEY}`, LOG_LEVEL: "silent" };
+export const WEBHOOK_PATH = "/api/webhooks/github";
+const FILES = { "posts/a.md": "" };
+
+let deliveries = 0;
+
+/** A push to a repository, as GitHub's payload has it; each is another one. */
+export function push(repository = "octo/site"): string {
+  const n = deliveries++;
+  return JSON.stringify({ ref: "refs/heads/main", n, repository: { full_name: repository } });
+}
+
+/** The signature of a body by the secret of the tests, or another one. */
+export function signed(body: string | Uint8Array<ArrayBuffer>, secret = KEY): Promise<string> {
+  return signatureOf(body, secret);
+}
+
+/** Delivers a body; gives the status, and the code of a problem. */
+export async function deliver(
+  service: TestService,
+  body: string,
+  headers: Record<string, string> = {},
+  options: RequestOptions = {},
+): Promise<string> {
+  const response = await service.get(WEBHOOK_PATH, {
+    method: "POST",
+    body,
+    headers: {
+      "content-type": "application/json",
+      "x-github-event": "push",
+      "x-hub-signature-256": await signed(body),
+      ...headers,
+    },
+    ...options,
+  });
+  const text = await response.text();
+  return text === "" ? `${response.status}` : `${response.status} ${JSON.parse(text).code}`;
+}
+
+/** Two services that share a store, and only the first of which GitHub tells. */
+export async function startTwo(store: SharedStore, env: Record<string, string>) {
+  const clock = new TestClock(Date.now() + 60_000);
+  const served = await serveRepository(FILES, { now: clock.now });
+  served.gh.setQuota(null, { limit: 100_000, remaining: 100_000 });
+  const path: Record<string, string> = isFile(store) ? {} : { KV_PATH: store.path };
+  const start = async () =>
+    await startService({
+      ...{ env: { LOG_LEVEL: "silent", MISSES_PER_MINUTE: "0", ...path, ...env }, clock },
+      ...{ github: served.gh, kv: await store.open() },
+    });
+  const services = [await start(), await start()] as const;
+  return {
+    clock,
+    services,
+    repository: served.repository,
+    async [Symbol.asyncDispose]() {
+      for (const service of services) await service[Symbol.asyncDispose]();
+      await served[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function isFile({ path }: SharedStore): boolean {
+  return path.startsWith("/");
+}
+
+async function shownBy(service: TestService): Promise<string> {
+  const response = await service.send(listPath());
+  return (await response.json()).repository.commit;
+}
+
+/** Waits until work that takes no time of the test's clock is done; fails by never ending. */
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  while (!await condition()) await new Promise((resume) => setTimeout(resume, 1));
+}
+
+/** Pushes, and tells the first service; gives how long each of the two took to show each push, in ms of their clock. */
+export async function pushWithHook(store: SharedStore, count: number): Promise<number[]> {
+  await using two = await startTwo(store, WEBHOOK_ENV);
+  const { clock, repository, services: [told, other] } = two;
+  using kv = await store.open();
+  const published = async () => {
+    for await (const { value } of kv.list<{ last: number }>({ prefix: ["rc2", "changes"] })) {
+      return value.last;
+    }
+  };
+  await Promise.all(two.services.map(shownBy));
+  const delaysMs: number[] = [];
+  for (let n = 1; n <= count; n++) {
+    const pushedAtMs = clock.now();
+    const commit = await repository.commit({ "posts/a.md": `${n}` });
+    assertEquals(await deliver(told, push()), "202");
+    await until(async () => await shownBy(told) === commit);
+    delaysMs.push(clock.now() - pushedAtMs);
+    await until(async () => await published() === n);
+    // A file is looked at once a second; a remote store tells by itself.
+    if (isFile(store)) clock.advance(1_000);
+    await until(async () => await shownBy(other) === commit);
+    delaysMs.push(clock.now() - pushedAtMs);
+  }
+  return delaysMs;
+}
+
+/** The same without the webhook, with a request a second to each. */
+export async function pushWithoutHook(store: SharedStore, count: number): Promise<number[]> {
+  await using two = await startTwo(store, {});
+  const { clock, repository, services } = two;
+  const delaysMs: number[] = [];
+  for (let n = 1; n <= count; n++) {
+    await Promise.all(services.map(shownBy));
+    clock.advance((n * 7_919) % 60_000);
+    const pushedAtMs = clock.now();
+    const commit = await repository.commit({ "posts/a.md": `${n}` });
+    for (let shown = false; !shown;) {
+      clock.advance(1_000);
+      shown = (await Promise.all(services.map(shownBy))).every((id) => id === commit);
+    }
+    delaysMs.push(clock.now() - pushedAtMs);
+  }
+  return delaysMs;
+}

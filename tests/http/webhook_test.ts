@@ -1,0 +1,247 @@
+// Deliveries of GitHub's webhook, genuine and not, to one process and to several that share a store.
+
+import { assert, assertEquals, assertLessOrEqual } from "@std/assert";
+import { type Site, startGitSite, startSite } from "../site.ts";
+import { testOnEachStore } from "../kv_connect/shared_stores.ts";
+import { listPath, startService, type TestService } from "../service.ts";
+import { deliver, push, pushWithHook, signed, WEBHOOK_ENV, WEBHOOK_PATH } from "./deliveries.ts";
+import { freshnessOf } from "./freshness_of.ts";
+
+const FILES = { "posts/a.md": "" };
+const ENV = WEBHOOK_ENV;
+const PATH = WEBHOOK_PATH;
+
+/** What some work costs: requests to the double. */
+async function cost({ gh, service }: Site, work: () => Promise<unknown>): Promise<number> {
+  gh.resetCounts();
+  await work();
+  await settled(service);
+  return gh.requests.length;
+}
+
+/** Waits for the checks that a delivery caused; they are started before it is answered. */
+async function settled({ services }: TestService): Promise<void> {
+  await (services.sourceOf("octo") as unknown as { settled(): Promise<void> }).settled();
+}
+
+Deno.test("a push shows once its delivery was answered and checked, and a missing branch too", async () => {
+  for (const start of [startSite, startGitSite]) {
+    await using site = await start(FILES, { env: ENV });
+    const { repository, service } = site;
+    await freshnessOf(site);
+    assertEquals(await freshnessOf(site, listPath({ branch: "new" })), [404, "branch-not-found"]);
+    await repository.commit({ "posts/b.md": "" });
+    await repository.branch("new");
+    assertEquals((await freshnessOf(site))[0], "a", "no delivery, no check");
+    assertEquals(await deliver(service, push("OCTO/Site")), "202");
+    await settled(service);
+    assertEquals((await freshnessOf(site))[0], "a b");
+    assertEquals((await freshnessOf(site, listPath({ branch: "new" })))[0], "a b");
+  }
+});
+
+Deno.test("each event that changes refs or visibility causes a check, others are 204", async () => {
+  await using site = await startSite(FILES, { env: ENV });
+  const { service } = site;
+  await service.list();
+  for (const event of ["push", "create", "delete", "repository", "public"]) {
+    const asked = await cost(
+      site,
+      async () => assertEquals(await deliver(service, push(), { "x-github-event": event }), "202"),
+    );
+    assertEquals(asked, 1, event);
+  }
+  for (const event of ["ping", "issues"]) {
+    const asked = await cost(
+      site,
+      async () => assertEquals(await deliver(service, push(), { "x-github-event": event }), "204"),
+    );
+    assertEquals(asked, 0, event);
+  }
+  const form = `payload=${encodeURIComponent(push())}`;
+  const type = { "content-type": "application/x-www-form-urlencoded" };
+  const asked = await cost(
+    site,
+    async () => assertEquals(await deliver(service, form, type), "202"),
+  );
+  assertEquals(asked, 1);
+});
+
+Deno.test("a delivery about what is not in use causes no request", async () => {
+  await using site = await startSite(FILES, { env: ENV });
+  const { service } = site;
+  await service.list();
+  assertEquals(await cost(site, () => deliver(service, push("octo/other"))), 0);
+  service.clock.advance(60_000);
+  assertEquals(await cost(site, () => deliver(service, push())), 0, "unused for 60 s");
+});
+
+Deno.test("a check that was sent before a delivery does not count, and many cause one more", async () => {
+  await using site = await startSite(FILES, { env: ENV });
+  const { gh, repository, service } = site;
+  await service.list();
+  gh.resetCounts();
+  gh.fault = { kind: "hang" };
+  service.clock.advance(60_000);
+  const waiting = freshnessOf(site);
+  await gh.log.until(() => gh.requests.length === 1);
+  // The answer to the request under way is of this commit; the next one's is not.
+  await repository.commit({ "posts/b.md": "" });
+  for (let n = 0; n < 20; n++) assertEquals(await deliver(service, push()), "202");
+  gh.fault = null;
+  gh.pauses.release();
+  await waiting;
+  await settled(service);
+  await settled(service);
+  assertEquals((await freshnessOf(site))[0], "a b");
+  assertEquals(gh.counts().commit, 2);
+});
+
+Deno.test("a forged, truncated or unsigned delivery is 401, changes nothing and is charged", async () => {
+  await using site = await startSite(FILES, { env: { ...ENV, MISSES_PER_MINUTE: "3" } });
+  const { service } = site;
+  await service.list();
+  const remote = "203.0.113.9";
+  const body = push();
+  const signature = await signed(body);
+  const refused: [body: string, signature: string][] = [
+    [body, await signed(body, "another")],
+    [body, signature.slice(0, -2)],
+    [body, signature.replace("sha256", "sha1")],
+    [body, ""],
+    [body.slice(0, -1), signature],
+    [`${body} `, signature],
+    ["", signature],
+  ];
+  for (const [body, signature] of refused) {
+    const asked = await cost(site, async () => {
+      const headers = { "x-hub-signature-256": signature };
+      const status = await deliver(service, body, headers, { remote });
+      assertEquals(status, "401 signature-invalid");
+    });
+    assertEquals(asked, 0);
+  }
+  const unknown = listPath({ repo: "absent" });
+  assertEquals((await service.get(unknown, { remote })).status, 429);
+  assertEquals(
+    await deliver(service, push(), {}, { remote }),
+    "202",
+    "never 429 where it is signed",
+  );
+  assertEquals((await service.get(unknown)).status, 404, "others are not charged");
+});
+
+Deno.test("a delivery that is repeated is 202 and causes one check in all", async () => {
+  await using site = await startSite(FILES, { env: ENV });
+  const { service } = site;
+  await service.list();
+  const body = push();
+  const asked = await cost(site, async () => {
+    for (let n = 0; n < 100; n++) {
+      assertEquals(await deliver(service, body, { "x-github-delivery": `${n}` }), "202");
+      await settled(service);
+    }
+  });
+  assertEquals(asked, 1);
+});
+
+Deno.test("a signed delivery that is malformed is 400 and names what is", async () => {
+  await using service = await startService({ env: ENV });
+  for (const body of ["", "{}", "no json", push("octo"), push("../site")]) {
+    assertEquals(await deliver(service, body), "400 invalid-parameters", body);
+  }
+  assertEquals(await deliver(service, push(), { "x-github-event": "" }), "400 invalid-parameters");
+  assertEquals(
+    await deliver(service, push(), { "content-type": "text/plain" }),
+    "400 invalid-parameters",
+  );
+});
+
+Deno.test("a body over 25 MiB is 413, announced or not, and one just under it is read", async () => {
+  await using service = await startService({ env: ENV });
+  const port = service.listen();
+  const post = async (body: BodyInit, headers: Record<string, string> = {}) => {
+    const response = await fetch(`http://127.0.0.1:${port}${PATH}`, {
+      method: "POST",
+      body,
+      headers: { "content-type": "application/json", "x-github-event": "push", ...headers },
+    });
+    await response.body?.cancel();
+    return response.status;
+  };
+  const padded = (bytes: number) => {
+    const body = new Uint8Array(bytes).fill(32);
+    new TextEncoder().encodeInto(push(), body);
+    return body;
+  };
+  const largest = padded(25 << 20);
+  assertEquals(await post(largest, { "x-hub-signature-256": await signed(largest) }), 202);
+  const huge = padded((25 << 20) + 1);
+  const signature = { "x-hub-signature-256": await signed(huge) };
+  assertEquals(await post(ReadableStream.from([huge]), signature), 413);
+  // Refused by its announced length alone: nothing of the body is sent.
+  using connection = await Deno.connect({ hostname: "127.0.0.1", port });
+  const head = [
+    `POST ${PATH} HTTP/1.1`,
+    "Host: localhost",
+    `X-Hub-Signature-256: ${signature["x-hub-signature-256"]}`,
+    "Content-Length: 26214401",
+  ];
+  await connection.write(new TextEncoder().encode(`${head.join("\r\n")}\r\n\r\n`));
+  const start = new Uint8Array(12);
+  await connection.read(start);
+  assertEquals(new TextDecoder().decode(start), "HTTP/1.1 413");
+});
+
+Deno.test("a body that does not come in 10 s is refused, and its memory given back", async () => {
+  await using service = await startService({ env: ENV });
+  const stalled = new ReadableStream({
+    pull: (controller) => controller.enqueue(new Uint8Array(1 << 16)),
+  }, { highWaterMark: 0 });
+  let bytes = 0;
+  const asked = Promise.withResolvers<void>();
+  const body = stalled.pipeThrough(
+    new TransformStream({
+      async transform(chunk, controller) {
+        controller.enqueue(chunk);
+        if ((bytes += chunk.length) < (3 << 20)) return;
+        asked.resolve();
+        await new Promise(() => {});
+      },
+    }),
+  );
+  const answer = service.get(PATH, {
+    method: "POST",
+    body,
+    headers: { "x-hub-signature-256": await signed("") },
+  });
+  await asked.promise;
+  service.clock.advance(10_000);
+  assertEquals((await answer).status, 401);
+});
+
+Deno.test("without a secret there is no webhook, and with one it takes POST and OPTIONS alone", async () => {
+  await using without = await startService({ env: { LOG_LEVEL: "silent" } });
+  await using service = await startService({ env: ENV });
+  for (const path of [PATH, `${PATH}/`]) {
+    for (const method of ["GET", "HEAD", "POST", "PUT", "DELETE"]) {
+      const response = await without.get(path, { method });
+      assertEquals([method, response.status], [method, 404]);
+      if (method !== "POST") {
+        const refused = await service.get(path, { method });
+        assertEquals([method, refused.status], [method, 405]);
+        assertEquals(refused.headers.get("allow"), "POST, OPTIONS");
+      }
+    }
+    assertEquals((await without.get(path, { method: "OPTIONS" })).status, 204);
+    const options = await service.get(path, { method: "OPTIONS" });
+    assertEquals([options.status, options.headers.get("allow")], [204, "POST, OPTIONS"]);
+  }
+  assert((await service.get("/api/health", { method: "POST" })).status === 405);
+});
+
+testOnEachStore("a push shows in 2 s in every process that shares the store", async (store) => {
+  const delaysMs = await pushWithHook(store, 10);
+  assertEquals(delaysMs.length, 20);
+  assertLessOrEqual(Math.max(...delaysMs), 2_000);
+});
