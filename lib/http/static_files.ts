@@ -127,11 +127,8 @@ export async function moduleResponse(
   file: string,
   { asSource = false, headers = {} }: { asSource?: boolean; headers?: Record<string, string> } = {},
 ): Promise<Response> {
-  const source = async () =>
-    textBody(
-      await Deno.readTextFile(new URL(file, ROOT)),
-      "application/typescript; charset=utf-8",
-    );
+  const type = "application/typescript; charset=utf-8";
+  const source = async () => textBody(await Deno.readTextFile(new URL(file, ROOT)), type);
   const body = await bodyOf(`${asSource} ${file}`, asSource ? source : () => fileBody(file));
   return bodyResponse(request, body, { ...REVALIDATED, ...headers });
 }

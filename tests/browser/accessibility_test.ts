@@ -45,8 +45,7 @@ const SIZES = [[1440, 900], [820, 1180], [390, 844], [320, 640]] as const;
 for (const [name, path, wait, act] of VIEWS) {
   browserTest(`axe finds nothing in the view "${name}"`, async (open) => {
     await using served = await serveExamples();
-    const page = await open({ viewport: { width: 1440, height: 900 } });
-    await page.goto(served.url + path);
+    const page = await open(served.url + path);
     await page.locator(wait).first().waitFor({ state: "attached" });
     await act?.(page);
     for (const [width, height] of SIZES) {
@@ -63,8 +62,7 @@ for (const [name, path, wait, act] of VIEWS) {
 browserTest("the keyboard alone filters, walks rows, opens a file and comes back", async (open) => {
   await using served = await serveExamples();
   for (const width of [1440, 390]) {
-    const page = await open({ viewport: { width, height: 844 } });
-    await page.goto(served.url + POSTS);
+    const page = await open(served.url + POSTS, { viewport: { width, height: 844 } });
     await page.locator(".list tbody").first().waitFor();
     const focused = (what: string) => page.evaluate(`document.activeElement.${what}`);
 
@@ -99,8 +97,10 @@ browserTest("the keyboard alone filters, walks rows, opens a file and comes back
 
 browserTest("on a phone a file takes the screen, and Back leads to its row", async (open) => {
   await using served = await serveExamples();
-  const page = await open({ viewport: { width: 390, height: 844 }, hasTouch: true });
-  await page.goto(served.url + POSTS);
+  const page = await open(served.url + POSTS, {
+    viewport: { width: 390, height: 844 },
+    hasTouch: true,
+  });
   await page.getByRole("link", { name: "Rain and rye" }).tap();
   await page.locator(".file .meta").waitFor();
   assertEquals(await page.locator(".pane.list").isVisible(), false);
@@ -117,8 +117,7 @@ browserTest("on a phone a file takes the screen, and Back leads to its row", asy
 
 browserTest("the reference has every parameter, Try it opens the playground", async (open) => {
   await using served = await serveExamples();
-  const page = await open({ viewport: { width: 1440, height: 900 } });
-  await page.goto(`${served.url}reference`);
+  const page = await open(`${served.url}reference`);
   const list = page.locator("#listCollectionItems");
 
   const limit = await list.locator(".parameter", { hasText: "limit" }).first().innerText();

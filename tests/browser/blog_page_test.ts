@@ -8,20 +8,18 @@ const html = await Deno.readTextFile(new URL("../../examples/page/index.html", i
 
 const readme = await Deno.readTextFile(new URL("../../README.md", import.meta.url));
 
-browserTest("the README's five lines list posts", async (open) => {
+browserTest("README's five lines list posts", async (open) => {
   await using served = await serveExamples();
-  const html = readme.match(/```html\n(.*?)```/s)![1]!
-    .replaceAll("http://localhost:8000", served.url.replace(/\/$/, ""));
+  const lines = readme.match(/```html\n(.*?)```/s)![1]!;
+  const page = lines.replaceAll("http://localhost:8000", served.url.replace(/\/$/, ""));
   await using elsewhere = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
-    () => new Response(html, { headers: { "content-type": "text/html" } }),
+    () => new Response(page, { headers: { "content-type": "text/html" } }),
   );
-  const page = await open();
-
-  await page.goto(`http://localhost:${elsewhere.addr.port}/`);
-  await page.locator("#list", { hasText: "2026/winter-opening-hours" }).waitFor();
-  assertEquals((await page.locator("#list").textContent())!.trim().split("\n").length, 12);
-  assertEquals(html.trim().split("\n").length, 5);
+  const list = (await open(`http://localhost:${elsewhere.addr.port}/`)).locator("#list");
+  await list.getByText("2026/winter-opening-hours").waitFor();
+  assertEquals((await list.textContent())!.trim().split("\n").length, 12);
+  assertEquals(lines.trim().split("\n").length, 5);
 });
 
 /** The example page for a service elsewhere than where it says, and the paths that its own host was asked for. */
@@ -44,7 +42,7 @@ browserTest(
   async (open) => {
     await using served = await serveExamples();
     await using elsewhere = serveExamplePage(served.url);
-    const page = await open({ viewport: { width: 900, height: 900 } });
+    const page = await open("", { viewport: { width: 900, height: 900 } });
     const titles = page.locator("article h2");
 
     await page.goto(`${elsewhere.url}/?owner=local&repo=blog&collection=posts`);
@@ -82,8 +80,9 @@ browserTest("the example page has contents, links between posts, no hostile HTML
     "posts/b.md": "---\ntitle: B\n---\n# B\n",
   });
   await using elsewhere = serveExamplePage(site.url);
-  const page = await open();
-  await page.goto(`${elsewhere.url}/?owner=octo&repo=site&collection=posts&branch=main&post=a`);
+  const page = await open(
+    `${elsewhere.url}/?owner=octo&repo=site&collection=posts&branch=main&post=a`,
+  );
   const contents = page.getByRole("navigation", { name: "Contents" }).getByRole("link");
   await contents.first().waitFor();
 
@@ -105,9 +104,7 @@ browserTest("the example page has contents, links between posts, no hostile HTML
 browserTest("the example page runs no code of a host that its address names", async (open) => {
   await using served = await serveExamples();
   await using elsewhere = serveExamplePage(served.url);
-  const page = await open();
-
-  await page.goto(`${elsewhere.url}/?service=${elsewhere.url}/evil&post=2026/apple-days`);
+  const page = await open(`${elsewhere.url}/?service=${elsewhere.url}/evil&post=2026/apple-days`);
   await page.locator("article").first().waitFor();
 
   assertEquals(elsewhere.asked.filter((path) => path.startsWith("/evil")), []);
@@ -115,8 +112,7 @@ browserTest("the example page runs no code of a host that its address names", as
 
 browserTest("the example page says that its service is down", async (open) => {
   await using down = serveExamplePage("http://127.0.0.1:1");
-  const page = await open();
-  await page.goto(down.url);
+  const page = await open(down.url);
   await page.getByText("The service at http://127.0.0.1:1 does not answer.").waitFor();
 
   await using served = await serveExamples();

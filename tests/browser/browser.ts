@@ -11,13 +11,11 @@ import { root } from "../source_files.ts";
 Deno.env.set("__IS_WSL_TEST__", "1");
 const { chromium } = await import("playwright-core");
 
-/** Opens a page in a context of its own. */
-export type OpenPage = (options?: BrowserContextOptions) => Promise<Page>;
+/** Opens a page in a context of its own, and goes to an address; "" for none. */
+export type OpenPage = (url?: string, options?: BrowserContextOptions) => Promise<Page>;
 
 const PLACES = [
-  "/usr/bin/chromium",
-  "/usr/bin/chromium-browser",
-  "/usr/bin/google-chrome",
+  ...["chromium", "chromium-browser", "google-chrome"].map((name) => `/usr/bin/${name}`),
   "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
   "C:/Program Files/Google/Chrome/Application/chrome.exe",
 ];
@@ -41,6 +39,8 @@ if (executablePath === null && !mustRun) {
   );
 }
 
+/** The window where a test names no other. */
+const WIDE = { width: 1440, height: 900 };
 let launched: Promise<Browser> | null = null;
 
 // One browser for all tests of a file; each test has contexts of its own.
@@ -66,12 +66,13 @@ export function browserTest(
       const faults: string[] = [];
       const contexts: BrowserContext[] = [];
       try {
-        await body(async (options = {}) => {
-          const context = await browser.newContext(options);
+        await body(async (url = "", options = {}) => {
+          const context = await browser.newContext({ viewport: WIDE, ...options });
           contexts.push(context);
           const page = await context.newPage();
           page.setDefaultTimeout(30_000);
           watch(page, faults);
+          if (url !== "") await page.goto(url);
           return page;
         });
       } finally {

@@ -50,9 +50,9 @@ const SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="12" height="12"></sv
 
 browserTest("hostile Markdown does nothing", async (open) => {
   await using site = await serveSite({ "posts/hostile.md": HOSTILE });
-  const page = await open();
-
-  await page.goto(`${site.url}?owner=octo&repo=site&collection=posts&path=posts%2Fhostile.md`);
+  const page = await open(
+    `${site.url}?owner=octo&repo=site&collection=posts&path=posts%2Fhostile.md`,
+  );
   const prose = page.locator(".prose");
   await prose.locator("h1").waitFor();
   await page.getByText("run", { exact: true }).click({ force: true });
@@ -76,9 +76,9 @@ browserTest("relative addresses lead to the repository, anchors within the page"
     "posts/root.svg": SVG,
     "root.svg": SVG,
   });
-  const page = await open({ viewport: { width: 1200, height: 700 } });
-  await page.goto(
+  const page = await open(
     `${site.url}?owner=octo&repo=site&collection=posts&path=posts%2F2026%2Ffriendly.md`,
+    { viewport: { width: 1200, height: 700 } },
   );
   await page.locator(".prose h1").waitFor();
 
@@ -110,8 +110,7 @@ browserTest("no script of this origin runs in the page but its own", async (open
     "posts/a.md": "# A\n",
     "evil.js": "globalThis.hit = 1;\n",
   });
-  const page = await open();
-  await page.goto(`${site.url}?owner=octo&repo=site&collection=posts`);
+  const page = await open(`${site.url}?owner=octo&repo=site&collection=posts`);
   await page.locator(".list tbody").waitFor();
   const raw = "api/get-item-content?owner=octo&repo=site&path=evil.js&format=raw";
 

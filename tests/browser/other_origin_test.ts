@@ -18,8 +18,7 @@ async function openElsewhere(open: OpenPage): Promise<AsyncDisposable & { page: 
         headers: { "content-type": "text/html" },
       }),
   );
-  const page = await open();
-  await page.goto(`http://localhost:${server.addr.port}/`);
+  const page = await open(`http://localhost:${server.addr.port}/`);
   return { page, [Symbol.asyncDispose]: () => server.shutdown() };
 }
 

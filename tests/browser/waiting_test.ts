@@ -45,7 +45,7 @@ const SHIFTS = `
 
 browserTest("the first page takes few requests and bytes, and nothing shifts", async (open) => {
   await using served = await serveExamples();
-  const page = await open({ viewport: { width: 1440, height: 900 } });
+  const page = await open();
   await page.addInitScript(SHIFTS);
   const traffic = await watchTraffic(page);
 
@@ -68,8 +68,7 @@ browserTest("the first page takes few requests and bytes, and nothing shifts", a
 
 browserTest("what is asked for shows its address and a skeleton at once", async (open) => {
   await using site = await serveSite(FILES);
-  const page = await open({ viewport: { width: 1440, height: 900 } });
-  await page.goto(site.url + PLACE);
+  const page = await open(site.url + PLACE);
   await where(page, "1–50 of 120");
   await page.route("**/api/**", () => {});
 
@@ -109,7 +108,7 @@ async function refuse(page: Page, problem: Record<string, unknown>, times = Infi
 for (const code of ["collection-not-ready", "too-many-requests"]) {
   browserTest(`${code} is asked for again by itself, and says so meanwhile`, async (open) => {
     await using site = await serveSite(FILES);
-    const page = await open({ viewport: { width: 1440, height: 900 } });
+    const page = await open();
     await page.clock.install();
     const refused = await refuse(page, { title: "Not yet", code, retryAfterSeconds: 20 }, 2);
 

@@ -21,8 +21,12 @@ const FILES = Object.fromEntries(
 );
 
 /** A client of a fresh site, and the requests that it sent. */
-async function startClient(options: ClientOptions = {}, files: GitFiles = FILES) {
-  const site = await startSite(files);
+async function startClient(
+  options: ClientOptions = {},
+  files: GitFiles = FILES,
+  env: Record<string, string> = {},
+) {
+  const site = await startSite(files, { env });
   const baseUrl = `http://127.0.0.1:${site.service.listen()}`;
   const sent: Request[] = [];
   const client = new CollectionsClient(baseUrl, {
@@ -74,67 +78,37 @@ Deno.test("CollectionsClient.items() walks all pages, and asks for each when it 
   assertEquals(parts.sent.length, 4);
 });
 
-Deno.test("CollectionsClient.getItem() gives a file with its front matter", async () => {
+Deno.test("CollectionsClient throws a problem as a ProblemError, whoever answers", async () => {
   await using parts = await startClient();
+  const refused = parts.client.listItems({ ...POSTS, collection: "post" });
+  const { status, code, message, problem } = await assertRejects(() => refused, ProblemError);
+  assertEquals([status, code, message], [404, "collection-not-found", problem.detail]);
+  assertEquals(problem.suggestions, ["posts"]);
 
-  const item = await parts.client.getItem({ owner: "octo", repo: "site", path: "posts/p3.md" });
-
-  assertEquals([item.frontMatter, item.body], [{ n: 3, odd: true }, "# 3\n"]);
-});
-
-Deno.test("CollectionsClient throws a problem as a ProblemError", async () => {
-  await using parts = await startClient();
-
-  const error = await assertRejects(
-    () => parts.client.listItems({ ...POSTS, collection: "post" }),
-    ProblemError,
-  );
-
-  assertEquals([error.status, error.code], [404, "collection-not-found"]);
-  assertEquals(error.problem.suggestions, ["posts"]);
-  assertEquals(error.message, error.problem.detail);
-});
-
-Deno.test("CollectionsClient says so where something else than the service answers", async () => {
-  for (
-    const response of [
-      new Response("<h1>Bad gateway</h1>", { status: 502, statusText: "Bad Gateway" }),
-      new Response("<h1>Log in</h1>"),
-    ]
-  ) {
-    const client = new CollectionsClient("http://localhost", {
-      fetch: () => Promise.resolve(response),
-    });
+  const gateway = new Response("<h1>Bad</h1>", { status: 502, statusText: "Bad Gateway" });
+  for (const response of [gateway, new Response("<h1>Log in</h1>")]) {
+    const fetch = () => Promise.resolve(response);
+    const client = new CollectionsClient("http://localhost", { fetch });
     const error = await assertRejects(() => client.listItems(POSTS), ProblemError);
     assertEquals([error.status, error.code], [502, "not-a-service-answer"]);
   }
 });
 
-Deno.test("CollectionsClient wants the service's address where it was not loaded from one", () => {
+Deno.test("CollectionsClient takes a service's address, or one within a page's own site", async () => {
   const own = new URL("../../packages/client/", import.meta.url).href;
-  assertThrows(
-    () => new CollectionsClient(),
-    TypeError,
-    `Cannot ask "${own}": give the service's address`,
-  );
+  assertThrows(() => new CollectionsClient(), TypeError, `Cannot ask "${own}": give the service's`);
   for (const baseUrl of ["localhost:8000", "blob:http://h/1", new URL("data:text/plain,x")]) {
     assertThrows(() => new CollectionsClient(baseUrl), TypeError, `Cannot ask "${baseUrl}"`);
   }
-});
-
-Deno.test("CollectionsClient takes an address within a page's own site", async () => {
-  const asked: string[] = [];
-  for (const baseUrl of ["", "/collections/", "HTTPS://h"]) {
+  for (const [baseUrl, asked] of [["", ""], ["/c/", "/c"], ["HTTPS://h", "HTTPS://h"]] as const) {
     const client = new CollectionsClient(baseUrl, {
-      fetch: (url) => Promise.resolve(Response.json({ items: [], n: asked.push(String(url)) })),
+      fetch(url) {
+        assertEquals(String(url).split("?")[0], `${asked}/api/list-collection-items`);
+        return Promise.resolve(Response.json({ items: [] }));
+      },
     });
     await client.listItems(POSTS);
   }
-  assertEquals(asked.map((url) => url.split("?")[0]), [
-    "/api/list-collection-items",
-    "/collections/api/list-collection-items",
-    "HTTPS://h/api/list-collection-items",
-  ]);
 });
 
 Deno.test("CollectionsClient stops when its signal aborts, between pages too", async () => {
@@ -194,29 +168,13 @@ Deno.test("CollectionsClient.items() asks for the largest pages, and pins the co
 });
 
 Deno.test("CollectionsClient.items() goes on by the branch where commits cannot be asked for", async () => {
-  const asked: (string | null)[] = [];
-  const page = (n: number) => ({
-    repository: { commit: "c".repeat(40) },
-    items: [{ path: `${n}` }],
-    pagination: { hasNext: n < 3 },
-  });
-  const client = new CollectionsClient("http://localhost", {
-    fetch(input) {
-      const { searchParams } = new URL(String(input));
-      asked.push(searchParams.get("branch"));
-      const problem = { code: "branch-not-found", detail: "No such branch." };
-      return Promise.resolve(
-        searchParams.get("branch") === "main"
-          ? Response.json(page(Number(searchParams.get("page"))))
-          : Response.json(problem, { status: 404 }),
-      );
-    },
-  });
+  await using parts = await startClient({}, FILES, { ALLOWED_REPOS: "octo/site" });
 
-  const items = await Array.fromAsync(client.items({ ...POSTS, branch: "main" }));
+  const items = await Array.fromAsync(parts.client.items({ ...POSTS, limit: 3 }));
 
-  assertEquals(items.map(({ path }) => path), ["1", "2", "3"]);
-  assertEquals(asked, ["main", "c".repeat(40), "main", "main"]);
+  assertEquals(items.map(({ slug }) => slug).join(), "p0,p1,p2,p3,p4,p5,p6");
+  const asked = parts.sent.map(({ url }) => new URL(url).searchParams.get("branch")?.length);
+  assertEquals(asked, [undefined, 40, undefined, undefined]);
 });
 
 Deno.test("CollectionsClient types front matter by a schema, and names the file that does not fit", async () => {
