@@ -22,6 +22,7 @@ import { GitHubSource } from "./source/github/github_source.ts";
 import { TokenPool } from "./source/github/tokens.ts";
 import { LOCAL_OWNER, LocalSource } from "./source/local/local_source.ts";
 import { repositoryKey, type Source } from "./source/source.ts";
+import { VERSION } from "./version.ts";
 
 /** What requests are served with. */
 export interface Services {
@@ -56,7 +57,7 @@ export interface ServiceParts {
   readonly kv?: Deno.Kv;
 }
 
-const USER_AGENT = "repo-collections";
+const USER_AGENT = `repo-collections/${VERSION}`;
 /** For how long a checked ref may be served. */
 const REF_FRESH_MS = 60_000;
 /** A page of the largest front matter takes all of it. */

@@ -5,6 +5,7 @@ import { KvTier } from "../../lib/cache/kv_tier.ts";
 import { HealthWatch } from "../../lib/health.ts";
 import { LineLog } from "../../lib/log.ts";
 import { TokenPool } from "../../lib/source/github/tokens.ts";
+import { VERSION } from "../../lib/version.ts";
 import { startService } from "../service.ts";
 import { startSite } from "../site.ts";
 import { TestClock } from "../test_clock.ts";
@@ -14,7 +15,7 @@ Deno.test("GET /api/health says that the process is alive, without a request to 
 
   const response = await service.get("/api/health");
 
-  assertEquals([response.status, await response.json()], [200, { status: "ok" }]);
+  assertEquals([response.status, await response.json()], [200, { status: "ok", version: VERSION }]);
   assertEquals(response.headers.get("cache-control"), "no-store");
 });
 
@@ -24,6 +25,7 @@ Deno.test("GET /api/health?ready tells what the source said last, without a requ
   const ready = async () => await (await service.get("/api/health?ready")).json();
   assertEquals(await ready(), {
     status: "ok",
+    version: VERSION,
     store: "ok",
     source: { quotaLeft: { core: null, graphql: null }, lastSuccess: null, lastFailure: null },
   });
@@ -62,4 +64,12 @@ Deno.test("GET /api/health?ready is 503 while the store fails", async () => {
 
   assertEquals(response.status, 503);
   assertEquals((await response.json()).store, "failed");
+});
+
+Deno.test("the version of deno.json is in the OpenAPI document and in requests to the source", async () => {
+  await using site = await startSite({ "posts/a.md": "# A\n" });
+  const document = await (await site.service.get("/api/openapi.json")).json();
+  assertEquals(document.info.version, VERSION);
+  await site.service.list();
+  assertEquals(site.gh.requests[0]?.userAgent, `repo-collections/${VERSION}`);
 });
