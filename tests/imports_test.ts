@@ -14,6 +14,7 @@ const LEAVES = [
   "lib/read_body.ts",
   "lib/request_context.ts",
   "lib/single_flight.ts",
+  "lib/version.ts",
   "lib/yield.ts",
 ];
 
