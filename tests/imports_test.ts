@@ -14,6 +14,8 @@ const LEAVES = [
   "lib/read_body.ts",
   "lib/request_context.ts",
   "lib/single_flight.ts",
+  // The version is read from it, and nothing else.
+  "deno.json",
   "lib/version.ts",
   "lib/yield.ts",
 ];
