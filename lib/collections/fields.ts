@@ -100,8 +100,9 @@ export function project(item: ItemBody, fields: readonly string[]): Partial<Item
     if (Object.hasOwn(ERROR_KEYS, key)) {
       return needs.has(ERROR_KEYS[key as keyof typeof ERROR_KEYS]) ? [[key, value]] : [];
     }
-    if (key !== "frontMatter" || !needs.has("frontMatter")) return [];
-    return [[key, pick(value as PlainObject, fields)]];
+    const isPicked = key === "frontMatter" &&
+      fields.some((field) => field.startsWith("frontMatter."));
+    return isPicked ? [[key, pick(value as PlainObject, fields)]] : [];
   });
   return Object.fromEntries(entries);
 }

@@ -135,3 +135,17 @@ Deno.test("matchesFilters() compares values of one kind in the order of sorting,
   }
   assert(!passes("filter[frontMatter.a][exists]=true", {}));
 });
+
+Deno.test("parseFilters() names a filter that is none, whatever its brackets hold", () => {
+  const names = [
+    "[frontMatter.a][GT]",
+    "[frontMatter.a][]",
+    "[frontMatter.a][gt][gt]",
+    "[name][gt]",
+  ];
+  for (const name of [...names, "[size]", "[frontMatter.a]x", "[frontMatter.a][exists]", ""]) {
+    const { errors } = parseFilters([[`filter${name}`, "1"]]);
+    assertEquals(errors.map(({ parameter }) => parameter), [`filter${name}`]);
+  }
+  assertEquals(parseFilters([["filter[frontMatter.a[0]]", "1"]]).errors, []);
+});

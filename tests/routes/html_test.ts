@@ -158,6 +158,8 @@ Deno.test("fields cuts items to their named keys and reads nothing else", async 
   assert(links.next!.includes("&fields=name%2Cslug"), links.next!);
   const broken = await service.list({ fields: "frontMatter", "filter[name]": "broken.md" });
   assertEquals(Object.keys(broken.items[0]!), ["frontMatterError"]);
+  // A key that is not named is not sent, though its file was read.
+  assertEquals(await named("frontMatterError,slug"), [{ slug: "first" }]);
 });
 
 Deno.test("a slug names the only Markdown file, or is ambiguous", async () => {
