@@ -109,7 +109,8 @@ function parseFilter(name: string, value: string): Filter {
   if (value.length > MAX_VALUE_CHARS) {
     throw new SyntaxError(`must be at most ${MAX_VALUE_CHARS} characters long`);
   }
-  const [, field = "", operator] = /^filter\[((?:(?!\]\[).)*)\](?:\[([^[\]]*)\])?$/s.exec(name) ?? [];
+  const [, field = "", operator] = /^filter\[((?:(?!\]\[).)*)\](?:\[([^[\]]*)\])?$/s.exec(name) ??
+    [];
   const negated = value.startsWith("!");
   const text = negated ? value.slice(1) : value;
   if ((field === "name" || field === "path") && operator === undefined) {

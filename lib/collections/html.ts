@@ -152,14 +152,16 @@ export function htmlJoiner(
   const targets = {
     slugOf: memoized(itemSlugs(collection)),
     linkTemplate: linkTemplate ?? null,
-    contentUrl: memoized((path) => itemUrl(baseUrl, { ...file, path })),
-    rawUrl: memoized((path) => itemUrl(baseUrl, { ...file, path, format: "raw" })),
-    htmlUrl: memoized((path) => source.webUrl(snapshot, path)),
+    contentUrl: (path: string) => itemUrl(baseUrl, { ...file, path }),
+    rawUrl: (path: string) => itemUrl(baseUrl, { ...file, path, format: "raw" }),
+    htmlUrl: (path: string) => source.webUrl(snapshot, path),
   };
+  const writtenIn = memoized((_folder) => new Map<string, string>());
   return (rendered, path) => {
     if (!("parts" in rendered)) return { htmlError: { message: rendered.message } };
     const { headings, excerpt, words } = rendered;
-    const html = joinHtml(rendered, addressResolver({ ...targets, filePath: path }));
+    const written = writtenIn(path.slice(0, path.lastIndexOf("/") + 1));
+    const html = joinHtml(rendered, addressResolver({ ...targets, filePath: path }), written);
     return { html, headings, excerpt, words };
   };
 }

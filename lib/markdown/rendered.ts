@@ -40,30 +40,34 @@ export interface RenderError {
 
 const ATTRIBUTES = { link: "href", image: "src" } as const;
 
-const ESCAPES: Record<string, string> = {
-  "&": "&amp;",
-  '"': "&quot;",
-  "<": "&lt;",
-  ">": "&gt;",
-};
-
 /**
  * The HTML of a rendered file. `resolve` gives the address of a link or an image; null leaves the attribute out. Costs
- * time in proportion to the HTML, of which a file has at most some MiB: yield between files of a page.
+ * time in proportion to the HTML, of which a file has at most some MiB: yield between files of a page. Files of one
+ * folder may share `written`, since what is written there leads to the same places.
  */
 export function joinHtml(
   { parts, addresses }: Rendered,
   resolve: (address: RelativeAddress) => string | null,
+  written: Map<string, string> = new Map(),
 ): string {
   let html = parts[0] ?? "";
   addresses.forEach((address, i) => {
-    const value = resolve(address);
-    if (value !== null) html += ` ${ATTRIBUTES[address.kind]}="${escapeAttribute(value)}"`;
-    html += parts[i + 1] ?? "";
+    const { kind, path, fragment } = address;
+    // Either may hold any character, so that the length tells where the path ends.
+    const key = `${kind}${path.length} ${path}${fragment}`;
+    // An empty path is the file itself.
+    let attribute = path === "" ? undefined : written.get(key);
+    if (attribute === undefined) {
+      const value = resolve(address);
+      attribute = value === null ? "" : ` ${ATTRIBUTES[kind]}="${escapeAttribute(value)}"`;
+      if (path !== "") written.set(key, attribute);
+    }
+    html += attribute + (parts[i + 1] ?? "");
   });
   return html;
 }
 
 function escapeAttribute(value: string): string {
-  return value.replace(/[&"<>]/g, (character) => ESCAPES[character]!);
+  return value.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;");
 }

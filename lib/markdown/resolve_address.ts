@@ -40,7 +40,9 @@ export function repositoryPath(relative: string, filePath: string): string | nul
   if (relative === "") return filePath;
   // deno-lint-ignore no-control-regex -- no path of the API has such characters
   if (/[\x00-\x1f\x7f]/.test(relative)) return null;
-  const path = relative.startsWith("/") ? [] : filePath.split("/").slice(0, -1);
+  const folder = filePath.slice(0, filePath.lastIndexOf("/") + 1);
+  if (!/(^|\/)\.{0,2}(\/|$)/.test(relative)) return folder + relative;
+  const path = relative.startsWith("/") ? [] : folder.split("/").slice(0, -1);
   for (const segment of relative.split("/")) {
     if (segment === "..") path.pop();
     else if (segment !== "" && segment !== ".") path.push(segment);

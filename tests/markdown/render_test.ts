@@ -152,6 +152,25 @@ Deno.test("absolute addresses stay, protocol-relative ones are https, other sche
   assertEquals(cited, '<p><q>b</q><img src="image:d"></p>');
 });
 
+Deno.test("joinHtml() resolves what files of a folder have in common once", () => {
+  const written = new Map<string, string>();
+  const asked: string[] = [];
+  const join = (name: string, markdown: string) =>
+    joinHtml(renderMarkdown(markdown), ({ kind, path, fragment }) => {
+      asked.push(`${kind} ${path}${fragment}`);
+      return `/${path || name}${fragment}`;
+    }, written);
+
+  assertEquals(
+    join("1", "[a](b#c) [a](b%23c) ![a](b) [a](b) [a](?)"),
+    '<p><a href="/b#c">a</a> <a href="/b#c">a</a> <img src="/b" alt="a"> <a href="/b">a</a> ' +
+      '<a href="/1">a</a></p>',
+  );
+  assertEquals(asked, ["link b#c", "link b#c", "image b", "link b", "link "]);
+  assertEquals(join("2", "[a](b) [a](?)"), '<p><a href="/b">a</a> <a href="/2">a</a></p>');
+  assertEquals(asked.slice(5), ["link "]);
+});
+
 Deno.test("joinHtml() escapes what it puts in and leaves null out", () => {
   const rendered = renderMarkdown("[a](b)![c](d)");
   assertEquals(
