@@ -253,3 +253,30 @@ Deno.test("facets count the values of the filtered list", async () => {
   assertEquals(some.facets!["frontMatter.tags"]!.map(({ count }) => count), [2, 1, 1]);
   assertEquals((await service.get(listPath({ facets: "tags" }))).status, 400);
 });
+
+Deno.test("facets give the 100 most frequent values", async () => {
+  const tags = Array.from({ length: 101 }, (_, n) => `t${1000 + n}`);
+  await using site = await startSite({
+    "posts/1.md": `---\ntags: [${tags.join(", ")}]\n---\n`,
+    "posts/2.md": "---\ntags: t1100\n---\n",
+  });
+  const { facets } = await site.service.list({ facets: "frontMatter.tags" });
+  const values = facets!["frontMatter.tags"]!.map(({ value }) => value);
+  assertEquals(values, ["t1100", ...tags.slice(0, 99)]);
+});
+
+Deno.test("links lead to contentUrl where there are no web pages, and large files say why they lack HTML", async () => {
+  const long = "a ".repeat(600_000);
+  await using site = await startSite({
+    "posts/1.md": "[other](../other.md) [folder](/) [mail](mailto:a@b.c)",
+    "posts/2.md": long,
+    "posts/3.md": long.repeat(2),
+    "posts/4.json": "{}",
+  }, { env: { GITHUB_WEB_URL: "", MAX_ITEM_MB: "2" } });
+  const { items } = await site.service.list({ fields: "html" });
+  const api = "http://localhost:8000/api/get-item-content?owner=octo&repo=site&branch=main&path=";
+  assertEquals(hrefs(items[0]!.html), [`${api}other.md`, "mailto:a@b.c"]);
+  assertEquals(items.slice(1).map((item) => Object.keys(item)), [["htmlError"], ["error"], []]);
+  assertEquals(items[2]!.error!.code, "item-too-large");
+  assertEquals(items[1]!.htmlError, { message: "Markdown over 1 MiB is not rendered." });
+});

@@ -1,6 +1,6 @@
 // What the example blog says of the service is so.
 
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { startService } from "../service.ts";
 import { root } from "../source_files.ts";
 
@@ -25,4 +25,17 @@ Deno.test("the shop window's lines give the titles of what is published, newest 
     "Keeping a starter alive",
     "Opening day",
   ]);
+});
+
+Deno.test("the example page is short, asks two kinds of call, and loads DOMPurify alone", async () => {
+  const html = await Deno.readTextFile(`${root}/examples/page/index.html`);
+  const [, script, ...others] = html.split(/<script[^>]*>|<\/script>/);
+  assertEquals(others.length, 1, "one script");
+  assert(script!.trim().split("\n").length <= 80);
+  assertEquals(script!.match(/\bimport\b.*?[;,)]|\bsrc=/g), [
+    "import(`${service}/vendor/dompurify.js`)",
+  ]);
+  const calls = [...script!.matchAll(/\bask\("([a-z-]+)"/g)].map(([, call]) => call);
+  assertEquals(calls.toSorted(), ["get-item-content", "list-collection-items"]);
+  assertEquals(script!.split("fetch(").length, 2);
 });
