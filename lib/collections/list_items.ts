@@ -4,6 +4,7 @@ import type { ItemBody, ListBody } from "../api/contract.ts";
 import { DEFAULTS, type ListParameters } from "../api/parameters.ts";
 import { listUrl } from "../api/urls.ts";
 import type { FileList } from "../source/file_list.ts";
+import { yieldToEventLoop } from "../yield.ts";
 import { needsOf, project } from "./fields.ts";
 import { BYTES_PER_PATH_BYTE, fileBody, slugOf } from "./item_body.ts";
 import { addContents, contentBytes } from "./item_contents.ts";
@@ -47,15 +48,18 @@ export async function listItems(
     pathBytes(indices, files, folder.path) +
       contentBytes(indices.map((index) => files.sizeAt(index)), needs, read),
   );
-  const items = indices.map((index): ItemBody => {
+  const items: ItemBody[] = [];
+  for (const index of indices) {
+    // A path may have 4,096 bytes, which two addresses encode.
+    await yieldToEventLoop();
     const file = files.at(index);
     const { name, path, ...rest } = fileBody(
       { ...file, path: pathIn(folder.path, file.path) },
       read,
       baseUrl,
     );
-    return { name, path, slug: slugOf(file.path), ...rest };
-  });
+    items.push({ name, path, slug: slugOf(file.path), ...rest });
+  }
   const { linkTemplate, fields } = parameters;
   const list = displayPath(folder.path);
   const place = { collection: { folder, files }, linkTemplate, baseUrl, list };

@@ -201,7 +201,7 @@ async function make(
   switch (query.kind) {
     case "list": {
       const { body, complete } = await listItems(query.parameters, read, { baseUrl });
-      const content = jsonContent(body, { link: linkHeader(body.links) });
+      const content = await jsonContent({ ...body }, { link: linkHeader(body.links) });
       return { content, isComplete: complete };
     }
     case "item": {
@@ -210,7 +210,7 @@ async function make(
         return { content: rawContent(file), isComplete: true };
       }
       const { body, complete } = await itemBody(file, query.parameters, { read, baseUrl });
-      return { content: jsonContent(body), isComplete: complete };
+      return { content: await jsonContent({ ...body }), isComplete: complete };
     }
   }
 }

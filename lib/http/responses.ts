@@ -4,6 +4,7 @@
 import { acceptsEncodings, eTag } from "@std/http";
 import { rawContentType } from "../collections/content_type.ts";
 import { yieldToEventLoop } from "../yield.ts";
+import { jsonBytes } from "./json_bytes.ts";
 import { headersOf, type SharedHeaders } from "./shared_headers.ts";
 
 /** The methods of every address but the webhook's. */
@@ -65,9 +66,11 @@ const LARGE_BODY_BYTES = 1 << 20;
 const MIN_SHARED_MS = 10_000;
 
 /** JSON as {@linkcode Content}. */
-export function jsonContent(value: unknown, headers: Record<string, string> = {}): Content {
-  const bytes = new TextEncoder().encode(JSON.stringify(value));
-  return { bytes, contentType: "application/json", headers };
+export async function jsonContent(
+  value: Readonly<Record<string, unknown>>,
+  headers: Record<string, string> = {},
+): Promise<Content> {
+  return { bytes: await jsonBytes(value), contentType: "application/json", headers };
 }
 
 /** A file's bytes. The policy and the type keep a browser from running anything in them. */
