@@ -1,7 +1,7 @@
-// Opens the key-value store that the settings name. A failure says what to do about it, and never what is secret: a
-// URL is shown without its credentials and query, and where Deno keeps its own store is not told. A damaged file holds
-// only what can be fetched again, so it is set aside and an empty store takes its place; no other program's file is
-// opened or moved.
+// Opens the key-value store that the settings name. A failure message says what to do, and never has a secret: a URL is
+// shown without its credentials and query, and the place of Deno's own store is left out. A damaged file contains only
+// what can be fetched again, so it is set aside and an empty store takes its place; no other program's file is opened
+// or moved.
 
 import { basename, dirname } from "@std/path";
 import type { Clock } from "../clock.ts";
@@ -41,7 +41,7 @@ export async function openKv(path: string | null, options: OpenKvOptions): Promi
     const state = error instanceof Deno.errors.NotCapable
       ? `its permission is missing, add ${flags(path, isRemote)}`
       : withoutSecrets(error instanceof Error ? error.message : String(error));
-    // SQLite ends some of its messages with the path, which nobody named here.
+    // SQLite ends some of its messages with the path, which the settings did not name here.
     const told = path === null ? state.replace(/: \S*[\\/].*/s, "") : state;
     const text = `Cannot open the key-value store "${shown}": ${told}`;
     throw error instanceof Deno.errors.NotCapable
@@ -56,8 +56,8 @@ export function isRemoteKv(path: string | null): path is string {
 }
 
 /**
- * Opens a remote store; while it is away or refuses its token, it is tried again in the background. Resolves to the
- * function that gives up, once the store is open or is known to be away.
+ * Opens a remote store; while it is unreachable or refuses its token, the open is retried in the background. Resolves
+ * to the function that stops the retries, once the store is open or known to be unreachable.
  * @throws {Deno.errors.NotCapable} where this process may not reach it.
  */
 export async function openRemoteKv(
@@ -110,7 +110,7 @@ async function openFile(path: string, { now, log }: OpenKvOptions): Promise<Deno
     if (after !== null && after.ino === before.ino) {
       const aside = `${path}.damaged-${new Date(now()).toISOString().replaceAll(/[:.]/g, "-")}`;
       await Deno.rename(path, aside);
-      // Left behind, they would be replayed into the new file.
+      // If they stayed, SQLite would replay them into the new file.
       for (const end of ["-wal", "-shm"]) {
         await Deno.rename(path + end, aside + end).catch(ifNotFound);
       }
@@ -120,68 +120,4 @@ async function openFile(path: string, { now, log }: OpenKvOptions): Promise<Deno
   }
 }
 
-/** Opens a file while others may open it: who creates it locks it until its tables are there. */
-async function openUnlocked(path?: string): Promise<Deno.Kv> {
-  const until = performance.now() + OPEN_WITHIN_MS;
-  while (true) {
-    try {
-      return await Deno.openKv(path);
-    } catch (error) {
-      if (performance.now() > until || !String(error).includes("database is locked")) throw error;
-      await new Promise((resolve) => setTimeout(resolve, OPEN_AGAIN_AFTER_MS));
-    }
-  }
-}
-
-/** Opens a file, and writes to it once: SQLite opens a file that may only be read, and fails at each write. */
-async function openWritable(path: string): Promise<Deno.Kv> {
-  const kv = await openUnlocked(path);
-  try {
-    await kv.delete(["rc2", "probe"]);
-    return kv;
-  } catch (error) {
-    // Another process that writes now has proved that the file can be written.
-    if (String(error).includes("database is locked")) return kv;
-    kv.close();
-    throw error;
-  }
-}
-
-/** @throws {Error} where the file at `path` is not Deno's, by its first bytes or its name. */
-async function refuseOtherFile(path: string): Promise<void> {
-  const head = await headOf(path);
-  if (head === "" || KV_TABLES.every((table) => head.includes(table))) return;
-  if (!head.startsWith(SQLITE_MAGIC)) {
-    // Nothing can be recognized: a damaged store is told from a file that was named by mistake by its name.
-    if (/kv|sqlite|\.db$/i.test(basename(path))) return;
-    throw new Error("it is a file of another kind, set KV_PATH to one that does not exist yet");
-  }
-  // A store that is being made may have no table yet: its schema is in the write-ahead log.
-  if (/CREATE /i.test(head)) {
-    throw new Error("it is another program's database, set KV_PATH to a file of its own");
-  }
-}
-
-/** The first bytes of a file, a character each. */
-async function headOf(path: string): Promise<string> {
-  using file = await Deno.open(path);
-  const bytes = new Uint8Array(HEAD_BYTES);
-  const length = await file.read(bytes) ?? 0;
-  return new TextDecoder("latin1").decode(bytes.subarray(0, length));
-}
-
-function ifNotFound(error: unknown): null {
-  if (error instanceof Deno.errors.NotFound) return null;
-  throw error;
-}
-
-function flags(path: string | null, isRemote: boolean): string {
-  if (path === null) return "--allow-read --allow-write";
-  if (!isRemote) return `--allow-read=${dirname(path)} --allow-write=${dirname(path)}`;
-  return `--allow-env=DENO_KV_ACCESS_TOKEN --allow-net=${URL.parse(path)?.host ?? ""}`;
-}
-
-/** A text without the userinfo, query and fragment of the URLs in it. */
-function withoutSecrets(text: string): string {
-  return text.replaceAll(/([a-z][a-z0-9+.-]*:\/\/)([^\s'"]*@)?([^?#\s'"]*)[^\s'")]*/gi, "$1$3");
-}
+/** Opens a file, and writes to it once: SQLite opens a read-only file without an error and fails at each write. */

@@ -21,7 +21,7 @@ const FORMAT_EXTENSIONS: Readonly<Record<string, string>> = {
   json: "json",
 };
 
-/** A longer template is taken for one that cannot be read. */
+/** A longer template counts as unreadable. */
 const MAX_TEMPLATE_CHARS = 128;
 
 /**
