@@ -42,8 +42,8 @@ export async function openKv(path: string | null, options: OpenKvOptions): Promi
       ? `its permission is missing, add ${flags(path, isRemote)}`
       : withoutSecrets(error instanceof Error ? error.message : String(error));
     // SQLite ends some of its messages with the path, which the settings did not name here.
-    const told = path === null ? state.replace(/: \S*[\\/].*/s, "") : state;
-    const text = `Cannot open the key-value store "${shown}": ${told}`;
+    const detail = path === null ? state.replace(/: \S*[\\/].*/s, "") : state;
+    const text = `Cannot open the key-value store "${shown}": ${detail}`;
     throw error instanceof Deno.errors.NotCapable
       ? new Deno.errors.NotCapable(text)
       : new Error(text);

@@ -50,6 +50,7 @@ export function parseYaml(text: string, limits: YamlLimits): PlainValue {
 /**
  * Bounds the parser's work before it starts. Depth is bounded here too, by what can nest without a new line and an
  * indentation: deep nesting makes the parser overflow its stack.
+ */
 function checkTokens(text: string, maxTokens: number): void {
   let tokens = 0;
   let line = 1;

@@ -2,7 +2,7 @@ import { textResponse } from "../../lib/http/responses.ts";
 import { define } from "../../lib/http/state.ts";
 
 /**
- * `GET /api/health`: the process is alive. With `?ready`: whether its store answers, and what is known of the source;
+ * `GET /api/health`: the process is alive. With `?ready`: whether its store answers, and the last state of the source;
  * 503 where it should get no requests now.
  */
 export const handler = define.handlers({
