@@ -120,4 +120,68 @@ async function openFile(path: string, { now, log }: OpenKvOptions): Promise<Deno
   }
 }
 
+/** Opens a file while others may open it: the process that creates it locks it until its tables exist. */
+async function openUnlocked(path?: string): Promise<Deno.Kv> {
+  const until = performance.now() + OPEN_WITHIN_MS;
+  while (true) {
+    try {
+      return await Deno.openKv(path);
+    } catch (error) {
+      if (performance.now() > until || !String(error).includes("database is locked")) throw error;
+      await new Promise((resolve) => setTimeout(resolve, OPEN_AGAIN_AFTER_MS));
+    }
+  }
+}
+
 /** Opens a file, and writes to it once: SQLite opens a read-only file without an error and fails at each write. */
+async function openWritable(path: string): Promise<Deno.Kv> {
+  const kv = await openUnlocked(path);
+  try {
+    await kv.delete(["rc2", "probe"]);
+    return kv;
+  } catch (error) {
+    // Another process that writes now has proved that the file can be written.
+    if (String(error).includes("database is locked")) return kv;
+    kv.close();
+    throw error;
+  }
+}
+
+/** @throws {Error} where the file at `path` is not Deno's, by its first bytes or its name. */
+async function refuseOtherFile(path: string): Promise<void> {
+  const head = await headOf(path);
+  if (head === "" || KV_TABLES.every((table) => head.includes(table))) return;
+  if (!head.startsWith(SQLITE_MAGIC)) {
+    // Nothing in the file can be recognized: its name alone tells a damaged store from a file that was named by mistake.
+    if (/kv|sqlite|\.db$/i.test(basename(path))) return;
+    throw new Error("it is a file of another kind, set KV_PATH to one that does not exist yet");
+  }
+  // A store that is being made may have no table yet: its schema is in the write-ahead log.
+  if (/CREATE /i.test(head)) {
+    throw new Error("it is another program's database, set KV_PATH to a file of its own");
+  }
+}
+
+/** The first bytes of a file, a character each. */
+async function headOf(path: string): Promise<string> {
+  using file = await Deno.open(path);
+  const bytes = new Uint8Array(HEAD_BYTES);
+  const length = await file.read(bytes) ?? 0;
+  return new TextDecoder("latin1").decode(bytes.subarray(0, length));
+}
+
+function ifNotFound(error: unknown): null {
+  if (error instanceof Deno.errors.NotFound) return null;
+  throw error;
+}
+
+function flags(path: string | null, isRemote: boolean): string {
+  if (path === null) return "--allow-read --allow-write";
+  if (!isRemote) return `--allow-read=${dirname(path)} --allow-write=${dirname(path)}`;
+  return `--allow-env=DENO_KV_ACCESS_TOKEN --allow-net=${URL.parse(path)?.host ?? ""}`;
+}
+
+/** A text without the userinfo, query and fragment of the URLs in it. */
+function withoutSecrets(text: string): string {
+  return text.replaceAll(/([a-z][a-z0-9+.-]*:\/\/)([^\s'"]*@)?([^?#\s'"]*)[^\s'")]*/gi, "$1$3");
+}

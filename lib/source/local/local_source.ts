@@ -93,5 +93,97 @@ export class LocalSource implements Source {
     return await Promise.resolve(files);
   }
 
+  /** Folders are in memory, and read by their ids. */
+  filesAt(): Promise<null> {
+    return Promise.resolve(null);
+  }
 
   /** The bytes of files. A file that changed after the scan is an error, and causes a new scan. */
+  async blobs(
+    snapshot: Snapshot,
+    files: readonly FileRef[],
+    { signal }: RequestContext,
+  ): Promise<ReadonlyMap<string, BlobResult>> {
+    const distinct = new Map(files.map((file) => [file.id, file]));
+    const read = async (file: FileRef): Promise<[string, BlobResult]> => {
+      signal?.throwIfAborted();
+      return [file.id, await this.blob(snapshot, file)];
+    };
+    return new Map(await this.limit.map(distinct.values(), read));
+  }
+
+  /** Local folders have no web pages. */
+  webUrl(): null {
+    return null;
+  }
+
+  private async look(repo: string): Promise<Look> {
+    const folder = await this.find(repo);
+    if (folder === null) throw localFolderNotFound(repo);
+    try {
+      return await folder.look();
+    } catch (cause) {
+      if (cause instanceof FolderTooLargeError) {
+        const detail = `The folder "${repo}" cannot be served: ${cause.message}.`;
+        throw new CollectionsError("collection-too-large", detail);
+      }
+      if (!(cause instanceof Deno.errors.NotFound)) throw unreadable(repo, cause);
+      for (const [name, known] of this.folders) if (known === folder) this.folders.delete(name);
+      throw localFolderNotFound(repo);
+    }
+  }
+
+  /** The folder with this name, else the first whose name differs in case only, else null; links are no repositories. */
+  private async find(repo: string): Promise<WatchedFolder | null> {
+    const known = this.folders.get(repo);
+    if (known !== undefined) return known;
+    const entries = await Array.fromAsync(Deno.readDir(this.root)).catch((cause) => {
+      throw unreadable("the local folders", cause);
+    });
+    const names = entries.filter((entry) => entry.isDirectory && isServedName(entry.name))
+      .map((entry) => entry.name);
+    const name = matchName(names, repo);
+    if (name === null) return null;
+    const folder = this.folders.get(name) ?? new WatchedFolder(join(this.root, name), this.options);
+    this.folders.set(name, folder);
+    return folder;
+  }
+
+  private folderOf({ name }: Snapshot): WatchedFolder | undefined {
+    return this.folders.get(matchName([...this.folders.keys()], name.repo) ?? "");
+  }
+
+  private stateOf(snapshot: Snapshot): FolderState | null {
+    return this.folderOf(snapshot)?.stateOf(snapshot.rootTreeId) ?? null;
+  }
+
+  private async blob(snapshot: Snapshot, file: FileRef): Promise<BlobResult> {
+    // Only a file that a scan listed is opened, whatever path is requested.
+    const folder = this.folderOf(snapshot);
+    const seen = folder?.stateOf(snapshot.rootTreeId)?.file(file.path);
+    if (folder === undefined || seen?.id !== file.id) return objectMissing(snapshot, file.id);
+    try {
+      const bytes = await readScannedFile(join(folder.path, file.path), seen);
+      if (bytes !== null) return bytes;
+    } catch (cause) {
+      return unreadable(file.id, cause);
+    }
+    folder.expire();
+    return sourceFailed(`Cannot read "${file.id}": it has changed`);
+  }
+}
+
+function matchName(names: readonly string[], requested: string): string | null {
+  if (names.includes(requested)) return requested;
+  const lowerCase = requested.toLowerCase();
+  return names.filter((name) => name.toLowerCase() === lowerCase).sort()[0] ?? null;
+}
+
+function objectMissing({ name }: Snapshot, id: string): CollectionsError {
+  return sourceFailed(`Cannot read "${id}": it is not in "${name.owner}/${name.repo}" any more`);
+}
+
+/** The log must not reveal where the folders are on this machine. */
+function unreadable(what: string, cause: unknown): CollectionsError {
+  return sourceFailed(`Cannot read "${what}": ${describeError(cause).error}`, { cause });
+}
