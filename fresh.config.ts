@@ -1,8 +1,8 @@
 // The settings of this process, from the environment, and the configuration of the Fresh app. Nothing else reads
 // Deno.env.
 //
-// Fresh 2 knows no file of this name: it takes its configuration from `new App(…)`, and main.ts passes appConfig there.
-// Fresh 1's fresh.config.ts held plugins and build options for its own start(), and none of those is here.
+// Fresh 2 does not load a file of this name: its configuration goes to `new App(…)`, and main.ts passes appConfig there.
+// Fresh 1's fresh.config.ts had plugins and build options for its own start(); this file has neither.
 
 import type { FreshConfig } from "fresh";
 import { type Config, parseSettings } from "./lib/settings.ts";
@@ -21,7 +21,7 @@ export function readPreviewSettings(fixed: Readonly<Record<string, string>>): Co
 }
 
 /**
- * The service has no islands and skips Fresh's build. `development` is what Fresh wants for that: with `production` an
- * unbuilt app refuses to start on Deno Deploy, and beyond that the mode concerns rendered pages only.
+ * The service has no islands and skips Fresh's build, which requires `development`: with `production` an unbuilt app
+ * refuses to start on Deno Deploy. Otherwise the mode concerns rendered pages only.
  */
 export const appConfig: FreshConfig = { mode: "development" };

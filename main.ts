@@ -1,4 +1,4 @@
-// The Fresh app, and the start of the service: settings -> services -> handler, which listens until it is told to stop.
+// The Fresh app, and the start of the service: settings -> services -> handler, which listens until SIGINT or SIGTERM.
 
 import type { App } from "fresh";
 import { appConfig, readPreviewSettings, readSettings } from "./fresh.config.ts";
@@ -35,8 +35,8 @@ const served: { fetch: Handler } | undefined = isParallel
 export default served;
 
 /**
- * Serves until SIGINT or SIGTERM, then exits with 0; with `preview <folder>` local folders alone. A setting that cannot be
- * used ends the process with one line that says what to change.
+ * Serves until SIGINT or SIGTERM, then exits with 0; with `preview <folder>` local folders alone. An unusable setting
+ * ends the process with one line that says what to change.
  */
 async function start([mode, ...args]: readonly string[]): Promise<void> {
   await serve(

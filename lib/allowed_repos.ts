@@ -1,4 +1,4 @@
-// Which repositories a deployment serves when its operator named them.
+// The list of repositories that a deployment serves, where its operator set one.
 
 import type { RepositoryName } from "./source/source.ts";
 

@@ -1,13 +1,13 @@
-// One kind of background job, for everything that takes longer than a request should wait: assembled listings, sorted
-// and filtered lists, front matter of a folder. One queue, one bound, one job per key. A job never waits for another
-// job, and no error of the caller that started it reaches those who joined.
+// One kind of background job for work that takes longer than a request should wait: assembled listings, sorted and
+// filtered lists, front matter of a folder. One queue, one bound, one job per key. A job never waits for another job,
+// and an error that concerns only the request that started a job does not reach the requests that joined it.
 
 import { LRUCache } from "lru-cache";
 import { type Clock, systemClock } from "./clock.ts";
 import { CollectionsError, serviceBusy } from "./errors.ts";
 
 const RETRY_AFTER_SECONDS = 5;
-/** A caller that was told to come back is still counted as waiting for this long. */
+/** A request that ended with "running" still counts as waiting for this long, since its client retries. */
 const RETURN_WITHIN_MS = 3 * RETRY_AFTER_SECONDS * 1000;
 const MAX_REMEMBERED = 1_000;
 
@@ -15,16 +15,16 @@ const MAX_REMEMBERED = 1_000;
 export interface JobOptions<T> {
   /** Requests with the same key share one job. */
   readonly key: string;
-  /** Who starts it; slots are given to clients and repositories in turn, and one client never fills the queue. */
+  /** The client that starts it; clients and repositories get slots in turn, and one client never fills the queue. */
   readonly client: string;
   readonly repository: string;
-  /** A job that needs no source requests stops once nobody waits for it; one that does goes on, since its reads are cached. */
+  /** A job that sends no source requests stops once no request waits for it; another continues, since its reads are cached. */
   readonly usesSource: boolean;
-  /** Ends this caller's wait. */
+  /** Ends this request's wait. */
   readonly signal?: AbortSignal | undefined;
-  /** How long this caller waits at most, in ms. */
+  /** How long this request waits at most, in ms. */
   readonly waitMs: number;
-  /** Called before a new job is queued, not when one is joined: charges the caller. What it throws, only this caller gets. */
+  /** Called before a new job is queued, not when one is joined: charges the request. What it throws reaches this request only. */
   readonly onStart: () => void;
   readonly work: (signal: AbortSignal) => Promise<T>;
 }
@@ -51,11 +51,11 @@ interface Job {
   readonly result: Promise<unknown>;
   readonly start: () => Promise<void>;
   readonly reject: (reason: unknown) => void;
-  /** Callers that wait, or were told to come back a short time ago. */
+  /** Requests that wait, or that ended with "running" a short time ago. */
   waiters: number;
 }
 
-/** See the head of this file. */
+/** Runs background jobs within the bounds of {@linkcode JobLimits}. */
 export class BackgroundJobs {
   private readonly clock: Clock;
   private readonly limits: Required<Omit<BackgroundJobsOptions, "clock">>;
@@ -131,7 +131,7 @@ export class BackgroundJobs {
     const { key, client, repository, usesSource, work } = options;
     const controller = new AbortController();
     const { promise: result, resolve, reject } = Promise.withResolvers<T>();
-    result.catch(() => {}); // All callers may have left.
+    result.catch(() => {}); // No request may be waiting any more.
     const start = async () => {
       try {
         resolve(await work(controller.signal));
@@ -161,7 +161,7 @@ export class BackgroundJobs {
       this.lastTurns.set(`client ${job.client}`, this.turn);
       this.lastTurns.set(`repository ${job.repository}`, this.turn);
       this.running.add(job);
-      // A job that was aborted keeps its slot until its work has really ended.
+      // An aborted job occupies its slot until its work has ended.
       job.start().then(() => {
         this.running.delete(job);
         this.forget(job);
@@ -170,10 +170,10 @@ export class BackgroundJobs {
     }
   }
 
-  /** The first queued job of the client, then of the repository, that had no slot for the longest time. */
+  /** The first queued job of the client, then of the repository, that has waited longest for a slot. */
   private nextJob(): Job | undefined {
     const { maxRunningPerClient: max } = this.limits;
-    const turnOf = (who: string) => this.lastTurns.get(who) ?? 0;
+    const turnOf = (name: string) => this.lastTurns.get(name) ?? 0;
     let next: Job | undefined;
     let nextTurns: readonly [number, number] = [Infinity, Infinity];
     for (const job of this.queued) {
@@ -194,7 +194,7 @@ export class BackgroundJobs {
     job.waiters--;
     const isQueued = this.queued.includes(job);
     if (job.waiters === 0 && (isQueued || !job.usesSource)) {
-      this.cancel(job, new Error("Cannot finish a background job: nobody waits for it"));
+      this.cancel(job, new Error("Cannot finish a background job: no request waits for it"));
     }
   }
 

@@ -1,19 +1,19 @@
-// Bounds the bytes of memory that several pieces of work may hold together. Used for large responses and for large
-// upstream answers. First come, first served: a small request never overtakes a large one that waits.
+// Bounds the bytes of memory that concurrent work reserves. Used for large responses and for large upstream answers.
+// Reservations are granted in the order of requests: a small one never overtakes a large one that waits.
 
 import { type Clock, systemClock } from "./clock.ts";
 import { type CollectionsError, serviceBusy } from "./errors.ts";
 
 const RETRY_AFTER_SECONDS = 5;
 
-/** A part of the bound that is held. */
+/** A reserved part of the bound. */
 export interface Reservation {
   readonly bytes: number;
-  /** Adds bytes without waiting: what has been made has to be held. */
+  /** Adds bytes without waiting, for memory that is already allocated. */
   grow(bytes: number): void;
-  /** Gives back all but `bytes`, or grows to them. */
+  /** Releases all but `bytes`, or grows to them. */
   resize(bytes: number): void;
-  /** Gives everything back; calling it again does nothing. */
+  /** Releases everything; calling it again does nothing. */
   release(): void;
 }
 
@@ -31,9 +31,9 @@ interface Waiter {
   readonly admit: (reservation: Reservation) => void;
 }
 
-/** See the head of this file. */
+/** A semaphore that counts bytes. */
 export class ByteSemaphore {
-  private held = 0;
+  private reserved = 0;
   private readonly waiters: Waiter[] = [];
   private readonly clock: Clock;
 
@@ -43,7 +43,7 @@ export class ByteSemaphore {
 
   /** Bytes that are reserved now. */
   get bytes(): number {
-    return this.held;
+    return this.reserved;
   }
 
   /** How many requests wait now. */
@@ -82,14 +82,14 @@ export class ByteSemaphore {
   }
 
   private fits(bytes: number): boolean {
-    return this.held + bytes <= this.options.maxBytes;
+    return this.reserved + bytes <= this.options.maxBytes;
   }
 
   private reserve(bytes: number): Reservation {
     let own = 0;
     const grow = (more: number) => {
       own += more;
-      this.held += more;
+      this.reserved += more;
     };
     const resize = (bytes: number) => {
       grow(bytes - own);

@@ -1,6 +1,6 @@
-// Time as a part that is passed in, so that a test can advance it instead of waiting.
+// Time as an injected part, so that a test can advance it instead of waiting.
 
-/** Tells the time and schedules work. */
+/** Reads the time and schedules work. */
 export interface Clock {
   /** Wall-clock time in milliseconds since the epoch. It can jump in either direction. */
   now(): number;

@@ -1,6 +1,6 @@
-// Every error that a caller may be told about: the table of codes and the constructors. Problem responses, the pages
-// under /problems, the OpenAPI document and the README's rows all come from this table. Of an error only `detail` and
-// `facts` reach a client; `message` and `cause` are for the log.
+// Every error that a response can carry: the table of codes and the constructors. Problem responses, the pages under
+// /problems, the OpenAPI document and the README's rows all come from this table. Of an error only `detail` and `facts`
+// reach a client; `message` and `cause` are for the log.
 
 /** One row of the contract's error table. */
 export interface ErrorEntry {
@@ -180,7 +180,7 @@ export interface ParameterError {
   readonly message: string;
 }
 
-/** What an error may carry beside its sentence; each field is part of the problem that the caller gets. */
+/** What an error may carry beside its sentence; each field is part of the problem response. */
 export interface ErrorFacts {
   readonly errors?: readonly ParameterError[];
   readonly suggestions?: readonly string[];
@@ -200,9 +200,9 @@ export interface CollectionsErrorOptions extends ErrorFacts {
   readonly cause?: unknown;
   /** Whether the source could not even be reached. */
   readonly unreachable?: boolean;
-  /** For how long the failing source said not to send it requests, in ms. */
+  /** The pause that the failing source requested, in ms. */
   readonly restMs?: number;
-  /** What the source said before it failed: that the repository or the ref is gone. Nothing older may then be served. */
+  /** The source's answer before it failed: that the repository or the ref is missing. Nothing older may then be served. */
   readonly denial?: CollectionsError;
 }
 
@@ -309,7 +309,7 @@ export function collectionNotFound(
   });
 }
 
-/** 422 for a collection past the bounds of one listing's cost. */
+/** 422 for a collection that would cost more than one listing may. */
 export function collectionTooLarge(collection: string, why: string): CollectionsError {
   return new CollectionsError(
     "collection-too-large",
@@ -317,7 +317,7 @@ export function collectionTooLarge(collection: string, why: string): Collections
   );
 }
 
-/** What stands at a path that is not a readable file. */
+/** What is at a path that is not a readable file. */
 export type NotAFile = "absent" | "folder" | "symbolic link" | "submodule";
 
 /** 404 for a path that is not a readable file; says what is there instead. */
@@ -473,7 +473,7 @@ export function bodyTooLarge(maxBytes: number): CollectionsError {
   });
 }
 
-/** 500: a fault of this service. It tells the request id and nothing else. */
+/** 500: a fault of this service. The response has the request id and nothing else. */
 export function internalError(requestId: string): CollectionsError {
   return new CollectionsError(
     "internal-error",

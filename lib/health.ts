@@ -1,16 +1,16 @@
-// Whether the service can do its work, told without a request to the source: the results of the last ones are enough.
+// Whether the service can do its work, judged by the results of the last source requests; it sends none of its own.
 
 import type { KvTier } from "./cache/kv_tier.ts";
 import type { Clock } from "./clock.ts";
 import type { RequestObserver } from "./source/github/client.ts";
 import type { TokenPool } from "./source/github/tokens.ts";
 
-/** What the readiness answer says. */
+/** The body of the readiness response. */
 export interface Health {
   /** `none`: there is no key-value store, and the caches are in memory only. */
   readonly store: "ok" | "failed" | "none";
   readonly source: {
-    /** Requests left until the quota is renewed; null while no answer has told it. */
+    /** Requests left until the quota is renewed; null before the first answer that states it. */
     readonly quotaLeft: { readonly core: number | null; readonly graphql: number | null };
     /** When the source last answered, as ISO 8601; null before the first time. */
     readonly lastSuccess: string | null;

@@ -1,4 +1,4 @@
-// The folder of local repositories, as the settings or `deno task preview` name it. It is looked at when the service
+// The folder of local repositories, as the settings or `deno task preview` name it. It is checked when the service
 // starts, so that a wrong setting stops the start and not a request.
 
 import { basename, dirname, join, resolve } from "@std/path";

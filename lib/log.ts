@@ -1,10 +1,10 @@
-// The log: one JSON line an event, gathered and written in the background. Writing never holds up a request: lines that
-// a blocked reader leaves pending are bounded, dropped past the bound, and counted. A line must never hold a secret:
+// The log: one JSON line an event, gathered and written in the background. Writing never delays a request: lines that a
+// blocked pipe leaves pending are bounded, dropped past the bound, and counted. A line must never contain a secret:
 // callers pass names and numbers, and texts from outside go through `describeError`.
 
 import { type Clock, systemClock } from "./clock.ts";
 
-/** From the most to the least talkative. */
+/** From the most to the least verbose. */
 export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 
 /** How much is logged. */
@@ -13,7 +13,7 @@ export type LogLevel = typeof LOG_LEVELS[number];
 /** Plain facts of an event. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-/** Takes events; `event` names what happened in a few words of lower case. */
+/** Writes events; `event` names what happened in a few words of lower case. */
 export interface Log {
   readonly level: LogLevel;
   debug(event: string, fields?: LogFields): void;
@@ -27,7 +27,7 @@ export type LineSink = (bytes: Uint8Array) => void | Promise<void>;
 
 const FLUSH_AFTER_MS = 100;
 const FLUSH_AT_CHARACTERS = 65_536;
-/** The most text that waits to be written, in UTF-16 units. */
+/** The most text that may be pending, in UTF-16 units. */
 const MAX_PENDING_CHARACTERS = 1024 * 1024;
 /** How long a stopping service waits for its last lines to be written. */
 const MAX_CLOSE_MS = 1_000;
@@ -97,7 +97,7 @@ export class LineLog implements Log {
     });
   }
 
-  /** Like {@linkcode LineLog.flush}, but gives up after a second, where nobody reads the lines. */
+  /** Like {@linkcode LineLog.flush}, but gives up after a second, in case the pipe is not read. */
   async close(): Promise<void> {
     const late = Promise.withResolvers<void>();
     const cancelTimer = this.clock.setTimer(MAX_CLOSE_MS, late.resolve);

@@ -1,6 +1,6 @@
 // Counters for operators, in Prometheus' text format (prometheus.io/docs/instrumenting/exposition_formats, version 0.0.4).
-// Every request pays for counting, so counting is a few additions and no text. Labels come from small fixed sets, never
-// from a client.
+// Counting runs on every request, so it is a few additions and no text. Labels come from small fixed sets, never from a
+// client.
 
 /** A value that is read on each scrape, by its label; null is left out. */
 interface Gauge {
@@ -28,7 +28,7 @@ interface RouteCounts {
   sumMs: number;
 }
 
-/** Counts, and writes what it counted as text. */
+/** Counts, and writes the counts as text. */
 export class Metrics {
   private readonly routes = new Map<string, RouteCounts>();
   private readonly hits = new Map<string, number>();
@@ -50,7 +50,7 @@ export class Metrics {
     counts.buckets[bucket]!++;
   }
 
-  /** Counts something that a tier of the cache had. */
+  /** Counts a value found in a tier of the cache. */
   countHit(tier: string): void {
     add(this.hits, tier);
   }

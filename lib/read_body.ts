@@ -1,7 +1,7 @@
-// Reads the bodies of upstream answers, and of deliveries, into memory. Deno hands out the bytes of a decompressed body as 4 KiB views of
-// 64 KiB buffers, so each piece is copied at once. What all bodies under way hold together is bounded: a body over
-// 1 MiB reserves 8 MiB, and one that outgrows those reserves all it may ever need, one such body at a time. The two
-// bounds are separate, so that bodies that wait for the second never keep each other waiting.
+// Reads the bodies of upstream answers, and of deliveries, into memory. Deno gives the bytes of a decompressed body as
+// 4 KiB views of 64 KiB buffers, so each piece is copied at once. The memory of all bodies being read is bounded: a body
+// over 1 MiB reserves 8 MiB, and one that outgrows those reserves all it may ever need, one such body at a time. The two
+// bounds are separate, so that bodies that wait for the second never block each other.
 
 import { ByteSemaphore, type Reservation } from "./byte_semaphore.ts";
 import type { Clock } from "./clock.ts";
@@ -9,7 +9,7 @@ import type { Clock } from "./clock.ts";
 const MIB = 1 << 20;
 const UNRESERVED_BYTES = MIB;
 const MEDIUM_BYTES = 8 * MIB;
-/** Of bodies of up to 8 MiB, and of what the others hold beyond that: 128 MiB together. */
+/** One bound for bodies of up to 8 MiB, another for what larger ones need beyond that: 128 MiB together. */
 const BOUND_BYTES = 64 * MIB;
 const MAX_WAITING = 128;
 
@@ -17,17 +17,17 @@ const MAX_WAITING = 128;
 export interface ReadOptions {
   readonly maxBytes: number;
   readonly signal: AbortSignal;
-  /** Called before and after a wait for memory, which is no delay of the source. */
+  /** Called before and after a wait for memory, which does not count as a delay of the source. */
   readonly onWait: (isWaiting: boolean) => void;
 }
 
-/** A body, and the memory that it holds until `release` is called. */
+/** A body, and the memory that is reserved for it until `release` is called. */
 export interface Body {
   readonly bytes: Uint8Array<ArrayBuffer>;
   release(): void;
 }
 
-/** See the head of this file. */
+/** Reads bodies within shared bounds of memory. */
 export class BodyReader {
   private readonly medium: ByteSemaphore;
   private readonly large: ByteSemaphore;
@@ -87,13 +87,13 @@ export class BodyReader {
       release();
       throw error;
     } finally {
-      // Also after an error: a connection with an unread body is of no use.
+      // Also after an error: a connection with an unread body cannot be reused.
       await reader.cancel().catch(() => {});
     }
   }
 }
 
-/** The same bytes in a buffer of another length; the old one cannot be used any more. */
+/** The same bytes in a buffer of another length; the old buffer becomes unusable. */
 function resized(bytes: Uint8Array<ArrayBuffer>, length: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(bytes.buffer.transfer(length));
 }

@@ -24,13 +24,13 @@ import { LOCAL_OWNER, LocalSource } from "./source/local/local_source.ts";
 import { repositoryKey, type Source } from "./source/source.ts";
 import { VERSION } from "./version.ts";
 
-/** What requests are served with. */
+/** The parts that requests are served with. */
 export interface Services {
   readonly config: Config;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Where an owner's repositories are read from; owners compare without case. */
+  /** The source of an owner's repositories; owners compare without case. */
   sourceOf(owner: string): Source;
   readonly objects: ObjectCache;
   readonly jobs: BackgroundJobs;
@@ -44,7 +44,7 @@ export interface Services {
   readonly webhook: Webhook | null;
   /** Whether the service can do its work. Never throws. */
   health(): Promise<Health>;
-  /** Checks refs that will soon be wanted; to be called every second or so. Never throws. */
+  /** Checks refs that are in use before they are due; to be called every second or so. Never throws. */
   refreshDue(): Promise<void>;
   /** Flushes pending cache writes and log lines, and closes all resources. */
   close(): Promise<void>;
@@ -60,7 +60,7 @@ export interface ServiceParts {
 const USER_AGENT = `repo-collections/${VERSION}`;
 /** For how long a checked ref may be served. */
 const REF_FRESH_MS = 60_000;
-/** A page of the largest front matter takes all of it. */
+/** A page with the most front matter takes all of it. */
 const RESPONSE_MEMORY = { maxBytes: 256 << 20, maxWaiting: 64, maxWaitMs: 10_000 };
 /** Shares of CACHE_MEMORY_MB. */
 const OBJECTS_SHARE = 0.7;
@@ -137,7 +137,7 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
   metrics.addGauge({
     name: "quota_left",
     label: "quota",
-    help: "Requests left at the source, where it has told.",
+    help: "Requests left at the source, where it has stated them.",
     read: () => ({ core: tokens.remaining("core"), graphql: tokens.remaining("graphql") }),
   });
   metrics.addGauge({
@@ -190,7 +190,7 @@ async function openStore(
 ): Promise<Deno.Kv | null> {
   const opening = openKv(kvPath, { now: clock.now, log });
   if (kvPath !== null) return await opened(opening);
-  // Nobody asked for a store by name, and the service is right without one, if slower.
+  // No setting names the store, and the service is correct without one, only slower.
   return await opening.catch((error) => {
     log.warn("no key-value store, caching in memory only", { reason: messageOf(error) });
     return null;
@@ -211,8 +211,8 @@ function messageOf(error: unknown): string {
 }
 
 /**
- * What a store was filled from. It may outlive a change of settings, and must not show then what is not served any more:
- * repositories that were allowed by name, or those of another host.
+ * What a store was filled from. A store may outlive a change of settings, and must then not serve what is no longer
+ * allowed: repositories that were allowed by name, or those of another host.
  */
 function scopeOf({ github, allowedRepos }: Config): string {
   return `${allowedRepos === null ? "public" : "named"} at ${github.apiUrl}`;

@@ -1,12 +1,12 @@
-// One flight per key: requests for the same thing at the same time share one piece of work. A flight that has ended,
-// successfully or not, is forgotten before anyone learns its result.
+// One flight per key: concurrent requests for the same thing share one piece of work. A flight that has ended,
+// successfully or not, is forgotten before its result is delivered.
 
-/** What a flight does; `signal` aborts once nobody waits for it any more, unless the flights keep running. */
+/** The work of a flight; `signal` aborts once no caller waits for it any more, unless the flights keep running. */
 export type Work<T> = (signal: AbortSignal) => Promise<T>;
 
 /** Options of {@linkcode SingleFlight.run}. */
 export interface RunOptions {
-  /** Ends this caller's wait, and the flight when nobody else waits for it. */
+  /** Ends this caller's wait, and the flight when no other caller waits for it. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -21,7 +21,7 @@ interface Flight<T> {
 export class SingleFlight<T> {
   private readonly flights = new Map<string, Flight<T>>();
 
-  /** With `keepRunning`, a flight goes on when all callers have left, and can still be joined. */
+  /** With `keepRunning`, a flight continues without callers, and can still be joined. */
   constructor(private readonly options: { readonly keepRunning?: boolean } = {}) {}
 
   /** How many flights can be joined now. */

@@ -1,5 +1,5 @@
-// Long processor work in slices: between two of them everything else that waits for this thread runs. All work shares
-// one sequence of slices: with a slice each, other tasks would wait for the sum of them.
+// Splits long processor work into time slices: between two slices, other tasks of this thread continue. All work shares
+// one sequence of slices: with one for each, other tasks would wait for the sum of them.
 
 const SLICE_MS = 8;
 
@@ -17,7 +17,7 @@ function beginSlice(): void {
 }
 
 /**
- * Returns at once while the current slice of 8 ms lasts; else lets everything else that is ready run first. Call it
+ * Returns at once while the current slice of 8 ms lasts; else lets everything else that is ready continue first. Call it
  * between steps that take long, or once in {@linkcode STEPS_PER_YIELD} cheap ones.
  * @throws the signal's reason when it is aborted.
  *

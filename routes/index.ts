@@ -4,10 +4,10 @@ import { localRepositoryNames } from "../lib/local_repositories.ts";
 
 const MAX_NAMES = 20;
 
-/** `GET /`: the playground. It is told which repositories it may open on. */
+/** `GET /`: the playground. The page contains the names of the repositories that it may open on. */
 export const handler = define.handlers({
   async GET({ req, state: { services: { config }, context: { baseUrl } } }) {
-    // A folder that went away is no reason to have no page.
+    // A folder that was deleted must not prevent the page.
     const names = await localRepositoryNames(config).catch(() => []);
     const values = {
       local: names.slice(0, MAX_NAMES).join(" "),

@@ -15,7 +15,7 @@ const repositoryBody = z.object({
   }),
 }).meta({ id: "Repository" });
 
-/** What front matter says: a mapping. */
+/** Front matter: a mapping. */
 const frontMatter = z.record(z.string(), z.unknown()).meta({
   description: "The front matter, YAML 1.2 or TOML, as JSON.",
 });
@@ -30,7 +30,7 @@ const encoding = z.enum(["utf-8", "base64"]).meta({
   description: "`utf-8` when the bytes are valid UTF-8 without a NUL byte, else `base64`.",
 });
 
-/** What both operations say of a file. */
+/** The fields that both operations have for a file. */
 const file = z.object({
   name: z.string(),
   path: z.string().meta({ description: "From the repository's root." }),
@@ -90,7 +90,7 @@ const neighborBody = itemBody
   .pick({ name: true, path: true, slug: true, contentUrl: true, frontMatter: true })
   .meta({ id: "Neighbor" });
 
-/** How often a value is there. */
+/** How many items have a value. */
 const facetBody = z.object({
   value: z.union([z.string(), z.number(), z.boolean()]),
   count: z.int().min(1),

@@ -1,9 +1,9 @@
-// Rules for paths, collections and branches. Each gives null for a good value, else what is wrong with it.
+// Rules for paths, collections and branches. Each returns null for a valid value, else a sentence about the fault.
 
 const encoder = new TextEncoder();
-// deno-lint-ignore no-control-regex -- control characters are what it looks for
+// deno-lint-ignore no-control-regex -- the rule is about control characters
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
-// deno-lint-ignore no-control-regex -- control characters are what it looks for, those of ASCII, as Git does
+// deno-lint-ignore no-control-regex -- the rule is about ASCII control characters, as in Git
 const BAD_IN_REF = /[\u0000-\u001f\u007f ~^:?*[\\]/;
 
 /** The rule for paths below a repository's root: plain segments, so that no path leads anywhere else. */
@@ -63,7 +63,7 @@ export function branchProblem(name: string): string | null {
 
 /** A path without outer slashes. */
 export function trimSlashes(path: string): string {
-  // A regular expression would go over inner slashes again and again.
+  // A regular expression would rescan inner slashes.
   let start = 0;
   let end = path.length;
   while (start < end && path[start] === "/") start++;

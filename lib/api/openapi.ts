@@ -1,5 +1,5 @@
-// The OpenAPI 3.1 document, derived from the schemas that requests are checked by and responses are typed by. Written
-// here are only titles and what belongs to HTTP; the examples are responses that the service once gave.
+// The OpenAPI 3.1 document, derived from the schemas that check requests and type responses. This module adds titles and
+// what belongs to HTTP; the examples are recorded responses of the service.
 
 import { z } from "zod";
 import { ERRORS, type ProblemCode } from "../errors.ts";
@@ -12,7 +12,7 @@ import { VERSION } from "../version.ts";
 /** Any JSON object of the document. */
 type DocumentPart = Readonly<Record<string, unknown>>;
 
-/** The address of the deployment that gave the examples; it stands for the address of this one. */
+/** The origin in the recorded examples; replaced by the origin of this deployment. */
 const EXAMPLES_ORIGIN = "http://localhost:8000";
 const COMPONENTS = "#/components/schemas/";
 
@@ -29,7 +29,7 @@ const ITEM_HEADERS = ["Content-Disposition", "Content-Security-Policy"];
 
 let template: string | undefined;
 
-/** The document's JSON for a deployment at `baseUrl`. All else is put together once, since that takes a while. */
+/** The document's JSON for a deployment at `baseUrl`. The rest is built once, since that is slow. */
 export function openApiText(baseUrl: string): string {
   template ??= JSON.stringify(buildDocument());
   return template.replaceAll(EXAMPLES_ORIGIN, () => JSON.stringify(baseUrl).slice(1, -1));
@@ -98,7 +98,7 @@ function headersOf(kind: "data" | "problem", ...more: string[]): DocumentPart {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** 304 carries the headers of the response that it stands for. */
+/** 304 carries the headers of the 200 that it replaces. */
 function notModified(headers: readonly string[]): DocumentPart {
   return {
     304: {
@@ -151,7 +151,7 @@ function exampleMap(values: DocumentPart): DocumentPart {
 function bodySchemas(): DocumentPart {
   const { schemas } = z.toJSONSchema(z.globalRegistry, {
     uri: (id) => `${COMPONENTS}${id}`,
-    // The bounds of safe integers are no bounds that a reader wants to see.
+    // The bounds of safe integers would only clutter the document.
     override({ jsonSchema }) {
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
@@ -174,7 +174,7 @@ function operationParameters(schema: z.ZodObject): DocumentPart[] {
     const [example] = Array.isArray(examples) ? examples : [];
     const isText = derived["type"] === "string";
     const isObject = derived["type"] === "object";
-    // A value is text by a pattern; its meaning, its bounds and its default come from `.meta()`.
+    // zod describes a value as text with a pattern; its meaning, bounds and default come from `.meta()`.
     const { pattern, enum: values, items: _, ...rest } = derived;
     return {
       name,

@@ -1,6 +1,6 @@
-// The parameters of both operations. The schemas that check a request are those that the OpenAPI document shows. Every
-// value is text that goes through a pipe, never coerced: "1e2", " 5" and "0x1F" are no integers here. What is omitted
-// stays undefined, since links leave it out too; `DEFAULTS` has what it then means.
+// The parameters of both operations. The OpenAPI document shows the schemas that check a request. Every value is text
+// that goes through a pipe, never coerced: "1e2", " 5" and "0x1F" are no integers here. An omitted parameter stays
+// undefined, since links leave it out too; `DEFAULTS` has the value that then applies.
 
 import { z } from "zod";
 import { needsOf, parseFacets, parseFields } from "../collections/fields.ts";
@@ -15,7 +15,7 @@ import {
   trimSlashes,
 } from "./names.ts";
 
-/** What omitted parameters mean. */
+/** The values that apply to omitted parameters. */
 export const DEFAULTS = { page: 1, limit: 50 };
 
 /** Greatest `limit` of a page, and of one that carries content or HTML. */
@@ -23,10 +23,10 @@ export const LIMITS = { page: 1000, contentPage: 100 };
 
 const MAX_INTEGER = 999_999_999;
 
-/** For checks of several parameters: other bad ones must not hide them. */
+/** For checks of several parameters: they run even where another parameter is bad, so that all are reported. */
 const LATE = { when: () => true };
 
-/** Text by a rule that gives null for what is good and a sentence for what is not. */
+/** Text checked by a rule that returns null for a valid value and else a sentence. */
 function text(rule: (value: string) => string | null) {
   return z.string().superRefine((value, context) => {
     const message = rule(value);

@@ -1,5 +1,5 @@
 // The addresses of this service's own responses. An address carries the known parameters in the contract's order, so it
-// is also the key under which a response is cached.
+// is also the cache key of the response.
 
 import { DEFAULTS, type ItemParameters, type ListParameters } from "./parameters.ts";
 

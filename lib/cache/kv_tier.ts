@@ -1,6 +1,6 @@
-// Cached bytes in Deno KV, shared by processes and kept over restarts. Reads of several keys go out together; writes are
-// gathered and committed together, and nothing is read before it is written. A store that fails, is slow or holds
-// damaged data is a miss, never an error: no method throws.
+// Cached bytes in Deno KV, shared by processes and preserved over restarts. Reads of several keys go out together; writes
+// are gathered and committed together, and no write reads first. A store that fails, is slow or has damaged data is a
+// miss, never an error: no method throws.
 
 import type { Clock } from "../clock.ts";
 import { decodeValue, encodeValue, fitsKv, type KvRecord, readRecord } from "./kv_value.ts";
@@ -20,9 +20,9 @@ const FLUSH_AFTER_MS = 500; // A cold list reads objects one after the other, wh
 const REMOVAL_DELAY_MS = 60_000;
 
 const TIMEOUT_MS = 2_000;
-/** A remote store that went away would be waited for without end: after a time-out it is left alone for this long. */
+/** A remote store may never answer: after a time-out it is not called for this long. */
 const REST_MS = 30_000;
-/** One that refuses, its token for example, is left alone too. */
+/** A store that refuses, its token for example, is not called for this long. */
 const REST_AFTER_FAILURES = 3;
 /** With three processes that write all the time, one commit in eight finds the file locked; on a busy machine more. */
 const LOCK_TRIES = 20;
@@ -42,9 +42,9 @@ export interface KvTierOptions {
 
 /** Options of {@linkcode KvTier.set}. */
 export interface SetOptions {
-  /** How long the value may be given, in ms. */
+  /** How long the value may be returned, in ms. */
   readonly ttlMs: number;
-  /** Written whatever the bounds say; for the few small values that others rely on, such as refs. */
+  /** Written regardless of the bounds; for small values that other processes rely on, such as refs. */
   readonly isEssential?: boolean;
 }
 
@@ -61,7 +61,7 @@ interface Mutation {
   readonly expireIn: number;
 }
 
-/** See the head of this file. */
+/** The key-value tier of the caches. */
 export class KvTier {
   private readonly clock: Clock;
   /** Writes that are not committed yet, by key; a later write to a key replaces the earlier one. */
@@ -75,12 +75,12 @@ export class KvTier {
   /** Bytes written, by minute; those of the last hour and a minute. */
   private readonly written: { readonly minute: number; bytes: number }[] = [];
 
-  /** `kv` is null until a store that was away at the start is there. */
+  /** `kv` is null until a store that was unreachable at the start answers. */
   constructor(private kv: Deno.Kv | null, private readonly options: KvTierOptions) {
     this.clock = options.clock;
   }
 
-  /** Takes a store that could be opened only now; it is closed with the tier. */
+  /** Sets a store that could be opened only now; the tier closes it. */
   attach(kv: Deno.Kv): void {
     if (this.isClosed) kv.close();
     else this.kv = kv;
@@ -115,7 +115,7 @@ export class KvTier {
     return found.map((value) => value ?? null);
   }
 
-  /** Writes bytes in the background. What is written is found by {@linkcode get} at once. */
+  /** Writes bytes in the background. {@linkcode get} finds them at once. */
   set(key: CacheKey, value: Bytes, { ttlMs, isEssential = false }: SetOptions): void {
     if (this.isClosed || !fitsKv(key)) return;
     const id = idOf(key);
@@ -127,7 +127,7 @@ export class KvTier {
     this.cancelTimer ??= this.clock.setTimer(FLUSH_AFTER_MS, () => void this.flush());
   }
 
-  /** Resolves when all that was set before is committed, or given up. */
+  /** Resolves when everything set before is committed or dropped. */
   async flush(): Promise<void> {
     this.cancelTimer?.();
     this.cancelTimer = null;
@@ -191,7 +191,7 @@ export class KvTier {
         });
       }
     };
-    // Parts come before the record that names them, so a record is never readable without its parts for long.
+    // Parts come before the record that names them, so that a record without its parts is rare.
     for (const [id, write] of [...this.pending]) {
       for (const mutation of await this.mutationsOf(write)) {
         const bytes = mutation.value.length;
@@ -224,7 +224,7 @@ export class KvTier {
     ];
   }
 
-  /** Takes bytes out of the hour's budget; false, and nothing taken, where that many are not left. */
+  /** Takes bytes out of the hour's budget; false, with nothing taken, where fewer are left. */
   private takeBudget(bytes: number): boolean {
     const { written } = this;
     const minute = Math.floor(this.clock.monotonicMs() / MINUTE_MS);
@@ -241,7 +241,7 @@ export class KvTier {
     return this.kv === null || this.clock.monotonicMs() < this.restsUntilMs;
   }
 
-  /** What a call of the store gives; null where it fails, takes too long, or the store is left alone. Never throws. */
+  /** The result of a store call; null where it fails, takes too long, or the store is paused. Never throws. */
   async attempt<T>(call: (kv: Deno.Kv) => Promise<T>): Promise<T | null> {
     const { kv } = this;
     if (kv === null || this.isResting) return null;

@@ -1,5 +1,5 @@
-// A cached value as Deno KV can hold it: one record where it fits, else a record that describes parts. Each record
-// carries its own expiry and a checksum over key, description and content: what does not add up decodes to null.
+// A cached value as Deno KV can store it: one record where it fits, else a record that describes parts. Each record
+// carries its own expiry and a checksum over key, description and content; a value that fails the check decodes to null.
 
 import { createHash } from "node:crypto";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
@@ -15,7 +15,7 @@ const FIELD_BYTES = 1 + 8 + 4 + 4;
 const CHECKSUM_BYTES = 32;
 const HEADER_BYTES = FIELD_BYTES + CHECKSUM_BYTES;
 
-// zlib holds the event loop, so large values are deflated block by block: a block takes a few milliseconds.
+// zlib blocks the event loop, so large values are deflated block by block: a block takes a few milliseconds.
 const BLOCK_BYTES = 256 * 1024;
 const BLOCK_HEADER_BYTES = 4;
 // Text comes out a quarter smaller than at level 1; level 6 gains little more at twice the time.
@@ -35,7 +35,7 @@ export interface StoredValue {
 export interface KvRecord {
   readonly partsId: string;
   readonly partCount: number;
-  /** From when on the value may not be given any more, in ms since the epoch. */
+  /** The time from which the value is expired, in ms since the epoch. */
   readonly expiresAtMs: number;
   readonly rawBytes: number;
   readonly storedBytes: number;
@@ -83,8 +83,8 @@ export function readRecord(bytes: unknown): KvRecord | null {
 }
 
 /**
- * The value that was written under `key`, or null where record and parts are not exactly what one write left there.
- * Memory for the value is taken only after the checksum has proved its size.
+ * The value that was written under `key`, or null where record and parts are not exactly what one write stored.
+ * Memory for the value is allocated only after the checksum has confirmed its size.
  */
 export async function decodeValue(
   key: string,
@@ -157,10 +157,10 @@ function joined(pieces: readonly Uint8Array[]): Bytes {
   return bytes;
 }
 
-/** KV takes 2,048 bytes a key; the rest is for what is put around a cache key. */
+/** KV allows 2,048 bytes a key; the rest is for what surrounds a cache key. */
 const MAX_KEY_BYTES = 1_900;
 
-/** Whether KV can hold a key and tell it from every other: it turns lone surrogates into one another. */
+/** Whether KV can store a key and tell it from every other: KV merges lone surrogates. */
 export function fitsKv(key: readonly string[]): boolean {
   const bytes = key.reduce((sum, part) => {
     const zeros = part.split("\0").length - 1; // KV doubles them.

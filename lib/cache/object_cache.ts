@@ -1,5 +1,5 @@
 // Immutable values by repository and object id: memory over the key-value store. An object id never changes its
-// content, so nothing here is ever wrong, only absent. A tier that fails or holds damaged data is a miss, never an error.
+// content, so an entry is never out of date. A tier that fails or has damaged data is a miss, never an error.
 
 import { LRUCache } from "lru-cache";
 import type { KvTier } from "./kv_tier.ts";
@@ -17,7 +17,7 @@ export interface ObjectKind<T> {
   /** For the key-value store. A kind without a codec lives in memory only. */
   readonly codec?: {
     encode(value: T): Uint8Array<ArrayBuffer>;
-    /** Null for bytes that are no such value. */
+    /** Null for bytes that do not decode. */
     decode(bytes: Uint8Array<ArrayBuffer>): T | null;
     /** Values that encode to more bytes than this stay in memory only. */
     readonly maxBytes: number;
@@ -26,7 +26,7 @@ export interface ObjectKind<T> {
 
 /** Where an object is looked up. */
 export interface LookupOptions {
-  /** Skips the key-value store, where it is known to hold nothing. */
+  /** Skips the key-value store, where it is known to have nothing. */
   readonly memoryOnly?: boolean;
 }
 
@@ -40,7 +40,7 @@ export interface ObjectCacheOptions {
   readonly onHit?: (tier: "memory" | "kv") => void;
 }
 
-/** See the head of this file. The second part of every key is the repository: an id alone never opens a door. */
+/** Caches immutable objects. The second part of every key is the repository: an id alone never gives access. */
 export class ObjectCache {
   private readonly memory: LRUCache<string, NonNullable<unknown>>;
   private readonly kv: KvTier | null;
@@ -58,12 +58,12 @@ export class ObjectCache {
     return this.memory.calculatedSize;
   }
 
-  /** The value in memory, without asking the key-value store. */
+  /** The value in memory, without a read of the key-value store. */
   peek<T>(kind: ObjectKind<T>, repository: string, id: string): T | undefined {
     return this.memory.get(memoryKey(kind, repository, id)) as T | undefined;
   }
 
-  /** The value under each id that has one, by id. All ids that memory does not hold are read together. Never rejects. */
+  /** The value under each id that has one, by id. All ids that are not in memory are read together. Never rejects. */
   async getMany<T>(
     kind: ObjectKind<T>,
     repository: string,

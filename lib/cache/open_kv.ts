@@ -1,7 +1,7 @@
-// Opens the key-value store that the settings name. A failure says what to do about it, and never what is secret: a
-// URL is shown without its credentials and query, and where Deno keeps its own store is not told. A damaged file holds
-// only what can be fetched again, so it is set aside and an empty store takes its place; no other program's file is
-// opened or moved.
+// Opens the key-value store that the settings name. A failure message says what to do, and never has a secret: a URL is
+// shown without its credentials and query, and the place of Deno's own store is left out. A damaged file contains only
+// what can be fetched again, so it is set aside and an empty store takes its place; no other program's file is opened
+// or moved.
 
 import { basename, dirname } from "@std/path";
 import type { Clock } from "../clock.ts";
@@ -41,9 +41,9 @@ export async function openKv(path: string | null, options: OpenKvOptions): Promi
     const state = error instanceof Deno.errors.NotCapable
       ? `its permission is missing, add ${flags(path, isRemote)}`
       : withoutSecrets(error instanceof Error ? error.message : String(error));
-    // SQLite ends some of its messages with the path, which nobody named here.
-    const told = path === null ? state.replace(/: \S*[\\/].*/s, "") : state;
-    const text = `Cannot open the key-value store "${shown}": ${told}`;
+    // SQLite ends some of its messages with the path, which the settings did not name here.
+    const detail = path === null ? state.replace(/: \S*[\\/].*/s, "") : state;
+    const text = `Cannot open the key-value store "${shown}": ${detail}`;
     throw error instanceof Deno.errors.NotCapable
       ? new Deno.errors.NotCapable(text)
       : new Error(text);
@@ -56,8 +56,8 @@ export function isRemoteKv(path: string | null): path is string {
 }
 
 /**
- * Opens a remote store; while it is away or refuses its token, it is tried again in the background. Resolves to the
- * function that gives up, once the store is open or is known to be away.
+ * Opens a remote store; while it is unreachable or refuses its token, the open is retried in the background. Resolves
+ * to the function that stops the retries, once the store is open or known to be unreachable.
  * @throws {Deno.errors.NotCapable} where this process may not reach it.
  */
 export async function openRemoteKv(
@@ -110,7 +110,7 @@ async function openFile(path: string, { now, log }: OpenKvOptions): Promise<Deno
     if (after !== null && after.ino === before.ino) {
       const aside = `${path}.damaged-${new Date(now()).toISOString().replaceAll(/[:.]/g, "-")}`;
       await Deno.rename(path, aside);
-      // Left behind, they would be replayed into the new file.
+      // If they stayed, SQLite would replay them into the new file.
       for (const end of ["-wal", "-shm"]) {
         await Deno.rename(path + end, aside + end).catch(ifNotFound);
       }
@@ -120,7 +120,7 @@ async function openFile(path: string, { now, log }: OpenKvOptions): Promise<Deno
   }
 }
 
-/** Opens a file while others may open it: who creates it locks it until its tables are there. */
+/** Opens a file while others may open it: the process that creates it locks it until its tables exist. */
 async function openUnlocked(path?: string): Promise<Deno.Kv> {
   const until = performance.now() + OPEN_WITHIN_MS;
   while (true) {
@@ -133,7 +133,7 @@ async function openUnlocked(path?: string): Promise<Deno.Kv> {
   }
 }
 
-/** Opens a file, and writes to it once: SQLite opens a file that may only be read, and fails at each write. */
+/** Opens a file, and writes to it once: SQLite opens a read-only file without an error and fails at each write. */
 async function openWritable(path: string): Promise<Deno.Kv> {
   const kv = await openUnlocked(path);
   try {
@@ -152,7 +152,7 @@ async function refuseOtherFile(path: string): Promise<void> {
   const head = await headOf(path);
   if (head === "" || KV_TABLES.every((table) => head.includes(table))) return;
   if (!head.startsWith(SQLITE_MAGIC)) {
-    // Nothing can be recognized: a damaged store is told from a file that was named by mistake by its name.
+    // Nothing in the file can be recognized: its name alone tells a damaged store from a file that was named by mistake.
     if (/kv|sqlite|\.db$/i.test(basename(path))) return;
     throw new Error("it is a file of another kind, set KV_PATH to one that does not exist yet");
   }

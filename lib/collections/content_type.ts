@@ -35,7 +35,7 @@ export function contentTypeOf(name: string): string {
 /** Types whose files are no text, whatever their bytes are. */
 const BINARY = /^(image\/(?!svg)|audio\/|video\/|font\/|application\/(pdf|zip|gzip|wasm)\b)/;
 
-/** Whether a file of this type can have front matter; of one that cannot, nothing has to be read to know. */
+/** Whether a file of this type can have front matter; another need not be read. */
 export function mayHaveFrontMatter(contentType: string): boolean {
   return !BINARY.test(contentType);
 }

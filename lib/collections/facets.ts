@@ -6,7 +6,7 @@ import { parseFrontMatterKey, type PlainObject, readFrontMatterKey } from "./pla
 import { compareKeys, sortKeyOf } from "./sort.ts";
 
 const MAX_VALUES = 100;
-/** Longer text is no value that anyone would choose from, and 500 of them would make a large response. */
+/** Longer text is not useful as a facet, and 500 of them would make a large response. */
 const MAX_VALUE_CHARS = 1024;
 
 type Scalar = string | number | boolean;

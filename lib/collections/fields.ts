@@ -41,7 +41,7 @@ const NEEDS: Readonly<Record<keyof ItemBody, keyof ItemNeeds | null>> = {
   htmlError: "html",
 };
 
-/** What tells of a failure is sent wherever its subject is. */
+/** The keys that report a failure are sent wherever the key that they are about is. */
 const ERROR_KEYS = { error: null, htmlError: "html", frontMatterError: "frontMatter" } as const;
 const MAX_FIELDS = 50;
 

@@ -1,5 +1,5 @@
-// Which items of a list are wanted: `filter[frontMatter.tags]=deno`, `filter[name]=*.md`, `filter[path]=!drafts/**`,
-// `filter[frontMatter.date][gte]=2026-01-01`. All of a request's filters must hold, and every bad one is named.
+// The filters of a list: `filter[frontMatter.tags]=deno`, `filter[name]=*.md`, `filter[path]=!drafts/**`,
+// `filter[frontMatter.date][gte]=2026-01-01`. An item must satisfy all of them, and an error names every bad one.
 
 import type { ParameterError } from "../errors.ts";
 import { Glob } from "./glob.ts";
@@ -27,7 +27,7 @@ export type Filter =
 
 type Comparison = keyof typeof COMPARISONS;
 
-/** What each comparison wants of an item's value against the filter's. */
+/** Each comparison, as a test of the order of the item's value against the filter's. */
 const COMPARISONS = {
   lt: (order: number) => order < 0,
   lte: (order: number) => order <= 0,
@@ -38,7 +38,7 @@ const COMPARISONS = {
 const GRAMMAR = "must be filter[name], filter[path], filter[frontMatter.<key>] or " +
   "filter[frontMatter.<key>][lt|lte|gt|gte|exists]";
 
-/** What filters look at: `path` starts in the collection's folder, `frontMatter` is null where there is none. */
+/** What filters test: `path` starts in the collection's folder, `frontMatter` is null where there is none. */
 export interface FilterableItem {
   readonly name: string;
   readonly path: string;

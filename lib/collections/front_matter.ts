@@ -1,5 +1,5 @@
 // The front matter of text files: of one text, and of many files, each read and parsed once per blob id. `---` opens YAML,
-// `+++` TOML, and nothing is front matter without its closing line. The files are hostile.
+// `+++` TOML, and front matter needs its closing line. The files are hostile.
 
 import type { ObjectKind } from "../cache/object_cache.ts";
 import { collectionTooLarge } from "../errors.ts";
@@ -17,7 +17,7 @@ export interface FrontMatterError {
   readonly line: number;
 }
 
-/** What a file's front matter says, or why it cannot be read, and the text after its closing line. */
+/** A file's front matter, or why it cannot be read, and the text after its closing line. */
 export type FrontMatter =
   & { readonly body: string }
   & ({ readonly frontMatter: PlainObject } | { readonly frontMatterError: FrontMatterError });
@@ -28,7 +28,7 @@ export interface FileFrontMatter {
   readonly frontMatterError?: FrontMatterError;
 }
 
-/** What one file's front matter may cost. Aliases are few in real front matter, and a page holds up to 1,000 files. */
+/** The most that one file's front matter may cost. Real front matter has few aliases, and a page has up to 1,000 files. */
 const LIMITS = { maxChars: 256 * 1024, maxTokens: 12_000, maxRepeatedChars: 16 * 1024 };
 
 /**
@@ -85,7 +85,7 @@ function endOfLine(text: string, from: number): number | null {
   return at === text.length ? at : text[at] === "\n" ? at + 1 : null;
 }
 
-/** Read at once: small enough to bound memory, large enough to fill several batches. */
+/** Files read together: few enough to bound memory, enough to fill several batches. */
 const CHUNK = { maxFiles: 400, maxBytes: 8 << 20 };
 /** What the front matter of one folder may take in memory, by estimate. */
 const MAX_FOLDER_BYTES = 32 << 20;

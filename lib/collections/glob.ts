@@ -1,5 +1,5 @@
-// Matches paths against a glob without a regular expression, which could backtrack for ever: a star that fails takes one
-// more character, a `**` one more segment, and what came before it is never tried again.
+// Matches paths against a glob without a regular expression, whose backtracking could take exponential time: a star that
+// fails takes one more character, a `**` one more segment, and earlier parts are never tried again.
 
 const MAX_PATTERN_CHARS = 1024;
 
@@ -18,7 +18,7 @@ export class Glob {
   /** One pattern a segment; null is `**`. */
   private readonly segments: readonly (string | null)[];
 
-  /** @throws {SyntaxError} for a pattern that no path can match, that is too long, or whose `**` has company. */
+  /** @throws {SyntaxError} for a pattern that no path can match, that is too long, or with `**` as part of a segment. */
   constructor(pattern: string) {
     if (pattern.length > MAX_PATTERN_CHARS) {
       throw new SyntaxError(`it is longer than ${MAX_PATTERN_CHARS} characters`);

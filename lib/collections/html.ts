@@ -32,7 +32,7 @@ export interface LinkPlace {
   readonly baseUrl: string;
 }
 
-/** Rendering may fail for lack of time on a busy machine, so that a failure is not remembered for long. */
+/** Rendering may fail for lack of time on a busy machine, so a failure is cached for a short time only. */
 const FAILURE_TTL_MS = 5 * 60_000;
 const RETRY_AFTER_SECONDS = 5;
 
@@ -63,7 +63,7 @@ const failureKind: ObjectKind<RenderError & { readonly untilMs: number }> = {
   sizeOf: ({ message }) => 100 + 2 * message.length,
 };
 
-/** What is known of Markdown files without rendering, by {@linkcode htmlId}. */
+/** Results that are known without rendering, by {@linkcode htmlId}. */
 export async function cachedHtml(
   files: readonly { readonly name: string; readonly sha: string }[],
   read: ReadContext,
@@ -189,7 +189,7 @@ function itemSlugs(collection: LinkPlace["collection"]): (path: string) => strin
   };
 }
 
-/** What a file is called in the maps of this module: MDX has results of its own, whatever its bytes. */
+/** The id of a file in the maps of this module: MDX has results of its own, whatever its bytes. */
 export function htmlId({ name, sha }: { readonly name: string; readonly sha: string }): string {
   return isMdx(name) ? `mdx ${sha}` : sha;
 }

@@ -1,5 +1,5 @@
-// Dates as people write them into front matter: ISO 8601 calendar dates, alone or with a time, also with the space
-// before time and zone that RFC 3339 (5.6) and YAML 1.1 allow. What is no day of the calendar is no date.
+// Dates in front matter: ISO 8601 calendar dates, alone or with a time, also with the space before time and zone that
+// RFC 3339 (5.6) and YAML 1.1 allow. A day that the calendar does not have is no date.
 
 const DATE_TIME =
   /^(\d{4})-(\d{2})-(\d{2})(?:(?:[Tt]| +)(\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)? *([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/;

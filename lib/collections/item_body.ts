@@ -1,5 +1,5 @@
-// What both operations say of a file, so that a list and a file's own response agree. Decoding `content` gives the file's
-// exact bytes.
+// The JSON of a file in both operations, so that a list and a file's own response agree. Decoding `content` gives the
+// file's exact bytes.
 
 import type { ItemBody } from "../api/contract.ts";
 import { itemPathProblem } from "../api/names.ts";

@@ -1,5 +1,5 @@
-// What the files of a page hold, put into its items: the content, the HTML, or the front matter alone. An item whose file
-// cannot be given says why, and never fails the page.
+// Adds to the items of a page what their files contain: the content, the HTML, or the front matter alone. An item whose
+// file cannot be read carries the error; the page does not fail.
 
 import { type ContentBody, type ItemBody, itemErrorBody } from "../api/contract.ts";
 import { CollectionsError, itemTooLarge, pageTooLarge, sourceFailed } from "../errors.ts";
@@ -28,7 +28,7 @@ type ContentFields = Pick<
   "encoding" | "content" | "frontMatter" | "frontMatterError" | "body"
 >;
 
-/** What a file's bytes say: `markdown` is the text to render, null where the bytes are no text. */
+/** A file's bytes as content: `markdown` is the text to render, null where the bytes are no text. */
 export async function readContent(
   bytes: Uint8Array,
   contentType: string,
@@ -59,7 +59,7 @@ export function contentBytes(
   );
 }
 
-/** Puts into the items what they need of their files. */
+/** Adds to the items what the query requests of their files. */
 export async function addContents(
   items: readonly ItemBody[],
   needs: ItemNeeds,

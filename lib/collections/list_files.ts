@@ -1,5 +1,5 @@
-// Every file below a folder. One request where the source answers it whole; else a background job that goes folder by
-// folder. Each answer is cached, so that a listing that a spent quota cut off continues from there.
+// Every file below a folder. One request where the source answers it whole; else a background job that reads folder by
+// folder. Each answer is cached, so that a listing stopped by a spent quota continues from there.
 
 import pLimit from "p-limit";
 import type { ObjectKind } from "../cache/object_cache.ts";
@@ -15,7 +15,7 @@ const READS_AT_ONCE = 8;
 /** GitHub shows names that are not UTF-8 with this character. */
 const NOT_UTF8 = "\uFFFD";
 
-/** The files directly in a folder; they are part of its tree, so that they need no place in the key-value store. */
+/** The files directly in a folder; they are part of its cached tree, so the key-value store does not get them again. */
 const directFilesKind: ObjectKind<FileList> = {
   name: "direct-files",
   sizeOf: (files) => files.byteLength,
@@ -36,7 +36,7 @@ export async function listFiles(
     return whole;
   }
   return await runJob(read, {
-    // The path is in the key since the error that is remembered names it.
+    // The path is in the key since a remembered error names it.
     key: `files ${folder.treeId} ${folder.path}`,
     usesSource: true,
     collection: displayPath(folder.path),

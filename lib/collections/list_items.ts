@@ -1,4 +1,4 @@
-// One page of a collection's items, as the wire contract has it.
+// One page of a collection's items, as in the wire contract.
 
 import type { ItemBody, ListBody } from "../api/contract.ts";
 import { DEFAULTS, type ListParameters } from "../api/parameters.ts";

@@ -14,7 +14,7 @@ export function isPlainObject(value: PlainValue | undefined): value is PlainObje
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The value that the file itself gave a key, or undefined; what every object inherits is not seen. */
+/** The own property of a mapping under a key, or undefined; inherited properties are ignored. */
 export function getOwn(object: PlainObject, key: string): PlainValue | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
@@ -78,7 +78,7 @@ export function lineAt(text: string, offset: number): number {
   return line;
 }
 
-/** Parsers quote the text that they failed at, which may be long and may hold anything. */
+/** Parsers quote the text that they failed at, which may be long and may contain anything. */
 function oneLine(message: string): string {
   const line = message.trim().split("\n", 1)[0]!.replace(/[\s\p{C}]+/gu, " ").trim();
   const chars = [...line];

@@ -1,5 +1,5 @@
-// What every use case reads with: one state of one repository, on behalf of one request. Requests to the source are
-// counted, so that no request causes more than MAX_TREE_READS of them however deep a repository's folders are.
+// What every use case reads with: one state of one repository, for one request. Requests to the source are counted, so
+// that no request causes more than MAX_TREE_READS of them however deep a repository's folders are.
 
 import type { BackgroundJobs } from "../background_jobs.ts";
 import type { ObjectCache } from "../cache/object_cache.ts";
@@ -42,7 +42,7 @@ export interface ReadLimits {
 export const MAX_TREE_READS = 2_000;
 /** Smaller responses are not worth a reservation. */
 const MIN_RESERVED_BYTES = 1 << 20;
-/** A caller waits for this share of `waitMs` at least, however long the work before took. */
+/** A request waits for this share of `waitMs` at least, however long the work before took. */
 const MIN_WAIT_SHARE = 0.1;
 const RETRY_AFTER_SECONDS = 5;
 
@@ -78,7 +78,7 @@ export interface RequestJob<T> {
   /** Names the work within the repository; requests for the same share it. */
   readonly key: string;
   readonly usesSource: boolean;
-  /** How errors name what is prepared. */
+  /** What the job prepares, as named in errors. */
   readonly collection: string;
   readonly work: (signal: AbortSignal) => Promise<T>;
 }

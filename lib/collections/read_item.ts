@@ -1,4 +1,4 @@
-// One file with its content, as the wire contract has it: by its path, or by its slug in a collection, where it may have
+// One file with its content, as in the wire contract: by its path, or by its slug in a collection, where it may have
 // neighbors.
 
 import type { ContentBody, NeighborBody } from "../api/contract.ts";
@@ -24,7 +24,7 @@ import {
 } from "./resolve_collection.ts";
 import { selectionOf, selectItems } from "./selection.ts";
 
-/** A file's bytes and what is said of them. */
+/** A file's bytes and the facts about them. */
 export interface ItemFile {
   readonly name: string;
   readonly path: string;
@@ -37,7 +37,7 @@ export interface ItemFile {
 
 /**
  * Reads one file.
- * @throws {CollectionsError} item-not-found (saying what stands there instead), slug-ambiguous, collection-not-found,
+ * @throws {CollectionsError} item-not-found (naming what is there instead), slug-ambiguous, collection-not-found,
  * item-too-large, collection-too-large for a path with too many folders, service-busy, or a source failure.
  */
 export async function readItem(parameters: ItemParameters, read: ReadContext): Promise<ItemFile> {
@@ -97,8 +97,8 @@ export async function itemBody(
 }
 
 /**
- * The path of the item with a slug: the file itself, or one with an extension, which the list has side by side. Of
- * several it is the only Markdown file.
+ * The path of the item with a slug: the file itself, or one with an extension, which sorts next to it. Of several
+ * matches it is the only Markdown file.
  */
 async function findSlug(
   slug: string,

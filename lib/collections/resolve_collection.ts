@@ -1,6 +1,6 @@
-// From a collection's name to its folder: a path, then what the repository declares for its CMS, then the folders where
-// site generators keep collections. The first folder wins; a file of that name falls through and is mentioned when
-// nothing matches. The root tree decides the result, so that both outcomes are cached by it and the name.
+// Finds a collection's folder by its name: as a path, then as declared for the repository's CMS, then in the folders
+// where site generators put collections. The first folder wins; a file of that name is skipped, and the error mentions
+// it when nothing matches. The root tree determines the result, so both outcomes are cached by tree id and name.
 
 import { collectionProblem } from "../api/names.ts";
 import type { ObjectKind } from "../cache/object_cache.ts";

@@ -10,11 +10,11 @@ const MAX_DEPTH = 64;
 export interface TomlLimits {
   /** Characters of the text. */
   readonly maxChars: number;
-  /** Keys, values and what opens a list or a table, all together; memory goes by them. */
+  /** Keys, values and openings of lists and tables, all together; memory is proportional to them. */
   readonly maxTokens: number;
 }
 
-/** What comes with each of them; also counted within strings, where few stand. */
+/** Characters that accompany those tokens; they also count within strings, where few occur. */
 const TOKEN = /[=,[{]/g;
 
 /**

@@ -9,7 +9,7 @@ import { DataError, lineAt, type PlainObject, type PlainValue, setOwn } from "./
 export interface YamlLimits {
   /** Characters of the text. */
   readonly maxChars: number;
-  /** Tokens of the text; the parser's time and memory go by them. */
+  /** Tokens of the text; the parser's time and memory are proportional to them. */
   readonly maxTokens: number;
   /** Characters of keys and values that aliases may repeat in the result, all together. */
   readonly maxRepeatedChars: number;
@@ -48,8 +48,8 @@ export function parseYaml(text: string, limits: YamlLimits): PlainValue {
 }
 
 /**
- * Bounds what the parser will have to do. Depth is bounded here too, by what can nest without a new line and an
- * indentation, since the parser works deep nesting off by running out of stack.
+ * Bounds the parser's work before it starts. Depth is bounded here too, by what can nest without a new line and an
+ * indentation: deep nesting makes the parser overflow its stack.
  */
 function checkTokens(text: string, maxTokens: number): void {
   let tokens = 0;
@@ -100,7 +100,7 @@ class DocumentReader {
       : isScalar(node)
       ? readScalar(node)
       : { value: null, chars: 4 };
-    // Known only from here on: an alias inside its own anchor has nothing to stand for.
+    // Set only now: an alias inside its own anchor has no value yet.
     const anchor = (node as Node | null)?.anchor;
     if (anchor !== undefined) this.anchors.set(anchor, sized);
     return sized;

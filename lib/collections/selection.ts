@@ -1,6 +1,6 @@
-// Which files of a folder a list has and in what order, and how often values are there, prepared once per tree and query;
-// pages are cut from it. First what paths alone decide, so that no more files are read than can be in the list; then,
-// with their front matter, the rest. Where front matter has to be read this may take long: a background job does it.
+// Which files of a folder a list has and in what order, with the facets, prepared once per tree and query; pages are cut
+// from it. The filters by path run first, so that no more files are read than the list can have; then the filters and
+// the sort by front matter. Reading front matter may take long, so a background job does it.
 
 import type { FacetsBody } from "../api/contract.ts";
 import type { ListParameters } from "../api/parameters.ts";
@@ -20,7 +20,7 @@ import { type ReadContext, repositoryOf, runJob } from "./read_context.ts";
 import { type CollectionFolder, displayPath, pathIn } from "./resolve_collection.ts";
 import { parseSort, type Sort, sortIndices } from "./sort.ts";
 
-/** Which items are wanted. `key` tells this selection from others of the same folder. */
+/** The items that a query selects. `key` distinguishes it from other selections of the same folder. */
 export interface Selection {
   readonly key: string;
   readonly sort: Sort;
@@ -28,7 +28,7 @@ export interface Selection {
   readonly facets: readonly string[];
 }
 
-/** What a selection gives: the indices of the files in their order, null for all of them by path; facets where wanted. */
+/** A selection's result: the indices of the files in their order, null for all of them by path; facets where requested. */
 export interface Selected {
   readonly indices: Uint32Array | null;
   readonly facets: FacetsBody | null;

@@ -11,7 +11,7 @@ import {
   readFrontMatterKey,
 } from "./plain_data.ts";
 
-/** Text is compared up to here, so that long equal texts cannot delay other requests. */
+/** Only this much text is compared, so that long equal texts cannot delay other requests. */
 const MAX_TEXT_CHARS = 1000;
 
 /** What a list is sorted by. */
@@ -78,12 +78,12 @@ export async function sortIndices(
   return Uint32Array.from([...ordered.flat().map(([index]) => index), ...others]);
 }
 
-/** A value as sorting sees it: numbers before dates before text before booleans. */
+/** A sort key: numbers before dates before text before booleans. */
 export type SortKey =
   | { readonly kind: 0 | 1 | 3; readonly value: number }
   | { readonly kind: 2; readonly value: string };
 
-/** How sorting sees a value of front matter; null for a list, a mapping, null or nothing, which have no order. */
+/** The sort key of a front matter value; null for a list, a mapping, null or nothing, which have no order. */
 export function sortKeyOf(value: PlainValue | undefined): SortKey | null {
   if (typeof value === "number") return { kind: 0, value };
   if (typeof value === "boolean") return { kind: 3, value: Number(value) };

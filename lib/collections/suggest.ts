@@ -1,5 +1,5 @@
-// Which of the existing names was probably meant. The cost is bounded: every candidate gets a cheap lower bound of its
-// distance, and only the nearest by that are compared in full.
+// Finds the existing names that are most similar to a requested one. The cost is bounded: every candidate gets a cheap
+// lower bound of its distance, and only the nearest by that are compared in full.
 
 const MAX_SUGGESTIONS = 5;
 /** A folder may have any number of entries. */

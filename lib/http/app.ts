@@ -20,7 +20,7 @@ export type Handler = (
 
 type Framework = (request: Request, info: Deno.ServeHandlerInfo) => Promise<Response>;
 
-/** CORS for everyone (Fetch Standard, "CORS protocol"): the service is read-only and knows no credentials. */
+/** CORS for every origin (Fetch Standard, "CORS protocol"): the service is read-only and has no credentials. */
 const PREFLIGHT_HEADERS: Readonly<Record<string, string>> = {
   "access-control-allow-methods": METHODS.join(", "),
   "access-control-allow-headers":
@@ -28,7 +28,7 @@ const PREFLIGHT_HEADERS: Readonly<Record<string, string>> = {
   "access-control-max-age": "86400",
 };
 
-/** What the handler hands to the app's first middleware. */
+/** What the handler passes to the app's first middleware. */
 const states = new WeakMap<Request, State>();
 
 /** The Fresh app with the routes below `routesUrl`; {@linkcode createHandler} serves it. */
@@ -69,11 +69,11 @@ interface RequestOptions {
   readonly info: Deno.ServeHandlerInfo;
   readonly services: Services;
   readonly framework: Framework;
-  /** What the fast path threw. */
+  /** An error thrown by the fast path. */
   readonly failure: unknown;
 }
 
-/** The response of a request that takes the long way, with what every response carries, and its log line. */
+/** The response of a request that misses the fast path, with the common headers, and its log line. */
 async function respond(
   request: Request,
   { info, services, framework, failure }: RequestOptions,
@@ -111,7 +111,7 @@ async function respond(
   return response;
 }
 
-/** Null for what a route answers. Fresh answers methods that it does not know with a bare 500, so they never get there. */
+/** Null for methods that a route answers. Fresh answers unknown methods with a bare 500, so they are refused before it. */
 function refuseMethod({ method, url }: Request, { webhook }: Services): Response | null {
   const methods = methodsOf(url, { hasWebhook: webhook !== null });
   if (method === "OPTIONS") {

@@ -1,9 +1,9 @@
-// Where a request was sent to: whether its `Host` is a host, the base of the URLs in its response, and the key under
-// which the fast path finds it.
+// Where a request was sent to: whether its `Host` is valid, the base of the URLs in its response, and the key under which
+// the fast path finds its response.
 
 import { type CollectionsError, invalidParameters } from "../errors.ts";
 
-/** The part of the settings that decides about a request's origin. */
+/** The settings that determine a request's origin. */
 export interface OriginOptions {
   readonly publicUrl: string | null;
   readonly trustProxy: boolean;
@@ -13,7 +13,7 @@ export interface OriginOptions {
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 const LOOPBACK = /^(?:(?:[a-z0-9-]+\.)*localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
-/** The base of a request that was sent to no valid host; only a problem is sent there. */
+/** The base of a request that was sent to no valid host; its response is always a problem. */
 const NO_ORIGIN = new URL("http://localhost");
 
 /**
@@ -42,7 +42,7 @@ function badHost(message: string): CollectionsError {
   return invalidParameters([{ parameter: "Host", message }]);
 }
 
-/** Takes a preview's response from pages of other machines: no CORS for them, and no embedding. */
+/** Withholds a preview's response from pages of other machines: no CORS for them, and no embedding. */
 export function limitToLoopback(request: Request, { headers }: Response): void {
   const origin = request.headers.get("origin");
   headers.set("cross-origin-resource-policy", "same-site");
@@ -70,7 +70,7 @@ export function lastForwarded({ headers }: Request, name: string): string | null
   return headers.get(name)?.split(",").at(-1)?.trim() || null;
 }
 
-/** All that a response depends on beside the caches, taken without parsing: the URL, and what a trusted proxy adds. */
+/** All that a response depends on beside the caches, read without parsing: the URL, and what a trusted proxy adds. */
 export function requestKey({ url, headers }: Request, { trustProxy }: OriginOptions): string {
   if (!trustProxy) return url;
   const proto = headers.get("x-forwarded-proto") ?? "";

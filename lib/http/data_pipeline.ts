@@ -25,12 +25,12 @@ import {
 } from "./responses.ts";
 import type { HttpContext, State } from "./state.ts";
 
-/** What a route asks for. */
+/** A route's request for data. */
 export type DataQuery =
   | { readonly kind: "list"; readonly parameters: ListParameters }
   | { readonly kind: "item"; readonly parameters: ItemParameters };
 
-/** After so many checks, a response that takes longer to make than a check is good for is sent with its age. */
+/** After so many checks, a response that takes longer to make than a check is valid for is sent with its age. */
 const MAX_RECHECKS = 3;
 /** Of SOURCE_TIMEOUT_MS: how long a request waits for a background job, counted from its start. */
 const JOB_WAIT_SHARE = 0.8;
@@ -93,14 +93,14 @@ export async function serveData(query: DataQuery, state: State): Promise<Respons
   }
 }
 
-/** The normalised address of a response: its key in the cache. */
+/** The normalised address of a response: its cache key. */
 function addressOf(query: DataQuery, baseUrl: string): string {
   return query.kind === "list"
     ? listUrl(baseUrl, query.parameters)
     : itemUrl(baseUrl, query.parameters);
 }
 
-/** What a snapshot's response is: the one before, the cached one, a new one, or an older one where the source fails. */
+/** The response for a snapshot: the previous one, the cached one, a new one, or an older one where the source fails. */
 async function show(
   query: DataQuery,
   { snapshot, state, address, before }: {
@@ -148,7 +148,7 @@ async function show(
   if (entry.ref !== snapshot.ref) entry = { ...entry, ref: snapshot.ref };
   if (isComplete) {
     if (cached?.body !== entry.body || cached.ref !== entry.ref) responses.set(address, entry);
-    // A stale response must not be sent ahead of the framework, so that the source is asked as soon as possible.
+    // The fast path must not send a stale response: the next request then queries the source again.
     if (snapshot.freshness !== "stale") {
       responses.alias(requestKey(context.request, services.config), address);
     }
@@ -161,14 +161,14 @@ async function show(
   };
 }
 
-/** Whether a response is right for a snapshot: the files are the same, and the branch that the body names. */
+/** Whether a response fits a snapshot: the same files, and the same branch name as in the body. */
 function showsSame(entry: ResponseEntry, { commit, branch }: Snapshot): boolean {
   return entry.commit === commit && entry.branch === branch;
 }
 
 /**
- * The response of a commit before, where the ref has moved and the source then fails. Null for every other error, and
- * where the source said first that the repository or the ref is gone.
+ * The response for an earlier commit, where the ref has moved and the source then fails. Null for every other error, and
+ * where the source first answered that the repository or the ref is missing.
  */
 function staleFallback(
   error: unknown,
@@ -238,7 +238,7 @@ function readContextOf(
   };
 }
 
-/** Whether a check was good when it was made, and is too old now. */
+/** Whether a check was valid when it was made, and is too old now. */
 function isOutdated({ freshness, checkedAtMs, ref }: Snapshot, nowMs: number): boolean {
   return freshness !== "stale" && nowMs - checkedAtMs >= ref.freshForMs;
 }

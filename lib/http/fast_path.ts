@@ -1,5 +1,5 @@
-// Cached responses, sent ahead of the framework: the request's URL leads to ready bytes, and nothing is parsed. Such a
-// response carries all that any other does.
+// Sends cached responses ahead of the framework: the request's URL leads to ready bytes, and nothing is parsed. Such a
+// response has the same headers as any other.
 
 import type { Services } from "../services.ts";
 import { requestKey } from "./base_url.ts";
@@ -7,7 +7,7 @@ import { writeRequestLine } from "./request_log.ts";
 import { ageHeaders, dataResponse, largeBytes, negotiateBody } from "./responses.ts";
 import { nextRequestId } from "./state.ts";
 
-/** The cached response to a request, or null where the request has to take the long way. */
+/** The cached response to a request, or null where the framework must handle it. */
 export function cachedResponse(request: Request, services: Services): Response | null {
   const { method } = request;
   if (method !== "GET" && method !== "HEAD") return null;

@@ -1,11 +1,11 @@
-// Registers the files of a routes folder with a Fresh app, since Fresh's own fsRoutes() needs a bundler build. It knows
+// Registers the files of a routes folder with a Fresh app, since Fresh's own fsRoutes() needs a bundler build. It handles
 // the part of Fresh's naming rules that an API needs: index.ts answers for its folder, [name].ts is a parameter, and a
-// _middleware.ts covers its folder and all below. What else Fresh knows (groups, optional parameters, [...rest], _app,
-// _layout, _error, _404) stops the start with the file's name, so that nothing is quietly left out.
+// _middleware.ts covers its folder and all below. The rest of Fresh's rules (groups, optional parameters, [...rest],
+// _app, _layout, _error, _404) stop the start with an error that names the file, so that no file is ignored.
 //
 // Every file is registered at its own path, which places it among the middlewares, with the URL pattern as
-// `routeOverride`. That app.route() takes it from a route's `config` only Fresh's types and source say; a test compares
-// the outcome with Fresh's own crawler.
+// `routeOverride`. Only Fresh's types and source document that app.route() reads it from a route's `config`; a test
+// compares the outcome with Fresh's own crawler.
 
 import type { App, Middleware, RouteConfig, RouteHandler } from "fresh";
 

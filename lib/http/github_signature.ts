@@ -1,5 +1,5 @@
-// Authenticates a webhook delivery of GitHub and reads the one thing that is believed of it: which repository changed.
-// A body is parsed only after its signature was found valid, which the caller sees to.
+// Authenticates a webhook delivery of GitHub and reads the only fact that the service uses: which repository changed.
+// The caller verifies the signature before it lets a body be parsed.
 
 import { z } from "zod";
 import type { ParameterError } from "../errors.ts";
@@ -10,7 +10,7 @@ export function parseSignature(header: string | null): Uint8Array<ArrayBuffer> |
   return hex === undefined ? null : Uint8Array.fromHex(hex);
 }
 
-/** Checks signatures against the secrets of GITHUB_WEBHOOK_SECRET, of which each alone is enough. */
+/** Checks signatures against the secrets of GITHUB_WEBHOOK_SECRET; any one of them is enough. */
 export class WebhookSecrets {
   private readonly keys: Promise<CryptoKey[]>;
 

@@ -1,5 +1,5 @@
-// How many cache misses a client may cause, and what a client is. Time is monotonic, so a clock that is set back neither
-// blocks nor frees anyone.
+// How many cache misses a client may cause, and what a client is. Time is monotonic, so setting the clock back neither
+// blocks nor frees a client.
 
 import { LRUCache } from "lru-cache";
 import { tooManyRequests } from "../errors.ts";
@@ -23,7 +23,7 @@ export class RateLimit {
     const costMs = WINDOW_MS / perMinute;
     const start = Math.max(this.fullAtMs.get(client) ?? 0, now);
     const waitMs = start + costMs - WINDOW_MS - now;
-    // Half a microsecond absorbs what adding fractions loses.
+    // Half a microsecond makes up for rounding when fractions are added.
     if (waitMs > 0.0005) throw tooManyRequests(Math.max(1, Math.ceil(waitMs / 1000)));
     this.fullAtMs.set(client, start + costMs);
   }
@@ -54,8 +54,8 @@ const MAPPED_TEXT = /^(?:::|(?:0+:){5})ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 const MAPPED_GROUPS = /^(?:0:){5}ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
 
 /**
- * An address by which misses are counted: IPv4 whole, IPv6 by its /64, since a client has all of that. An IPv4-mapped
- * address is its IPv4 address, or all of them would share one count.
+ * An address by which misses are counted: IPv4 whole, IPv6 by its /64, since one client has all of that. An IPv4-mapped
+ * address counts as its IPv4 address; by their /64 all of them would share one count.
  */
 export function clientKey(address: string): string {
   if (!address.includes(":")) return address;

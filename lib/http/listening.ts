@@ -1,17 +1,17 @@
-// Listens again when the system takes the listener away: a machine that is out of file descriptors ends a Deno server
-// with an error, which must not end the service.
+// Listens again after the system closed the listener: running out of file descriptors ends a Deno server with an error,
+// which must not end the service.
 
 import type { Clock } from "../clock.ts";
 import { describeError, type Log } from "../log.ts";
 
 const RETRY_AFTER_MS = 500;
 
-/** One server after the other, until it is stopped. */
+/** Runs one server after the other, until it is stopped. */
 export class Listening {
   private server: Deno.HttpServer;
   private readonly stopping = new AbortController();
 
-  /** Listens now. @throws what `listen` throws then; later failures are logged, and it is tried again. */
+  /** Listens now. @throws what `listen` throws then; later failures are logged and retried. */
   constructor(
     private readonly listen: () => Deno.HttpServer,
     private readonly options: { readonly clock: Clock; readonly log: Log },

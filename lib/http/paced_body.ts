@@ -1,5 +1,5 @@
-// Large response bodies, sent in pieces as the client reads them. Their memory stays reserved until the last byte, so a
-// client that stops reading, or reads more slowly than any line in use, loses the rest.
+// Large response bodies, sent in pieces as the client reads them. Their memory stays reserved until the last byte, so the
+// response ends early for a client that stops reading, or reads below a minimum rate.
 
 import type { Reservation } from "../byte_semaphore.ts";
 import type { Clock } from "../clock.ts";
@@ -13,7 +13,7 @@ const STALL_MS = 20_000;
 /** What a client must read on average, counted from `STALL_MS` on: 4 kB a second. */
 const MIN_BYTES_PER_MS = 4;
 
-/** A request that may hold a reservation already. */
+/** A request that may have a reservation already. */
 interface Reserving {
   reserveBytes(bytes: number): Promise<void>;
   takeReservation(): Reservation | null;
@@ -25,7 +25,7 @@ interface Sending {
   readers: number;
 }
 
-/** Reserves the memory of large bodies while they are sent; a body that several clients read counts once. */
+/** Reserves the memory of large bodies while they are sent; a body sent to several clients counts once. */
 export class LargeBodies {
   private readonly sending = new Map<Bytes, Sending>();
   private readonly reserving = new Map<Bytes, Promise<Reservation>>();
@@ -33,7 +33,7 @@ export class LargeBodies {
   constructor(private readonly clock: Clock) {}
 
   /**
-   * Reserves memory for sending a body, out of what the request has reserved already. The function that this resolves to
+   * Reserves memory for sending a body, out of what the request has reserved already. Resolves to the function that
    * releases it. @throws {CollectionsError} service-busy.
    */
   async reserve(bytes: Bytes, request: Reserving): Promise<() => void> {
@@ -96,7 +96,7 @@ export function pacedBody(
   bytes: Bytes,
   { clock, onEnd }: { clock: Clock; onEnd: () => void },
 ): ReadableStream<Bytes> {
-  // Dropped at the end, since a connection may hold the stream for longer.
+  // Cleared at the end, since a connection may reference the stream for longer.
   let body: Bytes | null = bytes;
   let sent = 0;
   let cancelTimer = () => {};

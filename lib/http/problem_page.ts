@@ -1,4 +1,4 @@
-// The page to which a problem's `type` leads. Made of this service's own texts alone; it needs no script.
+// The page to which a problem's `type` leads. It contains only this service's own texts and needs no script.
 
 import { HttpError, type Middleware } from "fresh";
 import { CollectionsError, ERRORS, type ProblemCode } from "../errors.ts";
@@ -6,7 +6,7 @@ import { textResponse } from "./responses.ts";
 import type { State } from "./state.ts";
 import { PAGE_POLICY } from "./static_files.ts";
 
-/** Answers an unknown address with a page where a page is wanted; `/reference/` leads to `/reference`. */
+/** Answers an unknown address with a page where `Accept` prefers one; `/reference/` redirects to `/reference`. */
 export const unknownAddressPages: Middleware<State> = async (ctx) => {
   try {
     return await ctx.next();

@@ -1,5 +1,5 @@
-// Errors as problem details (RFC 9457). Only what a CollectionsError says in public reaches a client; every other error
-// is an internal error that tells its request id.
+// Errors as problem details (RFC 9457). Only the public parts of a CollectionsError reach a client; every other error
+// is an internal error, whose response has only the request id.
 
 import { HttpError, type Middleware } from "fresh";
 import {
@@ -14,7 +14,7 @@ import { describeError, type Log } from "../log.ts";
 import { methodsOf } from "./responses.ts";
 import type { State } from "./state.ts";
 
-/** nginx's "client closed request", for the log; nobody reads the response. */
+/** nginx's "client closed request", for the log; no client receives the response. */
 const CLIENT_CLOSED_REQUEST = 499;
 
 /** The response for an error that was caught; logs what an operator should know of. */

@@ -1,8 +1,8 @@
-// The end of every request: it is counted, and has its line in the log.
+// The end of every request: it is counted and logged.
 
 import type { Services } from "../services.ts";
 
-/** What is noted of a request. */
+/** The facts of a request that are counted and logged. */
 export interface RequestLine {
   readonly id: string;
   readonly route: string;
@@ -16,7 +16,7 @@ export interface RequestLine {
   readonly repository: string | undefined;
 }
 
-/** Counts a request and logs it. The query stays out, since people put secrets into queries. */
+/** Counts a request and logs it, without its query, which may contain secrets. */
 export function writeRequestLine({ clock, log, metrics }: Services, line: RequestLine): void {
   const durationMs = clock.monotonicMs() - line.startedAtMs;
   const { route, status } = line;

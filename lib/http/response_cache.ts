@@ -9,14 +9,14 @@ import { addGzip, type ReadyBody } from "./responses.ts";
 export interface ResponseEntry {
   readonly body: ReadyBody;
   readonly commit: string;
-  /** The branch as the body names it; a local folder can change it and keep its files. */
+  /** The branch as the body names it; it can change in a local folder without a change of files. */
   readonly branch: string;
   readonly ref: RefState;
-  /** For the log line: the repository as the caller spelled it. */
+  /** For the log line: the repository as the request spelled it. */
   readonly repository: string;
   /** For metrics: the pattern of the route that made it. */
   readonly route: string;
-  /** The commit whose response could not be made instead, why, and until when (monotonic ms) that is not tried again. */
+  /** A commit whose response could not be made, the reason, and until when (monotonic ms) it is not tried again. */
   readonly failed?: { readonly commit: string; readonly error: unknown; readonly untilMs: number };
 }
 
@@ -28,7 +28,7 @@ export class ResponseCache {
   private readonly entries: LRUCache<string, ResponseEntry>;
   private readonly addresses: LRUCache<string, string>;
   private readonly maxBodyBytes: number;
-  /** Bodies that were compressed already, worth it or not. */
+  /** Bodies that were already compressed, or found not worth it. */
   private readonly compressed = new WeakSet<ReadyBody>();
 
   constructor(private readonly options: { maxBytes: number; now: () => number }) {
@@ -71,7 +71,7 @@ export class ResponseCache {
     this.addresses.set(requestKey, address);
   }
 
-  /** The entry for a request that may be sent as it is, or null. Marks its ref as wanted. */
+  /** The entry for a request that may be sent as it is, or null. Records the use of its ref. */
   fresh(requestKey: string): ResponseEntry | null {
     const address = this.addresses.get(requestKey);
     const entry = address === undefined ? undefined : this.entries.get(address);

@@ -12,7 +12,7 @@ export const METHODS: readonly string[] = ["GET", "HEAD", "OPTIONS"];
 const WEBHOOK_METHODS: readonly string[] = ["POST", "OPTIONS"];
 const WEBHOOK_PATH = /^\/api\/webhooks\/github\/?$/;
 
-/** The methods of the address of a URL; where there is no webhook, its address has but OPTIONS. */
+/** The methods of the address of a URL; without a webhook secret the webhook's address has only OPTIONS. */
 export function methodsOf(url: string, { hasWebhook }: { hasWebhook: boolean }): readonly string[] {
   if (!WEBHOOK_PATH.test(URL.parse(url)?.pathname ?? "")) return METHODS;
   return hasWebhook ? WEBHOOK_METHODS : WEBHOOK_METHODS.slice(1);
@@ -151,11 +151,11 @@ function gzipTag(etag: string): string {
   return etag.replace(/"$/, '-gzip"');
 }
 
-/** The coding of a body that one request gets. */
+/** The coding of a body for one request. */
 export interface NegotiatedBody {
   readonly body: ReadyBody;
   readonly coded: CodedBody;
-  /** The tag by which the client has the body already; null where it has to be sent. */
+  /** The tag that matched `If-None-Match`; null where the body has to be sent. */
   readonly knownTag: string | null;
 }
 
@@ -204,7 +204,7 @@ function acceptsGzip(acceptEncoding: string | null): boolean {
   return accepted;
 }
 
-/** How the cache came to a response (RFC 9211); `passed` was not stored. */
+/** How the cache handled a response (RFC 9211); `passed` was not stored. */
 export type CacheStatus = "hit" | "stored" | "passed" | "moved" | "revalidated" | "stale";
 
 /** How old a response is, and where it came from. */

@@ -1,4 +1,4 @@
-// One request as this service sees it, and what Fresh hands from middlewares to routes.
+// One request as this service sees it, and what Fresh passes from middlewares to routes.
 
 import { createDefine, type Define } from "fresh";
 import type { Reservation } from "../byte_semaphore.ts";
@@ -24,18 +24,18 @@ export function nextRequestId(): string {
   return `${processId}-${(++requests).toString(36)}`;
 }
 
-/** One request: what the log, the limits and the source layer need of it. */
+/** One request: what the log, the limits and the source layer use of it. */
 export class HttpContext implements RequestContext {
   readonly id: string = nextRequestId();
   readonly baseUrl: string;
   readonly client: string;
   /** By `clock.monotonicMs()`. */
   readonly startedAtMs: number;
-  /** Whether something was read that no cache had. */
+  /** Whether the request caused work that no cache had. */
   missed = false;
   /** The pattern of the request's route, for metrics; `none` until one is found. */
   route = "none";
-  /** The repository that was asked for, for the log. */
+  /** The requested repository, for the log. */
   repository: string | undefined;
   private isCharged = false;
   private reservation: Reservation | null = null;
@@ -65,14 +65,14 @@ export class HttpContext implements RequestContext {
 
   /** Reserves memory for the response. @throws {CollectionsError} service-busy. */
   async reserveBytes(bytes: number): Promise<void> {
-    // A second reservation grows the first without a wait: two requests with parts of it would wait for each other.
+    // A later reservation grows the first without a wait: two requests with parts of it would wait for each other.
     if (this.reservation !== null) this.reservation.grow(bytes);
     else {
       this.reservation = await this.services.responseMemory.acquire(bytes, this.signal);
     }
   }
 
-  /** Hands the reservation over; the caller releases it. */
+  /** Transfers the reservation; the caller releases it. */
   takeReservation(): Reservation | null {
     const { reservation } = this;
     this.reservation = null;

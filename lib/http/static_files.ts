@@ -1,6 +1,6 @@
-// Files that are served as they are: the pages of static/, the scripts and styles of static/assets/, the client, and the few
-// files of npm packages that pages load. TypeScript loses its types here, once. Every file is read, compressed and hashed
-// once, and found by a name of a table: no name from a request reaches the file system.
+// Files that are served unchanged: the pages of static/, the scripts and styles of static/assets/, the client, and the few
+// files of npm packages that pages load. TypeScript loses its types here. Every file is read, compressed and hashed once,
+// and found in a table by name: no name from a request reaches the file system.
 
 import { transformSync } from "amaro";
 import { routeNotFound } from "../errors.ts";
@@ -31,7 +31,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   ts: JAVASCRIPT,
 };
 
-/** Every file is asked for again each time; an unchanged one is a 304. */
+/** Browsers revalidate every file each time; an unchanged one is a 304. */
 const REVALIDATED = { "cache-control": "no-cache" };
 const IMMUTABLE = { "cache-control": "public, max-age=31536000, immutable" };
 
@@ -59,7 +59,7 @@ function scriptPolicy(request: Request, baseUrl: string): string {
   ].join("; ");
 }
 
-/** Bodies by what they are made of. */
+/** Bodies by the bytes that they are made of. */
 const bodies = new Map<string, Promise<ReadyBody>>();
 const MAX_BODIES = 100;
 
@@ -77,7 +77,7 @@ function bodyOf(key: string, make: () => Promise<ReadyBody>): Promise<ReadyBody>
 async function fileBody(file: string): Promise<ReadyBody> {
   const text = await Deno.readTextFile(new URL(file, ROOT));
   const extension = file.slice(file.lastIndexOf(".") + 1);
-  // What the types leave behind are blanks.
+  // Removed types leave blanks.
   const code = extension === "ts"
     ? transformSync(text, { mode: "strip-only" }).code.replaceAll(/[ \t]+$/gm, "")
     : text;
@@ -107,8 +107,8 @@ async function readAssets() {
 }
 
 /**
- * Answers with an asset. One that is named with the current version never changes; under any other version, which is what a
- * page asks for that was loaded before an update, it is the file as it is now.
+ * Answers with an asset. Under the current version it never changes; under any other version, which a page loaded before an
+ * update requests, the current file is sent.
  * @throws {CollectionsError} route-not-found where there is no such asset.
  */
 export async function assetResponse(
@@ -138,7 +138,7 @@ export async function pageResponse(
   request: Request,
   { name, baseUrl, values = {} }: {
     name: string;
-    /** Where this service says that it is, without a slash at the end. */
+    /** The origin of this deployment as pages show it, without a slash at the end. */
     baseUrl: string;
     values?: Readonly<Record<string, string>>;
   },

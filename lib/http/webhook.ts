@@ -1,5 +1,5 @@
-// Deliveries of GitHub's webhook. Nothing of one is parsed or believed before its signature was found valid, and then
-// no more than the repository's name. What others send costs them misses, and never delays a delivery that is signed.
+// Deliveries of GitHub's webhook. A delivery is parsed only after its signature was found valid, and then only for the
+// repository's name. Unsigned deliveries cost their sender misses, and never delay a signed one.
 
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../clock.ts";
@@ -26,7 +26,7 @@ const WAIT_FOR_MEMORY_MS = 5_000;
 /** A delivery that is sent again while it is among the last ones causes nothing. */
 const MAX_RECEIVED = 1_000;
 
-/** See the head of this file. */
+/** Receives deliveries and reports the repositories that changed. */
 export class Webhook {
   private readonly secrets: WebhookSecrets;
   private readonly bodies: BodyReader;
@@ -86,7 +86,7 @@ export class Webhook {
   }
 }
 
-/** Charges the sender. A delivery is refused in the same way whatever its sender has left. */
+/** Charges the sender. A delivery is refused in the same way whether or not the sender has misses left. */
 function refused(error: CollectionsError, context: RequestContext): CollectionsError {
   try {
     context.recordMiss();

@@ -11,7 +11,7 @@ export const ID_PREFIX = "user-content-";
 /** Bounds the time of `joinHtml()`, which runs on the thread that serves requests. */
 const MAX_ADDRESSES = 5_000;
 
-/** The attributes that hold addresses, by element; the sanitizer lets no other through. */
+/** The attributes with addresses, by element; the sanitizer removes every other. */
 const ATTRIBUTES = { a: ["href", "link"], img: ["src", "image"] } as const;
 
 /** A file that cannot be rendered, with the reason as a sentence. */
@@ -38,7 +38,7 @@ export function openAddresses(tree: Root, token: string): RelativeAddress[] {
       properties[attribute] = kind === "link" ? inPageAddress(url, names) : undefined;
     } else if (url.startsWith("//") || /^[a-z][a-z0-9+.-]*:/i.test(url)) {
       const absolute = url.startsWith("//") ? `https:${url}` : url;
-      // What no browser can read is no address.
+      // An address that no browser can parse is dropped.
       properties[attribute] = URL.canParse(absolute) ? absolute : undefined;
     } else {
       if (addresses.length === MAX_ADDRESSES) {

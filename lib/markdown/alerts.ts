@@ -20,7 +20,7 @@ function markAlert(quote: Blockquote, source: string): void {
   if (first?.type !== "paragraph") return;
   const [marker, ...inline] = first.children;
   if (marker?.type !== "text") return;
-  // In the source, because `\[!NOTE]` is text that only looks the same.
+  // Checked in the source, because `\[!NOTE]` has the same text and is no alert.
   if (source[marker.position?.start.offset ?? 0] !== "[") return;
   const match = /^\[!([a-z]+)\][ \t]*(\n|$)/i.exec(marker.value);
   const kind = match?.[1]?.toLowerCase() ?? "";

@@ -1,5 +1,5 @@
-// What a list of posts shows of a post: its headings, the beginning of its text, and how long it is. All of it is read
-// from the sanitized tree, so that it says what the HTML says.
+// The outline of a post for lists: its headings, the beginning of its text, and its length. All of it is read from the
+// sanitized tree, so that it matches the HTML.
 
 import type { Element, Root } from "hast";
 import { elementsOf } from "./addresses.ts";

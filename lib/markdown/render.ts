@@ -1,5 +1,5 @@
 // GitHub Flavored Markdown to sanitized HTML: unified's pipeline with GitHub's schema. A pure function of the text, and
-// not bounded in time: only the worker calls it. What could make a small file grow without bound is refused here.
+// not bounded in time: only the worker calls it. Constructs that let a small file grow without bound are refused here.
 
 import type { Element, Root } from "hast";
 import type { Nodes, Root as MarkdownRoot } from "mdast";
@@ -16,13 +16,13 @@ import { markAlerts } from "./alerts.ts";
 import { countWords, excerptOf, headingsOf } from "./outline.ts";
 import type { Rendered } from "./rendered.ts";
 
-/** References repeat the address of their definition; as much is in all of a file that is allowed. */
+/** References repeat the address of their definition; the bound is the size of the largest allowed file. */
 const MAX_REFERENCED_LENGTH = 1024 * 1024;
 /** Every row gets as many cells as its table has columns, whether they are written or not. */
 const MAX_TABLE_CELLS = 100_000;
 const MAX_HTML_LENGTH = 4 * 1024 * 1024;
 
-/** Stands for open addresses in the HTML while it is written. Random, so that no file can hold it. */
+/** Marks open addresses in the HTML while it is written. Random, so that no file can contain it. */
 const TOKEN = crypto.randomUUID();
 const OPEN_ADDRESS = new RegExp(` (?:href|src)="${TOKEN}\\d+"`);
 
@@ -54,7 +54,7 @@ const SCHEMA: Schema = {
 };
 
 const parser = unified().use(remarkParse).use(remarkGfm).freeze();
-// The sanitizer puts the prefix before all ids, so that none comes with it.
+// The sanitizer puts the prefix before all ids, so it is left out here.
 const toHtmlTree = unified().use(remarkRehype, { allowDangerousHtml: true, clobberPrefix: "" })
   .freeze();
 const sanitizer = unified().use(rehypeRaw).use(rehypeSanitize, SCHEMA)
@@ -112,7 +112,7 @@ function refuseGrowth(tree: MarkdownRoot): void {
   for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
     if (node.type === "definition") {
       const length = node.url.length + (node.title?.length ?? 0);
-      // The first definition of a name counts; a longer one after it does no harm here.
+      // The first definition of a name counts; counting a longer one after it is harmless.
       definitions.set(
         node.identifier,
         Math.max(length, definitions.get(node.identifier) ?? 0),
@@ -131,7 +131,7 @@ function refuseGrowth(tree: MarkdownRoot): void {
   }
 }
 
-/** Leaves the checkboxes of task lists, and no other. */
+/** Leaves the checkboxes of task lists, and removes every other. */
 function removeStrayInputs(tree: Root): void {
   const parents = [tree, ...elementsOf(tree)];
   const tasks = new Set<Root | Element>();

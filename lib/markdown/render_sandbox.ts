@@ -1,10 +1,10 @@
-// The worker between the service and the thread that renders. A web worker can be without permissions, and a Node worker
-// can have a bound of memory, past which it ends instead of the process. So this web worker gives up the permissions,
-// and starts a Node worker, which has no more than it has.
+// The worker between the service and the rendering thread. A web worker can run without permissions, and a Node worker
+// can have a memory bound, past which it ends instead of the process. So this web worker drops the permissions and
+// starts a Node worker, which inherits the lack of them.
 
 import { type MessagePort, Worker } from "node:worker_threads";
 
-/** Hostile files of 1 MiB run out of their 2 s before this, but for a few. */
+/** Nearly all hostile files of 1 MiB reach their limit of 2 s before this one. */
 const MAX_HEAP_MB = 256;
 
 addEventListener("message", (event) => {

@@ -7,13 +7,13 @@ import { RenderFailure } from "./addresses.ts";
 import { renderMarkdown } from "./render.ts";
 import type { Rendered, RenderError } from "./rendered.ts";
 
-/** What the thread is sent. */
+/** The message to the thread. */
 export interface RenderRequest {
   text: string;
   limitMs: number;
 }
 
-/** What it answers, after a first message "ready". */
+/** The thread's answer, after a first message "ready". */
 export interface RenderReply {
   result: Rendered | RenderError;
   /** The time that it took. */

@@ -1,6 +1,6 @@
-// What is known of a Markdown file once it is rendered, and the last step to HTML. A rendered file depends on the file's
-// text alone, so it is cached by blob id and RENDERER_VERSION; relative addresses are left open until the HTML is joined,
-// because they depend on the file's path, its commit and the request. This module loads no part of the renderer.
+// The result of rendering a Markdown file, and the last step to HTML. A result depends on the file's text alone, so it is
+// cached by blob id and RENDERER_VERSION; relative addresses are left open until the HTML is joined, because they depend
+// on the file's path, its commit and the request. This module loads no part of the renderer.
 
 /** Changes whenever the same text gives another `Rendered`; part of the cache key. */
 export const RENDERER_VERSION = 1;
@@ -33,7 +33,7 @@ export interface Rendered {
   words: number;
 }
 
-/** Why a file has no HTML, in a sentence for a person. */
+/** Why a file has no HTML, as a sentence. */
 export interface RenderError {
   message: string;
 }

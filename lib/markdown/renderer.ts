@@ -1,6 +1,6 @@
-// Renders Markdown away from the thread that serves requests. One file is rendered at a time, and its time and memory
-// are bounded, so that a hostile file delays another one by its limit at most. The next file is one of the client that
-// has used the least time. The queue is bounded for each client and for all.
+// Renders Markdown outside the thread that serves requests. One file is rendered at a time, and its time and memory are
+// bounded, so a hostile file delays the next one by at most its limit. The next file is one of the client that has used
+// the least time. The queue is bounded for each client and for all.
 
 import type { Clock } from "../clock.ts";
 import type { RenderReply, RenderRequest } from "./render_thread.ts";
@@ -8,11 +8,11 @@ import type { Rendered, RenderError } from "./rendered.ts";
 
 const MAX_BYTES = 1024 * 1024;
 const LIMIT_MS = 2_000;
-/** The thread stops a file itself. Past this it is replaced: it does not answer when its memory has run out. */
+/** The thread stops a file itself. Past this time it is replaced: a thread that is out of memory does not answer. */
 const GRACE_MS = 1_000;
 const START_LIMIT_MS = 30_000;
 
-/** What a waiting file counts beside its length, so that empty ones are bounded too. */
+/** What a waiting file counts beside its length, so that empty files are bounded too. */
 const FILE_LENGTH = 16 * 1024;
 /** A page of 100 files has at most 16 MiB. */
 const MAX_CLIENT_LENGTH = 20 * 1024 * 1024;
@@ -21,13 +21,13 @@ const MAX_LENGTH = 4 * MAX_CLIENT_LENGTH;
 /** A file to render. Ids are unique within a call. */
 export interface MarkdownFile {
   id: string;
-  /** With its extension, which says whether it is MDX. */
+  /** With its extension, which tells whether it is MDX. */
   name: string;
   /** Without its front matter. */
   text: string;
 }
 
-/** Too many files wait; the caller may try again in some seconds. */
+/** Too many files wait; the request may be repeated in some seconds. */
 export class RenderQueueFullError extends Error {}
 
 /** Whether a file is Markdown by its name: `.md`, `.markdown` or `.mdx`. */
@@ -35,7 +35,7 @@ export function isMarkdown(name: string): boolean {
   return /\.(md|markdown|mdx)$/i.test(name);
 }
 
-/** Files that wait for their results together. */
+/** Files whose results are awaited together. */
 interface Job {
   readonly client: Client;
   readonly waiting: MarkdownFile[];
@@ -118,7 +118,7 @@ export class MarkdownRenderer {
     return await promise;
   }
 
-  /** Ends the thread; what waits is rejected. */
+  /** Ends the thread and rejects what waits. */
   close(): void {
     this.#isClosed = true;
     this.#stopThread();

@@ -52,6 +52,6 @@ export function repositoryPath(relative: string, filePath: string): string | nul
 
 /** Puts a slug into a `linkTemplate`, its segments percent-encoded and its slashes as they are. */
 export function fillLinkTemplate(template: string, slug: string): string {
-  // A function, since a slug may hold `$&`.
+  // A function, since a slug may contain `$&`.
   return template.replace("{slug}", () => slug.split("/").map(encodeURIComponent).join("/"));
 }

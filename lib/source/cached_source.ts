@@ -1,5 +1,5 @@
 // A Source over another one that sends it as few requests as possible: refs by the rule of ref_checks.ts, objects once
-// per id. Nothing from any cache is reached but through a snapshot, and so through a ref that was checked in time.
+// per id. Cached objects are reached only through a snapshot, and so through a ref that was checked in time.
 
 import type { KvTier } from "../cache/kv_tier.ts";
 import type { LookupOptions, ObjectCache, ObjectKind } from "../cache/object_cache.ts";
@@ -33,11 +33,11 @@ export interface CachedSourceOptions {
   readonly freshForMs: number;
 }
 
-/** See the head of this file. */
+/** Caches what another source answers. */
 export class CachedSource implements Source {
   private readonly objectFlights = new SingleFlight<unknown>();
   private readonly batchFlights = new SingleFlight<ReadonlyMap<string, BlobResult>>();
-  /** Which batch is bringing a blob, by the blob's key. */
+  /** The batch that is fetching a blob, by the blob's key. */
   private readonly batchOf = new Map<string, string>();
   private batchCount = 0;
   private readonly backoff: FailureBackoff;
@@ -53,7 +53,7 @@ export class CachedSource implements Source {
     return this.refs.resolve({ owner, repo, branch: branch ?? DEFAULT_BRANCH }, context);
   }
 
-  /** Checks ahead of need the refs that are in use; to be called every second or so. Never throws. */
+  /** Checks refs that are in use before they are due; to be called every second or so. Never throws. */
   refreshDue(): Promise<void> {
     return this.refs.refreshDue();
   }
@@ -63,7 +63,7 @@ export class CachedSource implements Source {
     return this.refs.recheck(repository);
   }
 
-  /** Resolves when the ref checks under way have ended, also those that nobody waits for any more. */
+  /** Resolves when the ref checks under way have ended, also those that no request waits for. */
   settled(): Promise<void> {
     return this.refs.settled();
   }
@@ -132,7 +132,7 @@ export class CachedSource implements Source {
       if (results.has(id)) continue;
       const batch = this.batchOf.get(`${repository}\n${id}`);
       const failure = this.backoff.objectFailure(repository, id);
-      // A batch that all have left is over, though its requests may not have ended yet.
+      // A batch without callers is over, though its requests may not have ended yet.
       if (batch !== undefined && this.batchFlights.has(batch)) {
         batches.set(batch, [...batches.get(batch) ?? [], file]);
       } else if (failure !== null) results.set(id, failure);
@@ -222,7 +222,7 @@ export class CachedSource implements Source {
   }
 }
 
-/** What no process knew a moment ago has no objects in the store: its first request saves those reads. */
+/** A repository that no process knew a moment ago has no objects in the store: its first request skips those reads. */
 function lookupOf(snapshot: Snapshot): LookupOptions {
   return { memoryOnly: snapshot.freshness === "miss" };
 }

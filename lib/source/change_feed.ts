@@ -1,5 +1,5 @@
 // Tells the processes that share a store which repositories changed, by one key: a ring of the last names, numbered. A
-// process that cannot reach the store in time does without: it finds changes by its own checks, within 60 s.
+// process that cannot read the store in time finds changes by its own checks, within 60 s.
 
 import { z } from "zod";
 import type { KvTier } from "../cache/kv_tier.ts";
@@ -9,7 +9,7 @@ import type { Clock } from "../clock.ts";
 export interface ChangeFeedOptions {
   readonly tier: KvTier;
   readonly clock: Clock;
-  /** As that of the tier: what processes must have in common to hear of one another. */
+  /** As that of the tier: only processes with the same prefix share changes. */
   readonly scope: string;
   /** Whether the store is remote: `watch` sees what other processes write to such a store, and not what they write to a file. */
   readonly isRemote: boolean;
@@ -33,15 +33,15 @@ const ringSchema = z.object({
   names: z.array(z.tuple([z.string(), z.string()])),
 });
 type Ring = z.infer<typeof ringSchema>;
-/** See the head of this file. No method rejects. */
+/** Publishes and receives changed names. No method rejects. */
 export class ChangeFeed {
   private readonly id = crypto.randomUUID().slice(0, 8);
   private readonly key: Deno.KvKey;
   /** Names that are not in the ring yet. */
   private readonly pending = new Set<string>();
   private isWriting = false;
-  /** The number of the last name that was heard; null before the first look, which tells nothing new. */
-  private heard: number | null = null;
+  /** The number of the last name that was received; null before the first read, whose names are not new. */
+  private lastReceived: number | null = null;
   private cancelTimer = () => {};
   private reader: ReadableStreamDefaultReader<[Deno.KvEntryMaybe<unknown>]> | null = null;
   private isClosed = false;
@@ -50,21 +50,21 @@ export class ChangeFeed {
     this.key = ["rc2", "changes", options.scope];
   }
 
-  /** Listens from now on; resolves when the names of before are known, or cannot be. */
+  /** Starts receiving; resolves when the names of before are known, or cannot be read. */
   async start(): Promise<void> {
     await this.look();
     if (this.options.isRemote) void this.watch();
     else this.later(POLL_MS, () => this.poll());
   }
 
-  /** Tells the others that a repository changed. */
+  /** Publishes that a repository changed. */
   publish(name: string): void {
-    // More names than the ring has room for are left to the checks.
+    // Names beyond the size of the ring are left to the checks.
     if (this.pending.size < MAX_NAMES) this.pending.add(name);
     if (!this.isWriting) void this.write();
   }
 
-  /** Stops listening. */
+  /** Stops receiving. */
   async close(): Promise<void> {
     this.isClosed = true;
     this.cancelTimer();
@@ -82,7 +82,7 @@ export class ChangeFeed {
 
   private async look(): Promise<void> {
     const entry = await this.options.tier.attempt((kv) => kv.get(this.key));
-    if (entry !== null) this.hear(entry.value);
+    if (entry !== null) this.receive(entry.value);
   }
 
   /** Deno's client connects again by itself; the watch ends where that is in vain. */
@@ -94,21 +94,21 @@ export class ChangeFeed {
       this.reader = stream?.getReader() ?? null;
       for (let end = this.reader === null; !end;) {
         const { done, value } = await this.reader!.read();
-        if (value !== undefined) this.hear(value[0].value);
+        if (value !== undefined) this.receive(value[0].value);
         end = done;
       }
     } catch {
-      // Until it is tried again, changes are found by checks.
+      // Until the next attempt, changes are found by checks.
     }
     this.later(WATCH_AGAIN_MS, () => this.watch());
   }
 
-  private hear(value: unknown): void {
+  private receive(value: unknown): void {
     const { last, names } = parse(value);
-    const before = this.heard;
-    this.heard = last;
+    const before = this.lastReceived;
+    this.lastReceived = last;
     if (before === null) return;
-    // A ring whose numbers went back was begun anew.
+    // Numbers that went back mean that the ring was started again.
     const count = last >= before ? last - before : last;
     const others = names.slice(Math.max(0, names.length - count)).filter(([, by]) =>
       by !== this.id

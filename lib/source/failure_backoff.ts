@@ -1,6 +1,6 @@
 // Remembers failures of a source and for how long not to repeat the request, so that an outage costs the source few
-// requests and callers no time. The waits belong to a ref, to a repository of which several known refs fail, or to the
-// whole source; a ref that always fails never stops its siblings for long. When a wait is over, one request at a time
+// requests and clients no time. The waits belong to a ref, to a repository of which several known refs fail, or to the
+// whole source; a ref that always fails never blocks its siblings for long. When a wait is over, one request at a time
 // probes, until one succeeds.
 
 import { LRUCache } from "lru-cache";
@@ -16,7 +16,7 @@ export function refKey(ref: RefName): string {
   return `${repositoryKey(ref)}\n${ref.branch}`;
 }
 
-/** GitHub's quota windows have an hour: nothing waits longer, whatever a header says. */
+/** GitHub's quota windows last an hour: no wait is longer, whatever a header says. */
 export const MAX_WAIT_MS = 3_600_000;
 
 const FIRST_WAIT_MS = 5_000;
@@ -33,7 +33,7 @@ interface Wait {
   readonly untilMs: number;
 }
 
-/** Waits of 5 s, doubled with each further failure up to 60 s; longer where the source asked for it. */
+/** Waits of 5 s, doubled with each further failure up to 60 s; longer where the source requests it. */
 export class FailureBackoff {
   private readonly waits = new LRUCache<string, Wait>({ max: MAX_KEYS });
   /** The keys whose wait is over and for which a request is under way. */
@@ -52,7 +52,7 @@ export class FailureBackoff {
 
   /**
    * Runs a check of a ref and takes its outcome; to be called where {@linkcode FailureBackoff.refFailure} is null.
-   * `isKnown`: whether the ref was found before; failures of names that nobody ever found say nothing of the repository.
+   * `isKnown`: whether the ref was found before; failures of names that were never found do not count for the repository.
    * @throws what the check throws.
    */
   async check<T>(ref: RefName, isKnown: boolean, work: () => Promise<T>): Promise<T> {
@@ -64,7 +64,7 @@ export class FailureBackoff {
       return value;
     } catch (error) {
       if (isWorthAWait(error)) this.refFailed(ref, isKnown, error);
-      // That a ref or a repository is not there is an answer too; a full queue is none.
+      // An answer that a ref or a repository is missing is an answer; a full queue is none.
       else if (error instanceof CollectionsError && !isCheckFailure(error)) this.refSucceeded(ref);
       throw error;
     } finally {
@@ -103,11 +103,11 @@ export class FailureBackoff {
   private refFailed(ref: RefName, isKnown: boolean, error: CollectionsError): void {
     const [key, repository] = [refKey(ref), repositoryKey(ref)];
     this.extend(key, error);
-    // What is denied of one ref says nothing of the others.
+    // A denial of one ref says nothing about the others.
     const shared = withDenial(error, undefined);
     if (isKnown) {
       const failed = this.failedRefs.get(repository) ?? new Set();
-      // A ref that fails again says nothing new: only a further one makes the others wait.
+      // A repeated failure of the same ref adds nothing: only another one makes the others wait.
       if (!failed.has(key) && failed.size > 0) this.extend(repository, shared);
       this.failedRefs.set(repository, failed.add(key));
     }
@@ -165,12 +165,12 @@ export function withDenial(
   );
 }
 
-/** A spent quota is remembered with its token, with a time of its own. */
+/** A spent quota is remembered with its token, which has its own wait. */
 function isWorthAWait(error: unknown): error is CollectionsError {
   return isSourceFailure(error) && error.code !== "source-rate-limited";
 }
 
-/** Whether a check found nothing out: the source failed, or the queue to it is full. An older answer may then be served. */
+/** Whether a check had no result: the source failed, or the queue to it is full. An older answer may then be served. */
 export function isCheckFailure(error: unknown): error is CollectionsError {
   return error instanceof CollectionsError &&
     (error.code === "service-busy" || isSourceFailure(error));

@@ -7,7 +7,7 @@ import type { TreeEntry } from "./source.ts";
 /** What an entry of a folder takes as an object, measured. */
 const ENTRY_BYTES = 200;
 const MAX_STORED_TREE_BYTES = 16 << 20;
-/** What may wait to be written at all. */
+/** Larger values are not queued for writing. */
 const MAX_STORED_LIST_BYTES = 64 << 20;
 /** Larger files are not worth the space on disk. */
 const MAX_STORED_BLOB_BYTES = 1 << 20;
@@ -34,7 +34,7 @@ export const treeKind: ObjectKind<readonly TreeEntry[]> = {
 };
 
 /**
- * The files below a folder, under its tree id, or that the source cannot list them in one answer. A list that was
+ * The files below a folder, under its tree id, or a mark that the source cannot list them in one answer. A list that was
  * assembled from several answers replaces that mark.
  */
 export const fileListKind: ObjectKind<FileList | "truncated"> = {

@@ -1,6 +1,6 @@
-// Which commit is a ref at? No snapshot rests on a check that is older than the fresh time, unless the source has just
-// failed; what the source withdrew is never given. A check is shared by all who wait for it and never aborted by one who
-// leaves, so that at most one check per ref is under way.
+// Finds which commit a ref is at. No snapshot rests on a check that is older than the fresh time, unless the source has
+// just failed; a ref with a tombstone is never served. Concurrent requests share a check, which no client's disconnect
+// aborts, so that at most one check per ref is under way.
 
 import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
@@ -27,13 +27,13 @@ import {
   updateRef,
 } from "./source.ts";
 
-/** A ref that is known: its live state, which every snapshot of it shares, and what the source needs again. */
+/** A known ref: its live state, which every snapshot of it shares, and the source's validators. */
 interface KnownRefState {
   readonly name: RefName;
   readonly ref: RefState;
   rootTreeId: string;
   validators: string;
-  /** Whether this process checked it; what another one checked serves only for when the source fails. */
+  /** Whether this process checked it; a check of another process serves only while the source fails. */
   isCheckedHere: boolean;
   /** When a check last began, in ms since the epoch. */
   triedAtMs: number;
@@ -53,23 +53,23 @@ export interface RefChecksOptions {
 }
 
 const MAX_REFS = 20_000;
-/** How old a check is when a wanted ref is checked ahead of need. */
+/** A ref in use is checked ahead of need once its check is this old. */
 const REFRESH_AFTER_MS = 50_000;
 /** Each check is one to three requests at once, of the 64 in its lane. */
 const REFRESHED_AT_ONCE = 8;
-/** On whose behalf refs are checked ahead of need. */
+/** The client name under which checks ahead of need are queued. */
 const REFRESH_CLIENT = "refresh";
 
-/** See the head of this file. */
+/** Resolves refs to snapshots by the rule above. */
 export class RefChecks {
   private readonly known = new LRUCache<string, KnownRefState>({ max: MAX_REFS });
   private readonly records: RefRecords;
   private readonly loads = new SingleFlight<KnownRefState | null>({ keepRunning: true });
   private readonly flights = new SingleFlight<Outcome>({ keepRunning: true });
   private readonly refreshSlots = pLimit(REFRESHED_AT_ONCE);
-  /** Refs that are checked ahead of need, or wait for their turn. */
+  /** Refs that are being checked ahead of need, or are queued for it. */
   private readonly refreshing = new Set<KnownRefState>();
-  /** Refs that changed by what a webhook said: no earlier check counts. */
+  /** Refs that a webhook reported as changed: no earlier check counts. */
   private readonly mustCheck = new Set<string>();
   private readonly closing = new AbortController();
 
@@ -98,7 +98,7 @@ export class RefChecks {
   }
 
   /**
-   * Checks, ahead of need, every due ref that was wanted since its last check began: a few at once, so that requests
+   * Checks, ahead of need, every due ref that was requested since its last check began: a few at once, so that requests
    * do not wait behind very many refs. Never throws.
    */
   async refreshDue(): Promise<void> {
@@ -125,7 +125,7 @@ export class RefChecks {
       repositoryKey(state.name) === repository &&
       (now - state.ref.wantedAtMs < this.options.freshForMs || this.isFresh(state))
     ).map(({ name }) => name);
-    await Promise.all([...inUse, ...this.records.recentlyBuried(repository)].map(async (name) => {
+    await Promise.all([...inUse, ...this.records.recentTombstones(repository)].map(async (name) => {
       const key = refKey(name);
       this.mustCheck.add(key);
       while (this.mustCheck.has(key)) {
@@ -152,7 +152,7 @@ export class RefChecks {
 
   private isFresh({ isCheckedHere, ref }: KnownRefState): boolean {
     const ageMs = this.now() - ref.checkedAtMs;
-    // A negative age is that of a clock that was set back, and says nothing.
+    // A negative age comes from a clock that was set back, and means nothing.
     return isCheckedHere && ageMs >= 0 && ageMs < this.options.freshForMs;
   }
 
@@ -186,7 +186,7 @@ export class RefChecks {
     const { backoff, source } = this.options;
     const key = refKey(name);
     const state = this.known.get(key);
-    // Requests that came while the check before was under way find its result here.
+    // Requests that came while the previous check was under way find its result here.
     const mustCheck = this.mustCheck.delete(key);
     if (!mustCheck && state !== undefined && this.isFresh(state) && !this.isDue(state)) {
       return { state, freshness: "hit" };
@@ -201,7 +201,7 @@ export class RefChecks {
         ...failure && { failure },
       };
       const resolve = () => source.resolve(query, backgroundContext(client, this.closing.signal));
-      // What another way of the source finds says nothing about the way that failed.
+      // A result by one protocol says nothing about the other one, which failed.
       const found =
         await (failure === null ? backoff.check(name, state !== undefined, resolve) : resolve());
       return this.take(found, { name, state, checkedAtMs });
@@ -214,7 +214,7 @@ export class RefChecks {
         if (!isCheckFailure(error)) throw error;
         return await this.staleFallback(state, name, error);
       }
-      await this.withdraw(state, name, tombstone);
+      await this.recordTombstone(state, name, tombstone);
       if (!tombstone.isCertain) throw error;
       return { tombstone };
     }
@@ -250,15 +250,15 @@ export class RefChecks {
     return { state: next, freshness };
   }
 
-  private async withdraw(
+  private async recordTombstone(
     state: KnownRefState | undefined,
     name: RefName,
     tombstone: Tombstone,
   ): Promise<void> {
     this.known.delete(refKey(name));
-    // Cached responses that hold this state see that they may not be sent any more.
+    // Cached responses refer to this state, which now forbids sending them.
     if (state !== undefined) state.ref.checkedAtMs = 0;
-    await this.records.bury(name, tombstone, state !== undefined);
+    await this.records.recordMissing(name, tombstone, state !== undefined);
   }
 
   /** The older answer for a failing source. @throws the failure where there is none that may be served. */

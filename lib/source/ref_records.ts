@@ -1,6 +1,6 @@
-// What is known of refs beyond one moment: the last commit with its validators, or a tombstone, that is, when and how
-// the source said that a ref or its whole repository is not there. Both outlive the process and are shared with others;
-// freshness never is: each process checks refs itself, so that no other clock is trusted. A damaged record is none.
+// What is known of refs over time: the last commit with its validators, or a tombstone, that is, when and with which
+// error the source reported a ref or its repository missing. Both outlive the process and are shared; freshness is not:
+// each process checks refs itself, so that no other clock is trusted. A damaged record counts as absent.
 
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
@@ -26,7 +26,7 @@ const CODES = [
   "repository-blocked",
   "branch-not-found",
 ] as const;
-/** What these say holds for all refs of the repository. */
+/** These apply to all refs of the repository. */
 const OF_REPOSITORY: ReadonlySet<string> = new Set(CODES.slice(0, 2).concat("repository-blocked"));
 
 const recordSchema = z.object({
@@ -41,17 +41,17 @@ const tombstoneSchema = z.object({
   detail: z.string(),
   /** When the request was sent that found it, in ms since the epoch. */
   atMs: z.number(),
-  /** False where the source failed before it had said all: what was known is over, and there may be something else. */
+  /** False where the source failed before its answer was complete: the known state is invalid, and another may exist. */
   isCertain: z.boolean(),
 });
 
 /** One state of a ref. */
 export type RefRecord = z.infer<typeof recordSchema>;
 
-/** That a ref is not there. */
+/** A record that a ref is missing. */
 export type Tombstone = z.infer<typeof tombstoneSchema>;
 
-/** See the head of this file. No method rejects. */
+/** Stores the records of refs. No method rejects. */
 export class RefRecords {
   /** By ref, and by repository where the tombstone is about all of it. */
   private readonly tombstones = new LRUCache<string, { name: RefName; tombstone: Tombstone }>({
@@ -72,15 +72,15 @@ export class RefRecords {
    */
   async read(name: RefName): Promise<{ record: RefRecord | null; tombstone: Tombstone | null }> {
     const keys = [refStoreKey(name), ...tombstoneKeys(name)];
-    const [stored = null, ...buried] = await this.kv?.get(keys) ?? [];
-    const tombstones = buried.flatMap((bytes) => parse(tombstoneSchema, bytes) ?? []);
+    const [stored = null, ...storedTombstones] = await this.kv?.get(keys) ?? [];
+    const tombstones = storedTombstones.flatMap((bytes) => parse(tombstoneSchema, bytes) ?? []);
     const tombstone = tombstones.toSorted((a, b) => b.atMs - a.atMs)[0] ?? null;
     const record = parse(recordSchema, stored);
     const isHidden = record !== null && tombstone !== null && tombstone.atMs > record.checkedAtMs;
     return { record: isHidden ? null : record, tombstone };
   }
 
-  /** Takes that the source found a ref; stored in the background. */
+  /** Records that the source found a ref; stored in the background. */
   add(name: RefName, record: RefRecord): void {
     this.found.set(repositoryKey(name), true);
     this.tombstones.delete(refKey(name));
@@ -88,12 +88,12 @@ export class RefRecords {
     this.write(refStoreKey(name), record);
   }
 
-  /** Takes that a ref is not there; `wasKnown` if it was until then. Resolves when other processes can read it. */
-  async bury(name: RefName, tombstone: Tombstone, wasKnown: boolean): Promise<void> {
+  /** Records that a ref is missing; `wasKnown` if it was known until then. Resolves when other processes can read it. */
+  async recordMissing(name: RefName, tombstone: Tombstone, wasKnown: boolean): Promise<void> {
     const isOfRepository = OF_REPOSITORY.has(tombstone.code);
     this.tombstones.set(refKey(name), { name, tombstone });
     if (isOfRepository) this.tombstones.set(repositoryKey(name), { name, tombstone });
-    // Nothing is written for what was never there, so that a scan of names fills no disk.
+    // Nothing is written for a ref that never existed, so that a scan of names fills no disk.
     if (!wasKnown && !this.found.has(repositoryKey(name))) return;
     const [ofRef, ofRepository] = tombstoneKeys(name);
     if (wasKnown) this.write(ofRef, tombstone);
@@ -101,7 +101,7 @@ export class RefRecords {
     await this.kv?.flush();
   }
 
-  /** What a check of a ref has just found, or null where a check is due. */
+  /** The result of the last check of a ref, or null where a check is due. */
   recentTombstone(name: RefName): Tombstone | null {
     const tombstone = this.tombstones.get(refKey(name))?.tombstone ?? null;
     return tombstone?.isCertain && this.isRecent(tombstone) ? tombstone : null;
@@ -118,7 +118,7 @@ export class RefRecords {
   }
 
   /** The refs of a repository that have a recent tombstone. */
-  recentlyBuried(repository: string): RefName[] {
+  recentTombstones(repository: string): RefName[] {
     return [...this.tombstones.entries()].flatMap(([key, { name, tombstone }]) =>
       key !== repository && repositoryKey(name) === repository && this.isRecent(tombstone)
         ? [name]
@@ -155,7 +155,7 @@ function parse<T>(schema: z.ZodType<T>, bytes: Uint8Array | null): T | null {
   }
 }
 
-/** The tombstone that an error means, at the time of its request; null for an error that says nothing of the kind. */
+/** The tombstone for an error, at the time of its request; null for an error that is no denial. */
 export function tombstoneOf(error: unknown, atMs: number): Tombstone | null {
   if (!(error instanceof CollectionsError)) return null;
   const said = error.denial ?? error;
@@ -164,7 +164,7 @@ export function tombstoneOf(error: unknown, atMs: number): Tombstone | null {
   return { code, detail: said.detail, atMs, isCertain: error.denial === undefined };
 }
 
-/** The error for a caller, which echoes the name as the caller spelled it. */
+/** The error for a request, with the name as the request spelled it. */
 export function tombstoneError(
   { code, detail }: Tombstone,
   { owner, repo }: RepositoryName,

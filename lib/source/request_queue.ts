@@ -16,17 +16,17 @@ export interface RequestQueueOptions {
   readonly clock: Clock;
 }
 
-/** On whose behalf a request is queued. */
+/** The client for which a request is queued. */
 export interface Turn {
   readonly client: string;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** See the head of this file. */
+/** Limits concurrent requests, fairly among clients. */
 export class RequestQueue {
   private running = 0;
   private waitingCount = 0;
-  /** What starts each waiting request, by client. The first client of the map is next. */
+  /** The functions that start waiting requests, by client. The first client of the map is next. */
   private readonly waiting = new Map<string, Set<() => void>>();
 
   constructor(private readonly options: RequestQueueOptions) {}
@@ -66,7 +66,7 @@ export class RequestQueue {
     try {
       await promise;
     } catch (error) {
-      // A slot that was handed over in the same moment goes to the next request.
+      // A slot that was assigned in the same moment goes to the next request.
       if (!this.remove(client, resolve)) this.startNext();
       throw error;
     } finally {
@@ -75,7 +75,7 @@ export class RequestQueue {
     }
   }
 
-  /** Hands the slot that became free to the next client's oldest request. */
+  /** Gives the slot that became free to the next client's oldest request. */
   private startNext(): void {
     const next = this.waiting.entries().next().value;
     if (next === undefined) {

@@ -1,11 +1,11 @@
 // The port through which everything else reads repositories. A ref names a commit, a commit names a tree, a tree names
-// blobs; only the first step ever changes. Object ids have Git's own meaning in every implementation.
+// blobs; only a ref ever changes. Object ids have Git's own meaning in every implementation.
 
 import type { CollectionsError } from "../errors.ts";
 import type { RequestContext } from "../request_context.ts";
 import type { FileList } from "./file_list.ts";
 
-/** A repository as the caller spelled it. Rules compare owner and repo without case. */
+/** A repository as the request spelled it. Rules compare owner and repo without case. */
 export interface RepositoryName {
   readonly owner: string;
   readonly repo: string;
@@ -19,12 +19,12 @@ export function repositoryKey(name: RepositoryName): string {
 /** The branch that a query without one means at GitHub. */
 export const DEFAULT_BRANCH = "main";
 
-/** Which state of a repository is wanted. `branch` null means the source's own default. */
+/** The requested state of a repository. `branch` null means the source's own default. */
 export interface RefQuery extends RepositoryName {
   readonly branch: string | null;
-  /** What an earlier answer to the same query said, so that the source can be queried conditionally. */
+  /** The earlier answer to the same query, so that the source can be queried conditionally. */
   readonly known?: KnownRef;
-  /** A failure that lasts: what failed so is not requested again now, and this is thrown where nothing else answers. */
+  /** A failure that lasts: a request that failed so is not repeated now, and this is thrown where no other way answers. */
   readonly failure?: CollectionsError;
 }
 
@@ -36,25 +36,25 @@ export interface KnownRef {
 
 /**
  * What is known of a ref. One live object per ref and process; later checks change it in place, so a cached response
- * that holds it can tell without a lookup whether it may still be sent.
+ * that refers to it can tell without a lookup whether it may still be sent.
  */
 export interface RefState {
   /** The commit that the ref named when last checked, 40 hex digits. */
   commit: string;
-  /** When the request behind this knowledge was sent, in ms since the epoch; 0 once a tombstone replaced it. */
+  /** When the request behind this state was sent, in ms since the epoch; 0 once a tombstone replaced it. */
   checkedAtMs: number;
   /** For how long after `checkedAtMs` responses may be sent without another check, in ms. */
   readonly freshForMs: number;
-  /** When a client last wanted this ref, in ms since the epoch; refresh ahead goes by it. */
+  /** When a client last requested this ref, in ms since the epoch; refresh ahead uses it. */
   wantedAtMs: number;
   /** The commits before the last moves, the latest first, and when a check last found each. */
   previous: readonly { readonly commit: string; readonly checkedAtMs: number }[];
 }
 
-/** GitHub's quota without a token lets at most so many commits be read in its window of an hour. */
+/** GitHub's quota without a token allows at most so many commits to be read in its window of an hour. */
 const MAX_PREVIOUS = 60;
 
-/** Takes over what a check found that was sent at `checkedAtMs`. */
+/** Records the result of a check that was sent at `checkedAtMs`. */
 export function updateRef(ref: RefState, commit: string, checkedAtMs: number): void {
   if (commit !== ref.commit) {
     const { commit: before, checkedAtMs } = ref;
@@ -63,14 +63,14 @@ export function updateRef(ref: RefState, commit: string, checkedAtMs: number): v
   Object.assign(ref, { commit, checkedAtMs });
 }
 
-/** How the ref of a snapshot came to be known: from memory, first seen, unchanged, changed, or older than allowed because the source failed. */
+/** How the ref of a snapshot was found: in memory, first seen, unchanged, changed, or older than allowed because the source failed. */
 export type Freshness = "hit" | "miss" | "revalidated" | "moved" | "stale";
 
 /** One state of one repository: the anchor of every read. */
 export interface Snapshot {
-  /** As the caller spelled it, whatever the repository is called now. */
+  /** As the request spelled it, whatever the repository is called now. */
   readonly name: RepositoryName;
-  /** The branch as the answer names it: the caller's, or the default. */
+  /** The branch as the response names it: the requested one, or the default. */
   readonly branch: string;
   readonly commit: string;
   /** An id under which `tree` gives the root folder. */
@@ -110,13 +110,13 @@ export interface FolderFiles {
 /** The bytes of a file, or why they cannot be given. */
 export type BlobResult = Uint8Array<ArrayBuffer> | Error;
 
-/** Reads repositories of one kind of place: GitHub, or local folders. */
+/** Reads repositories of one kind: GitHub, or local folders. */
 export interface Source {
   /**
    * Finds the commit that a ref names.
    * @throws {CollectionsError} repository-not-found, repository-not-allowed, branch-not-found, repository-empty,
-   * repository-blocked, or a source failure. A failure whose `denial` is set came after the source had said that what
-   * was known is gone: nothing older may then be served.
+   * repository-blocked, or a source failure. A failure with a `denial` came after the source had reported the known state
+   * missing: nothing older may then be served.
    */
   resolve(query: RefQuery, context: RequestContext): Promise<Snapshot>;
 

@@ -21,7 +21,7 @@ const FORMAT_EXTENSIONS: Readonly<Record<string, string>> = {
   json: "json",
 };
 
-/** A longer template is taken for one that cannot be read. */
+/** A longer template counts as unreadable. */
 const MAX_TEMPLATE_CHARS = 128;
 
 /**
@@ -67,7 +67,7 @@ function readDepth(nested: PlainObject): number | null {
   return typeof depth === "number" && depth >= 1 ? Math.floor(depth) : null;
 }
 
-/** A glob for the paths that a template such as `{{year}}/{{slug}}` gives; null where it cannot be told. */
+/** A glob for the paths that a template such as `{{year}}/{{slug}}` gives; null for an unreadable one. */
 function templateGlob(template: string, extension: string): string | null {
   if (template.length > MAX_TEMPLATE_CHARS) return null;
   const names = template.replace(/\{\{[^{}]*\}\}/g, "*").replace(/\*+/g, "*");

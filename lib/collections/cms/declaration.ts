@@ -5,7 +5,7 @@ import { pathProblem, trimSlashes } from "../../api/names.ts";
 import { Glob } from "../glob.ts";
 import { getOwn, isPlainObject, type PlainObject, type PlainValue } from "../plain_data.ts";
 
-/** Which files of a declared folder are entries, as plain data; each part that is there must hold. */
+/** Which files of a declared folder are entries, as plain data; every part that is set must match. */
 export interface EntryRule {
   /** With or without its dot; an empty one is that of every file. */
   readonly extension?: string;
@@ -83,7 +83,7 @@ export function getMerged(object: PlainObject, key: string): PlainValue | undefi
 function toFolder(value: PlainValue | undefined): string | null {
   if (typeof value !== "string") return null;
   const folder = trimSlashes(value.replace(/^\.(?=\/|$)/, ""));
-  // A placeholder such as `{{locale}}` stands for many folders.
+  // A placeholder such as `{{locale}}` means many folders.
   return folder === "" || (isUsable(folder) && !folder.includes("{{")) ? folder : null;
 }
 

@@ -1,6 +1,5 @@
-// Which collections a repository itself declares, by the configuration files of the systems that people edit it with.
-// Only files that stand in folders already known are read, each parsed once per blob id. A file that cannot be read costs
-// a warning and nothing else.
+// The collections that a repository itself declares, by the configuration files of its CMS. Only files whose folders are
+// already read are considered, each parsed once per blob id. A file that cannot be read causes a warning and no error.
 
 import type { ObjectKind } from "../../cache/object_cache.ts";
 import { findEntry } from "../find_entry.ts";
@@ -18,7 +17,7 @@ const LIMITS = { maxChars: 256 * 1024, maxTokens: 30_000, maxRepeatedChars: 1024
 
 /** Collections of one file; people have dozens. */
 const MAX_COLLECTIONS = 200;
-/** A configuration is written by hand; a larger file is something else. */
+/** A configuration is written by hand; a larger file is not one. */
 const MAX_CONFIG_BYTES = 1 << 20;
 
 type Reader = (config: PlainObject, source: string) => DeclaredCollection[];
@@ -33,16 +32,16 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
   ["_config.toml", jekyllCollections],
 ]);
 
-/** What one configuration file declares, in its own order, and one sentence where that is not all of it. */
+/** What one configuration file declares, in its own order, and one sentence where the list is cut. */
 export interface Declarations {
   readonly collections: readonly DeclaredCollection[];
   readonly warning: string | null;
 }
 
-/** A declaration; `id` tells it from every other one, also of another version of its file. */
+/** A declaration; `id` differs between declarations and between versions of the file. */
 export type Declared = DeclaredCollection & { readonly id: string };
 
-/** Parsed configurations, by path and blob id: nothing else decides what they declare. */
+/** Parsed configurations, by path and blob id, which alone determine the result. */
 const declarationsKind: ObjectKind<ReadDeclarations> = {
   name: "declarations",
   sizeOf: (declarations) => 200 + 2 * JSON.stringify(declarations).length,
@@ -89,7 +88,7 @@ function unreadable(path: string, why: string): ReadDeclarations {
   return { collections: [], warning: `Cannot read "${path}": ${why}` };
 }
 
-/** Reads the text of the configuration file at `path`; a path that no system uses declares nothing. */
+/** Reads the text of the configuration file at `path`; a path of no known system declares nothing. */
 export async function parseDeclarations(path: string, text: string): Promise<Declarations> {
   const reader = READERS.get(path);
   if (reader === undefined) return { collections: [], warning: null };

@@ -1,4 +1,4 @@
-// What the service relies on in GitHub's answers, checked before use: nothing that GitHub, or a host in its place,
+// The parts of GitHub's answers that the service uses, checked before use: nothing that GitHub, or a host in its place,
 // sends is trusted. trees.ts checks the answers about trees.
 
 import { z } from "zod";

@@ -11,7 +11,7 @@ import { checked, graphqlAnswer, parseJson, refusal } from "./answers.ts";
 import { baseOf, type GitHubHost, requestRepository } from "./host.ts";
 
 const MAX_AT_ONCE = 8;
-/** After so many failures in a row the source is taken to be down, and the rest is not requested. */
+/** After so many failures in a row the source counts as down, and the rest is not requested. */
 const MAX_FAILURES = 3;
 const RAW_TYPE = "application/vnd.github.raw+json";
 
@@ -178,7 +178,7 @@ async function readOne(page: Page, file: FileRef): Promise<BlobResult> {
   if (!host.tokens.hasToken && host.rawUrl !== null) {
     const bytes = await readRaw(page, file);
     if (bytes !== null) return bytes;
-    // The API is no alternative for a whole page: without a token it gives 60 answers an hour.
+    // The API is no alternative for a whole page: without a token it answers 60 requests an hour.
     if (++page.rawMisses > MAX_FAILURES) {
       throw sourceFailed(`Cannot read "${file.id}": the raw host does not have it`);
     }
@@ -200,7 +200,7 @@ async function readOne(page: Page, file: FileRef): Promise<BlobResult> {
   return answer.bytes;
 }
 
-/** The bytes from the raw host, or null where it does not give the right ones. */
+/** The bytes from the raw host, or null where it does not send the right ones. */
 async function readRaw({ host, snapshot, context }: Page, file: FileRef) {
   const { owner, repo } = snapshot.name;
   const path = file.path.split("/").map(encodeURIComponent).join("/");
@@ -219,7 +219,7 @@ async function readRaw({ host, snapshot, context }: Page, file: FileRef) {
   }
 }
 
-/** One byte more than was announced is enough to see that an answer is another file. */
+/** One byte more than announced is enough to detect that the answer is another file. */
 function maxBytesOf(file: FileRef): number {
   return Math.max(file.size + 1, 4096);
 }

@@ -1,6 +1,6 @@
-// One request to GitHub over HTTP: token, time-out, bounded body, one retry, limits told apart from refusals.
+// One request to GitHub over HTTP: token, time-out, bounded body, one retry, limits distinguished from refusals.
 // Plain fetch and not @octokit/request, since that reads bodies without a bound, parses every JSON number by a BigInt
-// parser (seconds for a large tree), throws on 304 and cannot be held to one host when it is redirected.
+// parser (seconds for a large tree), throws on 304 and cannot be limited to one host when it is redirected.
 
 import type { Clock } from "../../clock.ts";
 import { CollectionsError, isSourceFailure, sourceFailed, sourceTimeout } from "../../errors.ts";
@@ -46,11 +46,11 @@ export interface GitHubAnswer {
   readonly headers: Headers;
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly token: Token;
-  /** Gives back the memory that is reserved for `bytes`. To be called once they are parsed; again does nothing. */
+  /** Releases the memory that is reserved for `bytes`. To be called once they are parsed; calling again does nothing. */
   release(): void;
 }
 
-/** Told of each request that was sent; `result` is the status, or why there is none. */
+/** Called after each request that was sent; `result` is the status, or why there is none. */
 export type RequestObserver = (
   event: {
     readonly kind: RequestKind;
@@ -72,7 +72,7 @@ export interface GitHubClientOptions {
 /** GitHub's secondary limit is 100 requests at once, which these two lanes share. */
 const CHECKS = { concurrency: 64, maxQueued: 2048, maxQueuedPerClient: 512 };
 const BULK = { concurrency: 32, maxQueued: 512, maxQueuedPerClient: 256 };
-/** The raw host limits what it takes for a robot. */
+/** The raw host limits clients that look like robots. */
 const RAW = { concurrency: 8, maxQueued: 512, maxQueuedPerClient: 256 };
 const SECONDARY_WAIT_MS = 60_000;
 const MIN_WAIT_MS = 1_000;
@@ -103,11 +103,11 @@ export class GitHubClient {
    * @throws the reason of the context's signal when that aborts.
    */
   async request(request: GitHubRequest): Promise<GitHubAnswer> {
-    // A failed batch is repeated in halves by its caller.
+    // The caller repeats a failed batch in halves.
     let retried = request.kind === "graphql";
     const pause = async () => {
       retried = true;
-      // Of random length, so that many that failed together do not come back together.
+      // Of random length, so that requests that failed together do not repeat together.
       await this.options.clock.sleep(50 + Math.random() * 200, request.context.signal);
     };
     while (true) {
@@ -190,7 +190,7 @@ export class GitHubClient {
     const askedMs = retryAfterMs(answer.headers, now);
     const resetMs = Number(answer.headers.get("x-ratelimit-reset") ?? NaN) * 1000 - now;
     const waitMs = askedMs ?? (isSpent && resetMs > 0 ? resetMs : SECONDARY_WAIT_MS);
-    // A limit that says when to come back goes before the quota's own time.
+    // A stated time to retry goes before the quota's own time.
     return { isQuota: isSpent && askedMs === null, waitMs: Math.max(waitMs, MIN_WAIT_MS) };
   }
 

@@ -1,5 +1,5 @@
-// Refs without a token: by Git's own protocol, which costs nothing of the REST quota, and by REST where that gives no
-// answer or must not have the last word. What Git's answer denied is never served again because REST then fails.
+// Refs without a token: by Git's own protocol, which costs no REST quota, and by REST where that gives no answer or REST
+// must confirm it. What Git's answer denied is never served because REST then fails.
 
 import { LRUCache } from "lru-cache";
 import { isAllowed } from "../../allowed_repos.ts";
@@ -58,7 +58,7 @@ export interface GitRefsOptions {
 /** Refs of one Git host. */
 export class GitRefs {
   private readonly health: GitHostHealth;
-  /** Ids that name commits, by repository and id: Git's list of refs does not tell, and it never changes. */
+  /** Ids that name commits, by repository and id: Git's list of refs does not include them, and they never change. */
   private readonly commits = new LRUCache<string, true>({ max: MAX_COMMITS });
 
   constructor(
@@ -69,7 +69,7 @@ export class GitRefs {
   }
 
   /**
-   * The ref, or that REST has to be asked; `denial` is what the answer then denies for the time being.
+   * The ref, or that REST must be queried; `denial` is the error that applies if REST then fails.
    * @throws {CollectionsError} branch-not-found, repository-not-allowed, or a failure where the type of an object
    * cannot be had.
    */
@@ -150,7 +150,7 @@ export class GitRefs {
     }
   }
 
-  /** By REST, which is asked once for a commit that is there. */
+  /** By REST, which is queried once for a commit that exists. */
   private async isCommit(
     query: BranchQuery,
     id: string,

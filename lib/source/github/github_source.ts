@@ -40,7 +40,7 @@ export interface GitHubSourceOptions {
   readonly allowedRepos: AllowedRepos | null;
   /** How long a checked ref may be served without another check, in ms. */
   readonly freshForMs: number;
-  /** Told of each request that was sent, for metrics and health. */
+  /** Called after each request that was sent, for metrics and health. */
   readonly onRequest?: RequestObserver;
 }
 

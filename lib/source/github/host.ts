@@ -73,7 +73,7 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
 /** A temporary redirect (to a page about maintenance, say) tells nothing about the repository. */
 const TEMPORARY: ReadonlySet<number> = new Set([302, 307]);
 
-/** The base of a repository under the name that the caller gave. */
+/** The base of a repository under the requested name. */
 export function namedBase({ owner, repo }: RepositoryName): string {
   return `repos/${owner}/${repo}`;
 }

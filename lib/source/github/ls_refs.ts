@@ -1,6 +1,6 @@
-// Finds the commit of a ref by one POST of Git's protocol version 2 (gitprotocol-v2, `ls-refs`), which costs nothing of
-// the REST quota. An answer is believed only where every line of it up to the requested name is as the protocol says;
-// everything else is `unusable`, and the REST API decides.
+// Finds the commit of a ref by one POST of Git's protocol version 2 (gitprotocol-v2, `ls-refs`), which costs no REST
+// quota. An answer counts only where every line of it up to the requested name follows the protocol; everything else is
+// `unusable`, and the REST API is queried.
 
 import { Buffer } from "node:buffer";
 import { CollectionsError } from "../../errors.ts";
@@ -46,7 +46,7 @@ export type LsRefsResult =
   }
   /** The repository is visible and has neither a branch nor a tag of that name. */
   | Answered & { readonly kind: "missing" }
-  /** `HEAD` names no commit and the ref was not found: the repository is empty, or only its default branch is gone. */
+  /** `HEAD` names no commit and the ref was not found: the repository is empty, or only its default branch is missing. */
   | Answered & { readonly kind: "unborn" }
   /** 401: missing, or not public. */
   | { readonly kind: "denied" }
@@ -58,7 +58,7 @@ const MAX_HOPS = 2;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const RESULT_TYPE = "application/x-git-upload-pack-result";
-// Git's names hold no control characters, no space and no DEL (git check-ref-format).
+// Git's names have no control characters, no space and no DEL (git check-ref-format).
 const LINE =
   /^([0-9a-f]{40}|unborn) ([^\0- \x7f]+)(?: symref-target:([^\0- \x7f]+))?(?: peeled:([0-9a-f]{40}))?\n?$/;
 const REDIRECT_PATH = /^([A-Za-z0-9_-]+)\/([A-Za-z0-9._-]+?)(\.git)?\/git-upload-pack$/;
@@ -67,7 +67,7 @@ const BRANCHES = "refs/heads/";
 class Unusable extends Error {}
 
 /**
- * Queries a Git host for one ref. Never throws for what the host says or fails to say.
+ * Queries a Git host for one ref. Never throws for any answer of the host, or for the lack of one.
  * @throws the reason of `signal`, unless that is a `TimeoutError`.
  * @throws {CollectionsError} what `options.fetch` throws of its own, such as service-busy: no fault of the host.
  */

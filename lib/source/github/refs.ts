@@ -1,6 +1,6 @@
-// Which commit a name stands for at GitHub: as branch, then as tag, then as commit id, and whether the repository may
-// be seen at all. Every request goes to the name that the caller gave, so a name that is given to another repository
-// shows that one. Visibility is decided before anything that a request about the branch said is used.
+// Which commit a name means at GitHub: as branch, then as tag, then as commit id, and whether the repository may be
+// seen at all. Every request uses the requested name, so a name that now belongs to another repository shows that one.
+// Visibility is decided before anything from an answer about the branch is used.
 
 import { isAllowed } from "../../allowed_repos.ts";
 import {
@@ -81,7 +81,7 @@ export async function isCommit(
 }
 
 class RefSearch {
-  /** What GitHub said of the known ref, should a later request fail. */
+  /** GitHub's answer about the known ref, in case a later request fails. */
   denial: CollectionsError | null = null;
   private readonly known: RefValidators | null;
 
@@ -102,14 +102,16 @@ class RefSearch {
       ? COMMIT_ID.test(known.form) ? [known.form] : forms.slice(0, forms.indexOf(known.form) + 1)
       : forms.slice(0, 1);
     const asksVisibility = host.tokens.hasToken && !isByName;
-    // All are waited for, whatever one says: a private repository must not answer sooner than a missing one.
+    // All requests are awaited, whatever one answers: a private repository must not answer sooner than a missing one.
     const [visibilityResult, ...refResults] = await Promise.allSettled([
       asksVisibility ? this.requestRepository(known?.visibility) : null,
       ...together.map((form) => this.requestRef(form)),
     ]);
     const isSeen = visibilityResult!.status === "fulfilled" && visibilityResult!.value !== null;
     refResults.forEach((result, index) => {
-      if (result.status === "fulfilled") this.hear(together[index]!, result.value!.status, isSeen);
+      if (result.status === "fulfilled") {
+        this.recordAnswer(together[index]!, result.value!.status, isSeen);
+      }
     });
     const visibility = unwrap(visibilityResult!);
     if (visibility !== null) requirePublic(query, visibility);
@@ -118,7 +120,7 @@ class RefSearch {
     for (const [index, form] of [...new Set([...together, ...forms])].entries()) {
       const result = refResults[index];
       const answer = result === undefined ? await this.requestRef(form) : unwrap(result)!;
-      if (result === undefined) this.hear(form, answer.status, isSeen);
+      if (result === undefined) this.recordAnswer(form, answer.status, isSeen);
       if (visibility !== null && visibility.base !== answer.base) {
         throw sourceFailed(`Cannot resolve "${form}": the repository moved meanwhile`);
       }
@@ -146,8 +148,8 @@ class RefSearch {
     throw branchNotFound(query.branch, await this.defaultBranch(repository));
   }
 
-  /** Notes what an answer about the known ref says, since a later request may fail. */
-  private hear(form: string, status: number, isSeen: boolean): void {
+  /** Records an answer about the known ref, since a later request may fail. */
+  private recordAnswer(form: string, status: number, isSeen: boolean): void {
     if (form !== this.known?.form || status === 200 || status === 304) return;
     const error = isSeen || status === 422
       ? branchNotFound(this.query.branch, null)
@@ -168,7 +170,7 @@ class RefSearch {
     }
   }
 
-  /** For the hint alone: that the branch is not there is known without it. */
+  /** Only for the hint in the error: the branch is known to be missing without it. */
   private async defaultBranch(repository: RepositoryAnswer | null): Promise<string | null> {
     try {
       const answer = repository?.status === 200 ? repository : await this.requestRepository();
@@ -224,7 +226,7 @@ function formsOf(branch: string, commitIds: boolean): string[] {
 }
 
 function requirePublic(name: RepositoryName, answer: RepositoryAnswer): void {
-  // Only an answer that said "public" leaves a validator, so 304 says it again.
+  // Only an answer with "public" leaves a validator, so 304 means the same.
   if (answer.status === 304) return;
   if (answer.status !== 200) throw refusal(name, answer.status);
   const { private: isPrivate, visibility } = checked(repositoryAnswer, parseJson(answer.bytes));

@@ -15,7 +15,7 @@ export type Quota = "core" | "graphql" | "raw";
 export interface Token {
   readonly place: number;
   readonly secret: string | null;
-  /** Tells which token an ETag belongs to, across restarts, without telling the token. */
+  /** Identifies the token of an ETag, across restarts, without revealing the token. */
   readonly fingerprint: string;
 }
 
@@ -84,7 +84,7 @@ export class TokenPool {
     }
   }
 
-  /** Gives a chosen token back. `answered`: GitHub answered, and not with a limit. */
+  /** Returns a chosen token. `answered`: GitHub answered, and not with a limit. */
   release(token: Token, quota: Quota, { answered }: { readonly answered: boolean }): void {
     const state = this.state(token).quotas[quota];
     if (state.probe === null) return;
@@ -93,7 +93,7 @@ export class TokenPool {
     state.probe = null;
   }
 
-  /** Takes over what an answer's `x-ratelimit-*` headers say. */
+  /** Records the `x-ratelimit-*` headers of an answer. */
   note(token: Token, quota: Quota, headers: Headers): void {
     const state = this.state(token).quotas[quota];
     const remaining = Number(headers.get("x-ratelimit-remaining") ?? NaN);
@@ -131,7 +131,7 @@ export class TokenPool {
     if (!this.hasToken) this.options.log.error("all tokens refused, continuing without a token");
   }
 
-  /** The quota left over all tokens in use, or null while no answer has told it. */
+  /** The quota left over all tokens in use, or null before the first answer that states it. */
   remaining(quota: Quota): number | null {
     const now = this.now();
     const known = this.usable(quota).map((state) => left(state, quota, now))

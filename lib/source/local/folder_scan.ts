@@ -1,5 +1,5 @@
-// One look at a local folder: which files there are, with Git's ids for them and for the folders that hold them. Only
-// what may be served is seen: no name that begins with a dot, no `node_modules`, no device; links are never followed.
+// One scan of a local folder: which files there are, with Git's ids for them and for their folders. Only what may be
+// served is listed: no name that begins with a dot, no `node_modules`, no device; links are never followed.
 
 import { join } from "@std/path";
 import pLimit from "p-limit";
@@ -8,7 +8,7 @@ import type { TreeEntry } from "../source.ts";
 
 const READ_AT_ONCE = 16;
 const CHUNK_BYTES = 256 * 1024;
-/** A file that changed this shortly before it was read is read again, since its times may not tell of a later change. */
+/** A file that changed this shortly before it was read is read again, since a later change may leave its times alone. */
 const SETTLED_AFTER_MS = 2000;
 
 /** A file, or a symbolic link, whose id is that of its target's path, as in Git. */
@@ -29,7 +29,7 @@ export interface ScannedFolder extends TreeEntry {
   readonly omitted: number;
 }
 
-/** How a folder is looked at. */
+/** How a folder is scanned. */
 export interface ScanOptions {
   /** Milliseconds since the epoch, by the clock of the file system. */
   readonly now: () => number;
@@ -50,9 +50,9 @@ export function isServedName(name: string): boolean {
 }
 
 /**
- * Looks at the folder at `path`. `previous` is what the last look gave; it is given again where nothing changed. What
- * may not be read, or is gone before it is read, is left out; any other failure fails the look, since a short list
- * would be a wrong answer.
+ * Scans the folder at `path`. `previous` is the result of the last scan; it is returned again where nothing changed. A
+ * file that may not be read, or is deleted before it is read, is left out; any other failure fails the scan, since a
+ * short list would be a wrong answer.
  * @throws {FolderTooLargeError} past the bounds.
  * @throws {Deno.errors.NotFound} where there is no such folder or it is a link, and whatever else reading it gives.
  */
@@ -98,7 +98,7 @@ class Scan {
     const found: (ScannedFile | ScannedFolder | null)[] = [];
     for (const folder of names.folders) {
       const before = previous?.entries.get(folder);
-      const below = await unlessGone(this.folder(join(path, folder), {
+      const below = await nullIfMissing(this.folder(join(path, folder), {
         name: folder,
         previous: before?.kind === "folder" ? before : null,
         depth: depth + 1,
@@ -136,8 +136,8 @@ class Scan {
 }
 
 /**
- * Reads a file or link as `name`, or takes over what `previous` says of it. Null where it is gone, may not be read, or
- * is neither file nor link.
+ * Reads a file or link as `name`, or reuses its entry in `previous`. Null where it is deleted, may not be read, or is
+ * neither file nor link.
  */
 export async function scanFile(
   path: string,
@@ -145,12 +145,12 @@ export async function scanFile(
 ): Promise<ScannedFile | null> {
   const { name, previous } = options;
   const startedAtMs = options.now();
-  const info = await unlessGone(Deno.lstat(path));
+  const info = await nullIfMissing(Deno.lstat(path));
   if (info === null || !(info.isFile || info.isSymlink)) return null;
   const { size, mtime, ctime, ino, mode } = info;
   const stamp = [size, mtime?.getTime(), ctime?.getTime(), ino, mode].join();
   if (previous?.isSettled && previous.stamp === stamp) return previous;
-  const content = await unlessGone(info.isSymlink ? hashLink(path) : hashFile(path, size));
+  const content = await nullIfMissing(info.isSymlink ? hashLink(path) : hashFile(path, size));
   if (content === null) return null;
   // The change time cannot be set back, as the modification time can; not every file system has it.
   const changedAtMs = (ctime ?? mtime)?.getTime() ?? Infinity;
@@ -163,21 +163,21 @@ export async function scanFile(
   return { name, kind: "file", mode: gitMode, ...content, stamp, isSettled };
 }
 
-/** The bytes that a scanned file has by its id; null where the file at `path` has others by now, or is gone. */
+/** The bytes that a scanned file has by its id; null where the file at `path` has other bytes by now, or is deleted. */
 export async function readScannedFile(
   path: string,
   file: ScannedFile,
 ): Promise<Uint8Array<ArrayBuffer> | null> {
-  const info = await unlessGone(Deno.lstat(path));
-  // Looked at first, so that a pipe is not waited for and a file that grew is not held in memory.
+  const info = await nullIfMissing(Deno.lstat(path));
+  // Checked first, so that a read never waits for a pipe and a file that grew is not read into memory.
   const isCandidate = info !== null && info.isFile && info.size === file.size;
-  const bytes = isCandidate ? await unlessGone(Deno.readFile(path)) : null;
+  const bytes = isCandidate ? await nullIfMissing(Deno.readFile(path)) : null;
   if (bytes !== null && blobId(bytes) === file.id) return bytes;
   file.isSettled = false;
   return null;
 }
 
-const GONE = [
+const MISSING = [
   Deno.errors.NotFound,
   Deno.errors.PermissionDenied,
   Deno.errors.NotCapable,
@@ -186,12 +186,12 @@ const GONE = [
   Deno.errors.InvalidData, // A link whose target is not UTF-8.
 ];
 
-/** What a read gives, or null where its subject is gone or may not be read. */
-async function unlessGone<T>(read: Promise<T>): Promise<T | null> {
+/** The result of a read, or null where the file is deleted or may not be read. */
+async function nullIfMissing<T>(read: Promise<T>): Promise<T | null> {
   try {
     return await read;
   } catch (error) {
-    if (GONE.some((kind) => error instanceof kind)) return null;
+    if (MISSING.some((kind) => error instanceof kind)) return null;
     throw error;
   }
 }

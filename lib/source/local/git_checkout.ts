@@ -1,5 +1,5 @@
-// Which branch a local folder stands for, read from Git's own files (gitrepository-layout). Git is never run, and only a
-// `.git` that lies directly in the folder counts; what cannot be read makes it a plain folder.
+// Which branch a local folder is at, read from Git's own files (gitrepository-layout). Git is never run, and only a
+// `.git` that is directly in the folder counts; one that cannot be read makes it a plain folder.
 
 import { isAbsolute, join } from "@std/path";
 
@@ -16,7 +16,7 @@ const LINE_END = /\r?\n$/;
 export async function checkedOutBranch(folder: string): Promise<string> {
   const head = await readHead(join(folder, ".git"), folder);
   const branch = head === null ? null : /^ref: refs\/heads\/([^\s]+)$/.exec(head)?.[1];
-  // A reftable repository keeps its HEAD elsewhere and puts the name `.invalid` here.
+  // A reftable repository has its HEAD elsewhere and puts the name `.invalid` here.
   if (branch && !branch.startsWith(".")) return branch;
   return head !== null && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(head) ? head : PLAIN_BRANCH;
 }
@@ -31,7 +31,7 @@ async function readHead(git: string, folder: string): Promise<string | null> {
 }
 
 async function readShort(path: string): Promise<string | null> {
-  // Asked first, since reading a path that the start did not allow would stop at a prompt on a terminal.
+  // Checked first, since reading a path without permission would prompt on a terminal.
   const { state } = await Deno.permissions.query({ name: "read", path });
   if (state !== "granted") return null;
   try {

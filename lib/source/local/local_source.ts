@@ -1,5 +1,5 @@
 // Local folders behind the source port: each folder directly below the root is a repository of the owner `local`. Its
-// ids are Git's own for the files as they are, and bytes are given only when they hash to the id asked for. Names of
+// ids are Git's own for the files as they are, and bytes are returned only when they hash to the requested id. Names of
 // repositories come from the root's listing alone, so nothing outside the root can be named. No cache miss is counted.
 
 import { join } from "@std/path";
@@ -40,7 +40,7 @@ export interface LocalSourceOptions extends Partial<Omit<ScanOptions, "now">> {
 export class LocalSource implements Source {
   private readonly root: string;
   private readonly options: ScanOptions;
-  /** The folders that were asked for so far, by name. */
+  /** The folders that were requested so far, by name. */
   private readonly folders = new Map<string, WatchedFolder>();
   private readonly limit = pLimit(READ_AT_ONCE);
 
@@ -50,7 +50,7 @@ export class LocalSource implements Source {
   }
 
   /**
-   * The folder's state, at most a second old. Its one branch is asked for by its name, as null or as `HEAD`.
+   * The folder's state, at most a second old. Its one branch is requested by its name, as null or as `HEAD`.
    * @throws {CollectionsError} repository-not-found, branch-not-found, collection-too-large, or a source failure.
    */
   async resolve({ owner, repo, branch }: RefQuery, { signal }: RequestContext): Promise<Snapshot> {
@@ -73,7 +73,7 @@ export class LocalSource implements Source {
     };
   }
 
-  /** One folder. @throws {CollectionsError} source-failed where it is gone. */
+  /** One folder. @throws {CollectionsError} source-failed where it is deleted. */
   async tree(
     snapshot: Snapshot,
     treeId: string,
@@ -81,15 +81,15 @@ export class LocalSource implements Source {
   ): Promise<readonly TreeEntry[]> {
     signal?.throwIfAborted();
     const folder = this.stateOf(snapshot)?.tree(treeId);
-    if (folder === undefined) throw gone(snapshot, treeId);
+    if (folder === undefined) throw objectMissing(snapshot, treeId);
     return await Promise.resolve([...folder.entries.values()]);
   }
 
-  /** Every file below a folder, never null. @throws {CollectionsError} source-failed where it is gone. */
+  /** Every file below a folder, never null. @throws {CollectionsError} source-failed where it is deleted. */
   async files(snapshot: Snapshot, treeId: string, { signal }: RequestContext): Promise<FileList> {
     signal?.throwIfAborted();
     const files = this.stateOf(snapshot)?.files(treeId);
-    if (files === undefined) throw gone(snapshot, treeId);
+    if (files === undefined) throw objectMissing(snapshot, treeId);
     return await Promise.resolve(files);
   }
 
@@ -98,7 +98,7 @@ export class LocalSource implements Source {
     return Promise.resolve(null);
   }
 
-  /** The bytes of files. One that changed after the look is an error, and has the folder looked at anew. */
+  /** The bytes of files. A file that changed after the scan is an error, and causes a new scan. */
   async blobs(
     snapshot: Snapshot,
     files: readonly FileRef[],
@@ -158,10 +158,10 @@ export class LocalSource implements Source {
   }
 
   private async blob(snapshot: Snapshot, file: FileRef): Promise<BlobResult> {
-    // Only what a look saw is opened, whatever path is asked for.
+    // Only a file that a scan listed is opened, whatever path is requested.
     const folder = this.folderOf(snapshot);
     const seen = folder?.stateOf(snapshot.rootTreeId)?.file(file.path);
-    if (folder === undefined || seen?.id !== file.id) return gone(snapshot, file.id);
+    if (folder === undefined || seen?.id !== file.id) return objectMissing(snapshot, file.id);
     try {
       const bytes = await readScannedFile(join(folder.path, file.path), seen);
       if (bytes !== null) return bytes;
@@ -173,17 +173,17 @@ export class LocalSource implements Source {
   }
 }
 
-function matchName(names: readonly string[], asked: string): string | null {
-  if (names.includes(asked)) return asked;
-  const lowerCase = asked.toLowerCase();
+function matchName(names: readonly string[], requested: string): string | null {
+  if (names.includes(requested)) return requested;
+  const lowerCase = requested.toLowerCase();
   return names.filter((name) => name.toLowerCase() === lowerCase).sort()[0] ?? null;
 }
 
-function gone({ name }: Snapshot, id: string): CollectionsError {
+function objectMissing({ name }: Snapshot, id: string): CollectionsError {
   return sourceFailed(`Cannot read "${id}": it is not in "${name.owner}/${name.repo}" any more`);
 }
 
-/** The log must not tell where on this machine the folders are. */
+/** The log must not reveal where the folders are on this machine. */
 function unreadable(what: string, cause: unknown): CollectionsError {
   return sourceFailed(`Cannot read "${what}": ${describeError(cause).error}`, { cause });
 }

@@ -1,4 +1,4 @@
-// One local folder as it changes: looked at at most once a second, by one look at a time. The last two states are in
+// One local folder as it changes: scanned at most once a second, by one scan at a time. The last two states are in
 // memory, so that a request that began to read one can finish when the next is already there.
 
 import { type FileList, FileListBuilder } from "../file_list.ts";
@@ -13,7 +13,7 @@ import { checkedOutBranch } from "./git_checkout.ts";
 
 const FRESH_FOR_MS = 1000;
 
-/** What a look gave. */
+/** The result of a scan. */
 export interface Look {
   readonly branch: string;
   readonly state: FolderState;
@@ -21,7 +21,7 @@ export interface Look {
   readonly freshness: Freshness;
 }
 
-/** One state of a folder, to be read by Git's ids or by path. It never changes. */
+/** One state of a folder, read by Git's ids or by path. It never changes. */
 export class FolderState {
   private readonly trees = new Map<string, ScannedFolder>();
   private readonly lists = new Map<string, FileList>();
@@ -86,7 +86,7 @@ export class WatchedFolder {
     return states.find((state) => state?.root.id === rootTreeId) ?? null;
   }
 
-  /** Makes the next {@linkcode look} read the folder, which was seen to have changed. */
+  /** Makes the next {@linkcode look} scan the folder, which has changed. */
   expire(): void {
     if (this.last !== null) this.last.ref.checkedAtMs = 0;
   }
@@ -105,7 +105,7 @@ export class WatchedFolder {
         freshness: hasMoved ? "moved" : "revalidated",
       };
     }
-    // A ref state stands for one branch: the other's is not renewed any more.
+    // A ref state belongs to one branch: the other's is not renewed any more.
     const ref = {
       ...{ commit: root.id, checkedAtMs, freshForMs: FRESH_FOR_MS },
       ...{ wantedAtMs: checkedAtMs, previous: [] },

@@ -1,7 +1,7 @@
 // How often a file is read for its front matter: once a blob id, over commits, restarts and questions.
 
 import { assertEquals } from "@std/assert";
-import { watchBlobs } from "../github/asked_blobs.ts";
+import { watchBlobs } from "../github/requested_blobs.ts";
 import { startService } from "../service.ts";
 import { startSite } from "../site.ts";
 import { writePosts } from "./three_thousand_posts.ts";
@@ -28,7 +28,7 @@ Deno.test("after a commit that changes one file, one file is read again", async 
 });
 
 Deno.test("after a restart on the same store no file is read again", async () => {
-  const dir = await Deno.makeTempDir({ prefix: "kept_front_matter_" });
+  const dir = await Deno.makeTempDir({ prefix: "cached_front_matter_" });
   const openStore = () => Deno.openKv(`${dir}/store.sqlite`);
   await using site = await startSite(writePosts(300), { env: ENV, kv: await openStore() });
   const { service, gh } = site;
