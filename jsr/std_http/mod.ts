@@ -1,6 +1,5 @@
 // The part of @std/http that this service uses, under the published package's name; see ../README.md.
 
-export { eTag, type ETagOptions, type FileInfo, ifNoneMatch } from "./etag.ts";
-export { serveDir, type ServeDirOptions, serveFile, type ServeFileOptions } from "./file_server.ts";
+export { eTag, type ETagOptions } from "./etag.ts";
 export { acceptsEncodings } from "./negotiation.ts";
 export { type ErrorStatus, STATUS_CODE, STATUS_TEXT, type StatusCode } from "./status.ts";
