@@ -13,6 +13,7 @@ COPY --chown=deno:deno tests/deno.json ./tests/
 COPY --chown=deno:deno bench/deno.json ./bench/
 COPY --chown=deno:deno jsr ./jsr
 COPY --chown=deno:deno lib ./lib
+COPY --chown=deno:deno packages ./packages
 COPY --chown=deno:deno routes ./routes
 COPY --chown=deno:deno static ./static
 COPY --chown=deno:deno examples ./examples
