@@ -6,7 +6,7 @@ import { runGit } from "./github/git_command.ts";
 import { makeGitRepository } from "./github/git_repository.ts";
 import { GithubDouble } from "./github/github_double.ts";
 import { runTask, serveTask } from "./run_task.ts";
-import { root } from "./source_files.ts";
+import { readSourceFiles, root } from "./source_files.ts";
 
 const { tasks } = JSON.parse(await Deno.readTextFile(join(root, "deno.json")));
 const LIST = "/api/list-collection-items?owner=local&repo=blog&collection=posts";
@@ -34,6 +34,16 @@ Deno.test("no task runs with every permission", () => {
   for (const command of Object.values<string>(tasks)) {
     assert(!/\s(-A|--allow-all)\b/.test(command), command);
   }
+});
+
+Deno.test("the image has every folder with code of the service", async () => {
+  const copied = (await Deno.readTextFile(join(root, "Dockerfile")))
+    .matchAll(/^COPY --chown=deno:deno (\w+) /gm).map(([, name]) => name!).toArray();
+  const folders = new Set(
+    (await readSourceFiles()).flatMap(({ path }) => path.match(/^\w+(?=\/)/) ?? []),
+  ).difference(new Set(["bench", "tests"]));
+  assert(folders.has("packages") && folders.has("lib"));
+  assertEquals([...folders].filter((name) => !copied.includes(name)), []);
 });
 
 Deno.test("start serves the example and reads front matter", async () => {
