@@ -148,12 +148,14 @@ export function htmlJoiner(
   { source, snapshot }: ReadContext,
 ): (rendered: Rendered | RenderError, path: string) => HtmlFields {
   const { owner, repo } = snapshot.name;
-  const file = { owner, repo, branch: snapshot.branch };
+  // The path is the last part of the address, which is the same for all files up to there.
+  const urlStart = itemUrl(baseUrl, { owner, repo, branch: snapshot.branch, path: "" });
+  const contentUrl = (path: string) => urlStart + encodeURIComponent(path);
   const targets = {
     slugOf: memoized(itemSlugs(collection)),
     linkTemplate: linkTemplate ?? null,
-    contentUrl: (path: string) => itemUrl(baseUrl, { ...file, path }),
-    rawUrl: (path: string) => itemUrl(baseUrl, { ...file, path, format: "raw" }),
+    contentUrl,
+    rawUrl: (path: string) => `${contentUrl(path)}&format=raw`,
     htmlUrl: (path: string) => source.webUrl(snapshot, path),
   };
   const writtenIn = memoized((_folder) => new Map<string, string>());

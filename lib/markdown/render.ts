@@ -57,7 +57,7 @@ const parser = unified().use(remarkParse).use(remarkGfm).freeze();
 // The sanitizer puts the prefix before all ids, so it is left out here.
 const toHtmlTree = unified().use(remarkRehype, { allowDangerousHtml: true, clobberPrefix: "" })
   .freeze();
-const sanitizer = unified().use(rehypeRaw).use(rehypeSanitize, SCHEMA)
+const sanitizer = unified().use(rehypeRaw).use(() => lowerSchemes).use(rehypeSanitize, SCHEMA)
   .use(rehypeSlug, { prefix: ID_PREFIX }).freeze();
 const writer = unified().use(rehypeStringify).freeze();
 
@@ -96,6 +96,17 @@ function render(markdown: string): Rendered {
     excerpt: excerptOf(tree),
     words: countWords(tree),
   };
+}
+
+/** The sanitizer compares schemes as they are written, which count without case (RFC 3986, 3.1). */
+function lowerSchemes(tree: Root): void {
+  for (const { properties } of elementsOf(tree)) {
+    for (const name of ["href", "src"]) {
+      const value = properties[name];
+      if (typeof value !== "string") continue;
+      properties[name] = value.replace(/^[a-z][a-z0-9+.-]*:/i, (scheme) => scheme.toLowerCase());
+    }
+  }
 }
 
 function without<Item>(attributes: readonly Item[] | null | undefined, names: string): Item[] {

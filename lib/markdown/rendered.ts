@@ -3,7 +3,7 @@
 // on the file's path, its commit and the request. This module loads no part of the renderer.
 
 /** Changes whenever the same text gives another `Rendered`; part of the cache key. */
-export const RENDERER_VERSION = 1;
+export const RENDERER_VERSION = 2;
 
 /** A relative address of the file, which only the request can resolve. */
 export interface RelativeAddress {
@@ -55,11 +55,11 @@ export function joinHtml(
     const { kind, path, fragment } = address;
     // Either may hold any character, so that the length tells where the path ends.
     const key = `${kind}${path.length} ${path}${fragment}`;
-    // An empty path is the file itself.
-    let attribute = path === "" ? undefined : written.get(key);
+    let attribute = written.get(key);
     if (attribute === undefined) {
       const value = resolve(address);
       attribute = value === null ? "" : ` ${ATTRIBUTES[kind]}="${escapeAttribute(value)}"`;
+      // An empty path is the file itself.
       if (path !== "") written.set(key, attribute);
     }
     html += attribute + (parts[i + 1] ?? "");

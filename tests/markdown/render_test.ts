@@ -138,6 +138,8 @@ Deno.test("absolute addresses stay, protocol-relative ones are https, other sche
   assertStringIncludes(html("[a](https://b.example/c?d=e#f)"), 'href="https://b.example/c?d=e#f"');
   assertStringIncludes(html("![a](http://b.example/c?d)"), 'src="http://b.example/c?d"');
   assertStringIncludes(html("<a@b.example>"), 'href="mailto:a@b.example"');
+  assertEquals(html("[b](Https://A.example/B)"), '<p><a href="https://A.example/B">b</a></p>');
+  assertEquals(html("<a href=JavaScript:a>b</a>"), "<p><a>b</a></p>");
   assertStringIncludes(html("[a](//b.example/c)"), 'href="https://b.example/c"');
   assertStringIncludes(html('<img src="/\t/b.example/c">'), 'src="https://b.example/c"');
   for (
