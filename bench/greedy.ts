@@ -64,7 +64,7 @@ async function get(url: string, init: RequestInit): Promise<number> {
 const deepPath = Array.from({ length: 1_900 }, () => "d").join("/");
 
 const KINDS: Record<string, Send> = {
-  "pages of 1,000 paths of 3.6 kB": (origin, n, signal) =>
+  "pages of long paths": (origin, n, signal) =>
     get(origin + list({ collection: "long", limit: String(1000 - n % 500) }), { signal }),
   "20 long filters": (origin, n, signal) => {
     const filters = Array.from(
