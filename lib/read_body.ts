@@ -5,6 +5,7 @@
 
 import { ByteSemaphore, type Reservation } from "./byte_semaphore.ts";
 import type { Clock } from "./clock.ts";
+import { yieldToEventLoop } from "./yield.ts";
 
 const MIB = 1 << 20;
 const UNRESERVED_BYTES = MIB;
@@ -81,6 +82,8 @@ export class BodyReader {
         }
         buffer.set(value, length);
         length = needed;
+        // Decompressed pieces may all be there already, and reading them runs ahead of every timer and request.
+        if (length > UNRESERVED_BYTES) await yieldToEventLoop(signal);
       }
       throw new RangeError(`Cannot read "body": it is longer than ${maxBytes} bytes`);
     } catch (error) {

@@ -14,13 +14,16 @@ export type FileBody = Pick<
   "name" | "path" | "sha" | "size" | "contentType" | "contentUrl" | "htmlUrl"
 >;
 
-/** Memory that a response takes for each byte of a file's path: its copies, two of them percent-encoded, as text and JSON. */
-export const BYTES_PER_PATH_BYTE = 40;
 /**
- * Memory that a response takes for each byte of a file: its text, twice with `body`, and its JSON, where a control
- * character becomes six bytes.
+ * Memory that a response takes for each byte of a file's path: 7 for the texts of its item, two of them percent-encoded,
+ * and 8 for its JSON, whose buffer is copied as it grows and at its end.
  */
-export const BYTES_PER_CONTENT_BYTE = { content: 16, frontMatter: 8, html: 16 };
+export const BYTES_PER_PATH_BYTE = 28;
+/**
+ * Memory that a response takes for each byte of a file: its bytes, its text, and its JSON, which has it twice with `body`.
+ * JSON of very many control characters takes more, and is reserved when it is made.
+ */
+export const BYTES_PER_CONTENT_BYTE = { content: 8, frontMatter: 8, html: 16 };
 
 /** The part of a path after its last slash. */
 export function fileName(path: string): string {

@@ -96,10 +96,10 @@ Deno.test("a response releases its memory when it has no body, fails, or loses i
 });
 
 Deno.test("responses that find no memory are busy; small ones are sent, and later ones too", async () => {
-  await using site = await start();
+  await using site = await start({ maxWaiting: 1 });
   const { memory } = site;
   const path = itemPath({ path: "posts/a.md" });
-  // Two fit while they are made, two wait for them, and there is no place to wait for the others.
+  // Four fit while they are made, one waits for them, and the others are refused.
   const first = await Promise.all(
     Array.from({ length: 12 }, (_, index) => site.send(`${path}&unknown=${index}`)),
   );

@@ -129,3 +129,12 @@ Deno.test("a decompressed body takes little more memory than its bytes", async (
   // Pieces that were kept as they come would hold 16 times the body.
   assert(most < 5 * length, `${Math.round(most / MIB)} MiB`);
 });
+
+Deno.test("BodyReader lets timers run while it reads a long body that is all there", async () => {
+  const { read } = open();
+  let isRead = false;
+  const timer = new Promise<boolean>((resolve) => setTimeout(() => resolve(isRead), 0));
+  await read(pieces(1_000).body, 64 * MIB);
+  isRead = true;
+  assertEquals(await timer, false);
+});
