@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { describeError, LineLog, type LogLevel, sinkTo } from "../lib/log.ts";
 import { TestClock } from "./test_clock.ts";
 
-/** A log whose reader takes a write only when the test lets it. */
+/** A log whose output takes a write only when the test allows it. */
 function open(level: LogLevel = "debug") {
   const clock = new TestClock();
   const writes: string[] = [];
@@ -55,7 +55,7 @@ Deno.test("LineLog gathers lines for 100 ms or 64 KiB", () => {
   assertEquals(other.writes.length, 1);
 });
 
-Deno.test("LineLog holds at most 1 MiB for a blocked reader, and says once how many lines it dropped", async () => {
+Deno.test("LineLog buffers at most 1 MiB for a blocked pipe, and reports once how many lines it dropped", async () => {
   const { log, clock, writes, block, events } = open();
   const release = block();
   log.info("first");

@@ -7,7 +7,7 @@ import { CollectionsError } from "../../lib/errors.ts";
 const LIST = "owner=o&repo=r&collection=c";
 const ITEM = "owner=o&repo=r&path=a";
 
-/** The bad parameters of a query with what is said of each, or null where there are none. */
+/** The bad parameters of a query with the message for each, or null where there are none. */
 function errorsOf(search: string, parse: (search: string) => unknown = parseListQuery) {
   try {
     parse(search);

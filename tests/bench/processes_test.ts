@@ -46,7 +46,7 @@ Deno.test("withProcesses() ends its processes and cleans up when a signal ends i
     assert(pid > 0);
     Deno.kill(bench.pid, "SIGTERM");
     assertEquals((await bench.ended).code, 130);
-    // Signal 0 only asks whether the process is there.
+    // Signal 0 only tests whether the process exists.
     await assertRejects(() => outputOf("kill", ["-0", String(pid)]), Error);
     await assertRejects(() => Deno.stat(leftover), Deno.errors.NotFound);
   } finally {

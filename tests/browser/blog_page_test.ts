@@ -1,4 +1,4 @@
-// Pages that people begin with: the example that is a blog, served from elsewhere, and README's five lines.
+// The pages of the documentation: the example blog, served from another origin, and README's five lines.
 
 import { assertEquals, assertMatch } from "@std/assert";
 import { assertAccessible, browserTest, keepScreenshot, waitUntil } from "./browser.ts";
@@ -22,7 +22,7 @@ browserTest("README's five lines list posts", async (open) => {
   assertEquals(lines.trim().split("\n").length, 5);
 });
 
-/** The example page for a service elsewhere than where it says, and the paths that its own host was asked for. */
+/** The example page with another service address than its own, and the paths that were requested of its own host. */
 function serveExamplePage(serviceUrl: string) {
   const text = html.replace('"http://localhost:8000"', `"${serviceUrl.replace(/\/$/, "")}"`);
   const asked: string[] = [];

@@ -1,5 +1,5 @@
-// What takes its time: something says so at every moment, an old answer never passes for the new one, what is not ready is
-// asked for again, and the first page needs few requests and bytes.
+// Slow responses: the page shows at every moment that it waits, an old response never replaces a newer one, a response that
+// is not ready is requested again, and the first page needs few requests and bytes.
 
 import { assert, assertEquals } from "@std/assert";
 import type { Page } from "playwright-core";
@@ -80,7 +80,7 @@ browserTest("what is asked for shows its address and a skeleton at once", async 
   assertEquals(await page.locator(".progress").isVisible(), true);
   await page.getByText(/Still asking the source: \d+ s/).waitFor();
 
-  // What is asked for next overtakes it.
+  // The next request overtakes it.
   await page.unroute("**/api/**");
   await page.goBack();
   await where(page, "1–50 of 120");

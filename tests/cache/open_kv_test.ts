@@ -114,7 +114,7 @@ Deno.test("openKv() takes an empty file", async () => {
   assertEquals(await file.names(), ["kv.sqlite3"]);
 });
 
-Deno.test("openKv() does not tell where Deno keeps its own store", async () => {
+Deno.test("openKv() does not reveal the path of Deno's own store", async () => {
   const real = Object.getOwnPropertyDescriptor(Deno, "openKv")!;
   try {
     for (const path of ["/home/canary/.cache/deno/kv.sqlite3", "C:\\Users\\canary\\kv.sqlite3"]) {

@@ -1,4 +1,4 @@
-// Lists at the port of a source: what they contain, what they cost, and who is charged for it.
+// Lists at the port of a source: what they contain, what they cost, and which client is charged.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { parseItemQuery, parseListQuery } from "../../lib/api/parameters.ts";

@@ -1,5 +1,5 @@
-// A source at the port: one repository of files in memory, whose answers a test can truncate, fail or hold back, and
-// which counts what is read. The counts are of requests, as if nothing were cached.
+// A source at the port: one repository of files in memory, whose answers a test can truncate, fail or delay, and which
+// counts reads. The counts are of requests, as if nothing were cached.
 
 import { BackgroundJobs } from "../../lib/background_jobs.ts";
 import { ObjectCache } from "../../lib/cache/object_cache.ts";
@@ -19,7 +19,7 @@ interface Folder {
 
 const encoder = new TextEncoder();
 
-/** See the head of this file. */
+/** A source in memory. */
 export class MemorySource implements Source {
   readonly counts = { tree: 0, files: 0, blobs: 0 };
   readonly clock = new TestClock();

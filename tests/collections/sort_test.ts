@@ -55,7 +55,7 @@ Deno.test("parseSort() refuses anything else", () => {
   for (const text of texts) assertThrows(() => parseSort(text), SyntaxError, "must be path");
 });
 
-Deno.test("sortIndices() keeps the order of paths, and turns it round", async () => {
+Deno.test("sortIndices() preserves the order of paths, and reverses it", async () => {
   assertEquals(await sorted("path", [{}, {}, {}]), [0, 1, 2]);
   assertEquals(await sorted("-path", [{}, {}, {}]), [2, 1, 0]);
   assertEquals(await sorted("path", []), []);
@@ -112,7 +112,7 @@ Deno.test("sortIndices() goes deeper at dots and sees only what the file says", 
   assertEquals(await sorted("-frontMatter.toString", items), [0, 1, 2, 3, 4]);
 });
 
-Deno.test("sortIndices() asks for what it needs, once an item", async () => {
+Deno.test("sortIndices() reads only the keys that it needs, once an item", async () => {
   let asked = 0;
   const refuse = () => {
     throw new Error("not needed");

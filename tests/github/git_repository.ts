@@ -5,7 +5,7 @@
 import { firstCommitSeconds, runGit, testIdentity } from "./git_command.ts";
 import { type GitObject, GitStore } from "./git_store.ts";
 
-/** What a path holds: a file, an executable file, a symbolic link or a submodule (a commit id). */
+/** The content of a path: a file, an executable file, a symbolic link or a submodule (a commit id). */
 export type GitContent =
   | string
   | Uint8Array
@@ -206,7 +206,7 @@ export class GitRepository implements AsyncDisposable {
     return found.oid;
   }
 
-  /** Follows a tag to its commit, and a commit to its tree where that is wanted. */
+  /** Follows a tag to its commit, and a commit to its tree where the suffix names one. */
   private peel(oid: string, wanted: "commit" | "tree"): string | null {
     const type = this.store.read(oid)?.type;
     if (type === wanted) return oid;

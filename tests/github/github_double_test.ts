@@ -1,4 +1,4 @@
-// Tests that the double answers as GitHub documents: data as git has it, quotas, redirects, who sees what, what is refused.
+// Tests that the double answers as GitHub documents: data as in git, quotas, redirects, visibility, refusals.
 
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import type { GithubTree } from "./github_reply.ts";
@@ -25,7 +25,7 @@ async function get(url: string, headers: Record<string, string> = {}) {
   return { status: response.status, headers: response.headers, bytes, text };
 }
 
-Deno.test("GithubDouble lists trees as git does, truncated where it is told to", async () => {
+Deno.test("GithubDouble lists trees as git does, truncated at its limit", async () => {
   await using double = await serveRepository(files);
   const { gh, url, repository } = double;
   const read = async (query: string): Promise<GithubTree> =>
@@ -218,7 +218,7 @@ Deno.test("GithubDouble redirects a renamed repository, in each form", async () 
   assertEquals((await get(url)).status, 404);
 });
 
-Deno.test("GithubDouble knows empty, blocked, removed and private repositories, and bad tokens", async () => {
+Deno.test("GithubDouble answers for empty, blocked, removed and private repositories, and bad tokens", async () => {
   await using double = await serveRepository(files);
   const { gh } = double;
   gh.addEmpty("o/empty");

@@ -1,4 +1,4 @@
-// Tests that each fault is seen by a client as what it is meant to be.
+// Tests the effect of each fault on a client.
 
 import { assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import type { Fault } from "./github_faults.ts";

@@ -47,7 +47,7 @@ const JSON_TYPE = /^(?:|\*\/\*|application\/json|application\/vnd\.github(?:\.v3
 const CUSTOM_TYPE = /^application\/vnd\.github(?:\.v3)?\.(sha|raw)(?:\+json)?$/;
 const OBJECT_ID = /^[0-9a-f]{40}$/;
 
-/** Takes a request apart, or says in a sentence why no endpoint expects it. */
+/** Parses a request, or gives a sentence on why no endpoint expects it. */
 export function parseRestRequest({ method, url, headers }: Request): RestRequest | string {
   const { pathname, search, searchParams } = new URL(url);
   if (method !== "GET") return `method ${method}`;

@@ -1,4 +1,4 @@
-// HEAD over a real connection: what GET says with the same `Accept-Encoding` in the same cache state, and no body.
+// HEAD over a real connection: the headers of GET with the same `Accept-Encoding` in the same cache state, and no body.
 
 import { assert, assertEquals } from "@std/assert";
 import { nextRequestId } from "../../lib/http/state.ts";

@@ -1,5 +1,5 @@
-// Memory of large responses, while they are made and sent: bounded for all together, released in every case, and none
-// where there is nothing more to hold.
+// Memory of large responses, while they are made and sent: bounded for all together, released in every case, and not
+// reserved for a response without a body.
 
 import { assert, assertEquals } from "@std/assert";
 import { ByteSemaphore } from "../../lib/byte_semaphore.ts";
@@ -50,7 +50,7 @@ async function read(response: Response): Promise<number> {
   return (await response.bytes()).length;
 }
 
-Deno.test("a response holds its body's memory while it is sent, and nothing after", async () => {
+Deno.test("a response reserves its body's memory while it is sent, and nothing after", async () => {
   await using site = await start();
   for (const path of LARGE) {
     // The second time the response may be cached.
@@ -99,7 +99,7 @@ Deno.test("responses that find no memory are busy; small ones are sent, and late
   await using site = await start();
   const { memory } = site;
   const path = itemPath({ path: "posts/a.md" });
-  // Two fit while they are made, two wait for them, and there is no place to wait for the others.
+  // Two fit while they are made, two wait for them, and the queue is full for the others.
   const first = await Promise.all(
     Array.from({ length: 12 }, (_, index) => site.send(`${path}&unknown=${index}`)),
   );

@@ -1,4 +1,4 @@
-// Each request has an id that its response and its log line share. What the log must not tell is in leaks_test.ts.
+// Each request has an id that its response and its log line share. leaks_test.ts tests what the log must not contain.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { itemPath, listPath } from "../service.ts";

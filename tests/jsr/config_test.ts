@@ -79,7 +79,7 @@ Deno.test("config takes the published packages where a registry answers, and say
   });
 });
 
-Deno.test("config takes the stand-ins where no registry answers, and asks again the next day", async () => {
+Deno.test("config takes the stand-ins where no registry answers, and tries again the next day", async () => {
   const registry = await serveRegistry([]);
   await withCopy(async ({ dir, run }) => {
     const env = { JSR_URL: registry.url };

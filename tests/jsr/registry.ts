@@ -1,11 +1,11 @@
-// A registry of packages as JSR serves them, made of folders on this machine: what Deno asks for where JSR_URL names it.
+// A registry of packages as JSR serves them, made of folders on this machine; Deno uses it where JSR_URL names it.
 // Like `deno publish`, it puts what a folder's deno.json imports in the place of bare names.
 
 import { join, SEPARATOR } from "@std/path";
 
 export interface Registry extends AsyncDisposable {
   readonly url: string;
-  /** The paths that were asked for. */
+  /** The requested paths. */
   readonly asked: readonly string[];
 }
 

@@ -148,7 +148,7 @@ Deno.test("a client that has used much time comes after one that has not", async
   });
 });
 
-Deno.test("what nobody waits for is dropped", async () => {
+Deno.test("render() drops files whose call was aborted", async () => {
   await withRenderer(async (renderer) => {
     const controller = new AbortController();
     const slow = Array.from({ length: 15 }, (_, i) => file(`${i}`, SLOW));

@@ -1,4 +1,4 @@
-// How often a file is read for its front matter: once a blob id, over commits, restarts and questions.
+// How often a file is read for its front matter: once a blob id, over commits, restarts and queries.
 
 import { assertEquals } from "@std/assert";
 import { watchBlobs } from "../github/requested_blobs.ts";

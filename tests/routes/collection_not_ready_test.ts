@@ -34,7 +34,7 @@ Deno.test("a collection that is not ready in time is 503, and right afterwards",
   assertEquals([response.status, response.headers.get("retry-after")], [503, "5"]);
   assertEquals((await response.json()).code, "collection-not-ready");
   assertEquals(asked, []);
-  // The job goes on: the next request joins it.
+  // The job continues: the next request joins it.
   gate.resolve();
   const { items } = await service.list(NEWEST);
   const plain = [...writePosts(500)].map(([path, text]) => plainFile(path, text));

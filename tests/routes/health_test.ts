@@ -19,7 +19,7 @@ Deno.test("GET /api/health says that the process is alive, without a request to 
   assertEquals(response.headers.get("cache-control"), "no-store");
 });
 
-Deno.test("GET /api/health?ready tells what the source said last, without a request to it", async () => {
+Deno.test("GET /api/health?ready reports the last state of the source, without a request to it", async () => {
   await using site = await startSite({ "posts/a.md": "# A\n" });
   const { service, gh } = site;
   const ready = async () => await (await service.get("/api/health?ready")).json();

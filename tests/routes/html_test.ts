@@ -145,7 +145,7 @@ Deno.test("fields cuts items to their named keys and reads nothing else", async 
     { slug: "first", frontMatter: { title: "First" } },
   ]);
   assertEquals(asked.length, 1);
-  // The includes say nothing beside fields.
+  // The `include…` parameters have no effect beside `fields`.
   assertEquals(await named("name", { includeContent: true, limit: 1000 }), [{ name: "first.md" }]);
   assertEquals(await named("words,excerpt"), [
     {

@@ -1,4 +1,4 @@
-// What a list says of a collection and of each item. Git itself says what there is.
+// A list's facts about a collection and each item, compared with Git.
 
 import { assertEquals } from "@std/assert";
 import type { ContentBody, ListBody } from "../../lib/api/contract.ts";

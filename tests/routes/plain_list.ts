@@ -11,7 +11,7 @@ export interface PlainFile {
   readonly frontMatter: Record<string, unknown> | undefined;
 }
 
-/** A question as its parameters say it. */
+/** A query by its parameters. */
 export interface PlainQuestion {
   readonly sort?: string;
   /** What stands behind `filter`, without its outer brackets, and its value: `frontMatter.a][gte`, for example. */

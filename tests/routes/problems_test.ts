@@ -7,7 +7,7 @@ import { timeOutHangs } from "../github/time_out_hangs.ts";
 import { itemPath, listPath, type RequestOptions, type ServiceOptions } from "../service.ts";
 import { type Site, startSite } from "../site.ts";
 
-/** Texts that must not leave: a token, and what the source or a fault of the service says. */
+/** Texts that must not reach a client: a token, and messages of the source or of a fault of the service. */
 const CANARIES = ["ghp_canaryToken", "canaryUpstream", "canaryFault"];
 
 /** One way to cause a problem. */

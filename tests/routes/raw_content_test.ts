@@ -1,4 +1,4 @@
-// `format=raw`: the bytes as they are, under headers that let nothing in them run.
+// `format=raw`: the exact bytes, under headers that prevent a browser from running them.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { contentDisposition } from "../../lib/http/responses.ts";

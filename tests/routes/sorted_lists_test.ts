@@ -1,4 +1,4 @@
-// Lists, facets, slugs and neighbors over three thousand files, held to a plain program over the same files.
+// Lists, facets, slugs and neighbors over three thousand files, compared with a plain program over the same files.
 
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
