@@ -175,7 +175,7 @@ async function measureService(cleanup: AsyncDisposableStack): Promise<Goal[]> {
   const byPathMs = await costOf((n) => ({ path: `many/${n}.md` }));
   await double.call("resetCounts");
   const aroundMs = await costOf((n) => ({ ...around, slug: `${n}` }));
-  // Asking for the branch is no part of a request: it is done once a minute.
+  // The check of the branch is no part of a request: it is done once a minute.
   const { commit: _, ...asked } = await double.call("counts") as Record<string, number>;
   const upstream = Object.values(asked).reduce((sum, count) => sum + count, 0);
 

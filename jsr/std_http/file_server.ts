@@ -33,7 +33,7 @@ export interface ServeDirOptions {
   headers?: string[];
 }
 
-/** Answers a GET or HEAD request with a file or the range asked for: 404 when there is none, 304 when a GET has it. */
+/** Answers a GET or HEAD request with a file or the requested range: 404 when there is none, 304 when a GET has it. */
 export async function serveFile(
   req: Request,
   filePath: string,
@@ -123,7 +123,7 @@ async function findResponse(req: Request, opts: ServeDirOptions): Promise<Respon
   return serveFile(req, join(filePath, "index.html"), { etagAlgorithm });
 }
 
-/** One range of bytes (RFC 9110, 14.1.2), null where there is none to speak of. An empty file has no ranges. */
+/** One range of bytes (RFC 9110, 14.1.2), null where none is valid. An empty file has no ranges. */
 function parseRange(value: string | null, size: number): { start: number; end: number } | null {
   const [, first, last] = /bytes=(\d+)?-(\d+)?$/.exec(value ?? "") ?? [];
   if (size === 0 || (first === undefined && last === undefined)) return null;
