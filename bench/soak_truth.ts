@@ -1,5 +1,6 @@
 // The present and past contents of the soak's repositories, as listed by git; the requests of its clients; and whether
 // an answer shows one of those states, and one that was current not long ago.
+
 import { createHash } from "node:crypto";
 import { type GitRepository, makeGitRepository } from "../tests/github/git_repository.ts";
 
