@@ -16,7 +16,7 @@ import {
 import { startService } from "./service_process.ts";
 
 /** The kinds of servers. nginx and Varnish are left out where they are not installed. */
-export const SERVERS = [
+const SERVERS = [
   "bare",
   "skeleton",
   "service",

@@ -4,6 +4,7 @@
 import { z } from "zod";
 import { type AllowedRepos, parseAllowedRepos } from "./allowed_repos.ts";
 import { LOG_LEVELS, type LogLevel } from "./log.ts";
+import type { GitHubAddresses } from "./source/github/host.ts";
 
 const MIB = 1 << 20;
 
@@ -78,7 +79,7 @@ export const SETTINGS = {
   ],
   KV_WRITE_MB_PER_HOUR: [
     "128",
-    "past it, what is read stays in memory only, so that no caller can fill the disk",
+    "past it, what is read stays in memory only, so that no client can fill the disk",
     whole(0, 1_000_000).default(128),
   ],
   CACHE_MEMORY_MB: ["64", "bound of the cache in memory", whole(1, 65_536).default(64)],
@@ -118,18 +119,6 @@ type Values = { [K in keyof typeof SETTINGS]: z.infer<(typeof SETTINGS)[K][2]> }
 /** A setting that cannot be used; its message is one line that names the variable. */
 export class SettingsError extends Error {
   override readonly name = "SettingsError";
-}
-
-/** Addresses of one GitHub host, none with a slash at the end. */
-export interface GitHubAddresses {
-  readonly apiUrl: string;
-  readonly graphqlUrl: string;
-  /** Null where file bytes come from the API. */
-  readonly rawUrl: string | null;
-  /** Null where files have no web pages. */
-  readonly webUrl: string | null;
-  /** Null where Git's own protocol is not used. */
-  readonly gitUrl: string | null;
 }
 
 /** All settings. Sizes in bytes, times in ms. */

@@ -92,7 +92,7 @@ export function answerRest(double: GithubHost, request: RestRequest, account: Ac
  * The commit that GitHub finds for a ref: `heads/X`, `tags/X`, a plain branch or tag, a commit id, whole or short, or
  * HEAD. Nothing else of Git's revision syntax gets through.
  */
-export function resolveCommit(git: GitRepository, ref: string, branch: string): string | null {
+function resolveCommit(git: GitRepository, ref: string, branch: string): string | null {
   if (/[\p{Cc}\p{Cs} ~^:?*[\\]|\.\.|@\{|^-|^$/u.test(ref)) return null;
   const names = [`refs/heads/${ref}`, `refs/tags/${ref}`];
   if (/^(heads|tags)\//.test(ref)) names.unshift(`refs/${ref}`);

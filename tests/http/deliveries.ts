@@ -49,7 +49,7 @@ export async function deliver(
 }
 
 /** Two services that share a store, of which only the first receives deliveries. */
-export async function startTwo(store: SharedStore, env: Record<string, string>) {
+async function startTwo(store: SharedStore, env: Record<string, string>) {
   const clock = new TestClock(Date.now() + 60_000);
   const served = await serveRepository(FILES, { now: clock.now });
   served.gh.setQuota(null, { limit: 100_000, remaining: 100_000 });

@@ -15,7 +15,7 @@ export type TreeWorker = Pick<Worker, "onmessage" | "onerror" | "postMessage" | 
 const START_WITHIN_MS = 5_000;
 
 /** Starts tree_worker.ts without permissions. */
-export function startTreeWorker(): TreeWorker {
+function startTreeWorker(): TreeWorker {
   return new Worker(new URL("./tree_worker.ts", import.meta.url), {
     type: "module",
     name: "tree",
