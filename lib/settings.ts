@@ -4,7 +4,6 @@
 import { z } from "zod";
 import { type AllowedRepos, parseAllowedRepos } from "./allowed_repos.ts";
 import { LOG_LEVELS, type LogLevel } from "./log.ts";
-import type { GitHubAddresses } from "./source/github/host.ts";
 
 const MIB = 1 << 20;
 
@@ -119,6 +118,18 @@ type Values = { [K in keyof typeof SETTINGS]: z.infer<(typeof SETTINGS)[K][2]> }
 /** A setting that cannot be used; its message is one line that names the variable. */
 export class SettingsError extends Error {
   override readonly name = "SettingsError";
+}
+
+/** Addresses of one GitHub host, none with a slash at the end. */
+export interface GitHubAddresses {
+  readonly apiUrl: string;
+  readonly graphqlUrl: string;
+  /** Null where file bytes come from the API. */
+  readonly rawUrl: string | null;
+  /** Null where files have no web pages. */
+  readonly webUrl: string | null;
+  /** Null where Git's own protocol is not used. */
+  readonly gitUrl: string | null;
 }
 
 /** All settings. Sizes in bytes, times in ms. */
