@@ -59,7 +59,7 @@ export async function openSite(access: Access): Promise<Site & { bridge?: GitHtt
   return site;
 }
 
-/** The token that requests carry, as the double knows it. */
+/** The token that requests carry, as the double accepts it. */
 export function tokenOf(access: Access): string | null {
   return access === "none" ? null : TOKEN;
 }

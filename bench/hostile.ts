@@ -141,7 +141,7 @@ async function main(cleanup: AsyncDisposableStack): Promise<void> {
   }
 }
 
-/** Sends requests as their bytes are, over one connection for as long as the server keeps it open. */
+/** Sends requests as their bytes are, over one connection for as long as the server leaves it open. */
 class HostileConnection implements Disposable {
   private client: RawClient | null = null;
 

@@ -27,7 +27,7 @@ export interface Scenario {
   readonly servers: readonly Server[];
 }
 
-/** How many keys the mix has; as many as the cache holds under the default settings. */
+/** How many keys the mix has; as many as fit the cache under the default settings. */
 const MIX = { pages: 400, items: 600 };
 const GZIP_WITHIN_MS = 5_000;
 /** Headers that every server of HTTP makes itself. */

@@ -115,7 +115,7 @@ export interface NamedRepository {
   readonly branches: readonly string[];
 }
 
-/** One request, and how a right answer is told from a wrong one. */
+/** One request, and how a right answer differs from a wrong one. */
 export interface SoakRequest {
   readonly path: string;
   /** Null where the answer is this problem in any state. */

@@ -74,7 +74,7 @@ Deno.test("BackgroundJobs answers running after waitMs, and the job goes on", as
   assertEquals(signals.get("a")!.aborted, false);
   const second = run("a");
   clock.advance(1_000);
-  assertEquals(signals.get("a")!.aborted, false, "the second caller waits");
+  assertEquals(signals.get("a")!.aborted, false, "the second request waits");
   await end("a");
   assertEquals(await second, "a is done");
   assertEquals(clock.timerCount, 0);
@@ -89,7 +89,7 @@ Deno.test("BackgroundJobs stops work without source requests once no request wai
   assertEquals(["cpu", "source"].map((key) => signals.get(key)!.aborted), [true, false]);
 });
 
-Deno.test("BackgroundJobs stops work without source requests once all callers have left", async () => {
+Deno.test("BackgroundJobs stops work without source requests once no request waits", async () => {
   const { run, signals, jobs, end } = open();
   for (const [key, usesSource] of [["cpu", false], ["source", true]] as const) {
     const leaving = [new AbortController(), new AbortController()];

@@ -64,10 +64,10 @@ Deno.test("LineLog buffers at most 1 MiB for a blocked pipe, and reports once ho
   assertEquals(writes.length, 1, "one write is under way");
   release();
   await log.flush();
-  const held = events().filter(({ event }) => event.startsWith("x")).length;
-  assert(held * 1_013 <= 1 << 20 && held > 1_000, `${held} lines`);
+  const written = events().filter(({ event }) => event.startsWith("x")).length;
+  assert(written * 1_013 <= 1 << 20 && written > 1_000, `${written} lines`);
   const reports = events().filter(({ event }) => event === "log lines dropped");
-  assertEquals(reports.map(({ level, lines }) => [level, lines]), [["warn", 3_000 - held]]);
+  assertEquals(reports.map(({ level, lines }) => [level, lines]), [["warn", 3_000 - written]]);
   log.info("last");
   await log.flush();
   assertEquals(events().at(-1).event, "last");

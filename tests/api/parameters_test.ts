@@ -192,7 +192,7 @@ Deno.test("bad filters and sorts are named as they were given, and say what is g
     ["filter", "must have at most 4096 characters in all filters together"],
   ]);
   assertThrows(() => parseItemQuery(`${ITEM}&${many}`), CollectionsError);
-  // An item's are checked though nothing asks for neighbors.
+  // An item's are checked even without neighbors in the request.
   for (const bad of ["sort=date", "recursive=2", "filter[size]=1"]) {
     assertEquals(badOnes(`${ITEM}&${bad}`, parseItemQuery), [bad.split("=")[0]]);
   }

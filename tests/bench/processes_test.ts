@@ -8,10 +8,10 @@ Deno.test("withProcesses() leaves no process behind when a bench fails", async (
     () =>
       withProcesses(async (cleanup) => {
         // One in its care, one forgotten, one that only SIGKILL ends.
-        const kept = cleanup.use(startProcess(["sleep", "600"]));
+        const started = cleanup.use(startProcess(["sleep", "600"]));
         const forgotten = startProcess(["sleep", "600"]);
         const deaf = startProcess(["sh", "-c", "trap '' TERM; echo ready; exec sleep 600"]);
-        ended.push(kept.ended, forgotten.ended, deaf.ended);
+        ended.push(started.ended, forgotten.ended, deaf.ended);
         assertEquals(await deaf.firstLine, "ready");
         throw new Error("Cannot go on");
       }),

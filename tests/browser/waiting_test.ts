@@ -66,7 +66,7 @@ browserTest("the first page takes few requests and bytes, and nothing shifts", a
   assertEquals(await page.evaluate("shift"), 0);
 });
 
-browserTest("what is asked for shows its address and a skeleton at once", async (open) => {
+browserTest("a request shows its address and a skeleton at once", async (open) => {
   await using site = await serveSite(FILES);
   const page = await open(site.url + PLACE);
   await where(page, "1–50 of 120");
@@ -106,7 +106,7 @@ async function refuse(page: Page, problem: Record<string, unknown>, times = Infi
 }
 
 for (const code of ["collection-not-ready", "too-many-requests"]) {
-  browserTest(`${code} is asked for again by itself, and says so meanwhile`, async (open) => {
+  browserTest(`${code} is requested again automatically, with a notice`, async (open) => {
     await using site = await serveSite(FILES);
     const page = await open();
     await page.clock.install();

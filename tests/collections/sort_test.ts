@@ -113,12 +113,12 @@ Deno.test("sortIndices() goes deeper at dots and sees only what the file says", 
 });
 
 Deno.test("sortIndices() reads only the keys that it needs, once an item", async () => {
-  let asked = 0;
+  let requested = 0;
   const refuse = () => {
     throw new Error("not needed");
   };
   const frontMatter = (index: number) => {
-    asked++;
+    requested++;
     return { n: index % 7 };
   };
   const count = 1_000;
@@ -127,7 +127,7 @@ Deno.test("sortIndices() reads only the keys that it needs, once an item", async
     size: refuse,
     frontMatter,
   });
-  assertEquals(asked, count);
+  assertEquals(requested, count);
   await sortIndices(count, parseSort("path"), { name: refuse, size: refuse, frontMatter: refuse });
 });
 

@@ -79,12 +79,12 @@ export class GitRepository implements AsyncDisposable {
     for (const [path, content] of pairs as Iterable<readonly [string, GitContent | null]>) {
       this.change(root, path.split("/"), content === null ? null : this.write(content, blobs));
     }
-    const who = `${testIdentity} ${firstCommitSeconds + 60 * this.commits++} +0000`;
+    const author = `${testIdentity} ${firstCommitSeconds + 60 * this.commits++} +0000`;
     const oid = this.store.write(
       "commit",
       `tree ${this.close(root) ?? this.store.writeTree([])}\n` +
         (parent === null ? "" : `parent ${parent}\n`) +
-        `author ${who}\ncommitter ${who}\n\n${message}`,
+        `author ${author}\ncommitter ${author}\n\n${message}`,
     );
     this.store.setRef(`refs/heads/${branch}`, oid);
     if (this.folder !== null && this.store.dir !== this.folder) {

@@ -284,16 +284,16 @@ export class GithubDouble implements AsyncDisposable {
       const gzipped = new Uint8Array(gzipSync(body, { level: 1 }));
       return new Response(gzipped, { status, headers: { ...headers, "content-encoding": "gzip" } });
     }
-    const gone = new AbortController();
+    const disconnect = new AbortController();
     const stream = new ReadableStream<Uint8Array>({
       start: async (controller) => {
         if (body.length > 1) controller.enqueue(body.subarray(0, body.length >> 1));
-        if (fault.kind === "stall") logged.aborted = await this.pauses.hang(gone.signal);
-        if (gone.signal.aborted) return;
+        if (fault.kind === "stall") logged.aborted = await this.pauses.hang(disconnect.signal);
+        if (disconnect.signal.aborted) return;
         if (fault.kind === "cut") controller.close();
         else controller.error(new InjectedFault());
       },
-      cancel: () => gone.abort(),
+      cancel: () => disconnect.abort(),
     });
     const length = { "content-length": String(body.length) };
     return new Response(stream, { status, headers: { ...headers, ...length } });

@@ -160,23 +160,27 @@ Deno.test("GithubDouble charges a 304 only to clients without a token", async ()
   await using double = await serveRepository(files, { now: () => 1_000_000 });
   const { gh } = double;
   gh.addToken("t1");
-  const ask = (token: boolean, tag = "") =>
+  const request = (token: boolean, tag = "") =>
     get(`${double.url}/commits/heads%2Fmain`, {
       ...{ ...SHA, ...(tag === "" ? {} : { "if-none-match": tag }) },
       ...(token ? { authorization: "Bearer t1" } : {}),
     });
   const [tag, ownTag] = [
-    (await ask(false)).headers.get("etag")!,
-    (await ask(true)).headers.get("etag")!,
+    (await request(false)).headers.get("etag")!,
+    (await request(true)).headers.get("etag")!,
   ];
-  const again = await ask(false, tag);
+  const again = await request(false, tag);
   assertEquals([again.status, again.headers.get("x-ratelimit-remaining")], [304, "58"]);
-  const free = await ask(true, ownTag);
+  const free = await request(true, ownTag);
   assertEquals([free.status, free.headers.get("x-ratelimit-remaining")], [304, "4999"]);
-  assertEquals((await ask(true, tag)).status, 200, "a validator belongs to the token that got it");
+  assertEquals(
+    (await request(true, tag)).status,
+    200,
+    "a validator belongs to the token that got it",
+  );
   assertEquals([gh.quotaSpent(null), gh.quotaSpent("t1")], [2, 2]);
   await double.repository.commit({ "x": "x" });
-  assertEquals((await ask(true, ownTag)).status, 200);
+  assertEquals((await request(true, ownTag)).status, 200);
 });
 
 Deno.test("GithubDouble refuses when the quota is spent, until its reset", async () => {

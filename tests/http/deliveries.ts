@@ -88,7 +88,7 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
 /** Pushes, and delivers to the first service; gives how long each of the two took to show each push, in ms of their clock. */
 export async function pushWithHook(store: SharedStore, count: number): Promise<number[]> {
   await using two = await startTwo(store, WEBHOOK_ENV);
-  const { clock, repository, services: [told, other] } = two;
+  const { clock, repository, services: [receiver, other] } = two;
   using kv = await store.open();
   const published = async () => {
     for await (const { value } of kv.list<{ last: number }>({ prefix: ["rc2", "changes"] })) {
@@ -100,8 +100,8 @@ export async function pushWithHook(store: SharedStore, count: number): Promise<n
   for (let n = 1; n <= count; n++) {
     const pushedAtMs = clock.now();
     const commit = await repository.commit({ "posts/a.md": `${n}` });
-    assertEquals(await deliver(told, push()), "202");
-    await until(async () => await shownBy(told) === commit);
+    assertEquals(await deliver(receiver, push()), "202");
+    await until(async () => await shownBy(receiver) === commit);
     delaysMs.push(clock.now() - pushedAtMs);
     await until(async () => await published() === n);
     // A file is polled once a second; a remote store reports changes.

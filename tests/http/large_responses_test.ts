@@ -84,13 +84,13 @@ Deno.test("a response releases its memory when it has no body, fails, or loses i
   assertEquals((await site.send(second)).status, 502);
   assertEquals(memory.bytes, 0);
 
-  const gone = new AbortController();
+  const disconnect = new AbortController();
   gh.fault = { kind: "hang", only: ["blob", "raw"] };
   const path = itemPath({ owner: "third", path: "posts/a.md" });
-  const left = site.send(path, { signal: gone.signal });
+  const left = site.send(path, { signal: disconnect.signal });
   await gh.log.until(() => gh.pauses.waiting > 0);
   assert(memory.bytes > 2 * MIB);
-  gone.abort();
+  disconnect.abort();
   await left;
   assertEquals(memory.bytes, 0);
 });

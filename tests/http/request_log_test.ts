@@ -46,11 +46,11 @@ Deno.test("a log line says when, what, how long and how the cache answered", asy
     method: "GET",
   };
   const data = { ...common, path: "/api/get-item-content", status: 200, repository: "octo/site" };
-  const told = lines.map(({ id: _, ms, ...line }) => {
+  const logged = lines.map(({ id: _, ms, ...line }) => {
     assert(typeof ms === "number" && ms >= 0);
     return line;
   });
-  assertEquals(told, [
+  assertEquals(logged, [
     { ...data, cache: "collections; fwd=miss; stored" },
     { ...data, cache: "collections; hit; ttl=60" },
     { ...common, path: "/none", status: 404 },

@@ -1,4 +1,4 @@
-// Fresh as this service relies on it. The same tests hold for the stand-in and the published package.
+// Fresh as this service relies on it. The same tests run on the stand-in and the published package.
 
 import {
   assert,

@@ -1,4 +1,4 @@
-// @std/assert as the tests rely on it. The same tests hold for the stand-in and the published package.
+// @std/assert as the tests rely on it. The same tests run on the stand-in and the published package.
 
 import {
   assert,

@@ -1,4 +1,4 @@
-// @std/http as this service relies on it. The same tests hold for the stand-in and the published package.
+// @std/http as this service relies on it. The same tests run on the stand-in and the published package.
 
 import { assertEquals, assertMatch, assertNotEquals, assertStringIncludes } from "@std/assert";
 import { acceptsEncodings, eTag, ifNoneMatch, serveDir, STATUS_CODE, STATUS_TEXT } from "@std/http";
@@ -171,7 +171,7 @@ Deno.test("serveDir() redirects to a path's normal form, with a slash for folder
 
 Deno.test("serveDir() answers one range of bytes, and 416 to one outside the file", async () => {
   await withFolder(async (serve) => {
-    const ask = async (range: string, method = "GET") => {
+    const send = async (range: string, method = "GET") => {
       const { status, headers, ...response } = await serve("/static/app.js", {
         method,
         headers: { range },
@@ -184,15 +184,15 @@ Deno.test("serveDir() answers one range of bytes, and 416 to one outside the fil
     };
     const whole = [200, null, "6", "let a;"];
 
-    assertEquals(await ask("bytes=1-2"), [206, "bytes 1-2/6", "2", "et"]);
-    assertEquals(await ask("bytes=4-"), [206, "bytes 4-5/6", "2", "a;"]);
-    assertEquals(await ask("bytes=-2"), [206, "bytes 4-5/6", "2", "a;"]);
-    assertEquals(await ask("bytes=0-99"), [206, "bytes 0-5/6", "6", "let a;"]);
-    assertEquals((await ask("bytes=6-")).slice(0, 2), [416, "bytes */6"]);
-    assertEquals((await ask("bytes=3-2")).slice(0, 2), [416, "bytes */6"]);
-    assertEquals(await ask("lines=1-2"), whole);
-    assertEquals(await ask("bytes=-"), whole);
-    assertEquals(await ask("bytes=1-2", "HEAD"), [200, null, "6", ""]);
+    assertEquals(await send("bytes=1-2"), [206, "bytes 1-2/6", "2", "et"]);
+    assertEquals(await send("bytes=4-"), [206, "bytes 4-5/6", "2", "a;"]);
+    assertEquals(await send("bytes=-2"), [206, "bytes 4-5/6", "2", "a;"]);
+    assertEquals(await send("bytes=0-99"), [206, "bytes 0-5/6", "6", "let a;"]);
+    assertEquals((await send("bytes=6-")).slice(0, 2), [416, "bytes */6"]);
+    assertEquals((await send("bytes=3-2")).slice(0, 2), [416, "bytes */6"]);
+    assertEquals(await send("lines=1-2"), whole);
+    assertEquals(await send("bytes=-"), whole);
+    assertEquals(await send("bytes=1-2", "HEAD"), [200, null, "6", ""]);
     const { headers, body } = await serve("/static/app.js");
     assertEquals(headers.get("accept-ranges"), "bytes");
     await body?.cancel();

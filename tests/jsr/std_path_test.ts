@@ -1,4 +1,4 @@
-// @std/path as this service relies on it. The same tests hold for the stand-in and the published package.
+// @std/path as this service relies on it. The same tests run on the stand-in and the published package.
 
 import { assert, assertEquals } from "@std/assert";
 import {

@@ -95,7 +95,7 @@ export class KvConnectServer implements AsyncDisposable {
     this.counts.set(operation, (this.counts.get(operation) ?? 0) + 1);
     const status = this.fault(operation, ++this.#total);
     if (this.latencyMs > 0) await new Promise((resolve) => setTimeout(resolve, this.latencyMs));
-    if (status !== null) return new Response("The test wants this.", { status });
+    if (status !== null) return new Response("A fault set by the test.", { status });
     const { headers } = request;
     const isMetadata = operation === "metadata";
     const token = isMetadata ? this.token : `data-${this.token}`;

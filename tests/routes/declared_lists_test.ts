@@ -245,7 +245,7 @@ Deno.test("hostile configurations change nothing", async () => {
   assertEquals(({} as Record<string, unknown>).content, undefined);
 });
 
-Deno.test("a configuration of very many folders costs a suggestion few questions", async () => {
+Deno.test("a configuration of very many folders costs a suggestion few requests", async () => {
   const folders = Array.from({ length: 150 }, (_, at) => `f${at}/in/${at}`);
   await using site = await startSite({
     "admin/config.yml": "collections:\n" +

@@ -107,7 +107,7 @@ Deno.test("a file that the source fails on is an error in its place, and the pag
   const soon = await service.get(listPath(WITH_CONTENT));
   service.clock.advance(5_000);
   const later = await service.get(listPath(WITH_CONTENT));
-  const kept = await service.get(listPath(WITH_CONTENT));
+  const cached = await service.get(listPath(WITH_CONTENT));
 
   const contents = async (response: Response) => {
     const items: ItemBody[] = (await response.json()).items;
@@ -121,7 +121,7 @@ Deno.test("a file that the source fails on is an error in its place, and the pag
   }
   assertEquals(later.headers.get("cache-control"), "public, max-age=60");
   assertEquals(await contents(later), ["a", "b", "c"]);
-  assertEquals(kept.headers.get("cache-status"), "collections; hit; ttl=55");
+  assertEquals(cached.headers.get("cache-status"), "collections; hit; ttl=55");
 });
 
 Deno.test("a page whose files exceed the source's quota has an error in each item", async () => {

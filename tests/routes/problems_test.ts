@@ -180,18 +180,18 @@ Deno.test("problem service-busy, when the queue to the source is full", async ()
   });
   const { gh, service } = site;
   gh.fault = { kind: "hang" };
-  const gone = new AbortController();
+  const disconnect = new AbortController();
 
   // 64 are sent, 512 of one client wait, and the one after that is refused.
   const responses = Array.from(
     { length: 577 },
-    (_, n) => service.get(listPath({ repo: `r${n}` }), { signal: gone.signal }),
+    (_, n) => service.get(listPath({ repo: `r${n}` }), { signal: disconnect.signal }),
   );
   const response = await Promise.race(responses);
 
   assertEquals([response.status, response.headers.get("retry-after")], [503, "1"]);
   assertEquals((await response.json()).code, "service-busy");
-  gone.abort();
+  disconnect.abort();
   await Promise.allSettled(responses);
 });
 

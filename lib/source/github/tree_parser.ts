@@ -1,4 +1,4 @@
-// Large tree answers are parsed in a worker, since `JSON.parse` of 30 MB holds up everything else for half a second. A
+// Large tree answers are parsed in a worker, since `JSON.parse` of 30 MB blocks everything else for half a second. A
 // worker serves one answer and ends, so that the memory of a parsed answer goes with it. Where no worker starts (Deno
 // Deploy), answers are parsed on the main thread.
 
