@@ -1,4 +1,4 @@
-// What is requested of the service while its requests to GitHub are counted. Each scenario has a service, a double and a
+// The requests to the service while its requests to GitHub are counted. Each scenario has a service, a double and a
 // clock of its own, so nothing is cached from another one.
 
 import { assertEquals } from "@std/assert";
@@ -8,7 +8,7 @@ import { listPath, type Parameters } from "../tests/service.ts";
 import type { GitHttpBridge } from "../tests/github/git_http_bridge.ts";
 import { type Site, startGitSite, startSite } from "../tests/site.ts";
 
-/** With what access: no token, a token for named repositories, or one for all public ones. */
+/** The access: no token, a token for named repositories, or one for all public ones. */
 export type Access = "none" | "named" | "public";
 
 /** One row of the table. */
@@ -16,7 +16,7 @@ export interface CostScenario {
   readonly title: string;
   /** Each gives a row of its own. */
   readonly accesses: readonly Access[];
-  /** Whether only the bench prints it, and the documents leave it out. */
+  /** Whether only the bench prints the row, and the documents leave it out. */
   readonly isDetail?: boolean;
   /** Runs first and is not counted. */
   readonly before?: (site: Site) => Promise<unknown>;
@@ -24,12 +24,12 @@ export interface CostScenario {
 }
 
 const TOKEN = "t1";
-/** A collection at each depth; the last one holds what the others are named after. */
+/** A collection at each depth; the names of the others derive from the last one. */
 const COLLECTIONS = { 1: "posts", 2: "content/posts", 4: "sites/en/content/posts" } as const;
 const ITEMS = 100;
 const HOUR_S = 3600;
 
-/** 3 collections of 100 posts of 2 kB, and 2,000 other files, as a site with its pictures has them. */
+/** 3 collections of 100 posts of 2 kB, and 2,000 other files, as in a site with its pictures. */
 function* files(): Generator<readonly [path: string, content: string]> {
   for (const prefix of Object.values(COLLECTIONS)) {
     yield* generateFiles({ prefix, folders: 0, filesPerFolder: ITEMS, bytes: 2_000 });
@@ -43,7 +43,7 @@ function* files(): Generator<readonly [path: string, content: string]> {
   });
 }
 
-/** Opens the double and the service; the double has the quotas that GitHub has, and Git's protocol for who has no token. */
+/** Opens the double and the service; the double has GitHub's quotas, and Git's protocol for a service without a token. */
 export async function openSite(access: Access): Promise<Site & { bridge?: GitHttpBridge }> {
   const site = access === "none"
     ? await startGitSite(files(), { env: { LOG_LEVEL: "silent" } })
@@ -59,7 +59,7 @@ export async function openSite(access: Access): Promise<Site & { bridge?: GitHtt
   return site;
 }
 
-/** The token that requests carry, as the double knows it. */
+/** The token that requests carry, as the double accepts it. */
 export function tokenOf(access: Access): string | null {
   return access === "none" ? null : TOKEN;
 }
@@ -74,7 +74,7 @@ function list(parameters: Parameters = {}): (site: Site) => Promise<void> {
   return (site) => request(site, parameters);
 }
 
-/** The same once more, after so many seconds and whatever else. */
+/** The same requests again, after so many seconds and other preparation. */
 function again(
   parameters: Parameters = {},
   { seconds = 0, change }: { seconds?: number; change?: Record<string, string> } = {},
@@ -93,7 +93,7 @@ async function spendHour(site: Site): Promise<void> {
   await spendHourOn(site, ["main"], { commits: false });
 }
 
-/** One request a second to each branch and, where that is wanted, one commit to each. */
+/** One request a second to each branch and, on request, one commit to each. */
 async function spendHourOn(
   { service, repository }: Site,
   branches: readonly string[],
@@ -124,7 +124,7 @@ async function makeBusyBranches({ repository }: Site): Promise<void> {
   }
 }
 
-/** A proxy that fetches the tree of the whole repository every minute and knows no validators. */
+/** A proxy that fetches the tree of the whole repository every minute and uses no validators. */
 async function spendHourAsProxy({ gh, service }: Site, token: string | null): Promise<void> {
   for (let minute = 0; minute < HOUR_S / 60; minute++) {
     await fetchTree(gh, token);

@@ -1,7 +1,7 @@
-// `deno task bench:greedy`: one client address drives the most expensive requests that there are as fast as it can, at
-// default settings, while a second address reads 20 known pages once a second. The second must not notice, memory must
-// stay bounded, and requests to GitHub must stay within what the first is charged for. `--write` puts the report into
-// RESULTS.md; `--seconds` sets the time, 60 by default.
+// `deno task bench:greedy`: one client address sends the most expensive requests as fast as it can, at default settings,
+// while a second address reads 20 known pages once a second. The second must not be slowed, memory must stay bounded, and
+// requests to GitHub must stay within the first one's charges. `--write` puts the report into RESULTS.md; `--seconds`
+// sets the time, 60 by default.
 
 import { parseArgs } from "node:util";
 import { makeGitRepository } from "../tests/github/git_repository.ts";

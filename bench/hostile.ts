@@ -1,7 +1,6 @@
-// `deno task bench:hostile`: 100,000 requests made to break it (`--requests` for another number, `--seed` for others),
-// sent to a service in a process of its own: most with no limit on misses, a fifth with the default limit. Tells how they
-// were answered and what of them reached the source; fails where a rule was broken. `--write` puts the report into
-// RESULTS.md.
+// `deno task bench:hostile`: 100,000 hostile requests (`--requests` for another number, `--seed` for others), sent to a
+// service in a process of its own: most with no limit on misses, a fifth with the default limit. Reports the responses
+// and the requests that reached the source; fails where a rule was broken. `--write` puts the report into RESULTS.md.
 
 import { parseArgs } from "node:util";
 import type { LoggedRequest } from "../tests/github/github_log.ts";
@@ -142,13 +141,13 @@ async function main(cleanup: AsyncDisposableStack): Promise<void> {
   }
 }
 
-/** Sends requests as their bytes are, over one connection for as long as the server keeps it open. */
+/** Sends requests as their bytes are, over one connection for as long as the server leaves it open. */
 class HostileConnection implements Disposable {
   private client: RawClient | null = null;
 
   constructor(private readonly origin: string, private readonly port: number) {}
 
-  /** The answer, or null where none comes. What may be refused, or is no GET, gets a connection of its own. */
+  /** The answer, or null where none comes. A request that may be refused, or is no GET, gets a connection of its own. */
   async send({ method, target, headers, mayRefuse }: HostileRequest): Promise<RawAnswer | null> {
     if (method === "GET" && !mayRefuse) {
       const fields = headers.map(([name, value]) => [name.toLowerCase(), value]);

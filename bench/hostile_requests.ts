@@ -1,5 +1,5 @@
-// Requests made to break a service, with parameters that are good often enough to reach its source, and a repository of a
-// hostile author. The same seed gives the same requests. What RFC 9112 forbids is marked: a server may refuse it unread.
+// Hostile requests, with parameters that are good often enough to reach the source, and a repository of a hostile
+// author. The same seed gives the same requests. What RFC 9112 forbids is marked: a server may refuse it unread.
 
 import type { JsonContent } from "../tests/github/serve_double.ts";
 
@@ -39,7 +39,7 @@ export const HOSTILE_FILES: Readonly<Record<string, JsonContent>> = {
 /** A request as its bytes go out, but for `Host` and the end of its head. */
 export interface HostileRequest {
   readonly method: string;
-  /** What stands behind the method, as it is. */
+  /** The request target, as it is. */
   readonly target: string;
   /** Lines of the head; a name may come twice. */
   readonly headers: readonly (readonly [name: string, value: string])[];
@@ -182,7 +182,7 @@ export function* hostileRequests(
   const field = (name: string, value: string) => `${escaped(name)}=${one(escapes)(value)}`;
   const hostileField = () => {
     const name = one(random(3) === 0 ? NAMES : Object.keys(BAD));
-    // A number makes it a name that nobody has asked for.
+    // A number makes it a name without earlier requests.
     const tail = NAMES.includes(name) && random(3) === 0 ? String(random(10_000)) : "";
     return field(
       name,

@@ -47,7 +47,7 @@ async function main(cleanup: AsyncDisposableStack): Promise<void> {
   cleanup.defer(() => Deno.remove(folder, { recursive: true }));
   const names = coldNames(wanted.has("listings") ? 60 : 0);
   const double = await startRepositories(cleanup, { coldNames: names });
-  // Servers have ports of their own, and answers hold addresses.
+  // Servers have ports of their own, and responses contain addresses.
   const env = { ...settingsFor(double), PUBLIC_URL: "http://bench.example" };
   const sections: string[] = [];
   const goals: Goal[] = [];

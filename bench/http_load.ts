@@ -27,7 +27,7 @@ export interface Scenario {
   readonly servers: readonly Server[];
 }
 
-/** How many keys the mix has; as many as the cache holds under the default settings. */
+/** How many keys the mix has; as many as fit the cache under the default settings. */
 const MIX = { pages: 400, items: 600 };
 const GZIP_WITHIN_MS = 5_000;
 /** Headers that every server of HTTP makes itself. */
@@ -207,7 +207,7 @@ async function requestHeaders(
   return { ...headers, "if-none-match": answered.get("etag") ?? '"none"' };
 }
 
-/** Requests a path until it is answered from the cache, in the coding that is wanted. */
+/** Requests a path until it is answered from the cache, in the requested coding. */
 async function untilHit(
   client: RawClient,
   { path, headers, status }: { path: string; headers: Record<string, string>; status: number },
@@ -230,7 +230,7 @@ async function untilHit(
   }
 }
 
-/** What the service answers, checked against what the repository is known to hold. */
+/** The service's response, checked against the repository's known content. */
 async function takeAnswers(
   chosen: readonly Scenario[],
   env: Readonly<Record<string, string>>,

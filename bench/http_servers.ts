@@ -1,5 +1,5 @@
-// The servers of `bench:http`: the service, and what an operator would run instead, each started for one round and
-// stopped after it, on the core of servers.
+// The servers of `bench:http`: the service, and common alternatives, each started for one round and stopped after it, on
+// the core of servers.
 
 import { join } from "@std/path";
 import { configFlag } from "../tests/run_task.ts";
@@ -16,7 +16,7 @@ import {
 import { startService } from "./service_process.ts";
 
 /** The kinds of servers. nginx and Varnish are left out where they are not installed. */
-export const SERVERS = [
+const SERVERS = [
   "bare",
   "skeleton",
   "service",
@@ -43,11 +43,11 @@ export interface ServerOptions {
   readonly env: Readonly<Record<string, string>>;
   /** A folder for configurations and logs. */
   readonly folder: string;
-  /** What the service answered, by scenario; peers send it. */
+  /** The service's responses, by scenario; peers send them. */
   readonly answers: Readonly<Record<string, readonly PreparedAnswer[]>>;
 }
 
-/** The servers that this machine has. */
+/** The servers that are installed on this machine. */
 export async function availableServers(): Promise<Server[]> {
   const [nginx, varnish] = await Promise.all([hasProgram("nginx"), hasProgram("varnishd")]);
   return SERVERS.filter((server) =>
@@ -169,7 +169,7 @@ async function untilListening(ports: readonly number[]): Promise<void> {
         connection.close();
         break;
       }
-      if (tries === 250) throw new Error(`Cannot reach port "${port}": nobody listens`);
+      if (tries === 250) throw new Error(`Cannot reach port "${port}": it does not listen`);
       await pause(20);
     }
   }

@@ -1,4 +1,4 @@
--- One run of wrk. Asks in turn for the paths that a file lists, one a line, and prints its result as a line of JSON.
+-- One run of wrk. Requests in turn the paths that a file lists, one a line, and prints its result as a line of JSON.
 
 local requests = {}
 local at = 0

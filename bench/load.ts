@@ -3,7 +3,7 @@
 import { join } from "@std/path";
 import { outputOf, pinned } from "./processes.ts";
 
-/** The core that servers run on, and the core of everything that asks them. */
+/** The core of servers, and the core of their clients. */
 export const SERVER_CORE = 0;
 const LOAD_CORE = 1;
 const LUA = join(import.meta.dirname!, "load.lua");
@@ -18,7 +18,7 @@ export interface LoadOptions {
   readonly connections: number;
 }
 
-/** What came of one run; times in ms. */
+/** The result of one run; times in ms. */
 export interface LoadResult {
   readonly requests: number;
   readonly perSecond: number;

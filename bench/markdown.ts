@@ -175,9 +175,9 @@ async function measureService(cleanup: AsyncDisposableStack): Promise<Goal[]> {
   const byPathMs = await costOf((n) => ({ path: `many/${n}.md` }));
   await double.call("resetCounts");
   const aroundMs = await costOf((n) => ({ ...around, slug: `${n}` }));
-  // Asking for the branch is no part of a request: it is done once a minute.
-  const { commit: _, ...asked } = await double.call("counts") as Record<string, number>;
-  const upstream = Object.values(asked).reduce((sum, count) => sum + count, 0);
+  // The check of the branch is no part of a request: it is done once a minute.
+  const { commit: _, ...requests } = await double.call("counts") as Record<string, number>;
+  const upstream = Object.values(requests).reduce((sum, count) => sum + count, 0);
 
   using other = await RawClient.connect(service.origin);
   const hits: number[] = [];

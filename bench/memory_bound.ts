@@ -35,7 +35,7 @@ const PARTS = [
   { title: "pages of 15 MB, with content", mostMb: 1_536, queries: largePages },
 ];
 
-/** Requests and measures; `isWithin` tells whether the process stayed within its bounds. */
+/** Requests and measures; `isWithin` is whether the process stayed within its bounds. */
 export async function measureMemory(
   cleanup: AsyncDisposableStack,
 ): Promise<{ report: string; isWithin: boolean }> {

@@ -1,4 +1,4 @@
-// One kept-alive HTTP/1.1 connection that gives answers as they came: no decompression, no redirect, no cache. Cheap
+// One persistent HTTP/1.1 connection that gives answers unchanged: no decompression, no redirect, no cache. Cheap
 // enough to run beside a load generator.
 
 /** An answer; names of headers are in lower case. */

@@ -4,7 +4,7 @@
 import { join } from "@std/path";
 import { outputOf } from "./processes.ts";
 
-/** One goal of a bench: what is wanted, what was measured. */
+/** One goal of a bench: the bound and the measurement. */
 export interface Goal {
   readonly what: string;
   readonly wanted: string;

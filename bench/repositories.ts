@@ -5,13 +5,13 @@ import { type GeneratedFiles, generateFiles } from "../tests/github/generated_fi
 import { makeGitRepository } from "../tests/github/git_repository.ts";
 import { type RunningDouble, startDouble } from "../tests/github/start_double.ts";
 
-/** The token that the double knows; with one, the service checks branches ahead of need. */
+/** The token that the double accepts; with one, the service checks branches ahead of need. */
 export const TOKEN = "bench-token";
 
 /** Owner of all repositories. */
 export const OWNER = "octo";
 
-/** What the repositories hold: hits are measured on `site`, cold requests on `deep`, the others are listed. */
+/** The content of the repositories: hits are measured on `site`, cold requests on `deep`, the others are listed. */
 export const SHAPES = {
   site: { folders: 10, filesPerFolder: 2_000, bytes: 1_200 },
   small: { folders: 1, filesPerFolder: 100, identical: true },

@@ -17,7 +17,7 @@ export interface RunningService extends AsyncDisposable {
 export interface ServiceOptions {
   /** Settings; those not named are unset, except HOST, PORT and KV_PATH. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Where its log goes; dropped without one. */
+  /** The file of its log; the log is dropped without one. */
   readonly logFile?: string;
   readonly core?: number;
   /** Flags for Deno in front of the entry point, as `--inspect=…`. */

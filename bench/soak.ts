@@ -1,7 +1,7 @@
 // `deno task bench:soak`: the service for minutes under everything at once: hits, misses, bad input, commits, a source
-// that fails in every way, and SIGKILL. Every answer is compared with what git says. Then the source hangs while 40
-// branches are in use. Exits with 1 where an answer was wrong or too old, the process crashed, or memory grew; `--write`
-// puts the report into RESULTS.md.
+// that fails in every way, and SIGKILL. Every answer is compared with git's. Then the source hangs while 40 branches are
+// in use. Exits with 1 where an answer was wrong or too old, the process crashed, or memory grew; `--write` puts the
+// report into RESULTS.md.
 
 import { parseArgs } from "node:util";
 import type { Fault } from "../tests/github/github_faults.ts";
@@ -30,7 +30,7 @@ const KILLS = 4;
 const FAULT_MS = 3_000;
 const BETWEEN_FAULTS_MS = 6_000;
 const COMMIT_EVERY_MS = 2_000;
-/** The service's longest back-off, what is on its way when a fault ends, and a busy machine. */
+/** The service's longest back-off, requests under way when a fault ends, and a busy machine. */
 const EXCUSED_AFTER_MS = 60_000 + SOURCE_TIMEOUT_MS + 1_000;
 const MAX_AGE_MS = 60_000;
 const SLACK_MS = 1_000;
@@ -57,7 +57,7 @@ const { values } = parseArgs({
   },
 });
 
-/** What the clients saw. */
+/** The clients' observations. */
 class Tally {
   requests = 0;
   commits = 0;

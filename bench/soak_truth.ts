@@ -1,5 +1,5 @@
-// What the soak's repositories contain and contained, as git itself says; the requests of its clients; and whether an
-// answer shows one of those states, and one that was current not long ago.
+// The present and past contents of the soak's repositories, as listed by git; the requests of its clients; and whether
+// an answer shows one of those states, and one that was current not long ago.
 
 import { createHash } from "node:crypto";
 import { type GitRepository, makeGitRepository } from "../tests/github/git_repository.ts";
@@ -115,7 +115,7 @@ export interface NamedRepository {
   readonly branches: readonly string[];
 }
 
-/** One request, and how a right answer is told from a wrong one. */
+/** One request, and how a right answer differs from a wrong one. */
 export interface SoakRequest {
   readonly path: string;
   /** Null where the answer is this problem in any state. */
@@ -167,7 +167,7 @@ export function chooseRequest(named: readonly NamedRepository[]): SoakRequest {
 }
 
 function itemRequest(about: Record<string, string>, repository: TrueRepository): SoakRequest {
-  // The last file of a collection may be gone; the first ones too, and then the answer is a 404 of that state.
+  // The last file of a collection may be deleted; the first ones too, and then the answer is a 404 of that state.
   const path = filePath(random(COLLECTIONS), random(FILES));
   const isRaw = random(2) === 0;
   const query = new URLSearchParams({ ...about, path, ...isRaw ? { format: "raw" } : {} });
@@ -246,7 +246,7 @@ function blobId(bytes: Uint8Array): string {
   return createHash("sha1").update(`blob ${bytes.length}\0`).update(bytes).digest("hex");
 }
 
-/** @throws {Error} with `otherwise` where it does not hold. */
+/** @throws {Error} with `otherwise` where the condition is false. */
 export function require(holds: boolean, otherwise: string): void {
   if (!holds) throw new Error(otherwise);
 }

@@ -1,6 +1,6 @@
-// Two services as processes of their own on one remote key-value store at 10 ms: what the second asks its source for after
-// the first, what the store is asked for, how soon a push shows with the webhook, what 10,000 forged deliveries a minute
-// do to hits, and what an outage of the store does. Fails where a goal is missed.
+// Two services as processes of their own on one remote key-value store at 10 ms: the second one's requests to its source
+// after the first, the requests to the store, how soon a push shows with the webhook, the effect of 10,000 forged
+// deliveries a minute on hits, and of an outage of the store. Fails where a goal is missed.
 //
 //   deno task bench:two-machines [--pushes 200] [--outage 60] [--write]
 
@@ -109,7 +109,7 @@ async function measure(cleanup: AsyncDisposableStack): Promise<void> {
   assertEquals(new Set(await Promise.all(forged)), new Set([401]));
   const forgedPerMinute = forged.length / (performance.now() - beginMs) * 60_000;
 
-  /** Commits, tells the first machine, and waits until both show it; in ms. */
+  /** Commits, delivers to the first machine, and waits until both show it; in ms. */
   const push = async (n: number) => {
     const commit = await repository.commit({ "posts/post-00000.md": `push ${n}\n` });
     const signature = await signatureOf(payload(n), SECRET);
@@ -123,7 +123,7 @@ async function measure(cleanup: AsyncDisposableStack): Promise<void> {
   const pushesMs: number[] = [];
   for (let n = 0; n < Number(pushes); n++) pushesMs.push(await push(n));
 
-  // Without the store: what is cached in memory, and each second a branch that nobody asked for before.
+  // Without the store: cached data in memory, and each second a branch without earlier requests.
   const paths = [LIST, `${LIST}&limit=10`, `${LIST}&includeContent=true`];
   const right = await Promise.all(paths.map((path) => get(first, path)));
   const head = await repository.head();

@@ -73,7 +73,7 @@ async function measureCosts(): Promise<Cost[]> {
 /** The table, as the documents show it; the same for the same counts. */
 export function costTable(costs: readonly Cost[]): string {
   return table(
-    ["asked of the service", "token", "requests", "of them 304", "quota", "ls-refs", "bytes"],
+    ["requests to the service", "token", "requests", "of them 304", "quota", "ls-refs", "bytes"],
     costs.map(({ title, access, requests, unchanged, quota, lsRefs, bytes }) => [
       title,
       ACCESS_NAMES[access],

@@ -21,7 +21,7 @@ export async function configName(
   return kind === "dev" ? `deno.${way}.dev.json` : `deno.${way}.json`;
 }
 
-/** Null where nothing is chosen. That JSR did not answer counts for a day, that it did for as long as the file is there. */
+/** Null where nothing is chosen. A failure of JSR counts for a day, an answer for as long as the file exists. */
 async function chosenWay(): Promise<Way | null> {
   const since = Math.max(
     await modifiedMs("deno.json"),
@@ -62,7 +62,7 @@ async function choose(): Promise<Way> {
   return way;
 }
 
-/** Asks for Fresh's list of versions where Deno would, at JSR_URL. */
+/** Requests Fresh's list of versions from where Deno would, at JSR_URL. */
 async function jsrAnswers(): Promise<boolean> {
   try {
     const url = new URL(

@@ -78,7 +78,7 @@ export const SETTINGS = {
   ],
   KV_WRITE_MB_PER_HOUR: [
     "128",
-    "past it, what is read stays in memory only, so that no caller can fill the disk",
+    "past it, what is read stays in memory only, so that no client can fill the disk",
     whole(0, 1_000_000).default(128),
   ],
   CACHE_MEMORY_MB: ["64", "bound of the cache in memory", whole(1, 65_536).default(64)],

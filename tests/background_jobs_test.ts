@@ -6,7 +6,7 @@ import { TestClock } from "./test_clock.ts";
 /** Lets everything that is ready run. */
 const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
 
-/** Jobs whose work ends when the test says so, and the keys of those that were started, in order. */
+/** Jobs whose work ends when the test ends it, and the keys of those that were started, in order. */
 function open() {
   const clock = new TestClock();
   const jobs = new BackgroundJobs({ clock });
@@ -38,7 +38,7 @@ async function rejectsWith(code: string, work: Promise<unknown>): Promise<Collec
   return error;
 }
 
-Deno.test("BackgroundJobs gives the result to all who wait, from one run that one caller is charged for", async () => {
+Deno.test("BackgroundJobs gives all waiting requests the result of one run, charged to one of them", async () => {
   const { run, end, started } = open();
   let charges = 0;
   const onStart = () => void charges++;
@@ -51,7 +51,7 @@ Deno.test("BackgroundJobs gives the result to all who wait, from one run that on
   assertEquals([await again, charges], ["a is done", 2]);
 });
 
-Deno.test("BackgroundJobs starts nothing for a caller whose charge fails, and lets the next one", async () => {
+Deno.test("BackgroundJobs starts nothing for a request whose charge fails, and serves the next one", async () => {
   const { run, end, started, jobs } = open();
   const poor = run("a", {
     onStart() {
@@ -74,13 +74,13 @@ Deno.test("BackgroundJobs answers running after waitMs, and the job goes on", as
   assertEquals(signals.get("a")!.aborted, false);
   const second = run("a");
   clock.advance(1_000);
-  assertEquals(signals.get("a")!.aborted, false, "the second caller waits");
+  assertEquals(signals.get("a")!.aborted, false, "the second request waits");
   await end("a");
   assertEquals(await second, "a is done");
   assertEquals(clock.timerCount, 0);
 });
 
-Deno.test("BackgroundJobs stops work without source requests that nobody came back for", async () => {
+Deno.test("BackgroundJobs stops work without source requests once no request waits for it", async () => {
   const { run, clock, signals } = open();
   const waits = ["cpu", "source"].map((key) => run(key, { usesSource: key === "source" }));
   clock.advance(8_000);
@@ -89,7 +89,7 @@ Deno.test("BackgroundJobs stops work without source requests that nobody came ba
   assertEquals(["cpu", "source"].map((key) => signals.get(key)!.aborted), [true, false]);
 });
 
-Deno.test("BackgroundJobs stops work without source requests once all callers have left", async () => {
+Deno.test("BackgroundJobs stops work without source requests once no request waits", async () => {
   const { run, signals, jobs, end } = open();
   for (const [key, usesSource] of [["cpu", false], ["source", true]] as const) {
     const leaving = [new AbortController(), new AbortController()];
@@ -108,7 +108,7 @@ Deno.test("BackgroundJobs stops work without source requests once all callers ha
   assertEquals(jobs.counts.running, 0);
 });
 
-Deno.test("BackgroundJobs drops a queued job that nobody waits for", async () => {
+Deno.test("BackgroundJobs drops a queued job that no request waits for", async () => {
   const { run, jobs, started, end } = open();
   for (const key of ["1", "2", "3", "4"]) void run(key);
   const leaving = new AbortController();
@@ -159,7 +159,7 @@ Deno.test("BackgroundJobs refuses more than 8 queued jobs of a client and 64 of 
   await rejectsWith("service-busy", run("one more"));
 });
 
-Deno.test("BackgroundJobs remembers what is too large, and forgets other failures", async () => {
+Deno.test("BackgroundJobs caches the error of a collection that is too large, and no other failure", async () => {
   const { run } = open();
   let runs = 0;
   const work = () => {

@@ -8,7 +8,7 @@ function open() {
   const options = { maxBytes: 100, maxWaiting: 2, maxWaitMs: 60_000, clock };
   const semaphore = new ByteSemaphore(options);
   const acquired: string[] = [];
-  /** Notes in `acquired` by name what got its bytes. */
+  /** Adds a name to `acquired` when its bytes are reserved. */
   const acquire = async (name: string, bytes: number, signal?: AbortSignal) => {
     const reservation = await semaphore.acquire(bytes, signal);
     acquired.push(name);
@@ -62,7 +62,7 @@ Deno.test("ByteSemaphore counts growth at once and admits nothing until it is gi
   assertEquals(await state(), ["a,b", 10]);
 });
 
-Deno.test("ByteSemaphore refuses what finds the queue full or waits too long", async () => {
+Deno.test("ByteSemaphore refuses a request when the queue is full or the wait too long", async () => {
   const { semaphore, clock } = open();
   const all = await semaphore.acquire(100);
   const waiting = [semaphore.acquire(1), semaphore.acquire(1)].map(rejectsBusy);
@@ -76,7 +76,7 @@ Deno.test("ByteSemaphore refuses what finds the queue full or waits too long", a
   assertEquals(semaphore.bytes, 0);
 });
 
-Deno.test("ByteSemaphore forgets an aborted request and admits those behind it", async () => {
+Deno.test("ByteSemaphore drops an aborted request and admits the next ones", async () => {
   const { semaphore, acquire, state } = open();
   await acquire("a", 60);
   const leaving = new AbortController();

@@ -1,12 +1,12 @@
-// Holds one response to the wire contract: what every response carries, what data and problems carry, and bodies without
-// a key that the contract does not name. The test service calls it for each response that passes through.
+// Checks one response against the wire contract: what every response carries, what data and problems carry, and bodies
+// without a key that the contract does not name. The test service calls it for each response.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { z } from "zod";
 import { contentBody, type ListBody, listBody, problemBody } from "../lib/api/contract.ts";
 import { ERRORS, type ProblemCode } from "../lib/errors.ts";
 
-/** What a page of another origin may read without being told so (Fetch Standard, "CORS-safelisted response-header name"). */
+/** Headers that a page of another origin may read anyway (Fetch Standard, "CORS-safelisted response-header name"). */
 const SAFELISTED: ReadonlySet<string> = new Set(
   "cache-control content-language content-length content-type expires last-modified pragma".split(
     " ",
@@ -29,7 +29,7 @@ export async function checkContract(request: Request, response: Response): Promi
   const bytes = await response.clone().bytes();
   if (["HEAD", "OPTIONS"].includes(method) || status === 304) assertEquals(bytes.length, 0);
   const schema = OPERATIONS.get(new URL(request.url).pathname);
-  // What is no answer of the API: the range of a file, and the page that a person gets for an unknown address.
+  // Other content than the API's: the range of a file, and the HTML page for an unknown address.
   const wantsPage = /\btext\/html\b/.test(request.headers.get("accept") ?? "");
   if (schema === undefined && (status === 416 || status === 404 && wantsPage)) return;
   if (status < 400 && schema === undefined) return;

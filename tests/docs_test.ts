@@ -168,7 +168,7 @@ Deno.test("the documented metrics are counted", async () => {
   for (const [, name] of named) assert(metrics.includes(`# TYPE ${name} `), name);
 });
 
-Deno.test("the documented limits of front matter and of CMS configurations are those that hold", async () => {
+Deno.test("the documented limits of front matter and of CMS configurations are those of the code", async () => {
   const tooMuch = [
     "x".repeat(300_000),
     "[".repeat(100) + "]".repeat(100),

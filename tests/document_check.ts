@@ -1,5 +1,5 @@
-// Holds one response to the OpenAPI document: its status, each of its headers and its body are ones that the document
-// describes. The test service calls it for each response that passes through.
+// Checks one response against the OpenAPI document: the document must describe its status, each of its headers and its
+// body. The test service calls it for each response.
 
 import { assert, assertEquals } from "@std/assert";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { describeError, LineLog, type LogLevel, sinkTo } from "../lib/log.ts";
 import { TestClock } from "./test_clock.ts";
 
-/** A log whose reader takes a write only when the test lets it. */
+/** A log whose output takes a write only when the test allows it. */
 function open(level: LogLevel = "debug") {
   const clock = new TestClock();
   const writes: string[] = [];
@@ -55,7 +55,7 @@ Deno.test("LineLog gathers lines for 100 ms or 64 KiB", () => {
   assertEquals(other.writes.length, 1);
 });
 
-Deno.test("LineLog holds at most 1 MiB for a blocked reader, and says once how many lines it dropped", async () => {
+Deno.test("LineLog buffers at most 1 MiB for a blocked pipe, and reports once how many lines it dropped", async () => {
   const { log, clock, writes, block, events } = open();
   const release = block();
   log.info("first");
@@ -64,10 +64,10 @@ Deno.test("LineLog holds at most 1 MiB for a blocked reader, and says once how m
   assertEquals(writes.length, 1, "one write is under way");
   release();
   await log.flush();
-  const held = events().filter(({ event }) => event.startsWith("x")).length;
-  assert(held * 1_013 <= 1 << 20 && held > 1_000, `${held} lines`);
+  const written = events().filter(({ event }) => event.startsWith("x")).length;
+  assert(written * 1_013 <= 1 << 20 && written > 1_000, `${written} lines`);
   const reports = events().filter(({ event }) => event === "log lines dropped");
-  assertEquals(reports.map(({ level, lines }) => [level, lines]), [["warn", 3_000 - held]]);
+  assertEquals(reports.map(({ level, lines }) => [level, lines]), [["warn", 3_000 - written]]);
   log.info("last");
   await log.flush();
   assertEquals(events().at(-1).event, "last");

@@ -1,5 +1,5 @@
-// Runs the tasks of deno.json as a person does, each as a process of its own, and tells what came of it. The settings
-// of the one who runs the tests stay out.
+// Runs the tasks of deno.json, each as a process of its own, and reports how they ended. The settings of the surrounding
+// environment are left out.
 
 import { join } from "@std/path";
 import { configName } from "../jsr/config.ts";
@@ -24,7 +24,7 @@ export interface TaskEnd {
 
 /** A task that serves. */
 export interface ServingTask extends AsyncDisposable {
-  /** What it says when it listens. */
+  /** Its output when it listens. */
   readonly host: string;
   readonly port: number;
   /** Its address as seen from this machine. */
@@ -93,7 +93,7 @@ export async function configFlag(): Promise<string> {
   return `--config=${join(root, await configName("dev"))}`;
 }
 
-/** The program and arguments that a task comes to, for who needs its process itself and not `deno task`. */
+/** The program and arguments of a task, for a test that needs its process itself and not `deno task`. */
 export async function taskCommand(name: string): Promise<[string, ...string[]]> {
   const { tasks } = JSON.parse(await Deno.readTextFile(join(root, "deno.json")));
   let command: string = tasks[name];

@@ -1,5 +1,5 @@
 // The whole service in a test's own process: real routes, real caches, a clock that the test moves and a log that it can
-// read. Every response that passes through is held to the contract.
+// read. Every response is checked against the contract.
 //
 //   await using site = await startSite({ "posts/a.md": "# A\n" });
 //   const body = await site.service.list({ collection: "posts" });
@@ -101,7 +101,7 @@ export class TestService implements AsyncDisposable {
     return new TestService(clock, services, createHandler(app, services), log);
   }
 
-  /** Sends a request without a look at its response, whose body stays unread. */
+  /** Sends a request without checking its response, whose body stays unread. */
   async send(
     path: string | Request,
     { remote = "192.0.2.1", ...init }: RequestOptions = {},
@@ -131,7 +131,7 @@ export class TestService implements AsyncDisposable {
     return await this.#json(itemPath(parameters), init);
   }
 
-  /** The problem that a request meets. */
+  /** The problem response of a request. */
   async problem(path: string, init: RequestOptions = {}): Promise<ProblemBody> {
     return await (await this.get(path, init)).json();
   }

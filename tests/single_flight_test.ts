@@ -14,7 +14,7 @@ function manual() {
 
 const turn = () => new Promise((resume) => setTimeout(resume, 0));
 
-Deno.test("SingleFlight run() starts one flight for all who ask at once", async () => {
+Deno.test("SingleFlight run() starts one flight for concurrent callers", async () => {
   const flights = new SingleFlight<string>();
   const { work, resolve, signals } = manual();
   const runs = Array.from({ length: 200 }, () => flights.run("a", work));
@@ -31,7 +31,7 @@ Deno.test("SingleFlight run() flies each key on its own", async () => {
   assertEquals(await Promise.all(runs), ["a", "b", "a"]);
 });
 
-Deno.test("SingleFlight run() has forgotten a flight when its result is there", async () => {
+Deno.test("SingleFlight run() removes a flight before its result is delivered", async () => {
   const flights = new SingleFlight<number>();
   let count = 0;
   const next = () => flights.run("a", () => Promise.resolve(++count));
@@ -39,7 +39,7 @@ Deno.test("SingleFlight run() has forgotten a flight when its result is there", 
   assertEquals(flights.size, 0);
 });
 
-Deno.test("SingleFlight run() has forgotten a failed flight, and all its waiters hear of it", async () => {
+Deno.test("SingleFlight run() removes a failed flight, and rejects for all its callers", async () => {
   const flights = new SingleFlight<string>();
   const failing = () => Promise.reject(new Error("first"));
   const runs = [flights.run("a", failing), flights.run("a", failing)];

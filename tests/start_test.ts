@@ -11,7 +11,7 @@ import { readSourceFiles, root } from "./source_files.ts";
 const { tasks } = JSON.parse(await Deno.readTextFile(join(root, "deno.json")));
 const LIST = "/api/list-collection-items?owner=local&repo=blog&collection=posts";
 
-/** What the one line says by which a preview tells what it shows. */
+/** The line in which a preview reports what it shows. */
 function previewLine(stdout: string): Record<string, unknown> {
   const lines = stdout.split("\n").filter((line) => line.includes('"event":"preview"'));
   assertEquals(lines.length, 1, stdout);
@@ -158,12 +158,12 @@ Deno.test("preview serves a folder from anywhere, on the loopback interface and 
   const folder = await Deno.makeTempDir();
   await Deno.mkdir(join(folder, "site/posts"), { recursive: true });
   await Deno.writeTextFile(join(folder, "site/posts/a.md"), "---\ntitle: A\n---\n");
-  // Neither is a repository: nobody could ask for them.
+  // Neither is a repository: no request could name them.
   for (const name of [".hidden", "two words"]) await Deno.mkdir(join(folder, name));
   const others = Array.from({ length: 20 }, (_, n) => `b${String(n).padStart(2, "0")}`);
   for (const name of others) await Deno.mkdir(join(folder, name));
   {
-    // What the environment says of the address and of folders is not asked.
+    // The preview ignores the environment's settings of the address and of folders.
     const env = { HOST: "0.0.0.0", LOCAL_REPOS_DIR: "none", KV_PATH: join(folder, "kv.db") };
     await using service = await serveTask("preview", { args: [folder], env });
     assertEquals(service.host, "127.0.0.1");

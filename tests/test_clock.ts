@@ -7,7 +7,7 @@ interface Timer {
   readonly callback: () => void;
 }
 
-/** Stands still until it is told to advance. */
+/** Stands still until a test advances it. */
 export class TestClock implements Clock {
   private elapsedMs = 0;
   private readonly timers = new Set<Timer>();
@@ -36,7 +36,7 @@ export class TestClock implements Clock {
     this.wallMs = ms;
   }
 
-  /** Sleeping takes no time here: other work gets a turn, and the clock stays where it is. */
+  /** Sleeping takes no time here: other work continues, and the clock stays where it is. */
   async sleep(_ms: number, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     await new Promise((resolve) => setTimeout(resolve, 0));

@@ -9,7 +9,7 @@ let latestMs = 0;
 export class Ticks implements Disposable {
   readonly #real = performance.now;
 
-  /** With `perLookMs`, so much time passes with each look at the clock. */
+  /** With `perLookMs`, each reading of the clock advances it by so much. */
   constructor({ perLookMs = 0 }: { perLookMs?: number } = {}) {
     // Long after whatever was before.
     latestMs = Math.max(latestMs, performance.now()) + 60_000;
@@ -26,7 +26,7 @@ export class Ticks implements Disposable {
   }
 }
 
-/** Counts the turns that others get: those of one who does nothing but ask for the next. */
+/** Counts how often other tasks of this thread continue, by one that only yields. */
 export function countTurns(): { readonly turns: number } & Disposable {
   let turns = 0;
   let timer = setTimeout(function turn() {

@@ -55,14 +55,14 @@ export class App<State> {
     return this;
   }
 
-  /** Sets what answers an unknown path, and every other `HttpError` of status 404. */
+  /** Sets the handlers for an unknown path, and for every other `HttpError` of status 404. */
   notFound(routeOrMiddleware: Route<State> | Middleware<State>): this {
     const route = toRoute(routeOrMiddleware);
     this.#steps.push(({ root }) => root.notFound = (ctx) => runRoute(route, ctx));
     return this;
   }
 
-  /** Sets what answers when a route at or below a path throws; `ctx.error` holds what it threw. */
+  /** Sets the handler for errors of routes at or below a path; `ctx.error` is the error. */
   onError(
     path: string,
     routeOrMiddleware: Route<State> | Middleware<State>,
@@ -91,7 +91,7 @@ export class App<State> {
     });
   }
 
-  /** Adds middlewares for GET requests, and for HEAD requests that nothing else answers. */
+  /** Adds middlewares for GET requests, and for HEAD requests without a handler of their own. */
   get(path: string, ...middlewares: MaybeLazyMiddleware<State>[]): this {
     return this.#add(["GET"], { path, fns: middlewares });
   }
@@ -129,7 +129,7 @@ export class App<State> {
   /**
    * Makes the function that answers requests, for `Deno.serve()` or for a test.
    *
-   * @throws {Error} On Deno Deploy in `production` mode: there Fresh asks for its build.
+   * @throws {Error} On Deno Deploy in `production` mode: there Fresh requires its build.
    */
   handler(): Handler {
     if (this.config.mode === "production" && DEPLOYMENT_ID !== null) {
@@ -202,7 +202,7 @@ function toRoute<State>(
     : routeOrMiddleware;
 }
 
-/** Null outside Deno Deploy, and where the process may not read it: asking must not prompt. */
+/** Null outside Deno Deploy, and where the process may not read it: reading must not prompt. */
 function readDeploymentId(): string | null {
   const variable = "DENO_DEPLOYMENT_ID";
   const { state } = Deno.permissions.querySync({ name: "env", variable });

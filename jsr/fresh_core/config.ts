@@ -4,7 +4,7 @@
 export interface FreshConfig {
   /** A path that comes before every route, as in `/docs`. */
   basePath?: string;
-  /** On Deno Deploy, `production` asks for Fresh's build. */
+  /** On Deno Deploy, `production` requires Fresh's build. */
   mode?: "development" | "production";
 }
 

@@ -5,7 +5,7 @@ export type ListenOptions =
   & Partial<Deno.ServeTcpOptions & Deno.TlsCertifiedKeyPem>
   & { remoteAddress?: string };
 
-/** Answers requests, as `Deno.serve()` wants it. */
+/** Answers requests, with the signature that `Deno.serve()` requires. */
 export type Handler = (
   request: Request,
   info?: Deno.ServeHandlerInfo,

@@ -1,5 +1,5 @@
 // The part of Fresh 2.3 that an API without pages needs, under the published package's name.
-// It keeps Fresh's signatures and behaviour; see ../README.md.
+// It has Fresh's signatures and behaviour; see ../README.md.
 
 export { App } from "./app.ts";
 export type { FreshConfig, ResolvedFreshConfig } from "./config.ts";

@@ -1,4 +1,4 @@
-// Answers one request: finds its route, runs the chain, and turns what nobody caught into a response.
+// Answers one request: finds its route, runs the chain, and turns uncaught errors into responses.
 
 import { STATUS_TEXT } from "@std/http";
 import type { ResolvedFreshConfig } from "./config.ts";

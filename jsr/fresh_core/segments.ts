@@ -68,7 +68,7 @@ function catchErrors<State>(
 /**
  * Answers a request with a route's handler for its method; passes it on when there is none.
  *
- * @throws {Error} When the handler gives page data: pages are Fresh's own business.
+ * @throws {Error} When the handler gives page data: this package renders no pages.
  */
 export async function runRoute<State>(
   route: Route<State>,

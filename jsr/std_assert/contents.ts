@@ -1,4 +1,4 @@
-// What a string, an array or an object holds.
+// The contents of a string, an array or an object.
 
 import { AssertionError, toDifference } from "./assertion_error.ts";
 import { equal } from "./equal.ts";
@@ -17,7 +17,7 @@ export function assertStringIncludes(actual: string, expected: string, msg?: str
   throw new AssertionError(msg ?? `Expected "${actual}" to contain "${expected}"`);
 }
 
-/** Asserts that an array holds every value of another, by deep equality. */
+/** Asserts that an array contains every value of another, by deep equality. */
 export function assertArrayIncludes<T>(
   actual: ArrayLike<T>,
   expected: ArrayLike<T>,
@@ -56,7 +56,7 @@ function holds(actual: unknown, expected: unknown): boolean {
   return areComparable ? isSuperset(actual, expected) : equal(actual, expected);
 }
 
-/** Whether a value is what its properties are: built-in objects keep their content elsewhere. */
+/** Whether a value is fully described by its properties: built-in objects store their content elsewhere. */
 function isStructure(value: unknown): value is Loose {
   if (typeof value !== "object" || value === null) return false;
   return ![Date, RegExp, URL, Map, Set].some((builtIn) => value instanceof builtIn);

@@ -8,7 +8,7 @@ import { yieldToEventLoop } from "../yield.ts";
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /** The most content in one KV value, which takes 65,536 bytes, header included. */
-export const PART_BYTES = 64_000;
+const PART_BYTES = 64_000;
 
 const VERSION = 2;
 const FIELD_BYTES = 1 + 8 + 4 + 4;

@@ -2,7 +2,7 @@
 
 import { lookup } from "mrmime";
 
-/** Source and prose that the registry of media types does not know, or knows as something else (`.ts` as video). */
+/** Source and prose that are not in the registry of media types, or as something else (`.ts` as video). */
 const PLAIN_TEXT: ReadonlySet<string> = new Set(
   ("adoc asciidoc astro cjs cts go jsx lock log mts njk liquid org php py rb rs rst sh svelte textile ts tsx vue")
     .split(" "),

@@ -85,7 +85,7 @@ export function parseFilters(
 /**
  * Whether an item satisfies every filter. Names and paths are matched as globs. A front matter value matches by its
  * text (that of numbers, booleans and null is their JSON), a list by any of its elements, a mapping by nothing; where
- * nothing matches, an absent key for example, the negation holds. Comparisons match values of the filter's own kind, in
+ * nothing matches, an absent key for example, the negation is true. Comparisons match values of the filter's own kind, in
  * the order of sorting.
  */
 export function matchesFilters(filters: readonly Filter[], item: FilterableItem): boolean {

@@ -120,7 +120,7 @@ export interface Pagination {
 }
 
 /** The slice `[start, end)` of `totalItems` that a page has, empty past the end, and the numbers of the pages around it. */
-export function paginate(
+function paginate(
   totalItems: number,
   { page, limit }: { page: number; limit: number },
 ): {

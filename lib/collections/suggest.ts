@@ -9,7 +9,7 @@ const MAX_COMPARED_CHARS = 64;
 const MAX_COMPARED_IN_FULL = 50;
 
 /**
- * At most five of the candidates (of the first 2,000) for which `isUsable` holds, the likeliest first; ties by name.
+ * At most five of the candidates (of the first 2,000) for which `isUsable` is true, the likeliest first; ties by name.
  * The distance is 0 for the same name in another case, 1 where one contains the other, else 1 and the edits as a share of
  * the longer name's length.
  */

@@ -120,8 +120,8 @@ export async function addGzip(body: ReadyBody): Promise<number> {
   const { content, etag, headers } = body.identity;
   if (content.length < MIN_GZIP_BYTES || !COMPRESSIBLE.test(body.contentType)) return 0;
   const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
-  const slices = ReadableStream.from(slicesOf(bytes));
-  const packed = await new Response(slices.pipeThrough(new CompressionStream("gzip"))).bytes();
+  const pieces = ReadableStream.from(piecesOf(bytes));
+  const packed = await new Response(pieces.pipeThrough(new CompressionStream("gzip"))).bytes();
   if (packed.length >= bytes.length) return 0;
   const tag = gzipTag(etag);
   body.gzip = {
@@ -140,7 +140,7 @@ export async function addGzip(body: ReadyBody): Promise<number> {
 }
 
 /** Compression runs on this thread, so a long body is given to it in parts. */
-async function* slicesOf(bytes: Uint8Array<ArrayBuffer>) {
+async function* piecesOf(bytes: Uint8Array<ArrayBuffer>) {
   for (let at = 0; at < bytes.length; at += GZIP_SLICE_BYTES) {
     await yieldToEventLoop();
     yield bytes.subarray(at, at + GZIP_SLICE_BYTES);

@@ -53,7 +53,7 @@ export function joinHtml(
   let html = parts[0] ?? "";
   addresses.forEach((address, i) => {
     const { kind, path, fragment } = address;
-    // Either may hold any character, so that the length tells where the path ends.
+    // Either may contain any character, so that the length tells where the path ends.
     const key = `${kind}${path.length} ${path}${fragment}`;
     let attribute = written.get(key);
     if (attribute === undefined) {

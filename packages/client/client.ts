@@ -30,13 +30,13 @@ export type FilterValue = string | readonly string[] | {
   readonly exists?: boolean;
 };
 
-/** What chooses items and their order. */
+/** The selection of items and their order. */
 interface SelectionParameters {
   /** `path`, `name`, `size` or `frontMatter.<key>`, with `-` in front for descending. */
   sort?: string | undefined;
   /** Whether files in sub-folders are items too; true where absent. */
   recursive?: boolean | undefined;
-  /** By `name`, `path` or `frontMatter.<key>`, as in `{ "frontMatter.draft": "!true" }`; all of them must hold. */
+  /** By `name`, `path` or `frontMatter.<key>`, as in `{ "frontMatter.draft": "!true" }`; an item must satisfy all. */
   filter?: Readonly<Record<string, FilterValue>> | undefined;
 }
 
@@ -132,7 +132,7 @@ interface File<Data> {
   /** In bytes. */
   size: number;
   contentType: string;
-  /** Absent for a name that cannot be asked for. */
+  /** Absent for a name that cannot be requested. */
   contentUrl?: string | undefined;
   /** Absent for a source without web pages. */
   htmlUrl?: string | undefined;
@@ -147,7 +147,7 @@ interface File<Data> {
   htmlError?: { message: string } | undefined;
 }
 
-/** One item of a list; content and HTML only where they were asked for. */
+/** One item of a list; content and HTML only where they were requested. */
 export interface Item<Data = FrontMatter> extends File<Data> {
   /** The path inside the collection, without its extension. */
   slug: string;
@@ -238,7 +238,7 @@ export interface Problem {
   type: string;
   title: string;
   status: number;
-  /** A sentence that a person can act on. */
+  /** A sentence on what to do. */
   detail: string;
   code: ProblemCode;
   requestId: string;
@@ -263,12 +263,12 @@ export interface Schema<Output> {
   };
 }
 
-/** What a schema says of a value. */
+/** The result of a schema for a value. */
 export type SchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] };
 
-/** What a schema finds wrong. */
+/** A fault that a schema finds. */
 export interface SchemaIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
@@ -285,7 +285,7 @@ export interface RequestOptions<Data = FrontMatter> {
 export interface ClientOptions {
   /** In place of the global fetch. */
   fetch?: typeof fetch;
-  /** Sent with every request, such as a key that a proxy in front of the service wants. */
+  /** Sent with every request, such as a key that a proxy in front of the service requires. */
   headers?: HeadersInit;
   /**
    * How long one call may wait in all where the service says with `Retry-After` that it is not ready; 30,000 where absent.
@@ -293,8 +293,8 @@ export interface ClientOptions {
    */
   maxWaitMs?: number;
   /**
-   * Whether the last 100 answers are cached and asked for again by their ETag. For Deno and Node; a browser's own cache
-   * does this already, and the header costs a preflight from another site.
+   * Whether the last 100 responses are cached and revalidated by their ETag. For Deno and Node; a browser's own cache does
+   * this already, and the header costs a preflight from another site.
    */
   reuse?: boolean;
   /** In place of a timer, for tests. */
@@ -341,7 +341,7 @@ const MAX_LIMIT = 1000;
 const MAX_LIMIT_WITH_CONTENT = 100;
 const CONTENT_FIELDS = /(^|,)\s*(content|encoding|body|html|headings|excerpt|words)\s*(,|$)/;
 
-/** Asks one service. */
+/** Sends requests to one service. */
 export class CollectionsClient {
   readonly #baseUrl: string;
   readonly #options: ClientOptions;
@@ -376,8 +376,8 @@ export class CollectionsClient {
   }
 
   /**
-   * The items of a collection from `page` on, each page asked for when it is needed, and as large as may be unless `limit`
-   * says otherwise. All pages are of the commit of the first. Where a deployment gives no commits, which are local folders
+   * The items of a collection from `page` on, each page requested when it is needed, and as large as possible without a
+   * `limit`. All pages are of the commit of the first. Where a deployment gives no commits, which are local folders
    * and chosen repositories, a change between two pages can move an item from one to the other.
    * @throws {ProblemError | SchemaError}
    */
@@ -493,7 +493,7 @@ export class CollectionsClient {
     const { maxWaitMs = DEFAULT_MAX_WAIT_MS, wait = waitMs } = this.#options;
     const all = new Headers(this.#options.headers);
     for (const [name, value] of Object.entries(headers)) all.set(name, value);
-    // A browser's fetch wants to be called on its window.
+    // A browser's fetch must be called on its window.
     const send = this.#options.fetch ?? ((input, init) => fetch(input, init));
     for (let leftMs = maxWaitMs;;) {
       const response = await send(url, { headers: all, ...signal ? { signal } : {} });
@@ -518,7 +518,7 @@ export class CollectionsClient {
   }
 }
 
-/** One address for one request, however its parameters were put together. */
+/** One address for one request, in whatever order its parameters were given. */
 function queryOf(parameters: object): URLSearchParams {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
@@ -575,7 +575,7 @@ async function readJson(response: Response): Promise<unknown> {
   }
 }
 
-/** The problem that was answered; one that says as much as the status does where something between answered instead. */
+/** The problem in the response; one made from the status where a server in between answered instead. */
 function asProblem(
   body: unknown,
   { status, statusText }: { status: number; statusText: string },

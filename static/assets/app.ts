@@ -1,6 +1,6 @@
 /// <reference lib="dom" />
-// The playground: a state comes from the address bar, a typed place or a link; what it means is asked of the service and
-// shown. The list is beside the open file, or, on a narrow screen, behind it.
+// The playground: a state comes from the address bar, a typed address or a link; the page requests its data from the
+// service and shows it. The list is beside the open file, or, on a narrow screen, behind it.
 
 import { Component, html, render } from "./preact.js";
 import { captionOf, focusFirstRow, type ListBody, ListPanel } from "./list.ts";
@@ -17,7 +17,7 @@ import {
 } from "./state.ts";
 
 const root = document.getElementById("app")!;
-/** What this deployment serves: the names of its local repositories, and whether any at GitHub may be asked for. */
+/** What this deployment serves: the names of its local repositories, and whether any at GitHub may be requested. */
 const locals = (root.dataset["local"] ?? "").split(" ").filter((name) => name !== "");
 const isOpen = root.dataset["open"] === "true";
 
@@ -30,7 +30,7 @@ let current: State | null = readState(location.search) ?? firstState();
 let focusNext: "row" | "file" | "" = "";
 let itemModule: typeof import("./item.ts") | null = null;
 
-/** What a deployment has to show by itself; null: nothing. */
+/** The repository that a deployment shows by itself; null: none. */
 function firstState(): State | null {
   const repo = locals.includes("blog") ? "blog" : locals[0];
   if (repo === undefined) return null;
@@ -136,7 +136,7 @@ class PlaceBar extends Component<unknown, { isEditing: boolean; fault: string }>
     go({ ...EMPTY, owner: state.owner, repo: state.repo, limit: state.limit, branch, collection });
   };
 
-  /** An address is gone to as soon as it is pasted. */
+  /** A pasted address is opened at once. */
   #paste = (event: ClipboardEvent) => {
     const text = event.clipboardData?.getData("text") ?? "";
     const named = /[:/].*\//.test(text) ? parsePlace(text) : null;

@@ -101,7 +101,7 @@ export function facetKeysOf(items: readonly Item[]): string[] {
   ].map(({ key }) => key).slice(0, MAX_FACETS);
 }
 
-/** What a row is called. */
+/** The text of a row. */
 export function titleOf({ name, frontMatter = {} }: Pick<Item, "name" | "frontMatter">): string {
   const title = TITLES.map((key) => frontMatter[key]).find((value) =>
     typeof value === "string" && value.trim() !== "" || typeof value === "number"
@@ -397,7 +397,7 @@ function cell(value: unknown, key: string, state: State) {
   return /^\d{4}-\d\d-\d\dT/.test(text) ? text.slice(0, 10) : text;
 }
 
-/** What the list holds, in words. */
+/** The size of the list, in words. */
 export function captionOf({ page, limit, totalItems }: ListBody["pagination"]): string {
   const number = (value: number) => value.toLocaleString("en");
   if (totalItems === 0) return "No items";

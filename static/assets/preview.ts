@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-// What a file looks like, by its kind. HTML of the service and of the highlighter goes through DOMPurify before it becomes
+// The preview of a file, by its kind. HTML of the service and of the highlighter goes through DOMPurify before it becomes
 // part of this page; nothing is loaded from another host.
 
 import type { Config, DOMPurify } from "./dompurify.js";

@@ -139,7 +139,7 @@ function fieldList(schema: Schema, depth = 0): unknown {
   `;
 }
 
-/** The request whose answer an example is. */
+/** The request that belongs to an example. */
 function exampleUrl(value: unknown): string | null {
   const { links, contentUrl } = value as { links?: { self?: string }; contentUrl?: string };
   return links?.self ?? contentUrl ?? null;

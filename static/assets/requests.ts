@@ -1,11 +1,11 @@
 /// <reference lib="dom" />
-// Requests to the service: sending one, asking again where the answer says that it is not ready, and what a panel shows of
-// a request: one line, opened on demand, and problems with their ways out.
+// Requests to the service: sending one, repeating one that is not ready, and what a panel shows of a request: one line,
+// opened on demand, and problems with links to what can be done.
 
 import { Component, html } from "./preact.js";
 import { operationUrl, type Pairs, type State, stateUrl } from "./state.ts";
 
-/** A problem as the service gives it, or one of this page's own. */
+/** A problem as the service sends it, or one of this page's own. */
 export interface Problem {
   readonly title: string;
   readonly detail: string;
@@ -20,7 +20,7 @@ export interface Problem {
   readonly htmlUrl?: string;
 }
 
-/** What came back. Exactly one of `body` and `problem` is not null. */
+/** The response. Exactly one of `body` and `problem` is not null. */
 export interface Answer<T> {
   readonly body: T | null;
   readonly problem: Problem | null;
@@ -36,20 +36,20 @@ const PATIENT: readonly string[] = [
   "service-busy",
   "source-rate-limited",
 ];
-/** A problem that lasts longer is shown, so that a person can decide. */
+/** A problem that lasts longer is shown, so that the reader can decide. */
 const MAX_RETRY_AFTER_SECONDS = 60;
 const MAX_TRIES = 30;
 
-/** One panel's request: the newest wins, and what is not ready is asked for again. `onChange` repaints. */
+/** One panel's request: the newest replaces the others, and one that is not ready is repeated. `onChange` repaints. */
 export class Loader<T> {
   operation = "";
   parameters: Pairs = [];
   url = "";
-  /** Null while nothing was asked or an answer is awaited. */
+  /** Null before the first request and while a response is awaited. */
   answer: Answer<T> | null = null;
   isWaiting = false;
   startedAtMs = 0;
-  /** The problem that is waited out, and when it is asked again. */
+  /** The problem that is waited out, and when the request is repeated. */
   retry: { readonly problem: Problem; readonly atMs: number } | null = null;
   #abort = new AbortController();
   readonly #onChange: () => void;
@@ -58,7 +58,7 @@ export class Loader<T> {
     this.#onChange = onChange;
   }
 
-  /** Asks, unless this very request was answered already. */
+  /** Sends the request, unless this very request was answered already. */
   async load(operation: string, parameters: Pairs, { again = false } = {}): Promise<void> {
     const url = operationUrl(operation, parameters, document.baseURI);
     if (url === this.url && !again && this.answer?.problem == null) return;
@@ -87,7 +87,7 @@ export class Loader<T> {
     }
   }
 
-  /** Forgets the request, an unanswered one too. */
+  /** Drops the request, an unanswered one too. */
   clear(): void {
     this.#abort.abort();
     this.#abort = new AbortController();
@@ -121,7 +121,7 @@ async function ask<T>(url: string, signal: AbortSignal): Promise<Answer<T>> {
   }
 }
 
-/** A size as people write it, by 1024. */
+/** A size in words, by 1024. */
 export function sizeWords(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`;
   let value = bytes;
@@ -175,7 +175,7 @@ async function copy(text: string): Promise<boolean> {
   }
 }
 
-/** Says a text to a screen reader. */
+/** Announces a text to a screen reader. */
 export function announce(text: string): void {
   document.getElementById("announcer")!.textContent = text;
 }
@@ -193,7 +193,7 @@ const TOLD_HEADERS = [
 
 interface RequestLineProps {
   readonly loader: Loader<unknown>;
-  /** What stands on the same line before it. */
+  /** The text before it on the same line. */
   readonly children?: unknown;
 }
 
@@ -272,7 +272,7 @@ export class RequestLine extends Component<RequestLineProps, { open: boolean; co
   }
 }
 
-/** Says that something takes its time, or that it is asked again. */
+/** Announces a slow request, or its repetition. */
 export function Progress({ loader }: { loader: Loader<unknown> }) {
   if (!loader.isWaiting) return null;
   const now = performance.now();
@@ -292,7 +292,7 @@ interface ProblemPanelProps {
   readonly onRetry: () => void;
 }
 
-/** A problem as a person wants it: what is wrong, and a link for each thing that may be done. */
+/** A problem for the reader: what is wrong, and a link for each thing that may be done. */
 export function ProblemPanel({ problem, state, onRetry }: ProblemPanelProps) {
   const { title, detail, errors = [], status, code, type, requestId } = problem;
   const ways = waysOut(problem, state);
@@ -329,7 +329,7 @@ function withCode(text: string) {
   return text.split("`").map((part, at) => at % 2 === 1 ? html`<code>${part}</code>` : part);
 }
 
-/** States that are likely to be what was meant. */
+/** States with similar names, for a problem's suggestions. */
 function waysOut({ code, suggestions = [], paths = [] }: Problem, state: State) {
   const start: State = { ...state, page: "", path: "", view: "preview", filters: [], sort: "" };
   const ways = [

@@ -1,5 +1,5 @@
-// What the playground shows, as the address bar says it: the parameters of both operations under their own names, and
-// `view`. Values stay text as they were given, since the service is what judges them. Knows no page.
+// The playground's state in the address bar: the parameters of both operations under their own names, and `view`. Values
+// stay text as they were given, since the service checks them. This module uses no DOM.
 
 /** Names and values of a query, in their order. */
 export type Pairs = readonly (readonly [name: string, value: string])[];
@@ -38,7 +38,7 @@ export const EMPTY: State = {
 
 const FILTER = /^filter\[.*\]$/s;
 
-/** The state that a query string says; null where it names no repository. */
+/** The state in a query string; null where it names no repository. */
 export function readState(search: string): State | null {
   const query = new URLSearchParams(search);
   const text = (name: string) => query.get(name) ?? "";
@@ -81,7 +81,7 @@ function placePairs(state: State): Pairs {
   ];
 }
 
-/** The parameters of the list that a state means; front matter is asked for, since rows show it. */
+/** The parameters of the list for a state, with front matter, since rows show it. */
 export function listParameters(state: State): Pairs {
   return given([...placePairs(state), ["includeFrontMatter", "true"]]);
 }
@@ -110,7 +110,7 @@ function encode(pairs: Pairs): string {
   return given(pairs).map(([name, value]) => `${strict(name)}=${strict(value)}`).join("&");
 }
 
-/** What a typed or pasted text names; `folder` is empty for the whole repository. */
+/** The parts of a typed or pasted text; `folder` is empty for the whole repository. */
 export interface Place {
   readonly owner: string;
   readonly repo: string;
@@ -183,7 +183,7 @@ function decode(segment: string): string {
   }
 }
 
-/** The state that a place means: nothing of what was shown before stays but the view's own settings. */
+/** The state for an address: of what was shown before it takes over the view's own settings only. */
 export function stateAt({ owner, repo, branch, folder, file }: Place, { limit }: State): State {
   return { ...EMPTY, owner, repo, branch, collection: folder || "/", path: file, limit };
 }
@@ -216,7 +216,7 @@ export function parseFilter(text: string): readonly [string, string] | null {
   return [`filter[${subject}]`, operator === "!=" ? `!${value}` : value];
 }
 
-/** A filter as a person says it, such as `tags: news` or `date ≥ 2025`. */
+/** A filter in words, such as `tags: news` or `date ≥ 2025`. */
 export function filterWords([name, value]: readonly [string, string]): string {
   const [, subject = name, comparison] = name.match(/^filter\[(.*?)\](?:\[(.*)\])?$/s) ?? [];
   const key = subject.replace(/^frontMatter\./, "");

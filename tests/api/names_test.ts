@@ -1,11 +1,11 @@
-// The rules for names. For branches git itself is the judge.
+// The rules for names. For branches the git command decides.
 
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import pLimit from "p-limit";
 import { branchProblem, pathProblem } from "../../lib/api/names.ts";
 
-/** Whether git takes a name as that of a branch. */
+/** Whether git accepts a name for a branch. */
 async function gitTakes(name: string): Promise<boolean> {
   const command = new Deno.Command("git", {
     args: ["check-ref-format", `refs/heads/${name}`],
@@ -63,7 +63,7 @@ Deno.test("branchProblem() allows the names that git allows", async () => {
   assertEquals(wrong, []);
 });
 
-Deno.test("branchProblem() refuses what git cannot even be asked", () => {
+Deno.test("branchProblem() refuses what git cannot take as an argument", () => {
   assertEquals(branchProblem(""), "must not be empty");
   assertEquals(branchProblem("a\0b") === null, false);
   assertEquals(branchProblem("ü".repeat(128)), "must be at most 255 bytes");

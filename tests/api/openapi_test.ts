@@ -1,5 +1,5 @@
-// The OpenAPI document: valid by its own standard, true to the contract's tables, and with examples that are still what
-// the service answers. That responses are as it says, tests/document_check.ts sees for each of them.
+// The OpenAPI document: valid by its own standard, equal to the contract's tables, and with examples that the service
+// still answers with. tests/document_check.ts compares every response with it.
 
 import { assert, assertEquals } from "@std/assert";
 import { Validator } from "@seriousme/openapi-schema-validator";
@@ -126,7 +126,7 @@ Deno.test("the document's examples are what the service answers; `deno task exam
   assertEquals(examples, JSON.parse(JSON.stringify(await realExamples())));
 });
 
-Deno.test("GET /api/openapi.json gives the document of the address that was asked", async () => {
+Deno.test("GET /api/openapi.json gives the document of the requested address", async () => {
   await using service = await startService();
 
   const response = await service.get("http://[::1]:1234/api/openapi.json");

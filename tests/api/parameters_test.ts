@@ -7,7 +7,7 @@ import { CollectionsError } from "../../lib/errors.ts";
 const LIST = "owner=o&repo=r&collection=c";
 const ITEM = "owner=o&repo=r&path=a";
 
-/** The bad parameters of a query with what is said of each, or null where there are none. */
+/** The bad parameters of a query with the message for each, or null where there are none. */
 function errorsOf(search: string, parse: (search: string) => unknown = parseListQuery) {
   try {
     parse(search);
@@ -192,7 +192,7 @@ Deno.test("bad filters and sorts are named as they were given, and say what is g
     ["filter", "must have at most 4096 characters in all filters together"],
   ]);
   assertThrows(() => parseItemQuery(`${ITEM}&${many}`), CollectionsError);
-  // An item's are checked though nothing asks for neighbors.
+  // An item's are checked even without neighbors in the request.
   for (const bad of ["sort=date", "recursive=2", "filter[size]=1"]) {
     assertEquals(badOnes(`${ITEM}&${bad}`, parseItemQuery), [bad.split("=")[0]]);
   }

@@ -4,7 +4,7 @@ import type { ListBody, ProblemBody } from "../../lib/api/contract.ts";
 import { itemPath, listPath, startService } from "../service.ts";
 import { startSite } from "../site.ts";
 
-/** The examples as lib/api/openapi_examples.json holds them. */
+/** The examples in lib/api/openapi_examples.json. */
 export interface RealExamples {
   readonly list: Record<string, unknown>;
   readonly item: Record<string, unknown>;
@@ -14,7 +14,7 @@ export interface RealExamples {
 const BLOG = { owner: "local", repo: "blog", collection: "posts" };
 const REQUEST_ID = "5f0c1a2b-1z";
 
-/** Asks the service for every example. */
+/** Requests every example from the service. */
 export async function realExamples(): Promise<RealExamples> {
   const root = new URL("../../examples", import.meta.url).pathname;
   await using service = await startService({ env: { LOCAL_REPOS_DIR: decodeURIComponent(root) } });
@@ -50,7 +50,7 @@ export async function realExamples(): Promise<RealExamples> {
   };
 }
 
-/** Requests that meet a problem, by its code. */
+/** Requests that cause a problem, by its code. */
 const PROBLEMS: Readonly<Record<string, string>> = {
   "invalid-parameters": listPath({ page: 0, limit: 1001 }),
   "repository-not-found": listPath({ repo: "none" }),

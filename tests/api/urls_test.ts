@@ -28,7 +28,7 @@ function optional<T>(value: fc.Arbitrary<T>) {
   return fc.option(value, { nil: undefined });
 }
 
-/** What is not there is left out, as parsing leaves it. */
+/** Omits absent parameters, as parsing does. */
 function withoutGaps<T extends object>(given: T): T {
   return Object.fromEntries(
     Object.entries(given).filter(([, value]) => value !== undefined),
@@ -74,7 +74,7 @@ Deno.test("listUrl() leads back to the parameters that it was made of", () => {
       }
       assertEquals(withoutGaps(parsed), { ...given, page: given.page ?? 1 });
       assertEquals(url.origin + url.pathname, `${BASE}/api/list-collection-items`);
-      // The same question has one address, and so one key.
+      // The same query has one address, and so one key.
       assertEquals(listUrl(BASE, parsed), listUrl(BASE, given));
     }),
     { numRuns: 500 },

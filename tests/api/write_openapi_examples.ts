@@ -1,4 +1,4 @@
-// Writes lib/api/openapi_examples.json anew: `deno task examples`, after a change to what answers say.
+// Writes lib/api/openapi_examples.json again: `deno task examples`, after a change to responses.
 
 import { realExamples } from "./real_examples.ts";
 

@@ -8,10 +8,10 @@ Deno.test("withProcesses() leaves no process behind when a bench fails", async (
     () =>
       withProcesses(async (cleanup) => {
         // One in its care, one forgotten, one that only SIGKILL ends.
-        const kept = cleanup.use(startProcess(["sleep", "600"]));
+        const started = cleanup.use(startProcess(["sleep", "600"]));
         const forgotten = startProcess(["sleep", "600"]);
         const deaf = startProcess(["sh", "-c", "trap '' TERM; echo ready; exec sleep 600"]);
-        ended.push(kept.ended, forgotten.ended, deaf.ended);
+        ended.push(started.ended, forgotten.ended, deaf.ended);
         assertEquals(await deaf.firstLine, "ready");
         throw new Error("Cannot go on");
       }),
@@ -46,7 +46,7 @@ Deno.test("withProcesses() ends its processes and cleans up when a signal ends i
     assert(pid > 0);
     Deno.kill(bench.pid, "SIGTERM");
     assertEquals((await bench.ended).code, 130);
-    // Signal 0 only asks whether the process is there.
+    // Signal 0 only tests whether the process exists.
     await assertRejects(() => outputOf("kill", ["-0", String(pid)]), Error);
     await assertRejects(() => Deno.stat(leftover), Deno.errors.NotFound);
   } finally {

@@ -25,7 +25,7 @@ Deno.test("costTable() is shown by a text that pads its columns in its own way, 
   assert(!shows(page(`${padded}\n${padded.split("\n").at(-1)}`), markdown), "a row more");
 });
 
-Deno.test("measureCost() counts what is asked after what comes before, the same each time", async () => {
+Deno.test("measureCost() counts the requests after the preparation, the same each time", async () => {
   const scenario = COST_SCENARIOS.find(({ title }) => title === "after 61 s, unchanged")!;
   for (const access of scenario.accesses) {
     const measured = await measureCost(scenario, access);

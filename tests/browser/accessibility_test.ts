@@ -1,5 +1,5 @@
-// Pages for everyone: axe finds nothing in any view, nothing sticks out sideways, and the keyboard gets everywhere. Each view
-// leaves its pictures in the ignored folder `screenshots`.
+// Accessibility: axe finds nothing in any view, nothing overflows sideways, and everything is reachable by keyboard. Each
+// view leaves its pictures in the ignored folder `screenshots`.
 
 import { assertEquals, assertMatch } from "@std/assert";
 import type { Page } from "playwright-core";

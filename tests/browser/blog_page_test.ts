@@ -1,4 +1,4 @@
-// Pages that people begin with: the example that is a blog, served from elsewhere, and README's five lines.
+// The pages of the documentation: the example blog, served from another origin, and README's five lines.
 
 import { assertEquals, assertMatch } from "@std/assert";
 import { assertAccessible, browserTest, keepScreenshot, waitUntil } from "./browser.ts";
@@ -22,17 +22,17 @@ browserTest("README's five lines list posts", async (open) => {
   assertEquals(lines.trim().split("\n").length, 5);
 });
 
-/** The example page for a service elsewhere than where it says, and the paths that its own host was asked for. */
+/** The example page with another service address than its own, and the paths that were requested of its own host. */
 function serveExamplePage(serviceUrl: string) {
   const text = html.replace('"http://localhost:8000"', `"${serviceUrl.replace(/\/$/, "")}"`);
-  const asked: string[] = [];
+  const requested: string[] = [];
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
-    asked.push(new URL(request.url).pathname);
+    requested.push(new URL(request.url).pathname);
     return new Response(text, { headers: { "content-type": "text/html; charset=utf-8" } });
   });
   return {
     url: `http://localhost:${server.addr.port}`,
-    asked,
+    requested,
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
@@ -107,7 +107,7 @@ browserTest("the example page runs no code of a host that its address names", as
   const page = await open(`${elsewhere.url}/?service=${elsewhere.url}/evil&post=2026/apple-days`);
   await page.locator("article").first().waitFor();
 
-  assertEquals(elsewhere.asked.filter((path) => path.startsWith("/evil")), []);
+  assertEquals(elsewhere.requested.filter((path) => path.startsWith("/evil")), []);
 });
 
 browserTest("the example page says that its service is down", async (open) => {

@@ -99,7 +99,7 @@ export async function assertAccessible(page: Page, view: string): Promise<void> 
   assertEquals(Math.max(0, overflowPx as number), 0, `${view}: pixels that stick out`);
 }
 
-/** Waits for an expression to hold in the page; Playwright's own way needs `eval`, which our pages forbid. */
+/** Waits for an expression to be true in the page; Playwright's own way needs `eval`, which our pages forbid. */
 export async function waitUntil(page: Page, expression: string): Promise<void> {
   await page.evaluate(`new Promise((resolve) => {
     const look = () => (${expression}) ? resolve() : requestAnimationFrame(look);
@@ -107,7 +107,7 @@ export async function waitUntil(page: Page, expression: string): Promise<void> {
   })`);
 }
 
-/** Keeps a picture of the page in the ignored folder `screenshots`. */
+/** Writes a picture of the page into the ignored folder `screenshots`. */
 export async function keepScreenshot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: `${root}/screenshots/${name}.png` });
 }
@@ -115,7 +115,7 @@ export async function keepScreenshot(page: Page, name: string): Promise<void> {
 function watch(page: Page, faults: string[]): void {
   page.on("pageerror", (error) => faults.push(error.message));
   page.on("console", (message) => {
-    // A status over 399 is an error to the console; some tests ask for one.
+    // A status over 399 is an error to the console; some tests cause one.
     const isStatus = message.text().startsWith("Failed to load resource");
     if (message.type() === "error" && !isStatus) faults.push(message.text());
   });

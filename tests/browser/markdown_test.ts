@@ -64,7 +64,7 @@ browserTest("hostile Markdown does nothing", async (open) => {
   }
   assertEquals(await prose.locator("[style], .progress, #app, [name=announcer]").count(), 0);
   assertEquals(await prose.locator("a[href^='javascript' i]").count(), 0);
-  // Pictures from elsewhere are links; the browser's own watch fails the test if one was asked for.
+  // Pictures from elsewhere are links; the browser's watch fails the test if one was requested.
   assert(await prose.getByText("Picture elsewhere: pixel").isVisible());
 }, { reports: /^(Executing|Applying) inline .* violates the following Content Security Policy/ });
 

@@ -1,4 +1,4 @@
-// Pages of another origin: what they may ask, what they may read, and the client as they load it.
+// Pages of another origin: what they may request, what they may read, and the client as they load it.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Page } from "playwright-core";

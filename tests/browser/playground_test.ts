@@ -24,7 +24,7 @@ const where = (page: Page, text: string) =>
   page.locator(".pager .where", { hasText: text }).waitFor();
 const titles = (page: Page) => rows(page).allTextContents();
 
-/** Types a place and goes there. */
+/** Types a repository address and goes there. */
 async function type(page: Page, text: string): Promise<void> {
   await page.locator("#repository").fill(text);
   await page.keyboard.press("Enter");

@@ -1,5 +1,5 @@
-// What takes its time: something says so at every moment, an old answer never passes for the new one, what is not ready is
-// asked for again, and the first page needs few requests and bytes.
+// Slow responses: the page shows at every moment that it waits, an old response never replaces a newer one, a response that
+// is not ready is requested again, and the first page needs few requests and bytes.
 
 import { assert, assertEquals } from "@std/assert";
 import type { Page } from "playwright-core";
@@ -66,7 +66,7 @@ browserTest("the first page takes few requests and bytes, and nothing shifts", a
   assertEquals(await page.evaluate("shift"), 0);
 });
 
-browserTest("what is asked for shows its address and a skeleton at once", async (open) => {
+browserTest("a request shows its address and a skeleton at once", async (open) => {
   await using site = await serveSite(FILES);
   const page = await open(site.url + PLACE);
   await where(page, "1–50 of 120");
@@ -80,7 +80,7 @@ browserTest("what is asked for shows its address and a skeleton at once", async 
   assertEquals(await page.locator(".progress").isVisible(), true);
   await page.getByText(/Still asking the source: \d+ s/).waitFor();
 
-  // What is asked for next overtakes it.
+  // The next request overtakes it.
   await page.unroute("**/api/**");
   await page.goBack();
   await where(page, "1–50 of 120");
@@ -106,7 +106,7 @@ async function refuse(page: Page, problem: Record<string, unknown>, times = Infi
 }
 
 for (const code of ["collection-not-ready", "too-many-requests"]) {
-  browserTest(`${code} is asked for again by itself, and says so meanwhile`, async (open) => {
+  browserTest(`${code} is requested again automatically, with a notice`, async (open) => {
     await using site = await serveSite(FILES);
     const page = await open();
     await page.clock.install();

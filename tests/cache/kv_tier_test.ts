@@ -110,7 +110,7 @@ testOnEachStore(
   },
 );
 
-testOnEachStore("KvTier keeps each commit within the store's bounds", async (store) => {
+testOnEachStore("KvTier limits each commit to the store's bounds", async (store) => {
   await using opened = await open(store);
   const { tier, errors, stored, calls } = opened;
   for (let index = 0; index < 100; index++) {
@@ -152,7 +152,7 @@ testOnEachStore("KvTier tells keys apart by their parts, and scopes too", async 
 });
 
 Deno.test(
-  "KvTier has nothing under a key that KV cannot hold, and no error",
+  "KvTier has nothing under a key that KV cannot store, and no error",
   async () => {
     // The test server counts zero bytes of a key twice.
     await using store = await openFile();
@@ -185,7 +185,7 @@ testOnEachStore("KvTier answers as empty and reports when its store fails", asyn
 });
 
 testOnEachStore(
-  "KvTier asks a locked database again, and reports one that stays locked once",
+  "KvTier retries a locked database, and reports one that stays locked once",
   async (store) => {
     let locks = 19;
     await using opened = await open(store, {

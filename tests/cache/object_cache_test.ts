@@ -41,7 +41,7 @@ async function open({ maxBytes = 1e6 } = {}) {
   return { cache, kv, calls, hits, clock, second, [Symbol.asyncDispose]: () => cache.close() };
 }
 
-Deno.test("ObjectCache gives from memory without asking the store, from the store with one read", async () => {
+Deno.test("ObjectCache reads memory without a store read, and the store with one read", async () => {
   await using opened = await open();
   const { cache, calls, hits } = opened;
   for (const id of ["1", "2", "3"]) cache.set(TEXT, "a/b", id, `value ${id}`);
@@ -71,7 +71,7 @@ Deno.test("ObjectCache tells kinds, repositories and ids apart", async () => {
   }
 });
 
-Deno.test("ObjectCache asks no store for a kind without codec, or where told so", async () => {
+Deno.test("ObjectCache reads no store for a kind without codec, or with the option", async () => {
   await using opened = await open();
   const { cache, calls } = opened;
   cache.set(FLEETING, "a/b", "1", "one");

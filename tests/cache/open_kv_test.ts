@@ -24,8 +24,8 @@ Deno.test("openKv() opens a store in memory and one on a file, whose folder it c
   const folder = await Deno.makeTempDir();
   for (const path of [":memory:", `${folder}/a/b/kv.sqlite3`, `${folder}/a/b/kv.sqlite3`]) {
     const kv = await openKv(path);
-    await kv.set(["a"], "kept");
-    assertEquals((await kv.get(["a"])).value, "kept");
+    await kv.set(["a"], "stored");
+    assertEquals((await kv.get(["a"])).value, "stored");
     kv.close();
   }
   await Deno.remove(folder, { recursive: true });
@@ -114,7 +114,7 @@ Deno.test("openKv() takes an empty file", async () => {
   assertEquals(await file.names(), ["kv.sqlite3"]);
 });
 
-Deno.test("openKv() does not tell where Deno keeps its own store", async () => {
+Deno.test("openKv() does not reveal the path of Deno's own store", async () => {
   const real = Object.getOwnPropertyDescriptor(Deno, "openKv")!;
   try {
     for (const path of ["/home/canary/.cache/deno/kv.sqlite3", "C:\\Users\\canary\\kv.sqlite3"]) {

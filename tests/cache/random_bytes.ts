@@ -1,4 +1,4 @@
-// Bytes that do not pack, so that their size is the size that is kept.
+// Bytes that do not compress, so that their size is the stored size.
 
 /** Random bytes; `getRandomValues` gives at most 65,536 at once. */
 export function randomBytes(size: number): Uint8Array<ArrayBuffer> {

@@ -1,4 +1,4 @@
-// The service on a remote store that is slow, fails, is away or refuses: answers stay right, and it is used again later.
+// The service on a remote store that is slow, fails, is unreachable or refuses: responses stay right, and it is used again later.
 
 import { assert, assertEquals, assertLessOrEqual } from "@std/assert";
 import { KvConnectServer, oneIn } from "../kv_connect/kv_connect_server.ts";
@@ -164,7 +164,7 @@ Deno.test("a remote store that refuses from now on is tried three times, then le
 Deno.test("a remote store whose endpoint moves is found again", async () => {
   const expected = await expectedBodies();
   await using server = await KvConnectServer.start();
-  // Deno's client asks for the endpoint again 10 s before the end of what it knows.
+  // Deno's client requests the endpoint again 10 s before the end of its metadata.
   server.metadataTtlMs = 10_300;
   await using opened = await open(server);
   await using service = await opened.start();

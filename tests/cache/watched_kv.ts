@@ -3,7 +3,7 @@
 /** The calls that reach the store. */
 export type KvCall = "get" | "getMany" | "list" | "commit";
 
-/** Gives `kv` with `before` run, and waited for, ahead of each call; what it throws is thrown in place of the call. */
+/** Wraps `kv` with `before`, awaited ahead of each call; what it throws is thrown in place of the call. */
 export function watchedKv(kv: Deno.Kv, before: (call: KvCall) => void | Promise<void>): Deno.Kv {
   const watched: Pick<Deno.Kv, "get" | "getMany" | "list" | "atomic" | "close"> = {
     async get(key, options) {

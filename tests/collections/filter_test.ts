@@ -136,7 +136,7 @@ Deno.test("matchesFilters() compares values of one kind in the order of sorting,
   assert(!passes("filter[frontMatter.a][exists]=true", {}));
 });
 
-Deno.test("parseFilters() names a filter that is none, whatever its brackets hold", () => {
+Deno.test("parseFilters() names a filter that is none, whatever is in its brackets", () => {
   const names = [
     "[frontMatter.a][GT]",
     "[frontMatter.a][]",

@@ -115,7 +115,7 @@ Deno.test("readFrontMatter() reads YAML by the 1.2 core schema, dates as written
   });
 });
 
-Deno.test("readFrontMatter() keeps as text what a JSON number would lose", async () => {
+Deno.test("readFrontMatter() gives as text what a JSON number would lose", async () => {
   assertEquals(await yaml("a: 12345678901234567890\nb: .nan\nc: -.inf\nd: 1e999\ne: 1e21\nf: -1"), {
     a: "12345678901234567890",
     b: ".nan",

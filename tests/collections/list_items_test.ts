@@ -1,4 +1,4 @@
-// Lists at the port of a source: what they contain, what they cost, and who is charged for it.
+// Lists at the port of a source: what they contain, what they cost, and which client is charged.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { parseItemQuery, parseListQuery } from "../../lib/api/parameters.ts";
@@ -99,14 +99,14 @@ Deno.test("listItems() charges a sort or filter that reads nothing, once", async
 Deno.test("listItems() is not ready in time, goes on in the background, and is right afterwards", async () => {
   const source = new MemorySource(posts(20, (n) => `---\nn: ${n % 3}\n---\n${n}`));
   await list("", source.read());
-  const gate = Promise.withResolvers<void>();
-  source.gate = gate.promise;
+  const barrier = Promise.withResolvers<void>();
+  source.barrier = barrier.promise;
   const waiting = list("sort=frontMatter.n", source.read());
   await settle();
   source.clock.advance(8_000);
   const error = await rejects(waiting, "collection-not-ready");
   assertEquals(error.facts.retryAfterSeconds, 5);
-  gate.resolve();
+  barrier.resolve();
   await settle();
   assertEquals(source.counts.blobs, 20);
   assert((await names("sort=frontMatter.n&limit=3", source.read())).startsWith("0.md 15.md"));

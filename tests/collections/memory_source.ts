@@ -1,5 +1,5 @@
-// A source at the port: one repository of files in memory, whose answers a test can truncate, fail or hold back, and
-// which counts what is read. The counts are of requests, as if nothing were cached.
+// A source at the port: one repository of files in memory, whose answers a test can truncate, fail or delay, and which
+// counts reads. The counts are of requests, as if nothing were cached.
 
 import { BackgroundJobs } from "../../lib/background_jobs.ts";
 import { ObjectCache } from "../../lib/cache/object_cache.ts";
@@ -19,7 +19,7 @@ interface Folder {
 
 const encoder = new TextEncoder();
 
-/** See the head of this file. */
+/** A source in memory. */
 export class MemorySource implements Source {
   readonly counts = { tree: 0, files: 0, blobs: 0 };
   readonly clock = new TestClock();
@@ -31,7 +31,7 @@ export class MemorySource implements Source {
   /** Why a file cannot be read, by its path. */
   readonly failures = new Map<string, Error>();
   /** What every read of files waits for. */
-  gate: Promise<void> = Promise.resolve();
+  barrier: Promise<void> = Promise.resolve();
   readonly snapshot: Snapshot;
   private readonly trees = new Map<string, Folder>();
   private readonly texts = new Map<string, Uint8Array<ArrayBuffer>>();
@@ -90,7 +90,7 @@ export class MemorySource implements Source {
 
   async tree(_snapshot: Snapshot, treeId: string): Promise<readonly TreeEntry[]> {
     this.counts.tree++;
-    await this.gate;
+    await this.barrier;
     return this.trees.get(treeId)!.entries;
   }
 
@@ -98,7 +98,7 @@ export class MemorySource implements Source {
     const known = this.objects.peek(fileListKind, "octo/site", treeId);
     if (known !== undefined && known !== "truncated") return known;
     this.counts.files++;
-    await this.gate;
+    await this.barrier;
     const builder = new FileListBuilder();
     const visit = ({ entries, folders }: Folder, prefix: string) => {
       for (const { name, kind, id, size } of entries) {
@@ -122,7 +122,7 @@ export class MemorySource implements Source {
   async blobs(_snapshot: Snapshot, files: readonly FileRef[], context: RequestContext) {
     if (files.length > 0) context.recordMiss();
     this.counts.blobs += files.length;
-    await this.gate;
+    await this.barrier;
     return new Map(files.map(({ path, id }): [string, BlobResult] => [
       id,
       this.failures.get(path) ?? this.texts.get(id)!,

@@ -55,7 +55,7 @@ Deno.test("parseSort() refuses anything else", () => {
   for (const text of texts) assertThrows(() => parseSort(text), SyntaxError, "must be path");
 });
 
-Deno.test("sortIndices() keeps the order of paths, and turns it round", async () => {
+Deno.test("sortIndices() preserves the order of paths, and reverses it", async () => {
   assertEquals(await sorted("path", [{}, {}, {}]), [0, 1, 2]);
   assertEquals(await sorted("-path", [{}, {}, {}]), [2, 1, 0]);
   assertEquals(await sorted("path", []), []);
@@ -112,13 +112,13 @@ Deno.test("sortIndices() goes deeper at dots and sees only what the file says", 
   assertEquals(await sorted("-frontMatter.toString", items), [0, 1, 2, 3, 4]);
 });
 
-Deno.test("sortIndices() asks for what it needs, once an item", async () => {
-  let asked = 0;
+Deno.test("sortIndices() reads only the keys that it needs, once an item", async () => {
+  let requested = 0;
   const refuse = () => {
     throw new Error("not needed");
   };
   const frontMatter = (index: number) => {
-    asked++;
+    requested++;
     return { n: index % 7 };
   };
   const count = 1_000;
@@ -127,7 +127,7 @@ Deno.test("sortIndices() asks for what it needs, once an item", async () => {
     size: refuse,
     frontMatter,
   });
-  assertEquals(asked, count);
+  assertEquals(requested, count);
   await sortIndices(count, parseSort("path"), { name: refuse, size: refuse, frontMatter: refuse });
 });
 

@@ -1,9 +1,9 @@
-// Very many Markdown files for tests and benches, made as they are asked for. The same options
+// Very many Markdown files for tests and benches, made one at a time. The same options
 // give the same bytes.
 
 /** Shape of generated files. */
 export interface GeneratedFiles {
-  /** Folder that holds the sub-folders; `posts` if left out. */
+  /** Folder that contains the sub-folders; `posts` if left out. */
   prefix?: string;
   /** Sub-folders, named `d000` and so on; 0 puts the files right into `prefix`. */
   folders: number;
@@ -11,7 +11,7 @@ export interface GeneratedFiles {
   filesPerFolder: number;
   /** Least size of a file; 120 if left out. */
   bytes?: number;
-  /** Whether all files hold the same bytes, which is faster to make. */
+  /** Whether all files have the same bytes, which is faster to make. */
   identical?: boolean;
 }
 

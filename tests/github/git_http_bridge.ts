@@ -12,7 +12,7 @@ const PATH = /^\/([^/]+\/[^/]+?)(?:\.git)?(\/(?:git-upload-pack|info\/refs))$/;
 export class GitHttpBridge implements AsyncDisposable {
   /** Base of `{owner}/{repo}.git`, without a slash at its end. */
   url = "";
-  /** `owner/repo` of every request so far, as it was asked; empty the list to count anew. */
+  /** `owner/repo` of every request so far, as it was sent; empty the list to count anew. */
   readonly requests: string[] = [];
   /** Answers in place of Git, where it gives a response. */
   intercept: ((request: Request) => Response | null | Promise<Response | null>) | null = null;

@@ -5,7 +5,7 @@
 import { firstCommitSeconds, runGit, testIdentity } from "./git_command.ts";
 import { type GitObject, GitStore } from "./git_store.ts";
 
-/** What a path holds: a file, an executable file, a symbolic link or a submodule (a commit id). */
+/** The content of a path: a file, an executable file, a symbolic link or a submodule (a commit id). */
 export type GitContent =
   | string
   | Uint8Array
@@ -79,12 +79,12 @@ export class GitRepository implements AsyncDisposable {
     for (const [path, content] of pairs as Iterable<readonly [string, GitContent | null]>) {
       this.change(root, path.split("/"), content === null ? null : this.write(content, blobs));
     }
-    const who = `${testIdentity} ${firstCommitSeconds + 60 * this.commits++} +0000`;
+    const author = `${testIdentity} ${firstCommitSeconds + 60 * this.commits++} +0000`;
     const oid = this.store.write(
       "commit",
       `tree ${this.close(root) ?? this.store.writeTree([])}\n` +
         (parent === null ? "" : `parent ${parent}\n`) +
-        `author ${who}\ncommitter ${who}\n\n${message}`,
+        `author ${author}\ncommitter ${author}\n\n${message}`,
     );
     this.store.setRef(`refs/heads/${branch}`, oid);
     if (this.folder !== null && this.store.dir !== this.folder) {
@@ -206,7 +206,7 @@ export class GitRepository implements AsyncDisposable {
     return found.oid;
   }
 
-  /** Follows a tag to its commit, and a commit to its tree where that is wanted. */
+  /** Follows a tag to its commit, and a commit to its tree where the suffix names one. */
   private peel(oid: string, wanted: "commit" | "tree"): string | null {
     const type = this.store.read(oid)?.type;
     if (type === wanted) return oid;

@@ -1,4 +1,4 @@
-// Compares the repositories that tests make in this process with what the git command says of them.
+// Compares the repositories that tests make in this process with the output of the git command.
 
 import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import { generateFiles } from "./generated_files.ts";
@@ -74,7 +74,7 @@ Deno.test("makeGitRepository() gives the same commit for the same files", async 
   assert((await makeGitRepository()).store.isEmpty);
 });
 
-Deno.test("generateFiles() makes distinct files of at least the size asked for", () => {
+Deno.test("generateFiles() makes distinct files of at least the requested size", () => {
   const files = new Map(generateFiles({ folders: 2, filesPerFolder: 5, bytes: 500 }));
   assertEquals(new Set(files.values()).size, 10);
   assert([...files.values()].every((text) => text.length >= 500));

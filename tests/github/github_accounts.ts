@@ -13,7 +13,7 @@ export interface Quota {
   resetAtMs: number;
 }
 
-/** Who sends a request: an account by the index of its token, or null without a token. */
+/** The sender of a request: an account by the index of its token, or null without a token. */
 export type Account = { index: number; sees: "all" | string[] } | null;
 
 const HOUR_MS = 3_600_000;
@@ -37,7 +37,7 @@ export class GithubAccounts {
     this.revoked.add(token);
   }
 
-  /** Who sends this `Authorization` header; undefined for a token that is unknown or revoked. */
+  /** The sender with this `Authorization` header; undefined for a token that is unknown or revoked. */
   account(authorization: string | null): Account | undefined {
     if (authorization === null) return null;
     const token = /^(?:bearer|token) (.+)$/i.exec(authorization)?.[1] ?? "";

@@ -1,14 +1,14 @@
-// A GitHub for tests: serves Git repositories over HTTP as GitHub's API does, counts every request, and keeps quotas.
-// It knows no more than the service may rely on; anything else is answered 418 and makes `close()` throw.
+// A GitHub for tests: serves Git repositories over HTTP as GitHub's API does, counts every request, and applies quotas.
+// It implements no more than the service may rely on; anything else is answered 418 and makes `close()` throw.
 //
 //   await using repository = await makeGitRepository({ "posts/a.md": "# A\n" });
 //   await using gh = await GithubDouble.start({ now: () => clockMs });
 //   gh.add("octo/site", repository);
-//   // GITHUB_API_URL = gh.apiUrl, GITHUB_RAW_URL = gh.rawUrl; now ask the service for a list
+//   // GITHUB_API_URL = gh.apiUrl, GITHUB_RAW_URL = gh.rawUrl; now request a list from the service
 //   assertEquals(gh.counts(), { commit: 1, tree: 2 });
 //   gh.fault = { kind: "status", status: 502 }; // or gh.faultWhen((logged) => …), gh.down()
 //
-// As a process of its own: serve_double.ts, told what to do through github_control.ts.
+// As a process of its own: serve_double.ts, controlled through github_control.ts.
 
 import { gzipSync } from "node:zlib";
 import type { GitRepository } from "./git_repository.ts";
@@ -28,13 +28,13 @@ interface ParsedRequest {
   readonly rest?: RestRequest;
 }
 
-/** What breaks a connection because a test wanted it. */
+/** What breaks a connection on purpose. */
 class InjectedFault extends Error {}
 
 /** GitHub compresses its JSON from about this size on. */
 const GZIP_FROM_BYTES = 1_000;
 
-/** See the head of this file. A test changes the public fields at any time. */
+/** A GitHub double. A test changes the public fields at any time. */
 export class GithubDouble implements AsyncDisposable {
   /** Base URL of the REST API, without a slash at its end. */
   apiUrl = "";
@@ -125,7 +125,7 @@ export class GithubDouble implements AsyncDisposable {
   redirect = (name: string, to: RedirectForm) => this.registry.addRedirect(name, to);
   /** Deletes a repository: 404 from then on. */
   remove = (name: string) => this.registry.remove(name);
-  /** Changes who may see a repository. */
+  /** Changes the visibility of a repository. */
   setVisibility = (name: string, visibility: Visibility) =>
     void (this.registry.get(name).visibility = visibility);
   /** Makes a token valid. It sees public repositories and those named in `sees`. */
@@ -284,16 +284,16 @@ export class GithubDouble implements AsyncDisposable {
       const gzipped = new Uint8Array(gzipSync(body, { level: 1 }));
       return new Response(gzipped, { status, headers: { ...headers, "content-encoding": "gzip" } });
     }
-    const gone = new AbortController();
+    const disconnect = new AbortController();
     const stream = new ReadableStream<Uint8Array>({
       start: async (controller) => {
         if (body.length > 1) controller.enqueue(body.subarray(0, body.length >> 1));
-        if (fault.kind === "stall") logged.aborted = await this.pauses.hang(gone.signal);
-        if (gone.signal.aborted) return;
+        if (fault.kind === "stall") logged.aborted = await this.pauses.hang(disconnect.signal);
+        if (disconnect.signal.aborted) return;
         if (fault.kind === "cut") controller.close();
         else controller.error(new InjectedFault());
       },
-      cancel: () => gone.abort(),
+      cancel: () => disconnect.abort(),
     });
     const length = { "content-length": String(body.length) };
     return new Response(stream, { status, headers: { ...headers, ...length } });

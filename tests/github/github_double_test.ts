@@ -1,4 +1,4 @@
-// Tests that the double answers as GitHub documents: data as git has it, quotas, redirects, who sees what, what is refused.
+// Tests that the double answers as GitHub documents: data as in git, quotas, redirects, visibility, refusals.
 
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import type { GithubTree } from "./github_reply.ts";
@@ -25,7 +25,7 @@ async function get(url: string, headers: Record<string, string> = {}) {
   return { status: response.status, headers: response.headers, bytes, text };
 }
 
-Deno.test("GithubDouble lists trees as git does, truncated where it is told to", async () => {
+Deno.test("GithubDouble lists trees as git does, truncated at its limit", async () => {
   await using double = await serveRepository(files);
   const { gh, url, repository } = double;
   const read = async (query: string): Promise<GithubTree> =>
@@ -160,23 +160,27 @@ Deno.test("GithubDouble charges a 304 only to clients without a token", async ()
   await using double = await serveRepository(files, { now: () => 1_000_000 });
   const { gh } = double;
   gh.addToken("t1");
-  const ask = (token: boolean, tag = "") =>
+  const request = (token: boolean, tag = "") =>
     get(`${double.url}/commits/heads%2Fmain`, {
       ...{ ...SHA, ...(tag === "" ? {} : { "if-none-match": tag }) },
       ...(token ? { authorization: "Bearer t1" } : {}),
     });
   const [tag, ownTag] = [
-    (await ask(false)).headers.get("etag")!,
-    (await ask(true)).headers.get("etag")!,
+    (await request(false)).headers.get("etag")!,
+    (await request(true)).headers.get("etag")!,
   ];
-  const again = await ask(false, tag);
+  const again = await request(false, tag);
   assertEquals([again.status, again.headers.get("x-ratelimit-remaining")], [304, "58"]);
-  const free = await ask(true, ownTag);
+  const free = await request(true, ownTag);
   assertEquals([free.status, free.headers.get("x-ratelimit-remaining")], [304, "4999"]);
-  assertEquals((await ask(true, tag)).status, 200, "a validator belongs to the token that got it");
+  assertEquals(
+    (await request(true, tag)).status,
+    200,
+    "a validator belongs to the token that got it",
+  );
   assertEquals([gh.quotaSpent(null), gh.quotaSpent("t1")], [2, 2]);
   await double.repository.commit({ "x": "x" });
-  assertEquals((await ask(true, ownTag)).status, 200);
+  assertEquals((await request(true, ownTag)).status, 200);
 });
 
 Deno.test("GithubDouble refuses when the quota is spent, until its reset", async () => {
@@ -218,7 +222,7 @@ Deno.test("GithubDouble redirects a renamed repository, in each form", async () 
   assertEquals((await get(url)).status, 404);
 });
 
-Deno.test("GithubDouble knows empty, blocked, removed and private repositories, and bad tokens", async () => {
+Deno.test("GithubDouble answers for empty, blocked, removed and private repositories, and bad tokens", async () => {
   await using double = await serveRepository(files);
   const { gh } = double;
   gh.addEmpty("o/empty");

@@ -1,4 +1,4 @@
-// Everything that can go wrong at GitHub or on the way there, as data, so that a separate process can be told too.
+// Everything that can go wrong at GitHub or on the way there, as data, so that a separate process can receive it too.
 // Refused connections are `down()` and `up()` of the double itself.
 
 import type { LoggedRequest, RequestKind } from "./github_log.ts";
@@ -19,7 +19,7 @@ type FaultKind =
   /** The answer, this much later. */
   | { kind: "slow"; delayMs: number }
   | { kind: "status"; status: number; message?: string; headers?: Record<string, string> }
-  /** The quota is spent, whatever the accounts say. */
+  /** The quota is spent, whatever the accounts have. */
   | { kind: "quota403" | "quota429"; resetAtMs?: number }
   /** The secondary limit; `retryAfterSeconds` is 60, null leaves the header out. */
   | { kind: "secondary403" | "secondary429"; retryAfterSeconds?: number | null }
@@ -81,7 +81,7 @@ export function replyInstead(fault: Fault, nowMs: number): Reply | null {
   }
 }
 
-/** The real answer, made wrong where the fault says so. */
+/** The real answer, changed as the fault requires. */
 export function spoil(fault: Fault, reply: Reply, kind: RequestKind): Reply {
   if (reply.status !== 200) return reply;
   if (fault.kind === "evil-tree" && kind.startsWith("tree")) {

@@ -1,4 +1,4 @@
-// Tests that each fault is seen by a client as what it is meant to be.
+// Tests the effect of each fault on a client.
 
 import { assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import type { Fault } from "./github_faults.ts";
@@ -59,16 +59,16 @@ Deno.test("Fault kinds reset, cut and stall break the body", async () => {
 Deno.test("Fault kind hang lasts until the client goes away, or the double lets go", async () => {
   await using double = await start();
   double.gh.fault = { kind: "hang" };
-  const gone = new AbortController();
-  const aborted = double.commit(gone.signal);
+  const disconnect = new AbortController();
+  const aborted = double.commit(disconnect.signal);
   await double.gh.log.until(() => double.gh.pauses.waiting === 1);
-  gone.abort();
+  disconnect.abort();
   await assertRejects(() => aborted, DOMException);
   await double.gh.log.until(() => double.gh.requests[0]!.aborted);
-  const held = double.commit();
+  const hanging = double.commit();
   await double.gh.log.until(() => double.gh.pauses.waiting === 1);
   double.gh.pauses.release();
-  await assertRejects(async () => await (await held).text(), TypeError);
+  await assertRejects(async () => await (await hanging).text(), TypeError);
   assertEquals(double.gh.requests[1]!.aborted, false);
 });
 
@@ -121,11 +121,11 @@ Deno.test("GithubDouble.faultWhen(), only and intercept concern what they choose
 Deno.test("GithubDouble counts what is under way at once", async () => {
   await using double = await start();
   const { gh } = double;
-  const gate = Promise.withResolvers<null>();
-  gh.intercept = () => gate.promise;
+  const barrier = Promise.withResolvers<null>();
+  gh.intercept = () => barrier.promise;
   const three = [1, 2, 3].map(async () => await (await double.commit()).text());
   await gh.log.until(() => gh.log.inFlight === 3);
-  gate.resolve(null);
+  barrier.resolve(null);
   await Promise.all(three);
   await (await double.commit()).text();
   assertEquals(gh.maxConcurrent, 3);

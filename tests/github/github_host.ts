@@ -1,4 +1,4 @@
-// What the parts of the double need of it, so that they need not import it whole.
+// The interface of the double that its parts use, so that they need not import it whole.
 
 import type { GithubAccounts } from "./github_accounts.ts";
 import type { GithubRegistry } from "./github_registry.ts";

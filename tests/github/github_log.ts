@@ -55,7 +55,7 @@ export class GithubLog {
     };
   }
 
-  /** Waits until a condition holds; it is looked at when a request comes, hangs or ends. */
+  /** Waits until a condition is true; it is evaluated when a request comes, hangs or ends. */
   async until(condition: () => boolean): Promise<void> {
     while (!condition()) {
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -64,7 +64,7 @@ export class GithubLog {
     }
   }
 
-  /** Lets {@linkcode until} look at its conditions again. */
+  /** Makes {@linkcode until} evaluate its conditions again. */
   notify(): void {
     for (const watcher of this.watchers) watcher();
     this.watchers.clear();

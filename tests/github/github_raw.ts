@@ -1,5 +1,5 @@
 // The raw host: `/{owner}/{repo}/{commit}/{path}`, public repositories only, outside every quota, cached for five
-// minutes. It is asked by commit id, so an old answer is never wrong.
+// minutes. Requests name a commit id, so an old answer is never wrong.
 
 import type { GithubHost } from "./github_host.ts";
 import { type Reply, validated } from "./github_reply.ts";

@@ -3,7 +3,7 @@
 
 import type { GitRepository } from "./git_repository.ts";
 
-/** Who may see a repository. */
+/** The visibility of a repository. */
 export type Visibility = "public" | "private" | "internal";
 
 /** A repository at the double. `git` is null for an empty or a blocked one. */
@@ -90,12 +90,12 @@ export class GithubRegistry {
     this.redirects.set(from.toLowerCase(), { target: repository, form });
   }
 
-  /** Lets a name redirect to wherever a test wants, a loop included. */
+  /** Lets a name redirect to any address, a loop included. */
   addRedirect(fullName: string, form: RedirectForm): void {
     this.redirects.set(fullName.toLowerCase(), { target: null, form });
   }
 
-  /** Forgets a repository and its old names. */
+  /** Removes a repository and its old names. */
   remove(fullName: string): void {
     const repository = this.get(fullName);
     this.byName.delete(fullName.toLowerCase());

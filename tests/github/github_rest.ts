@@ -47,7 +47,7 @@ const JSON_TYPE = /^(?:|\*\/\*|application\/json|application\/vnd\.github(?:\.v3
 const CUSTOM_TYPE = /^application\/vnd\.github(?:\.v3)?\.(sha|raw)(?:\+json)?$/;
 const OBJECT_ID = /^[0-9a-f]{40}$/;
 
-/** Takes a request apart, or says in a sentence why no endpoint expects it. */
+/** Parses a request, or gives a sentence on why no endpoint expects it. */
 export function parseRestRequest({ method, url, headers }: Request): RestRequest | string {
   const { pathname, search, searchParams } = new URL(url);
   if (method !== "GET") return `method ${method}`;
@@ -92,7 +92,7 @@ export function answerRest(double: GithubHost, request: RestRequest, account: Ac
  * The commit that GitHub finds for a ref: `heads/X`, `tags/X`, a plain branch or tag, a commit id, whole or short, or
  * HEAD. Nothing else of Git's revision syntax gets through.
  */
-export function resolveCommit(git: GitRepository, ref: string, branch: string): string | null {
+function resolveCommit(git: GitRepository, ref: string, branch: string): string | null {
   if (/[\p{Cc}\p{Cs} ~^:?*[\\]|\.\.|@\{|^-|^$/u.test(ref)) return null;
   const names = [`refs/heads/${ref}`, `refs/tags/${ref}`];
   if (/^(heads|tags)\//.test(ref)) names.unshift(`refs/${ref}`);

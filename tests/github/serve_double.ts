@@ -7,7 +7,7 @@ import { type GitContent, GitRepository, makeGitRepository } from "./git_reposit
 import { GithubDouble } from "./github_double.ts";
 import type { Visibility } from "./github_registry.ts";
 
-/** Contents as JSON can say them: those of a commit, or `{ "base64": … }` for any bytes. */
+/** Contents as JSON can express them: those of a commit, or `{ "base64": … }` for any bytes. */
 export type JsonContent = GitContent | { base64: string };
 
 /** What the process serves. */

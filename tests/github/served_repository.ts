@@ -1,4 +1,4 @@
-// The usual start of a test: one Git repository, served by one double, both gone at the end.
+// The usual start of a test: one Git repository, served by one double, both removed at the end.
 
 import { GithubDouble } from "./github_double.ts";
 import { type GitFiles, type GitRepository, makeGitRepository } from "./git_repository.ts";

@@ -10,7 +10,7 @@ export interface RunningDouble extends AsyncDisposable {
   graphqlUrl: string;
   webUrl: string;
   controlUrl: string;
-  /** Tells it what to do; see serve_double.ts for the calls. @throws {Error} with what the double says was wrong. */
+  /** Calls a function of the double; see serve_double.ts for the calls. @throws {Error} with the double's own message. */
   call(name: string, ...args: unknown[]): Promise<unknown>;
 }
 

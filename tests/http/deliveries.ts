@@ -1,4 +1,4 @@
-// Deliveries as GitHub signs them, and two services on one store, the first of which alone is told of a push.
+// Deliveries as GitHub signs them, and two services on one store, of which only the first receives pushes.
 
 import { assertEquals } from "@std/assert";
 import { serveRepository } from "../github/served_repository.ts";
@@ -48,8 +48,8 @@ export async function deliver(
   return text === "" ? `${response.status}` : `${response.status} ${JSON.parse(text).code}`;
 }
 
-/** Two services that share a store, and only the first of which GitHub tells. */
-export async function startTwo(store: SharedStore, env: Record<string, string>) {
+/** Two services that share a store, of which only the first receives deliveries. */
+async function startTwo(store: SharedStore, env: Record<string, string>) {
   const clock = new TestClock(Date.now() + 60_000);
   const served = await serveRepository(FILES, { now: clock.now });
   served.gh.setQuota(null, { limit: 100_000, remaining: 100_000 });
@@ -85,10 +85,10 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
   while (!await condition()) await new Promise((resume) => setTimeout(resume, 1));
 }
 
-/** Pushes, and tells the first service; gives how long each of the two took to show each push, in ms of their clock. */
+/** Pushes, and delivers to the first service; gives how long each of the two took to show each push, in ms of their clock. */
 export async function pushWithHook(store: SharedStore, count: number): Promise<number[]> {
   await using two = await startTwo(store, WEBHOOK_ENV);
-  const { clock, repository, services: [told, other] } = two;
+  const { clock, repository, services: [receiver, other] } = two;
   using kv = await store.open();
   const published = async () => {
     for await (const { value } of kv.list<{ last: number }>({ prefix: ["rc2", "changes"] })) {
@@ -100,11 +100,11 @@ export async function pushWithHook(store: SharedStore, count: number): Promise<n
   for (let n = 1; n <= count; n++) {
     const pushedAtMs = clock.now();
     const commit = await repository.commit({ "posts/a.md": `${n}` });
-    assertEquals(await deliver(told, push()), "202");
-    await until(async () => await shownBy(told) === commit);
+    assertEquals(await deliver(receiver, push()), "202");
+    await until(async () => await shownBy(receiver) === commit);
     delaysMs.push(clock.now() - pushedAtMs);
     await until(async () => await published() === n);
-    // A file is looked at once a second; a remote store tells by itself.
+    // A file is polled once a second; a remote store reports changes.
     if (isFile(store)) clock.advance(1_000);
     await until(async () => await shownBy(other) === commit);
     delaysMs.push(clock.now() - pushedAtMs);

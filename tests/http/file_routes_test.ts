@@ -10,7 +10,7 @@ interface State {
   trail: string[];
 }
 
-/** A route that tells its file, the middlewares passed and the parameters. */
+/** A route that returns its file, the middlewares passed and the parameters. */
 function route(name: string): string {
   return `export const handler = {
     GET: (ctx) => Response.json(
@@ -125,7 +125,7 @@ Deno.test("mountRoutes() runs the middlewares of a file's folders, from the top 
   });
 });
 
-Deno.test("mountRoutes() keeps a folder's middleware from the file of the same name", async () => {
+Deno.test("mountRoutes() does not run a folder's middleware for the file of the same name", async () => {
   const files = {
     "a/_middleware.ts": `export const handler = ${mark("folder")};`,
     "a/b.ts": route("b"),
@@ -251,7 +251,7 @@ Deno.test({
   },
 });
 
-/** An app that says which route was matched, ahead of every other middleware and handler. */
+/** An app that returns the matched route, ahead of every other middleware and handler. */
 function reporting(): fresh.App<State> {
   return new fresh.App<State>({ mode: "development" })
     .use((ctx) => new Response(`${ctx.route} ${JSON.stringify(ctx.params)}`));

@@ -1,4 +1,4 @@
-// What a list says of its own age, in a form that is short to compare.
+// The headers of a list about its age, in a form that is short to compare.
 
 import { assertEquals } from "@std/assert";
 import type { ItemBody } from "../../lib/api/contract.ts";

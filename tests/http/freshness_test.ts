@@ -1,4 +1,4 @@
-// How old a response may be, and what it says of that: `Age`, `Cache-Control` and `Cache-Status`, second by second. Each
+// How old a response may be, and its headers for that: `Age`, `Cache-Control` and `Cache-Status`, second by second. Each
 // kind of outage is in tests/source/outage_test.ts.
 
 import { assertEquals } from "@std/assert";

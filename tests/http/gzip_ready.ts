@@ -1,4 +1,4 @@
-// Responses are compressed in the background, so a test has to see that done before it relies on it.
+// Responses are compressed in the background, so a test waits for that before it relies on it.
 
 import type { TestService } from "../service.ts";
 

@@ -1,4 +1,4 @@
-// HEAD over a real connection: what GET says with the same `Accept-Encoding` in the same cache state, and no body.
+// HEAD over a real connection: the headers of GET with the same `Accept-Encoding` in the same cache state, and no body.
 
 import { assert, assertEquals } from "@std/assert";
 import { nextRequestId } from "../../lib/http/state.ts";
@@ -28,11 +28,11 @@ async function startBoth() {
       const lines = ["Host: localhost:8000", ...headers];
       const get = await rawRequest(ports[0], `GET ${path} HTTP/1.1`, ...lines);
       const head = await rawRequest(ports[1], `HEAD ${path} HTTP/1.1`, ...lines);
-      const told = ({ status, headers }: RawResponse) => [
+      const visible = ({ status, headers }: RawResponse) => [
         status,
         ...[...headers].filter(([name]) => !["date", "x-request-id"].includes(name)),
       ];
-      assertEquals(told(head), told(get));
+      assertEquals(visible(head), visible(get));
       assertEquals(head.body.length, 0);
       assertEquals(get.headers.get("content-length") ?? "0", String(get.body.length));
       return get;

@@ -1,5 +1,5 @@
-// Memory of large responses, while they are made and sent: bounded for all together, released in every case, and none
-// where there is nothing more to hold.
+// Memory of large responses, while they are made and sent: bounded for all together, released in every case, and not
+// reserved for a response without a body.
 
 import { assert, assertEquals } from "@std/assert";
 import { ByteSemaphore } from "../../lib/byte_semaphore.ts";
@@ -50,7 +50,7 @@ async function read(response: Response): Promise<number> {
   return (await response.bytes()).length;
 }
 
-Deno.test("a response holds its body's memory while it is sent, and nothing after", async () => {
+Deno.test("a response reserves its body's memory while it is sent, and nothing after", async () => {
   await using site = await start();
   for (const path of LARGE) {
     // The second time the response may be cached.
@@ -84,13 +84,13 @@ Deno.test("a response releases its memory when it has no body, fails, or loses i
   assertEquals((await site.send(second)).status, 502);
   assertEquals(memory.bytes, 0);
 
-  const gone = new AbortController();
+  const disconnect = new AbortController();
   gh.fault = { kind: "hang", only: ["blob", "raw"] };
   const path = itemPath({ owner: "third", path: "posts/a.md" });
-  const left = site.send(path, { signal: gone.signal });
+  const left = site.send(path, { signal: disconnect.signal });
   await gh.log.until(() => gh.pauses.waiting > 0);
   assert(memory.bytes > 2 * MIB);
-  gone.abort();
+  disconnect.abort();
   await left;
   assertEquals(memory.bytes, 0);
 });

@@ -26,16 +26,16 @@ Deno.test("pacedBody() ends for a client that stops reading, never reads, or dis
   const clock = new TestClock();
   const never = open(new Uint8Array(MIB), clock);
   const stopped = open(new Uint8Array(MIB), clock);
-  const gone = open(new Uint8Array(MIB), clock);
+  const disconnected = open(new Uint8Array(MIB), clock);
   await stopped.reader.read();
-  await gone.reader.read();
-  await gone.reader.cancel();
-  assertEquals([never.state.ended, stopped.state.ended, gone.state.ended], [0, 0, 1]);
+  await disconnected.reader.read();
+  await disconnected.reader.cancel();
+  assertEquals([never.state.ended, stopped.state.ended, disconnected.state.ended], [0, 0, 1]);
 
   clock.advance(19_999);
   assertEquals([never.state.ended, stopped.state.ended], [0, 0]);
   clock.advance(1);
-  assertEquals([never.state.ended, stopped.state.ended, gone.state.ended], [1, 1, 1]);
+  assertEquals([never.state.ended, stopped.state.ended, disconnected.state.ended], [1, 1, 1]);
   assertEquals((await stopped.reader.read()).done, true);
   assertEquals(clock.timerCount, 0);
 });

@@ -1,4 +1,4 @@
-// Each request has an id that its response and its log line share. What the log must not tell is in leaks_test.ts.
+// Each request has an id that its response and its log line share. leaks_test.ts tests what the log must not contain.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { itemPath, listPath } from "../service.ts";
@@ -46,11 +46,11 @@ Deno.test("a log line says when, what, how long and how the cache answered", asy
     method: "GET",
   };
   const data = { ...common, path: "/api/get-item-content", status: 200, repository: "octo/site" };
-  const told = lines.map(({ id: _, ms, ...line }) => {
+  const logged = lines.map(({ id: _, ms, ...line }) => {
     assert(typeof ms === "number" && ms >= 0);
     return line;
   });
-  assertEquals(told, [
+  assertEquals(logged, [
     { ...data, cache: "collections; fwd=miss; stored" },
     { ...data, cache: "collections; hit; ttl=60" },
     { ...common, path: "/none", status: 404 },

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { ResponseCache, type ResponseEntry } from "../../lib/http/response_cache.ts";
 import { readyBody } from "../../lib/http/responses.ts";
 
-/** A quarter of this is the most that one entry may have. */
+/** The most that one entry may have is a quarter of this. */
 const MAX_BYTES = 400_000;
 
 async function entryOf(size: number, bytes = new Uint8Array(size)): Promise<ResponseEntry> {
@@ -23,7 +23,7 @@ Deno.test("ResponseCache compresses what it stores, and nothing else", async () 
 
   cache.set("refused", refused);
   cache.set("stored", stored);
-  // Both are as many slices, so the one that came first would be ready first.
+  // Both are as many pieces, so the one that came first would be ready first.
   while (stored.body.gzip === null) await new Promise((resolve) => setTimeout(resolve, 0));
 
   assertEquals([cache.get("refused"), cache.get("stored")], [undefined, stored]);
@@ -49,7 +49,7 @@ Deno.test("ResponseCache compresses a body once, though it is stored again meanw
   cache.set("a", second);
   const bytesBefore = cache.bytes;
   while (gzip === null) await new Promise((resolve) => setTimeout(resolve, 0));
-  // Begun last, so that whatever was begun before it has come to its end.
+  // Begun last, so that everything begun before it has ended.
   const bytesPacked = cache.bytes;
   cache.set("b", longer);
   while (longer.body.gzip === null) await new Promise((resolve) => setTimeout(resolve, 0));

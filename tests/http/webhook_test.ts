@@ -45,26 +45,26 @@ Deno.test("each event that changes refs or visibility causes a check, others are
   const { service } = site;
   await service.list();
   for (const event of ["push", "create", "delete", "repository", "public"]) {
-    const asked = await cost(
+    const requested = await cost(
       site,
       async () => assertEquals(await deliver(service, push(), { "x-github-event": event }), "202"),
     );
-    assertEquals(asked, 1, event);
+    assertEquals(requested, 1, event);
   }
   for (const event of ["ping", "issues"]) {
-    const asked = await cost(
+    const requested = await cost(
       site,
       async () => assertEquals(await deliver(service, push(), { "x-github-event": event }), "204"),
     );
-    assertEquals(asked, 0, event);
+    assertEquals(requested, 0, event);
   }
   const form = `payload=${encodeURIComponent(push())}`;
   const type = { "content-type": "application/x-www-form-urlencoded" };
-  const asked = await cost(
+  const requested = await cost(
     site,
     async () => assertEquals(await deliver(service, form, type), "202"),
   );
-  assertEquals(asked, 1);
+  assertEquals(requested, 1);
 });
 
 Deno.test("a delivery about what is not in use causes no request", async () => {
@@ -114,12 +114,12 @@ Deno.test("a forged, truncated or unsigned delivery is 401, changes nothing and 
     ["", signature],
   ];
   for (const [body, signature] of refused) {
-    const asked = await cost(site, async () => {
+    const requested = await cost(site, async () => {
       const headers = { "x-hub-signature-256": signature };
       const status = await deliver(service, body, headers, { remote });
       assertEquals(status, "401 signature-invalid");
     });
-    assertEquals(asked, 0);
+    assertEquals(requested, 0);
   }
   const unknown = listPath({ repo: "absent" });
   assertEquals((await service.get(unknown, { remote })).status, 429);
@@ -136,13 +136,13 @@ Deno.test("a delivery that is repeated is 202 and causes one check in all", asyn
   const { service } = site;
   await service.list();
   const body = push();
-  const asked = await cost(site, async () => {
+  const requested = await cost(site, async () => {
     for (let n = 0; n < 100; n++) {
       assertEquals(await deliver(service, body, { "x-github-delivery": `${n}` }), "202");
       await settled(service);
     }
   });
-  assertEquals(asked, 1);
+  assertEquals(requested, 1);
 });
 
 Deno.test("a signed delivery that is malformed is 400 and names what is", async () => {
@@ -199,13 +199,13 @@ Deno.test("a body that does not come in 10 s is refused, and its memory given ba
     pull: (controller) => controller.enqueue(new Uint8Array(1 << 16)),
   }, { highWaterMark: 0 });
   let bytes = 0;
-  const asked = Promise.withResolvers<void>();
+  const requested = Promise.withResolvers<void>();
   const body = stalled.pipeThrough(
     new TransformStream({
       async transform(chunk, controller) {
         controller.enqueue(chunk);
         if ((bytes += chunk.length) < (3 << 20)) return;
-        asked.resolve();
+        requested.resolve();
         await new Promise(() => {});
       },
     }),
@@ -215,7 +215,7 @@ Deno.test("a body that does not come in 10 s is refused, and its memory given ba
     body,
     headers: { "x-hub-signature-256": await signed("") },
   });
-  await asked.promise;
+  await requested.promise;
   service.clock.advance(10_000);
   assertEquals((await answer).status, 401);
 });

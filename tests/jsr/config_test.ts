@@ -74,12 +74,12 @@ Deno.test("config takes the published packages where a registry answers, and say
     assertEquals([config.links, config.workspace], [undefined, undefined]);
     const { stdout, stderr } = await run(["run", "--config=deno.online.json", "main.ts"], env);
     assertEquals(stdout, "true", stderr);
-    assert(registry.asked.includes("/@fresh/core/2.3.3/mod.ts"), registry.asked.join());
+    assert(registry.requested.includes("/@fresh/core/2.3.3/mod.ts"), registry.requested.join());
     assertEquals(await Deno.readTextFile(join(dir, "deno.lock")), lock);
   });
 });
 
-Deno.test("config takes the stand-ins where no registry answers, and asks again the next day", async () => {
+Deno.test("config takes the stand-ins where no registry answers, and tries again the next day", async () => {
   const registry = await serveRegistry([]);
   await withCopy(async ({ dir, run }) => {
     const env = { JSR_URL: registry.url };

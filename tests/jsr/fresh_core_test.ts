@@ -1,4 +1,4 @@
-// Fresh as this service relies on it. The same tests hold for the stand-in and the published package.
+// Fresh as this service relies on it. The same tests run on the stand-in and the published package.
 
 import {
   assert,
@@ -188,7 +188,7 @@ Deno.test("Context.next() of the last middleware throws at once for an unknown p
   assertEquals((await request(within, "/a")).status, 418);
 });
 
-Deno.test("App lets no handler see a method that Fresh does not know", async () => {
+Deno.test("App lets no handler see a method that Fresh does not support", async () => {
   const original = console.error;
   console.error = () => {};
   try {
@@ -228,7 +228,7 @@ Deno.test("App answers an uncaught HttpError with its message, or else its statu
   assertEquals((await request(app, "/unknown")).body, "Not Found");
 });
 
-Deno.test("App answers any other error with 500 and tells the log alone", async () => {
+Deno.test("App answers any other error with 500 and only logs it", async () => {
   const logged: unknown[] = [];
   const original = console.error;
   console.error = (...values: unknown[]) => logged.push(...values);
@@ -285,7 +285,7 @@ Deno.test("App puts basePath before every route", async () => {
   assertEquals((await request(app, "/a")).status, 404);
 });
 
-Deno.test("Context.redirect() stays on this host for a path, and keeps its query", async () => {
+Deno.test("Context.redirect() stays on this host for a path, with its query", async () => {
   const app = newApp()
     .get("/path", (ctx) => ctx.redirect("//evil.example//a?to=//b"))
     .get("/url", (ctx) => ctx.redirect("https://example.com/", 308));
@@ -297,7 +297,7 @@ Deno.test("Context.redirect() stays on this host for a path, and keeps its query
   assertEquals([url.status, url.headers.get("location")], [308, "https://example.com/"]);
 });
 
-Deno.test("Context.text(), html() and json() set the content type and keep the given headers", async () => {
+Deno.test("Context.text(), html() and json() set the content type and leave the given headers", async () => {
   const init = { status: 201, headers: { "x-a": "1" } };
   const app = newApp()
     .get("/text", (ctx) => ctx.text("a", init))
@@ -340,7 +340,7 @@ Deno.test("App.listen() serves on the given port until it is aborted", async () 
   controller.abort();
 });
 
-Deno.test("App.handler() asks for Fresh's build on Deno Deploy in production alone", async () => {
+Deno.test("App.handler() requires Fresh's build on Deno Deploy in production alone", async () => {
   const make = async (mode: string) => {
     const code = `import { App } from "fresh"; new App({ mode: "${mode}" }).handler();`;
     return await new Deno.Command(Deno.execPath(), {

@@ -1,12 +1,12 @@
-// A registry of packages as JSR serves them, made of folders on this machine: what Deno asks for where JSR_URL names it.
+// A registry of packages as JSR serves them, made of folders on this machine; Deno uses it where JSR_URL names it.
 // Like `deno publish`, it puts what a folder's deno.json imports in the place of bare names.
 
 import { join, SEPARATOR } from "@std/path";
 
 export interface Registry extends AsyncDisposable {
   readonly url: string;
-  /** The paths that were asked for. */
-  readonly asked: readonly string[];
+  /** The requested paths. */
+  readonly requested: readonly string[];
 }
 
 interface Package {
@@ -23,17 +23,17 @@ export async function serveRegistry(
 ): Promise<Registry> {
   const files = new Map<string, string>();
   for (const folder of folders) await addPackage(files, folder);
-  const asked: string[] = [];
+  const requested: string[] = [];
   const { port = 0 } = options;
   const server = Deno.serve({ hostname: "127.0.0.1", port, onListen() {} }, (request) => {
     const { pathname } = new URL(request.url);
-    asked.push(pathname);
+    requested.push(pathname);
     const text = files.get(pathname);
     return new Response(text ?? "Not found", { status: text === undefined ? 404 : 200 });
   });
   return {
     url: `http://127.0.0.1:${server.addr.port}`,
-    asked,
+    requested,
     [Symbol.asyncDispose]: () => server.shutdown(),
   };
 }

@@ -1,4 +1,4 @@
-// @std/assert as the tests rely on it. The same tests hold for the stand-in and the published package.
+// @std/assert as the tests rely on it. The same tests run on the stand-in and the published package.
 
 import {
   assert,
@@ -74,7 +74,7 @@ Deno.test("assertEquals() takes an object without a prototype for a plain one, a
   mustFail(() => assertEquals<unknown>(new Point(), { x: 1 }));
 });
 
-Deno.test("assertEquals() compares buffers, views, errors and Temporal by what they hold", () => {
+Deno.test("assertEquals() compares buffers, views, errors and Temporal by their content", () => {
   const bytes = (...values: number[]) => new Uint8Array(values).buffer;
   assertEquals(bytes(1, 2), bytes(1, 2));
   assertEquals(new DataView(bytes(1, 2), 1), new DataView(bytes(1, 2), 1));
@@ -147,7 +147,7 @@ Deno.test("assertMatch(), assertStringIncludes() and assertArrayIncludes() look 
   mustFail(() => assertArrayIncludes([{ a: 1 }], [{ a: 1 }, { a: 2 }]));
 });
 
-Deno.test("assertObjectMatch() asks for the given properties at every depth", () => {
+Deno.test("assertObjectMatch() requires the given properties at every depth", () => {
   const actual = { a: 1, b: { c: 2, d: [1, { e: 3, f: 4 }] } };
 
   assertObjectMatch(actual, { b: { d: [1, { e: 3 }] } });
@@ -156,7 +156,7 @@ Deno.test("assertObjectMatch() asks for the given properties at every depth", ()
   mustFail(() => assertObjectMatch(actual, { b: { x: 1 } }));
 });
 
-Deno.test("assertThrows() gives the error, of the class and with the text that are asked for", () => {
+Deno.test("assertThrows() gives the error, of the class and with the expected text", () => {
   const throwing = () => {
     throw new RangeError("too far");
   };
@@ -169,7 +169,7 @@ Deno.test("assertThrows() gives the error, of the class and with the text that a
   mustFail(() => assertThrows(() => {}, Error));
 });
 
-Deno.test("assertRejects() gives the error, and asks for a promise", async () => {
+Deno.test("assertRejects() gives the error, and requires a promise", async () => {
   const rejecting = () => Promise.reject(new RangeError("too far"));
 
   assertEquals((await assertRejects(rejecting, RangeError, "far")).message, "too far");

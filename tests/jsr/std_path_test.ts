@@ -1,4 +1,4 @@
-// @std/path as this service relies on it. The same tests hold for the stand-in and the published package.
+// @std/path as this service relies on it. The same tests run on the stand-in and the published package.
 
 import { assert, assertEquals } from "@std/assert";
 import {
@@ -39,7 +39,7 @@ Deno.test("resolve() and relative() are each other's opposite", () => {
   assertEquals(relative(root, resolve(root, "..")), "..");
 });
 
-Deno.test("toFileUrl() and fromFileUrl() keep every character of a path", () => {
+Deno.test("toFileUrl() and fromFileUrl() preserve every character of a path", () => {
   const path = resolve("a b", "ü#?%.md");
 
   assertEquals(fromFileUrl(toFileUrl(path)), path);

@@ -19,7 +19,7 @@ import {
   WriteStatus,
 } from "./datapath.ts";
 
-/** Kinds of requests; `metadata` tells a client where the others go. */
+/** Kinds of requests; the answer to `metadata` has the address for the others. */
 export type KvOperation = "metadata" | "snapshot_read" | "atomic_write" | "watch";
 
 /** The status of a failed answer, given instead of the operation, or null; `count` counts requests from 1. */
@@ -36,9 +36,9 @@ export class KvConnectServer implements AsyncDisposable {
   url = "";
   /** What DENO_KV_ACCESS_TOKEN must be. Once this changes, clients that have the old one are refused. */
   token = "a-token-of-the-tests";
-  /** Base of the data path. Once this changes, the old one answers 503; clients learn of the new one by their next metadata. */
+  /** Base of the data path. Once this changes, the old one answers 503; clients get the new one with their next metadata. */
   endpoint = "/v3";
-  /** Life of the metadata. Deno's client asks for it again 10 s before its end, and once a minute at least. */
+  /** Life of the metadata. Deno's client requests it again 10 s before its end, and once a minute at least. */
   metadataTtlMs = 3_600_000;
   /** Real time that passes before each answer. */
   latencyMs = 0;
@@ -51,7 +51,7 @@ export class KvConnectServer implements AsyncDisposable {
   #closing = new AbortController();
 
   private constructor(
-    /** Holds what clients store, each of their keys encoded as one part of a key. */
+    /** The entries of clients, each of their keys encoded as one part of a key. */
     readonly local: Deno.Kv,
   ) {}
 
@@ -95,7 +95,7 @@ export class KvConnectServer implements AsyncDisposable {
     this.counts.set(operation, (this.counts.get(operation) ?? 0) + 1);
     const status = this.fault(operation, ++this.#total);
     if (this.latencyMs > 0) await new Promise((resolve) => setTimeout(resolve, this.latencyMs));
-    if (status !== null) return new Response("The test wants this.", { status });
+    if (status !== null) return new Response("A fault set by the test.", { status });
     const { headers } = request;
     const isMetadata = operation === "metadata";
     const token = isMetadata ? this.token : `data-${this.token}`;

@@ -156,7 +156,7 @@ Deno.test("KvConnectServer fails one in N requests, which Deno's client repeats"
   await assertRejects(() => kv.get(["a"]), Error, "429");
 });
 
-Deno.test("KvConnectServer takes no time until it is told to", async () => {
+Deno.test("KvConnectServer takes no time by default", async () => {
   await using server = await KvConnectServer.start();
   using kv = await server.open();
   server.latencyMs = 30;
@@ -205,7 +205,7 @@ Deno.test("KvConnectServer moves its endpoint, and clients follow by the next me
   using kv = await server.open();
   await kv.set(["a"], 1);
   server.endpoint = "/moved";
-  // Soon, but not at once, for the client asks 10 s before the end of what it has.
+  // Soon, but not at once: the client requests new metadata 10 s before the end of the old.
   server.metadataTtlMs = 3_600_000;
   assertEquals((await kv.get(["a"])).value, 1);
 });

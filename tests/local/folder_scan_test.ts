@@ -22,7 +22,7 @@ async function scan(
   return file;
 }
 
-Deno.test("scanFile() takes over what stands without reading the file", () =>
+Deno.test("scanFile() reuses an unchanged entry without reading the file", () =>
   withFile("one\n", async (path) => {
     const first = await scan(path);
     assertEquals([first.id, first.size, first.isSettled], [idOf("one\n"), 4, true]);
@@ -61,7 +61,7 @@ Deno.test("scanFile() hashes a large file by parts", () =>
     assertEquals([file.id, file.size], [idOf("ab".repeat(700_000)), 1_400_000]);
   }));
 
-Deno.test("scanFile() is null for what is gone and for a folder", async () => {
+Deno.test("scanFile() is null for a deleted file and for a folder", async () => {
   const dir = await Deno.makeTempDir();
   const options = { name: "a", previous: null, now: longAfter };
   assertEquals(await scanFile(dir, options), null);

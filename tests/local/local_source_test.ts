@@ -1,4 +1,4 @@
-// Beside the suite of the port (tests/source): what is special to folders that people work in.
+// Beside the suite of the port (tests/source): what is special to folders that change while they are served.
 
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
@@ -40,7 +40,7 @@ Deno.test("resolve() follows the branch that is checked out", async () => {
   await folder.refuses("branch-not-found", { branch: "drafts/2026" });
 });
 
-Deno.test("resolve() looks at the folder at most once a second", async () => {
+Deno.test("resolve() scans the folder at most once a second", async () => {
   await using folder = await makeSampleFolder({ "a.md": "A\n" });
   const first = await folder.resolve();
   await folder.write("a.md", "edited\n");
@@ -178,9 +178,9 @@ Deno.test("links are listed as links and lead nowhere; sockets are not seen", as
 Deno.test("blobs() gives no bytes but those of the id, and has a changed file looked at anew", async () => {
   await using folder = await makeSampleFolder({ "a.md": "before\n", "b.md": "B\n" });
   const snapshot = await folder.resolve();
-  const asked = { path: "a.md", id: idOf("before\n") };
+  const requested = { path: "a.md", id: idOf("before\n") };
   await folder.write("a.md", "after!\n");
-  const stale = await folder.blob(snapshot, asked);
+  const stale = await folder.blob(snapshot, requested);
   assertInstanceOf(stale, CollectionsError);
   assertEquals(stale.code, "source-failed");
   assertEquals(await folder.blob(snapshot, { path: "b.md", id: idOf("B\n") }), bytesOf("B\n"));
@@ -259,7 +259,7 @@ function bytesOf(text: string): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(text);
 }
 
-Deno.test("WatchedFolder look() is shared by callers at the same time", async () => {
+Deno.test("WatchedFolder look() is shared by concurrent requests", async () => {
   await using folder = await makeSampleFolder({ "a.md": "A\n" });
   const bounds = { maxEntries: 10, maxDepth: 10 };
   const watched = new WatchedFolder(folder.dir, { now: folder.now, ...bounds });
@@ -272,7 +272,7 @@ Deno.test("WatchedFolder look() is shared by callers at the same time", async ()
   assertEquals(three.freshness, "revalidated");
 });
 
-Deno.test("WatchedFolder look() goes on with what stands, and forgets a look that failed", async () => {
+Deno.test("WatchedFolder look() reuses unchanged entries, and does not cache a failed scan", async () => {
   await using folder = await makeSampleFolder({ "a.md": "A\n" });
   const bounds = { maxEntries: 1, maxDepth: 10 };
   const watched = new WatchedFolder(folder.dir, { now: folder.now, ...bounds });

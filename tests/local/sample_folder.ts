@@ -9,7 +9,7 @@ import { LocalSource } from "../../lib/source/local/local_source.ts";
 import type { BlobResult, RefQuery, Snapshot } from "../../lib/source/source.ts";
 import { GitRepository } from "../github/git_repository.ts";
 
-/** A client that must not be charged: nothing here costs quota. */
+/** A client that must not be charged: local reads cost no quota. */
 export const uncharged: RequestContext = {
   client: "test",
   recordMiss() {

@@ -1,5 +1,5 @@
-// Nothing of what strangers may write runs, leads elsewhere than the web or mail, or takes a name of the page: read by a
-// parser, and once in a real browser.
+// No Markdown from outside runs, leads elsewhere than the web or mail, or takes a name of the page: read by a parser, and
+// once in a real browser.
 
 import { assert, assertEquals } from "@std/assert";
 import { parseFragment, serialize } from "parse5";
@@ -49,7 +49,7 @@ Deno.test("no payload leaves anything unsafe, however often it is parsed", () =>
   }
 });
 
-/** What the browser's own objects say about the page that is shown. */
+/** The browser's own objects as seen in the page. */
 const INSPECT = `(() => {
   const found = [];
   for (const element of document.querySelectorAll("body *")) {
@@ -72,7 +72,7 @@ const INSPECT = `(() => {
 
 browserTest("no payload does anything in a browser", async (open) => {
   const page = await open();
-  // Nothing is asked of the network; what a page would ask is no part of this test.
+  // No request is sent to the network; what a page would load is no part of this test.
   const origin = "http://127.0.0.1:9/";
   await page.route("**", (route) => {
     const isPage = route.request().url() === origin;

@@ -156,10 +156,10 @@ Deno.test("absolute addresses stay, protocol-relative ones are https, other sche
 
 Deno.test("joinHtml() resolves what files of a folder have in common once", () => {
   const written = new Map<string, string>();
-  const asked: string[] = [];
+  const requested: string[] = [];
   const join = (name: string, markdown: string) =>
     joinHtml(renderMarkdown(markdown), ({ kind, path, fragment }) => {
-      asked.push(`${kind} ${path}${fragment}`);
+      requested.push(`${kind} ${path}${fragment}`);
       return `/${path || name}${fragment}`;
     }, written);
 
@@ -168,9 +168,9 @@ Deno.test("joinHtml() resolves what files of a folder have in common once", () =
     '<p><a href="/b#c">a</a> <a href="/b#c">a</a> <img src="/b" alt="a"> <a href="/b">a</a> ' +
       '<a href="/1">a</a></p>',
   );
-  assertEquals(asked, ["link b#c", "link b#c", "image b", "link b", "link "]);
+  assertEquals(requested, ["link b#c", "link b#c", "image b", "link b", "link "]);
   assertEquals(join("2", "[a](b) [a](?)"), '<p><a href="/b">a</a> <a href="/2">a</a></p>');
-  assertEquals(asked.slice(5), ["link "]);
+  assertEquals(requested.slice(5), ["link "]);
 });
 
 Deno.test("joinHtml() escapes what it puts in and leaves null out", () => {

@@ -148,16 +148,16 @@ Deno.test("a client that has used much time comes after one that has not", async
   });
 });
 
-Deno.test("what nobody waits for is dropped", async () => {
+Deno.test("render() drops files whose call was aborted", async () => {
   await withRenderer(async (renderer) => {
     const controller = new AbortController();
     const slow = Array.from({ length: 15 }, (_, i) => file(`${i}`, SLOW));
     const call = renderer.render(slow, { signal: controller.signal, client: "a" });
     const other = renderer.render([file("a", "a")], { client: "a" });
-    controller.abort(new Error("gone"));
-    await assertRejects(() => call, Error, "gone");
+    controller.abort(new Error("aborted"));
+    await assertRejects(() => call, Error, "aborted");
     assertEquals(htmlOf((await other).get("a")), "<p>a</p>");
-    await assertRejects(() => renderer.render([], { signal: controller.signal }), Error, "gone");
+    await assertRejects(() => renderer.render([], { signal: controller.signal }), Error, "aborted");
   });
 });
 
@@ -177,8 +177,8 @@ Deno.test("the queue is bounded for a client and for all, and is free again", as
     const many = Array.from({ length: 1281 }, (_, i) => file(`${i}`, ""));
     await assertRejects(() => call("e", many), RenderQueueFullError);
     await assertRejects(() => call("f"), RenderQueueFullError);
-    controller.abort(new Error("gone"));
-    for (const call of calls) await assertRejects(() => call, Error, "gone");
+    controller.abort(new Error("aborted"));
+    for (const call of calls) await assertRejects(() => call, Error, "aborted");
     const results = await renderer.render([file("a", "a")], { client: "a" });
     assertEquals(htmlOf(results.get("a")), "<p>a</p>");
   });

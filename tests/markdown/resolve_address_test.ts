@@ -23,7 +23,7 @@ Deno.test("repositoryPath() starts at the file's folder and stays in the reposit
   }
 });
 
-Deno.test("fillLinkTemplate() encodes the slug's segments and keeps its slashes", () => {
+Deno.test("fillLinkTemplate() encodes the slug's segments and leaves its slashes", () => {
   assertEquals(
     fillLinkTemplate("/blog/{slug}.html", "2026/é ?#$&"),
     "/blog/2026/%C3%A9%20%3F%23%24%26.html",

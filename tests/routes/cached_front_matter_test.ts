@@ -1,4 +1,4 @@
-// How often a file is read for its front matter: once a blob id, over commits, restarts and questions.
+// How often a file is read for its front matter: once a blob id, over commits, restarts and queries.
 
 import { assertEquals } from "@std/assert";
 import { watchBlobs } from "../github/requested_blobs.ts";
@@ -13,10 +13,10 @@ Deno.test("after a commit that changes one file, one file is read again", async 
   await using site = await startSite(writePosts(300), { env: ENV });
   const { service, gh, repository } = site;
   gh.addToken("token");
-  const asked = watchBlobs(gh);
+  const requested = watchBlobs(gh);
   await service.list(NEWEST);
-  assertEquals(asked.length, 300);
-  asked.length = 0;
+  assertEquals(requested.length, 300);
+  requested.length = 0;
 
   const path = "posts/2018/post-2.md";
   await repository.commit({ [path]: "---\ndate: zzz\n---\n" });
@@ -24,7 +24,7 @@ Deno.test("after a commit that changes one file, one file is read again", async 
   const { items } = await service.list(NEWEST);
 
   assertEquals([items[0]?.path, items[0]?.frontMatter], [path, { date: "zzz" }]);
-  assertEquals(asked, [await repository.git("rev-parse", `main:${path}`)]);
+  assertEquals(requested, [await repository.git("rev-parse", `main:${path}`)]);
 });
 
 Deno.test("after a restart on the same store no file is read again", async () => {
@@ -33,10 +33,10 @@ Deno.test("after a restart on the same store no file is read again", async () =>
   await using site = await startSite(writePosts(300), { env: ENV, kv: await openStore() });
   const { service, gh } = site;
   gh.addToken("token");
-  const asked = watchBlobs(gh);
+  const requested = watchBlobs(gh);
   const before = await service.list(NEWEST);
   await service.services.close();
-  asked.length = 0;
+  requested.length = 0;
   gh.resetCounts();
 
   const again = await startService({
@@ -52,9 +52,9 @@ Deno.test("after a restart on the same store no file is read again", async () =>
     ),
     10,
   );
-  assertEquals(asked, []);
+  assertEquals(requested, []);
   const { commit: _commit, repo: _repo, ...counts } = gh.counts();
-  assertEquals(counts, {}, "nothing but the branch is asked for");
+  assertEquals(counts, {}, "nothing but the branch is requested");
   await again[Symbol.asyncDispose]();
   await Deno.remove(dir, { recursive: true });
 });

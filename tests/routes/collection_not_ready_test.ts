@@ -14,14 +14,14 @@ Deno.test("a collection that is not ready in time is 503, and right afterwards",
   await using site = await startSite(writePosts(500), { env: TOKEN });
   const { service, gh } = site;
   gh.addToken("token");
-  const asked = watchBlobs(gh);
-  const gate = Promise.withResolvers<void>();
+  const requested = watchBlobs(gh);
+  const barrier = Promise.withResolvers<void>();
   const reached = Promise.withResolvers<void>();
   const watch = gh.intercept!;
   gh.intercept = async (request, logged) => {
     if (logged.kind === "graphql") {
       reached.resolve();
-      await gate.promise;
+      await barrier.promise;
     }
     return await watch(request, logged);
   };
@@ -33,16 +33,16 @@ Deno.test("a collection that is not ready in time is 503, and right afterwards",
 
   assertEquals([response.status, response.headers.get("retry-after")], [503, "5"]);
   assertEquals((await response.json()).code, "collection-not-ready");
-  assertEquals(asked, []);
-  // The job goes on: the next request joins it.
-  gate.resolve();
+  assertEquals(requested, []);
+  // The job continues: the next request joins it.
+  barrier.resolve();
   const { items } = await service.list(NEWEST);
   const plain = [...writePosts(500)].map(([path, text]) => plainFile(path, text));
   assertEquals(
     items.map(({ path }) => path),
     plainList(plain, NEWEST).slice(0, 20).map(({ path }) => path),
   );
-  assertEquals(asked.length, 500, "nothing is read twice");
+  assertEquals(requested.length, 500, "nothing is read twice");
 });
 
 Deno.test("a file over MAX_ITEM_MB counts as one without front matter", async () => {

@@ -8,7 +8,7 @@ import { startSite } from "../site.ts";
 
 type Files = Record<string, GitContent>;
 
-/** The collection with its items' paths inside of it, and what is said besides. */
+/** The collection with its items' paths inside of it, and its warnings. */
 async function look(service: TestService, collection: string, parameters: Parameters = {}) {
   const body = await service.list({ collection, ...parameters });
   const { path, source } = body.collection;
@@ -140,7 +140,7 @@ Deno.test("a list by the name of a Jekyll collection", async () => {
     source: "_config.yml",
     items: "2026-01-02-hello.md",
   });
-  // What is declared without a folder is looked for where collections usually are.
+  // A declaration without a folder is looked up where collections usually are.
   assertEquals(await look(service, "recipes"), { path: "docs/recipes", items: "only-here.md" });
   await site.repository.commit({
     "_config.yml": "collections: [recipes]\n",
@@ -245,7 +245,7 @@ Deno.test("hostile configurations change nothing", async () => {
   assertEquals(({} as Record<string, unknown>).content, undefined);
 });
 
-Deno.test("a configuration of very many folders costs a suggestion few questions", async () => {
+Deno.test("a configuration of very many folders costs a suggestion few requests", async () => {
   const folders = Array.from({ length: 150 }, (_, at) => `f${at}/in/${at}`);
   await using site = await startSite({
     "admin/config.yml": "collections:\n" +

@@ -1,4 +1,4 @@
-// What is said of one file, and what is said where there is none.
+// The response for one file, and for a path without one.
 
 import { assertEquals } from "@std/assert";
 import type { ProblemBody } from "../../lib/api/contract.ts";
@@ -81,7 +81,7 @@ Deno.test("get-item-content says what stands where no file is", async () => {
   };
 
   for (const [path, sentence] of Object.entries(sentences)) {
-    // Before and after the folder was listed: what is kept of the list says the same.
+    // Before and after the folder was listed: the cached list gives the same.
     for (const _ of ["before", "after"]) {
       const response = await service.get(itemPath({ path }));
       const { code, detail }: ProblemBody = await response.json();

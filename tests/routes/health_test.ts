@@ -19,7 +19,7 @@ Deno.test("GET /api/health says that the process is alive, without a request to 
   assertEquals(response.headers.get("cache-control"), "no-store");
 });
 
-Deno.test("GET /api/health?ready tells what the source said last, without a request to it", async () => {
+Deno.test("GET /api/health?ready reports the last state of the source, without a request to it", async () => {
   await using site = await startSite({ "posts/a.md": "# A\n" });
   const { service, gh } = site;
   const ready = async () => await (await service.get("/api/health?ready")).json();
@@ -34,14 +34,14 @@ Deno.test("GET /api/health?ready tells what the source said last, without a requ
   service.clock.advance(61_000);
   gh.fault = { kind: "status", status: 500 };
   await service.get("/api/list-collection-items?owner=octo&repo=site&collection=posts");
-  const asked = gh.requests.length;
+  const requested = gh.requests.length;
 
   const { source } = await ready();
 
   assert(source.quotaLeft.core > 1000);
   assertEquals(source.lastSuccess, succeeded);
   assertEquals(source.lastFailure, new Date(service.clock.now()).toISOString());
-  assertEquals(gh.requests.length, asked);
+  assertEquals(gh.requests.length, requested);
 });
 
 Deno.test("GET /api/health?ready is 503 while the store fails", async () => {

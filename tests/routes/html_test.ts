@@ -113,7 +113,7 @@ Deno.test("a file is rendered once, for lists and items, commits and restarts", 
   assertEquals(rendered.filter((name) => name !== "page.mdx"), ["second.md"]);
   await service.services.close();
 
-  const asked = watchBlobs(gh);
+  const requested = watchBlobs(gh);
   {
     await using again = await startService({
       github: gh,
@@ -126,26 +126,26 @@ Deno.test("a file is rendered once, for lists and items, commits and restarts", 
     const page = await again.list({ includeHtml: true, "filter[path]": "first.md" });
     assertEquals(page.items[0], before.items[4]);
   }
-  assertEquals(asked, [], "no file is read for HTML that is known");
+  assertEquals(requested, [], "no file is read for HTML that is known");
   await Deno.remove(dir, { recursive: true });
 });
 
 Deno.test("fields cuts items to their named keys and reads nothing else", async () => {
   await using site = await startSite(FILES);
   const { service, gh } = site;
-  const asked = watchBlobs(gh);
+  const requested = watchBlobs(gh);
   assertEquals((await service.list({ fields: "slug,size" })).items[4] as Partial<ItemBody>, {
     slug: "first",
     size: POST.length,
   });
-  assertEquals(asked, []);
+  assertEquals(requested, []);
   const named = async (fields: string, more = {}) =>
     (await service.list({ fields, ...more, "filter[name]": "first.md" })).items as unknown;
   assertEquals(await named("slug,frontMatter.title,frontMatter.none"), [
     { slug: "first", frontMatter: { title: "First" } },
   ]);
-  assertEquals(asked.length, 1);
-  // The includes say nothing beside fields.
+  assertEquals(requested.length, 1);
+  // The `include…` parameters have no effect beside `fields`.
   assertEquals(await named("name", { includeContent: true, limit: 1000 }), [{ name: "first.md" }]);
   assertEquals(await named("words,excerpt"), [
     {

@@ -1,4 +1,4 @@
-// What a list says of a collection and of each item. Git itself says what there is.
+// A list's facts about a collection and each item, compared with Git.
 
 import { assertEquals } from "@std/assert";
 import type { ContentBody, ListBody } from "../../lib/api/contract.ts";
@@ -148,9 +148,9 @@ Deno.test("list-collection-items takes branches with slashes, tags, commit ids a
   await repository.tag("v1", { annotated: true });
   await repository.branch("feature/x");
   const second = await repository.commit({ "posts/a.md": "2" });
-  const asked = { "feature/x": first, v1: first, [first]: first, main: second, HEAD: second };
+  const requested = { "feature/x": first, v1: first, [first]: first, main: second, HEAD: second };
 
-  for (const [branch, commit] of Object.entries(asked)) {
+  for (const [branch, commit] of Object.entries(requested)) {
     const { repository, items } = await service.list({ branch });
     assertEquals([repository.branch, repository.commit], [branch, commit]);
     const item: ContentBody = await (await service.get(items[0]!.contentUrl!)).json();

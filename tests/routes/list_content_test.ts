@@ -1,5 +1,5 @@
-// A list that carries the content of its items: what an item has then, what it has instead where that cannot be, and
-// what becomes of the page.
+// A list that carries the content of its items: an item's fields, its error where content is missing, and the page's
+// cacheability.
 
 import { assertEquals } from "@std/assert";
 import type { ItemBody } from "../../lib/api/contract.ts";
@@ -94,7 +94,7 @@ Deno.test("a page carries 16 MiB of file bytes, taken in path order", async () =
   assertEquals(third!.content, "c");
 });
 
-Deno.test("a file that the source fails on is an error in its place, and the page is not kept", async () => {
+Deno.test("a file that the source fails on is an error in its place, and the page is not cached", async () => {
   await using site = await startSite({ "posts/a.md": "a", "posts/b.md": "b", "posts/c.md": "c" });
   const { gh, service } = site;
   const failing = (await site.repository.lsTree("main", "posts"))[1]!;
@@ -107,7 +107,7 @@ Deno.test("a file that the source fails on is an error in its place, and the pag
   const soon = await service.get(listPath(WITH_CONTENT));
   service.clock.advance(5_000);
   const later = await service.get(listPath(WITH_CONTENT));
-  const kept = await service.get(listPath(WITH_CONTENT));
+  const cached = await service.get(listPath(WITH_CONTENT));
 
   const contents = async (response: Response) => {
     const items: ItemBody[] = (await response.json()).items;
@@ -121,10 +121,10 @@ Deno.test("a file that the source fails on is an error in its place, and the pag
   }
   assertEquals(later.headers.get("cache-control"), "public, max-age=60");
   assertEquals(await contents(later), ["a", "b", "c"]);
-  assertEquals(kept.headers.get("cache-status"), "collections; hit; ttl=55");
+  assertEquals(cached.headers.get("cache-status"), "collections; hit; ttl=55");
 });
 
-Deno.test("a page whose files the source has no quota for says so in each item", async () => {
+Deno.test("a page whose files exceed the source's quota has an error in each item", async () => {
   await using site = await startSite({ "posts/a.md": "a", "posts/b.md": "b" });
   site.gh.fault = { kind: "secondary429", only: ["raw", "blob"] };
 

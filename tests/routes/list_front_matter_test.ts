@@ -1,4 +1,4 @@
-// The front matter of a list's items: what get-item-content says of the same file, and nothing else.
+// The front matter of a list's items: the same as in get-item-content, and nothing else.
 
 import { assertEquals } from "@std/assert";
 import type { ItemBody } from "../../lib/api/contract.ts";
@@ -63,7 +63,7 @@ function pick(item: Partial<ItemBody>, keys: readonly (keyof ItemBody)[]) {
   return Object.fromEntries(keys.filter((key) => key in item).map((key) => [key, item[key]]));
 }
 
-/** Holds every item of a collection to what its own answer says. */
+/** Compares every item of a collection with its own response. */
 async function compare(service: TestService, count: number): Promise<void> {
   const list = async (parameters: Parameters) => {
     const { items } = await service.list({ limit: 100, ...parameters });
@@ -104,7 +104,7 @@ Deno.test("items of a list say the same with a token, from batches", async () =>
   await compare(site.service, items.length);
 });
 
-Deno.test("an item whose content does not fit into the page keeps its front matter", async () => {
+Deno.test("an item whose content does not fit into the page has its front matter", async () => {
   const post = (number: number) => `---\nnumber: ${number}\n---\n${"x".repeat(6 << 20)}`;
   await using site = await startSite({
     "posts/1.md": post(1),

@@ -13,7 +13,7 @@ const POSTS = {
   "posts/2026/e.txt": "text\n",
 };
 
-Deno.test("filters of a query all hold, and an empty one is none", async () => {
+Deno.test("an item must satisfy all filters, and an empty one is none", async () => {
   await using site = await startSite(POSTS);
   const rows: [query: string, names: string][] = [
     ["filter[frontMatter.tags]=deno", "a.md b.md"],
@@ -54,7 +54,7 @@ Deno.test("links carry the known parameters in the table's order, and lead throu
   assertEquals(await (await service.get(second.links.previous!)).json(), first);
 });
 
-/** Slugs, counts and page numbers of one page; the `Link` header is held to the body. */
+/** Slugs, counts and page numbers of one page; checks that the `Link` header agrees with the body. */
 async function pageOf(site: Site, parameters: Parameters) {
   const response = await site.service.get(listPath({ "filter[name]": "*.md", ...parameters }));
   const { items, pagination, links }: ListBody = await response.json();

@@ -1,4 +1,4 @@
-// Local folders over HTTP: an author sees an edit at once, and nothing that is hidden.
+// Local folders over HTTP: an edit shows at once, and hidden files never do.
 
 import { dirname } from "@std/path";
 import { assertEquals } from "@std/assert";

@@ -11,8 +11,8 @@ export interface PlainFile {
   readonly frontMatter: Record<string, unknown> | undefined;
 }
 
-/** A question as its parameters say it. */
-export interface PlainQuestion {
+/** A query by its parameters. */
+export interface PlainQuery {
   readonly sort?: string;
   /** What stands behind `filter`, without its outer brackets, and its value: `frontMatter.a][gte`, for example. */
   readonly filters?: readonly (readonly [string, string])[];
@@ -35,8 +35,8 @@ export function plainFile(path: string, text: string): PlainFile {
 }
 
 /** All items of the list, in order. */
-export function plainList(files: readonly PlainFile[], question: PlainQuestion): PlainFile[] {
-  const { sort = "path", filters = [], recursive = true } = question;
+export function plainList(files: readonly PlainFile[], query: PlainQuery): PlainFile[] {
+  const { sort = "path", filters = [], recursive = true } = query;
   const items = files.filter(({ path }) => recursive || !path.includes("/"));
   const wanted = items.filter((item) =>
     filters.every(([name, given]) => {

@@ -7,7 +7,7 @@ import { timeOutHangs } from "../github/time_out_hangs.ts";
 import { itemPath, listPath, type RequestOptions, type ServiceOptions } from "../service.ts";
 import { type Site, startSite } from "../site.ts";
 
-/** Texts that must not leave: a token, and what the source or a fault of the service says. */
+/** Texts that must not reach a client: a token, and messages of the source or of a fault of the service. */
 const CANARIES = ["ghp_canaryToken", "canaryUpstream", "canaryFault"];
 
 /** One way to cause a problem. */
@@ -180,18 +180,18 @@ Deno.test("problem service-busy, when the queue to the source is full", async ()
   });
   const { gh, service } = site;
   gh.fault = { kind: "hang" };
-  const gone = new AbortController();
+  const disconnect = new AbortController();
 
   // 64 are sent, 512 of one client wait, and the one after that is refused.
   const responses = Array.from(
     { length: 577 },
-    (_, n) => service.get(listPath({ repo: `r${n}` }), { signal: gone.signal }),
+    (_, n) => service.get(listPath({ repo: `r${n}` }), { signal: disconnect.signal }),
   );
   const response = await Promise.race(responses);
 
   assertEquals([response.status, response.headers.get("retry-after")], [503, "1"]);
   assertEquals((await response.json()).code, "service-busy");
-  gone.abort();
+  disconnect.abort();
   await Promise.allSettled(responses);
 });
 

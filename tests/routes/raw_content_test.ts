@@ -1,4 +1,4 @@
-// `format=raw`: the bytes as they are, under headers that let nothing in them run.
+// `format=raw`: the exact bytes, under headers that prevent a browser from running them.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { contentDisposition } from "../../lib/http/responses.ts";
@@ -32,9 +32,9 @@ Deno.test("format=raw has an ETag of its own, and 304 by it", async () => {
   const jsonTag = (await service.get(itemPath({ path: "a.json" }))).headers.get("etag")!;
 
   assert(etag !== jsonTag);
-  const ask = (tag: string) => service.get(raw("a.json"), { headers: { "if-none-match": tag } });
-  assertEquals((await ask(etag)).status, 304);
-  assertEquals((await ask(jsonTag)).status, 200);
+  const send = (tag: string) => service.get(raw("a.json"), { headers: { "if-none-match": tag } });
+  assertEquals((await send(etag)).status, 304);
+  assertEquals((await send(jsonTag)).status, 200);
 });
 
 Deno.test("format=raw sends what a browser would run as plain text, but for SVG", async () => {

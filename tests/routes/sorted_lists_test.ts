@@ -1,11 +1,11 @@
-// Lists, facets, slugs and neighbors over three thousand files, held to a plain program over the same files.
+// Lists, facets, slugs and neighbors over three thousand files, compared with a plain program over the same files.
 
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { ContentBody, ListBody } from "../../lib/api/contract.ts";
 import { watchBlobs } from "../github/requested_blobs.ts";
 import { startSite } from "../site.ts";
-import { plainFacet, plainFile, plainList, type PlainQuestion } from "./plain_list.ts";
+import { plainFacet, plainFile, plainList, type PlainQuery } from "./plain_list.ts";
 import { writePosts } from "./three_thousand_posts.ts";
 
 const ENV = { GITHUB_TOKEN: "token", MISSES_PER_MINUTE: "0", LOG_LEVEL: "error" };
@@ -41,7 +41,7 @@ const filter = fc.oneof(
     ["name", "!post-?.md"],
   ),
 );
-const question = fc.record({
+const query = fc.record({
   sort: fc.tuple(
     fc.constantFrom("", "-"),
     fc.oneof(fc.constantFrom("path", "name", "size"), frontMatterField),
@@ -54,7 +54,7 @@ const question = fc.record({
 });
 
 function queryOf(
-  { sort, filters = [], recursive }: PlainQuestion,
+  { sort, filters = [], recursive }: PlainQuery,
   more: Record<string, string | number>,
 ): URLSearchParams {
   const query = new URLSearchParams({ owner: "octo", repo: "site", collection: "posts" });
@@ -70,15 +70,15 @@ Deno.test("200 random lists of 3,000 files are those of a plain program", async 
   await using site = await startSite(files, { env: ENV });
   const { service, gh } = site;
   gh.addToken("token");
-  const asked = watchBlobs(gh);
+  const requested = watchBlobs(gh);
   const plain = files.map(([path, text]) => plainFile(path.slice("posts/".length), text));
   let items = 0;
   await service.list({ sort: "frontMatter.date" });
-  assertEquals(asked.length, new Set(files.map(([, text]) => text)).size, "each blob once");
+  assertEquals(requested.length, new Set(files.map(([, text]) => text)).size, "each blob once");
   gh.resetCounts();
 
   await fc.assert(
-    fc.asyncProperty(question, async ({ facets, place, ...given }) => {
+    fc.asyncProperty(query, async ({ facets, place, ...given }) => {
       const expected = plainList(plain, given);
       const pages = Math.ceil(expected.length / 20);
       const page = Math.max(1, Math.ceil(place * pages));

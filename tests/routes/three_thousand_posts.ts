@@ -1,4 +1,4 @@
-// Posts as people write them, whose front matter is not of one mould.
+// Posts with varied front matter, as in real repositories.
 
 /** Paths in `posts` and texts; the same count gives the same files. */
 export function* writePosts(count: number): Generator<readonly [path: string, text: string]> {

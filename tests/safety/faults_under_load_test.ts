@@ -40,7 +40,7 @@ const PATHS = [
   (owner: string) => itemPath({ owner, path: "posts/c/d.md" }),
 ];
 
-/** One service, its right answers, and how many repositories it knows of. */
+/** One service, its right responses, and how many repositories it has seen. */
 class Load {
   /** Right bodies for the first repository, by path; those of the others differ in its name alone. */
   readonly right = new Map<string, string>();

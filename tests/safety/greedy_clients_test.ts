@@ -1,5 +1,5 @@
-// Greedy clients against a real process: connections that send nothing or half of something. What clients that read
-// nothing may take is in large_responses_test.ts, what becomes of requests whose clients leave in tests/source.
+// Greedy clients against a real process: connections that send nothing or half of something. Clients that read nothing
+// are in large_responses_test.ts, clients that disconnect in tests/source.
 
 import { assert, assertEquals } from "@std/assert";
 import { serveTask } from "../run_task.ts";

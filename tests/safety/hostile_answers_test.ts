@@ -1,4 +1,4 @@
-// Answers of the source that try to lead the token away, to fill the memory, or to pass for what they are not.
+// Answers of the source that try to lead the token away, to fill the memory, or to pass for other content.
 
 import { assert, assertEquals } from "@std/assert";
 import { gzip } from "node:zlib";
@@ -94,7 +94,7 @@ Deno.test("an answer that unpacks to more than its bound is none, right as it ma
       if (request.headers.has(REAL) || logged.kind !== kind) return null;
       asked++;
       const real = await realAnswer(request, logged);
-      // JSON may be followed by blanks: whoever read them all would find the answer right.
+      // JSON may be followed by blanks: a reader of all of them would find the answer right.
       const long = new Uint8Array((BOUNDS_MB[kind] + 1) << 20).fill(0x20);
       long.set(await real.bytes());
       const headers = new Headers(real.headers);
@@ -129,7 +129,7 @@ Deno.test("an answer without end is cut at its bound, whatever was requested", a
 
     assert(endless.length > 0, kind);
     for (const sentMb of await Promise.all(endless)) {
-      // What the sockets between the two hold was sent, too.
+      // The sockets' buffers between the two count as sent, too.
       assert(sentMb <= boundMb + 32, `${kind}: ${sentMb} MB`);
     }
   }

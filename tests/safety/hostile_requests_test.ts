@@ -1,4 +1,4 @@
-// Requests made to break something: what they may be answered with, and what of them may ever reach the source.
+// Hostile requests: which responses they may get, and what of them may ever reach the source.
 
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";

@@ -30,7 +30,7 @@ function answerTrees(
   return count;
 }
 
-/** One folder of files for every tree that is asked for, below a root that has it as `posts`. */
+/** One folder of files for every requested tree, below a root that has it as `posts`. */
 function folderOf(tree: unknown[], truncated = false) {
   return (id: string) =>
     id === ID
@@ -141,8 +141,8 @@ Deno.test("a size that is too large reserves nothing and reads no more than ther
   assertEquals(items[0]?.error?.code, "item-too-large");
 });
 
-Deno.test("a tree that holds itself ends at the bounds of a listing, and at once the next time", async () => {
-  // With little to keep trees in, so that a second way through them would have to ask again.
+Deno.test("a tree that contains itself ends at the bounds of a listing, and at once the next time", async () => {
+  // With a small cache, so that a second pass through the trees would have to request them again.
   await using site = await startHostile({ CACHE_MEMORY_MB: "1", KV_WRITE_MB_PER_HOUR: "0" });
   // Every tree has eight folders, each of them itself, and is always truncated.
   const folders = Array.from({ length: 8 }, (_, index) => (
@@ -162,7 +162,7 @@ Deno.test("a tree that holds itself ends at the bounds of a listing, and at once
 
   const response = await site.service.get(listPath());
   assertEquals([response.status, (await response.json()).code], [422, "collection-too-large"]);
-  // Three questions one after the other: by then those that were under way when the listing was given up are over.
+  // Three queries one after the other: by then those that were under way when the listing was given up are over.
   assertEquals((await site.service.get(listPath({ branch: "none" }))).status, 404);
   await site.gh.log.until(() => site.gh.log.inFlight === 0);
   // The root, and as many as a listing may take.

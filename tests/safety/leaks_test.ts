@@ -183,7 +183,7 @@ Deno.test("an unexpected error shows its request's id, and nothing of itself", a
   search(logOf(site.service), "the log");
 });
 
-Deno.test("an error that a client is told of keeps its message for the log, and its cause for nobody", async () => {
+Deno.test("the message of an error for clients is only logged, and its cause never appears", async () => {
   const message = 'Cannot read "canaryMessage": canaryState';
   const cause = new TypeError("canaryCause");
   const errors = [
@@ -208,7 +208,7 @@ Deno.test("an error that a client is told of keeps its message for the log, and 
   }
 });
 
-Deno.test("an item's error tells its code, and nothing of its reason", async () => {
+Deno.test("an item's error has its code, and nothing of its reason", async () => {
   const failures = [
     sourceFailed("canaryMessage", { cause: new Error("canaryCause") }),
     new CollectionsError("repository-not-found", "canaryDetail", { message: "canaryMessage" }),
@@ -228,7 +228,7 @@ Deno.test("an item's error tells its code, and nothing of its reason", async () 
   }
 });
 
-Deno.test("a setting that stops the start tells its name, and no other setting", () => {
+Deno.test("a setting that stops the start is named, and no other setting", () => {
   for (const name of SETTING_NAMES) {
     const env: Record<string, string> = { GITHUB_TOKEN: "ghp_canaryToken" };
     try {

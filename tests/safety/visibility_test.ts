@@ -1,5 +1,5 @@
-// What is not served stays unseen: what the operator did not allow, what a token sees beyond the public, and what a store
-// holds from other settings. What is private answers as what is missing does, down to its cost and its requests.
+// What is not served: repositories that the operator did not allow, private ones that a token can read, and store entries
+// from other settings. A private repository answers as a missing one does, down to its cost and its requests.
 
 import { assertEquals } from "@std/assert";
 import { makeGitRepository } from "../github/git_repository.ts";
@@ -91,7 +91,7 @@ Deno.test("a private or internal repository answers as one that is missing", asy
   assertEquals(new Set(lines).size, 1);
 });
 
-Deno.test("a response waits for all of its requests, whichever has told enough", async () => {
+Deno.test("a response waits for all of its requests, even when one would be enough", async () => {
   for (const kind of ["commit", "repo"] as const) {
     for (const repo of SAME) {
       await using site = await startWithSecrets();
@@ -167,7 +167,7 @@ Deno.test("a private repository costs the miss of a missing one, and is checked 
   }
 });
 
-Deno.test("no branch, tree or default branch of a private repository is told", async () => {
+Deno.test("no branch, tree or default branch of a private repository is revealed", async () => {
   await using site = await startWithSecrets();
   const { service, gh, repository } = site;
   await repository.branch("canaryBranch");

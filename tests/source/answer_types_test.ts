@@ -5,7 +5,7 @@ import type { components } from "@octokit/openapi-types";
 import { assertEquals } from "@std/assert";
 import type { z } from "zod";
 import { checked, repositoryAnswer } from "../../lib/source/github/answers.ts";
-import { parseRecursiveTree, parseTree } from "../../lib/source/github/trees.ts";
+import { parseFolder, parseTree } from "../../lib/source/github/trees.ts";
 
 type Schemas = components["schemas"];
 type RepositoryFields = z.input<typeof repositoryAnswer>;
@@ -38,10 +38,10 @@ Deno.test("parseTree() takes a tree as GitHub describes it", () => {
   ]);
 });
 
-Deno.test("parseRecursiveTree() counts the files whose names are not UTF-8, and lists the others", async () => {
+Deno.test("parseFolder() counts the files whose names are not UTF-8, and lists the others", async () => {
   const file = (path: string) => ({ path, mode: "100644", type: "blob", sha: id, size: 1 });
   const tree = [file("a.md"), file("k\uFFFDln.md"), file("\uFFFD/b.md"), file(".\uFFFD")];
   const bytes = new TextEncoder().encode(JSON.stringify({ sha: id, truncated: false, tree }));
-  const files = await parseRecursiveTree(bytes);
+  const files = (await parseFolder(bytes))?.files;
   assertEquals([files?.length, files?.pathAt(0), files?.omitted], [1, "a.md", 2]);
 });

@@ -1,4 +1,4 @@
-// Reads all files of a repository at the double, as a page with contents does, and compares them with what git says.
+// Reads all files of a repository at the double, as a page with contents does, and compares them with git's output.
 
 import { assertEquals, assertInstanceOf } from "@std/assert";
 import type { FileRef, Source } from "../../lib/source/source.ts";

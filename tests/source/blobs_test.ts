@@ -210,7 +210,7 @@ Deno.test("readBlobs() gives up after a few failures, garbled and empty answers"
   assertEquals(gh.counts(), { graphql: 6, blob: 40 });
 });
 
-Deno.test("readBlobs() gives up after two time-outs, and where it is told to come back later", async () => {
+Deno.test("readBlobs() gives up after two time-outs, and on an answer with a time to retry", async () => {
   await using reader = await openBlobs(textFiles(12), withToken);
   const { clock, gh } = reader;
   timeOutHangs(clock, gh);

@@ -1,4 +1,4 @@
-// Objects through the caches: one request for each, however many want it.
+// Objects through the caches: one request for each, however many callers request it.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { ObjectCache } from "../../lib/cache/object_cache.ts";
@@ -15,7 +15,7 @@ const file = (name: string): FileRef => ({ path: `${name}.md`, id: `id of ${name
 const bytes = (text: string) => new TextEncoder().encode(text);
 const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
 
-/** A source that counts what it is asked for, and answers as told once `release` is called. */
+/** A source that counts requests, and answers once `release` is called. */
 class CountingSource implements Source {
   readonly trees: string[] = [];
   readonly batches: string[][] = [];

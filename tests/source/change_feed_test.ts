@@ -6,7 +6,7 @@ import { ChangeFeed } from "../../lib/source/change_feed.ts";
 import { openFile, type SharedStore, testOnEachStore } from "../kv_connect/shared_stores.ts";
 import { TestClock } from "../test_clock.ts";
 
-/** One process: a feed, what it heard, and the passing of time for it. */
+/** One process: a feed, the names it received, and the passing of time for it. */
 async function startProcess(store: SharedStore, { scope = "s" } = {}) {
   const clock = new TestClock();
   const kv = await store.open();
@@ -36,7 +36,7 @@ async function startProcess(store: SharedStore, { scope = "s" } = {}) {
     heard,
     errors,
     clock,
-    /** Waits until so many names were heard, while seconds pass; fails by never ending. */
+    /** Waits until so many names were received, while seconds pass; fails by never ending. */
     async hears(count: number) {
       while (heard.length < count) {
         clock.advance(1_000);
@@ -139,6 +139,6 @@ Deno.test("ChangeFeed polls a file once a second, and does without one that fail
     one.clock.advance(1_000);
     do await pause(); while (ended < Math.min(second, 8));
   }
-  // After three failures the store is left alone for 30 s.
+  // After three failures the store is not called for 30 s.
   assertEquals([reads, one.errors.length, one.heard], [8, 3, []]);
 });

@@ -69,7 +69,7 @@ async function failure(requested: Promise<unknown>): Promise<CollectionsError> {
   return await assertRejects(() => requested, CollectionsError);
 }
 
-/** What a request was asked with, told by the double's log. */
+/** The details of a request, from the double's log. */
 function tokensUsed({ gh }: Awaited<ReturnType<typeof open>>): (number | null)[] {
   return gh.requests.map(({ token }) => token);
 }
@@ -144,15 +144,15 @@ Deno.test("GitHubClient takes a connection that is refused for an unreachable so
   assertEquals([error.code, error.unreachable], ["source-failed", true]);
 });
 
-Deno.test("GitHubClient tells both kinds of rate limit by header or message, and waits as told", async () => {
+Deno.test("GitHubClient detects both kinds of rate limit by header or message, and waits as stated", async () => {
   const inHours = (hours: number) => Date.UTC(2026, 0, 1) + hours * 3_600_000;
   const cases: [Fault, waitSeconds: number][] = [
     [{ kind: "quota403", resetAtMs: inHours(1) }, 3600],
     [{ kind: "quota429", resetAtMs: inHours(0.5) }, 1800],
-    // GitHub's windows have an hour: no wait is longer, whatever a header says.
+    // GitHub's windows last an hour: no wait is longer, whatever a header says.
     [{ kind: "quota403", resetAtMs: inHours(100) }, 3600],
     [{ kind: "secondary429", retryAfterSeconds: 86_400 }, 3600],
-    // What says when to come back goes before the quota's time, which may be of another limit.
+    // A stated time to retry goes before the quota's time, which may be of another limit.
     [{
       kind: "status",
       status: 403,
@@ -186,7 +186,7 @@ Deno.test("GitHubClient tells both kinds of rate limit by header or message, and
       waitSeconds,
     ]);
     gh.fault = null;
-    // Whatever is asked, of whatever repository: nobody is asked until then.
+    // Until then no request is sent, of any kind and for any repository.
     clock.advance(waitSeconds * 1000 - 1);
     await failure(client.request(tree));
     assertEquals(gh.requests.length, 1);
@@ -215,7 +215,7 @@ Deno.test("GitHubClient goes on with another token after a limit, and stops one 
   await using other = await open({ tokens: ["t1"] });
   other.gh.setQuota("t1", { remaining: 1 });
   assertEquals((await other.client.request(other.commit)).status, 200);
-  // The answer said that nothing is left, so nothing more is sent.
+  // The answer stated that nothing is left, so nothing more is sent.
   assertEquals((await failure(other.client.request(other.tree))).code, "source-rate-limited");
   assertEquals((await other.client.request(other.graphql)).status, 200);
   assertEquals(other.gh.counts(), { commit: 1, graphql: 1 });
@@ -246,7 +246,7 @@ Deno.test("GitHubClient sends checks of refs past bulk reads that hang", async (
   await gh.log.until(() => gh.pauses.waiting === 32);
   assertEquals((await client.request(commit)).status, 200);
   clock.advance(10_000);
-  // What waited as long as that is not sent any more.
+  // A request that waited as long as that is not sent any more.
   assertEquals((await codes).toSorted(), [
     ...Array.from({ length: 8 }, () => "service-busy"),
     ...Array.from({ length: 32 }, () => "source-timeout"),
@@ -306,7 +306,7 @@ Deno.test("GitHubClient sends a validator with the token alone that it came from
   assertEquals((await client.request({ ...commit, known })).status, 304);
   assertEquals([gh.quotaSpent("t1"), gh.quotaSpent("t2")], [1, 0]);
 
-  // Told that this token's quota is spent, the client goes on with the other, whose ETags differ.
+  // When this token's quota is spent, the client uses the other, whose ETags differ.
   gh.faultWhen(({ token }) => token === 0 ? { kind: "quota403" } : null);
   assertEquals((await client.request({ ...commit, known })).status, 200);
   assertEquals((await client.request({ ...commit, known })).status, 200);

@@ -1,4 +1,4 @@
-// A source that denies the branch and fails at the next request: what it denied is over all the same, here and in other
+// A source that denies the branch and fails at the next request: the denial applies all the same, here and in other
 // processes, however long the failure lasts.
 
 import { assertEquals, assertRejects } from "@std/assert";
@@ -14,7 +14,7 @@ type Answer = (request: LoggedRequest) => number | null;
 
 const isHeads = ({ path }: LoggedRequest) => path.includes("/commits/heads%2F");
 
-/** What GitHub answers from then on, by status; null is what it would say. */
+/** GitHub's answers from then on, by status; null is its real answer. */
 const denials: [name: string, token: boolean, answer: Answer, code: string][] = [
   [
     "the branch is missing and the repository cannot be asked",

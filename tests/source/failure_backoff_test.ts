@@ -32,7 +32,7 @@ function open() {
         await fail(ref("main", `${index}`, owner), error);
       }
     },
-    /** For how many whole seconds from now a ref is left alone. */
+    /** For how many whole seconds from now a ref is not requested. */
     waits(name: RefName): number {
       for (let seconds = 0; seconds <= 90_000; seconds++) {
         if (backoff.refFailure(name) === null) return seconds;
@@ -46,7 +46,7 @@ function open() {
 const other = ref("main", "other", "other");
 const owners = ["a", "b", "c", "d", "e"];
 
-Deno.test("FailureBackoff doubles the wait of a ref up to a minute, and forgets it with an answer", async () => {
+Deno.test("FailureBackoff doubles the wait of a ref up to a minute, and ends it with an answer", async () => {
   const { backoff, fail, succeed, waits } = open();
   const seen: number[] = [];
   for (let times = 0; times < 6; times++) {
@@ -62,7 +62,7 @@ Deno.test("FailureBackoff doubles the wait of a ref up to a minute, and forgets 
   assertEquals(backoff.refFailure(ref()), null, "that there is none is an answer");
 });
 
-Deno.test("FailureBackoff waits as long as the source asked for, but never over an hour", async () => {
+Deno.test("FailureBackoff waits as long as the source requests, but never over an hour", async () => {
   for (const [restMs, seconds] of [[120_000, 120], [1_000, 5], [86_400_000, 3600]] as const) {
     const { fail, waits } = open();
     await fail(ref(), restFor(restMs));
@@ -70,7 +70,7 @@ Deno.test("FailureBackoff waits as long as the source asked for, but never over 
   }
 });
 
-Deno.test("FailureBackoff goes by a clock that nobody sets", async () => {
+Deno.test("FailureBackoff uses monotonic time", async () => {
   const { clock, fail, waits } = open();
   await fail(ref(), failed);
   clock.setWallClock(clock.now() - 3_600_000);
@@ -86,7 +86,7 @@ Deno.test("a ref that always fails stops none of its siblings", async () => {
   }
 });
 
-Deno.test("refs that nobody ever found stop no known one, however many fail", async () => {
+Deno.test("refs that were never found block no known one, however many fail", async () => {
   const { backoff, fail } = open();
   for (let number = 0; number < 100; number++) await fail(ref(`no-${number}`), failed, false);
   assertEquals(backoff.refFailure(ref("main")), null);
@@ -98,7 +98,7 @@ Deno.test("several known refs that fail in a row stop their repository, and an a
   await fail(ref("b"), failed);
   assertEquals([backoff.refFailure(ref("main")), backoff.refFailure(other)], [failed, null]);
   assertEquals(waits(ref("main")), 5);
-  // Neither says anything new by failing again.
+  // Repeated failures of these two add nothing.
   await fail(ref("a"), failed);
   assertEquals(backoff.refFailure(ref("main")), null);
   await fail(ref("c"), failed);
@@ -174,7 +174,7 @@ Deno.test("after a wait one request probes, and the others go on when it was ans
   failing.clock.advance(5_000);
   await assertRejects(() => failing.backoff.check(other, true, () => Promise.reject(unreached)));
   assertEquals(failing.backoff.refFailure(ref("main", "third")), unreached);
-  // A probe that found nothing out leaves the next one to another request.
+  // A probe without a result leaves the next one to another request.
   failing.clock.advance(10_000);
   await assertRejects(() =>
     failing.backoff.check(other, true, () => Promise.reject(serviceBusy(1)))

@@ -27,14 +27,14 @@ function resolve(source: Source, repo = "site") {
   return source.resolve({ owner: "octo", repo, branch: null }, uncharged);
 }
 
-/** The code of the error, whose text names the repository as the caller did. */
+/** The code of the error, whose text names the repository as the request did. */
 async function codeOf(resolving: Promise<unknown>): Promise<string> {
   const error = await assertRejects(() => resolving, CollectionsError);
   if (error.code !== "source-failed") assert(error.detail.includes('"octo/'), error.detail);
   return error.code;
 }
 
-Deno.test("a renamed repository is followed, and answers under the name that was asked for", async () => {
+Deno.test("a renamed repository is followed, and answers under the requested name", async () => {
   for (const location of ["numeric", "named"] as const) {
     await using opened = await open();
     const { gh, git } = opened;
@@ -84,7 +84,7 @@ Deno.test("with ALLOWED_REPOS, a moved repository must be allowed under its own 
     clock.advance(60_000);
     assertEquals(await codeOf(opened.resolve()), "repository-not-allowed");
     assertEquals(known.ref.checkedAtMs, 0, "no cached response of it is sent any more");
-    // Neither what else it has nor its default branch is told.
+    // Neither its other content nor its default branch is revealed.
     const query = { owner: "octo", repo: "site", branch: "absent" };
     assertEquals(await codeOf(source.resolve(query, uncharged)), "repository-not-allowed");
     await gh.down();
@@ -135,7 +135,7 @@ Deno.test("a move that leads to another host, elsewhere on this one or nowhere i
       gh.redirect("octo/site", location);
     }
     assertEquals(await codeOf(opened.resolve()), "repository-not-found");
-    // Nothing but the two requests about the name that was asked for.
+    // Nothing but the two requests about the requested name.
     assertEquals([location, gh.counts()], [location, { redirect: 2 }]);
   }
 });

@@ -1,5 +1,5 @@
-// GitHub fails in every way that the double knows: what was known is served and marked, what was not has its code, and
-// GitHub gets few requests meanwhile.
+// GitHub fails in every way of the double: known data is served and marked, unknown data has its error code, and GitHub
+// gets few requests meanwhile.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Fault } from "../github/github_faults.ts";

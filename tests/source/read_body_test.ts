@@ -77,7 +77,7 @@ Deno.test("BodyReader reserves memory for bodies over 1 MiB until they are relea
   assertEquals(reader.bytes, 0);
 });
 
-Deno.test("BodyReader never holds more than 128 MiB, and reads all that come", async () => {
+Deno.test("BodyReader never reserves more than 128 MiB, and reads all bodies", async () => {
   const { read, reader } = open();
   let most = 0;
   let most16 = 0;
@@ -126,7 +126,7 @@ Deno.test("a decompressed body takes little more memory than its bytes", async (
   const response = await fetch(`http://127.0.0.1:${server.addr.port}`);
   const body = await read(response.body!.pipeThrough(watch), 64 * MIB);
   assertEquals(body.bytes.length, length);
-  // Pieces that were kept as they come would hold 16 times the body.
+  // Uncopied pieces would take 16 times the memory of the body.
   assert(most < 5 * length, `${Math.round(most / MIB)} MiB`);
 });
 

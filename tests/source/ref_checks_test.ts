@@ -108,7 +108,7 @@ Deno.test("only the request that starts the check of an unknown ref is charged",
   assertEquals(misses, [false, true]);
 });
 
-Deno.test("refreshDue() checks a wanted ref once it is 50 s old, so that requests never wait", async () => {
+Deno.test("refreshDue() checks a ref in use once its check is 50 s old, so that requests never wait", async () => {
   await using opened = await open();
   const { clock, cost, refreshDue, resolve } = opened;
   await resolve();
@@ -122,7 +122,7 @@ Deno.test("refreshDue() checks a wanted ref once it is 50 s old, so that request
   assertEquals(await cost(resolve), []);
 });
 
-Deno.test("refreshDue() leaves alone what nobody wanted since, and later requests wait", async () => {
+Deno.test("refreshDue() skips refs without requests since their check, and later requests wait", async () => {
   await using opened = await open();
   const { clock, cost, git, refreshDue, resolve } = opened;
   await resolve();
@@ -227,7 +227,7 @@ const removals: [code: string, act: (opened: Awaited<ReturnType<typeof open>>) =
   ["branch-not-found", ({ git }) => git.branch("other").then(() => git.deleteBranch("main"))],
 ];
 
-Deno.test("a tombstone is believed for 60 s, for every spelling", async () => {
+Deno.test("a tombstone is valid for 60 s, for every spelling", async () => {
   for (const [expected, act] of removals) {
     await using opened = await open();
     const { clock, cost, resolve } = opened;
@@ -277,7 +277,7 @@ Deno.test("a tombstone of a repository covers all its refs, whichever was reques
   assertEquals(await code(second.resolve()), "repository-blocked");
 });
 
-Deno.test("a tombstone holds in the process that saw it, also without a store", async () => {
+Deno.test("a tombstone applies in the process that recorded it, also without a store", async () => {
   await using opened = await open();
   const { clock, gh, git, start } = opened;
   await git.branch("dev");

@@ -3,7 +3,7 @@ import { CollectionsError } from "../../lib/errors.ts";
 import { RequestQueue } from "../../lib/source/request_queue.ts";
 import { TestClock } from "../test_clock.ts";
 
-/** A queue, and tasks that end when they are told to, by name in the order in which they started. */
+/** A queue, and tasks that the test ends, by name in the order in which they started. */
 function open(options: { concurrency: number; maxQueued?: number; maxQueuedPerClient?: number }) {
   const clock = new TestClock();
   const queue = new RequestQueue({

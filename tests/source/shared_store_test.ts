@@ -1,5 +1,5 @@
-// Several processes, one after the other or at once, on one key-value store: what one has read the others have, what is
-// damaged is read again, and what may not be written is not.
+// Several processes, one after the other or at once, on one key-value store: they share what one has read, damaged entries
+// are read again, and what may not be written is not.
 
 import { assert, assertEquals } from "@std/assert";
 import type { ListBody } from "../../lib/api/contract.ts";

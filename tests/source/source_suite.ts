@@ -10,7 +10,7 @@ import { GitRepository, type ListedEntry } from "../github/git_repository.ts";
 import { TestClock } from "../test_clock.ts";
 import { uncharged } from "./open_github.ts";
 
-/** A repository on disk to open, and the time that its reader is to go by. */
+/** A repository on disk to open, and the clock of its reader. */
 export interface SampleRepository extends AsyncDisposable {
   /** Checked out on `branch`; `git.dir` is the working tree, a folder named `repo` directly below `root`. */
   readonly git: GitRepository;

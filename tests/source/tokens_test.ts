@@ -17,7 +17,7 @@ function open(secrets: readonly string[]) {
     clock,
     pool,
     logged,
-    /** Notes that a token has so much left, for an hour or for longer. */
+    /** Records that a token has so much left, for an hour or for longer. */
     note(token: Token, remaining: number, quota: Quota = "core", seconds = HOUR_SECONDS) {
       const reset = String(clock.now() / 1000 + seconds);
       const headers = { "x-ratelimit-remaining": `${remaining}`, "x-ratelimit-reset": reset };
@@ -177,7 +177,7 @@ Deno.test("TokenPool sets a refused token aside and names it by its place", asyn
   ]);
 });
 
-Deno.test("TokenPool fingerprints tell tokens apart, last over restarts and tell no token", async () => {
+Deno.test("TokenPool fingerprints differ by token, last over restarts and reveal no token", async () => {
   const of = async (secret: string) => (await open([secret]).use()).fingerprint;
   assertEquals(await of("s1"), await of("s1"));
   assert(await of("s1") !== await of("s2"));

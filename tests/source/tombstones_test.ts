@@ -1,5 +1,4 @@
-// What GitHub does not show any more is not shown here either, within 60 s, by no tier and no process, whatever happens
-// to GitHub afterwards.
+// What GitHub no longer shows is not served, within 60 s, by any tier or process, whatever happens to GitHub afterwards.
 
 import { assert, assertEquals } from "@std/assert";
 import { join } from "@std/path";
@@ -52,7 +51,7 @@ for (const [name, code, act] of removals) {
     for (const process of [service, second]) assertEquals(await answers(process), [200]);
     clock.advance(1);
     assertEquals(await answers(service), [code]);
-    // The second process can only know it from the store: GitHub tells it nothing.
+    // The second process can only read it from the store: GitHub sends it nothing.
     gh.fault = { kind: "status", status: 500 };
     assertEquals(await answers(second), [code]);
     await using third = await start();

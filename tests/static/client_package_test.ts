@@ -1,4 +1,4 @@
-// The client as others get it: from the service as one file with its types, and as a package for npm and JSR.
+// The published forms of the client: from the service as one file with its types, and as a package for npm and JSR.
 
 import { assert, assertEquals } from "@std/assert";
 import { join } from "@std/path";

@@ -63,7 +63,7 @@ Deno.test("CollectionsClient.listItems() sends every parameter, filters under th
   assertEquals(page.facets, { "frontMatter.odd": [{ value: true, count: 2 }] });
 });
 
-Deno.test("CollectionsClient.items() walks all pages, and asks for each when it is needed", async () => {
+Deno.test("CollectionsClient.items() reads all pages, and requests each when it is needed", async () => {
   await using parts = await startClient();
   const slugs: string[] = [];
 
@@ -125,7 +125,7 @@ Deno.test("CollectionsClient stops when its signal aborts, between pages too", a
   assertEquals([error, parts.sent.length], [reason, 2]);
 });
 
-Deno.test("CollectionsClient with reuse asks by ETag and gives the kept body, a copy each time", async () => {
+Deno.test("CollectionsClient with reuse revalidates by ETag and gives the cached body, a copy each time", async () => {
   await using parts = await startClient({ reuse: true });
   const { client, sent } = parts;
   const first = await client.listItems(POSTS);
@@ -143,7 +143,7 @@ Deno.test("CollectionsClient with reuse asks by ETag and gives the kept body, a 
   assertEquals((await client.listItems(POSTS)).items.length, 8);
 });
 
-Deno.test("CollectionsClient.items() asks for the largest pages, and pins the commit of the first", async () => {
+Deno.test("CollectionsClient.items() requests the largest pages, and pins the commit of the first", async () => {
   const many = Object.fromEntries(
     Array.from({ length: 1003 }, (_, n) => [`posts/${n + 10_000}.txt`, `${n}`]),
   );
@@ -167,7 +167,7 @@ Deno.test("CollectionsClient.items() asks for the largest pages, and pins the co
   assertEquals([query(2).get("limit"), query(3).get("limit")], ["100", "7"]);
 });
 
-Deno.test("CollectionsClient.items() goes on by the branch where commits cannot be asked for", async () => {
+Deno.test("CollectionsClient.items() continues by the branch where commits cannot be requested", async () => {
   await using parts = await startClient({}, FILES, { ALLOWED_REPOS: "octo/site" });
 
   const items = await Array.fromAsync(parts.client.items({ ...POSTS, limit: 3 }));
@@ -195,7 +195,7 @@ Deno.test("CollectionsClient types front matter by a schema, and names the file 
     'The front matter of "posts/p3.md" does not fit: n: ',
   );
   assertEquals([error.path, error.issues.length], ["posts/p3.md", 1]);
-  // A type alone is believed.
+  // A type alone decides.
   interface Post {
     n: number;
   }

@@ -6,7 +6,7 @@ import type { ItemParameters, ListParameters } from "../../lib/api/parameters.ts
 import type { ProblemCode } from "../../lib/errors.ts";
 import type * as client from "../../packages/client/client.ts";
 
-/** A type with its parts spelled out, so that interfaces and intersections compare by what they hold. */
+/** A type with its parts spelled out, so that interfaces and intersections compare by their parts. */
 type Flat<T> = T extends readonly (infer E)[] ? Flat<E>[]
   : T extends object ? { [K in keyof T]: Flat<T[K]> }
   : T;
@@ -24,7 +24,7 @@ Deno.test("the client has the contract's types", () => {
   hold<Same<client.ItemContent, ContentBody>>();
   hold<Same<Omit<client.Problem, "code">, Omit<ProblemBody, "code">>>();
   hold<Same<Exclude<client.ProblemCode, "not-a-service-answer">, ProblemCode>>();
-  // The client writes filters as an object and lists of keys as they are sent, and asks for JSON only.
+  // The client writes filters as an object and lists of keys as they are sent, and requests JSON only.
   type Own = "filter" | "fields" | "facets";
   hold<Same<Omit<client.ListParameters, Own>, Omit<ListParameters, Own>>>();
   hold<Same<keyof client.ListParameters, keyof ListParameters>>();

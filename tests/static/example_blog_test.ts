@@ -1,4 +1,4 @@
-// What the example blog says of the service is so.
+// The example blog's statements about the service are right.
 
 import { assert, assertEquals } from "@std/assert";
 import { startService } from "../service.ts";

@@ -1,4 +1,4 @@
-// The parts of the playground that know no page: what is typed, what the address says, what rows and previews are made of.
+// The parts of the playground without a page: parsing of what is typed and of the address, rows and previews.
 
 import { assertEquals } from "@std/assert";
 import { columnsOf, facetKeysOf, titleOf } from "../../static/assets/list.ts";
@@ -72,7 +72,7 @@ Deno.test("parsePlace() gives null for what names no repository", () => {
   ) assertEquals(parsePlace(text), null, text);
 });
 
-Deno.test("stateAt() keeps nothing of another place but the size of a page", () => {
+Deno.test("stateAt() takes over nothing of another collection but the size of a page", () => {
   const shown = readState("?owner=o&repo=r&sort=size&page=3&limit=10&recursive=false&path=x")!;
   const place = parsePlace(`${BASE}/blob/main/posts/a.md`)!;
   const state = { ...EMPTY, owner: "withastro", repo: "docs", branch: "main", limit: "10" };

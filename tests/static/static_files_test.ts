@@ -78,7 +78,7 @@ Deno.test("every file that a page names is there, and so is every module that a 
   }
 });
 
-Deno.test("an asset of the current version is kept for good, of another version asked for again", async () => {
+Deno.test("an asset of the current version is cached for good, of another version revalidated", async () => {
   await using service = await startService();
   const assets = await assetsOf(service);
   const current = await service.get(`${assets}/app.ts`, { headers: { "accept-encoding": "gzip" } });
@@ -103,7 +103,7 @@ Deno.test("an asset of the current version is kept for good, of another version 
   assertEquals([head.status, await head.text()], [200, ""]);
 });
 
-Deno.test("only names of the tables are served, whatever they look like", async () => {
+Deno.test("only names of the tables are served", async () => {
   await using service = await startService();
   const { error } = console;
   const written: unknown[][] = [];

@@ -3,7 +3,7 @@
 import { CollectionsClient, type ListParameters } from "@repo-collections/client";
 import type { Loader } from "astro/loaders";
 
-/** Loads a collection from a service. Entries are named by their slugs; what did not change is kept between builds. */
+/** Loads a collection from a service. Entries are named by their slugs; unchanged ones are reused between builds. */
 export function collectionLoader(service: string, parameters: ListParameters): Loader {
   const client = new CollectionsClient(service);
   return {

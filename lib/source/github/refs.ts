@@ -139,7 +139,7 @@ class RefSearch {
         };
       }
       if (answer.status !== 404 && answer.status !== 422) throw refusal(query, answer.status);
-      // 404 may mean the ref or the repository: find out which before asking for more of what may not be there.
+      // 404 may mean the ref or the repository: find out which before requesting more.
       if (repository === null && answer.status === 404) {
         repository = await this.requestRepository();
         if (repository.status !== 200) throw refusal(query, repository.status);

@@ -1,4 +1,4 @@
-// Large tree answers are parsed in a worker, since `JSON.parse` of 30 MB holds up everything else for half a second. A
+// Large tree answers are parsed in a worker, since `JSON.parse` of 30 MB blocks everything else for half a second. A
 // worker serves one answer and ends, so that the memory of a parsed answer goes with it. Where no worker starts (Deno
 // Deploy), answers are parsed on the main thread.
 
@@ -15,7 +15,7 @@ export type TreeWorker = Pick<Worker, "onmessage" | "onerror" | "postMessage" | 
 const START_WITHIN_MS = 5_000;
 
 /** Starts tree_worker.ts without permissions. */
-export function startTreeWorker(): TreeWorker {
+function startTreeWorker(): TreeWorker {
   return new Worker(new URL("./tree_worker.ts", import.meta.url), {
     type: "module",
     name: "tree",

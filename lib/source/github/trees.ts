@@ -3,7 +3,7 @@
 
 import { sourceFailed } from "../../errors.ts";
 import { STEPS_PER_YIELD, yieldToEventLoop } from "../../yield.ts";
-import { type FileList, FileListBuilder, isListedPath } from "../file_list.ts";
+import { FileListBuilder, isListedPath } from "../file_list.ts";
 import { type GitMode, treeId, type TreeObjectEntry } from "../git_object_id.ts";
 import type { EntryKind, FolderFiles, TreeEntry } from "../source.ts";
 import { OBJECT_ID, parseJson } from "./answers.ts";
@@ -35,14 +35,10 @@ export function parseTree(bytes: Uint8Array<ArrayBuffer>): TreeEntry[] {
 }
 
 /**
- * The listed files of a recursive answer; null where it is truncated.
+ * The listed files of a recursive answer; null where it is truncated. The result has the folder's id where `withId` is
+ * set and the entries prove it; else the id is "".
  * @throws {CollectionsError} source-failed where the answer is no tree of plain paths.
  */
-export async function parseRecursiveTree(bytes: Uint8Array<ArrayBuffer>): Promise<FileList | null> {
-  return (await parseFolder(bytes))?.files ?? null;
-}
-
-/** The same, with the id of the folder where `withId` is set and its entries prove it; else the id is "". */
 export async function parseFolder(
   bytes: Uint8Array<ArrayBuffer>,
   { withId = false } = {},

@@ -90,7 +90,7 @@ Deno.test("GitHostHealth leaves the host alone for as long as a 429 says, and ne
   assertEquals([allows("a/r"), allows("c/r")], [true, true]);
 });
 
-Deno.test("GitHostHealth forgets the oldest of 10,000 failing repositories", () => {
+Deno.test("GitHostHealth drops the oldest of 10,000 failing repositories", () => {
   const { allows, record } = start();
   for (let n = 0; n <= 10_000; n++) record(`a/${n}`, failed);
   assertEquals([allows("a/0"), allows("a/1"), allows("a/10000")], [true, false, false]);

@@ -1,4 +1,4 @@
-// Refs without a token, as the whole service asks for them: Git's answers come from `git http-backend`.
+// Refs without a token, as the whole service requests them: Git's answers come from `git http-backend`.
 
 import { assert, assertEquals } from "@std/assert";
 import { freshnessOf } from "../../http/freshness_of.ts";
@@ -63,7 +63,7 @@ Deno.test("branches with slashes, tags, HEAD and commit ids resolve as they do b
   );
 });
 
-Deno.test("a commit id and the commit of a tag are asked for at REST once, missing ones again", async () => {
+Deno.test("a commit id and the commit of a tag are requested by REST once, missing ones again", async () => {
   await using site = await start();
   const { service: { clock }, repository } = site;
   const commit = await repository.head();
@@ -98,7 +98,7 @@ Deno.test("what names no commit is branch-not-found, with the default branch's n
   }
 });
 
-Deno.test("an empty repository is one by REST's word alone, and a ref that vanishes is gone in 60 s", async () => {
+Deno.test("an empty repository counts as empty only after REST confirms it, and a removed ref is missing within 60 s", async () => {
   await using site = await start();
   const { gh, repository, service: { clock } } = site;
   gh.addEmpty("octo/empty");
@@ -118,7 +118,7 @@ Deno.test("an empty repository is one by REST's word alone, and a ref that vanis
   assertEquals((await freshnessOf(site, listPath({ branch: "soon" })))[0], "a");
 });
 
-Deno.test("a 401 is asked again at REST; where REST fails, nothing older is sent", async () => {
+Deno.test("a 401 is checked by REST; where REST fails, nothing older is sent", async () => {
   await using site = await start();
   const { gh, bridge, service: { clock } } = site;
   await freshnessOf(site);

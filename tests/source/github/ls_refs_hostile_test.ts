@@ -1,4 +1,4 @@
-// What a host may answer when it is broken or means harm. Nothing throws, hangs or reads on.
+// Answers of a broken or hostile host. No answer makes the query throw, hang or read on.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
@@ -150,7 +150,7 @@ Deno.test("lsRefs() leaves an answer without end at 4 MiB", async () => {
   assert(body.left && body.pulls < 66_000);
 });
 
-Deno.test("lsRefs() leaves an answer without end at the asked name, and past it", async () => {
+Deno.test("lsRefs() stops reading an endless answer at the requested name, and past it", async () => {
   const search = (names: string[], name: string) => {
     const lines = [HEAD, ...names.map((name) => `${ID} ${name}`)];
     const rest = forever((n) => `${OTHER} refs/tags/zz${ordered(n)}`);

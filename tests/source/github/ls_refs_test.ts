@@ -77,7 +77,7 @@ Deno.test("lsRefs() prefers a branch to a tag of its name, and peels tags", asyn
   assertEquals(await ask("nested"), found("tag", first));
 });
 
-Deno.test("lsRefs() cannot tell a tag on a tree from one on a commit, and says that it is a tag", async () => {
+Deno.test("lsRefs() cannot distinguish a tag on a tree from one on a commit, and reports that it is a tag", async () => {
   await using served = await serve();
   const tree = await served.repository.git("rev-parse", "HEAD^{tree}");
   await served.repository.git("update-ref", "refs/tags/tree", tree);
@@ -242,7 +242,7 @@ Deno.test("lsRefs() stays below a base with a path", async () => {
   assertEquals(seen, ["/git/octo/a.git/git-upload-pack", "/git/octo/b.git/git-upload-pack"]);
 });
 
-Deno.test("lsRefs() asks nothing once its signal has aborted, and throws the reason", async () => {
+Deno.test("lsRefs() sends nothing once its signal has aborted, and throws the reason", async () => {
   await using served = await serve();
   const reason = new Error("the client left");
   const asked = lsRefs({ owner: "octo", repo: "site", ref: "main" }, {

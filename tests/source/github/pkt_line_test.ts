@@ -91,7 +91,7 @@ Deno.test("PktLineParser.push() gives nothing of a line that is cut off", () => 
   }
 });
 
-Deno.test("PktLineParser.push() reads any bytes as a plain reading of the format does", () => {
+Deno.test("PktLineParser.push() parses any bytes as a plain parser of the format does", () => {
   // Lengths that are often good, so that the parser gets beyond the first line.
   const chunk = fc.oneof(
     fc.uint8Array({ maxLength: 12 }),
