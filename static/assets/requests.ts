@@ -70,7 +70,7 @@ export class Loader<T> {
     signal.addEventListener("abort", () => clearInterval(ticking));
     this.#onChange();
     for (let tries = 1;; tries++) {
-      const answer = await ask<T>(url, signal);
+      const answer = await fetchAnswer<T>(url, signal);
       if (signal.aborted) return;
       const { problem } = answer;
       const seconds = Math.max(1, problem?.retryAfterSeconds ?? Infinity);
@@ -95,7 +95,7 @@ export class Loader<T> {
   }
 }
 
-async function ask<T>(url: string, signal: AbortSignal): Promise<Answer<T>> {
+async function fetchAnswer<T>(url: string, signal: AbortSignal): Promise<Answer<T>> {
   const startedAtMs = performance.now();
   const result = (part: Partial<Answer<T>>): Answer<T> => ({
     body: null,

@@ -27,7 +27,7 @@ Deno.test("the shop window's lines give the titles of what is published, newest 
   ]);
 });
 
-Deno.test("the example page is short, asks two kinds of call, and loads DOMPurify alone", async () => {
+Deno.test("the example page is short, makes two kinds of call, and loads DOMPurify alone", async () => {
   const html = await Deno.readTextFile(`${root}/examples/page/index.html`);
   const [, script, ...others] = html.split(/<script[^>]*>|<\/script>/);
   assertEquals(others.length, 1, "one script");
