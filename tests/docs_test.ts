@@ -208,3 +208,26 @@ Deno.test(".env.example has every setting, commented out, with the documented de
   }
   parseSettings((name) => Object.fromEntries(given)[name]);
 });
+
+Deno.test("the documented processor times are those of bench/RESULTS.md", async () => {
+  const results = await read("bench/RESULTS.md");
+  const servers: Record<string, string> = {
+    "a bare `Deno.serve`": "bare",
+    "this service": "service",
+    "Hono with `cors()` and `etag()`": "hono",
+    "nginx with a file": "nginx",
+    "Varnish in front of this service": "varnish",
+  };
+  const rows = table(await read("docs/performance.md"), "server", "processor µs");
+  assertEquals(rows.map(([name]) => name), Object.keys(servers));
+  const measured = table(results, "request", "server", "processor µs");
+  for (const [name, plain, notModified] of rows) {
+    const timeOf = (request: string) =>
+      measured.find(([title, server]) => title === request && server === servers[name!])?.[2];
+    assertEquals([name, plain, notModified], [
+      name,
+      timeOf("list hit, plain"),
+      timeOf("list hit, 304"),
+    ]);
+  }
+});
