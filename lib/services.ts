@@ -61,7 +61,7 @@ const USER_AGENT = `repo-collections/${VERSION}`;
 /** For how long a checked ref may be served. */
 const REF_FRESH_MS = 60_000;
 /** The largest pages take all of it, one at a time. */
-const RESPONSE_MEMORY = { maxBytes: 192 << 20, maxWaiting: 64, maxWaitMs: 10_000 };
+const RESPONSE_MEMORY = { maxBytes: 96 << 20, maxWaiting: 64, maxWaitMs: 10_000 };
 /** Shares of CACHE_MEMORY_MB. */
 const OBJECTS_SHARE = 0.7;
 const RESPONSES_SHARE = 0.3;
