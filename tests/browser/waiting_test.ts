@@ -66,6 +66,22 @@ browserTest("the first page takes few requests and bytes, and nothing shifts", a
   assertEquals(await page.evaluate("shift"), 0);
 });
 
+browserTest("the first list shows on a link of 100 ms; the time is printed", async (open) => {
+  await using served = await serveExamples();
+  const page = await open();
+  const session = await page.context().newCDPSession(page);
+  await session.send("Network.enable");
+  const unlimited = { downloadThroughput: -1, uploadThroughput: -1 };
+  await session.send("Network.emulateNetworkConditions", {
+    ...{ offline: false, latency: 100, ...unlimited },
+  });
+
+  await page.goto(served.url, { waitUntil: "commit" });
+  await where(page, "12 items");
+  const ms = await page.evaluate("performance.now()");
+  console.log(`first list after ${Math.round(Number(ms))} ms`);
+});
+
 browserTest("a request shows its address and a skeleton at once", async (open) => {
   await using site = await serveSite(FILES);
   const page = await open(site.url + PLACE);
