@@ -5,14 +5,14 @@ import { itemUrl } from "../api/urls.ts";
 import type { ItemBody } from "../api/contract.ts";
 import type { ObjectKind } from "../cache/object_cache.ts";
 import { serviceBusy } from "../errors.ts";
-import { type MarkdownFile, RenderQueueFullError } from "../markdown/renderer.ts";
+import { RenderQueueFullError } from "../markdown/renderer.ts";
 import {
+  addressResolver,
   joinHtml,
   type Rendered,
   RENDERER_VERSION,
   type RenderError,
 } from "../markdown/rendered.ts";
-import { addressResolver } from "../markdown/resolve_address.ts";
 import type { FileList } from "../source/file_list.ts";
 import { compileRule } from "./cms/declaration.ts";
 import { slugOf } from "./item_body.ts";
@@ -24,6 +24,13 @@ export type HtmlFields = Pick<
   ItemBody,
   "html" | "headings" | "excerpt" | "words" | "htmlError"
 >;
+
+/** A file to render, by {@linkcode htmlId}; its text is without front matter. */
+export interface MarkdownFile {
+  readonly id: string;
+  readonly name: string;
+  readonly text: string;
+}
 
 /** The collection that links between items stay in; null without one. */
 export interface LinkPlace {
@@ -124,8 +131,7 @@ async function render(
 ): Promise<Rendered | RenderError> {
   const { objects, clock, context: { client } } = read;
   try {
-    const results = await read.markdown.render([file], { signal, client });
-    const result = results.get(file.id)!;
+    const result = await read.markdown.render(file, { signal, client });
     if (isMdx(file.name)) return result;
     if ("parts" in result) objects.set(renderedKind, repositoryOf(read), file.id, result);
     else {

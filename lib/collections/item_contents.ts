@@ -3,14 +3,21 @@
 
 import { type ContentBody, type ItemBody, itemErrorBody } from "../api/contract.ts";
 import { CollectionsError, itemTooLarge, pageTooLarge, sourceFailed } from "../errors.ts";
-import { isMarkdown, type MarkdownFile } from "../markdown/renderer.ts";
+import { isMarkdown } from "../markdown/renderer.ts";
 import { comparePaths } from "../source/file_list.ts";
 import type { BlobResult, FileRef } from "../source/source.ts";
 import { yieldToEventLoop } from "../yield.ts";
 import { mayHaveFrontMatter } from "./content_type.ts";
 import type { ItemNeeds } from "./fields.ts";
 import { needsReading, readFrontMatter, readFrontMatters } from "./front_matter.ts";
-import { cachedHtml, htmlId, htmlJoiner, type LinkPlace, renderHtml } from "./html.ts";
+import {
+  cachedHtml,
+  htmlId,
+  htmlJoiner,
+  type LinkPlace,
+  type MarkdownFile,
+  renderHtml,
+} from "./html.ts";
 import { BYTES_PER_CONTENT_BYTE, textOf } from "./item_body.ts";
 import type { ReadContext } from "./read_context.ts";
 

@@ -1,8 +1,8 @@
 // GitHub Flavored Markdown to sanitized HTML: unified's pipeline with GitHub's schema. A pure function of the text, and
 // not bounded in time: only the worker calls it. Constructs that let a small file grow without bound are refused here.
 
-import type { Element, Root } from "hast";
-import type { Nodes, Root as MarkdownRoot } from "mdast";
+import type { Root } from "hast";
+import type { Blockquote, Nodes, Paragraph, Root as MarkdownRoot } from "mdast";
 import rehypeRaw from "rehype-raw";
 import rehypeSanitize, { defaultSchema, type Options as Schema } from "rehype-sanitize";
 import rehypeSlug from "rehype-slug";
@@ -11,9 +11,8 @@ import remarkGfm from "remark-gfm";
 import remarkParse from "remark-parse";
 import remarkRehype from "remark-rehype";
 import { unified } from "unified";
-import { elementsOf, ID_PREFIX, openAddresses, RenderFailure } from "./addresses.ts";
-import { markAlerts } from "./alerts.ts";
-import { countWords, excerptOf, headingsOf } from "./outline.ts";
+import { elementsOf, ID_PREFIX, isElement } from "./html_tree.ts";
+import { openAddresses, outlineOf, RenderFailure } from "./html_tree.ts";
 import type { Rendered } from "./rendered.ts";
 
 /** References repeat the address of their definition; the bound is the size of the largest allowed file. */
@@ -26,6 +25,8 @@ const MAX_HTML_LENGTH = 4 * 1024 * 1024;
 const TOKEN = crypto.randomUUID();
 const OPEN_ADDRESS = new RegExp(` (?:href|src)="${TOKEN}\\d+"`);
 
+const ATTRIBUTES = defaultSchema.attributes ?? {};
+
 /** GitHub's rules, but for what the contract narrows: fewer schemes, and no attribute that only a form or a map uses. */
 const SCHEMA: Schema = {
   ...defaultSchema,
@@ -34,18 +35,18 @@ const SCHEMA: Schema = {
   // The text of these is no text of the file.
   strip: ["script", "style", "template", "title", "iframe", "noembed", "noframes"],
   attributes: {
-    ...defaultSchema.attributes,
+    ...ATTRIBUTES,
     "*": without(
-      defaultSchema.attributes?.["*"],
+      ATTRIBUTES["*"],
       "accept acceptCharset action encType htmlFor isMap maxLength method multiple prompt readOnly selected useMap",
     ),
     blockquote: [],
     del: [],
     div: [
-      ...defaultSchema.attributes?.div ?? [],
+      ...ATTRIBUTES["div"] ?? [],
       ["className", /^markdown-alert(-(note|tip|important|warning|caution))?$/],
     ],
-    img: without(defaultSchema.attributes?.img, "longDesc"),
+    img: without(ATTRIBUTES["img"], "longDesc"),
     ins: [],
     p: [["className", "markdown-alert-title"]],
     q: [],
@@ -71,31 +72,24 @@ export function renderMarkdown(markdown: string): Rendered {
     return render(markdown.replace(/^\ufeff/, ""));
   } catch (error) {
     // The pipeline walks trees by recursion.
-    if (error instanceof RangeError) {
-      throw new RenderFailure("The file is nested too deeply, or its HTML is too large.");
-    }
-    throw error;
+    if (!(error instanceof RangeError)) throw error;
+    throw new RenderFailure("The file is nested too deeply, or its HTML is too large.");
   }
 }
 
 function render(markdown: string): Rendered {
   const source = parser.parse(markdown);
   refuseGrowth(source);
-  markAlerts(source, markdown);
+  for (const node of source.children) if (node.type === "blockquote") markAlert(node, markdown);
   const raw = toHtmlTree.runSync(source) as Root;
-  const hasFootnotes = isFootnotes(raw.children.at(-1));
+  // What an author writes is no element yet.
+  const hasFootnotes = raw.children.some((node) => isElement(node, "section"));
   const tree = sanitizer.runSync(raw) as Root;
   removeStrayInputs(tree);
   const addresses = openAddresses(tree, TOKEN);
   const html = writer.stringify(tree);
   if (html.length > MAX_HTML_LENGTH) throw new RenderFailure("The file's HTML is too large.");
-  return {
-    parts: html.split(OPEN_ADDRESS),
-    addresses,
-    headings: headingsOf(tree, hasFootnotes ? generatedHeading(tree) : null),
-    excerpt: excerptOf(tree),
-    words: countWords(tree),
-  };
+  return { parts: html.split(OPEN_ADDRESS), addresses, ...outlineOf(tree, hasFootnotes) };
 }
 
 /** The sanitizer compares schemes as they are written, which count without case (RFC 3986, 3.1). */
@@ -122,12 +116,10 @@ function refuseGrowth(tree: MarkdownRoot): void {
   const stack: Nodes[] = [tree];
   for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
     if (node.type === "definition") {
-      const length = node.url.length + (node.title?.length ?? 0);
+      const { identifier, url, title } = node;
+      const length = url.length + (title?.length ?? 0);
       // The first definition of a name counts; counting a longer one after it is harmless.
-      definitions.set(
-        node.identifier,
-        Math.max(length, definitions.get(node.identifier) ?? 0),
-      );
+      definitions.set(identifier, Math.max(length, definitions.get(identifier) ?? 0));
     } else if (node.type === "linkReference" || node.type === "imageReference") {
       references.push(node.identifier);
     } else if (node.type === "table") {
@@ -142,37 +134,53 @@ function refuseGrowth(tree: MarkdownRoot): void {
   }
 }
 
+/**
+ * Makes a titled box of GitHub's alerts: a block quote at the top level whose first line is `[!NOTE]` or the like becomes
+ * a `div` of class `markdown-alert-note`. `source` is the text that was parsed.
+ */
+function markAlert(quote: Blockquote, source: string): void {
+  const [first, ...rest] = quote.children;
+  if (first?.type !== "paragraph") return;
+  const [marker, ...inline] = first.children;
+  // Checked in the source too, because `\[!NOTE]` has the same text and is no alert.
+  if (marker?.type !== "text" || source[marker.position?.start.offset ?? 0] !== "[") return;
+  const match = /^\[!(note|tip|important|warning|caution)\][ \t]*(\n|$)/i.exec(marker.value);
+  if (match === null) return;
+  if (match[2] === "") {
+    // The marker is alone on its line only if a line break or nothing follows it.
+    if (inline.length > 0 && inline[0]!.type !== "break") return;
+    inline.shift();
+  }
+  const text = marker.value.slice(match[0].length);
+  const children = text === "" ? inline : [{ ...marker, value: text }, ...inline];
+  const body = children.length === 0 ? rest : [{ ...first, children }, ...rest];
+  if (body.length === 0) return;
+  const kind = match[1]!.toLowerCase();
+  const title: Paragraph = {
+    type: "paragraph",
+    children: [{ type: "text", value: kind[0]!.toUpperCase() + kind.slice(1) }],
+    data: { hProperties: { className: ["markdown-alert-title"] } },
+  };
+  quote.children = [title, ...body];
+  const className = ["markdown-alert", `markdown-alert-${kind}`];
+  quote.data = { hName: "div", hProperties: { className } };
+}
+
 /** Leaves the checkboxes of task lists, and removes every other. */
 function removeStrayInputs(tree: Root): void {
   const parents = [tree, ...elementsOf(tree)];
-  const tasks = new Set<Root | Element>();
-  for (const item of parents) {
-    if (item.type !== "element" || item.tagName !== "li") continue;
-    if (![item.properties.className].flat().includes("task-list-item")) continue;
-    tasks.add(item);
-    // In a loose list the checkbox stands in a paragraph.
-    for (const child of item.children) {
-      if (child.type === "element" && child.tagName === "p") tasks.add(child);
-    }
-  }
+  const items = parents.filter((node) =>
+    isElement(node, "li") && [node.properties.className].flat().includes("task-list-item")
+  );
+  // In a loose list the checkbox stands in a paragraph.
+  const paragraphs = items.flatMap(({ children }) =>
+    children.filter((node) => isElement(node, "p"))
+  );
+  const tasks = new Set<unknown>([...items, ...paragraphs]);
   for (const parent of parents) {
-    if (tasks.has(parent) || !parent.children.some(isInput)) continue;
-    parent.children = parent.children.filter((child) => !isInput(child)) as typeof parent.children;
+    if (tasks.has(parent)) continue;
+    parent.children = (parent.children as Root["children"]).filter((node) =>
+      !isElement(node, "input")
+    ) as typeof parent.children;
   }
-}
-
-function isInput(node: Root["children"][number]): boolean {
-  return node.type === "element" && node.tagName === "input";
-}
-
-function isFootnotes(node: Root["children"][number] | undefined): node is Element {
-  return node?.type === "element" && node.tagName === "section" &&
-    node.properties.dataFootnotes !== undefined;
-}
-
-/** The heading of the generated footnotes, which are the last thing in a file. */
-function generatedHeading(tree: Root): Element | null {
-  const section = [...elementsOf(tree)].findLast(isFootnotes);
-  const heading = section?.children.find((child) => child.type === "element");
-  return heading?.type === "element" ? heading : null;
 }

@@ -3,7 +3,7 @@
 
 import { Script } from "node:vm";
 import { type MessagePort, parentPort } from "node:worker_threads";
-import { RenderFailure } from "./addresses.ts";
+import { RenderFailure } from "./html_tree.ts";
 import { renderMarkdown } from "./render.ts";
 import type { Rendered, RenderError } from "./rendered.ts";
 
@@ -24,8 +24,7 @@ let text = "";
 Object.assign(globalThis, { renderText: () => renderMarkdown(text) });
 const script = new Script("renderText()");
 
-function render({ text: next, limitMs }: RenderRequest): Rendered | RenderError {
-  text = next;
+function render(limitMs: number): Rendered | RenderError {
   try {
     return script.runInThisContext({ timeout: limitMs });
   } catch (error) {
@@ -40,9 +39,9 @@ function render({ text: next, limitMs }: RenderRequest): Rendered | RenderError 
 parentPort?.once("message", (port: MessagePort) => {
   port.on("message", (request: RenderRequest) => {
     const startedAtMs = performance.now();
-    const result = render(request);
-    const reply: RenderReply = { result, usedMs: performance.now() - startedAtMs };
-    port.postMessage(reply);
+    text = request.text;
+    const result = render(request.limitMs);
+    port.postMessage({ result, usedMs: performance.now() - startedAtMs } satisfies RenderReply);
   });
   port.postMessage("ready");
 });

@@ -14,18 +14,8 @@ const START_LIMIT_MS = 30_000;
 
 /** What a waiting file counts beside its length, so that empty files are bounded too. */
 const FILE_LENGTH = 16 * 1024;
-/** A page of 100 files has at most 16 MiB. */
 const MAX_CLIENT_LENGTH = 20 * 1024 * 1024;
 const MAX_LENGTH = 4 * MAX_CLIENT_LENGTH;
-
-/** A file to render. Ids are unique within a call. */
-export interface MarkdownFile {
-  id: string;
-  /** With its extension, which tells whether it is MDX. */
-  name: string;
-  /** Without its front matter. */
-  text: string;
-}
 
 /** Too many files wait; the request may be repeated in some seconds. */
 export class RenderQueueFullError extends Error {}
@@ -35,14 +25,12 @@ export function isMarkdown(name: string): boolean {
   return /\.(md|markdown|mdx)$/i.test(name);
 }
 
-/** Files whose results are awaited together. */
-interface Job {
+interface Job extends PromiseWithResolvers<Rendered | RenderError> {
+  readonly text: string;
   readonly client: Client;
-  readonly waiting: MarkdownFile[];
-  readonly results: Map<string, Rendered | RenderError>;
-  readonly end: (error: unknown) => void;
 }
 
+/** A client with files that are waiting or being rendered. Without any it is forgotten, its used time too. */
 interface Client {
   readonly jobs: Set<Job>;
   usedMs: number;
@@ -51,133 +39,105 @@ interface Client {
 
 /** Renders Markdown in a thread without permissions, which it starts when it is first needed. */
 export class MarkdownRenderer {
-  readonly #clock: Clock;
-  readonly #limitMs: number;
-  /** Clients with files in the queue; the time that a client has used is forgotten when it leaves the queue. */
   readonly #clients = new Map<unknown, Client>();
   #thread: RenderThread | null = null;
   #isWorking = false;
   #isClosed = false;
 
-  constructor({ clock, limitMs = LIMIT_MS }: { clock: Clock; limitMs?: number }) {
-    this.#clock = clock;
-    this.#limitMs = limitMs;
-  }
+  constructor(private readonly options: { readonly clock: Clock; readonly limitMs?: number }) {}
 
   /**
-   * Renders files; the results are keyed by their ids. `client` (the client's address, say) shares time fairly among
-   * clients; without it each call is a client of its own. Files of a call whose signal aborts are dropped. An error that
-   * is about time or memory depends on the machine's load too: cache errors for minutes, not for good.
+   * Renders a file without its front matter; its name tells whether it is MDX. `client` (the client's address, say) shares time fairly among clients; without it each call is a
+   * client of its own. An error that is about time or memory depends on the machine's load too: cache errors for
+   * minutes, not for good.
    *
    * @throws {RenderQueueFullError} when too much waits already, of this client or of all.
    * @throws {Error} when the thread cannot be started, or the renderer is closed.
    */
   async render(
-    files: readonly MarkdownFile[],
+    { name, text }: { readonly name: string; readonly text: string },
     { signal, client: key = {} }: { signal?: AbortSignal | undefined; client?: unknown } = {},
-  ): Promise<Map<string, Rendered | RenderError>> {
+  ): Promise<Rendered | RenderError> {
     signal?.throwIfAborted();
     if (this.#isClosed) throw new Error("Cannot render Markdown: the renderer is closed");
-    const results = new Map<string, Rendered | RenderError>();
-    const waiting: MarkdownFile[] = [];
-    for (const file of files) {
-      const message = refusal(file);
-      if (message === null) waiting.push(file);
-      else results.set(file.id, { message });
-    }
-    if (waiting.length === 0) return results;
+    const message = refusal(name, text);
+    if (message !== null) return { message };
 
     const client = this.#clients.get(key) ?? { jobs: new Set(), usedMs: 0, length: 0 };
-    const length = waiting.reduce((sum, file) => sum + lengthOf(file), 0);
-    const allLength = this.#clients.values().reduce((sum, { length }) => sum + length, 0);
-    if (client.length + length > MAX_CLIENT_LENGTH || allLength + length > MAX_LENGTH) {
+    const length = text.length + FILE_LENGTH;
+    const allLength = this.#clients.values().reduce((sum, other) => sum + other.length, length);
+    if (client.length + length > MAX_CLIENT_LENGTH || allLength > MAX_LENGTH) {
       throw new RenderQueueFullError("Cannot render Markdown: too many files wait");
     }
-    client.length += length;
-    this.#clients.set(key, client);
-
-    const { promise, resolve, reject } = Promise.withResolvers<typeof results>();
-    const abort = () => job.end(signal?.reason);
-    const job: Job = {
-      client,
-      waiting,
-      results,
-      end: (error) => {
-        signal?.removeEventListener("abort", abort);
-        client.jobs.delete(job);
-        client.length -= waiting.reduce((sum, file) => sum + lengthOf(file), 0);
-        waiting.length = 0;
-        if (client.jobs.size === 0) this.#clients.delete(key);
-        if (error === undefined) resolve(results);
-        else reject(error);
-      },
-    };
-    client.jobs.add(job);
+    const job = { text, client, ...Promise.withResolvers<Rendered | RenderError>() };
+    const abort = () => job.reject(signal?.reason);
     signal?.addEventListener("abort", abort, { once: true });
-    if (!this.#isWorking) this.#work();
-    return await promise;
+    this.#clients.set(key, client);
+    client.jobs.add(job);
+    client.length += length;
+    try {
+      if (!this.#isWorking) this.#work();
+      return await job.promise;
+    } finally {
+      signal?.removeEventListener("abort", abort);
+      client.jobs.delete(job);
+      client.length -= length;
+      if (client.length === 0) this.#clients.delete(key);
+    }
   }
 
   /** Ends the thread and rejects what waits. */
   close(): void {
     this.#isClosed = true;
     this.#stopThread();
-    this.#endAll(new Error("Cannot render Markdown: the renderer was closed"));
+    this.#rejectAll(new Error("Cannot render Markdown: the renderer was closed"));
   }
 
   async #work(): Promise<void> {
     this.#isWorking = true;
     for (let job = this.#nextJob(); job !== undefined; job = this.#nextJob()) {
       try {
-        await this.#startThread();
+        const { result, usedMs } = await this.#renderText(job.text, await this.#startThread());
+        job.client.usedMs += usedMs;
+        job.client.jobs.delete(job);
+        job.resolve(result);
       } catch (error) {
         this.#stopThread();
-        this.#endAll(error);
-        break;
+        this.#rejectAll(error);
       }
-      // The job may have been dropped meanwhile.
-      const file = job.waiting.shift();
-      if (file === undefined) continue;
-      job.client.length -= lengthOf(file);
-      const { result, usedMs } = await this.#renderFile(file.text);
-      job.client.usedMs += usedMs;
-      job.results.set(file.id, result);
-      if (job.waiting.length === 0 && job.client.jobs.has(job)) job.end(undefined);
     }
     this.#isWorking = false;
   }
 
   #nextJob(): Job | undefined {
-    const clients = [...this.#clients.values()];
-    const [first] = clients.toSorted((a, b) => a.usedMs - b.usedMs);
-    return first?.jobs.values().next().value;
+    const clients = [...this.#clients.values()].filter(({ jobs }) => jobs.size > 0);
+    const [next] = clients.sort((a, b) => a.usedMs - b.usedMs);
+    return next?.jobs.values().next().value;
   }
 
-  async #startThread(): Promise<void> {
-    if (this.#thread !== null) return;
+  async #startThread(): Promise<RenderThread> {
+    if (this.#thread !== null) return this.#thread;
     const thread = this.#thread = new RenderThread();
-    const cancel = this.#clock.setTimer(START_LIMIT_MS, () => thread.stop("it took too long"));
-    try {
-      await thread.ready;
-    } finally {
-      cancel();
-    }
+    await this.#within(START_LIMIT_MS, thread, thread.ready);
+    return thread;
   }
 
-  async #renderFile(text: string): Promise<RenderReply> {
-    const limitMs = this.#limitMs;
-    const thread = this.#thread;
-    const cancel = this.#clock.setTimer(
-      limitMs + GRACE_MS,
-      () => thread?.stop("it does not answer"),
-    );
+  async #renderText(text: string, thread: RenderThread): Promise<RenderReply> {
+    const { limitMs = LIMIT_MS } = this.options;
     try {
-      if (thread === null) throw new Error("The thread was stopped");
-      return await thread.render({ text, limitMs });
+      return await this.#within(limitMs + GRACE_MS, thread, thread.render({ text, limitMs }));
     } catch {
       this.#stopThread();
       const message = `The file takes longer than ${limitMs / 1000} s, or too much memory.`;
       return { result: { message }, usedMs: limitMs };
+    }
+  }
+
+  /** Stops a thread that does not answer in time, which rejects what it was to answer. */
+  async #within<T>(ms: number, thread: RenderThread, answer: Promise<T>): Promise<T> {
+    const cancel = this.options.clock.setTimer(ms, () => thread.stop("it does not answer"));
+    try {
+      return await answer;
     } finally {
       cancel();
     }
@@ -188,13 +148,16 @@ export class MarkdownRenderer {
     this.#thread = null;
   }
 
-  #endAll(error: unknown): void {
-    for (const { jobs } of [...this.#clients.values()]) for (const job of [...jobs]) job.end(error);
+  #rejectAll(error: unknown): void {
+    for (const { jobs } of this.#clients.values()) {
+      for (const job of jobs) job.reject(error);
+      jobs.clear();
+    }
   }
 }
 
 /** Why a file is not rendered at all, or null. */
-function refusal({ name, text }: MarkdownFile): string | null {
+function refusal(name: string, text: string): string | null {
   if (/\.mdx$/i.test(name)) {
     return "MDX is a program, which this service does not execute; it has no HTML.";
   }
@@ -203,38 +166,24 @@ function refusal({ name, text }: MarkdownFile): string | null {
   return isLarge ? "Markdown over 1 MiB is not rendered." : null;
 }
 
-function lengthOf({ text }: MarkdownFile): number {
-  return text.length + FILE_LENGTH;
-}
-
 /** The worker with the port of the thread inside. Once stopped, it rejects everything. */
 class RenderThread {
   /** Resolves when the thread can take a file. */
-  readonly ready: Promise<void>;
-  readonly #ready = Promise.withResolvers<void>();
+  readonly ready: Promise<unknown>;
   readonly #worker: Worker;
   readonly #port: MessagePort;
-  #reply: PromiseWithResolvers<RenderReply> | null = null;
+  #answer = Promise.withResolvers<RenderReply>();
   #fault: Error | null = null;
 
   constructor() {
-    this.ready = this.#ready.promise;
+    this.ready = this.#answer.promise;
+    // Reading is for the modules of the thread inside.
+    const read = [new URL(".", import.meta.url)];
+    const none = { env: false, ffi: false, import: false, net: false, run: false, sys: false };
     this.#worker = new Worker(new URL("./render_sandbox.ts", import.meta.url), {
       type: "module",
       name: "markdown",
-      // Reading is for the modules of the thread inside.
-      deno: {
-        permissions: {
-          env: false,
-          ffi: false,
-          import: false,
-          net: false,
-          read: [new URL(".", import.meta.url)],
-          run: false,
-          sys: false,
-          write: false,
-        },
-      },
+      deno: { permissions: { ...none, read, write: false } },
     });
     this.#worker.onerror = (event) => {
       event.preventDefault();
@@ -242,19 +191,16 @@ class RenderThread {
     };
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
-    port1.onmessage = ({ data }: MessageEvent<"ready" | RenderReply>) => {
-      if (data === "ready") this.#ready.resolve();
-      else this.#reply?.resolve(data);
-    };
+    port1.onmessage = ({ data }) => this.#answer.resolve(data);
     this.#worker.postMessage(port2, [port2]);
   }
 
   /** Renders one file; the next may be given when this one is done. */
   render(request: RenderRequest): Promise<RenderReply> {
-    if (this.#fault !== null) return Promise.reject(this.#fault);
-    this.#reply = Promise.withResolvers();
-    this.#port.postMessage(request);
-    return this.#reply.promise;
+    this.#answer = Promise.withResolvers();
+    if (this.#fault !== null) this.#answer.reject(this.#fault);
+    else this.#port.postMessage(request);
+    return this.#answer.promise;
   }
 
   stop(why: string): void {
@@ -262,7 +208,6 @@ class RenderThread {
     this.#fault = new Error(`Cannot render Markdown: the thread was stopped: ${why}`);
     this.#worker.terminate();
     this.#port.close();
-    this.#ready.reject(this.#fault);
-    this.#reply?.reject(this.#fault);
+    this.#answer.reject(this.#fault);
   }
 }

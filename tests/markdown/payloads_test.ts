@@ -4,8 +4,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { parseFragment, serialize } from "parse5";
 import { renderMarkdown } from "../../lib/markdown/render.ts";
-import { joinHtml } from "../../lib/markdown/rendered.ts";
-import { addressResolver } from "../../lib/markdown/resolve_address.ts";
+import { addressResolver, joinHtml } from "../../lib/markdown/rendered.ts";
 import { browserTest } from "../browser/browser.ts";
 import { payloads } from "./payloads.ts";
 import { unsafeIn } from "./unsafe_html.ts";

@@ -1,7 +1,12 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { RenderFailure } from "../../lib/markdown/addresses.ts";
+import { RenderFailure } from "../../lib/markdown/html_tree.ts";
 import { renderMarkdown } from "../../lib/markdown/render.ts";
-import { joinHtml, type Rendered } from "../../lib/markdown/rendered.ts";
+import {
+  addressResolver,
+  type AddressTargets,
+  joinHtml,
+  type Rendered,
+} from "../../lib/markdown/rendered.ts";
 
 /** The HTML with addresses that show what was to be resolved. */
 function join(rendered: Rendered): string {
@@ -243,4 +248,56 @@ Deno.test("a file cannot forge an open address", () => {
   const rendered = renderMarkdown('` href="0"` [a](b) <b title=" src=&quot;1&quot;">c</b> \u0000');
   assertEquals(rendered.addresses.length, 1);
   assertEquals(rendered.parts.length, 2);
+});
+
+const TARGETS: AddressTargets = {
+  filePath: "src/posts/a.md",
+  slugOf: (path) => /^src\/posts\/(.*)\.md$/.exec(path)?.[1] ?? null,
+  linkTemplate: null,
+  contentUrl: (path) => `content:${path}`,
+  rawUrl: (path) => `raw:${path}`,
+  htmlUrl: (path) => `web:${path}`,
+};
+
+Deno.test("addressResolver() starts at the file's folder and stays in the repository", () => {
+  const paths: Record<string, string | null> = {
+    "b.png": "src/posts/b.png",
+    "./img/b c.png": "src/posts/img/b c.png",
+    "../b.png": "src/b.png",
+    "/b.png": "b.png",
+    "/../../etc/passwd": "etc/passwd",
+    "../../../../b.png": "b.png",
+    "x/../..//./y/": "src/y",
+    "..\\b.png": "src/posts/..\\b.png",
+    "": "src/posts/a.md",
+    ...{
+      "/": null,
+      "../..": null,
+      "../../..": null,
+      "a\u0000b": null,
+      "a\nb": null,
+      "\u007f": null,
+    },
+  };
+  const resolve = addressResolver(TARGETS);
+  for (const [path, found] of Object.entries(paths)) {
+    const url = resolve({ kind: "image", path, fragment: "#f" });
+    assertEquals(url, found === null ? null : `raw:${found}#f`, path);
+  }
+  const atRoot = addressResolver({ ...TARGETS, filePath: "a.md" });
+  assertEquals(atRoot({ kind: "image", path: "b.png", fragment: "" }), "raw:b.png");
+});
+
+Deno.test("addressResolver() tells items and other files apart, and fills the link template", () => {
+  const link = (path: string, changes: Partial<AddressTargets> = {}) =>
+    addressResolver({ ...TARGETS, ...changes })({ kind: "link", path, fragment: "#f" });
+  const linkTemplate = "/x/{slug}.html";
+  assertEquals(link("b.md"), "content:src/posts/b.md#f");
+  assertEquals(link("b.md", { linkTemplate }), "/x/b.html#f");
+  const encoded = link("2026/é ?#$&.md", { linkTemplate });
+  assertEquals(encoded, "/x/2026/%C3%A9%20%3F%23%24%26.html#f");
+  assertEquals(link("../LICENSE"), "web:src/LICENSE#f");
+  assertEquals(link("../LICENSE", { linkTemplate }), "web:src/LICENSE#f");
+  assertEquals(link("../LICENSE", { htmlUrl: () => null }), "content:src/LICENSE#f");
+  assertEquals(link("/"), null);
 });

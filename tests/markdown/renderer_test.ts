@@ -3,7 +3,7 @@
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { isMarkdown, MarkdownRenderer, RenderQueueFullError } from "../../lib/markdown/renderer.ts";
-import { joinHtml, type Rendered, type RenderError } from "../../lib/markdown/rendered.ts";
+import { joinHtml } from "../../lib/markdown/rendered.ts";
 import { TestClock } from "../test_clock.ts";
 
 const MIB = 1024 * 1024;
@@ -12,30 +12,17 @@ const LIMIT_MS = 500;
 /** Takes minutes. */
 const SLOW = "*a_ ".repeat(MIB / 4);
 
-function file(id: string, text: string, name = "a.md") {
-  return { id, name, text };
-}
+type Options = Parameters<MarkdownRenderer["render"]>[1];
 
-function htmlOf(result: Rendered | RenderError | undefined): string {
-  assert(result !== undefined && "parts" in result, JSON.stringify(result));
-  return joinHtml(result, () => null);
-}
-
-function messageOf(result: Rendered | RenderError | undefined): string {
-  assert(result !== undefined && "message" in result);
-  return result.message;
-}
-
-async function withRenderer(
-  body: (renderer: MarkdownRenderer, clock: TestClock) => Promise<void>,
-): Promise<void> {
+/** A renderer that gives the HTML of texts, or why there is none. */
+function startRenderer() {
   const clock = new TestClock();
   const renderer = new MarkdownRenderer({ clock, limitMs: LIMIT_MS });
-  try {
-    await body(renderer, clock);
-  } finally {
-    renderer.close();
-  }
+  const render = async (text: string, options: Options = {}, name = "a.md") => {
+    const result = await renderer.render({ name, text }, options);
+    return "parts" in result ? joinHtml(result, () => null) : result.message;
+  };
+  return { clock, renderer, render, [Symbol.dispose]: () => renderer.close() };
 }
 
 Deno.test("isMarkdown() goes by the extension", () => {
@@ -43,34 +30,23 @@ Deno.test("isMarkdown() goes by the extension", () => {
   assertEquals(names.filter(isMarkdown), ["a.md", "a.MARKDOWN", "a.mdx"]);
 });
 
-Deno.test("MarkdownRenderer renders many files at once, as JSON", async () => {
-  await withRenderer(async (renderer, clock) => {
-    const files = Array.from({ length: 100 }, (_, i) => file(`${i}`, `# Post ${i}\n\n[a](b)`));
-    const results = await renderer.render(files);
-    assertEquals(results.size, 100);
-    for (const { id } of files) {
-      assertStringIncludes(htmlOf(results.get(id)), `>Post ${id}</h1>\n<p><a>a</a></p>`);
-    }
-    assertEquals(JSON.parse(JSON.stringify(results.get("7"))), results.get("7"));
-    assertEquals(clock.timerCount, 0);
-  });
+Deno.test("MarkdownRenderer renders many files at once, and leaves no timer", async () => {
+  using parts = startRenderer();
+  const texts = Array.from({ length: 100 }, (_, i) => `Post ${i} [a](b)`);
+  const results = await Promise.all(texts.map((text) => parts.render(text)));
+  assertEquals(results, texts.map((_, i) => `<p>Post ${i} <a>a</a></p>`));
+  assertEquals(parts.clock.timerCount, 0);
 });
 
 Deno.test("MDX and what is over 1 MiB have an error, without a thread", async () => {
-  await withRenderer(async (renderer, clock) => {
-    let timers = 0;
-    clock.onTimer = () => timers++;
-    const results = await renderer.render([
-      file("mdx", "# a", "a.MDX"),
-      file("large", "a".repeat(MIB + 1)),
-      file("bytes", "é".repeat(MIB / 2 + 1)),
-    ]);
-    assertStringIncludes(messageOf(results.get("mdx")), "not execute");
-    assertStringIncludes(messageOf(results.get("large")), "over 1 MiB");
-    assertStringIncludes(messageOf(results.get("bytes")), "over 1 MiB");
-    assertEquals((await renderer.render([])).size, 0);
-    assertEquals(timers, 0);
-  });
+  using parts = startRenderer();
+  let timers = 0;
+  parts.clock.onTimer = () => timers++;
+  assertStringIncludes(await parts.render("# a", {}, "a.MDX"), "not execute");
+  for (const text of ["a".repeat(MIB + 1), "é".repeat(MIB / 2 + 1)]) {
+    assertStringIncludes(await parts.render(text), "over 1 MiB");
+  }
+  assertEquals(timers, 0);
 });
 
 Deno.test("hostile files of 1 MiB end within their limit, and the renderer goes on", async () => {
@@ -92,103 +68,96 @@ Deno.test("hostile files of 1 MiB end within their limit, and the renderer goes 
     headings: fill("# a\n"),
     references: `[a]: ${"b".repeat(MIB / 2)}\n\n${"[a] ".repeat(MIB / 10)}`,
   };
-  await withRenderer(async (renderer) => {
-    for (const [name, text] of Object.entries(hostile)) {
-      const results = await renderer.render([file("hostile", text), file("next", "*b*")]);
-      const message = messageOf(results.get("hostile"));
-      assert(/takes longer|nested too|too many|refers too/.test(message), `${name}: ${message}`);
-      assertEquals(htmlOf(results.get("next")), "<p><em>b</em></p>", name);
-    }
-  });
+  using parts = startRenderer();
+  for (const [name, text] of Object.entries(hostile)) {
+    const [message, next] = await Promise.all([parts.render(text), parts.render("*b*")]);
+    assert(/takes longer|nested too|too many|refers too/.test(message), `${name}: ${message}`);
+    assertEquals(next, "<p><em>b</em></p>", name);
+  }
 });
 
 Deno.test("a thread that does not answer is replaced", async () => {
-  await withRenderer(async (renderer, clock) => {
-    assertEquals(htmlOf((await renderer.render([file("a", "a")])).get("a")), "<p>a</p>");
-    let fired = 0;
-    clock.onTimer = () => {
-      if (fired++ === 0) queueMicrotask(() => clock.advance(60_000));
-    };
-    const results = await renderer.render([file("b", SLOW), file("c", "c")]);
-    assertStringIncludes(
-      messageOf(results.get("b")),
-      "takes longer than 0.5 s, or too much memory",
-    );
-    assertEquals(htmlOf(results.get("c")), "<p>c</p>");
-  });
+  using parts = startRenderer();
+  assertEquals(await parts.render("a"), "<p>a</p>");
+  let fired = 0;
+  parts.clock.onTimer = () => {
+    if (fired++ === 0) queueMicrotask(() => parts.clock.advance(60_000));
+  };
+  const [slow, next] = await Promise.all([parts.render(SLOW), parts.render("c")]);
+  assertStringIncludes(slow, "takes longer than 0.5 s, or too much memory");
+  assertEquals(next, "<p>c</p>");
 });
 
 Deno.test("a thread that does not start is an error of all that wait, and the next call tries again", async () => {
-  await withRenderer(async (renderer, clock) => {
-    clock.onTimer = () => {
-      clock.onTimer = () => {};
-      queueMicrotask(() => clock.advance(60_000));
-    };
-    const calls = [renderer.render([file("a", "a")]), renderer.render([file("a", "a")])];
-    for (const call of calls) await assertRejects(() => call, Error, "Cannot render Markdown");
-    assertEquals(htmlOf((await renderer.render([file("a", "a")])).get("a")), "<p>a</p>");
-  });
+  using parts = startRenderer();
+  parts.clock.onTimer = () => {
+    parts.clock.onTimer = () => {};
+    queueMicrotask(() => parts.clock.advance(60_000));
+  };
+  const calls = [parts.render("a"), parts.render("a")];
+  for (const call of calls) await assertRejects(() => call, Error, "Cannot render Markdown");
+  assertEquals(await parts.render("a"), "<p>a</p>");
 });
 
 Deno.test("a client that has used much time comes after one that has not", async () => {
-  await withRenderer(async (renderer) => {
-    const ended: string[] = [];
-    const render = async (name: string, texts: string[], client?: unknown) => {
-      const files = texts.map((text, i) => file(`${i}`, text));
-      await renderer.render(files, { client });
-      ended.push(name);
-    };
-    await Promise.all([
-      render("hostile", [SLOW, SLOW], "h"),
-      render("more", [SLOW], "h"),
-      render("page", ["a", "b", "c", "d"]),
-      render("post", ["a"]),
-    ]);
-    assertEquals(ended, ["post", "page", "hostile", "more"]);
-  });
+  using parts = startRenderer();
+  const ended: string[] = [];
+  const render = async (name: string, text: string, client?: string) => {
+    await parts.render(text, { client });
+    ended.push(name);
+  };
+  await Promise.all([
+    ...["hostile 1", "hostile 2", "hostile 3"].map((name) => render(name, SLOW, "h")),
+    ...["page 1", "page 2", "page 3"].map((name) => render(name, "a", "p")),
+    render("post", "a"),
+  ]);
+  assertEquals(ended[0], "hostile 1");
+  assertEquals(ended.slice(-2), ["hostile 2", "hostile 3"]);
 });
 
 Deno.test("render() drops files whose call was aborted", async () => {
-  await withRenderer(async (renderer) => {
-    const controller = new AbortController();
-    const slow = Array.from({ length: 15 }, (_, i) => file(`${i}`, SLOW));
-    const call = renderer.render(slow, { signal: controller.signal, client: "a" });
-    const other = renderer.render([file("a", "a")], { client: "a" });
-    controller.abort(new Error("aborted"));
-    await assertRejects(() => call, Error, "aborted");
-    assertEquals(htmlOf((await other).get("a")), "<p>a</p>");
-    await assertRejects(() => renderer.render([], { signal: controller.signal }), Error, "aborted");
-  });
+  using parts = startRenderer();
+  const controller = new AbortController();
+  const { signal } = controller;
+  const calls = Array.from({ length: 15 }, () => parts.render(SLOW, { signal, client: "a" }));
+  const other = parts.render("a", { client: "a" });
+  controller.abort(new Error("aborted"));
+  for (const call of calls) await assertRejects(() => call, Error, "aborted");
+  const startedAtMs = performance.now();
+  assertEquals(await other, "<p>a</p>");
+  assert(performance.now() - startedAtMs < 10 * LIMIT_MS, "aborted files were rendered");
+  await assertRejects(() => parts.render("a", { signal }), Error, "aborted");
 });
 
 Deno.test("the queue is bounded for a client and for all, and is free again", async () => {
-  await withRenderer(async (renderer) => {
-    const controller = new AbortController();
-    const { signal } = controller;
-    const page = Array.from({ length: 16 }, (_, i) => file(`${i}`, "a".repeat(MIB)));
-    const call = (client: unknown, files = page) => {
-      const done = renderer.render(files, { signal, client });
-      done.catch(() => {});
-      return done;
-    };
-    const calls = [call("a")];
-    await assertRejects(() => call("a"), RenderQueueFullError);
-    for (const client of ["b", "c", "d"]) calls.push(call(client));
-    const many = Array.from({ length: 1281 }, (_, i) => file(`${i}`, ""));
-    await assertRejects(() => call("e", many), RenderQueueFullError);
-    await assertRejects(() => call("f"), RenderQueueFullError);
-    controller.abort(new Error("aborted"));
-    for (const call of calls) await assertRejects(() => call, Error, "aborted");
-    const results = await renderer.render([file("a", "a")], { client: "a" });
-    assertEquals(htmlOf(results.get("a")), "<p>a</p>");
-  });
+  using parts = startRenderer();
+  const controller = new AbortController();
+  const { signal } = controller;
+  const calls: Promise<Error>[] = [];
+  const add = (client: string, count: number, text: string) => {
+    for (let n = 0; n < count; n++) {
+      calls.push(assertRejects(() => parts.render(text, { signal, client }), Error, "aborted"));
+    }
+  };
+  const isFull = (client: string, text: string) =>
+    assertRejects(() => parts.render(text, { client }), RenderQueueFullError);
+  const large = "a".repeat(MIB);
+
+  add("a", 19, large);
+  await isFull("a", large);
+  for (const client of ["b", "c", "d"]) add(client, 19, large);
+  // An empty file counts 16 KiB.
+  add("e", 180, "");
+  await isFull("f", "");
+  controller.abort(new Error("aborted"));
+  await Promise.all(calls);
+  assertEquals(await parts.render("a", { client: "a" }), "<p>a</p>");
 });
 
 Deno.test("close() rejects what waits and what comes", async () => {
-  await withRenderer(async (renderer) => {
-    const call = renderer.render([file("a", "a")]);
-    renderer.close();
-    await assertRejects(() => call, Error, "was closed");
-    await assertRejects(() => renderer.render([file("a", "a")]), Error, "is closed");
-  });
+  using parts = startRenderer();
+  const call = parts.render("a");
+  parts.renderer.close();
+  await assertRejects(() => call, Error, "was closed");
+  await assertRejects(() => parts.render("a"), Error, "is closed");
 });

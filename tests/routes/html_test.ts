@@ -99,9 +99,9 @@ Deno.test("a file is rendered once, for lists and items, commits and restarts", 
   const rendered: string[] = [];
   const { markdown } = service.services;
   const render = markdown.render.bind(markdown);
-  markdown.render = (files, options) => {
-    rendered.push(...files.map(({ name }) => name));
-    return render(files, options);
+  markdown.render = (file, options) => {
+    rendered.push(file.name);
+    return render(file, options);
   };
   const before = await service.list({ includeHtml: true });
   assertEquals(rendered.toSorted(), ["broken.md", "first.md", "page.mdx", "second.md", "third.md"]);
