@@ -123,12 +123,12 @@ Deno.test("the service's tasks have no permission beyond the network, the settin
   const flagsOf = async (task: string) =>
     (await taskCommand(task)).slice(3).filter((word) => word.startsWith("-"));
 
-  assertEquals(await flagsOf("start"), started);
+  assertEquals(await flagsOf("start"), ["--v8-flags=--heap-growing-percent=50", ...started]);
   assertEquals(await flagsOf("dev"), ["--watch=routes,static", ...started]);
   assertEquals(await flagsOf("preview"), [...common, "--allow-net=127.0.0.1", "--allow-read"]);
   const { tasks } = JSON.parse(
     await Deno.readTextFile(new URL("../../deno.json", import.meta.url)),
   );
-  const flags = (task: string) => /--no-prompt .*--\S+/.exec(tasks[task])![0];
+  const flags = (task: string) => /--v8-flags.*--\S+/.exec(tasks[task])![0];
   assertEquals(flags("start:parallel"), flags("start"));
 });
