@@ -4,13 +4,24 @@
 import { App, type FreshConfig } from "fresh";
 import { CollectionsError, methodNotAllowed, routeNotFound } from "../errors.ts";
 import type { Services } from "../services.ts";
-import { checkHost, hasValidHost, limitToLoopback } from "./base_url.ts";
-import { cachedResponse } from "./fast_path.ts";
 import { mountRoutes } from "./file_routes.ts";
 import { problemResponse } from "./problems.ts";
-import { writeRequestLine } from "./request_log.ts";
-import { COMMON_HEADERS, METHODS, methodsOf } from "./responses.ts";
-import { HttpContext, type State } from "./state.ts";
+import {
+  COMMON_HEADERS,
+  dataHeaders,
+  dataResponse,
+  largeBytes,
+  negotiateBody,
+} from "./responses.ts";
+import {
+  checkHost,
+  hasValidHost,
+  HttpContext,
+  limitToLoopback,
+  nextRequestId,
+  requestKey,
+  type State,
+} from "./state.ts";
 
 /** Answers every request; never throws or rejects. What it returns without a promise is sent sooner. */
 export type Handler = (
@@ -18,7 +29,8 @@ export type Handler = (
   info: Deno.ServeHandlerInfo,
 ) => Response | Promise<Response>;
 
-type Framework = (request: Request, info: Deno.ServeHandlerInfo) => Promise<Response>;
+const METHODS = ["GET", "HEAD", "OPTIONS"];
+const WEBHOOK_PATH = /^\/api\/webhooks\/github\/?$/;
 
 /** CORS for every origin (Fetch Standard, "CORS protocol"): the service is read-only and has no credentials. */
 const PREFLIGHT_HEADERS: Readonly<Record<string, string>> = {
@@ -48,11 +60,6 @@ export async function createApp(
 export function createHandler(app: App<State>, services: Services): Handler {
   const framework = app.handler();
   const { isPreview } = services.config;
-  const respondSlowly = async (request: Request, options: RequestOptions) => {
-    const response = await respond(request, options);
-    if (isPreview) limitToLoopback(request, response);
-    return request.method === "HEAD" ? await withoutBody(response) : response;
-  };
   return (request, info) => {
     let failure: unknown;
     try {
@@ -61,66 +68,85 @@ export function createHandler(app: App<State>, services: Services): Handler {
     } catch (error) {
       failure = error;
     }
-    return respondSlowly(request, { info, services, framework, failure });
+    return respond(request, { info, services, framework, failure });
   };
 }
 
-interface RequestOptions {
-  readonly info: Deno.ServeHandlerInfo;
-  readonly services: Services;
-  readonly framework: Framework;
-  /** An error thrown by the fast path. */
-  readonly failure: unknown;
+/**
+ * The response ahead of the framework: the request's URL leads to ready bytes, and nothing is parsed. Null where there is
+ * no cached response that may be sent as it is.
+ */
+function cachedResponse(request: Request, services: Services): Response | null {
+  const { method } = request;
+  if (method !== "GET" && method !== "HEAD") return null;
+  const { clock, config, metrics, responses } = services;
+  const entry = responses.fresh(requestKey(request, config));
+  if (entry === null) return null;
+  const negotiated = negotiateBody(entry.body, request.headers);
+  // Reserving memory may have to wait.
+  if (largeBytes(negotiated, method) !== null) return null;
+  const startedAtMs = clock.monotonicMs();
+  const { ref: { checkedAtMs, freshForMs }, repository, route } = entry;
+  const id = nextRequestId();
+  const headers = dataHeaders(
+    { requestId: id, checkedAtMs, freshForMs, cacheStatus: "hit", isStorable: true },
+    clock.now(),
+  );
+  const response = dataResponse(negotiated, headers);
+  metrics.countHit("response");
+  const cacheStatus = headers["cache-status"];
+  const { status } = response;
+  writeRequestLine(services, { request, id, route, repository, startedAtMs, status, cacheStatus });
+  return response;
 }
 
-/** The response of a request that misses the fast path, with the common headers, and its log line. */
+/** The response of a request that misses the fast path; `failure` is an error thrown there. */
 async function respond(
   request: Request,
-  { info, services, framework, failure }: RequestOptions,
+  { info, services, framework, failure }: {
+    info: Deno.ServeHandlerInfo;
+    services: Services;
+    framework: ReturnType<App<State>["handler"]>;
+    failure: unknown;
+  },
 ): Promise<Response> {
+  const { config, webhook } = services;
   const context = new HttpContext(request, info, services);
   const state = { context, services };
+  const methods = methodsOf(request.url, { hasWebhook: webhook !== null });
+  const allow = methods.join(", ");
   let response: Response;
   try {
     if (failure !== undefined) throw failure;
-    checkHost(request, services.config);
-    const refused = refuseMethod(request, services);
-    if (refused === null) states.set(request, state);
-    response = refused ?? await framework(request, info);
+    checkHost(request, config);
+    if (request.method === "OPTIONS") {
+      response = new Response(null, { status: 204, headers: { ...PREFLIGHT_HEADERS, allow } });
+    } else {
+      // Fresh answers a method that it does not know with a bare 500.
+      if (methods.length === 1) throw routeNotFound();
+      if (!methods.includes(request.method)) throw methodNotAllowed(request.method, methods);
+      states.set(request, state);
+      response = await framework(request, info);
+    }
   } catch (error) {
     // The framework fails on a malformed escape in the path.
     const isUnknownPath = !(error instanceof CollectionsError) && !isDecodable(request.url);
     response = problemResponse(isUnknownPath ? routeNotFound() : error, state);
   }
-  for (const [name, value] of Object.entries(COMMON_HEADERS)) response.headers.set(name, value);
-  response.headers.set("x-request-id", context.id);
-  const { id, route, startedAtMs, repository } = context;
-  const { method, url } = request;
   const { status, headers } = response;
+  for (const [name, value] of Object.entries(COMMON_HEADERS)) headers.set(name, value);
+  headers.set("x-request-id", context.id);
+  if (status === 405) headers.set("allow", allow);
+  if (config.isPreview) limitToLoopback(request, response);
   const cacheStatus = headers.get("cache-status") ?? undefined;
-  writeRequestLine(services, {
-    id,
-    route,
-    method,
-    url,
-    status,
-    cacheStatus,
-    startedAtMs,
-    repository,
-  });
-  return response;
+  writeRequestLine(services, { ...context, status, cacheStatus });
+  return request.method === "HEAD" ? await withoutBody(response) : response;
 }
 
-/** Null for methods that a route answers. Fresh answers unknown methods with a bare 500, so they are refused before it. */
-function refuseMethod({ method, url }: Request, { webhook }: Services): Response | null {
-  const methods = methodsOf(url, { hasWebhook: webhook !== null });
-  if (method === "OPTIONS") {
-    const headers = { ...PREFLIGHT_HEADERS, allow: methods.join(", ") };
-    return new Response(null, { status: 204, headers });
-  }
-  if (methods.length === 1) throw routeNotFound();
-  if (!methods.includes(method)) throw methodNotAllowed(method, methods);
-  return null;
+/** The methods of the address of a URL; without a webhook secret the webhook's address has only OPTIONS. */
+function methodsOf(url: string, { hasWebhook }: { hasWebhook: boolean }): readonly string[] {
+  if (!WEBHOOK_PATH.test(URL.parse(url)?.pathname ?? "")) return METHODS;
+  return hasWebhook ? ["POST", "OPTIONS"] : ["OPTIONS"];
 }
 
 function isDecodable(url: string): boolean {
@@ -136,4 +162,28 @@ async function withoutBody(response: Response): Promise<Response> {
   await response.body?.cancel();
   const { status, headers } = response;
   return new Response(null, { status, headers });
+}
+
+type RequestLine =
+  & Pick<HttpContext, "request" | "id" | "route" | "repository" | "startedAtMs">
+  & { readonly status: number; readonly cacheStatus: string | undefined };
+
+/** Counts a request and logs it, without its query, which may contain secrets. */
+function writeRequestLine({ clock, log, metrics }: Services, line: RequestLine): void {
+  const durationMs = clock.monotonicMs() - line.startedAtMs;
+  const { request: { method, url }, route, status } = line;
+  metrics.countRequest({ route, status, durationMs });
+  if (log.level !== "debug" && log.level !== "info") return;
+  // The path of an absolute URL, found without parsing it.
+  const start = url.indexOf("/", url.indexOf("://") + 3);
+  const end = url.indexOf("?", start);
+  log.info("request", {
+    id: line.id,
+    method: method.slice(0, 20),
+    path: url.slice(start, end < 0 ? undefined : end).slice(0, 200),
+    status,
+    ms: Math.round(durationMs * 10) / 10,
+    repository: line.repository,
+    cache: line.cacheStatus,
+  });
 }

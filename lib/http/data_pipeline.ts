@@ -10,12 +10,11 @@ import { itemBody, readItem } from "../collections/read_item.ts";
 import { CollectionsError, isSourceFailure, repositoryNotAllowed } from "../errors.ts";
 import type { Services } from "../services.ts";
 import type { Snapshot } from "../source/source.ts";
-import { requestKey } from "./base_url.ts";
 import type { ResponseEntry } from "./response_cache.ts";
 import {
-  ageHeaders,
   type CacheStatus,
   type Content,
+  dataHeaders,
   dataResponse,
   jsonContent,
   largeBytes,
@@ -23,7 +22,7 @@ import {
   rawContent,
   readyBody,
 } from "./responses.ts";
-import type { HttpContext, State } from "./state.ts";
+import { type HttpContext, requestKey, type State } from "./state.ts";
 
 /** A route's request for data. */
 export type DataQuery =
@@ -75,14 +74,15 @@ export async function serveData(query: DataQuery, state: State): Promise<Respons
       if (check < MAX_RECHECKS && isOutdated(snapshot, clock.now())) continue;
       const { checkedAtMs, cacheStatus, isComplete, entry } = shown;
       if (cacheStatus === "stale") services.metrics.countStale();
-      const response = dataResponse(negotiated, {
-        age: ageHeaders(
-          { checkedAtMs, freshForMs: entry.ref.freshForMs, cacheStatus, isStorable: isComplete },
+      const { freshForMs } = entry.ref;
+      const response = dataResponse(
+        negotiated,
+        dataHeaders(
+          { requestId: context.id, checkedAtMs, freshForMs, cacheStatus, isStorable: isComplete },
           clock.now(),
         ),
-        requestId: context.id,
-        ...(large === null ? {} : { body: largeBodies.stream(large, release) }),
-      });
+        large === null ? undefined : largeBodies.stream(large, release),
+      );
       // The stream releases its memory from here on.
       if (large !== null) release = () => {};
       return response;

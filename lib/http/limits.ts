@@ -3,7 +3,6 @@
 
 import { LRUCache } from "lru-cache";
 import { tooManyRequests } from "../errors.ts";
-import { lastForwarded } from "./base_url.ts";
 
 const MAX_CLIENTS = 50_000;
 const WINDOW_MS = 60_000;
@@ -37,6 +36,11 @@ export class RateLimit {
     headers.set("ratelimit-policy", `"misses";q=${perMinute};w=${WINDOW_MS / 1000}`);
     headers.set("ratelimit", `"misses";r=${remaining};t=${Math.ceil(usedMs / 1000)}`);
   }
+}
+
+/** The last entry of a forwarded header, which the trusted proxy itself wrote; null where there is none. */
+export function lastForwarded({ headers }: Request, name: string): string | null {
+  return headers.get(name)?.split(",").at(-1)?.trim() || null;
 }
 
 /** The address of the client; behind a trusted proxy the last one that it wrote down. */

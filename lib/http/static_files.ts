@@ -172,13 +172,13 @@ function bodyResponse(
   if (knownTag !== null) {
     return new Response(null, {
       status: 304,
-      headers: { ...body.headers.common, ...own, etag: knownTag },
+      headers: { ...body.headers, ...own, etag: knownTag },
     });
   }
   const { content } = coded;
   const [, from, to, suffix] = range ?? [];
   if (!range || (to && Number(to) < Number(from))) {
-    return new Response(content, { headers: { ...coded.headers.common, ...own } });
+    return new Response(content, { headers: { ...coded.headers, ...own } });
   }
   const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
   const first = from === undefined ? Math.max(0, bytes.length - Number(suffix)) : Number(from);
@@ -190,7 +190,7 @@ function bodyResponse(
   return new Response(bytes.slice(first, last + 1), {
     status: 206,
     headers: {
-      ...coded.headers.common,
+      ...coded.headers,
       ...own,
       "content-length": `${last - first + 1}`,
       "content-range": `bytes ${first}-${last}/${bytes.length}`,

@@ -2,11 +2,11 @@
 
 import { assert, assertEquals } from "@std/assert";
 import {
-  ageHeaders,
+  dataHeaders,
   dataResponse,
+  jsonContent,
   negotiateBody,
   readyBody,
-  type ResponseAge,
 } from "../../lib/http/responses.ts";
 import { itemPath, listPath, startService } from "../service.ts";
 import { startSite } from "../site.ts";
@@ -21,13 +21,27 @@ async function unpacked(response: Response): Promise<string> {
   return await new Response(response.body!.pipeThrough(new DecompressionStream("gzip"))).text();
 }
 
-Deno.test("dataResponse() lets caches store a response for as long as its check is good", async () => {
-  const body = await readyBody({ bytes: new Uint8Array(1), contentType: "text/plain" });
-  const cacheControl = (age: Partial<ResponseAge>) =>
-    dataResponse(negotiateBody(body, new Headers()), {
-      age: ageHeaders({ checkedAtMs: 0, freshForMs: 60_000, cacheStatus: "hit", ...age }, 0),
-      requestId: "1",
-    }).headers.get("cache-control");
+const CHECK = { requestId: "1", checkedAtMs: 0, freshForMs: 60_000, isStorable: true };
+
+Deno.test("jsonContent() has the bytes of JSON.stringify()", async () => {
+  const long = '\u4e2d\ud83d\ude00\n"x'.repeat(20_000);
+  for (
+    const value of [
+      {},
+      { a: undefined },
+      { a: [] },
+      { a: null, '\u4e2d"': [1, "x", { b: [undefined, 2] }], c: undefined, d: "e" },
+      { items: Array.from({ length: 50 }, (_, n) => ({ n, long })), lone: "\ud83d" },
+    ]
+  ) {
+    const { bytes } = await jsonContent(value);
+    assertEquals(new TextDecoder().decode(bytes), JSON.stringify(value));
+  }
+});
+
+Deno.test("dataHeaders() lets caches store a response for as long as its check is good", () => {
+  const cacheControl = (check: { freshForMs?: number; isStorable?: boolean }) =>
+    dataHeaders({ ...CHECK, cacheStatus: "hit", ...check }, 0)["cache-control"];
 
   assertEquals(cacheControl({}), "public, max-age=60");
   assertEquals(cacheControl({ freshForMs: 59_999 }), "public, max-age=59");
@@ -36,24 +50,21 @@ Deno.test("dataResponse() lets caches store a response for as long as its check 
 });
 
 Deno.test("dataResponse() gives each response its own headers, and every body byte by byte", async () => {
-  const check = { checkedAtMs: 0, freshForMs: 60_000, cacheStatus: "hit" } as const;
   for (const text of ["plain", "schön", "\ufeffmarked", "\x00\x7f"]) {
     const bytes = new TextEncoder().encode(text);
     const body = await readyBody({ bytes, contentType: "text/plain" });
     const send = (nowMs: number, requestId: string, request: HeadersInit = {}) =>
-      dataResponse(negotiateBody(body, new Headers(request)), {
-        age: ageHeaders(check, nowMs),
-        requestId,
-      });
+      dataResponse(
+        negotiateBody(body, new Headers(request)),
+        dataHeaders({ ...CHECK, requestId, cacheStatus: "hit" }, nowMs),
+      );
     const first = send(1_000, "1");
     const second = send(2_000, "2");
-    const [third, fourth] = [{ "if-none-match": '"a", *' }, { "if-none-match": "*" }].map((
-      request,
-      index,
-    ) => send(2_000, `${index + 3}`, request));
+    const third = send(2_000, "3", { "if-none-match": '"a", *' });
+    const fourth = send(2_000, "4", { "if-none-match": "*" });
     first.headers.set("x-other", "of one response alone");
 
-    const shown = [first, second, third!, fourth!].map(({ status, headers }) =>
+    const shown = [first, second, third, fourth].map(({ status, headers }) =>
       ["x-request-id", "age", "cache-status", "x-other"].map((name) => headers.get(name))
         .concat(`${status}`)
     );
