@@ -114,14 +114,14 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
   );
   const feed = tier === null || config.webhookSecrets.length === 0 ? null : new ChangeFeed({
     ...{ tier, clock, scope, isRemote },
-    onChange: (name) => void github.recheck(name),
+    onChange: (name) => void github.refs.recheck(name),
   });
   await feed?.start();
   const webhook = config.webhookSecrets.length === 0 ? null : new Webhook({
     secrets: config.webhookSecrets,
     clock,
     onChange(name) {
-      void github.recheck(repositoryKey(name));
+      void github.refs.recheck(repositoryKey(name));
       feed?.publish(repositoryKey(name));
     },
   });
@@ -171,13 +171,13 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
     webhook,
     health: () => watch.health(),
     // Without a token a check costs quota, or a query that the Git host may limit: none is sent ahead of need.
-    refreshDue: () => tokens.hasToken ? github.refreshDue() : Promise.resolve(),
+    refreshDue: () => tokens.hasToken ? github.refs.refreshDue() : Promise.resolve(),
     async close() {
       jobs.close();
       markdown.close();
       stopOpening();
       await feed?.close();
-      await github.close();
+      await github.refs.close();
       await objects.close();
       if (log instanceof LineLog) await log.close();
     },

@@ -1,20 +1,10 @@
 // One flight per key: concurrent requests for the same thing share one piece of work. A flight that has ended,
 // successfully or not, is forgotten before its result is delivered.
 
-/** The work of a flight; `signal` aborts once no caller waits for it any more, unless the flights keep running. */
-export type Work<T> = (signal: AbortSignal) => Promise<T>;
-
-/** Options of {@linkcode SingleFlight.run}. */
-export interface RunOptions {
-  /** Ends this caller's wait, and the flight when no other caller waits for it. */
-  readonly signal?: AbortSignal | undefined;
-}
-
 interface Flight<T> {
   readonly result: Promise<T>;
   readonly controller: AbortController;
   waiting: number;
-  ended: boolean;
 }
 
 /** Shares work between concurrent callers. */
@@ -23,11 +13,6 @@ export class SingleFlight<T> {
 
   /** With `keepRunning`, a flight continues without callers, and can still be joined. */
   constructor(private readonly options: { readonly keepRunning?: boolean } = {}) {}
-
-  /** How many flights can be joined now. */
-  get size(): number {
-    return this.flights.size;
-  }
 
   /** Whether a flight under `key` can be joined now. */
   has(key: string): boolean {
@@ -40,10 +25,15 @@ export class SingleFlight<T> {
   }
 
   /**
-   * The result of the flight under `key`; `work` is started where there is none, and must not run the same key itself.
+   * The result of the flight under `key`. Where there is none `work` starts, and must not run the same key itself; its
+   * signal aborts once no caller waits for it any more. `signal` ends this caller's wait.
    * @throws What the work throws; the signal's reason, at once, where the signal aborts first.
    */
-  async run(key: string, work: Work<T>, { signal }: RunOptions = {}): Promise<T> {
+  async run(
+    key: string,
+    work: (signal: AbortSignal) => Promise<T>,
+    signal?: AbortSignal,
+  ): Promise<T> {
     signal?.throwIfAborted();
     const flight = this.flights.get(key) ?? this.start(key, work);
     flight.waiting++;
@@ -55,26 +45,24 @@ export class SingleFlight<T> {
     } finally {
       signal?.removeEventListener("abort", abort);
       flight.waiting--;
-      if (flight.waiting === 0 && !flight.ended && !this.options.keepRunning) {
-        this.forget(key, flight);
+      if (flight.waiting === 0 && !this.options.keepRunning && this.forget(key, flight)) {
         flight.controller.abort(signal?.reason);
       }
     }
   }
 
-  private start(key: string, work: Work<T>): Flight<T> {
+  private start(key: string, work: (signal: AbortSignal) => Promise<T>): Flight<T> {
     const controller = new AbortController();
     // The work begins a turn later, when the flight can be joined.
-    const result = Promise.resolve().then(() => work(controller.signal)).finally(() => {
-      flight.ended = true;
-      this.forget(key, flight);
-    });
-    const flight: Flight<T> = { result, controller, waiting: 0, ended: false };
+    const result = Promise.resolve().then(() => work(controller.signal))
+      .finally(() => this.forget(key, flight));
+    const flight: Flight<T> = { result, controller, waiting: 0 };
     this.flights.set(key, flight);
     return flight;
   }
 
-  private forget(key: string, flight: Flight<T>): void {
-    if (this.flights.get(key) === flight) this.flights.delete(key);
+  /** Whether the flight had not ended. */
+  private forget(key: string, flight: Flight<T>): boolean {
+    return this.flights.get(key) === flight && this.flights.delete(key);
   }
 }

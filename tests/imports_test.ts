@@ -12,7 +12,6 @@ const LEAVES = [
   "lib/errors.ts",
   "lib/log.ts",
   "lib/read_body.ts",
-  "lib/request_context.ts",
   "lib/single_flight.ts",
   "lib/version.ts",
   "lib/yield.ts",
@@ -30,7 +29,6 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "lib/markdown/",
     "lib/source/source.ts",
     "lib/source/file_list.ts",
-    "lib/source/object_kinds.ts",
   ],
   "lib/markdown/": [],
   "lib/source/": ["lib/cache/", "lib/allowed_repos.ts"],
@@ -202,8 +200,8 @@ Deno.test("files have names in snake case, and lib has no barrel", () => {
 });
 
 Deno.test("files of lib open with their job and have at most 300 lines, routes 40", () => {
-  /** One table each. */
-  const long = ["lib/errors.ts", "lib/api/parameters.ts"];
+  /** Two tables, and refs with their records. */
+  const long = ["lib/errors.ts", "lib/api/parameters.ts", "lib/source/ref_checks.ts"];
   const lines = (text: string) => text.split("\n").length - 1;
   for (const { path, text } of inLib) assert(text.startsWith("// "), path);
   const over = inLib.filter(({ text }) => lines(text) > 300).map(({ path }) => path);

@@ -1,7 +1,6 @@
 // From a path to its entry: one folder after the other, reading only those on the way.
 
-import { FileList } from "../source/file_list.ts";
-import { fileListKind } from "../source/object_kinds.ts";
+import { FileList, fileListKind } from "../source/file_list.ts";
 import type { EntryKind } from "../source/source.ts";
 import { type ReadContext, readTree, repositoryOf } from "./read_context.ts";
 
@@ -17,13 +16,13 @@ export interface FoundEntry {
  * @throws {CollectionsError} collection-too-large for a path with too many folders, or a source failure.
  */
 export async function findEntry(path: string, read: ReadContext): Promise<FoundEntry | null> {
-  let entry: FoundEntry = { kind: "folder", id: read.snapshot.rootTreeId, size: 0 };
+  let entry: FoundEntry = { kind: "folder", id: read.snapshot.commit, size: 0 };
   let rest = path;
   while (rest !== "") {
     if (entry.kind !== "folder") return null;
     const list = read.objects.peek(fileListKind, repositoryOf(read), entry.id);
-    const file = list instanceof FileList ? list.find(rest) : null;
-    if (file !== null) return { kind: "file", id: file.id, size: file.size };
+    const index = list instanceof FileList ? list.indexOf(rest) : -1;
+    if (list instanceof FileList && index >= 0) return { kind: "file", ...list.at(index) };
 
     const slash = rest.indexOf("/");
     const name = slash < 0 ? rest : rest.slice(0, slash);

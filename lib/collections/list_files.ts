@@ -4,9 +4,8 @@
 import pLimit from "p-limit";
 import type { ObjectKind } from "../cache/object_cache.ts";
 import { collectionTooLarge } from "../errors.ts";
-import { backgroundContext } from "../request_context.ts";
-import { type FileList, FileListBuilder, isListedPath } from "../source/file_list.ts";
-import { fileListKind } from "../source/object_kinds.ts";
+import { backgroundContext } from "../source/source.ts";
+import { type FileList, FileListBuilder, fileListKind, isListedPath } from "../source/file_list.ts";
 import { countTreeRead, type ReadContext, readTree, repositoryOf, runJob } from "./read_context.ts";
 import { type CollectionFolder, displayPath } from "./resolve_collection.ts";
 

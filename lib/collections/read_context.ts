@@ -6,8 +6,13 @@ import type { ObjectCache } from "../cache/object_cache.ts";
 import type { Clock } from "../clock.ts";
 import { collectionNotReady, collectionTooLarge } from "../errors.ts";
 import type { MarkdownRenderer } from "../markdown/renderer.ts";
-import type { RequestContext } from "../request_context.ts";
-import { repositoryKey, type Snapshot, type Source, type TreeEntry } from "../source/source.ts";
+import {
+  repositoryKey,
+  type RequestContext,
+  type Snapshot,
+  type Source,
+  type TreeEntry,
+} from "../source/source.ts";
 
 /** One request's view of one repository. A re-resolved ref gives a new one: `{ ...read, snapshot }`. */
 export interface ReadContext {

@@ -80,7 +80,7 @@ export async function resolveCollection(
   read: ReadContext,
 ): Promise<CollectionFolder> {
   const repository = repositoryOf(read);
-  const id = `${read.snapshot.rootTreeId} ${name}`;
+  const id = `${read.snapshot.commit} ${name}`;
   const missing = read.objects.peek(missingKind, repository, id);
   if (missing !== undefined) throw collectionNotFound(name, missing);
   const cached = await read.objects.get(folderKind, repository, id);

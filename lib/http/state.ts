@@ -3,8 +3,8 @@
 import { createDefine, type Define } from "fresh";
 import type { Reservation } from "../byte_semaphore.ts";
 import { type CollectionsError, invalidParameters } from "../errors.ts";
-import type { RequestContext } from "../request_context.ts";
 import type { Services } from "../services.ts";
+import type { RequestContext } from "../source/source.ts";
 import { clientAddress, lastForwarded } from "./limits.ts";
 
 /** Fresh's per-request state. */

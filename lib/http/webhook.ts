@@ -4,9 +4,8 @@
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../clock.ts";
 import { bodyTooLarge, CollectionsError, invalidParameters, signatureInvalid } from "../errors.ts";
-import type { RequestContext } from "../request_context.ts";
 import { type Body, BodyReader } from "../read_body.ts";
-import type { RepositoryName } from "../source/source.ts";
+import type { RepositoryName, RequestContext } from "../source/source.ts";
 import { parseDelivery, parseSignature, WebhookSecrets } from "./github_signature.ts";
 
 /** What a {@linkcode Webhook} needs. */

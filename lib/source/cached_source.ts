@@ -1,76 +1,73 @@
 // A Source over another one that sends it as few requests as possible: refs by the rule of ref_checks.ts, objects once
 // per id. Cached objects are reached only through a snapshot, and so through a ref that was checked in time.
 
-import type { KvTier } from "../cache/kv_tier.ts";
 import type { LookupOptions, ObjectCache, ObjectKind } from "../cache/object_cache.ts";
-import type { Clock } from "../clock.ts";
 import { sourceFailed } from "../errors.ts";
-import { backgroundContext, type RequestContext, signalOf } from "../request_context.ts";
 import { SingleFlight } from "../single_flight.ts";
 import { FailureBackoff } from "./failure_backoff.ts";
-import type { FileList } from "./file_list.ts";
-import { blobKind, fileListKind, treeKind } from "./object_kinds.ts";
-import { RefChecks } from "./ref_checks.ts";
+import { type FileList, fileListKind } from "./file_list.ts";
+import { RefChecks, type RefChecksOptions } from "./ref_checks.ts";
 import {
+  backgroundContext,
   type BlobResult,
   DEFAULT_BRANCH,
   type FileRef,
   type FolderFiles,
   type RefQuery,
   repositoryKey,
+  type RequestContext,
   type Snapshot,
   type Source,
   type TreeEntry,
 } from "./source.ts";
 
 /** Options of {@linkcode CachedSource}. */
-export interface CachedSourceOptions {
+export interface CachedSourceOptions extends Omit<RefChecksOptions, "source" | "backoff"> {
   readonly objects: ObjectCache;
-  /** The store of ref records; null where there is none. */
-  readonly kv: KvTier | null;
-  readonly clock: Clock;
-  /** How long a checked ref may be served without another check, in ms. */
-  readonly freshForMs: number;
 }
+
+/** What an entry of a folder takes in memory as an object, measured. */
+const ENTRY_BYTES = 200;
+
+/** The entries of one folder, under its tree id. */
+const treeKind: ObjectKind<readonly TreeEntry[]> = {
+  name: "tree",
+  sizeOf: (entries) => (entries.length + 1) * ENTRY_BYTES,
+  codec: {
+    encode: (entries) => new TextEncoder().encode(JSON.stringify(entries)),
+    decode(bytes) {
+      const entries = JSON.parse(new TextDecoder().decode(bytes));
+      return Array.isArray(entries) ? entries : null;
+    },
+    maxBytes: 16 << 20,
+  },
+};
+
+/** The bytes of a file, under its blob id. */
+const blobKind: ObjectKind<Uint8Array<ArrayBuffer>> = {
+  name: "blob",
+  sizeOf: (bytes) => bytes.length,
+  // Larger files are not worth the space on disk.
+  codec: { encode: (bytes) => bytes, decode: (bytes) => bytes, maxBytes: 1 << 20 },
+};
 
 /** Caches what another source answers. */
 export class CachedSource implements Source {
+  readonly refs: RefChecks;
+  private readonly backoff: FailureBackoff;
   private readonly objectFlights = new SingleFlight<unknown>();
   private readonly batchFlights = new SingleFlight<ReadonlyMap<string, BlobResult>>();
   /** The batch that is fetching a blob, by the blob's key. */
   private readonly batchOf = new Map<string, string>();
   private batchCount = 0;
-  private readonly backoff: FailureBackoff;
-  private readonly refs: RefChecks;
 
   constructor(private readonly source: Source, private readonly options: CachedSourceOptions) {
     this.backoff = new FailureBackoff(options.clock);
     this.refs = new RefChecks({ ...options, source, backoff: this.backoff });
   }
 
-  resolve(query: RefQuery, context: RequestContext): Promise<Snapshot> {
-    const { owner, repo, branch } = query;
+  resolve({ owner, repo, branch }: RefQuery, context: RequestContext): Promise<Snapshot> {
     return this.refs.resolve({ owner, repo, branch: branch ?? DEFAULT_BRANCH }, context);
-  }
-
-  /** Checks refs that are in use before they are due; to be called every second or so. Never throws. */
-  refreshDue(): Promise<void> {
-    return this.refs.refreshDue();
-  }
-
-  /** Checks at once every ref of a repository (by its key) that is in use. Never throws. */
-  recheck(repository: string): Promise<void> {
-    return this.refs.recheck(repository);
-  }
-
-  /** Resolves when the ref checks under way have ended, also those that no request waits for. */
-  settled(): Promise<void> {
-    return this.refs.settled();
-  }
-
-  /** Aborts what is under way. */
-  close(): Promise<void> {
-    return this.refs.close();
   }
 
   tree(
@@ -111,7 +108,7 @@ export class CachedSource implements Source {
         this.options.objects.set(fileListKind, repository, folder.treeId, folder.files);
       }
       return folder;
-    }, signalOf(context)) as FolderFiles | null;
+    }, context.signal) as FolderFiles | null;
   }
 
   async blobs(
@@ -122,20 +119,22 @@ export class CachedSource implements Source {
     const repository = repositoryKey(snapshot.name);
     const wanted = new Map(files.map((file) => [file.id, file]));
     const results = new Map<string, BlobResult>(
-      await this.options.objects.getMany(blobKind, repository, [...wanted.keys()], {
-        ...lookupOf(snapshot),
-      }),
+      await this.options.objects.getMany(
+        blobKind,
+        repository,
+        [...wanted.keys()],
+        lookupOf(snapshot),
+      ),
     );
     const started: FileRef[] = [];
-    const batches = new Map<string, FileRef[]>();
+    const batches = new Set<string>();
     for (const [id, file] of wanted) {
       if (results.has(id)) continue;
       const batch = this.batchOf.get(`${repository}\n${id}`);
       const failure = this.backoff.objectFailure(repository, id);
       // A batch without callers is over, though its requests may not have ended yet.
-      if (batch !== undefined && this.batchFlights.has(batch)) {
-        batches.set(batch, [...batches.get(batch) ?? [], file]);
-      } else if (failure !== null) results.set(id, failure);
+      if (batch !== undefined && this.batchFlights.has(batch)) batches.add(batch);
+      else if (failure !== null) results.set(id, failure);
       else started.push(file);
     }
     context.signal?.throwIfAborted();
@@ -143,19 +142,21 @@ export class CachedSource implements Source {
     if (started.length > 0) {
       const batch = `batch ${++this.batchCount}`;
       for (const { id } of started) this.batchOf.set(`${repository}\n${id}`, batch);
-      batches.set(batch, started);
+      batches.add(batch);
     }
-    await Promise.all([...batches].map(async ([batch, files]) => {
-      const read = await this.batchFlights.run(
+    const reads = await Promise.all([...batches].map((batch) =>
+      this.batchFlights.run(
         batch,
         (signal) =>
-          this.readBatch(snapshot, batch, files, backgroundContext(context.client, signal)),
-        signalOf(context),
-      );
-      for (const { id } of files) {
-        results.set(id, read.get(id) ?? sourceFailed(`Cannot read "${id}": no answer had it`));
-      }
-    }));
+          this.readBatch(snapshot, batch, started, backgroundContext(context.client, signal)),
+        context.signal,
+      )
+    ));
+    const read = new Map(reads.flatMap((results) => [...results]));
+    for (const id of wanted.keys()) {
+      if (results.has(id)) continue;
+      results.set(id, read.get(id) ?? sourceFailed(`Cannot read "${id}": no answer had it`));
+    }
     return results;
   }
 
@@ -218,7 +219,7 @@ export class CachedSource implements Source {
         this.backoff.objectOutcome(repository, object, error);
         throw error;
       }
-    }, signalOf(context)) as T;
+    }, context.signal) as T;
   }
 }
 

@@ -6,15 +6,7 @@
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../clock.ts";
 import { CollectionsError, isSourceFailure } from "../errors.ts";
-import { repositoryKey, type RepositoryName } from "./source.ts";
-
-/** A ref by its names. */
-export type RefName = RepositoryName & { readonly branch: string };
-
-/** The key of a ref in every cache and rule. */
-export function refKey(ref: RefName): string {
-  return `${repositoryKey(ref)}\n${ref.branch}`;
-}
+import { refKey, type RefName, repositoryKey } from "./source.ts";
 
 /** GitHub's quota windows last an hour: no wait is longer, whatever a header says. */
 export const MAX_WAIT_MS = 3_600_000;
@@ -40,8 +32,8 @@ export class FailureBackoff {
   private readonly probed = new Set<string>();
   /** The known refs of a repository that failed since one of its refs last succeeded. */
   private readonly failedRefs = new LRUCache<string, Set<string>>({ max: MAX_KEYS });
-  private unreachedInARow = 0;
-  private readonly unreachedOwners = new Set<string>();
+  /** The failures in a row in which the source could not be reached. */
+  private unreached = { count: 0, owners: new Set<string>() };
 
   constructor(private readonly clock: Clock) {}
 
@@ -74,14 +66,13 @@ export class FailureBackoff {
 
   /** The failure for which an object is not requested now, or null. */
   objectFailure(repository: string, id: string): CollectionsError | null {
-    return this.failureOf([SOURCE, repository]) ?? this.failureOf([objectKey(repository, id)]);
+    return this.failureOf([SOURCE, repository, objectKey(repository, id)]);
   }
 
   /** Takes the outcome of a request for an object; null for a success. */
   objectOutcome(repository: string, id: string, error: unknown): void {
-    const key = objectKey(repository, id);
-    if (error === null) this.waits.delete(key);
-    else if (isWorthAWait(error)) this.extend(key, error);
+    if (error === null) this.waits.delete(objectKey(repository, id));
+    else if (isWorthAWait(error)) this.extend(objectKey(repository, id), error);
   }
 
   private failureOf(keys: readonly string[]): CollectionsError | null {
@@ -100,33 +91,31 @@ export class FailureBackoff {
     this.reached();
   }
 
-  private refFailed(ref: RefName, isKnown: boolean, error: CollectionsError): void {
-    const [key, repository] = [refKey(ref), repositoryKey(ref)];
-    this.extend(key, error);
-    // A denial of one ref says nothing about the others.
-    const shared = withDenial(error, undefined);
-    if (isKnown) {
-      const failed = this.failedRefs.get(repository) ?? new Set();
-      // A repeated failure of the same ref adds nothing: only another one makes the others wait.
-      if (!failed.has(key) && failed.size > 0) this.extend(repository, shared);
-      this.failedRefs.set(repository, failed.add(key));
-    }
-    if (!error.unreachable) return this.reached();
-    this.unreachedInARow++;
-    this.unreachedOwners.add(ref.owner.toLowerCase());
-    const { size } = this.unreachedOwners;
-    if (this.unreachedInARow >= DOWN_AFTER_FAILURES && size >= DOWN_AFTER_OWNERS) {
-      this.extend(SOURCE, shared);
-    }
-  }
-
   private reached(): void {
-    this.unreachedInARow = 0;
-    this.unreachedOwners.clear();
+    this.unreached = { count: 0, owners: new Set() };
     this.waits.delete(SOURCE);
   }
 
-  private extend(key: string, error: CollectionsError): void {
+  private refFailed(ref: RefName, isKnown: boolean, error: CollectionsError): void {
+    const [key, repository] = [refKey(ref), repositoryKey(ref)];
+    this.extend(key, error);
+    if (isKnown) {
+      const failed = this.failedRefs.get(repository) ?? new Set();
+      // A repeated failure of the same ref adds nothing: only another one makes the others wait.
+      if (!failed.has(key) && failed.size > 0) this.extend(repository, error);
+      this.failedRefs.set(repository, failed.add(key));
+    }
+    if (!error.unreachable) return this.reached();
+    const { owners } = this.unreached;
+    owners.add(ref.owner.toLowerCase());
+    if (++this.unreached.count >= DOWN_AFTER_FAILURES && owners.size >= DOWN_AFTER_OWNERS) {
+      this.extend(SOURCE, error);
+    }
+  }
+
+  private extend(key: string, failure: CollectionsError): void {
+    // A denial of one ref says nothing about the others.
+    const error = withDenial(failure, undefined);
     const now = this.clock.monotonicMs();
     const before = this.waits.get(key);
     const restUntilMs = now + Math.min(error.restMs, MAX_WAIT_MS);
@@ -135,9 +124,7 @@ export class FailureBackoff {
       this.waits.set(key, { ...before, untilMs: Math.max(before.untilMs, restUntilMs) });
       return;
     }
-    const waitMs = before === undefined
-      ? FIRST_WAIT_MS
-      : Math.min(before.waitMs * 2, MAX_DOUBLED_WAIT_MS);
+    const waitMs = before ? Math.min(before.waitMs * 2, MAX_DOUBLED_WAIT_MS) : FIRST_WAIT_MS;
     this.waits.set(key, { error, waitMs, untilMs: Math.max(now + waitMs, restUntilMs) });
   }
 }
@@ -158,11 +145,7 @@ export function withDenial(
   if (error.denial === denial) return error;
   const { code, detail, facts, message, cause, unreachable, restMs } = error;
   const options = { ...facts, message, cause, unreachable, restMs };
-  return new CollectionsError(
-    code,
-    detail,
-    denial === undefined ? options : { ...options, denial },
-  );
+  return new CollectionsError(code, detail, denial ? { ...options, denial } : options);
 }
 
 /** A spent quota is remembered with its token, which has its own wait. */

@@ -1,13 +1,17 @@
 // Every file below one folder, in byte order of path, in a few typed arrays: 100,000 files take some 10 MB, a page is
 // cut without touching the rest, and the form in memory is the form that is stored.
 
+import type { ObjectKind } from "../cache/object_cache.ts";
+
 const ID_BYTES = 20;
 const HEAD_BYTES = 8;
+/** Larger lists are not queued for writing to the key-value store. */
+const MAX_STORED_BYTES = 64 << 20;
 const encoder = new TextEncoder();
 // A path may begin with a byte order mark.
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** A file below the folder of a list: `path` starts there; `size` is in bytes. */
+/** A file: its path from the folder of its list, its blob id (40 hex digits), its size in bytes. */
 export interface ListedFile {
   readonly path: string;
   readonly id: string;
@@ -19,7 +23,7 @@ export function isListedPath(path: string): boolean {
   return !path.startsWith(".") && !path.includes("/.");
 }
 
-/** An immutable, sorted list of files; build one with {@linkcode FileListBuilder}. */
+/** An immutable, sorted list of files; build one with {@linkcode FileListBuilder}. An index is from 0 to length - 1. */
 export class FileList {
   constructor(
     private readonly paths: Uint8Array<ArrayBuffer>,
@@ -28,7 +32,7 @@ export class FileList {
     private readonly ids: Uint8Array<ArrayBuffer>,
     private readonly sizes: Float64Array<ArrayBuffer>,
     /** How many files were left out because their names are not UTF-8. */
-    readonly omitted = 0,
+    readonly omitted: number,
   ) {}
 
   /** How many files there are. */
@@ -41,38 +45,25 @@ export class FileList {
     return this.paths.length + this.offsets.byteLength + this.ids.length + this.sizes.byteLength;
   }
 
-  /** The file at `index`. @throws {RangeError} outside 0 to length - 1. */
+  /** The file at an index. */
   at(index: number): ListedFile {
-    if (!(index >= 0 && index < this.length)) {
-      throw new RangeError(`Cannot read file "${index}": the list has ${this.length}`);
-    }
-    return { path: this.pathAt(index), id: this.idAt(index), size: this.sizeAt(index) };
+    const id = this.ids.subarray(index * ID_BYTES, (index + 1) * ID_BYTES).toHex();
+    return { path: this.pathAt(index), id, size: this.sizeAt(index) };
   }
 
-  /** The path of the file at `index`, from the list's folder. */
+  /** The path of the file at an index. */
   pathAt(index: number): string {
     return decoder.decode(this.pathBytes(index));
   }
 
-  /** How many bytes the path of the file at `index` has. */
+  /** How many bytes the path of the file at an index has. */
   pathBytesAt(index: number): number {
     return this.offsets[index + 1]! - this.offsets[index]!;
   }
 
-  /** The blob id of the file at `index`, 40 hex digits. */
-  idAt(index: number): string {
-    return this.ids.subarray(index * ID_BYTES, (index + 1) * ID_BYTES).toHex();
-  }
-
-  /** The size in bytes of the file at `index`. */
+  /** The size in bytes of the file at an index. */
   sizeAt(index: number): number {
     return this.sizes[index]!;
-  }
-
-  /** Finds a file by its path from the list's folder, in logarithmic time; null when it is not listed. */
-  find(path: string): ListedFile | null {
-    const index = this.indexOf(path);
-    return index < 0 ? null : this.at(index);
   }
 
   /** The index of a file by its path, in logarithmic time; -1 when it is not listed. */
@@ -99,9 +90,7 @@ export class FileList {
   /** The list as bytes, for {@linkcode FileList.fromBytes}: count, omitted, sizes, offsets, ids, paths, little-endian. */
   toBytes(): Uint8Array<ArrayBuffer> {
     const bytes = new Uint8Array(HEAD_BYTES + this.byteLength);
-    const head = new DataView(bytes.buffer);
-    head.setUint32(0, this.length, true);
-    head.setUint32(4, this.omitted, true);
+    bytes.set(new Uint8Array(Uint32Array.of(this.length, this.omitted).buffer));
     let at = HEAD_BYTES;
     for (const part of [this.sizes, this.offsets, this.ids, this.paths]) {
       bytes.set(new Uint8Array(part.buffer, part.byteOffset, part.byteLength), at);
@@ -114,71 +103,63 @@ export class FileList {
   static fromBytes(given: Uint8Array<ArrayBuffer>): FileList | null {
     // Typed arrays need aligned views; what does not begin on 8 bytes is copied once.
     const bytes = given.byteOffset % 8 === 0 ? given : given.slice();
-    if (bytes.length < HEAD_BYTES + 4) return null;
+    if (bytes.length < HEAD_BYTES) return null;
     const { buffer, byteOffset } = bytes;
-    const head = new DataView(buffer, byteOffset);
-    const count = head.getUint32(0, true);
-    const omitted = head.getUint32(4, true);
-    const pathsAt = HEAD_BYTES + count * (8 + 4 + ID_BYTES) + 4;
+    const [count = 0, omitted = 0] = new Uint32Array(buffer, byteOffset, 2);
+    const offsetsAt = HEAD_BYTES + count * 8;
+    const idsAt = offsetsAt + (count + 1) * 4;
+    const pathsAt = idsAt + count * ID_BYTES;
     if (bytes.length < pathsAt) return null;
     const sizes = new Float64Array(buffer, byteOffset + HEAD_BYTES, count);
-    const offsets = new Uint32Array(buffer, byteOffset + HEAD_BYTES + count * 8, count + 1);
-    const ids = bytes.subarray(pathsAt - count * ID_BYTES, pathsAt);
+    const offsets = new Uint32Array(buffer, byteOffset + offsetsAt, count + 1);
     const paths = bytes.subarray(pathsAt);
-    return offsets[count] === paths.length
-      ? new FileList(paths, offsets, ids, sizes, omitted)
-      : null;
+    if (offsets[count] !== paths.length) return null;
+    return new FileList(paths, offsets, bytes.subarray(idsAt, pathsAt), sizes, omitted);
   }
 
   /** The same files in byte order of path. */
   reordered(): FileList {
     const order = Uint32Array.from({ length: this.length }, (_, index) => index)
       .sort((a, b) => compareBytes(this.pathBytes(a), this.pathBytes(b)));
-    const paths = new Uint8Array(this.paths.length);
-    const offsets = new Uint32Array(this.length + 1);
-    const ids = new Uint8Array(this.ids.length);
-    let at = 0;
-    order.forEach((from, to) => {
-      const path = this.pathBytes(from);
-      paths.set(path, at);
-      at += path.length;
-      offsets[to + 1] = at;
-      ids.set(this.ids.subarray(from * ID_BYTES, (from + 1) * ID_BYTES), to * ID_BYTES);
-    });
-    const sizes = Float64Array.from(order, (from) => this.sizes[from]!);
-    return new FileList(paths, offsets, ids, sizes, this.omitted);
+    const sorted = new FileListBuilder();
+    for (const index of order) sorted.add(this.at(index));
+    sorted.omit(this.omitted);
+    return sorted.build();
   }
 
   private pathBytes(index: number): Uint8Array {
-    return this.paths.subarray(this.offsets[index]!, this.offsets[index + 1]!);
+    return this.paths.subarray(this.offsets[index], this.offsets[index + 1]);
   }
 }
 
-/** Gathers files in any order, without an object a file. */
+/** Gathers files in any order, without an object a file: there may be a million. */
 export class FileListBuilder {
   private paths = new Uint8Array(4096);
-  private offsets = new Uint32Array(129);
   private ids = new Uint8Array(128 * ID_BYTES);
-  private sizes = new Float64Array(128);
-  private count = 0;
-  private sorted = true;
+  private readonly offsets = [0];
+  private readonly sizes: number[] = [];
+  private isSorted = true;
   private omitted = 0;
 
   /** How many files were taken so far. */
   get length(): number {
-    return this.count;
+    return this.sizes.length;
   }
 
-  /** Takes one file: `id` is 40 hex digits, `size` in bytes. */
-  add(file: ListedFile): void {
-    const start = this.offsets[this.count]!;
-    this.reserve(start + file.path.length * 3);
-    const end = this.putPath(file.path, start);
-    this.offsets[this.count + 1] = end;
-    putId(this.ids, { id: file.id, at: this.count * ID_BYTES });
-    this.sizes[this.count] = file.size;
-    if (this.sorted && this.count > 0) this.sorted = this.isAfterLast(start, end);
-    this.count++;
+  /** Takes one file. */
+  add({ path, id, size }: ListedFile): void {
+    const { length } = this;
+    const start = this.offsets[length]!;
+    this.paths = withCapacity(this.paths, start + path.length * 3);
+    this.ids = withCapacity(this.ids, (length + 1) * ID_BYTES);
+    const end = start + encoder.encodeInto(path, this.paths.subarray(start)).written;
+    this.ids.subarray(length * ID_BYTES).setFromHex(id);
+    if (this.isSorted && length > 0) {
+      const before = this.paths.subarray(this.offsets[length - 1], start);
+      this.isSorted = compareBytes(before, this.paths.subarray(start, end)) <= 0;
+    }
+    this.offsets.push(end);
+    this.sizes.push(size);
   }
 
   /** Counts files that are left out because their names are not UTF-8. */
@@ -186,33 +167,11 @@ export class FileListBuilder {
     this.omitted += count;
   }
 
-  // A list has up to a million files: what follows makes no object a file, which halves the time that it takes.
-
-  private putPath(path: string, start: number): number {
-    const { paths } = this;
-    for (let i = 0; i < path.length; i++) {
-      const code = path.charCodeAt(i);
-      if (code > 0x7f) return start + encoder.encodeInto(path, paths.subarray(start)).written;
-      paths[start + i] = code;
-    }
-    return start + path.length;
-  }
-
-  /** Whether the path at `[start, end)` comes after the one before it. */
-  private isAfterLast(start: number, end: number): boolean {
-    const { paths } = this;
-    for (let a = this.offsets[this.count - 1]!, b = start; b < end; a++, b++) {
-      if (a === start) return true;
-      if (paths[a] !== paths[b]) return paths[a]! < paths[b]!;
-    }
-    return false;
-  }
-
   /** Takes a list of a sub-folder; `prefix` is that folder's path. */
   addAll(list: FileList, prefix: string): void {
     for (let index = 0; index < list.length; index++) {
-      const { path, id, size } = list.at(index);
-      this.add({ path: `${prefix}/${path}`, id, size });
+      const file = list.at(index);
+      this.add({ ...file, path: `${prefix}/${file.path}` });
     }
     this.omit(list.omitted);
   }
@@ -220,42 +179,18 @@ export class FileListBuilder {
   /** The list of all that was taken, in byte order of path. */
   build(): FileList {
     const list = new FileList(
-      this.paths.slice(0, this.offsets[this.count]),
-      this.offsets.slice(0, this.count + 1),
-      this.ids.slice(0, this.count * ID_BYTES),
-      this.sizes.slice(0, this.count),
+      this.paths.slice(0, this.offsets[this.length]),
+      new Uint32Array(this.offsets),
+      this.ids.slice(0, this.length * ID_BYTES),
+      new Float64Array(this.sizes),
       this.omitted,
     );
-    return this.sorted ? list : list.reordered();
-  }
-
-  private reserve(pathBytes: number): void {
-    if (pathBytes > this.paths.length) this.paths = grown(this.paths, pathBytes);
-    if (this.count + 2 > this.offsets.length) {
-      const capacity = this.sizes.length * 2;
-      const offsets = new Uint32Array(capacity + 1);
-      offsets.set(this.offsets);
-      this.offsets = offsets;
-      const sizes = new Float64Array(capacity);
-      sizes.set(this.sizes);
-      this.sizes = sizes;
-      this.ids = grown(this.ids, capacity * ID_BYTES);
-    }
+    return this.isSorted ? list : list.reordered();
   }
 }
 
-/** Writes 40 hex digits, lower case, as 20 bytes. */
-function putId(ids: Uint8Array, { id, at }: { id: string; at: number }): void {
-  for (let i = 0; i < ID_BYTES; i++) {
-    ids[at + i] = hexDigit(id.charCodeAt(2 * i)) << 4 | hexDigit(id.charCodeAt(2 * i + 1));
-  }
-}
-
-function hexDigit(code: number): number {
-  return code < 0x3a ? code - 0x30 : code - 0x57;
-}
-
-function grown(bytes: Uint8Array<ArrayBuffer>, least: number): Uint8Array<ArrayBuffer> {
+function withCapacity(bytes: Uint8Array<ArrayBuffer>, least: number): Uint8Array<ArrayBuffer> {
+  if (bytes.length >= least) return bytes;
   const larger = new Uint8Array(Math.max(least, bytes.length * 2));
   larger.set(bytes);
   return larger;
@@ -274,3 +209,17 @@ function compareBytes(a: Uint8Array, b: Uint8Array): number {
   }
   return a.length - b.length;
 }
+
+/**
+ * The files below a folder, under its tree id, or a mark that the source cannot list them in one answer. A list that was
+ * assembled from several answers replaces that mark.
+ */
+export const fileListKind: ObjectKind<FileList | "truncated"> = {
+  name: "files",
+  sizeOf: (files) => files === "truncated" ? 0 : files.byteLength,
+  codec: {
+    encode: (files) => files === "truncated" ? new Uint8Array(0) : files.toBytes(),
+    decode: (bytes) => bytes.length === 0 ? "truncated" : FileList.fromBytes(bytes),
+    maxBytes: MAX_STORED_BYTES,
+  },
+};

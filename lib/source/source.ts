@@ -2,8 +2,26 @@
 // blobs; only a ref ever changes. Object ids have Git's own meaning in every implementation.
 
 import type { CollectionsError } from "../errors.ts";
-import type { RequestContext } from "../request_context.ts";
-import type { FileList } from "./file_list.ts";
+import type { FileList, ListedFile } from "./file_list.ts";
+
+/** The part of a request that a source needs to bound its cost and to charge it. */
+export interface RequestContext {
+  /** Aborts when the client disconnects; absent for background work. */
+  readonly signal?: AbortSignal | undefined;
+  /** The client address by which cost is counted and queues are made fair. */
+  readonly client: string;
+  /**
+   * Records, before it starts, work that no cache had: source requests, or processor time for a list. A request is
+   * charged at most once, and not for work that another request started (`joined`).
+   * @throws {CollectionsError} too-many-requests when this client may cause no more misses.
+   */
+  recordMiss(options?: { readonly joined: boolean }): void;
+}
+
+/** The context of work without a client: refresh ahead, background jobs whose start was charged already. */
+export function backgroundContext(client: string, signal?: AbortSignal): RequestContext {
+  return { client, signal, recordMiss() {} };
+}
 
 /** A repository as the request spelled it. Rules compare owner and repo without case. */
 export interface RepositoryName {
@@ -11,9 +29,17 @@ export interface RepositoryName {
   readonly repo: string;
 }
 
+/** A ref by its names. */
+export type RefName = RepositoryName & { readonly branch: string };
+
 /** The key of a repository in every cache and rule. */
 export function repositoryKey(name: RepositoryName): string {
   return `${name.owner}/${name.repo}`.toLowerCase();
+}
+
+/** The key of a ref in every cache and rule. */
+export function refKey(ref: RefName): string {
+  return `${repositoryKey(ref)}\n${ref.branch}`;
 }
 
 /** The branch that a query without one means at GitHub. */
@@ -72,9 +98,8 @@ export interface Snapshot {
   readonly name: RepositoryName;
   /** The branch as the response names it: the requested one, or the default. */
   readonly branch: string;
+  /** Also an id under which `tree` gives the root folder. */
   readonly commit: string;
-  /** An id under which `tree` gives the root folder. */
-  readonly rootTreeId: string;
   readonly ref: RefState;
   /** When the request was sent on which this snapshot rests, in ms since the epoch. */
   readonly checkedAtMs: number;
@@ -94,12 +119,8 @@ export interface TreeEntry {
   readonly size: number;
 }
 
-/** A file to read: its blob id, its size in bytes as its tree gave it, its path from the repository's root. */
-export interface FileRef {
-  readonly path: string;
-  readonly id: string;
-  readonly size: number;
-}
+/** A file to read; its path is from the repository's root. */
+export type FileRef = ListedFile;
 
 /** A folder's id and every file below it. */
 export interface FolderFiles {

@@ -4,11 +4,16 @@
 import { BackgroundJobs } from "../../lib/background_jobs.ts";
 import { ObjectCache } from "../../lib/cache/object_cache.ts";
 import type { ReadContext } from "../../lib/collections/read_context.ts";
-import type { RequestContext } from "../../lib/request_context.ts";
-import { FileListBuilder, isListedPath } from "../../lib/source/file_list.ts";
+import { FileListBuilder, fileListKind, isListedPath } from "../../lib/source/file_list.ts";
 import { blobId } from "../../lib/source/git_object_id.ts";
-import { fileListKind } from "../../lib/source/object_kinds.ts";
-import type { BlobResult, FileRef, Snapshot, Source, TreeEntry } from "../../lib/source/source.ts";
+import type {
+  BlobResult,
+  FileRef,
+  RequestContext,
+  Snapshot,
+  Source,
+  TreeEntry,
+} from "../../lib/source/source.ts";
 import { MarkdownRenderer } from "../../lib/markdown/renderer.ts";
 import { TestClock } from "../test_clock.ts";
 
@@ -42,14 +47,13 @@ export class MemorySource implements Source {
   ) {
     this.jobs = new BackgroundJobs({ clock: this.clock });
     this.markdown = new MarkdownRenderer({ clock: this.clock });
-    const root = this.folder("");
+    const root = this.folder("c".repeat(40));
     for (const [path, content] of files) this.add(root, path, encoder.encode(content));
     const ref = { commit: "c".repeat(40), checkedAtMs: 0, freshForMs: 60_000, wantedAtMs: 0 };
     this.snapshot = {
       name: { owner: "octo", repo: "site" },
       branch: options.branch ?? "main",
       commit: ref.commit,
-      rootTreeId: "",
       ref: { ...ref, previous: [] },
       checkedAtMs: 0,
       freshness: "hit",

@@ -6,6 +6,7 @@ import { testOnEachStore } from "../kv_connect/shared_stores.ts";
 import { listPath, startService, type TestService } from "../service.ts";
 import { deliver, push, pushWithHook, signed, WEBHOOK_ENV, WEBHOOK_PATH } from "./deliveries.ts";
 import { freshnessOf } from "./freshness_of.ts";
+import type { CachedSource } from "../../lib/source/cached_source.ts";
 
 const FILES = { "posts/a.md": "" };
 const ENV = WEBHOOK_ENV;
@@ -21,7 +22,7 @@ async function cost({ gh, service }: Site, work: () => Promise<unknown>): Promis
 
 /** Waits for the checks that a delivery caused; they are started before it is answered. */
 async function settled({ services }: TestService): Promise<void> {
-  await (services.sourceOf("octo") as unknown as { settled(): Promise<void> }).settled();
+  await (services.sourceOf("octo") as CachedSource).refs.settled();
 }
 
 Deno.test("a push shows once its delivery was answered and checked, and a missing branch too", async () => {

@@ -226,7 +226,7 @@ Deno.test("names that are not UTF-8 are left out and counted, in a folder withou
   await folder.write("\ufffd.md", "this is how such names are shown");
   const snapshot = await folder.resolve();
   assertEquals(await folder.rootEntries(snapshot), [["a.md", "file"]]);
-  const list = await folder.source.files(snapshot, snapshot.rootTreeId, uncharged);
+  const list = await folder.source.files(snapshot, snapshot.commit, uncharged);
   assertEquals([list.length, list.omitted], [1, 3]);
 });
 
@@ -238,9 +238,9 @@ Deno.test("reading needs no permission but for the root, and leaves out what may
     const source = new LocalSource({ root: Deno.args[0], now: () => Date.now() });
     const context = { client: "test", recordMiss() {} };
     const snapshot = await source.resolve({ owner: "local", repo: "blog", branch: null }, context);
-    const list = await source.files(snapshot, snapshot.rootTreeId, context);
+    const list = await source.files(snapshot, snapshot.commit, context);
     const blobs = await source.blobs(snapshot, [list.at(0)], context);
-    console.log(list.length, new TextDecoder().decode(blobs.get(list.idAt(0))));`;
+    console.log(list.length, new TextDecoder().decode(blobs.get(list.at(0).id)));`;
   const file = await Deno.makeTempFile({ dir: folder.root, suffix: ".ts" });
   await Deno.writeTextFile(file, script);
   const denied = `--deny-read=${folder.dir}/no,${folder.dir}/no.md`;

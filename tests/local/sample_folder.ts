@@ -4,9 +4,8 @@
 import { dirname } from "@std/path";
 import { assertEquals, assertRejects } from "@std/assert";
 import { CollectionsError, type ErrorCode } from "../../lib/errors.ts";
-import type { RequestContext } from "../../lib/request_context.ts";
 import { LocalSource } from "../../lib/source/local/local_source.ts";
-import type { BlobResult, RefQuery, Snapshot } from "../../lib/source/source.ts";
+import type { BlobResult, RefQuery, RequestContext, Snapshot } from "../../lib/source/source.ts";
 import { GitRepository } from "../github/git_repository.ts";
 
 /** A client that must not be charged: local reads cost no quota. */
@@ -58,13 +57,13 @@ export class SampleFolder implements AsyncDisposable {
 
   /** The paths of all files that are listed. */
   async paths(snapshot: Snapshot): Promise<string[]> {
-    const list = await this.source.files(snapshot, snapshot.rootTreeId, uncharged);
+    const list = await this.source.files(snapshot, snapshot.commit, uncharged);
     return Array.from({ length: list.length }, (_, index) => list.pathAt(index));
   }
 
   /** Name and kind of the root's entries. */
   async rootEntries(snapshot: Snapshot): Promise<[string, string][]> {
-    const entries = await this.source.tree(snapshot, snapshot.rootTreeId, uncharged);
+    const entries = await this.source.tree(snapshot, snapshot.commit, uncharged);
     return entries.map(({ name, kind }) => [name, kind]);
   }
 

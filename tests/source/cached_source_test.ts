@@ -3,11 +3,16 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { ObjectCache } from "../../lib/cache/object_cache.ts";
 import { CollectionsError, sourceFailed, sourceRateLimited } from "../../lib/errors.ts";
-import type { RequestContext } from "../../lib/request_context.ts";
 import { CachedSource } from "../../lib/source/cached_source.ts";
-import { FileListBuilder } from "../../lib/source/file_list.ts";
-import { fileListKind } from "../../lib/source/object_kinds.ts";
-import type { BlobResult, FileRef, Snapshot, Source, TreeEntry } from "../../lib/source/source.ts";
+import { FileListBuilder, fileListKind } from "../../lib/source/file_list.ts";
+import type {
+  BlobResult,
+  FileRef,
+  RequestContext,
+  Snapshot,
+  Source,
+  TreeEntry,
+} from "../../lib/source/source.ts";
 import { TestClock } from "../test_clock.ts";
 import { openStore, uncharged } from "./open_github.ts";
 
@@ -28,7 +33,7 @@ class CountingSource implements Source {
     const ref = { commit: "c", checkedAtMs: 1, freshForMs: 60_000, wantedAtMs: 1, previous: [] };
     const name = { owner: "octo", repo: "site" };
     return Promise.resolve({
-      ...{ name, branch: "main", commit: "c", rootTreeId: "c", ref },
+      ...{ name, branch: "main", commit: "c", ref },
       ...{ checkedAtMs: 1, freshness: "miss" },
     });
   }

@@ -6,7 +6,8 @@ import {
   sourceFailed,
   sourceTimeout,
 } from "../../lib/errors.ts";
-import { FailureBackoff, type RefName } from "../../lib/source/failure_backoff.ts";
+import { FailureBackoff } from "../../lib/source/failure_backoff.ts";
+import type { RefName } from "../../lib/source/source.ts";
 import { TestClock } from "../test_clock.ts";
 
 const failed = sourceFailed("answered 500");

@@ -52,7 +52,7 @@ Deno.test("a moved repository is checked under its old name, and its trees are r
   gh.rename("octo/site", "other/place");
   const snapshot = await opened.resolve();
   gh.resetCounts();
-  assertEquals((await source.tree(snapshot, snapshot.rootTreeId, uncharged)).length, 2);
+  assertEquals((await source.tree(snapshot, snapshot.commit, uncharged)).length, 2);
   clock.advance(60_000);
   assertEquals((await opened.resolve()).freshness, "revalidated");
   assertEquals(gh.counts(), { tree: 1, redirect: 1, commit: 1 });

@@ -5,7 +5,7 @@ import { ObjectCache } from "../../lib/cache/object_cache.ts";
 import { parseAllowedRepos } from "../../lib/allowed_repos.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import type { RequestContext } from "../../lib/request_context.ts";
+import type { RequestContext } from "../../lib/source/source.ts";
 import { CachedSource } from "../../lib/source/cached_source.ts";
 import { GitHubClient } from "../../lib/source/github/client.ts";
 import { GitHubSource } from "../../lib/source/github/github_source.ts";

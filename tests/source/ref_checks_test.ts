@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
-import type { RequestContext } from "../../lib/request_context.ts";
+import type { RequestContext } from "../../lib/source/source.ts";
 import type { Fault } from "../github/github_faults.ts";
 import type { GithubDouble } from "../github/github_double.ts";
 import { serveRepository } from "../github/served_repository.ts";
@@ -48,7 +48,7 @@ async function open(options: Omit<OpenOptions, "clock"> = {}) {
     start,
     cached,
     resolve,
-    refreshDue: () => cached.refreshDue(),
+    refreshDue: () => cached.refs.refreshDue(),
     /** What some work costs, by the status of each request. */
     async cost(work: () => Promise<unknown>) {
       gh.resetCounts();
@@ -56,7 +56,7 @@ async function open(options: Omit<OpenOptions, "clock"> = {}) {
       return statuses(gh);
     },
     async [Symbol.asyncDispose]() {
-      await cached.close();
+      await cached.refs.close();
       store[Symbol.dispose]();
       await served[Symbol.asyncDispose]();
     },
@@ -529,7 +529,7 @@ Deno.test("recheck() checks the refs of a repository that are in use, missing on
   assertEquals(await code(resolve({ branch: "new" })), "branch-not-found");
   await git.branch("new");
   const moved = await git.commit({ "b.md": "B\n" });
-  await cost(() => cached.recheck("octo/site"));
+  await cost(() => cached.refs.recheck("octo/site"));
   assertEquals(gh.requests.every(({ path }) => path.includes("/octo/site/")), true);
   assertEquals(gh.requests.some(({ path }) => path.includes("unused")), false);
   const found = await Promise.all([resolve(), resolve({ branch: "new" })]);
@@ -537,7 +537,7 @@ Deno.test("recheck() checks the refs of a repository that are in use, missing on
     [true, "hit"],
     [false, "hit"],
   ]);
-  assertEquals(await cost(() => cached.recheck("octo/absent")), []);
+  assertEquals(await cost(() => cached.refs.recheck("octo/absent")), []);
 });
 
 Deno.test("recheck() counts no check that was under way, and runs one more for calls during one", async () => {
@@ -552,12 +552,12 @@ Deno.test("recheck() counts no check that was under way, and runs one more for c
   gh.intercept = () => held.promise;
   const before = resolve();
   await gh.log.until(() => gh.requests.length === 1);
-  const first = cached.recheck("octo/site");
+  const first = cached.refs.recheck("octo/site");
   held.resolve(null);
   held = Promise.withResolvers();
   await before;
   await gh.log.until(() => gh.requests.length === 2);
-  const others = [cached.recheck("octo/site"), cached.recheck("octo/site")];
+  const others = [cached.refs.recheck("octo/site"), cached.refs.recheck("octo/site")];
   held.resolve(null);
   await Promise.all([first, ...others]);
   assertEquals(statuses(gh), [304, 304, 304]);

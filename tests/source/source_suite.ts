@@ -247,7 +247,7 @@ async function rejectsWith(
 /** The tree id of a folder, found as a use case finds it: from the root down. */
 async function folderAt(opened: Opened, path: string): Promise<string> {
   const snapshot = await resolve(opened);
-  let id = snapshot.rootTreeId;
+  let id = snapshot.commit;
   for (const segment of path.split("/").filter((segment) => segment !== "")) {
     const entries = await opened.source.tree(snapshot, id, uncharged);
     const entry = entries.find(({ name }) => name === segment);

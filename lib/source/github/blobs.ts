@@ -4,9 +4,8 @@
 import { lookup } from "mrmime";
 import pLimit from "p-limit";
 import { isSourceFailure, sourceFailed } from "../../errors.ts";
-import type { RequestContext } from "../../request_context.ts";
 import { blobId } from "../git_object_id.ts";
-import type { BlobResult, FileRef, Snapshot } from "../source.ts";
+import type { BlobResult, FileRef, RequestContext, Snapshot } from "../source.ts";
 import { checked, graphqlAnswer, parseJson, refusal } from "./answers.ts";
 import { baseOf, type GitHubHost, requestRepository } from "./host.ts";
 

@@ -5,7 +5,7 @@
 import type { Clock } from "../../clock.ts";
 import { CollectionsError, isSourceFailure, sourceFailed, sourceTimeout } from "../../errors.ts";
 import { BodyReader } from "../../read_body.ts";
-import type { RequestContext } from "../../request_context.ts";
+import type { RequestContext } from "../source.ts";
 import { MAX_WAIT_MS } from "../failure_backoff.ts";
 import { RequestQueue } from "../request_queue.ts";
 import type { Quota, Token, TokenPool } from "./tokens.ts";

@@ -10,9 +10,8 @@ import {
   repositoryNotFound,
 } from "../../errors.ts";
 import type { Log } from "../../log.ts";
-import type { RequestContext } from "../../request_context.ts";
 import { isCheckFailure, withDenial } from "../failure_backoff.ts";
-import { repositoryKey, type RepositoryName } from "../source.ts";
+import { repositoryKey, type RepositoryName, type RequestContext } from "../source.ts";
 import { GitHostHealth } from "./git_host_health.ts";
 import type { RequestObserver } from "./client.ts";
 import { type GitHubHost, namedBase } from "./host.ts";

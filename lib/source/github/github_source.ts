@@ -6,7 +6,6 @@ import type { AllowedRepos } from "../../allowed_repos.ts";
 import type { Clock } from "../../clock.ts";
 import { sourceFailed } from "../../errors.ts";
 import type { Log } from "../../log.ts";
-import type { RequestContext } from "../../request_context.ts";
 import { type FileList, FileListBuilder } from "../file_list.ts";
 import {
   type BlobResult,
@@ -14,6 +13,7 @@ import {
   type FileRef,
   type FolderFiles,
   type RefQuery,
+  type RequestContext,
   type Snapshot,
   type Source,
   type TreeEntry,
@@ -75,8 +75,6 @@ export class GitHubSource implements Source {
       name: { owner: query.owner, repo: query.repo },
       branch,
       commit,
-      // GitHub takes a commit id where a tree id is expected.
-      rootTreeId: commit,
       ref: {
         commit,
         checkedAtMs,

@@ -11,9 +11,8 @@ import {
   repositoryNotFound,
   sourceFailed,
 } from "../../errors.ts";
-import type { RequestContext } from "../../request_context.ts";
 import { isCheckFailure, withDenial } from "../failure_backoff.ts";
-import type { RefQuery, RepositoryName } from "../source.ts";
+import type { RefQuery, RepositoryName, RequestContext } from "../source.ts";
 import { checked, parseCommitId, parseJson, refusal, repositoryAnswer } from "./answers.ts";
 import type { Validator } from "./client.ts";
 import {

@@ -12,9 +12,16 @@ import {
   sourceFailed,
 } from "../../errors.ts";
 import { describeError } from "../../log.ts";
-import type { RequestContext } from "../../request_context.ts";
 import type { FileList } from "../file_list.ts";
-import type { BlobResult, FileRef, RefQuery, Snapshot, Source, TreeEntry } from "../source.ts";
+import type {
+  BlobResult,
+  FileRef,
+  RefQuery,
+  RequestContext,
+  Snapshot,
+  Source,
+  TreeEntry,
+} from "../source.ts";
 import {
   FolderTooLargeError,
   isServedName,
@@ -66,7 +73,6 @@ export class LocalSource implements Source {
       name: { owner, repo },
       branch: look.branch,
       commit: id,
-      rootTreeId: id,
       ref: look.ref,
       checkedAtMs: look.ref.checkedAtMs,
       freshness: look.freshness,
@@ -154,13 +160,13 @@ export class LocalSource implements Source {
   }
 
   private stateOf(snapshot: Snapshot): FolderState | null {
-    return this.folderOf(snapshot)?.stateOf(snapshot.rootTreeId) ?? null;
+    return this.folderOf(snapshot)?.stateOf(snapshot.commit) ?? null;
   }
 
   private async blob(snapshot: Snapshot, file: FileRef): Promise<BlobResult> {
     // Only a file that a scan listed is opened, whatever path is requested.
     const folder = this.folderOf(snapshot);
-    const seen = folder?.stateOf(snapshot.rootTreeId)?.file(file.path);
+    const seen = folder?.stateOf(snapshot.commit)?.file(file.path);
     if (folder === undefined || seen?.id !== file.id) return objectMissing(snapshot, file.id);
     try {
       const bytes = await readScannedFile(join(folder.path, file.path), seen);
