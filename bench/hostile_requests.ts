@@ -1,13 +1,13 @@
 // Hostile requests, with parameters that are good often enough to reach the source, and a repository of a hostile
 // author. The same seed gives the same requests. What RFC 9112 forbids is marked: a server may refuse it unread.
 
-import type { JsonContent } from "../tests/github/serve_double.ts";
+import type { GitContent } from "../tests/github/git_repository.ts";
 
 /** A folder 150 levels deep, which may take a request a level. */
 const DEEP = "d/".repeat(150);
 
 /** The files of a hostile author, by path: names and contents that trouble parsers, headers and paths. */
-export const HOSTILE_FILES: Readonly<Record<string, JsonContent>> = {
+export const HOSTILE_FILES: Readonly<Record<string, GitContent>> = {
   "posts/a.md": "---\ntitle: A\ndate: 2026-01-01\n---\n# A\n",
   "posts/with space.md": "# B\n",
   'posts/it\'s "quoted"; filename=b.md': "# C\n",

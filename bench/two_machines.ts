@@ -8,7 +8,7 @@ import { assertEquals } from "@std/assert";
 import { parseArgs } from "node:util";
 import { generateFiles } from "../tests/github/generated_files.ts";
 import { serveRepository } from "../tests/github/served_repository.ts";
-import { signatureOf } from "../tests/github/signed_delivery.ts";
+import { signatureOf } from "../tests/github/served_repository.ts";
 import { KvConnectServer, type KvOperation } from "../tests/kv_connect/kv_connect_server.ts";
 import { pause, withProcesses } from "./processes.ts";
 import { describeMachine, goalTable, number, percentile, table, writeResults } from "./report.ts";

@@ -2,7 +2,6 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { dirname, join } from "@std/path";
-import { runGit } from "./github/git_command.ts";
 import { makeGitRepository } from "./github/git_repository.ts";
 import { GithubDouble } from "./github/github_double.ts";
 import { runTask, serveTask } from "./run_task.ts";
@@ -191,7 +190,7 @@ Deno.test("preview serves one Git checkout without what lies beside it", async (
   await using git = await makeGitRepository({ "posts/a.md": "# A\n" });
   const folder = await Deno.makeTempDir();
   const checkout = join(folder, "site");
-  await runGit(["clone", "--quiet", git.dir, checkout], { dir: folder });
+  await git.git("clone", "--quiet", git.dir, checkout);
   await Deno.mkdir(join(folder, "secret/posts"), { recursive: true });
   {
     await using service = await serveTask("preview", { args: [checkout] });

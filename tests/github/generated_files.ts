@@ -1,5 +1,4 @@
-// Very many Markdown files for tests and benches, made one at a time. The same options
-// give the same bytes.
+// Very many Markdown files for tests and benches, made one at a time. The same options give the same bytes.
 
 /** Shape of generated files. */
 export interface GeneratedFiles {
@@ -7,7 +6,6 @@ export interface GeneratedFiles {
   prefix?: string;
   /** Sub-folders, named `d000` and so on; 0 puts the files right into `prefix`. */
   folders: number;
-  /** Files in each sub-folder, named `post-00000.md` and so on. */
   filesPerFolder: number;
   /** Least size of a file; 120 if left out. */
   bytes?: number;
@@ -15,14 +13,10 @@ export interface GeneratedFiles {
   identical?: boolean;
 }
 
-const firstDayMs = Date.UTC(2020, 0, 1);
-const dayMs = 86_400_000;
-
 /** Paths and contents; each file has front matter with a title, a date, tags and a draft mark. */
 export function* generateFiles(
-  options: GeneratedFiles,
+  { prefix = "posts", folders, filesPerFolder, bytes = 120, identical = false }: GeneratedFiles,
 ): Generator<readonly [path: string, content: string]> {
-  const { prefix = "posts", folders, filesPerFolder, bytes = 120, identical = false } = options;
   for (let folder = 0; folder < Math.max(1, folders); folder++) {
     const dir = folders === 0 ? prefix : `${prefix}/d${String(folder).padStart(3, "0")}`;
     for (let file = 0; file < filesPerFolder; file++) {
@@ -34,9 +28,9 @@ export function* generateFiles(
 
 function markdown(number: number, bytes: number): string {
   // A stride that shares no factor with the range keeps the dates out of the order of the paths.
-  const date = new Date(firstDayMs + (number * 7919 % 3001) * dayMs).toISOString().slice(0, 10);
+  const day = new Date(Date.UTC(2020, 0, 1 + number * 7919 % 3001)).toISOString().slice(0, 10);
   const tags = number % 3 === 0 ? "[deno, web]" : "[git]";
-  const head = `---\ntitle: Post ${number}\ndate: ${date}\ntags: ${tags}\n`;
+  const head = `---\ntitle: Post ${number}\ndate: ${day}\ntags: ${tags}\n`;
   const text = `${head}draft: ${number % 10 === 0}\n---\n\n# Post ${number}\n\n`;
   return `${text}${"Words. ".repeat(Math.max(0, Math.ceil((bytes - text.length - 1) / 7)))}\n`;
 }

@@ -1,12 +1,11 @@
-// Serves the Git repositories of a double over Git's smart HTTP protocol: each request is handed to `git http-backend`
-// as CGI (RFC 3875), so every answer about refs is Git's own. What surrounds Git at GitHub is done here: 401 for what
-// is missing or not public, 301 for an old name.
+// Serves the Git repositories of a double over Git's smart HTTP protocol: each request is handed to `git upload-pack`, so
+// every answer about refs is Git's own. What surrounds Git at GitHub is done here: 401 for what is missing or not public,
+// 301 for an old name.
 
-import { gitEnvironment } from "./git_command.ts";
-import { type GitRepository, makeGitRepository } from "./git_repository.ts";
-import type { GithubRegistry, Redirect } from "./github_registry.ts";
+import { gitEnvironment, type GitRepository, makeGitRepository } from "./git_repository.ts";
+import type { GithubRegistry } from "./github_registry.ts";
 
-const PATH = /^\/([^/]+\/[^/]+?)(?:\.git)?(\/(?:git-upload-pack|info\/refs))$/;
+const PATH = /^\/([^/]+\/[^/]+?)(?:\.git)?\/git-upload-pack$/;
 
 /** One Git host; `await using` stops it. */
 export class GitHttpBridge implements AsyncDisposable {
@@ -40,35 +39,29 @@ export class GitHttpBridge implements AsyncDisposable {
   }
 
   async #answer(request: Request): Promise<Response> {
-    const [, encodedName = "", service = ""] = PATH.exec(new URL(request.url).pathname) ?? [];
+    const [, encodedName = ""] = PATH.exec(new URL(request.url).pathname) ?? [];
     const name = decodeURIComponent(encodedName);
     this.requests.push(name);
     const intercepted = await this.intercept?.(request);
     if (intercepted) return intercepted;
     const redirect = this.registry.redirect(name);
-    if (redirect !== null) return this.#redirect(redirect, service);
+    if (redirect !== null) {
+      const { target, form } = redirect;
+      const location = form === "none"
+        ? null
+        : target === null
+        ? form.replaceAll("{git}", this.url)
+        : `${this.url}/${target.owner}/${target.name}.git/git-upload-pack`;
+      return new Response(null, { status: 301, headers: location === null ? {} : { location } });
+    }
     const hosted = this.registry.find(name);
     if (hosted?.visibility !== "public") {
-      return new Response("No anonymous access.\n", {
-        status: 401,
-        headers: { "www-authenticate": 'Basic realm="Git"' },
-      });
+      const headers = { "www-authenticate": 'Basic realm="Git"' };
+      return new Response("No anonymous access.\n", { status: 401, headers });
     }
     if (hosted.blocked !== null) return new Response("Blocked.\n", { status: 403 });
     const { dir } = hosted.git ?? await (this.#empty ??= makeGitRepository());
-    return await runBackend(request, dir + service);
-  }
-
-  #redirect({ target, form }: Redirect, service: string): Response {
-    const moved = `${this.url}/${target?.owner}/${target?.name}.git${service}`;
-    const location = form === "none"
-      ? null
-      : form === "numeric" || form === "named"
-      ? moved
-      : form === "other-host"
-      ? moved.replace("127.0.0.1", "localhost")
-      : form.replaceAll("{git}", this.url);
-    return new Response(null, { status: 301, headers: location === null ? {} : { location } });
+    return await runGit(request, dir);
   }
 
   /** Stops listening and removes what was made for empty repositories. */
@@ -78,36 +71,23 @@ export class GitHttpBridge implements AsyncDisposable {
   }
 }
 
-async function runBackend(request: Request, path: string): Promise<Response> {
-  const { headers, method, url } = request;
-  const body = await request.bytes();
+/** What Git's own server answers; it refuses another content type as Git's HTTP server does. */
+async function runGit(request: Request, dir: string): Promise<Response> {
+  const type = "application/x-git-upload-pack";
+  if (request.headers.get("content-type") !== `${type}-request`) {
+    return new Response("Unsupported Media Type\n", { status: 415 });
+  }
   const child = new Deno.Command("git", {
-    args: ["http-backend"],
+    args: ["upload-pack", "--stateless-rpc", dir],
     clearEnv: true,
-    env: {
-      ...gitEnvironment(),
-      GIT_HTTP_EXPORT_ALL: "1",
-      GIT_PROTOCOL: headers.get("git-protocol") ?? "",
-      REQUEST_METHOD: method,
-      QUERY_STRING: new URL(url).search.slice(1),
-      PATH_TRANSLATED: path,
-      CONTENT_TYPE: headers.get("content-type") ?? "",
-      CONTENT_LENGTH: String(body.length),
-      HTTP_CONTENT_ENCODING: headers.get("content-encoding") ?? "",
-    },
+    env: { ...gitEnvironment(), GIT_PROTOCOL: request.headers.get("git-protocol") ?? "" },
     stdin: "piped",
     stdout: "piped",
     stderr: "piped",
   }).spawn();
-  // A backend that refuses a request does not read its body.
-  const sent = new Response(body).body!.pipeTo(child.stdin).catch(() => {});
+  // Git may refuse a request without reading its body.
+  const sent = request.body!.pipeTo(child.stdin).catch(() => {});
   const { stdout } = await child.output();
   await sent;
-  const end = stdout.findIndex((byte, at) => byte === 13 && stdout[at + 2] === 13) + 4;
-  const fields = new TextDecoder().decode(stdout.subarray(0, end)).trim().split("\r\n")
-    .map((line) => line.split(/: */, 2) as [string, string]);
-  const answer = new Headers(fields);
-  const status = parseInt(answer.get("status") ?? "200");
-  answer.delete("status");
-  return new Response(stdout.subarray(end), { status, headers: answer });
+  return new Response(stdout, { headers: { "content-type": `${type}-result` } });
 }

@@ -2,8 +2,8 @@
 // out, for the git command and for other processes. A folder that the git command made is read too, as long as Git has
 // not packed it.
 
-import { firstCommitSeconds, runGit, testIdentity } from "./git_command.ts";
-import { type GitObject, GitStore } from "./git_store.ts";
+import { statSync } from "node:fs";
+import { type GitObject, GitStore, type GitTreeEntry } from "./git_store.ts";
 
 /** The content of a path: a file, an executable file, a symbolic link or a submodule (a commit id). */
 export type GitContent =
@@ -13,51 +13,71 @@ export type GitContent =
   | { symlink: string }
   | { submodule: string };
 
+type Files<Content> = Record<string, Content> | Iterable<readonly [path: string, content: Content]>;
+
 /** Files by path, as a record or, for very many, as an iterable of pairs. */
-export type GitFiles =
-  | Record<string, GitContent>
-  | Iterable<readonly [path: string, content: GitContent]>;
+export type GitFiles = Files<GitContent>;
 
-type Changes =
-  | Record<string, GitContent | null>
-  | Iterable<readonly [path: string, content: GitContent | null]>;
+/** One line of `git ls-tree -r -l`. */
+export type ListedEntry = Omit<GitTreeEntry, "name"> & { readonly path: string };
 
-/** One line of `git ls-tree -r -l`; `size` is null for a submodule. */
-export interface ListedEntry {
-  mode: string;
-  type: string;
-  oid: string;
-  size: number | null;
-  path: string;
+interface Entry {
+  readonly mode: string;
+  readonly oid: string;
 }
 
 /** A folder that is being changed: unchanged entries by id, changed folders as folders. */
-type Folder = Map<string, { mode: string; oid: string } | Folder>;
+type Folder = Map<string, Entry | Folder>;
+
+const FIRST_COMMIT_SECONDS = 1_700_000_000;
+const IDENTITY = ["Test Author", "author@example.org"] as const;
+const SIGNATURE = `${IDENTITY[0]} <${IDENTITY[1]}>`;
+const CONFIGURATION = Object.entries({
+  ...{ "init.defaultBranch": "main", "safe.directory": "*", "gc.auto": "0" },
+  ...{ "core.autocrlf": "false", "core.quotePath": "false", "core.fsync": "none" },
+  "advice.detachedHead": "false",
+});
+
+/** What git runs in: `PATH`, no configuration of the machine, and fixed dates, so that steps give the same ids everywhere. */
+export function gitEnvironment(): Record<string, string> {
+  const date = `${FIRST_COMMIT_SECONDS} +0000`;
+  const [name, email] = IDENTITY;
+  return {
+    ...{ PATH: Deno.env.get("PATH") ?? "/usr/bin:/bin", HOME: "/nonexistent", LC_ALL: "C" },
+    ...{ GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1", GIT_TERMINAL_PROMPT: "0" },
+    ...{ GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_AUTHOR_DATE: date },
+    ...{ GIT_COMMITTER_NAME: name, GIT_COMMITTER_EMAIL: email, GIT_COMMITTER_DATE: date },
+    GIT_CONFIG_COUNT: String(CONFIGURATION.length),
+    ...Object.fromEntries(CONFIGURATION.flatMap(([key, value], index) => [
+      [`GIT_CONFIG_KEY_${index}`, key],
+      [`GIT_CONFIG_VALUE_${index}`, value],
+    ])),
+  };
+}
 
 /** A Git repository. `await using` removes what a test made. */
 export class GitRepository implements AsyncDisposable {
   /** The objects and refs, as a server reads them. */
-  readonly store: GitStore;
+  readonly store = new GitStore();
   private readonly isTemporary: boolean;
+  private readonly mainBranch: string;
   private commits = 0;
-  private folder: string | null;
 
-  /** Opens the repository at `dir`, bare or checked out; one in memory where it is null. */
+  /** Opens the repository at `folder`, bare or checked out; one in memory where it is null. */
   constructor(
-    dir: string | null,
-    private readonly options: { temporary?: boolean; branch?: string } = {},
+    private folder: string | null,
+    { temporary = false, branch = "main" }: { temporary?: boolean; branch?: string } = {},
   ) {
-    this.folder = dir;
-    this.isTemporary = options.temporary ?? false;
-    this.store = new GitStore();
-    if (dir !== null) this.findGitDir();
+    this.isTemporary = temporary;
+    this.mainBranch = branch;
+    this.findGitDir();
   }
 
   /** The repository's folder, made now where it had none (the Git directory itself where it is bare). */
   get dir(): string {
     if (this.folder === null) {
       this.folder = Deno.makeTempDirSync({ prefix: "git_repository_" });
-      this.store.moveTo(this.folder, this.options.branch ?? "main");
+      this.store.moveTo(this.folder, this.mainBranch);
     }
     return this.folder;
   }
@@ -67,11 +87,11 @@ export class GitRepository implements AsyncDisposable {
    * files of a repository that is checked out follow. @throws {Error} on a repository that no test made.
    */
   async commit(
-    changes: Changes,
+    changes: Files<GitContent | null>,
     { branch = "main", message = "Change files" }: { branch?: string; message?: string } = {},
   ): Promise<string> {
     if (!this.isTemporary) throw new Error(`Cannot commit to "${this.dir}": no test made it`);
-    if (this.folder !== null) this.findGitDir();
+    this.findGitDir();
     const parent = this.store.ref(`refs/heads/${branch}`);
     const root = parent === null ? new Map() : this.open(this.peel(parent, "tree")!);
     const blobs = new Map<string, string>();
@@ -79,7 +99,7 @@ export class GitRepository implements AsyncDisposable {
     for (const [path, content] of pairs as Iterable<readonly [string, GitContent | null]>) {
       this.change(root, path.split("/"), content === null ? null : this.write(content, blobs));
     }
-    const author = `${testIdentity} ${firstCommitSeconds + 60 * this.commits++} +0000`;
+    const author = `${SIGNATURE} ${FIRST_COMMIT_SECONDS + 60 * this.commits++} +0000`;
     const oid = this.store.write(
       "commit",
       `tree ${this.close(root) ?? this.store.writeTree([])}\n` +
@@ -87,15 +107,13 @@ export class GitRepository implements AsyncDisposable {
         `author ${author}\ncommitter ${author}\n\n${message}`,
     );
     this.store.setRef(`refs/heads/${branch}`, oid);
-    if (this.folder !== null && this.store.dir !== this.folder) {
-      await this.git("reset", "--quiet", "--hard");
-    }
+    if (this.store.dir !== this.folder) await this.git("reset", "--quiet", "--hard");
     return oid;
   }
 
-  /** Points a branch, new or not, at a revision (`main` if none is named). */
-  branch(name: string, at = this.options.branch ?? "main"): Promise<void> {
-    return Promise.try(() => this.store.setRef(`refs/heads/${name}`, this.required(at)));
+  /** Points a branch, new or not, at a revision. */
+  branch(name: string, at = this.mainBranch): Promise<void> {
+    return Promise.try(() => this.store.setRef(`refs/heads/${name}`, this.required(at).oid));
   }
 
   /** Removes a branch. */
@@ -104,21 +122,18 @@ export class GitRepository implements AsyncDisposable {
   }
 
   /** Makes a tag, lightweight unless `annotated`. */
-  tag(name: string, options: { annotated?: boolean; at?: string } = {}): Promise<void> {
+  tag(name: string, { annotated = false, at = this.mainBranch } = {}): Promise<void> {
     return Promise.try(() => {
-      const at = this.required(options.at ?? this.options.branch ?? "main");
-      const text = `object ${at}\ntype commit\ntag ${name}\n` +
-        `tagger ${testIdentity} ${firstCommitSeconds} +0000\n\n${name}\n`;
-      this.store.setRef(
-        `refs/tags/${name}`,
-        options.annotated ? this.store.write("tag", text) : at,
-      );
+      const { oid } = this.required(at);
+      const tag = `object ${oid}\ntype commit\ntag ${name}\n` +
+        `tagger ${SIGNATURE} ${FIRST_COMMIT_SECONDS} +0000\n\n${name}\n`;
+      this.store.setRef(`refs/tags/${name}`, annotated ? this.store.write("tag", tag) : oid);
     });
   }
 
   /** The commit id that a branch is at. @throws {Error} if there is no such branch. */
   head(branch = "main"): Promise<string> {
-    return Promise.try(() => this.required(`refs/heads/${branch}`));
+    return Promise.try(() => this.required(`refs/heads/${branch}`).oid);
   }
 
   /** The id that a revision names, or null. */
@@ -126,7 +141,12 @@ export class GitRepository implements AsyncDisposable {
     return Promise.resolve(this.find(revision)?.oid ?? null);
   }
 
-  /** Every file below a folder, as `git ls-tree -r -l` lists them, with whole paths. */
+  /** The bytes of a blob, by id or as `revision:path`. */
+  blob(revision: string): Promise<Uint8Array<ArrayBuffer>> {
+    return Promise.try(() => this.required(revision).bytes);
+  }
+
+  /** Every file below a folder, as `git ls-tree -r -l` lists them, with whole paths; submodules have no size. */
   lsTree(revision: string, path = ""): Promise<ListedEntry[]> {
     const listed: ListedEntry[] = [];
     const visit = (oid: string, prefix: string) => {
@@ -135,89 +155,75 @@ export class GitRepository implements AsyncDisposable {
         else listed.push({ ...entry, path: prefix + name });
       }
     };
-    const folder = this.find(path === "" ? `${revision}^{tree}` : `${revision}:${path}`);
+    const folder = this.find(`${revision}:${path}`);
     if (folder !== null) visit(folder.oid, path === "" ? "" : `${path}/`);
     return Promise.resolve(listed);
   }
 
-  /** The bytes of a blob, by id or as `revision:path`. */
-  blob(revision: string): Promise<Uint8Array<ArrayBuffer>> {
-    return Promise.try(() => this.store.read(this.required(revision))!.bytes);
-  }
-
-  /** Runs any git command here and gives its output as text without outer white space. */
+  /** Runs a git command here and gives its output, trimmed. @throws {Error} with git's own message when it fails. */
   async git(...args: string[]): Promise<string> {
-    return new TextDecoder().decode(await runGit(args, { dir: this.dir })).trim();
+    const options = { args, cwd: this.dir, clearEnv: true, env: gitEnvironment() };
+    const { code, stdout, stderr } = await new Deno.Command("git", { ...options, stdin: "null" })
+      .output();
+    if (code === 0) return new TextDecoder().decode(stdout).trim();
+    const reason = new TextDecoder().decode(stderr).trim() || `status ${code}`;
+    throw new Error(`Cannot run "git ${args[0]}": ${reason}`);
   }
 
   /**
-   * What a revision names, or null: an id, a full ref name, a branch, a tag or `HEAD`, alone or followed by `^`,
-   * `^{commit}`, `^{tree}` or `:path`.
+   * What a revision names, or null: an id, a full ref name, a branch, a tag or `HEAD`, alone or followed by `^{commit}`,
+   * `^{tree}` or `:path`.
    */
   find(revision: string): GitObject | null {
     const [, base = "", end = ""] = /^([^^:]+)(\^.*|:.*)?$/s.exec(revision) ?? [];
     const oid = /^[0-9a-f]{40}$/.test(base) ? base : this.refNamed(base);
-    if (oid === null) return null;
-    if (end === "") return this.store.read(oid);
-    if (end === "^{commit}" || end === "^{tree}") {
-      const peeled = this.peel(oid, end.slice(2, -1) as "commit" | "tree");
-      return peeled === null ? null : this.store.read(peeled);
-    }
-    if (end === "^") return this.store.read(this.header(this.peel(oid, "commit")!, "parent") ?? "");
+    if (oid === null || end === "") return this.store.read(oid ?? "");
+    if (end === "^{commit}") return this.store.read(this.peel(oid, "commit") ?? "");
     let at = this.peel(oid, "tree");
-    for (const segment of end.slice(1).split("/").filter((segment) => segment !== "")) {
+    const segments = end === "^{tree}" ? [] : end.slice(1).split("/");
+    for (const segment of segments.filter((segment) => segment !== "")) {
       const entries = at === null ? null : this.store.tree(at);
       at = entries?.find(({ name }) => name === segment)?.oid ?? null;
     }
-    return at === null ? null : this.store.read(at);
+    return this.store.read(at ?? "");
   }
 
   /** Removes the folder if it was made for a test. */
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.isTemporary && this.folder !== null) {
-      await Deno.remove(this.folder, { recursive: true });
-    }
+    if (!this.isTemporary || this.folder === null) return;
+    await Deno.remove(this.folder, { recursive: true });
   }
 
   /** A folder that is not bare may get its Git directory only after it was opened. */
   private findGitDir(): void {
+    if (this.folder === null) return;
     const git = `${this.folder}/.git`;
-    const isDirectory = (path: string) => {
-      try {
-        return Deno.statSync(path).isDirectory;
-      } catch {
-        return false;
-      }
-    };
-    this.store.dir = isDirectory(git) ? git : this.folder;
+    const isCheckout = statSync(git, { throwIfNoEntry: false })?.isDirectory();
+    this.store.dir = isCheckout ? git : this.folder;
   }
 
   private refNamed(name: string): string | null {
     const names = name === "HEAD"
-      ? [`refs/heads/${this.options.branch ?? "main"}`]
+      ? [`refs/heads/${this.mainBranch}`]
       : [name, `refs/${name}`, `refs/tags/${name}`, `refs/heads/${name}`];
-    const full = names.filter((name) => name.startsWith("refs/"));
-    return full.map((name) => this.store.ref(name)).find((oid) => oid !== null) ?? null;
+    return names.filter((name) => name.startsWith("refs/")).map((name) => this.store.ref(name))
+      .find((oid) => oid !== null) ?? null;
   }
 
-  private required(revision: string): string {
+  private required(revision: string): GitObject {
     const found = this.find(revision);
     if (found === null) throw new Error(`Cannot find "${revision}": there is no such revision`);
-    return found.oid;
+    return found;
   }
 
-  /** Follows a tag to its commit, and a commit to its tree where the suffix names one. */
+  /** Follows a tag to its commit, and a commit to its tree where that is wanted. */
   private peel(oid: string, wanted: "commit" | "tree"): string | null {
-    const type = this.store.read(oid)?.type;
+    const { type, bytes } = this.store.read(oid) ?? {};
     if (type === wanted) return oid;
-    const next = type === "tag" ? "object" : type === "commit" && wanted === "tree" ? "tree" : null;
-    const followed = next === null ? null : this.header(oid, next);
-    return followed === null ? null : this.peel(followed, wanted);
-  }
-
-  private header(oid: string, name: string): string | null {
-    const text = new TextDecoder().decode(this.store.read(oid)?.bytes).split("\n\n")[0]!;
-    return new RegExp(`^${name} ([0-9a-f]{40})$`, "m").exec(text)?.[1] ?? null;
+    if (type !== "tag" && type !== "commit") return null;
+    const header = type === "tag" ? /^object ([0-9a-f]{40})\n/ : /^tree ([0-9a-f]{40})\n/;
+    const next = header.exec(new TextDecoder().decode(bytes))?.[1];
+    return next === undefined ? null : this.peel(next, wanted);
   }
 
   private open(oid: string): Folder {
@@ -232,8 +238,8 @@ export class GitRepository implements AsyncDisposable {
       return;
     }
     const found = folder.get(name!);
-    const isFolder = found !== undefined && !(found instanceof Map) && found.mode === "040000";
-    const below = found instanceof Map ? found : isFolder ? this.open(found.oid) : new Map();
+    const isUnopened = found !== undefined && !(found instanceof Map) && found.mode === "040000";
+    const below = found instanceof Map ? found : isUnopened ? this.open(found.oid) : new Map();
     folder.set(name!, below);
     this.change(below, rest, entry);
   }
@@ -258,15 +264,8 @@ export class GitRepository implements AsyncDisposable {
       ? ["120000", content.symlink] as const
       : ["100755", content.executable] as const;
     if (typeof data !== "string") return { mode, oid: this.store.write("blob", data) };
-    let oid = blobs.get(data);
-    if (oid === undefined) blobs.set(data, oid = this.store.write("blob", data));
-    return { mode, oid };
+    return { mode, oid: blobs.getOrInsertComputed(data, () => this.store.write("blob", data)) };
   }
-}
-
-interface Entry {
-  readonly mode: string;
-  readonly oid: string;
 }
 
 /**
@@ -275,17 +274,13 @@ interface Entry {
  */
 export async function makeGitRepository(
   files: GitFiles = {},
-  { branch = "main", bare = true, message = "Add files" }: {
-    branch?: string;
-    bare?: boolean;
-    message?: string;
-  } = {},
+  { branch = "main", bare = true }: { branch?: string; bare?: boolean } = {},
 ): Promise<GitRepository> {
   const dir = bare ? null : await Deno.makeTempDir({ prefix: "git_repository_" });
   const repository = new GitRepository(dir, { temporary: true, branch });
   if (!bare) await repository.git("init", "--quiet", `--initial-branch=${branch}`);
   if (Symbol.iterator in files || Object.keys(files).length > 0) {
-    await repository.commit(files, { branch, message });
+    await repository.commit(files, { branch, message: "Add files" });
   }
   return repository;
 }

@@ -1,17 +1,15 @@
-// Git's objects as Git computes them (gitformat-pack, gitrepository-layout): in memory, and as loose files once a
-// repository has a folder. A test repository is so made without a process, in a millisecond or two.
+// Git's objects and refs as Git computes them (gitformat-pack, gitrepository-layout): in memory, and as loose files once
+// a repository has a folder. A test repository is so made without a process, in a millisecond or two.
 
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { deflateSync, inflateSync } from "node:zlib";
 
-type Bytes = Uint8Array<ArrayBuffer>;
-
 /** An object: its id of 40 hex digits, its type and its bytes. */
 export interface GitObject {
   readonly oid: string;
   readonly type: "blob" | "tree" | "commit" | "tag";
-  readonly bytes: Bytes;
+  readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
 /** One entry of a tree; `size` is null for anything but a blob. */
@@ -27,32 +25,27 @@ const decoder = new TextDecoder();
 
 /** Objects and refs of one repository. */
 export class GitStore {
+  /** The Git directory, null for a store in memory. */
+  dir: string | null = null;
   private readonly objects = new Map<string, GitObject>();
   private readonly trees = new Map<string, readonly GitTreeEntry[]>();
   private readonly refs = new Map<string, string>();
 
-  /** `dir` is the Git directory, null for a store in memory. */
-  constructor(public dir: string | null = null) {}
-
   /** Writes an object and gives its id. */
   write(type: GitObject["type"], content: string | Uint8Array): string {
     const bytes = new Uint8Array(typeof content === "string" ? Buffer.from(content) : content);
-    const hash = createHash("sha1").update(`${type} ${bytes.length}\0`).update(bytes);
-    const oid = hash.digest("hex");
+    const oid = createHash("sha1").update(`${type} ${bytes.length}\0`).update(bytes).digest("hex");
     if (this.objects.has(oid)) return oid;
-    const object = { oid, type, bytes };
-    this.objects.set(oid, object);
-    if (this.dir !== null) this.writeLoose(this.dir, object);
+    this.objects.set(oid, { oid, type, bytes });
+    this.writeLoose({ oid, type, bytes });
     return oid;
   }
 
   /** The object with an id, or null. */
   read(oid: string): GitObject | null {
     const known = this.objects.get(oid);
-    if (known !== undefined || this.dir === null || !/^[0-9a-f]{40}$/.test(oid)) {
-      return known ?? null;
-    }
-    const file = readOrNull(`${this.dir}/objects/${oid.slice(0, 2)}/${oid.slice(2)}`);
+    if (known !== undefined || !/^[0-9a-f]{40}$/.test(oid)) return known ?? null;
+    const file = this.readFile(`objects/${oid.slice(0, 2)}/${oid.slice(2)}`);
     if (file === null) return null;
     const raw = new Uint8Array(inflateSync(file));
     const end = raw.indexOf(0);
@@ -60,14 +53,6 @@ export class GitStore {
     const object = { oid, type, bytes: raw.slice(end + 1) };
     this.objects.set(oid, object);
     return object;
-  }
-
-  /** The id of the only commit that begins with some digits, or null. */
-  findCommit(start: string): string | null {
-    const found = this.objects.values().filter(({ oid, type }) =>
-      type === "commit" && oid.startsWith(start)
-    ).toArray();
-    return found.length === 1 ? found[0]!.oid : null;
   }
 
   /** The entries of a tree in Git's order, or null where the id names none. */
@@ -105,7 +90,7 @@ export class GitStore {
   /** The id that a full ref name has, or null. */
   ref(name: string): string | null {
     if (this.dir === null) return this.refs.get(name) ?? null;
-    const file = readOrNull(`${this.dir}/${name}`);
+    const file = this.readFile(name);
     return file === null ? null : decoder.decode(file).trim();
   }
 
@@ -115,12 +100,13 @@ export class GitStore {
     else this.refs.set(name, oid);
     if (this.dir === null) return;
     if (oid === null) Deno.removeSync(`${this.dir}/${name}`);
-    else replaceFile(`${this.dir}/${name}`, Buffer.from(`${oid}\n`));
+    else this.replaceFile(name, Buffer.from(`${oid}\n`));
   }
 
-  /** Whether there is no ref yet. */
+  /** Whether there is no branch yet. */
   get isEmpty(): boolean {
-    return this.dir === null ? this.refs.size === 0 : !hasFiles(`${this.dir}/refs`);
+    if (this.dir === null) return this.refs.size === 0;
+    return Deno.readDirSync(`${this.dir}/refs/heads`)[Symbol.iterator]().next().done ?? false;
   }
 
   /** Writes all that is in memory into a new Git directory, which this store has from then on. */
@@ -131,34 +117,30 @@ export class GitStore {
     Deno.writeTextFileSync(`${dir}/HEAD`, `ref: refs/heads/${branch}\n`);
     const config = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n";
     Deno.writeTextFileSync(`${dir}/config`, config);
-    for (const object of this.objects.values()) this.writeLoose(dir, object);
+    for (const object of this.objects.values()) this.writeLoose(object);
     for (const [name, oid] of this.refs) this.setRef(name, oid);
   }
 
-  private writeLoose(dir: string, { oid, type, bytes }: GitObject): void {
+  private writeLoose({ oid, type, bytes }: GitObject): void {
+    if (this.dir === null) return;
     const raw = Buffer.concat([Buffer.from(`${type} ${bytes.length}\0`), bytes]);
-    const path = `${dir}/objects/${oid.slice(0, 2)}/${oid.slice(2)}`;
-    replaceFile(path, deflateSync(raw, { level: 1 }));
+    const content = deflateSync(raw, { level: 1 });
+    this.replaceFile(`objects/${oid.slice(0, 2)}/${oid.slice(2)}`, content);
   }
-}
 
-/** Another process must see the old content or the new one, never half of it. */
-function replaceFile(path: string, content: Uint8Array): void {
-  Deno.mkdirSync(path.slice(0, path.lastIndexOf("/")), { recursive: true });
-  Deno.writeFileSync(`${path}.new`, content);
-  Deno.renameSync(`${path}.new`, path);
-}
-
-function readOrNull(path: string): Bytes | null {
-  try {
-    return Deno.readFileSync(path);
-  } catch {
-    return null;
+  /** Another process must see the old content or the new one, never half of it. */
+  private replaceFile(name: string, content: Uint8Array): void {
+    const path = `${this.dir}/${name}`;
+    Deno.mkdirSync(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+    Deno.writeFileSync(`${path}.new`, content);
+    Deno.renameSync(`${path}.new`, path);
   }
-}
 
-function hasFiles(path: string): boolean {
-  return [...Deno.readDirSync(path)].some(({ name, isFile }) =>
-    isFile || hasFiles(`${path}/${name}`)
-  );
+  private readFile(name: string): Uint8Array<ArrayBuffer> | null {
+    try {
+      return this.dir === null ? null : Deno.readFileSync(`${this.dir}/${name}`);
+    } catch {
+      return null;
+    }
+  }
 }

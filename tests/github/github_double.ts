@@ -7,19 +7,31 @@
 //   // GITHUB_API_URL = gh.apiUrl, GITHUB_RAW_URL = gh.rawUrl; now request a list from the service
 //   assertEquals(gh.counts(), { commit: 1, tree: 2 });
 //   gh.fault = { kind: "status", status: 502 }; // or gh.faultWhen((logged) => …), gh.down()
-//
-// As a process of its own: serve_double.ts, controlled through github_control.ts.
 
 import { gzipSync } from "node:zlib";
 import type { GitRepository } from "./git_repository.ts";
-import { type Account, GithubAccounts, type Quota, type QuotaResource } from "./github_accounts.ts";
-import { type Fault, type FaultChooser, replyInstead, spoil } from "./github_faults.ts";
+import { type Fault, replyInstead, spoil } from "./github_faults.ts";
 import { answerGraphql } from "./github_graphql.ts";
 import { GithubLog, GithubPauses, type LoggedRequest, type RequestKind } from "./github_log.ts";
-import { answerRaw, rawRefusal } from "./github_raw.ts";
-import { GithubRegistry, type RedirectForm, type Visibility } from "./github_registry.ts";
-import { errorReply, jsonReply, type Reply, UnexpectedRequest, validated } from "./github_reply.ts";
-import { answerRest, parseRestRequest, type RestRequest } from "./github_rest.ts";
+import {
+  type Account,
+  GithubAccounts,
+  GithubRegistry,
+  type RedirectForm,
+  type Visibility,
+} from "./github_registry.ts";
+import {
+  answerRaw,
+  answerRest,
+  errorReply,
+  jsonReply,
+  parseRestRequest,
+  rawRefusal,
+  type Reply,
+  type RestRequest,
+  UnexpectedRequest,
+  validated,
+} from "./github_rest.ts";
 
 /** What a request is for, or why no test should cause it. */
 interface ParsedRequest {
@@ -43,7 +55,7 @@ export class GithubDouble implements AsyncDisposable {
   /** Base of web pages; nothing listens there. */
   readonly webUrl = "https://github.test";
   readonly registry = new GithubRegistry();
-  readonly accounts: GithubAccounts;
+  readonly accounts = new GithubAccounts(() => this.now());
   readonly log = new GithubLog();
   /** Whatever waits at the moment. */
   readonly pauses = new GithubPauses(() => this.log.notify());
@@ -73,18 +85,16 @@ export class GithubDouble implements AsyncDisposable {
   intercept:
     | ((request: Request, logged: LoggedRequest) => Response | null | Promise<Response | null>)
     | null = null;
-  private chooseFault: FaultChooser | null = null;
+  private chooseFault: ((logged: LoggedRequest) => Fault | null) | null = null;
   private servers: Deno.HttpServer<Deno.NetAddr>[] = [];
 
   private constructor(private readonly now: () => number) {
-    this.accounts = new GithubAccounts(now);
+    this.up();
   }
 
   /** Starts a double on free ports of the loopback interface. `now` is its clock, in ms since the epoch. */
   static start({ now = Date.now }: { now?: () => number } = {}): Promise<GithubDouble> {
-    const double = new GithubDouble(now);
-    double.up();
-    return Promise.resolve(double);
+    return Promise.resolve(new GithubDouble(now));
   }
 
   /** URL of the GraphQL endpoint. */
@@ -97,52 +107,39 @@ export class GithubDouble implements AsyncDisposable {
     return this.log.requests;
   }
 
-  /** Unexpected requests, a line each. */
-  get unexpected(): string[] {
-    return this.log.unexpected;
-  }
-
   /** The most requests that were under way at once. */
   get maxConcurrent(): number {
     return this.log.maxConcurrent;
   }
 
+  readonly unexpected = this.log.unexpected;
+  readonly counts = this.log.counts;
+  readonly addToken = this.accounts.addToken;
+  readonly revokeToken = this.accounts.revokeToken;
+  readonly setQuota = this.accounts.setQuota;
+  readonly quotaSpent = this.accounts.quotaSpent;
+  readonly remove = this.registry.remove;
+  readonly redirect = this.registry.addRedirect;
   /** Serves a repository as `owner/name`. */
   add = (
     name: string,
     git: GitRepository,
     options: { visibility?: Visibility; defaultBranch?: string } = {},
-  ) => void this.registry.add(name, { ...options, git });
+  ) => this.registry.add(name, { ...options, git });
   /** Serves a repository that has no commit yet. */
-  addEmpty = (name: string) => void this.registry.add(name);
+  addEmpty = (name: string) => this.registry.add(name);
   /** Serves a repository that GitHub blocks: for legal reasons (451) or by its terms (403). */
   addBlocked = (name: string, { status = 451 }: { status?: 451 | 403 } = {}) =>
-    void this.registry.add(name, { blocked: { status, reason: "dmca" } });
+    this.registry.add(name, { blocked: { status, reason: "dmca" } });
   /** Renames or moves a repository; the old name answers 301. */
   rename = (from: string, to: string, { location = "numeric" }: { location?: RedirectForm } = {}) =>
     this.registry.rename(from, to, location);
-  /** Lets a name answer 301 with any `Location`; `{api}` and `{rest}` are filled in. */
-  redirect = (name: string, to: RedirectForm) => this.registry.addRedirect(name, to);
-  /** Deletes a repository: 404 from then on. */
-  remove = (name: string) => this.registry.remove(name);
   /** Changes the visibility of a repository. */
   setVisibility = (name: string, visibility: Visibility) =>
     void (this.registry.get(name).visibility = visibility);
-  /** Makes a token valid. It sees public repositories and those named in `sees`. */
-  addToken = (token: string, options?: { sees?: "all" | string[] }) =>
-    this.accounts.addToken(token, options);
-  /** Makes a token invalid: 401 from then on. */
-  revokeToken = (token: string) => this.accounts.revokeToken(token);
-  /** Changes the quota of a token, or of clients without one (null). */
-  setQuota = (token: string | null, change: Partial<Quota> & { resource?: QuotaResource }) =>
-    this.accounts.setQuota(token, change);
-  /** Points of a quota taken since the last {@linkcode resetCounts}. */
-  quotaSpent = (token: string | null, resource?: QuotaResource) =>
-    this.accounts.spent(token, resource);
-  /** Requests by kind. */
-  counts = () => this.log.counts();
   /** Chooses a fault for each request; it comes before {@linkcode fault}. Null takes it back. */
-  faultWhen = (choose: FaultChooser | null) => void (this.chooseFault = choose);
+  faultWhen = (choose: ((logged: LoggedRequest) => Fault | null) | null) =>
+    void (this.chooseFault = choose);
 
   /** Starts the counting of requests and of quota points anew. */
   resetCounts(): void {
@@ -153,8 +150,11 @@ export class GithubDouble implements AsyncDisposable {
   /** Listens (again, after {@linkcode down}, on the same ports). */
   up(): void {
     if (this.servers.length > 0) return;
-    this.apiUrl = this.listen(this.apiUrl, (request) => this.answer(request, parseApi(request)));
-    this.rawUrl = this.listen(this.rawUrl, (request) => this.answer(request, parseRaw(request)));
+    this.apiUrl = this.listen(this.apiUrl, parseApi);
+    this.rawUrl = this.listen(
+      this.rawUrl,
+      (request) => ({ kind: "raw", refusal: rawRefusal(request) }),
+    );
   }
 
   /** Stops listening: connections are refused. What hangs is let go first. */
@@ -175,19 +175,19 @@ export class GithubDouble implements AsyncDisposable {
     await this.close();
   }
 
-  private listen(url: string, answer: Deno.ServeHandler): string {
+  private listen(url: string, parse: (request: Request) => ParsedRequest): string {
     const port = url === "" ? 0 : Number(new URL(url).port);
     const onError = (error: unknown) => {
       if (!(error instanceof InjectedFault)) this.unexpected.push(String(error));
       return new Response(null, { status: 500 });
     };
     const options = { hostname: "127.0.0.1", port, onListen: () => {}, onError };
-    const server = Deno.serve(options, answer);
+    const server = Deno.serve(options, (request) => this.answer(request, parse(request)));
     this.servers.push(server);
     return `http://127.0.0.1:${server.addr.port}`;
   }
 
-  /** Writes a request down, refuses what is unexpected, lets a hook or a fault step in, answers. */
+  /** Writes a request down, refuses what is unexpected, applies a hook or a fault, answers. */
   private async answer(request: Request, parsed: ParsedRequest): Promise<Response> {
     const { pathname, search, host } = new URL(request.url);
     const account = this.accounts.account(request.headers.get("authorization"));
@@ -195,8 +195,7 @@ export class GithubDouble implements AsyncDisposable {
       ...{ kind: parsed.kind, method: request.method, path: pathname + search, status: 0 },
       token: account?.index ?? null,
       conditional: request.headers.has("if-none-match"),
-      ...{ bytes: 0, aborted: false, atMs: this.now() },
-      userAgent: request.headers.get("user-agent"),
+      ...{ bytes: 0, aborted: false, userAgent: request.headers.get("user-agent") },
     };
     const end = this.log.begin(logged);
     try {
@@ -204,17 +203,19 @@ export class GithubDouble implements AsyncDisposable {
         (host.startsWith("127.0.0.1:") ? null : `host ${host}`);
       if (reason !== null) throw new UnexpectedRequest(reason);
       await this.pauses.sleep(this.latencyMs);
-      const taken = await this.intercept?.(request, logged) ?? null;
+      const taken = await this.intercept?.(request, logged);
       if (taken) {
         logged.status = taken.status;
         return taken;
       }
-      const fault = this.faultFor(logged, request);
+      const fault = this.faultFor(logged);
       if (fault?.kind === "slow") await this.pauses.sleep(fault.delayMs);
       if (fault?.kind === "hang") logged.aborted = await this.pauses.hang(request.signal);
-      const instead = fault ? replyInstead(fault, this.now()) : null;
-      const real = instead ?? await this.reply(request, parsed, account);
-      const reply = instead === null && fault ? spoil(fault, real, parsed.kind) : real;
+      let reply = fault && replyInstead(fault, this.now());
+      if (reply === null) {
+        reply = await this.reply(request, parsed, account);
+        if (fault !== null) reply = spoil(fault, reply, parsed.kind);
+      }
       const quota = parsed.kind === "raw" ? {} : this.quotaHeaders(account ?? null, parsed.kind);
       const headers = { ...quota, ...reply.headers };
       return this.send(request, { logged, fault, reply: { ...reply, headers } });
@@ -234,16 +235,15 @@ export class GithubDouble implements AsyncDisposable {
     { kind, rest }: ParsedRequest,
     account: Account | undefined,
   ): Promise<Reply> {
-    if (kind === "raw") return await answerRaw(this, request);
-    // A bad token is charged to the address, as a request without a token is.
-    const payer = account ?? null;
-    const resource = kind === "graphql" ? kind : "core";
+    if (kind === "raw") return answerRaw(this, request);
     if (account === undefined) return errorReply(401, "Bad credentials");
-    if (resource === "graphql" && payer === null) {
+    const resource = kind === "graphql" ? kind : "core";
+    if (resource === "graphql" && account === null) {
       return errorReply(401, "This endpoint requires you to be authenticated.");
     }
-    if (this.accounts.quota(payer, resource).remaining <= 0) {
-      const whose = payer ? `user ID ${payer.index + 1}` : "127.0.0.1";
+    const quota = this.accounts.quota(account, resource);
+    if (quota.remaining <= 0) {
+      const whose = account ? `user ID ${account.index + 1}` : "127.0.0.1";
       const message = `API rate limit exceeded for ${whose}.`;
       return resource === "graphql" && this.graphqlQuotaStatus === 200
         ? jsonReply({ errors: [{ type: "RATE_LIMITED", message }] })
@@ -253,19 +253,22 @@ export class GithubDouble implements AsyncDisposable {
       ? answerRest(this, rest, account)
       : answerGraphql(this, await request.text(), account);
     if (reply.status === 200 && rest) {
-      reply = await validated(reply, request, String(payer?.index));
-      reply.headers["cache-control"] = `${payer ? "private" : "public"}, max-age=60, s-maxage=60`;
+      reply = validated(reply, request, String(account?.index));
+      reply.headers["cache-control"] = `${account ? "private" : "public"}, max-age=60, s-maxage=60`;
       reply.headers["vary"] = "Accept, Authorization, Cookie, X-GitHub-OTP, Accept-Encoding";
     }
     // A 304 is free with a valid token only.
-    if (reply.status !== 304 || payer === null) this.accounts.charge(payer, resource);
+    if (reply.status !== 304 || account === null) {
+      quota.remaining--;
+      quota.spent++;
+    }
     return reply;
   }
 
-  private faultFor(logged: LoggedRequest, request: Request): Fault | null {
+  private faultFor(logged: LoggedRequest): Fault | null {
     const { fault } = this;
     const concerns = !fault?.only || fault.only.includes(logged.kind);
-    return this.chooseFault?.(logged, request) ?? (concerns ? fault : null);
+    return this.chooseFault?.(logged) ?? (concerns ? fault : null);
   }
 
   private send(
@@ -319,8 +322,4 @@ function parseApi(request: Request): ParsedRequest {
   const rest = parseRestRequest(request);
   if (typeof rest === "string") return { kind: "unexpected", refusal: rest };
   return { kind: rest.kind, refusal: null, rest };
-}
-
-function parseRaw(request: Request): ParsedRequest {
-  return { kind: "raw", refusal: rawRefusal(request) };
 }

@@ -1,8 +1,10 @@
 // Everything that can go wrong at GitHub or on the way there, as data, so that a separate process can receive it too.
 // Refused connections are `down()` and `up()` of the double itself.
 
-import type { LoggedRequest, RequestKind } from "./github_log.ts";
-import { errorReply, type GithubTree, type Reply } from "./github_reply.ts";
+import type { TestClock } from "../test_clock.ts";
+import type { GithubDouble } from "./github_double.ts";
+import type { RequestKind } from "./github_log.ts";
+import { errorReply, type Reply } from "./github_rest.ts";
 
 /** A fault; `only` limits it to some kinds of requests. */
 export type Fault = { only?: RequestKind[] } & FaultKind;
@@ -31,11 +33,8 @@ type FaultKind =
   | { kind: "html" }
   /** Contents that do not hash to their id: blobs, raw files and GraphQL texts. */
   | { kind: "wrong-bytes" }
-  /** Trees as `rewrite` leaves them, or with these `entries` at their end. */
-  | { kind: "evil-tree"; rewrite?: (tree: GithubTree) => unknown; entries?: unknown[] };
-
-/** Chooses a fault, or none, for a request. */
-export type FaultChooser = (logged: LoggedRequest, request: Request) => Fault | null;
+  /** Trees with these `entries` at their end. */
+  | { kind: "evil-tree"; entries: unknown[] };
 
 const encode = (text: string) => new TextEncoder().encode(text);
 const parse = (bytes: Uint8Array) => JSON.parse(new TextDecoder().decode(bytes));
@@ -45,49 +44,44 @@ export function replyInstead(fault: Fault, nowMs: number): Reply | null {
   switch (fault.kind) {
     case "hang":
       return errorReply(502, "Server Error");
-    case "status": {
-      const { status, message = "Server Error", headers = {} } = fault;
-      return errorReply(status, message, { headers });
-    }
+    case "status":
+      return errorReply(fault.status, fault.message ?? "Server Error", fault);
     case "quota403":
     case "quota429": {
       const reset = String(Math.ceil((fault.resetAtMs ?? nowMs + 3_600_000) / 1000));
-      const status = fault.kind === "quota403" ? 403 : 429;
       const headers = { "x-ratelimit-remaining": "0", "x-ratelimit-reset": reset };
-      return errorReply(status, "API rate limit exceeded for 127.0.0.1.", { headers });
+      const message = "API rate limit exceeded for 127.0.0.1.";
+      return errorReply(Number(fault.kind.slice(-3)), message, { headers });
     }
     case "secondary403":
     case "secondary429": {
       const { retryAfterSeconds: seconds = 60 } = fault;
-      const status = fault.kind === "secondary403" ? 403 : 429;
       const message = "You have exceeded a secondary rate limit. Please wait a few minutes.";
-      const headers: Record<string, string> = seconds === null
-        ? {}
-        : { "retry-after": `${seconds}` };
-      return errorReply(status, message, { headers });
+      const options = seconds === null ? {} : { headers: { "retry-after": `${seconds}` } };
+      return errorReply(Number(fault.kind.slice(-3)), message, options);
     }
     case "forbidden":
       return errorReply(403, "Resource not accessible by personal access token");
-    case "garbage": {
-      const headers = { "content-type": "application/json; charset=utf-8" };
-      return { status: 200, headers, body: encode('{"sha": "0123') };
-    }
-    case "html": {
-      const headers = { "content-type": "text/html; charset=utf-8" };
-      return { status: 200, headers, body: encode("<!DOCTYPE html><title>Unicorn!</title>") };
-    }
+    case "garbage":
+      return ok("application/json; charset=utf-8", '{"sha": "0123');
+    case "html":
+      return ok("text/html; charset=utf-8", "<!DOCTYPE html><title>Unicorn!</title>");
     default:
       return null;
   }
+}
+
+function ok(type: string, text: string): Reply {
+  return { status: 200, headers: { "content-type": type }, body: encode(text) };
 }
 
 /** The real answer, changed as the fault requires. */
 export function spoil(fault: Fault, reply: Reply, kind: RequestKind): Reply {
   if (reply.status !== 200) return reply;
   if (fault.kind === "evil-tree" && kind.startsWith("tree")) {
-    const tree = parse(reply.body) as GithubTree;
-    tree.tree.push(...(fault.entries ?? []) as GithubTree["tree"]);
-    return { ...reply, body: encode(JSON.stringify(fault.rewrite?.(tree) ?? tree)) };
+    const body = parse(reply.body);
+    body.tree.push(...fault.entries);
+    return { ...reply, body: encode(JSON.stringify(body)) };
   }
   if (fault.kind !== "wrong-bytes") return reply;
   const isJson = reply.headers["content-type"]!.startsWith("application/json");
@@ -106,4 +100,38 @@ function flip(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const copy = bytes.length === 0 ? new Uint8Array(1) : new Uint8Array(bytes);
   copy[0]! ^= 1;
   return copy;
+}
+
+/**
+ * From now on requests to the double that hang time out, while the clock stands still: the time of a request is up as
+ * soon as nothing goes on but what hangs, so that no request that would have been answered is cut short, however slow
+ * the machine is. `timeoutMs` is the client's.
+ */
+export function timeOutHangs(
+  clock: TestClock,
+  { pauses }: GithubDouble,
+  { timeoutMs = 10_000 } = {},
+): void {
+  /** One for each request under way: it is canceled when the answer has come. */
+  const timers = new Set<() => void>();
+  const setTimer = clock.setTimer.bind(clock);
+  const look = () => {
+    if (pauses.hanging === 0 || pauses.hanging < timers.size) return;
+    pauses.giveUp();
+    const due = [...timers];
+    timers.clear();
+    for (const timeOut of due) timeOut();
+  };
+  clock.setTimer = (ms, callback) => {
+    if (ms !== timeoutMs) return setTimer(ms, callback);
+    timers.add(callback);
+    return () => {
+      if (timers.delete(callback)) look();
+    };
+  };
+  pauses.onHang = () => {
+    look();
+    // A client without a time-out would wait without end: a broken connection tells the test.
+    if (timers.size === 0) queueMicrotask(() => pauses.release());
+  };
 }

@@ -1,9 +1,9 @@
 // POST /graphql, for reading many blobs at once. It takes one form of query, whatever its white space: aliased `object`
 // fields of one `repository`. Its limits can be set low, since GitHub's are not published. https://docs.github.com/graphql
 
-import type { Account } from "./github_accounts.ts";
-import type { GithubHost } from "./github_host.ts";
-import { errorReply, jsonReply, type Reply, UnexpectedRequest } from "./github_reply.ts";
+import type { GithubDouble } from "./github_double.ts";
+import type { Account } from "./github_registry.ts";
+import { errorReply, jsonReply, type Reply, UnexpectedRequest } from "./github_rest.ts";
 
 const MAX_TEXT_BYTES = 512_000;
 const SNIFFED_BYTES = 8000;
@@ -13,7 +13,7 @@ const QUERY =
 const OBJECT = / ?(\w+): ?object\(oid: ?"([0-9a-f]{40})"\) ?\{ ?\.\.\. ?on Blob ?\{([\w ]+)\} ?\}/y;
 
 /** Answers a query. @throws {UnexpectedRequest} on one of another form. */
-export function answerGraphql(double: GithubHost, body: string, account: Account): Reply {
+export function answerGraphql(double: GithubDouble, body: string, account: Account): Reply {
   const { owner, name, objects } = parseQuery(body);
   const found = double.registry.follow(`${owner}/${name}`);
   if (!found || found.blocked || !double.accounts.sees(account, found)) {
@@ -33,13 +33,9 @@ export function answerGraphql(double: GithubHost, body: string, account: Account
     if (object?.type !== "blob") return [alias, object && {}];
     bytes += object.bytes.length;
     const values = blobFields(object.bytes, double.graphqlStripsBom);
-    return [
-      alias,
-      Object.fromEntries(fields.map((field) => {
-        if (!(field in values)) throw new UnexpectedRequest(`GraphQL field "${field}"`);
-        return [field, values[field]];
-      })),
-    ];
+    const unknown = fields.find((field) => !(field in values));
+    if (unknown !== undefined) throw new UnexpectedRequest(`GraphQL field "${unknown}"`);
+    return [alias, Object.fromEntries(fields.map((field) => [field, values[field]]))];
   });
   if (bytes > double.graphqlMaxBytes) return errorReply(502, "Something went wrong.");
   const data = { repository: Object.fromEntries(values) };

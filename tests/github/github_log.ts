@@ -2,15 +2,8 @@
 
 /** What a request is for. An answered redirect counts as `redirect`, whatever was requested. */
 export type RequestKind =
-  | "repo"
-  | "commit"
-  | "tree"
-  | "tree-recursive"
-  | "blob"
-  | "graphql"
-  | "raw"
-  | "redirect"
-  | "unexpected";
+  | ("repo" | "commit" | "tree" | "tree-recursive" | "blob" | "graphql" | "raw")
+  | ("redirect" | "unexpected");
 
 /** One request and its answer. */
 export interface LoggedRequest {
@@ -28,8 +21,6 @@ export interface LoggedRequest {
   bytes: number;
   /** Whether the client went away while the answer hung. */
   aborted: boolean;
-  /** When it came, by the double's clock. */
-  atMs: number;
   userAgent: string | null;
 }
 
@@ -38,11 +29,11 @@ export class GithubLog {
   /** In the order in which they came. */
   requests: LoggedRequest[] = [];
   /** What the double did not expect, a line each. */
-  unexpected: string[] = [];
+  readonly unexpected: string[] = [];
   /** Requests under way, and the most that were at once. */
   inFlight = 0;
   maxConcurrent = 0;
-  private readonly watchers = new Set<() => void>();
+  private changed = Promise.withResolvers<void>();
 
   /** Writes a request down and gives the function that ends it. */
   begin(request: LoggedRequest): () => void {
@@ -57,25 +48,21 @@ export class GithubLog {
 
   /** Waits until a condition is true; it is evaluated when a request comes, hangs or ends. */
   async until(condition: () => boolean): Promise<void> {
-    while (!condition()) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.watchers.add(resolve);
-      await promise;
-    }
+    while (!condition()) await this.changed.promise;
   }
 
   /** Makes {@linkcode until} evaluate its conditions again. */
   notify(): void {
-    for (const watcher of this.watchers) watcher();
-    this.watchers.clear();
+    this.changed.resolve();
+    this.changed = Promise.withResolvers();
   }
 
   /** Requests by kind; kinds that did not occur are absent. */
-  counts(): Partial<Record<RequestKind, number>> {
+  counts = (): Partial<Record<RequestKind, number>> => {
     const counts: Partial<Record<RequestKind, number>> = {};
     for (const { kind } of this.requests) counts[kind] = (counts[kind] ?? 0) + 1;
     return counts;
-  }
+  };
 
   /** Forgets the requests, not the unexpected ones. */
   reset(): void {

@@ -1,5 +1,5 @@
-// The repositories that the double serves, by name and by id. Names compare without case; a renamed repository keeps
-// its id, and its old name redirects.
+// What the double knows: repositories by name and by id, old names that redirect, tokens with what each may see, and
+// quotas. Names compare without case; a renamed repository has the same id as before.
 
 import type { GitRepository } from "./git_repository.ts";
 
@@ -19,12 +19,12 @@ export interface HostedRepository {
 
 /**
  * Form of a redirect's `Location`: by id as at GitHub, by the new name, none at all, on another host, or any text, in
- * which `{rest}` stands for the path behind the name with its query, and `{api}` for the API's base.
+ * which `{rest}` stands for the path behind the name with its query, and `{api}` or `{git}` for the host's base.
  */
 export type RedirectForm = "numeric" | "named" | "none" | "other-host" | `${string}/${string}`;
 
-/** What a name leads to. */
-export interface Redirect {
+/** What an old name leads to; `target` is null for a redirect to any text. */
+interface Redirect {
   target: HostedRepository | null;
   form: RedirectForm;
 }
@@ -32,26 +32,19 @@ export interface Redirect {
 /** Repositories by name and id, and the redirects of old names. */
 export class GithubRegistry {
   private readonly byName = new Map<string, HostedRepository>();
-  private readonly byId = new Map<number, HostedRepository>();
   private readonly redirects = new Map<string, Redirect>();
   private lastId = 1000;
 
   /** Puts a repository under `owner/name`, in place of what was there. */
-  add(
+  add = (
     fullName: string,
     options: Partial<Omit<HostedRepository, "id" | "owner" | "name">> = {},
-  ): HostedRepository {
-    const [owner, name] = split(fullName);
-    const repository: HostedRepository = {
+  ): void => {
+    this.put(fullName, {
       ...{ git: null, visibility: "public", defaultBranch: "main", blocked: null },
-      ...options,
-      ...{ id: ++this.lastId, owner, name },
-    };
-    this.byName.set(fullName.toLowerCase(), repository);
-    this.byId.set(repository.id, repository);
-    this.redirects.delete(fullName.toLowerCase());
-    return repository;
-  }
+      ...{ ...options, id: ++this.lastId, owner: "", name: "" },
+    });
+  };
 
   /** The repository of that very name, or null. */
   find(fullName: string): HostedRepository | null {
@@ -60,7 +53,7 @@ export class GithubRegistry {
 
   /** The repository of that id, or null. */
   findById(id: number): HostedRepository | null {
-    return this.byId.get(id) ?? null;
+    return this.byName.values().find((repository) => repository.id === id) ?? null;
   }
 
   /** Where an old name leads, or null if it never was a name. */
@@ -82,32 +75,113 @@ export class GithubRegistry {
 
   /** Gives a repository a new name and lets the old one redirect. */
   rename(from: string, to: string, form: RedirectForm): void {
-    const repository = this.get(from);
+    const target = this.get(from);
     this.byName.delete(from.toLowerCase());
-    [repository.owner, repository.name] = split(to);
-    this.byName.set(to.toLowerCase(), repository);
-    this.redirects.delete(to.toLowerCase());
-    this.redirects.set(from.toLowerCase(), { target: repository, form });
+    this.put(to, target);
+    this.redirects.set(from.toLowerCase(), { target, form });
   }
 
   /** Lets a name redirect to any address, a loop included. */
-  addRedirect(fullName: string, form: RedirectForm): void {
+  addRedirect = (fullName: string, form: RedirectForm): void => {
     this.redirects.set(fullName.toLowerCase(), { target: null, form });
-  }
+  };
 
-  /** Removes a repository and its old names. */
-  remove(fullName: string): void {
+  /** Deletes a repository and its old names: 404 from then on. */
+  remove = (fullName: string): void => {
     const repository = this.get(fullName);
     this.byName.delete(fullName.toLowerCase());
-    this.byId.delete(repository.id);
     for (const [name, { target }] of this.redirects) {
       if (target === repository) this.redirects.delete(name);
     }
+  };
+
+  private put(fullName: string, repository: HostedRepository): void {
+    const [, owner, name] = /^([^/]+)\/([^/]+)$/.exec(fullName) ?? [];
+    if (!owner || !name) throw new Error(`Cannot add "${fullName}": not of the form owner/name`);
+    this.byName.set(fullName.toLowerCase(), Object.assign(repository, { owner, name }));
+    this.redirects.delete(fullName.toLowerCase());
   }
 }
 
-function split(fullName: string): [owner: string, name: string] {
-  const [owner, name, ...rest] = fullName.split("/");
-  if (owner && name && rest.length === 0) return [owner, name];
-  throw new Error(`Cannot add "${fullName}": not of the form owner/name`);
+/** The two quotas of an account. */
+export type QuotaResource = "core" | "graphql";
+
+/** One quota in its current hour, and the points taken since counting began. */
+interface Quota {
+  limit: number;
+  remaining: number;
+  resetAtMs: number;
+  spent: number;
+}
+
+/** The sender of a request: an account by the index of its token, or null without a token. */
+export type Account = { index: number; seesAll: boolean } | null;
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * The known tokens and everyone's quotas: 60 requests an hour without a token, 5,000 with one, GraphQL points apart.
+ * https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api
+ */
+export class GithubAccounts {
+  private readonly tokens = new Map<string, NonNullable<Account>>();
+  private readonly revoked = new Set<string>();
+  private readonly quotas = new Map<string, Quota>();
+
+  constructor(private readonly now: () => number) {}
+
+  /** Makes a token valid; its index is its place in the order of adding. It sees public repositories, or all. */
+  addToken = (token: string, { sees }: { sees?: "all" } = {}): void => {
+    this.tokens.set(token, { index: this.tokens.size, seesAll: sees === "all" });
+  };
+
+  /** Makes a token invalid: 401 from then on. */
+  revokeToken = (token: string): void => void this.revoked.add(token);
+
+  /** The sender with this `Authorization` header; undefined for a token that is unknown or revoked. */
+  account(authorization: string | null): Account | undefined {
+    if (authorization === null) return null;
+    const token = /^(?:bearer|token) (.+)$/i.exec(authorization)?.[1] ?? "";
+    return this.revoked.has(token) ? undefined : this.tokens.get(token);
+  }
+
+  /** Whether an account may see a repository. */
+  sees(account: Account, { visibility }: HostedRepository): boolean {
+    return visibility === "public" || (account?.seesAll ?? false);
+  }
+
+  /** An account's quota; it is full again once its hour is over. */
+  quota(account: Account, resource: QuotaResource = "core"): Quota {
+    const limit = account ? 5000 : resource === "core" ? 60 : 0;
+    const quota = this.quotas.getOrInsert(`${account?.index ?? "none"} ${resource}`, {
+      ...{ limit, remaining: limit, resetAtMs: 0, spent: 0 },
+    });
+    if (this.now() >= quota.resetAtMs) {
+      Object.assign(quota, { remaining: quota.limit, resetAtMs: this.now() + HOUR_MS });
+    }
+    return quota;
+  }
+
+  /** Changes the quota of a token, or of clients without one (null). */
+  setQuota = (
+    token: string | null,
+    { resource = "core", ...change }: Partial<Quota> & { resource?: QuotaResource },
+  ): void => {
+    Object.assign(this.quota(this.known(token), resource), change);
+  };
+
+  /** Points of a quota taken since the last {@linkcode resetSpent}. */
+  quotaSpent = (token: string | null, resource?: QuotaResource): number =>
+    this.quota(this.known(token), resource).spent;
+
+  /** Starts the counting of points anew; the quotas stay as they are. */
+  resetSpent(): void {
+    for (const quota of this.quotas.values()) quota.spent = 0;
+  }
+
+  private known(token: string | null): Account {
+    const account = token === null ? null : this.tokens.get(token);
+    if (account !== undefined) return account;
+    throw new Error(`Cannot find "${token}": the double has no such token`);
+  }
 }

@@ -1,18 +1,79 @@
-// The REST API: commit, branch, tree and blob of one repository as the account may see it. Only what GitHub documents,
-// and the service may send, is answered; anything else is named in a sentence. https://docs.github.com/rest
+// The REST API and the raw host: commit, tree, blob and visibility of one repository as the account may see it. Only what
+// GitHub documents, and the service may send, is answered; anything else is named in a sentence. https://docs.github.com/rest
 
+import { createHash } from "node:crypto";
 import type { GitRepository } from "./git_repository.ts";
-import type { Account } from "./github_accounts.ts";
+import type { GithubDouble } from "./github_double.ts";
 import type { RequestKind } from "./github_log.ts";
-import type { GithubHost } from "./github_host.ts";
-import type { HostedRepository } from "./github_registry.ts";
-import {
-  errorReply,
-  type GithubTreeEntry,
-  jsonReply,
-  notFoundReply,
-  type Reply,
-} from "./github_reply.ts";
+import type { Account, HostedRepository } from "./github_registry.ts";
+
+/** An answer. `etagOf` stands for the body's content where hashing it would be slow. */
+export interface Reply {
+  status: number;
+  headers: Record<string, string>;
+  body: Uint8Array<ArrayBuffer>;
+  etagOf?: string;
+}
+
+/** One entry as GitHub lists it; only blobs have a `size`, submodules have no `url`. */
+interface GithubTreeEntry {
+  path: string;
+  mode: string;
+  type: string;
+  sha: string;
+  size?: number;
+  url?: string;
+}
+
+/** The body of a tree. */
+export interface GithubTree {
+  sha: string;
+  url: string;
+  tree: GithubTreeEntry[];
+  truncated: boolean;
+}
+
+/** A request that the service must not send; the message says what is wrong with it. */
+export class UnexpectedRequest extends Error {}
+
+const encoder = new TextEncoder();
+
+/** A JSON answer. */
+export function jsonReply(body: unknown, { status = 200, ...options }: Partial<Reply> = {}): Reply {
+  const headers = { "content-type": "application/json; charset=utf-8", ...options.headers };
+  return { ...options, status, headers, body: encoder.encode(JSON.stringify(body)) };
+}
+
+/** An error as GitHub words it: `{ message, documentation_url, status }`. */
+export function errorReply(
+  status: number,
+  message: string,
+  { fields = {}, headers = {} }: { fields?: object; headers?: Record<string, string> } = {},
+): Reply {
+  const documentation_url = "https://docs.github.com/rest";
+  const body = { message, ...fields, documentation_url, status: String(status) };
+  return jsonReply(body, { status, headers });
+}
+
+const notFound = () => errorReply(404, "Not Found");
+
+/**
+ * The answer with its validator, or 304 where the request has it. The tag differs by content, media type and account;
+ * it is weak for JSON, as at GitHub.
+ */
+export function validated(reply: Reply, request: Request, account: string): Reply {
+  const type = reply.headers["content-type"] ?? "";
+  const hash = createHash("sha256").update(`${account}\n${type}\n`)
+    .update(reply.etagOf ?? reply.body).digest("hex");
+  const etag = `${type.startsWith("application/json") ? "W/" : ""}"${hash}"`;
+  // Compared weakly (RFC 9110, 13.1.2).
+  const bare = (tag: string) => tag.trim().replace(/^W\//, "");
+  const known = (request.headers.get("if-none-match") ?? "").split(",").map(bare);
+  if (!known.includes(bare(etag)) && !known.includes("*")) {
+    return { ...reply, headers: { ...reply.headers, etag } };
+  }
+  return { status: 304, headers: { etag }, body: new Uint8Array() };
+}
 
 /** A REST request, taken apart. */
 export interface RestRequest {
@@ -23,20 +84,10 @@ export interface RestRequest {
   rest: string;
   /** The last part of the path, decoded: a ref, a tree or an object id. */
   subject: string;
-  format: "json" | "sha" | "raw";
+  format: string;
 }
 
-/** A request with the repository that it is about. */
-interface Served {
-  double: GithubHost;
-  repository: HostedRepository;
-  git: GitRepository;
-  request: RestRequest;
-  /** The API's address of the repository. */
-  url: string;
-}
-
-const ENDPOINTS: [RequestKind, RegExp, formats: RestRequest["format"][]][] = [
+const ENDPOINTS: [RequestKind, RegExp, formats: string[]][] = [
   ["repo", /^()$/, ["json"]],
   ["commit", /^\/commits\/(.+)$/, ["sha"]],
   ["tree", /^\/git\/trees\/([^/]+)$/, ["json"]],
@@ -57,9 +108,8 @@ export function parseRestRequest({ method, url, headers }: Request): RestRequest
     const subject = decode(pattern.exec(rest)?.[1]);
     if (subject === undefined) continue;
     const accept = headers.get("accept") ?? "";
-    const wanted = JSON_TYPE.test(accept) ? "json" : CUSTOM_TYPE.exec(accept)?.[1];
-    const format = formats.find((format) => format === wanted);
-    if (!format) return `media type "${accept}"`;
+    const format = JSON_TYPE.test(accept) ? "json" : CUSTOM_TYPE.exec(accept)?.[1] ?? "";
+    if (!formats.includes(format)) return `media type "${accept}"`;
     const unknown = [...searchParams.keys()].find((key) => kind !== "tree" || key !== "recursive");
     if (unknown !== undefined) return `query parameter "${unknown}"`;
     return {
@@ -72,75 +122,46 @@ export function parseRestRequest({ method, url, headers }: Request): RestRequest
 }
 
 /** Answers a REST request. */
-export function answerRest(double: GithubHost, request: RestRequest, account: Account): Reply {
+export function answerRest(double: GithubDouble, request: RestRequest, account: Account): Reply {
+  const { registry, accounts, apiUrl } = double;
   const repository = typeof request.repository === "number"
-    ? double.registry.findById(request.repository)
-    : double.registry.find(request.repository);
+    ? registry.findById(request.repository)
+    : registry.find(request.repository);
   if (!repository) return redirectReply(double, request, account);
-  if (!double.accounts.sees(account, repository)) return notFoundReply();
-  if (repository.blocked) return blockedReply(repository.blocked);
-  const url = `${double.apiUrl}/repos/${repository.owner}/${repository.name}`;
+  if (!accounts.sees(account, repository)) return notFound();
+  const { git, blocked } = repository;
+  if (blocked) {
+    const html_url = "https://github.com/github/dmca/blob/master/2026/01/2026-01-01-example.md";
+    const block = { reason: blocked.reason, created_at: "2026-01-01T00:00:00Z", html_url };
+    return errorReply(blocked.status, "Repository access blocked", { fields: { block } });
+  }
+  const url = `${apiUrl}/repos/${repository.owner}/${repository.name}`;
   if (request.kind === "repo") return jsonReply(repositoryBody(repository, url));
-  const { git } = repository;
   if (!git || git.store.isEmpty) return errorReply(409, "Git Repository is empty.");
   const served = { double, repository, git, request, url };
   if (request.kind === "commit") return commitReply(served);
   return request.kind === "blob" ? blobReply(served) : treeReply(served);
 }
 
-/**
- * The commit that GitHub finds for a ref: `heads/X`, `tags/X`, a plain branch or tag, a commit id, whole or short, or
- * HEAD. Nothing else of Git's revision syntax gets through.
- */
-function resolveCommit(git: GitRepository, ref: string, branch: string): string | null {
-  if (/[\p{Cc}\p{Cs} ~^:?*[\\]|\.\.|@\{|^-|^$/u.test(ref)) return null;
-  const names = [`refs/heads/${ref}`, `refs/tags/${ref}`];
-  if (/^(heads|tags)\//.test(ref)) names.unshift(`refs/${ref}`);
-  if (ref.startsWith("refs/")) names.unshift(ref);
-  const wanted = OBJECT_ID.test(ref) ? [ref] : ref === "HEAD" ? [`refs/heads/${branch}`] : names;
-  for (const name of wanted) {
-    const commit = git.find(`${name}^{commit}`);
-    if (commit !== null) return commit.oid;
-  }
-  return /^[0-9a-f]{7,39}$/.test(ref) ? git.store.findCommit(ref) : null;
-}
-
-function redirectReply(double: GithubHost, request: RestRequest, account: Account): Reply {
-  const found = typeof request.repository === "string"
-    ? double.registry.redirect(request.repository)
-    : null;
-  if (!found || (found.target && !double.accounts.sees(account, found.target))) {
-    return notFoundReply();
-  }
+function redirectReply(double: GithubDouble, request: RestRequest, account: Account): Reply {
+  const { registry, accounts, apiUrl: api } = double;
+  const found = registry.redirect(String(request.repository));
+  if (!found || (found.target && !accounts.sees(account, found.target))) return notFound();
   const { target, form } = found;
-  const { apiUrl: api } = double;
+  const message = "Moved Permanently";
+  if (form === "none") return errorReply(301, message);
   const forms: Record<string, string> = {
     numeric: `{api}/repositories/${target?.id}{rest}`,
     named: `{api}/repos/${target?.owner}/${target?.name}{rest}`,
-    "other-host": `{other}/repositories/${target?.id}{rest}`,
+    "other-host": `${api.replace("127.0.0.1", "localhost")}/repositories/${target?.id}{rest}`,
   };
   const location = (forms[form] ?? form).replaceAll("{rest}", request.rest)
-    .replaceAll("{api}", api).replaceAll("{other}", api.replace("127.0.0.1", "localhost"));
-  return errorReply(
-    301,
-    "Moved Permanently",
-    form === "none" ? {} : {
-      fields: { url: location },
-      headers: { location },
-    },
-  );
+    .replaceAll("{api}", api);
+  return errorReply(301, message, { fields: { url: location }, headers: { location } });
 }
 
-function blockedReply({ status, reason }: NonNullable<HostedRepository["blocked"]>): Reply {
-  const html_url = "https://github.com/github/dmca/blob/master/2026/01/2026-01-01-example.md";
-  const block = { reason, created_at: "2026-01-01T00:00:00Z", html_url };
-  return errorReply(status, "Repository access blocked", { fields: { block } });
-}
-
-function repositoryBody(
-  { id, owner, name, visibility, defaultBranch }: HostedRepository,
-  url: string,
-) {
+function repositoryBody(repository: HostedRepository, url: string) {
+  const { id, owner, name, visibility, defaultBranch } = repository;
   const full_name = `${owner}/${name}`;
   return {
     ...{ id, node_id: `R_${id}`, name, full_name, private: visibility !== "public" },
@@ -150,16 +171,40 @@ function repositoryBody(
   };
 }
 
+/** A request with the repository that it is about; `url` is the API's address of the repository. */
+interface Served {
+  double: GithubDouble;
+  repository: HostedRepository;
+  git: GitRepository;
+  request: RestRequest;
+  url: string;
+}
+
+/**
+ * The commit that GitHub finds for a ref: `heads/X`, `tags/X`, a plain branch or tag, a commit id, or HEAD. Nothing else
+ * of Git's revision syntax gets through.
+ */
+function resolveCommit({ git, repository }: Served, ref: string): string | null {
+  if (/[\p{Cc}\p{Cs} ~^:?*[\\]|\.\.|@\{|^-|^$/u.test(ref)) return null;
+  const names = [`refs/heads/${ref}`, `refs/tags/${ref}`];
+  if (/^(heads|tags)\//.test(ref)) names.unshift(`refs/${ref}`);
+  if (ref.startsWith("refs/") || OBJECT_ID.test(ref)) names.unshift(ref);
+  if (ref === "HEAD") names.unshift(`refs/heads/${repository.defaultBranch}`);
+  return names.map((name) => git.find(`${name}^{commit}`)?.oid)
+    .find((oid) => oid !== undefined) ?? null;
+}
+
 /** `GET …/commits/{ref}`: the id as text. */
-function commitReply({ double, repository, git, request: { subject } }: Served): Reply {
-  const oid = resolveCommit(git, subject, repository.defaultBranch);
-  if (!oid) {
+function commitReply(served: Served): Reply {
+  const { double, request: { subject } } = served;
+  const oid = resolveCommit(served, subject);
+  if (oid === null) {
     return double.missingRefStatus === 404
-      ? notFoundReply()
+      ? notFound()
       : errorReply(422, `No commit found for SHA: ${subject}`);
   }
   const headers = { "content-type": "application/vnd.github.sha; charset=utf-8" };
-  return { status: 200, headers, body: new TextEncoder().encode(oid) };
+  return { status: 200, headers, body: encoder.encode(oid) };
 }
 
 /**
@@ -167,12 +212,13 @@ function commitReply({ double, repository, git, request: { subject } }: Served):
  * and does not document.
  */
 function treeReply(served: Served): Reply {
-  const { double, repository, git, request: { kind, subject }, url } = served;
+  const { double, git, request: { kind, subject }, url } = served;
   const [, name = subject, path] = double.takesPaths ? /^([^:]*):(.+)$/.exec(subject) ?? [] : [];
-  const commit = resolveCommit(git, name, repository.defaultBranch);
-  const place = path === undefined ? "^{tree}" : `:${path}`;
-  const found = commit || OBJECT_ID.test(name) ? git.find(`${commit ?? name}${place}`) : null;
-  if (found?.type !== "tree") return notFoundReply();
+  const root = resolveCommit(served, name) ?? (OBJECT_ID.test(name) ? name : null);
+  const found = root === null
+    ? null
+    : git.find(root + (path === undefined ? "^{tree}" : `:${path}`));
+  if (found?.type !== "tree") return notFound();
   const isRecursive = kind === "tree-recursive";
   const entries: GithubTreeEntry[] = [];
   let bytes = 2;
@@ -202,15 +248,51 @@ function blobReply({ git, request: { subject: sha, format }, url }: Served): Rep
     return errorReply(422, `The sha parameter ${rule}.`);
   }
   const blob = git.store.read(sha);
-  if (blob?.type !== "blob") return notFoundReply();
-  const size = blob.bytes.length;
+  if (blob?.type !== "blob") return notFound();
   if (format === "raw") {
     const headers = { "content-type": "application/vnd.github.raw; charset=utf-8" };
     return { status: 200, headers, body: blob.bytes, etagOf: sha };
   }
   const content = blob.bytes.toBase64().replace(/.{1,60}/g, "$&\n");
-  const body = { sha, node_id: `B_${sha}`, size, url: `${url}/git/blobs/${sha}`, content };
-  return jsonReply({ ...body, encoding: "base64" }, { etagOf: sha });
+  const meta = {
+    sha,
+    node_id: `B_${sha}`,
+    size: blob.bytes.length,
+    url: `${url}/git/blobs/${sha}`,
+  };
+  return jsonReply({ ...meta, content, encoding: "base64" }, { etagOf: sha });
+}
+
+const RAW_PATH = /^\/([^/]+\/[^/]+)\/([0-9a-f]{40})\/(.+)$/;
+
+/** Why a request to the raw host is unexpected, or null. */
+export function rawRefusal({ method, url, headers }: Request): string | null {
+  const { pathname, search } = new URL(url);
+  // No endpoint here needs a token, so one that arrives has been sent to the wrong host.
+  if (headers.has("authorization")) return "a token at the raw host";
+  const isFile = method === "GET" && search === "" && RAW_PATH.test(pathname);
+  return isFile ? null : "not a GET of /owner/repo/commit/path";
+}
+
+/**
+ * Answers one request to the raw host: `/{owner}/{repo}/{commit}/{path}`, public repositories only, outside every
+ * quota, cached for five minutes. Requests name a commit id, so an old answer is never wrong.
+ */
+export function answerRaw(double: GithubDouble, request: Request): Reply {
+  const [, name, commit, path] = RAW_PATH.exec(new URL(request.url).pathname)!;
+  const repository = double.registry.follow(decodeURIComponent(name!));
+  const isVisible = repository?.visibility === "public" && !repository.blocked;
+  const file = isVisible ? repository.git?.find(`${commit}:${decodeURIComponent(path!)}`) : null;
+  const text = "text/plain; charset=utf-8";
+  if (file?.type !== "blob") {
+    const body = encoder.encode("404: Not Found");
+    return { status: 404, headers: { "content-type": text }, body };
+  }
+  const isBinary = file.bytes.subarray(0, 8000).includes(0);
+  const type = isBinary ? "application/octet-stream" : text;
+  const headers = { "content-type": type, "cache-control": "max-age=300" };
+  const reply = { status: 200, headers, body: file.bytes, etagOf: file.oid };
+  return validated(reply, request, "raw");
 }
 
 function decode(part: string | undefined): string | undefined {

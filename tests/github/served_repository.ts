@@ -1,45 +1,65 @@
-// The usual start of a test: one Git repository, served by one double, both removed at the end.
+// The usual start of a test: one Git repository, served by one double, both removed at the end. Beside it, what tests
+// watch of the double, and the deliveries of a webhook as GitHub signs them.
 
+import { type GitFiles, makeGitRepository } from "./git_repository.ts";
 import { GithubDouble } from "./github_double.ts";
-import { type GitFiles, type GitRepository, makeGitRepository } from "./git_repository.ts";
-import type { Visibility } from "./github_registry.ts";
 
-/** A double that serves one repository. */
-export interface ServedRepository extends AsyncDisposable {
-  gh: GithubDouble;
-  repository: GitRepository;
-  /** The API's address of the repository. */
-  url: string;
-}
+/** A double that serves one repository; `url` is the API's address of the repository. */
+export type ServedRepository = Awaited<ReturnType<typeof serveRepository>>;
 
 /**
- * Makes a repository of these files and serves it as `name`, `octo/site` if none is given.
- * `await using` closes both, and throws on requests that the double did not expect.
+ * Makes a repository of these files and serves it as `octo/site`. `await using` closes both, and throws on requests that
+ * the double did not expect, unless `assert` is false.
  */
 export async function serveRepository(
   files: GitFiles,
-  options: {
-    name?: string;
+  { branch = "main", now, assert = true }: {
     branch?: string;
-    visibility?: Visibility;
     now?: () => number;
     assert?: boolean;
   } = {},
-): Promise<ServedRepository> {
-  const { name = "octo/site", branch = "main", visibility = "public", now, assert } = options;
+) {
   const repository = await makeGitRepository(files, { branch });
   const gh = await GithubDouble.start(now ? { now } : {});
-  gh.add(name, repository, { visibility, defaultBranch: branch });
+  gh.add("octo/site", repository, { defaultBranch: branch });
   return {
     gh,
     repository,
-    url: `${gh.apiUrl}/repos/${name}`,
+    url: `${gh.apiUrl}/repos/octo/site`,
     async [Symbol.asyncDispose]() {
-      try {
-        await gh.close({ assert: assert ?? true });
-      } finally {
-        await repository[Symbol.asyncDispose]();
-      }
+      await gh.down();
+      await repository[Symbol.asyncDispose]();
+      await gh.close({ assert });
     },
   };
+}
+
+/**
+ * The ids of the blobs (or, from the raw host, paths) requested from now on, by GraphQL, the blobs API or the raw host,
+ * in order; empty the list to count anew.
+ */
+export function watchBlobs(gh: GithubDouble): string[] {
+  const requested: string[] = [];
+  gh.intercept = async (request, { kind, path }) => {
+    if (kind === "graphql") {
+      const { query } = await request.clone().json();
+      requested.push(...[...query.matchAll(/oid: ?"([0-9a-f]{40})"/g)].map(([, id]) => id));
+    } else if (kind === "blob") requested.push(path.slice(path.lastIndexOf("/") + 1));
+    else if (kind === "raw") requested.push(path);
+    return null;
+  };
+  return requested;
+}
+
+/** `X-Hub-Signature-256` of a body (docs.github.com, "Validating webhook deliveries"). */
+export async function signatureOf(
+  body: string | Uint8Array<ArrayBuffer>,
+  secret: string,
+): Promise<string> {
+  const encoder = new TextEncoder();
+  const bytes = typeof body === "string" ? encoder.encode(body) : body;
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const raw = encoder.encode(secret);
+  const key = await crypto.subtle.importKey("raw", raw, algorithm, false, ["sign"]);
+  return `sha256=${new Uint8Array(await crypto.subtle.sign("HMAC", key, bytes)).toHex()}`;
 }

@@ -1,7 +1,21 @@
-// Starts serve_double.ts as a process and ends it. For tests and benches that must not share a process with the double.
+// A GitHub double in a process of its own, for tests and benches that must not share a process with it. Run as a program,
+// this file is that process: its one argument is a JSON {@linkcode DoubleConfig}; it writes its addresses as one line of
+// JSON, and takes calls at `controlUrl`, which answers while the double is down.
 
-import type { DoubleConfig } from "./serve_double.ts";
 import { configFlag } from "../run_task.ts";
+import { type GeneratedFiles, generateFiles } from "./generated_files.ts";
+import { type GitContent, GitRepository, makeGitRepository } from "./git_repository.ts";
+import { GithubDouble } from "./github_double.ts";
+
+/** What the process serves. */
+export interface DoubleConfig {
+  /** By name; `dir` is the folder of a {@linkcode GitRepository} that another process has made and may change. */
+  repositories: Record<
+    string,
+    { files: Record<string, GitContent> } | { generate: GeneratedFiles } | { dir: string }
+  >;
+  tokens?: Record<string, { sees?: "all" }>;
+}
 
 /** A double in a process of its own. */
 export interface RunningDouble extends AsyncDisposable {
@@ -9,8 +23,10 @@ export interface RunningDouble extends AsyncDisposable {
   rawUrl: string;
   graphqlUrl: string;
   webUrl: string;
-  controlUrl: string;
-  /** Calls a function of the double; see serve_double.ts for the calls. @throws {Error} with the double's own message. */
+  /**
+   * Calls a method of the double, or reads a field; `set` sets fields, `release` ends every wait. Arguments and results
+   * are JSON. @throws {Error} with the double's own message.
+   */
   call(name: string, ...args: unknown[]): Promise<unknown>;
 }
 
@@ -18,12 +34,9 @@ const PERMISSIONS = ["--allow-net=127.0.0.1", "--allow-run=git", "--allow-read",
 
 /** Starts a double and waits until it serves. @throws {Error} if it ends before that. */
 export async function startDouble(config: DoubleConfig): Promise<RunningDouble> {
-  const entry = new URL("./serve_double.ts", import.meta.url).href;
+  const flags = [await configFlag(), ...PERMISSIONS, "--allow-env=PATH"];
   const child = new Deno.Command(Deno.execPath(), {
-    args: [
-      ...["run", await configFlag(), ...PERMISSIONS, "--allow-env=PATH"],
-      ...[entry, JSON.stringify(config)],
-    ],
+    args: ["run", ...flags, import.meta.url, JSON.stringify(config)],
     stdin: "null",
     stdout: "piped",
     stderr: "inherit",
@@ -32,15 +45,15 @@ export async function startDouble(config: DoubleConfig): Promise<RunningDouble> 
   let line = "";
   while (!line.includes("\n")) {
     const { value, done } = await reader.read();
-    if (done) throw new Error(`Cannot start "${entry}": status ${(await child.status).code}`);
+    if (done) throw new Error(`Cannot start a double: status ${(await child.status).code}`);
     line += value;
   }
-  const urls = JSON.parse(line);
+  const { controlUrl, ...urls } = JSON.parse(line);
   return {
     ...urls,
     async call(call: string, ...args: unknown[]) {
       const body = JSON.stringify({ call, args });
-      const response = await fetch(urls.controlUrl, { method: "POST", body });
+      const response = await fetch(controlUrl, { method: "POST", body });
       const { result, error } = await response.json();
       if (!response.ok) throw new Error(`Cannot call "${call}": ${error}`);
       return result;
@@ -52,3 +65,46 @@ export async function startDouble(config: DoubleConfig): Promise<RunningDouble> 
     },
   };
 }
+
+// Arguments come from JSON unchecked: a test that sends wrong ones sees its call fail.
+// deno-lint-ignore no-explicit-any -- see above
+function run(gh: GithubDouble, call: string, args: any[]): unknown {
+  if (call === "set") return void Object.assign(gh, args[0]);
+  if (call === "release") return gh.pauses.release();
+  if (!(call in gh)) throw new Error("the double has no such call");
+  const member = gh[call as keyof GithubDouble] as unknown;
+  return typeof member === "function" ? member.apply(gh, args) : member;
+}
+
+async function serve({ repositories, tokens = {} }: DoubleConfig): Promise<void> {
+  const gh = await GithubDouble.start();
+  for (const [name, wanted] of Object.entries(repositories)) {
+    if ("dir" in wanted) gh.add(name, new GitRepository(wanted.dir));
+    else {
+      const files = "files" in wanted ? wanted.files : generateFiles(wanted.generate);
+      gh.add(name, await makeGitRepository(files));
+    }
+  }
+  for (const [token, options] of Object.entries(tokens)) gh.addToken(token, options);
+  const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
+  const control = Deno.serve(options, async (request) => {
+    try {
+      const { call, args } = await request.json();
+      return Response.json({ result: await run(gh, call, args) ?? null });
+    } catch (error) {
+      return Response.json({ error: String(error) }, { status: 400 });
+    }
+  });
+  const { apiUrl, rawUrl, graphqlUrl, webUrl } = gh;
+  const controlUrl = `http://127.0.0.1:${control.addr.port}`;
+  console.log(JSON.stringify({ apiUrl, rawUrl, graphqlUrl, webUrl, controlUrl }));
+
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, stop);
+  await stopped;
+  await control.shutdown();
+  await gh.close({ assert: false });
+  Deno.exit(gh.unexpected.length > 0 ? 1 : 0);
+}
+
+if (import.meta.main) await serve(JSON.parse(Deno.args[0]!));

@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import { serveRepository } from "../github/served_repository.ts";
-import { signatureOf } from "../github/signed_delivery.ts";
+import { signatureOf } from "../github/served_repository.ts";
 import type { SharedStore } from "../kv_connect/shared_stores.ts";
 import { listPath, type RequestOptions, startService, type TestService } from "../service.ts";
 import { TestClock } from "../test_clock.ts";

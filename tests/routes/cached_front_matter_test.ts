@@ -1,7 +1,7 @@
 // How often a file is read for its front matter: once a blob id, over commits, restarts and queries.
 
 import { assertEquals } from "@std/assert";
-import { watchBlobs } from "../github/requested_blobs.ts";
+import { watchBlobs } from "../github/served_repository.ts";
 import { startService } from "../service.ts";
 import { startSite } from "../site.ts";
 import { writePosts } from "./three_thousand_posts.ts";

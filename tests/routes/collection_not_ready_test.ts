@@ -1,7 +1,7 @@
 // Sorting by front matter while nothing is cached, through the whole service.
 
 import { assertEquals } from "@std/assert";
-import { watchBlobs } from "../github/requested_blobs.ts";
+import { watchBlobs } from "../github/served_repository.ts";
 import { listPath } from "../service.ts";
 import { startSite } from "../site.ts";
 import { plainFile, plainList } from "./plain_list.ts";

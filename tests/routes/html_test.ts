@@ -2,7 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { ItemBody } from "../../lib/api/contract.ts";
-import { watchBlobs } from "../github/requested_blobs.ts";
+import { watchBlobs } from "../github/served_repository.ts";
 import { itemPath, listPath, startService } from "../service.ts";
 import { startSite } from "../site.ts";
 

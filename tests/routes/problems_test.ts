@@ -3,7 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { type ProblemBody, problemBody } from "../../lib/api/contract.ts";
 import { ERRORS, type ProblemCode } from "../../lib/errors.ts";
-import { timeOutHangs } from "../github/time_out_hangs.ts";
+import { timeOutHangs } from "../github/github_faults.ts";
 import { itemPath, listPath, type RequestOptions, type ServiceOptions } from "../service.ts";
 import { type Site, startSite } from "../site.ts";
 

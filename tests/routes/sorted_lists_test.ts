@@ -3,7 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { ContentBody, ListBody } from "../../lib/api/contract.ts";
-import { watchBlobs } from "../github/requested_blobs.ts";
+import { watchBlobs } from "../github/served_repository.ts";
 import { startSite } from "../site.ts";
 import { plainFacet, plainFile, plainList, type PlainQuery } from "./plain_list.ts";
 import { writePosts } from "./three_thousand_posts.ts";

@@ -107,38 +107,18 @@ Deno.test("a name with what ends a line or a header stays within its field", asy
   assertEquals(items[0].contentUrl, undefined);
 });
 
-Deno.test("a size that is too small lets no more bytes in than it says, and some", async () => {
-  await using site = await startSite({ "posts/big.md": "x".repeat(100_000) });
-  const { gh, service } = site;
-  gh.fault = {
-    kind: "evil-tree",
-    rewrite: (answer) => {
-      for (const entry of answer.tree) if (entry.size !== undefined) entry.size = 5;
-      return answer;
-    },
-  };
+Deno.test("a size that is wrong lets no more bytes in than it says, and reserves nothing", async () => {
+  const cases = [[5, 502, "source-failed"], [Number.MAX_SAFE_INTEGER, 422, "item-too-large"]];
+  for (const [size, status, code] of cases) {
+    await using site = await startSite({ "posts/x.md": "x".repeat(100_000) });
+    const sha = await site.repository.resolve("main:posts/x.md");
+    answerTrees(site, folderOf([{ ...FILE, sha, size }]));
 
-  assertEquals((await service.get(itemPath({ path: "posts/big.md" }))).status, 502);
-  const { items } = await service.list({ includeContent: true });
-  assertEquals(items[0]?.error?.code, "source-failed");
-});
-
-Deno.test("a size that is too large reserves nothing and reads no more than there is", async () => {
-  await using site = await startSite({ "posts/small.md": "x" });
-  site.gh.fault = {
-    kind: "evil-tree",
-    rewrite: (answer) => {
-      for (const entry of answer.tree) {
-        if (entry.size !== undefined) entry.size = Number.MAX_SAFE_INTEGER;
-      }
-      return answer;
-    },
-  };
-
-  const response = await site.service.get(itemPath({ path: "posts/small.md" }));
-  assertEquals([response.status, (await response.json()).code], [422, "item-too-large"]);
-  const { items } = await site.service.list({ includeContent: true });
-  assertEquals(items[0]?.error?.code, "item-too-large");
+    const problem = await site.service.problem(itemPath({ path: "posts/x.md" }));
+    assertEquals([problem.status, problem.code], [status, code]);
+    const { items } = await site.service.list({ includeContent: true });
+    assertEquals(items[0]?.error?.code, code);
+  }
 });
 
 Deno.test("a tree that contains itself ends at the bounds of a listing, and at once the next time", async () => {

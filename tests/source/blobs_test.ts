@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { fitsBatch, planBatches } from "../../lib/source/github/blobs.ts";
-import { timeOutHangs } from "../github/time_out_hangs.ts";
+import { timeOutHangs } from "../github/github_faults.ts";
 import { openBlobs, textFiles } from "./blob_reader.ts";
 
 function codes(errors: Record<string, string>): string[] {

@@ -4,7 +4,7 @@ import { CollectionsError } from "../../lib/errors.ts";
 import type { GitHubAnswer, GitHubRequest } from "../../lib/source/github/client.ts";
 import type { Fault } from "../github/github_faults.ts";
 import { serveRepository } from "../github/served_repository.ts";
-import { timeOutHangs } from "../github/time_out_hangs.ts";
+import { timeOutHangs } from "../github/github_faults.ts";
 import { TestClock } from "../test_clock.ts";
 import { openClient, uncharged } from "./open_github.ts";
 

@@ -5,7 +5,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Fault } from "../github/github_faults.ts";
 import type { LoggedRequest } from "../github/github_log.ts";
 import { makeGitRepository } from "../github/git_repository.ts";
-import { timeOutHangs } from "../github/time_out_hangs.ts";
+import { timeOutHangs } from "../github/github_faults.ts";
 import { itemPath, listPath } from "../service.ts";
 import { type Site, startSite } from "../site.ts";
 

@@ -4,7 +4,7 @@ import type { RequestContext } from "../../lib/source/source.ts";
 import type { Fault } from "../github/github_faults.ts";
 import type { GithubDouble } from "../github/github_double.ts";
 import { serveRepository } from "../github/served_repository.ts";
-import { timeOutHangs } from "../github/time_out_hangs.ts";
+import { timeOutHangs } from "../github/github_faults.ts";
 import { TestClock } from "../test_clock.ts";
 import { openCached, type OpenOptions, openStore, uncharged } from "./open_github.ts";
 
