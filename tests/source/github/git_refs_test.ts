@@ -1,4 +1,4 @@
-// Refs without a token, as the whole service requests them: Git's answers come from `git http-backend`.
+// Refs without a token, as the whole service requests them: Git's answers come from `git upload-pack`.
 
 import { assert, assertEquals } from "@std/assert";
 import { freshnessOf } from "../../http/freshness_of.ts";

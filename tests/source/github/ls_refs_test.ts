@@ -1,4 +1,4 @@
-// Against Git itself: every answer comes from `git http-backend`.
+// Against Git itself: every answer comes from `git upload-pack`.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { lsRefs, type LsRefsResult } from "../../../lib/source/github/ls_refs.ts";
