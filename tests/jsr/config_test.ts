@@ -10,98 +10,85 @@ import { serveRegistry } from "./registry.ts";
 const packages = ["fresh_core", "std_assert", "std_http", "std_path"];
 const main = `
   import { App } from "fresh";
-  import { STATUS_CODE } from "@std/http";
-  const app = new App({ mode: "development" }).get("/", () => new Response(import.meta.filename));
-  console.log((await app.handler()(new Request("http://localhost/"))).status === STATUS_CODE.OK);`;
-
-interface Copy {
-  readonly dir: string;
-  run(args: readonly string[], env: Record<string, string>): Promise<Output>;
-}
-
-interface Output {
-  readonly stdout: string;
-  readonly stderr: string;
-}
+  import { eTag } from "@std/http";
+  const app = new App({ mode: "development" })
+    .route("/", { handler: async () => new Response(await eTag("a")) });
+  console.log((await app.handler()(new Request("http://localhost/"))).status);`;
 
 /** A folder with what the script reads, and a service that needs Fresh. */
-async function withCopy(test: (copy: Copy) => Promise<void>): Promise<void> {
+async function copyConfig() {
   const dir = await Deno.makeTempDir({ prefix: "a copy " });
-  try {
-    const config = ["deno.json", "deno.lock", "tests/deno.json", "bench/deno.json"];
-    const files = ["jsr/config.ts", ...config];
-    for (const name of packages) {
-      for await (const file of Deno.readDir(join(root, "jsr", name))) {
-        files.push(`jsr/${name}/${file.name}`);
-      }
+  const files = ["jsr/config.ts", "deno.json", "deno.lock", "tests/deno.json", "bench/deno.json"];
+  for (const name of packages) {
+    for await (const file of Deno.readDir(join(root, "jsr", name))) {
+      files.push(`jsr/${name}/${file.name}`);
     }
-    for (const file of files) {
-      await Deno.mkdir(dirname(join(dir, file)), { recursive: true });
-      await Deno.copyFile(join(root, file), join(dir, file));
-    }
-    await Deno.writeTextFile(join(dir, "main.ts"), main);
-    await test({
-      dir,
-      async run(args, env) {
-        const options = { args: [...args], cwd: dir, env: { NO_COLOR: "1", ...env } };
-        const { stdout, stderr } = await new Deno.Command(Deno.execPath(), options).output();
-        const [out, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes).trim());
-        return { stdout: out!, stderr: err! };
-      },
-    });
-  } finally {
-    await Deno.remove(dir, { recursive: true });
   }
+  for (const file of files) {
+    await Deno.mkdir(dirname(join(dir, file)), { recursive: true });
+    await Deno.copyFile(join(root, file), join(dir, file));
+  }
+  await Deno.writeTextFile(join(dir, "main.ts"), main);
+  return {
+    read: (name: string) => Deno.readTextFile(join(dir, name)),
+    /** Makes files as if they had been written at another time. */
+    async touch(timeMs: number, ...names: string[]) {
+      for (const name of names) {
+        await Deno.utime(join(dir, name), new Date(timeMs), new Date(timeMs));
+      }
+    },
+    async run(args: readonly string[], env: Record<string, string>) {
+      const options = { args: [...args], cwd: dir, env: { NO_COLOR: "1", ...env } };
+      const { stdout, stderr } = await new Deno.Command(Deno.execPath(), options).output();
+      const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trim();
+      return { stdout: decode(stdout), stderr: decode(stderr) };
+    },
+    [Symbol.asyncDispose]: () => Deno.remove(dir, { recursive: true }),
+  };
 }
 
 const choose = ["task", "-q", "config"];
 
 Deno.test("config takes the published packages where a registry answers, and says so once", async () => {
   await using registry = await serveRegistry(packages.map((name) => join(root, "jsr", name)));
-  await withCopy(async ({ dir, run }) => {
-    const env = { JSR_URL: registry.url };
-    const lock = await Deno.readTextFile(join(dir, "deno.lock"));
+  await using copy = await copyConfig();
+  const env = { JSR_URL: registry.url };
+  const lock = await copy.read("deno.lock");
 
-    assertEquals(await run(choose, env), {
-      stdout: "deno.online.json",
-      stderr: "JSR answers: using the published packages",
-    });
-    assertEquals(await run([...choose, "dev"], env), {
-      stdout: "deno.online.dev.json",
-      stderr: "",
-    });
-    const config = JSON.parse(await Deno.readTextFile(join(dir, "deno.online.json")));
-    assertEquals([config.links, config.workspace], [undefined, undefined]);
-    const { stdout, stderr } = await run(["run", "--config=deno.online.json", "main.ts"], env);
-    assertEquals(stdout, "true", stderr);
-    assert(registry.requested.includes("/@fresh/core/2.3.3/mod.ts"), registry.requested.join());
-    assertEquals(await Deno.readTextFile(join(dir, "deno.lock")), lock);
+  assertEquals(await copy.run(choose, env), {
+    stdout: "deno.online.json",
+    stderr: "JSR answers: using the published packages",
   });
+  assertEquals(await copy.run([...choose, "dev"], env), {
+    stdout: "deno.online.dev.json",
+    stderr: "",
+  });
+  const config = JSON.parse(await copy.read("deno.online.json"));
+  assertEquals([config.links, config.workspace], [undefined, undefined]);
+  const { stdout, stderr } = await copy.run(["run", "--config=deno.online.json", "main.ts"], env);
+  assertEquals(stdout, "200", stderr);
+  assert(registry.requested.includes("/@fresh/core/2.3.3/mod.ts"), registry.requested.join());
+  assertEquals(await copy.read("deno.lock"), lock);
 });
 
 Deno.test("config takes the stand-ins where no registry answers, and tries again the next day", async () => {
   const registry = await serveRegistry([]);
-  await withCopy(async ({ dir, run }) => {
-    const env = { JSR_URL: registry.url };
-    const lock = await Deno.readTextFile(join(dir, "deno.lock"));
-    const said = "JSR does not answer: using the stand-ins in jsr/; " +
-      "delete deno.offline.json to ask again";
+  await using copy = await copyConfig();
+  const env = { JSR_URL: registry.url };
+  const lock = await copy.read("deno.lock");
+  const said = "JSR does not answer: using the stand-ins in jsr/; " +
+    "delete deno.offline.json to ask again";
 
-    assertEquals(await run(choose, env), { stdout: "deno.offline.json", stderr: said });
-    await registry[Symbol.asyncDispose]();
-    assertEquals(await run(choose, env), { stdout: "deno.offline.json", stderr: "" });
-    const { stdout, stderr } = await run(["run", "--config=deno.offline.json", "main.ts"], env);
-    assertEquals(stdout, "true", stderr);
-    assertEquals(await Deno.readTextFile(join(dir, "deno.lock")), lock);
-    const yesterday = new Date(Date.now() - 86_400_001);
-    for (const name of ["deno.json", "deno.lock", "deno.offline.json"]) {
-      await Deno.utime(join(dir, name), yesterday, yesterday);
-    }
-    assertEquals((await run(choose, env)).stderr, said);
-    const later = new Date(Date.now() + 60_000);
-    await Deno.utime(join(dir, "deno.json"), later, later);
-    assertEquals((await run(choose, env)).stderr, said);
-  });
+  assertEquals(await copy.run(choose, env), { stdout: "deno.offline.json", stderr: said });
+  await registry[Symbol.asyncDispose]();
+  assertEquals(await copy.run(choose, env), { stdout: "deno.offline.json", stderr: "" });
+  const { stdout, stderr } = await copy.run(["run", "--config=deno.offline.json", "main.ts"], env);
+  assertEquals(stdout, "200", stderr);
+  assertEquals(await copy.read("deno.lock"), lock);
+  await copy.touch(Date.now() - 86_400_001, "deno.json", "deno.lock", "deno.offline.json");
+  assertEquals((await copy.run(choose, env)).stderr, said);
+  await copy.touch(Date.now() + 60_000, "deno.json");
+  assertEquals((await copy.run(choose, env)).stderr, said);
 });
 
 Deno.test("deno.lock names every npm package of deno.json, tests/ and bench/", async () => {

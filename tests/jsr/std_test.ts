@@ -1,0 +1,158 @@
+// @std as the service and its tests rely on it. The same tests run on the stand-ins and the published packages.
+
+import {
+  assert,
+  assertEquals,
+  assertInstanceOf,
+  AssertionError,
+  assertLessOrEqual,
+  assertMatch,
+  assertNotEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { acceptsEncodings, eTag } from "@std/http";
+import * as path from "@std/path";
+
+/** Proves that an assertion fails, without relying on the assertions under test. */
+async function mustFail(...assertions: (() => unknown)[]): Promise<void> {
+  for (const assertion of assertions) {
+    const error = await Promise.try(assertion).then(() => null, (error) => error);
+    if (!(error instanceof AssertionError)) throw new Error(`Cannot trust "${assertion}"`);
+  }
+}
+
+class Point {
+  x = 1;
+}
+
+const bytes = (...values: number[]) => new Uint8Array(values).buffer;
+const [error, same, other] = ["a", "a", "b"].map((message) => new Error(message));
+
+function circle(n: number): unknown {
+  const object: { self?: unknown; n: number } = { n };
+  object.self = object;
+  return object;
+}
+
+Deno.test("assertEquals() and assertNotEquals() compare deeply", async () => {
+  const equal: [unknown, unknown][] = [
+    [{ a: [1, { b: new Date(0) }] }, { a: [1, { b: new Date(0) }] }],
+    [new Map([["a", [1]]]), new Map([["a", [1]]])],
+    [new Set([{ a: 1 }, { a: 2 }]), new Set([{ a: 2 }, { a: 1 }])],
+    [new Uint8Array([1, 2]), new Uint8Array([1, 2])],
+    [bytes(1, 2), bytes(1, 2)],
+    [new URL("http://a/b"), new URL("http://a/b")],
+    [[NaN, 0], [NaN, -0]],
+    [Object.assign(Object.create(null), { x: 1 }), { x: 1 }],
+    [error, same],
+    [circle(1), circle(1)],
+  ];
+  const different: [unknown, unknown][] = [
+    [{ a: [1, 2] }, { a: [1, 3] }],
+    [[1], [1, undefined]],
+    [{ a: undefined }, {}],
+    [{ a: undefined }, { b: undefined }],
+    [new Date(0), new Date(1)],
+    [new Map([["a", 1]]), new Map([["a", 2]])],
+    [new Set([{ a: 1 }]), new Set([{ a: 2 }])],
+    [new Uint8Array([1, 2]), new Uint8Array([1, 3])],
+    [new Int8Array([1]), new Uint8Array([1])],
+    [bytes(1), bytes(1, 1)],
+    [new URL("http://a/b"), new URL("http://a/c")],
+    [/a/, /a/i],
+    ["1", 1],
+    [null, undefined],
+    [[], {}],
+    [new Point(), { x: 1 }],
+    [error, other],
+    // Where an error was made is part of it.
+    [error, new Error("a")],
+    [circle(1), circle(2)],
+  ];
+  for (const [a, b] of equal) {
+    assertEquals(a, b);
+    await mustFail(() => assertNotEquals(a, b));
+  }
+  for (const [a, b] of different) {
+    assertNotEquals(a, b);
+    await mustFail(() => assertEquals(a, b));
+  }
+});
+
+Deno.test("assertions of one value fail for what they are not told", async () => {
+  assert(1);
+  assertInstanceOf(new TypeError(), Error);
+  assertLessOrEqual(1, 1);
+  assertMatch("abc", /b/);
+  assertStringIncludes("abc", "bc");
+  await mustFail(
+    () => assert(""),
+    () => assertInstanceOf(new Error(), TypeError),
+    () => assertLessOrEqual(2, 1),
+    () => assertMatch("abc", /d/),
+    () => assertStringIncludes("abc", "cb"),
+  );
+});
+
+Deno.test("assertThrows() and assertRejects() give the error, of the class and with the expected text", async () => {
+  const throwing = () => {
+    throw new RangeError("too far");
+  };
+  const rejecting = () => Promise.reject(new RangeError("too far"));
+
+  assertEquals(assertThrows(throwing, RangeError, "far").message, "too far");
+  assertInstanceOf(assertThrows(throwing), RangeError);
+  assertEquals((await assertRejects(rejecting, RangeError, "far")).message, "too far");
+  assertInstanceOf(await assertRejects(rejecting), RangeError);
+  await mustFail(
+    () => assertThrows(throwing, TypeError),
+    () => assertThrows(throwing, RangeError, "near"),
+    () => assertThrows(() => {}),
+    () => assertThrows(() => {}, Error),
+    () => assertRejects(rejecting, TypeError),
+    () => assertRejects(rejecting, RangeError, "near"),
+    () => assertRejects(() => Promise.resolve()),
+    () => assertRejects(throwing),
+  );
+});
+
+Deno.test("eTag() gives a strong tag of size and digest for content", async () => {
+  assertEquals(await eTag(""), '"0-47DEQpj8HBSa+/TImW+5JCeuQeR"');
+  assertMatch(await eTag("hello deno!"), /^"b-[A-Za-z0-9+/]{27}"$/);
+  assertEquals(await eTag(new TextEncoder().encode("hello deno!")), await eTag("hello deno!"));
+  assertNotEquals(await eTag("hello deno?"), await eTag("hello deno!"));
+  assertMatch(await eTag("é"), /^"2-/);
+});
+
+Deno.test("acceptsEncodings() picks the best of the given encodings", () => {
+  const cases: [header: string, encodings: [string, ...string[]], picked: string | undefined][] = [
+    ["", ["br", "identity"], "br"],
+    ["gzip, br", ["br", "gzip", "identity"], "gzip"],
+    ["gzip;q=0.5, br;q=0.8", ["gzip", "br", "identity"], "br"],
+    ["gzip;q=0", ["gzip", "identity"], "identity"],
+    ["GZIP", ["gzip", "identity"], "gzip"],
+    ["*", ["br", "gzip", "identity"], "br"],
+    ["gzip, *;q=0.5", ["br", "gzip", "identity"], "gzip"],
+    ["gzip;q=0, *", ["gzip", "br", "identity"], "br"],
+    ["identity;q=0, gzip;q=0", ["gzip", "identity"], undefined],
+    ["*;q=0", ["gzip", "identity"], undefined],
+    ["deflate", ["gzip", "identity"], "identity"],
+  ];
+  for (const [header, encodings, picked] of cases) {
+    const headers = new Headers(header === "" ? {} : { "accept-encoding": header });
+    assertEquals(acceptsEncodings({ headers }, ...encodings), picked, header);
+  }
+});
+
+Deno.test("paths are joined, taken apart and made URLs of", () => {
+  const { join, resolve, SEPARATOR } = path;
+  assertEquals(join("a", "..", "b", "./c"), ["b", "c"].join(SEPARATOR));
+  assertEquals(join("a", "../../b"), ["..", "b"].join(SEPARATOR));
+  const file = join("a", "b.test.md");
+  assertEquals([path.dirname(file), path.basename(file)], ["a", "b.test.md"]);
+  const absolute = resolve("a b", "ü#?%.md");
+  assert(path.isAbsolute(absolute) && !path.isAbsolute(file));
+  assertEquals(path.fromFileUrl(path.toFileUrl(absolute)), absolute);
+});
