@@ -8,10 +8,10 @@ import { copyFolder, run } from "./run_command.ts";
 
 const PACKAGE = `${root}/packages/client`;
 
-/** A copy of the package, since packing writes beside its source. */
-async function copyPackage(): Promise<AsyncDisposable & { dir: string }> {
+/** A folder of its own; with a copy of the package where one is packed, since packing writes beside its source. */
+async function makeFolder(from?: string): Promise<AsyncDisposable & { dir: string }> {
   const dir = await Deno.makeTempDir();
-  await copyFolder(PACKAGE, dir);
+  if (from !== undefined) await copyFolder(from, dir);
   return { dir, [Symbol.asyncDispose]: () => Deno.remove(dir, { recursive: true }) };
 }
 
@@ -33,27 +33,23 @@ Deno.test("GET /client.js is the client without types, /client.ts the same with 
 Deno.test("Deno checks code by the types of /client.js, and runs it", async () => {
   await using service = await startService({ env: { LOCAL_REPOS_DIR: `${root}/examples` } });
   const url = `http://127.0.0.1:${service.listen()}`;
-  const dir = await Deno.makeTempDir();
-  try {
-    const check = async (line: string) => {
-      const code =
-        `import { CollectionsClient } from "${url}/client.js";\nconst client = new CollectionsClient();\n` +
-        `const { items } = await client.listItems({ owner: "local", repo: "blog", collection: "posts" });\n${line}\n`;
-      await Deno.writeTextFile(`${dir}/main.ts`, code);
-      const flags = ["--check", "--reload", "--no-lock", "--allow-net", "--allow-import"];
-      return await run("deno", ["run", ...flags, "main.ts"], { cwd: dir, mayFail: true });
-    };
-    const good = await check("console.log(items[0]!.slug);");
-    assertEquals(good.out.trim(), "2024/keeping-a-starter-alive", good.all);
-    const bad = await check("const slug: number = items[0]!.slug; console.log(slug);");
-    assert(!bad.success && bad.all.includes("TS2322"), bad.all);
-  } finally {
-    await Deno.remove(dir, { recursive: true });
-  }
+  await using folder = await makeFolder();
+  const check = async (line: string) => {
+    const code =
+      `import { CollectionsClient } from "${url}/client.js";\nconst client = new CollectionsClient();\n` +
+      `const { items } = await client.listItems({ owner: "local", repo: "blog", collection: "posts" });\n${line}\n`;
+    await Deno.writeTextFile(`${folder.dir}/main.ts`, code);
+    const flags = ["--check", "--reload", "--no-lock", "--allow-net", "--allow-import"];
+    return await run("deno", ["run", ...flags, "main.ts"], { cwd: folder.dir, mayFail: true });
+  };
+  const good = await check("console.log(items[0]!.slug);");
+  assertEquals(good.out.trim(), "2024/keeping-a-starter-alive", good.all);
+  const bad = await check("const slug: number = items[0]!.slug; console.log(slug);");
+  assert(!bad.success && bad.all.includes("TS2322"), bad.all);
 });
 
 Deno.test("npm pack gives a package that Node imports, with declarations for TypeScript", async () => {
-  await using copy = await copyPackage();
+  await using copy = await makeFolder(PACKAGE);
   const options = { cwd: copy.dir };
   const packed = await run("npm", ["pack", "--json"], options);
   // npm writes what the scripts print ahead of its JSON.
@@ -76,7 +72,7 @@ Deno.test("npm pack gives a package that Node imports, with declarations for Typ
 });
 
 Deno.test("deno publish accepts the package as it is", async () => {
-  await using copy = await copyPackage();
+  await using copy = await makeFolder(PACKAGE);
   const flags = ["--dry-run", "--allow-dirty", "--no-lock"];
   const dry = await run("deno", ["publish", ...flags], { cwd: copy.dir });
   assert(dry.all.includes("client.ts") && !dry.all.includes("package.json"), dry.all);

@@ -60,16 +60,8 @@ Deno.test("parsePlace() takes branch, folder and file out of addresses of all fo
 });
 
 Deno.test("parsePlace() gives null for what names no repository", () => {
-  for (
-    const text of [
-      "",
-      "docs",
-      "/",
-      "a b/c",
-      "https://github.com/x",
-      "https://cdn.jsdelivr.net/npm/x",
-    ]
-  ) assertEquals(parsePlace(text), null, text);
+  const none = ["", "docs", "/", "a b/c", "https://github.com/x", "https://cdn.jsdelivr.net/npm/x"];
+  for (const text of none) assertEquals(parsePlace(text), null, text);
 });
 
 Deno.test("stateAt() takes over nothing of another collection but the size of a page", () => {
@@ -121,24 +113,13 @@ Deno.test("parseFilter() reads tags, comparisons, globs and plain text, filterWo
   assertEquals(filterWords(["filter[frontMatter.cover][exists]", "false"]), "no cover");
 });
 
-const item = (frontMatter: Record<string, unknown>) => ({
-  name: "a.md",
-  path: "a.md",
-  size: 1,
-  contentType: "text/markdown",
-  frontMatter,
-});
+const FILE = { name: "a.md", path: "a.md", size: 1, contentType: "text/markdown" };
+const item = (frontMatter: Record<string, unknown>) => ({ ...FILE, frontMatter });
 
 Deno.test("columnsOf() chooses a date, a list, then what most items have; a mapping makes none", () => {
+  const dates = { updated: "2025-02-03", date: "2025-01-02" };
   const items = [
-    item({
-      title: "A",
-      draft: false,
-      tags: ["x"],
-      updated: "2025-02-03",
-      date: "2025-01-02",
-      seo: { a: 1 },
-    }),
+    item({ title: "A", draft: false, tags: ["x"], ...dates, seo: { a: 1 } }),
     item({ title: "B", draft: true, tags: [], date: "2025-01-03T10:00:00Z", body: "x".repeat(60) }),
     item({}),
   ];
@@ -154,16 +135,19 @@ Deno.test("columnsOf() chooses a date, a list, then what most items have; a mapp
 });
 
 Deno.test("kindOf() goes by the bytes first, then by type and name", () => {
-  const kind = (name: string, contentType: string, more = {}) =>
-    kindOf({ name, contentType, encoding: "utf-8", size: 1, ...more });
-  assertEquals(kind("a.md", "text/markdown", { html: "<p>" }), "html");
-  assertEquals(kind("a.md", "text/markdown"), "text");
-  assertEquals(kind("a.svg", "image/svg+xml"), "image");
-  assertEquals(kind("LICENSE", "application/octet-stream"), "text");
-  assertEquals(kind("a.json", "application/json", { encoding: "base64" }), "binary");
-  assertEquals(kind("a.json", "application/json", { size: 0 }), "empty");
-  assertEquals(kind("a.ipynb", "application/octet-stream"), "notebook");
-  assertEquals(kind("a.csv", "text/csv"), "table");
+  const cases: [kind: string, name: string, contentType: string, more?: object][] = [
+    ["html", "a.md", "text/markdown", { html: "<p>" }],
+    ["text", "a.md", "text/markdown"],
+    ["image", "a.svg", "image/svg+xml"],
+    ["text", "LICENSE", "application/octet-stream"],
+    ["binary", "a.json", "application/json", { encoding: "base64" }],
+    ["empty", "a.json", "application/json", { size: 0 }],
+    ["notebook", "a.ipynb", "application/octet-stream"],
+    ["table", "a.csv", "text/csv"],
+  ];
+  for (const [kind, name, contentType, more] of cases) {
+    assertEquals(kindOf({ name, contentType, encoding: "utf-8", size: 1, ...more }), kind, name);
+  }
 });
 
 Deno.test("parseTable() reads quotes, breaks in them and both line ends (RFC 4180)", () => {
