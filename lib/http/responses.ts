@@ -165,8 +165,12 @@ export interface NegotiatedBody {
 /** Chooses the coding by `Accept-Encoding`, and whether the client has the body by `If-None-Match`. */
 export function negotiateBody(body: ReadyBody, headers: Headers): NegotiatedBody {
   const { identity, gzip } = body;
-  const coded = gzip !== null && acceptsGzip(headers.get("accept-encoding")) ? gzip : identity;
   const ifNoneMatch = headers.get("if-none-match");
+  // Most conditional requests name one tag; a 304 with it needs no coding.
+  if (ifNoneMatch !== null && (ifNoneMatch === identity.etag || ifNoneMatch === gzip?.etag)) {
+    return { body, coded: identity, knownTag: ifNoneMatch };
+  }
+  const coded = gzip !== null && acceptsGzip(headers.get("accept-encoding")) ? gzip : identity;
   // Another process may have sent the gzip tag before this one has compressed the body.
   const knownTag = ifNoneMatch === null
     ? null
