@@ -6,22 +6,16 @@ import { HealthWatch } from "../../lib/health.ts";
 import { LineLog } from "../../lib/log.ts";
 import { TokenPool } from "../../lib/source/github/tokens.ts";
 import { VERSION } from "../../lib/version.ts";
-import { startService } from "../service.ts";
+import { listPath, startService } from "../service.ts";
 import { startSite } from "../site.ts";
 import { TestClock } from "../test_clock.ts";
 
-Deno.test("GET /api/health says that the process is alive, without a request to the source", async () => {
-  await using service = await startService();
-
-  const response = await service.get("/api/health");
-
-  assertEquals([response.status, await response.json()], [200, { status: "ok", version: VERSION }]);
-  assertEquals(response.headers.get("cache-control"), "no-store");
-});
-
-Deno.test("GET /api/health?ready reports the last state of the source, without a request to it", async () => {
+Deno.test("GET /api/health reports the process, ?ready the last state of the source, without a request to it", async () => {
   await using site = await startSite({ "posts/a.md": "# A\n" });
   const { service, gh } = site;
+  const alive = await service.get("/api/health");
+  assertEquals([alive.status, await alive.json()], [200, { status: "ok", version: VERSION }]);
+  assertEquals(alive.headers.get("cache-control"), "no-store");
   const ready = async () => await (await service.get("/api/health?ready")).json();
   assertEquals(await ready(), {
     status: "ok",
@@ -33,7 +27,7 @@ Deno.test("GET /api/health?ready reports the last state of the source, without a
   const succeeded = new Date(service.clock.now()).toISOString();
   service.clock.advance(61_000);
   gh.fault = { kind: "status", status: 500 };
-  await service.get("/api/list-collection-items?owner=octo&repo=site&collection=posts");
+  await service.get(listPath());
   const requested = gh.requests.length;
 
   const { source } = await ready();
@@ -47,12 +41,9 @@ Deno.test("GET /api/health?ready reports the last state of the source, without a
 Deno.test("GET /api/health?ready is 503 while the store fails", async () => {
   const clock = new TestClock();
   const kv = await Deno.openKv(":memory:");
-  const tokens = new TokenPool([], {
-    clock,
-    log: new LineLog(() => {}, { level: "silent" }),
-  });
+  const log = new LineLog(() => {}, { level: "silent" });
   const tier = new KvTier(kv, { clock, scope: "s", maxBytesPerHour: 0 });
-  const watch = new HealthWatch({ clock, tier, tokens });
+  const watch = new HealthWatch({ clock, tier, tokens: new TokenPool([], { clock, log }) });
   await using service = await startService({
     change: (services) => ({ ...services, health: () => watch.health() }),
   });
@@ -62,8 +53,7 @@ Deno.test("GET /api/health?ready is 503 while the store fails", async () => {
   // Not by get(): the answer of a probe is no problem of the contract.
   const response = await service.send("/api/health?ready");
 
-  assertEquals(response.status, 503);
-  assertEquals((await response.json()).store, "failed");
+  assertEquals([response.status, (await response.json()).store], [503, "failed"]);
 });
 
 Deno.test("the version of deno.json is in the OpenAPI document and in requests to the source", async () => {

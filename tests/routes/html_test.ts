@@ -1,9 +1,10 @@
 // Markdown as HTML, in lists and items: what is there, where its links lead, and how often it is rendered.
 
 import { assert, assertEquals } from "@std/assert";
+import { join } from "@std/path";
 import type { ItemBody } from "../../lib/api/contract.ts";
 import { watchBlobs } from "../github/served_repository.ts";
-import { itemPath, listPath, startService } from "../service.ts";
+import { itemPath, listPath, type Parameters, startService } from "../service.ts";
 import { startSite } from "../site.ts";
 
 const POST = `---
@@ -39,16 +40,11 @@ Deno.test("includeHtml adds HTML to Markdown items, and says why one has none", 
   await using site = await startSite(FILES);
   const { items } = await site.service.list({ includeHtml: true });
 
-  const keys = items.map((item) => [item.name, HTML.filter((key) => key in item).join(" ")]);
+  const keys = items.map((item) => [item.name, ...HTML.filter((key) => key in item)].join(" "));
   const all = "html headings excerpt words";
   assertEquals(keys, [
-    ["third.md", all],
-    ["bad.md", ""],
-    ["broken.md", all],
-    ["data.json", ""],
-    ["first.md", all],
-    ["page.mdx", "htmlError"],
-    ["second.md", all],
+    ...[`third.md ${all}`, "bad.md", `broken.md ${all}`, "data.json", `first.md ${all}`],
+    ...["page.mdx htmlError", `second.md ${all}`],
   ]);
   const first = items[4]!;
   assertEquals(first.headings, [{ depth: 1, id: "user-content-hello-there", text: "Hello there" }]);
@@ -58,37 +54,41 @@ Deno.test("includeHtml adds HTML to Markdown items, and says why one has none", 
   assertEquals("content" in first || "frontMatter" in first, false);
 });
 
+const API = "http://localhost:8000/api/get-item-content?owner=octo&repo=site&branch=main&path=";
+
 Deno.test("links in HTML lead to items, files and raw images", async () => {
   await using site = await startSite(FILES);
   const { service } = site;
-  const api = "http://localhost:8000/api/get-item-content?owner=octo&repo=site&branch=main&path=";
-  const others = [
-    "https://github.test/octo/site/blob/main/notes/a.md",
-    `${api}images%2Foven.png&format=raw`,
-  ];
-  const first = async (parameters: Record<string, string>) => {
-    const { items } = await service.list({ includeHtml: true, ...parameters });
-    return hrefs(items.find(({ name }) => name === "first.md")!.html);
-  };
+  const web = "https://github.test/octo/site/blob/main";
+  const others = [`${web}/notes/a.md`, `${API}images%2Foven.png&format=raw`];
+  const template = { includeHtml: true, linkTemplate: "/blog/{slug}" };
   const byTemplate = ["/blog/second#top", "/blog/2026/third", ...others];
-  assertEquals(await first({ linkTemplate: "/blog/{slug}" }), byTemplate);
-  assertEquals(await first({}), [
-    `${api}posts%2Fsecond.md#top`,
-    `${api}posts%2F2026%2Fthird.md`,
-    ...others,
-  ]);
-  const item = { collection: "posts", slug: "first", includeHtml: true };
-  assertEquals(
-    hrefs((await service.item({ ...item, linkTemplate: "/blog/{slug}" })).html),
-    byTemplate,
-  );
+  const listed = async (parameters: Parameters) =>
+    hrefs((await service.list(parameters)).items[4]!.html);
+  assertEquals(await listed(template), byTemplate);
+  const bySlug = await service.item({ collection: "posts", slug: "first", ...template });
+  assertEquals(hrefs(bySlug.html), byTemplate);
+  const byUrl = [`${API}posts%2Fsecond.md#top`, `${API}posts%2F2026%2Fthird.md`];
+  assertEquals(await listed({ includeHtml: true }), [...byUrl, ...others]);
   // Without its collection a file has no sibling items.
   const alone = await service.item({ path: "posts/first.md", includeHtml: true });
-  assertEquals(hrefs(alone.html), [
-    "https://github.test/octo/site/blob/main/posts/second.md#top",
-    "https://github.test/octo/site/blob/main/posts/2026/third.md",
-    ...others,
-  ]);
+  const files = [`${web}/posts/second.md#top`, `${web}/posts/2026/third.md`];
+  assertEquals(hrefs(alone.html), [...files, ...others]);
+});
+
+Deno.test("links lead to contentUrl where there are no web pages, and large files say why they lack HTML", async () => {
+  const long = "a ".repeat(600_000);
+  await using site = await startSite({
+    "posts/1.md": "[other](../other.md) [folder](/) [mail](mailto:a@b.c)",
+    "posts/2.md": long,
+    "posts/3.md": long.repeat(2),
+    "posts/4.json": "{}",
+  }, { env: { GITHUB_WEB_URL: "", MAX_ITEM_MB: "2" } });
+  const { items } = await site.service.list({ fields: "html" });
+  assertEquals(hrefs(items[0]!.html), [`${API}other.md`, "mailto:a@b.c"]);
+  assertEquals(items.slice(1).map((item) => Object.keys(item)), [["htmlError"], ["error"], []]);
+  assertEquals(items[2]!.error!.code, "item-too-large");
+  assertEquals(items[1]!.htmlError, { message: "Markdown over 1 MiB is not rendered." });
 });
 
 Deno.test("a file is rendered once, for lists and items, commits and restarts", async () => {
@@ -115,14 +115,9 @@ Deno.test("a file is rendered once, for lists and items, commits and restarts", 
 
   const requested = watchBlobs(gh);
   {
-    await using again = await startService({
-      github: gh,
-      clock: service.clock,
-      kv: await openStore(),
-    });
+    const { clock } = service;
+    await using again = await startService({ github: gh, clock, kv: await openStore() });
     again.services.markdown.render = () => Promise.reject(new Error("rendered again"));
-    const { items } = await again.list({ includeHtml: true, "filter[name]": "[fb]*.md" });
-    assertEquals(items, []);
     const page = await again.list({ includeHtml: true, "filter[path]": "first.md" });
     assertEquals(page.items[0], before.items[4]);
   }
@@ -147,12 +142,8 @@ Deno.test("fields cuts items to their named keys and reads nothing else", async 
   assertEquals(requested.length, 1);
   // The `include…` parameters have no effect beside `fields`.
   assertEquals(await named("name", { includeContent: true, limit: 1000 }), [{ name: "first.md" }]);
-  assertEquals(await named("words,excerpt"), [
-    {
-      excerpt: (await service.item({ path: "posts/first.md", includeHtml: 1 })).excerpt,
-      words: 13,
-    },
-  ]);
+  const { excerpt } = await service.item({ path: "posts/first.md", includeHtml: 1 });
+  assertEquals(await named("words,excerpt"), [{ excerpt, words: 13 }]);
   assertEquals(await named("body,name"), [{ name: "first.md", body: POST.split("---\n")[2] }]);
   const { links } = await service.list({ fields: "slug,name,slug", limit: 1 });
   assert(links.next!.includes("&fields=name%2Cslug"), links.next!);
@@ -163,24 +154,14 @@ Deno.test("fields cuts items to their named keys and reads nothing else", async 
 });
 
 Deno.test("a slug names the only Markdown file, or is ambiguous", async () => {
-  await using site = await startSite({
-    "posts/a.md": "a",
-    "posts/a.json": "{}",
-    "posts/a.b.md": "",
-    "posts/b.md": "",
-    "posts/b.mdx": "",
-    "posts/c.json": "{}",
-    "posts/c.txt": "",
-    "posts/d": "d",
-    "posts/x/a.md": "",
-    "other/e.md": "",
-  });
+  const names = "a.md a.json a.b.md b.md b.mdx c.json c.txt d x/a.md ../other/e.md".split(" ");
+  const files = names.map((name): [string, string] => [join("posts", name), ""]);
+  await using site = await startSite(files);
   const { service } = site;
-  const read = async (slug: string) => (await service.item({ collection: "posts", slug })).path;
-  assertEquals(await read("a"), "posts/a.md");
-  assertEquals(await read("a.b"), "posts/a.b.md");
-  assertEquals(await read("d"), "posts/d");
-  assertEquals(await read("x/a"), "posts/x/a.md");
+  const slugs = { "a": "a.md", "a.b": "a.b.md", "d": "d", "x/a": "x/a.md" };
+  for (const [slug, name] of Object.entries(slugs)) {
+    assertEquals((await service.item({ collection: "posts", slug })).path, `posts/${name}`);
+  }
   const problem = async (parameters: Record<string, string>) => {
     const { code, paths } = await service.problem(itemPath({ collection: "posts", ...parameters }));
     return [code, paths];
@@ -201,13 +182,9 @@ Deno.test("neighbors are those of the list, and null for what the filter leaves 
     "posts/4/4.md": "",
   });
   const { service, gh } = site;
+  const both = { collection: "posts", includeNeighbors: true };
   const around = async (slug: string, parameters = {}) => {
-    const { previous, next } = await service.item({
-      collection: "posts",
-      slug,
-      includeNeighbors: true,
-      ...parameters,
-    });
+    const { previous, next } = await service.item({ ...both, slug, ...parameters });
     return [previous, next].map((one) => one === null ? null : one?.slug);
   };
   assertEquals(await around("1"), [null, "2"]);
@@ -215,11 +192,7 @@ Deno.test("neighbors are those of the list, and null for what the filter leaves 
   assertEquals(await around("3", { "filter[name]": "*.md" }), ["1", "4/4"]);
   assertEquals(await around("3", { sort: "-path", recursive: false }), [null, "2"]);
   assertEquals(await around("2", { "filter[name]": "*.md" }), [null, null]);
-  const { previous } = await service.item({
-    collection: "posts",
-    slug: "2",
-    includeNeighbors: true,
-  });
+  const { previous } = await service.item({ ...both, slug: "2" });
   const { name, path, slug, contentUrl, frontMatter } =
     (await service.list({ includeFrontMatter: true })).items[0]!;
   assertEquals(previous, { name, path, slug, contentUrl, frontMatter });
@@ -229,54 +202,23 @@ Deno.test("neighbors are those of the list, and null for what the filter leaves 
   assertEquals(gh.counts(), {}, "warm, nothing is read of the source");
 });
 
-Deno.test("facets count the values of the filtered list", async () => {
+Deno.test("facets count the values of the filtered list, the 100 most frequent of a key", async () => {
+  const many = Array.from({ length: 101 }, (_, n) => `t${1000 + n}`);
   await using site = await startSite({
-    "posts/1.md": "---\ntags: [a, b, a, 3, null, { x: 1 }]\n---\n",
-    "posts/2.md": "---\ntags: [a, '3', true]\n---\n",
+    "posts/1.md": `---\ntags: [a, b, a, 3, null, { x: 1 }]\nmany: [${many.join(", ")}]\n---\n`,
+    "posts/2.md": "---\ntags: [a, '3', true]\nmany: t1100\n---\n",
     "posts/3.md": "---\ntags: b\n---\n",
     "posts/4.txt": "text",
   });
   const { service } = site;
-  const facets = "frontMatter.tags,frontMatter.none";
-  const all = await service.list({ facets, limit: 1, fields: "name" });
-  assertEquals(all.facets, {
-    "frontMatter.tags": [
-      { value: "a", count: 2 },
-      { value: "b", count: 2 },
-      { value: 3, count: 1 },
-      { value: "3", count: 1 },
-      { value: true, count: 1 },
-    ],
-    "frontMatter.none": [],
-  });
-  const some = await service.list({ facets, "filter[frontMatter.tags]": "b" });
-  assertEquals(some.facets!["frontMatter.tags"]!.map(({ count }) => count), [2, 1, 1]);
+  const [tags, none] = ["frontMatter.tags", "frontMatter.none"];
+  const all = await service.list({ facets: `${tags},${none},frontMatter.many`, limit: 1 });
+  const counts: [unknown, number][] = [["a", 2], ["b", 2], [3, 1], ["3", 1], [true, 1]];
+  assertEquals<unknown>(all.facets![tags!], counts.map(([value, count]) => ({ value, count })));
+  assertEquals(all.facets![none!], []);
+  const frequent = all.facets!["frontMatter.many"]!.map(({ value }) => value);
+  assertEquals(frequent, ["t1100", ...many.slice(0, 99)]);
+  const some = await service.list({ facets: tags!, "filter[frontMatter.tags]": "b" });
+  assertEquals(some.facets![tags!]!.map(({ count }) => count), [2, 1, 1]);
   assertEquals((await service.get(listPath({ facets: "tags" }))).status, 400);
-});
-
-Deno.test("facets give the 100 most frequent values", async () => {
-  const tags = Array.from({ length: 101 }, (_, n) => `t${1000 + n}`);
-  await using site = await startSite({
-    "posts/1.md": `---\ntags: [${tags.join(", ")}]\n---\n`,
-    "posts/2.md": "---\ntags: t1100\n---\n",
-  });
-  const { facets } = await site.service.list({ facets: "frontMatter.tags" });
-  const values = facets!["frontMatter.tags"]!.map(({ value }) => value);
-  assertEquals(values, ["t1100", ...tags.slice(0, 99)]);
-});
-
-Deno.test("links lead to contentUrl where there are no web pages, and large files say why they lack HTML", async () => {
-  const long = "a ".repeat(600_000);
-  await using site = await startSite({
-    "posts/1.md": "[other](../other.md) [folder](/) [mail](mailto:a@b.c)",
-    "posts/2.md": long,
-    "posts/3.md": long.repeat(2),
-    "posts/4.json": "{}",
-  }, { env: { GITHUB_WEB_URL: "", MAX_ITEM_MB: "2" } });
-  const { items } = await site.service.list({ fields: "html" });
-  const api = "http://localhost:8000/api/get-item-content?owner=octo&repo=site&branch=main&path=";
-  assertEquals(hrefs(items[0]!.html), [`${api}other.md`, "mailto:a@b.c"]);
-  assertEquals(items.slice(1).map((item) => Object.keys(item)), [["htmlError"], ["error"], []]);
-  assertEquals(items[2]!.error!.code, "item-too-large");
-  assertEquals(items[1]!.htmlError, { message: "Markdown over 1 MiB is not rendered." });
 });

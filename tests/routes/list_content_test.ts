@@ -1,139 +1,161 @@
-// A list that carries the content of its items: an item's fields, its error where content is missing, and the page's
-// cacheability.
+// A list that carries the front matter or the content of its items: the same as in get-item-content, an error where
+// content is missing, and the page's cacheability.
 
 import { assertEquals } from "@std/assert";
 import type { ItemBody } from "../../lib/api/contract.ts";
+import type { GitContent } from "../github/git_repository.ts";
 import { listPath } from "../service.ts";
 import { startSite } from "../site.ts";
 
 const MIB = 1 << 20;
 const WITH_CONTENT = { includeContent: true };
+const bytes = (...parts: (string | number[])[]) =>
+  new Uint8Array(
+    parts.flatMap((part) => typeof part === "string" ? [...new TextEncoder().encode(part)] : part),
+  );
+const MAPPING = "---\ntitle: Same bytes, many names\n---\nText\n";
+const NAMES = ["md", "html", "svg", "png", "mp4", "zip", "xyz"].map((end) => `same.${end}`);
 
-Deno.test("each item of a list has its front matter, or why there is none, and the text after it", async () => {
-  const bad = "---\ntitle: a\ntags: [a\n---\n";
-  await using site = await startSite({
-    "posts/bad.md": bad,
-    "posts/bom.md": "\ufeff---\na: 2026-01-02\n---\nx",
-    "posts/none.md": "# A\n---\n",
-    "posts/toml.md": "+++\r\na = 1979-05-27\r\n+++\r\nx",
-    "posts/yaml.md": "---\ntitle: Hello\ndraft: no\n---\nbody",
+/** Files that are hostile, odd, or called something odd. */
+const ODD: Record<string, GitContent> = {
+  "posts/plain.md": "# No front matter\n---\n",
+  "posts/empty.md": "",
+  "posts/yaml.md": "---\ntitle: Hello\ndate: 2026-01-02\ntags: [a, b]\ndraft: no\n---\nbody",
+  "posts/toml.md": "+++\r\ntitle = 'Hello'\r\nwhen = 1979-05-27\r\n+++\r\nText",
+  "posts/crlf and a mark.md": "\ufeff---\r\ntitle: Hello\r\n---\r\nText\r\n",
+  "posts/nothing in it.md": "---\n---\n",
+  "posts/not closed.md": "---\ntitle: Hello\n",
+  "posts/a list.md": "---\n- a\n- b\n---\n",
+  "posts/broken.md": "---\ntitle: a\ntags: [a\n---\n",
+  "posts/broken-toml.md": "+++\ntitle = \n+++\n",
+  "posts/twice.md": "---\na: 1\nb: 2\na: 3\n---\n",
+  "posts/proto.md": "---\n__proto__: { polluted: true }\nconstructor: 1\ntoString: 2\n---\n",
+  "posts/deep.md": `---\na: ${"[".repeat(5_000)}\n---\n`,
+  "posts/long.md": `---\ntitle: ${"x".repeat(300_000)}\n---\n`,
+  "posts/numbers.md": "---\na: 12345678901234567890\nb: .nan\nc: -0\nd: 0x1f\ne: 1e400\n---\n",
+  "posts/nul.md": bytes("---\ntitle: a", [0], "b\n---\n"),
+  "posts/not utf-8.md": bytes("---\ntitle: ", [0xff, 0xfe], "\n---\n"),
+  ...Object.fromEntries(
+    [...NAMES, "same", "SAME.MD", "a#b?c&d=e%2F+f.md", "日本語/Übung ☃.md"]
+      .map((name) => [`posts/${name}`, MAPPING]),
+  ),
+};
+
+const FRONT = ["frontMatter", "frontMatterError"] as const;
+const CONTENT = [...FRONT, "content", "encoding", "body"] as const;
+
+function pick(item: Partial<ItemBody>, keys: readonly (keyof ItemBody)[]) {
+  return Object.fromEntries(keys.filter((key) => key in item).map((key) => [key, item[key]]));
+}
+
+for (const token of ["", "token"]) {
+  Deno.test(`items of a list have the front matter and content of the file alone, token "${token}"`, async () => {
+    const env = { MISSES_PER_MINUTE: "0", GITHUB_TOKEN: token };
+    await using site = await startSite(ODD, { env });
+    const { service, gh } = site;
+    gh.addToken("token");
+    gh.graphqlStripsBom = true;
+    // Sorted first, so that with a token the front matter of the whole folder is read in batches.
+    await service.list({ sort: "frontMatter.title" });
+    const { items } = await service.list({ limit: 100, includeFrontMatter: true });
+    const { items: whole } = await service.list({ limit: 100, ...WITH_CONTENT });
+
+    assertEquals(items.length, Object.keys(ODD).length);
+    for (const [index, item] of items.entries()) {
+      const { path } = item;
+      const alone = await service.item({ path });
+      assertEquals([path, pick(item, [...CONTENT, "error"])], [path, pick(alone, FRONT)]);
+      assertEquals(
+        [path, pick(whole[index]!, [...CONTENT, "error"])],
+        [path, pick(alone, CONTENT)],
+      );
+    }
+    const named = (name: string) => whole.find((item) => item.name === name)!;
+    assertEquals(named("yaml.md").frontMatter!.draft, "no");
+    assertEquals(named("toml.md").frontMatter, { title: "Hello", when: "1979-05-27" });
+    assertEquals([named("yaml.md").body, named("plain.md").body], ["body", undefined]);
+    assertEquals(named("broken.md").content, ODD["posts/broken.md"]);
+    assertEquals([3, 4].includes(named("broken.md").frontMatterError!.line), true);
+    assertEquals(({} as Record<string, unknown>).polluted, undefined);
   });
+}
 
-  const { items } = await site.service.list(WITH_CONTENT);
-
-  assertEquals(items.map(({ frontMatter }) => frontMatter), [
-    undefined,
-    { a: "2026-01-02" },
-    undefined,
-    { a: "1979-05-27" },
-    { title: "Hello", draft: "no" },
-  ]);
-  assertEquals(items.map(({ frontMatterError }) => frontMatterError !== undefined), [
-    true,
-    false,
-    false,
-    false,
-    false,
-  ]);
-  assertEquals(items[0]!.content, bad);
-  assertEquals([3, 4].includes(items[0]!.frontMatterError!.line), true);
-  assertEquals(items.map(({ body }) => body), [undefined, "x", undefined, "x", "body"]);
+Deno.test("a page carries 16 MiB of file bytes and no item over the size cap, in byte order of paths", async () => {
+  const text = (length: number) => "a".repeat(length);
+  const post = (number: number) => `---\nnumber: ${number}\n---\n${text(6 * MIB)}`;
+  const rows: [files: Record<string, string>, parameters: object, expected: unknown[]][] = [
+    [
+      { "1.txt": text(MIB), "2.txt": text(MIB + 1), "3.txt": "c" },
+      {},
+      [MIB, "item-too-large", 1],
+    ],
+    [
+      { "1": text(8 * MIB), "2": `${text(8 * MIB - 1)}b`, "3": "c", "4": "" },
+      {},
+      [8 * MIB, 8 * MIB, "page-too-large", 0],
+    ],
+    // The next page begins anew.
+    [{ "1": text(8 * MIB), "2": `${text(8 * MIB - 1)}b`, "3": "c" }, { limit: 1, page: 3 }, [1]],
+    // UTF-16 order is another one.
+    [
+      { "\uff5e.txt": text(9 * MIB), "\u{1f35e}.txt": `b${text(9 * MIB)}` },
+      {},
+      [9 * MIB, "page-too-large"],
+    ],
+    [
+      { "1.md": post(1), "2.md": post(2), "3.md": post(3) },
+      { includeFrontMatter: true, sort: "-path" },
+      ["page-too-large 3", `${post(2).length} 2`, `${post(1).length} 1`],
+    ],
+  ];
+  for (const [files, parameters, expected] of rows) {
+    const large = Object.entries(files).map(([name, text]): [string, string] => [
+      `posts/${name}`,
+      text,
+    ]);
+    const env = files["2.txt"] === undefined ? {} : { MAX_ITEM_MB: "1" };
+    await using site = await startSite(large, { env });
+    const response = await site.service.get(listPath({ ...WITH_CONTENT, ...parameters }));
+    assertEquals(response.headers.get("cache-status"), "collections; fwd=miss; stored");
+    const { items }: { items: ItemBody[] } = await response.json();
+    const found = items.map(({ error, content, frontMatter }) => {
+      const shown = error?.code ?? content!.length;
+      return frontMatter === undefined ? shown : `${shown} ${frontMatter.number}`;
+    });
+    assertEquals(found, expected);
+  }
 });
 
-Deno.test("an item over the size cap has an error, one of just that size has none", async () => {
-  await using site = await startSite({
-    "posts/a.bin": new Uint8Array(MIB),
-    "posts/b.bin": new Uint8Array(MIB + 1),
-    "posts/c.md": "c",
-  }, { env: { MAX_ITEM_MB: "1" } });
-
-  const response = await site.service.get(listPath(WITH_CONTENT));
-
-  assertEquals(response.headers.get("cache-status"), "collections; fwd=miss; stored");
-  const items: ItemBody[] = (await response.json()).items;
-  assertEquals(items.map(({ error, encoding }) => error?.code ?? encoding), [
-    "base64",
-    "item-too-large",
-    "utf-8",
-  ]);
-  assertEquals(items[1]!.error!.detail.includes(`${MIB + 1}`), true);
-});
-
-Deno.test("a page is filled in byte order of path, which UTF-16 order is not", async () => {
-  await using site = await startSite({
-    "posts/\uff5e.txt": "a".repeat(9 * MIB),
-    "posts/\u{1f35e}.txt": "b".repeat(9 * MIB),
-  });
-  const { items } = await site.service.list(WITH_CONTENT);
-  assertEquals(items.map(({ error, encoding }) => error?.code ?? encoding), [
-    "utf-8",
-    "page-too-large",
-  ]);
-});
-
-Deno.test("a page carries 16 MiB of file bytes, taken in path order", async () => {
-  const large = "a".repeat(8 * MIB);
-  await using site = await startSite({
-    "posts/1.txt": large,
-    "posts/2.txt": large.slice(1) + "b",
-    "posts/3.txt": "c",
-    "posts/4.txt": "",
-  });
-
-  const response = await site.service.get(listPath(WITH_CONTENT));
-
-  const items: ItemBody[] = (await response.json()).items;
-  assertEquals(items.map(({ error, content }) => error?.code ?? content!.length), [
-    8 * MIB,
-    8 * MIB,
-    "page-too-large",
-    0,
-  ]);
-  // The next page begins anew.
-  const { items: [third] } = await site.service.list({ ...WITH_CONTENT, limit: 1, page: 3 });
-  assertEquals(third!.content, "c");
-});
-
-Deno.test("a file that the source fails on is an error in its place, and the page is not cached", async () => {
+Deno.test("a file that the source fails on is an error in its position, and the page is not cached", async () => {
   await using site = await startSite({ "posts/a.md": "a", "posts/b.md": "b", "posts/c.md": "c" });
   const { gh, service } = site;
-  const failing = (await site.repository.lsTree("main", "posts"))[1]!;
+  const failing = (await site.repository.resolve("main:posts/b.md"))!;
   gh.faultWhen(({ path }) =>
-    path.includes(failing.oid) || path.endsWith("/b.md") ? { kind: "status", status: 500 } : null
+    path.includes(failing) || path.endsWith("/b.md") ? { kind: "status", status: 500 } : null
   );
-
-  const failed = await service.get(listPath(WITH_CONTENT));
-  gh.faultWhen(null);
-  const soon = await service.get(listPath(WITH_CONTENT));
-  service.clock.advance(5_000);
-  const later = await service.get(listPath(WITH_CONTENT));
-  const cached = await service.get(listPath(WITH_CONTENT));
-
-  const contents = async (response: Response) => {
-    const items: ItemBody[] = (await response.json()).items;
-    return items.map(({ content, error }) => content ?? error?.code);
+  const look = async () => {
+    const response = await service.get(listPath(WITH_CONTENT));
+    const { items }: { items: ItemBody[] } = await response.json();
+    return [
+      response.status,
+      response.headers.get("cache-control"),
+      response.headers.get("cache-status")!.replace("collections; ", ""),
+      items.map(({ content, error }) => content ?? error?.code).join(" "),
+    ];
   };
-  for (const response of [failed, soon]) {
-    assertEquals(response.status, 200);
-    assertEquals(response.headers.get("cache-control"), "no-store");
-    assertEquals(response.headers.get("cache-status"), "collections; fwd=miss");
-    assertEquals(await contents(response), ["a", "source-failed", "c"]);
-  }
-  assertEquals(later.headers.get("cache-control"), "public, max-age=60");
-  assertEquals(await contents(later), ["a", "b", "c"]);
-  assertEquals(cached.headers.get("cache-status"), "collections; hit; ttl=55");
-});
 
-Deno.test("a page whose files exceed the source's quota has an error in each item", async () => {
-  await using site = await startSite({ "posts/a.md": "a", "posts/b.md": "b" });
-  site.gh.fault = { kind: "secondary429", only: ["raw", "blob"] };
+  const failed = [200, "no-store", "fwd=miss", "a source-failed c"];
+  assertEquals(await look(), failed);
+  gh.faultWhen(null);
+  assertEquals(await look(), failed);
+  service.clock.advance(5_000);
+  assertEquals((await look())[3], "a b c");
+  assertEquals(await look(), [200, "public, max-age=60", "hit; ttl=55", "a b c"]);
 
-  const response = await site.service.get(listPath(WITH_CONTENT));
-
-  assertEquals([response.status, response.headers.get("cache-control")], [200, "no-store"]);
-  const items: ItemBody[] = (await response.json()).items;
-  assertEquals(items.map(({ error }) => error?.code), [
-    "source-rate-limited",
-    "source-rate-limited",
-  ]);
+  await site.repository.commit({ "posts/a.md": "1", "posts/b.md": "2", "posts/c.md": "3" });
+  service.clock.advance(60_000);
+  gh.fault = { kind: "secondary429", only: ["raw", "blob"] };
+  const limited = Array(3).fill("source-rate-limited").join(" ");
+  assertEquals((await look()).slice(0, 2), [200, "no-store"]);
+  assertEquals((await look())[3], limited);
 });

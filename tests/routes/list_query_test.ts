@@ -3,7 +3,7 @@
 import { assertEquals } from "@std/assert";
 import type { ListBody } from "../../lib/api/contract.ts";
 import { listPath, type Parameters } from "../service.ts";
-import { type Site, startSite } from "../site.ts";
+import { startSite } from "../site.ts";
 
 const POSTS = {
   "posts/a.md": "---\ntitle: Zebra\ntags: [deno, web]\ndraft: false\n---\n",
@@ -47,39 +47,17 @@ Deno.test("links carry the known parameters in the table's order, and lead throu
   assertEquals(first.links.self, address);
   assertEquals(first.links.next, address.replace("page=1", "page=2"));
   const second: ListBody = await (await service.get(first.links.next!)).json();
-  assertEquals(
-    [first, second].map(({ items }) => items.map(({ frontMatter }) => frontMatter?.title)),
-    [["Zebra"], ["Apple"]],
-  );
+  const titles = [first, second].map(({ items }) => items[0]?.frontMatter?.title);
+  assertEquals(titles, ["Zebra", "Apple"]);
   assertEquals(await (await service.get(second.links.previous!)).json(), first);
 });
 
-/** Slugs, counts and page numbers of one page; checks that the `Link` header agrees with the body. */
-async function pageOf(site: Site, parameters: Parameters) {
-  const response = await site.service.get(listPath({ "filter[name]": "*.md", ...parameters }));
-  const { items, pagination, links }: ListBody = await response.json();
-  const { self: _, previous, ...others } = links;
-  const relations = { first: others.first, prev: previous, next: others.next, last: others.last };
-  assertEquals(
-    response.headers.get("link"),
-    Object.entries(relations).filter(([, url]) => url !== null)
-      .map(([rel, url]) => `<${url}>; rel="${rel}"`).join(", "),
-  );
-  const numberOf = (url: string | null) =>
-    url === null ? null : Number(new URL(url).searchParams.get("page"));
-  const { totalItems, totalPages, hasNext, hasPrevious } = pagination;
-  assertEquals([hasPrevious, hasNext], [links.previous !== null, links.next !== null]);
-  const pages = [links.self, links.first, links.previous, links.next, links.last].map(numberOf);
-  return [items.map(({ name }) => name[0]).join(""), totalItems, totalPages, ...pages];
-}
-
-Deno.test("pages lead to each other, past the end too", async () => {
+Deno.test("pages lead to each other, past the end too, in body and Link header", async () => {
   await using site = await startSite({ ...POSTS, "empty/.gitkeep": "" });
   const rows: [Parameters, unknown[]][] = [
     [{ limit: 2 }, ["dc", 4, 2, 1, 1, null, 2, 2]],
     [{ limit: 2, page: 2 }, ["ab", 4, 2, 2, 1, 1, null, 2]],
     [{ limit: 3, page: 2 }, ["b", 4, 2, 2, 1, 1, null, 2]],
-    [{ limit: 4 }, ["dcab", 4, 1, 1, 1, null, null, 1]],
     [{ limit: 1000 }, ["dcab", 4, 1, 1, 1, null, null, 1]],
     [{ limit: 2, page: 3 }, ["", 4, 2, 3, 1, 2, null, 2]],
     [{ limit: 2, page: 999_999_999 }, ["", 4, 2, 999_999_999, 1, 2, null, 2]],
@@ -87,7 +65,20 @@ Deno.test("pages lead to each other, past the end too", async () => {
     [{ collection: "empty", page: 2 }, ["", 0, 0, 2, 1, null, null, 1]],
   ];
   for (const [parameters, expected] of rows) {
-    assertEquals(await pageOf(site, parameters), expected);
+    const path = listPath({ "filter[name]": "*.md", ...parameters });
+    const response = await site.service.get(path);
+    const { items, pagination, links }: ListBody = await response.json();
+    const { totalItems, totalPages, hasNext, hasPrevious } = pagination;
+    const { self, first, previous, next, last } = links;
+    const header = Object.entries({ first, prev: previous, next, last })
+      .filter(([, url]) => url !== null).map(([rel, url]) => `<${url}>; rel="${rel}"`).join(", ");
+    assertEquals(response.headers.get("link"), header);
+    assertEquals([hasPrevious, hasNext], [previous !== null, next !== null]);
+    const pages = [self, first, previous, next, last].map((url) =>
+      url === null ? null : Number(new URL(url).searchParams.get("page"))
+    );
+    const names = items.map(({ name }) => name[0]).join("");
+    assertEquals([names, totalItems, totalPages, ...pages], expected);
   }
 });
 

@@ -2,11 +2,10 @@
 
 import { dirname } from "@std/path";
 import { assertEquals } from "@std/assert";
-import type { ListBody } from "../../lib/api/contract.ts";
-import { itemPath, listPath, type Parameters, startService, type TestService } from "../service.ts";
+import { itemPath, listPath, startService } from "../service.ts";
 
 const LOCAL = { owner: "local", repo: "blog" };
-const list = (parameters: Parameters = {}) => listPath({ ...LOCAL, ...parameters });
+const list = (parameters = {}) => listPath({ ...LOCAL, ...parameters });
 const item = (path: string) => itemPath({ ...LOCAL, path });
 
 async function openFolder(files: Record<string, string>, env = {}) {
@@ -29,29 +28,25 @@ async function openFolder(files: Record<string, string>, env = {}) {
   };
 }
 
-/** `Cache-Control`, `Cache-Status` without the cache's name, and the slugs of a list. */
-async function look(service: TestService) {
-  const response = await service.get(list());
-  const { items }: ListBody = await response.json();
-  return [
-    response.headers.get("cache-control"),
-    response.headers.get("cache-status")!.replace("collections; ", ""),
-    items.map(({ slug }) => slug).join(" "),
-  ];
-}
-
 Deno.test("a local folder is looked at again after a second, so that an edit is seen", async () => {
   await using folder = await openFolder({ "posts/a.md": "1" });
   const { service, write } = folder;
+  const look = async () => {
+    const response = await service.get(list());
+    assertEquals(response.headers.get("cache-control"), "no-cache");
+    const { items }: { items: { slug: string }[] } = await response.json();
+    const status = response.headers.get("cache-status")!.replace("collections; ", "");
+    return [status, ...items.map(({ slug }) => slug)];
+  };
 
-  assertEquals(await look(service), ["no-cache", "fwd=miss; stored", "a"]);
+  assertEquals(await look(), ["fwd=miss; stored", "a"]);
   await write("posts/b.md", "");
   service.clock.advance(999);
-  assertEquals(await look(service), ["no-cache", "hit; ttl=1", "a"]);
+  assertEquals(await look(), ["hit; ttl=1", "a"]);
   service.clock.advance(1);
-  assertEquals(await look(service), ["no-cache", "fwd=stale; stored", "a b"]);
+  assertEquals(await look(), ["fwd=stale; stored", "a", "b"]);
   service.clock.advance(1_000);
-  assertEquals(await look(service), ["no-cache", "fwd=stale; detail=revalidated", "a b"]);
+  assertEquals(await look(), ["fwd=stale; detail=revalidated", "a", "b"]);
 
   const headers = { "if-none-match": (await service.get(item("posts/a.md"))).headers.get("etag")! };
   service.clock.advance(1_000);
@@ -63,23 +58,27 @@ Deno.test("a local folder is looked at again after a second, so that an edit is 
   assertEquals((await service.item({ ...LOCAL, path: "posts/a.md" })).content, "an edit");
 });
 
-Deno.test("a local folder has one branch, the one that is checked out, and no web pages", async () => {
-  await using folder = await openFolder({
-    "posts/a.md": "1",
-    ".git/HEAD": "ref: refs/heads/draft/x\n",
-  });
+Deno.test("a local folder has one branch, no web pages, and is found in any case at no charge", async () => {
+  const head = ".git/HEAD";
+  const files = { "posts/a.md": "1", [head]: "ref: refs/heads/draft/x\n" };
+  await using folder = await openFolder(files, { MISSES_PER_MINUTE: "1" });
   const { service, write } = folder;
 
   const draft = await service.list({ ...LOCAL, collection: "/" });
   assertEquals(draft.repository.branch, "draft/x");
-  assertEquals(draft.items.map(({ path, htmlUrl }) => [path, htmlUrl]), [[
-    "posts/a.md",
-    undefined,
-  ]]);
+  const paths = draft.items.map(({ path, htmlUrl }) => [path, htmlUrl]);
+  assertEquals(paths, [["posts/a.md", undefined]]);
   const { code, detail } = await service.problem(list({ branch: "main" }));
   assertEquals([code, detail.includes('"draft/x"')], ["branch-not-found", true]);
+  for (const repo of ["Blog", "BLOG"]) {
+    const { repository } = await service.list({ owner: "LOCAL", repo });
+    assertEquals([repository.owner, repository.repo], ["LOCAL", repo]);
+  }
+  const missing = await service.problem(list({ repo: "none" }));
+  assertEquals(missing.code, "repository-not-found");
+  assertEquals(missing.detail, 'There is no local folder "none".');
 
-  await write(".git/HEAD", "ref: refs/heads/other\n");
+  await write(head, "ref: refs/heads/other\n");
   service.clock.advance(1_000);
   const { repository, items } = await service.list(LOCAL);
   assertEquals(repository, { ...draft.repository, branch: "other" });
@@ -108,22 +107,10 @@ Deno.test("a local folder gives nothing hidden and nothing from outside", async 
     list({ collection: ".git" }),
     list({ collection: "posts/up" }),
   ];
-
   for (const path of requests) {
     const response = await service.get(path);
     assertEquals([path, response.status === 404 || response.status === 400], [path, true]);
     assertEquals((await response.text()).includes("canarySecret"), false);
   }
   assertEquals((await service.list({ ...LOCAL, collection: "/" })).items.length, 1);
-});
-
-Deno.test("a local folder costs no misses, and is found in any case", async () => {
-  await using folder = await openFolder({ "posts/a.md": "1" }, { MISSES_PER_MINUTE: "1" });
-
-  for (const repo of ["blog", "Blog", "BLOG"]) {
-    const { repository } = await folder.service.list({ owner: "LOCAL", repo });
-    assertEquals([repository.owner, repository.repo], ["LOCAL", repo]);
-  }
-  const { code, detail } = await folder.service.problem(list({ repo: "none" }));
-  assertEquals([code, detail], ["repository-not-found", 'There is no local folder "none".']);
 });

@@ -5,13 +5,12 @@ import fc from "fast-check";
 import type { ContentBody, ListBody } from "../../lib/api/contract.ts";
 import { watchBlobs } from "../github/served_repository.ts";
 import { startSite } from "../site.ts";
-import { plainFacet, plainFile, plainList, type PlainQuery } from "./plain_list.ts";
-import { writePosts } from "./three_thousand_posts.ts";
+import { plainFacet, plainFile, plainList, type PlainQuery, writePosts } from "./plain_list.ts";
 
 const ENV = { GITHUB_TOKEN: "token", MISSES_PER_MINUTE: "0", LOG_LEVEL: "error" };
 const FIELDS = ["date", "title", "weight", "mixed", "tags", "draft", "author.name", "nowhere"];
 
-const frontMatterField = fc.constantFrom(...FIELDS.map((field) => `frontMatter.${field}`));
+const field = fc.constantFrom(...FIELDS.map((field) => `frontMatter.${field}`));
 const value = fc.constantFrom(
   ...["deno", "git", "true", "null", "3", "12.5", "-2", "2024", "2019-05-01", "soon"],
   ...["2020-02-03T10:00:00+02:00", "apple 10", "Émile 31", "nowhere", "0", "2017-01-01"],
@@ -24,45 +23,41 @@ const COMPARED: readonly (readonly [string, readonly string[]])[] = [
   ["author.name", ["zebra", "apple 10", "Apple 10", "-"]],
   ["date", ["2019-05-01", "2020-02-03T10:00:00+02:00", "soon", "2017-01-01"]],
 ];
+const GLOBS: readonly (readonly [string, string])[] = [
+  ...[["path", "202?/**"], ["path", "!2019/*"]] as const,
+  ...[["name", "*1.md"], ["name", "!post-?.md"]] as const,
+];
 const operator = fc.constantFrom("lt", "lte", "gt", "gte");
 const filter = fc.oneof(
-  fc.tuple(frontMatterField, fc.oneof(value, value.map((text) => `!${text}`))),
+  fc.tuple(field, fc.oneof(value, value.map((text) => `!${text}`))),
   fc.constantFrom(...COMPARED).chain(([field, values]) =>
     fc.tuple(operator.map((one) => `frontMatter.${field}][${one}`), fc.constantFrom(...values))
   ),
-  fc.tuple(
-    frontMatterField.map((field) => `${field}][exists`),
-    fc.constantFrom("true", "false"),
-  ),
-  fc.constantFrom<[string, string]>(
-    ["path", "202?/**"],
-    ["path", "!2019/*"],
-    ["name", "*1.md"],
-    ["name", "!post-?.md"],
-  ),
+  fc.tuple(field.map((field) => `${field}][exists`), fc.constantFrom("true", "false")),
+  fc.constantFrom(...GLOBS),
 );
 const query = fc.record({
   sort: fc.tuple(
     fc.constantFrom("", "-"),
-    fc.oneof(fc.constantFrom("path", "name", "size"), frontMatterField),
+    fc.oneof(fc.constantFrom("path", "name", "size"), field),
   ).map((parts) => parts.join("")),
   filters: fc.array(filter, { maxLength: 2 }),
   recursive: fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, fc.constant(false)),
-  facets: fc.uniqueArray(frontMatterField, { maxLength: 2 }),
+  facets: fc.uniqueArray(field, { maxLength: 2 }),
   /** Where in the list the page and the item are, from 0 to 1. */
   place: fc.double({ min: 0, max: 1, noNaN: true }),
 });
 
-function queryOf(
+/** The address of a request with this query and more. */
+function address(
+  endpoint: string,
   { sort, filters = [], recursive }: PlainQuery,
-  more: Record<string, string | number>,
-): URLSearchParams {
-  const query = new URLSearchParams({ owner: "octo", repo: "site", collection: "posts" });
-  query.set("sort", sort!);
-  query.set("recursive", `${recursive}`);
+  more: Record<string, string>,
+): string {
+  const parameters = { owner: "octo", repo: "site", collection: "posts", sort: sort!, ...more };
+  const query = new URLSearchParams({ ...parameters, recursive: `${recursive}` });
   for (const [field, given] of filters) query.append(`filter[${field}]`, given);
-  for (const [name, given] of Object.entries(more)) query.set(name, `${given}`);
-  return query;
+  return `/api/${endpoint}?${query}`;
 }
 
 Deno.test("200 random lists of 3,000 files are those of a plain program", async () => {
@@ -71,7 +66,7 @@ Deno.test("200 random lists of 3,000 files are those of a plain program", async 
   const { service, gh } = site;
   gh.addToken("token");
   const requested = watchBlobs(gh);
-  const plain = files.map(([path, text]) => plainFile(path.slice("posts/".length), text));
+  const plain = files.map(([path, text]) => plainFile(path, text));
   let items = 0;
   await service.list({ sort: "frontMatter.date" });
   assertEquals(requested.length, new Set(files.map(([, text]) => text)).size, "each blob once");
@@ -80,44 +75,31 @@ Deno.test("200 random lists of 3,000 files are those of a plain program", async 
   await fc.assert(
     fc.asyncProperty(query, async ({ facets, place, ...given }) => {
       const expected = plainList(plain, given);
-      const pages = Math.ceil(expected.length / 20);
-      const page = Math.max(1, Math.ceil(place * pages));
-      const list: ListBody = await (await service.get(
-        `/api/list-collection-items?${
-          queryOf(given, {
-            page,
-            limit: 20,
-            fields: "path,frontMatter",
-            ...(facets.length === 0 ? {} : { facets: facets.join() }),
-          })
-        }`,
-      )).json();
-      const slice = expected.slice((page - 1) * 20, page * 20);
+      const page = Math.max(1, Math.ceil(place * Math.ceil(expected.length / 20)));
+      const list: ListBody = await (await service.get(address("list-collection-items", given, {
+        ...{ page: `${page}`, limit: "20", fields: "path,frontMatter" },
+        ...facets.length === 0 ? {} : { facets: facets.join() },
+      }))).json();
       assertEquals(
         list.items as unknown[],
-        slice.map(({ path, frontMatter }) => ({
+        expected.slice((page - 1) * 20, page * 20).map(({ path, frontMatter }) => ({
           path: `posts/${path}`,
-          ...(frontMatter === undefined ? {} : { frontMatter }),
+          ...frontMatter === undefined ? {} : { frontMatter },
         })),
       );
       assertEquals(list.pagination.totalItems, expected.length);
-      for (const facet of facets) {
-        assertEquals(list.facets![facet], plainFacet(expected, facet));
-      }
+      for (const facet of facets) assertEquals(list.facets![facet], plainFacet(expected, facet));
       const at = Math.floor(place * (expected.length - 1));
+      const slugOf = (item?: { path: string }) => item?.path.replace(".md", "") ?? null;
       const item = expected[at] ?? plain[0]!;
-      const neighbor = (index: number) =>
-        at < 0 ? null : expected[index]?.path.replace(".md", "") ?? null;
       const { path, previous, next }: ContentBody = await (await service.get(
-        `/api/get-item-content?${
-          queryOf(given, { slug: item.path.replace(".md", ""), includeNeighbors: 1 })
-        }`,
+        address("get-item-content", given, { slug: slugOf(item)!, includeNeighbors: "1" }),
       )).json();
-      assertEquals([path, previous?.slug ?? null, next?.slug ?? null], [
-        `posts/${item.path}`,
-        neighbor(at - 1),
-        neighbor(at + 1),
-      ]);
+      const around = at < 0 ? [] : [expected[at - 1], expected[at + 1]];
+      assertEquals(
+        [path, previous?.slug ?? null, next?.slug ?? null],
+        [`posts/${item.path}`, slugOf(around[0]), slugOf(around[1])],
+      );
       items += list.items.length;
     }),
     { numRuns: 200, seed: 11, endOnFailure: true },

@@ -1,0 +1,176 @@
+// One file, as JSON and by `format=raw`: the exact bytes, under headers that prevent a browser from running them.
+
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import type { ProblemBody } from "../../lib/api/contract.ts";
+import { contentDisposition } from "../../lib/http/responses.ts";
+import { itemPath } from "../service.ts";
+import { startSite } from "../site.ts";
+
+const MIB = 1 << 20;
+const raw = (path: string) => itemPath({ path, format: "raw" });
+
+Deno.test("get-item-content has every field of the contract", async () => {
+  const text = "---\ntitle: Hello\ntags: [a, b]\n---\n# Hello\n";
+  await using site = await startSite({ "src/posts/hello there.md": text });
+  const path = "src/posts/hello there.md";
+
+  const response = await site.service.get(itemPath({ owner: "Octo", path }));
+
+  assertEquals(response.status, 200);
+  assertEquals(response.headers.get("content-type"), "application/json");
+  assertEquals(response.headers.get("cache-control"), "public, max-age=60");
+  assertEquals(response.headers.get("cache-status"), "collections; fwd=miss; stored");
+  const commit = await site.repository.head();
+  const query = "owner=Octo&repo=site&branch=main&path=src%2Fposts%2Fhello%20there.md";
+  assertEquals(await response.json(), {
+    repository: { owner: "Octo", repo: "site", branch: "main", commit },
+    name: "hello there.md",
+    path,
+    sha: await site.repository.git("rev-parse", `main:${path}`),
+    size: text.length,
+    contentType: "text/markdown; charset=utf-8",
+    contentUrl: `http://localhost:8000/api/get-item-content?${query}`,
+    htmlUrl: "https://github.test/Octo/site/blob/main/src/posts/hello%20there.md",
+    encoding: "utf-8",
+    content: text,
+    frontMatter: { title: "Hello", tags: ["a", "b"] },
+    body: "# Hello\n",
+  });
+});
+
+Deno.test("get-item-content gives bytes that decode to the file, whatever they are", async () => {
+  const bytes = (text: string) => new TextEncoder().encode(text);
+  const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n";
+  const text: Record<string, Uint8Array> = {
+    ...{ "bom only": bytes("\ufeff"), "crlf": bytes("a\r\nb\r\n"), "empty": new Uint8Array() },
+    "text": bytes("ünïcode 🙂 \u2028 \ufffd"),
+    "image.png": bytes(pointer),
+    ".github/a.yml": bytes("a: 1\n"),
+  };
+  const binary: Record<string, Uint8Array> = {
+    "all bytes": Uint8Array.from({ length: 256 }, (_, n) => n),
+    "cut utf-8": new Uint8Array([0x61, 0xe2, 0x82]),
+    "latin 1": new Uint8Array([0xfc]),
+    "nul": bytes("text with a \0"),
+    "surrogate": new Uint8Array([0xed, 0xa0, 0x80]),
+    "utf-16": new Uint8Array([0xff, 0xfe, 0x61, 0x00]),
+  };
+  await using site = await startSite({ ...text, ...binary, "run.sh": { executable: "echo\n" } });
+
+  for (const [path, expected] of Object.entries({ ...text, ...binary })) {
+    const { encoding, content, size } = await site.service.item({ path });
+    const decoded = path in text ? bytes(content) : Uint8Array.fromBase64(content);
+    assertEquals([path, encoding], [path, path in text ? "utf-8" : "base64"]);
+    assertEquals([path, decoded.toHex(), size], [path, expected.toHex(), expected.length]);
+    const response = await site.service.get(raw(path));
+    assertEquals([path, (await response.bytes()).toHex()], [path, expected.toHex()]);
+  }
+  assertEquals((await site.service.item({ path: "image.png" })).contentType, "image/png");
+  assertEquals((await site.service.item({ path: "run.sh" })).content, "echo\n");
+});
+
+Deno.test("get-item-content says what is there where no file is", async () => {
+  await using site = await startSite({
+    "posts/a.md": "",
+    "posts/link.md": { symlink: "a.md" },
+    "posts/module": { submodule: "1234567890123456789012345678901234567890" },
+  });
+  const { service } = site;
+  const sentences = {
+    "posts/link.md": "is a symbolic link",
+    "posts/module": "is a submodule",
+    "posts": "is a folder",
+    "posts/none.md": "There is no file",
+    "posts/A.md": "There is no file",
+    "posts/a.md/b": "There is no file",
+    "posts/link.md/b": "There is no file",
+    "posts/module/b": "There is no file",
+  };
+  for (const [path, sentence] of Object.entries(sentences)) {
+    // Before and after the folder was listed: the cached list gives the same.
+    for (const format of ["json", "raw"]) {
+      const response = await service.get(itemPath({ path, format }));
+      const { code, detail }: ProblemBody = await response.json();
+      assertEquals([path, response.status, code], [path, 404, "item-not-found"]);
+      assertEquals([path, detail.includes(sentence) && detail.includes(path)], [path, true]);
+      assertEquals(response.headers.get("content-disposition"), null);
+      await service.list();
+    }
+  }
+});
+
+Deno.test("get-item-content gives a file of just the size cap, and refuses one over it", async () => {
+  const files = { "just": "a".repeat(MIB), "over": "a".repeat(MIB + 1) };
+  await using site = await startSite(files, { env: { MAX_ITEM_MB: "1" } });
+
+  assertEquals((await site.service.item({ path: "just" })).size, MIB);
+  for (const format of ["json", "raw"]) {
+    const problem = await site.service.problem(itemPath({ path: "over", format }));
+    const { code, size, maxBytes, htmlUrl } = problem;
+    assertEquals([code, size, maxBytes], ["item-too-large", MIB + 1, MIB]);
+    assertEquals(htmlUrl, "https://github.test/octo/site/blob/main/over");
+  }
+  assertEquals(site.gh.counts().raw, 1);
+});
+
+Deno.test("format=raw has an ETag of its own, and 304 by it", async () => {
+  await using site = await startSite({ "a.json": '{"a":1}' });
+  const { service } = site;
+
+  const etag = (await service.get(raw("a.json"))).headers.get("etag")!;
+  const jsonTag = (await service.get(itemPath({ path: "a.json" }))).headers.get("etag")!;
+
+  assert(etag !== jsonTag);
+  const send = (tag: string) => service.get(raw("a.json"), { headers: { "if-none-match": tag } });
+  assertEquals((await send(etag)).status, 304);
+  assertEquals((await send(jsonTag)).status, 200);
+});
+
+Deno.test("format=raw sends what a browser would run as plain text, but for SVG, under a policy", async () => {
+  const plain = "html HTM xhtml xht shtml xml xsl xslt rss atom mathml js mjs".split(" ");
+  const types: Record<string, string> = {
+    ...Object.fromEntries(plain.map((end) => [`a.${end}`, "text/plain; charset=utf-8"])),
+    "a.svg": "image/svg+xml",
+    "a.svgz": "image/svg+xml",
+    "a.jpg": "image/jpeg",
+    "a.md": "text/markdown; charset=utf-8",
+    "a.css": "text/css; charset=utf-8",
+    "a.json": "application/json",
+    "a.pdf": "application/pdf",
+    "a": "application/octet-stream",
+  };
+  const files = Object.keys(types).map((path): [string, string] => [path, "<script>1</script>"]);
+  await using site = await startSite(files);
+
+  for (const [path, type] of Object.entries(types)) {
+    const { headers } = await site.service.get(raw(path));
+    assertEquals([path, headers.get("content-type")], [path, type]);
+    assertEquals(headers.get("content-security-policy"), "sandbox; default-src 'none'");
+    assertEquals(headers.get("x-content-type-options"), "nosniff");
+    assertEquals(headers.get("cache-control"), "public, max-age=60");
+  }
+});
+
+Deno.test("format=raw names the file, whatever its name, in one header", async () => {
+  const names = ['a"b.md', "a\\b.md", "a%41b.md", "ü 日本 🙂.md", "a;b=c,d'(e)*.md"];
+  await using site = await startSite(names.map((name): [string, string] => [`c/${name}`, ""]));
+
+  for (const name of names) {
+    const disposition = (await site.service.get(raw(`c/${name}`))).headers
+      .get("content-disposition")!;
+    const [, plain, whole] =
+      /^inline; filename="([^"\\%]*)"; filename\*=UTF-8''([A-Za-z0-9!#$&+.^_`|~%-]+)$/.exec(
+        disposition,
+      ) ?? [];
+    assertMatch(plain ?? disposition, /^[\x20-\x7e]+$/);
+    assertEquals(decodeURIComponent(whole!), name);
+  }
+  assertEquals((await site.service.get(raw("c/a\u0085\u202eb.md"))).status, 400);
+  // Names that no request can carry.
+  for (const name of ["a\r\nX-Evil: 1", "a\u0000b", "\ud800", "\u007f", ""]) {
+    assertMatch(
+      contentDisposition(name),
+      /^inline; filename="[\x20-\x7e]*"; filename\*=UTF-8''[\x21-\x7e]*$/,
+    );
+  }
+});
