@@ -3,21 +3,17 @@
 
 import { assertEquals } from "@std/assert";
 import { generateFiles } from "../tests/github/generated_files.ts";
-import type { GithubDouble } from "../tests/github/github_double.ts";
-import { listPath, type Parameters } from "../tests/service.ts";
 import type { GitHttpBridge } from "../tests/github/git_http_bridge.ts";
+import { listPath, type Parameters } from "../tests/service.ts";
 import { type Site, startGitSite, startSite } from "../tests/site.ts";
 
 /** The access: no token, a token for named repositories, or one for all public ones. */
 export type Access = "none" | "named" | "public";
 
-/** One row of the table. */
+/** One title of the table, with a row for each access. */
 export interface CostScenario {
   readonly title: string;
-  /** Each gives a row of its own. */
   readonly accesses: readonly Access[];
-  /** Whether only the bench prints the row, and the documents leave it out. */
-  readonly isDetail?: boolean;
   /** Runs first and is not counted. */
   readonly before?: (site: Site) => Promise<unknown>;
   readonly work: (site: Site) => Promise<unknown>;
@@ -26,34 +22,27 @@ export interface CostScenario {
 const TOKEN = "t1";
 /** A collection at each depth; the names of the others derive from the last one. */
 const COLLECTIONS = { 1: "posts", 2: "content/posts", 4: "sites/en/content/posts" } as const;
-const ITEMS = 100;
+const FIRST = `${COLLECTIONS[1]}/post-00000.md`;
+const BUSY = Array.from({ length: 10 }, (_, index) => `busy-${index}`);
 const HOUR_S = 3600;
+const BOTH: readonly Access[] = ["none", "named"];
+const ONE: readonly Access[] = ["named"];
 
 /** 3 collections of 100 posts of 2 kB, and 2,000 other files, as in a site with its pictures. */
 function* files(): Generator<readonly [path: string, content: string]> {
   for (const prefix of Object.values(COLLECTIONS)) {
-    yield* generateFiles({ prefix, folders: 0, filesPerFolder: ITEMS, bytes: 2_000 });
+    yield* generateFiles({ prefix, folders: 0, filesPerFolder: 100, bytes: 2_000 });
   }
-  yield* generateFiles({
-    prefix: "assets",
-    folders: 20,
-    filesPerFolder: 100,
-    bytes: 500,
-    identical: true,
-  });
+  const pictures = { prefix: "assets", bytes: 500, identical: true };
+  yield* generateFiles({ ...pictures, folders: 20, filesPerFolder: 100 });
 }
 
 /** Opens the double and the service; the double has GitHub's quotas, and Git's protocol for a service without a token. */
 export async function openSite(access: Access): Promise<Site & { bridge?: GitHttpBridge }> {
+  const env = { LOG_LEVEL: "silent", ...access === "named" ? { ALLOWED_REPOS: "octo/site" } : {} };
   const site = access === "none"
-    ? await startGitSite(files(), { env: { LOG_LEVEL: "silent" } })
-    : await startSite(files(), {
-      env: {
-        LOG_LEVEL: "silent",
-        GITHUB_TOKEN: TOKEN,
-        ...access === "named" ? { ALLOWED_REPOS: "octo/site" } : {},
-      },
-    });
+    ? await startGitSite(files(), { env })
+    : await startSite(files(), { env: { ...env, GITHUB_TOKEN: TOKEN } });
   site.gh.addToken(TOKEN);
   site.gh.setQuota(null, { limit: 60, remaining: 60 });
   return site;
@@ -64,88 +53,71 @@ export function tokenOf(access: Access): string | null {
   return access === "none" ? null : TOKEN;
 }
 
+/** Sends a list request, which no failure of the source may change. */
 async function request({ service }: Site, parameters: Parameters): Promise<void> {
-  const response = await service.get(listPath({ collection: COLLECTIONS[1], ...parameters }));
+  const response = await service.send(listPath({ collection: COLLECTIONS[1], ...parameters }));
   await response.body?.cancel();
-  assertEquals(response.status, 200);
+  const isOlder = response.headers.get("cache-status")?.includes("stale-if-error");
+  assertEquals([response.status, isOlder], [200, false]);
 }
 
 function list(parameters: Parameters = {}): (site: Site) => Promise<void> {
   return (site) => request(site, parameters);
 }
 
-/** The same requests again, after so many seconds and other preparation. */
-function again(
-  parameters: Parameters = {},
-  { seconds = 0, change }: { seconds?: number; change?: Record<string, string> } = {},
-): Pick<CostScenario, "before" | "work"> {
+/** The same request again, after a minute and a change. */
+function again(parameters: Parameters = {}, change: Record<string, string> = {}) {
   return {
-    async before(site) {
+    async before(site: Site) {
       await request(site, parameters);
-      if (change !== undefined) await site.repository.commit(change);
-      site.service.clock.advance(seconds * 1000);
+      if (Object.keys(change).length > 0) await site.repository.commit(change);
+      site.service.clock.advance(61_000);
     },
     work: list(parameters),
   };
 }
 
-async function spendHour(site: Site): Promise<void> {
-  await spendHourOn(site, ["main"], { commits: false });
-}
-
-/** One request a second to each branch and, on request, one commit to each. */
-async function spendHourOn(
-  { service, repository }: Site,
-  branches: readonly string[],
-  { commits }: { commits: boolean },
-): Promise<void> {
-  for (let second = 0; second < HOUR_S; second++) {
-    for (const [index, branch] of branches.entries()) {
-      if (commits && second === HOUR_S / 2 + index) {
-        await repository.commit({ [first]: `${branch}, changed\n` }, { branch });
+/** An hour of one request a second to each branch, with one commit to each where there are `commits`. */
+function hour(branches: readonly string[], { commits }: { commits: boolean }) {
+  return async (site: Site) => {
+    for (let second = 0; second < HOUR_S; second++) {
+      for (const [index, branch] of branches.entries()) {
+        if (commits && second === HOUR_S / 2 + index) {
+          await site.repository.commit({ [FIRST]: `${branch}, changed\n` }, { branch });
+        }
+        await request(site, { branch });
       }
-      const response = await service.send(listPath({ collection: COLLECTIONS[1], branch }));
-      await response.body?.cancel();
-      const { status, headers } = response;
-      const isOlder = headers.get("cache-status")?.includes("stale-if-error");
-      assertEquals([status, isOlder], [200, false]);
+      site.service.clock.advance(1000);
+      await site.service.services.refreshDue();
     }
-    service.clock.advance(1000);
-    await service.services.refreshDue();
-  }
+  };
 }
-
-const BUSY = Array.from({ length: 10 }, (_, index) => `busy-${index}`);
 
 async function makeBusyBranches({ repository }: Site): Promise<void> {
   for (const branch of BUSY) {
     await repository.branch(branch);
-    await repository.commit({ [first]: `${branch}\n` }, { branch });
+    await repository.commit({ [FIRST]: `${branch}\n` }, { branch });
   }
 }
 
 /** A proxy that fetches the tree of the whole repository every minute and uses no validators. */
-async function spendHourAsProxy({ gh, service }: Site, token: string | null): Promise<void> {
-  for (let minute = 0; minute < HOUR_S / 60; minute++) {
-    await fetchTree(gh, token);
-    service.clock.advance(60_000);
-  }
+function hourAsProxy(token: string | null) {
+  const headers = {
+    "user-agent": "plain-proxy",
+    ...token === null ? {} : { authorization: `Bearer ${token}` },
+  };
+  return async ({ gh, service }: Site) => {
+    for (let minute = 0; minute < HOUR_S / 60; minute++) {
+      const url = `${gh.apiUrl}/repos/octo/site/git/trees/main?recursive=1`;
+      const response = await fetch(url, { headers });
+      await response.bytes();
+      assertEquals(response.status, 200);
+      service.clock.advance(60_000);
+    }
+  };
 }
 
-async function fetchTree({ apiUrl }: GithubDouble, token: string | null): Promise<void> {
-  const response = await fetch(`${apiUrl}/repos/octo/site/git/trees/main?recursive=1`, {
-    headers: {
-      "user-agent": "plain-proxy",
-      ...token === null ? {} : { authorization: `Bearer ${token}` },
-    },
-  });
-  await response.bytes();
-  assertEquals(response.status, 200);
-}
-
-const BOTH: readonly Access[] = ["none", "named"];
-const ONE: readonly Access[] = ["named"];
-const first = `${COLLECTIONS[1]}/post-00000.md`;
+const CONTENTS = { includeContent: true, limit: 50 };
 
 /** In the order of the table. */
 export const COST_SCENARIOS: readonly CostScenario[] = [
@@ -154,42 +126,26 @@ export const COST_SCENARIOS: readonly CostScenario[] = [
     accesses: ONE,
     work: list({ collection: COLLECTIONS[depth] }),
   })),
-  { title: "the same again", accesses: ONE, ...again() },
-  { title: "after 61 s, unchanged", accesses: BOTH, ...again({}, { seconds: 61 }) },
   {
-    title: "after a commit elsewhere",
+    title: "the same again",
     accesses: ONE,
-    ...again({}, { seconds: 61, change: { "other.md": "changed\n" } }),
+    before: list(),
+    work: list(),
   },
+  { title: "after 61 s, unchanged", accesses: BOTH, ...again() },
+  { title: "after a commit elsewhere", accesses: ONE, ...again({}, { "other.md": "changed\n" }) },
   {
     title: "after a commit in the collection",
     accesses: ONE,
-    ...again({}, { seconds: 61, change: { [first]: "changed\n" } }),
+    ...again({}, { [FIRST]: "changed\n" }),
   },
-  ...([50, 100] as const).flatMap((limit): CostScenario[] => {
-    const parameters = { includeContent: true, limit };
-    const isDetail = limit === 100;
-    return [
-      {
-        title: `a list with the contents of ${limit}, cold`,
-        isDetail,
-        accesses: BOTH,
-        work: list(parameters),
-      },
-      {
-        title: `the contents of ${limit}, again after 61 s`,
-        isDetail,
-        accesses: BOTH,
-        ...again(parameters, { seconds: 61 }),
-      },
-      {
-        title: `the contents of ${limit}, after a commit to one`,
-        isDetail,
-        accesses: BOTH,
-        ...again(parameters, { seconds: 61, change: { [first]: "changed\n" } }),
-      },
-    ];
-  }),
+  { title: "a list with the contents of 50, cold", accesses: BOTH, work: list(CONTENTS) },
+  { title: "the contents of 50, again after 61 s", accesses: BOTH, ...again(CONTENTS) },
+  {
+    title: "the contents of 50, after a commit to one",
+    accesses: BOTH,
+    ...again(CONTENTS, { [FIRST]: "changed\n" }),
+  },
   {
     title: "200 identical requests at once, cold",
     accesses: ONE,
@@ -198,27 +154,22 @@ export const COST_SCENARIOS: readonly CostScenario[] = [
   {
     title: "an hour of one request a second",
     accesses: ["none", "named", "public"],
-    work: spendHour,
+    work: hour(["main"], { commits: false }),
   },
   {
     title: "the same hour, with one commit",
     accesses: BOTH,
-    work: (site) => spendHourOn(site, ["main"], { commits: true }),
+    work: hour(["main"], { commits: true }),
   },
   {
     title: "the same hour on ten branches, with one commit to each",
     accesses: ["none"],
     before: makeBusyBranches,
-    work: (site) => spendHourOn(site, BUSY, { commits: true }),
+    work: hour(BUSY, { commits: true }),
   },
-  {
+  ...BOTH.map((access) => ({
     title: "an hour of one request a second, by a plain proxy",
-    accesses: ["none"],
-    work: (site) => spendHourAsProxy(site, null),
-  },
-  {
-    title: "an hour of one request a second, by a plain proxy",
-    accesses: ONE,
-    work: (site) => spendHourAsProxy(site, TOKEN),
-  },
+    accesses: [access],
+    work: hourAsProxy(tokenOf(access)),
+  })),
 ];

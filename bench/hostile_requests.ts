@@ -47,57 +47,61 @@ export interface HostileRequest {
   readonly mayRefuse: boolean;
 }
 
-const PATHS = Object.keys(HOSTILE_FILES);
-const GOOD: Readonly<Record<string, readonly string[]>> = {
+type Values = Readonly<Record<string, readonly string[]>>;
+const GOOD: Values = {
   owner: ["octo"],
   repo: ["odd"],
   collection: ["posts", "posts", "content/ü b", "%2e%2e", DEEP, "/", "ü b"],
-  path: PATHS,
+  path: Object.keys(HOSTILE_FILES),
 };
-const BAD: Readonly<Record<string, readonly string[]>> = {
+const BAD: Values = {
   owner: ["-a", "a".repeat(40), "octo/odd", "..", "octo%", "local", "__proto__", "o\u0000"],
   repo: [".", "..", "odd.git", "odd/../..", "a".repeat(101), "od d", "constructor", "odd?x#y"],
-  branch:
-    "refs/pull/1/head|refs/heads/main|a..b|a~1|a^{commit}|a:b|@{u}|@|a.lock|/a|a/|a//b|-a|.a|a b|a\\b|a*|HEAD|heads/main|main%00|main%|deadbeef|ü|💥|main?x=1|main#x|a/../../../user|1/git/trees|%2e%2e/x"
-      .split("|"),
-  collection: [
-    "posts/..",
-    "../posts",
-    "posts//a",
-    "%00",
-    "posts\\..",
-    "posts/link.md",
-    "p".repeat(1_025),
+  branch: words(
+    "refs/pull/1/head refs/heads/main a..b a~1 a^{commit} a:b @{u} @ a.lock /a a/ a//b -a .a a\\b a* HEAD " +
+      "heads/main main%00 main% deadbeef ü 💥 main?x=1 main#x a/../../../user 1/git/trees %2e%2e/x",
+  ),
+  collection: words("posts/.. ../posts posts//a %00 posts\\.. posts/link.md " + "p".repeat(1_025)),
+  path: words("posts/../posts/a.md /posts/a.md posts/ posts/link.md/x posts/module/x"),
+  slug: ["a", "link", "__proto__", "..", "with space", "*", "s".repeat(1_025)],
+  page: words("0 -1 01 1e3 0x1 1.0 999999999 1000000000 NaN Infinity １ 1 9"),
+  limit: words("0 101 1000 1001 -0 1_000 1"),
+  includeContent: words("true TRUE yes 1 2"),
+  includeFrontMatter: words("true true 0 []"),
+  includeHtml: words("true true TRUE 0"),
+  includeNeighbors: words("true true [] 1"),
+  linkTemplate: [
+    "/{slug}",
+    "javascript:{slug}",
+    "{".repeat(1_000),
+    '/"><script>{slug}',
+    "//evil.test",
   ],
-  path: ["posts/../posts/a.md", "/posts/a.md", "posts/", "posts/link.md/x", "posts/module/x"],
-  page: "0|-1|01|1e3|0x1|1.0|999999999|1000000000|NaN|Infinity|１| 1|9".split("|"),
-  limit: "0|101|1000|1001|-0|1_000|1".split("|"),
-  includeContent: ["true", "TRUE", "yes", "1", "2"],
-  includeFrontMatter: ["true", "true", "0", "[]"],
+  fields: ["slug,size", "frontMatter.__proto__", "html", ",".repeat(500), "path,".repeat(300)],
+  facets: ["frontMatter.a", "frontMatter.constructor,size", "path", "a,b,c,d,e,f"],
   recursive: ["false", "no"],
   format: ["raw", "raw", "RAW", "html", "json\u0000"],
   sort: [
-    "-path,-path",
-    "frontMatter.__proto__",
-    "-frontMatter.constructor",
-    `frontMatter.${"a.".repeat(2_000)}`,
-    "name,size,path,-name",
-    ",".repeat(500),
+    ...["-path,-path", "frontMatter.__proto__", "-frontMatter.constructor", ",".repeat(500)],
+    ...[`frontMatter.${"a.".repeat(2_000)}`, "name,size,path,-name"],
   ],
   "filter[path]": ["**/".repeat(300) + "x", "*a".repeat(200), "[", "{a,b", "\\", "!**", "**"],
   "filter[name]": ["*".repeat(1_000), "?".repeat(1_000), "*.md", "!*.md", "[!-~]*"],
   "filter[frontMatter.__proto__]": ["1", "!1", ">2"],
-  "filter[frontMatter.date]": [">2025", "!", "<=", ">=2025-01-01"],
+  "filter[frontMatter.date][gte]": ["2025", "!", "", "2025-01-01", "9".repeat(1_000)],
+  "filter[frontMatter.a][exists]": ["true", "maybe"],
   "filter[": ["x"],
   ["__proto__"]: ["x"],
   constructor: ["x"],
 };
 const NAMES = ["repo", "branch", "collection", "path"];
 const PIECES = [
-  ..."octo odd main heads tags HEAD a.md .. . / // \\ ..\\ %2e %2f %5c %00 %0d%0a %25 %252e%252e%252f"
-    .split(" "),
-  ..."%c0%ae%c0%af %e0%80%ae %ff %ed%a0%80 %u002e + & = ; ? # @ : * ~ ^ [ ] { } ' \" ` < > | ! $ ,"
-    .split(" "),
+  ...words(
+    "octo odd main heads tags HEAD a.md .. . / // \\ ..\\ %2e %2f %5c %00 %0d%0a %25 %252e%252e%252f",
+  ),
+  ...words(
+    "%c0%ae%c0%af %e0%80%ae %ff %ed%a0%80 %u002e + & = ; ? # @ : * ~ ^ [ ] { } ' \" ` < > | ! $ ,",
+  ),
   ...[
     "\0",
     "\r\n",
@@ -117,11 +121,15 @@ const PIECES = [
   ...["a".repeat(300), "/".repeat(50), "A".repeat(8_000), "%41".repeat(5_000)],
 ];
 const ENDPOINTS = ["/api/list-collection-items", "/api/get-item-content"];
-const PLACES =
-  "/ /api/health /api/openapi.json /reference /client.js /client.d.ts /metrics /nowhere /api /api/ //api/health /problems/ /problems/source-failed /problems/__proto__ /vendor/ /vendor/swagger-ui.css /vendor/../main.ts /vendor/%2e%2e%2fmain.ts /vendor/..%5cmain.ts /playground/ /playground/../../deno.json /problems/%2e%2e/%2e%2e/deno.json /%2e%2e/%2e%2e/etc/passwd /vendor/%00 /api/list-collection-items/ /API/HEALTH /.git/config /data/kv /main.ts"
-    .split(" ");
-const METHODS = "POST PUT DELETE PATCH OPTIONS HEAD TRACE PROPFIND get FOO".split(" ");
-const HEADERS: readonly (readonly [name: string, value: string])[] = [
+const PLACES = words(
+  "/ /api/health /api/health?ready /api/openapi.json /reference /client.js /client.ts /metrics /nowhere /api /api/ " +
+    "//api/health /api/webhooks/github /problems/ /problems/source-failed /problems/__proto__ /assets/ " +
+    "/assets/site.css /assets/x/app.js /assets/../main.ts /assets/%2e%2e%2fmain.ts /assets/..%5cmain.ts " +
+    "/assets/%00 /vendor/dompurify.js /playground/../../deno.json /problems/%2e%2e/%2e%2e/deno.json " +
+    "/%2e%2e/%2e%2e/etc/passwd /api/list-collection-items/ /API/HEALTH /.git/config /data/kv /main.ts",
+);
+const METHODS = words("POST PUT DELETE PATCH OPTIONS HEAD TRACE PROPFIND get FOO");
+const HEADERS: HostileRequest["headers"] = [
   ["Accept-Encoding", "gzip"],
   ["Accept-Encoding", "br;q=1, gzip;q=0, *;q=NaN"],
   ["Accept-Encoding", "identity;q=0, *;q=0"],
@@ -179,23 +187,21 @@ export function* hostileRequests(
     Array.from({ length: random(most + 1) }, make);
   const soup = () => times(5, () => one(PIECES)).join("");
   const escapes = [escaped, escaped, (text: string) => escaped(escaped(text)), passable];
-  const field = (name: string, value: string) => `${escaped(name)}=${one(escapes)(value)}`;
   const hostileField = () => {
     const name = one(random(3) === 0 ? NAMES : Object.keys(BAD));
+    const values = [...BAD[name]!, ...Object.hasOwn(GOOD, name) ? GOOD[name]! : []];
     // A number makes it a name without earlier requests.
     const tail = NAMES.includes(name) && random(3) === 0 ? String(random(10_000)) : "";
-    return field(
-      name,
-      (random(3) === 0 ? soup() : one([...BAD[name]!, ...goodOf(name)])) + tail,
-    );
+    return `${escaped(name)}=${one(escapes)((random(3) === 0 ? soup() : one(values)) + tail)}`;
   };
   const query = () => {
     const replaced = times(random(4) === 0 ? 4 : 1, hostileField);
     const names = replaced.map((text) => text.split("=")[0]);
     const good = Object.keys(GOOD).filter((name) => !names.includes(name) || random(10) === 0);
-    const many = random(200) === 0
-      ? Array.from({ length: 8_000 }, (_, index) => one([`x${index}`, "page=1", "&"]))
-      : [];
+    const many = Array.from(
+      { length: random(200) === 0 ? 8_000 : 0 },
+      (_, index) => one([`x${index}`, "page=1", "&"]),
+    );
     return [...good.map((name) => `${name}=${escaped(one(GOOD[name]!))}`), ...replaced, ...many]
       .join("&");
   };
@@ -204,8 +210,8 @@ export function* hostileRequests(
       yield one(REFUSED);
       continue;
     }
-    const place = random(6) === 0 ? one(PLACES) + (random(3) === 0 ? passable(soup()) : "") : null;
-    const target = place ?? `${one(ENDPOINTS)}?${query()}`;
+    const place = () => one(PLACES) + (random(3) === 0 ? passable(soup()) : "");
+    const target = random(6) === 0 ? place() : `${one(ENDPOINTS)}?${query()}`;
     const method = random(25) === 0 ? one(METHODS) : "GET";
     const headers = random(5) === 0 ? [one(HEADERS)] : [];
     const length = target.length + (headers[0]?.[1].length ?? 0);
@@ -213,8 +219,8 @@ export function* hostileRequests(
   }
 }
 
-function goodOf(name: string): readonly string[] {
-  return Object.hasOwn(GOOD, name) ? GOOD[name]! : [];
+function words(text: string): string[] {
+  return text.split(" ");
 }
 
 function escaped(text: string): string {

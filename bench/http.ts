@@ -3,22 +3,22 @@
 // into RESULTS.md.
 
 import { parseArgs } from "node:util";
+import { makeGitRepository } from "../tests/github/git_repository.ts";
+import { generateFiles } from "../tests/github/generated_files.ts";
+import { describeWrk } from "./clients.ts";
 import {
-  coldNames,
   measureColdListings,
   measureColdRequests,
   measurePages,
   measureStart,
-  type Part,
+  SHAPES,
 } from "./http_cold.ts";
-import { measureLoad, scenarios } from "./http_load.ts";
-import { loadGeneratorVersion } from "./load.ts";
+import { measureLoad, type Part, SITE } from "./http_load.ts";
 import { withProcesses } from "./processes.ts";
-import { describeMachine, type Goal, goalTable, writeResults } from "./report.ts";
-import { settingsFor, startRepositories } from "./repositories.ts";
-import { startService } from "./service_process.ts";
+import { describeMachine, type Goal, publish } from "./report.ts";
+import { settingsFor, startService, startSource } from "./service.ts";
 
-const PARTS = ["load", "pages", "listings", "cold", "start"];
+const PARTS = "load,pages,listings,cold,start";
 
 const { values } = parseArgs({
   args: Deno.args,
@@ -28,79 +28,76 @@ const { values } = parseArgs({
     rounds: { type: "string" },
     seconds: { type: "string" },
     connections: { type: "string", default: "64" },
-    /** Scenarios by name, separated by commas. */
+    /** Scenarios by name, separated by commas; all where it is empty. */
     only: { type: "string", default: "" },
-    /** Of {@linkcode PARTS}, separated by commas. */
-    parts: { type: "string", default: PARTS.join(",") },
+    parts: { type: "string", default: PARTS },
   },
 });
-const rounds = Number(values.rounds ?? (values.quick ? 1 : 5));
-const seconds = Number(values.seconds ?? (values.quick ? 1 : 2));
+const { quick } = values;
+const rounds = Number(values.rounds ?? (quick ? 1 : 5));
+const seconds = Number(values.seconds ?? (quick ? 1 : 2));
 const connections = Number(values.connections);
-const wanted = new Set(values.parts.split(","));
 
-if (import.meta.main) await withProcesses(main);
+const CONDITIONS = [
+  `${rounds} rounds, ${seconds} s a server and scenario, ${connections} connections; servers are restarted for each ` +
+  "round and run on one core, the load generator on the other, where there are two",
+  "Processor time is that of the server's process (with Varnish: of both), divided by its requests; ratios are " +
+  "medians of the ratios of each round, and above 1 the server is cheaper than the bare one",
+  "The service runs with the permissions of `deno task start` and default settings, but for `GITHUB_API_URL`, " +
+  "`GITHUB_TOKEN`, `MISSES_PER_MINUTE=0`, `PUBLIC_URL` and `LOG_LEVEL=warn` (`info` to a file where it says so)",
+  "bare: `Deno.serve` sending the same bytes (one-byte text as a string) and headers; skeleton: the same with one " +
+  "look-up by URL, two request headers and three fresh response headers; Hono: its `cors()` and `etag()`; nginx: the " +
+  "same bytes from a file with the same headers; Varnish: in front of the service",
+];
 
 async function main(cleanup: AsyncDisposableStack): Promise<void> {
-  const machine = await describeMachine({ wrk: await loadGeneratorVersion() });
+  const machine = await describeMachine(await describeWrk());
   const folder = await Deno.makeTempDir();
   cleanup.defer(() => Deno.remove(folder, { recursive: true }));
-  const names = coldNames(wanted.has("listings") ? 60 : 0);
-  const double = await startRepositories(cleanup, { coldNames: names });
+  const wanted = new Set(values.parts.split(","));
+  const cold = Array.from({ length: wanted.has("listings") ? 60 : 0 }, (_, n) => `cold${n}`);
+  const large = cleanup.use(await makeGitRepository(generateFiles(SHAPES.large)));
+  const double = await startSource(cleanup, {
+    site: { generate: SITE },
+    small: { generate: SHAPES.small },
+    deep: { generate: SHAPES.deep },
+    ...Object.fromEntries(["large", ...cold].map((name) => [name, { dir: large.dir }])),
+  });
   // Servers have ports of their own, and responses contain addresses.
   const env = { ...settingsFor(double), PUBLIC_URL: "http://bench.example" };
+  const service = cleanup.use(await startService({ env }));
+  const parts: [name: string, title: string, measure: () => Promise<Part>][] = [
+    ["load", "Under load", () => {
+      const only = values.only.split(",").filter(Boolean);
+      return measureLoad(only, { env, folder, rounds, seconds, connections });
+    }],
+    [
+      "pages",
+      "Flat in the collection",
+      () => measurePages(service.origin, double, { rounds, count: quick ? 20 : 50 }),
+    ],
+    ["listings", "During cold listings", () => {
+      const some = quick ? { rounds: 1, seconds: 3 } : { rounds: 3, seconds: 6 };
+      return measureColdListings(service.origin, double, { ...some, names: cold, connections });
+    }],
+    ["cold", "Cold requests", () => measureColdRequests(env, double, rounds)],
+    ["start", "Start", () => measureStart(quick ? 3 : 9)],
+  ];
   const sections: string[] = [];
   const goals: Goal[] = [];
-  const add = (title: string, part: Part) => {
+  for (const [name, title, measure] of parts.filter(([name]) => wanted.has(name))) {
+    const part = await measure();
     sections.push(`### ${title}\n\n${part.markdown}`);
     goals.push(...part.goals);
-    console.error(`${title}: done`);
-  };
-
-  if (wanted.has("load")) {
-    const chosen = scenarios(values.only.split(",").filter(Boolean));
-    add("Under load", await measureLoad(chosen, { env, folder, rounds, seconds, connections }));
+    console.error(`${name}: done`);
   }
-  if (wanted.has("pages") || wanted.has("listings")) {
-    await using service = await startService({ env: { ...env, LOG_LEVEL: "warn" } });
-    const { origin } = service;
-    if (wanted.has("pages")) {
-      const count = values.quick ? 20 : 50;
-      add("Flat in the collection", await measurePages({ origin, double, rounds, count }));
-    }
-    if (wanted.has("listings")) {
-      const some = values.quick ? { rounds: 1, seconds: 3 } : { rounds: 3, seconds: 6 };
-      add(
-        "During cold listings",
-        await measureColdListings({ origin, double, names, connections, ...some }),
-      );
-    }
-  }
-  if (wanted.has("cold")) {
-    add("Cold requests", await measureColdRequests({ env, double, rounds }));
-  }
-  if (wanted.has("start")) add("Start", await measureStart(values.quick ? 3 : 9));
-
-  const report = [
-    "## Under HTTP load",
-    [...machine, ...conditions()].map((line) => `- ${line}`).join("\n"),
-    `### Goals\n\n${goalTable(goals)}`,
-    ...sections,
-  ].join("\n\n");
-  console.log(report);
-  if (values.write) await writeResults("bench:http", report);
+  await publish({
+    title: "Under HTTP load",
+    conditions: [...machine, ...CONDITIONS],
+    goals,
+    parts: sections,
+    writeAs: values.write ? "bench:http" : null,
+  });
 }
 
-function conditions(): string[] {
-  return [
-    `${rounds} rounds, ${seconds} s a server and scenario, ${connections} connections; servers are restarted for each ` +
-    "round and run on one core, the load generator on the other, where there are two",
-    "Processor time is that of the server's process (with Varnish: of both), divided by its requests; ratios are " +
-    "medians of the ratios of each round, and above 1 the server is cheaper than the bare one",
-    "The service runs with the permissions of `deno task start` and default settings, but for `GITHUB_API_URL`, " +
-    "`GITHUB_TOKEN`, `MISSES_PER_MINUTE=0`, `PUBLIC_URL` and `LOG_LEVEL=warn` (`info` to a file where it says so)",
-    "bare: `Deno.serve` sending the same bytes (one-byte text as a string) and headers; skeleton: the same with one " +
-    "look-up by URL, two request headers and three fresh response headers; Hono: its `cors()` and `etag()`; nginx: the " +
-    "same bytes from a file with the same headers; Varnish: in front of the service",
-  ];
-}
+if (import.meta.main) await withProcesses(main);

@@ -3,59 +3,51 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { RunningDouble } from "../tests/github/start_double.ts";
-import { listOf } from "./http_load.ts";
-import { load, type LoadResult, SERVER_CORE } from "./load.ts";
+import { getOnce, load, type LoadResult, RawClient, SERVER_CORE, textOf } from "./clients.ts";
+import { listOf, type Part } from "./http_load.ts";
 import { pause } from "./processes.ts";
-import { RawClient } from "./raw_client.ts";
-import { type Goal, median, number, spread, table } from "./report.ts";
-import { OWNER, SHAPES } from "./repositories.ts";
-import { launchService, startService } from "./service_process.ts";
+import { goal, median, number, spread, table } from "./report.ts";
+import { OWNER, startService } from "./service.ts";
 
-/** A part of the report. */
-export interface Part {
-  readonly markdown: string;
-  readonly goals: readonly Goal[];
-}
+/** The repositories beside that of the hits: cold requests are measured on `deep`, the others are listed. */
+export const SHAPES = {
+  small: { folders: 1, filesPerFolder: 100, identical: true },
+  deep: { prefix: "content/posts", folders: 0, filesPerFolder: 100, bytes: 2_000 },
+  large: { folders: 100, filesPerFolder: 1_000, identical: true },
+};
 
-const LIMIT = 50;
-const LARGE_TOTAL = SHAPES.large.folders * SHAPES.large.filesPerFolder;
-const LARGE_PAGES = LARGE_TOTAL / LIMIT;
+const LARGE_TOTAL = 100_000;
 const SERIES = [
-  { title: "100 items", repo: "small", page: (index: number) => 1 + index % 2 },
-  { title: "100,000 items, first pages", repo: "large", page: (index: number) => 1 + index % 10 },
-  { title: "100,000 items, last pages", repo: "large", page: (i: number) => LARGE_PAGES - i % 10 },
-] as const;
+  { title: "100 items", repo: "small", page: (n: number) => 1 + n % 2 },
+  { title: "100,000 items, first pages", repo: "large", page: (n: number) => 1 + n % 10 },
+  { title: "100,000 items, last pages", repo: "large", page: (n: number) => 2_000 - n % 10 },
+];
 
 /** Pages that no cache has as responses, of collections whose trees are cached. */
 export async function measurePages(
-  { origin, double, rounds, count }: {
-    origin: string;
-    double: RunningDouble;
-    rounds: number;
-    count: number;
-  },
+  origin: string,
+  double: RunningDouble,
+  { rounds, count }: { rounds: number; count: number },
 ): Promise<Part> {
-  using client = await RawClient.connect(origin);
   // Names are echoed as they were spelled, so each spelling is a response of its own.
   const spelled = (name: string, bits: number) =>
-    [...name].map((letter, at) => bits >> at & 1 ? letter.toUpperCase() : letter).join("");
-  const timed = async (repo: string, page: number, spelling: number): Promise<number> => {
-    const path = listOf(`&page=${page}`, spelled(repo, spelling >> OWNER.length))
-      .replace(`owner=${OWNER}`, `owner=${spelled(OWNER, spelling)}`);
-    const startedMs = performance.now();
-    const { status } = await client.get(path);
-    const ms = performance.now() - startedMs;
-    assertEquals(status, 200, path);
-    return ms;
+    name.replaceAll(/./g, (letter, at) => bits >> at & 1 ? letter.toUpperCase() : letter);
+  const timed = async (repo: string, page: number, spelling: number) => {
+    const path = listOf({
+      repo: spelled(repo, spelling >> 4),
+      page: `${page}`,
+      owner: spelled(OWNER, spelling),
+    });
+    return (await getOnce(origin, path)).ms;
   };
   for (const { repo } of SERIES) await timed(repo, 1_000_000, 0);
   await double.call("resetCounts");
   const rows = SERIES.map(() => [] as number[]);
-  for (let round = 0, request = 0; round < rounds; round++) {
+  for (let round = 0; round < rounds; round++) {
     const times = SERIES.map(() => [] as number[]);
-    for (let index = 0; index < count; index++, request++) {
+    for (let n = round * count; n < (round + 1) * count; n++) {
       for (const [which, { repo, page }] of SERIES.entries()) {
-        times[which]!.push(await timed(repo, page(request), request % 512));
+        times[which]!.push(await timed(repo, page(n), n % 512));
       }
     }
     times.forEach((values, which) => rows[which]!.push(median(values)));
@@ -64,22 +56,16 @@ export async function measurePages(
   assertEquals([tree, blob], [0, 0], "pages of known trees were read from the source");
   const ofSmall = rows.map((row) => row.map((ms, round) => ms / rows[0]![round]!));
   return {
-    goals: SERIES.slice(1).map(({ title }, index) => ({
-      what: `page of ${LIMIT} from ${title}, of one from 100 items`,
-      wanted: "at most 1.50",
-      measured: spread(ofSmall[index + 1]!),
-      met: median(ofSmall[index + 1]!) <= 1.5,
-    })),
+    goals: SERIES.slice(1).map(({ title }, index) => {
+      const ratios = ofSmall[index + 1]!;
+      const what = `page of 50 from ${title}, of one from 100 items`;
+      return goal(what, "at most 1.50", spread(ratios), median(ratios) <= 1.5);
+    }),
     markdown: table(
       ["page of 50, not cached, from", "ms (min–max of rounds)", "of 100 items (min–max)"],
       SERIES.map(({ title }, index) => [title, spread(rows[index]!), spread(ofSmall[index]!)]),
     ),
   };
-}
-
-/** Names of repositories that are listed once each. */
-export function coldNames(count: number): string[] {
-  return Array.from({ length: count }, (_, index) => `cold${index}`);
 }
 
 /** How the double answers: all in one piece of some 30 MB, or truncated as GitHub documents. */
@@ -88,11 +74,11 @@ const MODES = [
   { title: "cut at 7 MB, folder by folder", settings: { truncateAt: 100_000, truncateBytes: 7e6 } },
 ];
 
-/** Hits of another collection while listings of 100,000 files are read one after the other. */
+/** Hits of another collection while listings of 100,000 files, of these repositories, are read one after the other. */
 export async function measureColdListings(
-  { origin, double, names, rounds, seconds, connections }: {
-    origin: string;
-    double: RunningDouble;
+  origin: string,
+  double: RunningDouble,
+  { names, rounds, seconds, connections }: {
     names: readonly string[];
     rounds: number;
     seconds: number;
@@ -101,151 +87,112 @@ export async function measureColdListings(
 ): Promise<Part> {
   const hits = { origin, paths: [listOf()], seconds, connections };
   const left = [...names];
-  const quiet: LoadResult[] = [];
-  const busy = MODES.map(() => ({ results: [] as LoadResult[], listedMs: [] as number[] }));
+  const rows = ["no listing", ...MODES.map(({ title }) => title)]
+    .map((title) => ({ title, results: [] as LoadResult[], listedMs: [] as number[] }));
+  const [quiet, ...busy] = rows;
   for (let round = 0; round < rounds; round++) {
-    quiet.push(await load(hits));
+    quiet!.results.push(await load(hits));
     for (const [mode, { settings }] of MODES.entries()) {
       await double.call("set", settings);
-      let running = true;
-      const loaded = load(hits).finally(() => running = false);
+      let isRunning = true;
+      const loaded = load(hits).finally(() => isRunning = false);
       await pause(100);
-      while (running) {
-        const name = left.shift();
-        assert(name !== undefined, "there are too few repositories for cold listings");
-        busy[mode]!.listedMs.push(await listCold(origin, name));
+      while (isRunning) {
+        const repo = left.shift();
+        assert(repo !== undefined, "there are too few repositories for cold listings");
+        const answer = await getOnce(origin, listOf({ repo }));
+        assertEquals(JSON.parse(textOf(answer)).pagination.totalItems, LARGE_TOTAL);
+        busy[mode]!.listedMs.push(answer.ms);
       }
       busy[mode]!.results.push(await loaded);
     }
   }
-  const latest = (results: readonly LoadResult[]) => Math.max(...results.map((run) => run.maxMs));
-  const p99 = (results: readonly LoadResult[]) => median(results.map((run) => run.p99Ms));
-  const row = (title: string, results: readonly LoadResult[], listedMs: readonly number[]) => [
+  const measured = rows.map(({ title, results, listedMs }) => ({
     title,
-    number(median(results.map(({ perSecond }) => perSecond))),
-    number(p99(results)),
-    number(latest(results)),
-    listedMs.length === 0 ? "–" : `${listedMs.length} of ${number(median(listedMs))} ms`,
-  ];
+    listings: listedMs.length === 0 ? "–" : `${listedMs.length} of ${number(median(listedMs))} ms`,
+    perSecond: median(results.map((run) => run.perSecond)),
+    p99Ms: median(results.map((run) => run.p99Ms)),
+    latestMs: Math.max(...results.map((run) => run.maxMs)),
+  }));
   return {
-    goals: MODES.map(({ title }, mode) => {
-      const { results } = busy[mode]!;
-      return {
-        what: `other hits during cold listings of 100,000 items (${title})`,
-        wanted: "p99 under 50 ms, none over 150 ms",
-        measured: `p99 ${number(p99(results))} ms, latest ${number(latest(results))} ms`,
-        met: p99(results) < 50 && latest(results) <= 150,
-      };
-    }),
-    markdown: table(["hits while there is", "requests/s", "p99 ms", "max ms", "listings"], [
-      row("no listing", quiet, []),
-      ...MODES.map(({ title }, mode) => row(title, busy[mode]!.results, busy[mode]!.listedMs)),
-    ]),
+    goals: measured.slice(1).map(({ title, p99Ms, latestMs }) =>
+      goal(
+        `other hits during cold listings of 100,000 items (${title})`,
+        "p99 under 50 ms, none over 150 ms",
+        `p99 ${number(p99Ms)} ms, latest ${number(latestMs)} ms`,
+        p99Ms < 50 && latestMs <= 150,
+      )
+    ),
+    markdown: table(
+      ["hits while there is", "requests/s", "p99 ms", "max ms", "listings"],
+      measured.map(({ title, perSecond, p99Ms, latestMs, listings }) => [
+        ...[title, number(perSecond), number(p99Ms), number(latestMs), listings],
+      ]),
+    ),
   };
-}
-
-async function listCold(origin: string, repo: string): Promise<number> {
-  using client = await RawClient.connect(origin);
-  const startedMs = performance.now();
-  const { status, body } = await client.get(listOf("", repo));
-  const ms = performance.now() - startedMs;
-  const text = new TextDecoder().decode(body);
-  assertEquals(status, 200, text);
-  assertEquals(JSON.parse(text).pagination.totalItems, LARGE_TOTAL);
-  return ms;
 }
 
 const SOURCE_LATENCY_MS = 50;
 const COLD_REQUESTS = [
-  { title: "a list at depth 2", paths: "collection=content%2Fposts", wanted: 3.2 },
-  {
-    title: "the same with the contents of 50",
-    paths: "collection=content%2Fposts&includeContent=true",
-    wanted: 4.2,
-  },
+  { title: "a list at depth 2", more: {}, wanted: 3.2 },
+  { title: "the same with the contents of 50", more: { includeContent: "true" }, wanted: 4.2 },
 ];
 
-/** From a cold request to its first byte, in round trips to a source that takes 50 ms. */
+/** From a cold request to its answer, in round trips to a source that takes 50 ms. */
 export async function measureColdRequests(
-  { env, double, rounds }: { env: Record<string, string>; double: RunningDouble; rounds: number },
+  env: Readonly<Record<string, string>>,
+  double: RunningDouble,
+  rounds: number,
 ): Promise<Part> {
-  const times = COLD_REQUESTS.map(() => [] as number[]);
+  const measured = COLD_REQUESTS.map((request) => ({ ...request, trips: [] as number[] }));
   for (let round = 0; round < rounds; round++) {
-    for (const [index, { paths }] of COLD_REQUESTS.entries()) {
+    for (const { more, trips } of measured) {
       await using service = await startService({ env, core: SERVER_CORE });
       // Loads the modules and compiles them, on a repository of its own.
-      await (await fetch(`${service.origin}${listOf("&includeContent=true", "small")}`)).text();
+      await getOnce(service.origin, listOf({ repo: "small", includeContent: "true" }));
       await double.call("set", { latencyMs: SOURCE_LATENCY_MS });
-      using client = await RawClient.connect(service.origin);
-      const startedMs = performance.now();
-      const { status } = await client.get(
-        `/api/list-collection-items?owner=${OWNER}&repo=deep&${paths}`,
-      );
-      times[index]!.push((performance.now() - startedMs) / SOURCE_LATENCY_MS);
-      assertEquals(status, 200, paths);
+      const path = listOf({ repo: "deep", collection: "content/posts", ...more });
+      trips.push((await getOnce(service.origin, path)).ms / SOURCE_LATENCY_MS);
       await double.call("set", { latencyMs: 0 });
     }
   }
   return {
-    goals: COLD_REQUESTS.map(({ title, wanted }, index) => ({
-      what: `${title}, cold, in round trips of ${SOURCE_LATENCY_MS} ms`,
-      wanted: `at most ${wanted}`,
-      measured: spread(times[index]!),
-      met: median(times[index]!) <= wanted,
-    })),
+    goals: measured.map(({ title, wanted, trips }) => {
+      const what = `${title}, cold, in round trips of ${SOURCE_LATENCY_MS} ms`;
+      return goal(what, `at most ${wanted}`, spread(trips), median(trips) <= wanted);
+    }),
     markdown: table(
       ["cold request", "round trips (min–max)"],
-      COLD_REQUESTS.map(({ title }, index) => [title, spread(times[index]!)]),
+      measured.map(({ title, trips }) => [title, spread(trips)]),
     ),
   };
 }
 
-const FIRST_REQUESTS = [
-  { title: "/api/health", path: "/api/health" },
-  {
-    title: "a list of ./examples",
-    path: "/api/list-collection-items?owner=local&repo=blog&collection=posts",
-  },
-];
+const FIRST_REQUESTS = {
+  "/api/health": "/api/health",
+  "a list of ./examples": listOf({ owner: "local", repo: "blog" }),
+};
 
 /** From the start of the process to its first answer, with the modules in Deno's cache. */
 export async function measureStart(count: number): Promise<Part> {
-  await timeToAnswer(FIRST_REQUESTS[1]!.path);
-  const times = FIRST_REQUESTS.map(() => [] as number[]);
-  for (let round = 0; round < count; round++) {
-    for (const [index, { path }] of FIRST_REQUESTS.entries()) {
-      times[index]!.push(await timeToAnswer(path));
+  const times = Object.entries(FIRST_REQUESTS)
+    .map(([title, path]) => ({ title, path, ms: [] as number[] }));
+  // The first round only fills the machine's caches.
+  for (let round = -1; round < count; round++) {
+    for (const { path, ms } of times) {
+      const startedMs = performance.now();
+      await using _service = await startService({ path });
+      if (round >= 0) ms.push(performance.now() - startedMs);
     }
   }
   return {
-    goals: FIRST_REQUESTS.map(({ title }, index) => ({
-      what: `process start to first answer (${title})`,
-      wanted: "under 250 ms",
-      measured: `${spread(times[index]!)} ms`,
-      met: median(times[index]!) < 250,
-    })),
+    goals: times.map(({ title, ms }) => {
+      const what = `process start to first answer (${title})`;
+      return goal(what, "under 250 ms", `${spread(ms)} ms`, median(ms) < 250);
+    }),
     markdown: table(
       ["first request", "ms (min–max)"],
-      FIRST_REQUESTS.map(({ title }, index) => [title, spread(times[index]!)]),
+      times.map(({ title, ms }) => [title, spread(ms)]),
     ),
   };
-}
-
-async function timeToAnswer(path: string): Promise<number> {
-  const startedMs = performance.now();
-  await using service = await launchService();
-  let ended = false;
-  service.process.ended.then(() => ended = true);
-  while (!ended) {
-    try {
-      using client = await RawClient.connect(service.origin);
-      const { status } = await client.get(path);
-      assertEquals(status, 200, path);
-      return performance.now() - startedMs;
-    } catch (error) {
-      if (!(error instanceof Deno.errors.ConnectionRefused)) throw error;
-      await pause(1);
-    }
-  }
-  throw new Error(`Cannot start "${service.origin}": it ended before its first answer`);
 }

@@ -3,19 +3,11 @@
 
 import { join } from "@std/path";
 import { configFlag } from "../tests/run_task.ts";
-import { SERVER_CORE } from "./load.ts";
+import { type RawAnswer, SERVER_CORE } from "./clients.ts";
 import type { PreparedAnswer } from "./peer_server.ts";
-import {
-  freePort,
-  hasProgram,
-  pause,
-  processorMs,
-  projectRoot,
-  startProcess,
-} from "./processes.ts";
-import { startService } from "./service_process.ts";
+import { freePort, outputOf, pause, processorMs, projectRoot, startProcess } from "./processes.ts";
+import { startService } from "./service.ts";
 
-/** The kinds of servers. nginx and Varnish are left out where they are not installed. */
 const SERVERS = [
   "bare",
   "skeleton",
@@ -26,7 +18,7 @@ const SERVERS = [
   "varnish",
 ] as const;
 
-/** One of {@linkcode SERVERS}. */
+/** A kind of server. */
 export type Server = typeof SERVERS[number];
 
 /** A server that runs. */
@@ -43,38 +35,36 @@ export interface ServerOptions {
   readonly env: Readonly<Record<string, string>>;
   /** A folder for configurations and logs. */
   readonly folder: string;
-  /** The service's responses, by scenario; peers send them. */
-  readonly answers: Readonly<Record<string, readonly PreparedAnswer[]>>;
+  /** The service's answers, by scenario and path; peers send them. */
+  readonly answers: Readonly<Record<string, ReadonlyMap<string, RawAnswer>>>;
 }
 
 /** The servers that are installed on this machine. */
 export async function availableServers(): Promise<Server[]> {
-  const [nginx, varnish] = await Promise.all([hasProgram("nginx"), hasProgram("varnishd")]);
-  return SERVERS.filter((server) =>
-    (server !== "nginx" || nginx) && (server !== "varnish" || varnish)
+  const programs: { [server in Server]?: string } = { nginx: "nginx", varnish: "varnishd" };
+  const found = await Promise.all(
+    SERVERS.map((server) =>
+      outputOf("sh", ["-c", `command -v ${programs[server] ?? "deno"}`]).then(
+        () => true,
+        () => false,
+      )
+    ),
   );
+  return SERVERS.filter((_, index) => found[index]);
 }
 
 /** Starts one server. */
 export async function startServer(server: Server, options: ServerOptions): Promise<StartedServer> {
-  switch (server) {
-    case "service":
-    case "service, info": {
-      const level = server === "service" ? "warn" : "info";
-      const service = await startService({
-        env: { ...options.env, LOG_LEVEL: level },
-        logFile: join(options.folder, `${level}.log`),
-        core: SERVER_CORE,
-      });
-      return started(service, () => service.origin);
-    }
-    case "nginx":
-      return await startNginx(options);
-    case "varnish":
-      return await startVarnish(options);
-    default:
-      return await startPeer(server, options);
-  }
+  if (server === "nginx") return await startNginx(options);
+  if (server === "varnish") return await startVarnish(options);
+  if (!server.startsWith("service")) return await startPeer(server, options);
+  const level = server === "service" ? "warn" : "info";
+  const service = await startService({
+    env: { ...options.env, LOG_LEVEL: level },
+    logFile: join(options.folder, `${level}.log`),
+    core: SERVER_CORE,
+  });
+  return started(service, () => service.origin);
 }
 
 function started(
@@ -92,12 +82,25 @@ async function startPeer(server: Server, { answers }: ServerOptions): Promise<St
   const entry = join(projectRoot, "bench", "peer_server.ts");
   const peer = startProcess(
     [Deno.execPath(), "run", await configFlag(), "--allow-net=127.0.0.1", entry, server],
-    { stdin: JSON.stringify(answers), core: SERVER_CORE },
+    { stdin: JSON.stringify(prepare(answers)), core: SERVER_CORE },
   );
-  const line = await peer.firstLine;
-  if (line === null) throw new Error(`Cannot start "${server}": it ended without ports`);
-  const ports = JSON.parse(line);
+  const ports = JSON.parse(await peer.firstLine ?? "{}");
   return started(peer, (scenario) => `http://127.0.0.1:${ports[scenario]}`);
+}
+
+/** Headers that every server of HTTP makes itself are left out. */
+function prepare(answers: ServerOptions["answers"]): Record<string, PreparedAnswer[]> {
+  const own = ["date", "connection", "keep-alive"];
+  const lists = Object.entries(answers).map(([name, byPath]) => [
+    name,
+    Array.from(byPath, ([path, { status, headers, body }]): PreparedAnswer => ({
+      path,
+      status,
+      headers: Object.fromEntries([...headers].filter(([name]) => !own.includes(name))),
+      body: status === 304 ? null : body.toBase64(),
+    })),
+  ]);
+  return Object.fromEntries(lists);
 }
 
 /** One process and one port a scenario; the body is a file, the headers are the service's. */
@@ -106,7 +109,7 @@ async function startNginx({ answers, folder }: ServerOptions): Promise<StartedSe
   await Deno.mkdir(dir, { recursive: true });
   const ports: Record<string, number> = {};
   const servers: string[] = [];
-  for (const [name, [answer]] of Object.entries(answers)) {
+  for (const [name, [answer]] of Object.entries(prepare(answers))) {
     const port = ports[name] = freePort();
     const { status, headers, body } = answer!;
     const type = headers["content-type"] ?? "application/json";
@@ -114,12 +117,11 @@ async function startNginx({ answers, folder }: ServerOptions): Promise<StartedSe
       .filter(([header]) => !["content-type", "content-length"].includes(header))
       .map(([header, value]) => `add_header ${header} '${value.replaceAll("'", "")}' always;`);
     await Deno.writeFile(join(dir, name), Uint8Array.fromBase64(body ?? ""));
+    const action = status === 200 ? `root ${dir}; try_files /${name} =500;` : `return ${status};`;
     servers.push(`server {
       listen 127.0.0.1:${port}; etag off; if_modified_since off; default_type '${type}'; types {}
       ${own.join("\n      ")}
-      location / { ${
-      status === 200 ? `root ${dir}; try_files /${name} =500;` : `return ${status};`
-    } }
+      location / { ${action} }
     }`);
   }
   const config = join(dir, "nginx.conf");
@@ -132,22 +134,19 @@ async function startNginx({ answers, folder }: ServerOptions): Promise<StartedSe
       fastcgi_temp_path ${dir}; uwsgi_temp_path ${dir}; scgi_temp_path ${dir};
       ${servers.join("\n")} }`,
   );
-  const nginx = startProcess(["nginx", "-c", config, "-p", dir], {
-    core: SERVER_CORE,
-    stdoutFile: "/dev/null",
-  });
-  const originOf = (scenario: string) => `http://127.0.0.1:${ports[scenario]}`;
+  const output = { core: SERVER_CORE, stdoutFile: "/dev/null" };
+  const nginx = startProcess(["nginx", "-c", config, "-p", dir], output);
   await untilListening(Object.values(ports));
-  return started(nginx, originOf);
+  return started(nginx, (scenario) => `http://127.0.0.1:${ports[scenario]}`);
 }
 
 /** In front of the service; its processor time is that of both. */
 async function startVarnish(options: ServerOptions): Promise<StartedServer> {
   const service = await startServer("service", options);
-  const [backend, port] = [new URL(service.originOf("")).host, freePort()];
+  const port = freePort();
   const varnish = startProcess([
-    ...["sh", "-c", 'PATH="$PATH:/usr/sbin" exec varnishd "$@" 2>/dev/null', "sh"] as const,
-    ...["-F", "-a", `127.0.0.1:${port}`, "-b", backend],
+    ...["sh", "-c", 'PATH="$PATH:/usr/sbin" exec varnishd "$@" 2>/dev/null', "sh", "-F"] as const,
+    ...["-a", `127.0.0.1:${port}`, "-b", new URL(service.originOf("")).host],
     ...["-n", join(options.folder, "varnish"), "-s", "malloc,64m"],
   ], { core: SERVER_CORE, stdoutFile: "/dev/null" });
   await untilListening([port]);
@@ -163,12 +162,9 @@ async function startVarnish(options: ServerOptions): Promise<StartedServer> {
 
 async function untilListening(ports: readonly number[]): Promise<void> {
   for (const port of ports) {
-    for (let tries = 0;; tries++) {
-      const connection = await Deno.connect({ hostname: "127.0.0.1", port }).catch(() => null);
-      if (connection !== null) {
-        connection.close();
-        break;
-      }
+    const isListening = () =>
+      Deno.connect({ hostname: "127.0.0.1", port }).then((one) => (one.close(), true), () => false);
+    for (let tries = 0; !await isListening(); tries++) {
       if (tries === 250) throw new Error(`Cannot reach port "${port}": it does not listen`);
       await pause(20);
     }

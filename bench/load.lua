@@ -18,9 +18,9 @@ end
 function done(summary, latency)
   local errors = summary.errors
   io.write(string.format(
-    '{"requests":%d,"bytes":%d,"durationUs":%d,"p50Us":%d,"p99Us":%d,"maxUs":%d,"statusErrors":%d,"otherErrors":%d}\n',
-    summary.requests, summary.bytes, summary.duration,
-    latency:percentile(50), latency:percentile(99), latency.max,
+    '{"requests":%d,"seconds":%f,"p50Ms":%f,"p99Ms":%f,"maxMs":%f,"statusErrors":%d,"otherErrors":%d}\n',
+    summary.requests, summary.duration / 1e6,
+    latency:percentile(50) / 1e3, latency:percentile(99) / 1e3, latency.max / 1e3,
     errors.status, errors.connect + errors.read + errors.write + errors.timeout
   ))
 end

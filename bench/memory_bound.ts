@@ -6,153 +6,136 @@ import { assert, assertEquals } from "@std/assert";
 import pLimit from "p-limit";
 import { generateFiles } from "../tests/github/generated_files.ts";
 import { makeGitRepository } from "../tests/github/git_repository.ts";
-import { startDouble } from "../tests/github/start_double.ts";
 import { memoryOf } from "./processes.ts";
-import { table } from "./report.ts";
-import { OWNER, settingsFor, TOKEN } from "./repositories.ts";
-import { startService } from "./service_process.ts";
+import { count, table } from "./report.ts";
+import { pathOf, settingsFor, startService, startSource } from "./service.ts";
+
+type Query = Readonly<Record<string, string>>;
 
 const FOLDERS = 200;
 const SHAPE = { folders: 100, filesPerFolder: 20, identical: true };
-const SMALL_FILES = { folders: 100, filesPerFolder: 200, bytes: 3_000 };
-const LARGE_FILES = { folders: 10, filesPerFolder: 100, bytes: 150_000 };
-const HUNDRED_THOUSAND = { folders: 100, filesPerFolder: 1_000, identical: true };
+const GENERATED = {
+  "small-files": { folders: 100, filesPerFolder: 200, bytes: 3_000 },
+  "large-files": { folders: 10, filesPerFolder: 100, bytes: 150_000 },
+};
 const MILLION = Array.from({ length: 10 }, (_, index) => `million-${index}`);
+const HUNDRED_THOUSAND = { folders: 100, filesPerFolder: 1_000, identical: true };
 const AT_ONCE = 16;
 const CACHE_MEMORY_MB = 64;
 
-/** What is requested, one part after the other; `mostMb`: what the process may take beside the cache at most, in MiB. */
+/**
+ * What is requested, one part after the other. `mostMb` is what the process may take beside the cache, in MiB; the answers
+ * of a part must fill the cache `fillsTimes`.
+ */
 const PARTS = [
-  { title: "20,000 lists, of as many collections", mostMb: 256, queries: collections },
+  {
+    title: "20,000 lists, of as many collections",
+    mostMb: 256,
+    fillsTimes: 2,
+    queries: () => collections(),
+  },
   {
     title: "lists of 10 collections of 100,000 files",
     mostMb: 768,
-    queries: millionFiles,
     fillsTimes: 0,
+    queries: () => MILLION.map((repo) => ({ repo, collection: "posts" })),
   },
-  { title: "100,000 answers of one item", mostMb: 768, fillsTimes: 1, queries: answers },
-  { title: "pages of 100 files of 3 kB, with content", mostMb: 768, queries: smallPages },
-  { title: "pages of 15 MB, with content", mostMb: 1_536, queries: largePages },
+  {
+    title: "100,000 answers of one item",
+    mostMb: 768,
+    fillsTimes: 1,
+    queries: () => collections().flatMap((query) => pages(5, { ...query, limit: "1" })),
+  },
+  {
+    title: "pages of 100 files of 3 kB, with content",
+    mostMb: 768,
+    fillsTimes: 2,
+    queries: () =>
+      ["path", "-path", "name"].flatMap((sort) =>
+        pages(200, contentOf("small-files", { sort, limit: "100" }))
+      ),
+  },
+  {
+    title: "pages of 15 MB, with content",
+    mostMb: 1_536,
+    fillsTimes: 2,
+    queries: () =>
+      [100, 99, 98, 97, 96, 95].flatMap((limit) =>
+        pages(10, contentOf("large-files", { limit: `${limit}` }))
+      ),
+  },
 ];
 
-/** Requests and measures; `isWithin` is whether the process stayed within its bounds. */
-export async function measureMemory(
-  cleanup: AsyncDisposableStack,
-): Promise<{ report: string; isWithin: boolean }> {
-  const git = cleanup.use(await makeGitRepository(files()));
-  const double = cleanup.use(
-    await startDouble({
-      repositories: {
-        [`${OWNER}/many`]: { dir: git.dir },
-        [`${OWNER}/small-files`]: { generate: SMALL_FILES },
-        [`${OWNER}/large-files`]: { generate: LARGE_FILES },
-        ...Object.fromEntries(
-          MILLION.map((repo) => [`${OWNER}/${repo}`, { generate: HUNDRED_THOUSAND }]),
-        ),
-      },
-      tokens: { [TOKEN]: {} },
-    }),
-  );
-  const quota = { limit: 1_000_000, remaining: 1_000_000 };
-  await double.call("setQuota", TOKEN, quota);
-  await double.call("setQuota", TOKEN, { ...quota, resource: "graphql" });
-  const settings = { ...settingsFor(double), CACHE_MEMORY_MB: `${CACHE_MEMORY_MB}` };
-  const env = { ...settings, LOG_LEVEL: "silent" };
-  const service = cleanup.use(await startService({ env }));
+const HEAD = [
+  ...["requested once each", "answers", "503 instead", "their MiB", "process after"],
+  ...["at most so far", "beside CACHE_MEMORY_MB", "may be", "met"],
+];
 
-  const { nowMb: beforeMb } = await memoryOf(service.pid);
-  const rows: string[][] = [];
-  let isWithin = true;
-  const limit = pLimit(AT_ONCE);
-  for (const { title, mostMb, queries, fillsTimes = 2 } of PARTS) {
-    let [answered, answerBytes, busy] = [0, 0, 0];
-    await Promise.all(Array.from(queries(), (query) =>
-      limit(async () => {
-        const search = new URLSearchParams({ owner: OWNER, ...query });
-        const response = await fetch(`${service.origin}/api/list-collection-items?${search}`);
-        const { length } = await response.bytes();
-        // Large answers wait for memory, and a wait that takes too long is a 503: that is part of the bound.
-        if (response.status === 503) return void busy++;
-        assertEquals(response.status, 200, `${search}`);
-        answerBytes += length;
-        answered++;
-      })));
-    assert(
-      answerBytes > fillsTimes * CACHE_MEMORY_MB * 2 ** 20,
-      `${title} do not fill the cache ${fillsTimes} times`,
-    );
-    const { nowMb, peakMb } = await memoryOf(service.pid);
-    const besideMb = peakMb - CACHE_MEMORY_MB;
-    isWithin &&= besideMb <= mostMb;
-    rows.push([
-      title,
-      ...[answered, busy, answerBytes / 2 ** 20, nowMb, peakMb, besideMb, mostMb].map((count) =>
-        Math.round(count).toLocaleString("en-US")
-      ),
-      besideMb <= mostMb ? "yes" : "**no**",
-    ]);
-  }
-  const report = [
-    `Memory in MiB with CACHE_MEMORY_MB=${CACHE_MEMORY_MB}, one part after the other, ${AT_ONCE} requests at once; the ` +
-    `process had ${beforeMb} after its start.`,
-    table(
-      [
-        ...[
-          "requested once each",
-          "answers",
-          "503 instead",
-          "their MiB",
-          "process after",
-          "at most so far",
-        ],
-        ...["beside CACHE_MEMORY_MB", "may be", "met"],
-      ],
-      rows,
-    ),
-  ].join("\n\n");
-  return { report, isWithin };
+function collections(): Query[] {
+  return Array.from({ length: FOLDERS * SHAPE.folders }, (_, n) => {
+    const place = String(n % SHAPE.folders).padStart(3, "0");
+    return { repo: "many", collection: `folder-${Math.floor(n / SHAPE.folders)}/d${place}` };
+  });
 }
 
-function* files(): Generator<readonly [path: string, content: string]> {
+function pages(most: number, query: Query): Query[] {
+  return Array.from({ length: most }, (_, index) => ({ ...query, page: `${index + 1}` }));
+}
+
+function contentOf(repo: string, more: Query): Query {
+  return { repo, collection: "posts", includeContent: "true", ...more };
+}
+
+function* manyFiles(): Generator<readonly [path: string, content: string]> {
   for (let folder = 0; folder < FOLDERS; folder++) {
     yield* generateFiles({ ...SHAPE, prefix: `folder-${folder}` });
   }
 }
 
-type Query = Readonly<Record<string, string>>;
-
-function* collections(): Generator<Query> {
-  for (let folder = 0; folder < FOLDERS; folder++) {
-    for (let place = 0; place < SHAPE.folders; place++) {
-      const name = `folder-${folder}/d${String(place).padStart(3, "0")}`;
-      yield { repo: "many", collection: name };
-    }
+/** Requests, measures and prints a table; the process fails where the service took more than it may. */
+export async function measureMemory(cleanup: AsyncDisposableStack): Promise<void> {
+  const git = cleanup.use(await makeGitRepository(manyFiles()));
+  const repositories = Object.entries(GENERATED).map(([name, generate]) => [name, { generate }]);
+  const million = MILLION.map((name) => [name, { generate: HUNDRED_THOUSAND }]);
+  const double = await startSource(cleanup, {
+    many: { dir: git.dir },
+    ...Object.fromEntries([...repositories, ...million]),
+  });
+  const env = {
+    ...settingsFor(double),
+    CACHE_MEMORY_MB: `${CACHE_MEMORY_MB}`,
+    LOG_LEVEL: "silent",
+  };
+  const service = cleanup.use(await startService({ env }));
+  const { nowMb: beforeMb } = await memoryOf(service.pid);
+  const rows: string[][] = [];
+  const limit = pLimit(AT_ONCE);
+  for (const { title, mostMb, fillsTimes, queries } of PARTS) {
+    let [answers, bytes, busy] = [0, 0, 0];
+    await Promise.all(
+      queries().map((query) =>
+        limit(async () => {
+          const response = await fetch(service.origin + pathOf("list", query));
+          const { length } = await response.bytes();
+          // Large answers wait for memory, and a wait that takes too long is a 503: that is part of the bound.
+          if (response.status === 503) return void busy++;
+          assertEquals(response.status, 200, JSON.stringify(query));
+          bytes += length;
+          answers++;
+        })
+      ),
+    );
+    const answerMb = bytes / 2 ** 20;
+    assert(answerMb > fillsTimes * CACHE_MEMORY_MB, `${title}: too few for the cache`);
+    const { nowMb, peakMb } = await memoryOf(service.pid);
+    const besideMb = peakMb - CACHE_MEMORY_MB;
+    const isMet = besideMb <= mostMb;
+    const numbers = [answers, busy, answerMb, nowMb, peakMb, besideMb, mostMb].map(count);
+    rows.push([title, ...numbers, isMet ? "yes" : "**no**"]);
+    if (!isMet) Deno.exitCode = 1;
   }
-}
-
-function* millionFiles(): Generator<Query> {
-  for (const repo of MILLION) yield { repo, collection: "posts" };
-}
-
-function* answers(): Generator<Query> {
-  for (const query of collections()) {
-    for (let page = 1; page <= 5; page++) yield { ...query, limit: "1", page: String(page) };
-  }
-}
-
-function* smallPages(): Generator<Query> {
-  for (const sort of ["path", "-path", "name"]) {
-    for (let page = 1; page <= 200; page++) yield contentOf("small-files", { page, sort });
-  }
-}
-
-function* largePages(): Generator<Query> {
-  for (const limit of [100, 99, 98, 97, 96, 95]) {
-    for (let page = 1; page <= 10; page++) yield contentOf("large-files", { page, limit });
-  }
-}
-
-function contentOf(repo: string, options: Readonly<Record<string, unknown>>): Query {
-  const cut = Object.entries({ limit: 100, ...options }).map(([key, value]) => [key, `${value}`]);
-  return { repo, collection: "posts", includeContent: "true", ...Object.fromEntries(cut) };
+  console.log(
+    `\nMemory in MiB with CACHE_MEMORY_MB=${CACHE_MEMORY_MB}, one part after the other, ${AT_ONCE} requests at once; ` +
+      `the process had ${beforeMb} after its start.\n\n${table(HEAD, rows)}`,
+  );
 }

@@ -19,28 +19,29 @@ export interface PreparedAnswer {
 
 interface ReadyAnswer {
   readonly path: string;
-  readonly init: { readonly status: number; readonly headers: Readonly<Record<string, string>> };
+  readonly init: Pick<PreparedAnswer, "status" | "headers">;
   readonly body: BodyInit | null;
 }
 
 /** One-byte text is cheaper to send as a string than as bytes. */
-function ready({ path, status, headers, body }: PreparedAnswer): ReadyAnswer {
+function ready({ path, body, ...init }: PreparedAnswer): ReadyAnswer {
   const bytes = body === null ? null : Uint8Array.fromBase64(body);
   const isAscii = bytes !== null && bytes.every((byte) => byte < 0x80);
-  return {
-    path,
-    init: { status, headers },
-    body: isAscii ? new TextDecoder().decode(bytes) : bytes,
-  };
+  return { path, init, body: isAscii ? new TextDecoder().decode(bytes) : bytes };
+}
+
+/** The answers in turn. */
+function inTurn(answers: readonly ReadyAnswer[]): () => ReadyAnswer {
+  let at = 0;
+  return () => answers[at = (at + 1) % answers.length]!;
 }
 
 function bare(answers: readonly ReadyAnswer[]): Deno.ServeHandler {
   const [only] = answers;
   if (answers.length === 1) return () => new Response(only!.body, only!.init);
-  let at = 0;
+  const next = inTurn(answers);
   return () => {
-    at = (at + 1) % answers.length;
-    const { body, init } = answers[at]!;
+    const { body, init } = next();
     return new Response(body, init);
   };
 }
@@ -64,10 +65,8 @@ function skeleton(answers: readonly ReadyAnswer[]): Deno.ServeHandler {
       "cache-status": "collections; hit; ttl=59",
       "x-request-id": `skeleton-${(++requests).toString(36)}`,
     };
-    return new Response(answer.body, {
-      status: answer.init.status,
-      headers: { ...answer.init.headers, ...own },
-    });
+    const { status } = answer.init;
+    return new Response(answer.body, { status, headers: { ...answer.init.headers, ...own } });
   };
 }
 
@@ -77,29 +76,24 @@ const HONO_HEADERS = ["content-type", "content-encoding", "cache-control", "vary
 function hono(answers: readonly ReadyAnswer[]): Deno.ServeHandler {
   const app = new Hono();
   app.use(cors(), etag());
-  const own = answers.map(({ body, init }) => ({
-    body,
-    headers: Object.fromEntries(
-      Object.entries(init.headers).filter(([name]) => HONO_HEADERS.includes(name)),
-    ),
+  const next = inTurn(answers.map((answer) => {
+    const headers = Object.entries(answer.init.headers)
+      .filter(([name]) => HONO_HEADERS.includes(name));
+    return { ...answer, init: { status: 200, headers: Object.fromEntries(headers) } };
   }));
-  let at = 0;
   app.get("/api/*", () => {
-    at = (at + 1) % own.length;
-    return new Response(own[at]!.body, { headers: own[at]!.headers });
+    const { body, init } = next();
+    return new Response(body, init);
   });
   return (request) => app.fetch(request);
 }
 
 if (import.meta.main) {
   const kinds: Record<string, typeof bare> = { bare, skeleton, hono };
-  const handlerOf = kinds[Deno.args[0]!]!;
   const lists: Record<string, PreparedAnswer[]> = await new Response(Deno.stdin.readable).json();
   const ports = Object.entries(lists).map(([name, answers]) => {
-    const server = Deno.serve(
-      { hostname: "127.0.0.1", port: 0, onListen() {} },
-      handlerOf(answers.map(ready)),
-    );
+    const options = { hostname: "127.0.0.1", port: 0, onListen() {} };
+    const server = Deno.serve(options, kinds[Deno.args[0]!]!(answers.map(ready)));
     return [name, server.addr.port];
   });
   console.log(JSON.stringify(Object.fromEntries(ports)));

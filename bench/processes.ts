@@ -1,5 +1,5 @@
-// Child processes of benches. A bench runs inside `withProcesses`: whatever it started has ended when that returns, by
-// its last line, by an error or by a signal.
+// Child processes. A bench runs inside `withProcesses`: whatever it started has ended when that returns, by its last line,
+// by an error or by a signal.
 
 import { join } from "@std/path";
 
@@ -9,24 +9,13 @@ export const projectRoot = join(import.meta.dirname!, "..");
 const STOP_WITHIN_MS = 5_000;
 const children = new Set<Deno.ChildProcess>();
 
-/** A process that was started, until it is disposed of. */
+/** A process; disposing of it ends it. */
 export interface RunningProcess extends AsyncDisposable {
   readonly pid: number;
   /** Resolves when it has ended. */
   readonly ended: Promise<Deno.CommandStatus>;
   /** The first line of its output; null where output goes to a file or the process ends without one. */
   readonly firstLine: Promise<string | null>;
-}
-
-/** How a process is started. */
-export interface ProcessOptions {
-  readonly env?: Readonly<Record<string, string>>;
-  /** Its whole input. */
-  readonly stdin?: string;
-  /** A file that its output is appended to. */
-  readonly stdoutFile?: string;
-  /** The processor core that it runs on; any where absent or where the machine has only one. */
-  readonly core?: number;
 }
 
 /** Runs a bench; `cleanup` is also disposed of when a signal ends the process. */
@@ -55,10 +44,18 @@ export async function withProcesses(
   }
 }
 
-/** Starts a program with these arguments. */
+/**
+ * Starts a program. `stdin` is its whole input, `stdoutFile` a file that its output is appended to, `core` the processor
+ * core that it runs on.
+ */
 export function startProcess(
   command: readonly [string, ...string[]],
-  { env = {}, stdin, stdoutFile, core }: ProcessOptions = {},
+  { env = {}, stdin, stdoutFile, core }: {
+    readonly env?: Readonly<Record<string, string>>;
+    readonly stdin?: string;
+    readonly stdoutFile?: string;
+    readonly core?: number | undefined;
+  } = {},
 ): RunningProcess {
   // The shell opens the file and becomes the program, so no byte of output passes through the bench.
   const redirected = stdoutFile === undefined
@@ -101,20 +98,10 @@ export function pinned(
 
 /** The output of a program that ends by itself. @throws {Error} with its error output. */
 export async function outputOf(program: string, args: readonly string[]): Promise<string> {
-  const { success, stdout, stderr } = await new Deno.Command(program, {
-    args: [...args],
-    stdin: "null",
-    stdout: "piped",
-    stderr: "piped",
-  }).output();
+  const { success, stdout, stderr } = await new Deno.Command(program, { args: [...args] }).output();
   const decoder = new TextDecoder();
   if (success) return decoder.decode(stdout);
   throw new Error(`Cannot run "${program}": ${decoder.decode(stderr) || decoder.decode(stdout)}`);
-}
-
-/** Whether a program can be run. */
-export async function hasProgram(program: string): Promise<boolean> {
-  return await outputOf("sh", ["-c", `command -v ${program}`]).then(() => true, () => false);
 }
 
 /** A free TCP port of the loopback interface. */
@@ -156,19 +143,16 @@ function kill(child: Deno.ChildProcess, signal: Deno.Signal): void {
   }
 }
 
-async function readFirstLine(
-  stdout: ReadableStream<Uint8Array<ArrayBuffer>>,
-): Promise<string | null> {
-  const reader = stdout.pipeThrough(new TextDecoderStream()).getReader();
-  let text = "";
-  while (!text.includes("\n")) {
-    const { value, done } = await reader.read();
-    if (done) return null;
-    text += value;
-  }
-  // The rest is read and dropped, so that the process never waits for a full pipe.
+/** The rest is read and dropped, so that the process never waits for a full pipe. */
+function readFirstLine(stdout: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<string | null> {
+  const { promise, resolve } = Promise.withResolvers<string | null>();
   (async () => {
-    while (!(await reader.read()).done);
-  })().catch(() => {});
-  return text.slice(0, text.indexOf("\n"));
+    let text = "";
+    for await (const part of stdout.pipeThrough(new TextDecoderStream())) {
+      if (text.includes("\n")) continue;
+      text += part;
+      if (text.includes("\n")) resolve(text.slice(0, text.indexOf("\n")));
+    }
+  })().finally(() => resolve(null));
+  return promise;
 }

@@ -3,13 +3,13 @@
 // in use. Exits with 1 where an answer was wrong or too old, the process crashed, or memory grew; `--write` puts the
 // report into RESULTS.md.
 
+import { join } from "@std/path";
 import { parseArgs } from "node:util";
 import type { Fault } from "../tests/github/github_faults.ts";
-import { type RunningDouble, startDouble } from "../tests/github/start_double.ts";
-import { pause, withProcesses } from "./processes.ts";
-import { describeMachine, type Goal, goalTable, median, table, writeResults } from "./report.ts";
-import { settingsFor, TOKEN } from "./repositories.ts";
-import { SoakService } from "./soak_service.ts";
+import type { RunningDouble } from "../tests/github/start_double.ts";
+import { freePort, memoryOf, pause, projectRoot, withProcesses } from "./processes.ts";
+import { count, describeMachine, goal, median, never, publish, table } from "./report.ts";
+import { pathOf, type RunningService, settingsFor, startService, startSource } from "./service.ts";
 import {
   chooseRequest,
   type NamedRepository,
@@ -34,8 +34,6 @@ const COMMIT_EVERY_MS = 2_000;
 const EXCUSED_AFTER_MS = 60_000 + SOURCE_TIMEOUT_MS + 1_000;
 const MAX_AGE_MS = 60_000;
 const SLACK_MS = 1_000;
-const MAX_GROWTH = 0.1;
-const MAX_GROWTH_BYTES = 20e6;
 const SOURCE_PROBLEMS = [502, 503, 504];
 
 const FAULTS: readonly (() => Fault | "down")[] = [
@@ -56,53 +54,114 @@ const { values } = parseArgs({
     write: { type: "boolean", default: false },
   },
 });
+const totalMs = Number(values.minutes) * 60_000;
 
-/** The clients' observations. */
-class Tally {
-  requests = 0;
-  commits = 0;
-  readonly wrong: string[] = [];
-  readonly faults: string[] = [];
-  readonly classes = new Map<string, number>();
+/** What was done and seen. */
+const tally = {
+  requests: 0,
+  commits: 0,
+  kills: 0,
+  /** Exit codes of processes that ended by themselves. */
+  crashes: [] as number[],
+  wrong: [] as string[],
+  faults: [] as string[],
+  answers: new Map<string, number>(),
   /** The greatest `Age`, and time since a shown commit was replaced, of answers that are not stale-if-error, in ms. */
-  greatestAgeMs = 0;
-  greatestBehindMs = 0;
+  greatestAgeMs: 0,
+  greatestBehindMs: 0,
   /** Answers of 500 and more, or stale, when no fault excused them. */
-  unexcused = 0;
+  unexcused: 0,
   /** Until when a source problem is excused, in ms since the epoch. */
-  excusedUntilMs = 0;
+  excusedUntilMs: 0,
+};
 
-  count(name: string): void {
-    this.classes.set(name, (this.classes.get(name) ?? 0) + 1);
+function see(answer: string): void {
+  tally.answers.set(answer, (tally.answers.get(answer) ?? 0) + 1);
+}
+
+/** One process after the other on one key-value store. It is killed on purpose; any other end of it is a crash. */
+class SoakService implements AsyncDisposable {
+  private readonly store = join("data", `soak-${crypto.randomUUID()}`);
+  private readonly inspectorPort = freePort();
+  private running: RunningService | null = null;
+  private lastDownMs = 0;
+
+  constructor(private readonly env: Readonly<Record<string, string>>) {}
+
+  async start(): Promise<void> {
+    const service = await startService({
+      env: { ...this.env, KV_PATH: `./${this.store}/kv` },
+      flags: `--inspect=127.0.0.1:${this.inspectorPort}`,
+    });
+    this.running = service;
+    service.ended.then(({ code }) => {
+      if (this.running !== service) return;
+      tally.crashes.push(code);
+      this.running = null;
+      this.lastDownMs = Date.now();
+      return this.start();
+    });
+  }
+
+  /** Ends the process as a lost machine would, and starts the next one. */
+  async killAndRestart(): Promise<void> {
+    const killed = await this.whenUp();
+    this.running = null;
+    tally.kills++;
+    Deno.kill(killed.pid, "SIGKILL");
+    await killed[Symbol.asyncDispose]();
+    this.lastDownMs = Date.now();
+    await this.start();
+  }
+
+  /** The process that answers, as soon as there is one. */
+  async whenUp(): Promise<RunningService> {
+    while (this.running === null) await pause(10);
+    return this.running;
+  }
+
+  /** Whether it was killed after that time. */
+  wasDownSince(fromMs: number): boolean {
+    return this.running === null || this.lastDownMs >= fromMs;
+  }
+
+  /** The heap after a forced collection, in bytes, as V8's inspector says. */
+  async heapAfterCollection(): Promise<number> {
+    const targets = await (await fetch(`http://127.0.0.1:${this.inspectorPort}/json`)).json();
+    const socket = new WebSocket(targets[0].webSocketDebuggerUrl);
+    await new Promise((resolve) => socket.onopen = resolve);
+    const call = (method: string) =>
+      new Promise<{ usedSize: number }>((resolve) => {
+        socket.onmessage = ({ data }) => resolve(JSON.parse(data).result);
+        socket.send(JSON.stringify({ id: 1, method }));
+      });
+    await call("HeapProfiler.collectGarbage");
+    const { usedSize } = await call("Runtime.getHeapUsage");
+    socket.close();
+    return usedSize;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const last = this.running;
+    this.running = null;
+    await last?.[Symbol.asyncDispose]();
+    await Deno.remove(join(projectRoot, this.store), { recursive: true }).catch(() => {});
   }
 }
 
-if (import.meta.main) await withProcesses(main);
-
 async function main(cleanup: AsyncDisposableStack): Promise<void> {
-  const totalMs = Number(values.minutes) * 60_000;
   const machine = await describeMachine();
   const hot: NamedRepository[] = [];
-  for (let index = 0; index < HOT; index++) {
-    const repository = cleanup.use(await TrueRepository.make());
-    hot.push({ owner: `hot${index}`, repo: "site", repository, branches: [] });
+  for (let n = 0; n < HOT; n++) {
+    hot.push({ owner: `hot${n}`, repository: await TrueRepository.make(cleanup), branches: [] });
   }
-  const still = cleanup.use(await TrueRepository.make(BRANCHES));
-  const cold = Array.from({ length: COLD }, (_, index) => ({
-    ...{ owner: `cold${index}`, repo: "site", repository: still, branches: BRANCHES.slice(0, 5) },
-  }));
-  const double = cleanup.use(
-    await startDouble({
-      repositories: Object.fromEntries([...hot, ...cold].map(({ owner, repo, repository }) => [
-        `${owner}/${repo}`,
-        { dir: repository.git.dir },
-      ])),
-      tokens: { [TOKEN]: { sees: "all" } },
-    }),
-  );
-  const plenty = { limit: 10_000_000, remaining: 10_000_000 };
-  await double.call("setQuota", TOKEN, plenty);
-  await double.call("setQuota", TOKEN, { ...plenty, resource: "graphql" });
+  const still = await TrueRepository.make(cleanup, BRANCHES);
+  const cold = Array.from({ length: COLD }, (_, index) => (
+    { owner: `cold${index}`, repository: still, branches: BRANCHES.slice(0, 5) }
+  ));
+  const repositories = [...hot, ...cold]
+    .map(({ owner, repository }) => [`${owner}/site`, { dir: repository.git.dir }]);
+  const double = await startSource(cleanup, Object.fromEntries(repositories));
   const service = cleanup.use(
     new SoakService({
       ...settingsFor(double),
@@ -112,170 +171,141 @@ async function main(cleanup: AsyncDisposableStack): Promise<void> {
     }),
   );
   await service.start();
-
-  const tally = new Tally();
   const startMs = Date.now();
   const endMs = startMs + totalMs;
+  const named = [...hot, ...hot, ...cold.slice(0, 100), ...cold];
   const [memory] = await Promise.all([
-    killThenMeasure(service, { startMs, endMs }),
-    runClients(service, { named: [...hot, ...hot, ...cold.slice(0, 100), ...cold], tally, endMs }),
-    commitUntil(endMs, hot, tally),
-    failUntil(startMs + totalMs / 2 - EXCUSED_AFTER_MS / 2, double, tally),
+    killThenMeasure(service, startMs, endMs),
+    commitUntil(endMs, hot),
+    failUntil(startMs + totalMs / 2 - EXCUSED_AFTER_MS / 2, double),
+    ...Array.from({ length: CLIENTS }, () => requestUntil(endMs, service, named)),
   ]);
   const known = await answersWhileHanging(service, double);
 
-  const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
-  const memoryGoal = (what: string, [first, last]: readonly [number, number]): Goal => {
-    const most = first + Math.max(first * MAX_GROWTH, MAX_GROWTH_BYTES);
-    return {
+  const mb = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
+  const memoryGoal = (what: string, [first, last]: readonly [number, number]) => {
+    const most = first + Math.max(first * 0.1, 20e6);
+    const wanted = `at most 10% or 20 MB more, whichever is more: ${mb(most)}`;
+    return goal(
       what,
-      wanted: `at most 10% or 20 MB more, whichever is more: ${megabytes(most)}`,
-      measured: `${megabytes(first)} after the warm-up, ${megabytes(last)} at the end`,
-      met: last <= most,
-    };
+      wanted,
+      `${mb(first)} after the warm-up, ${mb(last)} at the end`,
+      last <= most,
+    );
   };
-  const none = (what: string, count: number): Goal => ({
-    ...{ what, wanted: "0", measured: `${count}`, met: count === 0 },
-  });
-  const goals: Goal[] = [
-    none("wrong answers", tally.wrong.length),
-    none("crashes", service.crashes.length),
-    none("answers of 500 and more, or stale, without a fault that excuses them", tally.unexcused),
-    {
-      what: "greatest age while the source was up",
-      wanted: "at most 60 s",
-      measured: `Age ${tally.greatestAgeMs / 1000} s, replaced for ${
-        (tally.greatestBehindMs / 1000).toFixed(1)
-      } s`,
-      met: tally.greatestAgeMs <= MAX_AGE_MS && tally.greatestBehindMs <= MAX_AGE_MS + SLACK_MS,
-    },
-    memoryGoal("heap after a forced collection", memory.heap),
-    memoryGoal("median RSS", memory.rss),
-    {
-      what: `known answers of ${BRANCHES.length} branches in use while the source hangs`,
-      wanted: `${BRANCHES.length}`,
-      measured: `${known}`,
-      met: known === BRANCHES.length,
-    },
-  ];
-  const report = [
-    "## Soak",
-    [
+  const { greatestAgeMs, greatestBehindMs } = tally;
+  await publish({
+    title: "Soak",
+    conditions: [
       ...machine,
       `${values.minutes} minutes, ${
-        tally.requests.toLocaleString("en-US")
-      } requests, ${tally.commits} commits, ` +
-      `${tally.faults.length} faults (${
-        tally.faults.join(", ")
-      }), ${service.kills} times SIGKILL and a restart`,
+        count(tally.requests)
+      } requests, ${tally.commits} commits, ${tally.faults.length} ` +
+      `faults (${tally.faults.join(", ")}), ${tally.kills} times SIGKILL and a restart`,
       "The service runs as `deno task start` with `GITHUB_TOKEN`, `MISSES_PER_MINUTE=0`, " +
       `\`SOURCE_TIMEOUT_MS=${SOURCE_TIMEOUT_MS}\` and \`CACHE_MEMORY_MB=${CACHE_MEMORY_MB}\``,
-      `A source problem or a stale answer is excused during a fault and for ${
-        EXCUSED_AFTER_MS / 1000
-      } s after it`,
-    ].map((line) => `- ${line}`).join("\n"),
-    goalTable(goals),
-    table(
-      ["answer", "count"],
-      [...tally.classes].sort().map(([name, count]) => [name, count.toLocaleString("en-US")]),
-    ),
-    ...tally.wrong.slice(0, 10).map((line) => `- ${line}`),
-  ].join("\n\n");
-  console.log(report);
-  if (values.write) await writeResults("bench:soak", report);
-  if (goals.some(({ met }) => !met)) Deno.exitCode = 1;
+      "A source problem or a stale answer is excused during a fault and for " +
+      `${EXCUSED_AFTER_MS / 1000} s after it`,
+    ],
+    goals: [
+      never("wrong answers", tally.wrong.length),
+      never("crashes", tally.crashes.length),
+      never(
+        "answers of 500 and more, or stale, without a fault that excuses them",
+        tally.unexcused,
+      ),
+      goal(
+        "greatest age while the source was up",
+        "at most 60 s",
+        `Age ${greatestAgeMs / 1000} s, replaced for ${(greatestBehindMs / 1000).toFixed(1)} s`,
+        isFresh(greatestAgeMs, greatestBehindMs),
+      ),
+      memoryGoal("heap after a forced collection", memory.heap),
+      memoryGoal("median RSS", memory.rss),
+      goal(
+        `known answers of ${BRANCHES.length} branches in use while the source hangs`,
+        `${BRANCHES.length}`,
+        `${known}`,
+        known === BRANCHES.length,
+      ),
+    ],
+    parts: [
+      table(["answer", "count"], [...tally.answers].sort().map(([name, n]) => [name, count(n)])),
+      ...tally.wrong.slice(0, 10).map((line) => `- ${line}`),
+    ],
+    writeAs: values.write ? "bench:soak" : null,
+  });
 }
 
-/** Each client sends a request, compares the answer, and goes on until the time is over. */
-async function runClients(
+const isFresh = (ageMs: number, behindMs: number) =>
+  ageMs <= MAX_AGE_MS && behindMs <= MAX_AGE_MS + SLACK_MS;
+
+/** One client: sends a request, compares the answer, and goes on until the time is over. */
+async function requestUntil(
+  endMs: number,
   service: SoakService,
-  { named, tally, endMs }: { named: readonly NamedRepository[]; tally: Tally; endMs: number },
+  named: readonly NamedRepository[],
 ): Promise<void> {
-  await Promise.all(Array.from({ length: CLIENTS }, async () => {
-    while (Date.now() < endMs) {
-      const { origin } = await service.whenUp();
-      const sentAtMs = Date.now();
-      const request = chooseRequest(named);
-      tally.requests++;
-      try {
-        const response = await fetch(origin + request.path, {
-          signal: AbortSignal.timeout(20_000),
-        });
-        const bytes = await response.bytes();
-        const { status, headers } = response;
-        await judge(request, { status, headers, bytes, sentAtMs }, tally);
-      } catch (error) {
-        if (service.wasDownSince(sentAtMs)) tally.count("none: the process was killed");
-        else tally.wrong.push(`${new Date(sentAtMs).toISOString()} ${request.path}: ${error}`);
-      }
-      await pause(random(8));
+  for (; Date.now() < endMs; await pause(random(8))) {
+    const { origin } = await service.whenUp();
+    const sentAtMs = Date.now();
+    const request = chooseRequest(named);
+    tally.requests++;
+    try {
+      const signal = AbortSignal.timeout(20_000);
+      const response = await fetch(origin + request.path, { signal });
+      await judge(request, response, await response.json(), sentAtMs);
+    } catch (error) {
+      if (service.wasDownSince(sentAtMs)) see("none: the process was killed");
+      else tally.wrong.push(`${new Date(sentAtMs).toISOString()} ${request.path}: ${error}`);
     }
-  }));
+  }
 }
 
 /** Compares an answer with git and with the contract. @throws {Error} saying what is wrong. */
 async function judge(
-  request: SoakRequest,
-  { status, headers, bytes, sentAtMs }: {
-    status: number;
-    headers: Headers;
-    bytes: Uint8Array;
-    sentAtMs: number;
-  },
-  tally: Tally,
+  { repository, problem, check }: SoakRequest,
+  { status, headers }: Response,
+  // deno-lint-ignore no-explicit-any -- an answer is judged field by field
+  value: any,
+  sentAtMs: number,
 ): Promise<void> {
   require(headers.get("access-control-allow-origin") === "*", "no CORS");
   require(headers.has("x-request-id"), "no X-Request-Id");
   const cacheStatus = headers.get("cache-status") ?? "";
   const isStale = cacheStatus.endsWith("detail=stale-if-error");
-  const isExcused = sentAtMs <= tally.excusedUntilMs;
-  if ((isStale || SOURCE_PROBLEMS.includes(status)) && !isExcused) {
-    // The queue may be full without a fault, and a long preparation goes on.
-    const code = status === 503 ? JSON.parse(new TextDecoder().decode(bytes)).code : "";
-    if (!["service-busy", "collection-not-ready"].includes(code)) tally.unexcused++;
-  }
+  const isSourceProblem = SOURCE_PROBLEMS.includes(status);
+  // The queue may be full without a fault, and a long preparation goes on.
+  const isBusy = ["service-busy", "collection-not-ready"].includes(value.code);
+  const isExcused = isBusy || sentAtMs <= tally.excusedUntilMs;
+  if ((isStale || isSourceProblem) && !isExcused) tally.unexcused++;
   if (status >= 400) {
-    const { code } = JSON.parse(new TextDecoder().decode(bytes));
-    tally.count(`${status} ${code}`);
+    const name = `${status} ${value.code}`;
+    see(name);
     require(headers.get("cache-control") === "no-store", "a problem that may be cached");
-    const { problem } = request;
-    const isExpected = problem?.status === status && problem.code === code;
-    require(
-      isExpected || (request.repository !== null && SOURCE_PROBLEMS.includes(status)),
-      `${status} ${code}`,
-    );
-    return;
+    return require(name === problem || (repository !== null && isSourceProblem), name);
   }
-  tally.count(
-    `${status} ${cacheStatus.replace(/^collections; /, "").replace(/; ttl=-?\d+/, "")}`,
-  );
-  require(status === 200, `status ${status}`);
-  const state = await request.stateOf(bytes);
+  see(`${status} ${cacheStatus.replace(/^collections; /, "").replace(/; ttl=-?\d+/, "")}`);
+  require(status === 200 && repository !== null, `status ${status}`);
+  const state = await repository!.stateOf(value.repository.commit);
+  check(value, state);
   if (isStale) return;
   const ageMs = Number(headers.get("age") ?? NaN) * 1000;
   const behindMs = Math.max(0, sentAtMs - state.replacedAtMs);
-  require(
-    ageMs <= MAX_AGE_MS && behindMs <= MAX_AGE_MS + SLACK_MS,
-    `Age ${ageMs} ms, replaced ${behindMs} ms ago`,
-  );
+  require(isFresh(ageMs, behindMs), `Age ${ageMs} ms, replaced ${behindMs} ms ago`);
   tally.greatestAgeMs = Math.max(tally.greatestAgeMs, ageMs);
   tally.greatestBehindMs = Math.max(tally.greatestBehindMs, behindMs);
 }
 
-async function commitUntil(
-  endMs: number,
-  named: readonly NamedRepository[],
-  tally: Tally,
-): Promise<void> {
-  while (Date.now() + COMMIT_EVERY_MS < endMs) {
+async function commitUntil(endMs: number, named: readonly NamedRepository[]): Promise<void> {
+  for (; Date.now() + COMMIT_EVERY_MS < endMs; tally.commits++) {
     await pause(COMMIT_EVERY_MS);
     await named[random(named.length)]!.repository.change();
-    tally.commits++;
   }
 }
 
 /** One fault after the other, with time to recover between; the last is over at `endMs`. */
-async function failUntil(endMs: number, double: RunningDouble, tally: Tally): Promise<void> {
+async function failUntil(endMs: number, double: RunningDouble): Promise<void> {
   for (let turn = 0; Date.now() + BETWEEN_FAULTS_MS + FAULT_MS < endMs; turn++) {
     await pause(BETWEEN_FAULTS_MS);
     const fault = FAULTS[turn % FAULTS.length]!();
@@ -285,18 +315,22 @@ async function failUntil(endMs: number, double: RunningDouble, tally: Tally): Pr
     else await double.call("set", { fault });
     await pause(FAULT_MS);
     if (fault === "down") await double.call("up");
-    else await double.call("set", { fault: null });
-    await double.call("release");
+    else await endFault(double);
     tally.excusedUntilMs = Date.now() + EXCUSED_AFTER_MS;
   }
+}
+
+async function endFault(double: RunningDouble): Promise<void> {
+  await double.call("set", { fault: null });
+  await double.call("release");
 }
 
 /** Kills the service several times in the first part, then measures it after a warm-up and at the end. */
 async function killThenMeasure(
   service: SoakService,
-  { startMs, endMs }: { startMs: number; endMs: number },
-): Promise<Record<"heap" | "rss", readonly [number, number]>> {
-  const totalMs = endMs - startMs;
+  startMs: number,
+  endMs: number,
+): Promise<Record<"heap" | "rss", [number, number]>> {
   const until = (timeMs: number) => pause(Math.max(0, timeMs - Date.now()));
   for (let kill = 1; kill <= KILLS; kill++) {
     await until(startMs + totalMs * 0.4 * kill / KILLS);
@@ -304,10 +338,11 @@ async function killThenMeasure(
   }
   await pause(Math.min(60_000, totalMs * 0.2));
   const windowMs = Math.min(60_000, (endMs - Date.now()) / 2);
+  const { pid } = await service.whenUp();
   const medianRss = async () => {
     const taken: number[] = [];
     for (const end = Date.now() + windowMs; Date.now() < end; await pause(500)) {
-      taken.push(await service.rss());
+      taken.push((await memoryOf(pid)).nowMb * 2 ** 20);
     }
     return median(taken);
   };
@@ -322,8 +357,8 @@ async function killThenMeasure(
 async function answersWhileHanging(service: SoakService, double: RunningDouble): Promise<number> {
   const { origin } = await service.whenUp();
   const read = async (branch: string) => {
-    const query = new URLSearchParams({ owner: "cold0", repo: "site", collection: "c0", branch });
-    const response = await fetch(`${origin}/api/list-collection-items?${query}`);
+    const path = pathOf("list", { owner: "cold0", repo: "site", collection: "c0", branch });
+    const response = await fetch(origin + path);
     await response.body?.cancel();
     return response.status;
   };
@@ -331,7 +366,8 @@ async function answersWhileHanging(service: SoakService, double: RunningDouble):
   await pause(MAX_AGE_MS + SLACK_MS);
   await double.call("set", { fault: { kind: "hang" } });
   const statuses = await Promise.all(BRANCHES.map(read));
-  await double.call("set", { fault: null });
-  await double.call("release");
+  await endFault(double);
   return statuses.filter((status) => status === 200).length;
 }
+
+if (import.meta.main) await withProcesses(main);

@@ -1,25 +1,18 @@
 // The present and past contents of the soak's repositories, as listed by git; the requests of its clients; and whether
-// an answer shows one of those states, and one that was current not long ago.
+// an answer shows one of those states.
 
 import { createHash } from "node:crypto";
 import { type GitRepository, makeGitRepository } from "../tests/github/git_repository.ts";
+import { pathOf } from "./service.ts";
 
 const COLLECTIONS = 30;
 const FILES = 20;
 
-interface TrueFile {
-  readonly path: string;
-  readonly oid: string;
-  readonly size: number;
-  /** Its front matter's `order`. */
-  readonly order: number;
-}
-
 /** The content of a branch at one commit. */
-export interface TrueState {
+interface TrueState {
   readonly commit: string;
-  /** In byte order of path. */
-  readonly files: readonly TrueFile[];
+  /** In byte order of path; `order` is that of the front matter. */
+  readonly files: readonly { path: string; oid: string; size: number | null; order: number }[];
   /** When it was replaced, in ms since the epoch; Infinity while it is current. */
   replacedAtMs: number;
 }
@@ -38,7 +31,7 @@ function pick<T>(values: readonly T[]): T {
 }
 
 /** A repository that changes, and all of its states. */
-export class TrueRepository implements AsyncDisposable {
+export class TrueRepository {
   private readonly states: TrueState[] = [];
   private readonly orders = new Map<string, number>();
   private lastOrder = 0;
@@ -47,15 +40,15 @@ export class TrueRepository implements AsyncDisposable {
   private constructor(readonly git: GitRepository) {}
 
   /** Makes one with its first commit and these branches at it. */
-  static async make(branches: readonly string[] = []): Promise<TrueRepository> {
-    const repository = new TrueRepository(await makeGitRepository());
-    const changes: Record<string, string> = {};
-    for (let collection = 0; collection < COLLECTIONS; collection++) {
-      for (let file = 0; file < FILES; file++) {
-        changes[filePath(collection, file)] = repository.newContent();
-      }
-    }
-    await repository.commit(changes);
+  static async make(cleanup: AsyncDisposableStack, branches: readonly string[] = []) {
+    const repository = new TrueRepository(cleanup.use(await makeGitRepository()));
+    const paths = Array.from(
+      { length: COLLECTIONS * FILES },
+      (_, n) => filePath(Math.floor(n / FILES), n % FILES),
+    );
+    await repository.commit(
+      Object.fromEntries(paths.map((path) => [path, repository.newContent()])),
+    );
     for (const branch of branches) await repository.git.branch(branch);
     return repository;
   }
@@ -63,26 +56,25 @@ export class TrueRepository implements AsyncDisposable {
   /** Commits a few changes, among them files that come and go. */
   change(): Promise<void> {
     const changes: Record<string, string | null> = {};
-    const last = this.states.at(-1)!;
+    const { files } = this.states.at(-1)!;
     for (let count = 1 + random(4); count > 0; count--) {
       const path = filePath(random(COLLECTIONS), random(FILES));
-      const isThere = last.files.some((file) => file.path === path);
+      const isThere = files.some((file) => file.path === path);
       changes[path] = isThere && random(4) === 0 ? null : this.newContent();
     }
     return this.committing = this.commit(changes);
   }
 
-  /** The newest state that `matches`, or undefined. A commit can be served before git has listed it here. */
-  async find(matches: (state: TrueState) => boolean): Promise<TrueState | undefined> {
-    const found = this.states.findLast(matches);
-    if (found !== undefined) return found;
-    await this.committing;
-    return this.states.findLast(matches);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.committing.catch(() => {});
-    await this.git[Symbol.asyncDispose]();
+  /** The state of a commit. A commit can be served before git has listed it here. @throws {Error} where there is none. */
+  async stateOf(commit: string): Promise<TrueState> {
+    const find = () => this.states.find((state) => state.commit === commit);
+    let state = find();
+    if (state === undefined) {
+      await this.committing;
+      state = find();
+    }
+    require(state !== undefined, `commit ${commit} never was`);
+    return state!;
   }
 
   private async commit(changes: Record<string, string | null>): Promise<void> {
@@ -92,10 +84,8 @@ export class TrueRepository implements AsyncDisposable {
     for (const [path, content] of Object.entries(changes)) {
       if (content !== null) this.orders.set(path, Number(/^order: (\d+)$/m.exec(content)![1]));
     }
-    const files = (await this.git.lsTree(commit)).map(({ path, oid, size }) => ({
-      ...{ path, oid, size: size! },
-      order: this.orders.get(path)!,
-    }));
+    const files = (await this.git.lsTree(commit))
+      .map(({ path, oid, size }) => ({ path, oid, size, order: this.orders.get(path)! }));
     this.states.push({ commit, files, replacedAtMs: Infinity });
     if (before !== undefined) before.replacedAtMs = replacedAtMs;
   }
@@ -110,80 +100,65 @@ export class TrueRepository implements AsyncDisposable {
 /** A repository under the name by which it is requested. */
 export interface NamedRepository {
   readonly owner: string;
-  readonly repo: string;
   readonly repository: TrueRepository;
   readonly branches: readonly string[];
 }
 
-/** One request, and how a right answer differs from a wrong one. */
+/** One request, and what a right answer to it is. */
 export interface SoakRequest {
   readonly path: string;
-  /** Null where the answer is this problem in any state. */
+  /** Null where the answer is `problem` in any state. */
   readonly repository: TrueRepository | null;
-  readonly problem?: { readonly status: number; readonly code: string };
-  /** The state that a body shows. @throws {Error} where it shows none that ever was. */
-  readonly stateOf: (bytes: Uint8Array) => Promise<TrueState>;
+  /** A right answer, beside data. */
+  readonly problem: string;
+  /** Compares data with the state that it claims to show. @throws {Error} where it differs. */
+  // deno-lint-ignore no-explicit-any -- an answer is judged field by field
+  readonly check: (value: any, state: TrueState) => void;
 }
 
-const LIST = "/api/list-collection-items?";
-const ITEM = "/api/get-item-content?";
-const SITE = "owner=octo&repo=site&collection=c0";
+const SITE = { owner: "octo", repo: "site", collection: "c0" };
 const BAD = [
-  ...[
-    `${LIST}owner=octo`,
-    `${LIST}${SITE}&page=0`,
-    `${LIST}${SITE}&limit=1001`,
-    `${LIST}${SITE}&branch=a..b`,
-  ],
-  ...[`${LIST}${SITE}&sort=nothing`, `${LIST}${SITE}&filter[x]=y`, `${LIST}${SITE}&collection=%FF`],
-  ...[`${ITEM}owner=octo&repo=site&path=a/../../x`, `${ITEM}owner=octo&repo=site&path=a%00b`],
+  pathOf("list", { owner: "octo" }),
+  ...[{ page: "0" }, { limit: "1001" }, { branch: "a..b" }, { sort: "nothing" }, {
+    "filter[x]": "y",
+  }]
+    .map((wrong: Record<string, string>) => pathOf("list", { ...SITE, ...wrong })),
+  pathOf("list", SITE) + "&collection=%FF",
+  ...["a/../../x", "a\0b"].map((path) => pathOf("item", { ...SITE, path })),
 ];
 
 /** A request, chosen by chance: hot and cold data, what does not exist, and what is wrong. */
 export function chooseRequest(named: readonly NamedRepository[]): SoakRequest {
+  const { owner, repository, branches } = pick(named);
+  const check = () => require(false, "data where a problem was due");
   const dice = random(100);
-  const { owner, repo, repository, branches } = pick(named);
-  const never = () => Promise.reject(new Error("data where a problem was due"));
   if (dice < 8) {
-    const problem = { status: 400, code: "invalid-parameters" };
-    return { path: pick(BAD), repository: null, problem, stateOf: never };
+    return { path: pick(BAD), repository: null, problem: "400 invalid-parameters", check };
   }
-  const about: Record<string, string> = { owner, repo };
+  const about: Record<string, string> = { owner, repo: "site" };
   if (branches.length > 0 && random(2) === 0) about["branch"] = pick(branches);
+  const none = `none-${random(1_000)}`;
+  if (dice < 12) {
+    const path = pathOf("list", { ...about, collection: none });
+    return { path, repository, problem: "404 collection-not-found", check };
+  }
   if (dice < 16) {
-    const [path, code] = pick([
-      [
-        LIST + new URLSearchParams({ ...about, collection: `none-${random(1_000)}` }),
-        "collection-not-found",
-      ],
-      [
-        ITEM + new URLSearchParams({ ...about, path: `none-${random(1_000)}.md` }),
-        "item-not-found",
-      ],
-    ]) as [string, string];
-    return { path, repository, problem: { status: 404, code }, stateOf: never };
+    const path = pathOf("item", { ...about, path: none });
+    return { path, repository, problem: "404 item-not-found", check };
   }
   return dice < 45 ? itemRequest(about, repository) : listRequest(about, repository);
 }
 
 function itemRequest(about: Record<string, string>, repository: TrueRepository): SoakRequest {
-  // The last file of a collection may be deleted; the first ones too, and then the answer is a 404 of that state.
   const path = filePath(random(COLLECTIONS), random(FILES));
-  const isRaw = random(2) === 0;
-  const query = new URLSearchParams({ ...about, path, ...isRaw ? { format: "raw" } : {} });
   return {
-    path: ITEM + query,
+    path: pathOf("item", { ...about, path }),
     repository,
-    problem: { status: 404, code: "item-not-found" },
-    async stateOf(bytes) {
-      const content = isRaw ? bytes : encode(parse(bytes).content);
-      const oid = blobId(content);
-      const state = isRaw
-        ? await repository.find(({ files }) => files.some((f) => f.path === path && f.oid === oid))
-        : await commitOf(repository, bytes);
-      const file = state?.files.find((file) => file.path === path);
-      require(state !== undefined && file?.oid === oid, "bytes that were never there");
-      return state!;
+    // The file may be deleted.
+    problem: "404 item-not-found",
+    check({ content }, { files }) {
+      const file = files.find((file) => file.path === path);
+      require(file?.oid === blobId(content), "bytes that were not there");
     },
   };
 }
@@ -192,57 +167,38 @@ function listRequest(about: Record<string, string>, repository: TrueRepository):
   const collection = random(COLLECTIONS);
   // The same page again and again, or one of very many.
   const [page, limit] = random(2) === 0 ? [1, 10] : [1 + random(3), 1 + random(30)];
-  const [content, sorted, filtered] = [random(4) === 0, random(6) === 0, random(6) === 0];
-  const query = new URLSearchParams({
-    ...about,
-    ...{ collection: `c${collection}`, page: `${page}`, limit: `${limit}` },
-    ...content ? { includeContent: "true" } : {},
-    ...sorted ? { sort: "-frontMatter.order" } : {},
-    ...filtered ? { "filter[frontMatter.tags]": "deno" } : {},
-  });
+  const [hasContent, isSorted, isFiltered] = [random(4) === 0, random(6) === 0, random(6) === 0];
   return {
-    path: LIST + query,
+    path: pathOf("list", {
+      ...about,
+      ...{ collection: `c${collection}`, page: `${page}`, limit: `${limit}` },
+      ...hasContent ? { includeContent: "true" } : {},
+      ...isSorted ? { sort: "-frontMatter.order" } : {},
+      ...isFiltered ? { "filter[frontMatter.tags]": "deno" } : {},
+    }),
     repository,
-    async stateOf(bytes) {
-      const state = await commitOf(repository, bytes);
-      const value = parse(bytes);
+    problem: "none",
+    check({ items, pagination }, state) {
       const all = state.files.filter(({ path, order }) =>
-        path.startsWith(`content/c${collection}/`) && (!filtered || hasTag(order))
+        path.startsWith(`content/c${collection}/`) && (!isFiltered || hasTag(order))
       );
-      const files = sorted ? all.toSorted((a, b) => b.order - a.order) : all;
-      const wanted = files.slice((page - 1) * limit, page * limit);
-      require(value.pagination.totalItems === all.length, "another total");
-      require(value.items.length === wanted.length, "another number of items");
-      wanted.forEach((file, index) => {
-        const item = value.items[index];
-        require(
-          item.path === file.path && item.sha === file.oid && item.size === file.size,
-          `another item at ${index}`,
-        );
-        if (item.error !== undefined) {
-          require(item.error.code.startsWith("source-"), item.error.code);
-        } else if (content) require(blobId(encode(item.content)) === file.oid, "other content");
-      });
-      return state;
+      const sorted = isSorted ? all.toSorted((a, b) => b.order - a.order) : all;
+      const wanted = sorted.slice((page - 1) * limit, page * limit);
+      require(pagination.totalItems === all.length, "another total");
+      require(items.length === wanted.length, "another number of items");
+      for (const [index, { path, oid, size }] of wanted.entries()) {
+        const { error, content, ...item } = items[index];
+        const isSame = item.path === path && item.sha === oid && item.size === size;
+        require(isSame, `another item at ${index}`);
+        require(error === undefined || error.code.startsWith("source-"), error?.code);
+        if (hasContent && !error) require(blobId(content) === oid, "other content");
+      }
     },
   };
 }
 
-async function commitOf(repository: TrueRepository, bytes: Uint8Array): Promise<TrueState> {
-  const { commit } = parse(bytes).repository;
-  const state = await repository.find((state) => state.commit === commit);
-  require(state !== undefined, `commit ${commit} never was`);
-  return state!;
-}
-
-// deno-lint-ignore no-explicit-any -- an answer is judged here field by field
-function parse(bytes: Uint8Array): any {
-  return JSON.parse(new TextDecoder().decode(bytes));
-}
-
-const encode = (text: string) => new TextEncoder().encode(text);
-
-function blobId(bytes: Uint8Array): string {
+function blobId(content: string): string {
+  const bytes = new TextEncoder().encode(content);
   return createHash("sha1").update(`blob ${bytes.length}\0`).update(bytes).digest("hex");
 }
 

@@ -7,25 +7,25 @@
 import { assertEquals } from "@std/assert";
 import { parseArgs } from "node:util";
 import { generateFiles } from "../tests/github/generated_files.ts";
-import { serveRepository } from "../tests/github/served_repository.ts";
-import { signatureOf } from "../tests/github/served_repository.ts";
+import { serveRepository, signatureOf } from "../tests/github/served_repository.ts";
 import { KvConnectServer, type KvOperation } from "../tests/kv_connect/kv_connect_server.ts";
+import { getOnce, textOf } from "./clients.ts";
 import { pause, withProcesses } from "./processes.ts";
-import { describeMachine, goalTable, number, percentile, table, writeResults } from "./report.ts";
-import { type RunningService, startService } from "./service_process.ts";
+import { describeMachine, goal, median, number, p99, publish, table } from "./report.ts";
+import { pathOf, type RunningService, settingsFor, startService, TOKEN } from "./service.ts";
 
-const [TOKEN, SECRET] = ["bench-token", "bench-secret"];
+const SECRET = "bench-secret";
 const LATENCY_MS = 10;
 const FORGED = { seconds: 10, aSecond: 167 };
-const LIST = "/api/list-collection-items?owner=octo&repo=site&collection=posts";
 
-/** The text of an answer, and how long it took in ms. */
-async function get({ origin }: RunningService, path = LIST): Promise<{ text: string; ms: number }> {
-  const startedAtMs = performance.now();
-  const response = await fetch(origin + path);
-  const text = await response.text();
-  assertEquals(response.status, 200, text.slice(0, 200));
-  return { text, ms: performance.now() - startedAtMs };
+const listOf = (more: Record<string, string> = {}) =>
+  pathOf("list", { repo: "site", collection: "posts", ...more });
+const CONTENTS = listOf({ includeContent: "true" });
+const payload = (n: number) => JSON.stringify({ n, repository: { full_name: "octo/site" } });
+
+async function list({ origin }: RunningService, path = listOf()) {
+  const answer = await getOnce(origin, path);
+  return { text: textOf(answer), ms: answer.ms };
 }
 
 async function deliver(machine: RunningService, body: string, signature: string): Promise<number> {
@@ -42,38 +42,34 @@ async function deliver(machine: RunningService, body: string, signature: string)
   return response.status;
 }
 
-const payload = (n: number) => JSON.stringify({ n, repository: { full_name: "octo/site" } });
-
-async function measure(cleanup: AsyncDisposableStack): Promise<void> {
-  const { values: { pushes = "200", outage = "60", write = false } } = parseArgs({
+async function main(cleanup: AsyncDisposableStack): Promise<void> {
+  const { pushes = "200", outage = "60", write } = parseArgs({
     args: Deno.args,
     options: { pushes: { type: "string" }, outage: { type: "string" }, write: { type: "boolean" } },
-  });
+  }).values;
+  const machine = await describeMachine();
   const store = cleanup.use(await KvConnectServer.start());
   store.latencyMs = LATENCY_MS;
   const files = generateFiles({ prefix: "posts", folders: 0, filesPerFolder: 100, bytes: 2_000 });
   const { gh, repository } = cleanup.use(await serveRepository(files, { assert: false }));
   gh.addToken(TOKEN);
+  const { SOURCE_TIMEOUT_MS: _, ...settings } = settingsFor(gh);
   const env = {
+    ...settings,
     KV_PATH: store.url,
     DENO_KV_ACCESS_TOKEN: store.token,
-    GITHUB_API_URL: gh.apiUrl,
-    GITHUB_TOKEN: TOKEN,
     GITHUB_WEBHOOK_SECRET: SECRET,
     ALLOWED_REPOS: "octo/*",
-    LOCAL_REPOS_DIR: "none",
-    MISSES_PER_MINUTE: "0",
   };
-  const start = async () => cleanup.use(await startService({ env }));
-  const machines = [await start(), await start()] as const;
-  const [first, second] = machines;
+  const first = cleanup.use(await startService({ env }));
+  const second = cleanup.use(await startService({ env }));
 
   const rows: string[][] = [];
   /** Counts what some work costs; the store is written to within a second. */
-  const cost = async (what: string, work: () => Promise<number>) => {
+  const cost = async (what: string, work: () => Promise<{ ms: number }>) => {
     gh.resetCounts();
     store.counts.clear();
-    const ms = await work();
+    const { ms } = await work();
     await pause(1_000);
     const count = (operation: KvOperation) => store.counts.get(operation) ?? 0;
     const source = Object.entries(gh.counts()).map(([kind, n]) => `${n} ${kind}`).join(", ");
@@ -81,21 +77,16 @@ async function measure(cleanup: AsyncDisposableStack): Promise<void> {
     rows.push([what, number(ms), source || "none", `${reads}`, `${commits}`]);
     return { source: gh.requests.length, reads, commits };
   };
-  const answer = (machine: RunningService, more = "") => async () =>
-    (await get(machine, LIST + more)).ms;
-
-  const cold = await cost("first: a list, cold", answer(first));
-  await cost("first: the same with contents", answer(first, "&includeContent=true"));
-  const shared = await cost("second: the list, its first answer", answer(second));
-  const contents = await cost(
-    "second: the same with contents",
-    answer(second, "&includeContent=true"),
-  );
-  const warm = await cost("second: another page", answer(second, "&limit=10&page=2"));
+  const cold = await cost("first: a list, cold", () => list(first));
+  await cost("first: the same with contents", () => list(first, CONTENTS));
+  const shared = await cost("second: the list, its first answer", () => list(second));
+  const contents = await cost("second: the same with contents", () => list(second, CONTENTS));
+  const another = listOf({ limit: "10", page: "2" });
+  const warm = await cost("second: another page", () => list(second, another));
   const hits = await cost("second: 1,000 hits, p99", async () => {
     const timesMs: number[] = [];
-    for (let n = 0; n < 1_000; n++) timesMs.push((await get(second)).ms);
-    return percentile(timesMs, 0.99);
+    for (let n = 0; n < 1_000; n++) timesMs.push((await list(second)).ms);
+    return { ms: p99(timesMs) };
   });
 
   const forged: Promise<number>[] = [];
@@ -103,39 +94,39 @@ async function measure(cleanup: AsyncDisposableStack): Promise<void> {
   const beginMs = performance.now();
   for (let n = 0; n < FORGED.seconds * FORGED.aSecond; n++) {
     forged.push(deliver(first, payload(n).padEnd(8_000), `sha256=${"0".repeat(64)}`));
-    forgedMs.push((await get(first)).ms);
+    forgedMs.push((await list(first)).ms);
     await pause(Math.max(0, beginMs + (n * 1000) / FORGED.aSecond - performance.now()));
   }
   assertEquals(new Set(await Promise.all(forged)), new Set([401]));
   const forgedPerMinute = forged.length / (performance.now() - beginMs) * 60_000;
 
-  /** Commits, delivers to the first machine, and waits until both show it; in ms. */
+  /** Commits, delivers to the first machine, and waits until both show it. */
   const push = async (n: number) => {
     const commit = await repository.commit({ "posts/post-00000.md": `push ${n}\n` });
     const signature = await signatureOf(payload(n), SECRET);
     const startedAtMs = performance.now();
     assertEquals(await deliver(first, payload(n), signature), 202);
-    await Promise.all(machines.map(async (machine) => {
-      while (JSON.parse((await get(machine)).text).repository.commit !== commit) await pause(5);
+    await Promise.all([first, second].map(async (machine) => {
+      while (JSON.parse((await list(machine)).text).repository.commit !== commit) await pause(5);
     }));
-    return performance.now() - startedAtMs;
+    return { ms: performance.now() - startedAtMs };
   };
   const pushesMs: number[] = [];
-  for (let n = 0; n < Number(pushes); n++) pushesMs.push(await push(n));
+  for (let n = 0; n < Number(pushes); n++) pushesMs.push((await push(n)).ms);
 
   // Without the store: cached data in memory, and each second a branch without earlier requests.
-  const paths = [LIST, `${LIST}&limit=10`, `${LIST}&includeContent=true`];
-  const right = await Promise.all(paths.map((path) => get(first, path)));
+  const paths = [listOf(), listOf({ limit: "10" }), CONTENTS];
+  const right = await Promise.all(paths.map((path) => list(first, path)));
   const head = await repository.head();
   await store.down();
   const outageMs: number[] = [];
   const endMs = performance.now() + Number(outage) * 1000;
   for (let n = 0; performance.now() < endMs; n++) {
-    const answers = await Promise.all(paths.map((path) => get(first, path)));
+    const answers = await Promise.all(paths.map((path) => list(first, path)));
     assertEquals(answers.map(({ text }) => text), right.map(({ text }) => text));
     if (n % 50 === 0) {
       await repository.branch(`new-${n}`);
-      const other = await get(second, `${LIST}&branch=new-${n}`);
+      const other = await list(second, listOf({ branch: `new-${n}` }));
       assertEquals(JSON.parse(other.text).repository.commit, head);
       answers.push(other);
     }
@@ -146,50 +137,40 @@ async function measure(cleanup: AsyncDisposableStack): Promise<void> {
   await pause(31_000);
   const after = await cost("both: a push, 31 s after the outage", () => push(-1));
 
-  const atMost = (what: string, most: number, measured: number) => ({
-    ...{ what, wanted: `≤ ${number(most)}`, measured: number(measured), met: measured <= most },
-  });
+  const atMost = (what: string, most: number, measured: number) =>
+    goal(what, `≤ ${number(most)}`, number(measured), measured <= most);
+  const forgedTitle = "hits among 10,000 forged deliveries a minute, p99, ms";
+  const outageTitle = `answers in ${outage} s without the store, the longest, ms`;
   const goals = [
     atMost("reads of the store for a cold list", 4, cold.reads),
     atMost("commits to it for a cold list", 2, cold.commits),
     atMost("reads of the store for a warm miss", 2, warm.reads),
     atMost("requests to the store for 1,000 hits", 0, hits.reads + hits.commits),
     atMost("requests of the second to the source", 1, shared.source + contents.source),
-    atMost(`push to visible in both, p99 of ${pushes}, ms`, 2_000, percentile(pushesMs, 0.99)),
-    atMost(
-      "hits among 10,000 forged deliveries a minute, p99, ms",
-      100,
-      percentile(forgedMs, 0.99),
-    ),
-    atMost(
-      `answers in ${outage} s without the store, the longest, ms`,
-      2_500,
-      Math.max(...outageMs),
-    ),
-    {
-      what: "commits after it",
-      wanted: "> 0",
-      measured: `${after.commits}`,
-      met: after.commits > 0,
-    },
+    atMost(`push to visible in both, p99 of ${pushes}, ms`, 2_000, p99(pushesMs)),
+    atMost(forgedTitle, 100, p99(forgedMs)),
+    atMost(outageTitle, 2_500, Math.max(...outageMs)),
+    goal("commits after it", "> 0", `${after.commits}`, after.commits > 0),
   ];
-  const quantiles = (values: readonly number[]) =>
-    [0.5, 0.99].map((share) => number(percentile(values, share))).join(" and ");
-  const report = [
-    `## Two machines, one remote store at ${LATENCY_MS} ms`,
-    (await describeMachine()).join("  \n"),
-    table(["phase", "ms", "requests to the source", "reads of the store", "commits"], rows),
-    `Median and p99 in ms: push to visible ${quantiles(pushesMs)}, hits among ${
-      number(forgedPerMinute)
-    } ` +
-    `forged deliveries a minute ${
-      quantiles(forgedMs)
-    }, ${outageMs.length} answers without the store ${quantiles(outageMs)}.`,
-    goalTable(goals),
-  ].join("\n\n");
-  console.log(report);
-  if (write) await writeResults("two machines", report);
-  if (!goals.every(({ met }) => met)) Deno.exitCode = 1;
+  const both = (values: readonly number[]) =>
+    `${number(median(values))} and ${number(p99(values))}`;
+  await publish({
+    title: `Two machines, one remote store at ${LATENCY_MS} ms`,
+    conditions: [
+      ...machine,
+      `Median and p99 in ms: push to visible ${both(pushesMs)}, hits among ${
+        number(forgedPerMinute)
+      } forged ` +
+      `deliveries a minute ${both(forgedMs)}, ${outageMs.length} answers without the store ${
+        both(outageMs)
+      }`,
+    ],
+    goals,
+    parts: [
+      table(["phase", "ms", "requests to the source", "reads of the store", "commits"], rows),
+    ],
+    writeAs: write ? "two machines" : null,
+  });
 }
 
-if (import.meta.main) await withProcesses(measure);
+if (import.meta.main) await withProcesses(main);

@@ -2,8 +2,8 @@
 // bytes of their answers. Then the memory of a process after many different requests.
 //
 //   deno task bench:cost                       prints both
-//   deno task bench:cost --check docs/caching.md    prints the table, and fails where the file does not show it between its two
-//                                              marks, without the rows that are details, and nothing else
+//   deno task bench:cost --check docs/caching.md    prints the table, and fails where the file shows another one between its
+//                                                   two marks
 //   deno task bench:cost --write docs/caching.md    puts it there
 
 import { parseArgs } from "node:util";
@@ -16,13 +16,12 @@ import {
 } from "./cost_scenarios.ts";
 import { measureMemory } from "./memory_bound.ts";
 import { withProcesses } from "./processes.ts";
-import { table } from "./report.ts";
+import { count, table } from "./report.ts";
 
-/** What one scenario cost. */
+/** What one scenario cost: the columns of the table. */
 export interface Cost {
   readonly title: string;
   readonly access: Access;
-  readonly isDetail: boolean;
   readonly requests: number;
   readonly unchanged: number;
   /** Points of both quotas. */
@@ -34,40 +33,26 @@ export interface Cost {
 }
 
 const MARKS = ["<!-- bench:cost -->", "<!-- end of bench:cost -->"] as const;
-const ACCESS_NAMES: Record<Access, string> = {
-  none: "no",
-  named: "yes",
-  public: "yes, any repository",
-};
+const ACCESS_NAMES = { none: "no", named: "yes", public: "yes, any repository" };
 
 /** Runs one scenario. */
 export async function measureCost(scenario: CostScenario, access: Access): Promise<Cost> {
   await using site = await openSite(access);
-  const { gh } = site;
+  const { gh, bridge } = site;
   await scenario.before?.(site);
   gh.resetCounts();
-  if (site.bridge) site.bridge.requests.length = 0;
+  if (bridge) bridge.requests.length = 0;
   await scenario.work(site);
   const token = tokenOf(access);
   return {
     title: scenario.title,
     access,
-    isDetail: scenario.isDetail ?? false,
     requests: gh.requests.length,
     unchanged: gh.requests.filter(({ status }) => status === 304).length,
     quota: gh.quotaSpent(token) + gh.quotaSpent(token, "graphql"),
-    lsRefs: site.bridge?.requests.length ?? 0,
+    lsRefs: bridge?.requests.length ?? 0,
     bytes: gh.requests.reduce((sum, { bytes }) => sum + bytes, 0),
   };
-}
-
-/** Runs all of them. */
-async function measureCosts(): Promise<Cost[]> {
-  const costs: Cost[] = [];
-  for (const scenario of COST_SCENARIOS) {
-    for (const access of scenario.accesses) costs.push(await measureCost(scenario, access));
-  }
-  return costs;
 }
 
 /** The table, as the documents show it; the same for the same counts. */
@@ -77,7 +62,7 @@ export function costTable(costs: readonly Cost[]): string {
     costs.map(({ title, access, requests, unchanged, quota, lsRefs, bytes }) => [
       title,
       ACCESS_NAMES[access],
-      ...[requests, unchanged, quota, lsRefs, bytes].map((count) => count.toLocaleString("en-US")),
+      ...[requests, unchanged, quota, lsRefs, bytes].map(count),
     ]),
   );
 }
@@ -94,38 +79,31 @@ function narrow(markdown: string): string {
 
 /** What lies between the marks of a text, from and to. */
 function placeOf(text: string): [from: number, to: number] | null {
-  const from = text.indexOf(MARKS[0]);
-  const to = text.indexOf(MARKS[1]);
+  const [from, to] = MARKS.map((mark) => text.indexOf(mark)) as [number, number];
   return from < 0 || to < from ? null : [from + MARKS[0].length, to];
 }
 
-async function write(file: string, markdown: string): Promise<void> {
-  const text = await Deno.readTextFile(file);
-  const place = placeOf(text);
-  if (place === null) throw new Error(`Cannot write "${file}": it has no ${MARKS.join("…")}`);
-  const [from, to] = place;
-  await Deno.writeTextFile(file, `${text.slice(0, from)}\n\n${markdown}\n\n${text.slice(to)}`);
-}
-
-if (import.meta.main) {
+async function main(): Promise<void> {
   const options = { check: { type: "string" }, write: { type: "string" } } as const;
-  const { values } = parseArgs({ args: Deno.args, options });
-  const costs = await measureCosts();
-  console.log(costTable(costs));
-  const markdown = costTable(costs.filter(({ isDetail }) => !isDetail));
-  if (values.write !== undefined) await write(values.write, markdown);
-  else if (values.check !== undefined) {
-    if (!shows(await Deno.readTextFile(values.check), markdown)) {
-      console.error(
-        `"${values.check}" does not show these rows, but for the details; --write does it`,
-      );
-      Deno.exit(1);
-    }
-  } else {
-    await withProcesses(async (cleanup) => {
-      const { report, isWithin } = await measureMemory(cleanup);
-      console.log(`\n${report}`);
-      if (!isWithin) Deno.exitCode = 1;
-    });
+  const { check, write } = parseArgs({ args: Deno.args, options }).values;
+  const costs: Cost[] = [];
+  for (const scenario of COST_SCENARIOS) {
+    for (const access of scenario.accesses) costs.push(await measureCost(scenario, access));
+  }
+  const markdown = costTable(costs);
+  console.log(markdown);
+  const file = write ?? check;
+  if (file === undefined) return await withProcesses(measureMemory);
+  const text = await Deno.readTextFile(file);
+  if (write !== undefined) {
+    const place = placeOf(text);
+    if (place === null) throw new Error(`Cannot write "${file}": it has no ${MARKS.join("…")}`);
+    const [from, to] = place;
+    await Deno.writeTextFile(file, `${text.slice(0, from)}\n\n${markdown}\n\n${text.slice(to)}`);
+  } else if (!shows(text, markdown)) {
+    console.error(`"${file}" does not show these rows; --write does it`);
+    Deno.exitCode = 1;
   }
 }
+
+if (import.meta.main) await main();

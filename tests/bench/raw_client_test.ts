@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { RawClient } from "../../bench/raw_client.ts";
+import { RawClient } from "../../bench/clients.ts";
 
 Deno.test("RawClient gives compressed bytes as they came, over one connection", async () => {
   const ports = new Set<number>();
