@@ -3,7 +3,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { RunningDouble } from "../tests/github/start_double.ts";
-import { getOnce, load, type LoadResult, RawClient, SERVER_CORE, textOf } from "./clients.ts";
+import { getOnce, load, type LoadResult, SERVER_CORE, textOf } from "./clients.ts";
 import { listOf, type Part } from "./http_load.ts";
 import { pause } from "./processes.ts";
 import { goal, median, number, spread, table } from "./report.ts";

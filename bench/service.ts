@@ -36,7 +36,7 @@ export function pathOf(
 /** Starts a double, whose quota no bench reaches, with these repositories; names without an owner are {@linkcode OWNER}'s. */
 export async function startSource(
   cleanup: AsyncDisposableStack,
-  repositories: NonNullable<DoubleConfig["repositories"]>,
+  repositories: DoubleConfig["repositories"],
 ): Promise<RunningDouble> {
   const named = Object.entries(repositories)
     .map(([name, from]) => [name.includes("/") ? name : `${OWNER}/${name}`, from] as const);
