@@ -1,28 +1,18 @@
-// Reads the bodies of upstream answers, and of deliveries, into memory. Deno gives the bytes of a decompressed body as
-// 4 KiB views of 64 KiB buffers, so each piece is copied at once. The memory of all bodies being read is bounded: a body
-// over 1 MiB reserves 8 MiB, and one that outgrows those reserves all it may ever need, one such body at a time. The two
-// bounds are separate, so that bodies that wait for the second never block each other.
+// Reads the bodies of upstream answers, and of deliveries, into memory that is bounded over all bodies: one over 1 MiB
+// reserves 8 MiB, and one that outgrows those all it may ever need, from a bound of its own, so that bodies that wait for
+// the second never block each other.
 
 import { ByteSemaphore, type Reservation } from "./byte_semaphore.ts";
 import type { Clock } from "./clock.ts";
 import { yieldToEventLoop } from "./yield.ts";
 
 const MIB = 1 << 20;
-const UNRESERVED_BYTES = MIB;
 const MEDIUM_BYTES = 8 * MIB;
 /** One bound for bodies of up to 8 MiB, another for what larger ones need beyond that: 128 MiB together. */
 const BOUND_BYTES = 64 * MIB;
 const MAX_WAITING = 128;
 
-/** How one body is read. */
-export interface ReadOptions {
-  readonly maxBytes: number;
-  readonly signal: AbortSignal;
-  /** Called before and after a wait for memory, which does not count as a delay of the source. */
-  readonly onWait: (isWaiting: boolean) => void;
-}
-
-/** A body, and the memory that is reserved for it until `release` is called. */
+/** A body, and the memory that is reserved for it until `release` is called; calling that again does nothing. */
 export interface Body {
   readonly bytes: Uint8Array<ArrayBuffer>;
   release(): void;
@@ -45,35 +35,38 @@ export class BodyReader {
   }
 
   /**
-   * The body of a response, whole.
+   * The body of a response, whole. `onWait` is called before and after a wait for memory, which is no delay of the source.
    * @throws {RangeError} where it is longer than `maxBytes`; the rest is not read.
    * @throws {CollectionsError} service-busy where there was no memory for too long; the signal's reason.
    */
   async read(
-    response: Pick<Response, "body" | "headers">,
-    { maxBytes, signal, onWait }: ReadOptions,
+    { body, headers }: Pick<Response, "body" | "headers">,
+    { maxBytes, signal, onWait }: {
+      readonly maxBytes: number;
+      readonly signal: AbortSignal;
+      readonly onWait: (isWaiting: boolean) => void;
+    },
   ): Promise<Body> {
     const reservations: Reservation[] = [];
     const release = () => reservations.forEach((reservation) => reservation.release());
-    if (response.body === null) return { bytes: new Uint8Array(0), release };
     const reserve = async (semaphore: ByteSemaphore, bytes: number) => {
       onWait(true);
       reservations.push(await semaphore.acquire(bytes, signal));
       onWait(false);
     };
-    const reader = response.body.getReader();
+    if (body === null) return { bytes: new Uint8Array(0), release };
+    const reader = body.getReader();
+    // Deno gives a decompressed body as 4 KiB views of 64 KiB buffers, so each piece is copied at once.
     let buffer = new Uint8Array(64 << 10);
     let length = 0;
     try {
-      const announced = Number(response.headers.get("content-length") ?? 0);
+      const announced = Number(headers.get("content-length") ?? 0);
       while (announced <= maxBytes) {
         const { done, value } = await reader.read();
         if (done) return { bytes: resized(buffer, length), release };
         const needed = length + value.length;
         if (needed > maxBytes) break;
-        if (needed > UNRESERVED_BYTES && reservations.length === 0) {
-          await reserve(this.medium, MEDIUM_BYTES);
-        }
+        if (needed > MIB && reservations.length === 0) await reserve(this.medium, MEDIUM_BYTES);
         if (needed > MEDIUM_BYTES && reservations.length === 1) {
           await reserve(this.large, maxBytes - MEDIUM_BYTES);
         }
@@ -83,7 +76,7 @@ export class BodyReader {
         buffer.set(value, length);
         length = needed;
         // Decompressed pieces may all be there already, and reading them runs ahead of every timer and request.
-        if (length > UNRESERVED_BYTES) await yieldToEventLoop(signal);
+        if (length > MIB) await yieldToEventLoop(signal);
       }
       throw new RangeError(`Cannot read "body": it is longer than ${maxBytes} bytes`);
     } catch (error) {

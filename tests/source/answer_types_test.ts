@@ -1,10 +1,10 @@
-// The fields that answers.ts and trees.ts rely on, against GitHub's own description of its REST API: `deno check` fails when
+// The fields that refs.ts and trees.ts rely on, against GitHub's own description of its REST API: `deno check` fails when
 // a field is not there or may be something else, the tests when an answer as described is refused.
 
 import type { components } from "@octokit/openapi-types";
 import { assertEquals } from "@std/assert";
 import type { z } from "zod";
-import { checked, repositoryAnswer } from "../../lib/source/github/answers.ts";
+import { repositoryAnswer } from "../../lib/source/github/refs.ts";
 import { parseFolder, parseTree } from "../../lib/source/github/trees.ts";
 
 type Schemas = components["schemas"];
@@ -20,7 +20,7 @@ Deno.test("repositoryAnswer takes a repository as GitHub describes it", () => {
     default_branch: "main",
   };
   const fields: RepositoryFields = described;
-  assertEquals(checked(repositoryAnswer, fields), described);
+  assertEquals(repositoryAnswer.parse(fields), described);
 });
 
 Deno.test("parseTree() takes a tree as GitHub describes it", () => {
@@ -42,6 +42,6 @@ Deno.test("parseFolder() counts the files whose names are not UTF-8, and lists t
   const file = (path: string) => ({ path, mode: "100644", type: "blob", sha: id, size: 1 });
   const tree = [file("a.md"), file("k\uFFFDln.md"), file("\uFFFD/b.md"), file(".\uFFFD")];
   const bytes = new TextEncoder().encode(JSON.stringify({ sha: id, truncated: false, tree }));
-  const files = (await parseFolder(bytes))?.files;
+  const files = (await parseFolder(bytes, false))?.files;
   assertEquals([files?.length, files?.pathAt(0), files?.omitted], [1, "a.md", 2]);
 });

@@ -43,7 +43,7 @@ async function open(options: { tokens?: readonly string[]; timeoutMs?: number } 
       ...common,
       kind: "graphql",
       url: gh.graphqlUrl,
-      json: JSON.stringify({
+      body: JSON.stringify({
         query:
           `query ($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { ` +
           `f0: object(oid: "${"0".repeat(40)}") { ... on Blob { text isBinary isTruncated } } }}`,

@@ -26,7 +26,7 @@ function open(secrets: readonly string[]) {
     /** The token for one request that GitHub answers. */
     async use(quota: Quota = "core", fingerprint?: string): Promise<Token> {
       const token = await pool.choose(quota, fingerprint);
-      pool.release(token, quota, { answered: true });
+      pool.release(token, quota, true);
       return token;
     },
     async waitSeconds(quota: Quota = "core"): Promise<number | undefined> {
@@ -140,10 +140,10 @@ Deno.test("after a wait one request goes alone, and the others wait for its answ
   await new Promise((resolve) => setTimeout(resolve, 0));
   assertEquals(chosen, 0);
   // The first got no answer: the next one is the probe.
-  pool.release(token!, "core", { answered: false });
+  pool.release(token!, "core", false);
   await new Promise((resolve) => setTimeout(resolve, 0));
   assertEquals(chosen, 1);
-  pool.release(token!, "core", { answered: true });
+  pool.release(token!, "core", true);
   await Promise.all(others);
 });
 
@@ -156,7 +156,7 @@ Deno.test("others that wait for a probe are limited with it", async () => {
   await pool.choose("core");
   const others = [waitSeconds(), waitSeconds()];
   pool.limit(token!, 60_000, "api");
-  pool.release(token!, "core", { answered: false });
+  pool.release(token!, "core", false);
   assertEquals(await Promise.all(others), [60, 60]);
 });
 

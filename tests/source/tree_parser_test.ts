@@ -1,6 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { parseInWorker, type TreeWorker } from "../../lib/source/github/tree_parser.ts";
-import { parseFolder } from "../../lib/source/github/trees.ts";
+import { parseFolder, parseInWorker, type TreeWorker } from "../../lib/source/github/trees.ts";
 import { CollectionsError } from "../../lib/errors.ts";
 import { TestClock } from "../test_clock.ts";
 
@@ -20,20 +19,28 @@ function answer(files: number, more: Record<string, unknown> = {}): Uint8Array<A
 
 Deno.test("parseInWorker() gives the list that parseFolder() gives, and takes the bytes", async () => {
   const bytes = answer(20_000);
-  const expected = await parseFolder(bytes);
+  const expected = await parseFolder(bytes, false);
 
-  const folder = await parseInWorker(bytes, { clock });
+  const folder = await parseInWorker({ bytes, withId: false }, clock);
 
   assertEquals(folder?.files.toBytes(), expected?.files.toBytes());
   assertEquals([folder?.files.length, bytes.length], [20_000, 0]);
-  assertEquals(await parseInWorker(answer(1, { truncated: true }), { clock }), null);
+  assertEquals(
+    await parseInWorker({ bytes: answer(1, { truncated: true }), withId: false }, clock),
+    null,
+  );
 });
 
 Deno.test("parseInWorker() fails as parseFolder() does", async () => {
   for (const bytes of [answer(1, { tree: [{ path: ".." }] }), new TextEncoder().encode("[")]) {
     const messages = [];
-    for (const parse of [parseFolder, parseInWorker] as const) {
-      const error = await parse(bytes, { clock }).then(() => null, (error) => error);
+    for (
+      const parse of [
+        () => parseFolder(bytes, false),
+        () => parseInWorker({ bytes, withId: false }, clock),
+      ]
+    ) {
+      const error = await parse().then(() => null, (error) => error);
       assert(error instanceof CollectionsError && error.code === "source-failed");
       messages.push(error.message);
     }
@@ -53,9 +60,12 @@ Deno.test("parseInWorker() parses here where no worker starts, and fails where o
     throw new Error("There are no workers");
   };
   for (const start of [throwing, failing]) {
-    assertEquals((await parseInWorker(answer(3), { clock, start }))?.files.length, 3);
+    assertEquals(
+      (await parseInWorker({ bytes: answer(3), withId: false }, clock, start))?.files.length,
+      3,
+    );
   }
-  const waiting = parseInWorker(answer(3), { clock, start: () => idle });
+  const waiting = parseInWorker({ bytes: answer(3), withId: false }, clock, () => idle);
   clock.advance(5_000);
   assertEquals((await waiting)?.files.length, 3);
 
@@ -65,6 +75,8 @@ Deno.test("parseInWorker() parses here where no worker starts, and fails where o
     queueMicrotask(() => worker.onmessage?.call(worker as Worker, new MessageEvent("message")));
     return worker;
   };
-  const error = await parseInWorker(answer(3), { clock, start: ending }).catch((error) => error);
+  const error = await parseInWorker({ bytes: answer(3), withId: false }, clock, ending).catch((
+    error,
+  ) => error);
   assert(error instanceof CollectionsError && error.code === "source-failed");
 });

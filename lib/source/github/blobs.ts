@@ -1,18 +1,17 @@
-// File contents from GitHub by the cheapest way: GraphQL batches with a token, the raw host without one, the blobs API
+// File contents from GitHub by the cheapest means: GraphQL batches with a token, the raw host without one, the blobs API
 // for what those cannot give. No bytes leave this file that do not hash to the id that was requested.
 
 import { lookup } from "mrmime";
 import pLimit from "p-limit";
+import { z } from "zod";
 import { isSourceFailure, sourceFailed } from "../../errors.ts";
 import { blobId } from "../git_object_id.ts";
 import type { BlobResult, FileRef, RequestContext, Snapshot } from "../source.ts";
-import { checked, graphqlAnswer, parseJson, refusal } from "./answers.ts";
-import { baseOf, type GitHubHost, requestRepository } from "./host.ts";
+import { baseOf, type GitHubHost, parseAnswer, refusal, requestRepository } from "./host.ts";
 
 const MAX_AT_ONCE = 8;
 /** After so many failures in a row the source counts as down, and the rest is not requested. */
 const MAX_FAILURES = 3;
-const RAW_TYPE = "application/vnd.github.raw+json";
 
 /** Large GraphQL batches fail at GitHub. */
 const BATCH_MAX_FILES = 50;
@@ -24,6 +23,15 @@ const BATCH_MIN_SPLIT = 6;
 const BATCH_MAX_FAILURES = 6;
 const BATCH_ANSWER_MAX_BYTES = 16 << 20;
 const GRAPHQL_LIMIT_MS = 60_000;
+
+/** The fields used of a GraphQL answer with one aliased `object` a blob (docs.github.com/graphql, type Blob). */
+const graphqlAnswer = z.object({
+  data: z.object({
+    repository: z.record(z.string(), z.object({ text: z.string().nullish() }).nullable())
+      .nullable(),
+  }).nullish(),
+  errors: z.array(z.object({ type: z.string().optional() })).optional(),
+});
 
 const encoder = new TextEncoder();
 
@@ -42,47 +50,29 @@ export async function readBlobs(
   files: readonly FileRef[],
   context: RequestContext,
 ): Promise<ReadonlyMap<string, BlobResult>> {
-  const page: Page = { host, snapshot, context, results: new Map(), rawMisses: 0 };
+  const results = new Map<string, BlobResult>();
+  const page: Page = { host, snapshot, context, results, rawMisses: 0 };
   const wanted = [...new Map(files.map((file) => [file.id, file])).values()];
   if (host.tokens.hasToken && wanted.length > 1) {
     const batches = planBatches(wanted.filter(fitsBatch));
-    await eachAtOnce(batches, page, (batch) => readBatch(page, batch));
+    await pLimit(MAX_AT_ONCE).map(batches, (batch) => readBatch(page, batch));
   }
   let failuresInARow = 0;
-  let lastFailure: Error | null = null;
-  const missing = wanted.filter((file) => !page.results.has(file.id));
-  await eachAtOnce(missing, page, async (file) => {
-    if (lastFailure !== null && failuresInARow >= MAX_FAILURES) {
-      page.results.set(file.id, lastFailure);
-      return;
-    }
+  let lastFailure = new Error("No failure");
+  const missing = wanted.filter((file) => !results.has(file.id));
+  await pLimit(MAX_AT_ONCE).map(missing, async (file) => {
     try {
-      page.results.set(file.id, await readOne(page, file));
+      if (failuresInARow >= MAX_FAILURES) throw lastFailure;
+      results.set(file.id, await readOne(page, file));
       failuresInARow = 0;
     } catch (error) {
       context.signal?.throwIfAborted();
-      lastFailure = error instanceof Error
-        ? error
-        : sourceFailed(`Cannot read "${file.id}": ${error}`);
+      lastFailure = error instanceof Error ? error : new Error(String(error));
       failuresInARow++;
-      page.results.set(file.id, lastFailure);
+      results.set(file.id, lastFailure);
     }
   });
-  return page.results;
-}
-
-async function eachAtOnce<T>(
-  items: readonly T[],
-  { context }: Page,
-  work: (item: T) => Promise<void>,
-): Promise<void> {
-  const limit = pLimit(MAX_AT_ONCE);
-  await Promise.all(items.map((item) =>
-    limit(async () => {
-      context.signal?.throwIfAborted();
-      await work(item);
-    })
-  ));
+  return results;
 }
 
 /** Whether a file may come whole as GraphQL text: not too long, and not of a type that is binary. */
@@ -90,8 +80,7 @@ export function fitsBatch(file: FileRef): boolean {
   if (file.size > BATCH_MAX_TEXT_BYTES) return false;
   // In a repository `.ts` is TypeScript and not a video.
   const type = file.path.endsWith(".ts") ? "text/plain" : lookup(file.path) ?? "text/plain";
-  return /^text\/|[/+](json|xml|yaml|toml|javascript|typescript)$/.test(type) ||
-    type.startsWith("application/x-");
+  return /^text\/|[/+](json|xml|yaml|toml|javascript|typescript)$|^application\/x-/.test(type);
 }
 
 /** The files in groups, each of at most 50 files and 1 MiB. */
@@ -138,7 +127,7 @@ async function readBatch(page: Page, batch: readonly FileRef[]): Promise<void> {
 async function queryBatch(page: Page, files: readonly FileRef[]): Promise<readonly FileRef[]> {
   const { host, snapshot: { name: { owner, repo } }, context, results } = page;
   const objects = files.map((file, index) =>
-    `f${index}: object(oid: "${file.id}") { ... on Blob { text isBinary isTruncated } }`
+    `f${index}: object(oid: "${file.id}") { ... on Blob { text } }`
   ).join(" ");
   const query =
     `query ($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { ${objects}}}`;
@@ -146,12 +135,12 @@ async function queryBatch(page: Page, files: readonly FileRef[]): Promise<readon
     kind: "graphql",
     url: host.graphqlUrl,
     accept: "application/json",
-    json: JSON.stringify({ query, variables: { owner, name: repo } }),
+    body: JSON.stringify({ query, variables: { owner, name: repo } }),
     maxBytes: BATCH_ANSWER_MAX_BYTES,
     context,
   });
   try {
-    const { data, errors } = checked(graphqlAnswer, parseJson(answer.bytes));
+    const { data, errors } = parseAnswer(graphqlAnswer, answer);
     // A spent quota comes as 200 here (docs.github.com/graphql/overview/rate-limits-and-query-limits-for-the-graphql-api).
     if (errors?.some((error) => error.type === "RATE_LIMITED")) {
       const resetMs = Number(answer.headers.get("x-ratelimit-reset") ?? NaN) * 1000 -
@@ -174,51 +163,42 @@ async function queryBatch(page: Page, files: readonly FileRef[]): Promise<readon
 
 async function readOne(page: Page, file: FileRef): Promise<BlobResult> {
   const { host, snapshot, context } = page;
+  // One byte more than announced is enough to detect that the answer is another file.
+  const maxBytes = Math.max(file.size + 1, 4096);
   if (!host.tokens.hasToken && host.rawUrl !== null) {
-    const bytes = await readRaw(page, file);
+    const bytes = await readRaw(page, file, maxBytes);
     if (bytes !== null) return bytes;
     // The API is no alternative for a whole page: without a token it answers 60 requests an hour.
     if (++page.rawMisses > MAX_FAILURES) {
       throw sourceFailed(`Cannot read "${file.id}": the raw host does not have it`);
     }
   }
-  const answer = await requestRepository(host, {
+  const { status, bytes, release } = await requestRepository(host, {
     base: baseOf(snapshot),
     rest: `/git/blobs/${file.id}`,
-    accept: RAW_TYPE,
+    accept: "application/vnd.github.raw+json",
     kind: "blob",
-    maxBytes: maxBytesOf(file),
+    maxBytes,
     context,
   });
-  answer.release();
-  if (answer.status === 422) throw sourceFailed(`Cannot read "${file.id}": GitHub answered 422`);
-  if (answer.status !== 200) throw refusal(snapshot.name, answer.status);
-  if (blobId(answer.bytes) !== file.id) {
-    throw sourceFailed(`Cannot read "${file.id}": the bytes have another id`);
-  }
-  return answer.bytes;
+  release();
+  if (status === 422) throw sourceFailed(`Cannot read "${file.id}": GitHub answered 422`);
+  if (status !== 200) throw refusal(snapshot.name, status);
+  if (blobId(bytes) === file.id) return bytes;
+  throw sourceFailed(`Cannot read "${file.id}": the bytes have another id`);
 }
 
 /** The bytes from the raw host, or null where it does not send the right ones. */
-async function readRaw({ host, snapshot, context }: Page, file: FileRef) {
+async function readRaw({ host, snapshot, context }: Page, file: FileRef, maxBytes: number) {
   const { owner, repo } = snapshot.name;
   const path = file.path.split("/").map(encodeURIComponent).join("/");
+  const url = `${host.rawUrl}/${owner}/${repo}/${snapshot.commit}/${path}`;
   try {
-    const answer = await host.client.request({
-      kind: "raw",
-      url: `${host.rawUrl}/${owner}/${repo}/${snapshot.commit}/${path}`,
-      maxBytes: maxBytesOf(file),
-      context,
-    });
+    const answer = await host.client.request({ kind: "raw", url, maxBytes, context });
     answer.release();
     return answer.status === 200 && blobId(answer.bytes) === file.id ? answer.bytes : null;
   } catch (error) {
     if (isSourceFailure(error) && error.code === "source-failed") return null;
     throw error;
   }
-}
-
-/** One byte more than announced is enough to detect that the answer is another file. */
-function maxBytesOf(file: FileRef): number {
-  return Math.max(file.size + 1, 4096);
 }

@@ -4,11 +4,11 @@
 
 import type { Clock } from "../../clock.ts";
 import { CollectionsError, isSourceFailure, sourceFailed, sourceTimeout } from "../../errors.ts";
-import { BodyReader } from "../../read_body.ts";
-import type { RequestContext } from "../source.ts";
+import { type Body, BodyReader } from "../../read_body.ts";
 import { MAX_WAIT_MS } from "../failure_backoff.ts";
 import { RequestQueue } from "../request_queue.ts";
-import type { Quota, Token, TokenPool } from "./tokens.ts";
+import type { RequestContext } from "../source.ts";
+import type { Token, TokenPool } from "./tokens.ts";
 
 /** What is requested, as metrics and tests count it. */
 export type RequestKind =
@@ -27,27 +27,27 @@ export interface Validator {
   readonly fingerprint: string;
 }
 
-/** One request. */
+/** One request; a POST where it has a body, yet it reads only. */
 export interface GitHubRequest {
   readonly kind: RequestKind;
   readonly url: string;
   readonly context: RequestContext;
   readonly accept?: string;
-  readonly known?: Validator;
-  /** The JSON body of a GraphQL query; such a request is a POST, yet reads only. */
-  readonly json?: string;
-  /** Bytes of body that are read at most. */
+  readonly known?: Validator | null;
+  readonly body?: string;
+  /** Bytes of the answer's body that are read at most. */
   readonly maxBytes: number;
 }
 
-/** An answer that says something about the repository: 2xx, 3xx, or a 4xx that is no limit. */
-export interface GitHubAnswer {
+/** An answer. `release` gives back the memory reserved for `bytes`: to be called once they are parsed. */
+export interface HttpAnswer extends Body {
   readonly status: number;
   readonly headers: Headers;
-  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** An answer that says something about the repository: 2xx, 3xx, or a 4xx that is no limit. */
+export interface GitHubAnswer extends HttpAnswer {
   readonly token: Token;
-  /** Releases the memory that is reserved for `bytes`. To be called once they are parsed; calling again does nothing. */
-  release(): void;
 }
 
 /** Called after each request that was sent; `result` is the status, or why there is none. */
@@ -73,12 +73,14 @@ export interface GitHubClientOptions {
 const CHECKS = { concurrency: 64, maxQueued: 2048, maxQueuedPerClient: 512 };
 const BULK = { concurrency: 32, maxQueued: 512, maxQueuedPerClient: 256 };
 /** The raw host limits clients that look like robots. */
-const RAW = { concurrency: 8, maxQueued: 512, maxQueuedPerClient: 256 };
+const RAW = { ...BULK, concurrency: 8 };
 const SECONDARY_WAIT_MS = 60_000;
 const MIN_WAIT_MS = 1_000;
 const LIMIT_MESSAGE = /rate limit|abuse detection/i;
+/** Answers that say that the request is at fault, and nothing about the repository. */
+const FAULTS: ReadonlySet<number> = new Set([400, 401, 406]);
 
-/** Sends requests to GitHub's API and its raw host. */
+/** Sends requests to GitHub's API, its raw host and its Git host. */
 export class GitHubClient {
   /** Refs are checked in a lane of their own, so that checks never wait behind bulk reads. */
   private readonly checks: RequestQueue;
@@ -87,13 +89,11 @@ export class GitHubClient {
   private readonly bodies: BodyReader;
 
   constructor(private readonly options: GitHubClientOptions) {
-    const { clock, timeoutMs } = options;
-    const open = (bounds: typeof BULK) =>
-      new RequestQueue({ ...bounds, maxWaitMs: timeoutMs, clock });
-    this.checks = open(CHECKS);
-    this.bulk = open(BULK);
-    this.raw = open(RAW);
-    this.bodies = new BodyReader({ maxWaitMs: timeoutMs, clock });
+    const waits = { maxWaitMs: options.timeoutMs, clock: options.clock };
+    this.checks = new RequestQueue({ ...CHECKS, ...waits });
+    this.bulk = new RequestQueue({ ...BULK, ...waits });
+    this.raw = new RequestQueue({ ...RAW, ...waits });
+    this.bodies = new BodyReader(waits);
   }
 
   /**
@@ -103,125 +103,119 @@ export class GitHubClient {
    * @throws the reason of the context's signal when that aborts.
    */
   async request(request: GitHubRequest): Promise<GitHubAnswer> {
-    // The caller repeats a failed batch in halves.
-    let retried = request.kind === "graphql";
-    const pause = async () => {
-      retried = true;
-      // Of random length, so that requests that failed together do not repeat together.
-      await this.options.clock.sleep(50 + Math.random() * 200, request.context.signal);
-    };
+    const { kind, context: { signal } } = request;
+    const { clock } = this.options;
+    // A failed batch is repeated in halves by what sent it.
+    let mayRetry = kind !== "graphql";
     while (true) {
-      let answer: GitHubAnswer | null;
+      let failure: CollectionsError;
       try {
-        answer = await this.laneOf(request).run(() => this.attempt(request), request.context);
-      } catch (error) {
-        if (!isSourceFailure(error) || error.code !== "source-failed" || retried) throw error;
-        await pause();
-        continue;
-      }
-      if (answer === null) continue;
-      if (answer.status >= 500) {
+        const answer = await this.laneOf(kind).run(() => this.attempt(request), request.context);
+        if (answer === null) continue;
+        const { status, headers, token } = answer;
+        // 304 is an answer only to a request with a validator.
+        const isFault = FAULTS.has(status) ||
+          status === 304 && request.known?.fingerprint !== token.fingerprint;
+        if (status < 500 && !isFault) return answer;
         answer.release();
-        const { now } = this.options.clock;
-        const restMs = Math.max(0, retryAfterMs(answer.headers, now()) ?? 0);
-        if (!retried && restMs === 0) {
-          await pause();
-          continue;
-        }
-        throw sourceFailed(`Cannot read "${request.kind}": GitHub answered ${answer.status}`, {
+        const restMs = isFault ? 0 : Math.max(0, retryAfterMs(headers, clock.now()) ?? 0);
+        mayRetry &&= !isFault && restMs === 0;
+        failure = sourceFailed(`Cannot read "${kind}": GitHub answered ${status}`, {
           restMs: Math.min(restMs, MAX_WAIT_MS),
         });
+      } catch (error) {
+        if (!isSourceFailure(error) || error.code !== "source-failed") throw error;
+        failure = error;
       }
-      // 304 is an answer only to a request with a validator.
-      const unasked = answer.status === 304 &&
-        request.known?.fingerprint !== answer.token.fingerprint;
-      if (unasked || answer.status === 401 || answer.status === 400 || answer.status === 406) {
-        answer.release();
-        throw sourceFailed(`Cannot read "${request.kind}": GitHub answered ${answer.status}`);
-      }
-      return answer;
+      if (!mayRetry) throw failure;
+      mayRetry = false;
+      // Of random length, so that requests that failed together do not repeat together.
+      await clock.sleep(50 + Math.random() * 200, signal);
     }
   }
 
-  /** Runs a check that is sent by other means, in the lane of the checks. @throws {CollectionsError} service-busy. */
-  runCheck<T>(task: () => Promise<T>, context: RequestContext): Promise<T> {
-    return this.checks.run(task, context);
+  /**
+   * Sends one request with these headers alone, in the lane of the checks: no token, no limits, no retry.
+   * @throws {CollectionsError} source-failed, source-timeout, service-busy; the reason of the context's signal.
+   */
+  requestPlainly(request: GitHubRequest, headers: HeadersInit): Promise<HttpAnswer> {
+    return this.checks.run(() => this.send(request, new Headers(headers)), request.context);
   }
 
-  private laneOf({ kind }: GitHubRequest): RequestQueue {
+  private laneOf(kind: RequestKind): RequestQueue {
     if (kind === "raw") return this.raw;
     return kind === "commit" || kind === "repo" ? this.checks : this.bulk;
   }
 
   /** One answer, or null where its token was refused or limited and another may be used. */
   private async attempt(request: GitHubRequest): Promise<GitHubAnswer | null> {
-    const { tokens } = this.options;
-    const quota = quotaOf(request);
+    const { tokens, userAgent } = this.options;
+    const { kind, known } = request;
+    const quota = kind === "graphql" || kind === "raw" ? kind : "core";
     // GitHub answers no GraphQL without a token, and each try would cost quota.
     if (quota === "graphql" && !tokens.hasToken) {
       throw sourceFailed(`Cannot read "graphql": there is no token`);
     }
-    const token = await tokens.choose(quota, request.known?.fingerprint);
+    const token = await tokens.choose(quota, known?.fingerprint);
     let answered = false;
     try {
-      const answer = await this.send(request, token);
+      const answer = await this.send(request, headersOf(request, token, userAgent));
       const limit = this.limitOf(answer);
+      answered = limit === null;
       if (limit !== null) {
-        answer.release();
         tokens.limit(token, limit.waitMs, limit.isQuota || quota === "raw" ? quota : "api");
-        return null;
+      } else {
+        tokens.note(token, quota, answer.headers);
+        if (answer.status !== 401 || token.secret === null) return { ...answer, token };
+        tokens.refuse(token);
       }
-      tokens.note(token, quota, answer.headers);
-      answered = true;
-      if (answer.status !== 401 || token.secret === null) return answer;
       answer.release();
-      tokens.refuse(token);
       return null;
     } finally {
-      tokens.release(token, quota, { answered });
+      tokens.release(token, quota, answered);
     }
   }
 
-  /** How long a rate limit lasts and what it covers; null where the answer is none. */
-  private limitOf(answer: GitHubAnswer) {
-    if (!isRateLimit(answer)) return null;
+  /** How long a rate limit lasts and whether it is of one quota; null for a refusal (403), which is no limit. */
+  private limitOf({ status, headers, bytes }: HttpAnswer) {
+    const isSpent = headers.get("x-ratelimit-remaining") === "0";
+    const isLimit = status === 429 || status === 403 &&
+        (isSpent || headers.has("retry-after") ||
+          LIMIT_MESSAGE.test(new TextDecoder().decode(bytes.subarray(0, 4096))));
+    if (!isLimit) return null;
     const now = this.options.clock.now();
-    const isSpent = answer.headers.get("x-ratelimit-remaining") === "0";
-    const askedMs = retryAfterMs(answer.headers, now);
-    const resetMs = Number(answer.headers.get("x-ratelimit-reset") ?? NaN) * 1000 - now;
-    const waitMs = askedMs ?? (isSpent && resetMs > 0 ? resetMs : SECONDARY_WAIT_MS);
     // A stated time to retry goes before the quota's own time.
-    return { isQuota: isSpent && askedMs === null, waitMs: Math.max(waitMs, MIN_WAIT_MS) };
+    const statedMs = retryAfterMs(headers, now);
+    const resetMs = Number(headers.get("x-ratelimit-reset") ?? NaN) * 1000 - now;
+    const waitMs = statedMs ?? (isSpent && resetMs > 0 ? resetMs : SECONDARY_WAIT_MS);
+    return { isQuota: isSpent && statedMs === null, waitMs: Math.max(waitMs, MIN_WAIT_MS) };
   }
 
-  private async send(request: GitHubRequest, token: Token): Promise<GitHubAnswer> {
-    const { clock, timeoutMs, onRequest, userAgent } = this.options;
+  private async send(request: GitHubRequest, headers: Headers): Promise<HttpAnswer> {
+    const { kind, url, body, maxBytes, context: { signal: left } } = request;
+    const { clock, timeoutMs, onRequest } = this.options;
     const startedAtMs = clock.monotonicMs();
     const timeout = new AbortController();
     const startTimer = () => clock.setTimer(timeoutMs, () => timeout.abort());
     let cancelTimer = startTimer();
-    const { signal: left } = request.context;
     const signal = left === undefined ? timeout.signal : AbortSignal.any([timeout.signal, left]);
     let result: number | "network" | "timeout" | "aborted" = "network";
     try {
-      const response = await fetch(request.url, {
-        method: request.json === undefined ? "GET" : "POST",
-        headers: headersOf(request, token, userAgent),
-        body: request.json ?? null,
+      const response = await fetch(url, {
+        method: body === undefined ? "GET" : "POST",
+        headers,
+        body: body ?? null,
         // Followed by hand and on the same host only: a redirect must not carry the token away.
         redirect: "manual",
         signal,
       });
-      const { bytes, release } = await this.bodies.read(response, {
-        maxBytes: request.maxBytes,
-        signal,
-        onWait(isWaiting) {
-          cancelTimer();
-          if (!isWaiting) cancelTimer = startTimer();
-        },
-      });
+      const onWait = (isWaiting: boolean) => {
+        cancelTimer();
+        if (!isWaiting) cancelTimer = startTimer();
+      };
+      const { bytes, release } = await this.bodies.read(response, { maxBytes, signal, onWait });
       result = response.status;
-      return { status: response.status, headers: response.headers, bytes, token, release };
+      return { status: response.status, headers: response.headers, bytes, release };
     } catch (error) {
       if (left?.aborted) {
         result = "aborted";
@@ -229,54 +223,36 @@ export class GitHubClient {
       }
       if (timeout.signal.aborted) {
         result = "timeout";
-        throw sourceTimeout(`Cannot read "${request.kind}": no answer in ${timeoutMs} ms`);
-      }
-      if (error instanceof RangeError) {
-        throw sourceFailed(`Cannot read "${request.kind}": the answer is too long`);
+        throw sourceTimeout(`Cannot read "${kind}": no answer in ${timeoutMs} ms`);
       }
       if (error instanceof CollectionsError) throw error;
-      throw sourceFailed(`Cannot read "${request.kind}": the connection failed`, {
+      if (error instanceof RangeError) {
+        throw sourceFailed(`Cannot read "${kind}": the answer is too long`);
+      }
+      throw sourceFailed(`Cannot read "${kind}": the connection failed`, {
         cause: error,
         unreachable: true,
       });
     } finally {
       cancelTimer();
-      onRequest?.({
-        kind: request.kind,
-        result,
-        durationMs: clock.monotonicMs() - startedAtMs,
-      });
+      onRequest?.({ kind, result, durationMs: clock.monotonicMs() - startedAtMs });
     }
   }
 }
 
 function headersOf(request: GitHubRequest, token: Token, userAgent: string): Headers {
+  const { kind, accept, known } = request;
   const headers = new Headers({ "user-agent": userAgent });
-  if (request.accept !== undefined) headers.set("accept", request.accept);
-  if (request.kind === "raw") return headers;
-  headers.set("x-github-api-version", "2022-11-28");
+  if (accept !== undefined) headers.set("accept", accept);
+  if (kind !== "raw") headers.set("x-github-api-version", "2022-11-28");
+  if (kind === "graphql") headers.set("content-type", "application/json");
   if (token.secret !== null) headers.set("authorization", `Bearer ${token.secret}`);
-  if (request.known?.fingerprint === token.fingerprint) {
-    headers.set("if-none-match", request.known.etag);
-  }
-  if (request.json !== undefined) headers.set("content-type", "application/json");
+  if (known?.fingerprint === token.fingerprint) headers.set("if-none-match", known.etag);
   return headers;
 }
 
-function quotaOf({ kind }: GitHubRequest): Quota {
-  return kind === "graphql" || kind === "raw" ? kind : "core";
-}
-
-/** Tells a limit (403 or 429) from a refusal; a 429 is never anything else. */
-function isRateLimit(answer: GitHubAnswer): boolean {
-  if (answer.status === 429) return true;
-  return answer.status === 403 &&
-    (answer.headers.has("retry-after") || answer.headers.get("x-ratelimit-remaining") === "0" ||
-      LIMIT_MESSAGE.test(new TextDecoder().decode(answer.bytes.subarray(0, 4096))));
-}
-
 /** `Retry-After` (RFC 9110, 10.2.3) in ms: seconds or a date; null where there is none. */
-function retryAfterMs(headers: Headers, now: number): number | null {
+export function retryAfterMs(headers: Headers, now: number): number | null {
   const text = headers.get("retry-after");
   if (text === null) return null;
   const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now;

@@ -2,8 +2,6 @@
 // blobs. Caches nothing: CachedSource does.
 
 import pLimit from "p-limit";
-import type { AllowedRepos } from "../../allowed_repos.ts";
-import type { Clock } from "../../clock.ts";
 import { sourceFailed } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { type FileList, FileListBuilder } from "../file_list.ts";
@@ -18,34 +16,28 @@ import {
   type Source,
   type TreeEntry,
 } from "../source.ts";
-import { refusal } from "./answers.ts";
 import { readBlobs } from "./blobs.ts";
-import { GitHubClient, type RequestObserver } from "./client.ts";
-import { baseOf, type GitHubAddresses, type GitHubHost, requestRepository } from "./host.ts";
-import { findRef, GitRefs } from "./git_refs.ts";
-import type { TokenPool } from "./tokens.ts";
-import { parseInWorker } from "./tree_parser.ts";
-import { parseFolder, parseTree } from "./trees.ts";
+import { GitHubClient, type GitHubClientOptions } from "./client.ts";
+import { GitRefs } from "./git_refs.ts";
+import {
+  baseOf,
+  type GitHubAddresses,
+  type GitHubHost,
+  refusal,
+  requestRepository,
+} from "./host.ts";
+import { findRef } from "./refs.ts";
+import { parseFolder, parseInWorker, parseTree } from "./trees.ts";
 
 /** Options of {@linkcode GitHubSource}. */
-export interface GitHubSourceOptions {
+export interface GitHubSourceOptions extends GitHubClientOptions, Pick<GitHubHost, "allowedRepos"> {
   readonly addresses: GitHubAddresses;
-  readonly tokens: TokenPool;
-  readonly clock: Clock;
   readonly log: Log;
-  /** Time allowed for one request, in ms. */
-  readonly timeoutMs: number;
-  readonly userAgent: string;
-  /** Null serves every public repository. */
-  readonly allowedRepos: AllowedRepos | null;
   /** How long a checked ref may be served without another check, in ms. */
   readonly freshForMs: number;
-  /** Called after each request that was sent, for metrics and health. */
-  readonly onRequest?: RequestObserver;
 }
 
 const TREE_MAX_BYTES = 64 << 20;
-const TREE_TYPE = "application/vnd.github+json";
 /** Parsed JSON takes many times its bytes: large answers are parsed one at a time. */
 const LARGE_ANSWER_BYTES = 1 << 20;
 const MAX_PATHS_REFUSED = 3;
@@ -59,35 +51,26 @@ export class GitHubSource implements Source {
   private pathsRefused = 0;
 
   constructor(private readonly options: GitHubSourceOptions) {
-    const { addresses, tokens, clock, allowedRepos } = options;
-    const client = new GitHubClient(options);
-    this.host = { ...addresses, client, tokens, clock, allowedRepos };
+    const { addresses, tokens, clock, allowedRepos, log } = options;
+    this.host = { ...addresses, client: new GitHubClient(options), tokens, clock, allowedRepos };
     const { gitUrl } = addresses;
-    this.git = gitUrl === null ? null : new GitRefs(this.host, { ...options, gitUrl });
+    this.git = gitUrl === null ? null : new GitRefs(this.host, { gitUrl, log });
   }
 
   async resolve(query: RefQuery, context: RequestContext): Promise<Snapshot> {
-    const checkedAtMs = this.options.clock.now();
+    const { host, git, options: { clock, freshForMs } } = this;
+    const { owner, repo, known } = query;
     const branch = query.branch ?? DEFAULT_BRANCH;
-    const ways = { host: this.host, git: this.git };
-    const { commit, validators } = await findRef(ways, { ...query, branch }, context);
+    const checkedAtMs = clock.now();
+    const { commit, validators } = await findRef({ host, git }, { ...query, branch }, context);
+    const changed = known?.commit === commit ? "revalidated" : "moved";
     return {
-      name: { owner: query.owner, repo: query.repo },
+      name: { owner, repo },
       branch,
       commit,
-      ref: {
-        commit,
-        checkedAtMs,
-        freshForMs: this.options.freshForMs,
-        wantedAtMs: checkedAtMs,
-        previous: [],
-      },
+      ref: { commit, checkedAtMs, freshForMs, wantedAtMs: checkedAtMs, previous: [] },
       checkedAtMs,
-      freshness: query.known === undefined
-        ? "miss"
-        : query.known.commit === commit
-        ? "revalidated"
-        : "moved",
+      freshness: known === undefined ? "miss" : changed,
       validators: JSON.stringify(validators),
     };
   }
@@ -97,7 +80,7 @@ export class GitHubSource implements Source {
     treeId: string,
     context: RequestContext,
   ): Promise<readonly TreeEntry[]> {
-    return this.readTree(snapshot, treeId, { kind: "tree", parse: parseTree, context });
+    return this.readTree(snapshot, { kind: "tree", name: treeId, parse: parseTree, context });
   }
 
   async files(
@@ -105,7 +88,7 @@ export class GitHubSource implements Source {
     treeId: string,
     context: RequestContext,
   ): Promise<FileList | null> {
-    const folder = await this.readFolder(snapshot, treeId, { withId: false, context });
+    const folder = await this.readFolder(snapshot, { name: treeId, withId: false, context });
     return folder?.files ?? null;
   }
 
@@ -120,14 +103,11 @@ export class GitHubSource implements Source {
   ): Promise<FolderFiles | null> {
     if (this.pathsRefused >= MAX_PATHS_REFUSED) return null;
     const name = encodeURIComponent(`${snapshot.commit}:${path}`);
-    const folder = await this.readFolder(snapshot, name, { withId: true, context });
+    const folder = await this.readFolder(snapshot, { name, withId: true, context });
     if (folder === null) return null;
-    if (folder.treeId !== "") {
-      this.pathsRefused = -Infinity;
-      return folder;
-    }
-    this.pathsRefused++;
-    return null;
+    const isTaken = folder.treeId !== "";
+    this.pathsRefused = isTaken ? -Infinity : this.pathsRefused + 1;
+    return isTaken ? folder : null;
   }
 
   blobs(
@@ -148,13 +128,15 @@ export class GitHubSource implements Source {
 
   private readFolder(
     snapshot: Snapshot,
-    name: string,
-    { withId, context }: { withId: boolean; context: RequestContext },
+    { name, withId, context }: { name: string; withId: boolean; context: RequestContext },
   ): Promise<FolderFiles | null> {
-    return this.readTree(snapshot, name, {
+    return this.readTree(snapshot, {
       kind: "tree-recursive",
-      parse: (bytes) => parseFolder(bytes, { withId }),
-      parseLarge: (bytes) => parseInWorker(bytes, { clock: this.options.clock, withId }),
+      name,
+      parse: (bytes) =>
+        bytes.length < LARGE_ANSWER_BYTES
+          ? parseFolder(bytes, withId)
+          : parseInWorker({ bytes, withId }, this.options.clock),
       ...(withId ? { absent: { treeId: "", files: new FileListBuilder().build() } } : {}),
       context,
     });
@@ -162,36 +144,33 @@ export class GitHubSource implements Source {
 
   private async readTree<T>(
     snapshot: Snapshot,
-    treeId: string,
-    { kind, parse, parseLarge = parse, absent, context }: {
+    { kind, name, parse, absent, context }: {
       kind: "tree" | "tree-recursive";
+      name: string;
       parse: (bytes: Uint8Array<ArrayBuffer>) => T | Promise<T>;
-      /** For answers over 1 MiB; takes the bytes away. */
-      parseLarge?: (bytes: Uint8Array<ArrayBuffer>) => T | Promise<T>;
       /** The result where there is no such tree, which is an error without it. */
       absent?: T;
       context: RequestContext;
     },
   ): Promise<T> {
-    const answer = await requestRepository(this.host, {
+    const { status, bytes, release } = await requestRepository(this.host, {
       base: baseOf(snapshot),
       // `recursive` means recursive whatever its value is, so a plain request leaves it out.
-      rest: `/git/trees/${treeId}${kind === "tree-recursive" ? "?recursive=1" : ""}`,
-      accept: TREE_TYPE,
+      rest: `/git/trees/${name}${kind === "tree-recursive" ? "?recursive=1" : ""}`,
+      accept: "application/vnd.github+json",
       kind,
       maxBytes: TREE_MAX_BYTES,
       context,
     });
     try {
-      const { status, bytes } = answer;
       if (absent !== undefined && (status === 404 || status === 422)) return absent;
       if (status === 422) throw sourceFailed(`Cannot read "tree": GitHub answered 422`);
       if (status !== 200) throw refusal(snapshot.name, status);
       return bytes.length < LARGE_ANSWER_BYTES
         ? await parse(bytes)
-        : await this.largeAnswers(() => parseLarge(bytes));
+        : await this.largeAnswers(() => parse(bytes));
     } finally {
-      answer.release();
+      release();
     }
   }
 }

@@ -1,10 +1,16 @@
-// What the parts that read from one GitHub host share: its addresses, and requests to one of its repositories with
-// renames and moves followed on the API host alone.
+// One GitHub host: its addresses, requests to one of its repositories with renames and moves followed on the API host
+// alone, and the checks of its answers. Nothing that GitHub, or a host in its place, sends is trusted.
 
 import { z } from "zod";
 import type { AllowedRepos } from "../../allowed_repos.ts";
 import type { Clock } from "../../clock.ts";
-import { sourceFailed } from "../../errors.ts";
+import {
+  type CollectionsError,
+  repositoryBlocked,
+  repositoryEmpty,
+  repositoryNotFound,
+  sourceFailed,
+} from "../../errors.ts";
 import type { RepositoryName, Snapshot } from "../source.ts";
 import type { GitHubAnswer, GitHubClient, GitHubRequest } from "./client.ts";
 import type { TokenPool } from "./tokens.ts";
@@ -17,7 +23,7 @@ export interface GitHubAddresses {
   readonly rawUrl: string | null;
   /** Null where files have no web pages. */
   readonly webUrl: string | null;
-  /** Null where Git's own protocol is not used. */
+  /** Base of `{owner}/{repo}.git`; null where Git's own protocol is not used. */
   readonly gitUrl: string | null;
 }
 
@@ -72,6 +78,7 @@ const MAX_HOPS = 2;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
 /** A temporary redirect (to a page about maintenance, say) tells nothing about the repository. */
 const TEMPORARY: ReadonlySet<number> = new Set([302, 307]);
+const BASE = /^(?:repositories\/[0-9]+|repos\/[A-Za-z0-9_-]+\/[A-Za-z0-9._-]+)(?=[/?]|$)/;
 
 /** The base of a repository under the requested name. */
 export function namedBase({ owner, repo }: RepositoryName): string {
@@ -96,26 +103,56 @@ export async function requestRepository(
   for (let hop = 0;; hop++) {
     const answer = await client.request({ ...request, url: `${apiUrl}/${base}${rest}` });
     if (!REDIRECTS.has(answer.status)) return { ...answer, base };
-    const target = targetOf(answer.headers.get("location"), apiUrl);
-    if (target === null || hop === MAX_HOPS) {
-      if (!TEMPORARY.has(answer.status)) return { ...answer, status: 404, base };
-      answer.release();
-      throw sourceFailed(`Cannot read "${request.kind}": GitHub redirects elsewhere for now`);
+    const path = pathBelow(apiUrl, answer.headers.get("location"));
+    const target = path === null || hop === MAX_HOPS ? undefined : BASE.exec(path)?.[0];
+    if (target === undefined && !TEMPORARY.has(answer.status)) {
+      return { ...answer, status: 404, base };
     }
     answer.release();
+    if (target === undefined) {
+      throw sourceFailed(`Cannot read "${request.kind}": GitHub redirects elsewhere for now`);
+    }
     base = target;
   }
 }
 
-/** The base that a `Location` names below the API's own address, or null. */
-function targetOf(location: string | null, apiUrl: string): string | null {
-  if (location === null) return null;
-  const url = URL.parse(location, `${apiUrl}/`);
-  const api = new URL(`${apiUrl}/`);
-  if (url === null || url.origin !== api.origin || !url.pathname.startsWith(api.pathname)) {
-    return null;
+/** The path and query that a `Location` names below an address, or null where it leads elsewhere. */
+export function pathBelow(address: string, location: string | null): string | null {
+  const base = new URL(`${address}/`);
+  const url = location === null ? null : URL.parse(location, base);
+  if (url?.origin !== base.origin || !url.pathname.startsWith(base.pathname)) return null;
+  return url.pathname.slice(base.pathname.length) + url.search;
+}
+
+/** What GitHub answers for a repository that is missing, or not visible to everyone. */
+const HIDDEN: ReadonlySet<number> = new Set([403, 404, 410]);
+
+/** The error that a status means for a request about a repository that should be there. */
+export function refusal({ owner, repo }: RepositoryName, status: number): CollectionsError {
+  if (status === 451) return repositoryBlocked(owner, repo);
+  if (status === 409) return repositoryEmpty(owner, repo);
+  if (HIDDEN.has(status)) return repositoryNotFound(owner, repo);
+  // A status that GitHub does not document says nothing about the repository.
+  return sourceFailed(`Cannot read "${owner}/${repo}": GitHub answered ${status}`);
+}
+
+/** A Git object id as GitHub writes it. */
+export const OBJECT_ID = /^[0-9a-f]{40}$/;
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+/** The JSON of an answer. @throws {CollectionsError} source-failed for anything else. */
+export function parseJson(bytes: Uint8Array<ArrayBuffer>): unknown {
+  try {
+    return JSON.parse(decoder.decode(bytes));
+  } catch (error) {
+    throw sourceFailed(`Cannot read "answer": it is not JSON`, { cause: error });
   }
-  const path = url.pathname.slice(api.pathname.length);
-  return path.match(/^(?:repositories\/[0-9]+|repos\/[A-Za-z0-9_-]+\/[A-Za-z0-9._-]+)(?=\/|$)/)
-    ?.[0] ?? null;
+}
+
+/** The JSON of an answer, if it has the shape. @throws {CollectionsError} source-failed for anything else. */
+export function parseAnswer<T>(schema: z.ZodType<T>, { bytes }: GitHubAnswer): T {
+  const { success, data, error } = schema.safeParse(parseJson(bytes));
+  if (success) return data;
+  throw sourceFailed(`Cannot read "answer": it has another shape`, { cause: error });
 }

@@ -1,53 +1,42 @@
 // Finds the commit of a ref by one POST of Git's protocol version 2 (gitprotocol-v2, `ls-refs`), which costs no REST
-// quota. An answer counts only where every line of it up to the requested name follows the protocol; everything else is
-// `unusable`, and the REST API is queried.
+// quota. An answer counts only where all of it follows the protocol; everything else is `unusable`, and the REST API is
+// queried.
 
 import { Buffer } from "node:buffer";
-import { CollectionsError } from "../../errors.ts";
-import { DELIMITER, encodePktLines, FLUSH, type PktLine, PktLineParser } from "./pkt_line.ts";
+import { isSourceFailure } from "../../errors.ts";
+import type { RepositoryName, RequestContext } from "../source.ts";
+import { type GitHubClient, type GitHubRequest, retryAfterMs } from "./client.ts";
+import { pathBelow } from "./host.ts";
 
-/** Which ref of which repository. */
-export interface LsRefsQuery {
-  readonly owner: string;
-  readonly repo: string;
-  /** A name by Git's rules for ref names: tried as branch, then as tag. `HEAD` is the default branch. */
-  readonly ref: string;
-}
-
-/** `fetch`, or a function that counts, queues and times requests and calls it. */
-export type GitFetch = (url: string, init: RequestInit) => Promise<Response>;
+/** Which ref of which repository: a name by Git's rules, tried as branch, then as tag. `HEAD` is the default branch. */
+export type LsRefsQuery = RepositoryName & { readonly ref: string };
 
 /** How to reach the Git host. */
 export interface LsRefsOptions {
+  readonly client: GitHubClient;
   /** Base of `{owner}/{repo}.git`, without a slash at its end. */
   readonly gitUrl: string;
-  readonly fetch: GitFetch;
-  /** Where this aborts with a `TimeoutError` the result is `unusable`; any other reason is thrown. */
-  readonly signal: AbortSignal;
   /** For the dates of `Retry-After`, in ms since the epoch. */
   readonly now: () => number;
+  readonly context: RequestContext;
 }
 
-/** The repository that answered: the one of the query, or the target of a 301. */
-interface Answered {
-  readonly owner: string;
-  readonly repo: string;
+/** What an answer says of one ref. */
+export type RefAnswer =
+  & (
+    /** `commit` is peeled. A branch is a commit by Git's own rule; a tag may name a tree or a blob, which is not visible here. */
+    | { readonly kind: "found"; readonly as: "HEAD" | "branch" | "tag"; readonly commit: string }
+    /** The repository is visible and has neither a branch nor a tag of that name. */
+    | { readonly kind: "missing" }
+    /** `HEAD` names no commit and the ref was not found: the repository is empty, or only its default branch is missing. */
+    | { readonly kind: "unborn" }
+  )
   /** What `HEAD` points at, without `refs/heads/`; null where the answer does not say. */
-  readonly defaultBranch: string | null;
-}
+  & { readonly defaultBranch: string | null };
 
-/** What one query found. */
+/** What one query found. An answer has the name of the repository that gave it: the query's, or the target of a 301. */
 export type LsRefsResult =
-  /** `commit` is peeled. A branch is a commit by Git's own rule; a tag may name a tree or a blob, which cannot be seen here. */
-  | Answered & {
-    readonly kind: "found";
-    readonly commit: string;
-    readonly as: "branch" | "tag" | "HEAD";
-  }
-  /** The repository is visible and has neither a branch nor a tag of that name. */
-  | Answered & { readonly kind: "missing" }
-  /** `HEAD` names no commit and the ref was not found: the repository is empty, or only its default branch is missing. */
-  | Answered & { readonly kind: "unborn" }
+  | RefAnswer & RepositoryName
   /** 401: missing, or not public. */
   | { readonly kind: "denied" }
   | { readonly kind: "rate-limited"; readonly retryAfterMs: number }
@@ -58,180 +47,126 @@ const MAX_HOPS = 2;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const RESULT_TYPE = "application/x-git-upload-pack-result";
+const MAX_LINE_BYTES = 65_520;
 // Git's names have no control characters, no space and no DEL (git check-ref-format).
 const LINE =
   /^([0-9a-f]{40}|unborn) ([^\0- \x7f]+)(?: symref-target:([^\0- \x7f]+))?(?: peeled:([0-9a-f]{40}))?\n?$/;
 const REDIRECT_PATH = /^([A-Za-z0-9_-]+)\/([A-Za-z0-9._-]+?)(\.git)?\/git-upload-pack$/;
 const BRANCHES = "refs/heads/";
 
-class Unusable extends Error {}
-
 /**
  * Queries a Git host for one ref. Never throws for any answer of the host, or for the lack of one.
- * @throws the reason of `signal`, unless that is a `TimeoutError`.
- * @throws {CollectionsError} what `options.fetch` throws of its own, such as service-busy: no fault of the host.
+ * @throws {CollectionsError} service-busy: no fault of the host. @throws the reason of the context's signal.
  */
 export async function lsRefs(query: LsRefsQuery, options: LsRefsOptions): Promise<LsRefsResult> {
-  const { signal } = options;
   try {
-    signal.throwIfAborted();
     return await request(query, options);
   } catch (error) {
-    if (signal.aborted && signal.reason?.name !== "TimeoutError") throw signal.reason;
-    if (error instanceof CollectionsError) throw error;
-    const reason = error instanceof Unusable || error instanceof SyntaxError
-      ? error.message
-      : signal.aborted
-      ? "no answer in time"
-      : "the connection failed";
-    return { kind: "unusable", reason };
+    if (!isSourceFailure(error) && !(error instanceof SyntaxError)) throw error;
+    return { kind: "unusable", reason: error.message };
   }
 }
 
-async function request(query: LsRefsQuery, options: LsRefsOptions): Promise<LsRefsResult> {
-  let { owner, repo } = query;
-  let url = `${options.gitUrl}/${encodeURIComponent(owner)}/${encodeURIComponent(repo)}.git`;
+async function request(
+  { owner, repo, ref }: LsRefsQuery,
+  { client, gitUrl, now, context }: LsRefsOptions,
+): Promise<LsRefsResult> {
+  let url = `${gitUrl}/${encodeURIComponent(owner)}/${encodeURIComponent(repo)}.git`;
   for (let hop = 0;; hop++) {
-    const response = await options.fetch(`${url}/git-upload-pack`, {
-      method: "POST",
-      headers: {
-        "content-type": "application/x-git-upload-pack-request",
-        "accept": RESULT_TYPE,
-        "git-protocol": "version=2",
-        "user-agent": "repo-collections",
-      },
-      body: requestBody(query.ref),
-      redirect: "manual",
-      signal: options.signal,
+    const request: GitHubRequest = {
+      kind: "ls-refs",
+      url: `${url}/git-upload-pack`,
+      body: requestBody(ref),
+      maxBytes: MAX_BYTES,
+      context,
+    };
+    const { status, headers, bytes, release } = await client.requestPlainly(request, {
+      "content-type": "application/x-git-upload-pack-request",
+      "accept": RESULT_TYPE,
+      "git-protocol": "version=2",
+      "user-agent": "repo-collections",
     });
-    const { status, headers, body } = response;
-    const isResult = status === 200 && headers.get("content-type") === RESULT_TYPE;
-    if (isResult && body !== null) return await readAnswer(body, { owner, repo, ref: query.ref });
-    // A body that is neither read nor cancelled blocks its connection.
-    await body?.cancel().catch(() => {});
+    try {
+      if (status === 200 && headers.get("content-type") === RESULT_TYPE) {
+        return { owner, repo, ...findRef(bytes, ref) };
+      }
+    } finally {
+      release();
+    }
     if (status === 401) return { kind: "denied" };
     if (status === 429) {
-      return { kind: "rate-limited", retryAfterMs: retryAfterMs(headers, options.now()) };
+      const waitMs = retryAfterMs(headers, now()) ?? HOUR_MS;
+      return { kind: "rate-limited", retryAfterMs: Math.min(Math.max(waitMs, 1000), DAY_MS) };
     }
-    const target = status === 301 ? redirectTarget(headers.get("location"), url, options) : null;
-    if (target === null || hop === MAX_HOPS) {
-      throw new Unusable(`the host answered ${status} or something that is no list of refs`);
+    const isMove = status === 301 && hop < MAX_HOPS;
+    const path = isMove ? pathBelow(gitUrl, headers.get("location")) : null;
+    const [, newOwner, newRepo, suffix = ""] = REDIRECT_PATH.exec(path ?? "") ?? [];
+    if (newOwner === undefined || newRepo === undefined) {
+      throw new SyntaxError(`the host answered ${status} or something that is no list of refs`);
     }
-    ({ owner, repo, url } = target);
+    [owner, repo] = [newOwner, newRepo];
+    url = `${gitUrl}/${owner}/${repo}${suffix}`;
   }
 }
 
-/** The repository that a `Location` names below the same base, or null. */
-function redirectTarget(
-  location: string | null,
-  from: string,
-  { gitUrl }: LsRefsOptions,
-): { owner: string; repo: string; url: string } | null {
-  const base = new URL(`${gitUrl}/`);
-  const target = location === null ? null : URL.parse(location, `${from}/git-upload-pack`);
-  if (target?.origin !== base.origin || !target.pathname.startsWith(base.pathname)) return null;
-  const [, owner, repo, suffix = ""] = REDIRECT_PATH.exec(
-    target.pathname.slice(base.pathname.length) + target.search,
-  ) ?? [];
-  if (owner === undefined || repo === undefined) return null;
-  return { owner, repo, url: `${gitUrl}/${owner}/${repo}${suffix}` };
-}
-
-/** `Retry-After` (RFC 9110, 10.2.3), from a second to a day; an hour where there is none. */
-function retryAfterMs(headers: Headers, now: number): number {
-  const text = headers.get("retry-after") ?? "";
-  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now;
-  return Number.isNaN(ms) ? HOUR_MS : Math.min(Math.max(ms, 1000), DAY_MS);
-}
-
-function requestBody(ref: string): Uint8Array<ArrayBuffer> {
+/** The request in pkt-lines (gitprotocol-common): four hex digits of length, themselves included, then the text. */
+function requestBody(ref: string): string {
+  const line = (text: string) => {
+    const bytes = 4 + Buffer.byteLength(text) + 1;
+    return `${bytes.toString(16).padStart(4, "0")}${text}\n`;
+  };
   const prefixes = ref === "HEAD" ? ["HEAD"] : ["HEAD", BRANCHES + ref, `refs/tags/${ref}`];
-  return encodePktLines([
-    "command=ls-refs",
-    "object-format=sha1",
-    DELIMITER,
-    "peel",
-    "symrefs",
-    "unborn",
-    ...prefixes.map((prefix) => `ref-prefix ${prefix}`),
-    FLUSH,
-  ]);
-}
-
-/** Reads until the answer is known, and never more than {@linkcode MAX_BYTES} after decompression. */
-async function readAnswer(
-  body: ReadableStream<Uint8Array>,
-  query: LsRefsQuery,
-): Promise<LsRefsResult> {
-  const reader = body.getReader();
-  const parser = new PktLineParser();
-  const search = new RefSearch(query);
-  try {
-    for (let bytes = 0;;) {
-      const { done, value } = await reader.read();
-      if (done) throw new Unusable("the answer is truncated");
-      bytes += value.length;
-      if (bytes > MAX_BYTES) throw new Unusable(`the answer is over ${MAX_BYTES} bytes`);
-      for (const line of parser.push(value)) {
-        const result = search.next(line);
-        if (result !== null) return result;
-      }
-    }
-  } finally {
-    await reader.cancel().catch(() => {});
-  }
+  const options = ["peel", "symrefs", "unborn", ...prefixes.map((name) => `ref-prefix ${name}`)];
+  const command = ["command=ls-refs", "object-format=sha1"].map(line).join("");
+  return `${command}0001${options.map(line).join("")}0000`;
 }
 
 /**
- * Looks for one ref in lines that come in byte order, as Git sends them, so that it can stop past the name. Names are
- * compared as strings of bytes; prefixes match more than the ref that was meant, and a host may send any other ref too.
+ * Finds one ref in an answer: prefixes match more than the ref that was meant, and a host may send any other ref too.
+ * Names are compared as strings of bytes. @throws {SyntaxError} where the answer does not follow the protocol.
  */
-class RefSearch {
-  private readonly branch: string;
-  private readonly tag: string;
-  private lastName = "";
-  private isUnborn = true;
-  private defaultBranch: string | null = null;
-
-  constructor(private readonly query: LsRefsQuery) {
-    const name = Buffer.from(query.ref).toString("latin1");
-    this.branch = BRANCHES + name;
-    this.tag = `refs/tags/${name}`;
-  }
-
-  /** Takes one line; gives the result once nothing that follows can change it. */
-  next(line: PktLine): LsRefsResult | null {
-    if (line === FLUSH) return this.conclude();
-    const match = line === DELIMITER ? null : LINE.exec(Buffer.from(line).toString("latin1"));
-    if (match === null) throw new Unusable("the answer has a line that is no ref");
-    const [, id = "", name = "", target, peeled] = match;
-    if (name <= this.lastName) throw new Unusable("the refs are not in order");
-    this.lastName = name;
-    if (name === "HEAD") {
-      if (target?.startsWith(BRANCHES)) {
-        this.defaultBranch = Buffer.from(target.slice(BRANCHES.length), "latin1").toString();
-      }
-      if (id === "unborn") return null;
-      this.isUnborn = false;
-      return this.query.ref === "HEAD" ? this.found("HEAD", id) : null;
+export function findRef(bytes: Uint8Array<ArrayBuffer>, ref: string): RefAnswer {
+  const name = Buffer.from(ref).toString("latin1");
+  const names = ref === "HEAD"
+    ? { HEAD: "HEAD" }
+    : { branch: BRANCHES + name, tag: `refs/tags/${name}` };
+  const refs = new Map<string, string>();
+  let defaultBranch: string | null = null;
+  for (const line of readLines(bytes)) {
+    const [, id, name, target, peeled] = LINE.exec(line) ?? [];
+    if (id === undefined || name === undefined) {
+      throw new SyntaxError("the answer has a line that is no ref");
     }
-    if (id === "unborn") throw new Unusable("a ref other than HEAD is unborn");
-    if (this.query.ref === "HEAD") return null;
-    if (name === this.branch) return this.found("branch", id);
-    if (name === this.tag) return this.found("tag", peeled ?? id);
-    return name > this.tag ? this.conclude() : null;
+    if (refs.has(name)) throw new SyntaxError("the answer has a ref twice");
+    if (id === "unborn" && name !== "HEAD") {
+      throw new SyntaxError("a ref other than HEAD is unborn");
+    }
+    if (id !== "unborn") refs.set(name, peeled ?? id);
+    if (name === "HEAD" && target?.startsWith(BRANCHES)) {
+      defaultBranch = Buffer.from(target.slice(BRANCHES.length), "latin1").toString();
+    }
   }
+  for (const [as, name] of Object.entries(names) as ["HEAD" | "branch" | "tag", string][]) {
+    const commit = refs.get(name);
+    if (commit !== undefined) return { kind: "found", as, commit, defaultBranch };
+  }
+  return { kind: refs.has("HEAD") ? "missing" : "unborn", defaultBranch };
+}
 
-  private found(as: "branch" | "tag" | "HEAD", commit: string): LsRefsResult {
-    return { kind: "found", commit, as, ...this.answered() };
+/** The pkt-lines before the flush (`0000`) that ends an answer. */
+function* readLines(bytes: Uint8Array<ArrayBuffer>): Generator<string, void> {
+  const text = Buffer.from(bytes.buffer).toString("latin1");
+  for (let at = 0; at + 4 <= text.length;) {
+    const digits = text.slice(at, at + 4);
+    if (digits === "0000") return;
+    const length = /^[0-9a-f]{4}$/i.test(digits) ? parseInt(digits, 16) : NaN;
+    // Lengths up to 4 are markers and an empty line, of which an answer to `ls-refs` has none.
+    if (!(length > 4 && length <= MAX_LINE_BYTES)) {
+      throw new SyntaxError(`the length ${JSON.stringify(digits)} of a line is invalid`);
+    }
+    if (at + length > text.length) break;
+    yield text.slice(at + 4, at + length);
+    at += length;
   }
-
-  private conclude(): LsRefsResult {
-    return { kind: this.isUnborn ? "unborn" : "missing", ...this.answered() };
-  }
-
-  private answered(): Answered {
-    const { owner, repo } = this.query;
-    return { owner, repo, defaultBranch: this.defaultBranch };
-  }
+  throw new SyntaxError("the answer is truncated");
 }

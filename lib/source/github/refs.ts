@@ -1,7 +1,9 @@
 // Which commit a name means at GitHub: as branch, then as tag, then as commit id, and whether the repository may be
 // seen at all. Every request uses the requested name, so a name that now belongs to another repository shows that one.
-// Visibility is decided before anything from an answer about the branch is used.
+// Visibility is decided before anything from an answer about the branch is used. What an answer denied is never served
+// because a later request fails.
 
+import { z } from "zod";
 import { isAllowed } from "../../allowed_repos.ts";
 import {
   branchNotFound,
@@ -13,14 +15,17 @@ import {
 } from "../../errors.ts";
 import { isCheckFailure, withDenial } from "../failure_backoff.ts";
 import type { RefQuery, RepositoryName, RequestContext } from "../source.ts";
-import { checked, parseCommitId, parseJson, refusal, repositoryAnswer } from "./answers.ts";
-import type { Validator } from "./client.ts";
+import type { GitHubAnswer, Validator } from "./client.ts";
 import {
   type GitHubHost,
   namedBase,
+  OBJECT_ID,
+  parseAnswer,
   parseValidators,
+  refusal,
   type RefValidators,
   type RepositoryAnswer,
+  type RepositoryRequest,
   requestRepository,
 } from "./host.ts";
 
@@ -33,29 +38,55 @@ export interface FoundRef {
 /** A query whose default branch is filled in. */
 export type BranchQuery = RefQuery & { readonly branch: string };
 
+/** Finds refs without a token. */
+export interface RefFinder {
+  /**
+   * The ref, or that REST must be queried; `denial` is the error that applies if REST then fails.
+   * @throws {CollectionsError} branch-not-found, repository-not-allowed, or a failure.
+   */
+  find(
+    query: BranchQuery,
+    context: RequestContext,
+  ): Promise<FoundRef | { readonly denial: CollectionsError | null }>;
+}
+
+/** The fields used of `GET /repos/{owner}/{repo}` (docs.github.com/rest/repos/repos#get-a-repository). */
+export const repositoryAnswer = z.object({
+  private: z.boolean(),
+  visibility: z.string().optional(),
+  full_name: z.string().optional(),
+  /** Used for a hint alone. */
+  default_branch: z.string().min(1).optional(),
+});
+
 const MAX_BYTES = 1 << 20;
 /** What names a commit where no branch and no tag has that name. */
 export const COMMIT_ID = /^[0-9a-f]{40}$/i;
-const SHA_TYPE = "application/vnd.github.sha";
-const JSON_TYPE = "application/vnd.github+json";
+const ACCEPT = { commit: "application/vnd.github.sha", repo: "application/vnd.github+json" };
 
 /**
- * Finds the commit of a ref by the REST API.
+ * Finds the commit of a ref: by Git while there is no token and a Git host, else by REST.
  * @throws {CollectionsError} repository-not-found, repository-not-allowed, branch-not-found, repository-empty,
- * repository-blocked, or a failure, with `denial` where GitHub had denied what was known before.
+ * repository-blocked, or a failure (the query's own in place of a REST request), with `denial` where GitHub had denied
+ * what was known before.
  */
-export async function findRefByRest(
-  host: GitHubHost,
+export async function findRef(
+  { host, git }: { readonly host: GitHubHost; readonly git: RefFinder | null },
   query: BranchQuery,
   context: RequestContext,
 ): Promise<FoundRef> {
-  const search = new RefSearch(host, query, context);
+  const search = new RestSearch(host, query, context);
   try {
+    if (git !== null && !host.tokens.hasToken) {
+      const found = await git.find(query, context);
+      if ("commit" in found) return found;
+      search.denial = found.denial;
+    }
+    if (query.failure !== undefined) throw query.failure;
     return await search.run();
   } catch (error) {
-    const { denial } = search;
-    if (denial === null || !isCheckFailure(error)) throw error;
-    throw withDenial(error, denial);
+    if (search.denial === null || !isCheckFailure(error)) throw error;
+    throw withDenial(error, error.denial ?? search.denial);
   }
 }
 
@@ -65,21 +96,14 @@ export async function isCommit(
   { name, id }: { readonly name: RepositoryName; readonly id: string },
   context: RequestContext,
 ): Promise<boolean> {
-  const { status, bytes, release } = await requestRepository(host, {
-    base: namedBase(name),
-    rest: `/commits/${id}`,
-    kind: "commit",
-    accept: SHA_TYPE,
-    maxBytes: MAX_BYTES,
-    context,
-  });
-  release();
-  if (status === 200) return parseCommitId(bytes) === id;
-  if (status === 404 || status === 422) return false;
-  throw refusal(name, status);
+  const base = namedBase(name);
+  const answer = await request(host, { kind: "commit", base, rest: `/commits/${id}`, context });
+  if (answer.status === 200) return commitIn(answer) === id;
+  if (answer.status === 404 || answer.status === 422) return false;
+  throw refusal(name, answer.status);
 }
 
-class RefSearch {
+class RestSearch {
   /** GitHub's answer about the known ref, in case a later request fails. */
   denial: CollectionsError | null = null;
   private readonly known: RefValidators | null;
@@ -100,19 +124,19 @@ class RefSearch {
     const together = known !== null && forms.includes(known.form)
       ? COMMIT_ID.test(known.form) ? [known.form] : forms.slice(0, forms.indexOf(known.form) + 1)
       : forms.slice(0, 1);
-    const asksVisibility = host.tokens.hasToken && !isByName;
+    const checksVisibility = host.tokens.hasToken && !isByName;
     // All requests are awaited, whatever one answers: a private repository must not answer sooner than a missing one.
     const [visibilityResult, ...refResults] = await Promise.allSettled([
-      asksVisibility ? this.requestRepository(known?.visibility) : null,
+      checksVisibility ? this.requestRepository(known?.visibility) : null,
       ...together.map((form) => this.requestRef(form)),
     ]);
-    const isSeen = visibilityResult!.status === "fulfilled" && visibilityResult!.value !== null;
+    const isSeen = visibilityResult.status === "fulfilled" && visibilityResult.value !== null;
     refResults.forEach((result, index) => {
       if (result.status === "fulfilled") {
         this.recordAnswer(together[index]!, result.value!.status, isSeen);
       }
     });
-    const visibility = unwrap(visibilityResult!);
+    const visibility = unwrap(visibilityResult);
     if (visibility !== null) requirePublic(query, visibility);
 
     let repository = visibility;
@@ -123,8 +147,9 @@ class RefSearch {
       if (visibility !== null && visibility.base !== answer.base) {
         throw sourceFailed(`Cannot resolve "${form}": the repository moved meanwhile`);
       }
-      if (answer.status === 200 || answer.status === 304) {
-        const commit = answer.status === 304 ? query.known!.commit : parseCommitId(answer.bytes);
+      const isUnchanged = answer.status === 304;
+      if (isUnchanged || answer.status === 200) {
+        const commit = isUnchanged ? query.known!.commit : commitIn(answer);
         if (COMMIT_ID.test(form) && commit !== form.toLowerCase()) continue;
         await this.requireAllowed(answer.base, null);
         return {
@@ -132,7 +157,7 @@ class RefSearch {
           validators: {
             base: answer.base,
             form,
-            commit: answer.status === 304 ? known!.commit : validatorOf(answer),
+            commit: isUnchanged ? known!.commit : validatorOf(answer),
             visibility: visibility?.status === 304 ? known!.visibility : validatorOf(visibility),
           },
         };
@@ -160,9 +185,9 @@ class RefSearch {
   private async requireAllowed(base: string, about: RepositoryAnswer | null): Promise<void> {
     const { allowedRepos } = this.host;
     if (allowedRepos === null || base.toLowerCase() === namedBase(this.query).toLowerCase()) return;
-    const answer = about ?? await this.request(base, "", { kind: "repo", accept: JSON_TYPE });
+    const answer = about ?? await this.requestRepository(null, base);
     if (answer.status !== 200) throw refusal(this.query, answer.status);
-    const { full_name = "" } = checked(repositoryAnswer, parseJson(answer.bytes));
+    const { full_name = "" } = parseAnswer(repositoryAnswer, answer);
     const [owner = "", repo = ""] = full_name.split("/");
     if (!isAllowed(allowedRepos, { owner, repo })) {
       throw repositoryNotAllowed(this.query.owner, this.query.repo);
@@ -176,7 +201,7 @@ class RefSearch {
       if (answer.status !== 200) throw refusal(this.query, answer.status);
       if (this.host.allowedRepos === null) requirePublic(this.query, answer);
       else await this.requireAllowed(answer.base, answer);
-      return checked(repositoryAnswer, parseJson(answer.bytes)).default_branch ?? null;
+      return parseAnswer(repositoryAnswer, answer).default_branch ?? null;
     } catch (error) {
       if (isSourceFailure(error)) return null;
       throw error;
@@ -184,38 +209,34 @@ class RefSearch {
   }
 
   private requestRef(form: string): Promise<RepositoryAnswer> {
-    return this.request(namedBase(this.query), `/commits/${encodeURIComponent(form)}`, {
+    return request(this.host, {
       kind: "commit",
-      accept: SHA_TYPE,
-      validator: this.known?.form === form ? this.known.commit : null,
-    });
-  }
-
-  private requestRepository(validator?: Validator | null): Promise<RepositoryAnswer> {
-    return this.request(namedBase(this.query), "", { kind: "repo", accept: JSON_TYPE, validator });
-  }
-
-  private async request(
-    base: string,
-    rest: string,
-    { kind, accept, validator }: {
-      kind: "commit" | "repo";
-      accept: string;
-      validator?: Validator | null | undefined;
-    },
-  ): Promise<RepositoryAnswer> {
-    const answer = await requestRepository(this.host, {
-      base,
-      rest,
-      kind,
-      accept,
-      maxBytes: MAX_BYTES,
+      base: namedBase(this.query),
+      rest: `/commits/${encodeURIComponent(form)}`,
+      known: this.known?.form === form ? this.known.commit : null,
       context: this.context,
-      ...(validator ? { known: validator } : {}),
     });
-    answer.release();
-    return answer;
   }
+
+  private requestRepository(
+    known: Validator | null = null,
+    base = namedBase(this.query),
+  ): Promise<RepositoryAnswer> {
+    return request(this.host, { kind: "repo", base, rest: "", known, context: this.context });
+  }
+}
+
+async function request(
+  host: GitHubHost,
+  { known = null, ...request }: Pick<RepositoryRequest, "base" | "rest" | "context"> & {
+    readonly kind: "commit" | "repo";
+    readonly known?: Validator | null;
+  },
+): Promise<RepositoryAnswer> {
+  const accept = ACCEPT[request.kind];
+  const answer = await requestRepository(host, { ...request, accept, known, maxBytes: MAX_BYTES });
+  answer.release();
+  return answer;
 }
 
 function formsOf(branch: string, commitIds: boolean): string[] {
@@ -224,11 +245,18 @@ function formsOf(branch: string, commitIds: boolean): string[] {
   return commitIds && COMMIT_ID.test(branch) ? [...forms, branch.toLowerCase()] : forms;
 }
 
+/** The commit id of an `application/vnd.github.sha` answer. @throws {CollectionsError} source-failed. */
+function commitIn({ bytes }: GitHubAnswer): string {
+  const id = bytes.length <= 64 ? new TextDecoder().decode(bytes).trim() : "";
+  if (!OBJECT_ID.test(id)) throw sourceFailed(`Cannot read "commit": the answer is no commit id`);
+  return id;
+}
+
 function requirePublic(name: RepositoryName, answer: RepositoryAnswer): void {
   // Only an answer with "public" leaves a validator, so 304 means the same.
   if (answer.status === 304) return;
   if (answer.status !== 200) throw refusal(name, answer.status);
-  const { private: isPrivate, visibility } = checked(repositoryAnswer, parseJson(answer.bytes));
+  const { private: isPrivate, visibility } = parseAnswer(repositoryAnswer, answer);
   if (isPrivate || (visibility ?? "public") !== "public") {
     throw repositoryNotFound(name.owner, name.repo);
   }

@@ -11,7 +11,7 @@ import { MAX_WAIT_MS } from "../failure_backoff.ts";
 /** GitHub counts the REST API and GraphQL separately, and the raw host limits addresses. */
 export type Quota = "core" | "graphql" | "raw";
 
-/** One way to send requests to GitHub. `place` counts from 1; 0 is the way without a token. */
+/** One token. `place` counts from 1; 0 stands for requests without a token. */
 export interface Token {
   readonly place: number;
   readonly secret: string | null;
@@ -19,39 +19,25 @@ export interface Token {
   readonly fingerprint: string;
 }
 
-interface QuotaState {
-  remaining: number;
-  /** By `clock.monotonicMs()`, so a jump of the wall clock changes no wait. */
-  resetAtMs: number;
-  /** Whether a limit was met since the last answer. */
-  isLimited: boolean;
-  /** The first request after the wait. */
-  probe: PromiseWithResolvers<void> | null;
-}
-
-interface TokenState {
-  readonly token: Token;
-  readonly quotas: Readonly<Record<Quota, QuotaState>>;
-  refused: boolean;
-}
+type TokenState = ReturnType<typeof newState>;
 
 const UNKNOWN = Number.MAX_SAFE_INTEGER;
 
 /** Chooses tokens by the quota that is left (docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api). */
 export class TokenPool {
   private readonly states: readonly TokenState[];
-  private readonly anonymous = newState(0, null);
+  private readonly anonymous = newState(null, -1);
 
   constructor(
     secrets: readonly string[],
     private readonly options: { readonly clock: Clock; readonly log: Log },
   ) {
-    this.states = secrets.map((secret, index) => newState(index + 1, secret));
+    this.states = secrets.map(newState);
   }
 
   /** Whether requests carry a token: one was given and not all are refused. */
   get hasToken(): boolean {
-    return this.states.some((state) => !state.refused);
+    return this.states.some(({ isRefused }) => !isRefused);
   }
 
   /**
@@ -74,18 +60,17 @@ export class TokenPool {
       const free = ready.filter(({ quotas }) => quotas[quota].probe === null);
       const best = free.find(({ token }) => token.fingerprint === fingerprint) ??
         free.toSorted((a, b) => left(b, quota, now) - left(a, quota, now))[0];
-      if (best === undefined) {
-        await ready[0]!.quotas[quota].probe?.promise;
-        continue;
+      if (best !== undefined) {
+        const state = best.quotas[quota];
+        if (state.isLimited) state.probe = Promise.withResolvers();
+        return best.token;
       }
-      const state = best.quotas[quota];
-      if (state.isLimited) state.probe = Promise.withResolvers();
-      return best.token;
+      await ready[0]!.quotas[quota].probe?.promise;
     }
   }
 
   /** Returns a chosen token. `answered`: GitHub answered, and not with a limit. */
-  release(token: Token, quota: Quota, { answered }: { readonly answered: boolean }): void {
+  release(token: Token, quota: Quota, answered: boolean): void {
     const state = this.state(token).quotas[quota];
     if (state.probe === null) return;
     if (answered) state.isLimited = state.remaining === 0 && this.now() < state.resetAtMs;
@@ -110,12 +95,10 @@ export class TokenPool {
   /** Stops one token for a time, at most an hour: for one quota, or for the whole API (a secondary limit). */
   limit(token: Token, waitMs: number, quota: Quota | "api"): void {
     const { quotas } = this.state(token);
+    const untilMs = this.now() + bounded(waitMs);
     for (const state of quota === "api" ? [quotas.core, quotas.graphql] : [quotas[quota]]) {
       state.remaining = 0;
-      state.resetAtMs = Math.max(
-        state.isLimited ? state.resetAtMs : 0,
-        this.now() + bounded(waitMs),
-      );
+      state.resetAtMs = state.isLimited ? Math.max(state.resetAtMs, untilMs) : untilMs;
       state.isLimited = true;
     }
     const seconds = Math.ceil(bounded(waitMs) / 1000);
@@ -125,8 +108,8 @@ export class TokenPool {
   /** Sets a token aside that GitHub refused (401), until the next start. */
   refuse(token: Token): void {
     const state = this.state(token);
-    if (state.refused) return;
-    state.refused = true;
+    if (state.isRefused) return;
+    state.isRefused = true;
     this.options.log.error("token refused", { token: token.place, of: this.states.length });
     if (!this.hasToken) this.options.log.error("all tokens refused, continuing without a token");
   }
@@ -136,7 +119,7 @@ export class TokenPool {
     const now = this.now();
     const known = this.usable(quota).map((state) => left(state, quota, now))
       .filter((count) => count !== UNKNOWN);
-    return known.length === 0 ? null : known.reduce((sum, count) => sum + count, 0);
+    return known.length === 0 ? null : known.reduce((sum, count) => sum + count);
   }
 
   private now(): number {
@@ -144,37 +127,37 @@ export class TokenPool {
   }
 
   private usable(quota: Quota): readonly TokenState[] {
-    const accepted = quota === "raw" ? [] : this.states.filter((state) => !state.refused);
-    return accepted.length > 0 ? accepted : [this.anonymous];
+    if (quota === "raw" || !this.hasToken) return [this.anonymous];
+    return this.states.filter(({ isRefused }) => !isRefused);
   }
 
   private state(token: Token): TokenState {
-    return token.place === 0 ? this.anonymous : this.states[token.place - 1]!;
+    return this.states[token.place - 1] ?? this.anonymous;
   }
 }
 
-function newState(place: number, secret: string | null): TokenState {
+function newState(secret: string | null, index: number) {
   const fingerprint = secret === null
     ? "none"
     : createHash("sha256").update(`validator of ${secret}`).digest("hex").slice(0, 12);
-  const quota = (): QuotaState => ({
+  const quota = () => ({
     remaining: UNKNOWN,
+    /** By `clock.monotonicMs()`, so a jump of the wall clock changes no wait. */
     resetAtMs: 0,
+    /** Whether a limit was met since the last answer. */
     isLimited: false,
-    probe: null,
+    /** The first request after the wait. */
+    probe: null as PromiseWithResolvers<void> | null,
   });
-  return {
-    token: { place, secret, fingerprint },
-    quotas: { core: quota(), graphql: quota(), raw: quota() },
-    refused: false,
-  };
+  const token: Token = { place: index + 1, secret, fingerprint };
+  return { token, isRefused: false, quotas: { core: quota(), graphql: quota(), raw: quota() } };
 }
 
 function bounded(waitMs: number): number {
   return Math.min(Math.max(waitMs, 0), MAX_WAIT_MS);
 }
 
-function left(state: TokenState, quota: Quota, now: number): number {
-  const { remaining, resetAtMs } = state.quotas[quota];
+function left({ quotas }: TokenState, quota: Quota, now: number): number {
+  const { remaining, resetAtMs } = quotas[quota];
   return now >= resetAtMs ? UNKNOWN : remaining;
 }

@@ -1,12 +1,14 @@
-// Bytes of a tree answer -> entries or a list of files. Entries come by the hundred thousand, so a plain loop checks
-// them. This module makes no requests, so that it can run anywhere.
+// Bytes of a tree answer -> entries or a list of files, checked by a plain loop, since entries come by the hundred
+// thousand. `JSON.parse` of 30 MB blocks everything else for half a second, so large answers are parsed in a worker. It
+// serves one answer and ends, so that the memory of a parsed answer goes with it.
 
+import type { Clock } from "../../clock.ts";
 import { sourceFailed } from "../../errors.ts";
 import { STEPS_PER_YIELD, yieldToEventLoop } from "../../yield.ts";
-import { FileListBuilder, isListedPath } from "../file_list.ts";
+import { FileList, FileListBuilder, isListedPath } from "../file_list.ts";
 import { type GitMode, treeId, type TreeObjectEntry } from "../git_object_id.ts";
 import type { EntryKind, FolderFiles, TreeEntry } from "../source.ts";
-import { OBJECT_ID, parseJson } from "./answers.ts";
+import { OBJECT_ID, parseJson } from "./host.ts";
 
 const KINDS: ReadonlyMap<unknown, EntryKind> = new Map([
   ["100644", "file"],
@@ -25,12 +27,12 @@ const UNUSABLE_PATH = /(?:^|\/)\.{0,2}(?:\/|$)|\0/;
  * @throws {CollectionsError} source-failed where the answer is no whole tree of single names.
  */
 export function parseTree(bytes: Uint8Array<ArrayBuffer>): TreeEntry[] {
-  const { tree, truncated } = treeOf(parseJson(bytes));
-  if (truncated) throw sourceFailed(`Cannot read "tree": a plain answer says that it is truncated`);
+  const { tree, truncated } = treeOf(bytes);
+  if (truncated === true) throw unusable("a plain answer says that it is truncated");
   return tree.map((raw) => {
-    const entry = entryOf(raw);
-    if (entry.path.includes("/")) throw unusable();
-    return { name: entry.path, kind: entry.kind, id: entry.id, size: entry.size };
+    const { path, kind, id, size } = entryOf(raw);
+    if (path.includes("/")) throw unusable("an entry has no usable path");
+    return { name: path, kind, id, size };
   });
 }
 
@@ -41,10 +43,10 @@ export function parseTree(bytes: Uint8Array<ArrayBuffer>): TreeEntry[] {
  */
 export async function parseFolder(
   bytes: Uint8Array<ArrayBuffer>,
-  { withId = false } = {},
+  withId: boolean,
 ): Promise<FolderFiles | null> {
-  const { tree, truncated, sha } = treeOf(parseJson(bytes));
-  if (truncated) return null;
+  const { tree, truncated, sha } = treeOf(bytes);
+  if (truncated === true) return null;
   const files = new FileListBuilder();
   const entries: TreeObjectEntry[] = [];
   for (const [index, raw] of tree.entries()) {
@@ -62,43 +64,97 @@ export async function parseFolder(
   return { treeId: isProved ? sha : "", files: files.build() };
 }
 
-function treeOf(value: unknown): { tree: unknown[]; truncated: boolean; sha: string } {
-  if (typeof value === "object" && value !== null && "tree" in value && Array.isArray(value.tree)) {
-    const { tree, truncated, sha } = value as {
-      tree: unknown[];
-      truncated?: unknown;
-      sha?: unknown;
-    };
-    return { tree, truncated: truncated === true, sha: String(sha) };
+function treeOf(bytes: Uint8Array<ArrayBuffer>) {
+  const value = parseJson(bytes) as { tree?: unknown; truncated?: unknown; sha?: unknown } | null;
+  const tree = value?.tree;
+  if (!Array.isArray(tree)) throw unusable("the answer has none");
+  return { tree: tree as unknown[], truncated: value?.truncated, sha: String(value?.sha) };
+}
+
+function entryOf(raw: unknown) {
+  const { path, mode, sha, size: bytes } = (raw ?? {}) as Record<string, unknown>;
+  const kind = KINDS.get(mode);
+  const size = kind === "file" ? bytes : 0;
+  if (
+    typeof path !== "string" || !path.isWellFormed() || typeof mode !== "string" ||
+    kind === undefined || typeof sha !== "string" || !OBJECT_ID.test(sha) ||
+    typeof size !== "number" || !Number.isSafeInteger(size) || size < 0
+  ) {
+    throw unusable("an entry has another shape");
   }
-  throw sourceFailed(`Cannot read "tree": the answer has none`);
+  if (UNUSABLE_PATH.test(path)) throw unusable("an entry has no usable path");
+  return { path, mode, kind, id: sha, size };
 }
 
-interface RawEntry {
-  readonly path: string;
-  readonly mode: string;
-  readonly kind: EntryKind;
-  readonly id: string;
-  readonly size: number;
+function unusable(state: string) {
+  return sourceFailed(`Cannot read "tree": ${state}`);
 }
 
-function entryOf(raw: unknown): RawEntry {
-  if (typeof raw === "object" && raw !== null) {
-    const { path, mode, sha, size } = raw as Record<string, unknown>;
-    const kind = KINDS.get(mode);
-    if (
-      typeof path === "string" && path.isWellFormed() && typeof mode === "string" &&
-      kind !== undefined &&
-      typeof sha === "string" && OBJECT_ID.test(sha) &&
-      (kind !== "file" || (Number.isSafeInteger(size) && size as number >= 0))
-    ) {
-      if (UNUSABLE_PATH.test(path)) throw unusable();
-      return { path, mode, kind, id: sha, size: kind === "file" ? size as number : 0 };
+/** What the worker is sent; the bytes are transferred. */
+export interface TreeTask {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly withId: boolean;
+}
+
+/** The folder, its list as `FileList.toBytes()` gives it; null for a truncated answer; or what is wrong with it. */
+export type TreeReply =
+  | { readonly folder: { readonly treeId: string; readonly files: Uint8Array<ArrayBuffer> } | null }
+  | { readonly failure: string };
+
+/** What {@linkcode parseInWorker} needs of a worker. */
+export type TreeWorker = Pick<Worker, "onmessage" | "onerror" | "postMessage" | "terminate">;
+
+const START_WITHIN_MS = 5_000;
+
+function startTreeWorker(): TreeWorker {
+  return new Worker(new URL("./tree_worker.ts", import.meta.url), {
+    type: "module",
+    name: "tree",
+    deno: { permissions: "none" },
+  });
+}
+
+/**
+ * As {@linkcode parseFolder}, in a worker where one starts within 5 s (on Deno Deploy none does). The bytes cannot be
+ * used afterwards.
+ * @throws {CollectionsError} source-failed likewise, or where the worker ends before its reply, for want of memory, say.
+ */
+export async function parseInWorker(
+  task: TreeTask,
+  clock: Clock,
+  start: () => TreeWorker = startTreeWorker,
+): Promise<FolderFiles | null> {
+  let worker: TreeWorker | null = null;
+  const late = Promise.withResolvers<never>();
+  const cancelTimer = clock.setTimer(START_WITHIN_MS, () => late.reject(new Error("too late")));
+  try {
+    try {
+      worker = start();
+      await Promise.race([nextMessage(worker), late.promise]);
+    } catch {
+      return await parseFolder(task.bytes, task.withId);
+    } finally {
+      cancelTimer();
     }
+    const reply = nextMessage(worker);
+    worker.postMessage(task, [task.bytes.buffer]);
+    const answer = await reply as TreeReply;
+    if ("failure" in answer) throw sourceFailed(answer.failure);
+    const files = answer.folder && FileList.fromBytes(answer.folder.files);
+    return files && { treeId: answer.folder!.treeId, files };
+  } finally {
+    worker?.terminate();
   }
-  throw sourceFailed(`Cannot read "tree": an entry has another shape`);
 }
 
-function unusable() {
-  return sourceFailed(`Cannot read "tree": an entry has no usable path`);
+/** What the worker sends next. @throws {CollectionsError} source-failed where it ends instead. */
+function nextMessage(worker: TreeWorker): Promise<unknown> {
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  worker.onmessage = ({ data }) => resolve(data);
+  worker.onerror = (event) => {
+    // Or it would end the process.
+    event.preventDefault();
+    reject(unusable(`the worker ended: ${event.message}`));
+  };
+  return promise;
 }
