@@ -1,4 +1,5 @@
-// Time as an injected part, so that a test can advance it instead of waiting.
+// Time as an injected part, so that a test can advance it instead of waiting; and long processor work in time slices,
+// between which other tasks of this thread continue.
 
 /** Reads the time and schedules work. */
 export interface Clock {
@@ -35,3 +36,78 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer);
   },
 };
+
+const SLICE_MS = 8;
+
+/** How many cheap steps pass between two calls of {@linkcode yieldToEventLoop}. */
+export const STEPS_PER_YIELD = 256;
+
+// All work shares one sequence of slices: with one for each, other tasks would wait for the sum of them.
+/** Work that has yielded, in the order in which it continues. */
+const paused: (() => void)[] = [];
+let sliceStartedAtMs = -Infinity;
+
+function beginSlice(): void {
+  sliceStartedAtMs = performance.now();
+  paused.shift()?.();
+  if (paused.length > 0) setTimeout(beginSlice, 0);
+}
+
+/**
+ * Returns at once while the current slice of 8 ms lasts; else lets everything else that is ready continue first. Call it
+ * between steps that take long, or once in {@linkcode STEPS_PER_YIELD} cheap ones.
+ * @throws the signal's reason when it is aborted.
+ */
+export async function yieldToEventLoop(signal?: AbortSignal): Promise<void> {
+  if (performance.now() - sliceStartedAtMs >= SLICE_MS) {
+    await new Promise<void>((resolve) => {
+      paused.push(resolve);
+      if (paused.length === 1) setTimeout(beginSlice, 0);
+    });
+  }
+  signal?.throwIfAborted();
+}
+
+/** A run takes a few milliseconds even where comparing is slow. */
+const RUN_LENGTH = 2048;
+
+/**
+ * Sorts like `items.toSorted(compare)`, stably, and yields to the event loop: short runs by the engine's own sort,
+ * merged pair by pair. @throws the signal's reason when it aborts.
+ */
+export async function sortYielding<T>(
+  items: readonly T[],
+  compare: (a: T, b: T) => number,
+  signal?: AbortSignal,
+): Promise<T[]> {
+  let runs: T[][] = [];
+  for (let start = 0; start < items.length; start += RUN_LENGTH) {
+    await yieldToEventLoop(signal);
+    runs.push(items.slice(start, start + RUN_LENGTH).sort(compare));
+  }
+  while (runs.length > 1) {
+    const merged: T[][] = [];
+    for (let first = 0; first < runs.length; first += 2) {
+      merged.push(await merge(runs[first]!, runs[first + 1] ?? [], compare, signal));
+    }
+    runs = merged;
+  }
+  return runs[0] ?? [];
+}
+
+async function merge<T>(
+  left: readonly T[],
+  right: readonly T[],
+  compare: (a: T, b: T) => number,
+  signal: AbortSignal | undefined,
+): Promise<T[]> {
+  const merged: T[] = [];
+  let fromLeft = 0;
+  let fromRight = 0;
+  while (fromLeft < left.length && fromRight < right.length) {
+    if (merged.length % STEPS_PER_YIELD === 0) await yieldToEventLoop(signal);
+    const leftFirst = compare(left[fromLeft]!, right[fromRight]!) <= 0;
+    merged.push(leftFirst ? left[fromLeft++]! : right[fromRight++]!);
+  }
+  return merged.concat(left.slice(fromLeft), right.slice(fromRight));
+}

@@ -2,11 +2,11 @@
 // starts, so that a wrong setting stops the start and not a request.
 
 import { basename, dirname, join, resolve } from "@std/path";
-import { isAllowed } from "./allowed_repos.ts";
 import { listParameters } from "./api/parameters.ts";
 import { type Config, SettingsError } from "./settings.ts";
 import { isServedName } from "./source/local/folder_scan.ts";
 import { LOCAL_OWNER } from "./source/local/local_source.ts";
+import { isAllowed } from "./source/source.ts";
 
 const DEFAULT_LOCAL_DIR = "./examples";
 

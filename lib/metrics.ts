@@ -1,6 +1,5 @@
 // Counters for operators, in Prometheus' text format (prometheus.io/docs/instrumenting/exposition_formats, version 0.0.4).
-// Counting runs on every request, so it is a few additions and no text. Labels come from small fixed sets, never from a
-// client.
+// Labels come from small fixed sets, never from a client.
 
 /** A value that is read on each scrape, by its label; null is left out. */
 interface Gauge {
@@ -10,61 +9,52 @@ interface Gauge {
   readonly read: () => Readonly<Record<string, number | null>>;
 }
 
-/** What is counted of one request. */
-export interface CountedRequest {
-  /** The pattern of its route; `none` where nothing matched. */
-  readonly route: string;
-  readonly status: number;
-  readonly durationMs: number;
-}
-
+const COUNTERS = {
+  requests_total: "Requests that were answered.",
+  cache_hits_total: "What a tier of the cache had.",
+  upstream_requests_total: "Requests to the source.",
+  stale_answers_total: "Older answers given while the source failed.",
+};
+const LATENCY = "request_duration_seconds";
 /** Upper bounds of the latency buckets, in ms. */
 const BUCKETS_MS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000];
 
-interface RouteCounts {
-  readonly byStatus: Map<number, number>;
-  /** One more than there are bounds: the last is for what is slower than all. */
-  readonly buckets: number[];
-  sumMs: number;
-}
-
 /** Counts, and writes the counts as text. */
 export class Metrics {
-  private readonly routes = new Map<string, RouteCounts>();
-  private readonly hits = new Map<string, number>();
-  private readonly upstream = new Map<string, Map<string | number, number>>();
+  /** By name of the counter and labels. */
+  private readonly counts = new Map([["stale_answers_total", 0]]);
+  /** By route; one bucket more than there are bounds: the last is for what is slower than all. */
+  private readonly latencies = new Map<string, { readonly buckets: number[]; sumMs: number }>();
   private readonly gauges: Gauge[] = [];
-  private stale = 0;
 
-  /** Counts a request that was answered. */
-  countRequest({ route, status, durationMs }: CountedRequest): void {
-    let counts = this.routes.get(route);
-    if (counts === undefined) {
-      counts = { byStatus: new Map(), buckets: BUCKETS_MS.map(() => 0).concat(0), sumMs: 0 };
-      this.routes.set(route, counts);
+  /** Counts a request that was answered; `route` is the pattern of its route, `none` where nothing matched. */
+  countRequest(
+    { route, status, durationMs }: { route: string; status: number; durationMs: number },
+  ): void {
+    this.count(`requests_total{route="${route}",status="${status}"}`);
+    let latency = this.latencies.get(route);
+    if (latency === undefined) {
+      latency = { buckets: BUCKETS_MS.map(() => 0).concat(0), sumMs: 0 };
+      this.latencies.set(route, latency);
     }
-    add(counts.byStatus, status);
-    counts.sumMs += durationMs;
-    let bucket = 0;
-    while (bucket < BUCKETS_MS.length && durationMs > BUCKETS_MS[bucket]!) bucket++;
-    counts.buckets[bucket]!++;
+    latency.sumMs += durationMs;
+    const bucket = BUCKETS_MS.findIndex((boundMs) => durationMs <= boundMs);
+    latency.buckets[bucket < 0 ? BUCKETS_MS.length : bucket]!++;
   }
 
   /** Counts a value found in a tier of the cache. */
   countHit(tier: string): void {
-    add(this.hits, tier);
+    this.count(`cache_hits_total{tier="${tier}"}`);
   }
 
   /** Counts a request to a source; `result` is its status, or why there is none. */
   countUpstream(kind: string, result: string | number): void {
-    let results = this.upstream.get(kind);
-    if (results === undefined) this.upstream.set(kind, results = new Map());
-    add(results, result);
+    this.count(`upstream_requests_total{kind="${kind}",result="${result}"}`);
   }
 
   /** Counts an older response that was sent because the source failed. */
   countStale(): void {
-    this.stale++;
+    this.count("stale_answers_total");
   }
 
   /** Adds a value to be read on each scrape. */
@@ -74,58 +64,38 @@ export class Metrics {
 
   /** Everything, in Prometheus' text format. */
   toText(): string {
+    const series = [...this.counts].map(([series, count]) => `collections_${series} ${count}`);
     return [
-      ...family("requests_total", "counter", "Requests that were answered."),
-      ...[...this.routes].flatMap(([route, { byStatus }]) =>
-        [...byStatus].map(([status, count]) => line("requests_total", { route, status }, count))
-      ),
-      ...family("request_duration_seconds", "histogram", "From a request to its answer."),
-      ...[...this.routes].flatMap(([route, counts]) => histogram(route, counts)),
-      ...family("cache_hits_total", "counter", "What a tier of the cache had."),
-      ...[...this.hits].map(([tier, count]) => line("cache_hits_total", { tier }, count)),
-      ...family("upstream_requests_total", "counter", "Requests to the source."),
-      ...[...this.upstream].flatMap(([kind, results]) =>
-        [...results].map(([result, count]) =>
-          line("upstream_requests_total", { kind, result }, count)
-        )
-      ),
-      ...family("stale_answers_total", "counter", "Older answers given while the source failed."),
-      line("stale_answers_total", {}, this.stale),
+      ...Object.entries(COUNTERS).flatMap(([name, help]) => [
+        ...family(name, "counter", help),
+        ...series.filter((line) => line.startsWith(`collections_${name}`)),
+      ]),
+      ...family(LATENCY, "histogram", "From a request to its answer."),
+      ...[...this.latencies].flatMap(([route, { buckets, sumMs }]) => {
+        let count = 0;
+        return [
+          ...buckets.map((added, index) => {
+            const le = index < BUCKETS_MS.length ? BUCKETS_MS[index]! / 1000 : "+Inf";
+            return `collections_${LATENCY}_bucket{route="${route}",le="${le}"} ${count += added}`;
+          }),
+          `collections_${LATENCY}_sum{route="${route}"} ${sumMs / 1000}`,
+          `collections_${LATENCY}_count{route="${route}"} ${count}`,
+        ];
+      }),
       ...this.gauges.flatMap(({ name, label, help, read }) => [
         ...family(name, "gauge", help),
         ...Object.entries(read()).filter(([, value]) => value !== null)
-          .map(([of, value]) => line(name, { [label]: of }, value!)),
+          .map(([of, value]) => `collections_${name}{${label}="${of}"} ${value}`),
       ]),
       "",
     ].join("\n");
   }
-}
 
-function histogram(route: string, { buckets, sumMs }: RouteCounts): string[] {
-  const name = "request_duration_seconds";
-  let count = 0;
-  const lines = buckets.map((added, index) => {
-    count += added;
-    const bound = BUCKETS_MS[index];
-    const le = bound === undefined ? "+Inf" : bound / 1000;
-    return line(`${name}_bucket`, { route, le }, count);
-  });
-  return [
-    ...lines,
-    line(`${name}_sum`, { route }, sumMs / 1000),
-    line(`${name}_count`, { route }, count),
-  ];
-}
-
-function add<K>(counts: Map<K, number>, key: K): void {
-  counts.set(key, (counts.get(key) ?? 0) + 1);
+  private count(series: string): void {
+    this.counts.set(series, (this.counts.get(series) ?? 0) + 1);
+  }
 }
 
 function family(name: string, type: string, help: string): string[] {
   return [`# HELP collections_${name} ${help}`, `# TYPE collections_${name} ${type}`];
-}
-
-function line(name: string, labels: Readonly<Record<string, string | number>>, value: number) {
-  const text = Object.entries(labels).map(([label, of]) => `${label}="${of}"`).join(",");
-  return `collections_${name}${text === "" ? "" : `{${text}}`} ${value}`;
 }

@@ -3,8 +3,7 @@
 // the second never block each other.
 
 import { ByteSemaphore, type Reservation } from "./byte_semaphore.ts";
-import type { Clock } from "./clock.ts";
-import { yieldToEventLoop } from "./yield.ts";
+import { type Clock, yieldToEventLoop } from "./clock.ts";
 
 const MIB = 1 << 20;
 const MEDIUM_BYTES = 8 * MIB;

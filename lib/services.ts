@@ -1,12 +1,12 @@
 // The one place that names concrete classes and wires them together.
 
+import project from "../deno.json" with { type: "json" };
 import { BackgroundJobs } from "./background_jobs.ts";
 import { ByteSemaphore } from "./byte_semaphore.ts";
 import { KvTier } from "./cache/kv_tier.ts";
 import { ObjectCache } from "./cache/object_cache.ts";
 import { isRemoteKv, openKv, openRemoteKv } from "./cache/open_kv.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { type Health, HealthWatch } from "./health.ts";
 import { RateLimit } from "./http/limits.ts";
 import { LargeBodies } from "./http/paced_body.ts";
 import { ResponseCache } from "./http/response_cache.ts";
@@ -22,7 +22,6 @@ import { GitHubSource } from "./source/github/github_source.ts";
 import { TokenPool } from "./source/github/tokens.ts";
 import { LOCAL_OWNER, LocalSource } from "./source/local/local_source.ts";
 import { repositoryKey, type Source } from "./source/source.ts";
-import { VERSION } from "./version.ts";
 
 /** The parts that requests are served with. */
 export interface Services {
@@ -42,12 +41,25 @@ export interface Services {
   readonly largeBodies: LargeBodies;
   /** Null where no secret is set. */
   readonly webhook: Webhook | null;
-  /** Whether the service can do its work. Never throws. */
+  /** Whether the service can do its work, without a request to the source. Never throws. */
   health(): Promise<Health>;
   /** Checks refs that are in use before they are due; to be called every second or so. Never throws. */
   refreshDue(): Promise<void>;
   /** Flushes pending cache writes and log lines, and closes all resources. */
   close(): Promise<void>;
+}
+
+/** The body of the readiness response. */
+export interface Health {
+  /** `none`: there is no key-value store, and the caches are in memory only. */
+  readonly store: "ok" | "failed" | "none";
+  readonly source: {
+    /** Requests left until the quota is renewed; null before the first answer that states it. */
+    readonly quotaLeft: { readonly core: number | null; readonly graphql: number | null };
+    /** When a request to the source last succeeded and failed, as ISO 8601; null before the first time. */
+    readonly lastSuccess: string | null;
+    readonly lastFailure: string | null;
+  };
 }
 
 /** Parts that a test puts in place of the real ones. */
@@ -57,7 +69,6 @@ export interface ServiceParts {
   readonly kv?: Deno.Kv;
 }
 
-const USER_AGENT = `repo-collections/${VERSION}`;
 /** For how long a checked ref may be served. */
 const REF_FRESH_MS = 60_000;
 /** The largest pages take all of it, one at a time. */
@@ -68,25 +79,13 @@ const RESPONSES_SHARE = 0.3;
 
 /** Opens everything. @throws {SettingsError} where a setting names what cannot be opened. */
 export async function openServices(config: Config, parts: ServiceParts = {}): Promise<Services> {
-  const clock = parts.clock ?? systemClock;
+  const { clock = systemClock } = parts;
   const log = parts.log ?? new LineLog(sinkTo(Deno.stdout), { level: config.logLevel });
   const metrics = new Metrics();
   const localDir = await findLocalDir(config.localReposDir);
-  const { kvPath } = config;
-  const isRemote = isRemoteKv(kvPath);
-  const kv = parts.kv ?? (isRemote ? null : await openStore(config, { clock, log }));
+  const local = localDir === null ? null : new LocalSource({ root: localDir, now: clock.now });
   const scope = scopeOf(config);
-  const tier = kv === null && !isRemote ? null : new KvTier(kv, {
-    clock,
-    scope,
-    maxBytesPerHour: config.kvWriteBytesPerHour,
-    onError: (error) => log.warn("key-value store failed", describeError(error)),
-  });
-  let stopOpening = () => {};
-  if (kv === null && isRemote) {
-    const onOpen = (kv: Deno.Kv) => tier?.attach(kv);
-    stopOpening = await opened(openRemoteKv(kvPath, { clock, now: clock.now, log, onOpen }));
-  }
+  const { tier, isRemote, stopOpening } = await openTier(config, { ...parts, clock, log, scope });
   const objects = new ObjectCache({
     maxBytes: config.cacheMemoryBytes * OBJECTS_SHARE,
     kv: tier,
@@ -94,7 +93,8 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
   });
 
   const tokens = new TokenPool(config.tokens, { clock, log });
-  const watch = new HealthWatch({ clock, tier, tokens });
+  let lastSuccess: string | null = null;
+  let lastFailure: string | null = null;
   const github = new CachedSource(
     new GitHubSource({
       addresses: config.github,
@@ -102,22 +102,26 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
       clock,
       log,
       timeoutMs: config.sourceTimeoutMs,
-      userAgent: USER_AGENT,
+      userAgent: `repo-collections/${project.version}`,
       allowedRepos: config.allowedRepos,
       freshForMs: REF_FRESH_MS,
-      onRequest(event) {
-        metrics.countUpstream(event.kind, event.result);
-        watch.note(event);
+      onRequest({ kind, result }) {
+        metrics.countUpstream(kind, result);
+        if (result === "aborted") return;
+        const now = new Date(clock.now()).toISOString();
+        if (typeof result === "string" || result >= 500 || result === 429) lastFailure = now;
+        else lastSuccess = now;
       },
     }),
     { objects, kv: tier, clock, freshForMs: REF_FRESH_MS },
   );
-  const feed = tier === null || config.webhookSecrets.length === 0 ? null : new ChangeFeed({
+  const hasWebhook = config.webhookSecrets.length > 0;
+  const feed = tier === null || !hasWebhook ? null : new ChangeFeed({
     ...{ tier, clock, scope, isRemote },
     onChange: (name) => void github.refs.recheck(name),
   });
   await feed?.start();
-  const webhook = config.webhookSecrets.length === 0 ? null : new Webhook({
+  const webhook = !hasWebhook ? null : new Webhook({
     secrets: config.webhookSecrets,
     clock,
     onChange(name) {
@@ -125,7 +129,6 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
       feed?.publish(repositoryKey(name));
     },
   });
-  const local = localDir === null ? null : new LocalSource({ root: localDir, now: clock.now });
 
   const jobs = new BackgroundJobs({ clock });
   const markdown = new MarkdownRenderer({ clock });
@@ -134,11 +137,15 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
     now: clock.now,
   });
   const responseMemory = new ByteSemaphore({ ...RESPONSE_MEMORY, clock });
+  const quotaLeft = () => ({
+    core: tokens.remaining("core"),
+    graphql: tokens.remaining("graphql"),
+  });
   metrics.addGauge({
     name: "quota_left",
     label: "quota",
     help: "Requests left at the source, where it has stated them.",
-    read: () => ({ core: tokens.remaining("core"), graphql: tokens.remaining("graphql") }),
+    read: quotaLeft,
   });
   metrics.addGauge({
     name: "memory_bytes",
@@ -153,23 +160,19 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
   });
 
   return {
-    config,
-    clock,
-    log,
-    metrics,
+    ...{ config, clock, log, metrics, objects, jobs, markdown, responses, responseMemory, webhook },
     sourceOf: (owner) => local !== null && owner.toLowerCase() === LOCAL_OWNER ? local : github,
-    objects,
-    jobs,
-    markdown,
-    responses,
     rateLimit: new RateLimit({
       perMinute: config.missesPerMinute,
       monotonicMs: () => clock.monotonicMs(),
     }),
-    responseMemory,
     largeBodies: new LargeBodies(clock),
-    webhook,
-    health: () => watch.health(),
+    async health() {
+      const source = { quotaLeft: quotaLeft(), lastSuccess, lastFailure };
+      if (tier === null) return { store: "none", source };
+      const answer = await tier.attempt((kv) => kv.get(["health"]));
+      return { store: answer === null ? "failed" : "ok", source };
+    },
     // Without a token a check costs quota, or a query that the Git host may limit: none is sent ahead of need.
     refreshDue: () => tokens.hasToken ? github.refs.refreshDue() : Promise.resolve(),
     async close() {
@@ -184,30 +187,33 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
   };
 }
 
-async function openStore(
-  { kvPath }: Config,
-  { clock, log }: { clock: Clock; log: Log },
-): Promise<Deno.Kv | null> {
-  const opening = openKv(kvPath, { now: clock.now, log });
-  if (kvPath !== null) return await opened(opening);
-  // No setting names the store, and the service is correct without one, only slower.
-  return await opening.catch((error) => {
-    log.warn("no key-value store, caching in memory only", { reason: messageOf(error) });
-    return null;
-  });
-}
-
-/** @throws {SettingsError} where a store that was named cannot be opened. */
-async function opened<T>(opening: Promise<T>): Promise<T> {
+/** @throws {SettingsError} where a store that the settings name cannot be opened. */
+async function openTier(
+  { kvPath, kvWriteBytesPerHour }: Config,
+  { kv: given, clock, log, scope }: ServiceParts & { clock: Clock; log: Log; scope: string },
+) {
+  const isRemote = isRemoteKv(kvPath);
+  const makeTier = (kv: Deno.Kv | null) =>
+    new KvTier(kv, {
+      ...{ clock, scope, maxBytesPerHour: kvWriteBytesPerHour },
+      onError: (error) => log.warn("key-value store failed", describeError(error)),
+    });
+  const options = { clock, log };
   try {
-    return await opening;
+    if (given === undefined && isRemote) {
+      const tier = makeTier(null);
+      const onOpen = (kv: Deno.Kv) => tier.attach(kv);
+      return { tier, isRemote, stopOpening: await openRemoteKv(kvPath, { ...options, onOpen }) };
+    }
+    const tier = makeTier(given ?? await openKv(kvPath, options));
+    return { tier, isRemote, stopOpening() {} };
   } catch (error) {
-    throw new SettingsError(`Cannot start with "KV_PATH": ${messageOf(error)}`);
+    const reason = error instanceof Error ? error.message : String(error);
+    if (kvPath !== null) throw new SettingsError(`Cannot start with "KV_PATH": ${reason}`);
+    // No setting names the store, and the service is correct without one, only slower.
+    log.warn("no key-value store, caching in memory only", { reason });
+    return { tier: null, isRemote, stopOpening() {} };
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /**

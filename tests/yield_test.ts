@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { sortYielding, yieldToEventLoop } from "../lib/yield.ts";
+import { sortYielding, yieldToEventLoop } from "../lib/clock.ts";
 import { countTurns, Ticks } from "./ticks.ts";
 
 Deno.test("yieldToEventLoop() lets one work go on at a time, in turn, and everything else between", async () => {

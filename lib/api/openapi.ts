@@ -2,12 +2,12 @@
 // what belongs to HTTP; the examples are recorded responses of the service.
 
 import { z } from "zod";
+import project from "../../deno.json" with { type: "json" };
 import { ERRORS, type ProblemCode } from "../errors.ts";
 import { contentBody, listBody, problemBody } from "./contract.ts";
 import examples from "./openapi_examples.json" with { type: "json" };
 import HEADERS from "./openapi_headers.json" with { type: "json" };
 import { itemParameters, listParameters } from "./parameters.ts";
-import { VERSION } from "../version.ts";
 
 /** Any JSON object of the document. */
 type DocumentPart = Readonly<Record<string, unknown>>;
@@ -74,7 +74,7 @@ function buildDocument(): DocumentPart {
     openapi: "3.1.0",
     info: {
       title: "Repo Collections",
-      version: VERSION,
+      version: project.version,
       description:
         "Reads the files of a Git repository as a collection. Both operations answer GET, HEAD and OPTIONS, to pages of " +
         "every origin, and no response is more than 60 seconds behind the repository while its source answers. " +

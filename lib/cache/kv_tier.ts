@@ -3,7 +3,7 @@
 // miss, never an error: no method throws.
 
 import type { Clock } from "../clock.ts";
-import { decodeValue, encodeValue, fitsKv, type KvRecord, readRecord } from "./kv_value.ts";
+import { decodeValue, encodeValue, readRecord } from "./kv_value.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -14,42 +14,34 @@ const KEYS_PER_READ = 10;
 // A commit takes 819,200 bytes of mutations, keys included, and 81,920 bytes of keys.
 const MAX_COMMIT_BYTES = 700_000;
 const MAX_COMMIT_KEYS = 35;
+/** KV allows 2,048 bytes a key; the rest is for what surrounds a cache key. */
+const MAX_KEY_BYTES = 1_900;
 const MAX_PENDING_BYTES = 64 * 1024 * 1024;
 const FLUSH_AFTER_MS = 500; // A cold list reads objects one after the other, which then share a commit.
 // Values carry their own expiry; the store's removal only clears away what has expired.
 const REMOVAL_DELAY_MS = 60_000;
+const HOUR_MS = 3_600_000;
 
 const TIMEOUT_MS = 2_000;
-/** A remote store may never answer: after a time-out it is not called for this long. */
+/** After a time-out, or several failures in a row (a refused token, for example), the store is not called for this long. */
 const REST_MS = 30_000;
-/** A store that refuses, its token for example, is not called for this long. */
 const REST_AFTER_FAILURES = 3;
 /** With three processes that write all the time, one commit in eight finds the file locked; on a busy machine more. */
 const LOCK_TRIES = 20;
 const MAX_LOCK_PAUSE_MS = 50;
-const MINUTE_MS = 60_000;
 
 /** Options of {@linkcode KvTier}. */
 export interface KvTierOptions {
   readonly clock: Clock;
   /** Begins every key, so that stores filled from different sources never mix. */
   readonly scope: string;
-  /** The most that is written in any hour, {@linkcode SetOptions.isEssential} writes aside. */
+  /** The most that is written in each hour, essential writes aside. */
   readonly maxBytesPerHour: number;
   /** Called once for every call that failed. */
   readonly onError?: (error: unknown) => void;
 }
 
-/** Options of {@linkcode KvTier.set}. */
-export interface SetOptions {
-  /** How long the value may be returned, in ms. */
-  readonly ttlMs: number;
-  /** Written regardless of the bounds; for small values that other processes rely on, such as refs. */
-  readonly isEssential?: boolean;
-}
-
 interface PendingWrite {
-  readonly key: CacheKey;
   readonly value: Bytes;
   readonly expiresAtMs: number;
   readonly isEssential: boolean;
@@ -72,8 +64,8 @@ export class KvTier {
   private restsUntilMs = -Infinity;
   private failuresInARow = 0;
   private isClosed = false;
-  /** Bytes written, by minute; those of the last hour and a minute. */
-  private readonly written: { readonly minute: number; bytes: number }[] = [];
+  private hourEndsAtMs = -Infinity;
+  private hourBytes = 0;
 
   /** `kv` is null until a store that was unreachable at the start answers. */
   constructor(private kv: Deno.Kv | null, private readonly options: KvTierOptions) {
@@ -94,35 +86,37 @@ export class KvTier {
     keys: readonly CacheKey[],
     { consistency = "strong" }: { readonly consistency?: Deno.KvConsistencyLevel } = {},
   ): Promise<(Bytes | null)[]> {
-    const found = keys.map((key) => this.pendingValue(key));
-    const missing = keys.flatMap((key, index) =>
-      found[index] === undefined && fitsKv(key) ? [{ key, index }] : []
-    );
-    const reads = Array.from(
-      { length: Math.ceil(missing.length / KEYS_PER_READ) },
-      async (_, batch) => {
-        const wanted = missing.slice(batch * KEYS_PER_READ, (batch + 1) * KEYS_PER_READ);
-        const kvKeys = wanted.map(({ key }) => this.recordKey(key));
-        const entries = await this.attempt((kv) => kv.getMany(kvKeys, { consistency }));
-        if (entries === null) return;
-        await Promise.all(wanted.map(async ({ key, index }, i) => {
-          const value = await this.decode(key, entries[i]!.value, consistency);
-          if (value !== null) found[index] = value;
-        }));
-      },
-    );
+    const ids = keys.map((key) => JSON.stringify(key));
+    const found = ids.map((id) => this.pending.get(id)?.value ?? null);
+    const missing = [...ids.keys()].filter((at) => found[at] === null && fitsKv(ids[at]!));
+    const reads: Promise<void>[] = [];
+    for (let from = 0; from < missing.length; from += KEYS_PER_READ) {
+      const batch = missing.slice(from, from + KEYS_PER_READ);
+      const kvKeys = batch.map((at) => this.recordKey(ids[at]!));
+      const reading = this.attempt((kv) => kv.getMany(kvKeys, { consistency }));
+      reads.push(...batch.map(async (at, index) => {
+        const stored = (await reading)?.[index]?.value;
+        found[at] = await this.decode(ids[at]!, stored, consistency);
+      }));
+    }
     await Promise.all(reads);
-    return found.map((value) => value ?? null);
+    return found;
   }
 
-  /** Writes bytes in the background. {@linkcode get} finds them at once. */
-  set(key: CacheKey, value: Bytes, { ttlMs, isEssential = false }: SetOptions): void {
-    if (this.isClosed || !fitsKv(key)) return;
-    const id = idOf(key);
+  /**
+   * Writes bytes in the background, to be returned for `ttlMs`; {@linkcode get} finds them at once. Essential values are
+   * written regardless of the bounds: small ones that other processes rely on, such as refs.
+   */
+  set(
+    key: CacheKey,
+    value: Bytes,
+    { ttlMs, isEssential = false }: { readonly ttlMs: number; readonly isEssential?: boolean },
+  ): void {
+    const id = JSON.stringify(key);
+    if (this.isClosed || !fitsKv(id)) return;
     this.forget(id);
     if (!isEssential && this.pendingBytes + value.length > MAX_PENDING_BYTES) return;
-    const expiresAtMs = this.clock.now() + ttlMs;
-    this.pending.set(id, { key, value, expiresAtMs, isEssential });
+    this.pending.set(id, { value, expiresAtMs: this.clock.now() + ttlMs, isEssential });
     this.pendingBytes += value.length;
     this.cancelTimer ??= this.clock.setTimer(FLUSH_AFTER_MS, () => void this.flush());
   }
@@ -132,9 +126,7 @@ export class KvTier {
     this.cancelTimer?.();
     this.cancelTimer = null;
     while (this.flushing !== null) await this.flushing;
-    if (this.pending.size === 0) return;
-    this.flushing = this.commitPending();
-    await this.flushing;
+    if (this.pending.size > 0) await (this.flushing = this.commitPending());
   }
 
   /** Commits pending writes and closes the store. */
@@ -142,103 +134,11 @@ export class KvTier {
     if (this.isClosed) return;
     this.isClosed = true;
     await this.flush();
-    // It may be closed already.
-    await Promise.try(() => this.kv?.close()).catch(() => {});
-  }
-
-  private pendingValue(key: CacheKey): Bytes | undefined {
-    const write = this.pending.get(idOf(key));
-    return write !== undefined && write.expiresAtMs > this.clock.now() ? write.value : undefined;
-  }
-
-  private async decode(
-    key: CacheKey,
-    stored: unknown,
-    consistency: Deno.KvConsistencyLevel,
-  ): Promise<Bytes | null> {
-    const record = readRecord(stored);
-    if (record === null || !(record.expiresAtMs > this.clock.now())) return null;
-    const parts = record.partCount === 0 ? [] : await this.readParts(record, consistency);
-    return parts === null ? null : await decodeValue(this.checkedKey(key), record, parts);
-  }
-
-  private readParts(
-    { partsId, partCount: limit }: KvRecord,
-    consistency: Deno.KvConsistencyLevel,
-  ): Promise<unknown[] | null> {
-    const prefix = this.partsKey(partsId);
-    const batchSize = Math.min(limit, 500);
-    return this.attempt(async (kv) => {
-      const parts: unknown[] = [];
-      const entries = kv.list({ prefix }, { limit, batchSize, consistency });
-      for await (const { value } of entries) parts.push(value);
-      return parts;
-    });
-  }
-
-  private async commitPending(): Promise<void> {
-    let batch: Mutation[] = [];
-    let batchBytes = 0;
-    const done: [string, PendingWrite][] = [];
-    const commitBatch = async () => {
-      const mutations = batch;
-      [batch, batchBytes] = [[], 0];
-      if (mutations.length > 0) {
-        await this.attempt(async (kv) => {
-          const operation = kv.atomic();
-          for (const { key, value, expireIn } of mutations) operation.set(key, value, { expireIn });
-          await operation.commit();
-        });
-      }
-    };
-    // Parts come before the record that names them, so that a record without its parts is rare.
-    for (const [id, write] of [...this.pending]) {
-      for (const mutation of await this.mutationsOf(write)) {
-        const bytes = mutation.value.length;
-        const isFull = batchBytes + bytes > MAX_COMMIT_BYTES || batch.length >= MAX_COMMIT_KEYS;
-        if (isFull) await commitBatch();
-        batch.push(mutation);
-        batchBytes += bytes;
-      }
-      done.push([id, write]);
+    try {
+      this.kv?.close();
+    } catch {
+      // It is closed already.
     }
-    await commitBatch();
-    for (const [id, write] of done) if (this.pending.get(id) === write) this.forget(id);
-    this.flushing = null;
-    if (this.pending.size > 0 && !this.isClosed) {
-      this.cancelTimer ??= this.clock.setTimer(FLUSH_AFTER_MS, () => void this.flush());
-    }
-  }
-
-  private async mutationsOf(write: PendingWrite): Promise<Mutation[]> {
-    const { key, value, expiresAtMs, isEssential } = write;
-    if (this.isResting) return [];
-    const { record, parts, partsId } = await encodeValue(this.checkedKey(key), value, expiresAtMs);
-    const bytes = parts.reduce((sum, part) => sum + part.length, record.length);
-    if (!isEssential && !this.takeBudget(bytes)) return [];
-    const expireIn = Math.max(1, expiresAtMs - this.clock.now()) + REMOVAL_DELAY_MS;
-    const prefix = this.partsKey(partsId);
-    return [
-      ...parts.map((part, index) => ({ key: [...prefix, index], value: part, expireIn })),
-      { key: this.recordKey(key), value: record, expireIn },
-    ];
-  }
-
-  /** Takes bytes out of the hour's budget; false, with nothing taken, where fewer are left. */
-  private takeBudget(bytes: number): boolean {
-    const { written } = this;
-    const minute = Math.floor(this.clock.monotonicMs() / MINUTE_MS);
-    while (written.length > 0 && written[0]!.minute < minute - 60) written.shift();
-    const total = written.reduce((sum, slot) => sum + slot.bytes, bytes);
-    if (total > this.options.maxBytesPerHour) return false;
-    const last = written.at(-1);
-    if (last?.minute === minute) last.bytes += bytes;
-    else written.push({ minute, bytes });
-    return true;
-  }
-
-  private get isResting(): boolean {
-    return this.kv === null || this.clock.monotonicMs() < this.restsUntilMs;
   }
 
   /** The result of a store call; null where it fails, takes too long, or the store is paused. Never throws. */
@@ -264,6 +164,79 @@ export class KvTier {
     }
   }
 
+  private async decode(
+    id: string,
+    stored: unknown,
+    consistency: Deno.KvConsistencyLevel,
+  ): Promise<Bytes | null> {
+    const record = readRecord(stored);
+    if (record === null || !(record.expiresAtMs > this.clock.now())) return null;
+    const { partsId, partCount: limit } = record;
+    const options = { limit, batchSize: Math.min(limit, 500), consistency };
+    const parts = limit === 0
+      ? []
+      : await this.attempt((kv) =>
+        Array.fromAsync(kv.list({ prefix: this.partsKey(partsId) }, options), ({ value }) => value)
+      );
+    return parts === null ? null : await decodeValue(this.scoped(id), record, parts);
+  }
+
+  private async commitPending(): Promise<void> {
+    const writes = [...this.pending];
+    let batch: Mutation[] = [];
+    let batchBytes = 0;
+    const commitBatch = async () => {
+      const mutations = batch;
+      [batch, batchBytes] = [[], 0];
+      if (mutations.length === 0) return;
+      await this.attempt(async (kv) => {
+        const operation = kv.atomic();
+        for (const { key, value, expireIn } of mutations) operation.set(key, value, { expireIn });
+        await operation.commit();
+      });
+    };
+    for (const [id, write] of writes) {
+      for (const mutation of await this.mutationsOf(id, write)) {
+        const bytes = mutation.value.length;
+        const isFull = batchBytes + bytes > MAX_COMMIT_BYTES || batch.length >= MAX_COMMIT_KEYS;
+        if (isFull) await commitBatch();
+        batch.push(mutation);
+        batchBytes += bytes;
+      }
+    }
+    await commitBatch();
+    for (const [id, write] of writes) if (this.pending.get(id) === write) this.forget(id);
+    this.flushing = null;
+  }
+
+  /** Parts come before the record that names them, so that a record without its parts is rare. */
+  private async mutationsOf(id: string, write: PendingWrite): Promise<Mutation[]> {
+    const { value, expiresAtMs, isEssential } = write;
+    if (this.isResting) return [];
+    const { record, parts, partsId } = await encodeValue(this.scoped(id), value, expiresAtMs);
+    const bytes = parts.reduce((sum, part) => sum + part.length, record.length);
+    if (!isEssential && !this.takeBudget(bytes)) return [];
+    const expireIn = Math.max(1, expiresAtMs - this.clock.now()) + REMOVAL_DELAY_MS;
+    const prefix = this.partsKey(partsId);
+    return [
+      ...parts.map((part, index) => ({ key: [...prefix, index], value: part, expireIn })),
+      { key: this.recordKey(id), value: record, expireIn },
+    ];
+  }
+
+  /** Takes bytes out of the hour's budget; false, with nothing taken, where fewer are left. */
+  private takeBudget(bytes: number): boolean {
+    const now = this.clock.monotonicMs();
+    if (now >= this.hourEndsAtMs) [this.hourEndsAtMs, this.hourBytes] = [now + HOUR_MS, 0];
+    if (this.hourBytes + bytes > this.options.maxBytesPerHour) return false;
+    this.hourBytes += bytes;
+    return true;
+  }
+
+  private get isResting(): boolean {
+    return this.kv === null || this.clock.monotonicMs() < this.restsUntilMs;
+  }
+
   private async retryLocked<T>(call: () => Promise<T>): Promise<T> {
     for (let triesLeft = LOCK_TRIES - 1;; triesLeft--) {
       try {
@@ -282,19 +255,19 @@ export class KvTier {
     this.pending.delete(id);
   }
 
-  private recordKey(key: CacheKey): Deno.KvKey {
-    return ["rc2", "record", this.options.scope, ...key];
+  private recordKey(id: string): Deno.KvKey {
+    return ["rc2", "record", this.options.scope, id];
   }
 
   private partsKey(partsId: string): Deno.KvKey {
     return ["rc2", "parts", this.options.scope, partsId];
   }
 
-  private checkedKey(key: CacheKey): string {
-    return JSON.stringify([this.options.scope, ...key]);
+  private scoped(id: string): string {
+    return `${this.options.scope}\n${id}`;
   }
 }
 
-function idOf(key: CacheKey): string {
-  return JSON.stringify(key);
+function fitsKv(id: string): boolean {
+  return new TextEncoder().encode(id).length <= MAX_KEY_BYTES;
 }

@@ -17,7 +17,7 @@ export interface ObjectKind<T> {
   /** For the key-value store. A kind without a codec lives in memory only. */
   readonly codec?: {
     encode(value: T): Uint8Array<ArrayBuffer>;
-    /** Null for bytes that do not decode. */
+    /** Null, or an error, for bytes that do not decode. */
     decode(bytes: Uint8Array<ArrayBuffer>): T | null;
     /** Values that encode to more bytes than this stay in memory only. */
     readonly maxBytes: number;
@@ -30,23 +30,18 @@ export interface LookupOptions {
   readonly memoryOnly?: boolean;
 }
 
-/** Options of {@linkcode ObjectCache}. */
-export interface ObjectCacheOptions {
-  /** The most that keys, values and overhead may take in memory together. */
-  readonly maxBytes: number;
-  /** Null where there is no key-value store. */
-  readonly kv: KvTier | null;
-  /** Called for every value that is found, with the tier that had it. */
-  readonly onHit?: (tier: "memory" | "kv") => void;
-}
-
-/** Caches immutable objects. The second part of every key is the repository: an id alone never gives access. */
+/** Caches immutable objects. Every key contains the repository: an id alone never gives access. */
 export class ObjectCache {
   private readonly memory: LRUCache<string, NonNullable<unknown>>;
   private readonly kv: KvTier | null;
   private readonly onHit: (tier: "memory" | "kv") => void;
 
-  constructor({ maxBytes, kv, onHit }: ObjectCacheOptions) {
+  /** `maxBytes` bounds keys, values and overhead in memory; `onHit` is called for every value that is found. */
+  constructor({ maxBytes, kv, onHit }: {
+    readonly maxBytes: number;
+    readonly kv: KvTier | null;
+    readonly onHit?: (tier: "memory" | "kv") => void;
+  }) {
     // lru-cache reads 0 as "without bound"; every entry is larger than 1.
     this.memory = new LRUCache({ maxSize: Math.max(1, Math.floor(maxBytes)) });
     this.kv = kv;
@@ -71,27 +66,25 @@ export class ObjectCache {
     { memoryOnly = false }: LookupOptions = {},
   ): Promise<Map<string, T>> {
     const found = new Map<string, T>();
-    const missing = new Set<string>();
-    for (const id of ids) {
+    for (const id of new Set(ids)) {
       const value = this.peek(kind, repository, id);
-      if (value === undefined) missing.add(id);
-      else found.set(id, value);
+      if (value === undefined) continue;
+      found.set(id, value);
+      this.onHit("memory");
     }
-    for (let hits = found.size; hits > 0; hits--) this.onHit("memory");
+    const missing = [...new Set(ids)].filter((id) => !found.has(id));
     const { codec } = kind;
-    if (missing.size === 0 || memoryOnly || this.kv === null || codec === undefined) return found;
-    const wanted = [...missing];
-    const stored = await this.kv.get(wanted.map((id) => kvKey(kind, repository, id)), {
-      consistency: "eventual",
-    });
-    wanted.forEach((id, index) => {
+    if (missing.length === 0 || memoryOnly || this.kv === null || !codec) return found;
+    const keys = missing.map((id) => [kind.name, repository, id]);
+    const stored = await this.kv.get(keys, { consistency: "eventual" });
+    for (const [index, id] of missing.entries()) {
       // A value that was set while the store was read is the newer one.
-      const value = this.peek(kind, repository, id) ?? decoded(codec, stored[index] ?? null);
-      if (value === null) return;
+      const value = this.peek(kind, repository, id) ?? decoded(codec, stored[index]!);
+      if (value === null) continue;
       this.onHit("kv");
       found.set(id, value);
       this.remember(kind, memoryKey(kind, repository, id), value);
-    });
+    }
     return found;
   }
 
@@ -108,11 +101,10 @@ export class ObjectCache {
   /** Stores a value in memory now, and in the key-value store in the background. Nothing is read first. */
   set<T>(kind: ObjectKind<T>, repository: string, id: string, value: T): void {
     this.remember(kind, memoryKey(kind, repository, id), value);
-    const { codec } = kind;
-    if (this.kv === null || codec === undefined) return;
-    const bytes = codec.encode(value);
-    if (bytes.length > codec.maxBytes) return;
-    this.kv.set(kvKey(kind, repository, id), bytes, { ttlMs: TTL_MS });
+    if (this.kv === null || kind.codec === undefined) return;
+    const bytes = kind.codec.encode(value);
+    if (bytes.length > kind.codec.maxBytes) return;
+    this.kv.set([kind.name, repository, id], bytes, { ttlMs: TTL_MS });
   }
 
   /** Resolves when pending writes are done, then closes the store. */
@@ -131,17 +123,12 @@ function memoryKey(kind: { readonly name: string }, repository: string, id: stri
   return `${kind.name}\n${repository}\n${id}`;
 }
 
-function kvKey(kind: { readonly name: string }, repository: string, id: string): string[] {
-  return [kind.name, repository, id];
-}
-
 function decoded<T>(
   codec: NonNullable<ObjectKind<T>["codec"]>,
   bytes: Uint8Array<ArrayBuffer> | null,
 ): T | null {
-  if (bytes === null) return null;
   try {
-    return codec.decode(bytes);
+    return bytes && codec.decode(bytes);
   } catch {
     return null; // Written by a program that encodes otherwise.
   }

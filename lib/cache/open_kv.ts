@@ -1,13 +1,11 @@
-// Opens the key-value store that the settings name. A failure message says what to do, and never has a secret: a URL is
-// shown without its credentials and query, and the place of Deno's own store is left out. A damaged file contains only
-// what can be fetched again, so it is set aside and an empty store takes its place; no other program's file is opened
-// or moved.
+// Opens the key-value store that the settings name. A failure message says what to do, and never has a secret. A damaged
+// file contains only what can be fetched again, so it is set aside and an empty store takes its place; no other program's
+// file is opened or moved.
 
 import { basename, dirname } from "@std/path";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 
-const IN_MEMORY = ":memory:";
 const SQLITE_MAGIC = "SQLite format 3\0";
 /** Deno's tables; the first pages of a SQLite file have its schema. */
 const KV_TABLES = ["CREATE TABLE migration_state", "CREATE TABLE data_version"];
@@ -19,10 +17,8 @@ const OPEN_WITHIN_MS = 5_000;
 const REOPEN_MS = 30_000;
 const OPEN_AGAIN_AFTER_MS = 50;
 
-/** What {@linkcode openKv} needs beside the path. */
-export interface OpenKvOptions {
-  /** Wall-clock time in ms, for the name of a file that is set aside. */
-  readonly now: () => number;
+interface OpenKvOptions {
+  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -31,22 +27,20 @@ export interface OpenKvOptions {
  * @throws {Error} `Cannot open the key-value store …`
  */
 export async function openKv(path: string | null, options: OpenKvOptions): Promise<Deno.Kv> {
-  const isRemote = path !== null && /^[a-z][a-z0-9+.-]*:\/\//i.test(path);
+  const isUrl = path !== null && /^[a-z][a-z0-9+.-]*:\/\//i.test(path);
   try {
     if (typeof Deno.openKv !== "function") throw new TypeError("add --unstable-kv");
     if (path === null) return await openUnlocked();
-    return isRemote || path === IN_MEMORY ? await Deno.openKv(path) : await openFile(path, options);
+    return isUrl || path === ":memory:" ? await Deno.openKv(path) : await openFile(path, options);
   } catch (error) {
-    const shown = isRemote ? withoutSecrets(path) : path ?? "default";
-    const state = error instanceof Deno.errors.NotCapable
-      ? `its permission is missing, add ${flags(path, isRemote)}`
-      : withoutSecrets(error instanceof Error ? error.message : String(error));
+    const isDenied = error instanceof Deno.errors.NotCapable;
+    let state = withoutSecrets(messageOf(error));
+    if (isDenied) state = `its permission is missing, add ${flags(path, isUrl)}`;
     // SQLite ends some of its messages with the path, which the settings did not name here.
-    const detail = path === null ? state.replace(/: \S*[\\/].*/s, "") : state;
-    const text = `Cannot open the key-value store "${shown}": ${detail}`;
-    throw error instanceof Deno.errors.NotCapable
-      ? new Deno.errors.NotCapable(text)
-      : new Error(text);
+    else if (path === null) state = state.replace(/: \S*[\\/].*/s, "");
+    const shown = isUrl ? withoutSecrets(path) : path ?? "default";
+    const text = `Cannot open the key-value store "${shown}": ${state}`;
+    throw isDenied ? new Deno.errors.NotCapable(text) : new Error(text);
   }
 }
 
@@ -62,13 +56,13 @@ export function isRemoteKv(path: string | null): path is string {
  */
 export async function openRemoteKv(
   path: string,
-  options: OpenKvOptions & { readonly clock: Clock; readonly onOpen: (kv: Deno.Kv) => void },
+  options: OpenKvOptions & { readonly onOpen: (kv: Deno.Kv) => void },
 ): Promise<() => void> {
   const { clock, log, onOpen } = options;
   let isStopped = false;
   let isAway = false;
   let cancelTimer = () => {};
-  const sayAway = (reason: string) => {
+  const logAway = (reason: string) => {
     if (!isAway) log.warn("key-value store away, caching in memory only", { reason });
     isAway = true;
   };
@@ -80,14 +74,14 @@ export async function openRemoteKv(
       onOpen(kv);
     } catch (error) {
       if (error instanceof Deno.errors.NotCapable) throw error;
-      sayAway(error instanceof Error ? error.message : String(error));
+      logAway(messageOf(error));
       if (!isStopped) cancelTimer = clock.setTimer(REOPEN_MS, () => void open());
     }
   };
   // Deno's client waits without end for a host that does not answer.
   const late = Promise.withResolvers<void>();
   const cancelWait = clock.setTimer(OPEN_WITHIN_MS, () => {
-    sayAway(`no answer in ${OPEN_WITHIN_MS} ms`);
+    logAway(`no answer in ${OPEN_WITHIN_MS} ms`);
     late.resolve();
   });
   await Promise.race([open(), late.promise]).finally(cancelWait);
@@ -97,7 +91,7 @@ export async function openRemoteKv(
   };
 }
 
-async function openFile(path: string, { now, log }: OpenKvOptions): Promise<Deno.Kv> {
+async function openFile(path: string, { clock, log }: OpenKvOptions): Promise<Deno.Kv> {
   await Deno.mkdir(dirname(path), { recursive: true });
   const before = await Deno.stat(path).catch(ifNotFound);
   if (before !== null) await refuseOtherFile(path);
@@ -107,8 +101,9 @@ async function openFile(path: string, { now, log }: OpenKvOptions): Promise<Deno
     if (before === null || !DAMAGED.test(String(error))) throw error;
     const after = await Deno.stat(path).catch(ifNotFound);
     // Another process of this service may have set the file aside in the meantime.
-    if (after !== null && after.ino === before.ino) {
-      const aside = `${path}.damaged-${new Date(now()).toISOString().replaceAll(/[:.]/g, "-")}`;
+    if (after?.ino === before.ino) {
+      const time = new Date(clock.now()).toISOString().replaceAll(/[:.]/g, "-");
+      const aside = `${path}.damaged-${time}`;
       await Deno.rename(path, aside);
       // If they stayed, SQLite would replay them into the new file.
       for (const end of ["-wal", "-shm"]) {
@@ -138,36 +133,30 @@ async function openWritable(path: string): Promise<Deno.Kv> {
   const kv = await openUnlocked(path);
   try {
     await kv.delete(["rc2", "probe"]);
-    return kv;
   } catch (error) {
     // Another process that writes now has proved that the file can be written.
     if (String(error).includes("database is locked")) return kv;
     kv.close();
     throw error;
   }
+  return kv;
 }
 
 /** @throws {Error} where the file at `path` is not Deno's, by its first bytes or its name. */
 async function refuseOtherFile(path: string): Promise<void> {
-  const head = await headOf(path);
-  if (head === "" || KV_TABLES.every((table) => head.includes(table))) return;
-  if (!head.startsWith(SQLITE_MAGIC)) {
-    // Nothing in the file can be recognized: its name alone tells a damaged store from a file that was named by mistake.
-    if (/kv|sqlite|\.db$/i.test(basename(path))) return;
-    throw new Error("it is a file of another kind, set KV_PATH to one that does not exist yet");
-  }
-  // A store that is being made may have no table yet: its schema is in the write-ahead log.
-  if (/CREATE /i.test(head)) {
-    throw new Error("it is another program's database, set KV_PATH to a file of its own");
-  }
-}
-
-/** The first bytes of a file, a character each. */
-async function headOf(path: string): Promise<string> {
   using file = await Deno.open(path);
   const bytes = new Uint8Array(HEAD_BYTES);
   const length = await file.read(bytes) ?? 0;
-  return new TextDecoder("latin1").decode(bytes.subarray(0, length));
+  const head = new TextDecoder("latin1").decode(bytes.subarray(0, length));
+  if (head === "" || KV_TABLES.every((table) => head.includes(table))) return;
+  // A store that is being made may have no table yet: its schema is in the write-ahead log.
+  if (head.startsWith(SQLITE_MAGIC) && /CREATE /i.test(head)) {
+    throw new Error("it is another program's database, set KV_PATH to a file of its own");
+  }
+  // Nothing in the file can be recognized: its name alone tells a damaged store from a file that was named by mistake.
+  if (!head.startsWith(SQLITE_MAGIC) && !/kv|sqlite|\.db$/i.test(basename(path))) {
+    throw new Error("it is a file of another kind, set KV_PATH to one that does not exist yet");
+  }
 }
 
 function ifNotFound(error: unknown): null {
@@ -175,9 +164,13 @@ function ifNotFound(error: unknown): null {
   throw error;
 }
 
-function flags(path: string | null, isRemote: boolean): string {
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function flags(path: string | null, isUrl: boolean): string {
   if (path === null) return "--allow-read --allow-write";
-  if (!isRemote) return `--allow-read=${dirname(path)} --allow-write=${dirname(path)}`;
+  if (!isUrl) return `--allow-read=${dirname(path)} --allow-write=${dirname(path)}`;
   return `--allow-env=DENO_KV_ACCESS_TOKEN --allow-net=${URL.parse(path)?.host ?? ""}`;
 }
 

@@ -1,7 +1,7 @@
 // How often each value of a front matter key is there, for tag clouds and filters of a front end.
 
 import type { FacetsBody } from "../api/contract.ts";
-import { STEPS_PER_YIELD, yieldToEventLoop } from "../yield.ts";
+import { STEPS_PER_YIELD, yieldToEventLoop } from "../clock.ts";
 import { parseFrontMatterKey, type PlainObject, readFrontMatterKey } from "./plain_data.ts";
 import { compareKeys, sortKeyOf } from "./sort.ts";
 

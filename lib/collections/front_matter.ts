@@ -4,7 +4,7 @@
 import type { ObjectKind } from "../cache/object_cache.ts";
 import { collectionTooLarge } from "../errors.ts";
 import type { FileRef } from "../source/source.ts";
-import { yieldToEventLoop } from "../yield.ts";
+import { yieldToEventLoop } from "../clock.ts";
 import { contentTypeOf, mayHaveFrontMatter } from "./content_type.ts";
 import { textOf } from "./item_body.ts";
 import { parseData } from "./parse_data.ts";

@@ -6,7 +6,7 @@ import { CollectionsError, itemTooLarge, pageTooLarge, sourceFailed } from "../e
 import { isMarkdown } from "../markdown/renderer.ts";
 import { comparePaths } from "../source/file_list.ts";
 import type { BlobResult, FileRef } from "../source/source.ts";
-import { yieldToEventLoop } from "../yield.ts";
+import { yieldToEventLoop } from "../clock.ts";
 import { mayHaveFrontMatter } from "./content_type.ts";
 import type { ItemNeeds } from "./fields.ts";
 import { needsReading, readFrontMatter, readFrontMatters } from "./front_matter.ts";

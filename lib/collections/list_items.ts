@@ -4,7 +4,7 @@ import type { ItemBody, ListBody } from "../api/contract.ts";
 import { DEFAULTS, type ListParameters } from "../api/parameters.ts";
 import { listUrl } from "../api/urls.ts";
 import type { FileList } from "../source/file_list.ts";
-import { yieldToEventLoop } from "../yield.ts";
+import { yieldToEventLoop } from "../clock.ts";
 import { needsOf, project } from "./fields.ts";
 import { BYTES_PER_PATH_BYTE, fileBody, slugOf } from "./item_body.ts";
 import { addContents, contentBytes } from "./item_contents.ts";

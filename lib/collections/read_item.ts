@@ -6,7 +6,7 @@ import type { ItemParameters } from "../api/parameters.ts";
 import { itemNotFound, itemTooLarge, slugAmbiguous, slugNotFound } from "../errors.ts";
 import { isMarkdown } from "../markdown/renderer.ts";
 import type { FileList } from "../source/file_list.ts";
-import { STEPS_PER_YIELD, yieldToEventLoop } from "../yield.ts";
+import { STEPS_PER_YIELD, yieldToEventLoop } from "../clock.ts";
 import { compileRule } from "./cms/declaration.ts";
 import { contentTypeOf } from "./content_type.ts";
 import { findEntry } from "./find_entry.ts";

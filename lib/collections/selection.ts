@@ -8,7 +8,7 @@ import type { ObjectKind } from "../cache/object_cache.ts";
 import { collectionTooLarge } from "../errors.ts";
 import type { FileList } from "../source/file_list.ts";
 import { backgroundContext, type FileRef } from "../source/source.ts";
-import { STEPS_PER_YIELD, yieldToEventLoop } from "../yield.ts";
+import { STEPS_PER_YIELD, yieldToEventLoop } from "../clock.ts";
 import { compileRule } from "./cms/declaration.ts";
 import { countFacets } from "./facets.ts";
 import { type Filter, matchesFilters, needsFrontMatter, parseFilters } from "./filter.ts";

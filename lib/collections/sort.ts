@@ -1,7 +1,7 @@
 // The order of a list's items. Every key is read once, keys of different kinds are never compared, and equal items stay in
 // the order of paths.
 
-import { sortYielding, STEPS_PER_YIELD, yieldToEventLoop } from "../yield.ts";
+import { sortYielding, STEPS_PER_YIELD, yieldToEventLoop } from "../clock.ts";
 import { parseIsoDate } from "./iso_date.ts";
 import {
   type FrontMatterKey,

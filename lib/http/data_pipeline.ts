@@ -3,13 +3,12 @@
 
 import type { ItemParameters, ListParameters } from "../api/parameters.ts";
 import { itemUrl, linkHeader, listUrl } from "../api/urls.ts";
-import { isAllowed } from "../allowed_repos.ts";
 import { listItems } from "../collections/list_items.ts";
 import type { ReadContext } from "../collections/read_context.ts";
 import { itemBody, readItem } from "../collections/read_item.ts";
 import { CollectionsError, isSourceFailure, repositoryNotAllowed } from "../errors.ts";
 import type { Services } from "../services.ts";
-import type { Snapshot } from "../source/source.ts";
+import { isAllowed, type Snapshot } from "../source/source.ts";
 import type { ResponseEntry } from "./response_cache.ts";
 import {
   type CacheStatus,

@@ -42,6 +42,15 @@ export function refKey(ref: RefName): string {
   return `${repositoryKey(ref)}\n${ref.branch}`;
 }
 
+/** The repositories that a deployment serves, in lower case: `owner/repo`, or `owner/*` for all of an owner's. */
+export type AllowedRepos = ReadonlySet<string>;
+
+/** Whether a repository is served; null allows all. */
+export function isAllowed(allowed: AllowedRepos | null, { owner, repo }: RepositoryName): boolean {
+  if (allowed === null) return true;
+  return allowed.has(`${owner}/${repo}`.toLowerCase()) || allowed.has(`${owner}/*`.toLowerCase());
+}
+
 /** The branch that a query without one means at GitHub. */
 export const DEFAULT_BRANCH = "main";
 

@@ -1,6 +1,6 @@
+import project from "../../deno.json" with { type: "json" };
 import { textResponse } from "../../lib/http/responses.ts";
 import { define } from "../../lib/http/state.ts";
-import { VERSION } from "../../lib/version.ts";
 
 /**
  * `GET /api/health`: the process is alive, and the version that it runs. With `?ready`: whether its store answers, and what is known of the source;
@@ -10,11 +10,11 @@ export const handler = define.handlers({
   async GET({ url, state: { services } }) {
     const headers = { "content-type": "application/json", "cache-control": "no-store" };
     if (!url.searchParams.has("ready")) {
-      return textResponse(JSON.stringify({ status: "ok", version: VERSION }), { headers });
+      return textResponse(JSON.stringify({ status: "ok", version: project.version }), { headers });
     }
     const health = await services.health();
     const isReady = health.store !== "failed";
-    const body = { status: isReady ? "ok" : "not-ready", version: VERSION, ...health };
+    const body = { status: isReady ? "ok" : "not-ready", version: project.version, ...health };
     return textResponse(JSON.stringify(body), { status: isReady ? 200 : 503, headers });
   },
 });

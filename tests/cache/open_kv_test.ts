@@ -2,11 +2,12 @@ import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { openKv as openKvWith } from "../../lib/cache/open_kv.ts";
 import { LineLog } from "../../lib/log.ts";
+import { TestClock } from "../test_clock.ts";
 import { randomBytes } from "./random_bytes.ts";
 
-const now = () => Date.UTC(2026, 0, 2, 3, 4, 5);
+const clock = new TestClock(Date.UTC(2026, 0, 2, 3, 4, 5));
 const openKv = (path: string | null) =>
-  openKvWith(path, { now, log: new LineLog(() => {}, { level: "silent" }) });
+  openKvWith(path, { clock, log: new LineLog(() => {}, { level: "silent" }) });
 
 /** A file that a store has been closed on, in a folder of its own. */
 async function makeKvFile() {
@@ -61,7 +62,7 @@ for (const [name, damage] of Object.entries(damages)) {
       level: "info",
     });
     for (let start = 0; start < 2; start++) {
-      const kv = await openKvWith(file.path, { now, log });
+      const kv = await openKvWith(file.path, { clock, log });
       assertEquals((await kv.get(["a", 5])).value, null);
       await kv.set(["b"], start);
       kv.close();

@@ -2,7 +2,6 @@
 
 import { KvTier } from "../../lib/cache/kv_tier.ts";
 import { ObjectCache } from "../../lib/cache/object_cache.ts";
-import { parseAllowedRepos } from "../../lib/allowed_repos.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { RequestContext } from "../../lib/source/source.ts";
@@ -59,7 +58,9 @@ export function openGitHub(double: GithubDouble, options: OpenOptions): GitHubSo
     log,
     timeoutMs,
     userAgent: "test",
-    allowedRepos: options.allowed === undefined ? null : parseAllowedRepos(options.allowed),
+    allowedRepos: options.allowed === undefined
+      ? null
+      : new Set(options.allowed.toLowerCase().split(",")),
     freshForMs: FRESH_MS,
   });
 }

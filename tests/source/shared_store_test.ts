@@ -28,7 +28,8 @@ async function open(store: SharedStore, files: GitFiles, settings: Record<string
     async stored(): Promise<string[]> {
       using kv = await store.open();
       const entries = await Array.fromAsync(kv.list({ prefix: ["rc2", "record"] }));
-      return entries.map(({ key }) => `${String(key.at(-3))} ${String(key.at(-1))}`).sort();
+      const keys = entries.map(({ key }): string[] => JSON.parse(String(key.at(-1))));
+      return keys.map((key) => `${key[0]} ${key.at(-1)}`).sort();
     },
     [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
   };

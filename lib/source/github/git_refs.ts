@@ -3,7 +3,6 @@
 // for a host that is known to fail. Memory is bounded, however many repositories are requested.
 
 import { LRUCache } from "lru-cache";
-import { isAllowed } from "../../allowed_repos.ts";
 import {
   branchNotFound,
   type CollectionsError,
@@ -11,7 +10,7 @@ import {
   repositoryNotFound,
 } from "../../errors.ts";
 import type { Log } from "../../log.ts";
-import { repositoryKey, type RepositoryName, type RequestContext } from "../source.ts";
+import { isAllowed, repositoryKey, type RepositoryName, type RequestContext } from "../source.ts";
 import { type GitHubHost, namedBase } from "./host.ts";
 import { lsRefs, type LsRefsResult } from "./ls_refs.ts";
 import { type BranchQuery, COMMIT_ID, type FoundRef, isCommit, type RefFinder } from "./refs.ts";

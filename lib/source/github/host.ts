@@ -2,7 +2,6 @@
 // alone, and the checks of its answers. Nothing that GitHub, or a host in its place, sends is trusted.
 
 import { z } from "zod";
-import type { AllowedRepos } from "../../allowed_repos.ts";
 import type { Clock } from "../../clock.ts";
 import {
   type CollectionsError,
@@ -11,7 +10,7 @@ import {
   repositoryNotFound,
   sourceFailed,
 } from "../../errors.ts";
-import type { RepositoryName, Snapshot } from "../source.ts";
+import type { AllowedRepos, RepositoryName, Snapshot } from "../source.ts";
 import type { GitHubAnswer, GitHubClient, GitHubRequest } from "./client.ts";
 import type { TokenPool } from "./tokens.ts";
 

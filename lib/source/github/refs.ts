@@ -4,7 +4,6 @@
 // because a later request fails.
 
 import { z } from "zod";
-import { isAllowed } from "../../allowed_repos.ts";
 import {
   branchNotFound,
   type CollectionsError,
@@ -14,7 +13,7 @@ import {
   sourceFailed,
 } from "../../errors.ts";
 import { isCheckFailure, withDenial } from "../failure_backoff.ts";
-import type { RefQuery, RepositoryName, RequestContext } from "../source.ts";
+import { isAllowed, type RefQuery, type RepositoryName, type RequestContext } from "../source.ts";
 import type { GitHubAnswer, Validator } from "./client.ts";
 import {
   type GitHubHost,

@@ -4,7 +4,7 @@
 
 import type { Clock } from "../../clock.ts";
 import { sourceFailed } from "../../errors.ts";
-import { STEPS_PER_YIELD, yieldToEventLoop } from "../../yield.ts";
+import { STEPS_PER_YIELD, yieldToEventLoop } from "../../clock.ts";
 import { FileList, FileListBuilder, isListedPath } from "../file_list.ts";
 import { type GitMode, treeId, type TreeObjectEntry } from "../git_object_id.ts";
 import type { EntryKind, FolderFiles, TreeEntry } from "../source.ts";
