@@ -21,7 +21,6 @@ export interface ChangeFeedOptions {
 const MAX_NAMES = 100;
 const POLL_MS = 1_000;
 const WATCH_AGAIN_MS = 30_000;
-
 /** Processes that write at the same time come one after the other. */
 const MAX_TRIES = 50;
 const MAX_PAUSE_MS = 20;
@@ -32,7 +31,7 @@ const ringSchema = z.object({
   /** The last names, each with the id of the process that published it. */
   names: z.array(z.tuple([z.string(), z.string()])),
 });
-type Ring = z.infer<typeof ringSchema>;
+
 /** Publishes and receives changed names. No method rejects. */
 export class ChangeFeed {
   private readonly id = crypto.randomUUID().slice(0, 8);
@@ -43,7 +42,7 @@ export class ChangeFeed {
   /** The number of the last name that was received; null before the first read, whose names are not new. */
   private lastReceived: number | null = null;
   private cancelTimer = () => {};
-  private reader: ReadableStreamDefaultReader<[Deno.KvEntryMaybe<unknown>]> | null = null;
+  private reader: ReadableStreamDefaultReader<[Deno.KvEntryMaybe<unknown>]> | undefined;
   private isClosed = false;
 
   constructor(private readonly options: ChangeFeedOptions) {
@@ -91,11 +90,9 @@ export class ChangeFeed {
       const stream = await this.options.tier.attempt((kv) =>
         Promise.resolve(kv.watch<[unknown]>([this.key]))
       );
-      this.reader = stream?.getReader() ?? null;
-      for (let end = this.reader === null; !end;) {
-        const { done, value } = await this.reader!.read();
-        if (value !== undefined) this.receive(value[0].value);
-        end = done;
+      this.reader = stream?.getReader();
+      for (let next = await this.reader?.read(); next?.value; next = await this.reader?.read()) {
+        this.receive(next.value[0].value);
       }
     } catch {
       // Until the next attempt, changes are found by checks.
@@ -135,7 +132,7 @@ export class ChangeFeed {
   private async append(kv: Deno.Kv, added: readonly string[]): Promise<boolean> {
     const entry = await kv.get(this.key);
     const { last, names } = parse(entry.value);
-    const ring: Ring = {
+    const ring: z.infer<typeof ringSchema> = {
       last: last + added.length,
       names: [...names, ...added.map((name): [string, string] => [name, this.id])].slice(
         -MAX_NAMES,
@@ -145,6 +142,6 @@ export class ChangeFeed {
   }
 }
 
-function parse(value: unknown): Ring {
+function parse(value: unknown): z.infer<typeof ringSchema> {
   return ringSchema.safeParse(value).data ?? { last: 0, names: [] };
 }

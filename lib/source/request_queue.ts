@@ -16,35 +16,27 @@ export interface RequestQueueOptions {
   readonly clock: Clock;
 }
 
-/** The client for which a request is queued. */
-export interface Turn {
-  readonly client: string;
-  readonly signal?: AbortSignal | undefined;
-}
-
 /** Limits concurrent requests, fairly among clients. */
 export class RequestQueue {
   private running = 0;
-  private waitingCount = 0;
+  private queued = 0;
   /** The functions that start waiting requests, by client. The first client of the map is next. */
   private readonly waiting = new Map<string, Set<() => void>>();
 
   constructor(private readonly options: RequestQueueOptions) {}
-
-  /** How many requests wait. */
-  get queued(): number {
-    return this.waitingCount;
-  }
 
   /**
    * Runs a task as soon as the bounds allow.
    * @throws {CollectionsError} service-busy when the queue is full or the wait too long; the signal's reason, at once,
    * when that aborts before the task starts.
    */
-  async run<T>(task: () => Promise<T>, turn: Turn): Promise<T> {
-    turn.signal?.throwIfAborted();
+  async run<T>(
+    task: () => Promise<T>,
+    { client, signal }: { client: string; signal?: AbortSignal | undefined },
+  ): Promise<T> {
+    signal?.throwIfAborted();
     if (this.running < this.options.concurrency) this.running++;
-    else await this.wait(turn);
+    else await this.wait(client, signal);
     try {
       return await task();
     } finally {
@@ -52,17 +44,16 @@ export class RequestQueue {
     }
   }
 
-  private async wait({ client, signal }: Turn): Promise<void> {
+  private async wait(client: string, signal: AbortSignal | undefined): Promise<void> {
     const { clock, maxQueued, maxQueuedPerClient, maxWaitMs } = this.options;
     const own = this.waiting.get(client) ?? new Set();
-    if (this.waitingCount >= maxQueued || own.size >= maxQueuedPerClient) throw serviceBusy(1);
+    if (this.queued >= maxQueued || own.size >= maxQueuedPerClient) throw serviceBusy(1);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const abort = () => reject(signal?.reason);
     const cancelTimer = clock.setTimer(maxWaitMs, () => reject(serviceBusy(1)));
     signal?.addEventListener("abort", abort, { once: true });
-    own.add(resolve);
-    this.waiting.set(client, own);
-    this.waitingCount++;
+    this.waiting.set(client, own.add(resolve));
+    this.queued++;
     try {
       await promise;
     } catch (error) {
@@ -77,7 +68,7 @@ export class RequestQueue {
 
   /** Gives the slot that became free to the next client's oldest request. */
   private startNext(): void {
-    const next = this.waiting.entries().next().value;
+    const [next] = this.waiting;
     if (next === undefined) {
       this.running--;
       return;
@@ -93,8 +84,8 @@ export class RequestQueue {
   /** Whether the request still waited. */
   private remove(client: string, start: () => void): boolean {
     const own = this.waiting.get(client);
-    if (own === undefined || !own.delete(start)) return false;
-    this.waitingCount--;
+    if (!own?.delete(start)) return false;
+    this.queued--;
     if (own.size === 0) this.waiting.delete(client);
     return true;
   }

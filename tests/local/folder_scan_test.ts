@@ -1,90 +1,117 @@
 import { assert, assertEquals } from "@std/assert";
 import { blobId } from "../../lib/source/git_object_id.ts";
-import { readScannedFile, scanFile, type ScannedFile } from "../../lib/source/local/folder_scan.ts";
+import {
+  checkedOutBranch,
+  readScannedFile,
+  scanFolder,
+} from "../../lib/source/local/folder_scan.ts";
+import { makeGitRepository } from "../github/git_repository.ts";
 
 const idOf = (text: string) => blobId(new TextEncoder().encode(text));
-const longAfter = () => Date.now() + 60_000;
-const wrongId = "f".repeat(40);
 
-async function withFile(text: string, body: (path: string) => Promise<void>): Promise<void> {
-  const path = await Deno.makeTempFile({ prefix: "scanned_file_" });
+/** A folder with one file, and scans of it, each after the one before. */
+async function withFile(text: string) {
+  const dir = await Deno.makeTempDir({ prefix: "scanned_file_" });
+  const path = `${dir}/a`;
   await Deno.writeTextFile(path, text);
-  await body(path);
-  await Deno.remove(path);
+  let state: Awaited<ReturnType<typeof scanFolder>> | null = null;
+  return {
+    path,
+    async scan() {
+      state = await scanFolder(dir, state, 10);
+      return state.files.get("a")!;
+    },
+    [Symbol.asyncDispose]: () => Deno.remove(dir, { recursive: true }),
+  };
 }
 
-async function scan(
-  path: string,
-  options: { previous?: ScannedFile; now?: () => number } = {},
-): Promise<ScannedFile> {
-  const file = await scanFile(path, { name: "a", previous: null, now: longAfter, ...options });
-  assert(file !== null);
-  return file;
-}
-
-Deno.test("scanFile() reuses an unchanged entry without reading the file", () =>
-  withFile("one\n", async (path) => {
-    const first = await scan(path);
-    assertEquals([first.id, first.size, first.isSettled], [idOf("one\n"), 4, true]);
-    const previous = { ...first, id: wrongId };
-    assert(await scan(path, { previous }) === previous);
-  }));
-
-Deno.test("scanFile() reads again what was read within two seconds of a change", () =>
-  withFile("one\n", async (path) => {
-    const { ctime, mtime } = await Deno.lstat(path);
-    const changedAtMs = (ctime ?? mtime)!.getTime();
-    const racy = await scan(path, { now: () => changedAtMs + 1999 });
-    assertEquals(racy.isSettled, false);
-    const again = await scan(path, { previous: { ...racy, id: wrongId } });
-    assertEquals([again.id, again.isSettled], [idOf("one\n"), true]);
-    assert((await scan(path, { now: () => changedAtMs + 2000 })).isSettled);
-  }));
-
-Deno.test("scanFile() reads again when the size, a time or the mode is another", () =>
-  withFile("one\n", async (path) => {
-    const first = await scan(path);
-    await Deno.writeTextFile(path, "longer\n");
-    assertEquals((await scan(path, { previous: first })).id, idOf("longer\n"));
-
-    const settled = await scan(path);
-    await Deno.utime(path, 1, 1);
-    const previous = { ...settled, id: wrongId };
-    assertEquals((await scan(path, { previous })).id, idOf("longer\n"));
-    await Deno.chmod(path, 0o755);
-    assertEquals((await scan(path, { previous: await scan(path) })).mode, "100755");
-  }));
-
-Deno.test("scanFile() hashes a large file by parts", () =>
-  withFile("ab".repeat(700_000), async (path) => {
-    const file = await scan(path);
-    assertEquals([file.id, file.size], [idOf("ab".repeat(700_000)), 1_400_000]);
-  }));
-
-Deno.test("scanFile() is null for a deleted file and for a folder", async () => {
-  const dir = await Deno.makeTempDir();
-  const options = { name: "a", previous: null, now: longAfter };
-  assertEquals(await scanFile(dir, options), null);
-  await Deno.remove(dir);
-  assertEquals(await scanFile(dir, options), null);
+Deno.test("scanFolder() reuses an unchanged entry, and reads it again when size, times or mode differ", async () => {
+  await using file = await withFile("one\n");
+  const first = await file.scan();
+  assertEquals([first.id, first.size, first.mode], [idOf("one\n"), 4, "100644"]);
+  assert(await file.scan() === first);
+  for (
+    const [change, expected] of [
+      [() => Deno.writeTextFile(file.path, "longer\n"), "longer\n"],
+      [() => Deno.utime(file.path, 1, 1), "longer\n"],
+      [() => Deno.chmod(file.path, 0o755), "longer\n"],
+    ] as const
+  ) {
+    const before = await file.scan();
+    await change();
+    const after = await file.scan();
+    assertEquals([after === before, after.id], [false, idOf(expected)]);
+  }
+  assertEquals((await file.scan()).mode, "100755");
 });
 
-Deno.test("readScannedFile() gives the bytes, or null and doubt where they are others", () =>
-  withFile("one\n", async (path) => {
-    const file = await scan(path);
-    assertEquals(await readScannedFile(path, file), new TextEncoder().encode("one\n"));
-    await Deno.writeTextFile(path, "two\n");
-    assertEquals(await readScannedFile(path, file), null);
-    assertEquals(file.isSettled, false);
-  }));
+Deno.test("scanFolder() hashes a large file by parts", async () => {
+  await using file = await withFile("ab".repeat(700_000));
+  const { id, size } = await file.scan();
+  assertEquals([id, size], [idOf("ab".repeat(700_000)), 1_400_000]);
+});
 
-Deno.test("readScannedFile() does not follow a link that took the file's place", () =>
-  withFile("x".repeat(200), async (path) => {
-    const file = await scan(path);
-    const target = `${path}_${"x".repeat(199 - path.length)}`;
-    await Deno.rename(path, target);
-    await Deno.symlink(target, path);
-    assertEquals((await Deno.lstat(path)).size, file.size);
-    assertEquals(await readScannedFile(path, file), null);
-    await Deno.remove(target);
-  }));
+Deno.test("readScannedFile() gives the bytes, or null and another scan where they are others", async () => {
+  await using file = await withFile("one\n");
+  const scanned = await file.scan();
+  assertEquals(await readScannedFile(file.path, scanned), new TextEncoder().encode("one\n"));
+  const { atime, mtime } = await Deno.lstat(file.path);
+  await Deno.writeTextFile(file.path, "two\n");
+  await Deno.utime(file.path, atime!, mtime!);
+  assertEquals(await readScannedFile(file.path, scanned), null);
+  assertEquals((await file.scan()).id, idOf("two\n"));
+});
+
+Deno.test("readScannedFile() does not follow a link that took the file's place", async () => {
+  await using file = await withFile("x".repeat(200));
+  const { path } = file;
+  const scanned = await file.scan();
+  const target = `${path}_${"x".repeat(199 - path.length)}`;
+  await Deno.rename(path, target);
+  await Deno.symlink(target, path);
+  assertEquals((await Deno.lstat(path)).size, scanned.size);
+  assertEquals(await readScannedFile(path, scanned), null);
+});
+
+Deno.test("checkedOutBranch() names the branch of a checkout, its commit when detached", async () => {
+  await using git = await makeGitRepository({ "a.md": "A\n" }, { bare: false, branch: "ä/b-1" });
+  assertEquals(await checkedOutBranch(git.dir), "ä/b-1");
+  const commit = await git.head("ä/b-1");
+  await git.git("checkout", "--quiet", "--detach");
+  assertEquals(await checkedOutBranch(git.dir), commit);
+});
+
+Deno.test("checkedOutBranch() follows the file of a linked worktree", async () => {
+  await using git = await makeGitRepository({ "a.md": "A\n" }, { bare: false });
+  await git.git("worktree", "add", "--quiet", "-b", "side", "linked");
+  const pointer = await Deno.readTextFile(`${git.dir}/linked/.git`);
+  for (const text of [pointer, pointer.replace(git.dir, "..")]) {
+    await Deno.writeTextFile(`${git.dir}/linked/.git`, text);
+    assertEquals(await checkedOutBranch(`${git.dir}/linked`), "side", text);
+  }
+});
+
+Deno.test("checkedOutBranch() is main for a plain folder, and where HEAD is absent or no branch", async () => {
+  await using git = await makeGitRepository({ "sub/a.md": "" }, { bare: false, branch: "dev" });
+  const isMain = async (name: string, what: string) =>
+    assertEquals(await checkedOutBranch(`${git.dir}/${name}`), "main", what);
+  await isMain("sub", "below a checkout");
+  await isMain("absent", "no folder");
+  for (
+    const content of [
+      "",
+      "ref: refs/heads/.invalid\n",
+      "ref: refs/heads/\n",
+      "ref: refs/heads/two words\n",
+      "ref: refs/remotes/origin/dev\n",
+      "../../etc/passwd\n",
+      `ref: refs/heads/${"x".repeat(5000)}\n`,
+    ]
+  ) {
+    await Deno.writeTextFile(`${git.dir}/.git/HEAD`, content);
+    await isMain("", content.slice(0, 40));
+  }
+  await Deno.remove(`${git.dir}/.git`, { recursive: true });
+  await Deno.writeTextFile(`${git.dir}/.git`, "gitdir: /nonexistent\n");
+  await isMain("", "a pointer to nothing");
+});

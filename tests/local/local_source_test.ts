@@ -4,7 +4,6 @@ import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/asse
 import { CollectionsError } from "../../lib/errors.ts";
 import { blobId } from "../../lib/source/git_object_id.ts";
 import { LocalSource } from "../../lib/source/local/local_source.ts";
-import { WatchedFolder } from "../../lib/source/local/watched_folder.ts";
 import { configFlag } from "../run_task.ts";
 import { makeSampleFolder, uncharged } from "./sample_folder.ts";
 
@@ -66,23 +65,9 @@ Deno.test("resolve() finds folders by name alone, an exact one first", async () 
   const lower = await folder.resolve({ repo: "blog" });
   const upper = await folder.resolve({ repo: "Blog" });
   assert(lower.commit !== upper.commit);
-  assertEquals(
-    (await folder.resolve({ repo: "bLOG" })).commit,
-    upper.commit,
-    "first in byte order",
-  );
-  const others = [
-    "",
-    ".",
-    "..",
-    "blog/",
-    "./blog",
-    "../blog",
-    "blog\\..",
-    ".hidden",
-    "node_modules",
-  ];
-  for (const repo of [...others, "file.md", "constructor", folder.dir]) {
+  assertEquals((await folder.resolve({ repo: "bLOG" })).commit, upper.commit, "in byte order");
+  const paths = ["", ".", "..", "blog/", "./blog", "../blog", "blog\\..", folder.dir];
+  for (const repo of [...paths, ".hidden", "node_modules", "file.md", "constructor"]) {
     await folder.refuses("repository-not-found", { repo });
   }
   await folder.refuses("repository-not-found", { owner: "acme" });
@@ -114,14 +99,17 @@ Deno.test("resolve() fails where the root cannot be listed", async () => {
   assert(!error.detail.includes("nonexistent"), error.detail);
 });
 
-Deno.test("resolve() refuses a folder of too many entries or too many levels", async () => {
-  const files = { "a/b/c.md": "C\n", "d.md": "D\n" };
-  await using within = await makeSampleFolder(files, { maxEntries: 4, maxDepth: 2 });
-  assertEquals(await within.paths(await within.resolve()), ["a/b/c.md", "d.md"]);
-  await using many = await makeSampleFolder(files, { maxEntries: 3 });
-  assert((await many.refuses("collection-too-large")).includes("more than 3 files"));
-  await using deep = await makeSampleFolder(files, { maxDepth: 1 });
-  assert((await deep.refuses("collection-too-large")).includes("more than 1 folder"));
+Deno.test("resolve() refuses a folder of too many entries, and caches no failed scan", async () => {
+  await using folder = await makeSampleFolder({ "a/b/c.md": "C\n", "d.md": "D\n" }, 4);
+  const first = await folder.resolve();
+  assertEquals(await folder.paths(first), ["a/b/c.md", "d.md"]);
+  await folder.write("e.md", "E\n");
+  folder.advance(1000);
+  for (let times = 0; times < 2; times++) {
+    assert((await folder.refuses("collection-too-large")).includes("more than 4 files"));
+  }
+  await Deno.remove(`${folder.dir}/e.md`);
+  assertEquals((await folder.resolve()).commit, first.commit);
 });
 
 Deno.test("nothing with a leading dot, nor node_modules, is listed or read", async () => {
@@ -226,7 +214,7 @@ Deno.test("names that are not UTF-8 are left out and counted, in a folder withou
   await folder.write("\ufffd.md", "this is how such names are shown");
   const snapshot = await folder.resolve();
   assertEquals(await folder.rootEntries(snapshot), [["a.md", "file"]]);
-  const list = await folder.source.files(snapshot, snapshot.commit, uncharged);
+  const list = await folder.list(snapshot);
   assertEquals([list.length, list.omitted], [1, 3]);
 });
 
@@ -259,33 +247,14 @@ function bytesOf(text: string): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(text);
 }
 
-Deno.test("WatchedFolder look() is shared by concurrent requests", async () => {
+Deno.test("resolve() scans once for concurrent requests, and builds nothing anew where nothing changed", async () => {
   await using folder = await makeSampleFolder({ "a.md": "A\n" });
-  const bounds = { maxEntries: 10, maxDepth: 10 };
-  const watched = new WatchedFolder(folder.dir, { now: folder.now, ...bounds });
-  const [one, two] = await Promise.all([watched.look(), watched.look()]);
-  assert(one === two);
-  assertEquals((await watched.look()).freshness, "hit");
+  const both = () => Promise.all([folder.resolve(), folder.resolve()]);
+  const [one, two] = await both();
+  assertEquals([one.freshness, two.freshness], ["miss", "miss"]);
+  const list = await folder.list(one);
   folder.advance(1000);
-  const [three, four] = await Promise.all([watched.look(), watched.look()]);
-  assert(three === four);
-  assertEquals(three.freshness, "revalidated");
-});
-
-Deno.test("WatchedFolder look() reuses unchanged entries, and does not cache a failed scan", async () => {
-  await using folder = await makeSampleFolder({ "a.md": "A\n" });
-  const bounds = { maxEntries: 1, maxDepth: 10 };
-  const watched = new WatchedFolder(folder.dir, { now: folder.now, ...bounds });
-  const first = await watched.look();
-  folder.advance(1000);
-  assert((await watched.look()).state === first.state, "nothing is built anew");
-
-  await folder.write("b.md", "B\n");
-  folder.advance(1000);
-  for (let times = 0; times < 2; times++) {
-    const error = await watched.look().catch((error: Error) => error.name);
-    assertEquals(error, "FolderTooLargeError");
-  }
-  await Deno.remove(`${folder.dir}/b.md`);
-  assertEquals((await watched.look()).state, first.state);
+  const [three, four] = await both();
+  assertEquals([three.freshness, four.freshness], ["revalidated", "revalidated"]);
+  assert(await folder.list(three) === list);
 });

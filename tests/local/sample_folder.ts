@@ -1,9 +1,9 @@
-// A folder of files to serve, for the tests of local folders. Its clock is a minute ahead of the file system's, so that
-// what a test wrote just now counts as written long ago.
+// A folder of files to serve, for the tests of local folders. It has a clock of its own.
 
 import { dirname } from "@std/path";
 import { assertEquals, assertRejects } from "@std/assert";
 import { CollectionsError, type ErrorCode } from "../../lib/errors.ts";
+import type { FileList } from "../../lib/source/file_list.ts";
 import { LocalSource } from "../../lib/source/local/local_source.ts";
 import type { BlobResult, RefQuery, RequestContext, Snapshot } from "../../lib/source/source.ts";
 import { GitRepository } from "../github/git_repository.ts";
@@ -22,9 +22,9 @@ export class SampleFolder implements AsyncDisposable {
   readonly source: LocalSource;
   private nowMs = Date.now() + 60_000;
 
-  constructor(readonly root: string, bounds: { maxEntries?: number; maxDepth?: number }) {
+  constructor(readonly root: string, maxEntries: number) {
     this.dir = `${root}/blog`;
-    this.source = new LocalSource({ root, now: this.now, ...bounds });
+    this.source = new LocalSource({ root, now: this.now, maxEntries });
   }
 
   readonly now = () => this.nowMs;
@@ -55,9 +55,13 @@ export class SampleFolder implements AsyncDisposable {
     return error.detail;
   }
 
+  list(snapshot: Snapshot): Promise<FileList> {
+    return this.source.files(snapshot, snapshot.commit, uncharged);
+  }
+
   /** The paths of all files that are listed. */
   async paths(snapshot: Snapshot): Promise<string[]> {
-    const list = await this.source.files(snapshot, snapshot.commit, uncharged);
+    const list = await this.list(snapshot);
     return Array.from({ length: list.length }, (_, index) => list.pathAt(index));
   }
 
@@ -80,9 +84,9 @@ export class SampleFolder implements AsyncDisposable {
 /** Makes a {@linkcode SampleFolder} of files by path. */
 export async function makeSampleFolder(
   files: Record<string, string>,
-  bounds: { maxEntries?: number; maxDepth?: number } = {},
+  maxEntries = 1_000,
 ): Promise<SampleFolder> {
-  const folder = new SampleFolder(await Deno.makeTempDir({ prefix: "sample_folder_" }), bounds);
+  const folder = new SampleFolder(await Deno.makeTempDir({ prefix: "sample_folder_" }), maxEntries);
   await Deno.mkdir(folder.dir);
   for (const [path, content] of Object.entries(files)) await folder.write(path, content);
   return folder;

@@ -1,47 +1,39 @@
-// One scan of a local folder: which files there are, with Git's ids for them and for their folders. Only what may be
-// served is listed: no name that begins with a dot, no `node_modules`, no device; links are never followed.
+// One scan of a local folder: which files there are, with Git's ids for them and for their folders, and which branch is
+// checked out. Only what may be served is listed: no name that begins with a dot, no `node_modules`, no device; links
+// are never followed, and Git is never run.
 
-import { join } from "@std/path";
+import { basename, isAbsolute, join } from "@std/path";
 import pLimit from "p-limit";
+import { CollectionsError } from "../../errors.ts";
 import { blobHash, blobId, type GitMode, inGitOrder, treeId } from "../git_object_id.ts";
 import type { TreeEntry } from "../source.ts";
 
 const READ_AT_ONCE = 16;
-const CHUNK_BYTES = 256 * 1024;
-/** A file that changed this shortly before it was read is read again, since a later change may leave its times alone. */
-const SETTLED_AFTER_MS = 2000;
 
 /** A file, or a symbolic link, whose id is that of its target's path, as in Git. */
 export interface ScannedFile extends TreeEntry {
   readonly kind: "file" | "symbolic link";
   readonly mode: GitMode;
-  /** Size, times, inode and mode before it was read. While they stand, so does its id, if it is settled. */
-  readonly stamp: string;
-  isSettled: boolean;
+  /** Size, times, inode and mode before it was read. While they stand, so does its id; "" has it read again. */
+  stamp: string;
 }
 
-/** A folder with something to serve in it, entries by name in Git's order. */
+/** A folder, its entries in Git's order. One without files does not exist, as in Git. */
 export interface ScannedFolder extends TreeEntry {
   readonly kind: "folder";
   readonly mode: "40000";
-  readonly entries: ReadonlyMap<string, ScannedFile | ScannedFolder>;
+  readonly entries: readonly (ScannedFile | ScannedFolder)[];
   /** How many names in it are not UTF-8; they are not among the entries. */
   readonly omitted: number;
 }
 
-/** How a folder is scanned. */
-export interface ScanOptions {
-  /** Milliseconds since the epoch, by the clock of the file system. */
-  readonly now: () => number;
-  /** How many files and folders there may be. */
-  readonly maxEntries: number;
-  /** How many folders may lie in each other. */
-  readonly maxDepth: number;
-}
-
-/** A folder is past the bounds of {@linkcode ScanOptions}; the message says how. */
-export class FolderTooLargeError extends Error {
-  override readonly name = "FolderTooLargeError";
+/** One state of a folder. */
+export interface FolderState {
+  readonly root: ScannedFolder;
+  /** By tree id. */
+  readonly folders: ReadonlyMap<string, ScannedFolder>;
+  /** Files and links, by path from the root. */
+  readonly files: ReadonlyMap<string, ScannedFile>;
 }
 
 /** Whether a path segment is served at all. */
@@ -53,114 +45,89 @@ export function isServedName(name: string): boolean {
  * Scans the folder at `path`. `previous` is the result of the last scan; it is returned again where nothing changed. A
  * file that may not be read, or is deleted before it is read, is left out; any other failure fails the scan, since a
  * short list would be a wrong answer.
- * @throws {FolderTooLargeError} past the bounds.
+ * @throws {CollectionsError} collection-too-large past `maxEntries` files and folders.
  * @throws {Deno.errors.NotFound} where there is no such folder or it is a link, and whatever else reading it gives.
  */
 export async function scanFolder(
   path: string,
-  previous: ScannedFolder | null,
-  options: ScanOptions,
-): Promise<ScannedFolder> {
+  previous: FolderState | null,
+  maxEntries: number,
+): Promise<FolderState> {
   if (!(await Deno.lstat(path)).isDirectory) {
     throw new Deno.errors.NotFound(`Cannot scan "${path}": it is not a folder`);
   }
-  return await new Scan(options).folder(path, { name: "", previous, depth: 0 });
+  const scan = new Scan(path, previous, maxEntries);
+  const root = await scan.folder("", "");
+  const { folders, files } = scan;
+  const isUnchanged = previous !== null && files.size === previous.files.size &&
+    [...files].every(([path, file]) => previous.files.get(path) === file) &&
+    [...folders].every(([id, { omitted }]) => previous.folders.get(id)?.omitted === omitted);
+  return isUnchanged ? previous : { root, folders, files };
 }
 
 class Scan {
-  private entries = 0;
+  readonly folders = new Map<string, ScannedFolder>();
+  readonly files = new Map<string, ScannedFile>();
+  private count = 0;
   private readonly limit = pLimit(READ_AT_ONCE);
 
-  constructor(private readonly options: ScanOptions) {}
+  constructor(
+    private readonly root: string,
+    private readonly previous: FolderState | null,
+    private readonly maxEntries: number,
+  ) {}
 
-  async folder(
-    path: string,
-    at: { name: string; previous: ScannedFolder | null; depth: number },
-  ): Promise<ScannedFolder> {
-    const { maxEntries, maxDepth, now } = this.options;
-    const { name, previous, depth } = at;
-    const names: { files: string[]; folders: string[] } = { files: [], folders: [] };
+  /** The folder at a path from the root that is empty or ends in a slash. */
+  async folder(path: string, name: string): Promise<ScannedFolder> {
+    const fileNames: string[] = [];
+    const folderNames: string[] = [];
     let omitted = 0;
-    for await (const entry of Deno.readDir(path)) {
+    for await (const entry of Deno.readDir(join(this.root, path))) {
       if (!isServedName(entry.name)) continue;
       // Deno shows a name that is not UTF-8 with this character, and opens no file by it.
       if (entry.name.includes("\ufffd")) omitted++;
-      else if (entry.isDirectory) names.folders.push(entry.name);
-      else if (entry.isFile || entry.isSymlink) names.files.push(entry.name);
+      else if (entry.isDirectory) folderNames.push(entry.name);
+      else if (entry.isFile || entry.isSymlink) fileNames.push(entry.name);
       else continue;
-      if (++this.entries > maxEntries) {
-        throw new FolderTooLargeError(`it holds more than ${maxEntries} files and folders`);
+      if (++this.count > this.maxEntries) {
+        const why = `it holds more than ${this.maxEntries} files and folders`;
+        const detail = `The folder "${basename(this.root)}" cannot be served: ${why}.`;
+        throw new CollectionsError("collection-too-large", detail);
       }
     }
-    if (names.folders.length > 0 && depth >= maxDepth) {
-      throw new FolderTooLargeError(`more than ${maxDepth} folders lie in each other`);
+    const found: (ScannedFile | ScannedFolder)[] = [];
+    for (const name of folderNames) {
+      const below = await nullIfMissing(this.folder(`${path}${name}/`, name));
+      if (below !== null && below.entries.length > 0) found.push(below);
+      else omitted += below?.omitted ?? 0;
     }
-    const found: (ScannedFile | ScannedFolder | null)[] = [];
-    for (const folder of names.folders) {
-      const before = previous?.entries.get(folder);
-      const below = await nullIfMissing(this.folder(join(path, folder), {
-        name: folder,
-        previous: before?.kind === "folder" ? before : null,
-        depth: depth + 1,
-      }));
-      // A folder without a file in it does not exist, as in Git.
-      if (below !== null && below.entries.size === 0) omitted += below.omitted;
-      else found.push(below);
-    }
-    found.push(
-      ...await this.limit.map(names.files, (file) => {
-        const before = previous?.entries.get(file);
-        return scanFile(join(path, file), {
-          name: file,
-          previous: before?.kind === "folder" ? null : before ?? null,
-          now,
-        });
-      }),
-    );
-    const entries = found.filter((entry) => entry !== null);
-    const isUnchanged = previous !== null && previous.omitted === omitted &&
-      previous.entries.size === entries.length &&
-      entries.every((entry) => previous.entries.get(entry.name) === entry);
-    if (isUnchanged) return previous;
-    const ordered = inGitOrder(entries);
-    return {
-      name,
-      kind: "folder",
-      mode: "40000",
-      id: treeId(ordered),
-      size: 0,
-      entries: new Map(ordered.map((entry) => [entry.name, entry])),
-      omitted,
-    };
+    const files = await this.limit.map(fileNames, (name) => this.file(path + name, name));
+    found.push(...files.filter((file) => file !== null));
+    const entries = inGitOrder(found);
+    const id = treeId(entries);
+    const folder = { name, kind: "folder", mode: "40000", id, size: 0, entries, omitted } as const;
+    this.folders.set(id, folder);
+    return folder;
   }
-}
 
-/**
- * Reads a file or link as `name`, or reuses its entry in `previous`. Null where it is deleted, may not be read, or is
- * neither file nor link.
- */
-export async function scanFile(
-  path: string,
-  options: { name: string; previous: ScannedFile | null; now: () => number },
-): Promise<ScannedFile | null> {
-  const { name, previous } = options;
-  const startedAtMs = options.now();
-  const info = await nullIfMissing(Deno.lstat(path));
-  if (info === null || !(info.isFile || info.isSymlink)) return null;
-  const { size, mtime, ctime, ino, mode } = info;
-  const stamp = [size, mtime?.getTime(), ctime?.getTime(), ino, mode].join();
-  if (previous?.isSettled && previous.stamp === stamp) return previous;
-  const content = await nullIfMissing(info.isSymlink ? hashLink(path) : hashFile(path, size));
-  if (content === null) return null;
-  // The change time cannot be set back, as the modification time can; not every file system has it.
-  const changedAtMs = (ctime ?? mtime)?.getTime() ?? Infinity;
-  const isSettled = changedAtMs + SETTLED_AFTER_MS <= startedAtMs;
-  if (info.isSymlink) {
-    return { name, kind: "symbolic link", mode: "120000", ...content, stamp, isSettled };
+  /** Reads a file or link, or reuses its previous entry. Null where it is deleted or may not be read. */
+  private async file(path: string, name: string): Promise<ScannedFile | null> {
+    const fullPath = join(this.root, path);
+    const info = await nullIfMissing(Deno.lstat(fullPath));
+    if (info === null || !(info.isFile || info.isSymlink)) return null;
+    const { size, mtime, ctime, ino, mode } = info;
+    const stamp = [size, mtime?.getTime(), ctime?.getTime(), ino, mode].join();
+    let file = this.previous?.files.get(path);
+    if (file?.stamp !== stamp) {
+      const id = await nullIfMissing(hash(fullPath, info));
+      if (id === null) return null;
+      file = info.isSymlink
+        ? { name, kind: "symbolic link", mode: "120000", id, size: 0, stamp }
+        : { name, kind: "file", mode: (mode ?? 0) & 0o100 ? "100755" : "100644", id, size, stamp };
+    }
+    this.files.set(path, file);
+    return file;
   }
-  const isExecutable = mode !== null && (mode & 0o100) !== 0;
-  const gitMode = isExecutable ? "100755" : "100644";
-  return { name, kind: "file", mode: gitMode, ...content, stamp, isSettled };
 }
 
 /** The bytes that a scanned file has by its id; null where the file at `path` has other bytes by now, or is deleted. */
@@ -168,48 +135,60 @@ export async function readScannedFile(
   path: string,
   file: ScannedFile,
 ): Promise<Uint8Array<ArrayBuffer> | null> {
-  const info = await nullIfMissing(Deno.lstat(path));
   // Checked first, so that a read never waits for a pipe and a file that grew is not read into memory.
-  const isCandidate = info !== null && info.isFile && info.size === file.size;
+  const info = await nullIfMissing(Deno.lstat(path));
+  const isCandidate = info?.isFile && info.size === file.size;
   const bytes = isCandidate ? await nullIfMissing(Deno.readFile(path)) : null;
   if (bytes !== null && blobId(bytes) === file.id) return bytes;
-  file.isSettled = false;
+  file.stamp = "";
   return null;
 }
 
-const MISSING = [
-  Deno.errors.NotFound,
-  Deno.errors.PermissionDenied,
-  Deno.errors.NotCapable,
-  Deno.errors.NotADirectory,
-  Deno.errors.IsADirectory,
-  Deno.errors.InvalidData, // A link whose target is not UTF-8.
-];
+/** InvalidData: a link whose target is not UTF-8. */
+const MISSING = /^(NotFound|PermissionDenied|NotCapable|NotADirectory|IsADirectory|InvalidData)$/;
 
 /** The result of a read, or null where the file is deleted or may not be read. */
 async function nullIfMissing<T>(read: Promise<T>): Promise<T | null> {
   try {
     return await read;
   } catch (error) {
-    if (MISSING.some((kind) => error instanceof kind)) return null;
+    if (error instanceof Error && MISSING.test(error.name)) return null;
     throw error;
   }
 }
 
-async function hashLink(path: string): Promise<{ id: string; size: number }> {
-  return { id: blobId(new TextEncoder().encode(await Deno.readLink(path))), size: 0 };
+/** The blob id of a file or link. It is no content's where the file changes meanwhile; the next scan reads that again. */
+async function hash(path: string, { isSymlink, size }: Deno.FileInfo): Promise<string> {
+  if (isSymlink) return blobId(new TextEncoder().encode(await Deno.readLink(path)));
+  const hash = blobHash(size);
+  const { readable } = await Deno.open(path);
+  for await (const chunk of readable) hash.update(chunk);
+  return hash.digest("hex");
 }
 
-/** The hash begins with the size. A file that grows meanwhile is hashed up to `size`, one that shrinks is hashed anew. */
-async function hashFile(path: string, size: number): Promise<{ id: string; size: number }> {
-  using file = await Deno.open(path);
-  const hash = blobHash(size);
-  const buffer = new Uint8Array(Math.min(size, CHUNK_BYTES));
-  for (let left = size; left > 0;) {
-    const read = await file.read(buffer.subarray(0, left));
-    if (read === null) return await hashFile(path, size - left);
-    hash.update(buffer.subarray(0, read));
-    left -= read;
+/**
+ * The branch that is checked out in a folder, by Git's own files (gitrepository-layout), or the commit id where HEAD is
+ * detached; `main` for a folder that is no Git checkout or whose HEAD may not be read.
+ */
+export async function checkedOutBranch(folder: string): Promise<string> {
+  // A linked worktree, or a repository with a separate Git directory, has a file that says where it is.
+  const file = await readShort(join(folder, ".git"));
+  const dir = /^gitdir: (.+)$/.exec(file ?? "")?.[1] ?? ".git";
+  const head = await readShort(join(isAbsolute(dir) ? dir : join(folder, dir), "HEAD")) ?? "";
+  // A reftable repository has its HEAD elsewhere and puts the name `.invalid` here.
+  const branch = /^ref: refs\/heads\/([^\s.]\S*)$/.exec(head)?.[1];
+  return branch ?? /^([0-9a-f]{40}|[0-9a-f]{64})$/.exec(head)?.[0] ?? "main";
+}
+
+async function readShort(path: string): Promise<string | null> {
+  // Checked first, since reading a path without permission would prompt on a terminal.
+  const { state } = await Deno.permissions.query({ name: "read", path });
+  if (state !== "granted") return null;
+  try {
+    const { isFile, size } = await Deno.stat(path);
+    if (!isFile || size > 4096) return null;
+    return (await Deno.readTextFile(path)).replace(/\r?\n$/, "");
+  } catch {
+    return null;
   }
-  return { id: hash.digest("hex"), size };
 }

@@ -12,49 +12,50 @@ import {
   sourceFailed,
 } from "../../errors.ts";
 import { describeError } from "../../log.ts";
-import type { FileList } from "../file_list.ts";
-import type {
-  BlobResult,
-  FileRef,
-  RefQuery,
-  RequestContext,
-  Snapshot,
-  Source,
-  TreeEntry,
+import { type FileList, FileListBuilder } from "../file_list.ts";
+import {
+  type BlobResult,
+  type FileRef,
+  type RefQuery,
+  type RequestContext,
+  type Snapshot,
+  type Source,
+  type TreeEntry,
+  updateRef,
 } from "../source.ts";
 import {
-  FolderTooLargeError,
+  checkedOutBranch,
+  type FolderState,
   isServedName,
   readScannedFile,
-  type ScanOptions,
+  scanFolder,
+  type ScannedFolder,
 } from "./folder_scan.ts";
-import { type FolderState, type Look, WatchedFolder } from "./watched_folder.ts";
 
 /** The owner that all local folders have, in any case. */
 export const LOCAL_OWNER = "local";
 
 const READ_AT_ONCE = 8;
+const FRESH_FOR_MS = 1000;
 
-/** Options of a {@linkcode LocalSource}; 1,000,000 entries and 100 levels where absent. */
-export interface LocalSourceOptions extends Partial<Omit<ScanOptions, "now">> {
+/** Options of a {@linkcode LocalSource}. */
+export interface LocalSourceOptions {
   /** The folder whose sub-folders are served. */
   readonly root: string;
-  /** Milliseconds since the epoch, by the clock of the file system. */
+  /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** How many files and folders a repository may have; 1,000,000 where absent. */
+  readonly maxEntries?: number;
 }
 
 /** Serves local folders as they are. */
 export class LocalSource implements Source {
-  private readonly root: string;
-  private readonly options: ScanOptions;
   /** The folders that were requested so far, by name. */
   private readonly folders = new Map<string, WatchedFolder>();
+  private readonly lists = new WeakMap<ScannedFolder, FileList>();
   private readonly limit = pLimit(READ_AT_ONCE);
 
-  constructor({ root, ...options }: LocalSourceOptions) {
-    this.root = root;
-    this.options = { maxEntries: 1_000_000, maxDepth: 100, ...options };
-  }
+  constructor(private readonly options: LocalSourceOptions) {}
 
   /**
    * The folder's state, at most a second old. Its one branch is requested by its name, as null or as `HEAD`.
@@ -63,40 +64,37 @@ export class LocalSource implements Source {
   async resolve({ owner, repo, branch }: RefQuery, { signal }: RequestContext): Promise<Snapshot> {
     signal?.throwIfAborted();
     if (owner.toLowerCase() !== LOCAL_OWNER) throw repositoryNotFound(owner, repo);
-    const look = await this.look(repo);
+    const folder = await this.find(repo);
+    let look: Look;
+    try {
+      look = await folder.look();
+    } catch (cause) {
+      if (cause instanceof CollectionsError) throw cause;
+      if (!(cause instanceof Deno.errors.NotFound)) throw unreadable(repo, cause);
+      this.folders.delete(folder.name);
+      throw localFolderNotFound(repo);
+    }
     if (branch !== null && branch !== look.branch && branch !== "HEAD") {
       throw branchNotFound(branch, look.branch);
     }
     look.ref.wantedAtMs = this.options.now();
-    const { id } = look.state.root;
-    return {
-      name: { owner, repo },
-      branch: look.branch,
-      commit: id,
-      ref: look.ref,
-      checkedAtMs: look.ref.checkedAtMs,
-      freshness: look.freshness,
-    };
+    const { commit, checkedAtMs } = look.ref;
+    return { ...look, name: { owner, repo }, commit, checkedAtMs, validators: folder.name };
   }
 
   /** One folder. @throws {CollectionsError} source-failed where it is deleted. */
-  async tree(
-    snapshot: Snapshot,
-    treeId: string,
-    { signal }: RequestContext,
-  ): Promise<readonly TreeEntry[]> {
-    signal?.throwIfAborted();
-    const folder = this.stateOf(snapshot)?.tree(treeId);
-    if (folder === undefined) throw objectMissing(snapshot, treeId);
-    return await Promise.resolve([...folder.entries.values()]);
+  tree(snapshot: Snapshot, treeId: string, context: RequestContext): Promise<readonly TreeEntry[]> {
+    return Promise.try(() => this.folderIn(snapshot, treeId, context).entries);
   }
 
   /** Every file below a folder, never null. @throws {CollectionsError} source-failed where it is deleted. */
-  async files(snapshot: Snapshot, treeId: string, { signal }: RequestContext): Promise<FileList> {
-    signal?.throwIfAborted();
-    const files = this.stateOf(snapshot)?.files(treeId);
-    if (files === undefined) throw objectMissing(snapshot, treeId);
-    return await Promise.resolve(files);
+  files(snapshot: Snapshot, treeId: string, context: RequestContext): Promise<FileList> {
+    return Promise.try(() => {
+      const folder = this.folderIn(snapshot, treeId, context);
+      const list = this.lists.get(folder) ?? listOf(folder);
+      this.lists.set(folder, list);
+      return list;
+    });
   }
 
   /** Folders are in memory, and read by their ids. */
@@ -123,66 +121,114 @@ export class LocalSource implements Source {
     return null;
   }
 
-  private async look(repo: string): Promise<Look> {
-    const folder = await this.find(repo);
-    if (folder === null) throw localFolderNotFound(repo);
-    try {
-      return await folder.look();
-    } catch (cause) {
-      if (cause instanceof FolderTooLargeError) {
-        const detail = `The folder "${repo}" cannot be served: ${cause.message}.`;
-        throw new CollectionsError("collection-too-large", detail);
-      }
-      if (!(cause instanceof Deno.errors.NotFound)) throw unreadable(repo, cause);
-      for (const [name, known] of this.folders) if (known === folder) this.folders.delete(name);
-      throw localFolderNotFound(repo);
-    }
-  }
-
-  /** The folder with this name, else the first whose name differs in case only, else null; links are no repositories. */
-  private async find(repo: string): Promise<WatchedFolder | null> {
+  /**
+   * The folder with this name, else the first whose name differs in case only; links are no repositories.
+   * @throws {CollectionsError} repository-not-found, or source-failed where the root cannot be listed.
+   */
+  private async find(repo: string): Promise<WatchedFolder> {
     const known = this.folders.get(repo);
     if (known !== undefined) return known;
-    const entries = await Array.fromAsync(Deno.readDir(this.root)).catch((cause) => {
+    const entries = await Array.fromAsync(Deno.readDir(this.options.root)).catch((cause) => {
       throw unreadable("the local folders", cause);
     });
     const names = entries.filter((entry) => entry.isDirectory && isServedName(entry.name))
-      .map((entry) => entry.name);
-    const name = matchName(names, repo);
-    if (name === null) return null;
-    const folder = this.folders.get(name) ?? new WatchedFolder(join(this.root, name), this.options);
+      .map(({ name }) => name).sort();
+    const name = names.find((name) => name === repo) ??
+      names.find((name) => name.toLowerCase() === repo.toLowerCase());
+    if (name === undefined) throw localFolderNotFound(repo);
+    const folder = this.folders.get(name) ?? new WatchedFolder(name, this.options);
     this.folders.set(name, folder);
     return folder;
   }
 
-  private folderOf({ name }: Snapshot): WatchedFolder | undefined {
-    return this.folders.get(matchName([...this.folders.keys()], name.repo) ?? "");
+  /** The folder of a snapshot, and its state if it is one of the last two. */
+  private stateOf({ validators = "", commit }: Snapshot) {
+    const folder = this.folders.get(validators);
+    return { folder, state: folder?.states.find(({ root }) => root.id === commit) };
   }
 
-  private stateOf(snapshot: Snapshot): FolderState | null {
-    return this.folderOf(snapshot)?.stateOf(snapshot.commit) ?? null;
+  private folderIn(snapshot: Snapshot, treeId: string, { signal }: RequestContext): ScannedFolder {
+    signal?.throwIfAborted();
+    const folder = this.stateOf(snapshot).state?.folders.get(treeId);
+    if (folder === undefined) throw objectMissing(snapshot, treeId);
+    return folder;
   }
 
-  private async blob(snapshot: Snapshot, file: FileRef): Promise<BlobResult> {
+  private async blob(snapshot: Snapshot, { path, id }: FileRef): Promise<BlobResult> {
     // Only a file that a scan listed is opened, whatever path is requested.
-    const folder = this.folderOf(snapshot);
-    const seen = folder?.stateOf(snapshot.commit)?.file(file.path);
-    if (folder === undefined || seen?.id !== file.id) return objectMissing(snapshot, file.id);
-    try {
-      const bytes = await readScannedFile(join(folder.path, file.path), seen);
-      if (bytes !== null) return bytes;
-    } catch (cause) {
-      return unreadable(file.id, cause);
-    }
+    const { folder, state } = this.stateOf(snapshot);
+    const file = state?.files.get(path);
+    if (folder === undefined || file?.id !== id) return objectMissing(snapshot, id);
+    const bytes = await readScannedFile(join(folder.path, path), file)
+      .catch((cause) => unreadable(id, cause));
+    if (bytes !== null) return bytes;
     folder.expire();
-    return sourceFailed(`Cannot read "${file.id}": it has changed`);
+    return sourceFailed(`Cannot read "${id}": it has changed`);
   }
 }
 
-function matchName(names: readonly string[], requested: string): string | null {
-  if (names.includes(requested)) return requested;
-  const lowerCase = requested.toLowerCase();
-  return names.filter((name) => name.toLowerCase() === lowerCase).sort()[0] ?? null;
+/** The result of a scan. */
+type Look = Pick<Snapshot, "branch" | "ref" | "freshness">;
+
+/** One local folder as it changes: scanned at most once a second, by one scan at a time. */
+class WatchedFolder {
+  readonly path: string;
+  /** The last two, the latest first, so that a request that began to read one can finish when the next is there. */
+  states: readonly FolderState[] = [];
+  private last: Omit<Look, "freshness"> | null = null;
+  private looking: Promise<Look> | null = null;
+
+  constructor(readonly name: string, private readonly options: LocalSourceOptions) {
+    this.path = join(options.root, name);
+  }
+
+  /** The folder as it was at most a second ago. Throws what {@linkcode scanFolder} throws. */
+  async look(): Promise<Look> {
+    const ageMs = this.options.now() - (this.last?.ref.checkedAtMs ?? 0);
+    if (this.last !== null && ageMs >= 0 && ageMs < FRESH_FOR_MS) {
+      return { ...this.last, freshness: "hit" };
+    }
+    this.looking ??= this.scan().finally(() => this.looking = null);
+    return await this.looking;
+  }
+
+  /** Makes the next {@linkcode look} scan the folder, which has changed. */
+  expire(): void {
+    if (this.last !== null) this.last.ref.checkedAtMs = 0;
+  }
+
+  private async scan(): Promise<Look> {
+    const { now, maxEntries = 1_000_000 } = this.options;
+    const { last, path, states } = this;
+    const checkedAtMs = now();
+    const branch = await checkedOutBranch(path);
+    const state = await scanFolder(path, states[0] ?? null, maxEntries);
+    const commit = state.root.id;
+    this.states = [state, ...states.filter(({ root }) => root.id !== commit)].slice(0, 2);
+    if (last?.branch === branch) {
+      const freshness = last.ref.commit === commit ? "revalidated" : "moved";
+      updateRef(last.ref, commit, checkedAtMs);
+      return { ...last, freshness };
+    }
+    // A ref state belongs to one branch: the other's is not renewed any more.
+    const times = { checkedAtMs, freshForMs: FRESH_FOR_MS, wantedAtMs: checkedAtMs };
+    this.last = { branch, ref: { commit, ...times, previous: [] } };
+    return { ...this.last, freshness: last === null ? "miss" : "moved" };
+  }
+}
+
+function listOf(root: ScannedFolder): FileList {
+  const builder = new FileListBuilder();
+  const add = (folder: ScannedFolder, prefix: string) => {
+    builder.omit(folder.omitted);
+    for (const entry of folder.entries) {
+      const path = prefix + entry.name;
+      if (entry.kind === "folder") add(entry, `${path}/`);
+      else if (entry.kind === "file") builder.add({ path, id: entry.id, size: entry.size });
+    }
+  };
+  add(root, "");
+  return builder.build();
 }
 
 function objectMissing({ name }: Snapshot, id: string): CollectionsError {
