@@ -3,8 +3,7 @@
 
 import { assertEquals, assertMatch } from "@std/assert";
 import type { Page } from "playwright-core";
-import { assertAccessible, browserTest, keepScreenshot } from "./browser.ts";
-import { serveExamples } from "./served_site.ts";
+import { assertAccessible, browserTest, saveScreenshot, waitForItems } from "./browser.ts";
 
 const POSTS = "?owner=local&repo=blog&collection=posts";
 const NUMBERS = `${POSTS}&path=posts%2F2025%2Fbaking-by-numbers.md`;
@@ -44,8 +43,7 @@ const SIZES = [[1440, 900], [820, 1180], [390, 844], [320, 640]] as const;
 
 for (const [name, path, wait, act] of VIEWS) {
   browserTest(`axe finds nothing in the view "${name}"`, async (open) => {
-    await using served = await serveExamples();
-    const page = await open(served.url + path);
+    const page = await open(path);
     await page.locator(wait).first().waitFor({ state: "attached" });
     await act?.(page);
     for (const [width, height] of SIZES) {
@@ -53,23 +51,22 @@ for (const [name, path, wait, act] of VIEWS) {
       for (const colorScheme of ["light", "dark"] as const) {
         await page.emulateMedia({ colorScheme });
         await assertAccessible(page, `${colorScheme} at ${width}`);
-        if (width > 320) await keepScreenshot(page, `${name}-${width}-${colorScheme}`);
+        if (width > 320) await saveScreenshot(page, `${name}-${width}-${colorScheme}`);
       }
     }
   });
 }
 
 browserTest("the keyboard alone filters, walks rows, opens a file and comes back", async (open) => {
-  await using served = await serveExamples();
   for (const width of [1440, 390]) {
-    const page = await open(served.url + POSTS, { viewport: { width, height: 844 } });
+    const page = await open(POSTS, { viewport: { width, height: 844 } });
     await page.locator(".list tbody").first().waitFor();
     const focused = (what: string) => page.evaluate(`document.activeElement.${what}`);
 
     await page.keyboard.press("/");
     assertEquals(await focused("id"), "filter");
     await page.keyboard.type("#flour\n");
-    await page.locator(".pager .where", { hasText: "2 items" }).waitFor();
+    await waitForItems(page, "2 items");
     assertEquals(await focused("textContent"), "Rain and rye");
     await page.keyboard.press("ArrowDown");
     assertEquals(await focused("textContent"), "Which flour for what");
@@ -96,28 +93,21 @@ browserTest("the keyboard alone filters, walks rows, opens a file and comes back
 });
 
 browserTest("on a phone a file takes the screen, and Back leads to its row", async (open) => {
-  await using served = await serveExamples();
-  const page = await open(served.url + POSTS, {
-    viewport: { width: 390, height: 844 },
-    hasTouch: true,
-  });
+  const page = await open(POSTS, { viewport: { width: 390, height: 844 }, hasTouch: true });
   await page.getByRole("link", { name: "Rain and rye" }).tap();
   await page.locator(".file .meta").waitFor();
   assertEquals(await page.locator(".pane.list").isVisible(), false);
 
   await page.getByRole("link", { name: "Back" }).tap();
   await page.locator(".pane.list").waitFor();
-  assertEquals(
-    await page.evaluate("document.activeElement.dataset.path"),
-    "posts/2025/rain-and-rye.md",
-  );
+  const focused = await page.evaluate("document.activeElement.dataset.path");
+  assertEquals(focused, "posts/2025/rain-and-rye.md");
   await page.goBack();
   await page.locator("#file-title", { hasText: "Rain and rye" }).waitFor();
 });
 
 browserTest("the reference has every parameter, Try it opens the playground", async (open) => {
-  await using served = await serveExamples();
-  const page = await open(`${served.url}reference`);
+  const page = await open("reference");
   const list = page.locator("#listCollectionItems");
 
   const limit = await list.locator(".parameter", { hasText: "limit" }).first().innerText();

@@ -4,6 +4,8 @@
 
 import { assertEquals } from "@std/assert";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import type { GitFiles } from "../github/git_repository.ts";
+import { type Site, startSite } from "../site.ts";
 import { root } from "../source_files.ts";
 
 // The driver, when it is loaded, looks in /proc for Windows' Linux, which only all permissions would allow; this is the
@@ -11,10 +13,16 @@ import { root } from "../source_files.ts";
 Deno.env.set("__IS_WSL_TEST__", "1");
 const { chromium } = await import("playwright-core");
 
-/** Opens a page in a context of its own, and goes to an address; "" for none. */
-export type OpenPage = (url?: string, options?: BrowserContextOptions) => Promise<Page>;
+/** Opens a page in a context of its own, and goes to an address of the site; without one it stays empty. */
+export type OpenPage = (address?: string, options?: BrowserContextOptions) => Promise<Page>;
 
-const PLACES = [
+/** The whole service on a port, with the examples of this project, and `octo/site` at a GitHub double. */
+export interface ServedSite extends Site {
+  /** Its address, with a slash at the end. */
+  readonly url: string;
+}
+
+const PATHS = [
   ...["chromium", "chromium-browser", "google-chrome"].map((name) => `/usr/bin/${name}`),
   "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
   "C:/Program Files/Google/Chrome/Application/chrome.exe",
@@ -23,12 +31,8 @@ const PLACES = [
 const FLAGS = [
   // Root, as in a container of CI, has no sandbox.
   ...Deno.build.os === "linux" && Deno.uid() === 0 ? ["--no-sandbox"] : [],
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
+  ...["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"],
+  ...["--disable-background-networking", "--disable-component-update"],
 ];
 
 const executablePath = findBrowser();
@@ -39,8 +43,6 @@ if (executablePath === null && !mustRun) {
   );
 }
 
-/** The window where a test names no other. */
-const WIDE = { width: 1440, height: 900 };
 let launched: Promise<Browser> | null = null;
 
 // One browser for all tests of a file; each test has contexts of its own.
@@ -48,11 +50,16 @@ Deno.test.afterAll(async () => {
   await (await launched)?.close();
 });
 
-/** A test that needs a browser. What `reports` matches may stand in the console. */
+/** A test that needs a browser, with `octo/site` of these files. What `reports` matches may stand in the console. */
 export function browserTest(
   name: string,
-  body: (open: OpenPage) => Promise<void>,
-  { reports }: { reports?: RegExp } = {},
+  body: (open: OpenPage, site: ServedSite) => Promise<void>,
+  { files = { "a.md": "# A\n" }, reports, ...options }: {
+    files?: GitFiles;
+    reports?: RegExp;
+    branch?: string;
+    env?: Record<string, string>;
+  } = {},
 ): void {
   Deno.test({
     name,
@@ -63,18 +70,22 @@ export function browserTest(
     async fn() {
       if (executablePath === null) throw new Error('Cannot run "chromium": it is not installed');
       const browser = await (launched ??= chromium.launch({ executablePath, args: FLAGS }));
+      const env = { LOCAL_REPOS_DIR: `${root}/examples` };
+      await using site = await startSite(files, { env, ...options });
+      const url = `http://127.0.0.1:${site.service.listen()}/`;
       const faults: string[] = [];
       const contexts: BrowserContext[] = [];
       try {
-        await body(async (url = "", options = {}) => {
-          const context = await browser.newContext({ viewport: WIDE, ...options });
+        await body(async (address, options = {}) => {
+          const viewport = { width: 1440, height: 900 };
+          const context = await browser.newContext({ viewport, ...options });
           contexts.push(context);
           const page = await context.newPage();
           page.setDefaultTimeout(30_000);
           watch(page, faults);
-          if (url !== "") await page.goto(url);
+          if (address !== undefined) await page.goto(new URL(address, url).href);
           return page;
-        });
+        }, { ...site, url });
       } finally {
         for (const context of contexts) await context.close();
       }
@@ -107,9 +118,25 @@ export async function waitUntil(page: Page, expression: string): Promise<void> {
   })`);
 }
 
+/** Waits for the list to show that it has this many items, or these rows of them. */
+export async function waitForItems(page: Page, text: string): Promise<void> {
+  await page.locator(".pager .where", { hasText: text }).waitFor();
+}
+
 /** Writes a picture of the page into the ignored folder `screenshots`. */
-export async function keepScreenshot(page: Page, name: string): Promise<void> {
+export async function saveScreenshot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: `${root}/screenshots/${name}.png` });
+}
+
+/** Serves one page from another origin than the service's: `localhost`, and another port. */
+export function servePage(html: string): AsyncDisposable & { url: string; requested: string[] } {
+  const requested: string[] = [];
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
+    requested.push(new URL(request.url).pathname);
+    return new Response(html, { headers: { "content-type": "text/html; charset=utf-8" } });
+  });
+  const url = `http://localhost:${server.addr.port}`;
+  return { url, requested, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
 function watch(page: Page, faults: string[]): void {
@@ -128,7 +155,7 @@ function watch(page: Page, faults: string[]): void {
 
 function findBrowser(): string | null {
   const named = Deno.env.get("CHROMIUM_PATH");
-  for (const path of named ? [named] : PLACES) {
+  for (const path of named ? [named] : PATHS) {
     try {
       if (Deno.statSync(path).isFile) return path;
     } catch {

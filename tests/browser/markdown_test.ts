@@ -3,7 +3,8 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { browserTest, waitUntil } from "./browser.ts";
-import { serveSite } from "./served_site.ts";
+
+const POSTS = "?owner=octo&repo=site&collection=posts";
 
 const HOSTILE = `# Hostile
 
@@ -49,10 +50,7 @@ ${"Text.\n\n".repeat(80)}
 const SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="12" height="12"></svg>';
 
 browserTest("hostile Markdown does nothing", async (open) => {
-  await using site = await serveSite({ "posts/hostile.md": HOSTILE });
-  const page = await open(
-    `${site.url}?owner=octo&repo=site&collection=posts&path=posts%2Fhostile.md`,
-  );
+  const page = await open(`${POSTS}&path=posts%2Fhostile.md`);
   const prose = page.locator(".prose");
   await prose.locator("h1").waitFor();
   await page.getByText("run", { exact: true }).click({ force: true });
@@ -66,20 +64,14 @@ browserTest("hostile Markdown does nothing", async (open) => {
   assertEquals(await prose.locator("a[href^='javascript' i]").count(), 0);
   // Pictures from elsewhere are links; the browser's watch fails the test if one was requested.
   assert(await prose.getByText("Picture elsewhere: pixel").isVisible());
-}, { reports: /^(Executing|Applying) inline .* violates the following Content Security Policy/ });
+}, {
+  files: { "posts/hostile.md": HOSTILE },
+  reports: /^(Executing|Applying) inline .* violates the following Content Security Policy/,
+});
 
 browserTest("relative addresses lead to the repository, anchors within the page", async (open) => {
-  await using site = await serveSite({
-    "posts/2026/friendly.md": FRIENDLY,
-    "posts/2026/next.md": "# Next one\n",
-    "posts/2026/img/a b.svg": SVG,
-    "posts/root.svg": SVG,
-    "root.svg": SVG,
-  });
-  const page = await open(
-    `${site.url}?owner=octo&repo=site&collection=posts&path=posts%2F2026%2Ffriendly.md`,
-    { viewport: { width: 1200, height: 700 } },
-  );
+  const viewport = { width: 1200, height: 700 };
+  const page = await open(`${POSTS}&path=posts%2F2026%2Ffriendly.md`, { viewport });
   await page.locator(".prose h1").waitFor();
 
   await waitUntil(
@@ -103,14 +95,18 @@ browserTest("relative addresses lead to the repository, anchors within the page"
   await page.getByRole("link", { name: "Next", exact: true }).click();
   await page.locator(".prose h1", { hasText: "Next one" }).waitFor();
   assertEquals(new URL(page.url()).searchParams.get("path"), "posts/2026/next.md");
+}, {
+  files: {
+    "posts/2026/friendly.md": FRIENDLY,
+    "posts/2026/next.md": "# Next one\n",
+    "posts/2026/img/a b.svg": SVG,
+    "posts/root.svg": SVG,
+    "root.svg": SVG,
+  },
 });
 
-browserTest("no script of this origin runs in the page but its own", async (open) => {
-  await using site = await serveSite({
-    "posts/a.md": "# A\n",
-    "evil.js": "globalThis.hit = 1;\n",
-  });
-  const page = await open(`${site.url}?owner=octo&repo=site&collection=posts`);
+browserTest("no script of this origin runs in the page but its own", async (open, site) => {
+  const page = await open(POSTS);
   await page.locator(".list tbody").waitFor();
   const raw = "api/get-item-content?owner=octo&repo=site&path=evil.js&format=raw";
 
@@ -121,4 +117,7 @@ browserTest("no script of this origin runs in the page but its own", async (open
     assertEquals(outcome, "refused", address);
   }
   assertEquals(await page.evaluate("globalThis.hit"), undefined);
-}, { reports: /violates the following Content Security Policy directive: "script-src/ });
+}, {
+  files: { "posts/a.md": "# A\n", "evil.js": "globalThis.hit = 1;\n" },
+  reports: /violates the following Content Security Policy directive: "script-src/,
+});

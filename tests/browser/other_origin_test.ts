@@ -2,61 +2,49 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Page } from "playwright-core";
-import { browserTest, type OpenPage } from "./browser.ts";
-import { serveSite } from "./served_site.ts";
+import { browserTest, type ServedSite, servePage } from "./browser.ts";
 
 const FILES = Object.fromEntries(
   Array.from({ length: 7 }, (_, n) => [`posts/p${n}.md`, `---\nn: ${n}\n---\n# ${n}\n`]),
 );
 
-/** A page at `localhost`, which is another origin than the service's 127.0.0.1 and port. */
-async function openElsewhere(open: OpenPage): Promise<AsyncDisposable & { page: Page }> {
-  const server = Deno.serve(
-    { hostname: "127.0.0.1", port: 0, onListen() {} },
-    () =>
-      new Response("<!doctype html><title>Elsewhere</title>", {
-        headers: { "content-type": "text/html" },
-      }),
-  );
-  const page = await open(`http://localhost:${server.addr.port}/`);
-  return { page, [Symbol.asyncDispose]: () => server.shutdown() };
+/** A test with a page of another origin than the service's. */
+function elsewhereTest(name: string, body: (page: Page, site: ServedSite) => Promise<void>): void {
+  browserTest(name, async (open, site) => {
+    await using elsewhere = servePage("<!doctype html><title>Elsewhere</title>");
+    await body(await open(elsewhere.url), site);
+  }, { files: FILES });
 }
 
-browserTest("a page elsewhere calls both operations and reads their headers", async (open) => {
-  await using site = await serveSite(FILES);
-  await using elsewhere = await openElsewhere(open);
+elsewhereTest(
+  "a page elsewhere calls both operations and reads their headers",
+  async (page, site) => {
+    const seen = await page.evaluate(async (url) => {
+      const address = `${url}api/list-collection-items?owner=octo&repo=site&collection=`;
+      const list = await fetch(`${address}posts&limit=3`);
+      const { items } = await list.json();
+      const item = await fetch(items[0].contentUrl);
+      const missing = await fetch(`${address}none`);
+      const names = ["etag", "link", "age", "cache-status", "x-request-id"];
+      return {
+        list: Object.fromEntries(names.map((name) => [name, list.headers.get(name)])),
+        content: (await item.json()).content,
+        missing: [missing.status, missing.headers.get("content-type"), (await missing.json()).code],
+      };
+    }, site.url);
 
-  const seen = await elsewhere.page.evaluate(async (url) => {
-    const list = await fetch(
-      `${url}api/list-collection-items?owner=octo&repo=site&collection=posts&limit=3`,
-    );
-    const { items } = await list.json();
-    const item = await fetch(items[0].contentUrl);
-    const missing = await fetch(
-      `${url}api/list-collection-items?owner=octo&repo=site&collection=none`,
-    );
-    const names = ["etag", "link", "age", "cache-status", "x-request-id"];
-    return {
-      list: Object.fromEntries(names.map((name) => [name, list.headers.get(name)])),
-      content: (await item.json()).content,
-      missing: [missing.status, missing.headers.get("content-type"), (await missing.json()).code],
-    };
-  }, site.url);
+    assertMatch(seen.list["etag"]!, /^"[^"]+"$/);
+    assertMatch(seen.list["link"]!, /rel="next"/);
+    assertEquals(seen.list["age"], "0");
+    assertMatch(seen.list["cache-status"]!, /^collections; /);
+    assert(seen.list["x-request-id"]);
+    assertEquals(seen.content, "---\nn: 0\n---\n# 0\n");
+    assertEquals(seen.missing, [404, "application/problem+json", "collection-not-found"]);
+  },
+);
 
-  assertMatch(seen.list["etag"]!, /^"[^"]+"$/);
-  assertMatch(seen.list["link"]!, /rel="next"/);
-  assertEquals(seen.list["age"], "0");
-  assertMatch(seen.list["cache-status"]!, /^collections; /);
-  assert(seen.list["x-request-id"]);
-  assertEquals(seen.content, "---\nn: 0\n---\n# 0\n");
-  assertEquals(seen.missing, [404, "application/problem+json", "collection-not-found"]);
-});
-
-browserTest("a page elsewhere sends If-None-Match, by way of a preflight", async (open) => {
-  await using site = await serveSite(FILES);
-  await using elsewhere = await openElsewhere(open);
-
-  const seen = await elsewhere.page.evaluate(async (url) => {
+elsewhereTest("a page elsewhere sends If-None-Match, by way of a preflight", async (page, site) => {
+  const seen = await page.evaluate(async (url) => {
     const address = `${url}api/list-collection-items?owner=octo&repo=site&collection=posts`;
     const first = await fetch(address, { cache: "no-store" });
     const etag = first.headers.get("etag")!;
@@ -69,11 +57,8 @@ browserTest("a page elsewhere sends If-None-Match, by way of a preflight", async
   assertEquals(preflights.map(({ status }) => status), [204]);
 });
 
-browserTest("a page elsewhere imports /client.js and uses it", async (open) => {
-  await using site = await serveSite(FILES);
-  await using elsewhere = await openElsewhere(open);
-
-  const seen = await elsewhere.page.evaluate(async (url) => {
+elsewhereTest("a page elsewhere imports /client.js and uses it", async (page, site) => {
+  const seen = await page.evaluate(async (url) => {
     const { CollectionsClient, ProblemError } = await import(`${url}client.js`);
     const client = new CollectionsClient(undefined, { reuse: true });
     const posts = { owner: "octo", repo: "site", collection: "posts" };

@@ -3,15 +3,12 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { Page } from "playwright-core";
-import { browserTest } from "./browser.ts";
-import { serveExamples, serveSite } from "./served_site.ts";
+import { browserTest, waitForItems } from "./browser.ts";
 
-const PLACE = "?owner=octo&repo=site&collection=posts";
+const POSTS = "?owner=octo&repo=site&collection=posts";
 const FILES = Object.fromEntries(
   Array.from({ length: 120 }, (_, n) => [`posts/p${String(n).padStart(3, "0")}.md`, `# ${n}\n`]),
 );
-const where = (page: Page, text: string) =>
-  page.locator(".pager .where", { hasText: text }).waitFor();
 
 /** What the network carried, in the order of its end. */
 async function watchTraffic(page: Page) {
@@ -19,19 +16,16 @@ async function watchTraffic(page: Page) {
   await session.send("Network.enable");
   const urls = new Map<string, string>();
   const traffic: { url: string; bytes: number }[] = [];
-  const fromCache = new Set<string>();
-  session.on(
-    "Network.requestWillBeSent",
-    ({ requestId, request }) => urls.set(requestId, request.url),
-  );
-  session.on("Network.requestServedFromCache", ({ requestId }) => fromCache.add(requestId));
+  session.on("Network.requestWillBeSent", ({ requestId, request }) => {
+    if (!request.url.startsWith("data:")) urls.set(requestId, request.url);
+  });
+  session.on("Network.requestServedFromCache", ({ requestId }) => urls.delete(requestId));
   session.on("Network.responseReceived", ({ requestId, response }) => {
-    if (response.fromDiskCache) fromCache.add(requestId);
+    if (response.fromDiskCache) urls.delete(requestId);
   });
   session.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => {
-    const url = urls.get(requestId) ?? "";
-    if (fromCache.has(requestId) || url.startsWith("data:")) return;
-    traffic.push({ url, bytes: encodedDataLength });
+    const url = urls.get(requestId);
+    if (url !== undefined) traffic.push({ url, bytes: encodedDataLength });
   });
   return traffic;
 }
@@ -43,49 +37,47 @@ const SHIFTS = `
   }).observe({ type: "layout-shift", buffered: true });
 `;
 
-browserTest("the first page takes few requests and bytes, and nothing shifts", async (open) => {
-  await using served = await serveExamples();
-  const page = await open();
-  await page.addInitScript(SHIFTS);
-  const traffic = await watchTraffic(page);
+browserTest(
+  "the first page takes few requests and bytes, and nothing shifts",
+  async (open, site) => {
+    const page = await open();
+    await page.addInitScript(SHIFTS);
+    const traffic = await watchTraffic(page);
 
-  await page.goto(served.url);
-  await where(page, "12 items");
-  await page.waitForLoadState("networkidle");
-  const bytes = traffic.reduce((sum, { bytes }) => sum + bytes, 0);
-  console.log(`cold: ${traffic.length} requests, ${bytes} bytes`);
-  assert(traffic.length <= 12, traffic.map(({ url }) => url).join("\n"));
-  assert(bytes <= 120_000, `${bytes} bytes`);
-  assertEquals(await page.evaluate("shift"), 0);
+    await page.goto(site.url);
+    await waitForItems(page, "12 items");
+    await page.waitForLoadState("networkidle");
+    const bytes = traffic.reduce((sum, { bytes }) => sum + bytes, 0);
+    console.log(`cold: ${traffic.length} requests, ${bytes} bytes`);
+    assert(traffic.length <= 12, traffic.map(({ url }) => url).join("\n"));
+    assert(bytes <= 120_000, `${bytes} bytes`);
+    assertEquals(await page.evaluate("shift"), 0);
 
-  traffic.length = 0;
-  await page.reload();
-  await where(page, "12 items");
-  await page.waitForLoadState("networkidle");
-  assert(traffic.length <= 2, traffic.map(({ url }) => url).join("\n"));
-  assertEquals(await page.evaluate("shift"), 0);
-});
+    traffic.length = 0;
+    await page.reload();
+    await waitForItems(page, "12 items");
+    await page.waitForLoadState("networkidle");
+    assert(traffic.length <= 2, traffic.map(({ url }) => url).join("\n"));
+    assertEquals(await page.evaluate("shift"), 0);
+  },
+);
 
-browserTest("the first list shows on a link of 100 ms; the time is printed", async (open) => {
-  await using served = await serveExamples();
+browserTest("the first list shows on a link of 100 ms; the time is printed", async (open, site) => {
   const page = await open();
   const session = await page.context().newCDPSession(page);
   await session.send("Network.enable");
-  const unlimited = { downloadThroughput: -1, uploadThroughput: -1 };
-  await session.send("Network.emulateNetworkConditions", {
-    ...{ offline: false, latency: 100, ...unlimited },
-  });
+  const unlimited = { offline: false, downloadThroughput: -1, uploadThroughput: -1 };
+  await session.send("Network.emulateNetworkConditions", { ...unlimited, latency: 100 });
 
-  await page.goto(served.url, { waitUntil: "commit" });
-  await where(page, "12 items");
+  await page.goto(site.url, { waitUntil: "commit" });
+  await waitForItems(page, "12 items");
   const ms = await page.evaluate("performance.now()");
   console.log(`first list after ${Math.round(Number(ms))} ms`);
 });
 
 browserTest("a request shows its address and a skeleton at once", async (open) => {
-  await using site = await serveSite(FILES);
-  const page = await open(site.url + PLACE);
-  await where(page, "1–50 of 120");
+  const page = await open(POSTS);
+  await waitForItems(page, "1–50 of 120");
   await page.route("**/api/**", () => {});
 
   await page.getByRole("link", { name: "Next" }).click();
@@ -99,36 +91,27 @@ browserTest("a request shows its address and a skeleton at once", async (open) =
   // The next request overtakes it.
   await page.unroute("**/api/**");
   await page.goBack();
-  await where(page, "1–50 of 120");
-  assertEquals(
-    await page.locator(".progress, .progress-line").filter({ visible: true }).count(),
-    0,
-  );
-});
+  await waitForItems(page, "1–50 of 120");
+  const visible = page.locator(".progress, .progress-line").filter({ visible: true });
+  assertEquals(await visible.count(), 0);
+}, { files: FILES });
 
-/** Answers list requests with a problem; the first `times` of them. */
-async function refuse(page: Page, problem: Record<string, unknown>, times = Infinity) {
-  const refused = { count: 0 };
+/** Answers the first `times` list requests with a problem. */
+async function refuse(page: Page, problem: Record<string, unknown>, times: number): Promise<void> {
   await page.route("**/api/list-collection-items?**", (route) => {
-    if (refused.count >= times) return route.fallback();
-    refused.count++;
-    return route.fulfill({
-      status: 503,
-      contentType: "application/problem+json",
-      body: JSON.stringify({ detail: "Later.", status: 503, ...problem }),
-    });
+    if (times-- <= 0) return route.fallback();
+    const body = JSON.stringify({ detail: "Later.", status: 503, ...problem });
+    return route.fulfill({ status: 503, contentType: "application/problem+json", body });
   });
-  return refused;
 }
 
 for (const code of ["collection-not-ready", "too-many-requests"]) {
-  browserTest(`${code} is requested again automatically, with a notice`, async (open) => {
-    await using site = await serveSite(FILES);
+  browserTest(`${code} is requested again automatically, with a notice`, async (open, site) => {
     const page = await open();
     await page.clock.install();
-    const refused = await refuse(page, { title: "Not yet", code, retryAfterSeconds: 20 }, 2);
+    await refuse(page, { title: "Not yet", code, retryAfterSeconds: 20 }, 2);
 
-    await page.goto(site.url + PLACE);
+    await page.goto(site.url + POSTS);
     await page.getByText("Not yet. Asking again in 20 s").waitFor();
     assertEquals(await page.locator(".problem").count(), 0);
     await page.clock.runFor(5_000);
@@ -136,18 +119,16 @@ for (const code of ["collection-not-ready", "too-many-requests"]) {
     await page.clock.runFor(15_000);
     await page.getByText("Not yet. Asking again in 20 s").waitFor();
     await page.clock.runFor(20_000);
-    await where(page, "1–50 of 120");
-    assertEquals(refused.count, 2);
-  });
+    await waitForItems(page, "1–50 of 120");
+  }, { files: FILES });
 }
 
-browserTest("a problem that lasts longer is shown, and left to the reader", async (open) => {
-  await using site = await serveSite(FILES);
+browserTest("a problem that lasts longer is shown, and left to the reader", async (open, site) => {
   const page = await open();
   const problem = { title: "Quota is spent", code: "source-rate-limited", retryAfterSeconds: 1800 };
   await refuse(page, problem, 1);
-  await page.goto(site.url + PLACE);
+  await page.goto(site.url + POSTS);
   await page.getByRole("heading", { name: "Quota is spent" }).waitFor();
   await page.getByRole("button", { name: "Try again" }).click();
-  await where(page, "1–50 of 120");
-});
+  await waitForItems(page, "1–50 of 120");
+}, { files: FILES });

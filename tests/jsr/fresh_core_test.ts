@@ -1,7 +1,8 @@
-// Fresh as this service relies on it. The same tests run on the stand-in and the published package.
+// Fresh as this service relies on it, beside what tests/http/file_routes_test.ts tests. The same tests run on the stand-in
+// and the published package.
 
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { App, createDefine, HttpError, type Middleware } from "fresh";
+import { App, HttpError, type Middleware } from "fresh";
 import { configFlag } from "../run_task.ts";
 
 interface State {
@@ -17,7 +18,6 @@ function mark(name: string): Middleware<State> {
 }
 
 const trail: Middleware<State> = (ctx) => Response.json(ctx.state.trail);
-const parameters: Middleware<State> = (ctx) => Response.json({ route: ctx.route, ...ctx.params });
 
 function newApp(): App<State> {
   return new App<State>({ mode: "development" });
@@ -42,34 +42,6 @@ async function logged(work: () => Promise<void>): Promise<unknown[]> {
   return values;
 }
 
-Deno.test("App.route() answers by method: HEAD as GET without a body, OPTIONS with Allow", async () => {
-  const get = () => new Response("got", { headers: { "x-a": "1" } });
-  const app = newApp()
-    .route("/all", { handler: (ctx) => new Response(ctx.req.method) })
-    .route("/each", { handler: { GET: get, PUT: () => new Response("put") } });
-
-  assertEquals((await request(app, "/all", "DELETE")).body, "DELETE");
-  assertEquals((await request(app, "/each", "PUT")).body, "put");
-  const head = await request(app, "/each", "HEAD");
-  assertEquals([head.status, head.headers.get("x-a"), head.body], [200, "1", ""]);
-  const options = await request(app, "/each", "OPTIONS");
-  assertEquals(options.status, 204);
-  assert(options.headers.get("allow")?.includes("GET"));
-});
-
-Deno.test("App.use() runs from the root down to the route's own path, in order", async () => {
-  const app = newApp()
-    .use("/api/items", mark("items"))
-    .use("/api", mark("api 1"), mark("api 2"))
-    .use("/other", mark("other"))
-    .use(mark("root"))
-    .route("/api/items", { handler: trail });
-
-  const { body } = await request(app, "/api/items");
-
-  assertEquals(JSON.parse(body), ["root", "api 1", "api 2", "items"]);
-});
-
 Deno.test("App.use() after a route does not apply to that route", async () => {
   const app = newApp()
     .use(mark("before"))
@@ -81,40 +53,16 @@ Deno.test("App.use() after a route does not apply to that route", async () => {
   assertEquals(JSON.parse((await request(app, "/late")).body), ["before", "after"]);
 });
 
-Deno.test("App matches static paths before patterns, and gives decoded parameters", async () => {
-  const app = newApp().route("/p/:id", { handler: parameters })
-    .route("/p/static", { handler: parameters })
-    .route("/file.ts", { handler: parameters, config: { routeOverride: "/other/:id" } });
-
-  const at = async (path: string) => JSON.parse((await request(app, path)).body);
-  assertEquals(await at("/p/static"), { route: "/p/static" });
-  assertEquals(await at("/p/a%20b"), { route: "/p/:id", id: "a b" });
-  assertEquals(await at("/other/1"), { route: "/other/:id", id: "1" });
-  assertEquals((await request(app, "/file.ts")).status, 404);
-  await assertRejects(() => request(app, "/p/%ff"), URIError);
-});
-
-Deno.test("App answers a static path with a slash at its end too, and folds repeated ones", async () => {
+Deno.test("App folds slashes, answers a static path with one at its end, and rejects malformed parameters", async () => {
   const app = newApp()
     .route("/a/b", { handler: ({ url }) => new Response(url.pathname + url.search) })
-    .route("/p/:id", { handler: parameters });
+    .route("/p/:id", { handler: ({ params }) => Response.json(params) });
 
   assertEquals((await request(app, "/a/b/")).body, "/a/b/");
   assertEquals((await request(app, "//a///b?q=//")).body, "/a/b?q=//");
   assertEquals((await request(app, "/p/1/")).status, 404);
-});
-
-Deno.test("App lets the first of two routes with one pattern and method answer", async () => {
-  const handler = (text: string) => ({ GET: () => new Response(text) });
-  const app = newApp();
-  for (const path of ["/a", "/:id"]) {
-    for (const text of ["first", "second"]) app.route(path, { handler: handler(text) });
-  }
-  app.route("/a", { handler: { POST: () => new Response("posted") } });
-
-  assertEquals((await request(app, "/a")).body, "first");
-  assertEquals((await request(app, "/a", "POST")).body, "posted");
-  assertEquals((await request(app, "/x")).body, "first");
+  assertEquals((await request(app, "/p/a%20b")).body, '{"id":"a b"}');
+  await assertRejects(() => request(app, "/p/%ff"), URIError);
 });
 
 Deno.test("Context.next() of the last middleware throws at once for an unknown path or method", async () => {
@@ -169,11 +117,6 @@ Deno.test("App answers an uncaught HttpError with its message, other errors with
     assertEquals([status, body], [500, "Internal server error"]);
   });
   assertEquals(values, [cause]);
-});
-
-Deno.test("createDefine() gives back what it is given", () => {
-  const handlers = { GET: () => new Response() };
-  assertEquals(createDefine<State>().handlers(handlers), handlers);
 });
 
 Deno.test("App.handler() requires Fresh's build on Deno Deploy in production alone", async () => {

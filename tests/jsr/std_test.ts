@@ -1,4 +1,4 @@
-// @std as the service and its tests rely on it. The same tests run on the stand-ins and the published packages.
+// @std/assert and @std/http as the service and its tests rely on it. The same tests run on the stand-ins and the published packages.
 
 import {
   assert,
@@ -13,7 +13,6 @@ import {
   assertThrows,
 } from "@std/assert";
 import { acceptsEncodings, eTag } from "@std/http";
-import * as path from "@std/path";
 
 /** Proves that an assertion fails, without relying on the assertions under test. */
 async function mustFail(...assertions: (() => unknown)[]): Promise<void> {
@@ -144,15 +143,4 @@ Deno.test("acceptsEncodings() picks the best of the given encodings", () => {
     const headers = new Headers(header === "" ? {} : { "accept-encoding": header });
     assertEquals(acceptsEncodings({ headers }, ...encodings), picked, header);
   }
-});
-
-Deno.test("paths are joined, taken apart and made URLs of", () => {
-  const { join, resolve, SEPARATOR } = path;
-  assertEquals(join("a", "..", "b", "./c"), ["b", "c"].join(SEPARATOR));
-  assertEquals(join("a", "../../b"), ["..", "b"].join(SEPARATOR));
-  const file = join("a", "b.test.md");
-  assertEquals([path.dirname(file), path.basename(file)], ["a", "b.test.md"]);
-  const absolute = resolve("a b", "ü#?%.md");
-  assert(path.isAbsolute(absolute) && !path.isAbsolute(file));
-  assertEquals(path.fromFileUrl(path.toFileUrl(absolute)), absolute);
 });
