@@ -178,7 +178,7 @@ Deno.test("the documented limits of front matter and of CMS configurations are t
   for (const value of tooMuch) {
     const yaml = `key: ${value}\n`;
     const read = await readFrontMatter(`---\n${yaml}---\n`);
-    assert(read !== null && "frontMatterError" in read);
+    assert(read?.frontMatterError);
     const { warning } = await parseDeclarations(".pages.yml", yaml);
     for (const message of [read.frontMatterError.message, warning!]) {
       const limit = Number(message.match(/ than (\d+) (?:characters|levels|tokens)/)![1]);

@@ -24,6 +24,15 @@ export interface ObjectKind<T> {
   };
 }
 
+/** The codec of values that are plain JSON data. */
+export function jsonCodec<T>(maxBytes: number): NonNullable<ObjectKind<T>["codec"]> {
+  return {
+    encode: (value) => new TextEncoder().encode(JSON.stringify(value)),
+    decode: (bytes) => JSON.parse(new TextDecoder().decode(bytes)),
+    maxBytes,
+  };
+}
+
 /** Where an object is looked up. */
 export interface LookupOptions {
   /** Skips the key-value store, where it is known to have nothing. */

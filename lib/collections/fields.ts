@@ -18,56 +18,40 @@ export interface ItemNeeds {
   readonly html: boolean;
 }
 
-/** What each key of an item needs; `error` is of whatever is read. */
-const NEEDS: Readonly<Record<keyof ItemBody, keyof ItemNeeds | null>> = {
-  name: null,
-  path: null,
-  slug: null,
-  sha: null,
-  size: null,
-  contentType: null,
-  contentUrl: null,
-  htmlUrl: null,
-  error: null,
-  encoding: "content",
-  content: "content",
-  body: "content",
-  frontMatter: "frontMatter",
-  frontMatterError: "frontMatter",
-  html: "html",
-  headings: "html",
-  excerpt: "html",
-  words: "html",
-  htmlError: "html",
+/** The keys of an item by what they need; `error` is of whatever is read. */
+const KEYS = {
+  nothing: "name path slug sha size contentType contentUrl htmlUrl error",
+  content: "encoding content body",
+  frontMatter: "frontMatter frontMatterError",
+  html: "html headings excerpt words htmlError",
 };
+const NEEDS: ReadonlyMap<string, string> = new Map(
+  Object.entries(KEYS).flatMap(([need, keys]) => keys.split(" ").map((key) => [key, need])),
+);
 
-/** The keys that report a failure are sent wherever the key that they are about is. */
-const ERROR_KEYS = { error: null, htmlError: "html", frontMatterError: "frontMatter" } as const;
+/** The keys that report a failure are sent wherever a key is that they are about. */
+const ERROR_KEYS = ["error", "htmlError", "frontMatterError"];
 const MAX_FIELDS = 50;
+const MAX_FACETS = 5;
 
 /** The keys of a comma-separated list, each once and sorted. @throws {SyntaxError} for what is no key of an item. */
 export function parseFields(text: string): string[] {
   const fields = [...new Set(text.split(","))].sort();
   if (fields.length > MAX_FIELDS) throw new SyntaxError(`must be at most ${MAX_FIELDS} keys`);
-  for (const field of fields) {
-    if (!Object.hasOwn(NEEDS, field) && parseFrontMatterKey(field) === null) {
-      throw new SyntaxError(
-        `must be comma-separated keys of an item: ${
-          Object.keys(NEEDS).join(", ")
-        } or frontMatter.<key>`,
-      );
-    }
+  if (fields.every((field) => NEEDS.has(field) || parseFrontMatterKey(field) !== null)) {
+    return fields;
   }
-  return fields;
+  const keys = [...NEEDS.keys()].join(", ");
+  throw new SyntaxError(`must be comma-separated keys of an item: ${keys} or frontMatter.<key>`);
 }
 
 /** The keys of a comma-separated list of facets, each once and sorted. @throws {SyntaxError} for anything else. */
 export function parseFacets(text: string): string[] {
   const facets = [...new Set(text.split(","))].sort();
-  if (facets.length > 5 || facets.some((facet) => parseFrontMatterKey(facet) === null)) {
-    throw new SyntaxError("must be at most 5 comma-separated frontMatter.<key>");
+  if (facets.length <= MAX_FACETS && facets.every((facet) => parseFrontMatterKey(facet) !== null)) {
+    return facets;
   }
-  return facets;
+  throw new SyntaxError(`must be at most ${MAX_FACETS} comma-separated frontMatter.<key>`);
 }
 
 /** What a list's items need by its parameters. */
@@ -79,45 +63,47 @@ export function needsOf(
     readonly includeHtml?: boolean | undefined;
   },
 ): ItemNeeds {
-  if (fields === undefined) {
-    const frontMatter = includeContent || includeFrontMatter;
-    return { content: includeContent, frontMatter, html: includeHtml };
-  }
-  const named = new Set(fields.map(needOf));
-  return {
-    content: named.has("content"),
-    frontMatter: named.has("frontMatter"),
-    html: named.has("html"),
-  };
+  const needs = new Set(fields?.map(needOf));
+  return fields === undefined
+    ? {
+      content: includeContent,
+      frontMatter: includeContent || includeFrontMatter,
+      html: includeHtml,
+    }
+    : {
+      content: needs.has("content"),
+      frontMatter: needs.has("frontMatter"),
+      html: needs.has("html"),
+    };
 }
 
 /** The item with these keys alone, in the item's own order. */
 export function project(item: ItemBody, fields: readonly string[]): Partial<ItemBody> {
   const named = new Set(fields);
-  const needs = new Set<string | null>([null, ...fields.map(needOf)]);
-  const entries = Object.entries(item).flatMap(([key, value]): [string, unknown][] => {
-    if (named.has(key)) return [[key, value]];
-    if (Object.hasOwn(ERROR_KEYS, key)) {
-      return needs.has(ERROR_KEYS[key as keyof typeof ERROR_KEYS]) ? [[key, value]] : [];
+  const needs = new Set([...fields.map(needOf), "nothing"]);
+  const inner = fields.map(parseFrontMatterKey).filter((keys) => keys !== null);
+  const projected: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(item)) {
+    if (named.has(key) || (ERROR_KEYS.includes(key) && needs.has(needOf(key)))) {
+      projected[key] = value;
+    } else if (key === "frontMatter" && inner.length > 0) {
+      projected[key] = pick(value as PlainObject, inner);
     }
-    const isPicked = key === "frontMatter" &&
-      fields.some((field) => field.startsWith("frontMatter."));
-    return isPicked ? [[key, pick(value as PlainObject, fields)]] : [];
-  });
-  return Object.fromEntries(entries);
+  }
+  return projected;
 }
 
-function needOf(field: string): keyof ItemNeeds | null {
-  return Object.hasOwn(NEEDS, field) ? NEEDS[field as keyof ItemBody] : "frontMatter";
+/** A key of front matter needs front matter. */
+function needOf(field: string): string {
+  return NEEDS.get(field) ?? "frontMatter";
 }
 
-/** The named keys of front matter, nested as they are. */
-function pick(frontMatter: PlainObject, fields: readonly string[]): PlainObject {
+/** The named values of front matter, nested as they are. */
+function pick(frontMatter: PlainObject, fields: readonly (readonly string[])[]): PlainObject {
   const picked: PlainObject = {};
-  for (const field of fields) {
-    const keys = parseFrontMatterKey(field);
-    const value = keys === null ? undefined : readFrontMatterKey(frontMatter, keys);
-    if (keys === null || value === undefined) continue;
+  for (const keys of fields) {
+    const value = readFrontMatterKey(frontMatter, keys);
+    if (value === undefined) continue;
     let place = picked;
     for (const key of keys.slice(0, -1)) {
       const next = getOwn(place, key);

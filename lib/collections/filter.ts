@@ -4,13 +4,12 @@
 import type { ParameterError } from "../errors.ts";
 import { Glob } from "./glob.ts";
 import {
-  type FrontMatterKey,
   parseFrontMatterKey,
   type PlainObject,
   type PlainValue,
   readFrontMatterKey,
 } from "./plain_data.ts";
-import { compareKeys, type Sort, type SortKey, sortKeyOf } from "./sort.ts";
+import { compareKeys, sortKeyOf } from "./sort.ts";
 
 const MAX_FILTERS = 20;
 const MAX_VALUE_CHARS = 1024;
@@ -18,31 +17,29 @@ const MAX_VALUE_CHARS = 1024;
 const MAX_TOTAL_CHARS = 4096;
 const MAX_SHOWN_CHARS = 80;
 
-/** One condition; `negated` inverts it. */
-export type Filter =
-  | { readonly negated: boolean; readonly field: "name" | "path"; readonly glob: Glob }
-  | { readonly negated: boolean; readonly field: FrontMatterKey; readonly text: string }
-  | { readonly field: FrontMatterKey; readonly comparison: Comparison; readonly key: SortKey }
-  | { readonly field: FrontMatterKey; readonly exists: boolean };
-
-type Comparison = keyof typeof COMPARISONS;
-
-/** Each comparison, as a test of the order of the item's value against the filter's. */
-const COMPARISONS = {
-  lt: (order: number) => order < 0,
-  lte: (order: number) => order <= 0,
-  gt: (order: number) => order > 0,
-  gte: (order: number) => order >= 0,
-};
-
 const GRAMMAR = "must be filter[name], filter[path], filter[frontMatter.<key>] or " +
   "filter[frontMatter.<key>][lt|lte|gt|gte|exists]";
+
+/** Each comparison, as a test of the order of the item's value against the filter's. */
+const COMPARISONS: ReadonlyMap<string, (order: number) => boolean> = new Map([
+  ["lt", (order) => order < 0],
+  ["lte", (order) => order <= 0],
+  ["gt", (order) => order > 0],
+  ["gte", (order) => order >= 0],
+]);
 
 /** What filters test: `path` starts in the collection's folder, `frontMatter` is null where there is none. */
 export interface FilterableItem {
   readonly name: string;
   readonly path: string;
   readonly frontMatter: PlainObject | null;
+}
+
+/** One condition. */
+export interface Filter {
+  /** Whether it tests front matter, else the path alone. */
+  readonly needsFrontMatter: boolean;
+  matches(item: FilterableItem): boolean;
 }
 
 /** Whether a query parameter is a filter, good or bad. */
@@ -83,28 +80,10 @@ export function parseFilters(
 }
 
 /**
- * Whether an item satisfies every filter. Names and paths are matched as globs. A front matter value matches by its
- * text (that of numbers, booleans and null is their JSON), a list by any of its elements, a mapping by nothing; where
- * nothing matches, an absent key for example, the negation is true. Comparisons match values of the filter's own kind, in
- * the order of sorting.
+ * Names and paths are matched as globs. A front matter value matches by its text (that of numbers, booleans and null is
+ * their JSON), a list by any of its elements, a mapping by nothing; where nothing matches, an absent key for example, the
+ * negation is true. Comparisons match values of the filter's own kind, in the order of sorting.
  */
-export function matchesFilters(filters: readonly Filter[], item: FilterableItem): boolean {
-  return filters.every((filter) => {
-    if ("glob" in filter) return filter.glob.matches(item[filter.field]) !== filter.negated;
-    const value = readFrontMatterKey(item.frontMatter, filter.field);
-    if ("text" in filter) return matchesText(value, filter.text) !== filter.negated;
-    if ("exists" in filter) return (value !== undefined) === filter.exists;
-    const key = sortKeyOf(value);
-    return key !== null && key.kind === filter.key.kind &&
-      COMPARISONS[filter.comparison](compareKeys(key, filter.key));
-  });
-}
-
-/** Whether a list cannot be sorted and filtered so without reading its files. */
-export function needsFrontMatter(sort: Sort, filters: readonly Filter[]): boolean {
-  return typeof sort.by !== "string" || filters.some((filter) => !("glob" in filter));
-}
-
 function parseFilter(name: string, value: string): Filter {
   if (value.length > MAX_VALUE_CHARS) {
     throw new SyntaxError(`must be at most ${MAX_VALUE_CHARS} characters long`);
@@ -114,24 +93,35 @@ function parseFilter(name: string, value: string): Filter {
   const negated = value.startsWith("!");
   const text = negated ? value.slice(1) : value;
   if ((field === "name" || field === "path") && operator === undefined) {
-    return { negated, field, glob: parseGlob(field, text) };
+    const glob = parseGlob(field, text);
+    return { needsFrontMatter: false, matches: (item) => glob.matches(item[field]) !== negated };
   }
   const key = parseFrontMatterKey(field);
   if (key === null) throw new SyntaxError(GRAMMAR);
-  if (operator === undefined) return { negated, field: key, text };
-  if (operator === "exists") {
-    if (value !== "true" && value !== "false") throw new SyntaxError("must be true or false");
-    return { field: key, exists: value === "true" };
-  }
-  if (!Object.hasOwn(COMPARISONS, operator)) throw new SyntaxError(GRAMMAR);
-  return { field: key, comparison: operator as Comparison, key: comparedKey(value) };
+  const test = operator === undefined
+    ? (found: PlainValue | undefined) =>
+      [found].flat(1).some((one) => textOf(one) === text) !== negated
+    : parseTest(operator, value);
+  return {
+    needsFrontMatter: true,
+    matches: ({ frontMatter }) => test(readFrontMatterKey(frontMatter, key)),
+  };
 }
 
-/** The value of a comparison: a number, a boolean, a date, else text. */
-function comparedKey(value: string): SortKey {
+function parseTest(operator: string, value: string): (found: PlainValue | undefined) => boolean {
+  if (operator === "exists") {
+    if (value !== "true" && value !== "false") throw new SyntaxError("must be true or false");
+    return (found) => (found !== undefined) === (value === "true");
+  }
+  const holds = COMPARISONS.get(operator);
+  if (holds === undefined) throw new SyntaxError(GRAMMAR);
   const isNumber = /^-?\d+(\.\d+)?$/.test(value);
   const isBoolean = value === "true" || value === "false";
-  return sortKeyOf(isNumber ? Number(value) : isBoolean ? value === "true" : value)!;
+  const wanted = sortKeyOf(isNumber ? Number(value) : isBoolean ? value === "true" : value)!;
+  return (found) => {
+    const key = sortKeyOf(found);
+    return key?.kind === wanted.kind && holds(compareKeys(key, wanted));
+  };
 }
 
 function parseGlob(field: "name" | "path", pattern: string): Glob {
@@ -145,11 +135,6 @@ function parseGlob(field: "name" | "path", pattern: string): Glob {
   }
 }
 
-function matchesText(value: PlainValue | undefined, text: string): boolean {
-  if (Array.isArray(value)) return value.some((element) => textOf(element) === text);
-  return textOf(value) === text;
-}
-
 /** Null for what has no text: lists, mappings, nothing. */
 function textOf(value: PlainValue | undefined): string | null {
   if (typeof value === "string") return value;
@@ -159,5 +144,5 @@ function textOf(value: PlainValue | undefined): string | null {
 
 function shorten(name: string): string {
   const chars = [...name.slice(0, 2 * MAX_SHOWN_CHARS)];
-  return chars.length <= MAX_SHOWN_CHARS ? name : chars.slice(0, MAX_SHOWN_CHARS).join("") + "…";
+  return chars.length <= MAX_SHOWN_CHARS ? name : `${chars.slice(0, MAX_SHOWN_CHARS).join("")}…`;
 }

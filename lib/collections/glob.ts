@@ -15,8 +15,8 @@ const MAX_PATTERN_CHARS = 1024;
  * ```
  */
 export class Glob {
-  /** One pattern a segment; null is `**`. */
-  private readonly segments: readonly (string | null)[];
+  /** One pattern a segment. */
+  private readonly segments: readonly string[];
 
   /** @throws {SyntaxError} for a pattern that no path can match, that is too long, or with `**` as part of a segment. */
   constructor(pattern: string) {
@@ -25,67 +25,59 @@ export class Glob {
     }
     // deno-lint-ignore no-control-regex -- no path that is served has one
     if (/[\u0000-\u001f\u007f]/.test(pattern)) throw new SyntaxError("it has a control character");
-    const segments = pattern.split("/").map((segment) => {
+    const segments = pattern.split("/");
+    for (const segment of segments) {
       if (segment === "" || segment === "." || segment === "..") {
         throw new SyntaxError('a segment of it is empty, "." or ".."');
       }
-      if (segment === "**") return null;
-      if (segment.includes("**")) throw new SyntaxError('"**" has to be a whole segment');
-      return segment;
-    });
+      if (segment !== "**" && segment.includes("**")) {
+        throw new SyntaxError('"**" has to be a whole segment');
+      }
+    }
     // A `**` at the end stands for at least one segment.
-    this.segments = segments.at(-1) === null ? [...segments, "*"] : segments;
+    this.segments = segments.at(-1) === "**" ? [...segments, "*"] : segments;
   }
 
   /** Whether the whole of `path` matches. */
   matches(path: string): boolean {
-    const { segments } = this;
-    const parts = path.split("/");
-    let at = 0;
-    let next = 0;
-    /** The last `**`, and how many parts it and everything before it have taken. */
-    let star = -1;
-    let taken = 0;
-    while (at < parts.length) {
-      const segment = segments[next];
-      if (segment === null) {
-        star = next++;
-        taken = at;
-      } else if (segment !== undefined && matchesSegment(segment, parts[at]!)) {
-        next++;
-        at++;
-      } else if (star >= 0) {
-        next = star + 1;
-        at = ++taken;
-      } else return false;
-    }
-    return next === segments.length;
+    return matchSequence(this.segments, path.split("/"), "**", matchesSegment);
   }
 }
 
-/** The same for characters: `*` takes as few as it can, then one more. */
+/** A character outside the BMP is one `?`. */
 function matchesSegment(pattern: string, text: string): boolean {
+  const isBmp = !/[\ud800-\udfff]/.test(text);
+  const matchesChar = (one: string, char: string) => one === "?" || one === char;
+  return isBmp
+    ? matchSequence(pattern, text, "*", matchesChar)
+    : matchSequence([...pattern], [...text], "*", matchesChar);
+}
+
+/** Matches parts one by one; `star` takes as few of them as it can, then one more. */
+function matchSequence(
+  patterns: ArrayLike<string>,
+  parts: ArrayLike<string>,
+  star: string,
+  matchesPart: (pattern: string, part: string) => boolean,
+): boolean {
   let at = 0;
   let next = 0;
-  let star = -1;
+  /** Where the last star is, and how many parts it and everything before it have taken. */
+  let starAt = -1;
   let taken = 0;
-  while (at < text.length) {
-    const char = pattern[next];
-    if (char === "*") {
-      star = next++;
+  while (at < parts.length) {
+    const pattern = patterns[next];
+    if (pattern === star) {
+      starAt = next++;
       taken = at;
-    } else if (char === "?") {
-      // A character outside the BMP takes two places.
-      at += text.codePointAt(at)! > 0xffff ? 2 : 1;
+    } else if (pattern !== undefined && matchesPart(pattern, parts[at]!)) {
       next++;
-    } else if (char !== undefined && char === text[at]) {
       at++;
-      next++;
-    } else if (star >= 0) {
-      next = star + 1;
+    } else if (starAt >= 0) {
+      next = starAt + 1;
       at = ++taken;
     } else return false;
   }
-  while (pattern[next] === "*") next++;
-  return next === pattern.length;
+  while (patterns[next] === star) next++;
+  return next === patterns.length;
 }

@@ -1,11 +1,10 @@
 // The HTML of Markdown files. A rendered file depends on its text alone and is cached by its blob id, in the key-value
 // store too; the addresses in it are resolved for each response.
 
-import { itemUrl } from "../api/urls.ts";
 import type { ItemBody } from "../api/contract.ts";
-import type { ObjectKind } from "../cache/object_cache.ts";
+import { itemUrl } from "../api/urls.ts";
+import { jsonCodec, type ObjectKind } from "../cache/object_cache.ts";
 import { serviceBusy } from "../errors.ts";
-import { RenderQueueFullError } from "../markdown/renderer.ts";
 import {
   addressResolver,
   joinHtml,
@@ -13,24 +12,12 @@ import {
   RENDERER_VERSION,
   type RenderError,
 } from "../markdown/rendered.ts";
+import { RenderQueueFullError } from "../markdown/renderer.ts";
 import type { FileList } from "../source/file_list.ts";
 import { compileRule } from "./cms/declaration.ts";
 import { slugOf } from "./item_body.ts";
 import { type ReadContext, repositoryOf, runJob } from "./read_context.ts";
 import type { CollectionFolder } from "./resolve_collection.ts";
-
-/** What `includeHtml` adds to an item. */
-export type HtmlFields = Pick<
-  ItemBody,
-  "html" | "headings" | "excerpt" | "words" | "htmlError"
->;
-
-/** A file to render, by {@linkcode htmlId}; its text is without front matter. */
-export interface MarkdownFile {
-  readonly id: string;
-  readonly name: string;
-  readonly text: string;
-}
 
 /** The collection that links between items stay in; null without one. */
 export interface LinkPlace {
@@ -39,12 +26,19 @@ export interface LinkPlace {
   readonly baseUrl: string;
 }
 
+/** A file to render; its text is without front matter. */
+export interface MarkdownFile {
+  readonly name: string;
+  readonly sha: string;
+  readonly text: string;
+}
+
+/** Results by {@linkcode htmlId}. */
+type Results = Map<string, Rendered | RenderError>;
+
 /** Rendering may fail for lack of time on a busy machine, so a failure is cached for a short time only. */
 const FAILURE_TTL_MS = 5 * 60_000;
 const RETRY_AFTER_SECONDS = 5;
-
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
 
 const renderedKind: ObjectKind<Rendered> = {
   name: `html-${RENDERER_VERSION}`,
@@ -52,17 +46,7 @@ const renderedKind: ObjectKind<Rendered> = {
     500 + 2 * excerpt.length + parts.reduce((sum, part) => sum + 32 + 2 * part.length, 0) +
     addresses.reduce((sum, { path, fragment }) => sum + 150 + 2 * (path + fragment).length, 0) +
     headings.reduce((sum, { id, text }) => sum + 150 + 2 * (id + text).length, 0),
-  codec: {
-    encode: (rendered) => encoder.encode(JSON.stringify(rendered)),
-    decode(bytes) {
-      try {
-        return JSON.parse(decoder.decode(bytes));
-      } catch {
-        return null;
-      }
-    },
-    maxBytes: 4 << 20,
-  },
+  codec: jsonCodec(4 << 20),
 };
 
 const failureKind: ObjectKind<RenderError & { readonly untilMs: number }> = {
@@ -70,73 +54,61 @@ const failureKind: ObjectKind<RenderError & { readonly untilMs: number }> = {
   sizeOf: ({ message }) => 100 + 2 * message.length,
 };
 
-/** Results that are known without rendering, by {@linkcode htmlId}. */
+/** The id of a file's result: MDX, which is not rendered, has one of its own, whatever its bytes are. */
+export function htmlId({ name, sha }: Omit<MarkdownFile, "text">): string {
+  return /\.mdx$/i.test(name) ? `mdx ${sha}` : sha;
+}
+
+/** Results that are known without rendering. */
 export async function cachedHtml(
-  files: readonly { readonly name: string; readonly sha: string }[],
+  files: readonly Omit<MarkdownFile, "text">[],
   read: ReadContext,
-): Promise<Map<string, Rendered | RenderError>> {
-  const { objects, clock } = read;
-  const ids = files.filter(({ name }) => !isMdx(name)).map(({ sha }) => sha);
-  const found = new Map<string, Rendered | RenderError>(
-    ids.length === 0 ? [] : await objects.getMany(renderedKind, repositoryOf(read), ids),
-  );
+): Promise<Results> {
+  const results: Results = new Map();
+  const ids = files.map(htmlId);
   for (const id of ids) {
-    const failure = objects.peek(failureKind, repositoryOf(read), id);
-    if (failure !== undefined && failure.untilMs > clock.monotonicMs()) {
-      found.set(id, { message: failure.message });
+    const failure = read.objects.peek(failureKind, repositoryOf(read), id);
+    if (failure !== undefined && failure.untilMs > read.clock.monotonicMs()) {
+      results.set(id, { message: failure.message });
     }
   }
-  return found;
+  const unknown = ids.filter((id) => !results.has(id));
+  const rendered = await read.objects.getMany(renderedKind, repositoryOf(read), unknown);
+  return new Map([...results, ...rendered]);
 }
 
 /**
- * Renders files, by {@linkcode htmlId}, which is their `id` here. Those of a list's page are rendered by a background job, since they may take seconds each.
+ * Renders files. Those of a list's page are rendered by a background job, since they may take seconds each.
  * @throws {CollectionsError} too-many-requests, service-busy, or collection-not-ready for a list.
  */
 export async function renderHtml(
   files: readonly MarkdownFile[],
   read: ReadContext,
   { list }: { list: string | null },
-): Promise<Map<string, Rendered | RenderError>> {
-  const results = new Map<string, Rendered | RenderError>();
-  const renderOne = async (file: MarkdownFile, signal: AbortSignal | undefined) => {
-    const result = await render(file, read, signal);
-    results.set(file.id, result);
+): Promise<Results> {
+  const work = async (read: ReadContext) => {
+    const results: Results = new Map();
+    for (const file of files) results.set(htmlId(file), await render(file, read));
+    return results;
   };
-  const costly = files.filter(({ name }) => !isMdx(name));
-  for (const file of files) if (isMdx(file.name)) await renderOne(file, read.context.signal);
-  if (costly.length > 0 && list === null) {
-    read.context.recordMiss();
-    for (const file of costly) await renderOne(file, read.context.signal);
-  } else if (costly.length > 0 && list !== null) {
-    const rendered = await runJob(read, {
-      key: `html ${costly.map(({ id }) => id).join(" ")}`,
-      usesSource: false,
-      collection: list,
-      async work(signal) {
-        const rendered = new Map<string, Rendered | RenderError>();
-        for (const file of costly) rendered.set(file.id, await render(file, read, signal));
-        return rendered;
-      },
-    });
-    for (const [id, result] of rendered) results.set(id, result);
+  if (files.length === 0) return new Map();
+  if (list !== null) {
+    const key = `html ${files.map(htmlId).join(" ")}`;
+    return await runJob(read, { key, usesSource: false, collection: list, work });
   }
-  return results;
+  read.context.recordMiss();
+  return await work(read);
 }
 
-async function render(
-  file: MarkdownFile,
-  read: ReadContext,
-  signal: AbortSignal | undefined,
-): Promise<Rendered | RenderError> {
-  const { objects, clock, context: { client } } = read;
+async function render(file: MarkdownFile, read: ReadContext): Promise<Rendered | RenderError> {
+  const { objects, clock, markdown, context: { client, signal } } = read;
+  const repository = repositoryOf(read);
   try {
-    const result = await read.markdown.render(file, { signal, client });
-    if (isMdx(file.name)) return result;
-    if ("parts" in result) objects.set(renderedKind, repositoryOf(read), file.id, result);
+    const result = await markdown.render(file, { signal, client });
+    if ("parts" in result) objects.set(renderedKind, repository, htmlId(file), result);
     else {
       const untilMs = clock.monotonicMs() + FAILURE_TTL_MS;
-      objects.set(failureKind, repositoryOf(read), file.id, { ...result, untilMs });
+      objects.set(failureKind, repository, htmlId(file), { ...result, untilMs });
     }
     return result;
   } catch (error) {
@@ -152,36 +124,28 @@ async function render(
 export function htmlJoiner(
   { collection, linkTemplate, baseUrl }: LinkPlace,
   { source, snapshot }: ReadContext,
-): (rendered: Rendered | RenderError, path: string) => HtmlFields {
-  const { owner, repo } = snapshot.name;
+): (rendered: Rendered | RenderError, path: string) => Partial<ItemBody> {
+  const { name: { owner, repo }, branch } = snapshot;
   // The path is the last part of the address, which is the same for all files up to there.
-  const urlStart = itemUrl(baseUrl, { owner, repo, branch: snapshot.branch, path: "" });
+  const urlStart = itemUrl(baseUrl, { owner, repo, branch, path: "" });
   const contentUrl = (path: string) => urlStart + encodeURIComponent(path);
   const targets = {
-    slugOf: memoized(itemSlugs(collection)),
+    slugOf: itemSlugs(collection),
     linkTemplate: linkTemplate ?? null,
     contentUrl,
     rawUrl: (path: string) => `${contentUrl(path)}&format=raw`,
     htmlUrl: (path: string) => source.webUrl(snapshot, path),
   };
-  const writtenIn = memoized((_folder) => new Map<string, string>());
+  /** Addresses as they are written in the files of each folder. */
+  const writtenIn = new Map<string, Map<string, string>>();
   return (rendered, path) => {
     if (!("parts" in rendered)) return { htmlError: { message: rendered.message } };
     const { headings, excerpt, words } = rendered;
-    const written = writtenIn(path.slice(0, path.lastIndexOf("/") + 1));
+    const folder = path.slice(0, path.lastIndexOf("/") + 1);
+    const written = writtenIn.get(folder) ?? new Map<string, string>();
+    writtenIn.set(folder, written);
     const html = joinHtml(rendered, addressResolver({ ...targets, filePath: path }), written);
     return { html, headings, excerpt, words };
-  };
-}
-
-function memoized<T>(compute: (path: string) => T): (path: string) => T {
-  const results = new Map<string, T>();
-  return (path) => {
-    const known = results.get(path);
-    if (known !== undefined || results.has(path)) return known as T;
-    const result = compute(path);
-    results.set(path, result);
-    return result;
   };
 }
 
@@ -195,13 +159,4 @@ function itemSlugs(collection: LinkPlace["collection"]): (path: string) => strin
     const inside = path.startsWith(prefix) ? path.slice(prefix.length) : "";
     return files.indexOf(inside) >= 0 && accepts(inside) ? slugOf(inside) : null;
   };
-}
-
-/** The id of a file in the maps of this module: MDX has results of its own, whatever its bytes. */
-export function htmlId({ name, sha }: { readonly name: string; readonly sha: string }): string {
-  return isMdx(name) ? `mdx ${sha}` : sha;
-}
-
-function isMdx(name: string): boolean {
-  return /\.mdx$/i.test(name);
 }

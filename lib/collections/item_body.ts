@@ -1,18 +1,12 @@
-// The JSON of a file in both operations, so that a list and a file's own response agree. Decoding `content` gives the
-// file's exact bytes.
+// The JSON of a file in both operations, and its media type, which its name alone decides, so that a list and a file's own
+// response agree.
 
+import { lookup } from "mrmime";
 import type { ItemBody } from "../api/contract.ts";
 import { itemPathProblem } from "../api/names.ts";
 import { itemUrl } from "../api/urls.ts";
 import type { FileRef } from "../source/source.ts";
-import { contentTypeOf } from "./content_type.ts";
 import type { ReadContext } from "./read_context.ts";
-
-/** The fields of a file that need none of its bytes. */
-export type FileBody = Pick<
-  ItemBody,
-  "name" | "path" | "sha" | "size" | "contentType" | "contentUrl" | "htmlUrl"
->;
 
 /**
  * Memory that a response takes for each byte of a file's path: 7 for the texts of its item, two of them percent-encoded,
@@ -24,6 +18,24 @@ export const BYTES_PER_PATH_BYTE = 28;
  * JSON of very many control characters takes more, and is reserved when it is made.
  */
 export const BYTES_PER_CONTENT_BYTE = { content: 8, frontMatter: 8, html: 16 };
+
+/** Source and prose that are not in the registry of media types, or as something else (`.ts` as video). */
+const PLAIN_TEXT: ReadonlySet<string> = new Set(
+  ("adoc asciidoc astro cjs cts go jsx lock log mts njk liquid org php py rb rs rst sh svelte textile ts tsx vue")
+    .split(" "),
+);
+const PLAIN_NAMES =
+  /^(readme|license|licence|copying|changelog|authors|makefile|dockerfile|cname)$/i;
+const PLAIN = "text/plain; charset=utf-8";
+
+/** Types whose files are no text, whatever their bytes are. */
+const BINARY = /^(image\/(?!svg)|audio\/|video\/|font\/|application\/(pdf|zip|gzip|wasm)\b)/;
+/**
+ * What a browser might run in the service's own origin; sent raw as plain text. SVG is made inert by its policy.
+ * Scripts would satisfy a page's `script-src 'self'`.
+ */
+const ACTIVE =
+  /^(text\/(html|xml|javascript|xsl)|application\/(javascript|xml)|(?!image\/svg\+xml$).*\+xml)\b/;
 
 /** The part of a path after its last slash. */
 export function fileName(path: string): string {
@@ -37,14 +49,34 @@ export function slugOf(pathInside: string): string {
   return dot <= nameStart ? pathInside : pathInside.slice(0, dot);
 }
 
-/** A file as JSON; its addresses begin with `baseUrl`. */
+/**
+ * The media type of a file with this name (RFC 2046), text with its charset. A path is enough to know whether the file is
+ * text, except for names that count as a whole, such as a readme without an extension.
+ */
+export function contentTypeOf(name: string): string {
+  const extension = name.slice(name.lastIndexOf(".") + 1).toLowerCase();
+  if (PLAIN_NAMES.test(name) || PLAIN_TEXT.has(extension)) return PLAIN;
+  const type = name.includes(".") ? lookup(name) : undefined;
+  return type?.startsWith("text/") ? `${type}; charset=utf-8` : type ?? "application/octet-stream";
+}
+
+/** Whether a file of this type can have front matter; another need not be read. */
+export function mayHaveFrontMatter(contentType: string): boolean {
+  return !BINARY.test(contentType);
+}
+
+/** The media type under which a file's bytes are sent as they are. */
+export function rawContentType(contentType: string): string {
+  return ACTIVE.test(contentType) ? PLAIN : contentType;
+}
+
+/** The fields of a file that need none of its bytes; its addresses begin with `baseUrl`. */
 export function fileBody(
   { path, id, size }: FileRef,
-  read: ReadContext,
+  { source, snapshot }: ReadContext,
   baseUrl: string,
-): FileBody {
-  const { source, snapshot } = read;
-  const { owner, repo } = snapshot.name;
+) {
+  const { name: { owner, repo }, branch } = snapshot;
   const name = fileName(path);
   const htmlUrl = source.webUrl(snapshot, path);
   return {
@@ -54,20 +86,10 @@ export function fileBody(
     size,
     contentType: contentTypeOf(name),
     ...(itemPathProblem(path) === null
-      ? { contentUrl: itemUrl(baseUrl, { owner, repo, branch: snapshot.branch, path }) }
+      ? { contentUrl: itemUrl(baseUrl, { owner, repo, branch, path }) }
       : {}),
     ...(htmlUrl === null ? {} : { htmlUrl }),
-  };
-}
-
-/** The bytes of one file. @throws {CollectionsError} a source failure. */
-export async function readBlob(
-  file: FileRef,
-  { source, snapshot, context }: ReadContext,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const result = (await source.blobs(snapshot, [file], context)).get(file.id)!;
-  if (result instanceof Error) throw result;
-  return result;
+  } satisfies Partial<ItemBody>;
 }
 
 // With ignoreBOM the mark stays in the text, so that encoding it again gives the same bytes.

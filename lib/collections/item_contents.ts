@@ -7,7 +7,6 @@ import { isMarkdown } from "../markdown/renderer.ts";
 import { comparePaths } from "../source/file_list.ts";
 import type { BlobResult, FileRef } from "../source/source.ts";
 import { yieldToEventLoop } from "../clock.ts";
-import { mayHaveFrontMatter } from "./content_type.ts";
 import type { ItemNeeds } from "./fields.ts";
 import { needsReading, readFrontMatter, readFrontMatters } from "./front_matter.ts";
 import {
@@ -18,16 +17,13 @@ import {
   type MarkdownFile,
   renderHtml,
 } from "./html.ts";
-import { BYTES_PER_CONTENT_BYTE, textOf } from "./item_body.ts";
+import { BYTES_PER_CONTENT_BYTE, mayHaveFrontMatter, textOf } from "./item_body.ts";
 import type { ReadContext } from "./read_context.ts";
 
-/** Bytes of files that one page carries at most. */
-const MAX_PAGE_BYTES = 16 << 20;
-/** Bytes of files that one page reads at most for their front matter alone. */
-const MAX_FRONT_MATTER_PAGE_BYTES = 32 << 20;
+/** Bytes of files that one page carries at most, and reads at most for their front matter alone. */
+const MAX_PAGE_BYTES = { content: 16 << 20, frontMatter: 32 << 20 };
 
 type ItemError = NonNullable<ItemBody["error"]>;
-const ITEM_CODES: readonly string[] = itemErrorBody.shape.code.options;
 
 /** The content of a file, and its front matter with the text after it where it has some. */
 type ContentFields = Pick<
@@ -60,13 +56,14 @@ export function contentBytes(
 ): number {
   const bytes = sizes.reduce((sum, size) => size > limits.maxItemBytes ? sum : sum + size, 0);
   const { content, frontMatter, html } = BYTES_PER_CONTENT_BYTE;
+  const factor = (needs.content ? content : 0) + (needs.html ? html : 0);
   return Math.max(
-    Math.min(bytes, MAX_PAGE_BYTES) * ((needs.content ? content : 0) + (needs.html ? html : 0)),
-    needs.frontMatter ? Math.min(bytes, MAX_FRONT_MATTER_PAGE_BYTES) * frontMatter : 0,
+    Math.min(bytes, MAX_PAGE_BYTES.content) * factor,
+    needs.frontMatter ? Math.min(bytes, MAX_PAGE_BYTES.frontMatter) * frontMatter : 0,
   );
 }
 
-/** Adds to the items what the query requests of their files. */
+/** Adds to the items what the query requests of their files; errors name the collection as `list`. */
 export async function addContents(
   items: readonly ItemBody[],
   needs: ItemNeeds,
@@ -87,12 +84,14 @@ async function addTexts(
   needs: ItemNeeds,
   { place, read }: { place: LinkPlace & { readonly list: string }; read: ReadContext },
 ): Promise<void> {
-  const { source, snapshot, context, limits: { maxItemBytes } } = read;
+  const { source, snapshot, context, limits: { maxItemBytes: maxBytes } } = read;
   const wanted = needs.content ? items : items.filter(({ name }) => isMarkdown(name));
-  for (const item of wanted.filter(({ size }) => size > maxItemBytes)) {
-    item.error = itemError(itemTooLarge(item.path, { size: item.size, maxBytes: maxItemBytes }));
-  }
-  const fitting = takeFitting(wanted.filter(({ error }) => error === undefined), MAX_PAGE_BYTES);
+  const readable = wanted.filter((item) => {
+    const { path, size } = item;
+    if (size > maxBytes) item.error = itemError(itemTooLarge(path, { size, maxBytes }));
+    return size <= maxBytes;
+  });
+  const fitting = takeFitting(readable, MAX_PAGE_BYTES.content);
   const markdown = needs.html ? fitting.filter(({ name }) => isMarkdown(name)) : [];
   const rendered = await cachedHtml(markdown, read);
 
@@ -110,32 +109,28 @@ async function addTexts(
     }
     const { fields, markdown: text } = await readContent(result, item.contentType);
     if (needs.content) Object.assign(item, fields);
-    if (text !== null && isMarkdown(item.name)) {
-      const id = htmlId(item);
-      texts.set(id, { id, name: item.name, text });
+    const isUnrendered = needs.html && isMarkdown(item.name) && !rendered.has(htmlId(item));
+    if (isUnrendered && text !== null) {
+      texts.set(htmlId(item), { name: item.name, sha: item.sha, text });
     }
   }
-  if (!needs.html) return;
-  const missing = [...texts.values()].filter(({ id }) => !rendered.has(id));
-  for (const [id, result] of await renderHtml(missing, read, place)) rendered.set(id, result);
+  for (const [id, result] of await renderHtml([...texts.values()], read, place)) {
+    rendered.set(id, result);
+  }
   const join = htmlJoiner(place, read);
   for (const item of markdown) {
     await yieldToEventLoop();
     const result = rendered.get(htmlId(item));
-    if (result === undefined || item.error !== undefined) continue;
-    Object.assign(item, join(result, item.path));
+    if (result !== undefined && item.error === undefined) {
+      Object.assign(item, join(result, item.path));
+    }
   }
 }
 
 /** Puts front matter into each item that has some, in path order until the page is full. */
-async function addFrontMatters(
-  items: readonly ItemBody[],
-  read: ReadContext,
-): Promise<void> {
-  const fitting = takeFitting(
-    items.filter((item) => needsReading(item, read)),
-    MAX_FRONT_MATTER_PAGE_BYTES,
-  );
+async function addFrontMatters(items: readonly ItemBody[], read: ReadContext): Promise<void> {
+  const readable = items.filter((item) => needsReading(item, read));
+  const fitting = takeFitting(readable, MAX_PAGE_BYTES.frontMatter);
   const found = await readFrontMatters(fitting.map(fileOf), read);
   for (const item of fitting) {
     const result = found.get(item.sha)!;
@@ -160,8 +155,8 @@ function fileOf({ path, sha, size }: ItemBody): FileRef {
 }
 
 function itemError(error: Error): ItemError {
-  const known = error instanceof CollectionsError && ITEM_CODES.includes(error.code)
-    ? error
-    : sourceFailed(error.message);
-  return { code: known.code as ItemError["code"], detail: known.detail };
+  const codes: readonly string[] = itemErrorBody.shape.code.options;
+  const isKnown = error instanceof CollectionsError && codes.includes(error.code);
+  const { code, detail } = isKnown ? error : sourceFailed(error.message);
+  return { code: code as ItemError["code"], detail };
 }

@@ -4,7 +4,6 @@
 import pLimit from "p-limit";
 import type { ObjectKind } from "../cache/object_cache.ts";
 import { collectionTooLarge } from "../errors.ts";
-import { backgroundContext } from "../source/source.ts";
 import { type FileList, FileListBuilder, fileListKind, isListedPath } from "../source/file_list.ts";
 import { countTreeRead, type ReadContext, readTree, repositoryOf, runJob } from "./read_context.ts";
 import { type CollectionFolder, displayPath } from "./resolve_collection.ts";
@@ -21,13 +20,15 @@ const directFilesKind: ObjectKind<FileList> = {
 };
 
 /**
- * The files below a folder, sorted and without those that have a segment that begins with a dot.
- * @throws {CollectionsError} collection-too-large past the bounds, collection-not-ready, or a source failure.
+ * The files below a folder, or only those directly in it, sorted and without those that have a segment that begins with a
+ * dot. @throws {CollectionsError} collection-too-large past the bounds, collection-not-ready, or a source failure.
  */
 export async function listFiles(
   folder: CollectionFolder,
   read: ReadContext,
+  recursive = true,
 ): Promise<FileList> {
+  if (!recursive) return await listDirectFiles(folder, read);
   countTreeRead(read, folder.path);
   const whole = await read.source.files(read.snapshot, folder.treeId, read.context);
   if (whole !== null) {
@@ -39,20 +40,16 @@ export async function listFiles(
     key: `files ${folder.treeId} ${folder.path}`,
     usesSource: true,
     collection: displayPath(folder.path),
-    async work(signal) {
-      const context = backgroundContext(read.context.client, signal);
-      const files = await new Walk(folder, { ...read, context, treeReads: { count: 1 } }).run();
+    async work(read) {
+      const files = await listInParts(folder, read);
       read.objects.set(fileListKind, repositoryOf(read), folder.treeId, files);
       return files;
     },
   });
 }
 
-/** The files directly in a folder, by one plain request. @throws {CollectionsError} as {@linkcode listFiles}. */
-export async function listDirectFiles(
-  folder: CollectionFolder,
-  read: ReadContext,
-): Promise<FileList> {
+/** The files directly in a folder, by one plain request. */
+async function listDirectFiles(folder: CollectionFolder, read: ReadContext): Promise<FileList> {
   const repository = repositoryOf(read);
   const cached = read.objects.peek(directFilesKind, repository, folder.treeId);
   if (cached !== undefined) return cached;
@@ -68,55 +65,46 @@ export async function listDirectFiles(
 }
 
 /** One listing in parts: the plain tree of what was truncated, then each folder in it by one recursive request. */
-class Walk {
-  private readonly files = new FileListBuilder();
-  private readonly limit = pLimit(READS_AT_ONCE);
-  private readonly failure = new AbortController();
-
-  constructor(private readonly folder: CollectionFolder, private readonly context: ReadContext) {}
-
-  async run(): Promise<FileList> {
-    await this.readPlain(this.folder.treeId, "");
-    return this.files.build();
-  }
-
-  private async readPlain(treeId: string, prefix: string): Promise<void> {
-    const entries = await this.read(() => readTree(this.context, treeId, this.folder.path));
-    const folders: [string, string][] = [];
-    for (const { name, kind, id, size } of entries) {
-      if (!isListedPath(name) || (kind !== "file" && kind !== "folder")) continue;
-      if (name.includes(NOT_UTF8)) this.files.omit();
-      else if (kind === "file") this.files.add({ path: prefix + name, id, size });
-      else folders.push([id, prefix + name]);
-    }
-    requireFew(this.files.length, this.folder);
-    await Promise.all(folders.map(([id, path]) => this.readFolder(id, path)));
-  }
-
-  private async readFolder(treeId: string, path: string): Promise<void> {
-    const { source, snapshot, context } = this.context;
-    const files = await this.read(() => {
-      countTreeRead(this.context, this.folder.path);
-      return source.files(snapshot, treeId, context);
-    });
-    if (files === null) return await this.readPlain(treeId, `${path}/`);
-    this.files.addAll(files, path);
-    requireFew(this.files.length, this.folder);
-  }
-
+async function listInParts(folder: CollectionFolder, read: ReadContext): Promise<FileList> {
+  const builder = new FileListBuilder();
+  const limit = pLimit(READS_AT_ONCE);
+  const failure = new AbortController();
   /** Runs one read; after the first failure no more begin. */
-  private read<T>(work: () => Promise<T>): Promise<T> {
-    return this.limit(async () => {
-      this.failure.signal.throwIfAborted();
-      this.context.context.signal?.throwIfAborted();
+  const run = <T>(work: () => Promise<T>) =>
+    limit(async () => {
+      failure.signal.throwIfAborted();
+      read.context.signal?.throwIfAborted();
       try {
         return await work();
       } catch (error) {
-        this.failure.abort(error);
+        failure.abort(error);
         throw error;
       }
     });
-  }
+  const addEntries = async (treeId: string, prefix: string): Promise<void> => {
+    const folders: [treeId: string, path: string][] = [];
+    for (
+      const { name, kind, id, size } of await run(() => readTree(read, treeId, folder.path))
+    ) {
+      if (!isListedPath(name) || (kind !== "file" && kind !== "folder")) continue;
+      if (name.includes(NOT_UTF8)) builder.omit();
+      else if (kind === "file") builder.add({ path: prefix + name, id, size });
+      else folders.push([id, prefix + name]);
+    }
+    requireFew(builder.length, folder);
+    await Promise.all(folders.map(addFolder));
+  };
+  const addFolder = async ([treeId, path]: [string, string]): Promise<void> => {
+    const files = await run(() => {
+      countTreeRead(read, folder.path);
+      return read.source.files(read.snapshot, treeId, read.context);
+    });
+    if (files === null) return await addEntries(treeId, `${path}/`);
+    builder.addAll(files, path);
+    requireFew(builder.length, folder);
+  };
+  await addEntries(folder.treeId, "");
+  return builder.build();
 }
 
 function requireFew(count: number, folder: CollectionFolder): void {

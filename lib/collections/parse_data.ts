@@ -1,17 +1,196 @@
-// YAML or TOML as plain data. Each parser is loaded when the first text of its format is read.
+// Reads untrusted YAML and TOML as plain data. The work is bounded before a parser starts (characters, tokens), the result
+// while it is built (depth, what aliases repeat), and no check compares every key with every other.
 
-import type { PlainValue } from "./plain_data.ts";
-import type { YamlLimits } from "./safe_yaml.ts";
+import type { Lexer, Node, Scalar } from "yaml";
+import { type PlainObject, type PlainValue, setOwn } from "./plain_data.ts";
 
-/** Parses a text; the limits apply to both formats. @throws {DataError} for text that does not parse or is over a limit. */
+/** What one text may cost. */
+export interface DataLimits {
+  /** Characters of the text. */
+  readonly maxChars: number;
+  /** Tokens of the text; a parser's time and memory are proportional to them. */
+  readonly maxTokens: number;
+  /** Characters of keys and values that YAML's aliases may repeat in the result, all together. */
+  readonly maxRepeatedChars: number;
+}
+
+const MAX_DEPTH = 64;
+const MAX_MESSAGE_CHARS = 160;
+
+/** A text that cannot be read. `message`, one short line, may be shown to anyone; `line` counts from 1 in that text. */
+export class DataError extends Error {
+  override readonly name = "DataError";
+
+  constructor(message: string, readonly line: number) {
+    // Parsers quote the text that they failed at, which may be long and may contain anything.
+    const chars = [...message.trim().split("\n", 1)[0]!.replace(/[\s\p{C}]+/gu, " ").trim()];
+    const isShort = chars.length <= MAX_MESSAGE_CHARS;
+    super(isShort ? chars.join("") : `${chars.slice(0, MAX_MESSAGE_CHARS - 1).join("")}…`);
+  }
+}
+
+/**
+ * Parses one document; each parser is loaded when the first text of its format is read. A number that JSON cannot carry
+ * (not finite, an integer past 2^53) is text. YAML 1.2 is read by the core schema (yaml.org/spec/1.2.2, 10.3): keys are
+ * strings as written, dates stay text, no content is the empty mapping. TOML 1.0 has its dates as ISO 8601 text.
+ * @throws {DataError} for what does not parse, a repeated key, and a text over a limit.
+ */
 export async function parseData(
   text: string,
-  { format, ...limits }: YamlLimits & { readonly format: "yaml" | "toml" },
+  { format, ...limits }: DataLimits & { readonly format: "yaml" | "toml" },
 ): Promise<PlainValue> {
-  if (format === "toml") {
-    const { parseToml } = await import("./safe_toml.ts");
-    return parseToml(text, limits);
+  if (text.length > limits.maxChars) {
+    throw new DataError(`The text is longer than ${limits.maxChars} characters`, 1);
   }
-  const { parseYaml } = await import("./safe_yaml.ts");
-  return parseYaml(text, limits);
+  return format === "toml"
+    ? parseToml(text, limits, await import("smol-toml"))
+    : parseYaml(text, limits, await import("yaml"));
+}
+
+function tooManyTokens({ maxTokens }: DataLimits, line: number): DataError {
+  return new DataError(`The text has more than ${maxTokens} tokens`, line);
+}
+
+function tooDeep(line: number): DataError {
+  return new DataError(`The text is nested deeper than ${MAX_DEPTH} levels`, line);
+}
+
+function parseToml(
+  text: string,
+  limits: DataLimits,
+  { parse, TomlError }: typeof import("smol-toml"),
+): PlainValue {
+  // Characters that accompany keys, values and openings; they also count within strings, where few occur.
+  if ((text.match(/[=,[{]/g)?.length ?? 0) > limits.maxTokens) throw tooManyTokens(limits, 1);
+  try {
+    return toPlain(parse(text, { integersAsBigInt: "asNeeded" }), 0);
+  } catch (error) {
+    if (error instanceof DataError) throw error;
+    if (!(error instanceof TomlError)) throw new DataError("The text cannot be parsed", 1);
+    throw new DataError(error.message.replace("Invalid TOML document: ", ""), error.line);
+  }
+}
+
+function toPlain(value: unknown, depth: number): PlainValue {
+  // The parser does not say where a table stood.
+  if (depth > MAX_DEPTH) throw tooDeep(1);
+  if (typeof value === "string" || typeof value === "boolean") return value;
+  if (typeof value === "number") {
+    return Number.isFinite(value) ? value : String(value).toLowerCase().replace("infinity", "inf");
+  }
+  if (typeof value === "bigint") return value.toString();
+  if (value instanceof Date) return value.toISOString();
+  if (Array.isArray(value)) return value.map((item) => toPlain(item, depth + 1));
+  const object: PlainObject = {};
+  for (const [key, item] of Object.entries(value as object)) {
+    setOwn(object, key, toPlain(item, depth + 1));
+  }
+  return object;
+}
+
+/** A value and about how many characters it has; aliases share the value and count its characters again. */
+interface Sized {
+  readonly value: PlainValue;
+  readonly chars: number;
+}
+
+function parseYaml(text: string, limits: DataLimits, yaml: typeof import("yaml")): PlainValue {
+  checkTokens(text, limits, new yaml.Lexer());
+  const document = yaml.parseDocument(text, {
+    version: "1.2",
+    schema: "core",
+    merge: false,
+    resolveKnownTags: false,
+    stringKeys: true,
+    // The parser's own check takes a time that grows with the square of the keys.
+    uniqueKeys: false,
+    prettyErrors: false,
+  });
+  const error = document.errors[0];
+  if (error !== undefined) throw new DataError(error.message, lineAt(text, error.pos[0]));
+
+  const anchors = new Map<string, Sized>();
+  let repeatedChars = 0;
+  const lineOf = (node: unknown) => lineAt(text, (node as Node | null)?.range?.[0] ?? 0);
+
+  /** In document order, as anchors have to be. */
+  const read = (node: unknown, depth: number): Sized => {
+    if (depth > MAX_DEPTH) throw tooDeep(lineOf(node));
+    if (yaml.isAlias(node)) {
+      const sized = anchors.get(node.source);
+      if (sized === undefined) {
+        throw new DataError("An alias stands before the anchor that it names", lineOf(node));
+      }
+      repeatedChars += sized.chars;
+      if (repeatedChars <= limits.maxRepeatedChars) return sized;
+      const message = `Aliases repeat more than ${limits.maxRepeatedChars} characters`;
+      throw new DataError(message, lineOf(node));
+    }
+    const sized = readContent(node, depth);
+    // Set only now: an alias inside its own anchor has no value yet.
+    const anchor = (node as Node | null)?.anchor;
+    if (anchor !== undefined) anchors.set(anchor, sized);
+    return sized;
+  };
+
+  const readContent = (node: unknown, depth: number): Sized => {
+    if (yaml.isScalar(node)) return readScalar(node);
+    let chars = 2;
+    const readChild = (child: unknown) => {
+      const sized = read(child, depth + 1);
+      chars += sized.chars;
+      return sized.value;
+    };
+    if (yaml.isSeq(node)) return { value: node.items.map(readChild), chars };
+    if (!yaml.isMap(node)) return { value: null, chars: 4 };
+    const value: PlainObject = {};
+    for (const pair of node.items) {
+      // `stringKeys` leaves no other kind without an error.
+      const key = String(readChild(pair.key));
+      if (Object.hasOwn(value, key)) {
+        throw new DataError("Map keys must be unique", lineOf(pair.key));
+      }
+      setOwn(value, key, readChild(pair.value));
+    }
+    return { value, chars };
+  };
+  return document.contents === null ? {} : read(document.contents, 0).value;
+}
+
+/**
+ * Bounds the parser's work before it starts. Depth is bounded here too, by what can nest without a new line and an
+ * indentation: deep nesting makes the parser overflow its stack.
+ */
+function checkTokens(text: string, limits: DataLimits, lexer: Lexer): void {
+  let tokens = 0;
+  let line = 1;
+  let flowDepth = 0;
+  let indicatorsOnLine = 0;
+  for (const token of lexer.lex(text)) {
+    const newlines = token.split("\n").length - 1;
+    line += newlines;
+    if (newlines > 0) indicatorsOnLine = 0;
+    if (token === "[" || token === "{") flowDepth++;
+    else if (token === "]" || token === "}") flowDepth--;
+    else if (flowDepth <= 0 && /^[-?:]$/.test(token)) indicatorsOnLine++;
+    if (++tokens > limits.maxTokens) throw tooManyTokens(limits, line);
+    if (flowDepth > MAX_DEPTH || indicatorsOnLine > MAX_DEPTH) throw tooDeep(line);
+  }
+}
+
+function readScalar({ value, source = "" }: Scalar): Sized {
+  const chars = source.length + 4;
+  if (value === null || typeof value === "string" || typeof value === "boolean") {
+    return { value, chars };
+  }
+  // An integer as the core schema writes it; past 2^53 a number would lose digits of it.
+  const isInteger = /^(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$/.test(source);
+  const isWhole = typeof value === "number" && Number.isFinite(value) &&
+    (Number.isSafeInteger(value) || !isInteger);
+  return { value: isWhole ? value : source, chars };
+}
+
+/** The line, from 1, on which the character at `offset` stands. */
+function lineAt(text: string, offset: number): number {
+  return text.slice(0, offset).split("\n").length;
 }

@@ -1,5 +1,5 @@
-// Parsed YAML and TOML as plain JSON data, and the error for text that cannot be parsed. A key of the file is always an
-// own property, `__proto__` too, so that no file reaches a prototype.
+// Parsed YAML and TOML as plain JSON data. A key of a file is always an own property, `__proto__` too, so that no file
+// reaches a prototype.
 
 /** A value that JSON can carry whole. */
 export type PlainValue = null | boolean | number | string | PlainValue[] | PlainObject;
@@ -21,16 +21,11 @@ export function getOwn(object: PlainObject, key: string): PlainValue | undefined
 
 /** Sets a key as an own property, whatever its name. */
 export function setOwn(object: PlainObject, key: string, value: PlainValue): void {
-  if (key !== "__proto__") object[key] = value;
-  else {
-    // An assignment would set the prototype instead.
-    Object.defineProperty(object, key, {
-      value,
-      writable: true,
-      enumerable: true,
-      configurable: true,
-    });
-  }
+  // An assignment would set the prototype.
+  if (key === "__proto__") {
+    const attributes = { writable: true, enumerable: true, configurable: true };
+    Object.defineProperty(object, key, { value, ...attributes });
+  } else object[key] = value;
 }
 
 const KEY_PREFIX = "frontMatter.";
@@ -57,32 +52,4 @@ export function readFrontMatterKey(
     value = getOwn(value, name);
   }
   return value;
-}
-
-const MAX_MESSAGE_CHARS = 160;
-
-/** A text that cannot be read. Its message may be shown to anyone. `line` counts from 1 in that text; `message` is one line of at most 160 characters. */
-export class DataError extends Error {
-  override readonly name = "DataError";
-
-  constructor(message: string, readonly line: number) {
-    super(oneLine(message));
-  }
-}
-
-/** The line, from 1, on which the character at `offset` stands. */
-export function lineAt(text: string, offset: number): number {
-  let line = 1;
-  const end = Math.min(offset, text.length);
-  for (let at = text.indexOf("\n"); at !== -1 && at < end; at = text.indexOf("\n", at + 1)) line++;
-  return line;
-}
-
-/** Parsers quote the text that they failed at, which may be long and may contain anything. */
-function oneLine(message: string): string {
-  const line = message.trim().split("\n", 1)[0]!.replace(/[\s\p{C}]+/gu, " ").trim();
-  const chars = [...line];
-  return chars.length <= MAX_MESSAGE_CHARS
-    ? line
-    : chars.slice(0, MAX_MESSAGE_CHARS - 1).join("") + "…";
 }

@@ -1,12 +1,15 @@
-// What every use case reads with: one state of one repository, for one request. Requests to the source are counted, so
-// that no request causes more than MAX_TREE_READS of them however deep a repository's folders are.
+// What every use case reads with: one state of one repository, for one request. Reads of folders are counted, so that no
+// request causes more than MAX_TREE_READS of them however deep a repository's folders are.
 
 import type { BackgroundJobs } from "../background_jobs.ts";
 import type { ObjectCache } from "../cache/object_cache.ts";
 import type { Clock } from "../clock.ts";
 import { collectionNotReady, collectionTooLarge } from "../errors.ts";
 import type { MarkdownRenderer } from "../markdown/renderer.ts";
+import { FileList, fileListKind } from "../source/file_list.ts";
 import {
+  backgroundContext,
+  type FileRef,
   repositoryKey,
   type RequestContext,
   type Snapshot,
@@ -25,7 +28,8 @@ export interface ReadContext {
   readonly clock: Clock;
   /** When the request came in, by `clock.monotonicMs()`. */
   readonly startedAtMs: number;
-  readonly limits: ReadLimits;
+  /** Size cap of one file, in bytes; and for how long a request waits for background jobs, counted from its start, in ms. */
+  readonly limits: { readonly maxItemBytes: number; readonly waitMs: number };
   /** Folders that were read so far; begins at 0. */
   readonly treeReads: { count: number };
   /**
@@ -33,14 +37,6 @@ export interface ReadContext {
    * @throws {CollectionsError} service-busy when too much is reserved for too long.
    */
   reserveBytes(bytes: number): Promise<void>;
-}
-
-/** Bounds from the settings. */
-export interface ReadLimits {
-  /** Size cap of one file, in bytes. */
-  readonly maxItemBytes: number;
-  /** For how long a request waits for background jobs, counted from its start, in ms. */
-  readonly waitMs: number;
 }
 
 /** Folders that one request, or one background listing, may read. */
@@ -73,40 +69,73 @@ export function readTree(
   return read.source.tree(read.snapshot, treeId, read.context);
 }
 
+/**
+ * The entry at `path` ("" is the root), or null, reading only the folders on the way. A file list in memory saves those
+ * below its own. @throws {CollectionsError} as {@linkcode readTree}.
+ */
+export async function findEntry(
+  path: string,
+  read: ReadContext,
+): Promise<Omit<TreeEntry, "name"> | null> {
+  let entry: Omit<TreeEntry, "name"> = { kind: "folder", id: read.snapshot.commit, size: 0 };
+  for (let rest = path; rest !== "";) {
+    if (entry.kind !== "folder") return null;
+    const list = read.objects.peek(fileListKind, repositoryOf(read), entry.id);
+    if (list instanceof FileList && list.indexOf(rest) >= 0) {
+      return { kind: "file", ...list.at(list.indexOf(rest)) };
+    }
+    const name = rest.split("/", 1)[0]!;
+    rest = rest.slice(name.length + 1);
+    const entries = await readTree(read, entry.id, path);
+    const next = entries.find((candidate) => candidate.name === name);
+    if (next === undefined) return null;
+    entry = next;
+  }
+  return entry;
+}
+
+/** The bytes of one file. @throws {CollectionsError} a source failure. */
+export async function readBlob(
+  file: FileRef,
+  { source, snapshot, context }: ReadContext,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const result = (await source.blobs(snapshot, [file], context)).get(file.id)!;
+  if (result instanceof Error) throw result;
+  return result;
+}
+
 /** Reserves memory where a response is large. @throws {CollectionsError} service-busy. */
 export async function reserve(read: ReadContext, bytes: number): Promise<void> {
   if (bytes >= MIN_RESERVED_BYTES) await read.reserveBytes(bytes);
 }
 
-/** Background work for a request. */
-export interface RequestJob<T> {
-  /** Names the work within the repository; requests for the same share it. */
-  readonly key: string;
-  readonly usesSource: boolean;
-  /** What the job prepares, as named in errors. */
-  readonly collection: string;
-  readonly work: (signal: AbortSignal) => Promise<T>;
-}
-
 /**
- * The result of a background job; the request that starts it is charged.
+ * The result of a background job, which reads with a context of its own; the request that starts it is charged. Requests
+ * for the same `key` within the repository share it; `collection` names in errors what it prepares.
  * @throws {CollectionsError} collection-not-ready when it takes longer than the request may wait; too-many-requests;
  * what the work throws.
  */
-export async function runJob<T>(read: ReadContext, job: RequestJob<T>): Promise<T> {
-  const { clock, context, limits: { waitMs }, startedAtMs } = read;
+export async function runJob<T>(
+  read: ReadContext,
+  { key, usesSource, collection, work }: {
+    readonly key: string;
+    readonly usesSource: boolean;
+    readonly collection: string;
+    readonly work: (read: ReadContext) => Promise<T>;
+  },
+): Promise<T> {
+  const { clock, context: { client, signal }, limits: { waitMs }, startedAtMs } = read;
   const repository = repositoryOf(read);
   const leftMs = waitMs - (clock.monotonicMs() - startedAtMs);
   const result = await read.jobs.run({
-    key: `${repository} ${job.key}`,
-    client: context.client,
-    repository,
-    usesSource: job.usesSource,
-    signal: context.signal,
+    ...{ client, repository, usesSource, signal },
+    key: `${repository} ${key}`,
     waitMs: Math.max(leftMs, waitMs * MIN_WAIT_SHARE),
-    onStart: () => context.recordMiss(),
-    work: job.work,
+    onStart: () => read.context.recordMiss(),
+    // The request has read the folder itself.
+    work: (signal) =>
+      work({ ...read, context: backgroundContext(client, signal), treeReads: { count: 1 } }),
   });
-  if (result === "running") throw collectionNotReady(job.collection, RETRY_AFTER_SECONDS);
+  if (result === "running") throw collectionNotReady(collection, RETRY_AFTER_SECONDS);
   return result;
 }

@@ -5,30 +5,26 @@ import type { ContentBody, NeighborBody } from "../api/contract.ts";
 import type { ItemParameters } from "../api/parameters.ts";
 import { itemNotFound, itemTooLarge, slugAmbiguous, slugNotFound } from "../errors.ts";
 import { isMarkdown } from "../markdown/renderer.ts";
-import type { FileList } from "../source/file_list.ts";
+import type { FileRef } from "../source/source.ts";
 import { STEPS_PER_YIELD, yieldToEventLoop } from "../clock.ts";
 import { compileRule } from "./cms/declaration.ts";
-import { contentTypeOf } from "./content_type.ts";
-import { findEntry } from "./find_entry.ts";
 import { needsReading, readFrontMatters } from "./front_matter.ts";
 import { cachedHtml, htmlId, htmlJoiner, renderHtml } from "./html.ts";
-import { BYTES_PER_CONTENT_BYTE, fileBody, fileName, readBlob, slugOf } from "./item_body.ts";
+import { BYTES_PER_CONTENT_BYTE, contentTypeOf, fileBody, fileName, slugOf } from "./item_body.ts";
 import { readContent } from "./item_contents.ts";
-import { listDirectFiles, listFiles } from "./list_files.ts";
-import { type ReadContext, reserve } from "./read_context.ts";
+import { listFiles } from "./list_files.ts";
+import { findEntry, readBlob, type ReadContext, reserve } from "./read_context.ts";
 import {
   type CollectionFolder,
   displayPath,
   pathIn,
   resolveCollection,
 } from "./resolve_collection.ts";
-import { selectionOf, selectItems } from "./selection.ts";
+import { selectItems } from "./select_items.ts";
 
 /** A file's bytes and the facts about them. */
-export interface ItemFile {
+export interface ItemFile extends FileRef {
   readonly name: string;
-  readonly path: string;
-  readonly id: string;
   readonly contentType: string;
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** The collection that the request names. */
@@ -41,26 +37,24 @@ export interface ItemFile {
  * item-too-large, collection-too-large for a path with too many folders, service-busy, or a source failure.
  */
 export async function readItem(parameters: ItemParameters, read: ReadContext): Promise<ItemFile> {
-  const { collection, slug, format } = parameters;
+  const { collection, slug, format, includeHtml } = parameters;
   const folder = collection === undefined ? null : await resolveCollection(collection, read);
   const path = parameters.path ?? await findSlug(slug!, folder!, read);
   if (folder !== null && !path.startsWith(pathIn(folder.path, ""))) throw itemNotFound(path);
   const entry = await findEntry(path, read);
-  if (entry === null) throw itemNotFound(path);
-  if (entry.kind !== "file") throw itemNotFound(path, entry.kind);
+  if (entry?.kind !== "file") throw itemNotFound(path, entry?.kind);
   const { id, size } = entry;
-  const { maxItemBytes } = read.limits;
-  if (size > maxItemBytes) {
+  const { maxItemBytes: maxBytes } = read.limits;
+  if (size > maxBytes) {
     const htmlUrl = read.source.webUrl(read.snapshot, path);
-    const facts = { size, maxBytes: maxItemBytes };
-    throw itemTooLarge(path, htmlUrl === null ? facts : { ...facts, htmlUrl });
+    throw itemTooLarge(path, { size, maxBytes, ...(htmlUrl === null ? {} : { htmlUrl }) });
   }
   const { content, html } = BYTES_PER_CONTENT_BYTE;
-  const factor = content + (parameters.includeHtml === true ? html : 0);
+  const factor = content + (includeHtml === true ? html : 0);
   await reserve(read, format === "raw" ? size : size * factor);
   const bytes = await readBlob({ path, id, size }, read);
   const name = fileName(path);
-  return { name, path, id, contentType: contentTypeOf(name), bytes, folder };
+  return { name, path, id, size, contentType: contentTypeOf(name), bytes, folder };
 }
 
 /**
@@ -69,31 +63,29 @@ export async function readItem(parameters: ItemParameters, read: ReadContext): P
  * @throws {CollectionsError} too-many-requests, service-busy, collection-not-ready, or a source failure.
  */
 export async function itemBody(
-  { name, path, id, bytes, contentType, folder }: ItemFile,
+  file: ItemFile,
   parameters: ItemParameters,
   { read, baseUrl }: { read: ReadContext; baseUrl: string },
 ): Promise<{ body: ContentBody; complete: boolean }> {
-  const { snapshot } = read;
-  const { fields, markdown } = await readContent(bytes, contentType);
+  const { name, path, id: sha, folder } = file;
+  const { name: repository, branch, commit } = read.snapshot;
+  const { fields, markdown: text } = await readContent(file.bytes, file.contentType);
   const body: ContentBody = {
-    repository: { ...snapshot.name, branch: snapshot.branch, commit: snapshot.commit },
-    ...fileBody({ path, id, size: bytes.length }, read, baseUrl),
+    repository: { ...repository, branch, commit },
+    ...fileBody(file, read, baseUrl),
     ...fields,
   };
-  if (parameters.includeHtml === true && markdown !== null && isMarkdown(name)) {
+  if (parameters.includeHtml === true && text !== null && isMarkdown(name)) {
     const collection = folder === null ? null : { folder, files: await listFiles(folder, read) };
-    const file = { name, sha: id };
-    const key = htmlId(file);
-    const cached = await cachedHtml([file], read);
-    const rendered = cached.get(key) ??
-      (await renderHtml([{ id: key, name, text: markdown }], read, { list: null })).get(key)!;
     const place = { collection, linkTemplate: parameters.linkTemplate, baseUrl };
+    const key = htmlId({ name, sha });
+    const rendered = (await cachedHtml([{ name, sha }], read)).get(key) ??
+      (await renderHtml([{ name, sha, text }], read, { list: null })).get(key)!;
     Object.assign(body, htmlJoiner(place, read)(rendered, path));
   }
   if (parameters.includeNeighbors !== true || folder === null) return { body, complete: true };
-  const neighbors = await neighborsOf(path, parameters, { folder, read, baseUrl });
-  Object.assign(body, { previous: neighbors.previous, next: neighbors.next });
-  return { body, complete: neighbors.complete };
+  const { complete, ...neighbors } = await neighborsOf(path, parameters, { folder, read, baseUrl });
+  return { body: { ...body, ...neighbors }, complete };
 }
 
 /**
@@ -107,7 +99,11 @@ async function findSlug(
 ): Promise<string> {
   const files = await listFiles(folder, read);
   const accepts = compileRule(folder.declared?.rule ?? {});
-  const found = files.indexOf(slug) >= 0 && slugOf(slug) === slug && accepts(slug) ? [slug] : [];
+  const found: string[] = [];
+  const add = (path: string) => {
+    if (slugOf(path) === slug && accepts(path)) found.push(path);
+  };
+  if (files.indexOf(slug) >= 0) add(slug);
   const first = files.lowerBound(`${slug}.`);
   for (let index = first; index < files.length; index++) {
     // `a.` begins the path of `a.b.md` too, of which a folder may have any number.
@@ -117,7 +113,7 @@ async function findSlug(
     }
     const path = files.pathAt(index);
     if (!path.startsWith(`${slug}.`)) break;
-    if (slugOf(path) === slug && accepts(path)) found.push(path);
+    add(path);
   }
   const markdown = found.filter(isMarkdown);
   const [path, ...others] = markdown.length > 0 ? markdown : found;
@@ -133,19 +129,18 @@ async function neighborsOf(
   parameters: ItemParameters,
   { folder, read, baseUrl }: { folder: CollectionFolder; read: ReadContext; baseUrl: string },
 ): Promise<{ previous: NeighborBody | null; next: NeighborBody | null; complete: boolean }> {
-  const files = parameters.recursive === false
-    ? await listDirectFiles(folder, read)
-    : await listFiles(folder, read);
-  const { indices } = await selectItems(files, selectionOf(parameters), { folder, read });
+  const files = await listFiles(folder, read, parameters.recursive);
+  const { indices } = await selectItems(files, parameters, { folder, read });
   const index = files.indexOf(path.slice(pathIn(folder.path, "").length));
   const at = index < 0 || indices === null ? index : indices.indexOf(index);
   const total = indices?.length ?? files.length;
-  const places = at < 0 ? [-1, -1] : [at - 1, at + 1];
-  const neighbors = places.map((place) =>
-    place < 0 || place >= total ? null : neighborAt(indices?.[place] ?? place, files, folder)
-  );
-  const readable = neighbors.filter((file) => file !== null && needsReading(file, read))
-    .map((file) => file!);
+  const neighbors = [at - 1, at + 1].map((place) => {
+    if (at < 0 || place < 0 || place >= total) return null;
+    const file = files.at(indices?.[place] ?? place);
+    return { ...file, path: pathIn(folder.path, file.path), slug: slugOf(file.path) };
+  });
+  const readable = neighbors.filter((file) => file !== null)
+    .filter((file) => needsReading(file, read));
   const frontMatters = await readFrontMatters(readable, read);
   const [previous = null, next = null] = neighbors.map((file): NeighborBody | null => {
     if (file === null) return null;
@@ -153,9 +148,7 @@ async function neighborsOf(
     const value = frontMatters.get(file.id);
     const frontMatter = value instanceof Error ? undefined : value?.frontMatter;
     return {
-      name,
-      path,
-      slug: file.slug,
+      ...{ name, path, slug: file.slug },
       ...(contentUrl === undefined ? {} : { contentUrl }),
       ...(frontMatter === undefined ? {} : { frontMatter }),
     };
@@ -165,9 +158,4 @@ async function neighborsOf(
     next,
     complete: ![...frontMatters.values()].some((value) => value instanceof Error),
   };
-}
-
-function neighborAt(index: number, files: FileList, folder: CollectionFolder) {
-  const { path, id, size } = files.at(index);
-  return { path: pathIn(folder.path, path), id, size, slug: slugOf(path) };
 }

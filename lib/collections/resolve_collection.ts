@@ -3,19 +3,25 @@
 // it when nothing matches. The root tree determines the result, so both outcomes are cached by tree id and name.
 
 import { collectionProblem } from "../api/names.ts";
-import type { ObjectKind } from "../cache/object_cache.ts";
+import { jsonCodec, type ObjectKind } from "../cache/object_cache.ts";
 import { collectionNotFound } from "../errors.ts";
-import { type Declared, readDeclarations } from "./cms/declarations.ts";
-import { findEntry } from "./find_entry.ts";
-import { countTreeRead, type ReadContext, readTree, repositoryOf } from "./read_context.ts";
-import { MAX_CANDIDATES, suggest } from "./suggest.ts";
+import type { Declared } from "./cms/declaration.ts";
+import { readDeclarations } from "./cms/declarations.ts";
+import {
+  countTreeRead,
+  findEntry,
+  type ReadContext,
+  readTree,
+  repositoryOf,
+} from "./read_context.ts";
+import { type Candidate, candidateOf, MAX_CANDIDATES, suggest } from "./suggest.ts";
 
 /** The folder of a collection. `path` is "" for the repository's root. */
 export interface CollectionFolder {
   readonly path: string;
   readonly treeId: string;
   /** The declaration by which it was found, whose rule for entries applies; null where it was found without one. */
-  readonly declared: Pick<Declared, "id" | "source" | "rule"> | null;
+  readonly declared: Pick<Declared, "source" | "rule"> | null;
   /** Sentences on configuration files that exist and could not be read. */
   readonly warnings: readonly string[];
 }
@@ -28,37 +34,23 @@ interface MissingCollection {
 }
 
 /** Where a collection may be; `_` in front of its name where the folder ends so. */
-const PLACES: readonly string[] = [
-  "content/",
-  "src/content/",
-  "_",
-  "collections/",
-  "collections/_",
-  "data/",
-  "_data/",
-  "docs/",
-  "src/",
-];
+const PLACES = "content/ src/content/ _ collections/ collections/_ data/ _data/ docs/ src/".split(
+  " ",
+);
 
+const sizeOf = (value: CollectionFolder | MissingCollection) =>
+  300 + 2 * JSON.stringify(value).length;
 const folderKind: ObjectKind<CollectionFolder> = {
   name: "collection",
-  sizeOf: (folder) => 300 + 2 * JSON.stringify(folder).length,
-  codec: {
-    encode: (folder) => new TextEncoder().encode(JSON.stringify(folder)),
-    decode(bytes) {
-      try {
-        return JSON.parse(new TextDecoder().decode(bytes));
-      } catch {
-        return null;
-      }
-    },
-    maxBytes: 16_384,
-  },
+  sizeOf,
+  codec: jsonCodec(16_384),
 };
+const missingKind: ObjectKind<MissingCollection> = { name: "missing-collection", sizeOf };
 
-const missingKind: ObjectKind<MissingCollection> = {
-  name: "missing-collection",
-  sizeOf: (missing) => 300 + 2 * JSON.stringify(missing).length,
+/** The folders of a folder, as they are compared with a name that does not exist. */
+const candidatesKind: ObjectKind<readonly Candidate[]> = {
+  name: "candidates",
+  sizeOf: (candidates) => candidates.reduce((sum, { name }) => sum + 200 + 3 * name.length, 0),
 };
 
 /** How errors name a folder. */
@@ -116,9 +108,9 @@ async function search(
   if (asPath !== null) return { ...asPath, declared: null, warnings: [] };
 
   const { collections, warnings } = await readDeclarations(read);
-  for (const { folder: path, id, source, rule } of collections.filter((one) => one.name === name)) {
+  for (const { folder: path, source, rule } of collections.filter((one) => one.name === name)) {
     const folder = await folderAt(path);
-    if (folder !== null) return { ...folder, declared: { id, source, rule }, warnings };
+    if (folder !== null) return { ...folder, declared: { source, rule }, warnings };
   }
   for (const place of PLACES) {
     const folder = await folderAt(place + name);
@@ -126,40 +118,47 @@ async function search(
   }
   // Comparing names is work that no cache had.
   read.context.recordMiss();
-  return { file, suggestions: await suggestions(name, { read, declared: collections }), warnings };
+  return { file, suggestions: await suggestions(name, collections, read), warnings };
 }
 
 /** Names that would have worked, from folders that were read already: siblings of a path, else known places. */
 async function suggestions(
   name: string,
-  { read, declared }: { read: ReadContext; declared: readonly Declared[] },
+  declared: readonly Declared[],
+  read: ReadContext,
 ): Promise<string[]> {
   const isUsable = (candidate: string) => collectionProblem(candidate) === null;
-  const candidates = new Set<string>();
-  const addFoldersIn = async (path: string, nameOf: (folder: string) => string) => {
-    const folder = await findEntry(path, read);
-    if (folder?.kind !== "folder") return;
-    for (const entry of await readTree(read, folder.id, path)) {
-      if (candidates.size >= MAX_CANDIDATES) return;
-      if (entry.kind === "folder" && !entry.name.startsWith(".")) {
-        candidates.add(nameOf(entry.name));
-      }
-    }
-  };
+  const candidates: Candidate[] = [];
   // A configuration may name very many folders, and each may cost a request.
-  const nearest = suggest(name, declared.map((declaration) => declaration.name), isUsable);
+  const nearest = suggest(name, declared.map((one) => candidateOf(one.name)), isUsable);
   for (const declaration of declared.filter((one) => nearest.includes(one.name))) {
     const entry = await findEntry(declaration.folder, read);
-    if (entry?.kind === "folder") candidates.add(declaration.name);
+    if (entry?.kind === "folder") candidates.push(candidateOf(declaration.name));
   }
   const parent = name.slice(0, Math.max(0, name.lastIndexOf("/")));
-  if (parent !== "") await addFoldersIn(parent, (folder) => `${parent}/${folder}`);
-  await addFoldersIn(
-    "",
-    (folder) => folder.startsWith("_") && folder.length > 1 ? folder.slice(1) : folder,
-  );
+  const siblings = parent === "" ? [] : await foldersIn(parent, `${parent}/`, read);
+  candidates.push(...siblings, ...await foldersIn("", "", read));
   for (const place of PLACES.filter((place) => place.endsWith("/"))) {
-    await addFoldersIn(place.slice(0, -1), (folder) => folder);
+    candidates.push(...await foldersIn(place.slice(0, -1), "", read));
   }
-  return suggest(name, [...candidates], isUsable);
+  return suggest(name, candidates, isUsable);
+}
+
+/** The folders in a folder with `prefix` in front, prepared once a tree; those of the root without their `_`. */
+async function foldersIn(
+  path: string,
+  prefix: string,
+  read: ReadContext,
+): Promise<readonly Candidate[]> {
+  const folder = await findEntry(path, read);
+  if (folder?.kind !== "folder") return [];
+  const id = `${folder.id} ${path} ${prefix}`;
+  const cached = read.objects.peek(candidatesKind, repositoryOf(read), id);
+  if (cached !== undefined) return cached;
+  const candidates = (await readTree(read, folder.id, path))
+    .filter(({ kind, name }) => kind === "folder" && !name.startsWith("."))
+    .slice(0, MAX_CANDIDATES)
+    .map(({ name }) => candidateOf(prefix + (path === "" ? name.replace(/^_(?=.)/s, "") : name)));
+  read.objects.set(candidatesKind, repositoryOf(read), id, candidates);
+  return candidates;
 }

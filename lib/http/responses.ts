@@ -3,7 +3,7 @@
 
 import { acceptsEncodings, eTag } from "@std/http";
 import { LRUCache } from "lru-cache";
-import { rawContentType } from "../collections/content_type.ts";
+import { rawContentType } from "../collections/item_body.ts";
 import { yieldToEventLoop } from "../clock.ts";
 
 /** On every response, whatever its status. It exposes each header that the service sends and that is not safelisted. */

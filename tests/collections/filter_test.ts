@@ -1,149 +1,94 @@
-import { assert, assertEquals } from "@std/assert";
-import {
-  type FilterableItem,
-  matchesFilters,
-  needsFrontMatter,
-  parseFilters,
-} from "../../lib/collections/filter.ts";
-import type { PlainObject } from "../../lib/collections/plain_data.ts";
-import { parseSort } from "../../lib/collections/sort.ts";
+import { assertEquals } from "@std/assert";
+import { type FilterableItem, parseFilters } from "../../lib/collections/filter.ts";
 
-/** Whether an item passes the filters of a query string. */
-function passes(query: string, item: Partial<FilterableItem>): boolean {
-  const { filters, errors } = parseFilters(new URLSearchParams(query));
-  assertEquals(errors, [], query);
-  return matchesFilters(filters, { name: "a.md", path: "a.md", frontMatter: null, ...item });
-}
-
-const POST: PlainObject = {
-  title: "Hello",
-  tags: ["deno", "typescript", 7, true],
-  draft: false,
-  count: 3,
-  price: 1.5,
-  date: "2024-03-01",
-  nothing: null,
-  author: { name: "Ann", since: 2020 },
-  empty: "",
+const ITEM: FilterableItem = {
+  name: "hello.md",
+  path: "2026/05/hello.md",
+  frontMatter: {
+    title: "Hello",
+    tags: ["deno", "typescript", 7, true],
+    nested: [["a"], { a: "a" }],
+    draft: false,
+    count: 3,
+    price: 1.5,
+    date: "2024-03-01",
+    nothing: null,
+    author: { name: "Ann", since: 2020 },
+    list: [],
+    empty: "",
+  },
 };
 
-Deno.test("matchesFilters() compares the text of front matter values", () => {
-  const matching = [
-    "filter[frontMatter.title]=Hello",
-    "filter[frontMatter.draft]=false",
-    "filter[frontMatter.count]=3",
-    "filter[frontMatter.price]=1.5",
-    "filter[frontMatter.date]=2024-03-01",
-    "filter[frontMatter.nothing]=null",
-    "filter[frontMatter.author.name]=Ann",
-    "filter[frontMatter.author.since]=2020",
-  ];
-  for (const query of matching) assert(passes(query, { frontMatter: POST }), query);
-  const failing = [
-    "filter[frontMatter.title]=hello",
-    "filter[frontMatter.title]=Hell",
-    "filter[frontMatter.title]=*",
-    "filter[frontMatter.draft]=0",
-    "filter[frontMatter.count]=3.0",
-    "filter[frontMatter.author]=Ann",
-    "filter[frontMatter.author]=[object Object]",
-    "filter[frontMatter.missing]=undefined",
-    "filter[frontMatter.title.length]=5",
-    "filter[frontMatter.constructor.name]=Object",
-    `filter[frontMatter.toString]=${encodeURIComponent(String(Object.prototype.toString))}`,
-  ];
-  for (const query of failing) assert(!passes(query, { frontMatter: POST }), query);
+/** Checks which filters an item passes, by the text after `filter`. */
+function checkFilters(item: FilterableItem, rows: Readonly<Record<"passes" | "fails", string[]>>) {
+  for (const expected of ["passes", "fails"] as const) {
+    for (const row of rows[expected]) {
+      const { filters, errors } = parseFilters(new URLSearchParams(`filter${row}`));
+      assertEquals([row, errors], [row, []]);
+      const passes = filters.every((filter) => filter.matches(item));
+      assertEquals([row, passes ? "passes" : "fails"], [row, expected]);
+    }
+  }
+}
+
+/** Filters of front matter: `title=Hello` and `count][gt=1`, say. */
+const ofKeys = (rows: string) =>
+  rows.split(" ").map((row) => `[frontMatter.${row.replace("=", "]=").replace("]]", "]")}`);
+
+Deno.test("a filter compares the text of a front matter value, and looks for an element of a list", () => {
+  checkFilters(ITEM, {
+    passes: ofKeys(
+      "title=Hello draft=false count=3 price=1.5 date=2024-03-01 nothing=null author.name=Ann " +
+        "author.since=2020 tags=deno tags=7 tags=true tags=!Deno tags=!den tags=!deno,typescript " +
+        "title=! missing=!true author=!Ann list=!true",
+    ),
+    fails: [
+      ...ofKeys(
+        "title=hello title=Hell title=* draft=0 count=3.0 author=Ann author=[object+Object] " +
+          "missing=undefined title.length=5 constructor.name=Object tags=!deno tags=!7 tags=!true " +
+          "tags=Deno tags=den nested=a list=true draft=!false empty=!",
+      ),
+      `[frontMatter.toString]=${encodeURIComponent(String(Object.prototype.toString))}`,
+    ],
+  });
+  checkFilters({ ...ITEM, frontMatter: null }, {
+    passes: ofKeys("draft=!true"),
+    fails: ofKeys("draft=true draft][exists=true"),
+  });
 });
 
-Deno.test("matchesFilters() looks for a member where the value is a list", () => {
-  for (const member of ["deno", "7", "true"]) {
-    assert(passes(`filter[frontMatter.tags]=${member}`, { frontMatter: POST }), member);
-    assert(!passes(`filter[frontMatter.tags]=!${member}`, { frontMatter: POST }), member);
-  }
-  for (const other of ["Deno", "den", "deno,typescript"]) {
-    assert(!passes(`filter[frontMatter.tags]=${other}`, { frontMatter: POST }), other);
-    assert(passes(`filter[frontMatter.tags]=!${other}`, { frontMatter: POST }), other);
-  }
-  assert(!passes("filter[frontMatter.tags]=a", { frontMatter: { tags: [["a"], { a: "a" }] } }));
+Deno.test("a filter matches name and path as globs", () => {
+  checkFilters(ITEM, {
+    passes: ["[name]=*.md", "[path]=2026/**", "[path]=**/*.md", "[name]=!*.mdx"],
+    fails: ["[name]=*.MD", "[path]=*.md", "[path]=2026/*", "[path]=!2026/**"],
+  });
+  checkFilters({ ...ITEM, name: "[slug].md" }, { passes: ["[name]=[slug].md"], fails: [] });
 });
 
-Deno.test("matchesFilters() lets an absent key satisfy a negation only", () => {
-  for (const frontMatter of [null, {}, { draft: {} }, { draft: [] }]) {
-    assert(passes("filter[frontMatter.draft]=!true", { frontMatter }));
-    assert(!passes("filter[frontMatter.draft]=true", { frontMatter }));
-  }
-  assert(!passes("filter[frontMatter.draft]=!true", { frontMatter: { draft: true } }));
-  assert(!passes("filter[frontMatter.empty]=!", { frontMatter: POST }));
-  assert(passes("filter[frontMatter.title]=!", { frontMatter: POST }));
+Deno.test("a comparison holds for values of its own kind, in the order of sorting", () => {
+  checkFilters(ITEM, {
+    passes: ofKeys(
+      "count][gte=3 price][lte=1.50 date][lt=2024-03-01T00:00:01Z " +
+        "date][gte=2024-03-01T02:00:00%2B02:00 title][gt=hell draft][lt=true nothing][exists=true " +
+        "missing][exists=false author.name][exists=true",
+    ),
+    fails: ofKeys(
+      "count][gt=3 price][lt=1.50 title][lt=3 tags][gte=a nothing][lte=z missing][lte=z " +
+        "count][gte=x missing][exists=true",
+    ),
+  });
 });
 
-Deno.test("matchesFilters() matches name and path as globs", () => {
-  const item = { name: "hello.md", path: "2026/05/hello.md" };
-  for (
-    const query of [
-      "filter[name]=*.md",
-      "filter[path]=2026/**",
-      "filter[path]=**/*.md",
-      "filter[name]=!*.mdx",
-    ]
-  ) {
-    assert(passes(query, item), query);
-  }
-  for (
-    const query of [
-      "filter[name]=*.MD",
-      "filter[path]=*.md",
-      "filter[path]=2026/*",
-      "filter[path]=!2026/**",
-    ]
-  ) {
-    assert(!passes(query, item), query);
-  }
-  assert(passes("filter[name]=[slug].md", { name: "[slug].md" }));
-});
-
-Deno.test("needsFrontMatter() is true only where a key of it is named", () => {
-  const filters = (query: string) => parseFilters(new URLSearchParams(query)).filters;
-  assert(!needsFrontMatter(parseSort("-size"), filters("filter[name]=*.md&filter[path]=a/**")));
-  assert(needsFrontMatter(parseSort("frontMatter.date"), []));
-  assert(needsFrontMatter(parseSort("path"), filters("filter[frontMatter.draft]=!true")));
-});
-
-Deno.test("matchesFilters() compares values of one kind in the order of sorting, and tells what is there", () => {
-  const rows: [query: string, passes: boolean][] = [
-    ["[count][gte]=3", true],
-    ["[count][gt]=3", false],
-    ["[price][lt]=1.50", false],
-    ["[price][lte]=1.50", true],
-    ["[date][lt]=2024-03-01T00:00:01Z", true],
-    ["[date][gte]=2024-03-01T02:00:00%2B02:00", true],
-    ["[title][gt]=hell", true],
-    ["[title][lt]=3", false],
-    ["[draft][lt]=true", true],
-    ["[tags][gte]=a", false],
-    ["[nothing][lte]=z", false],
-    ["[missing][lte]=z", false],
-    ["[count][gte]=x", false],
-    ["[nothing][exists]=true", true],
-    ["[missing][exists]=true", false],
-    ["[missing][exists]=false", true],
-    ["[author.name][exists]=true", true],
-  ];
-  for (const [query, expected] of rows) {
-    const filter = `filter[frontMatter.${query.slice(1)}`;
-    assertEquals([query, passes(filter, { frontMatter: POST })], [query, expected]);
-  }
-  assert(!passes("filter[frontMatter.a][exists]=true", {}));
+Deno.test("Filter.needsFrontMatter is true only where a key of it is named", () => {
+  const query = "filter[name]=*.md&filter[path]=a/**&filter[frontMatter.draft]=!true";
+  const { filters } = parseFilters(new URLSearchParams(query));
+  assertEquals(filters.map(({ needsFrontMatter }) => needsFrontMatter), [false, false, true]);
 });
 
 Deno.test("parseFilters() names a filter that is none, whatever is in its brackets", () => {
-  const names = [
-    "[frontMatter.a][GT]",
-    "[frontMatter.a][]",
-    "[frontMatter.a][gt][gt]",
-    "[name][gt]",
-  ];
-  for (const name of [...names, "[size]", "[frontMatter.a]x", "[frontMatter.a][exists]", ""]) {
+  const key = "[frontMatter.a]";
+  const operators = ["[GT]", "[]", "[gt][gt]", "x", "[exists]"].map((text) => key + text);
+  for (const name of [...operators, "[name][gt]", "[size]", ""]) {
     const { errors } = parseFilters([[`filter${name}`, "1"]]);
     assertEquals(errors.map(({ parameter }) => parameter), [`filter${name}`]);
   }

@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import type { PlainObject, PlainValue } from "../../lib/collections/plain_data.ts";
-import { parseSort, sortIndices, type SortKeys } from "../../lib/collections/sort.ts";
+import { parseIsoDate, parseSort, sortIndices } from "../../lib/collections/sort.ts";
 
 interface Item {
   name?: string;
@@ -10,58 +10,36 @@ interface Item {
 }
 
 async function sorted(sort: string, items: readonly Item[]): Promise<number[]> {
-  const keys: SortKeys = {
+  const indices = await sortIndices(items.length, parseSort(sort), {
     name: (index) => items[index]!.name!,
     size: (index) => items[index]!.size!,
     frontMatter: (index) => items[index]!.frontMatter ?? null,
-  };
-  return [...await sortIndices(items.length, parseSort(sort), keys)];
+  });
+  return [...indices];
 }
 
 /** Sorts values of one front matter key and gives them in their new order. */
-async function byValue(
-  sort: "v" | "-v",
-  values: readonly PlainValue[],
-): Promise<PlainValue[]> {
+async function byValue(values: readonly PlainValue[], sign = ""): Promise<PlainValue[]> {
   const items = values.map((v) => ({ frontMatter: { v } }));
-  const key = sort === "v" ? "frontMatter.v" : "-frontMatter.v";
-  return (await sorted(key, items)).map((index) => values[index]!);
+  return (await sorted(`${sign}frontMatter.v`, items)).map((index) => values[index]!);
 }
 
-Deno.test("parseSort() reads the fields, and - for descending", () => {
+Deno.test("parseSort() reads the fields, and - for descending, and refuses anything else", () => {
   assertEquals(parseSort("path"), { by: "path", descending: false });
   assertEquals(parseSort("-name"), { by: "name", descending: true });
   assertEquals(parseSort("size"), { by: "size", descending: false });
-  assertEquals(parseSort("frontMatter.date"), { by: ["date"], descending: false });
   assertEquals(parseSort("-frontMatter.author.name"), { by: ["author", "name"], descending: true });
+  const bad = ",-,--path,Path,date,+path,frontMatter,frontMatter.,frontMatter.a..b,frontMatter.a.";
+  const long = `frontMatter.${"a".repeat(300)}`;
+  for (const text of [...bad.split(","), "frontmatter.date", "path,name", long]) {
+    assertThrows(() => parseSort(text), SyntaxError, "must be path");
+  }
 });
 
-Deno.test("parseSort() refuses anything else", () => {
-  const texts = [
-    "",
-    "-",
-    "--path",
-    "Path",
-    "date",
-    "+path",
-    "frontMatter",
-    "frontMatter.",
-    "frontMatter.a..b",
-    "frontMatter.a.",
-    "frontmatter.date",
-    "path,name",
-    `frontMatter.${"a".repeat(300)}`,
-  ];
-  for (const text of texts) assertThrows(() => parseSort(text), SyntaxError, "must be path");
-});
-
-Deno.test("sortIndices() preserves the order of paths, and reverses it", async () => {
+Deno.test("sortIndices() sorts by path, size, and names as English readers do", async () => {
   assertEquals(await sorted("path", [{}, {}, {}]), [0, 1, 2]);
   assertEquals(await sorted("-path", [{}, {}, {}]), [2, 1, 0]);
-  assertEquals(await sorted("path", []), []);
-});
-
-Deno.test("sortIndices() sorts names as English readers do, numbers within by value", async () => {
+  assertEquals(await sorted("-size", [{ size: 9 }, { size: 10 }, { size: 9 }]), [1, 0, 2]);
   const names = ["b10.md", "B2.md", "a.md", "ä.md", "b2.md", "2024-01-01", "1.md"];
   const order = (await sorted("name", names.map((name) => ({ name }))))
     .map((index) => names[index]);
@@ -69,34 +47,15 @@ Deno.test("sortIndices() sorts names as English readers do, numbers within by va
 });
 
 Deno.test("sortIndices() puts kinds in order, - reverses all but what has no order", async () => {
-  const values = [
-    true,
-    "b",
-    [1],
-    "2024-05-01",
-    10,
-    null,
-    "a10",
-    false,
-    { a: 1 },
-    "2024-04-30T23:00:00-05:00",
-    9,
-    "a9",
-  ];
+  const zoned = "2024-04-30T23:00:00-05:00";
+  const texts = [true, "b", [1], "2024-05-01", 10, null, "a10", false, { a: 1 }, zoned, 9, "a9"];
+  const ascending = [9, 10, "2024-05-01", zoned, "a9", "a10", "b", false, true];
   const last = [[1], null, { a: 1 }];
-  const ascending = [
-    9,
-    10,
-    "2024-05-01",
-    "2024-04-30T23:00:00-05:00",
-    "a9",
-    "a10",
-    "b",
-    false,
-    true,
-  ];
-  assertEquals(await byValue("v", values), [...ascending, ...last]);
-  assertEquals(await byValue("-v", values), [...ascending.toReversed(), ...last]);
+  assertEquals(await byValue(texts), [...ascending, ...last]);
+  assertEquals(await byValue(texts, "-"), [...ascending.toReversed(), ...last]);
+  // Long texts are compared by their beginning.
+  const long = "x".repeat(200_000);
+  assertEquals(await byValue([`${long}b`, `${long}a`, "a"]), ["a", `${long}b`, `${long}a`]);
 });
 
 Deno.test("sortIndices() goes deeper at dots and sees only what the file says", async () => {
@@ -121,19 +80,10 @@ Deno.test("sortIndices() reads only the keys that it needs, once an item", async
     requested++;
     return { n: index % 7 };
   };
-  const count = 1_000;
-  await sortIndices(count, parseSort("-frontMatter.n"), {
-    name: refuse,
-    size: refuse,
-    frontMatter,
-  });
-  assertEquals(requested, count);
-  await sortIndices(count, parseSort("path"), { name: refuse, size: refuse, frontMatter: refuse });
-});
-
-Deno.test("sortIndices() compares long texts by their beginning", async () => {
-  const long = "x".repeat(200_000);
-  assertEquals(await byValue("v", [`${long}b`, `${long}a`, "a"]), ["a", `${long}b`, `${long}a`]);
+  const keys = { name: refuse, size: refuse };
+  await sortIndices(1_000, parseSort("-frontMatter.n"), { ...keys, frontMatter });
+  assertEquals(requested, 1_000);
+  await sortIndices(1_000, parseSort("path"), { ...keys, frontMatter: refuse });
 });
 
 /** The rules once more, as one comparison of two items. */
@@ -155,33 +105,60 @@ function kindOf(value: PlainValue | undefined): number {
 }
 
 Deno.test("sortIndices() agrees with a plain comparison of any values", async () => {
-  const date = fc.date({
-    min: new Date("1990-01-01"),
-    max: new Date("2030-01-01"),
-    noInvalidDate: true,
-  })
-    .chain((day) => fc.constantFrom(day.toISOString(), day.toISOString().slice(0, 10)));
+  const range = { min: new Date("1990-01-01"), max: new Date("2030-01-01"), noInvalidDate: true };
   const value = fc.oneof(
     fc.constantFrom<PlainValue | undefined>(undefined, null, [], {}, true, false),
     fc.integer({ min: -5, max: 5 }),
     fc.double({ noNaN: true, noDefaultInfinity: true }),
     fc.string({ unit: fc.constantFrom(..."aAäbB0129 -_.é漢"), maxLength: 6 }),
-    date,
+    fc.date(range).map((day) => day.toISOString()),
+    fc.date(range).map((day) => day.toISOString().slice(0, 10)),
   );
   await fc.assert(
-    fc.asyncProperty(
-      fc.array(value, { maxLength: 40 }),
-      fc.boolean(),
-      async (values, descending) => {
-        const items = values.map((v): Item => ({ frontMatter: v === undefined ? {} : { v } }));
-        const expected = values.map((_, index) => index)
-          .sort((a, b) => compare(values[a], values[b], descending ? -1 : 1) || a - b);
-        assertEquals(
-          await sorted(descending ? "-frontMatter.v" : "frontMatter.v", items),
-          expected,
-        );
-      },
-    ),
+    fc.asyncProperty(fc.array(value, { maxLength: 40 }), fc.boolean(), async (values, down) => {
+      const items = values.map((v): Item => ({ frontMatter: v === undefined ? {} : { v } }));
+      const expected = values.map((_, index) => index)
+        .sort((a, b) => compare(values[a], values[b], down ? -1 : 1) || a - b);
+      assertEquals(await sorted(down ? "-frontMatter.v" : "frontMatter.v", items), expected);
+    }),
     { numRuns: 200 },
   );
+});
+
+Deno.test("parseIsoDate() takes dates and date-times, UTC where no zone is given", () => {
+  const times: Record<string, string> = {
+    "2024-03-01": "2024-03-01T00:00:00.000Z",
+    "2024-02-29": "2024-02-29T00:00:00.000Z",
+    "0001-01-01": "0001-01-01T00:00:00.000Z",
+    "2024-03-01T10:30": "2024-03-01T10:30:00.000Z",
+    "2024-03-01T10:30:15": "2024-03-01T10:30:15.000Z",
+    "2024-03-01T10:30:15.25Z": "2024-03-01T10:30:15.250Z",
+    "2024-03-01T10:30:15,5": "2024-03-01T10:30:15.500Z",
+    "2024-03-01t10:30:15z": "2024-03-01T10:30:15.000Z",
+    "2024-03-01T10:30:00+02:00": "2024-03-01T08:30:00.000Z",
+    "2024-03-01T10:30:00-0530": "2024-03-01T16:00:00.000Z",
+    "2024-03-01T10:30:00-00:30": "2024-03-01T11:00:00.000Z",
+    "2024-03-01T10:30:00+02": "2024-03-01T08:30:00.000Z",
+    "2024-03-01 10:30:00 +0200": "2024-03-01T08:30:00.000Z",
+    "2024-03-01 10:30:00": "2024-03-01T10:30:00.000Z",
+  };
+  for (const [text, time] of Object.entries(times)) {
+    assertEquals(new Date(parseIsoDate(text) ?? NaN).toISOString(), time, text);
+  }
+  const range = { min: new Date("0000-01-01"), max: new Date("9999-12-31"), noInvalidDate: true };
+  fc.assert(
+    fc.property(fc.date(range), (date) => {
+      assertEquals(parseIsoDate(date.toISOString()), date.getTime());
+    }),
+  );
+});
+
+Deno.test("parseIsoDate() takes nothing else", () => {
+  const texts = "|2024|2024-03|20240301|2024-3-1|2024-02-30|2023-02-29|2024-13-01|2024-00-01|" +
+    "2024-01-00|2024-03-01T|2024-03-01T10|2024-03-01T24:00|2024-03-01T10:60|2024-03-01T10:30:60|" +
+    "2024-03-01T10:30:00+24:00|2024-03-01T10:30:00+02:60|2024-03-01Z|2024-03-01 | 2024-03-01|" +
+    "2024-03-01\n|x2024-03-01|10:30:00";
+  for (const text of [...texts.split("|"), `2024-03-01${" ".repeat(100_000)}10:30`]) {
+    assertEquals(parseIsoDate(text), null, text.slice(0, 40));
+  }
 });

@@ -1,9 +1,9 @@
-// A collection that a repository's own CMS configuration names, and the rules that all systems share for its name and
-// folder. The configuration is hostile: what is not plainly a folder of the repository is not taken.
+// A collection that a repository's own CMS configuration names, and the rule for its entries. The configuration is hostile:
+// what is not plainly a folder of the repository is not taken.
 
 import { pathProblem, trimSlashes } from "../../api/names.ts";
 import { Glob } from "../glob.ts";
-import { getOwn, isPlainObject, type PlainObject, type PlainValue } from "../plain_data.ts";
+import type { PlainValue } from "../plain_data.ts";
 
 /** Which files of a declared folder are entries, as plain data; every part that is set must match. */
 export interface EntryRule {
@@ -16,8 +16,15 @@ export interface EntryRule {
   readonly glob?: string;
 }
 
+/** A collection as a configuration has it. */
+export interface Declaration {
+  readonly name: PlainValue | undefined;
+  readonly folder: PlainValue | undefined;
+  readonly rule: EntryRule;
+}
+
 /** A name that the repository gives a folder. */
-export interface DeclaredCollection {
+export interface Declared {
   readonly name: string;
   /** From the repository's root, without outer slashes; empty for the root itself. */
   readonly folder: string;
@@ -41,17 +48,15 @@ export function compileRule(rule: EntryRule): (path: string) => boolean {
     (glob === null || glob.matches(path));
 }
 
-/** The collection of these parts, or null where its name cannot be requested or its folder cannot exist. */
-export function declareCollection(parts: {
-  name: PlainValue | undefined;
-  folder: PlainValue | undefined;
-  source: string;
-  rule: EntryRule;
-}): DeclaredCollection | null {
-  const name = toText(parts.name);
-  const folder = toFolder(parts.folder);
-  if (name === null || folder === null || !isUsable(name)) return null;
-  return { name, folder, source: parts.source, rule: parts.rule };
+/** The collection of a declaration, or null where its name cannot be requested or its folder cannot exist. */
+export function acceptDeclaration(declaration: Declaration, source: string): Declared | null {
+  const name = toText(declaration.name);
+  const { folder: given, rule } = declaration;
+  if (name === null || !isUsable(name) || typeof given !== "string") return null;
+  const folder = trimFolder(given);
+  // A placeholder such as `{{locale}}` means many folders.
+  const isFolder = folder === "" || (isUsable(folder) && !folder.includes("{{"));
+  return isFolder ? { name, folder, source, rule } : null;
 }
 
 /** The text of a value that is meant as a word, also where it looks like a number; null for other values. */
@@ -60,31 +65,14 @@ export function toText(value: PlainValue | undefined): string | null {
   return typeof value === "string" && value !== "" ? value : null;
 }
 
+/** A folder without the outer slashes and the leading `./` that systems allow. */
+export function trimFolder(folder: string): string {
+  return trimSlashes(folder.replace(/^\.(?=\/|$)/, ""));
+}
+
 /** How many segments a path has. */
 export function countSegments(path: string): number {
   return path.split("/").length;
-}
-
-/**
- * The value of a key where YAML's merge key is in use (yaml.org/type/merge.html): the mapping's own, else that of the
- * first mapping under `<<` that has it.
- */
-export function getMerged(object: PlainObject, key: string): PlainValue | undefined {
-  const own = getOwn(object, key);
-  if (own !== undefined) return own;
-  for (const merged of [getOwn(object, "<<")].flat(1)) {
-    const value = isPlainObject(merged) ? getMerged(merged, key) : undefined;
-    if (value !== undefined) return value;
-  }
-  return undefined;
-}
-
-/** A folder of the repository; systems allow outer slashes and a leading `./`. Null for anything else. */
-function toFolder(value: PlainValue | undefined): string | null {
-  if (typeof value !== "string") return null;
-  const folder = trimSlashes(value.replace(/^\.(?=\/|$)/, ""));
-  // A placeholder such as `{{locale}}` means many folders.
-  return folder === "" || (isUsable(folder) && !folder.includes("{{")) ? folder : null;
 }
 
 function isUsable(path: string): boolean {

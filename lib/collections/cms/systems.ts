@@ -1,0 +1,152 @@
+// Where each content management system puts its configuration, and how it declares collections there.
+
+import { trimSlashes } from "../../api/names.ts";
+import { Glob } from "../glob.ts";
+import { getOwn, isPlainObject, type PlainObject, type PlainValue } from "../plain_data.ts";
+import {
+  countSegments,
+  type Declaration,
+  type EntryRule,
+  toText,
+  trimFolder,
+} from "./declaration.ts";
+
+/** The reader of each configuration file, by its path; a parsed file gives its declarations in its own order. */
+export const READERS: ReadonlyMap<string, (config: PlainObject) => Iterable<Declaration>> = new Map(
+  [
+    [".pages.yml", (config) => pagesCms(getOwn(config, "content"))],
+    ["admin/config.yml", decapCms],
+    ["static/admin/config.yml", decapCms],
+    ["public/admin/config.yml", decapCms],
+    ["_config.yml", jekyll],
+    ["_config.yaml", jekyll],
+    ["_config.toml", jekyll],
+  ],
+);
+
+/**
+ * Pages CMS (pagescms.org/docs/configuration/content). Entries are the files with the collection's extension (by default
+ * that of `filename`) that `exclude` does not name, in sub-folders too unless `subfolders` is false. Groups only arrange
+ * the menu: the collections in them count as if they stood alone.
+ */
+function* pagesCms(content: PlainValue | undefined): Generator<Declaration> {
+  for (const entry of mappingsOf(content)) {
+    const type = getOwn(entry, "type");
+    if (type === "group") yield* pagesCms(getOwn(entry, "items"));
+    if (type !== "collection") continue;
+    // The names of folders count as well: the files of an excluded folder are excluded.
+    const exclude = [getOwn(entry, "exclude")].flat(1).map(toText).filter((name) => name !== null);
+    const extension = getOwn(entry, "extension");
+    const filename = getOwn(entry, "filename");
+    const template = toText(isPlainObject(filename) ? getOwn(filename, "template") : filename);
+    const rule = {
+      extension: typeof extension === "string"
+        ? extension
+        : /\.([^./]+)$/.exec(template ?? "{primary}.md")?.[1] ?? "",
+      ...(exclude.length === 0 ? {} : { exclude }),
+      ...(getOwn(entry, "subfolders") === false ? { maxSegments: 1 } : {}),
+    };
+    yield { name: getOwn(entry, "name"), folder: getOwn(entry, "path"), rule };
+  }
+}
+
+/** Formats of Decap CMS that bring another extension than `md`. */
+const FORMAT_EXTENSIONS: ReadonlyMap<string | null, string> = new Map([
+  ["yml", "yml"],
+  ["yaml", "yml"],
+  ["toml", "toml"],
+  ["json", "json"],
+]);
+/** A longer template counts as unreadable. */
+const MAX_TEMPLATE_CHARS = 128;
+
+/**
+ * Folder collections of Decap CMS, which Netlify CMS and Sveltia CMS share (decapcms.org/docs/collection-folder and
+ * /docs/collection-nested, sveltiacms.app/en/docs/collections/entries). Entries are the files with the collection's
+ * extension directly in its folder; `nested` goes `depth` levels down (the files of the folder itself are the first), and
+ * a `path` with slashes puts entries where its template says. Collections of single files have no folder.
+ */
+function* decapCms(config: PlainObject): Generator<Declaration> {
+  for (const entry of mappingsOf(getMerged(config, "collections"))) {
+    const rule = decapRule(entry, structureOf(entry, config));
+    yield { name: getMerged(entry, "name"), folder: getMerged(entry, "folder"), rule };
+  }
+}
+
+function decapRule(entry: PlainObject, structure: string): EntryRule {
+  const extension = toText(getMerged(entry, "extension")) ??
+    FORMAT_EXTENSIONS.get(toText(getMerged(entry, "format"))) ?? "md";
+  const nested = getMerged(entry, "nested");
+  const template = trimSlashes(toText(getMerged(entry, "path")) ?? "{{slug}}");
+  let levels: PlainValue | undefined = countSegments(template);
+  if (isPlainObject(nested)) levels = getMerged(nested, "depth");
+  const glob = isPlainObject(nested) || structure !== "single_file"
+    ? null
+    : templateGlob(template, extension);
+  return {
+    extension,
+    // Without a depth every depth is allowed.
+    ...(typeof levels === "number" && levels >= 1
+      ? { maxSegments: Math.floor(levels) + (structure === "multiple_folders" ? 1 : 0) }
+      : {}),
+    ...(glob === null ? {} : { glob }),
+  };
+}
+
+/** A glob for the paths that a template such as `{{year}}/{{slug}}` gives; null for an unreadable one. */
+function templateGlob(template: string, extension: string): string | null {
+  if (template.length > MAX_TEMPLATE_CHARS) return null;
+  const names = template.replace(/\{\{[^{}]*\}\}/g, "*").replace(/\*+/g, "*");
+  const pattern = `${names}.${extension.replace(/^\./, "")}`;
+  try {
+    new Glob(pattern);
+    return pattern;
+  } catch {
+    return null;
+  }
+}
+
+/** Where translations are: in one file, or in files or folders by language (decapcms.org/docs/i18n). */
+function structureOf(entry: PlainObject, config: PlainObject): string {
+  const own = getMerged(entry, "i18n") ?? false;
+  const [ofEntry, ofConfig] = [own, getMerged(config, "i18n")]
+    .map((options) => isPlainObject(options) ? toText(getMerged(options, "structure")) : null);
+  return (own === false ? null : ofEntry ?? ofConfig) ?? "single_file";
+}
+
+/**
+ * Jekyll (jekyllrb.com/docs/collections): `collections` as a list of names or as a mapping by name, below
+ * `collections_dir` where that is set, and `posts`, which every site has. The folder is the name behind an underscore,
+ * and every file in it is an entry.
+ */
+function* jekyll(config: PlainObject): Generator<Declaration> {
+  const declared = getMerged(config, "collections");
+  const names = Array.isArray(declared)
+    ? declared.map(toText)
+    : Object.keys(isPlainObject(declared) ? declared : {});
+  const parents = ["source", "collections_dir"]
+    .map((key) => trimFolder(toText(getMerged(config, key)) ?? ""))
+    .map((folder) => folder === "" ? "" : `${folder}/`).join("");
+  for (const name of new Set([...names, "posts"])) {
+    if (name?.includes("/")) continue;
+    yield { name, folder: `${parents}_${name}`, rule: {} };
+  }
+}
+
+function mappingsOf(value: PlainValue | undefined): PlainObject[] {
+  return Array.isArray(value) ? value.filter(isPlainObject) : [];
+}
+
+/**
+ * The value of a key where YAML's merge key is in use (yaml.org/type/merge.html): the mapping's own, else that of the
+ * first mapping under `<<` that has it.
+ */
+function getMerged(object: PlainObject, key: string): PlainValue | undefined {
+  const own = getOwn(object, key);
+  if (own !== undefined) return own;
+  for (const merged of [getOwn(object, "<<")].flat(1)) {
+    const value = isPlainObject(merged) ? getMerged(merged, key) : undefined;
+    if (value !== undefined) return value;
+  }
+  return undefined;
+}
