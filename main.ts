@@ -3,13 +3,14 @@
 import type { App } from "fresh";
 import { appConfig, readPreviewSettings, readSettings } from "./fresh.config.ts";
 import { createApp, createHandler, type Handler } from "./lib/http/app.ts";
-import { Listening } from "./lib/http/listening.ts";
 import type { State } from "./lib/http/state.ts";
+import { describeError } from "./lib/log.ts";
 import { openServices, type Services } from "./lib/services.ts";
 import { type Config, SettingsError } from "./lib/settings.ts";
 import { localRepositoryNames, previewSettings } from "./lib/local_repositories.ts";
 
 const REFRESH_EVERY_MS = 1_000;
+const LISTEN_AGAIN_AFTER_MS = 500;
 const PARALLEL = "parallel";
 const OTHERS_CLOSE_WITHIN_MS = 500;
 /** How many of a preview's repositories its log line names. */
@@ -80,14 +81,47 @@ async function serve(config: Config): Promise<void> {
       names: names.slice(0, MAX_NAMED).join(", "),
     });
   };
-  const listening = new Listening(
+  const stopListening = keepListening(
     () => listen({ hostname: config.host, port }, { handler, onListen }),
     services,
   );
   runUntilStopped(services, async () => {
-    await listening.stop();
+    await stopListening();
     await services.close();
   });
+}
+
+/**
+ * Listens now, and again after the system closed the listener: running out of file descriptors ends a Deno server with an
+ * error, which must not end the service. Returns what stops it, and resolves when all requests have been answered.
+ */
+function keepListening(
+  listen: () => Deno.HttpServer,
+  { clock, log }: Services,
+): () => Promise<void> {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let server = listen();
+  const listenAgain = async () => {
+    for (let ended = server.finished; !signal.aborted;) {
+      try {
+        await ended;
+        if (signal.aborted) return;
+        server = listen();
+        ended = server.finished;
+      } catch (error) {
+        if (signal.aborted) return;
+        log.error("cannot listen, trying again", describeError(error));
+        await clock.sleep(LISTEN_AGAIN_AFTER_MS, signal).catch(() => {});
+        ended = Promise.resolve();
+      }
+    }
+  };
+  void listenAgain();
+  return async () => {
+    stopping.abort();
+    await server.shutdown();
+  };
 }
 
 /** Refreshes refs until a signal; then stops the service and exits with 0. */

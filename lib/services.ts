@@ -166,7 +166,7 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
       perMinute: config.missesPerMinute,
       monotonicMs: () => clock.monotonicMs(),
     }),
-    largeBodies: new LargeBodies(clock),
+    largeBodies: new LargeBodies(),
     async health() {
       const source = { quotaLeft: quotaLeft(), lastSuccess, lastFailure };
       if (tier === null) return { store: "none", source };

@@ -43,7 +43,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 /** Packages that have their place: a framework at the edge, schemas where data comes in. */
 const PLACES: Record<string, readonly string[]> = {
   "fresh": ["lib/http/", "routes/", "fresh.config.ts"],
-  "zod": ["lib/settings.ts", "lib/api/", "lib/source/", "lib/http/github_signature.ts"],
+  "zod": ["lib/settings.ts", "lib/api/", "lib/source/", "lib/http/webhook.ts"],
   "yaml": ["lib/collections/"],
   "smol-toml": ["lib/collections/"],
   "@octokit/openapi-types": ["tests/source/"],

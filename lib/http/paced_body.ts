@@ -15,66 +15,41 @@ const MIN_BYTES_PER_MS = 4;
 
 /** A request that may have a reservation already. */
 interface Reserving {
+  readonly signal: AbortSignal;
   reserveBytes(bytes: number): Promise<void>;
   takeReservation(): Reservation | null;
 }
 
-/** A body that is being sent. */
-interface Sending {
-  readonly reservation: Reservation;
-  readers: number;
-}
-
 /** Reserves the memory of large bodies while they are sent; a body sent to several clients counts once. */
 export class LargeBodies {
-  private readonly sending = new Map<Bytes, Sending>();
-  private readonly reserving = new Map<Bytes, Promise<Reservation>>();
-
-  constructor(private readonly clock: Clock) {}
+  private readonly sending = new Map<Bytes, { reserved: Promise<Reservation>; readers: number }>();
 
   /**
    * Reserves memory for sending a body, out of what the request has reserved already. Resolves to the function that
-   * releases it. @throws {CollectionsError} service-busy.
+   * releases it. @throws {CollectionsError} service-busy; the signal's reason.
    */
   async reserve(bytes: Bytes, request: Reserving): Promise<() => void> {
-    let sending = this.sending.get(bytes);
-    while (sending === undefined && this.reserving.has(bytes)) {
-      try {
-        await this.reserving.get(bytes);
-      } catch (error) {
-        // Where the other request's client has left, this one reserves.
-        if (error instanceof CollectionsError) throw error;
-      }
-      sending = this.sending.get(bytes);
-    }
-    sending ??= await this.begin(bytes, request);
-    const { reservation } = sending;
-    sending.readers++;
-    let isReleased = false;
-    return () => {
-      if (isReleased) return;
-      isReleased = true;
-      if (--sending.readers > 0) return;
-      this.sending.delete(bytes);
-      reservation.release();
-    };
-  }
-
-  private async begin(bytes: Bytes, request: Reserving): Promise<Sending> {
-    const reserving = reservationFor(bytes, request);
-    this.reserving.set(bytes, reserving);
-    try {
-      const sending = { reservation: await reserving, readers: 0 };
+    for (;;) {
+      const sending = this.sending.get(bytes) ??
+        { reserved: reservationFor(bytes, request), readers: 0 };
       this.sending.set(bytes, sending);
-      return sending;
-    } finally {
-      this.reserving.delete(bytes);
+      sending.readers++;
+      try {
+        const reservation = await sending.reserved;
+        let isReleased = false;
+        return () => {
+          if (isReleased) return;
+          isReleased = true;
+          if (--sending.readers > 0) return;
+          this.sending.delete(bytes);
+          reservation.release();
+        };
+      } catch (error) {
+        if (this.sending.get(bytes) === sending) this.sending.delete(bytes);
+        // Where the client of the request that reserves has left, another request reserves.
+        if (error instanceof CollectionsError || request.signal.aborted) throw error;
+      }
     }
-  }
-
-  /** The stream of a body whose memory is reserved; it calls `release` at its end. */
-  stream(bytes: Bytes, release: () => void): ReadableStream<Bytes> {
-    return pacedBody(bytes, { clock: this.clock, onEnd: release });
   }
 }
 

@@ -16,8 +16,6 @@ export interface ResponseEntry {
   readonly repository: string;
   /** For metrics: the pattern of the route that made it. */
   readonly route: string;
-  /** A commit whose response could not be made, the reason, and until when (monotonic ms) it is not tried again. */
-  readonly failed?: { readonly commit: string; readonly error: unknown; readonly untilMs: number };
 }
 
 /** Bytes of an entry beside its body, by a generous estimate. */

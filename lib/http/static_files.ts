@@ -59,7 +59,23 @@ function scriptPolicy(request: Request, baseUrl: string): string {
   ].join("; ");
 }
 
-/** Bodies by the bytes that they are made of. */
+async function textBody(text: string, contentType: string): Promise<ReadyBody> {
+  const body = await readyBody({ bytes: new TextEncoder().encode(text), contentType });
+  await addGzip(body);
+  return body;
+}
+
+async function fileBody(file: string): Promise<ReadyBody> {
+  const text = await Deno.readTextFile(new URL(file, ROOT));
+  const extension = file.slice(file.lastIndexOf(".") + 1);
+  // Removed types leave blanks.
+  const code = extension === "ts"
+    ? transformSync(text, { mode: "strip-only" }).code.replaceAll(/[ \t]+$/gm, "")
+    : text;
+  return await textBody(code, CONTENT_TYPES[extension] ?? "text/plain; charset=utf-8");
+}
+
+/** Bodies of pages and modules, by what they are made of. */
 const bodies = new Map<string, Promise<ReadyBody>>();
 const MAX_BODIES = 100;
 
@@ -74,23 +90,7 @@ function bodyOf(key: string, make: () => Promise<ReadyBody>): Promise<ReadyBody>
   return body;
 }
 
-async function fileBody(file: string): Promise<ReadyBody> {
-  const text = await Deno.readTextFile(new URL(file, ROOT));
-  const extension = file.slice(file.lastIndexOf(".") + 1);
-  // Removed types leave blanks.
-  const code = extension === "ts"
-    ? transformSync(text, { mode: "strip-only" }).code.replaceAll(/[ \t]+$/gm, "")
-    : text;
-  return await textBody(code, CONTENT_TYPES[extension] ?? "text/plain; charset=utf-8");
-}
-
-async function textBody(text: string, contentType: string): Promise<ReadyBody> {
-  const body = await readyBody({ bytes: new TextEncoder().encode(text), contentType });
-  await addGzip(body);
-  return body;
-}
-
-let assets: Promise<{ version: string; files: ReadonlyMap<string, ReadyBody> }> | null = null;
+let assets: ReturnType<typeof readAssets> | null = null;
 
 /** Every asset; `version` is a digest of all of them, so that their imports of each other need no rewriting. */
 async function readAssets() {
@@ -113,7 +113,7 @@ async function readAssets() {
  */
 export async function assetResponse(
   request: Request,
-  { name, version }: { name: string; version?: string },
+  { name = "", version }: { name?: string; version?: string },
 ): Promise<Response> {
   const known = await (assets ??= readAssets());
   const body = known.files.get(name);
@@ -121,16 +121,19 @@ export async function assetResponse(
   return bodyResponse(request, body, version === known.version ? IMMUTABLE : REVALIDATED);
 }
 
-/** Answers with a module of the project as JavaScript, or `asSource`, as the TypeScript that it is. */
-export async function moduleResponse(
-  request: Request,
-  file: string,
-  { asSource = false, headers = {} }: { asSource?: boolean; headers?: Record<string, string> } = {},
-): Promise<Response> {
-  const type = "application/typescript; charset=utf-8";
-  const source = async () => textBody(await Deno.readTextFile(new URL(file, ROOT)), type);
-  const body = await bodyOf(`${asSource} ${file}`, asSource ? source : () => fileBody(file));
-  return bodyResponse(request, body, { ...REVALIDATED, ...headers });
+/** Answers with the client as JavaScript, or as the TypeScript that it is. */
+export async function clientResponse(request: Request, type: "js" | "ts"): Promise<Response> {
+  const file = "packages/client/client.ts";
+  if (type === "js") {
+    const body = await bodyOf("client.js", () => fileBody(file));
+    // Where Deno looks for the types of a module.
+    return bodyResponse(request, body, { ...REVALIDATED, "x-typescript-types": "./client.ts" });
+  }
+  const body = await bodyOf("client.ts", async () => {
+    const text = await Deno.readTextFile(new URL(file, ROOT));
+    return await textBody(text, "application/typescript; charset=utf-8");
+  });
+  return bodyResponse(request, body, REVALIDATED);
 }
 
 /** A page of static/. Each `%name%` in it becomes the value of that name, `%assets%` the folder of the assets. */
@@ -160,40 +163,34 @@ function escapeHtml(text: string): string {
 
 /** 200 or 304; with `Range`, which is about the plain bytes, 206 or 416 (RFC 9110, 14). */
 function bodyResponse(
-  { headers }: Request,
+  { headers: sent }: Request,
   body: ReadyBody,
-  common: Readonly<Record<string, string>>,
+  own: Readonly<Record<string, string>>,
 ): Response {
-  const range = headers.has("if-range")
+  const range = sent.has("if-range")
     ? undefined
-    : headers.get("range")?.match(/^bytes=(?:(\d+)-(\d*)|-(\d+))$/);
-  const { coded, knownTag } = negotiateBody(range ? { ...body, gzip: null } : body, headers);
-  const own = { ...common, "accept-ranges": "bytes" };
+    : sent.get("range")?.match(/^bytes=(?:(\d+)-(\d*)|-(\d+))$/);
+  const { coded, knownTag } = negotiateBody(range ? { ...body, gzip: null } : body, sent);
+  const common = { ...own, "accept-ranges": "bytes" };
   if (knownTag !== null) {
-    return new Response(null, {
-      status: 304,
-      headers: { ...body.headers, ...own, etag: knownTag },
-    });
+    const headers = { ...body.headers, ...common, etag: knownTag };
+    return new Response(null, { status: 304, headers });
   }
-  const { content } = coded;
+  const headers = { ...coded.headers, ...common };
   const [, from, to, suffix] = range ?? [];
-  if (!range || (to && Number(to) < Number(from))) {
-    return new Response(content, { headers: { ...coded.headers, ...own } });
-  }
+  if (!range || (to && Number(to) < Number(from))) return new Response(coded.content, { headers });
+  const { content } = coded;
   const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
-  const first = from === undefined ? Math.max(0, bytes.length - Number(suffix)) : Number(from);
-  const last = Math.min(bytes.length - 1, to ? Number(to) : Infinity);
-  if (first >= bytes.length) {
-    const unsatisfied = { ...own, "content-range": `bytes */${bytes.length}` };
+  const { length } = bytes;
+  const first = from === undefined ? Math.max(0, length - Number(suffix)) : Number(from);
+  const end = Math.min(length, to ? Number(to) + 1 : length);
+  if (first >= length) {
+    const unsatisfied = { ...common, "content-range": `bytes */${length}` };
     return new Response(null, { status: 416, headers: unsatisfied });
   }
-  return new Response(bytes.slice(first, last + 1), {
-    status: 206,
-    headers: {
-      ...coded.headers,
-      ...own,
-      "content-length": `${last - first + 1}`,
-      "content-range": `bytes ${first}-${last}/${bytes.length}`,
-    },
-  });
+  const part = {
+    "content-length": `${end - first}`,
+    "content-range": `bytes ${first}-${end - 1}/${length}`,
+  };
+  return new Response(bytes.slice(first, end), { status: 206, headers: { ...headers, ...part } });
 }

@@ -2,20 +2,11 @@
 // repository's name. Unsigned deliveries cost their sender misses, and never delay a signed one.
 
 import { LRUCache } from "lru-cache";
+import { z } from "zod";
 import type { Clock } from "../clock.ts";
 import { bodyTooLarge, CollectionsError, invalidParameters, signatureInvalid } from "../errors.ts";
 import { type Body, BodyReader } from "../read_body.ts";
 import type { RepositoryName, RequestContext } from "../source/source.ts";
-import { parseDelivery, parseSignature, WebhookSecrets } from "./github_signature.ts";
-
-/** What a {@linkcode Webhook} needs. */
-export interface WebhookOptions {
-  /** One or more, of GITHUB_WEBHOOK_SECRET. */
-  readonly secrets: readonly string[];
-  readonly clock: Clock;
-  /** Called for each new delivery that says a repository has changed. */
-  readonly onChange: (name: RepositoryName) => void;
-}
 
 /** GitHub's payloads have at most 25 MB. */
 const MAX_BYTES = 25 << 20;
@@ -24,16 +15,35 @@ const READ_WITHIN_MS = 10_000;
 const WAIT_FOR_MEMORY_MS = 5_000;
 /** A delivery that is sent again while it is among the last ones causes nothing. */
 const MAX_RECEIVED = 1_000;
+const EVENTS: ReadonlySet<string> = new Set(["push", "create", "delete", "repository", "public"]);
+
+const payloadSchema = z.object({
+  repository: z.object({
+    full_name: z.string().regex(/^[A-Za-z0-9_-]{1,100}\/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}$/),
+  }),
+});
 
 /** Receives deliveries and reports the repositories that changed. */
 export class Webhook {
-  private readonly secrets: WebhookSecrets;
+  private readonly keys: Promise<CryptoKey[]>;
   private readonly bodies: BodyReader;
   /** Signatures of the last deliveries. */
   private readonly received = new LRUCache<string, true>({ max: MAX_RECEIVED });
 
-  constructor(private readonly options: WebhookOptions) {
-    this.secrets = new WebhookSecrets(options.secrets);
+  constructor(
+    private readonly options: {
+      /** One or more, of GITHUB_WEBHOOK_SECRET; any one of them signs. */
+      readonly secrets: readonly string[];
+      readonly clock: Clock;
+      /** Called for each new delivery that says a repository has changed. */
+      readonly onChange: (name: RepositoryName) => void;
+    },
+  ) {
+    const algorithm = { name: "HMAC", hash: "SHA-256" };
+    this.keys = Promise.all(options.secrets.map((secret) => {
+      const bytes = new TextEncoder().encode(secret);
+      return crypto.subtle.importKey("raw", bytes, algorithm, false, ["verify"]);
+    }));
     this.bodies = new BodyReader({ maxWaitMs: WAIT_FOR_MEMORY_MS, clock: options.clock });
   }
 
@@ -43,24 +53,29 @@ export class Webhook {
    * while many like it are read.
    */
   async receive(request: Request, context: RequestContext): Promise<Response> {
-    const { headers } = request;
-    const signature = parseSignature(headers.get("x-hub-signature-256"));
-    if (signature === null) throw refused(signatureInvalid(), context);
+    const header = request.headers.get("x-hub-signature-256") ?? "";
+    const signature = /^sha256=([0-9a-f]{64})$/i.exec(header)?.[1]?.toLowerCase();
+    if (signature === undefined) throw refused(signatureInvalid(), context);
     const { bytes, release } = await this.read(request, context);
     try {
-      if (!await this.secrets.verify(signature, bytes)) throw refused(signatureInvalid(), context);
-      const event = headers.get("x-github-event");
-      const contentType = headers.get("content-type");
-      const delivery = parseDelivery({ event, contentType, body: bytes });
-      if (delivery.kind === "malformed") throw invalidParameters([delivery.error]);
-      if (delivery.kind === "ignored") return new Response(null, { status: 204 });
-      const id = signature.toHex();
-      if (!this.received.has(id)) this.options.onChange(delivery);
-      this.received.set(id, true);
+      if (!await this.isSigned(bytes, signature)) throw refused(signatureInvalid(), context);
+      const name = parseDelivery(request.headers, bytes);
+      if (name === null) return new Response(null, { status: 204 });
+      if (!this.received.has(signature)) this.options.onChange(name);
+      this.received.set(signature, true);
       return new Response(null, { status: 202 });
     } finally {
       release();
     }
+  }
+
+  /** The comparison takes constant time. */
+  private async isSigned(bytes: Body["bytes"], signature: string): Promise<boolean> {
+    for (const key of await this.keys) {
+      const isValid = await crypto.subtle.verify("HMAC", key, Uint8Array.fromHex(signature), bytes);
+      if (isValid) return true;
+    }
+    return false;
   }
 
   private async read(request: Request, context: RequestContext): Promise<Body> {
@@ -93,4 +108,33 @@ function refused(error: CollectionsError, context: RequestContext): CollectionsE
     // The sender has no misses left for other requests.
   }
   return error;
+}
+
+/**
+ * The repository that a signed delivery says has changed: JSON, or JSON in the form field `payload`. Null for an event that
+ * changes nothing here (`ping` among them), whose payload is not read. @throws {CollectionsError} invalid-parameters.
+ */
+export function parseDelivery(headers: Headers, body: Uint8Array): RepositoryName | null {
+  const event = headers.get("x-github-event");
+  if (!event) throw malformed("X-GitHub-Event", "is required");
+  if (!EVENTS.has(event)) return null;
+  const type = headers.get("content-type")?.split(/[;\s]/, 1)[0]?.toLowerCase();
+  const isForm = type === "application/x-www-form-urlencoded";
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(body);
+    const json = isForm ? new URLSearchParams(text).get("payload") : text;
+    if (json === null || !isForm && type !== "application/json") {
+      throw malformed("Content-Type", "must be application/json, or a form with the field payload");
+    }
+    const name = payloadSchema.parse(JSON.parse(json)).repository.full_name;
+    const [owner = "", repo = ""] = name.split("/");
+    return { owner, repo };
+  } catch (error) {
+    if (error instanceof CollectionsError) throw error;
+    throw malformed("payload", "must be the JSON of a GitHub event, with repository.full_name");
+  }
+}
+
+function malformed(parameter: string, message: string): CollectionsError {
+  return invalidParameters([{ parameter, message }]);
 }

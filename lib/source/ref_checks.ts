@@ -27,7 +27,6 @@ import {
   type RequestContext,
   type Snapshot,
   type Source,
-  updateRef,
 } from "./source.ts";
 
 /** What {@linkcode RefChecks} needs. */
@@ -172,7 +171,7 @@ export class RefChecks {
 
   private add(name: RefName, { commit, checkedAtMs, validators }: RefRecord): KnownRefState {
     const { freshForMs } = this.options;
-    const ref = { commit, checkedAtMs, freshForMs, wantedAtMs: 0, previous: [] };
+    const ref = { commit, checkedAtMs, freshForMs, wantedAtMs: 0 };
     const state = { name, ref, validators, isCheckedHere: false, triedAtMs: checkedAtMs };
     this.known.set(refKey(name), state);
     return state;
@@ -220,7 +219,7 @@ export class RefChecks {
     const { commit, validators, checkedAtMs } = record;
     const hasMoved = before?.ref.commit !== commit;
     const state = before ?? this.add(name, record);
-    updateRef(state.ref, commit, checkedAtMs);
+    Object.assign(state.ref, { commit, checkedAtMs });
     Object.assign(state, { validators, isCheckedHere: true });
     this.known.set(refKey(name), state);
     this.records.recordFound(name, record);

@@ -4,9 +4,8 @@ import { assetResponse } from "../../lib/http/static_files.ts";
 
 /** `GET /vendor/dompurify.js`: what a page needs to put the service's `html` into itself. */
 export const handler = define.handlers({
-  GET(ctx) {
-    const name = ctx.params["name"] ?? "";
-    if (name !== "dompurify.js") throw routeNotFound();
-    return assetResponse(ctx.req, { name });
+  GET({ req, params }) {
+    if (params["name"] !== "dompurify.js") throw routeNotFound();
+    return assetResponse(req, params);
   },
 });

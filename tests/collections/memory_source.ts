@@ -54,7 +54,7 @@ export class MemorySource implements Source {
       name: { owner: "octo", repo: "site" },
       branch: options.branch ?? "main",
       commit: ref.commit,
-      ref: { ...ref, previous: [] },
+      ref,
       checkedAtMs: 0,
       freshness: "hit",
     };

@@ -10,7 +10,7 @@ async function entryOf(size: number, bytes = new Uint8Array(size)): Promise<Resp
     body: await readyBody({ bytes, contentType: "application/json" }),
     commit: "1",
     branch: "main",
-    ref: { commit: "1", checkedAtMs: 0, freshForMs: 60_000, wantedAtMs: 0, previous: [] },
+    ref: { commit: "1", checkedAtMs: 0, freshForMs: 60_000, wantedAtMs: 0 },
     repository: "octo/site",
     route: "/",
   };

@@ -423,20 +423,6 @@ Deno.test("a missing branch names the default one, also after a run that checked
   assert(error.detail.includes('"main"'), error.detail);
 });
 
-Deno.test("a moved ref says which commit was before, and when that was last found", async () => {
-  await using opened = await open();
-  const { clock, git, resolve } = opened;
-  const before = await resolve();
-  assertEquals(before.ref.previous, []);
-  clock.advance(60_000);
-  const { checkedAtMs } = await resolve();
-  await git.commit({ "b.md": "B\n" });
-  clock.advance(60_000);
-  const after = await resolve();
-  assert(after.ref === before.ref);
-  assertEquals(after.ref.previous, [{ commit: before.commit, checkedAtMs }]);
-});
-
 Deno.test("a clock that is set back makes no ref fresh and stops no check", async () => {
   await using opened = await open();
   const { clock, cost, gh, resolve } = opened;

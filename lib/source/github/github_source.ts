@@ -68,7 +68,7 @@ export class GitHubSource implements Source {
       name: { owner, repo },
       branch,
       commit,
-      ref: { commit, checkedAtMs, freshForMs, wantedAtMs: checkedAtMs, previous: [] },
+      ref: { commit, checkedAtMs, freshForMs, wantedAtMs: checkedAtMs },
       checkedAtMs,
       freshness: known === undefined ? "miss" : changed,
       validators: JSON.stringify(validators),

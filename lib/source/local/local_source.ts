@@ -21,7 +21,6 @@ import {
   type Snapshot,
   type Source,
   type TreeEntry,
-  updateRef,
 } from "../source.ts";
 import {
   checkedOutBranch,
@@ -207,12 +206,12 @@ class WatchedFolder {
     this.states = [state, ...states.filter(({ root }) => root.id !== commit)].slice(0, 2);
     if (last?.branch === branch) {
       const freshness = last.ref.commit === commit ? "revalidated" : "moved";
-      updateRef(last.ref, commit, checkedAtMs);
+      Object.assign(last.ref, { commit, checkedAtMs });
       return { ...last, freshness };
     }
     // A ref state belongs to one branch: the other's is not renewed any more.
     const times = { checkedAtMs, freshForMs: FRESH_FOR_MS, wantedAtMs: checkedAtMs };
-    this.last = { branch, ref: { commit, ...times, previous: [] } };
+    this.last = { branch, ref: { commit, ...times } };
     return { ...this.last, freshness: last === null ? "miss" : "moved" };
   }
 }

@@ -2,10 +2,4 @@ import { define } from "../../../lib/http/state.ts";
 import { assetResponse } from "../../../lib/http/static_files.ts";
 
 /** `GET /assets/<version>/<name>`: the scripts and styles of the pages. */
-export const handler = define.handlers({
-  GET: (ctx) =>
-    assetResponse(ctx.req, {
-      name: ctx.params["name"] ?? "",
-      version: ctx.params["version"] ?? "",
-    }),
-});
+export const handler = define.handlers({ GET: ({ req, params }) => assetResponse(req, params) });
