@@ -4,7 +4,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { makeGitRepository } from "../github/git_repository.ts";
 import type { Fault } from "../github/github_faults.ts";
-import { type RunningDouble, startDouble } from "../github/start_double.ts";
+import { startDouble } from "../github/start_double.ts";
 import { serveTask } from "../run_task.ts";
 import { itemPath, listPath } from "../service.ts";
 
@@ -40,56 +40,6 @@ const PATHS = [
   (owner: string) => itemPath({ owner, path: "posts/c/d.md" }),
 ];
 
-/** One service, its right responses, and how many repositories it has seen. */
-class Load {
-  /** Right bodies for the first repository, by path; those of the others differ in its name alone. */
-  readonly right = new Map<string, string>();
-  private repositories = KNOWN;
-
-  constructor(private readonly url: string, private readonly double: RunningDouble) {}
-
-  async warm(): Promise<void> {
-    for (let index = 0; index < KNOWN; index++) {
-      for (const pathOf of PATHS) {
-        const path = pathOf(`o${index}`);
-        const response = await fetch(this.url + path);
-        assertEquals([path, response.status], [path, 200]);
-        this.right.set(path, await response.text());
-      }
-    }
-  }
-
-  async run([fault, expected]: Attack): Promise<void> {
-    await (fault === "down" ? this.double.call("down") : this.double.call("set", { fault }));
-    const end = this.repositories + NEW_EACH;
-    await Promise.all(Array.from({ length: CLIENTS }, async (_, client) => {
-      for (let turn = 0; turn < TURNS; turn++) {
-        const pathOf = PATHS[turn % PATHS.length]!;
-        if ((turn + client) % 2 === 0) await this.get(pathOf(`o${turn % KNOWN}`), [200]);
-        else if (this.repositories < end) {
-          await this.get(pathOf(`o${this.repositories++}`), [expected, ...ALWAYS]);
-        }
-      }
-    }));
-    this.repositories = end;
-    await (fault === "down" ? this.double.call("up") : this.double.call("set", { fault: null }));
-  }
-
-  async get(path: string, allowed: readonly number[]): Promise<void> {
-    const response = await fetch(this.url + path);
-    const text = await response.text();
-    const { headers, status } = response;
-    assertEquals(headers.get("access-control-allow-origin"), "*");
-    assert(allowed.includes(status), `${status} ${path} ${text.slice(0, 300)}`);
-    const body = JSON.parse(text);
-    if (status !== 200) return assertEquals(body.requestId, headers.get("x-request-id"));
-    if (body.items?.some(({ error }: { error?: unknown }) => error !== undefined)) return;
-    const owner = /owner=(o\d+)/.exec(path)![1]!;
-    const right = this.right.get(path.replace(owner, "o0"))!;
-    assertEquals(text, right.replaceAll(/\bo0\b/g, owner));
-  }
-}
-
 Deno.test("the service goes on through every fault of its source, under load", async () => {
   await using git = await makeGitRepository(FILES);
   const names = Array.from({ length: KNOWN + NEW_EACH * ATTACKS.length }, (_, n) => `o${n}/site`);
@@ -103,11 +53,47 @@ Deno.test("the service goes on through every fault of its source, under load", a
   await using service = await serveTask("start", {
     env: { GITHUB_API_URL: double.apiUrl, GITHUB_TOKEN: TOKEN, MISSES_PER_MINUTE: "0" },
   });
-  const load = new Load(service.url, double);
+  /** Right bodies for the first repository, by path; those of the others differ in its name alone. */
+  const right = new Map<string, string>();
+  for (let index = 0; index < KNOWN; index++) {
+    for (const pathOf of PATHS) {
+      const path = pathOf(`o${index}`);
+      const response = await fetch(service.url + path);
+      assertEquals([path, response.status], [path, 200]);
+      right.set(path, await response.text());
+    }
+  }
+  const check = async (path: string, allowed: readonly number[]) => {
+    const response = await fetch(service.url + path);
+    const text = await response.text();
+    const { headers, status } = response;
+    assertEquals(headers.get("access-control-allow-origin"), "*");
+    assert(allowed.includes(status), `${status} ${path} ${text.slice(0, 300)}`);
+    const body = JSON.parse(text);
+    if (status !== 200) return assertEquals(body.requestId, headers.get("x-request-id"));
+    if (body.items?.some(({ error }: { error?: unknown }) => error !== undefined)) return;
+    const owner = /owner=(o\d+)/.exec(path)![1]!;
+    const expected = right.get(path.replace(owner, "o0"))!;
+    assertEquals(text, expected.replaceAll(/\bo0\b/g, owner));
+  };
 
-  await load.warm();
-  for (const attack of ATTACKS) await load.run(attack);
-  for (const path of load.right.keys()) await load.get(path, [200]);
+  let repositories = KNOWN;
+  for (const [fault, expected] of ATTACKS) {
+    await (fault === "down" ? double.call("down") : double.call("set", { fault }));
+    const end = repositories + NEW_EACH;
+    await Promise.all(Array.from({ length: CLIENTS }, async (_, client) => {
+      for (let turn = 0; turn < TURNS; turn++) {
+        const pathOf = PATHS[turn % PATHS.length]!;
+        if ((turn + client) % 2 === 0) await check(pathOf(`o${turn % KNOWN}`), [200]);
+        else if (repositories < end) {
+          await check(pathOf(`o${repositories++}`), [expected, ...ALWAYS]);
+        }
+      }
+    }));
+    repositories = end;
+    await (fault === "down" ? double.call("up") : double.call("set", { fault: null }));
+  }
+  for (const path of right.keys()) await check(path, [200]);
 
   service.signal("SIGTERM");
   const { stdout } = await service.ended;

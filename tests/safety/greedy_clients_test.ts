@@ -6,7 +6,6 @@ import { serveTask } from "../run_task.ts";
 import { listPath } from "../service.ts";
 
 const LOCAL = listPath({ owner: "local", repo: "blog" });
-const encoder = new TextEncoder();
 
 /** Many connections, each with these bytes sent on it; fewer where the server takes no more. */
 async function connectMany(port: number, count: number, text = ""): Promise<Deno.TcpConn[]> {
@@ -15,16 +14,12 @@ async function connectMany(port: number, count: number, text = ""): Promise<Deno
     try {
       const connection = await Deno.connect({ hostname: "127.0.0.1", port });
       connections.push(connection);
-      if (text !== "") await connection.write(encoder.encode(text));
+      if (text !== "") await connection.write(new TextEncoder().encode(text));
     } catch {
       break;
     }
   }
   return connections;
-}
-
-function closeAll(connections: readonly Deno.TcpConn[]): void {
-  for (const connection of connections) connection.close();
 }
 
 async function statusOf(url: string): Promise<number> {
@@ -44,7 +39,7 @@ Deno.test("1,000 connections that send nothing, or half of something, stop no re
   assertEquals(idle.length, 1_000);
 
   for (let i = 0; i < 20; i++) assertEquals(await statusOf(url), 200);
-  closeAll(idle);
+  for (const connection of idle) connection.close();
 });
 
 Deno.test("more connections than the process may have do not end it", async () => {
@@ -54,7 +49,7 @@ Deno.test("more connections than the process may have do not end it", async () =
     assert(greedy.length >= 80, `${greedy.length}`);
     // The accept that finds no descriptor left comes a moment after the connection.
     await service.logged("cannot listen, trying again", attempt);
-    closeAll(greedy);
+    for (const connection of greedy) connection.close();
     await service.logged("listening", attempt + 1);
     assertEquals(await statusOf(service.url), 200);
   }

@@ -1,15 +1,15 @@
 // Answers of the source that try to lead the token away, to fill the memory, or to pass for other content.
 
 import { assert, assertEquals } from "@std/assert";
-import { gzip } from "node:zlib";
-import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
 import type { LoggedRequest } from "../github/github_log.ts";
 import { itemPath, listPath } from "../service.ts";
 import { type Site, startSite } from "../site.ts";
 
 const TOKEN = "ghp_canaryToken";
-const ENV = { GITHUB_TOKEN: TOKEN, MISSES_PER_MINUTE: "0" };
-const FILES = { "posts/a.md": "# A\n", "posts/b.md": "# B\n" };
+const ANONYMOUS = { MISSES_PER_MINUTE: "0" };
+const ENV = { GITHUB_TOKEN: TOKEN, ...ANONYMOUS };
+const WITH_CONTENT = listPath({ includeContent: true });
 /** How much of an answer is read, in MiB; of a file hardly more than was announced. */
 const BOUNDS_MB = {
   ...{ repo: 1, commit: 1, tree: 64, "tree-recursive": 64, graphql: 16, blob: 0, raw: 0 },
@@ -17,26 +17,32 @@ const BOUNDS_MB = {
 /** Marks a request that the double is to answer itself. */
 const REAL = "x-real";
 
-async function start(env: Record<string, string> = ENV): Promise<Site> {
-  const site = await startSite(FILES, { env });
+type Answer = (request: Request, logged: LoggedRequest) => Response | null | Promise<Response>;
+
+/** A site whose source gives `answer` to requests of one kind. */
+async function start(kind = "none", answer: Answer = () => null, env: object = ENV): Promise<Site> {
+  const files = { "posts/a.md": "# A\n", "posts/b.md": "# B\n" };
+  const site = await startSite(files, { env: { ...env } });
   site.gh.addToken(TOKEN);
+  site.gh.intercept = (request, logged) =>
+    logged.kind === kind && !request.headers.has(REAL) ? answer(request, logged) : null;
   return site;
 }
 
-/** A server that writes down whatever reaches it. */
-function startThief() {
-  const reached: string[] = [];
-  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
-    reached.push(`${request.url} ${request.headers.get("authorization")}`);
-    return Response.json({ private: false, default_branch: "main", tree: [], truncated: false });
-  });
-  const { port } = server.addr;
-  return { reached, port, [Symbol.asyncDispose]: () => server.shutdown() };
+/** The status of a response to a request; `what` names the case where it is another one. */
+async function expectStatus(site: Site, path: string, status: number, what: string): Promise<void> {
+  const response = await site.service.get(path);
+  await response.body?.cancel();
+  assertEquals([what, response.status], [what, status]);
 }
 
 Deno.test("no redirect leads to another host, port or scheme, whatever is redirected", async () => {
-  await using thief = startThief();
-  const { port } = thief;
+  const reached: string[] = [];
+  await using thief = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
+    reached.push(`${request.url} ${request.headers.get("authorization")}`);
+    return Response.json({ private: false, default_branch: "main", tree: [], truncated: false });
+  });
+  const { port } = thief.addr;
   const locations = (api: URL) => [
     `http://127.0.0.1:${port}/repos/octo/site`,
     `//127.0.0.1:${port}/repos/octo/site`,
@@ -48,9 +54,9 @@ Deno.test("no redirect leads to another host, port or scheme, whatever is redire
     ...["ftp:", "data:application/json,{}", "file:///etc/passwd", "", "http://", "/user"],
     ...["/repos/octo/site/../../user", "/repos/octo%2f..%2f..%2fuser/x", "/repos/../user"],
   ];
-  for (const env of [ENV, { MISSES_PER_MINUTE: "0" }]) {
+  for (const env of [ENV, ANONYMOUS]) {
     for (const status of [301, 302, 307]) {
-      await using site = await start(env);
+      await using site = await start("none", () => null, env);
       const { gh, service } = site;
       let count = 0;
       for (const location of locations(new URL(gh.apiUrl))) {
@@ -71,61 +77,45 @@ Deno.test("no redirect leads to another host, port or scheme, whatever is redire
       assertEquals(gh.requests.filter(({ path }) => path.startsWith("/user")), []);
     }
   }
-  assertEquals(thief.reached, []);
+  assertEquals(reached, []);
 });
 
-/** The double's own answer, body and all; an `intercept` lets it through by its header. */
-async function realAnswer(request: Request, logged: LoggedRequest): Promise<Response> {
-  const headers = new Headers(request.headers);
-  headers.set(REAL, "1");
-  const body = request.method === "POST" ? await request.text() : null;
-  const real = await fetch(request.url, { method: request.method, headers, body });
-  logged.status = real.status;
-  return new Response(await real.bytes(), real);
-}
-
 Deno.test("an answer that unpacks to more than its bound is none, right as it may be", async () => {
-  const pack = promisify(gzip);
   for (const kind of ["repo", "tree", "tree-recursive", "graphql"] as const) {
-    await using site = await start();
-    const { gh, service } = site;
-    let asked = 0;
-    gh.intercept = async (request, logged) => {
-      if (request.headers.has(REAL) || logged.kind !== kind) return null;
-      asked++;
-      const real = await realAnswer(request, logged);
+    let count = 0;
+    await using site = await start(kind, async (request, logged) => {
+      count++;
+      const headers = new Headers(request.headers);
+      headers.set(REAL, "1");
+      const body = request.method === "POST" ? await request.text() : null;
+      const real = await fetch(request.url, { method: request.method, headers, body });
+      logged.status = real.status;
       // JSON may be followed by blanks: a reader of all of them would find the answer right.
       const long = new Uint8Array((BOUNDS_MB[kind] + 1) << 20).fill(0x20);
       long.set(await real.bytes());
-      const headers = new Headers(real.headers);
-      headers.delete("content-length");
-      headers.set("content-encoding", "gzip");
-      return new Response(new Uint8Array(await pack(long, { level: 1 })), { headers });
-    };
-
-    const response = await service.get(listPath({ includeContent: true }));
+      const packed = new Headers(real.headers);
+      packed.delete("content-length");
+      packed.set("content-encoding", "gzip");
+      return new Response(new Uint8Array(gzipSync(long, { level: 1 })), { headers: packed });
+    });
     // What GraphQL does not give is read from the blobs API.
     const isBatch = kind === "graphql";
-    assertEquals([kind, asked > 0, response.status], [kind, true, isBatch ? 200 : 502]);
-    assertEquals([kind, gh.counts().blob ?? 0], [kind, isBatch ? 2 : 0]);
-    await response.body?.cancel();
+    await expectStatus(site, WITH_CONTENT, isBatch ? 200 : 502, kind);
+    assertEquals([kind, count > 0, site.gh.counts().blob ?? 0], [kind, true, isBatch ? 2 : 0]);
   }
 });
 
 Deno.test("an answer without end is cut at its bound, whatever was requested", async () => {
   for (const [kind, boundMb] of Object.entries(BOUNDS_MB)) {
-    await using site = await start(kind === "raw" ? { MISSES_PER_MINUTE: "0" } : ENV);
-    const { gh, service } = site;
-    if (kind === "blob") gh.fault = { kind: "status", status: 500, only: ["graphql"] };
     const endless: Promise<number>[] = [];
-    gh.intercept = (_request, logged) => {
-      if (logged.kind !== kind) return null;
+    const answer = () => {
       const { body, sentMb } = endlessBody();
       endless.push(sentMb);
       return new Response(body);
     };
-    const response = await service.get(listPath({ includeContent: true }));
-    await response.body?.cancel();
+    await using site = await start(kind, answer, kind === "raw" ? ANONYMOUS : ENV);
+    if (kind === "blob") site.gh.fault = { kind: "status", status: 500, only: ["graphql"] };
+    await (await site.service.get(WITH_CONTENT)).body?.cancel();
 
     assert(endless.length > 0, kind);
     for (const sentMb of await Promise.all(endless)) {
@@ -152,75 +142,53 @@ function endlessBody() {
   return { body, sentMb: promise };
 }
 
-Deno.test("JSON that is something else than was requested is a failure of the source", async () => {
+Deno.test("an answer that is something else than was requested is a failure of the source", async () => {
   const bodies = [
-    "null",
-    "[]",
-    "{}",
-    "0",
-    '""',
-    '{"tree":{}}',
-    '{"tree":[[]]}',
-    '{"data":[]}',
+    ...["null", "[]", "{}", "0", '""', '{"tree":{}}', '{"tree":[[]]}', '{"data":[]}', ""],
     '{"private":"false","default_branch":"main"}',
     '{"private":false,"default_branch":7}',
     '{"__proto__":{"private":false,"default_branch":"main","tree":[]}}',
-    "[".repeat(100_000),
-    "\ufeff",
-    "\xff\xfe{}",
-    "",
+    ...["[".repeat(100_000), "\ufeff", "\xff\xfe{}"],
   ];
+  const headers = { "content-type": "application/json" };
   for (const kind of ["repo", "commit", "tree", "blob"]) {
     for (const body of bodies) {
-      await using site = await start();
-      const { gh, service } = site;
-      gh.intercept = (_request, logged) =>
-        logged.kind === kind
-          ? new Response(body, { headers: { "content-type": "application/json" } })
-          : null;
-      const response = await service.get(itemPath({ path: "posts/a.md" }));
-      assertEquals([kind, body.slice(0, 60), response.status], [kind, body.slice(0, 60), 502]);
-      await response.body?.cancel();
+      await using site = await start(kind, () => new Response(body, { headers }));
+      await expectStatus(
+        site,
+        itemPath({ path: "posts/a.md" }),
+        502,
+        `${kind} ${body.slice(0, 60)}`,
+      );
     }
+  }
+  // A 304 without a conditional request is no answer, for visibility neither.
+  for (const kind of ["repo", "commit"]) {
+    await using site = await start(kind, () => new Response(null, { status: 304 }));
+    await expectStatus(site, listPath(), 502, kind);
   }
 });
 
 Deno.test("a commit id that is none never becomes part of a request", async () => {
   const ids = ["../../user", "HEAD", "a".repeat(39), "A".repeat(40), `${"a".repeat(40)}\n/x`, ""];
   for (const id of ids) {
-    await using site = await start();
-    const { gh, service } = site;
-    gh.intercept = (_request, logged) => logged.kind === "commit" ? new Response(id) : null;
-
-    assertEquals([id, (await service.get(listPath())).status], [id, 502]);
-    assertEquals(gh.counts()["tree"], undefined);
+    await using site = await start("commit", () => new Response(id));
+    await expectStatus(site, listPath(), 502, id);
+    assertEquals(site.gh.counts().tree, undefined);
   }
 });
 
-Deno.test("a 304 without a conditional request is no answer, for visibility neither", async () => {
-  for (const kind of ["repo", "commit"]) {
-    await using site = await start();
-    site.gh.intercept = (_request, logged) =>
-      logged.kind === kind ? new Response(null, { status: 304 }) : null;
+Deno.test("contents that do not hash to their id are never given, by any of the three requests", async () => {
+  for (const env of [ENV, ANONYMOUS, { ...ENV, GITHUB_RAW_URL: "" }]) {
+    await using site = await start("none", () => null, env);
+    site.gh.fault = { kind: "wrong-bytes" };
 
-    assertEquals([kind, (await site.service.get(listPath())).status], [kind, 502]);
-  }
-});
-
-Deno.test("contents that do not hash to their id are never given, by any way", async () => {
-  for (const env of [ENV, { MISSES_PER_MINUTE: "0" }, { ...ENV, GITHUB_RAW_URL: "" }]) {
-    await using site = await start(env);
-    const { gh, service } = site;
-    gh.fault = { kind: "wrong-bytes" };
-
-    const { items } = await service.list({ includeContent: true });
-    assertEquals(items.map(({ content, error }) => [content, error?.code]), [
-      [undefined, "source-failed"],
-      [undefined, "source-failed"],
-    ]);
-    service.clock.advance(61_000);
+    const { items } = await site.service.list({ includeContent: true });
+    const shown = items.map(({ content, error }) => content ?? error?.code);
+    assertEquals(shown, ["source-failed", "source-failed"]);
+    site.service.clock.advance(61_000);
     for (const format of ["json", "raw"]) {
-      assertEquals((await service.get(itemPath({ path: "posts/a.md", format }))).status, 502);
+      await expectStatus(site, itemPath({ path: "posts/a.md", format }), 502, format);
     }
   }
 });

@@ -3,6 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import process from "node:process";
+import { listPath } from "../service.ts";
 import { startSite } from "../site.ts";
 
 const FILES = { "posts/a.md": "# A\n", "posts/ü b/c.md": "# C\n", "%2e%2e/d.md": "# D\n" };
@@ -49,11 +50,9 @@ const REQUESTED =
 const RAW = /^\/octo\/site\/[0-9a-f]{40}\/([^?#]+)$/i;
 
 function requireEscaped(path: string): void {
-  const [, ref] = REQUESTED.exec(path) ?? [];
-  const [, file] = RAW.exec(path) ?? [];
-  assert(REQUESTED.test(path) || RAW.test(path), path);
-  for (const segment of [ref, ...file?.split("/") ?? []]) {
-    if (segment === undefined) continue;
+  const found = REQUESTED.exec(path) ?? RAW.exec(path);
+  assert(found !== null, path);
+  for (const segment of found[1]?.split("/") ?? []) {
     const text = decodeURIComponent(segment);
     assertEquals(encodeURIComponent(text), segment);
     assert(text !== "." && text !== "..");
@@ -87,26 +86,25 @@ Deno.test("a request of any size is answered in little time", async () => {
   await using site = await startSite(FILES);
   const { service } = site;
   const good = "owner=octo&repo=site&collection=posts";
-  const queries: Record<string, [string, number]> = {
-    "10,000 parameters": [`${good}&${"x=1&".repeat(10_000)}`, 200],
-    "10,000 different parameters": [
-      `${good}&${Array.from({ length: 10_000 }, (_, index) => `x${index}=${index}`).join("&")}`,
-      200,
-    ],
-    "10,000 times one parameter": [`${good}&${"page=1&".repeat(10_000)}`, 400],
-    "10,000 filters": [`${good}&${"filter[name]=*a*b*c*&".repeat(10_000)}`, 400],
-    "a value of a megabyte": [`${good}&branch=${"a".repeat(1 << 20)}`, 400],
-    "a name of a megabyte": [`${good}&${"a".repeat(1 << 20)}=1`, 200],
-    "a megabyte of escapes": [`${good}&x=${"%41".repeat(350_000)}`, 200],
-    "a megabyte of broken escapes": [`${good}&page=${"%".repeat(1 << 20)}`, 400],
-    "a megabyte of ampersands": [`${good}&${"&".repeat(1 << 20)}`, 200],
-    "a megabyte of slashes": [`owner=octo&repo=site&collection=${"/".repeat(1 << 20)}`, 400],
-    "a deep key": [`${good}&sort=frontMatter.${"a.".repeat(100_000)}`, 400],
-    "a glob that goes back": [`${good}&filter[path]=${"**/".repeat(300)}x`, 200],
-  };
-  for (const [what, [query, expected]] of Object.entries(queries)) {
+  const names = Array.from({ length: 10_000 }, (_, index) => `x${index}=${index}`);
+  const queries: [query: string, expected: number][] = [
+    [`${good}&${"x=1&".repeat(10_000)}`, 200],
+    [`${good}&${names.join("&")}`, 200],
+    [`${good}&${"page=1&".repeat(10_000)}`, 400],
+    [`${good}&${"filter[name]=*a*b*c*&".repeat(10_000)}`, 400],
+    [`${good}&branch=${"a".repeat(1 << 20)}`, 400],
+    [`${good}&${"a".repeat(1 << 20)}=1`, 200],
+    [`${good}&x=${"%41".repeat(350_000)}`, 200],
+    [`${good}&page=${"%".repeat(1 << 20)}`, 400],
+    [`${good}&${"&".repeat(1 << 20)}`, 200],
+    [`owner=octo&repo=site&collection=${"/".repeat(1 << 20)}`, 400],
+    [`${good}&sort=frontMatter.${"a.".repeat(100_000)}`, 400],
+    [`${good}&filter[path]=${"**/".repeat(300)}x`, 200],
+  ];
+  for (const [query, expected] of queries) {
+    const what = query.slice(0, 70);
     const before = process.cpuUsage();
-    const response = await service.send(`/api/list-collection-items?${query}`);
+    const response = await service.send(`${ENDPOINTS[0]}?${query}`);
     const { user } = process.cpuUsage(before);
     const text = await response.text();
     assertEquals([what, response.status], [what, expected]);
@@ -118,10 +116,8 @@ Deno.test("a request of any size is answered in little time", async () => {
 });
 
 Deno.test("no header makes an unexpected error, or gets into an answer", async () => {
-  await using site = await startSite(FILES, {
-    env: { TRUST_PROXY: "true", MISSES_PER_MINUTE: "0" },
-  });
-  const { service } = site;
+  const env = { TRUST_PROXY: "true", MISSES_PER_MINUTE: "0" };
+  await using site = await startSite(FILES, { env });
   const names = fc.constantFrom(
     ..."accept accept-encoding if-none-match if-modified-since if-match range".split(" "),
     ..."x-forwarded-for x-forwarded-host x-forwarded-proto forwarded origin cookie".split(" "),
@@ -136,17 +132,13 @@ Deno.test("no header makes an unexpected error, or gets into an answer", async (
   await fc.assert(
     fc.asyncProperty(fc.array(fc.tuple(names, text), { maxLength: 5 }), async (headers) => {
       const init = { headers: headers.filter(([, value]) => /^[\t\x20-\xff]*$/.test(value)) };
-      const response = await service.send(
-        "/api/list-collection-items?owner=octo&repo=site&collection=posts",
-        init,
-      );
+      const response = await site.service.send(listPath(), init);
       const body = await response.text();
       assert([200, 304].includes(response.status), `${response.status}`);
       const shown = [...response.headers].join("\n") + body;
       // A host that a trusted proxy names is the one thing that is taken over.
-      assert(
-        !shown.replaceAll(/http:\/\/[\w.:-]*evilcanary[\w.:-]*\//g, "").includes("evilcanary"),
-      );
+      const rest = shown.replaceAll(/http:\/\/[\w.:-]*evilcanary[\w.:-]*\//g, "");
+      assert(!rest.includes("evilcanary"));
     }),
     { numRuns: 500 },
   );

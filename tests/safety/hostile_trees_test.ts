@@ -2,6 +2,7 @@
 // out of the repository, and never costs more than its bounds.
 
 import { assert, assertEquals } from "@std/assert";
+import type { ListBody } from "../../lib/api/contract.ts";
 import { MAX_TREE_READS } from "../../lib/collections/read_context.ts";
 import { itemPath, listPath } from "../service.ts";
 import { type Site, startSite } from "../site.ts";
@@ -17,13 +18,13 @@ function startHostile(env: Record<string, string> = {}): Promise<Site> {
 function answerTrees(
   { gh }: Site,
   treeOf: (id: string, recursive: boolean) => unknown,
-): { asked: number } {
-  const count = { asked: 0 };
+): { trees: number } {
+  const count = { trees: 0 };
   gh.intercept = (request) => {
     const url = new URL(request.url);
     const id = /\/git\/trees\/([0-9a-f]{40})$/.exec(url.pathname)?.[1];
     if (id === undefined) return null;
-    count.asked++;
+    count.trees++;
     const body = treeOf(id, url.searchParams.has("recursive"));
     return body === undefined ? null : Response.json(body);
   };
@@ -62,49 +63,36 @@ const UNUSABLE: Record<string, unknown> = {
   "a list": [FILE],
 };
 
-for (const [what, entry] of Object.entries(UNUSABLE)) {
-  Deno.test(`a tree with an entry that is ${what} is a failure of the source`, async () => {
+Deno.test("a tree with an entry that no Git tree has is a failure of the source", async () => {
+  const paths = [
+    ...[listPath(), listPath({ recursive: false }), listPath({ includeContent: true })],
+    itemPath({ path: "posts/x.md" }),
+  ];
+  for (const [what, entry] of Object.entries(UNUSABLE)) {
     await using site = await startHostile();
     answerTrees(site, folderOf([FILE, entry]));
-
-    for (
-      const path of [
-        listPath(),
-        listPath({ recursive: false }),
-        listPath({ includeContent: true }),
-        itemPath({ path: "posts/x.md" }),
-      ]
-    ) {
-      const response = await site.service.get(path);
-      assertEquals([path, response.status], [path, 502]);
-      await response.body?.cancel();
+    for (const path of paths) {
+      const { status } = await site.service.problem(path);
+      assertEquals([what, path, status], [what, path, 502]);
       site.service.clock.advance(3_600_000);
     }
-  });
-}
-
-Deno.test("names of prototypes are names like any other", async () => {
-  await using site = await startHostile();
-  const names = ["__proto__", "constructor", "toString", "hasOwnProperty"];
-  answerTrees(site, folderOf(names.map((path) => ({ ...FILE, path }))));
-
-  const { items } = await site.service.list();
-  assertEquals(items.map(({ name }) => name), names.toSorted());
-  assertEquals((await site.service.get(itemPath({ path: "posts/valueOf" }))).status, 404);
-  assertEquals((await site.service.get(listPath({ collection: "__proto__" }))).status, 404);
+  }
 });
 
-Deno.test("a name with what ends a line or a header stays within its field", async () => {
+Deno.test("names of prototypes, or with what ends a line or a header, are names like any other", async () => {
   await using site = await startHostile();
-  const name = 'a\r\nX-Evil: 1\n<script>"; filename=b.md';
-  answerTrees(site, folderOf([{ ...FILE, path: name }]));
+  const evil = 'a\r\nX-Evil: 1\n<script>"; filename=b.md';
+  const names = ["__proto__", evil, "constructor", "toString", "hasOwnProperty"];
+  answerTrees(site, folderOf(names.map((path) => ({ ...FILE, path }))));
 
   const response = await site.service.get(listPath());
   assertEquals(response.headers.get("x-evil"), null);
-  const { items } = await response.json();
-  assertEquals(items[0].name, name);
+  const { items }: ListBody = await response.json();
+  assertEquals(items.map(({ name }) => name), names.toSorted());
   // get-item-content cannot take such a path.
-  assertEquals(items[0].contentUrl, undefined);
+  assertEquals(items.find(({ name }) => name === evil)!.contentUrl, undefined);
+  assertEquals((await site.service.get(itemPath({ path: "posts/valueOf" }))).status, 404);
+  assertEquals((await site.service.get(listPath({ collection: "__proto__" }))).status, 404);
 });
 
 Deno.test("a size that is wrong lets no more bytes in than it says, and reserves nothing", async () => {
@@ -124,33 +112,27 @@ Deno.test("a size that is wrong lets no more bytes in than it says, and reserves
 Deno.test("a tree that contains itself ends at the bounds of a listing, and at once the next time", async () => {
   // With a small cache, so that a second pass through the trees would have to request them again.
   await using site = await startHostile({ CACHE_MEMORY_MB: "1", KV_WRITE_MB_PER_HOUR: "0" });
-  // Every tree has eight folders, each of them itself, and is always truncated.
-  const folders = Array.from({ length: 8 }, (_, index) => (
-    { path: `f${index}`, mode: "040000", type: "tree", sha: ID }
-  ));
   let salt = 0;
+  // Every tree has eight folders like itself, and is always truncated; a new id each time, so that no tree is another's.
   const count = answerTrees(site, (id, recursive) => {
     if (id !== ID && !id.startsWith("ffff")) return folderOf([])(id);
-    // A new id each time, so that no tree is another's.
-    const sha = () => `ffff${(++salt).toString(16).padStart(36, "0")}`;
-    return {
-      sha: id,
-      truncated: recursive,
-      tree: folders.map((folder) => ({ ...folder, sha: sha() })),
-    };
+    const tree = Array.from({ length: 8 }, (_, index) => {
+      const sha = `ffff${(++salt).toString(16).padStart(36, "0")}`;
+      return { path: `f${index}`, mode: "040000", type: "tree", sha };
+    });
+    return { sha: id, truncated: recursive, tree };
   });
 
-  const response = await site.service.get(listPath());
-  assertEquals([response.status, (await response.json()).code], [422, "collection-too-large"]);
+  assertEquals((await site.service.problem(listPath())).code, "collection-too-large");
   // Three queries one after the other: by then those that were under way when the listing was given up are over.
   assertEquals((await site.service.get(listPath({ branch: "none" }))).status, 404);
   await site.gh.log.until(() => site.gh.log.inFlight === 0);
   // The root, and as many as a listing may take.
-  assertEquals(count.asked, 1 + MAX_TREE_READS);
+  assertEquals(count.trees, 1 + MAX_TREE_READS);
 
   assertEquals((await site.service.get(listPath({ page: 2 }))).status, 422);
   // The way to the folder and its own answer may have to be read again; the folders below are not.
-  assert(count.asked <= 3 + MAX_TREE_READS, `${count.asked}`);
+  assert(count.trees <= 3 + MAX_TREE_READS, `${count.trees}`);
 });
 
 Deno.test("a plain tree that says it is truncated is a failure of the source", async () => {

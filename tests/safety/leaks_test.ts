@@ -6,7 +6,7 @@ import { CollectionsError, sourceFailed, sourceRateLimited } from "../../lib/err
 import { parseSettings, SETTING_NAMES, SettingsError } from "../../lib/settings.ts";
 import type { BlobResult } from "../../lib/source/source.ts";
 import type { Fault } from "../github/github_faults.ts";
-import { itemPath, listPath, type TestService } from "../service.ts";
+import { itemPath, listPath, type Parameters, type TestService } from "../service.ts";
 import { startSite } from "../site.ts";
 
 const TOKENS = ["ghp_canaryTokenOne", "github_pat_canaryTokenTwo"];
@@ -36,6 +36,8 @@ const FAULTS: Fault[] = [
   },
 ];
 
+const DEBUG = { LOG_LEVEL: "debug" };
+
 const SECRET_HEADERS = {
   "authorization": "Bearer canaryAuthorization",
   "cookie": "session=canaryCookie",
@@ -49,27 +51,27 @@ const SECRET_HEADERS = {
 /** Every kind of request, each time to another repository of the same files, so that none is answered by a cache. */
 function requests(owner: string): [string, RequestInit][] {
   const local = { owner: "local", repo: "blog" };
-  const paths = [
-    listPath({ owner }),
-    listPath({ owner, includeContent: true, token: "canaryQuery" }),
-    listPath({ owner, sort: "-frontMatter.date", includeFrontMatter: true }),
-    listPath({ owner, collection: "none" }),
-    listPath({ owner, branch: "none" }),
-    listPath({ owner, page: 0, limit: "nothing" }),
-    itemPath({ owner, path: "posts/a.md" }),
-    itemPath({ owner, path: "posts/b.md", format: "raw" }),
-    itemPath({ owner, path: "none.md" }),
-    listPath(local),
-    itemPath({ ...local, path: "posts/a.md" }),
-    itemPath({ ...local, repo: "unreadable", path: "posts/a.md" }),
-    ...["/api/health", "/api/health?ready", "/metrics", "/api/openapi.json", "/none", "/%zz"],
-    "/problems/source-failed",
+  const lists: Parameters[] = [
+    {},
+    { includeContent: true, token: "canaryQuery" },
+    { sort: "-frontMatter.date", includeFrontMatter: true },
+    ...[{ collection: "none" }, { branch: "none" }, { page: 0, limit: "nothing" }],
+    local,
   ];
+  const items: Parameters[] = [
+    ...[{ path: "posts/a.md" }, { path: "posts/b.md", format: "raw" }, { path: "none.md" }],
+    ...["blog", "unreadable"].map((repo) => ({ ...local, repo, path: "posts/a.md" })),
+  ];
+  const others = "/api/health /api/health?ready /metrics /api/openapi.json /none /%zz";
+  const paths = [
+    ...lists.map((parameters) => listPath({ owner, ...parameters })),
+    ...items.map((parameters) => itemPath({ owner, ...parameters })),
+    ...[...others.split(" "), "/problems/source-failed"],
+  ];
+  const inits = [{ method: "POST", body: "x" }, { method: "HEAD" }, { method: "OPTIONS" }];
   return [
     ...paths.map((path): [string, RequestInit] => [path, {}]),
-    [listPath({ owner }), { method: "POST", body: "x" }],
-    [listPath({ owner }), { method: "HEAD" }],
-    [listPath({ owner }), { method: "OPTIONS" }],
+    ...inits.map((init): [string, RequestInit] => [listPath({ owner }), init]),
   ];
 }
 
@@ -82,10 +84,9 @@ async function shown(service: TestService, path: string, init: RequestInit = {})
 
 function search(text: string, where: string): void {
   for (const trace of TRACES) {
-    const found = text.match(trace);
-    if (found === null) continue;
-    const at = Math.max(0, found.index! - 100);
-    throw new Error(`${trace} in ${where}: …${text.slice(at, found.index! + 100)}…`);
+    const at = text.search(trace);
+    const around = text.slice(Math.max(0, at - 100), at + 100);
+    assertEquals(at, -1, `${trace} in ${where}: …${around}…`);
   }
 }
 
@@ -96,28 +97,21 @@ function logOf(service: TestService): string {
 
 Deno.test("nothing inside reaches a response or the log, whatever is requested and whatever fails", async () => {
   const root = await Deno.makeTempDir({ prefix: "canaryFolder" });
-  for (const repo of ["blog", "unreadable"]) {
-    await Deno.mkdir(`${root}/repos/${repo}/posts`, { recursive: true });
-  }
-  await Deno.writeTextFile(`${root}/repos/blog/posts/a.md`, "# A\n");
-  await Deno.writeTextFile(`${root}/repos/blog/.env`, "canaryDotEnv");
-  await Deno.symlink(`${root}/outside.md`, `${root}/repos/blog/posts/link.md`);
+  const repos = `${root}/repos`;
+  await Deno.mkdir(`${repos}/blog/posts`, { recursive: true });
+  await Deno.mkdir(`${repos}/unreadable/posts`, { recursive: true });
+  await Deno.writeTextFile(`${repos}/blog/posts/a.md`, "# A\n");
+  await Deno.writeTextFile(`${repos}/blog/.env`, "canaryDotEnv");
+  await Deno.symlink(`${root}/outside.md`, `${repos}/blog/posts/link.md`);
   await Deno.writeTextFile(`${root}/outside.md`, "canaryOutside");
-  await Deno.chmod(`${root}/repos/unreadable/posts`, 0o000);
-  const kv = await Deno.openKv(`${root}/canaryStore.sqlite`);
+  await Deno.chmod(`${repos}/unreadable/posts`, 0o000);
+  const KV_PATH = `${root}/canaryStore.sqlite`;
+  const kv = await Deno.openKv(KV_PATH);
   try {
-    await using site = await startSite(FILES, {
-      kv,
-      env: {
-        GITHUB_TOKEN: TOKENS.join(),
-        LOCAL_REPOS_DIR: `${root}/repos`,
-        KV_PATH: `${root}/canaryStore.sqlite`,
-        MISSES_PER_MINUTE: "0",
-        METRICS: "true",
-        LOG_LEVEL: "debug",
-        GITHUB_WEB_URL: "",
-      },
-    });
+    const paths = { KV_PATH, LOCAL_REPOS_DIR: repos, GITHUB_WEB_URL: "" };
+    const options = { METRICS: "true", MISSES_PER_MINUTE: "0", ...DEBUG };
+    const env = { GITHUB_TOKEN: TOKENS.join(), ...paths, ...options };
+    await using site = await startSite(FILES, { kv, env });
     const { gh, service, repository } = site;
     let responses = 0;
     const sendAll = async (owner: string) => {
@@ -140,7 +134,7 @@ Deno.test("nothing inside reaches a response or the log, whatever is requested a
     await sendAll("revoked");
     await gh.down();
     await sendAll("down");
-    await Deno.remove(`${root}/repos`, { recursive: true });
+    await Deno.remove(repos, { recursive: true });
     service.clock.advance(61_000);
     await sendAll("gone");
     kv.close();
@@ -151,7 +145,7 @@ Deno.test("nothing inside reaches a response or the log, whatever is requested a
     assert(service.logLines("request failed").length > 50);
     search(logOf(service), "the log");
   } finally {
-    await Deno.chmod(`${root}/repos/unreadable/posts`, 0o700).catch(() => {});
+    await Deno.chmod(`${repos}/unreadable/posts`, 0o700).catch(() => {});
     await Deno.remove(root, { recursive: true });
   }
 });
@@ -166,7 +160,7 @@ Deno.test("an unexpected error shows its request's id, and nothing of itself", a
     undefined,
   ];
   await using site = await startSite(FILES, {
-    env: { LOG_LEVEL: "debug" },
+    env: DEBUG,
     change: (services) => ({
       ...services,
       sourceOf() {
@@ -193,7 +187,7 @@ Deno.test("the message of an error for clients is only logged, and its cause nev
     new CollectionsError("internal-error", "It is broken.", { message, cause }),
   ];
   for (const error of errors) {
-    await using site = await startSite(FILES, { env: { LOG_LEVEL: "debug" } });
+    await using site = await startSite(FILES, { env: DEBUG });
     const { service } = site;
     service.services.sourceOf("octo").resolve = () => Promise.reject(error);
 
@@ -209,13 +203,14 @@ Deno.test("the message of an error for clients is only logged, and its cause nev
 });
 
 Deno.test("an item's error has its code, and nothing of its reason", async () => {
+  const message = "canaryMessage";
   const failures = [
-    sourceFailed("canaryMessage", { cause: new Error("canaryCause") }),
-    new CollectionsError("repository-not-found", "canaryDetail", { message: "canaryMessage" }),
-    new TypeError("canaryMessage"),
+    sourceFailed(message, { cause: new Error("canaryCause") }),
+    new CollectionsError("repository-not-found", "canaryDetail", { message }),
+    new TypeError(message),
   ];
   for (const failure of failures) {
-    await using site = await startSite(FILES, { env: { LOG_LEVEL: "debug" } });
+    await using site = await startSite(FILES, { env: DEBUG });
     const { service } = site;
     service.services.sourceOf("octo").blobs = (_snapshot, files) =>
       Promise.resolve(new Map(files.map(({ id }): [string, BlobResult] => [id, failure])));
