@@ -1,7 +1,6 @@
 // Compares the repositories that tests make in this process with the output of the git command.
 
-import { assert, assertEquals, assertRejects } from "@std/assert";
-import { generateFiles } from "./generated_files.ts";
+import { assertEquals, assertRejects } from "@std/assert";
 import { GitRepository, makeGitRepository } from "./git_repository.ts";
 
 const odd = 'a "b" \\ c\né.md';
@@ -59,18 +58,4 @@ Deno.test("GitRepository follows what git and other processes change in its fold
   await repository.deleteBranch("main");
   assertEquals(await reader.resolve("main"), null);
   await assertRejects(() => reader.commit({ "a": "3" }), Error, "Cannot commit to");
-});
-
-Deno.test("GitRepository.commit() updates the files of a checked-out repository", async () => {
-  await using repository = await makeGitRepository({ "a": "1" }, { bare: false });
-  await repository.commit({ "a": "2" });
-  assertEquals(await Deno.readTextFile(`${repository.dir}/a`), "2");
-  assertEquals(await repository.git("status", "--porcelain"), "");
-});
-
-Deno.test("generateFiles() makes distinct files of at least the requested size", () => {
-  const files = new Map(generateFiles({ folders: 2, filesPerFolder: 5, bytes: 500 }));
-  assertEquals(new Set(files.values()).size, 10);
-  assert([...files.values()].every((text) => text.length >= 500));
-  assert(files.has("posts/d001/post-00004.md"));
 });
