@@ -8,16 +8,12 @@ import type { FreshConfig } from "fresh";
 import { type Config, parseSettings } from "./lib/settings.ts";
 
 /**
- * The settings, read once. Variables that Deno may not read are unset.
- * @throws {SettingsError} with one line that names the variable.
+ * The settings, read once; those in `fixed`, of a preview, are not read from the environment. Variables that Deno may not
+ * read are unset. @throws {SettingsError} with one line that names the variable.
  */
-export function readSettings(): Config {
-  return parseSettings((name) => Deno.env.get(name));
-}
-
-/** The settings of a preview: those in `fixed` are not read from the environment. @throws {SettingsError} likewise. */
-export function readPreviewSettings(fixed: Readonly<Record<string, string>>): Config {
-  return parseSettings((name) => fixed[name] ?? Deno.env.get(name), { isPreview: true });
+export function readSettings(fixed?: Readonly<Record<string, string>>): Config {
+  const isPreview = fixed !== undefined;
+  return parseSettings((name) => fixed?.[name] ?? Deno.env.get(name), { isPreview });
 }
 
 /**

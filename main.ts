@@ -1,17 +1,16 @@
 // The Fresh app, and the start of the service: settings -> services -> handler, which listens until SIGINT or SIGTERM.
 
 import type { App } from "fresh";
-import { appConfig, readPreviewSettings, readSettings } from "./fresh.config.ts";
+import { appConfig, readSettings } from "./fresh.config.ts";
 import { createApp, createHandler, type Handler } from "./lib/http/app.ts";
 import type { State } from "./lib/http/state.ts";
 import { describeError } from "./lib/log.ts";
-import { openServices, type Services } from "./lib/services.ts";
-import { type Config, SettingsError } from "./lib/settings.ts";
 import { localRepositoryNames, previewSettings } from "./lib/local_repositories.ts";
+import { openServices, type Services } from "./lib/services.ts";
+import { SettingsError } from "./lib/settings.ts";
 
 const REFRESH_EVERY_MS = 1_000;
 const LISTEN_AGAIN_AFTER_MS = 500;
-const PARALLEL = "parallel";
 const OTHERS_CLOSE_WITHIN_MS = 500;
 /** How many of a preview's repositories its log line names. */
 const MAX_NAMED = 20;
@@ -22,8 +21,8 @@ export const app: App<State> = await createApp({
   appConfig,
 });
 
-const isParallel: boolean = import.meta.main && Deno.args[0] === PARALLEL;
-if (import.meta.main && !isParallel) await orExit(start(Deno.args));
+const isParallel: boolean = import.meta.main && Deno.args[0] === "parallel";
+if (import.meta.main && !isParallel) await orExit(serve(Deno.args));
 
 /**
  * What `deno task start:parallel` calls for each request, in each of its isolates. They share the port and a key-value
@@ -35,16 +34,7 @@ const served: { fetch: Handler } | undefined = isParallel
   : undefined;
 export default served;
 
-/**
- * Serves until SIGINT or SIGTERM, then exits with 0; with `preview <folder>` local folders alone. An unusable setting
- * ends the process with one line that says what to change.
- */
-async function start([mode, ...args]: readonly string[]): Promise<void> {
-  await serve(
-    mode === "preview" ? readPreviewSettings(await previewSettings(args)) : readSettings(),
-  );
-}
-
+/** An unusable setting ends the process with one line that says what to change. */
 async function orExit<T>(started: Promise<T>): Promise<T> {
   try {
     return await started;
@@ -66,7 +56,9 @@ async function openIsolate(): Promise<Handler> {
   return createHandler(app, services);
 }
 
-async function serve(config: Config): Promise<void> {
+/** Serves until SIGINT or SIGTERM, then exits with 0; with `preview <folder>` local folders alone. */
+async function serve([mode, ...args]: readonly string[]): Promise<void> {
+  const config = readSettings(mode === "preview" ? await previewSettings(args) : undefined);
   const services = await openServices(config);
   const names = config.isPreview ? await localRepositoryNames(config) : null;
   const handler = createHandler(app, services);
@@ -81,10 +73,18 @@ async function serve(config: Config): Promise<void> {
       names: names.slice(0, MAX_NAMED).join(", "),
     });
   };
-  const stopListening = keepListening(
-    () => listen({ hostname: config.host, port }, { handler, onListen }),
-    services,
-  );
+  const listen = () => {
+    const { host: hostname } = config;
+    try {
+      return Deno.serve({ hostname, port, onListen }, handler);
+    } catch (error) {
+      const state = error instanceof Deno.errors.AddrInUse
+        ? "it is in use, set PORT to a free one"
+        : `${error instanceof Error ? error.message : error}, check HOST and PORT`;
+      throw new SettingsError(`Cannot listen on "${hostname}:${port}": ${state}`);
+    }
+  };
+  const stopListening = keepListening(listen, services);
   runUntilStopped(services, async () => {
     await stopListening();
     await services.close();
@@ -138,18 +138,4 @@ function runUntilStopped(services: Services, stopService: () => Promise<void>): 
   };
   const signals: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM"];
   for (const signal of signals) Deno.addSignalListener(signal, stop);
-}
-
-function listen(
-  { hostname, port }: { hostname: string; port: number },
-  { handler, onListen }: { handler: Deno.ServeHandler; onListen: (at: Deno.NetAddr) => void },
-): Deno.HttpServer {
-  try {
-    return Deno.serve({ hostname, port, onListen }, handler);
-  } catch (error) {
-    const state = error instanceof Deno.errors.AddrInUse
-      ? "it is in use, set PORT to a free one"
-      : `${error instanceof Error ? error.message : error}, check HOST and PORT`;
-    throw new SettingsError(`Cannot listen on "${hostname}:${port}": ${state}`);
-  }
 }

@@ -6,6 +6,11 @@ import { LRUCache } from "lru-cache";
 import { type Clock, systemClock } from "./clock.ts";
 import { CollectionsError, serviceBusy } from "./errors.ts";
 
+const MAX_RUNNING = 4;
+/** Of the running jobs, those of one client, and those of one repository. */
+const MAX_RUNNING_PER_CLIENT = 2;
+const MAX_QUEUED = 64;
+const MAX_QUEUED_PER_CLIENT = 8;
 const RETRY_AFTER_SECONDS = 5;
 /** A request that ended with "running" still counts as waiting for this long, since its client retries. */
 const RETURN_WITHIN_MS = 3 * RETRY_AFTER_SECONDS * 1000;
@@ -29,24 +34,7 @@ export interface JobOptions<T> {
   readonly work: (signal: AbortSignal) => Promise<T>;
 }
 
-/** Bounds of {@linkcode BackgroundJobs}. */
-export interface BackgroundJobsOptions {
-  readonly clock?: Clock;
-  /** Jobs that run at once; 4 where absent. */
-  readonly maxRunning?: number;
-  /** Of these, how many one client, or one repository, may have; 2 where absent. */
-  readonly maxRunningPerClient?: number;
-  /** Jobs that wait for a slot; 64 where absent. */
-  readonly maxQueued?: number;
-  /** Of these, how many one client may have; 8 where absent. */
-  readonly maxQueuedPerClient?: number;
-}
-
-interface Job {
-  readonly key: string;
-  readonly client: string;
-  readonly repository: string;
-  readonly usesSource: boolean;
+interface Job extends Pick<JobOptions<unknown>, "key" | "client" | "repository" | "usesSource"> {
   readonly controller: AbortController;
   readonly result: Promise<unknown>;
   readonly start: () => Promise<void>;
@@ -55,10 +43,9 @@ interface Job {
   waiters: number;
 }
 
-/** Runs background jobs within the bounds of {@linkcode JobLimits}. */
+/** Runs background jobs. */
 export class BackgroundJobs {
   private readonly clock: Clock;
-  private readonly limits: Required<Omit<BackgroundJobsOptions, "clock">>;
   /** Jobs that can be joined. */
   private readonly jobs = new Map<string, Job>();
   private readonly queued: Job[] = [];
@@ -69,15 +56,8 @@ export class BackgroundJobs {
   private closed = false;
   private readonly tooLarge = new LRUCache<string, CollectionsError>({ max: MAX_REMEMBERED });
 
-  constructor({ clock = systemClock, ...limits }: BackgroundJobsOptions = {}) {
+  constructor({ clock = systemClock }: { readonly clock?: Clock } = {}) {
     this.clock = clock;
-    this.limits = {
-      maxRunning: 4,
-      maxRunningPerClient: 2,
-      maxQueued: 64,
-      maxQueuedPerClient: 8,
-      ...limits,
-    };
   }
 
   /** How many jobs run, and how many wait for a slot. */
@@ -117,18 +97,15 @@ export class BackgroundJobs {
   /** Aborts all jobs. */
   close(): void {
     this.closed = true;
-    const reason = new Error("Cannot finish a background job: the service stops");
-    for (const job of [...this.queued, ...this.running]) this.cancel(job, reason);
+    for (const job of [...this.queued, ...this.running]) this.cancel(job, "the service stops");
   }
 
   private queue<T>(options: JobOptions<T>): Job {
-    const { maxQueued, maxQueuedPerClient } = this.limits;
-    const ofClient = this.queued.filter(({ client }) => client === options.client).length;
-    if (this.closed || this.queued.length >= maxQueued || ofClient >= maxQueuedPerClient) {
-      throw serviceBusy(RETRY_AFTER_SECONDS);
-    }
-    options.onStart();
     const { key, client, repository, usesSource, work } = options;
+    const ofClient = this.queued.filter((job) => job.client === client).length;
+    const isFull = this.queued.length >= MAX_QUEUED || ofClient >= MAX_QUEUED_PER_CLIENT;
+    if (this.closed || isFull) throw serviceBusy(RETRY_AFTER_SECONDS);
+    options.onStart();
     const controller = new AbortController();
     const { promise: result, resolve, reject } = Promise.withResolvers<T>();
     result.catch(() => {}); // No request may be waiting any more.
@@ -136,16 +113,13 @@ export class BackgroundJobs {
       try {
         resolve(await work(controller.signal));
       } catch (error) {
-        const isTooLarge = error instanceof CollectionsError &&
-          error.code === "collection-too-large";
-        if (isTooLarge) this.tooLarge.set(key, error);
+        const isKnown = error instanceof CollectionsError && error.code === "collection-too-large";
+        if (isKnown) this.tooLarge.set(key, error);
         reject(error);
       }
     };
-    const job = {
-      ...{ key, client, repository, usesSource, controller, result, start, reject },
-      waiters: 0,
-    };
+    const shared = { key, client, repository, usesSource };
+    const job: Job = { ...shared, controller, result, start, reject, waiters: 0 };
     this.jobs.set(key, job);
     this.queued.push(job);
     this.startNext();
@@ -153,7 +127,7 @@ export class BackgroundJobs {
   }
 
   private startNext(): void {
-    while (this.running.size < this.limits.maxRunning) {
+    while (this.running.size < MAX_RUNNING) {
       const job = this.nextJob();
       if (job === undefined) return;
       this.queued.splice(this.queued.indexOf(job), 1);
@@ -172,30 +146,23 @@ export class BackgroundJobs {
 
   /** The first queued job of the client, then of the repository, that has waited longest for a slot. */
   private nextJob(): Job | undefined {
-    const { maxRunningPerClient: max } = this.limits;
+    const running = [...this.running];
+    const hasSlot = (job: Job) =>
+      (["client", "repository"] as const).every((name) =>
+        running.filter((other) => other[name] === job[name]).length < MAX_RUNNING_PER_CLIENT
+      );
     const turnOf = (name: string) => this.lastTurns.get(name) ?? 0;
-    let next: Job | undefined;
-    let nextTurns: readonly [number, number] = [Infinity, Infinity];
-    for (const job of this.queued) {
-      const running = [...this.running];
-      if (running.filter(({ client }) => client === job.client).length >= max) continue;
-      if (running.filter(({ repository }) => repository === job.repository).length >= max) continue;
-      const [client, repository] = [`client ${job.client}`, `repository ${job.repository}`]
-        .map(turnOf) as [number, number];
-      if (client > nextTurns[0]) continue;
-      if (client === nextTurns[0] && repository >= nextTurns[1]) continue;
-      next = job;
-      nextTurns = [client, repository];
-    }
+    const [next] = this.queued.filter(hasSlot).toSorted((a, b) =>
+      turnOf(`client ${a.client}`) - turnOf(`client ${b.client}`) ||
+      turnOf(`repository ${a.repository}`) - turnOf(`repository ${b.repository}`)
+    );
     return next;
   }
 
   private leave(job: Job): void {
     job.waiters--;
-    const isQueued = this.queued.includes(job);
-    if (job.waiters === 0 && (isQueued || !job.usesSource)) {
-      this.cancel(job, new Error("Cannot finish a background job: no request waits for it"));
-    }
+    const mayStop = !job.usesSource || this.queued.includes(job);
+    if (job.waiters === 0 && mayStop) this.cancel(job, "no request waits for it");
   }
 
   private leaveLater(job: Job): void {
@@ -203,7 +170,8 @@ export class BackgroundJobs {
     job.result.then(cancelTimer, cancelTimer);
   }
 
-  private cancel(job: Job, reason: Error): void {
+  private cancel(job: Job, state: string): void {
+    const reason = new Error(`Cannot finish a background job: ${state}`);
     this.forget(job);
     const at = this.queued.indexOf(job);
     if (at >= 0) this.queued.splice(at, 1);

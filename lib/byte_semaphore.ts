@@ -2,7 +2,7 @@
 // Reservations are granted in the order of requests: a small one never overtakes a large one that waits.
 
 import { type Clock, systemClock } from "./clock.ts";
-import { type CollectionsError, serviceBusy } from "./errors.ts";
+import { serviceBusy } from "./errors.ts";
 
 const RETRY_AFTER_SECONDS = 5;
 
@@ -17,15 +17,6 @@ export interface Reservation {
   release(): void;
 }
 
-/** Settings of a {@linkcode ByteSemaphore}. */
-export interface ByteSemaphoreOptions {
-  readonly maxBytes: number;
-  /** How many requests may wait. */
-  readonly maxWaiting: number;
-  readonly maxWaitMs: number;
-  readonly clock?: Clock;
-}
-
 interface Waiter {
   readonly bytes: number;
   readonly admit: (reservation: Reservation) => void;
@@ -33,18 +24,19 @@ interface Waiter {
 
 /** A semaphore that counts bytes. */
 export class ByteSemaphore {
-  private reserved = 0;
-  private readonly waiters: Waiter[] = [];
-  private readonly clock: Clock;
-
-  constructor(private readonly options: ByteSemaphoreOptions) {
-    this.clock = options.clock ?? systemClock;
-  }
-
   /** Bytes that are reserved now. */
-  get bytes(): number {
-    return this.reserved;
-  }
+  bytes = 0;
+  private readonly waiters: Waiter[] = [];
+
+  constructor(
+    private readonly options: {
+      readonly maxBytes: number;
+      /** How many requests may wait. */
+      readonly maxWaiting: number;
+      readonly maxWaitMs: number;
+      readonly clock?: Clock;
+    },
+  ) {}
 
   /** How many requests wait now. */
   get waiting(): number {
@@ -57,9 +49,10 @@ export class ByteSemaphore {
    */
   async acquire(bytes: number, signal?: AbortSignal): Promise<Reservation> {
     signal?.throwIfAborted();
-    const wanted = Math.min(bytes, this.options.maxBytes);
-    if (this.waiters.length === 0 && this.fits(wanted)) return this.reserve(wanted);
-    if (this.waiters.length >= this.options.maxWaiting) throw busy();
+    const { maxBytes, maxWaiting, maxWaitMs, clock = systemClock } = this.options;
+    const wanted = Math.min(bytes, maxBytes);
+    if (this.waiting === 0 && this.fits(wanted)) return this.reserve(wanted);
+    if (this.waiting >= maxWaiting) throw serviceBusy(RETRY_AFTER_SECONDS);
     const { promise, resolve: admit, reject } = Promise.withResolvers<Reservation>();
     const waiter: Waiter = { bytes: wanted, admit };
     const leave = (reason: unknown) => {
@@ -71,7 +64,7 @@ export class ByteSemaphore {
     };
     const abort = () => leave(signal?.reason);
     this.waiters.push(waiter);
-    const cancelTimer = this.clock.setTimer(this.options.maxWaitMs, () => leave(busy()));
+    const cancelTimer = clock.setTimer(maxWaitMs, () => leave(serviceBusy(RETRY_AFTER_SECONDS)));
     signal?.addEventListener("abort", abort, { once: true });
     try {
       return await promise;
@@ -82,28 +75,21 @@ export class ByteSemaphore {
   }
 
   private fits(bytes: number): boolean {
-    return this.reserved + bytes <= this.options.maxBytes;
+    return this.bytes + bytes <= this.options.maxBytes;
   }
 
   private reserve(bytes: number): Reservation {
-    let own = 0;
     const grow = (more: number) => {
-      own += more;
-      this.reserved += more;
+      reservation.bytes += more;
+      this.bytes += more;
     };
-    const resize = (bytes: number) => {
-      grow(bytes - own);
+    const resize = (to: number) => {
+      grow(to - reservation.bytes);
       this.admitNext();
     };
+    const reservation = { bytes: 0, grow, resize, release: () => resize(0) };
     grow(bytes);
-    return {
-      get bytes() {
-        return own;
-      },
-      grow,
-      resize,
-      release: () => resize(0),
-    };
+    return reservation;
   }
 
   private admitNext(): void {
@@ -112,8 +98,4 @@ export class ByteSemaphore {
       next.admit(this.reserve(next.bytes));
     }
   }
-}
-
-function busy(): CollectionsError {
-  return serviceBusy(RETRY_AFTER_SECONDS);
 }

@@ -14,13 +14,11 @@ export type LogLevel = typeof LOG_LEVELS[number];
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 /** Writes events; `event` names what happened in a few words of lower case. */
-export interface Log {
-  readonly level: LogLevel;
-  debug(event: string, fields?: LogFields): void;
-  info(event: string, fields?: LogFields): void;
-  warn(event: string, fields?: LogFields): void;
-  error(event: string, fields?: LogFields): void;
-}
+export type Log =
+  & { readonly level: LogLevel }
+  & Readonly<
+    Record<Exclude<LogLevel, "silent">, (event: string, fields?: LogFields) => void>
+  >;
 
 /** Where lines go; the next call waits until the promise of the last one resolves. */
 export type LineSink = (bytes: Uint8Array) => void | Promise<void>;
@@ -44,7 +42,6 @@ export function sinkTo(file: { write(bytes: Uint8Array): Promise<number> }): Lin
 /** A {@linkcode Log} of JSON lines, gathered for at most 100 ms or 64 KiB. */
 export class LineLog implements Log {
   readonly level: LogLevel;
-  private readonly rank: number;
   private readonly clock: Clock;
   private pending = "";
   /** Lines dropped since the last report. */
@@ -57,21 +54,20 @@ export class LineLog implements Log {
     { level, clock = systemClock }: { readonly level: LogLevel; readonly clock?: Clock },
   ) {
     this.level = level;
-    this.rank = LOG_LEVELS.indexOf(level);
     this.clock = clock;
   }
 
   debug(event: string, fields?: LogFields): void {
-    if (this.rank <= 0) this.write("debug", event, fields);
+    this.write("debug", event, fields);
   }
   info(event: string, fields?: LogFields): void {
-    if (this.rank <= 1) this.write("info", event, fields);
+    this.write("info", event, fields);
   }
   warn(event: string, fields?: LogFields): void {
-    if (this.rank <= 2) this.write("warn", event, fields);
+    this.write("warn", event, fields);
   }
   error(event: string, fields?: LogFields): void {
-    if (this.rank <= 3) this.write("error", event, fields);
+    this.write("error", event, fields);
   }
 
   /** Takes a line that is ready, without its end of line. */
@@ -87,14 +83,11 @@ export class LineLog implements Log {
   }
 
   /** Resolves when all lines so far are written, or have failed to be. */
-  flush(): Promise<void> {
+  async flush(): Promise<void> {
     this.cancelTimer?.();
     this.cancelTimer = null;
-    if (this.writing !== null || this.pending === "") return this.writing ?? Promise.resolve();
-    return this.writing = this.writePending().then(() => {
-      this.writing = null;
-      return this.flush(); // For lines that came after the last write.
-    });
+    if (this.pending !== "") this.writing ??= this.writePending();
+    await this.writing;
   }
 
   /** Like {@linkcode LineLog.flush}, but gives up after a second, in case the pipe is not read. */
@@ -106,33 +99,27 @@ export class LineLog implements Log {
   }
 
   private async writePending(): Promise<void> {
-    while (this.pending !== "" || this.dropped > 0) {
+    while (this.pending !== "") {
       if (this.dropped > 0) {
-        const { dropped } = this;
+        this.pending += this.format("warn", "log lines dropped", { lines: this.dropped }) + "\n";
         this.dropped = 0;
-        this.pending += this.format("warn", "log lines dropped", { lines: dropped }) + "\n";
       }
       const bytes = encoder.encode(this.pending);
       this.pending = "";
-      try {
-        await this.sink(bytes);
-      } catch {
-        // A log that cannot be written must not stop the service.
-      }
+      // A log that cannot be written must not stop the service.
+      await Promise.try(() => this.sink(bytes)).catch(() => {});
     }
+    this.writing = null; // At once, since a line that comes later starts the next write.
   }
 
   private write(level: LogLevel, event: string, fields?: LogFields): void {
-    this.line(this.format(level, event, fields));
+    const isLogged = LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(this.level);
+    if (isLogged) this.line(this.format(level, event, fields));
   }
 
   private format(level: LogLevel, event: string, fields: LogFields = {}): string {
-    return JSON.stringify({
-      time: new Date(this.clock.now()).toISOString(),
-      level,
-      event,
-      ...fields,
-    });
+    const time = new Date(this.clock.now()).toISOString();
+    return JSON.stringify({ time, level, event, ...fields });
   }
 }
 
