@@ -153,7 +153,8 @@ for (const [index, row] of ROWS.entries()) {
 }
 
 Deno.test("every code of the table has a cause", () => {
-  // Those of the webhook are in webhook_test.ts, collection-not-ready in front_matter_reads_test.ts.
+  // Those of the webhook are in webhook_test.ts, collection-too-large in hostile_trees_test.ts, collection-not-ready in
+  // front_matter_reads_test.ts.
   const others: ProblemCode[] = [
     ...["service-busy", "collection-too-large", "collection-not-ready"] as const,
     ...["signature-invalid", "body-too-large"] as const,
@@ -181,19 +182,4 @@ Deno.test("problem service-busy, when the queue to the source is full", async ()
   assertEquals((await response.json()).code, "service-busy");
   disconnect.abort();
   await Promise.allSettled(responses);
-});
-
-Deno.test("problem collection-too-large, for a folder of folders without end", async () => {
-  const root = await Deno.makeTempDir();
-  await Deno.mkdir(`${root}/deep/${"a/".repeat(102)}`, { recursive: true });
-  await Deno.writeTextFile(`${root}/deep/${"a/".repeat(102)}a.md`, "");
-  try {
-    await using site = await startSite({ a: "" }, { env: { LOCAL_REPOS_DIR: root } });
-    const path = listPath({ owner: "local", repo: "deep", collection: "a" });
-    const problem = await site.service.problem(path);
-    assertEquals([problem.status, problem.code], [422, "collection-too-large"]);
-    assert(!JSON.stringify(problem).includes(root));
-  } finally {
-    await Deno.remove(root, { recursive: true });
-  }
 });
