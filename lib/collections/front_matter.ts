@@ -25,6 +25,9 @@ const MAX_FOLDER_BYTES = 32 << 20;
 
 const frontMatterKind: ObjectKind<FrontMatter> = { name: "front-matter", sizeOf };
 
+/** An opening line, the block, and its closing line; blanks after a fence do not count, as in Jekyll. */
+const FENCED = /^\ufeff?(---|\+\+\+)[ \t]*\r?\n((?:[^]*?\n)?)\1[ \t]*(?:\r?\n|$)/;
+
 /**
  * Reads the front matter at the start of a text, or after its byte order mark, and the text after it as `body`. Null when
  * there is none: no opening line, no closing one, or YAML that is not a mapping.
@@ -32,10 +35,11 @@ const frontMatterKind: ObjectKind<FrontMatter> = { name: "front-matter", sizeOf 
 export async function readFrontMatter(
   text: string,
 ): Promise<FrontMatter & { readonly body: string } | null> {
-  const parts = split(text);
-  if (parts === null) return null;
-  const { format, block, body } = parts;
+  const [whole, fence, block] = FENCED.exec(text) ?? [];
+  if (whole === undefined || block === undefined) return null;
+  const body = text.slice(whole.length);
   try {
+    const format = fence === "---" ? "yaml" : "toml";
     const frontMatter = await parseData(block, { format, ...LIMITS });
     return isPlainObject(frontMatter) ? { frontMatter, body } : null;
   } catch (error) {
@@ -43,32 +47,6 @@ export async function readFrontMatter(
     // The opening line is the file's first.
     return { frontMatterError: { message: error.message, line: error.line + 1 }, body };
   }
-}
-
-function split(text: string) {
-  const start = text.startsWith("\ufeff") ? 1 : 0;
-  const fence = text.slice(start, start + 3);
-  if (fence !== "---" && fence !== "+++") return null;
-  const blockStart = endOfFence(text, start + 3);
-  // Each turn looks at one line.
-  for (let line = blockStart; line !== null && line < text.length;) {
-    const bodyStart = text.startsWith(fence, line) ? endOfFence(text, line + 3) : null;
-    if (bodyStart !== null) {
-      const format: "yaml" | "toml" = fence === "---" ? "yaml" : "toml";
-      return { format, block: text.slice(blockStart!, line), body: text.slice(bodyStart) };
-    }
-    const newline = text.indexOf("\n", line);
-    line = newline < 0 ? null : newline + 1;
-  }
-  return null;
-}
-
-/** Where the next line begins if nothing but blanks is left of this one, else null; blanks do not count, as in Jekyll. */
-function endOfFence(text: string, from: number): number | null {
-  let at = from;
-  while (text[at] === " " || text[at] === "\t") at++;
-  if (text[at] === "\r" && text[at + 1] === "\n") at++;
-  return at === text.length ? at : text[at] === "\n" ? at + 1 : null;
 }
 
 /** Whether a file has to be read to know its front matter: one over the size cap, or that is no text, has none. */

@@ -7,7 +7,7 @@ import { itemNotFound, itemTooLarge, slugAmbiguous, slugNotFound } from "../erro
 import { isMarkdown } from "../markdown/renderer.ts";
 import type { FileRef } from "../source/source.ts";
 import { STEPS_PER_YIELD, yieldToEventLoop } from "../clock.ts";
-import { compileRule } from "./cms/declaration.ts";
+import { compileRule } from "./cms/declarations.ts";
 import { needsReading, readFrontMatters } from "./front_matter.ts";
 import { cachedHtml, htmlId, htmlJoiner, renderHtml } from "./html.ts";
 import { BYTES_PER_CONTENT_BYTE, contentTypeOf, fileBody, fileName, slugOf } from "./item_body.ts";

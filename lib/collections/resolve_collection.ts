@@ -5,8 +5,7 @@
 import { collectionProblem } from "../api/names.ts";
 import { jsonCodec, type ObjectKind } from "../cache/object_cache.ts";
 import { collectionNotFound } from "../errors.ts";
-import type { Declared } from "./cms/declaration.ts";
-import { readDeclarations } from "./cms/declarations.ts";
+import { type Declared, readDeclarations } from "./cms/declarations.ts";
 import {
   countTreeRead,
   findEntry,
@@ -27,11 +26,7 @@ export interface CollectionFolder {
 }
 
 /** What a collection-not-found error says. */
-interface MissingCollection {
-  readonly file: string | null;
-  readonly suggestions: readonly string[];
-  readonly warnings: readonly string[];
-}
+type MissingCollection = Parameters<typeof collectionNotFound>[1];
 
 /** Where a collection may be; `_` in front of its name where the folder ends so. */
 const PLACES = "content/ src/content/ _ collections/ collections/_ data/ _data/ docs/ src/".split(
@@ -91,30 +86,31 @@ async function search(
   read: ReadContext,
 ): Promise<CollectionFolder | MissingCollection> {
   let file: string | null = null;
-  const folderAt = async (path: string) => {
+  let warnings: readonly string[] = [];
+  const folderAt = async (path: string, declared: CollectionFolder["declared"] = null) => {
     const entry = await findEntry(path, read);
     if (entry?.kind === "file") file ??= path;
-    return entry?.kind === "folder" ? { path, treeId: entry.id } : null;
+    return entry?.kind === "folder" ? { path, treeId: entry.id, declared, warnings } : null;
   };
   if (name.includes("/") && read.snapshot.freshness === "miss") {
     // No folder of a repository that was not known is cached: a path is read in one round trip instead of one a folder.
     countTreeRead(read, name);
     const folder = await read.source.filesAt(read.snapshot, name, read.context);
-    if (folder !== null) {
-      return { path: name, treeId: folder.treeId, declared: null, warnings: [] };
-    }
+    if (folder !== null) return { path: name, treeId: folder.treeId, declared: null, warnings };
   }
   const asPath = await folderAt(name);
-  if (asPath !== null) return { ...asPath, declared: null, warnings: [] };
+  if (asPath !== null) return asPath;
 
-  const { collections, warnings } = await readDeclarations(read);
+  const declarations = await readDeclarations(read);
+  warnings = declarations.warnings;
+  const { collections } = declarations;
   for (const { folder: path, source, rule } of collections.filter((one) => one.name === name)) {
-    const folder = await folderAt(path);
-    if (folder !== null) return { ...folder, declared: { source, rule }, warnings };
+    const folder = await folderAt(path, { source, rule });
+    if (folder !== null) return folder;
   }
   for (const place of PLACES) {
     const folder = await folderAt(place + name);
-    if (folder !== null) return { ...folder, declared: null, warnings };
+    if (folder !== null) return folder;
   }
   // Comparing names is work that no cache had.
   read.context.recordMiss();
@@ -132,8 +128,8 @@ async function suggestions(
   // A configuration may name very many folders, and each may cost a request.
   const nearest = suggest(name, declared.map((one) => candidateOf(one.name)), isUsable);
   for (const declaration of declared.filter((one) => nearest.includes(one.name))) {
-    const entry = await findEntry(declaration.folder, read);
-    if (entry?.kind === "folder") candidates.push(candidateOf(declaration.name));
+    const folder = await findEntry(declaration.folder, read);
+    if (folder?.kind === "folder") candidates.push(candidateOf(declaration.name));
   }
   const parent = name.slice(0, Math.max(0, name.lastIndexOf("/")));
   const siblings = parent === "" ? [] : await foldersIn(parent, `${parent}/`, read);

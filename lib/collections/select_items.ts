@@ -7,9 +7,10 @@ import type { ListParameters } from "../api/parameters.ts";
 import type { ObjectKind } from "../cache/object_cache.ts";
 import { collectionTooLarge } from "../errors.ts";
 import type { FileList } from "../source/file_list.ts";
-import { backgroundContext, type FileRef } from "../source/source.ts";
+import type { FileRef } from "../source/source.ts";
 import { STEPS_PER_YIELD, yieldToEventLoop } from "../clock.ts";
-import { compileRule } from "./cms/declaration.ts";
+import { compileRule } from "./cms/declarations.ts";
+import type { EntryRule } from "./cms/systems.ts";
 import { type Filter, parseFilters } from "./filter.ts";
 import { needsReading, readFrontMatters } from "./front_matter.ts";
 import { fileName } from "./item_body.ts";
@@ -26,13 +27,9 @@ export interface Selected {
 
 type Selection = Pick<ListParameters, "sort" | "filter" | "recursive" | "facets">;
 
-interface Place {
-  readonly folder: CollectionFolder;
-  readonly read: ReadContext;
-}
-
 /** What sorting and filtering by front matter may read at most. */
-const FRONT_MATTER_LIMITS = { maxFiles: 20_000, maxBytes: 256 << 20 };
+const MAX_FILES = 20_000;
+const MAX_BYTES = 256 << 20;
 const MAX_FACET_VALUES = 100;
 /** Longer text is not useful as a facet, and 500 of them would make a large response. */
 const MAX_FACET_CHARS = 1024;
@@ -49,31 +46,33 @@ const selectedKind: ObjectKind<Selected> = {
  */
 export async function selectItems(
   files: FileList,
-  { sort = "path", filter = [], recursive = true, facets = [] }: Selection,
-  { folder, read }: Place,
+  selection: Selection,
+  { folder, read }: { folder: CollectionFolder; read: ReadContext },
 ): Promise<Selected> {
+  const { sort = "path", filter = [], recursive = true, facets = [] } = selection;
   const isPlain = sort === "path" && filter.length === 0 && facets.length === 0;
   if (isPlain && folder.declared === null) return { indices: null, facets: null };
-  const rule = folder.declared?.rule;
+  const rule = folder.declared?.rule ?? {};
   const id = JSON.stringify([folder.treeId, rule, sort, filter, recursive, ...facets]);
   const cached = read.objects.peek(selectedKind, repositoryOf(read), id);
   if (cached !== undefined) return cached;
   const order = parseSort(sort);
   const { filters } = parseFilters(filter);
-  const byPath = filters.filter(({ needsFrontMatter }) => !needsFrontMatter);
-  const byFrontMatter = filters.filter(({ needsFrontMatter }) => needsFrontMatter);
-  const usesSource = typeof order.by !== "string" || byFrontMatter.length + facets.length > 0;
+  const usesSource = typeof order.by !== "string" || facets.length > 0 ||
+    filters.some(({ needsFrontMatter }) => needsFrontMatter);
   return await runJob(read, {
     key: `selection ${id}`,
     usesSource,
     collection: displayPath(folder.path),
     async work(read) {
       const { signal } = read.context;
-      const chosen = await selectByPath(files, byPath, { folder, read });
+      const byPath = filters.filter(({ needsFrontMatter }) => !needsFrontMatter);
+      const chosen = await selectByPath(files, { filters: byPath, rule, signal });
       const frontMatterAt = usesSource
         ? await readAll(files, chosen, { folder, read })
         : () => null;
       const left: number[] = [];
+      const byFrontMatter = filters.filter(({ needsFrontMatter }) => needsFrontMatter);
       for (const [step, index] of chosen.entries()) {
         if (step % STEPS_PER_YIELD === 0) await yieldToEventLoop(signal);
         const item = { path: "", name: "", frontMatter: frontMatterAt(index) };
@@ -84,11 +83,10 @@ export async function selectItems(
         size: (place) => files.sizeAt(left[place]!),
         frontMatter: (place) => frontMatterAt(left[place]!),
       }, signal);
+      const counted = await countFacets(facets, left.map(frontMatterAt), signal);
       const selected = {
         indices: sorted.map((place) => left[place]!),
-        facets: facets.length === 0
-          ? null
-          : await countFacets(facets, left.map(frontMatterAt), signal),
+        facets: facets.length === 0 ? null : counted,
       };
       read.objects.set(selectedKind, repositoryOf(read), id, selected);
       return selected;
@@ -99,13 +97,16 @@ export async function selectItems(
 /** The files that the folder's rule and the filters by name and path let through, in byte order of path. */
 async function selectByPath(
   files: FileList,
-  filters: readonly Filter[],
-  { folder, read }: Place,
+  { filters, rule, signal }: {
+    filters: readonly Filter[];
+    rule: EntryRule;
+    signal: AbortSignal | undefined;
+  },
 ): Promise<number[]> {
-  const accepts = compileRule(folder.declared?.rule ?? {});
+  const accepts = compileRule(rule);
   const chosen: number[] = [];
   for (let index = 0; index < files.length; index++) {
-    if (index % STEPS_PER_YIELD === 0) await yieldToEventLoop(read.context.signal);
+    if (index % STEPS_PER_YIELD === 0) await yieldToEventLoop(signal);
     const path = files.pathAt(index);
     const item = { path, name: fileName(path), frontMatter: null };
     if (accepts(path) && filters.every((filter) => filter.matches(item))) chosen.push(index);
@@ -113,16 +114,13 @@ async function selectByPath(
   return chosen;
 }
 
-/**
- * Reads the front matter of the chosen files; the result gives that of a file by its index.
- * @throws {CollectionsError} collection-too-large for more than {@linkcode FRONT_MATTER_LIMITS}.
- */
+/** Reads the front matter of files, which the result gives by index. @throws {CollectionsError} collection-too-large. */
 async function readAll(
   files: FileList,
   chosen: readonly number[],
-  { folder, read }: Place,
+  { folder, read }: { folder: CollectionFolder; read: ReadContext },
 ): Promise<(index: number) => PlainObject | null> {
-  const { maxFiles, maxBytes } = FRONT_MATTER_LIMITS;
+  const name = displayPath(folder.path);
   const readable = new Map<number, FileRef>();
   let bytes = 0;
   for (const [step, index] of chosen.entries()) {
@@ -131,26 +129,21 @@ async function readAll(
     if (!needsReading(file, read)) continue;
     bytes += file.size;
     readable.set(index, { ...file, path: pathIn(folder.path, file.path) });
-    if (readable.size > maxFiles || bytes > maxBytes) {
-      const bound = readable.size > maxFiles ? `${maxFiles} files` : `${maxBytes} bytes`;
-      const why = `sorting or filtering by front matter reads at most ${bound}`;
-      throw collectionTooLarge(displayPath(folder.path), why);
+    if (readable.size > MAX_FILES || bytes > MAX_BYTES) {
+      const bound = readable.size > MAX_FILES ? `${MAX_FILES} files` : `${MAX_BYTES} bytes`;
+      throw collectionTooLarge(name, `sorting or filtering by front matter reads at most ${bound}`);
     }
   }
-  const found = await readFrontMatters([...readable.values()], read, {
-    folder: displayPath(folder.path),
-  });
+  const found = await readFrontMatters([...readable.values()], read, { folder: name });
   return (index) => {
     const value = found.get(readable.get(index)?.id ?? "");
     return value === undefined || value instanceof Error ? null : value.frontMatter ?? null;
   };
 }
 
-type Scalar = string | number | boolean;
-
 /**
  * Counts the values of each key over items, each element of a list once an item; null, mappings and missing values are
- * not counted. The most frequent come first, then those that sorting puts first. @throws the signal's reason.
+ * not counted. The most frequent come first, then those that sorting puts first, then by text.
  */
 async function countFacets(
   facets: readonly string[],
@@ -160,27 +153,21 @@ async function countFacets(
   const counted: FacetsBody = {};
   for (const facet of facets) {
     const key = parseFrontMatterKey(facet)!;
-    const counts = new Map<Scalar, number>();
+    const counts = new Map<string | number | boolean, number>();
     for (const [index, frontMatter] of items.entries()) {
       if (index % STEPS_PER_YIELD === 0) await yieldToEventLoop(signal);
       for (const value of new Set([readFrontMatterKey(frontMatter, key)].flat(1))) {
-        if (isCounted(value)) counts.set(value, (counts.get(value) ?? 0) + 1);
+        if (value === undefined || typeof value === "object") continue;
+        if (typeof value === "string" && value.length > MAX_FACET_CHARS) continue;
+        counts.set(value, (counts.get(value) ?? 0) + 1);
       }
     }
-    counted[facet] = [...counts]
-      .sort(([a, countA], [b, countB]) => countB - countA || compareValues(a, b))
-      .slice(0, MAX_FACET_VALUES)
-      .map(([value, count]) => ({ value, count }));
+    counted[facet] = [...counts].map(([value, count]) => ({ value, count }))
+      .sort((a, b) =>
+        b.count - a.count || compareKeys(sortKeyOf(a.value)!, sortKeyOf(b.value)!) ||
+        (String(a.value) < String(b.value) ? -1 : 1)
+      )
+      .slice(0, MAX_FACET_VALUES);
   }
   return counted;
-}
-
-function isCounted(value: unknown): value is Scalar {
-  return typeof value === "number" || typeof value === "boolean" ||
-    (typeof value === "string" && value.length <= MAX_FACET_CHARS);
-}
-
-/** As sorting does, then by the text, so that the order never depends on the files' paths. */
-function compareValues(a: Scalar, b: Scalar): number {
-  return compareKeys(sortKeyOf(a)!, sortKeyOf(b)!) || (String(a) < String(b) ? -1 : 1);
 }

@@ -1,6 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
-import { compileRule, type Declared } from "../../lib/collections/cms/declaration.ts";
-import { parseDeclarations } from "../../lib/collections/cms/declarations.ts";
+import {
+  compileRule,
+  type Declared,
+  parseDeclarations,
+} from "../../lib/collections/cms/declarations.ts";
 
 async function declare(path: string, text: string): Promise<readonly Declared[]> {
   const { collections, warning } = await parseDeclarations(path, text);

@@ -1,18 +1,31 @@
 // The collections that a repository itself declares, by the configuration files of its CMS. Only files whose folders are
 // already read are considered, each parsed once per blob id. A file that cannot be read causes a warning and no error.
 
+import { pathProblem } from "../../api/names.ts";
 import type { ObjectKind } from "../../cache/object_cache.ts";
+import { Glob } from "../glob.ts";
 import { textOf } from "../item_body.ts";
 import { DataError, parseData } from "../parse_data.ts";
 import { isPlainObject } from "../plain_data.ts";
 import { findEntry, readBlob, type ReadContext, repositoryOf } from "../read_context.ts";
-import { acceptDeclaration, type Declared } from "./declaration.ts";
-import { READERS } from "./systems.ts";
+import { type Declaration, type EntryRule, READERS, toText, trimFolder } from "./systems.ts";
+
+/** A name that the repository gives a folder. */
+export interface Declared {
+  readonly name: string;
+  /** From the repository's root, without outer slashes; empty for the root itself. */
+  readonly folder: string;
+  /** The configuration file that declares it. */
+  readonly source: string;
+  readonly rule: EntryRule;
+}
 
 /** Configurations repeat whole lists of fields by alias, and are read once a repository, not once a file. */
 const LIMITS = { maxChars: 256 * 1024, maxTokens: 30_000, maxRepeatedChars: 1024 * 1024 };
 /** Collections of one file; people have dozens. */
 const MAX_COLLECTIONS = 200;
+/** Characters of a name, and of a folder; more cannot be requested. */
+const MAX_CHARS = 1024;
 /** A configuration is written by hand; a larger file is not one. */
 const MAX_CONFIG_BYTES = 1 << 20;
 
@@ -79,4 +92,28 @@ export async function parseDeclarations(path: string, text: string): Promise<Dec
     if (!(error instanceof DataError)) throw error;
     return unreadable(path, `${error.message} (line ${error.line})`);
   }
+}
+
+/** The collection of a declaration, or null where its name cannot be requested or its folder cannot exist. */
+function acceptDeclaration({ name: given, folder: path, rule }: Declaration, source: string) {
+  const isUsable = (path: string) => path.length <= MAX_CHARS && pathProblem(path) === null;
+  const name = toText(given);
+  const folder = typeof path === "string" ? trimFolder(path) : null;
+  if (name === null || !isUsable(name) || folder === null) return null;
+  // A placeholder such as `{{locale}}` means many folders.
+  const isFolder = folder === "" || (isUsable(folder) && !folder.includes("{{"));
+  return isFolder ? { name, folder, source, rule } : null;
+}
+
+/** Compiles a rule: whether a file is an entry, by its path from the declared folder. */
+export function compileRule(rule: EntryRule): (path: string) => boolean {
+  const { extension = "", maxSegments = Infinity } = rule;
+  const suffix = extension === "" || extension.startsWith(".") ? extension : `.${extension}`;
+  const exclude = new Set(rule.exclude);
+  const glob = rule.glob === undefined ? null : new Glob(rule.glob);
+  return (path) => {
+    const segments = path.split("/");
+    return path.endsWith(suffix) && segments.length <= maxSegments &&
+      !segments.some((name) => exclude.has(name)) && (glob === null || glob.matches(path));
+  };
 }

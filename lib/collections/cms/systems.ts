@@ -3,13 +3,24 @@
 import { trimSlashes } from "../../api/names.ts";
 import { Glob } from "../glob.ts";
 import { getOwn, isPlainObject, type PlainObject, type PlainValue } from "../plain_data.ts";
-import {
-  countSegments,
-  type Declaration,
-  type EntryRule,
-  toText,
-  trimFolder,
-} from "./declaration.ts";
+
+/** Which files of a declared folder are entries, as plain data; every part that is set must match. */
+export interface EntryRule {
+  /** With or without its dot; an empty one is that of every file. */
+  readonly extension?: string;
+  /** How many segments the path inside the folder has at most. */
+  readonly maxSegments?: number;
+  /** No segment of the path is one of these. */
+  readonly exclude?: readonly string[];
+  readonly glob?: string;
+}
+
+/** A collection as a configuration has it. */
+export interface Declaration {
+  readonly name: PlainValue | undefined;
+  readonly folder: PlainValue | undefined;
+  readonly rule: EntryRule;
+}
 
 /** The reader of each configuration file, by its path; a parsed file gives its declarations in its own order. */
 export const READERS: ReadonlyMap<string, (config: PlainObject) => Iterable<Declaration>> = new Map(
@@ -78,7 +89,7 @@ function decapRule(entry: PlainObject, structure: string): EntryRule {
     FORMAT_EXTENSIONS.get(toText(getMerged(entry, "format"))) ?? "md";
   const nested = getMerged(entry, "nested");
   const template = trimSlashes(toText(getMerged(entry, "path")) ?? "{{slug}}");
-  let levels: PlainValue | undefined = countSegments(template);
+  let levels: PlainValue | undefined = template.split("/").length;
   if (isPlainObject(nested)) levels = getMerged(nested, "depth");
   const glob = isPlainObject(nested) || structure !== "single_file"
     ? null
@@ -149,4 +160,15 @@ function getMerged(object: PlainObject, key: string): PlainValue | undefined {
     if (value !== undefined) return value;
   }
   return undefined;
+}
+
+/** The text of a value that is meant as a word, also where it looks like a number; null for other values. */
+export function toText(value: PlainValue | undefined): string | null {
+  if (typeof value === "number") return String(value);
+  return typeof value === "string" && value !== "" ? value : null;
+}
+
+/** A folder without the outer slashes and the leading `./` that systems allow. */
+export function trimFolder(folder: string): string {
+  return trimSlashes(folder.replace(/^\.(?=\/|$)/, ""));
 }
