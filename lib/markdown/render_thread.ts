@@ -7,17 +7,10 @@ import { RenderFailure } from "./html_tree.ts";
 import { renderMarkdown } from "./render.ts";
 import type { Rendered, RenderError } from "./rendered.ts";
 
-/** The message to the thread. */
+/** The message to the thread, which answers with a result; its first message is "ready". */
 export interface RenderRequest {
   text: string;
   limitMs: number;
-}
-
-/** The thread's answer, after a first message "ready". */
-export interface RenderReply {
-  result: Rendered | RenderError;
-  /** The time that it took. */
-  usedMs: number;
 }
 
 let text = "";
@@ -38,10 +31,8 @@ function render(limitMs: number): Rendered | RenderError {
 
 parentPort?.once("message", (port: MessagePort) => {
   port.on("message", (request: RenderRequest) => {
-    const startedAtMs = performance.now();
     text = request.text;
-    const result = render(request.limitMs);
-    port.postMessage({ result, usedMs: performance.now() - startedAtMs } satisfies RenderReply);
+    port.postMessage(render(request.limitMs));
   });
   port.postMessage("ready");
 });

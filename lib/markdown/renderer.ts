@@ -3,7 +3,7 @@
 // the least time. The queue is bounded for each client and for all.
 
 import type { Clock } from "../clock.ts";
-import type { RenderReply, RenderRequest } from "./render_thread.ts";
+import type { RenderRequest } from "./render_thread.ts";
 import type { Rendered, RenderError } from "./rendered.ts";
 
 const MAX_BYTES = 1024 * 1024;
@@ -25,7 +25,9 @@ export function isMarkdown(name: string): boolean {
   return /\.(md|markdown|mdx)$/i.test(name);
 }
 
-interface Job extends PromiseWithResolvers<Rendered | RenderError> {
+type Result = Rendered | RenderError;
+
+interface Job extends PromiseWithResolvers<Result> {
   readonly text: string;
   readonly client: Client;
 }
@@ -40,16 +42,15 @@ interface Client {
 /** Renders Markdown in a thread without permissions, which it starts when it is first needed. */
 export class MarkdownRenderer {
   readonly #clients = new Map<unknown, Client>();
-  #thread: RenderThread | null = null;
+  #thread: ReturnType<typeof startThread> | null = null;
   #isWorking = false;
   #isClosed = false;
 
   constructor(private readonly options: { readonly clock: Clock; readonly limitMs?: number }) {}
 
   /**
-   * Renders a file without its front matter; its name tells whether it is MDX. `client` (the client's address, say) shares time fairly among clients; without it each call is a
-   * client of its own. An error that is about time or memory depends on the machine's load too: cache errors for
-   * minutes, not for good.
+   * Renders a file without its front matter; its name tells whether it is MDX. Clients, named by `client`, share time
+   * fairly; without it each call is a client of its own. Errors depend on the machine's load too: cache them for minutes.
    *
    * @throws {RenderQueueFullError} when too much waits already, of this client or of all.
    * @throws {Error} when the thread cannot be started, or the renderer is closed.
@@ -57,7 +58,7 @@ export class MarkdownRenderer {
   async render(
     { name, text }: { readonly name: string; readonly text: string },
     { signal, client: key = {} }: { signal?: AbortSignal | undefined; client?: unknown } = {},
-  ): Promise<Rendered | RenderError> {
+  ): Promise<Result> {
     signal?.throwIfAborted();
     if (this.#isClosed) throw new Error("Cannot render Markdown: the renderer is closed");
     const message = refusal(name, text);
@@ -69,7 +70,7 @@ export class MarkdownRenderer {
     if (client.length + length > MAX_CLIENT_LENGTH || allLength > MAX_LENGTH) {
       throw new RenderQueueFullError("Cannot render Markdown: too many files wait");
     }
-    const job = { text, client, ...Promise.withResolvers<Rendered | RenderError>() };
+    const job = { text, client, ...Promise.withResolvers<Result>() };
     const abort = () => job.reject(signal?.reason);
     signal?.addEventListener("abort", abort, { once: true });
     this.#clients.set(key, client);
@@ -97,10 +98,14 @@ export class MarkdownRenderer {
     this.#isWorking = true;
     for (let job = this.#nextJob(); job !== undefined; job = this.#nextJob()) {
       try {
-        const { result, usedMs } = await this.#renderText(job.text, await this.#startThread());
-        job.client.usedMs += usedMs;
+        if (this.#thread === null) {
+          this.#thread = startThread();
+          await this.#within(START_LIMIT_MS, this.#thread.ready);
+        }
+        const startedAtMs = this.options.clock.monotonicMs();
+        job.resolve(await this.#renderText(job.text));
+        job.client.usedMs += this.options.clock.monotonicMs() - startedAtMs;
         job.client.jobs.delete(job);
-        job.resolve(result);
       } catch (error) {
         this.#stopThread();
         this.#rejectAll(error);
@@ -115,27 +120,19 @@ export class MarkdownRenderer {
     return next?.jobs.values().next().value;
   }
 
-  async #startThread(): Promise<RenderThread> {
-    if (this.#thread !== null) return this.#thread;
-    const thread = this.#thread = new RenderThread();
-    await this.#within(START_LIMIT_MS, thread, thread.ready);
-    return thread;
-  }
-
-  async #renderText(text: string, thread: RenderThread): Promise<RenderReply> {
+  async #renderText(text: string): Promise<Result> {
     const { limitMs = LIMIT_MS } = this.options;
     try {
-      return await this.#within(limitMs + GRACE_MS, thread, thread.render({ text, limitMs }));
+      return await this.#within(limitMs + GRACE_MS, this.#thread!.render({ text, limitMs }));
     } catch {
       this.#stopThread();
-      const message = `The file takes longer than ${limitMs / 1000} s, or too much memory.`;
-      return { result: { message }, usedMs: limitMs };
+      return { message: `The file takes longer than ${limitMs / 1000} s, or too much memory.` };
     }
   }
 
-  /** Stops a thread that does not answer in time, which rejects what it was to answer. */
-  async #within<T>(ms: number, thread: RenderThread, answer: Promise<T>): Promise<T> {
-    const cancel = this.options.clock.setTimer(ms, () => thread.stop("it does not answer"));
+  /** Stops a thread that does not answer in time, which rejects the answer. */
+  async #within<T>(ms: number, answer: Promise<T>): Promise<T> {
+    const cancel = this.options.clock.setTimer(ms, () => this.#thread?.stop("it does not answer"));
     try {
       return await answer;
     } finally {
@@ -166,48 +163,42 @@ function refusal(name: string, text: string): string | null {
   return isLarge ? "Markdown over 1 MiB is not rendered." : null;
 }
 
-/** The worker with the port of the thread inside. Once stopped, it rejects everything. */
-class RenderThread {
-  /** Resolves when the thread can take a file. */
-  readonly ready: Promise<unknown>;
-  readonly #worker: Worker;
-  readonly #port: MessagePort;
-  #answer = Promise.withResolvers<RenderReply>();
-  #fault: Error | null = null;
-
-  constructor() {
-    this.ready = this.#answer.promise;
-    // Reading is for the modules of the thread inside.
-    const read = [new URL(".", import.meta.url)];
-    const none = { env: false, ffi: false, import: false, net: false, run: false, sys: false };
-    this.#worker = new Worker(new URL("./render_sandbox.ts", import.meta.url), {
-      type: "module",
-      name: "markdown",
-      deno: { permissions: { ...none, read, write: false } },
-    });
-    this.#worker.onerror = (event) => {
-      event.preventDefault();
-      this.stop(event.message);
-    };
-    const { port1, port2 } = new MessageChannel();
-    this.#port = port1;
-    port1.onmessage = ({ data }) => this.#answer.resolve(data);
-    this.#worker.postMessage(port2, [port2]);
-  }
-
-  /** Renders one file; the next may be given when this one is done. */
-  render(request: RenderRequest): Promise<RenderReply> {
-    this.#answer = Promise.withResolvers();
-    if (this.#fault !== null) this.#answer.reject(this.#fault);
-    else this.#port.postMessage(request);
-    return this.#answer.promise;
-  }
-
-  stop(why: string): void {
-    if (this.#fault !== null) return;
-    this.#fault = new Error(`Cannot render Markdown: the thread was stopped: ${why}`);
-    this.#worker.terminate();
-    this.#port.close();
-    this.#answer.reject(this.#fault);
-  }
+/** Starts the worker, with a port to the thread inside it. Once stopped, it rejects everything. */
+function startThread() {
+  // Reading is for the modules of the thread inside.
+  const read = [new URL(".", import.meta.url)];
+  const none = { env: false, ffi: false, import: false, net: false, run: false, sys: false };
+  const worker = new Worker(new URL("./render_sandbox.ts", import.meta.url), {
+    type: "module",
+    name: "markdown",
+    deno: { permissions: { ...none, read, write: false } },
+  });
+  const { port1: port, port2 } = new MessageChannel();
+  let answer = Promise.withResolvers<Result>();
+  let fault: Error | null = null;
+  const stop = (why: string) => {
+    if (fault !== null) return;
+    fault = new Error(`Cannot render Markdown: the thread was stopped: ${why}`);
+    worker.terminate();
+    port.close();
+    answer.reject(fault);
+  };
+  worker.onerror = (event) => {
+    event.preventDefault();
+    stop(event.message);
+  };
+  port.onmessage = ({ data }) => answer.resolve(data);
+  worker.postMessage(port2, [port2]);
+  return {
+    /** Resolves when the thread can take a file. */
+    ready: answer.promise,
+    /** Renders one file; the next may be given when this one is done. */
+    render(request: RenderRequest): Promise<Result> {
+      answer = Promise.withResolvers();
+      if (fault !== null) answer.reject(fault);
+      else port.postMessage(request);
+      return answer.promise;
+    },
+    stop,
+  };
 }

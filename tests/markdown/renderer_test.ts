@@ -4,6 +4,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { isMarkdown, MarkdownRenderer, RenderQueueFullError } from "../../lib/markdown/renderer.ts";
 import { joinHtml } from "../../lib/markdown/rendered.ts";
+import { type Clock, systemClock } from "../../lib/clock.ts";
 import { TestClock } from "../test_clock.ts";
 
 const MIB = 1024 * 1024;
@@ -15,9 +16,9 @@ const SLOW = "*a_ ".repeat(MIB / 4);
 type Options = Parameters<MarkdownRenderer["render"]>[1];
 
 /** A renderer that gives the HTML of texts, or why there is none. */
-function startRenderer() {
+function startRenderer(own?: Clock) {
   const clock = new TestClock();
-  const renderer = new MarkdownRenderer({ clock, limitMs: LIMIT_MS });
+  const renderer = new MarkdownRenderer({ clock: own ?? clock, limitMs: LIMIT_MS });
   const render = async (text: string, options: Options = {}, name = "a.md") => {
     const result = await renderer.render({ name, text }, options);
     return "parts" in result ? joinHtml(result, () => null) : result.message;
@@ -100,7 +101,7 @@ Deno.test("a thread that does not start is an error of all that wait, and the ne
 });
 
 Deno.test("a client that has used much time comes after one that has not", async () => {
-  using parts = startRenderer();
+  using parts = startRenderer(systemClock);
   const ended: string[] = [];
   const render = async (name: string, text: string, client?: string) => {
     await parts.render(text, { client });

