@@ -39,25 +39,21 @@ export interface GitHubRequest {
   readonly maxBytes: number;
 }
 
-/** An answer. `release` gives back the memory reserved for `bytes`: to be called once they are parsed. */
-export interface HttpAnswer extends Body {
-  readonly status: number;
-  readonly headers: Headers;
-}
+/** An answer. `release` is to be called once its bytes are parsed. */
+export type HttpAnswer = Body & { readonly status: number; readonly headers: Headers };
 
 /** An answer that says something about the repository: 2xx, 3xx, or a 4xx that is no limit. */
-export interface GitHubAnswer extends HttpAnswer {
-  readonly token: Token;
+export type GitHubAnswer = HttpAnswer & { readonly token: Token };
+
+/** A request that was sent; `result` is the status, or why there is none. */
+export interface SentRequest {
+  readonly kind: RequestKind;
+  readonly result: number | "network" | "timeout" | "aborted";
+  readonly durationMs: number;
 }
 
-/** Called after each request that was sent; `result` is the status, or why there is none. */
-export type RequestObserver = (
-  event: {
-    readonly kind: RequestKind;
-    readonly result: number | "network" | "timeout" | "aborted";
-    readonly durationMs: number;
-  },
-) => void;
+/** Called after each request that was sent. */
+export type RequestObserver = (sent: SentRequest) => void;
 
 /** Settings of a {@linkcode GitHubClient}. */
 export interface GitHubClientOptions {
@@ -120,9 +116,8 @@ export class GitHubClient {
         answer.release();
         const restMs = isFault ? 0 : Math.max(0, retryAfterMs(headers, clock.now()) ?? 0);
         mayRetry &&= !isFault && restMs === 0;
-        failure = sourceFailed(`Cannot read "${kind}": GitHub answered ${status}`, {
-          restMs: Math.min(restMs, MAX_WAIT_MS),
-        });
+        const waits = { restMs: Math.min(restMs, MAX_WAIT_MS) };
+        failure = sourceFailed(`Cannot read "${kind}": GitHub answered ${status}`, waits);
       } catch (error) {
         if (!isSourceFailure(error) || error.code !== "source-failed") throw error;
         failure = error;
@@ -139,7 +134,7 @@ export class GitHubClient {
    * @throws {CollectionsError} source-failed, source-timeout, service-busy; the reason of the context's signal.
    */
   requestPlainly(request: GitHubRequest, headers: HeadersInit): Promise<HttpAnswer> {
-    return this.checks.run(() => this.send(request, new Headers(headers)), request.context);
+    return this.checks.run(() => this.send(request, headers), request.context);
   }
 
   private laneOf(kind: RequestKind): RequestQueue {
@@ -149,7 +144,7 @@ export class GitHubClient {
 
   /** One answer, or null where its token was refused or limited and another may be used. */
   private async attempt(request: GitHubRequest): Promise<GitHubAnswer | null> {
-    const { tokens, userAgent } = this.options;
+    const { tokens } = this.options;
     const { kind, known } = request;
     const quota = kind === "graphql" || kind === "raw" ? kind : "core";
     // GitHub answers no GraphQL without a token, and each try would cost quota.
@@ -159,17 +154,15 @@ export class GitHubClient {
     const token = await tokens.choose(quota, known?.fingerprint);
     let answered = false;
     try {
-      const answer = await this.send(request, headersOf(request, token, userAgent));
+      const answer = await this.send(request, this.headersOf(request, token));
       const limit = this.limitOf(answer);
       answered = limit === null;
-      if (limit !== null) {
-        tokens.limit(token, limit.waitMs, limit.isQuota || quota === "raw" ? quota : "api");
-      } else {
-        tokens.note(token, quota, answer.headers);
-        if (answer.status !== 401 || token.secret === null) return { ...answer, token };
-        tokens.refuse(token);
-      }
+      if (answered) tokens.note(token, quota, answer.headers);
+      const isRefused = answer.status === 401 && token.secret !== null;
+      if (limit === null && !isRefused) return { ...answer, token };
       answer.release();
+      if (limit === null) tokens.refuse(token);
+      else tokens.limit(token, limit.waitMs, limit.isQuota || quota === "raw" ? quota : "api");
       return null;
     } finally {
       tokens.release(token, quota, answered);
@@ -191,7 +184,17 @@ export class GitHubClient {
     return { isQuota: isSpent && statedMs === null, waitMs: Math.max(waitMs, MIN_WAIT_MS) };
   }
 
-  private async send(request: GitHubRequest, headers: Headers): Promise<HttpAnswer> {
+  private headersOf({ kind, accept, known }: GitHubRequest, token: Token): Headers {
+    const headers = new Headers({ "user-agent": this.options.userAgent });
+    if (accept !== undefined) headers.set("accept", accept);
+    if (kind !== "raw") headers.set("x-github-api-version", "2022-11-28");
+    if (kind === "graphql") headers.set("content-type", "application/json");
+    if (token.secret !== null) headers.set("authorization", `Bearer ${token.secret}`);
+    if (known?.fingerprint === token.fingerprint) headers.set("if-none-match", known.etag);
+    return headers;
+  }
+
+  private async send(request: GitHubRequest, headers: HeadersInit): Promise<HttpAnswer> {
     const { kind, url, body, maxBytes, context: { signal: left } } = request;
     const { clock, timeoutMs, onRequest } = this.options;
     const startedAtMs = clock.monotonicMs();
@@ -199,7 +202,7 @@ export class GitHubClient {
     const startTimer = () => clock.setTimer(timeoutMs, () => timeout.abort());
     let cancelTimer = startTimer();
     const signal = left === undefined ? timeout.signal : AbortSignal.any([timeout.signal, left]);
-    let result: number | "network" | "timeout" | "aborted" = "network";
+    let result: SentRequest["result"] = "network";
     try {
       const response = await fetch(url, {
         method: body === undefined ? "GET" : "POST",
@@ -229,26 +232,13 @@ export class GitHubClient {
       if (error instanceof RangeError) {
         throw sourceFailed(`Cannot read "${kind}": the answer is too long`);
       }
-      throw sourceFailed(`Cannot read "${kind}": the connection failed`, {
-        cause: error,
-        unreachable: true,
-      });
+      const failed = { cause: error, unreachable: true };
+      throw sourceFailed(`Cannot read "${kind}": the connection failed`, failed);
     } finally {
       cancelTimer();
       onRequest?.({ kind, result, durationMs: clock.monotonicMs() - startedAtMs });
     }
   }
-}
-
-function headersOf(request: GitHubRequest, token: Token, userAgent: string): Headers {
-  const { kind, accept, known } = request;
-  const headers = new Headers({ "user-agent": userAgent });
-  if (accept !== undefined) headers.set("accept", accept);
-  if (kind !== "raw") headers.set("x-github-api-version", "2022-11-28");
-  if (kind === "graphql") headers.set("content-type", "application/json");
-  if (token.secret !== null) headers.set("authorization", `Bearer ${token.secret}`);
-  if (known?.fingerprint === token.fingerprint) headers.set("if-none-match", known.etag);
-  return headers;
 }
 
 /** `Retry-After` (RFC 9110, 10.2.3) in ms: seconds or a date; null where there is none. */

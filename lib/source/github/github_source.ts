@@ -26,7 +26,7 @@ import {
   refusal,
   requestRepository,
 } from "./host.ts";
-import { findRef } from "./refs.ts";
+import { findRefByRest } from "./refs.ts";
 import { parseFolder, parseInWorker, parseTree } from "./trees.ts";
 
 /** Options of {@linkcode GitHubSource}. */
@@ -53,16 +53,21 @@ export class GitHubSource implements Source {
   constructor(private readonly options: GitHubSourceOptions) {
     const { addresses, tokens, clock, allowedRepos, log } = options;
     this.host = { ...addresses, client: new GitHubClient(options), tokens, clock, allowedRepos };
-    const { gitUrl } = addresses;
-    this.git = gitUrl === null ? null : new GitRefs(this.host, { gitUrl, log });
+    this.git = addresses.gitUrl === null ? null : new GitRefs(this.host, log);
   }
 
   async resolve(query: RefQuery, context: RequestContext): Promise<Snapshot> {
-    const { host, git, options: { clock, freshForMs } } = this;
+    const { host, git, options: { freshForMs } } = this;
     const { owner, repo, known } = query;
     const branch = query.branch ?? DEFAULT_BRANCH;
-    const checkedAtMs = clock.now();
-    const { commit, validators } = await findRef({ host, git }, { ...query, branch }, context);
+    const checkedAtMs = host.clock.now();
+    // Git's own protocol costs no REST quota, but sees public repositories alone.
+    const byGit = git === null || host.tokens.hasToken
+      ? { denial: null }
+      : await git.find({ ...query, branch }, context);
+    const { commit, validators } = "commit" in byGit
+      ? byGit
+      : await findRefByRest(host, { ...query, branch }, { ...byGit, context });
     const changed = known?.commit === commit ? "revalidated" : "moved";
     return {
       name: { owner, repo },

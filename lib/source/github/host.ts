@@ -62,16 +62,16 @@ export function parseValidators(text: string | undefined): RefValidators | null 
   }
 }
 
-/** A request to one repository: `base` is `repos/{owner}/{repo}` or `repositories/{id}`, `rest` begins with `/` or is empty. */
-export interface RepositoryRequest extends Omit<GitHubRequest, "url"> {
+/** Where a repository is, `repos/{owner}/{repo}` or `repositories/{id}`. */
+interface Base {
   readonly base: string;
-  readonly rest: string;
 }
 
+/** A request to one repository; `rest` begins with `/` or is empty. */
+export type RepositoryRequest = Omit<GitHubRequest, "url"> & Base & { readonly rest: string };
+
 /** An answer and the base that gave it. */
-export interface RepositoryAnswer extends GitHubAnswer {
-  readonly base: string;
-}
+export type RepositoryAnswer = GitHubAnswer & Base;
 
 const MAX_HOPS = 2;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);

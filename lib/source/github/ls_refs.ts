@@ -1,38 +1,23 @@
 // Finds the commit of a ref by one POST of Git's protocol version 2 (gitprotocol-v2, `ls-refs`), which costs no REST
-// quota. An answer counts only where all of it follows the protocol; everything else is `unusable`, and the REST API is
-// queried.
+// quota. An answer counts only where all of it follows the protocol; everything else is `unusable`.
 
 import { Buffer } from "node:buffer";
 import { isSourceFailure } from "../../errors.ts";
 import type { RepositoryName, RequestContext } from "../source.ts";
-import { type GitHubClient, type GitHubRequest, retryAfterMs } from "./client.ts";
-import { pathBelow } from "./host.ts";
+import { type GitHubRequest, retryAfterMs } from "./client.ts";
+import { type GitHubHost, pathBelow } from "./host.ts";
 
-/** Which ref of which repository: a name by Git's rules, tried as branch, then as tag. `HEAD` is the default branch. */
-export type LsRefsQuery = RepositoryName & { readonly ref: string };
-
-/** How to reach the Git host. */
-export interface LsRefsOptions {
-  readonly client: GitHubClient;
-  /** Base of `{owner}/{repo}.git`, without a slash at its end. */
-  readonly gitUrl: string;
-  /** For the dates of `Retry-After`, in ms since the epoch. */
-  readonly now: () => number;
-  readonly context: RequestContext;
-}
-
-/** What an answer says of one ref. */
+/** What an answer says of one ref. `defaultBranch` is what `HEAD` points at; null where the answer does not say. */
 export type RefAnswer =
+  & { readonly defaultBranch: string | null }
   & (
-    /** `commit` is peeled. A branch is a commit by Git's own rule; a tag may name a tree or a blob, which is not visible here. */
-    | { readonly kind: "found"; readonly as: "HEAD" | "branch" | "tag"; readonly commit: string }
-    /** The repository is visible and has neither a branch nor a tag of that name. */
+    /** The commit of the first form that is there, peeled. A tag may name a tree or a blob, which is not visible here. */
+    | { readonly kind: "found"; readonly form: string; readonly commit: string }
+    /** The repository is visible and has none of the forms. */
     | { readonly kind: "missing" }
-    /** `HEAD` names no commit and the ref was not found: the repository is empty, or only its default branch is missing. */
+    /** `HEAD` names no commit either: the repository is empty, or only its default branch is missing. */
     | { readonly kind: "unborn" }
-  )
-  /** What `HEAD` points at, without `refs/heads/`; null where the answer does not say. */
-  & { readonly defaultBranch: string | null };
+  );
 
 /** What one query found. An answer has the name of the repository that gave it: the query's, or the target of a 301. */
 export type LsRefsResult =
@@ -52,31 +37,32 @@ const MAX_LINE_BYTES = 65_520;
 const LINE =
   /^([0-9a-f]{40}|unborn) ([^\0- \x7f]+)(?: symref-target:([^\0- \x7f]+))?(?: peeled:([0-9a-f]{40}))?\n?$/;
 const REDIRECT_PATH = /^([A-Za-z0-9_-]+)\/([A-Za-z0-9._-]+?)(\.git)?\/git-upload-pack$/;
-const BRANCHES = "refs/heads/";
 
 /**
- * Queries a Git host for one ref. Never throws for any answer of the host, or for the lack of one.
+ * Queries a Git host for the forms of one ref: `HEAD`, `heads/…` or `tags/…`. No answer of the host makes it throw.
  * @throws {CollectionsError} service-busy: no fault of the host. @throws the reason of the context's signal.
  */
-export async function lsRefs(query: LsRefsQuery, options: LsRefsOptions): Promise<LsRefsResult> {
+export async function lsRefs(
+  host: Pick<GitHubHost, "client" | "clock" | "gitUrl">,
+  query: RepositoryName & { readonly forms: readonly string[] },
+  context: RequestContext,
+): Promise<LsRefsResult> {
   try {
-    return await request(query, options);
+    return await request(host, query, context);
   } catch (error) {
     if (!isSourceFailure(error) && !(error instanceof SyntaxError)) throw error;
     return { kind: "unusable", reason: error.message };
   }
 }
 
-async function request(
-  { owner, repo, ref }: LsRefsQuery,
-  { client, gitUrl, now, context }: LsRefsOptions,
-): Promise<LsRefsResult> {
+const request: typeof lsRefs = async ({ client, clock, gitUrl }, query, context) => {
+  let { owner, repo } = query;
   let url = `${gitUrl}/${encodeURIComponent(owner)}/${encodeURIComponent(repo)}.git`;
   for (let hop = 0;; hop++) {
     const request: GitHubRequest = {
       kind: "ls-refs",
       url: `${url}/git-upload-pack`,
-      body: requestBody(ref),
+      body: requestBody(query.forms),
       maxBytes: MAX_BYTES,
       context,
     };
@@ -88,18 +74,18 @@ async function request(
     });
     try {
       if (status === 200 && headers.get("content-type") === RESULT_TYPE) {
-        return { owner, repo, ...findRef(bytes, ref) };
+        return { owner, repo, ...findRef(bytes, query.forms) };
       }
     } finally {
       release();
     }
     if (status === 401) return { kind: "denied" };
     if (status === 429) {
-      const waitMs = retryAfterMs(headers, now()) ?? HOUR_MS;
+      const waitMs = retryAfterMs(headers, clock.now()) ?? HOUR_MS;
       return { kind: "rate-limited", retryAfterMs: Math.min(Math.max(waitMs, 1000), DAY_MS) };
     }
     const isMove = status === 301 && hop < MAX_HOPS;
-    const path = isMove ? pathBelow(gitUrl, headers.get("location")) : null;
+    const path = isMove ? pathBelow(gitUrl ?? "", headers.get("location")) : null;
     const [, newOwner, newRepo, suffix = ""] = REDIRECT_PATH.exec(path ?? "") ?? [];
     if (newOwner === undefined || newRepo === undefined) {
       throw new SyntaxError(`the host answered ${status} or something that is no list of refs`);
@@ -107,50 +93,50 @@ async function request(
     [owner, repo] = [newOwner, newRepo];
     url = `${gitUrl}/${owner}/${repo}${suffix}`;
   }
-}
+};
 
 /** The request in pkt-lines (gitprotocol-common): four hex digits of length, themselves included, then the text. */
-function requestBody(ref: string): string {
-  const line = (text: string) => {
-    const bytes = 4 + Buffer.byteLength(text) + 1;
-    return `${bytes.toString(16).padStart(4, "0")}${text}\n`;
-  };
-  const prefixes = ref === "HEAD" ? ["HEAD"] : ["HEAD", BRANCHES + ref, `refs/tags/${ref}`];
-  const options = ["peel", "symrefs", "unborn", ...prefixes.map((name) => `ref-prefix ${name}`)];
-  const command = ["command=ls-refs", "object-format=sha1"].map(line).join("");
-  return `${command}0001${options.map(line).join("")}0000`;
+function requestBody(forms: readonly string[]): string {
+  const prefixes = new Set(["HEAD", ...forms.map(refName)]);
+  const line = (text: string) =>
+    `${(Buffer.byteLength(text) + 5).toString(16).padStart(4, "0")}${text}\n`;
+  return [
+    ...["command=ls-refs", "object-format=sha1"].map(line),
+    "0001",
+    ...["peel", "symrefs", "unborn"].map(line),
+    ...Array.from(prefixes, (name) => line(`ref-prefix ${name}`)),
+    "0000",
+  ].join("");
+}
+
+function refName(form: string): string {
+  return form === "HEAD" ? form : `refs/${form}`;
 }
 
 /**
- * Finds one ref in an answer: prefixes match more than the ref that was meant, and a host may send any other ref too.
- * Names are compared as strings of bytes. @throws {SyntaxError} where the answer does not follow the protocol.
+ * Finds the first form of a ref in an answer: prefixes match more than the refs that were meant, and a host may send any
+ * other ref too. @throws {SyntaxError} where the answer does not follow the protocol.
  */
-export function findRef(bytes: Uint8Array<ArrayBuffer>, ref: string): RefAnswer {
-  const name = Buffer.from(ref).toString("latin1");
-  const names = ref === "HEAD"
-    ? { HEAD: "HEAD" }
-    : { branch: BRANCHES + name, tag: `refs/tags/${name}` };
-  const refs = new Map<string, string>();
+export function findRef(bytes: Uint8Array<ArrayBuffer>, forms: readonly string[]): RefAnswer {
+  /** By name, a string of bytes. */
+  const commits = new Map<string, string>();
   let defaultBranch: string | null = null;
   for (const line of readLines(bytes)) {
     const [, id, name, target, peeled] = LINE.exec(line) ?? [];
-    if (id === undefined || name === undefined) {
+    if (id === undefined || name === undefined || id === "unborn" && name !== "HEAD") {
       throw new SyntaxError("the answer has a line that is no ref");
     }
-    if (refs.has(name)) throw new SyntaxError("the answer has a ref twice");
-    if (id === "unborn" && name !== "HEAD") {
-      throw new SyntaxError("a ref other than HEAD is unborn");
-    }
-    if (id !== "unborn") refs.set(name, peeled ?? id);
-    if (name === "HEAD" && target?.startsWith(BRANCHES)) {
-      defaultBranch = Buffer.from(target.slice(BRANCHES.length), "latin1").toString();
+    if (commits.has(name)) throw new SyntaxError("the answer has a ref twice");
+    if (id !== "unborn") commits.set(name, peeled ?? id);
+    if (name === "HEAD" && target?.startsWith("refs/heads/")) {
+      defaultBranch = Buffer.from(target.slice("refs/heads/".length), "latin1").toString();
     }
   }
-  for (const [as, name] of Object.entries(names) as ["HEAD" | "branch" | "tag", string][]) {
-    const commit = refs.get(name);
-    if (commit !== undefined) return { kind: "found", as, commit, defaultBranch };
+  for (const form of forms) {
+    const commit = commits.get(Buffer.from(refName(form)).toString("latin1"));
+    if (commit !== undefined) return { kind: "found", form, commit, defaultBranch };
   }
-  return { kind: refs.has("HEAD") ? "missing" : "unborn", defaultBranch };
+  return { kind: commits.has("HEAD") ? "missing" : "unborn", defaultBranch };
 }
 
 /** The pkt-lines before the flush (`0000`) that ends an answer. */

@@ -1,7 +1,6 @@
-// Which commit a name means at GitHub: as branch, then as tag, then as commit id, and whether the repository may be
-// seen at all. Every request uses the requested name, so a name that now belongs to another repository shows that one.
-// Visibility is decided before anything from an answer about the branch is used. What an answer denied is never served
-// because a later request fails.
+// Which commit a name means by the REST API: as branch, then as tag, then as commit id, and whether the repository may
+// be seen at all, which is decided before anything else of an answer is used. Every request uses the requested name, so a
+// name that now belongs to another repository shows that one. What was denied is never served because a request fails.
 
 import { z } from "zod";
 import {
@@ -37,18 +36,6 @@ export interface FoundRef {
 /** A query whose default branch is filled in. */
 export type BranchQuery = RefQuery & { readonly branch: string };
 
-/** Finds refs without a token. */
-export interface RefFinder {
-  /**
-   * The ref, or that REST must be queried; `denial` is the error that applies if REST then fails.
-   * @throws {CollectionsError} branch-not-found, repository-not-allowed, or a failure.
-   */
-  find(
-    query: BranchQuery,
-    context: RequestContext,
-  ): Promise<FoundRef | { readonly denial: CollectionsError | null }>;
-}
-
 /** The fields used of `GET /repos/{owner}/{repo}` (docs.github.com/rest/repos/repos#get-a-repository). */
 export const repositoryAnswer = z.object({
   private: z.boolean(),
@@ -60,27 +47,21 @@ export const repositoryAnswer = z.object({
 
 const MAX_BYTES = 1 << 20;
 /** What names a commit where no branch and no tag has that name. */
-export const COMMIT_ID = /^[0-9a-f]{40}$/i;
+const COMMIT_ID = /^[0-9a-f]{40}$/i;
 const ACCEPT = { commit: "application/vnd.github.sha", repo: "application/vnd.github+json" };
 
 /**
- * Finds the commit of a ref: by Git while there is no token and a Git host, else by REST.
+ * Finds the commit of a ref. `denial`: what Git's protocol answered, if that was a denial.
  * @throws {CollectionsError} repository-not-found, repository-not-allowed, branch-not-found, repository-empty,
- * repository-blocked, or a failure (the query's own in place of a REST request), with `denial` where GitHub had denied
- * what was known before.
+ * repository-blocked, or a failure, with a denial where GitHub had denied what was known before.
  */
-export async function findRef(
-  { host, git }: { readonly host: GitHubHost; readonly git: RefFinder | null },
+export async function findRefByRest(
+  host: GitHubHost,
   query: BranchQuery,
-  context: RequestContext,
+  { denial, context }: { denial: CollectionsError | null; context: RequestContext },
 ): Promise<FoundRef> {
-  const search = new RestSearch(host, query, context);
+  const search = new RefSearch(host, query, context, denial);
   try {
-    if (git !== null && !host.tokens.hasToken) {
-      const found = await git.find(query, context);
-      if ("commit" in found) return found;
-      search.denial = found.denial;
-    }
     if (query.failure !== undefined) throw query.failure;
     return await search.run();
   } catch (error) {
@@ -102,15 +83,15 @@ export async function isCommit(
   throw refusal(name, answer.status);
 }
 
-class RestSearch {
-  /** GitHub's answer about the known ref, in case a later request fails. */
-  denial: CollectionsError | null = null;
+class RefSearch {
   private readonly known: RefValidators | null;
 
   constructor(
     private readonly host: GitHubHost,
     private readonly query: BranchQuery,
     private readonly context: RequestContext,
+    /** GitHub's answer about the known ref, in case a later request fails. */
+    public denial: CollectionsError | null,
   ) {
     this.known = parseValidators(query.known?.validators);
   }
@@ -123,26 +104,22 @@ class RestSearch {
     const together = known !== null && forms.includes(known.form)
       ? COMMIT_ID.test(known.form) ? [known.form] : forms.slice(0, forms.indexOf(known.form) + 1)
       : forms.slice(0, 1);
-    const checksVisibility = host.tokens.hasToken && !isByName;
+    const visibilityRequest = host.tokens.hasToken && !isByName
+      ? this.requestRepository(known?.visibility)
+      : null;
+    const refRequests = new Map(together.map((form) => [form, this.requestRef(form)]));
     // All requests are awaited, whatever one answers: a private repository must not answer sooner than a missing one.
-    const [visibilityResult, ...refResults] = await Promise.allSettled([
-      checksVisibility ? this.requestRepository(known?.visibility) : null,
-      ...together.map((form) => this.requestRef(form)),
-    ]);
-    const isSeen = visibilityResult.status === "fulfilled" && visibilityResult.value !== null;
-    refResults.forEach((result, index) => {
-      if (result.status === "fulfilled") {
-        this.recordAnswer(together[index]!, result.value!.status, isSeen);
-      }
-    });
-    const visibility = unwrap(visibilityResult);
+    const [seen] = await Promise.allSettled([visibilityRequest, ...refRequests.values()]);
+    const ofKnown = await refRequests.get(known?.form ?? "")?.catch(() => null);
+    if (ofKnown) {
+      this.recordAnswer(ofKnown.status, seen.status === "fulfilled" && seen.value !== null);
+    }
+    const visibility = await visibilityRequest;
     if (visibility !== null) requirePublic(query, visibility);
 
     let repository = visibility;
-    for (const [index, form] of [...new Set([...together, ...forms])].entries()) {
-      const result = refResults[index];
-      const answer = result === undefined ? await this.requestRef(form) : unwrap(result)!;
-      if (result === undefined) this.recordAnswer(form, answer.status, isSeen);
+    for (const form of new Set([...together, ...forms])) {
+      const answer = await (refRequests.get(form) ?? this.requestRef(form));
       if (visibility !== null && visibility.base !== answer.base) {
         throw sourceFailed(`Cannot resolve "${form}": the repository moved meanwhile`);
       }
@@ -171,9 +148,9 @@ class RestSearch {
     throw branchNotFound(query.branch, await this.defaultBranch(repository));
   }
 
-  /** Records an answer about the known ref, since a later request may fail. */
-  private recordAnswer(form: string, status: number, isSeen: boolean): void {
-    if (form !== this.known?.form || status === 200 || status === 304) return;
+  /** Records what the answer about the known ref denies, since a later request may fail. */
+  private recordAnswer(status: number, isSeen: boolean): void {
+    if (status === 200 || status === 304) return;
     const error = isSeen || status === 422
       ? branchNotFound(this.query.branch, null)
       : refusal(this.query, status);
@@ -238,7 +215,8 @@ async function request(
   return answer;
 }
 
-function formsOf(branch: string, commitIds: boolean): string[] {
+/** What a name may mean: the default branch, or a branch, a tag and, if it may be one, a commit id. */
+export function formsOf(branch: string, commitIds: boolean): string[] {
   if (branch === "HEAD") return ["HEAD"];
   const forms = [`heads/${branch}`, `tags/${branch}`];
   return commitIds && COMMIT_ID.test(branch) ? [...forms, branch.toLowerCase()] : forms;
@@ -264,9 +242,4 @@ function requirePublic(name: RepositoryName, answer: RepositoryAnswer): void {
 function validatorOf(answer: RepositoryAnswer | null): Validator | null {
   const etag = answer?.headers.get("etag") ?? null;
   return answer === null || etag === null ? null : { etag, fingerprint: answer.token.fingerprint };
-}
-
-function unwrap<T>(result: PromiseSettledResult<T>): T {
-  if (result.status === "rejected") throw result.reason;
-  return result.value;
 }

@@ -52,10 +52,8 @@ export class TokenPool {
       const ready = usable.filter((state) => left(state, quota, now) > 0);
       if (ready.length === 0) {
         const waitMs = Math.min(...usable.map(({ quotas }) => quotas[quota].resetAtMs)) - now;
-        throw sourceRateLimited(
-          `Cannot send a request to GitHub: the ${quota} quota is spent`,
-          Math.ceil(waitMs / 1000),
-        );
+        const message = `Cannot send a request to GitHub: the ${quota} quota is spent`;
+        throw sourceRateLimited(message, Math.ceil(waitMs / 1000));
       }
       const free = ready.filter(({ quotas }) => quotas[quota].probe === null);
       const best = free.find(({ token }) => token.fingerprint === fingerprint) ??

@@ -4,6 +4,7 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { findRef, lsRefs, type LsRefsResult } from "../../../lib/source/github/ls_refs.ts";
+import { formsOf } from "../../../lib/source/github/refs.ts";
 import { GitHttpBridge } from "../../github/git_http_bridge.ts";
 import { makeGitRepository } from "../../github/git_repository.ts";
 import { GithubRegistry } from "../../github/github_registry.ts";
@@ -13,6 +14,7 @@ import { openClient, uncharged } from "../open_github.ts";
 const TYPE = "application/x-git-upload-pack-result";
 const ID = "1234567890abcdef1234567890abcdef12345678";
 const OTHER = "f".repeat(40);
+const FORMS = ["heads/main", "tags/main"];
 const MIB = 1 << 20;
 
 /** A bridge with one repository, `octo/site`. */
@@ -42,17 +44,17 @@ function ask({ gitUrl, ref = "main", repo = "site", clock = new TestClock(), sig
   clock?: TestClock;
   signal?: AbortSignal;
 }): Promise<LsRefsResult> {
-  const { client } = openClient({ clock });
-  const context = { ...uncharged, signal };
-  return lsRefs({ owner: "octo", repo, ref }, { client, gitUrl, now: clock.now, context });
+  const host = { ...openClient({ clock }), clock, gitUrl };
+  const forms = formsOf(ref, false);
+  return lsRefs(host, { owner: "octo", repo, forms }, { ...uncharged, signal });
 }
 
 const answered = { owner: "octo", repo: "site", defaultBranch: "main" };
 const missing = { ...answered, kind: "missing" as const };
-const found = (as: "branch" | "tag" | "HEAD", commit: string) => ({
+const found = (form: string, commit: string) => ({
   ...answered,
   kind: "found" as const,
-  as,
+  form,
   commit,
 });
 
@@ -68,13 +70,13 @@ Deno.test("lsRefs() finds branches, then tags, peeled, by their whole names and 
   await repository.git("tag", "--annotate", "--message", "x", "nested", "refs/tags/noted");
   await repository.git("update-ref", "refs/tags/tree", tree);
   for (const name of ["main", ...branches]) {
-    assertEquals(await ask(name), found("branch", await repository.head(name)));
+    assertEquals(await ask(name), found(`heads/${name}`, await repository.head(name)));
   }
   for (const name of ["light", "noted", "nested", first]) {
-    assertEquals(await ask(name), found("tag", first), name);
+    assertEquals(await ask(name), found(`tags/${name}`, first), name);
   }
   // It cannot be distinguished from a tag on a commit.
-  assertEquals(await ask("tree"), found("tag", tree));
+  assertEquals(await ask("tree"), found("tags/tree", tree));
   const absent = ["ma", "main-", "feature", "heads/main", "refs/heads/main", "féé/𝒴", "zz", tree];
   for (const name of absent) assertEquals(await ask(name), missing, name);
   await repository.deleteBranch("mai");
@@ -90,7 +92,7 @@ Deno.test("lsRefs() resolves HEAD to the default branch, and says where there is
 
   await repository.git("symbolic-ref", "HEAD", "refs/heads/gone");
   const gone = { defaultBranch: "gone" };
-  assertEquals(await ask("trunk/é"), { ...found("branch", commit), ...gone });
+  assertEquals(await ask("trunk/é"), { ...found("heads/trunk/é", commit), ...gone });
   assertEquals(await ask("nope"), { ...answered, ...gone, kind: "unborn" });
 
   registry.add("octo/empty");
@@ -119,8 +121,8 @@ Deno.test("lsRefs() finds one of 10,000 refs of one prefix", async () => {
   const header = "# pack-refs with: peeled fully-peeled sorted \n";
   const text = header + refs.map((name) => `${commit} ${name}\n`).join("");
   await Deno.writeTextFile(`${served.repository.dir}/packed-refs`, text);
-  assertEquals(await served.ask("v05000"), found("branch", commit));
-  assertEquals(await served.ask("v"), found("tag", commit));
+  assertEquals(await served.ask("v05000"), found("heads/v05000", commit));
+  assertEquals(await served.ask("v"), found("tags/v", commit));
   assertEquals(await served.ask("v0000"), missing);
 });
 
@@ -139,7 +141,7 @@ Deno.test("lsRefs() follows two moves on the same origin and says where it arriv
   const { registry, repository, bridge, ask } = served;
   registry.rename("octo/site", "Other/New.Name", "named");
   const there = {
-    ...found("branch", await repository.head()),
+    ...found("heads/main", await repository.head()),
     ...{ owner: "Other", repo: "New.Name" },
   };
   assertEquals(await ask("main"), there);
@@ -337,11 +339,11 @@ Deno.test("findRef() refuses every answer that does not follow the protocol", ()
     "a ref twice": answer(`${ID} refs/heads/main`, `${OTHER} refs/heads/main`),
   };
   for (const [what, text] of Object.entries(unusable)) {
-    assertThrows(() => findRef(bytesOf(text), "main"), SyntaxError, undefined, what);
+    assertThrows(() => findRef(bytesOf(text), FORMS), SyntaxError, undefined, what);
   }
   const lines = `${main.toUpperCase().slice(0, 4)}${main.slice(4)}`;
-  assertEquals(findRef(bytesOf(`${lines}0000 what follows`), "main"), {
-    ...{ kind: "found", as: "branch", commit: ID, defaultBranch: null },
+  assertEquals(findRef(bytesOf(`${lines}0000 what follows`), FORMS), {
+    ...{ kind: "found", form: "heads/main", commit: ID, defaultBranch: null },
   });
 });
 
@@ -364,7 +366,7 @@ Deno.test("findRef() gives a result or a SyntaxError for any bytes, and a commit
     fc.property(fc.array(part, { maxLength: 6 }), (parts) => {
       const bytes = new Uint8Array(parts.flatMap((part) => [...part]));
       try {
-        const result = findRef(bytes, "main");
+        const result = findRef(bytes, FORMS);
         seen.add(result.kind);
         if (result.kind === "found") assertEquals(result.commit, ID);
       } catch (error) {
