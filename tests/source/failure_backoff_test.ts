@@ -12,9 +12,10 @@ import { TestClock } from "../test_clock.ts";
 
 const failed = sourceFailed("answered 500");
 const unreached = sourceFailed("no connection", { unreachable: true });
-const restFor = (restMs: number) => sourceFailed("answered 503", { restMs });
 
 const ref = (branch = "main", repo = "site", owner = "octo"): RefName => ({ owner, repo, branch });
+const other = ref("main", "other", "other");
+const owners = ["a", "b", "c", "d", "e"];
 
 function open() {
   const clock = new TestClock();
@@ -26,6 +27,7 @@ function open() {
     clock,
     backoff,
     fail,
+    failure: (name: RefName) => backoff.refFailure(name),
     succeed: (name: RefName) => backoff.check(name, true, () => Promise.resolve()),
     /** One failed check of each repository. */
     async failAll(error: CollectionsError, owners: readonly string[]) {
@@ -44,153 +46,124 @@ function open() {
   };
 }
 
-const other = ref("main", "other", "other");
-const owners = ["a", "b", "c", "d", "e"];
-
 Deno.test("FailureBackoff doubles the wait of a ref up to a minute, and ends it with an answer", async () => {
-  const { backoff, fail, succeed, waits } = open();
+  const { clock, fail, failure, succeed, waits } = open();
   const seen: number[] = [];
   for (let times = 0; times < 6; times++) {
     await fail(ref(), failed);
-    assertEquals(backoff.refFailure(ref()), failed);
+    assertEquals(failure(ref()), failed);
+    clock.setWallClock(clock.now() - 3_600_000);
     seen.push(waits(ref()));
   }
   assertEquals(seen, [5, 10, 20, 40, 60, 60]);
   await succeed(ref());
-  assertEquals(backoff.refFailure(ref()), null);
+  assertEquals(failure(ref()), null);
   await fail(ref(), failed);
   await fail(ref(), repositoryNotFound("octo", "site"));
-  assertEquals(backoff.refFailure(ref()), null, "that there is none is an answer");
+  assertEquals(failure(ref()), null, "that there is none is an answer");
 });
 
 Deno.test("FailureBackoff waits as long as the source requests, but never over an hour", async () => {
   for (const [restMs, seconds] of [[120_000, 120], [1_000, 5], [86_400_000, 3600]] as const) {
     const { fail, waits } = open();
-    await fail(ref(), restFor(restMs));
+    await fail(ref(), sourceFailed("answered 503", { restMs }));
     assertEquals(waits(ref()), seconds);
   }
 });
 
-Deno.test("FailureBackoff uses monotonic time", async () => {
-  const { clock, fail, waits } = open();
-  await fail(ref(), failed);
-  clock.setWallClock(clock.now() - 3_600_000);
-  assertEquals(waits(ref()), 5);
-});
-
-Deno.test("a ref that always fails stops none of its siblings", async () => {
-  const { backoff, clock, fail } = open();
-  for (let times = 0; times < 100; times++) {
+Deno.test("a ref that always fails stops none of its siblings, nor do many that were never found", async () => {
+  const { clock, fail, failure } = open();
+  for (let times = 0; times < 20; times++) {
     await fail(ref("broken"), failed);
-    assertEquals(backoff.refFailure(ref("main")), null);
+    await fail(ref(`no-${times}`), failed, false);
+    assertEquals(failure(ref("main")), null);
     clock.advance(60_000);
   }
 });
 
-Deno.test("refs that were never found block no known one, however many fail", async () => {
-  const { backoff, fail } = open();
-  for (let number = 0; number < 100; number++) await fail(ref(`no-${number}`), failed, false);
-  assertEquals(backoff.refFailure(ref("main")), null);
-});
-
 Deno.test("several known refs that fail in a row stop their repository, and an answer ends that", async () => {
-  const { backoff, fail, succeed, waits } = open();
+  const { backoff, fail, failure, succeed, waits } = open();
+  // What is denied of one ref is not said of its siblings.
+  const denial = repositoryNotFound("octo", "site");
   await fail(ref("a"), failed);
-  await fail(ref("b"), failed);
-  assertEquals([backoff.refFailure(ref("main")), backoff.refFailure(other)], [failed, null]);
+  await fail(ref("b"), new CollectionsError("source-failed", "failed", { denial }));
+  assertEquals([failure(ref("main"))?.denial, failure(other)], [undefined, null]);
+  assertEquals(backoff.objectFailure("octo/site", "tree 2")?.code, "source-failed");
   assertEquals(waits(ref("main")), 5);
   // Repeated failures of these two add nothing.
   await fail(ref("a"), failed);
-  assertEquals(backoff.refFailure(ref("main")), null);
+  assertEquals(failure(ref("main")), null);
   await fail(ref("c"), failed);
   assertEquals(waits(ref("main")), 10);
   await succeed(ref("main"));
   await fail(ref("c"), failed);
-  assertEquals(backoff.refFailure(ref("main")), null);
-});
-
-Deno.test("what is denied of one ref is not said of its siblings", async () => {
-  const { backoff, fail } = open();
-  const denial = repositoryNotFound("octo", "site");
-  const denying = new CollectionsError("source-failed", "failed", { denial });
-  await fail(ref("a"), failed);
-  await fail(ref("b"), denying);
-  assertEquals(backoff.refFailure(ref("b"))?.denial, undefined);
-  assertEquals(backoff.refFailure(ref("main"))?.denial, undefined);
+  assertEquals(failure(ref("main")), null);
 });
 
 Deno.test("FailureBackoff takes the source for down after 5 unreached refs in a row over 3 owners", async () => {
   for (const error of [unreached, sourceTimeout("no answer")]) {
-    const { backoff, fail, failAll, waits } = open();
+    const { fail, failAll, failure, waits } = open();
     await failAll(error, ["a", "b", "C", "c"]);
-    assertEquals(backoff.refFailure(other), null);
+    assertEquals(failure(other), null);
     await fail(ref("main", "5", "a"), error);
-    assertEquals(backoff.refFailure(other), error);
+    assertEquals(failure(other), error);
     assertEquals(waits(other), 5);
     await fail(ref("main", "6", "a"), error);
     assertEquals(waits(other), 10);
   }
 });
 
+const notDown: [string, (opened: ReturnType<typeof open>) => unknown][] = [
+  ["two owners", ({ failAll }) => failAll(unreached, ["a", "b", "A", "B", "a", "b", "a"])],
+  ["answers with an error", ({ failAll }) => failAll(failed, [...owners, ...owners])],
+  ["full queues", ({ failAll }) => failAll(serviceBusy(1), [...owners, ...owners])],
+  ["objects", ({ backoff }) => {
+    for (const owner of owners) backoff.objectOutcome(`${owner}/1`, "tree 1", unreached);
+  }],
+  ["an answer in between", async ({ failAll, succeed }) => {
+    await failAll(unreached, owners.slice(1));
+    await succeed(ref("main", "z", "z"));
+    await failAll(unreached, owners.slice(1));
+  }],
+  ["an error answer in between", async ({ failAll, fail }) => {
+    await failAll(unreached, owners.slice(1));
+    await fail(ref("main", "z", "z"), failed);
+    await failAll(unreached, owners.slice(1));
+  }],
+];
+
 Deno.test("FailureBackoff never takes the source for down for less than that", async () => {
-  const cases: [string, (opened: ReturnType<typeof open>) => Promise<unknown>][] = [
-    ["two owners", ({ failAll }) => failAll(unreached, ["a", "b", "A", "B", "a", "b", "a"])],
-    ["answers with an error", ({ failAll }) => failAll(failed, [...owners, ...owners])],
-    ["full queues", ({ failAll }) => failAll(serviceBusy(1), [...owners, ...owners])],
-    ["objects", ({ backoff }) => {
-      for (const owner of owners) backoff.objectOutcome(`${owner}/1`, "tree 1", unreached);
-      return Promise.resolve();
-    }],
-    ["an answer in between", async ({ failAll, succeed }) => {
-      await failAll(unreached, owners.slice(1));
-      await succeed(ref("main", "z", "z"));
-      await failAll(unreached, owners.slice(1));
-    }],
-    ["an error answer in between", async ({ failAll, fail }) => {
-      await failAll(unreached, owners.slice(1));
-      await fail(ref("main", "z", "z"), failed);
-      await failAll(unreached, owners.slice(1));
-    }],
-  ];
-  for (const [name, act] of cases) {
+  for (const [name, act] of notDown) {
     const opened = open();
     await act(opened);
-    assertEquals([name, opened.backoff.refFailure(other)], [name, null]);
+    assertEquals([name, opened.failure(other)], [name, null]);
   }
 });
 
 Deno.test("after a wait one request probes, and the others go on when it was answered", async () => {
-  const { backoff, clock, failAll } = open();
+  const third = ref("main", "third");
+  const { backoff, clock, failAll, failure } = open();
   await failAll(unreached, owners);
   clock.advance(5_000);
+  await assertRejects(() => backoff.check(other, true, () => Promise.reject(unreached)));
+  assertEquals(failure(third), unreached);
+  // A probe without a result leaves the next one to another request.
+  clock.advance(10_000);
+  await assertRejects(() => backoff.check(other, true, () => Promise.reject(serviceBusy(1))));
+  assertEquals(failure(third), null);
   const probe = Promise.withResolvers<void>();
   const probing = backoff.check(other, true, () => probe.promise);
-  assertEquals(backoff.refFailure(ref("main", "third")), unreached);
+  assertEquals(failure(third), unreached);
   probe.resolve();
   await probing;
-  assertEquals(backoff.refFailure(ref("main", "third")), null);
-
-  const failing = open();
-  await failing.failAll(unreached, owners);
-  failing.clock.advance(5_000);
-  await assertRejects(() => failing.backoff.check(other, true, () => Promise.reject(unreached)));
-  assertEquals(failing.backoff.refFailure(ref("main", "third")), unreached);
-  // A probe without a result leaves the next one to another request.
-  failing.clock.advance(10_000);
-  await assertRejects(() =>
-    failing.backoff.check(other, true, () => Promise.reject(serviceBusy(1)))
-  );
-  assertEquals(failing.backoff.refFailure(ref("main", "third")), null);
+  assertEquals(failure(third), null);
 });
 
-Deno.test("FailureBackoff leaves alone the object that failed, and all of a repository that does", async () => {
-  const { backoff, clock, fail } = open();
+Deno.test("FailureBackoff leaves alone the object that failed, and no other", () => {
+  const { backoff, clock } = open();
   backoff.objectOutcome("octo/site", "tree 1", failed);
   assertEquals(backoff.objectFailure("octo/site", "tree 1"), failed);
   assertEquals(backoff.objectFailure("octo/site", "tree 2"), null);
   clock.advance(5_000);
   assertEquals(backoff.objectFailure("octo/site", "tree 1"), null);
-  await fail(ref("a"), failed);
-  await fail(ref("b"), failed);
-  assertEquals(backoff.objectFailure("octo/site", "tree 2"), failed);
 });

@@ -2,30 +2,11 @@
 
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
-import type { Source } from "../../lib/source/source.ts";
 import { serveRepository } from "../github/served_repository.ts";
-import { TestClock } from "../test_clock.ts";
-import { openCached, type OpenOptions, uncharged } from "./open_github.ts";
+import { uncharged } from "./open_github.ts";
+import { type OpenedRefs, openRefs } from "./open_refs.ts";
 
-/** `octo/site`, and a reader of it under the name that it had. */
-async function open(options: Omit<OpenOptions, "clock"> = {}) {
-  const clock = new TestClock();
-  const served = await serveRepository({ "a.md": "A\n", "b.md": "B\n" }, { now: clock.now });
-  for (const token of options.tokens ?? []) served.gh.addToken(token, { sees: "all" });
-  const source = openCached(served.gh, { clock, ...options });
-  return {
-    ...served,
-    clock,
-    git: served.repository,
-    source,
-    resolve: () => resolve(source),
-    [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
-  };
-}
-
-function resolve(source: Source, repo = "site") {
-  return source.resolve({ owner: "octo", repo, branch: null }, uncharged);
-}
+type Redirect = Parameters<OpenedRefs["gh"]["redirect"]>[1];
 
 /** The code of the error, whose text names the repository as the request did. */
 async function codeOf(resolving: Promise<unknown>): Promise<string> {
@@ -34,34 +15,27 @@ async function codeOf(resolving: Promise<unknown>): Promise<string> {
   return error.code;
 }
 
-Deno.test("a renamed repository is followed, and answers under the requested name", async () => {
+Deno.test("a renamed repository is followed, checked under its old name, and its trees are read where it is", async () => {
   for (const location of ["numeric", "named"] as const) {
-    await using opened = await open();
-    const { gh, git } = opened;
+    await using opened = await openRefs();
+    const { cached, clock, gh, git, resolve, statuses } = opened;
     gh.rename("octo/site", "other/place", { location });
-    const snapshot = await opened.resolve();
+    const snapshot = await resolve();
     assertEquals(snapshot.name, { owner: "octo", repo: "site" });
     assertEquals(snapshot.commit, await git.head());
     assertEquals(gh.counts(), { redirect: 1, commit: 1 });
+    gh.resetCounts();
+    assertEquals((await cached.tree(snapshot, snapshot.commit, uncharged)).length, 2);
+    clock.advance(60_000);
+    assertEquals((await resolve()).freshness, "revalidated");
+    assertEquals(gh.counts(), { tree: 1, redirect: 1, commit: 1 });
+    assertEquals(statuses(), [200, 301, 304]);
   }
-});
-
-Deno.test("a moved repository is checked under its old name, and its trees are read where it is", async () => {
-  await using opened = await open();
-  const { clock, gh, source } = opened;
-  gh.rename("octo/site", "other/place");
-  const snapshot = await opened.resolve();
-  gh.resetCounts();
-  assertEquals((await source.tree(snapshot, snapshot.commit, uncharged)).length, 2);
-  clock.advance(60_000);
-  assertEquals((await opened.resolve()).freshness, "revalidated");
-  assertEquals(gh.counts(), { tree: 1, redirect: 1, commit: 1 });
-  assertEquals(gh.requests.map(({ status }) => status), [200, 301, 304]);
 });
 
 Deno.test("a name that is given to another repository shows that one within 60 s", async () => {
   for (const tokens of [[], ["t1"]]) {
-    await using opened = await open({ tokens });
+    await using opened = await openRefs({ tokens });
     const { clock, gh } = opened;
     gh.rename("octo/site", "other/place");
     assertEquals((await opened.resolve()).commit, await opened.git.head());
@@ -75,8 +49,8 @@ Deno.test("a name that is given to another repository shows that one within 60 s
 
 Deno.test("with ALLOWED_REPOS, a moved repository must be allowed under its own name as well", async () => {
   for (const location of ["numeric", "named"] as const) {
-    await using opened = await open({ tokens: ["t1"], allowed: "octo/site,OTHER/fine" });
-    const { clock, gh, git, source } = opened;
+    await using opened = await openRefs({ tokens: ["t1"], allowed: "octo/site,OTHER/fine" });
+    const { clock, gh, git } = opened;
     const known = await opened.resolve();
     gh.rename("octo/site", "other/internal", { location });
     gh.setVisibility("other/internal", "private");
@@ -85,55 +59,50 @@ Deno.test("with ALLOWED_REPOS, a moved repository must be allowed under its own 
     assertEquals(await codeOf(opened.resolve()), "repository-not-allowed");
     assertEquals(known.ref.checkedAtMs, 0, "no cached response of it is sent any more");
     // Neither its other content nor its default branch is revealed.
-    const query = { owner: "octo", repo: "site", branch: "absent" };
-    assertEquals(await codeOf(source.resolve(query, uncharged)), "repository-not-allowed");
+    assertEquals(await codeOf(opened.resolve({ branch: "absent" })), "repository-not-allowed");
     await gh.down();
     clock.advance(60_000);
     await codeOf(opened.resolve());
 
-    await using fine = await open({ tokens: ["t1"], allowed: "octo/site,OTHER/fine" });
+    await using fine = await openRefs({ tokens: ["t1"], allowed: "octo/site,OTHER/fine" });
     fine.gh.rename("octo/site", "other/fine", { location });
     assertEquals((await fine.resolve()).commit, await fine.git.head());
   }
 });
 
 Deno.test("two moves in a row are followed, three are not", async () => {
-  await using opened = await open();
-  const { gh, source } = opened;
+  await using opened = await openRefs();
+  const { gh, resolve } = opened;
   gh.redirect("octo/one", "{api}/repos/octo/site{rest}");
   gh.redirect("octo/two", "{api}/repos/octo/one{rest}");
   gh.redirect("octo/three", "{api}/repos/octo/two{rest}");
   gh.redirect("octo/loop", "{api}/repos/octo/loop{rest}");
-  assertEquals((await resolve(source, "two")).commit, await opened.git.head());
+  assertEquals((await resolve({ repo: "two" })).commit, await opened.git.head());
   assertEquals(gh.counts(), { redirect: 2, commit: 1 });
   for (const repo of ["three", "loop"]) {
     gh.resetCounts();
-    assertEquals([repo, await codeOf(resolve(source, repo))], [repo, "repository-not-found"]);
+    assertEquals([repo, await codeOf(resolve({ repo }))], [repo, "repository-not-found"]);
     // The request about the branch, and the one that finds out whether it or the repository is missing.
     assertEquals(gh.counts(), { redirect: 6 });
   }
 });
 
+const astray: readonly Redirect[] = [
+  "none",
+  "other-host",
+  "{api}/user/repos",
+  "{api}/repos/octo",
+  "{api}/repos/../user{rest}",
+  "//127.0.0.1:1/repos/octo/site{rest}",
+  "file:///repos/octo/site",
+];
+
 Deno.test("a move that leads to another host, elsewhere on this one or nowhere is not followed", async () => {
-  for (
-    const location of [
-      "none",
-      "other-host",
-      "{api}/user/repos",
-      "{api}/repos/octo",
-      "{api}/repos/../user{rest}",
-      "//127.0.0.1:1/repos/octo/site{rest}",
-      "file:///repos/octo/site",
-    ] as const
-  ) {
-    await using opened = await open({ tokens: ["t1"] });
+  for (const location of astray) {
+    await using opened = await openRefs({ tokens: ["t1"] });
     const { gh } = opened;
-    if (location === "none" || location === "other-host") {
-      gh.rename("octo/site", "other/place", { location });
-    } else {
-      gh.remove("octo/site");
-      gh.redirect("octo/site", location);
-    }
+    gh.remove("octo/site");
+    gh.redirect("octo/site", location);
     assertEquals(await codeOf(opened.resolve()), "repository-not-found");
     // Nothing but the two requests about the requested name.
     assertEquals([location, gh.counts()], [location, { redirect: 2 }]);
@@ -142,7 +111,7 @@ Deno.test("a move that leads to another host, elsewhere on this one or nowhere i
 
 Deno.test("a temporary redirect is a failure, and leaves no tombstone", async () => {
   for (const status of [302, 307]) {
-    await using opened = await open();
+    await using opened = await openRefs();
     const { clock, gh, resolve } = opened;
     const { commit } = await resolve();
     clock.advance(60_000);
@@ -153,7 +122,7 @@ Deno.test("a temporary redirect is a failure, and leaves no tombstone", async ()
 });
 
 Deno.test("a moved repository is seen as its target is: public, or not at all", async () => {
-  await using opened = await open({ tokens: ["t1"] });
+  await using opened = await openRefs({ tokens: ["t1"] });
   const { clock, gh } = opened;
   gh.rename("octo/site", "other/place");
   assertEquals((await opened.resolve()).commit, await opened.git.head());
@@ -162,7 +131,7 @@ Deno.test("a moved repository is seen as its target is: public, or not at all", 
   clock.advance(60_000);
   assertEquals(await codeOf(opened.resolve()), "repository-not-found");
 
-  await using hidden = await open({ tokens: ["t1"] });
+  await using hidden = await openRefs({ tokens: ["t1"] });
   hidden.gh.rename("octo/site", "other/place");
   hidden.gh.setVisibility("other/place", "private");
   assertEquals(await codeOf(hidden.resolve()), "repository-not-found");
@@ -170,8 +139,8 @@ Deno.test("a moved repository is seen as its target is: public, or not at all", 
 
 Deno.test("files of a moved repository are read by GraphQL, the raw host and the blobs API", async () => {
   for (const options of [{ tokens: ["t1"] }, {}, { raw: false }]) {
-    await using opened = await open(options);
-    const { gh, git, source } = opened;
+    await using opened = await openRefs(options);
+    const { cached, gh, git } = opened;
     gh.rename("octo/site", "other/place");
     const snapshot = await opened.resolve();
     const files = (await git.lsTree("HEAD")).map(({ path, oid, size }) => ({
@@ -179,7 +148,7 @@ Deno.test("files of a moved repository are read by GraphQL, the raw host and the
       id: oid,
       size: size!,
     }));
-    const blobs = await source.blobs(snapshot, files, uncharged);
+    const blobs = await cached.blobs(snapshot, files, uncharged);
     for (const { id } of files) {
       const bytes = blobs.get(id);
       assertInstanceOf(bytes, Uint8Array);
