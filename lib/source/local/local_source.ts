@@ -13,14 +13,14 @@ import {
 } from "../../errors.ts";
 import { describeError } from "../../log.ts";
 import { type FileList, FileListBuilder } from "../file_list.ts";
-import {
-  type BlobResult,
-  type FileRef,
-  type RefQuery,
-  type RequestContext,
-  type Snapshot,
-  type Source,
-  type TreeEntry,
+import type {
+  BlobResult,
+  FileRef,
+  RefQuery,
+  RequestContext,
+  Snapshot,
+  Source,
+  TreeEntry,
 } from "../source.ts";
 import {
   checkedOutBranch,
