@@ -128,9 +128,9 @@ export class GithubDouble implements AsyncDisposable {
   ) => this.registry.add(name, { ...options, git });
   /** Serves a repository that has no commit yet. */
   addEmpty = (name: string) => this.registry.add(name);
-  /** Serves a repository that GitHub blocks: for legal reasons (451) or by its terms (403). */
+  /** Serves a repository that GitHub blocks. */
   addBlocked = (name: string, { status = 451 }: { status?: 451 | 403 } = {}) =>
-    this.registry.add(name, { blocked: { status, reason: "dmca" } });
+    this.registry.add(name, { blocked: status });
   /** Renames or moves a repository; the old name answers 301. */
   rename = (from: string, to: string, { location = "numeric" }: { location?: RedirectForm } = {}) =>
     this.registry.rename(from, to, location);

@@ -14,7 +14,8 @@ export interface HostedRepository {
   git: GitRepository | null;
   visibility: Visibility;
   defaultBranch: string;
-  blocked: { status: 451 | 403; reason: string } | null;
+  /** The status with which GitHub blocks it: for legal reasons (451) or by its terms (403). */
+  blocked: 451 | 403 | null;
 }
 
 /**

@@ -48,11 +48,10 @@ export function jsonReply(body: unknown, { status = 200, ...options }: Partial<R
 export function errorReply(
   status: number,
   message: string,
-  { fields = {}, headers = {} }: { fields?: object; headers?: Record<string, string> } = {},
+  { headers = {} }: { headers?: Record<string, string> } = {},
 ): Reply {
   const documentation_url = "https://docs.github.com/rest";
-  const body = { message, ...fields, documentation_url, status: String(status) };
-  return jsonReply(body, { status, headers });
+  return jsonReply({ message, documentation_url, status: `${status}` }, { status, headers });
 }
 
 const notFound = () => errorReply(404, "Not Found");
@@ -130,11 +129,7 @@ export function answerRest(double: GithubDouble, request: RestRequest, account: 
   if (!repository) return redirectReply(double, request, account);
   if (!accounts.sees(account, repository)) return notFound();
   const { git, blocked } = repository;
-  if (blocked) {
-    const html_url = "https://github.com/github/dmca/blob/master/2026/01/2026-01-01-example.md";
-    const block = { reason: blocked.reason, created_at: "2026-01-01T00:00:00Z", html_url };
-    return errorReply(blocked.status, "Repository access blocked", { fields: { block } });
-  }
+  if (blocked) return errorReply(blocked, "Repository access blocked");
   const url = `${apiUrl}/repos/${repository.owner}/${repository.name}`;
   if (request.kind === "repo") return jsonReply(repositoryBody(repository, url));
   if (!git || git.store.isEmpty) return errorReply(409, "Git Repository is empty.");
@@ -157,17 +152,15 @@ function redirectReply(double: GithubDouble, request: RestRequest, account: Acco
   };
   const location = (forms[form] ?? form).replaceAll("{rest}", request.rest)
     .replaceAll("{api}", api);
-  return errorReply(301, message, { fields: { url: location }, headers: { location } });
+  return errorReply(301, message, { headers: { location } });
 }
 
 function repositoryBody(repository: HostedRepository, url: string) {
   const { id, owner, name, visibility, defaultBranch } = repository;
-  const full_name = `${owner}/${name}`;
   return {
-    ...{ id, node_id: `R_${id}`, name, full_name, private: visibility !== "public" },
+    ...{ id, node_id: `R_${id}`, name, full_name: `${owner}/${name}`, url, visibility },
+    ...{ private: visibility !== "public", default_branch: defaultBranch },
     owner: { login: owner, id: 1, type: "Organization" },
-    ...{ html_url: `https://github.com/${full_name}`, description: null, fork: false, url },
-    ...{ archived: false, disabled: false, visibility, default_branch: defaultBranch },
   };
 }
 

@@ -128,20 +128,14 @@ Deno.test("a configuration that does not parse is skipped, and said", async () =
 });
 
 Deno.test("hostile configurations change nothing", async () => {
-  const aliases = Array.from(
-    { length: 30 },
-    (_, at) => `a${at}: &a${at} [${Array(9).fill(at === 0 ? "x" : `*a${at - 1}`).join(", ")}]`,
-  ).join("\n");
   const entry = "name: posts, type: collection";
   const bad = [
-    `${aliases}\ncontent: [{ ${entry}, path: secret, exclude: *a29 }]\n`,
     "[".repeat(100_000),
-    `content: ${"[{ items: ".repeat(2_000)}`,
     "content: !!js/function 'function () { throw 1 }'\n",
     `__proto__: { content: [{ ${entry}, path: secret }] }\n`,
     ...["../secret", "/../../etc", ".git", "link", "posts.md"]
       .map((path) => `content: [{ ${entry}, path: ${path} }]\n`),
-    ...["- a\n- b\n", "", "\u0000"],
+    "\u0000",
   ];
   for (const config of bad) {
     await using site = await startSite({

@@ -1,5 +1,5 @@
-// Lists, facets, slugs and neighbors over three thousand files, compared with a plain program over the same files. How
-// values of any kind are ordered is in sort_test.ts; here they are numbers, plain texts, booleans and lists.
+// Sorted, filtered lists, slugs and neighbors over three thousand files, compared with a plain program over the same
+// files. How values of any kind are ordered and compared is in sort_test.ts and filter_test.ts, facets in html_test.ts.
 
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
@@ -40,7 +40,6 @@ interface Query {
   readonly sort: string;
   readonly filters: readonly (readonly [name: string, value: string])[];
   readonly recursive: boolean;
-  readonly facets: readonly string[];
   readonly place: number;
 }
 
@@ -59,15 +58,8 @@ function valueOf(item: Item, field: string): any {
 
 const order = <T>(a: T, b: T) => a < b ? -1 : a > b ? 1 : 0;
 
-function matches(item: Item, [name, given]: readonly [string, string]): boolean {
-  const [field = "", operator] = name.split("][");
+function matches(item: Item, [field, given]: readonly [string, string]): boolean {
   const value = valueOf(item, field);
-  if (operator === "exists") return (value !== undefined) === (given === "true");
-  if (operator !== undefined) {
-    const limit = field.endsWith("weight") ? Number(given) : given;
-    const sign = typeof value === typeof limit ? order(value, limit) : NaN;
-    return { lt: sign < 0, lte: sign <= 0, gt: sign > 0, gte: sign >= 0 }[operator]!;
-  }
   const text = given.replace(/^!/, "");
   const isMatch = GLOBS[text]?.test(value) ?? [value].flat().some((one) => String(one) === text);
   return isMatch !== given.startsWith("!");
@@ -86,31 +78,16 @@ function plainList(items: readonly Item[], { sort, filters, recursive }: Query):
     });
 }
 
-function plainFacet(items: readonly Item[], field: string) {
-  const values = items.flatMap((item) => valueOf(item, field) ?? []);
-  const counts = Map.groupBy(values, (value) => value);
-  return Array.from(counts, ([value, all]) => ({ value, count: all.length }));
-}
-
 const FIELDS = ["date", "title", "weight", "draft", "author.name", "nowhere"];
 const field = fc.constantFrom(...FIELDS.map((field) => `frontMatter.${field}`));
 const value = fc.constantFrom(
   ...["deno", "git", "true", "2024", "3", "-2", "2019-05-01", "apple 110", "eve", "nowhere"],
 );
-const COMPARED: readonly (readonly [field: string, values: readonly string[]])[] = [
-  ["weight", ["-5", "0", "7", "7.5", "34"]],
-  ["date", ["2019-05-01", "2017-01-01"]],
-];
-const operator = fc.constantFrom("lt", "lte", "gt", "gte");
 const filter = fc.oneof(
   fc.tuple(
     fc.oneof(field, fc.constant("frontMatter.tags")),
     fc.oneof(value, value.map((text) => `!${text}`)),
   ),
-  fc.constantFrom(...COMPARED).chain(([field, values]) =>
-    fc.tuple(operator.map((one) => `frontMatter.${field}][${one}`), fc.constantFrom(...values))
-  ),
-  fc.tuple(field.map((field) => `${field}][exists`), fc.constantFrom("true", "false")),
   fc.tuple(fc.constant("path"), fc.constantFrom("202?/**", "!2019/*")),
   fc.tuple(fc.constant("name"), fc.constantFrom("*1.md", "!post-?.md")),
 );
@@ -121,7 +98,6 @@ const query: fc.Arbitrary<Query> = fc.record({
   ).map((parts) => parts.join("")),
   filters: fc.array(filter, { maxLength: 2 }),
   recursive: fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, fc.constant(false)),
-  facets: fc.subarray(["frontMatter.tags", "frontMatter.draft", "frontMatter.nowhere"]),
   place: fc.double({ min: 0, max: 1, noNaN: true }),
 });
 
@@ -150,13 +126,13 @@ Deno.test("200 random lists of 3,000 files are those of a plain program", async 
   gh.resetCounts();
 
   const check = async (given: Query) => {
-    const { facets, place } = given;
+    const { place } = given;
     const expected = plainList(all, given);
     const page = Math.max(1, Math.ceil(place * Math.ceil(expected.length / 20)));
-    const list: ListBody = await (await service.get(address("list-collection-items", given, {
-      ...{ page, limit: 20, fields: "path,frontMatter" },
-      ...facets.length === 0 ? {} : { facets: facets.join() },
-    }))).json();
+    const shown = { page, limit: 20, fields: "path,frontMatter" };
+    const list: ListBody = await (await service.get(
+      address("list-collection-items", given, shown),
+    )).json();
     assertEquals(
       list.items as unknown[],
       expected.slice((page - 1) * 20, page * 20).map(({ path, frontMatter }) => ({
@@ -165,13 +141,6 @@ Deno.test("200 random lists of 3,000 files are those of a plain program", async 
       })),
     );
     assertEquals(list.pagination.totalItems, expected.length);
-    for (const facet of facets) {
-      const counts = list.facets![facet]!;
-      const byValue = (a: { value: unknown }, b: { value: unknown }) =>
-        order(typeof a.value + a.value, typeof b.value + b.value);
-      assertEquals(counts.toSorted(byValue), plainFacet(expected, facet).toSorted(byValue));
-      assertEquals(counts, counts.toSorted((a, b) => b.count - a.count));
-    }
     const at = Math.floor(place * (expected.length - 1));
     const slugOf = (item?: Item) => item?.path.replace(".md", "") ?? null;
     const item = expected[at] ?? all[0]!;
