@@ -1,29 +1,19 @@
 // The messages of KV Connect's data path (denoland/denokv, proto/kv-connect.md and proto/schema/datapath.proto), as far
-// as Deno's client uses them. Enumerations are whole numbers here, which is the same on the wire.
+// as the service uses them. Enumerations are whole numbers here, which is the same on the wire.
 
-import {
-  create,
-  createFileRegistry,
-  type DescMessage,
-  fromBinary,
-  toBinary,
-} from "@bufbuild/protobuf";
+import { create, createFileRegistry, fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
   FieldDescriptorProto_Label as Label,
   FieldDescriptorProto_Type as Type,
   FileDescriptorProtoSchema,
 } from "@bufbuild/protobuf/wkt";
 
-/** How a value is encoded. */
-export const Encoding = { V8: 1, LE64: 2, BYTES: 3 } as const;
 /** What a mutation does. */
-export const MutationType = { SET: 1, DELETE: 2, SUM: 3, MAX: 4, MIN: 5 } as const;
-/** How a read went. */
-export const ReadStatus = { SUCCESS: 1 } as const;
-/** How a write went. */
-export const WriteStatus = { SUCCESS: 1, CHECK_FAILURE: 2 } as const;
+export const MutationType = { SET: 1, DELETE: 2 } as const;
+/** How a read or a write went. */
+export const Status = { SUCCESS: 1, CHECK_FAILURE: 2 } as const;
 
-/** A value as it travels. */
+/** A value as it travels: bytes, and how they encode it. */
 export interface KvValue {
   data: Uint8Array;
   encoding: number;
@@ -50,7 +40,6 @@ export interface Messages {
   AtomicWrite: {
     checks: { key: Uint8Array; versionstamp: Uint8Array }[];
     mutations: { key: Uint8Array; value?: KvValue; mutationType: number; expireAtMs: bigint }[];
-    enqueues: unknown[];
   };
   AtomicWriteOutput: { status: number; versionstamp: Uint8Array };
   Watch: { keys: { key: Uint8Array }[] };
@@ -63,11 +52,10 @@ const fields: Record<string, string> = {
   ReadRange: "start 1 BYTES, end 2 BYTES, limit 3 INT32, reverse 4 BOOL",
   SnapshotReadOutput: "ranges 1 *ReadRangeOutput, readIsStronglyConsistent 4 BOOL, status 8 INT32",
   ReadRangeOutput: "values 1 *KvEntry",
-  AtomicWrite: "checks 1 *Check, mutations 2 *Mutation, enqueues 3 *Enqueue",
+  AtomicWrite: "checks 1 *Check, mutations 2 *Mutation",
   AtomicWriteOutput: "status 1 INT32, versionstamp 2 BYTES",
   Check: "key 1 BYTES, versionstamp 2 BYTES",
   Mutation: "key 1 BYTES, value 2 KvValue, mutationType 3 INT32, expireAtMs 4 INT64",
-  Enqueue: "payload 1 BYTES",
   KvValue: "data 1 BYTES, encoding 2 INT32",
   KvEntry: "key 1 BYTES, value 2 BYTES, encoding 3 INT32, versionstamp 4 BYTES",
   Watch: "keys 1 *WatchKey",
@@ -79,30 +67,22 @@ const fields: Record<string, string> = {
 function describe(field: string) {
   const [name = "", number, type = ""] = field.split(" ");
   const bare = type.replace("*", "");
-  return {
-    name,
-    number: Number(number),
-    label: type === bare ? Label.OPTIONAL : Label.REPEATED,
-    ...bare in Type
-      ? { type: Type[bare as keyof typeof Type] }
-      : { type: Type.MESSAGE, typeName: `.kv.${bare}` },
-  };
+  const label = type === bare ? Label.OPTIONAL : Label.REPEATED;
+  const kind = bare in Type
+    ? { type: Type[bare as keyof typeof Type] }
+    : { type: Type.MESSAGE, typeName: `.kv.${bare}` };
+  return { name, number: Number(number), label, ...kind };
 }
 
-const registry = createFileRegistry(
-  create(FileDescriptorProtoSchema, {
-    name: "datapath.proto",
-    package: "kv",
-    syntax: "proto3",
-    messageType: Object.entries(fields).map(([name, text]) => ({
-      name,
-      field: text.split(", ").map(describe),
-    })),
-  }),
-  () => undefined,
-);
-
-const descriptor = (name: string): DescMessage => registry.getMessage(`kv.${name}`)!;
+const file = create(FileDescriptorProtoSchema, {
+  ...{ name: "datapath.proto", package: "kv", syntax: "proto3" },
+  messageType: Object.entries(fields).map(([name, text]) => ({
+    name,
+    field: text.split(", ").map(describe),
+  })),
+});
+const registry = createFileRegistry(file, () => undefined);
+const descriptor = (name: string) => registry.getMessage(`kv.${name}`)!;
 
 /** Reads a message. @throws {Error} where the bytes are none. */
 export function decode<N extends keyof Messages>(name: N, bytes: Uint8Array): Messages[N] {

@@ -1,22 +1,18 @@
-// A remote Deno KV for tests: KV Connect, version 3 (denoland/denokv, proto/kv-connect.md), on top of a local Deno KV.
-// It counts requests, and is slow, fails, moves or goes away on request. Queues and sums of V8 numbers are missing, and
-// keys may be a little shorter than elsewhere: a zero byte counts twice.
+// A remote Deno KV for tests: KV Connect, version 3 (denoland/denokv, proto/kv-connect.md), on top of a local Deno KV in
+// memory. It counts requests, and is slow, fails, moves or goes away on request. It sets, deletes, checks and watches.
 //
 //   await using server = await KvConnectServer.start();
 //   using kv = await server.open();
 //   server.fault = oneIn(10);
 
-import { Deserializer, Serializer } from "node:v8";
 import {
   decode,
   encode,
-  Encoding,
   type KvEntry,
   type KvValue,
   type Messages,
   MutationType,
-  ReadStatus,
-  WriteStatus,
+  Status,
 } from "./datapath.ts";
 
 /** Kinds of requests; the answer to `metadata` has the address for the others. */
@@ -51,13 +47,13 @@ export class KvConnectServer implements AsyncDisposable {
   #closing = new AbortController();
 
   private constructor(
-    /** The entries of clients, each of their keys encoded as one part of a key. */
+    /** Values as they travel, each key as bytes that are one part of a key: these sort as the bytes do. */
     readonly local: Deno.Kv,
   ) {}
 
-  /** Starts a server on a free port; `path` is that of the local database, in memory if left out. */
-  static async start(path = ":memory:"): Promise<KvConnectServer> {
-    const server = new KvConnectServer(await Deno.openKv(path));
+  /** Starts a server on a free port. */
+  static async start(): Promise<KvConnectServer> {
+    const server = new KvConnectServer(await Deno.openKv(":memory:"));
     server.up();
     return server;
   }
@@ -72,12 +68,11 @@ export class KvConnectServer implements AsyncDisposable {
   up(): void {
     const port = this.url === "" ? 0 : Number(new URL(this.url).port);
     this.#closing = new AbortController();
-    this.#server ??= Deno.serve({
-      hostname: "127.0.0.1",
-      port,
-      onListen: () => {},
-      onError: (error) => new Response(String(error), { status: 400 }),
-    }, (request) => this.#answer(request));
+    const onError = (error: unknown) => new Response(String(error), { status: 400 });
+    this.#server ??= Deno.serve(
+      { hostname: "127.0.0.1", port, onListen() {}, onError },
+      (request) => this.#answer(request),
+    );
     this.url = `http://127.0.0.1:${this.#server.addr.port}`;
   }
 
@@ -95,21 +90,19 @@ export class KvConnectServer implements AsyncDisposable {
     this.counts.set(operation, (this.counts.get(operation) ?? 0) + 1);
     const status = this.fault(operation, ++this.#total);
     if (this.latencyMs > 0) await new Promise((resolve) => setTimeout(resolve, this.latencyMs));
-    if (status !== null) return new Response("A fault set by the test.", { status });
+    const refuse = (status: number, text: string) => new Response(text, { status });
+    if (status !== null) return refuse(status, "A fault set by the test.");
     const { headers } = request;
     const isMetadata = operation === "metadata";
     const token = isMetadata ? this.token : `data-${this.token}`;
     if (headers.get("authorization") !== `Bearer ${token}`) {
-      return new Response("The token is refused.", { status: 401 });
+      return refuse(401, "The token is refused.");
     }
     if (isMetadata) return this.#metadata(JSON.parse(new TextDecoder().decode(body)));
-    if (!pathname.startsWith(`${this.endpoint}/`)) {
-      return new Response("Not here.", { status: 503 });
-    }
-    if (
-      headers.get("x-denokv-version") !== "3" ||
-      headers.get("x-denokv-database-id") !== this.#databaseId
-    ) return new Response("Another version or database.", { status: 400 });
+    if (!pathname.startsWith(`${this.endpoint}/`)) return refuse(503, "Not here.");
+    const isKnown = headers.get("x-denokv-version") === "3" &&
+      headers.get("x-denokv-database-id") === this.#databaseId;
+    if (!isKnown) return refuse(400, "Another version or database.");
     if (operation === "watch") return this.#watch(decode("Watch", body));
     return new Response(
       operation === "snapshot_read"
@@ -119,10 +112,8 @@ export class KvConnectServer implements AsyncDisposable {
     );
   }
 
-  #metadata(request: { supportedVersions: number[] }): Response {
-    if (!request.supportedVersions.includes(3)) {
-      return new Response("Version 3 only.", { status: 400 });
-    }
+  #metadata({ supportedVersions }: { supportedVersions: number[] }): Response {
+    if (!supportedVersions.includes(3)) return new Response("Version 3 only.", { status: 400 });
     return Response.json({
       version: 3,
       databaseId: this.#databaseId,
@@ -132,61 +123,47 @@ export class KvConnectServer implements AsyncDisposable {
     });
   }
 
-  // An encoded key is one part of a local key: parts that are bytes sort as the bytes do.
   async #read({ ranges }: Messages["SnapshotRead"]): Promise<Messages["SnapshotReadOutput"]> {
     const outputs = ranges.map(async ({ start, end, limit, reverse }) => {
       const options = { limit, reverse, batchSize: Math.min(limit, 1000) };
-      const list = this.local.list({ start: [start], end: [end] }, options);
+      const list = this.local.list<KvValue>({ start: [start], end: [end] }, options);
       return { values: await Array.fromAsync(list, toEntry) };
     });
-    return {
-      ranges: await Promise.all(outputs),
-      readIsStronglyConsistent: true,
-      status: ReadStatus.SUCCESS,
-    };
+    const status = Status.SUCCESS;
+    return { ranges: await Promise.all(outputs), readIsStronglyConsistent: true, status };
   }
 
   async #write(write: Messages["AtomicWrite"]): Promise<Messages["AtomicWriteOutput"]> {
-    if (write.enqueues.length > 0) throw new TypeError("Queues are not there");
     const atomic = this.local.atomic();
     for (const { key, versionstamp } of write.checks) {
       atomic.check({ key: [key], versionstamp: versionstamp.toHex() || null });
     }
     for (const { key, value, mutationType, expireAtMs } of write.mutations) {
-      const type = Object.entries(MutationType).find(([, number]) => number === mutationType)?.[0];
-      if (type === "DELETE") {
-        atomic.delete([key]);
-        continue;
-      }
-      const local = toLocal(value!);
-      if (type === "SET") {
+      if (mutationType === MutationType.DELETE) atomic.delete([key]);
+      else if (mutationType === MutationType.SET) {
+        const { data, encoding } = value!;
         const expireIn = Math.max(1, Number(expireAtMs) - Date.now());
-        atomic.set([key], local, expireAtMs === 0n ? {} : { expireIn });
-      } else if (type !== undefined && local instanceof Deno.KvU64) {
-        atomic.mutate({
-          key: [key],
-          type: type.toLowerCase() as "sum" | "min" | "max",
-          value: local,
-        });
+        // A copy: KV stores the whole buffer behind a view.
+        const stored = { data: data.slice(), encoding };
+        atomic.set([key], stored, expireAtMs === 0n ? {} : { expireIn });
       } else throw new TypeError(`Cannot mutate by type ${mutationType}`);
     }
     const result = await atomic.commit();
     return result.ok
-      ? { status: WriteStatus.SUCCESS, versionstamp: Uint8Array.fromHex(result.versionstamp) }
-      : { status: WriteStatus.CHECK_FAILURE, versionstamp: new Uint8Array(0) };
+      ? { status: Status.SUCCESS, versionstamp: Uint8Array.fromHex(result.versionstamp) }
+      : { status: Status.CHECK_FAILURE, versionstamp: new Uint8Array(0) };
   }
 
   #watch({ keys }: Messages["Watch"]): Response {
-    const changes = this.local.watch<unknown[]>(keys.map(({ key }) => [key]));
-    const frames = new TransformStream<Deno.KvEntryMaybe<unknown>[], Uint8Array>({
-      transform: (entries, controller) => {
+    const changes = this.local.watch<KvValue[]>(keys.map(({ key }) => [key]));
+    const frames = new TransformStream<Deno.KvEntryMaybe<KvValue>[], Uint8Array>({
+      transform(entries, controller) {
         const message = encode("WatchOutput", {
-          status: ReadStatus.SUCCESS,
-          keys: entries.map((entry) =>
-            entry.versionstamp === null
-              ? { changed: true }
-              : { changed: true, entryIfChanged: toEntry(entry) }
-          ),
+          status: Status.SUCCESS,
+          keys: entries.map((entry) => ({
+            changed: true,
+            ...entry.versionstamp === null ? {} : { entryIfChanged: toEntry(entry) },
+          })),
         });
         const frame = new Uint8Array(4 + message.length);
         new DataView(frame.buffer).setUint32(0, message.length, true);
@@ -208,27 +185,8 @@ export class KvConnectServer implements AsyncDisposable {
   }
 }
 
-function toLocal({ data, encoding }: KvValue): unknown {
-  if (encoding === Encoding.BYTES) return data.slice();
-  if (encoding === Encoding.V8) {
-    // The plain classes: Node's own functions write array views in a way that only Node reads.
-    const deserializer = new Deserializer(data);
-    deserializer.readHeader();
-    return deserializer.readValue();
-  }
-  return new Deno.KvU64(new DataView(data.buffer, data.byteOffset).getBigUint64(0, true));
-}
-
-function toEntry({ key, value, versionstamp }: Deno.KvEntry<unknown>): KvEntry {
-  const base = { key: key[0] as Uint8Array, versionstamp: Uint8Array.fromHex(versionstamp) };
-  if (value instanceof Uint8Array) return { ...base, value, encoding: Encoding.BYTES };
-  if (!(value instanceof Deno.KvU64)) {
-    const serializer = new Serializer();
-    serializer.writeHeader();
-    serializer.writeValue(value);
-    return { ...base, value: serializer.releaseBuffer(), encoding: Encoding.V8 };
-  }
-  const bytes = new Uint8Array(8);
-  new DataView(bytes.buffer).setBigUint64(0, value.value, true);
-  return { ...base, value: bytes, encoding: Encoding.LE64 };
+function toEntry({ key, value, versionstamp }: Deno.KvEntry<KvValue>): KvEntry {
+  const { data, encoding } = value;
+  const stamp = Uint8Array.fromHex(versionstamp);
+  return { key: key[0] as Uint8Array, value: data, encoding, versionstamp: stamp };
 }
