@@ -22,6 +22,16 @@ export interface ServedSite extends Site {
   readonly url: string;
 }
 
+/** The address of the posts of `octo/site`, without the site's own. */
+export const POSTS = "?owner=octo&repo=site&collection=posts";
+
+/** What `octo/site` has where a test names no other files. */
+const FILES: GitFiles = { "docs/guide/start.md": "# Start\n" };
+for (let n = 0; n < 12; n++) {
+  const fields = `title: Post ${n}\ndate: 2025-01-${n + 10}\ntags: [${n % 3 ? "notes" : "news"}]`;
+  FILES[`posts/p${String(n).padStart(2, "0")}.md`] = `---\n${fields}\n---\n# Post ${n}\n`;
+}
+
 const PATHS = [
   ...["chromium", "chromium-browser", "google-chrome"].map((name) => `/usr/bin/${name}`),
   "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
@@ -54,7 +64,7 @@ Deno.test.afterAll(async () => {
 export function browserTest(
   name: string,
   body: (open: OpenPage, site: ServedSite) => Promise<void>,
-  { files = { "a.md": "# A\n" }, reports, ...options }: {
+  { files = FILES, reports, ...options }: {
     files?: GitFiles;
     reports?: RegExp;
     branch?: string;

@@ -2,9 +2,7 @@
 // taken, and what is relative leads to the repository.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { browserTest, waitUntil } from "./browser.ts";
-
-const POSTS = "?owner=octo&repo=site&collection=posts";
+import { browserTest, POSTS, waitUntil } from "./browser.ts";
 
 const HOSTILE = `# Hostile
 
@@ -74,10 +72,8 @@ browserTest("relative addresses lead to the repository, anchors within the page"
   const page = await open(`${POSTS}&path=posts%2F2026%2Ffriendly.md`, { viewport });
   await page.locator(".prose h1").waitFor();
 
-  await waitUntil(
-    page,
-    "[...document.querySelectorAll('.prose img')].filter((image) => image.naturalWidth === 12).length === 3",
-  );
+  const images = "[...document.querySelectorAll('.prose img')]";
+  await waitUntil(page, `${images}.filter((image) => image.naturalWidth === 12).length === 3`);
   await page.locator(".prose .hljs-keyword", { hasText: "const" }).waitFor();
   assertEquals(await page.locator(".prose .markdown-alert-note").count(), 1);
   assertEquals(await page.getByRole("checkbox", { name: "Done" }).isDisabled(), true);
@@ -85,12 +81,8 @@ browserTest("relative addresses lead to the repository, anchors within the page"
   assertEquals(await elsewhere.getAttribute("rel"), "noopener noreferrer nofollow");
   await page.getByRole("link", { name: "Below" }).click();
   assertMatch(page.url(), /#user-content-far-below$/);
-  const heading = page.getByRole("heading", { name: "Far below" });
-  await waitUntil(
-    page,
-    "document.getElementById('user-content-far-below').getBoundingClientRect().top < innerHeight",
-  );
-  assert(await heading.isVisible());
+  const heading = "document.getElementById('user-content-far-below')";
+  await waitUntil(page, `${heading}.getBoundingClientRect().top < innerHeight`);
   await page.goBack();
   await page.getByRole("link", { name: "Next", exact: true }).click();
   await page.locator(".prose h1", { hasText: "Next one" }).waitFor();
@@ -111,10 +103,8 @@ browserTest("no script of this origin runs in the page but its own", async (open
   const raw = "api/get-item-content?owner=octo&repo=site&path=evil.js&format=raw";
 
   for (const address of [raw, "client.js"]) {
-    const outcome = await page.evaluate(
-      `import("${site.url}${address}").then(() => "ran", () => "refused")`,
-    );
-    assertEquals(outcome, "refused", address);
+    const code = `import("${site.url}${address}").then(() => "ran", () => "refused")`;
+    assertEquals(await page.evaluate(code), "refused", address);
   }
   assertEquals(await page.evaluate("globalThis.hit"), undefined);
 }, {

@@ -1,76 +1,164 @@
-// Pages of another origin: what they may request, what they may read, and the client as they load it.
+// Pages of another origin: what they may request, what they may read, the client as they load it; README's five lines and
+// the example blog of the documentation.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Page } from "playwright-core";
-import { browserTest, type ServedSite, servePage } from "./browser.ts";
+import type { GitFiles } from "../github/git_repository.ts";
+import { root } from "../source_files.ts";
+import { assertAccessible, browserTest, saveScreenshot, waitUntil } from "./browser.ts";
+import { POSTS, type ServedSite, servePage } from "./browser.ts";
 
-const FILES = Object.fromEntries(
-  Array.from({ length: 7 }, (_, n) => [`posts/p${n}.md`, `---\nn: ${n}\n---\n# ${n}\n`]),
-);
+const example = await Deno.readTextFile(`${root}/examples/page/index.html`);
+const readme = await Deno.readTextFile(`${root}/README.md`);
 
-/** A test with a page of another origin than the service's. */
-function elsewhereTest(name: string, body: (page: Page, site: ServedSite) => Promise<void>): void {
-  browserTest(name, async (open, site) => {
-    await using elsewhere = servePage("<!doctype html><title>Elsewhere</title>");
-    await body(await open(elsewhere.url), site);
-  }, { files: FILES });
+interface PageOptions {
+  readonly html?: string;
+  readonly path?: string;
+  readonly files?: GitFiles;
 }
 
-elsewhereTest(
-  "a page elsewhere calls both operations and reads their headers",
-  async (page, site) => {
-    const seen = await page.evaluate(async (url) => {
-      const address = `${url}api/list-collection-items?owner=octo&repo=site&collection=`;
-      const list = await fetch(`${address}posts&limit=3`);
-      const { items } = await list.json();
-      const item = await fetch(items[0].contentUrl);
-      const missing = await fetch(`${address}none`);
-      const names = ["etag", "link", "age", "cache-status", "x-request-id"];
-      return {
-        list: Object.fromEntries(names.map((name) => [name, list.headers.get(name)])),
-        content: (await item.json()).content,
-        missing: [missing.status, missing.headers.get("content-type"), (await missing.json()).code],
-      };
-    }, site.url);
+/** A test with a page of another origin than the service's, whose address is put in the place of the documented one. */
+function pageTest(
+  name: string,
+  { html = "<!doctype html>", path = "", ...options }: PageOptions,
+  body: (page: Page, site: ServedSite, elsewhere: ReturnType<typeof servePage>) => Promise<void>,
+): void {
+  browserTest(name, async (open, site) => {
+    const service = site.url.replace(/\/$/, "");
+    await using elsewhere = servePage(html.replaceAll("http://localhost:8000", service));
+    await body(await open(elsewhere.url + path), site, elsewhere);
+  }, options);
+}
 
-    assertMatch(seen.list["etag"]!, /^"[^"]+"$/);
-    assertMatch(seen.list["link"]!, /rel="next"/);
-    assertEquals(seen.list["age"], "0");
-    assertMatch(seen.list["cache-status"]!, /^collections; /);
-    assert(seen.list["x-request-id"]);
-    assertEquals(seen.content, "---\nn: 0\n---\n# 0\n");
-    assertEquals(seen.missing, [404, "application/problem+json", "collection-not-found"]);
-  },
-);
-
-elsewhereTest("a page elsewhere sends If-None-Match, by way of a preflight", async (page, site) => {
+pageTest("a page elsewhere calls both operations and reads headers", {}, async (page, site) => {
   const seen = await page.evaluate(async (url) => {
-    const address = `${url}api/list-collection-items?owner=octo&repo=site&collection=posts`;
-    const first = await fetch(address, { cache: "no-store" });
+    const list = await fetch(`${url}posts&limit=3`, { cache: "no-store" });
+    const { items } = await list.json();
+    const item = await fetch(items[0].contentUrl);
+    const missing = await fetch(`${url}none`);
+    const names = ["etag", "link", "age", "cache-status", "x-request-id"];
+    return {
+      list: Object.fromEntries(names.map((name) => [name, list.headers.get(name)])),
+      content: (await item.json()).content,
+      missing: [missing.status, missing.headers.get("content-type"), (await missing.json()).code],
+    };
+  }, `${site.url}api/list-collection-items?owner=octo&repo=site&collection=`);
+
+  assertMatch(seen.list["etag"]!, /^"[^"]+"$/);
+  assertMatch(seen.list["link"]!, /rel="next"/);
+  assertEquals(seen.list["age"], "0");
+  assertMatch(seen.list["cache-status"]!, /^collections; /);
+  assert(seen.list["x-request-id"]);
+  assert(seen.content.endsWith("# Post 0\n"));
+  assertEquals(seen.missing, [404, "application/problem+json", "collection-not-found"]);
+});
+
+pageTest("a page elsewhere sends If-None-Match, with a preflight", {}, async (page, site) => {
+  const seen = await page.evaluate(async (url) => {
+    const first = await fetch(url, { cache: "no-store" });
     const etag = first.headers.get("etag")!;
-    const again = await fetch(address, { cache: "no-store", headers: { "if-none-match": etag } });
+    const again = await fetch(url, { cache: "no-store", headers: { "if-none-match": etag } });
     return { etag, status: again.status, tag: again.headers.get("etag"), text: await again.text() };
-  }, site.url);
+  }, `${site.url}api/list-collection-items${POSTS}`);
 
   assertEquals(seen, { etag: seen.etag, status: 304, tag: seen.etag, text: "" });
   const preflights = site.service.logLines("request").filter(({ method }) => method === "OPTIONS");
   assertEquals(preflights.map(({ status }) => status), [204]);
 });
 
-elsewhereTest("a page elsewhere imports /client.js and uses it", async (page, site) => {
+pageTest("a page elsewhere imports /client.js and uses it", {}, async (page, site) => {
   const seen = await page.evaluate(async (url) => {
     const { CollectionsClient, ProblemError } = await import(`${url}client.js`);
     const client = new CollectionsClient(undefined, { reuse: true });
     const posts = { owner: "octo", repo: "site", collection: "posts" };
-    const slugs = [];
-    for await (const item of client.items({ ...posts, limit: 3 })) slugs.push(item.slug);
-    await client.listItems({ ...posts, page: 1, limit: 3 });
+    let count = 0;
+    for await (const _ of client.items({ ...posts, limit: 5 })) count++;
+    await client.listItems({ ...posts, page: 1, limit: 5 });
     const problem = await client.listItems({ ...posts, collection: "none" })
       .catch((error: unknown) => error instanceof ProblemError ? error : null);
-    return { slugs, code: problem?.code };
+    return { count, code: problem?.code };
   }, site.url);
 
-  const slugs = ["p0", "p1", "p2", "p3", "p4", "p5", "p6"];
-  assertEquals(seen, { slugs, code: "collection-not-found" });
+  assertEquals(seen, { count: 12, code: "collection-not-found" });
   assertEquals(site.service.logLines("request").filter(({ status }) => status === 304).length, 1);
+});
+
+const [, lines = ""] = readme.match(/```html\n(.*?)```/s) ?? [];
+
+pageTest("README's five lines list posts", { html: lines }, async (page) => {
+  const list = page.locator("#list");
+  await list.getByText("2026/winter-opening-hours").waitFor();
+  assertEquals((await list.textContent())!.trim().split("\n").length, 12);
+  assertEquals(lines.trim().split("\n").length, 5);
+});
+
+const BLOG = { html: example, path: "/?owner=local&repo=blog&collection=posts" };
+
+pageTest("the example page is a blog: index, tags, posts, neighbours", BLOG, async (page) => {
+  const titles = page.locator("article h2");
+  await titles.first().waitFor();
+  const dates = await page.locator("article time").allTextContents();
+  assertEquals([dates.length, dates], [10, dates.toSorted().reverse()]);
+  assertEquals(await page.getByText("Winter opening hours").count(), 0);
+  assertMatch(await page.locator("article p").first().innerText(), /^Mrs Hartley/);
+  await assertAccessible(page, "index");
+  await saveScreenshot(page, "blog-index");
+
+  await page.getByRole("link", { name: "flour (2)" }).click();
+  await page.getByRole("heading", { name: "Posts about flour" }).waitFor();
+  assertEquals(await titles.allTextContents(), ["Which flour for what", "Rain and rye"]);
+  await titles.getByRole("link", { name: "Which flour for what" }).click();
+  await waitUntil(page, "document.querySelector('article img')?.naturalWidth > 0");
+  assertEquals(await page.locator("h1").allTextContents(), ["Which flour for what"]);
+  await assertAccessible(page, "post");
+  await saveScreenshot(page, "blog-post");
+
+  const neighbors = page.getByRole("navigation", { name: "Other posts" });
+  assertEquals(await neighbors.getByRole("link").allTextContents(), [
+    "← Grüße aus Köln",
+    "→ Rain and rye",
+  ]);
+  await neighbors.getByRole("link", { name: "Grüße aus Köln" }).click();
+  await page.getByRole("heading", { name: "Grüße aus Köln" }).waitFor();
+});
+
+const HOSTILE_BLOG = {
+  html: example,
+  path: `/${POSTS}&branch=main&post=a`,
+  files: {
+    "posts/a.md": "---\ntitle: A\n---\n# A\n\n## One\n\n[b](b.md#two) " +
+      "<img src=x onerror='globalThis.hit=1'>\n\n## Two\n",
+    "posts/b.md": "---\ntitle: B\n---\n# B\n",
+  },
+};
+
+pageTest("the example page has contents, links, no hostile HTML", HOSTILE_BLOG, async (page) => {
+  const contents = page.getByRole("navigation", { name: "Contents" }).getByRole("link");
+  await contents.first().waitFor();
+
+  assertEquals(await contents.allTextContents(), ["One", "Two"]);
+  const ids = await contents.evaluateAll((links) =>
+    links.map((link) => (link as unknown as { hash: string }).hash)
+  );
+  assertEquals(ids, ["#user-content-one", "#user-content-two"]);
+  assertEquals(await page.locator(ids.join(", ")).count(), 2);
+  assertEquals(await page.evaluate("globalThis.hit"), undefined);
+  await page.locator("article").getByRole("link", { name: "b" }).click();
+  await page.getByRole("heading", { name: "B" }).waitFor();
+  assertEquals(new URL(page.url()).search, `${POSTS}&branch=main&post=b`);
+});
+
+pageTest("the example page runs no code of another host", BLOG, async (page, _, elsewhere) => {
+  const { url, requested } = elsewhere;
+  await page.goto(`${url}/?service=${url}/evil&post=2026/apple-days`);
+  await page.locator("article").first().waitFor();
+  assertEquals(requested.filter((path) => path.startsWith("/evil")), []);
+});
+
+pageTest("the example page says what is missing", BLOG, async (page, _, { url }) => {
+  await page.goto(`${url}/?post=none`);
+  await page.locator("main", { hasText: '"none"' }).waitFor();
+  await using down = servePage(example.replace("http://localhost:8000", "http://127.0.0.1:1"));
+  await page.goto(down.url);
+  await page.getByText("The service at http://127.0.0.1:1 does not answer.").waitFor();
 });

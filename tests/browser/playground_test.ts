@@ -3,25 +3,16 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Locator, Page } from "playwright-core";
 import { startService } from "../service.ts";
-import { browserTest, waitForItems } from "./browser.ts";
-
-const POSTS = "?owner=octo&repo=site&collection=posts";
-const FILES: Record<string, string> = { "docs/guide/start.md": "# Start\n" };
-for (let n = 0; n < 12; n++) {
-  const tag = n % 3 === 0 ? "news" : "notes";
-  FILES[`posts/p${String(n).padStart(2, "0")}.md`] = `---\ntitle: Post ${n}\ndate: 2025-01-${
-    n + 10
-  }\ntags: [${tag}]\n---\n# Post ${n}\n`;
-}
+import { browserTest, POSTS, waitForItems } from "./browser.ts";
 
 const searchOf = (page: Page) => decodeURIComponent(new URL(page.url()).search);
 const rows = (page: Page) => page.locator(".list a[data-path]");
 const titles = (page: Page) => rows(page).allTextContents();
 const focused = (page: Page, what: string) => page.evaluate(`document.activeElement.${what}`);
 
-/** Types a repository address and goes there. */
-async function type(page: Page, text: string): Promise<void> {
-  await page.locator("#repository").fill(text);
+/** Fills a field and sends it. */
+async function enter(page: Page, field: string, text: string): Promise<void> {
+  await page.locator(field).fill(text);
   await page.keyboard.press("Enter");
 }
 
@@ -60,17 +51,17 @@ browserTest("owner/repo alone leads to the whole repository and its own branch",
   assertEquals(await page.locator(".problem").count(), 0);
   assertEquals(await page.title(), "Repo Collections");
 
-  await type(page, "octo/site");
+  await enter(page, "#repository", "octo/site");
   await waitForItems(page, "13 items");
   assertEquals(searchOf(page), "?owner=octo&repo=site&collection=/&branch=HEAD");
   assertEquals(await focused(page, "dataset.path"), "docs/guide/start.md");
 
-  await type(page, "octo/site/docs");
+  await enter(page, "#repository", "octo/site/docs");
   await waitForItems(page, "1 item");
-  await type(page, "nonsense");
+  await enter(page, "#repository", "nonsense");
   await page.getByText("This names no repository.").waitFor();
   assertEquals(await focused(page, "id"), "repository");
-}, { files: FILES, branch: "master", env: {} });
+}, { branch: "master", env: {} });
 
 browserTest("a pasted address leads to its list or file", async (open) => {
   const page = await open("?owner=local&repo=blog&collection=posts");
@@ -91,7 +82,7 @@ browserTest("a pasted address leads to its list or file", async (open) => {
   await waitForItems(page, "12 items");
   assertEquals(searchOf(page), `${POSTS}&branch=main&path=posts/p03.md`);
   assertMatch(await page.title(), /^p03\.md, posts in octo\/site/);
-}, { files: FILES });
+});
 
 browserTest("a header sorts, up, down and not at all, and a deep link has it all", async (open) => {
   const page = await open("");
@@ -124,16 +115,13 @@ browserTest("tags, typed filters and facets filter, and chips take that back", a
   await page.locator(".list tbody").getByRole("link", { name: "news" }).first().click();
   await waitForItems(page, "3 items");
   assertEquals(await page.locator(".chips").innerText(), "tags: news ×");
-  await page.keyboard.press("/");
-  await page.keyboard.type("draft=false");
-  await page.keyboard.press("Enter");
+  await enter(page, "#filter", "draft=false");
   await waitForItems(page, "2 items");
   const filters = "&filter[frontMatter.tags]=news&filter[frontMatter.draft]=false";
   assert(searchOf(page).endsWith(filters), searchOf(page));
   await page.getByRole("link", { name: "Remove the filter tags: news" }).click();
   await waitForItems(page, "10 items");
-  await page.locator("#filter").fill("date>=2026-05-01");
-  await page.keyboard.press("Enter");
+  await enter(page, "#filter", "date>=2026-05-01");
   await waitForItems(page, "2 items");
   await page.goBack();
   await waitForItems(page, "10 items");
@@ -141,67 +129,58 @@ browserTest("tags, typed filters and facets filter, and chips take that back", a
   await page.getByRole("button", { name: "Facets" }).click();
   await page.locator(".facets").getByRole("link", { name: "bakery 3" }).click();
   await waitForItems(page, "3 items");
-  await page.locator("#filter").fill("nothing");
-  await page.keyboard.press("Enter");
+  await enter(page, "#filter", "nothing");
   await page.getByText("No item matches the filters.").waitFor();
   await page.getByRole("link", { name: "Remove them" }).click();
   await waitForItems(page, "12 items");
 });
 
-browserTest(
-  "Next shows the next page from its first row on, and back is back",
-  async (open, { url }) => {
-    const page = await open(`${POSTS}&limit=5`, { viewport: { width: 1000, height: 500 } });
-    await waitForItems(page, "1–5 of 12");
-    const next = page.getByRole("link", { name: "Next" });
+browserTest("Next shows the next page from its first row on", async (open, { url }) => {
+  const page = await open(`${POSTS}&limit=5`, { viewport: { width: 1000, height: 500 } });
+  await waitForItems(page, "1–5 of 12");
+  const next = page.getByRole("link", { name: "Next" });
 
-    await next.press("Enter");
-    await waitForItems(page, "6–10 of 12");
-    assertEquals(await focused(page, "textContent"), "Post 5");
-    assertEquals(await page.locator(".list .body").evaluate((body) => body.scrollTop), 0);
-    await next.click();
-    await waitForItems(page, "11–12 of 12");
-    assertEquals(await next.count(), 0);
-    await page.goBack();
-    await waitForItems(page, "6–10 of 12");
-    await page.goto(`${url}${POSTS}&limit=5&page=9`);
-    await page.getByRole("link", { name: "Show the first page" }).click();
-    await waitForItems(page, "1–5 of 12");
-    await page.getByLabel("Options").click();
-    await page.getByLabel("Rows a page").selectOption("25");
-    await waitForItems(page, "12 items");
-  },
-  { files: FILES },
-);
+  await next.press("Enter");
+  await waitForItems(page, "6–10 of 12");
+  assertEquals(await focused(page, "textContent"), "Post 5");
+  assertEquals(await page.locator(".list .body").evaluate((body) => body.scrollTop), 0);
+  await next.click();
+  await waitForItems(page, "11–12 of 12");
+  assertEquals(await next.count(), 0);
+  await page.goBack();
+  await waitForItems(page, "6–10 of 12");
+  await page.goto(`${url}${POSTS}&limit=5&page=9`);
+  await page.getByRole("link", { name: "Show the first page" }).click();
+  await waitForItems(page, "1–5 of 12");
+  await page.getByLabel("Options").click();
+  await page.getByLabel("Rows a page").selectOption("25");
+  await waitForItems(page, "12 items");
+});
 
-browserTest(
-  "a panel's request is one line, with code, headers and JSON on demand",
-  async (open) => {
-    const permissions = ["clipboard-read", "clipboard-write"];
-    const page = await open(`${POSTS}&limit=5&filter[name]=!it's%20$(x)`, { permissions });
-    await waitForItems(page, "1–5 of 12");
-    const line = page.locator(".list .line");
-    const exchange = page.locator(".exchange");
-    const copy = async (panel: Locator, button: string) => {
-      await panel.getByRole("button", { name: button }).click();
-      await panel.getByText("Copied").waitFor();
-      return await page.evaluate<string>("navigator.clipboard.readText()");
-    };
+browserTest("a panel's request is one line, with code and JSON on demand", async (open) => {
+  const permissions = ["clipboard-read", "clipboard-write"];
+  const page = await open(`${POSTS}&limit=5&filter[name]=!it's%20$(x)`, { permissions });
+  await waitForItems(page, "1–5 of 12");
+  const line = page.locator(".list .line");
+  const exchange = page.locator(".exchange");
+  const copy = async (panel: Locator, button: string) => {
+    await panel.getByRole("button", { name: button }).click();
+    await panel.getByText("Copied").waitFor();
+    return await page.evaluate<string>("navigator.clipboard.readText()");
+  };
 
-    assertMatch(await line.innerText(), /200 · \d+ ms · [\d.]+ KB · fresh \d+ s\s+Copy/);
-    const address = await copy(line, "Copy");
-    assertEquals((await (await fetch(address)).json()).items.length, 5);
-    await line.getByRole("button", { name: /^200/ }).click();
-    assertMatch(await exchange.innerText(), /GET http[^]*cache-status[^]*"totalItems": 12/);
-    const code = await copy(exchange, "fetch");
-    const run = new Function(`return (async () => { ${code} return items; })()`);
-    assertEquals((await run()).length, 5);
-    const command = await copy(exchange, "curl");
-    const { stdout } = await new Deno.Command("sh", { args: ["-c", command] }).output();
-    assertEquals(JSON.parse(new TextDecoder().decode(stdout)).items.length, 5);
-  },
-  { files: FILES },
-);
+  assertMatch(await line.innerText(), /200 · \d+ ms · [\d.]+ KB · fresh \d+ s\s+Copy/);
+  const address = await copy(line, "Copy");
+  assertEquals((await (await fetch(address)).json()).items.length, 5);
+  await line.getByRole("button", { name: /^200/ }).click();
+  assertMatch(await exchange.innerText(), /GET http[^]*cache-status[^]*"totalItems": 12/);
+  const code = await copy(exchange, "fetch");
+  const run = new Function(`return (async () => { ${code} return items; })()`);
+  assertEquals((await run()).length, 5);
+  const command = await copy(exchange, "curl");
+  const { stdout } = await new Deno.Command("sh", { args: ["-c", command] }).output();
+  assertEquals(JSON.parse(new TextDecoder().decode(stdout)).items.length, 5);
+});
 
 const NOTEBOOK = {
   cells: [
@@ -281,8 +260,7 @@ browserTest("problems say what to do, and lead there", async (open, site) => {
   assertEquals(await about.getAttribute("href"), `${site.url}problems/collection-not-found`);
   await page.getByRole("link", { name: "posts", exact: true }).click();
   await waitForItems(page, "12 items");
-  await page.locator("#branch").fill("none");
-  await page.keyboard.press("Enter");
+  await enter(page, "#branch", "none");
   await page.getByRole("link", { name: "the default branch" }).click();
   await waitForItems(page, "12 items");
   await page.goto(`${site.url}${POSTS}&limit=1001&branch=a..b`);
@@ -297,7 +275,7 @@ browserTest("problems say what to do, and lead there", async (open, site) => {
   await page.unroute("**/api/**");
   await page.getByRole("button", { name: "Try again" }).click();
   await page.locator(".file .meta").waitFor();
-}, { files: FILES });
+});
 
 browserTest("a preview opens on its own repositories, and names no others", async (open) => {
   const dir = await Deno.makeTempDir();

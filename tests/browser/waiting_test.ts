@@ -37,30 +37,27 @@ const SHIFTS = `
   }).observe({ type: "layout-shift", buffered: true });
 `;
 
-browserTest(
-  "the first page takes few requests and bytes, and nothing shifts",
-  async (open, site) => {
-    const page = await open();
-    await page.addInitScript(SHIFTS);
-    const traffic = await watchTraffic(page);
+browserTest("the first page takes few requests, and nothing shifts", async (open, site) => {
+  const page = await open();
+  await page.addInitScript(SHIFTS);
+  const traffic = await watchTraffic(page);
 
-    await page.goto(site.url);
-    await waitForItems(page, "12 items");
-    await page.waitForLoadState("networkidle");
-    const bytes = traffic.reduce((sum, { bytes }) => sum + bytes, 0);
-    console.log(`cold: ${traffic.length} requests, ${bytes} bytes`);
-    assert(traffic.length <= 12, traffic.map(({ url }) => url).join("\n"));
-    assert(bytes <= 120_000, `${bytes} bytes`);
-    assertEquals(await page.evaluate("shift"), 0);
+  await page.goto(site.url);
+  await waitForItems(page, "12 items");
+  await page.waitForLoadState("networkidle");
+  const bytes = traffic.reduce((sum, { bytes }) => sum + bytes, 0);
+  console.log(`cold: ${traffic.length} requests, ${bytes} bytes`);
+  assert(traffic.length <= 12, traffic.map(({ url }) => url).join("\n"));
+  assert(bytes <= 120_000, `${bytes} bytes`);
+  assertEquals(await page.evaluate("shift"), 0);
 
-    traffic.length = 0;
-    await page.reload();
-    await waitForItems(page, "12 items");
-    await page.waitForLoadState("networkidle");
-    assert(traffic.length <= 2, traffic.map(({ url }) => url).join("\n"));
-    assertEquals(await page.evaluate("shift"), 0);
-  },
-);
+  traffic.length = 0;
+  await page.reload();
+  await waitForItems(page, "12 items");
+  await page.waitForLoadState("networkidle");
+  assert(traffic.length <= 2, traffic.map(({ url }) => url).join("\n"));
+  assertEquals(await page.evaluate("shift"), 0);
+});
 
 browserTest("the first list shows on a link of 100 ms; the time is printed", async (open, site) => {
   const page = await open();
