@@ -45,12 +45,6 @@ Deno.test("scanFolder() reuses an unchanged entry, and reads it again when size,
   assertEquals((await file.scan()).mode, "100755");
 });
 
-Deno.test("scanFolder() hashes a large file by parts", async () => {
-  await using file = await withFile("ab".repeat(700_000));
-  const { id, size } = await file.scan();
-  assertEquals([id, size], [idOf("ab".repeat(700_000)), 1_400_000]);
-});
-
 Deno.test("readScannedFile() gives the bytes, or null and another scan where they are others", async () => {
   await using file = await withFile("one\n");
   const scanned = await file.scan();

@@ -9,51 +9,51 @@ import { makeSampleFolder, uncharged } from "./sample_folder.ts";
 
 const idOf = (text: string) => blobId(new TextEncoder().encode(text));
 
-Deno.test("resolve() gives a plain folder as branch main at Git's tree id of its files", async () => {
+Deno.test("resolve() gives a plain folder as main, a checkout as its branch, at Git's tree id of its files", async () => {
   await using folder = await makeSampleFolder({ "posts/a.md": "A\n", "b.md": "B\n" });
   await Deno.mkdir(`${folder.dir}/empty`);
-  const snapshot = await folder.resolve();
-  assertEquals(snapshot.branch, "main");
+  const plain = await folder.resolve();
+  assertEquals(plain.branch, "main");
   assertEquals((await folder.resolve({ branch: "HEAD" })).branch, "main");
   assert((await folder.refuses("branch-not-found", { branch: "master" })).includes('"main"'));
 
-  await folder.git.git("init", "--quiet");
-  await folder.git.git("add", "--all");
-  assertEquals(snapshot.commit, await folder.git.git("write-tree"));
-});
-
-Deno.test("resolve() follows the branch that is checked out", async () => {
-  await using folder = await makeSampleFolder({ "a.md": "A\n" });
   await folder.git.git("init", "--quiet", "--initial-branch=drafts/2026");
-  const before = await folder.resolve({ branch: "drafts/2026" });
-  assertEquals(before.branch, "drafts/2026");
-  await folder.refuses("branch-not-found", { branch: "main" });
-
-  await folder.git.git("checkout", "--quiet", "-b", "other");
+  await folder.git.git("add", "--all");
+  assertEquals(plain.commit, await folder.git.git("write-tree"));
   folder.advance(1000);
-  const after = await folder.resolve();
-  assertEquals([after.branch, after.freshness], ["other", "moved"]);
-  assertEquals(after.commit, before.commit);
-  const freshUntilMs = before.ref.checkedAtMs + before.ref.freshForMs;
+  const after = await folder.resolve({ branch: "drafts/2026" });
+  assertEquals([after.branch, after.freshness, after.commit], [
+    "drafts/2026",
+    "moved",
+    plain.commit,
+  ]);
+  const freshUntilMs = plain.ref.checkedAtMs + plain.ref.freshForMs;
   assert(freshUntilMs <= folder.now(), "no answer of the old branch is fresh");
-  await folder.refuses("branch-not-found", { branch: "drafts/2026" });
+  await folder.refuses("branch-not-found", { branch: "main" });
 });
 
-Deno.test("resolve() scans the folder at most once a second", async () => {
+Deno.test("resolve() scans the folder at most once a second, once for concurrent requests", async () => {
   await using folder = await makeSampleFolder({ "a.md": "A\n" });
-  const first = await folder.resolve();
+  const both = async () => await Promise.all([folder.resolve(), folder.resolve()]);
+  const [first, joined] = await both();
+  assertEquals([first.freshness, joined.freshness], ["miss", "miss"]);
+  const list = await folder.list(first);
   await folder.write("a.md", "edited\n");
   folder.advance(999);
   const within = await folder.resolve();
   assertEquals([within.freshness, within.commit], ["hit", first.commit]);
   assertEquals(within.ref.wantedAtMs, folder.now());
   folder.advance(1);
-  const looked = await folder.resolve();
+  const [looked] = await both();
   assertEquals([looked.freshness, looked.checkedAtMs], ["moved", folder.now()]);
-  assertEquals(
-    await folder.blob(looked, { path: "a.md", id: idOf("edited\n") }),
-    bytesOf("edited\n"),
-  );
+  const edited = { path: "a.md", id: idOf("edited\n") };
+  assertEquals(await folder.blob(looked, edited), bytesOf("edited\n"));
+  assert(await folder.list(first) === list);
+  const current = await folder.list(looked);
+  folder.advance(1000);
+  const unchanged = await both();
+  assertEquals(unchanged.map(({ freshness }) => freshness), ["revalidated", "revalidated"]);
+  assert(await folder.list(unchanged[0]) === current, "nothing is built anew");
 });
 
 Deno.test("resolve() finds folders by name alone, an exact one first", async () => {
@@ -91,12 +91,14 @@ Deno.test("resolve() does not follow a repository that is a link, or has become 
   assertEquals((await folder.resolve()).freshness, "miss");
 });
 
-Deno.test("resolve() fails where the root cannot be listed", async () => {
+Deno.test("resolve() fails where the root cannot be listed, and does not name it", async () => {
   const source = new LocalSource({ root: "/nonexistent/root", now: () => 0 });
   const query = { owner: "local", repo: "blog", branch: null };
-  const error = await assertRejects(() => source.resolve(query, uncharged), CollectionsError);
-  assertEquals(error.code, "source-failed");
-  assert(!error.detail.includes("nonexistent"), error.detail);
+  const { code, detail } = await assertRejects(
+    () => source.resolve(query, uncharged),
+    CollectionsError,
+  );
+  assertEquals([code, detail.includes("nonexistent")], ["source-failed", false]);
 });
 
 Deno.test("resolve() refuses a folder of too many entries, and caches no failed scan", async () => {
@@ -246,15 +248,3 @@ async function runDeno(...args: string[]): Promise<string> {
 function bytesOf(text: string): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(text);
 }
-
-Deno.test("resolve() scans once for concurrent requests, and builds nothing anew where nothing changed", async () => {
-  await using folder = await makeSampleFolder({ "a.md": "A\n" });
-  const both = () => Promise.all([folder.resolve(), folder.resolve()]);
-  const [one, two] = await both();
-  assertEquals([one.freshness, two.freshness], ["miss", "miss"]);
-  const list = await folder.list(one);
-  folder.advance(1000);
-  const [three, four] = await both();
-  assertEquals([three.freshness, four.freshness], ["revalidated", "revalidated"]);
-  assert(await folder.list(three) === list);
-});

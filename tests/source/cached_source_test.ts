@@ -33,8 +33,7 @@ class CountingSource implements Source {
     const ref = { commit: "c", checkedAtMs: 1, freshForMs: 60_000, wantedAtMs: 1 };
     const name = { owner: "octo", repo: "site" };
     return Promise.resolve({
-      ...{ name, branch: "main", commit: "c", ref },
-      ...{ checkedAtMs: 1, freshness: "miss" },
+      ...{ name, branch: "main", commit: "c", ref, checkedAtMs: 1, freshness: "miss" },
     });
   }
   async tree(_: Snapshot, id: string) {
@@ -79,38 +78,26 @@ async function open() {
 function charged(signal?: AbortSignal) {
   const misses: (boolean | undefined)[] = [];
   const recordMiss: RequestContext["recordMiss"] = (options) => void misses.push(options?.joined);
-  return {
-    misses,
-    context: { client: "a", recordMiss, ...signal === undefined ? {} : { signal } },
-  };
+  return { misses, context: { client: "a", recordMiss, signal } };
 }
 
-Deno.test("CachedSource reads a tree once, for concurrent requests and later ones", async () => {
+Deno.test("CachedSource reads a tree once, also where the first of several requests may cause no more", async () => {
   using opened = await open();
   const { counting, tree } = opened;
+  const broke: RequestContext = {
+    client: "a",
+    recordMiss() {
+      throw new Error("too many requests");
+    },
+  };
+  const refused = assertRejects(() => tree("1", broke), Error, "too many");
   const { misses, context } = charged();
   const all = Promise.all([tree("1", context), tree("1", context), tree("1", context)]);
   counting.release();
   await all;
+  await refused;
   await tree("1", context);
   assertEquals([counting.trees, misses], [["1"], [false, true, true]]);
-});
-
-Deno.test("a request that may cause no more does not fail those that join the same read", async () => {
-  using opened = await open();
-  const { counting, tree } = opened;
-  const refused = new Error("too many requests");
-  const broke: RequestContext = {
-    client: "a",
-    recordMiss() {
-      throw refused;
-    },
-  };
-  const first = assertRejects(() => tree("1", broke), Error, "too many");
-  const second = tree("1");
-  counting.release();
-  await first;
-  assertEquals([await second, counting.trees], [[], ["1"]]);
 });
 
 Deno.test("CachedSource leaves a failed object alone for its wait, and charges nothing for it", async () => {
@@ -124,23 +111,15 @@ Deno.test("CachedSource leaves a failed object alone for its wait, and charges n
   const { misses, context } = charged();
   await assertRejects(() => tree("1", context), CollectionsError);
   assertEquals([counting.trees, misses], [["1"], []]);
-  counting.answerTree = () => [];
-  await tree("2");
-  clock.advance(5_000);
-  await tree("1");
-  assertEquals(counting.trees, ["1", "2", "1"]);
-});
-
-Deno.test("CachedSource remembers no rate limit, which has a time of its own", async () => {
-  using opened = await open();
-  const { counting, tree } = opened;
-  counting.release();
   counting.answerTree = () => {
     throw sourceRateLimited("spent", 60);
   };
-  await assertRejects(() => tree("1"), CollectionsError);
-  await assertRejects(() => tree("1"), CollectionsError);
-  assertEquals(counting.trees.length, 2);
+  for (let times = 0; times < 2; times++) await assertRejects(() => tree("2"), CollectionsError);
+  assertEquals(counting.trees, ["1", "2", "2"], "a rate limit has a time of its own");
+  counting.answerTree = () => [];
+  clock.advance(5_000);
+  await tree("1");
+  assertEquals(counting.trees, ["1", "2", "2", "1"]);
 });
 
 Deno.test("CachedSource remembers that a folder is truncated, until its list was assembled", async () => {
@@ -174,22 +153,11 @@ Deno.test("a ref that no process knew reads no objects from the store, later sna
   assertEquals(reads, 1, "all that memory does not have, together");
 });
 
-Deno.test("CachedSource blobs() requests what is missing in one batch", async () => {
-  using opened = await open();
-  const { blobs, counting } = opened;
-  counting.release();
-  await blobs("b");
-  const found = await blobs("abcc");
-  assertEquals(counting.batches, [["id of b"], ["id of a", "id of c"]]);
-  assertEquals([...found.keys()].sort(), ["id of a", "id of b", "id of c"]);
-  assertEquals(found.get("id of b"), bytes("id of b"));
-});
-
-Deno.test("CachedSource blobs() shares with other requests what is under way", async () => {
+Deno.test("CachedSource blobs() requests what is missing in one batch, and shares what is under way", async () => {
   using opened = await open();
   const { blobs, counting } = opened;
   const { misses, context } = charged();
-  const pages = [blobs("ab", context), blobs("bc", context), blobs("ac", context)];
+  const pages = [blobs("abb", context), blobs("bc", context), blobs("ac", context)];
   await turn();
   counting.release();
   const [first, second, third] = await Promise.all(pages);
@@ -197,6 +165,9 @@ Deno.test("CachedSource blobs() shares with other requests what is under way", a
   assertEquals([first!.size, second!.size, third!.size], [2, 2, 2]);
   assertEquals(third!.get("id of c"), bytes("id of c"));
   assertEquals(misses, [false, false, true]);
+  const later = await blobs("bcd");
+  assertEquals(counting.batches.at(-1), ["id of d"]);
+  assertEquals([later.size, later.get("id of b")], [3, bytes("id of b")]);
 });
 
 Deno.test("CachedSource blobs() caches no failed file, and leaves it alone for its wait", async () => {
@@ -216,35 +187,28 @@ Deno.test("CachedSource blobs() caches no failed file, and leaves it alone for i
   assertEquals(counting.batches.at(-1), ["id of b"]);
 });
 
-Deno.test("CachedSource blobs() continues for the others when one request is aborted", async () => {
+Deno.test("CachedSource blobs() goes on while someone waits, and joins no batch that all have left", async () => {
   using opened = await open();
   const { blobs, counting } = opened;
-  const leaver = new AbortController();
-  const left = blobs("a", charged(leaver.signal).context);
-  const stayed = blobs("a");
-  await turn();
-  leaver.abort(new Error("left"));
-  await assertRejects(() => left, Error, "left");
-  counting.release();
-  assertEquals((await stayed).get("id of a"), bytes("id of a"));
+  const leave = async (names: string) => {
+    const leaver = new AbortController();
+    const left = blobs(names, charged(leaver.signal).context);
+    await turn();
+    leaver.abort(new Error("left"));
+    await assertRejects(() => left, Error, "left");
+  };
+  const stays = blobs("a");
+  await leave("a");
   assertEquals(counting.batches.length, 1);
-});
-
-Deno.test("CachedSource blobs() joins no batch that all have left", async () => {
-  using opened = await open();
-  const { blobs, counting } = opened;
-  const leaver = new AbortController();
-  const left = blobs("ab", charged(leaver.signal).context);
-  await turn();
-  leaver.abort(new Error("left"));
-  await assertRejects(() => left, Error, "left");
+  await leave("bc");
   // The requests of that batch have not ended yet.
   const { misses, context } = charged();
-  const pages = [blobs("a", context), blobs("b", context)];
+  const pages = [stays, blobs("b", context), blobs("c", context)];
   await turn();
   counting.release();
-  const [first, second] = await Promise.all(pages);
+  const [first, second, third] = await Promise.all(pages);
   assertEquals(first!.get("id of a"), bytes("id of a"));
   assertEquals(second!.get("id of b"), bytes("id of b"));
+  assertEquals(third!.get("id of c"), bytes("id of c"));
   assertEquals(misses, [false, false]);
 });

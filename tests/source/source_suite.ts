@@ -2,7 +2,7 @@
 // checked out, and all that is expected comes from the git command.
 
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
-import { CollectionsError, type ErrorCode } from "../../lib/errors.ts";
+import { CollectionsError } from "../../lib/errors.ts";
 import type { FileList } from "../../lib/source/file_list.ts";
 import { blobId } from "../../lib/source/git_object_id.ts";
 import type { FileRef, RepositoryName, Source, TreeEntry } from "../../lib/source/source.ts";
@@ -67,11 +67,10 @@ export function testSource(
       await body({ ...opened, sample });
     });
 
-  test("resolve() answers the branch, null and HEAD alike", async (opened) => {
+  test("resolve() answers the branch, null and HEAD alike, and names in any case", async (opened) => {
     const { source, name, sample } = opened;
     const named = await resolve(opened);
-    assertEquals(named.name, name);
-    assertEquals(named.branch, sample.branch);
+    assertEquals([named.name, named.branch], [name, sample.branch]);
     assert(/^[0-9a-f]{40}$/.test(named.commit), named.commit);
     assertEquals(named.ref.commit, named.commit);
     assertEquals(named.checkedAtMs, sample.clock.now());
@@ -79,33 +78,25 @@ export function testSource(
     assertEquals([byDefault.commit, byDefault.branch], [named.commit, sample.branch]);
     const head = await source.resolve({ ...name, branch: "HEAD" }, uncharged);
     assertEquals(head.commit, named.commit);
+    const upper = { owner: name.owner.toUpperCase(), repo: name.repo.toUpperCase() };
+    const shouted = await source.resolve({ ...upper, branch: sample.branch }, uncharged);
+    assertEquals([shouted.name, shouted.commit], [upper, named.commit]);
   });
 
-  test("resolve() compares owner and repo without case and echoes them", async (opened) => {
-    const upper = {
-      owner: opened.name.owner.toUpperCase(),
-      repo: opened.name.repo.toUpperCase(),
-    };
-    const query = { ...upper, branch: opened.sample.branch };
-    const snapshot = await opened.source.resolve(query, uncharged);
-    assertEquals(snapshot.name, upper);
-    assertEquals(snapshot.commit, (await resolve(opened)).commit);
-  });
-
-  test("resolve() names the default branch where another is missing", async (opened) => {
+  test("resolve() finds no repository and no branch that does not exist", async (opened) => {
     const { source, name, sample } = opened;
     for (const branch of ["absent", "feature/absent", sample.branch.toUpperCase(), noId]) {
       const resolving = source.resolve({ ...name, branch }, uncharged);
-      const error = await rejectsWith("branch-not-found", resolving);
-      assert(error.detail.includes(`"${sample.branch}"`), error.detail);
+      const error = await assertRejects(() => resolving, CollectionsError, `"${sample.branch}"`);
+      assertEquals(error.code, "branch-not-found");
     }
-  });
-
-  test("resolve() finds no repository that does not exist", async ({ source, name }) => {
     for (const branch of [null, "main", "HEAD"]) {
       const resolving = source.resolve({ ...name, repo: "absent", branch }, uncharged);
-      await rejectsWith("repository-not-found", resolving);
+      const error = await assertRejects(() => resolving, CollectionsError);
+      assertEquals(error.code, "repository-not-found");
     }
+    const context = { ...uncharged, signal: AbortSignal.abort(new Error("left")) };
+    await assertRejects(() => source.resolve({ ...name, branch: null }, context));
   });
 
   test("resolve() sees a new commit once its check is no longer fresh", async (opened) => {
@@ -131,78 +122,41 @@ export function testSource(
     assertEquals(filesOf(files), await expectedFiles(sample, "posts"));
   });
 
-  test("tree() gives the entries that git ls-tree gives", async (opened) => {
+  test("tree() and files() give what git ls-tree gives, and fail for an id that names nothing", async (opened) => {
     const { source, sample } = opened;
     const snapshot = await resolve(opened);
     for (const path of ["", "posts", "posts/2026", "bytes"]) {
-      const entries = await source.tree(
-        snapshot,
-        await folderAt(opened, path),
-        uncharged,
-      );
+      const id = await folderAt(opened, path);
+      const entries = await source.tree(snapshot, id, uncharged);
       const listed = await expectedEntries(sample, path);
       assertEquals(entries.filter(({ name }) => !name.startsWith(".")).map(comparable), listed);
-    }
-  });
-
-  test("files() gives the files that git ls-tree -r -l gives", async (opened) => {
-    const { source, sample } = opened;
-    const snapshot = await resolve(opened);
-    for (const path of ["", "posts", "bytes"]) {
-      const id = await folderAt(opened, path);
       const files = await source.files(snapshot, id, uncharged);
       assertEquals(filesOf(files), await expectedFiles(sample, path), `"${path}"`);
     }
+    await assertRejects(() => source.tree(snapshot, noId, uncharged), CollectionsError);
+    await assertRejects(() => source.files(snapshot, noId, uncharged), CollectionsError);
   });
 
-  test("tree() and files() fail for an id that names nothing", async (opened) => {
-    const { source } = opened;
-    const snapshot = await resolve(opened);
-    const plain = () => source.tree(snapshot, noId, uncharged);
-    await assertRejects(plain, CollectionsError);
-    const recursive = () => source.files(snapshot, noId, uncharged);
-    await assertRejects(recursive, CollectionsError);
-  });
-
-  test("blobs() gives the bytes that git cat-file gives", async (opened) => {
+  test("blobs() gives the bytes that git cat-file gives, and an Error for a missing file", async (opened) => {
     const { source, sample } = opened;
-    const files = await fileRefs(sample);
+    const files = await expectedFiles(sample, "");
     assertEquals(files.length, Object.keys(sampleFiles).length, "one is hidden, a script is added");
-    const blobs = await source.blobs(await resolve(opened), files, uncharged);
+    const snapshot = await resolve(opened);
+    const absent = { path: "posts/absent.md", id: noId, size: 5 };
+    const blobs = await source.blobs(snapshot, [absent, ...files], uncharged);
     for (const { path, id } of files) {
       const bytes = blobs.get(id);
       assertInstanceOf(bytes, Uint8Array, path);
       assertEquals(bytes, await sample.git.blob(id), path);
       assertEquals(blobId(bytes), id, path);
     }
-    assertEquals(blobs.size, new Set(files.map(({ id }) => id)).size);
-  });
-
-  test("blobs() gives an Error for a missing file and the others all the same", async (opened) => {
-    const { source, sample } = opened;
-    const files = (await fileRefs(sample)).slice(0, 3);
-    const absent = { path: "posts/absent.md", id: noId, size: 5 };
-    const snapshot = await resolve(opened);
-    const blobs = await source.blobs(snapshot, [absent, ...files], uncharged);
     assertInstanceOf(blobs.get(noId), Error);
-    for (const { id } of files) assertInstanceOf(blobs.get(id), Uint8Array);
+    assertEquals(blobs.size, new Set(files.map(({ id }) => id)).size + 1);
     assertEquals(await source.blobs(snapshot, [], uncharged), new Map());
   });
-
-  test("an aborted request gets no result", async (opened) => {
-    const { source, name, sample } = opened;
-    const context = { ...uncharged, signal: AbortSignal.abort(new Error("left")) };
-    const query = { ...name, branch: sample.branch };
-    await assertRejects(() => source.resolve(query, context));
-  });
 }
 
-interface Opened {
-  readonly source: Source;
-  readonly name: RepositoryName;
-  readonly isCached: boolean;
-  readonly sample: SampleRepository;
-}
+type Opened = OpenedSource & { readonly sample: SampleRepository };
 
 async function makeSample(): Promise<SampleRepository> {
   const root = await Deno.makeTempDir({ prefix: "repository_suite_" });
@@ -233,15 +187,6 @@ async function makeSample(): Promise<SampleRepository> {
 
 function resolve({ source, name, sample }: Opened) {
   return source.resolve({ ...name, branch: sample.branch }, uncharged);
-}
-
-async function rejectsWith(
-  code: ErrorCode,
-  resolving: Promise<unknown>,
-): Promise<CollectionsError> {
-  const error = await assertRejects(() => resolving, CollectionsError);
-  assertEquals(error.code, code);
-  return error;
 }
 
 /** The tree id of a folder, found as a use case finds it: from the root down. */
@@ -276,10 +221,6 @@ async function expectedFiles({ git }: SampleRepository, path: string): Promise<F
   const isListed = (entry: ListedEntry) => entry.mode !== "120000" && !/(^|\/)\./.test(entry.path);
   return (await git.lsTree("HEAD", path)).filter(isListed)
     .map(({ path, oid, size }) => ({ path: path.slice(prefix), id: oid, size: size! }));
-}
-
-function fileRefs(sample: SampleRepository): Promise<FileRef[]> {
-  return expectedFiles(sample, "");
 }
 
 function filesOf(list: FileList | null): FileRef[] {
