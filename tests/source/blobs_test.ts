@@ -1,47 +1,42 @@
 import { assert, assertEquals } from "@std/assert";
 import { fitsBatch, planBatches } from "../../lib/source/github/blobs.ts";
-import { timeOutHangs } from "../github/github_faults.ts";
-import { openBlobs, textFiles } from "./blob_reader.ts";
+import { type Fault, timeOutHangs } from "../github/github_faults.ts";
+import { type BlobReader, openBlobs, textFiles } from "./blob_reader.ts";
 
-function codes(errors: Record<string, string>): string[] {
-  return [...new Set(Object.values(errors))];
+const withToken = { tokens: ["t1"] };
+
+/** Each different code of errors, and how many errors there are. */
+function summary(errors: Record<string, string>): [codes: string[], count: number] {
+  const codes = Object.values(errors);
+  return [[...new Set(codes)], codes.length];
 }
 
-Deno.test("readBlobs() reads by the raw host at the commit id without a token, at most 8 at once", async () => {
-  await using reader = await openBlobs(textFiles(50));
-  const { gh, git } = reader;
-  // Every request waits until the eighth is there; were there a ninth at once, it would be seen.
+/** Every request waits until the eighth is there; were there a ninth at once, it would be seen. */
+function waitForEight({ gh }: BlobReader, total: number): void {
   gh.intercept = async () => {
-    await gh.log.until(() => gh.log.inFlight === 8 || gh.requests.length >= 48);
+    await gh.log.until(() => gh.log.inFlight === 8 || gh.requests.length > total - 8);
     return null;
   };
+}
+
+Deno.test("readBlobs() reads by the raw host at the commit id without a token, 8 at once over all pages", async () => {
+  await using reader = await openBlobs(textFiles(48));
+  const { gh, files, git } = reader;
+  waitForEight(reader, 48);
   assertEquals(await reader.read(), {});
-  assertEquals([gh.counts(), gh.maxConcurrent], [{ raw: 50 }, 8]);
-  assertEquals(gh.quotaSpent(null), 0);
+  assertEquals([gh.counts(), gh.maxConcurrent, gh.quotaSpent(null)], [{ raw: 48 }, 8, 0]);
   const commit = await git.head();
   assert(gh.requests.every(({ path }) => path.startsWith(`/octo/site/${commit}/posts/`)));
-});
 
-Deno.test("readBlobs() reads 8 raw files at once over all pages", async () => {
-  await using reader = await openBlobs(textFiles(48));
-  const { gh, files } = reader;
-  gh.intercept = async () => {
-    await gh.log.until(() => gh.log.inFlight === 8 || gh.requests.length >= 41);
-    return null;
-  };
   await Promise.all([reader.read(files.slice(0, 24)), reader.read(files.slice(24))]);
   assertEquals([gh.counts(), gh.maxConcurrent], [{ raw: 48 }, 8]);
 });
 
 Deno.test("readBlobs() reads by the blobs API where there is no raw host, at most 8 at once", async () => {
   await using reader = await openBlobs(textFiles(20), { raw: false });
-  const { gh } = reader;
-  gh.intercept = async () => {
-    await gh.log.until(() => gh.log.inFlight === 8 || gh.requests.length >= 13);
-    return null;
-  };
+  waitForEight(reader, 20);
   assertEquals(await reader.read(), {});
-  assertEquals([gh.counts(), gh.maxConcurrent], [{ blob: 20 }, 8]);
+  assertEquals([reader.gh.counts(), reader.gh.maxConcurrent], [{ blob: 20 }, 8]);
 });
 
 Deno.test("readBlobs() escapes paths for the raw host", async () => {
@@ -57,33 +52,26 @@ Deno.test("readBlobs() escapes paths for the raw host", async () => {
 Deno.test("readBlobs() turns to the API for what the raw host lacks, for three files of a page", async () => {
   await using reader = await openBlobs(textFiles(20));
   const { gh, files } = reader;
-  const bad = new Set(files.slice(0, 3).map(({ path }) => path));
+  const missing: Fault = { kind: "status", status: 404 };
   gh.faultWhen(({ kind, path }) =>
-    kind === "raw" && [...bad].some((name) => path.endsWith(name))
-      ? { kind: "status", status: 404 }
-      : null
+    kind === "raw" && files.slice(0, 3).some((file) => path.endsWith(file.path)) ? missing : null
   );
   assertEquals(await reader.read(), {});
   assertEquals(gh.counts(), { raw: 20, blob: 3 });
 
-  for (
-    const fault of [{ kind: "status", status: 404 }, { kind: "wrong-bytes" }, { kind: "html" }, {
-      kind: "reset",
-    }] as const
-  ) {
+  const faults: Fault[] = [missing, { kind: "wrong-bytes" }, { kind: "html" }, { kind: "reset" }];
+  for (const fault of faults) {
     gh.faultWhen(({ kind }) => kind === "raw" ? fault : null);
-    const errors = await reader.read();
-    assertEquals(codes(errors), ["source-failed"]);
-    assertEquals([fault, Object.keys(errors).length, gh.counts().blob], [fault, 17, 3]);
+    assertEquals(summary(await reader.read()), [["source-failed"], 17]);
+    assertEquals([fault, gh.counts().blob], [fault, 3]);
   }
 });
 
 Deno.test("readBlobs() gives no bytes that do not hash to their id, and the others all the same", async () => {
-  for (const options of [{}, { tokens: ["t1"] }, { raw: false }]) {
+  for (const options of [{}, withToken, { raw: false }]) {
     await using reader = await openBlobs(textFiles(5), options);
-    const { gh, files } = reader;
-    const bad = files[2]!;
-    gh.faultWhen(({ kind, path }) =>
+    const bad = reader.files[2]!;
+    reader.gh.faultWhen(({ kind, path }) =>
       kind === "graphql" || path.endsWith(bad.path) || path.endsWith(bad.id)
         ? { kind: "wrong-bytes" }
         : null
@@ -96,9 +84,7 @@ Deno.test("readBlobs() stops where the raw host limits, without a request to the
   await using reader = await openBlobs(textFiles(30));
   const { clock, gh } = reader;
   gh.fault = { kind: "status", status: 429, only: ["raw"] };
-  const errors = await reader.read();
-  assertEquals(codes(errors), ["source-rate-limited"]);
-  assertEquals(Object.keys(errors).length, 30);
+  assertEquals(summary(await reader.read()), [["source-rate-limited"], 30]);
   assert(gh.counts().raw! <= 8 && gh.counts().blob === undefined, JSON.stringify(gh.counts()));
   await reader.read();
   assertEquals(gh.counts(), {});
@@ -111,21 +97,15 @@ Deno.test("readBlobs() stops after a few failures in a row", async () => {
   await using reader = await openBlobs(textFiles(60), { raw: false });
   const { clock, gh } = reader;
   timeOutHangs(clock, gh);
-  for (
-    const [kind, code] of [["hang", "source-timeout"], ["reset", "source-failed"], [
-      "garbage",
-      "source-failed",
-    ]] as const
-  ) {
+  const codes = { hang: "source-timeout", reset: "source-failed", garbage: "source-failed" };
+  for (const kind of ["hang", "reset", "garbage"] as const) {
     gh.fault = { kind, only: ["blob"] };
-    const errors = await reader.read();
-    assertEquals([kind, codes(errors), Object.keys(errors).length], [kind, [code], 60]);
+    assertEquals(summary(await reader.read()), [[codes[kind]], 60]);
     assert(gh.counts().blob! <= 20, `${kind}: ${gh.counts().blob} requests`);
   }
 });
 
 const file = (size: number, path = "a.md") => ({ path, id: `${size}`, size });
-const withToken = { tokens: ["t1"] };
 
 Deno.test("planBatches() bounds batches by 50 files and 1 MiB, in order", () => {
   const sizes = (files: readonly { size: number }[][]) => files.map((batch) => batch.length);
@@ -138,37 +118,37 @@ Deno.test("planBatches() bounds batches by 50 files and 1 MiB, in order", () => 
 });
 
 Deno.test("fitsBatch() takes text that GraphQL gives whole", () => {
-  for (const path of ["a.md", "b.json", "c.yaml", "d.svg", "e.mdx", "LICENSE", "f.ts", "g.toml"]) {
-    assertEquals([path, fitsBatch(file(10, path))], [path, true]);
-  }
-  for (const path of ["a.png", "b.pdf", "c.woff2", "d.zip", "e.mp4"]) {
-    assertEquals([path, fitsBatch(file(10, path))], [path, false]);
-  }
+  const taken = (paths: string[]) => paths.filter((path) => fitsBatch(file(10, path)));
+  const texts = ["a.md", "b.json", "c.yaml", "d.svg", "e.mdx", "LICENSE", "f.ts", "g.toml"];
+  assertEquals(taken([...texts, "a.png", "b.pdf", "c.woff2", "d.zip", "e.mp4"]), texts);
   assertEquals([fitsBatch(file(512_000)), fitsBatch(file(512_001))], [true, false]);
 });
 
-Deno.test("readBlobs() reads 50 small text files in one query of one point", async () => {
+Deno.test("readBlobs() reads 50 small text files in one query of one point, each content once", async () => {
   await using reader = await openBlobs(textFiles(50), withToken);
   assertEquals(await reader.read(), {});
   assertEquals(reader.gh.counts(), { graphql: 1 });
   assertEquals([reader.gh.quotaSpent("t1"), reader.gh.quotaSpent("t1", "graphql")], [0, 1]);
+
+  const two = textFiles(20).map(([path], index) => [path, `${index % 2}\n`] as const);
+  await using other = await openBlobs(two, withToken);
+  assertEquals(await other.read(), {});
+  assertEquals(other.gh.counts(), { graphql: 1 });
+  assert(other.gh.requests[0]!.bytes < 300);
 });
 
-Deno.test("readBlobs() halves a batch that fails, until it comes through", async () => {
+Deno.test("readBlobs() halves a batch that fails, and requests again what a partial answer left out", async () => {
   await using reader = await openBlobs(textFiles(50, 10_000), withToken);
-  reader.gh.graphqlMaxBytes = 260_000;
+  const { gh } = reader;
+  for (const [maxBytes, graphql] of [[260_000, 1 + 2], [130_000, 1 + 2 + 4]] as const) {
+    gh.graphqlMaxBytes = maxBytes;
+    assertEquals(await reader.read(), {});
+    assertEquals(gh.counts(), { graphql });
+  }
+  gh.graphqlMaxBytes = Infinity;
+  gh.graphqlMaxObjects = 20;
   assertEquals(await reader.read(), {});
-  assertEquals(reader.gh.counts(), { graphql: 3 });
-  reader.gh.graphqlMaxBytes = 130_000;
-  assertEquals(await reader.read(), {});
-  assertEquals(reader.gh.counts(), { graphql: 1 + 2 + 4 });
-});
-
-Deno.test("readBlobs() requests again what a partial answer left out", async () => {
-  await using reader = await openBlobs(textFiles(50), withToken);
-  reader.gh.graphqlMaxObjects = 20;
-  assertEquals(await reader.read(), {});
-  assertEquals(reader.gh.counts(), { graphql: 3 });
+  assertEquals(gh.counts(), { graphql: 3 });
 });
 
 Deno.test("readBlobs() leaves what GraphQL cannot give exactly to the blobs API", async () => {
@@ -189,20 +169,20 @@ Deno.test("readBlobs() leaves what GraphQL cannot give exactly to the blobs API"
   assertEquals(reader.gh.counts(), { graphql: 1, blob: 5 });
 });
 
-Deno.test("readBlobs() takes no text that does not hash to its id", async () => {
-  await using reader = await openBlobs(textFiles(4), withToken);
-  reader.gh.fault = { kind: "wrong-bytes", only: ["graphql"] };
-  assertEquals(await reader.read(), {});
-  assertEquals(reader.gh.counts(), { graphql: 1, blob: 4 });
-});
-
-Deno.test("readBlobs() gives up after a few failures, garbled and empty answers", async () => {
+Deno.test("readBlobs() leaves GraphQL after a few failures, time-outs, garbled or empty answers, or where it says when", async () => {
   await using reader = await openBlobs(textFiles(40), withToken);
-  const { gh } = reader;
-  for (const kind of ["garbage", "html", "reset"] as const) {
-    gh.fault = { kind, only: ["graphql"] };
+  const { clock, gh } = reader;
+  timeOutHangs(clock, gh);
+  const cases: [Fault, graphql: number][] = [
+    ...(["garbage", "html", "reset"] as const).map((kind): [Fault, number] => [{ kind }, 6]),
+    [{ kind: "wrong-bytes" }, 1],
+    [{ kind: "hang" }, 2],
+    [{ kind: "status", status: 503, headers: { "retry-after": "60" } }, 1],
+  ];
+  for (const [fault, graphql] of cases) {
+    gh.fault = { ...fault, only: ["graphql"] };
     assertEquals(await reader.read(), {});
-    assertEquals([kind, gh.counts()], [kind, { graphql: 6, blob: 40 }]);
+    assertEquals([fault, gh.counts()], [fault, { graphql, blob: 40 }]);
   }
   gh.fault = null;
   gh.graphqlMaxObjects = 0;
@@ -210,55 +190,27 @@ Deno.test("readBlobs() gives up after a few failures, garbled and empty answers"
   assertEquals(gh.counts(), { graphql: 6, blob: 40 });
 });
 
-Deno.test("readBlobs() gives up after two time-outs, and on an answer with a time to retry", async () => {
-  await using reader = await openBlobs(textFiles(12), withToken);
-  const { clock, gh } = reader;
-  timeOutHangs(clock, gh);
-  gh.fault = { kind: "hang", only: ["graphql"] };
-  assertEquals(await reader.read(), {});
-  assertEquals(gh.counts(), { graphql: 2, blob: 12 });
-  gh.fault = {
-    kind: "status",
-    status: 503,
-    headers: { "retry-after": "60" },
-    only: ["graphql"],
-  };
-  assertEquals(await reader.read(), {});
-  assertEquals(gh.counts(), { graphql: 1, blob: 12 });
-});
-
 Deno.test("readBlobs() continues with the next token when GraphQL's quota is spent, whatever the status", async () => {
   for (const status of [200, 403] as const) {
     await using reader = await openBlobs(textFiles(10), { tokens: ["t1", "t2"] });
     const { gh } = reader;
+    const read = async () => {
+      assertEquals(await reader.read(), {});
+      return gh.counts();
+    };
     gh.graphqlQuotaStatus = status;
     gh.setQuota("t1", { resource: "graphql", remaining: 0 });
-    assertEquals(await reader.read(), {});
-    assertEquals(gh.counts(), { graphql: 2 });
-    assertEquals(await reader.read(), {});
-    assertEquals(gh.counts(), { graphql: 1 });
-
+    assertEquals([await read(), await read()], [{ graphql: 2 }, { graphql: 1 }]);
     gh.setQuota("t2", { resource: "graphql", remaining: 0 });
-    assertEquals(await reader.read(), {});
-    assertEquals(gh.counts(), { graphql: 1, blob: 10 });
-    assertEquals(await reader.read(), {});
-    assertEquals(gh.counts(), { blob: 10 }, "the client knows that all are spent");
+    // The client knows the second time that all are spent.
+    assertEquals([await read(), await read()], [{ graphql: 1, blob: 10 }, { blob: 10 }]);
   }
 });
 
-Deno.test("readBlobs() is not used for one file, nor without a token", async () => {
-  await using one = await openBlobs(textFiles(1), withToken);
-  assertEquals(await one.read(), {});
-  assertEquals(one.gh.counts(), { blob: 1 });
-  await using none = await openBlobs(textFiles(5), { raw: false });
-  assertEquals(await none.read(), {});
-  assertEquals(none.gh.counts(), { blob: 5 });
-});
-
-Deno.test("readBlobs() requests a content once, however many files have it", async () => {
-  const files = textFiles(20).map(([path], index) => [path, `${index % 2}\n`] as const);
-  await using reader = await openBlobs(files, withToken);
-  assertEquals(await reader.read(), {});
-  assertEquals(reader.gh.counts(), { graphql: 1 });
-  assert(reader.gh.requests[0]!.bytes < 300);
+Deno.test("readBlobs() sends no GraphQL for one file, nor without a token", async () => {
+  for (const [count, options] of [[1, withToken], [5, { raw: false }]] as const) {
+    await using reader = await openBlobs(textFiles(count), options);
+    assertEquals(await reader.read(), {});
+    assertEquals(reader.gh.counts(), { blob: count });
+  }
 });

@@ -1,22 +1,23 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
-import type { Log } from "../../lib/log.ts";
 import { type Quota, type Token, TokenPool } from "../../lib/source/github/tokens.ts";
 import { TestClock } from "../test_clock.ts";
 import { silentLog } from "./open_github.ts";
 
 const HOUR_SECONDS = 3600;
 
-function open(secrets: readonly string[]) {
+/** A pool whose first token has most quota left, and all its tokens in the order of their places. */
+async function open(count: number) {
   const clock = new TestClock();
   const logged: [event: string, fields: unknown][] = [];
-  const note = (event: string, fields?: unknown) => void logged.push([event, fields]);
-  const log: Log = { ...silentLog, error: note, warn: note };
-  const pool = new TokenPool(secrets, { clock, log });
-  return {
+  const log = (event: string, fields?: unknown) => void logged.push([event, fields]);
+  const secrets = Array.from({ length: count }, (_, index) => `very-secret-${index + 1}`);
+  const pool = new TokenPool(secrets, { clock, log: { ...silentLog, error: log, warn: log } });
+  const opened = {
     clock,
     pool,
     logged,
+    tokens: [] as Token[],
     /** Records that a token has so much left, for an hour or for longer. */
     note(token: Token, remaining: number, quota: Quota = "core", seconds = HOUR_SECONDS) {
       const reset = String(clock.now() / 1000 + seconds);
@@ -35,48 +36,30 @@ function open(secrets: readonly string[]) {
       return error.facts.retryAfterSeconds;
     },
   };
-}
-
-/** All tokens, in the order of their places; the first has most quota left. */
-async function tokensOf({ use, note }: ReturnType<typeof open>, count: number): Promise<Token[]> {
-  const tokens: Token[] = [];
   for (let place = 1; place <= count; place++) {
-    const token = await use();
-    tokens.push(token);
-    note(token, 5000 - place);
+    const token = await opened.use();
+    assertEquals(token.place, place);
+    opened.tokens.push(token);
+    opened.note(token, 5000 - place);
   }
-  assertEquals(tokens.map(({ place }) => place), Array.from({ length: count }, (_, i) => i + 1));
-  return tokens;
+  return opened;
 }
 
-Deno.test("TokenPool chooses the token with most quota left", async () => {
-  const opened = open(["s1", "s2", "s3"]);
-  const { note, use } = opened;
-  const [first, second, third] = await tokensOf(opened, 3);
+Deno.test("TokenPool chooses the token with most quota left, or a validator's own while that has some", async () => {
+  const { note, tokens: [first, second, third], use } = await open(3);
   assertEquals(await use(), first);
   note(first!, 10);
   assertEquals(await use(), second);
   note(second!, 9);
   assertEquals(await use(), third);
-  note(third!, 8);
-  assertEquals(await use(), first);
-});
-
-Deno.test("TokenPool chooses a validator's own token while that has quota", async () => {
-  const opened = open(["s1", "s2"]);
-  const { note, use } = opened;
-  const [first, second] = await tokensOf(opened, 2);
-  note(second!, 1);
   assertEquals(await use("core", second!.fingerprint), second);
   note(second!, 0);
-  assertEquals(await use("core", second!.fingerprint), first);
-  assertEquals(await use("core", "of a token that is gone"), first);
+  assertEquals(await use("core", second!.fingerprint), third);
+  assertEquals(await use("core", "of a token that is gone"), third);
 });
 
 Deno.test("TokenPool counts the quotas separately, and the raw host's without tokens", async () => {
-  const opened = open(["s1"]);
-  const { note, pool, use, waitSeconds } = opened;
-  const [token] = await tokensOf(opened, 1);
+  const { note, pool, tokens: [token], use, waitSeconds } = await open(1);
   note(token!, 0, "graphql");
   assertEquals(await waitSeconds("graphql"), HOUR_SECONDS);
   assertEquals(await use("core"), token);
@@ -89,9 +72,7 @@ Deno.test("TokenPool counts the quotas separately, and the raw host's without to
 });
 
 Deno.test("TokenPool throws until the first quota is there again, when all are spent", async () => {
-  const opened = open(["s1", "s2"]);
-  const { clock, note, use, waitSeconds } = opened;
-  const [first, second] = await tokensOf(opened, 2);
+  const { clock, note, tokens: [first, second], use, waitSeconds } = await open(2);
   note(first!, 0);
   clock.advance(600_000);
   note(second!, 0);
@@ -104,9 +85,7 @@ Deno.test("TokenPool throws until the first quota is there again, when all are s
 
 Deno.test("TokenPool waits no longer than an hour, and not for a wall clock that is set back", async () => {
   for (const act of ["note", "limit"] as const) {
-    const opened = open(["s1"]);
-    const { clock, note, pool, use, waitSeconds } = opened;
-    const [token] = await tokensOf(opened, 1);
+    const { clock, note, pool, tokens: [token], use, waitSeconds } = await open(1);
     if (act === "note") note(token!, 0, "core", 86_400);
     else pool.limit(token!, 86_400_000, "core");
     assertEquals(await waitSeconds(), HOUR_SECONDS);
@@ -117,9 +96,7 @@ Deno.test("TokenPool waits no longer than an hour, and not for a wall clock that
 });
 
 Deno.test("a secondary limit stops a token for the whole API, and no answer under way lifts it", async () => {
-  const opened = open(["s1"]);
-  const { clock, note, pool, use, waitSeconds } = opened;
-  const [token] = await tokensOf(opened, 1);
+  const { clock, note, pool, tokens: [token], use, waitSeconds } = await open(1);
   pool.limit(token!, 30_000, "api");
   pool.limit(token!, 10_000, "api");
   note(token!, 4000);
@@ -128,46 +105,38 @@ Deno.test("a secondary limit stops a token for the whole API, and no answer unde
   assertEquals([await use("core"), await use("graphql")], [token, token]);
 });
 
-Deno.test("after a wait one request goes alone, and the others wait for its answer", async () => {
-  const opened = open(["s1"]);
-  const { clock, pool } = opened;
-  const [token] = await tokensOf(opened, 1);
+Deno.test("after a wait one request goes alone, and the others wait for its answer or are limited with it", async () => {
+  const { clock, pool, tokens: [token], waitSeconds } = await open(1);
+  const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
   pool.limit(token!, 30_000, "api");
   clock.advance(30_000);
   assertEquals(await pool.choose("core"), token);
   let chosen = 0;
   const others = Array.from({ length: 5 }, () => pool.choose("core").then(() => chosen++));
-  await new Promise((resolve) => setTimeout(resolve, 0));
+  await turn();
   assertEquals(chosen, 0);
   // The first got no answer: the next one is the probe.
   pool.release(token!, "core", false);
-  await new Promise((resolve) => setTimeout(resolve, 0));
+  await turn();
   assertEquals(chosen, 1);
   pool.release(token!, "core", true);
   await Promise.all(others);
-});
 
-Deno.test("others that wait for a probe are limited with it", async () => {
-  const opened = open(["s1"]);
-  const { clock, pool, waitSeconds } = opened;
-  const [token] = await tokensOf(opened, 1);
   pool.limit(token!, 30_000, "api");
   clock.advance(30_000);
   await pool.choose("core");
-  const others = [waitSeconds(), waitSeconds()];
+  const limited = [waitSeconds(), waitSeconds()];
   pool.limit(token!, 60_000, "api");
   pool.release(token!, "core", false);
-  assertEquals(await Promise.all(others), [60, 60]);
+  assertEquals(await Promise.all(limited), [60, 60]);
 });
 
 Deno.test("TokenPool sets a refused token aside and names it by its place", async () => {
-  const { logged, pool, use } = open(["very-secret-1", "very-secret-2"]);
-  const first = await use();
-  pool.refuse(first);
-  pool.refuse(first);
-  const second = await use();
-  assertEquals([second.place, pool.hasToken], [2, true]);
-  pool.refuse(second);
+  const { logged, pool, tokens: [first, second], use } = await open(2);
+  pool.refuse(first!);
+  pool.refuse(first!);
+  assertEquals([await use(), pool.hasToken], [second, true]);
+  pool.refuse(second!);
   const { place, secret } = await use();
   assertEquals([place, secret, pool.hasToken], [0, null, false]);
   assertEquals(logged, [
@@ -178,17 +147,13 @@ Deno.test("TokenPool sets a refused token aside and names it by its place", asyn
 });
 
 Deno.test("TokenPool fingerprints differ by token, last over restarts and reveal no token", async () => {
-  const of = async (secret: string) => (await open([secret]).use()).fingerprint;
-  assertEquals(await of("s1"), await of("s1"));
-  assert(await of("s1") !== await of("s2"));
-  assert(!(await of("s1")).includes("s1"));
-  assertEquals((await open([]).use()).fingerprint, "none");
+  const prints = (await open(2)).tokens.map(({ fingerprint }) => fingerprint);
+  assertEquals((await open(2)).tokens.map(({ fingerprint }) => fingerprint), prints);
+  assert(prints[0] !== prints[1] && !prints[0]!.includes("secret"));
+  assertEquals((await (await open(0)).use()).fingerprint, "none");
 });
 
 Deno.test("TokenPool remaining() adds up what is known", async () => {
-  const opened = open(["s1", "s2"]);
-  assertEquals(opened.pool.remaining("core"), null);
-  await tokensOf(opened, 2);
-  assertEquals(opened.pool.remaining("core"), 4999 + 4998);
-  assertEquals(opened.pool.remaining("graphql"), null);
+  const { pool } = await open(2);
+  assertEquals([pool.remaining("core"), pool.remaining("graphql")], [4999 + 4998, null]);
 });

@@ -1,0 +1,122 @@
+// Tree answers, and the fields of answers that the service relies on, against GitHub's own description of its REST API:
+// `deno check` fails when a field is not there or may be something else, the tests when an answer as described is refused.
+
+import type { components } from "@octokit/openapi-types";
+import { assert, assertEquals } from "@std/assert";
+import type { z } from "zod";
+import { CollectionsError } from "../../lib/errors.ts";
+import { repositoryAnswer } from "../../lib/source/github/refs.ts";
+import {
+  parseFolder,
+  parseInWorker,
+  parseTree,
+  type TreeWorker,
+} from "../../lib/source/github/trees.ts";
+import { TestClock } from "../test_clock.ts";
+
+type Schemas = components["schemas"];
+type RepositoryFields = z.input<typeof repositoryAnswer>;
+
+const id = "44b4fc6d56897b048c772eb4087f854f46256132";
+const clock = new TestClock(0);
+
+function encode(value: unknown): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(JSON.stringify(value));
+}
+
+/** A recursive answer of so many files, out of order. */
+function answer(files: number, more: Record<string, unknown> = {}): Uint8Array<ArrayBuffer> {
+  const tree = Array.from({ length: files }, (_, index) => ({
+    path: `posts/${index * 7919 % files} ü.md`,
+    mode: "100644",
+    type: "blob",
+    sha: index.toString(16).padStart(40, "0"),
+    size: index,
+  }));
+  return encode({ tree, truncated: false, ...more });
+}
+
+function inWorker(bytes: Uint8Array<ArrayBuffer>, start?: () => TreeWorker) {
+  return parseInWorker({ bytes, withId: false }, clock, start);
+}
+
+async function failureOf(parsed: Promise<unknown>): Promise<string> {
+  const error = await parsed.then(() => null, (error) => error);
+  assert(error instanceof CollectionsError && error.code === "source-failed");
+  return error.message;
+}
+
+Deno.test("repositoryAnswer takes a repository as GitHub describes it", () => {
+  const described: Required<Pick<Schemas["full-repository"], keyof RepositoryFields>> = {
+    private: false,
+    visibility: "public",
+    full_name: "octocat/Hello-World",
+    default_branch: "main",
+  };
+  const fields: RepositoryFields = described;
+  assertEquals(repositoryAnswer.parse(fields), described);
+});
+
+Deno.test("parseTree() takes a tree as GitHub describes it", () => {
+  const described = {
+    sha: id,
+    truncated: false,
+    tree: [
+      { path: "file.rb", mode: "100644", type: "blob", sha: id, size: 30 },
+      { path: "docs", mode: "040000", type: "tree", sha: id },
+    ],
+  } satisfies Schemas["git-tree"];
+  assertEquals(parseTree(encode(described)), [
+    { name: "file.rb", kind: "file", id, size: 30 },
+    { name: "docs", kind: "folder", id, size: 0 },
+  ]);
+});
+
+Deno.test("parseFolder() counts the files whose names are not UTF-8, and lists the others", async () => {
+  const file = (path: string) => ({ path, mode: "100644", type: "blob", sha: id, size: 1 });
+  const tree = [file("a.md"), file("k\uFFFDln.md"), file("\uFFFD/b.md"), file(".\uFFFD")];
+  const files = (await parseFolder(encode({ sha: id, truncated: false, tree }), false))?.files;
+  assertEquals([files?.length, files?.pathAt(0), files?.omitted], [1, "a.md", 2]);
+});
+
+Deno.test("parseInWorker() gives what parseFolder() gives, failures too, and takes the bytes", async () => {
+  const bytes = answer(20_000);
+  const expected = await parseFolder(bytes, false);
+  const folder = await inWorker(bytes);
+  assertEquals(folder?.files.toBytes(), expected?.files.toBytes());
+  assertEquals([folder?.files.length, bytes.length], [20_000, 0]);
+  assertEquals(await inWorker(answer(1, { truncated: true })), null);
+
+  for (const bytes of [answer(1, { tree: [{ path: ".." }] }), new TextEncoder().encode("[")]) {
+    const here = await failureOf(parseFolder(bytes, false));
+    assertEquals(await failureOf(inWorker(bytes)), here);
+  }
+});
+
+Deno.test("parseInWorker() parses here where no worker starts, and fails where one ends", async () => {
+  const idle: TreeWorker = { onmessage: null, onerror: null, postMessage() {}, terminate() {} };
+  const fail = (worker: TreeWorker) =>
+    worker.onerror?.call(worker as Worker, new ErrorEvent("error", { cancelable: true }));
+  const failing = () => {
+    const worker = { ...idle };
+    queueMicrotask(() => fail(worker));
+    return worker;
+  };
+  const throwing = () => {
+    throw new Error("There are no workers");
+  };
+  for (const start of [throwing, failing]) {
+    assertEquals((await inWorker(answer(3), start))?.files.length, 3);
+  }
+  const waiting = inWorker(answer(3), () => idle);
+  clock.advance(5_000);
+  assertEquals((await waiting)?.files.length, 3);
+
+  const ending = (): TreeWorker => {
+    const worker = { ...idle };
+    worker.postMessage = () => fail(worker);
+    queueMicrotask(() => worker.onmessage?.call(worker as Worker, new MessageEvent("message")));
+    return worker;
+  };
+  await failureOf(inWorker(answer(3), ending));
+});
