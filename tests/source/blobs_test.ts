@@ -1,9 +1,48 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertInstanceOf } from "@std/assert";
+import { CollectionsError } from "../../lib/errors.ts";
 import { fitsBatch, planBatches } from "../../lib/source/github/blobs.ts";
 import { type Fault, timeOutHangs } from "../github/github_faults.ts";
-import { type BlobReader, openBlobs, textFiles } from "./blob_reader.ts";
+import type { GitFiles } from "../github/git_repository.ts";
+import type { GithubDouble } from "../github/github_double.ts";
+import { serveRepository } from "../github/served_repository.ts";
+import { TestClock } from "../test_clock.ts";
+import { openGitHub, type OpenOptions, textFiles, uncharged } from "./open_github.ts";
 
 const withToken = { tokens: ["t1"] };
+
+/** A double with these files as `octo/site`, and a reader of it without caches. */
+async function openBlobs(contents: GitFiles, options: Omit<OpenOptions, "clock"> = {}) {
+  const clock = new TestClock();
+  const served = await serveRepository(contents, { now: clock.now });
+  const { gh, repository: git } = served;
+  for (const token of options.tokens ?? []) gh.addToken(token);
+  const source = openGitHub(gh, { clock, ...options });
+  const entries = await git.lsTree("HEAD");
+  const files = entries.map(({ path, oid, size }) => ({ path, id: oid, size: size! }));
+  const snapshot = await source.resolve({ owner: "octo", repo: "site", branch: null }, uncharged);
+  return {
+    gh,
+    git,
+    clock,
+    files,
+    /** Reads these files, or all; counts begin anew. Gives the codes of errors by path, after comparing all bytes. */
+    async read(wanted = files): Promise<Record<string, string>> {
+      gh.resetCounts();
+      const blobs = await source.blobs(snapshot, wanted, uncharged);
+      const errors: Record<string, string> = {};
+      for (const { path, id } of wanted) {
+        const result = blobs.get(id);
+        if (result instanceof CollectionsError) errors[path] = result.code;
+        else {
+          assertInstanceOf(result, Uint8Array, path);
+          assertEquals(result, await git.blob(id), path);
+        }
+      }
+      return errors;
+    },
+    [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
+  };
+}
 
 /** Each different code of errors, and how many errors there are. */
 function summary(errors: Record<string, string>): [codes: string[], count: number] {
@@ -12,7 +51,7 @@ function summary(errors: Record<string, string>): [codes: string[], count: numbe
 }
 
 /** Every request waits until the eighth is there; were there a ninth at once, it would be seen. */
-function waitForEight({ gh }: BlobReader, total: number): void {
+function waitForEight(gh: GithubDouble, total: number): void {
   gh.intercept = async () => {
     await gh.log.until(() => gh.log.inFlight === 8 || gh.requests.length > total - 8);
     return null;
@@ -22,7 +61,7 @@ function waitForEight({ gh }: BlobReader, total: number): void {
 Deno.test("readBlobs() reads by the raw host at the commit id without a token, 8 at once over all pages", async () => {
   await using reader = await openBlobs(textFiles(48));
   const { gh, files, git } = reader;
-  waitForEight(reader, 48);
+  waitForEight(gh, 48);
   assertEquals(await reader.read(), {});
   assertEquals([gh.counts(), gh.maxConcurrent, gh.quotaSpent(null)], [{ raw: 48 }, 8, 0]);
   const commit = await git.head();
@@ -34,7 +73,7 @@ Deno.test("readBlobs() reads by the raw host at the commit id without a token, 8
 
 Deno.test("readBlobs() reads by the blobs API where there is no raw host, at most 8 at once", async () => {
   await using reader = await openBlobs(textFiles(20), { raw: false });
-  waitForEight(reader, 20);
+  waitForEight(reader.gh, 20);
   assertEquals(await reader.read(), {});
   assertEquals([reader.gh.counts(), reader.gh.maxConcurrent], [{ blob: 20 }, 8]);
 });

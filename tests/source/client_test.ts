@@ -17,7 +17,7 @@ async function open(options: { tokens?: readonly string[]; timeoutMs?: number } 
     pausesMs.push(ms);
     return sleep(ms, signal);
   };
-  const { client } = openClient({ ...options, clock });
+  const client = openClient({ ...options, clock });
   const request = (kind: GitHubRequest["kind"], url: string, accept = "application/json") => ({
     ...{ kind, url, accept, context: uncharged, maxBytes: 1 << 20 },
   });

@@ -25,39 +25,46 @@ export interface OpenOptions {
   readonly gitUrl?: string;
 }
 
+/** Small text files, each different. */
+export function textFiles(count: number, bytes = 0): [path: string, content: string][] {
+  return Array.from({ length: count }, (_, index) => {
+    const path = `posts/post-${String(index).padStart(3, "0")}.md`;
+    return [path, `# Post ${index}\n`.padEnd(bytes, ".")];
+  });
+}
+
 /** A context that is never charged. */
 export const uncharged: RequestContext = { client: "192.0.2.1", recordMiss() {} };
 
+const drop = () => {};
+
 /** A log that drops everything. */
-export const silentLog: Log = {
-  level: "silent",
-  debug() {},
-  info() {},
-  warn() {},
-  error() {},
-};
+export const silentLog: Log = { level: "silent", debug: drop, info: drop, warn: drop, error: drop };
 
 const FRESH_MS = 60_000;
 
-/** Sends requests with these tokens. */
-export function openClient(options: OpenOptions): { client: GitHubClient; tokens: TokenPool } {
-  const { clock, log = silentLog, timeoutMs = 10_000 } = options;
-  const tokens = new TokenPool(options.tokens ?? [], { clock, log });
-  return { client: new GitHubClient({ tokens, clock, timeoutMs, userAgent: "test" }), tokens };
-}
-
-/** Reads the double without caches. */
-export function openGitHub(double: GithubDouble, options: OpenOptions): GitHubSource {
-  const { clock, log = silentLog, timeoutMs = 10_000 } = options;
-  const { apiUrl, graphqlUrl, webUrl } = double;
-  const rawUrl = options.raw === false ? null : double.rawUrl;
-  return new GitHubSource({
-    addresses: { apiUrl, graphqlUrl, rawUrl, webUrl, gitUrl: options.gitUrl ?? null },
-    tokens: new TokenPool(options.tokens ?? [], { clock, log }),
+function clientOptions({ clock, tokens = [], timeoutMs = 10_000, log = silentLog }: OpenOptions) {
+  return {
+    tokens: new TokenPool(tokens, { clock, log }),
     clock,
     log,
     timeoutMs,
     userAgent: "test",
+  };
+}
+
+/** Sends requests with these tokens. */
+export function openClient(options: OpenOptions): GitHubClient {
+  return new GitHubClient(clientOptions(options));
+}
+
+/** Reads the double without caches. */
+export function openGitHub(double: GithubDouble, options: OpenOptions): GitHubSource {
+  const { apiUrl, graphqlUrl, webUrl } = double;
+  const rawUrl = options.raw === false ? null : double.rawUrl;
+  return new GitHubSource({
+    ...clientOptions(options),
+    addresses: { apiUrl, graphqlUrl, rawUrl, webUrl, gitUrl: options.gitUrl ?? null },
     allowedRepos: options.allowed === undefined
       ? null
       : new Set(options.allowed.toLowerCase().split(",")),
@@ -69,12 +76,8 @@ export function openGitHub(double: GithubDouble, options: OpenOptions): GitHubSo
 export function openCached(double: GithubDouble, options: OpenOptions): CachedSource {
   const { clock, kv = null } = options;
   const objects = new ObjectCache({ maxBytes: 64 << 20, kv });
-  return new CachedSource(openGitHub(double, options), {
-    objects,
-    kv,
-    clock,
-    freshForMs: FRESH_MS,
-  });
+  const source = openGitHub(double, options);
+  return new CachedSource(source, { objects, kv, clock, freshForMs: FRESH_MS });
 }
 
 /** A store in memory for several processes; each opens it by its own tier. */

@@ -8,7 +8,7 @@ import type { GitFiles } from "../github/git_repository.ts";
 import { type SharedStore, testOnEachStore } from "../kv_connect/shared_stores.ts";
 import { listPath, startService, type TestService } from "../service.ts";
 import { TestClock } from "../test_clock.ts";
-import { textFiles } from "./blob_reader.ts";
+import { textFiles } from "./open_github.ts";
 
 const MINUTE_MS = 60_000;
 

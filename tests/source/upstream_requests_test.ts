@@ -4,7 +4,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { GithubDouble } from "../github/github_double.ts";
 import { listPath } from "../service.ts";
 import { type Site, startSite } from "../site.ts";
-import { textFiles } from "./blob_reader.ts";
+import { textFiles } from "./open_github.ts";
 
 /** A deployment whose only request about a branch is the branch request. */
 const NAMED = { GITHUB_TOKEN: "t1", ALLOWED_REPOS: "octo/*" };
