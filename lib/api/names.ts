@@ -1,39 +1,38 @@
 // Rules for paths, collections and branches. Each returns null for a valid value, else a sentence about the fault.
 
-const encoder = new TextEncoder();
 // deno-lint-ignore no-control-regex -- the rule is about control characters
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 // deno-lint-ignore no-control-regex -- the rule is about ASCII control characters, as in Git
 const BAD_IN_REF = /[\u0000-\u001f\u007f ~^:?*[\\]/;
 
+function byteLength(text: string): number {
+  return new TextEncoder().encode(text).length;
+}
+
 /** The rule for paths below a repository's root: plain segments, so that no path leads anywhere else. */
 export function pathProblem(path: string): string | null {
   if (path === "") return "must not be empty";
   if (CONTROL.test(path)) return "must not hold control characters";
-  for (const segment of path.split("/")) {
-    if (segment === "") return "must not have an empty segment or an outer slash";
-    if (segment === "." || segment === "..") return "must not have a segment `.` or `..`";
-  }
-  return null;
+  if (/^\/|\/\/|\/$/.test(path)) return "must not have an empty segment or an outer slash";
+  return /(^|\/)\.\.?(\/|$)/.test(path) ? "must not have a segment `.` or `..`" : null;
 }
 
 /** The rule for paths of files that can be read: a path of at most 4096 bytes. */
 export function itemPathProblem(path: string): string | null {
-  return encoder.encode(path).length > 4096 ? "must be at most 4096 bytes" : pathProblem(path);
+  return byteLength(path) > 4096 ? "must be at most 4096 bytes" : pathProblem(path);
 }
 
 /** The rule for collections: `/`, or a path that may have outer slashes, of at most 1024 bytes. */
 export function collectionProblem(name: string): string | null {
-  if (encoder.encode(name).length > 1024) return "must be at most 1024 bytes";
+  if (byteLength(name) > 1024) return "must be at most 1024 bytes";
   return name === "/" ? null : pathProblem(trimSlashes(name));
 }
 
 /** The rule for link templates: a relative address, or one of http or https, with `{slug}` once. */
 export function linkTemplateProblem(template: string): string | null {
-  if (encoder.encode(template).length > 200) return "must be at most 200 bytes";
-  if (CONTROL.test(template) || /\s/.test(template)) {
-    return "must not hold spaces or control characters";
-  }
+  if (byteLength(template) > 200) return "must be at most 200 bytes";
+  const isBroken = CONTROL.test(template) || /\s/.test(template);
+  if (isBroken) return "must not hold spaces or control characters";
   if (template.split("{slug}").length !== 2) return "must hold {slug} once";
   // With any slug: `{slug}:x` could become an address of any scheme.
   const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(template.replace("{slug}", "a"))?.[0] ?? null;
@@ -45,20 +44,17 @@ export function linkTemplateProblem(template: string): string | null {
 /** The rule for ref names (git-scm.com/docs/git-check-ref-format), with at most 255 bytes. */
 export function branchProblem(name: string): string | null {
   if (name === "") return "must not be empty";
-  if (encoder.encode(name).length > 255) return "must be at most 255 bytes";
+  if (byteLength(name) > 255) return "must be at most 255 bytes";
   if (BAD_IN_REF.test(name)) {
     return "must not hold spaces, control characters or any of ~ ^ : ? * [ \\";
   }
-  if (name.includes("..") || name.includes("@{")) return "must not hold `..` or `@{`";
+  if (/\.\.|@\{/.test(name)) return "must not hold `..` or `@{`";
   if (name === "@") return "must not be the single character `@`";
   if (name.endsWith(".")) return "must not end with a dot";
-  for (const component of name.split("/")) {
-    if (component === "") return "must not begin or end with a slash or hold two in a row";
-    if (component.startsWith(".") || component.endsWith(".lock")) {
-      return "must not have a component that begins with a dot or ends with .lock";
-    }
-  }
-  return null;
+  if (/^\/|\/\/|\/$/.test(name)) return "must not begin or end with a slash or hold two in a row";
+  return /(^|\/)\.|\.lock(\/|$)/.test(name)
+    ? "must not have a component that begins with a dot or ends with .lock"
+    : null;
 }
 
 /** A path without outer slashes. */

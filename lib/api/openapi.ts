@@ -17,15 +17,16 @@ const EXAMPLES_ORIGIN = "http://localhost:8000";
 const COMPONENTS = "#/components/schemas/";
 
 const COMMON_HEADERS = [
-  "Access-Control-Allow-Origin",
-  "Access-Control-Expose-Headers",
-  "Cache-Control",
-  "Cross-Origin-Resource-Policy",
-  "X-Content-Type-Options",
-  "X-Request-Id",
+  ...["Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Cache-Control"],
+  ...["Cross-Origin-Resource-Policy", "X-Content-Type-Options", "X-Request-Id"],
 ];
-const LIST_HEADERS = ["Link"];
-const ITEM_HEADERS = ["Content-Disposition", "Content-Security-Policy"];
+const DATA_HEADERS = ["Age", "Cache-Status", "ETag", "Vary"];
+/** Of the problems of one status. */
+const PROBLEM_HEADERS: Readonly<Record<number, readonly string[]>> = {
+  405: ["Allow"],
+  429: ["Retry-After", "RateLimit", "RateLimit-Policy"],
+  503: ["Retry-After"],
+};
 
 let template: string | undefined;
 
@@ -36,40 +37,6 @@ export function openApiText(baseUrl: string): string {
 }
 
 function buildDocument(): DocumentPart {
-  const list = {
-    operationId: "listCollectionItems",
-    summary: "List the items of a collection",
-    description:
-      "One page of the files under a folder, sub-folders included, ordered by path unless asked otherwise.",
-    parameters: operationParameters(listParameters),
-    responses: {
-      200: {
-        description: "A page of items.",
-        headers: headersOf("data", ...LIST_HEADERS),
-        content: { "application/json": json(listBody, exampleMap(examples.list)) },
-      },
-      ...notModified(LIST_HEADERS),
-      ...problemResponses("list"),
-    },
-  };
-  const item = {
-    operationId: "getItemContent",
-    summary: "Read one file",
-    description: "A file with its content and front matter as JSON, or its bytes as they are.",
-    parameters: operationParameters(itemParameters),
-    responses: {
-      200: {
-        description: "The file. With `format=raw` its bytes, under its own content type.",
-        headers: headersOf("data", ...ITEM_HEADERS),
-        content: {
-          "application/json": json(contentBody, exampleMap(examples.item)),
-          "*/*": { schema: { description: "The file's bytes, with `format=raw`." } },
-        },
-      },
-      ...notModified(ITEM_HEADERS),
-      ...problemResponses("item"),
-    },
-  };
   return {
     openapi: "3.1.0",
     info: {
@@ -84,67 +51,71 @@ function buildDocument(): DocumentPart {
     security: [],
     tags: [{ name: "Collections" }],
     paths: {
-      "/api/list-collection-items": { get: { tags: ["Collections"], ...list } },
-      "/api/get-item-content": { get: { tags: ["Collections"], ...item } },
+      "/api/list-collection-items": operation("list", {
+        operationId: "listCollectionItems",
+        summary: "List the items of a collection",
+        description:
+          "One page of the files under a folder, sub-folders included, ordered by path unless asked otherwise.",
+        parameters: operationParameters(listParameters),
+      }, {
+        description: "A page of items.",
+        headers: headersOf(...DATA_HEADERS, "Link"),
+        content: { "application/json": json(listBody, examples.list) },
+      }),
+      "/api/get-item-content": operation("item", {
+        operationId: "getItemContent",
+        summary: "Read one file",
+        description: "A file with its content and front matter as JSON, or its bytes as they are.",
+        parameters: operationParameters(itemParameters),
+      }, {
+        description: "The file. With `format=raw` its bytes, under its own content type.",
+        headers: headersOf(...DATA_HEADERS, "Content-Disposition", "Content-Security-Policy"),
+        content: {
+          "application/json": json(contentBody, examples.item),
+          "*/*": { schema: { description: "The file's bytes, with `format=raw`." } },
+        },
+      }),
     },
     components: { schemas: bodySchemas(), headers: HEADERS },
   };
 }
 
-/** References to the headers of a response: those of its kind, and `more`. */
-function headersOf(kind: "data" | "problem", ...more: string[]): DocumentPart {
-  const ofKind = kind === "data" ? ["Age", "Cache-Status", "ETag", "Vary"] : [];
-  const names = [...COMMON_HEADERS, ...ofKind, ...more].sort();
+/** An operation with its responses: `ok`, 304 with the same headers, and the problems, those of one status together. */
+function operation(kind: "list" | "item", about: DocumentPart, ok: DocumentPart): DocumentPart {
+  const codes = (Object.keys(ERRORS) as ProblemCode[])
+    .filter((code) => (ERRORS[code].only ?? kind) === kind);
+  const problems = Object.entries(Object.groupBy(codes, (code) => ERRORS[code].status));
+  const responses = Object.fromEntries(problems.map(([status, codes = []]) => {
+    const isShown = ([code]: [string, unknown]) => codes.some((one) => one === code);
+    const shown = Object.fromEntries(Object.entries(examples.problems).filter(isShown));
+    return [status, {
+      description: codes.map((code) => `\`${code}\`: ${ERRORS[code].title}.`).join(" "),
+      headers: headersOf(...PROBLEM_HEADERS[Number(status)] ?? []),
+      content: { "application/problem+json": json(problemBody, shown) },
+    }];
+  }));
+  const notModified = {
+    description: "The client has this response already: `If-None-Match` named its tag.",
+    headers: ok["headers"],
+  };
+  const all = { 200: ok, 304: notModified, ...responses };
+  return { get: { tags: ["Collections"], ...about, responses: all } };
+}
+
+/** References to the headers of every response, and to `more`. */
+function headersOf(...more: readonly string[]): DocumentPart {
+  const names = [...COMMON_HEADERS, ...more].sort();
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** 304 carries the headers of the 200 that it replaces. */
-function notModified(headers: readonly string[]): DocumentPart {
-  return {
-    304: {
-      description: "The client has this response already: `If-None-Match` named its tag.",
-      headers: headersOf("data", ...headers),
-    },
-  };
-}
-
-/** The problems of one operation, those of one status together. */
-function problemResponses(operation: "list" | "item"): DocumentPart {
-  const codes = (Object.keys(ERRORS) as ProblemCode[])
-    .filter((code) => (ERRORS[code].only ?? operation) === operation);
-  const statuses = Map.groupBy(codes, (code) => ERRORS[code].status);
-  return Object.fromEntries([...statuses].map(([status, codes]) => [status, {
-    description: codes.map((code) => `\`${code}\`: ${ERRORS[code].title}.`).join(" "),
-    headers: headersOf("problem", ...problemHeaders(status)),
-    content: {
-      "application/problem+json": json(
-        problemBody,
-        exampleMap(
-          Object.fromEntries(
-            Object.entries(examples.problems)
-              .filter(([code]) => codes.some((one) => one === code)),
-          ),
-        ),
-      ),
-    },
-  }]));
-}
-
-function problemHeaders(status: number): string[] {
-  if (status === 405) return ["Allow"];
-  if (status === 503) return ["Retry-After"];
-  return status === 429 ? ["Retry-After", "RateLimit", "RateLimit-Policy"] : [];
-}
-
-function json(schema: z.ZodType, examples: DocumentPart): DocumentPart {
+function json(schema: z.ZodType, values: DocumentPart): DocumentPart {
+  const examples = Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, { value }]),
+  );
   return {
     schema: { $ref: `${COMPONENTS}${schema.meta()?.["id"]}` },
-    ...(Object.keys(examples).length > 0 ? { examples } : {}),
+    ...(Object.keys(values).length > 0 ? { examples } : {}),
   };
-}
-
-function exampleMap(values: DocumentPart): DocumentPart {
-  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, { value }]));
 }
 
 /** Every body schema that has an id. */
@@ -166,28 +137,25 @@ function bodySchemas(): DocumentPart {
 function operationParameters(schema: z.ZodObject): DocumentPart[] {
   const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: "input" });
   return Object.entries(properties).map(([name, property]) => {
-    // zod drops the default of a parameter that is more than text.
-    const { description, examples, ...derived } = {
+    // zod describes a value as text with a pattern; its meaning, bounds and default come from `.meta()`, whose default it
+    // drops for a parameter that is more than text.
+    const { description, examples, pattern, enum: values, items: _, ...rest } = {
       ...property as DocumentPart,
       ...(schema.shape[name] as z.ZodType).meta(),
     };
-    const [example] = Array.isArray(examples) ? examples : [];
-    const isText = derived["type"] === "string";
-    const isObject = derived["type"] === "object";
-    // zod describes a value as text with a pattern; its meaning, bounds and default come from `.meta()`.
-    const { pattern, enum: values, items: _, ...rest } = derived;
+    const isText = rest["type"] === "string";
     return {
       name,
       in: "query",
       required: required.includes(name),
-      ...(isObject ? { style: "deepObject", explode: true } : {}),
+      ...(rest["type"] === "object" ? { style: "deepObject", explode: true } : {}),
       description,
       schema: {
         ...rest,
         ...(isText && pattern !== undefined ? { pattern } : {}),
         ...(isText && values !== undefined ? { enum: values } : {}),
       },
-      ...(example === undefined ? {} : { example }),
+      ...(Array.isArray(examples) ? { example: examples[0] } : {}),
     };
   });
 }

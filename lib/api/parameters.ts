@@ -1,12 +1,12 @@
-// The parameters of both operations. The OpenAPI document shows the schemas that check a request. Every value is text
-// that goes through a pipe, never coerced: "1e2", " 5" and "0x1F" are no integers here. An omitted parameter stays
-// undefined, since links leave it out too; `DEFAULTS` has the value that then applies.
+// The parameters of both operations, and the addresses that carry them. The OpenAPI document shows the schemas that check
+// a request. Every value is text that goes through a pipe, never coerced: "1e2", " 5" and "0x1F" are no integers here. An
+// omitted parameter stays undefined, since links leave it out too; `DEFAULTS` has the value that then applies.
 
 import { z } from "zod";
 import { needsOf, parseFacets, parseFields } from "../collections/fields.ts";
 import { isFilterParameter, parseFilters } from "../collections/filter.ts";
 import { parseSort } from "../collections/sort.ts";
-import { invalidParameters, type ParameterError } from "../errors.ts";
+import { invalidParameters } from "../errors.ts";
 import {
   branchProblem,
   collectionProblem,
@@ -19,12 +19,13 @@ import {
 export const DEFAULTS = { page: 1, limit: 50 };
 
 /** Greatest `limit` of a page, and of one that carries content or HTML. */
-export const LIMITS = { page: 1000, contentPage: 100 };
+const MAX_LIMIT = 1000;
+const MAX_CONTENT_LIMIT = 100;
 
-const MAX_INTEGER = 999_999_999;
-
-/** For checks of several parameters: they run even where another parameter is bad, so that all are reported. */
-const LATE = { when: () => true };
+/** For a check of several parameters: it runs even where another parameter is bad, so that all are reported. */
+function late(parameter: string, message = "") {
+  return { path: [parameter], message, when: () => true };
+}
 
 /** Text checked by a rule that returns null for a valid value and else a sentence. */
 function text(rule: (value: string) => string | null) {
@@ -34,9 +35,9 @@ function text(rule: (value: string) => string | null) {
   });
 }
 
-/** The rule of a parser that throws a SyntaxError. */
-function problemOf(parse: (value: string) => unknown) {
-  return (value: string): string | null => {
+/** Text checked by a parser that throws a SyntaxError. */
+function parsable(parse: (value: string) => unknown) {
+  return text((value) => {
     try {
       parse(value);
       return null;
@@ -44,15 +45,22 @@ function problemOf(parse: (value: string) => unknown) {
       if (error instanceof SyntaxError) return error.message;
       throw error;
     }
-  };
+  });
 }
 
-function integer(maximum: number) {
+function integer(description: string, options: { default: number; maximum: number }) {
+  const { maximum } = options;
   return z.string()
     .regex(/^[1-9][0-9]{0,8}$/, "must be a whole number of 1 or more, in plain digits")
     .transform(Number)
     .pipe(z.number().max(maximum, `must be at most ${maximum}`))
-    .optional();
+    .optional()
+    .meta({ description, type: "integer", minimum: 1, ...options });
+}
+
+/** For the document: the bounds of a length. */
+function upTo(maxLength: number) {
+  return { minLength: 1, maxLength };
 }
 
 function flag(description: string, byDefault = false) {
@@ -69,8 +77,7 @@ const owner = text((value) =>
 ).meta({
   description: "The account that owns the repository; `local` for folders of this deployment.",
   examples: ["local"],
-  minLength: 1,
-  maxLength: 39,
+  ...upTo(39),
 });
 
 const repo = text((value) =>
@@ -80,8 +87,7 @@ const repo = text((value) =>
 ).meta({
   description: "The repository's name.",
   examples: ["blog"],
-  minLength: 1,
-  maxLength: 100,
+  ...upTo(100),
 });
 
 const branch = text(branchProblem).optional().meta({
@@ -89,8 +95,7 @@ const branch = text(branchProblem).optional().meta({
     "A branch, else a tag, else a full commit id; `HEAD` is the default branch. Git's rules for names hold.",
   examples: ["main"],
   default: "main",
-  minLength: 1,
-  maxLength: 255,
+  ...upTo(255),
 });
 
 const collection = text(collectionProblem).transform(trimSlashes).meta({
@@ -98,11 +103,10 @@ const collection = text(collectionProblem).transform(trimSlashes).meta({
     "A name or a folder path; outer slashes are dropped, `/` alone is the repository's root.",
   examples: ["posts"],
   type: "string",
-  minLength: 1,
-  maxLength: 1024,
+  ...upTo(1024),
 });
 
-const sort = text(problemOf(parseSort)).optional().meta({
+const sort = parsable(parseSort).optional().meta({
   description:
     "`path`, `name`, `size` or `frontMatter.<key>` (dots go deeper), with `-` in front for descending.",
   examples: ["-frontMatter.date"],
@@ -119,8 +123,7 @@ const linkTemplate = text(linkTemplateProblem).optional().meta({
   description:
     "Where links between items of the collection lead in `html`: an address with `{slug}` once.",
   examples: ["/blog/{slug}"],
-  minLength: 1,
-  maxLength: 200,
+  ...upTo(200),
 });
 
 /** All `filter[…]` of a request as name and value, in the order given. */
@@ -152,19 +155,10 @@ export const listParameters = z.object({
   repo,
   collection,
   branch,
-  page: integer(MAX_INTEGER).meta({
-    description: "Which page, from 1.",
-    type: "integer",
-    default: DEFAULTS.page,
-    minimum: 1,
-    maximum: MAX_INTEGER,
-  }),
-  limit: integer(LIMITS.page).meta({
-    description: "Items a page; at most 100 when content or HTML is included.",
-    type: "integer",
+  page: integer("Which page, from 1.", { default: DEFAULTS.page, maximum: 999_999_999 }),
+  limit: integer("Items a page; at most 100 when content or HTML is included.", {
     default: DEFAULTS.limit,
-    minimum: 1,
-    maximum: LIMITS.page,
+    maximum: MAX_LIMIT,
   }),
   includeContent: flag("Whether each item carries its content."),
   includeFrontMatter: flag("Whether each text item carries its front matter, without its content."),
@@ -173,30 +167,24 @@ export const listParameters = z.object({
   sort,
   recursive,
   filter,
-  fields: text(problemOf(parseFields)).transform(parseFields).optional().meta({
+  fields: parsable(parseFields).transform(parseFields).optional().meta({
     description:
       "Comma-separated keys of an item, `frontMatter.<key>` among them: only these are sent, and only what they need is " +
       "read, whatever `include…` says.",
     examples: ["slug,frontMatter.title"],
     type: "string",
   }),
-  facets: text(problemOf(parseFacets)).transform(parseFacets).optional().meta({
+  facets: parsable(parseFacets).transform(parseFacets).optional().meta({
     description:
       "At most 5 comma-separated `frontMatter.<key>`, whose values are counted over the filtered list.",
     examples: ["frontMatter.tags"],
     type: "string",
   }),
-}).refine(({ limit, ...given }) => {
-  const { content, html } = needsOf({
-    ...given,
-    fields: Array.isArray(given.fields) ? given.fields : undefined,
-  });
-  return !(content || html) || !(Number(limit) > LIMITS.contentPage) || Number(limit) > LIMITS.page;
-}, {
-  path: ["limit"],
-  message: `must be at most ${LIMITS.contentPage} when content or HTML is included`,
-  ...LATE,
-});
+}).refine(({ limit = 0, fields, ...given }) => {
+  // Of a bad list of fields nothing is known yet.
+  const { content, html } = needsOf({ ...given, ...(Array.isArray(fields) ? { fields } : {}) });
+  return !(content || html) || Number(limit) <= MAX_CONTENT_LIMIT;
+}, late("limit", `must be at most ${MAX_CONTENT_LIMIT} when content or HTML is included`));
 
 /** Parameters of `GET /api/get-item-content`, in the order of the contract's table. */
 export const itemParameters = z.object({
@@ -207,14 +195,12 @@ export const itemParameters = z.object({
     description:
       "The path of one file, from the repository's root; this, or `collection` and `slug`.",
     examples: ["posts/hello.md"],
-    minLength: 1,
-    maxLength: 4096,
+    ...upTo(4096),
   }),
   collection: collection.optional(),
   slug: text(itemPathProblem).optional().meta({
     description: "The item of `collection` with this slug.",
-    minLength: 1,
-    maxLength: 4096,
+    ...upTo(4096),
   }),
   includeHtml,
   linkTemplate,
@@ -230,20 +216,16 @@ export const itemParameters = z.object({
     default: "json",
   }),
 })
-  .refine(({ path, slug, collection }) => path ?? slug ?? collection, { path: ["path"], ...LATE })
-  .refine(({ path, slug, collection }) => path ?? slug ?? collection === undefined, {
-    path: ["slug"],
-    ...LATE,
-  })
-  .refine(({ path, slug }) => path === undefined || slug === undefined, {
-    path: ["slug"],
-    message: "must not be given with path",
-    ...LATE,
-  })
+  .refine(({ path, slug, collection }) => path ?? slug ?? collection, late("path"))
+  .refine(({ path, slug, collection }) => path ?? slug ?? collection === undefined, late("slug"))
+  .refine(
+    ({ path, slug }) => path === undefined || slug === undefined,
+    late("slug", "must not be given with path"),
+  )
   .refine(
     ({ slug, includeNeighbors, collection }) =>
       collection !== undefined || (slug === undefined && includeNeighbors !== true),
-    { path: ["collection"], ...LATE },
+    late("collection"),
   );
 
 /** A checked list request. */
@@ -252,7 +234,10 @@ export type ListParameters = z.infer<typeof listParameters>;
 /** A checked item request. */
 export type ItemParameters = z.infer<typeof itemParameters>;
 
-/** The parameters of a list request from a query string without its `?`. @throws {CollectionsError} invalid-parameters, naming every bad one. */
+/**
+ * The parameters of a list request from a query string without its `?`.
+ * @throws {CollectionsError} invalid-parameters, naming every bad one.
+ */
 export function parseListQuery(search: string): ListParameters {
   return parseQuery(search, listParameters);
 }
@@ -262,9 +247,27 @@ export function parseItemQuery(search: string): ItemParameters {
   return parseQuery(search, itemParameters);
 }
 
-/** Unknown parameters are ignored, an empty optional one is left out, and a bad one gets one message. */
+/**
+ * Decoding is strict (WHATWG URL form encoding read without repair): what a browser would replace or drop is an error.
+ * Unknown parameters are ignored, an empty optional one is left out, and a bad one gets one message.
+ */
 function parseQuery<T extends z.ZodObject>(search: string, schema: T): z.infer<T> {
-  const { values, errors } = readFields(search, schema);
+  const filters: [string, string][] = [];
+  const values = new Map<string, string | [string, string][]>([["filter", filters]]);
+  const errors = new Map<string, string>();
+  for (const field of search.split("&")) {
+    const [, before = "", after = ""] = /^([^=]*)=?(.*)$/s.exec(field) ?? [];
+    const name = decode(before);
+    if (name === null) continue;
+    const isFilter = "filter" in schema.shape && isFilterParameter(name);
+    if (!isFilter && !Object.hasOwn(schema.shape, name)) continue;
+    const value = decode(after);
+    if (value === null) errors.set(name, "has an escape that is no UTF-8 text");
+    else if (!isFilter) {
+      if (values.has(name)) errors.set(name, "must be given once");
+      values.set(name, value);
+    } else if (value !== "") filters.push([name, value]);
+  }
   const result = schema.safeParse(
     Object.fromEntries([...values].filter(([, value]) => value.length > 0)),
   );
@@ -276,36 +279,8 @@ function parseQuery<T extends z.ZodObject>(search: string, schema: T): z.infer<T
     const missing = given === undefined ? "is required" : "must not be empty";
     errors.set(parameter, given === undefined || given.length === 0 ? missing : message);
   }
-  if (errors.size > 0 || !result.success) {
-    throw invalidParameters(
-      [...errors].map(([parameter, message]): ParameterError => ({ parameter, message })),
-    );
-  }
-  return result.data;
-}
-
-/**
- * The values of known parameters, filters as a list. Decoding is strict (WHATWG URL form encoding read without repair):
- * what a browser would replace or drop is an error.
- */
-function readFields(search: string, schema: z.ZodObject) {
-  const filters: [string, string][] = [];
-  const values = new Map<string, string | [string, string][]>([["filter", filters]]);
-  const errors = new Map<string, string>();
-  for (const field of search.split("&")) {
-    const equals = field.indexOf("=");
-    const name = decode(equals < 0 ? field : field.slice(0, equals));
-    if (name === null) continue;
-    const isFilter = "filter" in schema.shape && isFilterParameter(name);
-    if (!isFilter && !Object.hasOwn(schema.shape, name)) continue;
-    const value = equals < 0 ? "" : decode(field.slice(equals + 1));
-    if (value === null) errors.set(name, "has an escape that is no UTF-8 text");
-    else if (!isFilter) {
-      if (values.has(name)) errors.set(name, "must be given once");
-      values.set(name, value);
-    } else if (value !== "") filters.push([name, value]);
-  }
-  return { values, errors };
+  if (errors.size === 0 && result.success) return result.data;
+  throw invalidParameters([...errors].map(([parameter, message]) => ({ parameter, message })));
 }
 
 /** `+` is a space, a plus is `%2B`; null for a malformed escape or bytes that are not UTF-8. */
@@ -315,4 +290,45 @@ function decode(text: string): string | null {
   } catch {
     return null;
   }
+}
+
+/** The address of a page of items, which is also its cache key; `page` is always in it, other omitted ones are not. */
+export function listUrl(baseUrl: string, given: ListParameters): string {
+  const page = given.page ?? DEFAULTS.page;
+  return `${baseUrl}/api/list-collection-items?${encode(listParameters, { ...given, page })}`;
+}
+
+/** The address of a file's content, which is also its cache key; parameters that change nothing are left out. */
+export function itemUrl(baseUrl: string, given: ItemParameters): string {
+  const { sort, recursive, filter } = given.includeNeighbors === true ? given : {};
+  const format = given.format === "raw" ? "raw" : undefined;
+  const values = { ...given, sort, recursive, filter, format };
+  return `${baseUrl}/api/get-item-content?${encode(itemParameters, values)}`;
+}
+
+type Given = Readonly<Record<string, unknown>> & { filter?: [string, string][] | undefined };
+
+/** A query with the values that are given, in the order of the schema. */
+function encode(schema: z.ZodObject, given: Given): string {
+  const valueOf = (name: string) => name === "collection" && given[name] === "" ? "/" : given[name];
+  return Object.keys(schema.shape)
+    .flatMap((name) => name === "filter" ? given.filter ?? [] : [[name, valueOf(name)] as const])
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`)
+    .join("&");
+}
+
+/** `Link` header of a page (RFC 8288). */
+export function linkHeader(
+  { first, previous: prev, next, last }: {
+    first: string;
+    previous: string | null;
+    next: string | null;
+    last: string;
+  },
+): string {
+  return Object.entries({ first, prev, next, last })
+    .filter(([, url]) => url !== null)
+    .map(([rel, url]) => `<${url}>; rel="${rel}"`)
+    .join(", ");
 }

@@ -2,7 +2,7 @@
 // store too; the addresses in it are resolved for each response.
 
 import type { ItemBody } from "../api/contract.ts";
-import { itemUrl } from "../api/urls.ts";
+import { itemUrl } from "../api/parameters.ts";
 import { jsonCodec, type ObjectKind } from "../cache/object_cache.ts";
 import { serviceBusy } from "../errors.ts";
 import {

@@ -4,7 +4,7 @@
 import { lookup } from "mrmime";
 import type { ItemBody } from "../api/contract.ts";
 import { itemPathProblem } from "../api/names.ts";
-import { itemUrl } from "../api/urls.ts";
+import { itemUrl } from "../api/parameters.ts";
 import type { FileRef } from "../source/source.ts";
 import type { ReadContext } from "./read_context.ts";
 

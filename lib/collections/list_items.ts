@@ -1,8 +1,7 @@
 // One page of a collection's items, as in the wire contract.
 
 import type { ItemBody, ListBody } from "../api/contract.ts";
-import { DEFAULTS, type ListParameters } from "../api/parameters.ts";
-import { listUrl } from "../api/urls.ts";
+import { DEFAULTS, type ListParameters, listUrl } from "../api/parameters.ts";
 import { yieldToEventLoop } from "../clock.ts";
 import { needsOf, project } from "./fields.ts";
 import { BYTES_PER_PATH_BYTE, fileBody, slugOf } from "./item_body.ts";

@@ -1,8 +1,13 @@
 // A data request from parsed parameters to its response, top to bottom: allowed -> resolve the ref -> cached response, or
 // make one -> check the ref again where that took long -> send.
 
-import type { ItemParameters, ListParameters } from "../api/parameters.ts";
-import { itemUrl, linkHeader, listUrl } from "../api/urls.ts";
+import {
+  type ItemParameters,
+  itemUrl,
+  linkHeader,
+  type ListParameters,
+  listUrl,
+} from "../api/parameters.ts";
 import { listItems } from "../collections/list_items.ts";
 import type { ReadContext } from "../collections/read_context.ts";
 import { itemBody, readItem } from "../collections/read_item.ts";

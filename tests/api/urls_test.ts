@@ -3,11 +3,13 @@ import fc from "fast-check";
 import { branchProblem, pathProblem } from "../../lib/api/names.ts";
 import {
   type ItemParameters,
+  itemUrl,
+  linkHeader,
   type ListParameters,
+  listUrl,
   parseItemQuery,
   parseListQuery,
 } from "../../lib/api/parameters.ts";
-import { itemUrl, linkHeader, listUrl } from "../../lib/api/urls.ts";
 
 const BASE = "https://service.test:8080/base";
 
