@@ -25,20 +25,16 @@ import {
   answerRest,
   errorReply,
   jsonReply,
+  parseRawRequest,
   parseRestRequest,
-  rawRefusal,
   type Reply,
   type RestRequest,
   UnexpectedRequest,
   validated,
 } from "./github_rest.ts";
 
-/** What a request is for, or why no test should cause it. */
-interface ParsedRequest {
-  readonly kind: RequestKind;
-  readonly refusal: string | null;
-  readonly rest?: RestRequest;
-}
+/** What a request is for. */
+type ParsedRequest = RestRequest | ReturnType<typeof parseRawRequest> | { kind: "graphql" };
 
 /** What breaks a connection on purpose. */
 class InjectedFault extends Error {}
@@ -151,10 +147,7 @@ export class GithubDouble implements AsyncDisposable {
   up(): void {
     if (this.servers.length > 0) return;
     this.apiUrl = this.listen(this.apiUrl, parseApi);
-    this.rawUrl = this.listen(
-      this.rawUrl,
-      (request) => ({ kind: "raw", refusal: rawRefusal(request) }),
-    );
+    this.rawUrl = this.listen(this.rawUrl, parseRawRequest);
   }
 
   /** Stops listening: connections are refused. What hangs is let go first. */
@@ -182,26 +175,30 @@ export class GithubDouble implements AsyncDisposable {
       return new Response(null, { status: 500 });
     };
     const options = { hostname: "127.0.0.1", port, onListen: () => {}, onError };
-    const server = Deno.serve(options, (request) => this.answer(request, parse(request)));
+    const server = Deno.serve(options, (request) => this.answer(request, parse));
     this.servers.push(server);
     return `http://127.0.0.1:${server.addr.port}`;
   }
 
   /** Writes a request down, refuses what is unexpected, applies a hook or a fault, answers. */
-  private async answer(request: Request, parsed: ParsedRequest): Promise<Response> {
+  private async answer(
+    request: Request,
+    parse: (request: Request) => ParsedRequest,
+  ): Promise<Response> {
     const { pathname, search, host } = new URL(request.url);
     const account = this.accounts.account(request.headers.get("authorization"));
     const logged: LoggedRequest = {
-      ...{ kind: parsed.kind, method: request.method, path: pathname + search, status: 0 },
+      ...{ kind: "unexpected", method: request.method, path: pathname + search, status: 0 },
       token: account?.index ?? null,
       conditional: request.headers.has("if-none-match"),
       ...{ bytes: 0, aborted: false, userAgent: request.headers.get("user-agent") },
     };
     const end = this.log.begin(logged);
     try {
-      const reason = parsed.refusal ?? (logged.userAgent ? null : "no User-Agent") ??
-        (host.startsWith("127.0.0.1:") ? null : `host ${host}`);
-      if (reason !== null) throw new UnexpectedRequest(reason);
+      if (!logged.userAgent) throw new UnexpectedRequest("no User-Agent");
+      if (!host.startsWith("127.0.0.1:")) throw new UnexpectedRequest(`host ${host}`);
+      const parsed = parse(request);
+      logged.kind = parsed.kind;
       await this.pauses.sleep(this.latencyMs);
       const taken = await this.intercept?.(request, logged);
       if (taken) {
@@ -232,12 +229,12 @@ export class GithubDouble implements AsyncDisposable {
 
   private async reply(
     request: Request,
-    { kind, rest }: ParsedRequest,
+    parsed: ParsedRequest,
     account: Account | undefined,
   ): Promise<Reply> {
-    if (kind === "raw") return answerRaw(this, request);
+    if (parsed.kind === "raw") return validated(answerRaw(this, parsed), request, "raw");
     if (account === undefined) return errorReply(401, "Bad credentials");
-    const resource = kind === "graphql" ? kind : "core";
+    const resource = parsed.kind === "graphql" ? parsed.kind : "core";
     if (resource === "graphql" && account === null) {
       return errorReply(401, "This endpoint requires you to be authenticated.");
     }
@@ -249,10 +246,10 @@ export class GithubDouble implements AsyncDisposable {
         ? jsonReply({ errors: [{ type: "RATE_LIMITED", message }] })
         : errorReply(403, message);
     }
-    let reply = rest
-      ? answerRest(this, rest, account)
-      : answerGraphql(this, await request.text(), account);
-    if (reply.status === 200 && rest) {
+    let reply = parsed.kind === "graphql"
+      ? answerGraphql(this, await request.text(), account)
+      : answerRest(this, parsed, account);
+    if (reply.status === 200 && resource === "core") {
       reply = validated(reply, request, String(account?.index));
       reply.headers["cache-control"] = `${account ? "private" : "public"}, max-age=60, s-maxage=60`;
       reply.headers["vary"] = "Accept, Authorization, Cookie, X-GitHub-OTP, Accept-Encoding";
@@ -318,8 +315,5 @@ export class GithubDouble implements AsyncDisposable {
 
 function parseApi(request: Request): ParsedRequest {
   const isGraphql = request.method === "POST" && new URL(request.url).pathname === "/graphql";
-  if (isGraphql) return { kind: "graphql", refusal: null };
-  const rest = parseRestRequest(request);
-  if (typeof rest === "string") return { kind: "unexpected", refusal: rest };
-  return { kind: rest.kind, refusal: null, rest };
+  return isGraphql ? { kind: "graphql" } : parseRestRequest(request);
 }

@@ -4,7 +4,6 @@
 import { createHash } from "node:crypto";
 import type { GitRepository } from "./git_repository.ts";
 import type { GithubDouble } from "./github_double.ts";
-import type { RequestKind } from "./github_log.ts";
 import type { Account, HostedRepository } from "./github_registry.ts";
 
 /** An answer. `etagOf` stands for the body's content where hashing it would be slow. */
@@ -15,21 +14,10 @@ export interface Reply {
   etagOf?: string;
 }
 
-/** One entry as GitHub lists it; only blobs have a `size`, submodules have no `url`. */
-interface GithubTreeEntry {
-  path: string;
-  mode: string;
-  type: string;
-  sha: string;
-  size?: number;
-  url?: string;
-}
-
-/** The body of a tree. */
+/** The body of a tree; only blobs have a `size`, submodules have no `url`. */
 export interface GithubTree {
   sha: string;
-  url: string;
-  tree: GithubTreeEntry[];
+  tree: { path: string; mode: string; type: string; sha: string; size?: number; url?: string }[];
   truncated: boolean;
 }
 
@@ -61,6 +49,7 @@ const notFound = () => errorReply(404, "Not Found");
  * it is weak for JSON, as at GitHub.
  */
 export function validated(reply: Reply, request: Request, account: string): Reply {
+  if (reply.status !== 200) return reply;
   const type = reply.headers["content-type"] ?? "";
   const hash = createHash("sha256").update(`${account}\n${type}\n`)
     .update(reply.etagOf ?? reply.body).digest("hex");
@@ -75,18 +64,9 @@ export function validated(reply: Reply, request: Request, account: string): Repl
 }
 
 /** A REST request, taken apart. */
-export interface RestRequest {
-  kind: RequestKind;
-  /** `owner/name`, or an id for `/repositories/{id}`. */
-  repository: string | number;
-  /** The raw path behind the repository, with its query. */
-  rest: string;
-  /** The last part of the path, decoded: a ref, a tree or an object id. */
-  subject: string;
-  format: string;
-}
+export type RestRequest = ReturnType<typeof parseRestRequest>;
 
-const ENDPOINTS: [RequestKind, RegExp, formats: string[]][] = [
+const ENDPOINTS: ["repo" | "commit" | "tree" | "blob", RegExp, formats: string[]][] = [
   ["repo", /^()$/, ["json"]],
   ["commit", /^\/commits\/(.+)$/, ["sha"]],
   ["tree", /^\/git\/trees\/([^/]+)$/, ["json"]],
@@ -97,27 +77,32 @@ const JSON_TYPE = /^(?:|\*\/\*|application\/json|application\/vnd\.github(?:\.v3
 const CUSTOM_TYPE = /^application\/vnd\.github(?:\.v3)?\.(sha|raw)(?:\+json)?$/;
 const OBJECT_ID = /^[0-9a-f]{40}$/;
 
-/** Parses a request, or gives a sentence on why no endpoint expects it. */
-export function parseRestRequest({ method, url, headers }: Request): RestRequest | string {
+/** Parses a request. @throws {UnexpectedRequest} on what no endpoint expects. */
+export function parseRestRequest({ method, url, headers }: Request) {
   const { pathname, search, searchParams } = new URL(url);
-  if (method !== "GET") return `method ${method}`;
+  if (method !== "GET") throw new UnexpectedRequest(`method ${method}`);
   const [, name, id, rest = ""] = REPOSITORY_PATH.exec(pathname) ?? [];
-  if (name === undefined && id === undefined) return "no such path";
+  if (name === undefined && id === undefined) throw new UnexpectedRequest("no such path");
   for (const [kind, pattern, formats] of ENDPOINTS) {
     const subject = decode(pattern.exec(rest)?.[1]);
     if (subject === undefined) continue;
     const accept = headers.get("accept") ?? "";
     const format = JSON_TYPE.test(accept) ? "json" : CUSTOM_TYPE.exec(accept)?.[1] ?? "";
-    if (!formats.includes(format)) return `media type "${accept}"`;
+    if (!formats.includes(format)) throw new UnexpectedRequest(`media type "${accept}"`);
     const unknown = [...searchParams.keys()].find((key) => kind !== "tree" || key !== "recursive");
-    if (unknown !== undefined) return `query parameter "${unknown}"`;
+    if (unknown !== undefined) throw new UnexpectedRequest(`query parameter "${unknown}"`);
     return {
-      kind: searchParams.has("recursive") ? "tree-recursive" : kind,
+      kind: searchParams.has("recursive") ? "tree-recursive" as const : kind,
+      /** `owner/name`, or an id for `/repositories/{id}`. */
       repository: name === undefined ? Number(id) : decode(name) ?? name,
-      ...{ rest: rest + search, subject, format },
+      /** The raw path behind the repository, with its query. */
+      rest: rest + search,
+      /** The last part of the path, decoded: a ref, a tree or an object id. */
+      subject,
+      format,
     };
   }
-  return "no such endpoint";
+  throw new UnexpectedRequest("no such endpoint");
 }
 
 /** Answers a REST request. */
@@ -213,14 +198,15 @@ function treeReply(served: Served): Reply {
     : git.find(root + (path === undefined ? "^{tree}" : `:${path}`));
   if (found?.type !== "tree") return notFound();
   const isRecursive = kind === "tree-recursive";
-  const entries: GithubTreeEntry[] = [];
+  const entries: GithubTree["tree"] = [];
   let bytes = 2;
   const visit = (oid: string, prefix: string): boolean =>
     git.store.tree(oid)!.every(({ name, mode, type, oid: sha, size }) => {
       const path = prefix + name;
-      const entry: GithubTreeEntry = { path, mode, type, sha };
-      if (size !== null) entry.size = size;
-      if (type !== "commit") entry.url = `${url}/git/${type}s/${sha}`;
+      const entry = {
+        ...{ path, mode, type, sha, ...size !== null && { size } },
+        ...type !== "commit" && { url: `${url}/git/${type}s/${sha}` },
+      };
       if (isRecursive) {
         // Counts characters for bytes, and the comma: near enough for a limit.
         bytes += JSON.stringify(entry).length + 1;
@@ -258,24 +244,30 @@ function blobReply({ git, request: { subject: sha, format }, url }: Served): Rep
 
 const RAW_PATH = /^\/([^/]+\/[^/]+)\/([0-9a-f]{40})\/(.+)$/;
 
-/** Why a request to the raw host is unexpected, or null. */
-export function rawRefusal({ method, url, headers }: Request): string | null {
+/** Parses a request to the raw host. @throws {UnexpectedRequest} on any other. */
+export function parseRawRequest({ method, url, headers }: Request) {
   const { pathname, search } = new URL(url);
   // No endpoint here needs a token, so one that arrives has been sent to the wrong host.
-  if (headers.has("authorization")) return "a token at the raw host";
-  const isFile = method === "GET" && search === "" && RAW_PATH.test(pathname);
-  return isFile ? null : "not a GET of /owner/repo/commit/path";
+  if (headers.has("authorization")) throw new UnexpectedRequest("a token at the raw host");
+  const [, name, commit, path] = RAW_PATH.exec(pathname) ?? [];
+  if (method !== "GET" || search !== "" || !name || !path) {
+    throw new UnexpectedRequest("not a GET of /owner/repo/commit/path");
+  }
+  const revision = `${commit}:${decodeURIComponent(path)}`;
+  return { kind: "raw" as const, repository: decodeURIComponent(name), revision };
 }
 
 /**
- * Answers one request to the raw host: `/{owner}/{repo}/{commit}/{path}`, public repositories only, outside every
- * quota, cached for five minutes. Requests name a commit id, so an old answer is never wrong.
+ * Answers a request to the raw host: public repositories only, outside every quota, cached for five minutes. Requests
+ * name a commit id, so an old answer is never wrong.
  */
-export function answerRaw(double: GithubDouble, request: Request): Reply {
-  const [, name, commit, path] = RAW_PATH.exec(new URL(request.url).pathname)!;
-  const repository = double.registry.follow(decodeURIComponent(name!));
+export function answerRaw(
+  double: GithubDouble,
+  raw: ReturnType<typeof parseRawRequest>,
+): Reply {
+  const repository = double.registry.follow(raw.repository);
   const isVisible = repository?.visibility === "public" && !repository.blocked;
-  const file = isVisible ? repository.git?.find(`${commit}:${decodeURIComponent(path!)}`) : null;
+  const file = isVisible ? repository.git?.find(raw.revision) : null;
   const text = "text/plain; charset=utf-8";
   if (file?.type !== "blob") {
     const body = encoder.encode("404: Not Found");
@@ -284,8 +276,7 @@ export function answerRaw(double: GithubDouble, request: Request): Reply {
   const isBinary = file.bytes.subarray(0, 8000).includes(0);
   const type = isBinary ? "application/octet-stream" : text;
   const headers = { "content-type": type, "cache-control": "max-age=300" };
-  const reply = { status: 200, headers, body: file.bytes, etagOf: file.oid };
-  return validated(reply, request, "raw");
+  return { status: 200, headers, body: file.bytes, etagOf: file.oid };
 }
 
 function decode(part: string | undefined): string | undefined {
