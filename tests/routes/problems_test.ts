@@ -3,149 +3,106 @@
 import { assert, assertEquals } from "@std/assert";
 import { type ProblemBody, problemBody } from "../../lib/api/contract.ts";
 import { ERRORS, type ProblemCode } from "../../lib/errors.ts";
-import { timeOutHangs } from "../github/github_faults.ts";
-import { itemPath, listPath, type RequestOptions, type ServiceOptions } from "../service.ts";
+import type { Services } from "../../lib/services.ts";
+import { type Fault, timeOutHangs } from "../github/github_faults.ts";
+import { itemPath, listPath, type RequestOptions } from "../service.ts";
 import { type Site, startSite } from "../site.ts";
 
 /** Texts that must not reach a client: a token, and messages of the source or of a fault of the service. */
 const CANARIES = ["ghp_canaryToken", "canaryUpstream", "canaryFault"];
 
-/** One way to cause a problem. */
-interface Row {
-  readonly code: ProblemCode;
-  readonly path: string;
+/** What a cause needs beside its request, and what its problem has. */
+interface Details {
   readonly init?: RequestOptions;
-  readonly options?: Pick<ServiceOptions, "env" | "change">;
+  readonly env?: Record<string, string>;
+  readonly change?: (services: Services) => Services;
   readonly arrange?: (site: Site) => unknown;
   /** Seconds of `Retry-After`; absent where there is none. */
   readonly retryAfter?: number;
-  readonly check?: (problem: ProblemBody, response: Response) => void;
+  readonly check?: (problem: ProblemBody) => void;
 }
 
-const says = (text: string) => ({ detail }: ProblemBody) => assert(detail.includes(text), detail);
+/** One way to cause a problem. */
+type Row = readonly [code: ProblemCode, path: string, details?: Details];
+
+const says = (text: string): Details => ({
+  check: ({ detail }) => assert(detail.includes(text), detail),
+});
+const under = (fault: Fault): Details => ({ arrange: ({ gh }) => gh.fault = fault });
+const breakResolve = (services: Services): Services => ({
+  ...services,
+  sourceOf: (owner) =>
+    Object.create(services.sourceOf(owner), {
+      resolve: { value: () => Promise.reject(new TypeError("canaryFault")) },
+    }),
+});
+const hang = ({ gh, service }: Site) => {
+  timeOutHangs(service.clock, gh);
+  gh.fault = { kind: "hang" };
+};
 
 const ROWS: readonly Row[] = [
-  {
-    code: "invalid-parameters",
-    path: listPath({ page: 0 }),
+  ["invalid-parameters", listPath({ page: 0 }), {
     check: ({ errors }) => assertEquals(errors?.map(({ parameter }) => parameter), ["page"]),
-  },
-  {
-    code: "repository-not-allowed",
-    path: listPath(),
-    options: { env: { ALLOWED_REPOS: "octo/other" } },
-  },
-  { code: "repository-not-found", path: listPath({ repo: "none" }) },
-  {
-    code: "branch-not-found",
-    path: listPath({ branch: "none" }),
-    check: says('default branch is "main"'),
-  },
-  {
-    code: "collection-not-found",
-    path: listPath({ collection: "post" }),
+  }],
+  ["repository-not-allowed", listPath(), { env: { ALLOWED_REPOS: "octo/other" } }],
+  ["repository-not-found", listPath({ repo: "none" })],
+  ["branch-not-found", listPath({ branch: "none" }), says('default branch is "main"')],
+  ["collection-not-found", listPath({ collection: "post" }), {
     check: ({ suggestions }) => assertEquals(suggestions, ["posts", "more"]),
-  },
-  {
-    code: "collection-not-found",
-    path: listPath({ collection: "posts/a.md" }),
-    check: says("is a file"),
-  },
-  { code: "item-not-found", path: itemPath({ path: "posts" }), check: says("is a folder") },
-  {
-    code: "slug-ambiguous",
-    path: itemPath({ collection: "posts", slug: "twice" }),
+  }],
+  ["collection-not-found", listPath({ collection: "posts/a.md" }), says("is a file")],
+  ["item-not-found", itemPath({ path: "posts" }), says("is a folder")],
+  ["slug-ambiguous", itemPath({ collection: "posts", slug: "twice" }), {
     check: ({ paths }) => assertEquals(paths, ["posts/twice.html", "posts/twice.txt"]),
-  },
-  { code: "route-not-found", path: "/api/none" },
-  { code: "route-not-found", path: "/api/%zz" },
-  { code: "method-not-allowed", path: listPath(), init: { method: "POST" } },
-  {
-    code: "repository-empty",
-    path: listPath({ repo: "empty" }),
-    arrange: ({ gh }) => gh.addEmpty("octo/empty"),
-  },
-  {
-    code: "item-too-large",
-    path: itemPath({ path: "more/large.bin" }),
-    options: { env: { MAX_ITEM_MB: "1" } },
-  },
-  {
-    code: "too-many-requests",
-    path: listPath({ repo: "other" }),
-    options: { env: { MISSES_PER_MINUTE: "1" } },
+  }],
+  ["route-not-found", "/api/none"],
+  ["route-not-found", "/api/%zz"],
+  ["method-not-allowed", listPath(), { init: { method: "POST" } }],
+  ["repository-empty", listPath({ repo: "e" }), { arrange: ({ gh }) => gh.addEmpty("octo/e") }],
+  ["item-too-large", itemPath({ path: "more/large.bin" }), { env: { MAX_ITEM_MB: "1" } }],
+  ["too-many-requests", listPath({ repo: "other" }), {
+    env: { MISSES_PER_MINUTE: "1" },
     arrange: ({ service }) => service.list(),
     retryAfter: 60,
-  },
-  {
-    code: "repository-blocked",
-    path: listPath({ repo: "blocked" }),
-    arrange: ({ gh }) => gh.addBlocked("octo/blocked"),
-  },
-  {
-    code: "internal-error",
-    path: listPath(),
-    options: {
-      change: (services) => ({
-        ...services,
-        sourceOf: (owner) =>
-          Object.create(services.sourceOf(owner), {
-            resolve: { value: () => Promise.reject(new TypeError("canaryFault")) },
-          }),
-      }),
-    },
+  }],
+  ["repository-blocked", listPath({ repo: "b" }), { arrange: ({ gh }) => gh.addBlocked("octo/b") }],
+  ["internal-error", listPath(), {
+    change: breakResolve,
     check: ({ detail, requestId }) => assert(detail.includes(requestId), detail),
-  },
-  ...([
-    { kind: "status", status: 500, message: "canaryUpstream" },
-    { kind: "garbage" },
-    { kind: "html" },
-    { kind: "cut" },
-  ] as const).map((fault): Row => ({
-    code: "source-failed",
-    path: listPath(),
-    arrange: ({ gh }) => gh.fault = fault,
-  })),
-  { code: "source-failed", path: listPath(), arrange: ({ gh }) => gh.down() },
-  {
-    code: "source-rate-limited",
-    path: listPath(),
-    arrange: ({ gh }) => gh.fault = { kind: "secondary403", retryAfterSeconds: 77 },
+  }],
+  ["source-failed", listPath(), under({ kind: "status", status: 500, message: "canaryUpstream" })],
+  ["source-failed", listPath(), under({ kind: "garbage" })],
+  ["source-failed", listPath(), under({ kind: "html" })],
+  ["source-failed", listPath(), under({ kind: "cut" })],
+  ["source-failed", listPath(), { arrange: ({ gh }) => gh.down() }],
+  ["source-rate-limited", listPath(), {
+    ...under({ kind: "secondary403", retryAfterSeconds: 77 }),
     retryAfter: 77,
-  },
-  {
-    code: "source-timeout",
-    path: listPath(),
-    arrange({ gh, service }) {
-      timeOutHangs(service.clock, gh);
-      gh.fault = { kind: "hang" };
-    },
-  },
+  }],
+  ["source-timeout", listPath(), { arrange: hang }],
 ];
 
-for (const [index, row] of ROWS.entries()) {
-  Deno.test(`problem ${row.code}, cause ${index + 1}`, async () => {
+for (const [index, [code, path, details = {}]] of ROWS.entries()) {
+  Deno.test(`problem ${code}, cause ${index + 1}`, async () => {
     await using site = await startSite({
-      "posts/a.md": "# A\n",
-      "posts/twice.html": "",
-      "posts/twice.txt": "",
+      ...{ "posts/a.md": "# A\n", "posts/twice.html": "", "posts/twice.txt": "" },
       "more/large.bin": new Uint8Array((1 << 20) + 1),
     }, {
-      ...row.options,
-      env: { GITHUB_TOKEN: "ghp_canaryToken", ...row.options?.env },
+      env: { GITHUB_TOKEN: "ghp_canaryToken", ...details.env },
+      ...details.change && { change: details.change },
     });
     site.gh.addToken("ghp_canaryToken", { sees: "all" });
-    await row.arrange?.(site);
+    await details.arrange?.(site);
 
-    const response = await site.service.get(row.path, row.init);
+    const response = await site.service.get(path, details.init);
 
-    assertEquals(response.status, ERRORS[row.code].status);
+    assertEquals(response.status, ERRORS[code].status);
     const text = await response.text();
     const problem = problemBody.parse(JSON.parse(text));
-    assertEquals(problem.code, row.code);
-    assertEquals(problem.type, `http://localhost:8000/problems/${row.code}`);
-    assertEquals(problem.retryAfterSeconds, row.retryAfter);
-    row.check?.(problem, response);
+    assertEquals([problem.code, problem.retryAfterSeconds], [code, details.retryAfter]);
+    assertEquals(problem.type, `http://localhost:8000/problems/${code}`);
+    details.check?.(problem);
     for (const canary of CANARIES) {
       assert(!`${text}${site.service.logText}`.includes(canary), `"${canary}" got out`);
     }
@@ -159,7 +116,7 @@ Deno.test("every code of the table has a cause", () => {
     ...["service-busy", "collection-too-large", "collection-not-ready"] as const,
     ...["signature-invalid", "body-too-large"] as const,
   ];
-  const caused = new Set([...ROWS.map(({ code }) => code), ...others]);
+  const caused = new Set([...ROWS.map(([code]) => code), ...others]);
   assertEquals([...caused].toSorted(), Object.keys(ERRORS).toSorted());
 });
 
