@@ -26,9 +26,6 @@ interface Entry {
   readonly oid: string;
 }
 
-/** A folder that is being changed: unchanged entries by id, changed folders as folders. */
-type Folder = Map<string, Entry | Folder>;
-
 const FIRST_COMMIT_SECONDS = 1_700_000_000;
 const IDENTITY = ["Test Author", "author@example.org"] as const;
 const SIGNATURE = `${IDENTITY[0]} <${IDENTITY[1]}>`;
@@ -93,16 +90,21 @@ export class GitRepository implements AsyncDisposable {
     if (!this.isTemporary) throw new Error(`Cannot commit to "${this.dir}": no test made it`);
     this.findGitDir();
     const parent = this.store.ref(`refs/heads/${branch}`);
-    const root = parent === null ? new Map() : this.open(this.peel(parent, "tree")!);
-    const blobs = new Map<string, string>();
     const pairs = Symbol.iterator in changes ? changes : Object.entries(changes);
-    for (const [path, content] of pairs as Iterable<readonly [string, GitContent | null]>) {
-      this.change(root, path.split("/"), content === null ? null : this.write(content, blobs));
+    const changed = new Map(pairs as Iterable<readonly [string, GitContent | null]>);
+    const isChanged = (path: string): boolean =>
+      changed.has(path) || path.includes("/") && isChanged(path.slice(0, path.lastIndexOf("/")));
+    const files: [path: string, entry: Entry][] = [];
+    for (const { path, ...entry } of parent === null ? [] : await this.lsTree(parent)) {
+      if (!isChanged(path)) files.push([path, entry]);
+    }
+    for (const [path, content] of changed) {
+      if (content !== null) files.push([path, this.writeContent(content)]);
     }
     const author = `${SIGNATURE} ${FIRST_COMMIT_SECONDS + 60 * this.commits++} +0000`;
     const oid = this.store.write(
       "commit",
-      `tree ${this.close(root) ?? this.store.writeTree([])}\n` +
+      `tree ${this.writeFolder(files)}\n` +
         (parent === null ? "" : `parent ${parent}\n`) +
         `author ${author}\ncommitter ${author}\n\n${message}`,
     );
@@ -226,45 +228,32 @@ export class GitRepository implements AsyncDisposable {
     return next === undefined ? null : this.peel(next, wanted);
   }
 
-  private open(oid: string): Folder {
-    const entries = this.store.tree(oid) ?? [];
-    return new Map(entries.map(({ name, mode, oid }) => [name, { mode, oid }]));
-  }
-
-  private change(folder: Folder, [name, ...rest]: string[], entry: Entry | null): void {
-    if (rest.length === 0) {
-      if (entry === null) folder.delete(name!);
-      else folder.set(name!, entry);
-      return;
+  /** Writes the folders of these files, from the deepest up, and gives the id of the root. */
+  private writeFolder(files: Iterable<readonly [path: string, entry: Entry]>): string {
+    const entries = new Map<string, Entry>();
+    const folders = new Map<string, [string, Entry][]>();
+    for (const [path, entry] of files) {
+      const slash = path.indexOf("/");
+      if (slash < 0) entries.set(path, entry);
+      else {
+        const below = folders.getOrInsertComputed(path.slice(0, slash), () => []);
+        below.push([path.slice(slash + 1), entry]);
+      }
     }
-    const found = folder.get(name!);
-    const isUnopened = found !== undefined && !(found instanceof Map) && found.mode === "040000";
-    const below = found instanceof Map ? found : isUnopened ? this.open(found.oid) : new Map();
-    folder.set(name!, below);
-    this.change(below, rest, entry);
-  }
-
-  /** Writes changed folders, from the deepest up; null for one without entries, which Git does not have. */
-  private close(folder: Folder): string | null {
-    const entries = Array.from(folder, ([name, entry]) => {
-      const oid = entry instanceof Map ? this.close(entry) : entry.oid;
-      return { name, oid, mode: entry instanceof Map ? "040000" : entry.mode };
-    }).filter((entry): entry is Entry & { name: string } => entry.oid !== null);
-    return entries.length === 0 ? null : this.store.writeTree(entries);
-  }
-
-  /** Equal texts are written once. */
-  private write(content: GitContent, blobs: Map<string, string>): Entry {
-    if (typeof content === "object" && "submodule" in content) {
-      return { mode: "160000", oid: content.submodule };
+    for (const [name, below] of folders) {
+      entries.set(name, { mode: "040000", oid: this.writeFolder(below) });
     }
-    const [mode, data] = typeof content === "string" || content instanceof Uint8Array
-      ? ["100644", content] as const
-      : "symlink" in content
-      ? ["120000", content.symlink] as const
-      : ["100755", content.executable] as const;
-    if (typeof data !== "string") return { mode, oid: this.store.write("blob", data) };
-    return { mode, oid: blobs.getOrInsertComputed(data, () => this.store.write("blob", data)) };
+    return this.store.writeTree(Array.from(entries, ([name, entry]) => ({ name, ...entry })));
+  }
+
+  private writeContent(content: GitContent): Entry {
+    if (typeof content === "string" || content instanceof Uint8Array) {
+      return { mode: "100644", oid: this.store.write("blob", content) };
+    }
+    if ("submodule" in content) return { mode: "160000", oid: content.submodule };
+    return "symlink" in content
+      ? { mode: "120000", oid: this.store.write("blob", content.symlink) }
+      : { mode: "100755", oid: this.store.write("blob", content.executable) };
   }
 }
 

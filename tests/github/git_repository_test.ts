@@ -19,7 +19,7 @@ Deno.test("GitRepository writes what git reads without complaint, and lists it a
   await using repository = await makeGitRepository(files);
   await repository.branch("feature/x");
   await repository.tag("v1", { annotated: true });
-  const second = await repository.commit({ "d/a": null, "new/b": "2" });
+  const second = await repository.commit({ "d/a": null, "new/b": "2", "empty/now": "a folder" });
   assertEquals(await repository.git("fsck", "--strict", "--no-dangling"), "");
   for (const [revision, path] of [["main"], ["v1"], ["feature/x"], ["v1", "d"], ["main", "new"]]) {
     const lines = (await repository.lsTree(revision!, path)).map((

@@ -72,16 +72,20 @@ async function shownFor(site: Site, path: (parameters: Parameters) => string, re
 
 Deno.test("a private or internal repository answers as one that is missing", async () => {
   await using site = await startWithSecrets();
+  const { gh, repository } = site;
+  await repository.branch("canaryBranch");
+  gh.registry.get("octo/site").defaultBranch = "canaryBranch";
+  const branches = ["main", "none", "HEAD", "canaryBranch", await repository.head()];
   const paths: ((parameters: Parameters) => string)[] = [
-    (given) => listPath(given),
-    (given) => listPath({ ...given, branch: "none" }),
+    ...branches.map((branch) => (given: Parameters) => listPath({ ...given, branch })),
     (given) => listPath({ ...given, collection: "none" }),
+    (given) => itemPath({ ...given, path: "posts" }),
     (given) => itemPath({ ...given, path: "posts/a.md" }),
     (given) => itemPath({ ...given, path: "posts/a.md", branch: "other", format: "raw" }),
   ];
   for (const path of paths) {
     const missing = await shownFor(site, path, "none");
-    assertEquals(missing.status, 404);
+    assertEquals([missing.status, JSON.parse(missing.text).code], [404, "repository-not-found"]);
     for (const repo of ["site", "void"]) assertEquals(await shownFor(site, path, repo), missing);
   }
   const lines = site.service.logLines("request").map(({ status, cache }) => `${status} ${cache}`);
@@ -161,24 +165,6 @@ Deno.test("a private repository costs the miss of a missing one, and is checked 
     assertEquals(await statusOf(site, path), 404);
     assertEquals([repo, gh.counts()], [repo, { commit: 1, repo: 1 }]);
   }
-});
-
-Deno.test("no branch, tree or default branch of a private repository is revealed", async () => {
-  await using site = await startWithSecrets();
-  const { service, gh, repository } = site;
-  await repository.branch("canaryBranch");
-  gh.registry.get("octo/site").defaultBranch = "canaryBranch";
-  const branches = ["none", "HEAD", "canaryBranch", await repository.head()];
-  const paths = [
-    ...branches.map((branch) => listPath({ branch })),
-    listPath({ collection: "post" }),
-    itemPath({ path: "posts" }),
-  ];
-  for (const path of paths) {
-    const { status, code } = await service.problem(path);
-    assertEquals([path, status, code], [path, 404, "repository-not-found"]);
-  }
-  assertEquals(Object.keys(gh.counts()).sort(), ["commit", "repo"]);
 });
 
 Deno.test("a repository that becomes private takes all of its branches and its name with it", async () => {
