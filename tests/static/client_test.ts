@@ -60,19 +60,14 @@ Deno.test("CollectionsClient.listItems() sends every parameter, filters under th
   assertEquals(page.facets, { "frontMatter.odd": [{ value: true, count: 2 }] });
 });
 
-Deno.test("CollectionsClient.items() reads all pages, and requests each when it is needed", async () => {
+Deno.test("CollectionsClient.items() requests each page when it is needed", async () => {
   await using parts = await startClient();
   const slugs: string[] = [];
-
   for await (const { slug } of parts.client.items({ ...POSTS, limit: 3 })) {
-    if (slugs.length === 2) assertEquals(parts.sent.length, 1);
-    slugs.push(slug);
+    if (slugs.push(slug) === 3) assertEquals(parts.sent.length, 1);
   }
-
-  assertEquals(slugs, ["p0", "p1", "p2", "p3", "p4", "p5", "p6"]);
+  assertEquals(slugs.join(), "p0,p1,p2,p3,p4,p5,p6");
   assertEquals(parts.sent.length, 3);
-  for await (const _ of parts.client.items(POSTS)) break;
-  assertEquals(parts.sent.length, 4);
 });
 
 Deno.test("CollectionsClient throws a problem as a ProblemError, whoever answers", async () => {
@@ -149,9 +144,8 @@ Deno.test("CollectionsClient with reuse revalidates by ETag, its own headers too
 });
 
 Deno.test("CollectionsClient.items() requests the largest pages, and pins the commit of the first", async () => {
-  const many = Object.fromEntries(
-    Array.from({ length: 1003 }, (_, n) => [`posts/${n + 10_000}.txt`, `${n}`]),
-  );
+  const many: GitFiles = {};
+  for (let n = 0; n < 1003; n++) many[`posts/${n + 10_000}.txt`] = `${n}`;
   await using parts = await startClient({}, many);
   const query = (at: number) => new URL(parts.sent[at]!.url).searchParams;
   const names: string[] = [];
@@ -194,23 +188,18 @@ Deno.test("CollectionsClient types front matter by a schema, and names the file 
   assertEquals(item.frontMatter?.n satisfies string | undefined, "number 3");
 
   const wrong = z.object({ n: z.string() });
-  const error = await assertRejects(
-    () => client.getItem({ ...POSTS, path: "posts/p3.md" }, { schema: wrong }),
-    SchemaError,
-    'The front matter of "posts/p3.md" does not fit: n: ',
-  );
+  const refused = () => client.getItem({ ...POSTS, path: "posts/p3.md" }, { schema: wrong });
+  const text = 'The front matter of "posts/p3.md" does not fit: n: ';
+  const error = await assertRejects(refused, SchemaError, text);
   assertEquals([error.path, error.issues.length], ["posts/p3.md", 1]);
   // A type alone decides.
-  interface Post {
-    n: number;
-  }
-  const [first] = await Array.fromAsync(client.items<Post>({ ...POSTS, includeFrontMatter: true }));
+  const typed = client.items<{ n: number }>({ ...POSTS, includeFrontMatter: true });
+  const [first] = await Array.fromAsync(typed);
   assertEquals(first?.frontMatter?.n satisfies number | undefined, 0);
 });
 
 Deno.test("CollectionsClient.getItemBySlug() gives an item with its neighbours", async () => {
   await using parts = await startClient();
-
   const item = await parts.client.getItemBySlug({
     ...POSTS,
     slug: "p3",
@@ -235,15 +224,11 @@ Deno.test("CollectionsClient.bytes() decodes content, and reads what came withou
     assertEquals(await client.bytes(page[1]!), new TextEncoder().encode("ü\n"));
   }
   // Headers of the client go to its own service, whatever an item says.
-  const elsewhere = {
-    contentUrl: "http://elsewhere.test/x?owner=octo&repo=site&path=posts%2Fa.txt",
-  };
+  const query = "?owner=octo&repo=site&path=";
+  const elsewhere = { contentUrl: `http://elsewhere.test/x${query}posts%2Fa.txt` };
   assertEquals((await client.bytes(elsewhere)).length, 3);
   await assertRejects(() => client.bytes({}), TypeError, "it has no contentUrl");
-  await assertRejects(
-    () => client.bytes({ contentUrl: "?owner=octo&repo=site&path=none" }),
-    ProblemError,
-  );
+  await assertRejects(() => client.bytes({ contentUrl: `${query}none` }), ProblemError);
 });
 
 /** A client whose service is not ready for so many seconds, and the milliseconds that it waited. */

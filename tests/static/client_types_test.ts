@@ -28,17 +28,10 @@ Deno.test("the client has the contract's types", () => {
   type Own = "filter" | "fields" | "facets";
   hold<Same<Omit<client.ListParameters, Own>, Omit<ListParameters, Own>>>();
   hold<Same<keyof client.ListParameters, keyof ListParameters>>();
-  type Item = Omit<
-    client.ItemParameters & client.SlugParameters,
-    Own | "path" | "slug" | "collection"
-  >;
-  hold<Same<Item, Omit<ItemParameters, Own | "path" | "slug" | "collection" | "format">>>();
-  hold<
-    Same<
-      keyof client.ItemParameters | keyof client.SlugParameters,
-      Exclude<keyof ItemParameters, "format">
-    >
-  >();
+  type Names = Own | "path" | "slug" | "collection";
+  type Item = client.ItemParameters & client.SlugParameters;
+  hold<Same<Omit<Item, Names>, Omit<ItemParameters, Names | "format">>>();
+  hold<Same<keyof Item, Exclude<keyof ItemParameters, "format">>>();
 });
 
 Deno.test("the comparison sees a part that is missing, optional or of another type", () => {

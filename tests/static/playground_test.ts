@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import { columnsOf, facetKeysOf, titleOf } from "../../static/assets/list.ts";
-import { kindOf, parseTable } from "../../static/assets/preview.ts";
+import { parseTable } from "../../static/assets/preview.ts";
 import { durationWords, freshWords, sizeWords, snippetsFor } from "../../static/assets/requests.ts";
 import {
   EMPTY,
@@ -21,24 +21,13 @@ const DOCS = { owner: "withastro", repo: "docs", branch: "HEAD", folder: "", fil
 const BASE = "https://github.com/withastro/docs";
 
 Deno.test("parsePlace() takes owner/repo, and every address of a repository that people paste", () => {
-  for (
-    const text of [
-      "withastro/docs",
-      "  withastro/docs/ ",
-      BASE,
-      "http://github.com/withastro/docs/",
-      "github.com/withastro/docs",
-      "www.github.com/withastro/docs",
-      `${BASE}.git`,
-      "git@github.com:withastro/docs.git",
-      "ssh://git@github.com/withastro/docs.git",
-      "git+https://github.com/withastro/docs.git",
-      `${BASE}?tab=readme-ov-file#readme`,
-      `${BASE}/issues/12`,
-      "https://github.company.example/withastro/docs",
-      "https://cdn.jsdelivr.net/gh/withastro/docs/",
-    ]
-  ) assertEquals(parsePlace(text), DOCS, text);
+  const name = "withastro/docs";
+  const texts = [name, `  ${name}/ `, BASE, `http://github.com/${name}/`, `github.com/${name}`]
+    .concat([`www.github.com/${name}`, `${BASE}.git`, `git@github.com:${name}.git`])
+    .concat([`ssh://git@github.com/${name}.git`, `git+https://github.com/${name}.git`])
+    .concat([`${BASE}?tab=readme-ov-file#readme`, `${BASE}/issues/12`])
+    .concat([`https://github.company.example/${name}`, `https://cdn.jsdelivr.net/gh/${name}/`]);
+  for (const text of texts) assertEquals(parsePlace(text), DOCS, text);
   assertEquals(parsePlace("local/blog")?.branch, "", "a local folder has one branch");
 });
 
@@ -132,22 +121,6 @@ Deno.test("columnsOf() chooses a date, a list, then what most items have; a mapp
   assertEquals(columnsOf([]), []);
   assertEquals(facetKeysOf([...items, item({ draft: true, author: "t" })]), ["tags", "draft"]);
   assertEquals([titleOf(items[0]!), titleOf(item({ title: " " }))], ["A", "a.md"]);
-});
-
-Deno.test("kindOf() goes by the bytes first, then by type and name", () => {
-  const cases: [kind: string, name: string, contentType: string, more?: object][] = [
-    ["html", "a.md", "text/markdown", { html: "<p>" }],
-    ["text", "a.md", "text/markdown"],
-    ["image", "a.svg", "image/svg+xml"],
-    ["text", "LICENSE", "application/octet-stream"],
-    ["binary", "a.json", "application/json", { encoding: "base64" }],
-    ["empty", "a.json", "application/json", { size: 0 }],
-    ["notebook", "a.ipynb", "application/octet-stream"],
-    ["table", "a.csv", "text/csv"],
-  ];
-  for (const [kind, name, contentType, more] of cases) {
-    assertEquals(kindOf({ name, contentType, encoding: "utf-8", size: 1, ...more }), kind, name);
-  }
 });
 
 Deno.test("parseTable() reads quotes, breaks in them and both line ends (RFC 4180)", () => {
