@@ -55,23 +55,19 @@ export async function previewSettings(args: readonly string[]): Promise<Record<s
       'Cannot start a preview: name one folder, as in "deno task preview ../my-repos"',
     );
   }
+  const settings = { HOST: "127.0.0.1", KV_PATH: ":memory:" };
   const path = resolve(dir);
   const isCheckout = await Deno.lstat(join(path, ".git")).then(() => true, () => false);
-  const served = isCheckout
-    ? checkoutSettings(await Deno.realPath(path)) // Without links, since a link is no repository.
-    : { LOCAL_REPOS_DIR: path, ALLOWED_REPOS: "local/*" };
-  return { HOST: "127.0.0.1", KV_PATH: ":memory:", ...served };
-}
-
-function checkoutSettings(path: string): Record<string, string> {
-  const name = basename(path);
+  if (!isCheckout) return { ...settings, LOCAL_REPOS_DIR: path, ALLOWED_REPOS: "local/*" };
+  const checkout = await Deno.realPath(path); // Without links, since a link is no repository.
+  const name = basename(checkout);
   if (!isRepositoryName(name)) {
     throw new SettingsError(
       `Cannot preview "${name}": a repository's name has letters, digits, ".", "_" and "-", ` +
         'does not begin with "." or end with ".git", and has at most 100 characters; rename the folder',
     );
   }
-  return { LOCAL_REPOS_DIR: dirname(path), ALLOWED_REPOS: `local/${name}` };
+  return { ...settings, LOCAL_REPOS_DIR: dirname(checkout), ALLOWED_REPOS: `local/${name}` };
 }
 
 /** Whether a request can name a folder as a repository. */

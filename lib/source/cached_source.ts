@@ -10,6 +10,7 @@ import { RefChecks, type RefChecksOptions } from "./ref_checks.ts";
 import {
   backgroundContext,
   type BlobResult,
+  type Blobs,
   DEFAULT_BRANCH,
   type FileRef,
   type FolderFiles,
@@ -18,7 +19,7 @@ import {
   type RequestContext,
   type Snapshot,
   type Source,
-  type TreeEntry,
+  type TreeEntries,
 } from "./source.ts";
 
 /** Options of {@linkcode CachedSource}. */
@@ -30,7 +31,7 @@ export interface CachedSourceOptions extends Omit<RefChecksOptions, "source" | "
 const ENTRY_BYTES = 200;
 
 /** The entries of one folder, under its tree id. */
-const treeKind: ObjectKind<readonly TreeEntry[]> = {
+const treeKind: ObjectKind<TreeEntries> = {
   name: "tree",
   sizeOf: (entries) => (entries.length + 1) * ENTRY_BYTES,
   codec: {
@@ -56,7 +57,7 @@ export class CachedSource implements Source {
   readonly refs: RefChecks;
   private readonly backoff: FailureBackoff;
   private readonly objectFlights = new SingleFlight<unknown>();
-  private readonly batchFlights = new SingleFlight<ReadonlyMap<string, BlobResult>>();
+  private readonly batchFlights = new SingleFlight<Blobs>();
   /** The batch that is fetching a blob, by the blob's key. */
   private readonly batchOf = new Map<string, string>();
   private batchCount = 0;
@@ -70,26 +71,17 @@ export class CachedSource implements Source {
     return this.refs.resolve({ owner, repo, branch: branch ?? DEFAULT_BRANCH }, context);
   }
 
-  tree(
-    snapshot: Snapshot,
-    treeId: string,
-    context: RequestContext,
-  ): Promise<readonly TreeEntry[]> {
-    return this.read(treeKind, snapshot, treeId, {
-      context,
-      fetch: (context) => this.source.tree(snapshot, treeId, context),
-    });
+  tree(snapshot: Snapshot, id: string, context: RequestContext): Promise<TreeEntries> {
+    const fetch = (shared: RequestContext) => this.source.tree(snapshot, id, shared);
+    return this.read(treeKind, { snapshot, id, context }, fetch);
   }
 
-  async files(
-    snapshot: Snapshot,
-    treeId: string,
-    context: RequestContext,
-  ): Promise<FileList | null> {
-    const files = await this.read(fileListKind, snapshot, treeId, {
-      context,
-      fetch: async (context) => await this.source.files(snapshot, treeId, context) ?? "truncated",
-    });
+  async files(snapshot: Snapshot, id: string, context: RequestContext): Promise<FileList | null> {
+    const files = await this.read(
+      fileListKind,
+      { snapshot, id, context },
+      async (shared) => await this.source.files(snapshot, id, shared) ?? "truncated",
+    );
     return files === "truncated" ? null : files;
   }
 
@@ -115,16 +107,13 @@ export class CachedSource implements Source {
     snapshot: Snapshot,
     files: readonly FileRef[],
     context: RequestContext,
-  ): Promise<ReadonlyMap<string, BlobResult>> {
+  ): Promise<Blobs> {
+    const { objects } = this.options;
     const repository = repositoryKey(snapshot.name);
     const wanted = new Map(files.map((file) => [file.id, file]));
+    const ids = [...wanted.keys()];
     const results = new Map<string, BlobResult>(
-      await this.options.objects.getMany(
-        blobKind,
-        repository,
-        [...wanted.keys()],
-        lookupOf(snapshot),
-      ),
+      await objects.getMany(blobKind, repository, ids, lookupOf(snapshot)),
     );
     const started: FileRef[] = [];
     const batches = new Set<string>();
@@ -144,17 +133,16 @@ export class CachedSource implements Source {
       for (const { id } of started) this.batchOf.set(`${repository}\n${id}`, batch);
       batches.add(batch);
     }
-    const reads = await Promise.all([...batches].map((batch) =>
-      this.batchFlights.run(
-        batch,
-        (signal) =>
-          this.readBatch(snapshot, batch, started, backgroundContext(context.client, signal)),
-        context.signal,
-      )
-    ));
+    const reads = await Promise.all(
+      [...batches].map((batch) =>
+        this.batchFlights.run(batch, (signal) => {
+          const shared = backgroundContext(context.client, signal);
+          return this.readBatch(batch, snapshot, started, shared);
+        }, context.signal)
+      ),
+    );
     const read = new Map(reads.flatMap((results) => [...results]));
-    for (const id of wanted.keys()) {
-      if (results.has(id)) continue;
+    for (const id of ids.filter((id) => !results.has(id))) {
       results.set(id, read.get(id) ?? sourceFailed(`Cannot read "${id}": no answer had it`));
     }
     return results;
@@ -165,11 +153,9 @@ export class CachedSource implements Source {
   }
 
   private async readBatch(
-    snapshot: Snapshot,
     batch: string,
-    files: readonly FileRef[],
-    context: RequestContext,
-  ): Promise<ReadonlyMap<string, BlobResult>> {
+    ...[snapshot, files, context]: Parameters<Source["blobs"]>
+  ): Promise<Blobs> {
     const repository = repositoryKey(snapshot.name);
     try {
       const found = await this.source.blobs(snapshot, files, context);
@@ -190,12 +176,8 @@ export class CachedSource implements Source {
   /** An object from the caches, or from the source. @throws what `fetch` throws. */
   private async read<T>(
     kind: ObjectKind<T>,
-    snapshot: Snapshot,
-    id: string,
-    { context, fetch }: {
-      context: RequestContext;
-      fetch: (context: RequestContext) => Promise<T>;
-    },
+    { snapshot, id, context }: { snapshot: Snapshot; id: string; context: RequestContext },
+    fetch: (context: RequestContext) => Promise<T>,
   ): Promise<T> {
     const { objects } = this.options;
     const repository = repositoryKey(snapshot.name);

@@ -9,9 +9,9 @@ import type { Clock } from "../clock.ts";
 export interface ChangeFeedOptions {
   readonly tier: KvTier;
   readonly clock: Clock;
-  /** As that of the tier: only processes with the same prefix share changes. */
+  /** As that of the tier: only processes with the same one share changes. */
   readonly scope: string;
-  /** Whether the store is remote: `watch` sees what other processes write to such a store, and not what they write to a file. */
+  /** `watch` sees what other processes write to a remote store, and not what they write to a file. */
   readonly isRemote: boolean;
   /** Called once for each name that another process published. */
   readonly onChange: (name: string) => void;
@@ -51,9 +51,9 @@ export class ChangeFeed {
 
   /** Starts receiving; resolves when the names of before are known, or cannot be read. */
   async start(): Promise<void> {
+    if (!this.options.isRemote) return await this.poll();
     await this.look();
-    if (this.options.isRemote) void this.watch();
-    else this.later(POLL_MS, () => this.poll());
+    void this.watch();
   }
 
   /** Publishes that a repository changed. */

@@ -57,16 +57,10 @@ export const DEFAULT_BRANCH = "main";
 /** The requested state of a repository. `branch` null means the source's own default. */
 export interface RefQuery extends RepositoryName {
   readonly branch: string | null;
-  /** The earlier answer to the same query, so that the source can be queried conditionally. */
-  readonly known?: KnownRef;
-  /** A failure that lasts: a request that failed so is not repeated now, and this is thrown where no other way answers. */
+  /** The earlier answer to the same query, with validators that only the source itself reads. */
+  readonly known?: { readonly commit: string; readonly validators: string };
+  /** A failure that lasts: a request that failed so is not repeated now; thrown where no other protocol answers. */
   readonly failure?: CollectionsError;
-}
-
-/** An earlier answer: the commit, and validators that only the source itself reads. */
-export interface KnownRef {
-  readonly commit: string;
-  readonly validators: string;
 }
 
 /**
@@ -114,6 +108,9 @@ export interface TreeEntry {
   readonly size: number;
 }
 
+/** The entries of one folder, in Git's order. */
+export type TreeEntries = readonly TreeEntry[];
+
 /** A file to read; its path is from the repository's root. */
 export type FileRef = ListedFile;
 
@@ -126,6 +123,9 @@ export interface FolderFiles {
 /** The bytes of a file, or why they cannot be given. */
 export type BlobResult = Uint8Array<ArrayBuffer> | Error;
 
+/** One result for each distinct blob id. */
+export type Blobs = ReadonlyMap<string, BlobResult>;
+
 /** Reads repositories of one kind: GitHub, or local folders. */
 export interface Source {
   /**
@@ -136,12 +136,8 @@ export interface Source {
    */
   resolve(query: RefQuery, context: RequestContext): Promise<Snapshot>;
 
-  /** Reads one folder, entries in Git's order. @throws {CollectionsError} a source failure. */
-  tree(
-    snapshot: Snapshot,
-    treeId: string,
-    context: RequestContext,
-  ): Promise<readonly TreeEntry[]>;
+  /** Reads one folder. @throws {CollectionsError} a source failure. */
+  tree(snapshot: Snapshot, treeId: string, context: RequestContext): Promise<TreeEntries>;
 
   /**
    * Reads every file below a folder in one request, or null where the source cannot answer it whole (GitHub's
@@ -156,14 +152,10 @@ export interface Source {
   filesAt(snapshot: Snapshot, path: string, context: RequestContext): Promise<FolderFiles | null>;
 
   /**
-   * Reads files whole, each checked against its Git id, one result a distinct id. A file that cannot be read is an
-   * Error in its place and never fails the others. @throws the context's abort reason.
+   * Reads files whole, each checked against its Git id. A file that cannot be read is an Error in its place and never
+   * fails the others. @throws the context's abort reason.
    */
-  blobs(
-    snapshot: Snapshot,
-    files: readonly FileRef[],
-    context: RequestContext,
-  ): Promise<ReadonlyMap<string, BlobResult>>;
+  blobs(snapshot: Snapshot, files: readonly FileRef[], context: RequestContext): Promise<Blobs>;
 
   /** The page that shows a file to a person; null for a source without web pages. */
   webUrl(snapshot: Snapshot, path: string): string | null;

@@ -283,29 +283,6 @@ Deno.test("recheck() checks the refs of a repository that are in use, missing on
   assertEquals(await cost(() => refs.recheck("octo/absent")), []);
 });
 
-Deno.test("recheck() counts no check that was under way, and runs one more for calls during one", async () => {
-  await using opened = await open();
-  const { cached: { refs }, clock, gh, resolve, statuses } = opened;
-  await resolve();
-  clock.advance(30_000);
-  await resolve();
-  clock.advance(30_000);
-  gh.resetCounts();
-  let held = Promise.withResolvers<null>();
-  gh.intercept = () => held.promise;
-  const before = resolve();
-  await gh.log.until(() => gh.requests.length === 1);
-  const first = refs.recheck("octo/site");
-  held.resolve(null);
-  held = Promise.withResolvers();
-  await before;
-  await gh.log.until(() => gh.requests.length === 2);
-  const others = [refs.recheck("octo/site"), refs.recheck("octo/site")];
-  held.resolve(null);
-  await Promise.all([first, ...others]);
-  assertEquals(statuses(), [304, 304, 304]);
-});
-
 Deno.test("a cold resolve reads the store once, and a repeated tombstone not at all", async () => {
   await using opened = await open();
   const { store, start } = opened;

@@ -15,12 +15,13 @@ import { describeError } from "../../log.ts";
 import { type FileList, FileListBuilder } from "../file_list.ts";
 import type {
   BlobResult,
+  Blobs,
   FileRef,
   RefQuery,
   RequestContext,
   Snapshot,
   Source,
-  TreeEntry,
+  TreeEntries,
 } from "../source.ts";
 import {
   checkedOutBranch,
@@ -82,7 +83,7 @@ export class LocalSource implements Source {
   }
 
   /** One folder. @throws {CollectionsError} source-failed where it is deleted. */
-  tree(snapshot: Snapshot, treeId: string, context: RequestContext): Promise<readonly TreeEntry[]> {
+  tree(snapshot: Snapshot, treeId: string, context: RequestContext): Promise<TreeEntries> {
     return Promise.try(() => this.folderIn(snapshot, treeId, context).entries);
   }
 
@@ -106,13 +107,14 @@ export class LocalSource implements Source {
     snapshot: Snapshot,
     files: readonly FileRef[],
     { signal }: RequestContext,
-  ): Promise<ReadonlyMap<string, BlobResult>> {
+  ): Promise<Blobs> {
     const distinct = new Map(files.map((file) => [file.id, file]));
-    const read = async (file: FileRef): Promise<[string, BlobResult]> => {
-      signal?.throwIfAborted();
-      return [file.id, await this.blob(snapshot, file)];
-    };
-    return new Map(await this.limit.map(distinct.values(), read));
+    return new Map(
+      await this.limit.map(distinct.values(), async (file) => {
+        signal?.throwIfAborted();
+        return [file.id, await this.blob(snapshot, file)] as const;
+      }),
+    );
   }
 
   /** Local folders have no web pages. */
