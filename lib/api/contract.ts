@@ -15,17 +15,6 @@ const repositoryBody = z.object({
   }),
 }).meta({ id: "Repository" });
 
-/** Front matter: a mapping. */
-const frontMatter = z.record(z.string(), z.unknown()).meta({
-  description: "The front matter, YAML 1.2 or TOML, as JSON.",
-});
-
-/** Why front matter does not parse. */
-const frontMatterError = z.object({
-  message: z.string(),
-  line: z.int().min(1).meta({ description: "Counted in the file, from 1." }),
-}).meta({ id: "FrontMatterError" });
-
 const encoding = z.enum(["utf-8", "base64"]).meta({
   description: "`utf-8` when the bytes are valid UTF-8 without a NUL byte, else `base64`.",
 });
@@ -55,10 +44,16 @@ export const itemErrorBody = z.object({
   detail: z.string(),
 }).meta({ id: "ItemError" });
 
-const body = z.string().optional().meta({ description: "What follows the front matter." });
-
-/** What `includeHtml` adds to Markdown. */
-const htmlFields = {
+/** What front matter and `includeHtml` add to a file. */
+const derivedFields = {
+  frontMatter: z.record(z.string(), z.unknown()).optional().meta({
+    description: "The front matter, YAML 1.2 or TOML, as JSON.",
+  }),
+  frontMatterError: z.object({
+    message: z.string(),
+    line: z.int().min(1).meta({ description: "Counted in the file, from 1." }),
+  }).meta({ id: "FrontMatterError" }).optional(),
+  body: z.string().optional().meta({ description: "What follows the front matter." }),
   html: z.string().optional().meta({
     description:
       "GitHub Flavored Markdown as sanitized HTML; every id and name begins with `user-content-`.",
@@ -78,10 +73,7 @@ const itemBody = file.extend({
   slug: z.string().meta({ description: "The path inside the collection, without its extension." }),
   encoding: encoding.optional(),
   content: z.string().optional(),
-  frontMatter: frontMatter.optional(),
-  frontMatterError: frontMatterError.optional(),
-  body,
-  ...htmlFields,
+  ...derivedFields,
   error: itemErrorBody.optional(),
 });
 
@@ -141,10 +133,7 @@ export const listBody = z.object({
 export const contentBody = z.object({ repository: repositoryBody }).extend(file.shape).extend({
   encoding,
   content: z.string(),
-  frontMatter: frontMatter.optional(),
-  frontMatterError: frontMatterError.optional(),
-  body,
-  ...htmlFields,
+  ...derivedFields,
   previous: neighborBody.nullable().optional().meta({ description: "With `includeNeighbors`." }),
   next: neighborBody.nullable().optional().meta({ description: "With `includeNeighbors`." }),
 }).meta({ id: "ItemContent" });

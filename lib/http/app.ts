@@ -2,7 +2,7 @@
 // and OPTIONS, the Fresh app. HEAD, the common headers and the log line are handled here, for all of them alike.
 
 import { App, type FreshConfig } from "fresh";
-import { CollectionsError, methodNotAllowed, routeNotFound } from "../errors.ts";
+import { methodNotAllowed, routeNotFound } from "../errors.ts";
 import type { Services } from "../services.ts";
 import { mountRoutes } from "./file_routes.ts";
 import { problemResponse } from "./problems.ts";
@@ -130,8 +130,7 @@ async function respond(
     }
   } catch (error) {
     // The framework fails on a malformed escape in the path.
-    const isUnknownPath = !(error instanceof CollectionsError) && !isDecodable(request.url);
-    response = problemResponse(isUnknownPath ? routeNotFound() : error, state);
+    response = problemResponse(error instanceof URIError ? routeNotFound() : error, state);
   }
   const { status, headers } = response;
   for (const [name, value] of Object.entries(COMMON_HEADERS)) headers.set(name, value);
@@ -147,15 +146,6 @@ async function respond(
 function methodsOf(url: string, { hasWebhook }: { hasWebhook: boolean }): readonly string[] {
   if (!WEBHOOK_PATH.test(URL.parse(url)?.pathname ?? "")) return METHODS;
   return hasWebhook ? ["POST", "OPTIONS"] : ["OPTIONS"];
-}
-
-function isDecodable(url: string): boolean {
-  try {
-    decodeURIComponent(URL.parse(url)?.pathname ?? "");
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 async function withoutBody(response: Response): Promise<Response> {

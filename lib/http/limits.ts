@@ -53,31 +53,21 @@ export function clientAddress(
   return clientKey(forwarded.replace(/^\[(.*)\](:\d+)?$|^(\d[\d.]*):\d+$/, "$1$3"));
 }
 
-/** An IPv4-mapped address (RFC 4291, 2.5.5.2), as it is written with dots and as eight groups. */
-const MAPPED_TEXT = /^(?:::|(?:0+:){5})ffff:(\d+\.\d+\.\d+\.\d+)$/i;
-const MAPPED_GROUPS = /^(?:0:){5}ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
-
 /**
  * An address by which misses are counted: IPv4 whole, IPv6 by its /64, since one client has all of that. An IPv4-mapped
- * address counts as its IPv4 address; by their /64 all of them would share one count.
+ * address (RFC 4291, 2.5.5.2) counts as its IPv4 address; by their /64 all of them would share one count.
  */
 export function clientKey(address: string): string {
   if (!address.includes(":")) return address;
-  const ipv4 = address.match(MAPPED_TEXT)?.[1];
-  if (ipv4 !== undefined) return ipv4;
-  const groups = groupsOf(address);
-  const mapped = groups.join(":").match(MAPPED_GROUPS)?.slice(1);
-  if (mapped === undefined) return groups.slice(0, 4).join(":") + "::/64";
-  return mapped.map((group) => parseInt(group, 16))
-    .flatMap((pair) => [pair >> 8, pair & 0xff]).join(".");
-}
-
-/** The eight groups of an IPv6 address, without leading zeros. */
-function groupsOf(address: string): string[] {
-  const [head = "", tail] = address.replace(/%.*$/, "").toLowerCase().split("::", 2);
-  const left = head === "" ? [] : head.split(":");
-  const right = tail === undefined || tail === "" ? [] : tail.split(":");
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - left.length - right.length);
-  const groups = [...left, ...Array<string>(zeros).fill("0"), ...right];
-  return groups.map((group) => group.replace(/^0+(?=.)/, ""));
+  // A URL has IPv6 in its shortest form: hexadecimal groups without leading zeros, the longest run of zeros as `::`.
+  const short = URL.parse(`http://[${address.replace(/%.*$/, "")}]`)?.hostname.slice(1, -1);
+  if (short === undefined) return address;
+  const mapped = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(short)?.slice(1);
+  if (mapped !== undefined) {
+    const pairs = mapped.map((group) => parseInt(group, 16));
+    return pairs.flatMap((pair) => [pair >> 8, pair & 0xff]).join(".");
+  }
+  const [left = [], right = []] = short.split("::").map((part) => part.split(":").filter(Boolean));
+  const zeros = Array<string>(8 - left.length - right.length).fill("0");
+  return `${[...left, ...zeros, ...right].slice(0, 4).join(":")}::/64`;
 }

@@ -78,59 +78,30 @@ function toPublicError(error: unknown, requestId: string): CollectionsError {
   return internalError(requestId);
 }
 
+let template: Promise<string> | null = null;
+
 /** The page of a code. `root` is where the service's pages are, seen from where the page is shown. */
-export function problemPage(
+export async function problemPage(
   code: ProblemCode,
   { root, ...options }: { root: string; status?: number; headers: Record<string, string> },
-): Response {
+): Promise<Response> {
   const { status, title, meaning, todo } = ERRORS[code];
-  const others = (Object.keys(ERRORS) as ProblemCode[]).filter((other) => other !== code);
-  const page = `<!doctype html>
-<html lang="en">
-  <head>
-    <meta charset="utf-8">
-    <meta name="viewport" content="width=device-width, initial-scale=1">
-    <meta name="color-scheme" content="light dark">
-    <title>${title} – Repo Collections</title>
-    <link rel="icon" href="${root}/assets/current/icon.svg" type="image/svg+xml">
-    <link rel="stylesheet" href="${root}/assets/current/site.css">
-  </head>
-  <body class="document">
-    <header class="bar">
-      <a class="brand" href="${root}/"><img src="${root}/assets/current/icon.svg" alt="" width="22" height="22"> Repo Collections</a>
-      <nav class="pages" aria-label="Pages of this service">
-        <a href="${root}/">Playground</a>
-        <a href="${root}/reference">Reference</a>
-      </nav>
-    </header>
-    <main class="text">
-      <h1>${title}</h1>
-      <p class="soft">Status ${status} · <code>${code}</code></p>
-      <p>${toHtml(meaning)}</p>
-      <h2>What to do</h2>
-      <ul>
-${todo.map((line) => `        <li>${toHtml(line)}</li>`).join("\n")}
-      </ul>
-      <h2>Other problems</h2>
-      <ul class="pills">
-${
-    others.map((other) =>
-      `        <li><a class="pill" href="${root}/problems/${other}">${other}</a></li>`
-    ).join("\n")
-  }
-      </ul>
-    </main>
-  </body>
-</html>
-`;
-  return textResponse(page, {
-    ...options,
-    headers: {
-      "content-type": "text/html; charset=utf-8",
-      "content-security-policy": PAGE_POLICY,
-      ...options.headers,
-    },
-  });
+  const others = Object.keys(ERRORS).filter((other) => other !== code);
+  const pill = (code: string) =>
+    `<li><a class="pill" href="${root}/problems/${code}">${code}</a></li>`;
+  const values: Readonly<Record<string, string>> = {
+    ...{ root, code, title, status: String(status), meaning: toHtml(meaning) },
+    todo: todo.map((line) => `<li>${toHtml(line)}</li>`).join("\n        "),
+    others: others.map(pill).join("\n        "),
+  };
+  template ??= Deno.readTextFile(new URL("../../static/problem.html", import.meta.url));
+  const page = (await template).replaceAll(/%([a-z]+)%/g, (_, name) => values[name] ?? "");
+  const headers = {
+    "content-type": "text/html; charset=utf-8",
+    "content-security-policy": PAGE_POLICY,
+    ...options.headers,
+  };
+  return textResponse(page, { ...options, headers });
 }
 
 function toHtml(text: string): string {

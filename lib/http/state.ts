@@ -2,8 +2,9 @@
 
 import { createDefine, type Define } from "fresh";
 import type { Reservation } from "../byte_semaphore.ts";
-import { type CollectionsError, invalidParameters } from "../errors.ts";
+import { invalidParameters } from "../errors.ts";
 import type { Services } from "../services.ts";
+import type { Config } from "../settings.ts";
 import type { RequestContext } from "../source/source.ts";
 import { clientAddress, lastForwarded } from "./limits.ts";
 
@@ -66,10 +67,8 @@ export class HttpContext implements RequestContext {
   /** Reserves memory for the response. @throws {CollectionsError} service-busy. */
   async reserveBytes(bytes: number): Promise<void> {
     // A later reservation grows the first without a wait: two requests with parts of it would wait for each other.
-    if (this.reservation !== null) this.reservation.grow(bytes);
-    else {
-      this.reservation = await this.services.responseMemory.acquire(bytes, this.signal);
-    }
+    if (this.reservation !== null) return this.reservation.grow(bytes);
+    this.reservation = await this.services.responseMemory.acquire(bytes, this.signal);
   }
 
   /** Transfers the reservation; the caller releases it. */
@@ -81,17 +80,10 @@ export class HttpContext implements RequestContext {
 }
 
 /** The settings that determine a request's origin. */
-export interface OriginOptions {
-  readonly publicUrl: string | null;
-  readonly trustProxy: boolean;
-  readonly isPreview: boolean;
-}
+type OriginOptions = Pick<Config, "publicUrl" | "trustProxy" | "isPreview">;
 
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 const LOOPBACK = /^(?:(?:[a-z0-9-]+\.)*localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
-
-/** The base of a request that was sent to no valid host; its response is always a problem. */
-const NO_ORIGIN = new URL("http://localhost");
 
 /**
  * Whether `Host` is `host[:port]` (RFC 9112, 3.2). The server puts it into the request's URL as it is, so anything more
@@ -111,12 +103,9 @@ export function checkHost(request: Request, { isPreview }: OriginOptions): void 
   const url = hasValidHost(request) ? URL.parse(request.url) : null;
   // A request line may carry a whole address, whose host counts then (RFC 9112, 3.2.2).
   const isHost = url !== null && url.username + url.password === "" && HOST.test(url.host);
-  if (!isHost) throw badHost("must be host[:port]");
-  if (isPreview && !LOOPBACK.test(url.hostname)) throw badHost("must be localhost in a preview");
-}
-
-function badHost(message: string): CollectionsError {
-  return invalidParameters([{ parameter: "Host", message }]);
+  const message = isHost ? "must be localhost in a preview" : "must be host[:port]";
+  if (isHost && (!isPreview || LOOPBACK.test(url.hostname))) return;
+  throw invalidParameters([{ parameter: "Host", message }]);
 }
 
 /** Withholds a preview's response from pages of other machines: no CORS for them, and no embedding. */
@@ -133,7 +122,8 @@ export function limitToLoopback(request: Request, { headers }: Response): void {
 /** The base of the absolute URLs in a response: the configured one, the proxy's, or the request's own origin. */
 export function baseUrl(request: Request, { publicUrl, trustProxy }: OriginOptions): string {
   if (publicUrl !== null) return publicUrl;
-  const own = URL.parse(request.url) ?? NO_ORIGIN;
+  // A request that was sent to no valid host gets a problem, whatever its base.
+  const own = new URL(URL.canParse(request.url) ? request.url : "http://localhost");
   if (!trustProxy) return own.origin;
   const protocol = lastForwarded(request, "x-forwarded-proto")?.toLowerCase();
   const host = lastForwarded(request, "x-forwarded-host");

@@ -75,14 +75,12 @@ async function fileBody(file: string): Promise<ReadyBody> {
   return await textBody(code, CONTENT_TYPES[extension] ?? "text/plain; charset=utf-8");
 }
 
-/** Bodies of pages and modules, by what they are made of. */
+/** Bodies of pages and of the client, by what they are made of. */
 const bodies = new Map<string, Promise<ReadyBody>>();
-const MAX_BODIES = 100;
 
 function bodyOf(key: string, make: () => Promise<ReadyBody>): Promise<ReadyBody> {
   let body = bodies.get(key);
   if (body === undefined) {
-    if (bodies.size >= MAX_BODIES) bodies.clear();
     body = make();
     body.catch(() => bodies.delete(key));
     bodies.set(key, body);
