@@ -1,11 +1,6 @@
 // Registers the files of a routes folder with a Fresh app, since Fresh's own fsRoutes() needs a bundler build. It handles
 // the part of Fresh's naming rules that an API needs: index.ts answers for its folder, [name].ts is a parameter, and a
-// _middleware.ts covers its folder and all below. Anything else stops the start with an error that names the file, so that
-// no file is ignored.
-//
-// Every file is registered at its own path, which places it among the middlewares, with the URL pattern as
-// `routeOverride`. Only Fresh's types and source document that app.route() reads it from a route's `config`; a test
-// compares the outcome with Fresh's own crawler.
+// _middleware.ts covers its folder and all below. A test compares the outcome with Fresh's own crawler.
 
 import type { App } from "fresh";
 
@@ -38,7 +33,8 @@ export async function mountRoutes<State>(app: App<State>, routesUrl: URL): Promi
   }
   const rank = (pattern: string) => pattern.replaceAll(":", "\uffff");
   const sorted = [...routes].sort(([a], [b]) => rank(a) < rank(b) ? -1 : 1);
-  // Only now, since a middleware covers no route that was registered before it.
+  // Only now, since a middleware covers no route that was registered before it. A file's own path places it among the
+  // middlewares; only Fresh's types and source document that its pattern can be given as `routeOverride`.
   for (const [routeOverride, { file, handler }] of sorted) {
     app.route(`/${file}`, { handler, config: { routeOverride } });
   }

@@ -14,7 +14,7 @@ export class RateLimit {
 
   constructor(private readonly options: { perMinute: number; monotonicMs: () => number }) {}
 
-  /** Takes one miss from a client. @throws {CollectionsError} too-many-requests when none is left. */
+  /** Takes one miss from a client. @throws {CollectionsError} too-many-requests. */
   take(client: string): void {
     const { perMinute } = this.options;
     if (perMinute === 0) return;

@@ -53,13 +53,11 @@ export class LargeBodies {
   }
 }
 
-async function reservationFor(bytes: Bytes, request: Reserving): Promise<Reservation> {
-  let reservation = request.takeReservation();
-  if (reservation === null) {
-    await request.reserveBytes(bytes.length);
-    reservation = request.takeReservation()!;
-  }
-  reservation.resize(bytes.length);
+async function reservationFor({ length }: Bytes, request: Reserving): Promise<Reservation> {
+  const made = request.takeReservation();
+  if (made === null) await request.reserveBytes(length);
+  const reservation = made ?? request.takeReservation()!;
+  reservation.resize(length);
   return reservation;
 }
 
@@ -82,11 +80,12 @@ export function pacedBody(
     body = null;
     onEnd();
   };
-  const close = (controller: ReadableStreamDefaultController) => {
+  type Controller = ReadableStreamDefaultController<Bytes>;
+  const close = (controller: Controller) => {
     end();
     controller.close();
   };
-  const watch = (controller: ReadableStreamDefaultController) => {
+  const watch = (controller: Controller) => {
     cancelTimer = clock.setTimer(STALL_MS, () => close(controller));
   };
   return new ReadableStream({

@@ -5,16 +5,14 @@ import { LRUCache } from "lru-cache";
 import type { RefState } from "../source/source.ts";
 import { addGzip, type ReadyBody } from "./responses.ts";
 
-/** A cached response. */
+/** A cached response; `repository` and `route` are for the log line and metrics. */
 export interface ResponseEntry {
   readonly body: ReadyBody;
   readonly commit: string;
   /** The branch as the body names it; it can change in a local folder without a change of files. */
   readonly branch: string;
   readonly ref: RefState;
-  /** For the log line: the repository as the request spelled it. */
   readonly repository: string;
-  /** For metrics: the pattern of the route that made it. */
   readonly route: string;
 }
 

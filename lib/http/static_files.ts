@@ -176,8 +176,8 @@ function bodyResponse(
   }
   const headers = { ...coded.headers, ...common };
   const [, from, to, suffix] = range ?? [];
-  if (!range || (to && Number(to) < Number(from))) return new Response(coded.content, { headers });
   const { content } = coded;
+  if (!range || (to && Number(to) < Number(from))) return new Response(content, { headers });
   const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
   const { length } = bytes;
   const first = from === undefined ? Math.max(0, length - Number(suffix)) : Number(from);

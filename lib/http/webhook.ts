@@ -69,11 +69,11 @@ export class Webhook {
     }
   }
 
-  /** The comparison takes constant time. */
+  /** Whether a secret signed the body; the comparison takes constant time. */
   private async isSigned(bytes: Body["bytes"], signature: string): Promise<boolean> {
+    const hash = Uint8Array.fromHex(signature);
     for (const key of await this.keys) {
-      const isValid = await crypto.subtle.verify("HMAC", key, Uint8Array.fromHex(signature), bytes);
-      if (isValid) return true;
+      if (await crypto.subtle.verify("HMAC", key, hash, bytes)) return true;
     }
     return false;
   }
@@ -84,11 +84,8 @@ export class Webhook {
     const { signal } = late;
     try {
       const body = request.body?.pipeThrough(new TransformStream(), { signal }) ?? null;
-      const { headers } = request;
-      return await this.bodies.read({ body, headers }, {
-        ...{ maxBytes: MAX_BYTES, signal },
-        onWait() {},
-      });
+      const options = { maxBytes: MAX_BYTES, signal, onWait() {} };
+      return await this.bodies.read({ body, headers: request.headers }, options);
     } catch (error) {
       if (error instanceof RangeError) throw refused(bodyTooLarge(MAX_BYTES), context);
       if (error instanceof CollectionsError) throw error;
