@@ -103,7 +103,7 @@ async function main(cleanup: AsyncDisposableStack): Promise<void> {
   /** Commits, delivers to the first machine, and waits until both show it. */
   const push = async (n: number) => {
     const commit = await repository.commit({ "posts/post-00000.md": `push ${n}\n` });
-    const signature = await signatureOf(payload(n), SECRET);
+    const signature = signatureOf(payload(n), SECRET);
     const startedAtMs = performance.now();
     assertEquals(await deliver(first, payload(n), signature), 202);
     await Promise.all([first, second].map(async (machine) => {

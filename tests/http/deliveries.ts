@@ -1,8 +1,7 @@
 // Deliveries as GitHub signs them, and two services on one store, of which only the first receives pushes.
 
 import { assertEquals } from "@std/assert";
-import { serveRepository } from "../github/served_repository.ts";
-import { signatureOf } from "../github/served_repository.ts";
+import { serveRepository, signatureOf } from "../github/served_repository.ts";
 import type { SharedStore } from "../kv_connect/shared_stores.ts";
 import { listPath, type RequestOptions, startService, type TestService } from "../service.ts";
 import { TestClock } from "../test_clock.ts";
@@ -22,7 +21,7 @@ export function push(repository = "octo/site"): string {
 }
 
 /** The signature of a body by the secret of the tests, or another one. */
-export function signed(body: string | Uint8Array<ArrayBuffer>, secret = KEY): Promise<string> {
+export function signed(body: string | Uint8Array<ArrayBuffer>, secret = KEY): string {
   return signatureOf(body, secret);
 }
 
@@ -39,7 +38,7 @@ export async function deliver(
     headers: {
       "content-type": "application/json",
       "x-github-event": "push",
-      "x-hub-signature-256": await signed(body),
+      "x-hub-signature-256": signed(body),
       ...headers,
     },
     ...options,
