@@ -3,6 +3,7 @@
 
 import type { ItemBody } from "../api/contract.ts";
 import {
+  type FrontMatterKey,
   getOwn,
   isPlainObject,
   parseFrontMatterKey,
@@ -12,11 +13,7 @@ import {
 } from "./plain_data.ts";
 
 /** What has to be read of an item's file. */
-export interface ItemNeeds {
-  readonly content: boolean;
-  readonly frontMatter: boolean;
-  readonly html: boolean;
-}
+export type ItemNeeds = Readonly<Record<"content" | "frontMatter" | "html", boolean>>;
 
 /** The keys of an item by what they need; `error` is of whatever is read. */
 const KEYS = {
@@ -38,9 +35,7 @@ const MAX_FACETS = 5;
 export function parseFields(text: string): string[] {
   const fields = [...new Set(text.split(","))].sort();
   if (fields.length > MAX_FIELDS) throw new SyntaxError(`must be at most ${MAX_FIELDS} keys`);
-  if (fields.every((field) => NEEDS.has(field) || parseFrontMatterKey(field) !== null)) {
-    return fields;
-  }
+  if (fields.every((field) => NEEDS.has(field) || parseFrontMatterKey(field))) return fields;
   const keys = [...NEEDS.keys()].join(", ");
   throw new SyntaxError(`must be comma-separated keys of an item: ${keys} or frontMatter.<key>`);
 }
@@ -48,33 +43,28 @@ export function parseFields(text: string): string[] {
 /** The keys of a comma-separated list of facets, each once and sorted. @throws {SyntaxError} for anything else. */
 export function parseFacets(text: string): string[] {
   const facets = [...new Set(text.split(","))].sort();
-  if (facets.length <= MAX_FACETS && facets.every((facet) => parseFrontMatterKey(facet) !== null)) {
-    return facets;
-  }
+  if (facets.length <= MAX_FACETS && facets.every(parseFrontMatterKey)) return facets;
   throw new SyntaxError(`must be at most ${MAX_FACETS} comma-separated frontMatter.<key>`);
 }
 
+type Includes = Partial<
+  Record<"includeContent" | "includeFrontMatter" | "includeHtml", boolean | undefined>
+>;
+
 /** What a list's items need by its parameters. */
 export function needsOf(
-  { fields, includeContent = false, includeFrontMatter = false, includeHtml = false }: {
-    readonly fields?: readonly string[] | undefined;
-    readonly includeContent?: boolean | undefined;
-    readonly includeFrontMatter?: boolean | undefined;
-    readonly includeHtml?: boolean | undefined;
-  },
+  { fields, includeContent = false, includeFrontMatter = false, includeHtml = false }:
+    & { readonly fields?: readonly string[] | undefined }
+    & Includes,
 ): ItemNeeds {
-  const needs = new Set(fields?.map(needOf));
-  return fields === undefined
-    ? {
-      content: includeContent,
-      frontMatter: includeContent || includeFrontMatter,
-      html: includeHtml,
-    }
-    : {
-      content: needs.has("content"),
-      frontMatter: needs.has("frontMatter"),
-      html: needs.has("html"),
-    };
+  const named = new Set(fields?.map(needOf));
+  const needs = (need: keyof ItemNeeds, included: boolean) =>
+    fields === undefined ? included : named.has(need);
+  return {
+    content: needs("content", includeContent),
+    frontMatter: needs("frontMatter", includeContent || includeFrontMatter),
+    html: needs("html", includeHtml),
+  };
 }
 
 /** The item with these keys alone, in the item's own order. */
@@ -99,7 +89,7 @@ function needOf(field: string): string {
 }
 
 /** The named values of front matter, nested as they are. */
-function pick(frontMatter: PlainObject, fields: readonly (readonly string[])[]): PlainObject {
+function pick(frontMatter: PlainObject, fields: readonly FrontMatterKey[]): PlainObject {
   const picked: PlainObject = {};
   for (const keys of fields) {
     const value = readFrontMatterKey(frontMatter, keys);

@@ -17,7 +17,7 @@ import type { FileList } from "../source/file_list.ts";
 import { compileRule } from "./cms/declarations.ts";
 import { slugOf } from "./item_body.ts";
 import { type ReadContext, repositoryOf, runJob } from "./read_context.ts";
-import type { CollectionFolder } from "./resolve_collection.ts";
+import { type CollectionFolder, pathIn } from "./resolve_collection.ts";
 
 /** The collection that links between items stay in; null without one. */
 export interface LinkPlace {
@@ -26,7 +26,7 @@ export interface LinkPlace {
   readonly baseUrl: string;
 }
 
-/** A file to render; its text is without front matter. */
+/** A file to render, without its front matter. */
 export interface MarkdownFile {
   readonly name: string;
   readonly sha: string;
@@ -48,7 +48,6 @@ const renderedKind: ObjectKind<Rendered> = {
     headings.reduce((sum, { id, text }) => sum + 150 + 2 * (id + text).length, 0),
   codec: jsonCodec(4 << 20),
 };
-
 const failureKind: ObjectKind<RenderError & { readonly untilMs: number }> = {
   name: "html-failure",
   sizeOf: ({ message }) => 100 + 2 * message.length,
@@ -64,21 +63,23 @@ export async function cachedHtml(
   files: readonly Omit<MarkdownFile, "text">[],
   read: ReadContext,
 ): Promise<Results> {
-  const results: Results = new Map();
+  const failures: Results = new Map();
   const ids = files.map(htmlId);
   for (const id of ids) {
     const failure = read.objects.peek(failureKind, repositoryOf(read), id);
     if (failure !== undefined && failure.untilMs > read.clock.monotonicMs()) {
-      results.set(id, { message: failure.message });
+      failures.set(id, failure);
     }
   }
-  const unknown = ids.filter((id) => !results.has(id));
-  const rendered = await read.objects.getMany(renderedKind, repositoryOf(read), unknown);
-  return new Map([...results, ...rendered]);
+  const others = ids.filter((id) => !failures.has(id));
+  return new Map([
+    ...failures,
+    ...await read.objects.getMany(renderedKind, repositoryOf(read), others),
+  ]);
 }
 
 /**
- * Renders files. Those of a list's page are rendered by a background job, since they may take seconds each.
+ * Renders files, those of a list's page by a background job, since each may take seconds.
  * @throws {CollectionsError} too-many-requests, service-busy, or collection-not-ready for a list.
  */
 export async function renderHtml(
@@ -112,8 +113,7 @@ async function render(file: MarkdownFile, read: ReadContext): Promise<Rendered |
     }
     return result;
   } catch (error) {
-    if (error instanceof RenderQueueFullError) throw serviceBusy(RETRY_AFTER_SECONDS);
-    throw error;
+    throw error instanceof RenderQueueFullError ? serviceBusy(RETRY_AFTER_SECONDS) : error;
   }
 }
 
@@ -129,12 +129,18 @@ export function htmlJoiner(
   // The path is the last part of the address, which is the same for all files up to there.
   const urlStart = itemUrl(baseUrl, { owner, repo, branch, path: "" });
   const contentUrl = (path: string) => urlStart + encodeURIComponent(path);
+  const accepts = compileRule(collection?.folder.declared?.rule ?? {});
+  const prefix = pathIn(collection?.folder.path ?? "", "");
   const targets = {
-    slugOf: itemSlugs(collection),
     linkTemplate: linkTemplate ?? null,
     contentUrl,
     rawUrl: (path: string) => `${contentUrl(path)}&format=raw`,
     htmlUrl: (path: string) => source.webUrl(snapshot, path),
+    slugOf(path: string) {
+      const inside = path.startsWith(prefix) ? path.slice(prefix.length) : "";
+      const isItem = collection !== null && collection.files.indexOf(inside) >= 0;
+      return isItem && accepts(inside) ? slugOf(inside) : null;
+    },
   };
   /** Addresses as they are written in the files of each folder. */
   const writtenIn = new Map<string, Map<string, string>>();
@@ -146,17 +152,5 @@ export function htmlJoiner(
     writtenIn.set(folder, written);
     const html = joinHtml(rendered, addressResolver({ ...targets, filePath: path }), written);
     return { html, headings, excerpt, words };
-  };
-}
-
-/** Gives the slug of the item at a path; null where the collection has none there. */
-function itemSlugs(collection: LinkPlace["collection"]): (path: string) => string | null {
-  if (collection === null) return () => null;
-  const { folder, files } = collection;
-  const accepts = compileRule(folder.declared?.rule ?? {});
-  const prefix = folder.path === "" ? "" : `${folder.path}/`;
-  return (path) => {
-    const inside = path.startsWith(prefix) ? path.slice(prefix.length) : "";
-    return files.indexOf(inside) >= 0 && accepts(inside) ? slugOf(inside) : null;
   };
 }

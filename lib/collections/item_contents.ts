@@ -2,10 +2,10 @@
 // file cannot be read carries the error; the page does not fail.
 
 import { type ContentBody, type ItemBody, itemErrorBody } from "../api/contract.ts";
-import { CollectionsError, itemTooLarge, pageTooLarge, sourceFailed } from "../errors.ts";
+import { itemTooLarge, pageTooLarge, sourceFailed } from "../errors.ts";
 import { isMarkdown } from "../markdown/renderer.ts";
 import { comparePaths } from "../source/file_list.ts";
-import type { BlobResult, FileRef } from "../source/source.ts";
+import type { FileRef } from "../source/source.ts";
 import { yieldToEventLoop } from "../clock.ts";
 import type { ItemNeeds } from "./fields.ts";
 import { needsReading, readFrontMatter, readFrontMatters } from "./front_matter.ts";
@@ -22,8 +22,6 @@ import type { ReadContext } from "./read_context.ts";
 
 /** Bytes of files that one page carries at most, and reads at most for their front matter alone. */
 const MAX_PAGE_BYTES = { content: 16 << 20, frontMatter: 32 << 20 };
-
-type ItemError = NonNullable<ItemBody["error"]>;
 
 /** The content of a file, and its front matter with the text after it where it has some. */
 type ContentFields = Pick<
@@ -59,11 +57,11 @@ export function contentBytes(
   const factor = (needs.content ? content : 0) + (needs.html ? html : 0);
   return Math.max(
     Math.min(bytes, MAX_PAGE_BYTES.content) * factor,
-    needs.frontMatter ? Math.min(bytes, MAX_PAGE_BYTES.frontMatter) * frontMatter : 0,
+    Math.min(bytes, MAX_PAGE_BYTES.frontMatter) * (needs.frontMatter ? frontMatter : 0),
   );
 }
 
-/** Adds to the items what the query requests of their files; errors name the collection as `list`. */
+/** Adds to the items what the query requests of their files; errors name the collection as `place.list`. */
 export async function addContents(
   items: readonly ItemBody[],
   needs: ItemNeeds,
@@ -72,10 +70,17 @@ export async function addContents(
   if (needs.content || needs.html) await addTexts(items, needs, { place, read });
   if (!needs.frontMatter) return;
   // An item that has its content has its front matter, too.
-  const left = items.filter(({ encoding, error }) =>
-    encoding === undefined && (error === undefined || error.code === "page-too-large")
+  const left = items.filter((item) =>
+    item.encoding === undefined && (item.error?.code ?? "page-too-large") === "page-too-large" &&
+    needsReading(item, read)
   );
-  await addFrontMatters(left, read);
+  const fitting = takeFitting(left, MAX_PAGE_BYTES.frontMatter, read);
+  const found = await readFrontMatters(fitting.map(fileOf), read);
+  for (const item of fitting) {
+    const result = found.get(item.sha)!;
+    if (result instanceof Error) item.error = itemError(result);
+    else Object.assign(item, result);
+  }
 }
 
 /** Puts content and HTML into each item, in path order until the page is full. */
@@ -84,21 +89,12 @@ async function addTexts(
   needs: ItemNeeds,
   { place, read }: { place: LinkPlace & { readonly list: string }; read: ReadContext },
 ): Promise<void> {
-  const { source, snapshot, context, limits: { maxItemBytes: maxBytes } } = read;
   const wanted = needs.content ? items : items.filter(({ name }) => isMarkdown(name));
-  const readable = wanted.filter((item) => {
-    const { path, size } = item;
-    if (size > maxBytes) item.error = itemError(itemTooLarge(path, { size, maxBytes }));
-    return size <= maxBytes;
-  });
-  const fitting = takeFitting(readable, MAX_PAGE_BYTES.content);
+  const fitting = takeFitting(wanted, MAX_PAGE_BYTES.content, read);
   const markdown = needs.html ? fitting.filter(({ name }) => isMarkdown(name)) : [];
   const rendered = await cachedHtml(markdown, read);
-
   const unread = fitting.filter((item) => needs.content || !rendered.has(htmlId(item)));
-  const blobs = unread.length === 0
-    ? new Map<string, BlobResult>()
-    : await source.blobs(snapshot, unread.map(fileOf), context);
+  const blobs = await read.source.blobs(read.snapshot, unread.map(fileOf), read.context);
   const texts = new Map<string, MarkdownFile>();
   for (const item of unread) {
     await yieldToEventLoop();
@@ -109,10 +105,9 @@ async function addTexts(
     }
     const { fields, markdown: text } = await readContent(result, item.contentType);
     if (needs.content) Object.assign(item, fields);
-    const isUnrendered = needs.html && isMarkdown(item.name) && !rendered.has(htmlId(item));
-    if (isUnrendered && text !== null) {
-      texts.set(htmlId(item), { name: item.name, sha: item.sha, text });
-    }
+    const { name, sha } = item;
+    const isUnrendered = markdown.includes(item) && !rendered.has(htmlId(item));
+    if (isUnrendered && text !== null) texts.set(htmlId(item), { name, sha, text });
   }
   for (const [id, result] of await renderHtml([...texts.values()], read, place)) {
     rendered.set(id, result);
@@ -127,25 +122,19 @@ async function addTexts(
   }
 }
 
-/** Puts front matter into each item that has some, in path order until the page is full. */
-async function addFrontMatters(items: readonly ItemBody[], read: ReadContext): Promise<void> {
-  const readable = items.filter((item) => needsReading(item, read));
-  const fitting = takeFitting(readable, MAX_PAGE_BYTES.frontMatter);
-  const found = await readFrontMatters(fitting.map(fileOf), read);
-  for (const item of fitting) {
-    const result = found.get(item.sha)!;
-    if (result instanceof Error) item.error = itemError(result);
-    else Object.assign(item, result);
-  }
-}
-
 /** The items whose files fit into a page together, the first by path first; the others get an error. */
-function takeFitting(items: readonly ItemBody[], maxBytes: number): ItemBody[] {
+function takeFitting(
+  items: readonly ItemBody[],
+  maxPageBytes: number,
+  { limits: { maxItemBytes: maxBytes } }: ReadContext,
+): ItemBody[] {
   let bytes = 0;
   return items.toSorted((a, b) => comparePaths(a.path, b.path)).filter((item) => {
-    const fits = bytes + item.size <= maxBytes;
-    if (fits) bytes += item.size;
-    else item.error = itemError(pageTooLarge(item.path, maxBytes));
+    const { path, size } = item;
+    const fits = size <= maxBytes && bytes + size <= maxPageBytes;
+    if (fits) bytes += size;
+    else if (size > maxBytes) item.error = itemError(itemTooLarge(path, { size, maxBytes }));
+    else item.error = itemError(pageTooLarge(path, maxPageBytes));
     return fits;
   });
 }
@@ -154,9 +143,7 @@ function fileOf({ path, sha, size }: ItemBody): FileRef {
   return { path, id: sha, size };
 }
 
-function itemError(error: Error): ItemError {
-  const codes: readonly string[] = itemErrorBody.shape.code.options;
-  const isKnown = error instanceof CollectionsError && codes.includes(error.code);
-  const { code, detail } = isKnown ? error : sourceFailed(error.message);
-  return { code: code as ItemError["code"], detail };
+function itemError(error: Error): NonNullable<ItemBody["error"]> {
+  const known = itemErrorBody.safeParse(error);
+  return known.success ? known.data : itemErrorBody.parse(sourceFailed(error.message));
 }

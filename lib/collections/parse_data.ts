@@ -4,15 +4,11 @@
 import type { Lexer, Node, Scalar } from "yaml";
 import { type PlainObject, type PlainValue, setOwn } from "./plain_data.ts";
 
-/** What one text may cost. */
-export interface DataLimits {
-  /** Characters of the text. */
-  readonly maxChars: number;
-  /** Tokens of the text; a parser's time and memory are proportional to them. */
-  readonly maxTokens: number;
-  /** Characters of keys and values that YAML's aliases may repeat in the result, all together. */
-  readonly maxRepeatedChars: number;
-}
+/**
+ * What one text may cost: its characters, its tokens (a parser's time and memory are proportional to them), and the
+ * characters of keys and values that YAML's aliases may repeat in the result, all together.
+ */
+export type DataLimits = Readonly<Record<"maxChars" | "maxTokens" | "maxRepeatedChars", number>>;
 
 const MAX_DEPTH = 64;
 const MAX_MESSAGE_CHARS = 160;
@@ -47,13 +43,10 @@ export async function parseData(
     : parseYaml(text, limits, await import("yaml"));
 }
 
-function tooManyTokens({ maxTokens }: DataLimits, line: number): DataError {
-  return new DataError(`The text has more than ${maxTokens} tokens`, line);
-}
-
-function tooDeep(line: number): DataError {
-  return new DataError(`The text is nested deeper than ${MAX_DEPTH} levels`, line);
-}
+const tooManyTokens = ({ maxTokens }: DataLimits, line: number) =>
+  new DataError(`The text has more than ${maxTokens} tokens`, line);
+const tooDeep = (line: number) =>
+  new DataError(`The text is nested deeper than ${MAX_DEPTH} levels`, line);
 
 function parseToml(
   text: string,
@@ -111,20 +104,20 @@ function parseYaml(text: string, limits: DataLimits, yaml: typeof import("yaml")
 
   const anchors = new Map<string, Sized>();
   let repeatedChars = 0;
-  const lineOf = (node: unknown) => lineAt(text, (node as Node | null)?.range?.[0] ?? 0);
+  const failAt = (node: unknown, message: string) =>
+    new DataError(message, lineAt(text, (node as Node | null)?.range?.[0] ?? 0));
 
   /** In document order, as anchors have to be. */
   const read = (node: unknown, depth: number): Sized => {
-    if (depth > MAX_DEPTH) throw tooDeep(lineOf(node));
+    if (depth > MAX_DEPTH) throw failAt(node, tooDeep(1).message);
     if (yaml.isAlias(node)) {
       const sized = anchors.get(node.source);
       if (sized === undefined) {
-        throw new DataError("An alias stands before the anchor that it names", lineOf(node));
+        throw failAt(node, "An alias stands before the anchor that it names");
       }
       repeatedChars += sized.chars;
       if (repeatedChars <= limits.maxRepeatedChars) return sized;
-      const message = `Aliases repeat more than ${limits.maxRepeatedChars} characters`;
-      throw new DataError(message, lineOf(node));
+      throw failAt(node, `Aliases repeat more than ${limits.maxRepeatedChars} characters`);
     }
     const sized = readContent(node, depth);
     // Set only now: an alias inside its own anchor has no value yet.
@@ -147,9 +140,7 @@ function parseYaml(text: string, limits: DataLimits, yaml: typeof import("yaml")
     for (const pair of node.items) {
       // `stringKeys` leaves no other kind without an error.
       const key = String(readChild(pair.key));
-      if (Object.hasOwn(value, key)) {
-        throw new DataError("Map keys must be unique", lineOf(pair.key));
-      }
+      if (Object.hasOwn(value, key)) throw failAt(pair.key, "Map keys must be unique");
       setOwn(value, key, readChild(pair.value));
     }
     return { value, chars };

@@ -60,24 +60,19 @@ export function countTreeRead(read: ReadContext, path: string): void {
 }
 
 /** The entries of a folder; `path` is for errors. @throws {CollectionsError} collection-too-large, or a source failure. */
-export function readTree(
-  read: ReadContext,
-  treeId: string,
-  path: string,
-): Promise<readonly TreeEntry[]> {
+export function readTree(read: ReadContext, treeId: string, path: string) {
   countTreeRead(read, path);
   return read.source.tree(read.snapshot, treeId, read.context);
 }
+
+type FoundEntry = Omit<TreeEntry, "name">;
 
 /**
  * The entry at `path` ("" is the root), or null, reading only the folders on the way. A file list in memory saves those
  * below its own. @throws {CollectionsError} as {@linkcode readTree}.
  */
-export async function findEntry(
-  path: string,
-  read: ReadContext,
-): Promise<Omit<TreeEntry, "name"> | null> {
-  let entry: Omit<TreeEntry, "name"> = { kind: "folder", id: read.snapshot.commit, size: 0 };
+export async function findEntry(path: string, read: ReadContext): Promise<FoundEntry | null> {
+  let entry: FoundEntry = { kind: "folder", id: read.snapshot.commit, size: 0 };
   for (let rest = path; rest !== "";) {
     if (entry.kind !== "folder") return null;
     const list = read.objects.peek(fileListKind, repositoryOf(read), entry.id);
@@ -95,10 +90,7 @@ export async function findEntry(
 }
 
 /** The bytes of one file. @throws {CollectionsError} a source failure. */
-export async function readBlob(
-  file: FileRef,
-  { source, snapshot, context }: ReadContext,
-): Promise<Uint8Array<ArrayBuffer>> {
+export async function readBlob(file: FileRef, { source, snapshot, context }: ReadContext) {
   const result = (await source.blobs(snapshot, [file], context)).get(file.id)!;
   if (result instanceof Error) throw result;
   return result;

@@ -5,7 +5,6 @@ import type { ContentBody, NeighborBody } from "../api/contract.ts";
 import type { ItemParameters } from "../api/parameters.ts";
 import { itemNotFound, itemTooLarge, slugAmbiguous, slugNotFound } from "../errors.ts";
 import { isMarkdown } from "../markdown/renderer.ts";
-import type { FileRef } from "../source/source.ts";
 import { STEPS_PER_YIELD, yieldToEventLoop } from "../clock.ts";
 import { compileRule } from "./cms/declarations.ts";
 import { needsReading, readFrontMatters } from "./front_matter.ts";
@@ -22,21 +21,12 @@ import {
 } from "./resolve_collection.ts";
 import { selectItems } from "./select_items.ts";
 
-/** A file's bytes and the facts about them. */
-export interface ItemFile extends FileRef {
-  readonly name: string;
-  readonly contentType: string;
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  /** The collection that the request names. */
-  readonly folder: CollectionFolder | null;
-}
-
 /**
- * Reads one file.
+ * Reads one file; `folder` is the collection that the request names.
  * @throws {CollectionsError} item-not-found (naming what is there instead), slug-ambiguous, collection-not-found,
  * item-too-large, collection-too-large for a path with too many folders, service-busy, or a source failure.
  */
-export async function readItem(parameters: ItemParameters, read: ReadContext): Promise<ItemFile> {
+export async function readItem(parameters: ItemParameters, read: ReadContext) {
   const { collection, slug, format, includeHtml } = parameters;
   const folder = collection === undefined ? null : await resolveCollection(collection, read);
   const path = parameters.path ?? await findSlug(slug!, folder!, read);
@@ -63,7 +53,7 @@ export async function readItem(parameters: ItemParameters, read: ReadContext): P
  * @throws {CollectionsError} too-many-requests, service-busy, collection-not-ready, or a source failure.
  */
 export async function itemBody(
-  file: ItemFile,
+  file: Awaited<ReturnType<typeof readItem>>,
   parameters: ItemParameters,
   { read, baseUrl }: { read: ReadContext; baseUrl: string },
 ): Promise<{ body: ContentBody; complete: boolean }> {
@@ -92,11 +82,7 @@ export async function itemBody(
  * The path of the item with a slug: the file itself, or one with an extension, which sorts next to it. Of several
  * matches it is the only Markdown file.
  */
-async function findSlug(
-  slug: string,
-  folder: CollectionFolder,
-  read: ReadContext,
-): Promise<string> {
+async function findSlug(slug: string, folder: CollectionFolder, read: ReadContext) {
   const files = await listFiles(folder, read);
   const accepts = compileRule(folder.declared?.rule ?? {});
   const found: string[] = [];
@@ -115,12 +101,12 @@ async function findSlug(
     if (!path.startsWith(`${slug}.`)) break;
     add(path);
   }
-  const markdown = found.filter(isMarkdown);
-  const [path, ...others] = markdown.length > 0 ? markdown : found;
-  if (path === undefined) throw slugNotFound(displayPath(folder.path), slug);
-  const paths = found.map((one) => pathIn(folder.path, one));
+  if (found.length === 0) throw slugNotFound(displayPath(folder.path), slug);
+  const paths = found.map((path) => pathIn(folder.path, path));
+  const markdown = paths.filter(isMarkdown);
+  const [path, ...others] = markdown.length > 0 ? markdown : paths;
   if (others.length > 0) throw slugAmbiguous(slug, paths);
-  return pathIn(folder.path, path);
+  return path!;
 }
 
 /** The items before and after a file in the order of the parameters' selection; null where it is not in it. */
@@ -128,7 +114,7 @@ async function neighborsOf(
   path: string,
   parameters: ItemParameters,
   { folder, read, baseUrl }: { folder: CollectionFolder; read: ReadContext; baseUrl: string },
-): Promise<{ previous: NeighborBody | null; next: NeighborBody | null; complete: boolean }> {
+) {
   const files = await listFiles(folder, read, parameters.recursive);
   const { indices } = await selectItems(files, parameters, { folder, read });
   const index = files.indexOf(path.slice(pathIn(folder.path, "").length));
@@ -139,9 +125,8 @@ async function neighborsOf(
     const file = files.at(indices?.[place] ?? place);
     return { ...file, path: pathIn(folder.path, file.path), slug: slugOf(file.path) };
   });
-  const readable = neighbors.filter((file) => file !== null)
-    .filter((file) => needsReading(file, read));
-  const frontMatters = await readFrontMatters(readable, read);
+  const readable = neighbors.filter((file) => file !== null && needsReading(file, read));
+  const frontMatters = await readFrontMatters(readable.map((file) => file!), read);
   const [previous = null, next = null] = neighbors.map((file): NeighborBody | null => {
     if (file === null) return null;
     const { name, path, contentUrl } = fileBody(file, read, baseUrl);
@@ -153,9 +138,6 @@ async function neighborsOf(
       ...(frontMatter === undefined ? {} : { frontMatter }),
     };
   });
-  return {
-    previous,
-    next,
-    complete: ![...frontMatters.values()].some((value) => value instanceof Error),
-  };
+  const complete = !frontMatters.values().some((value) => value instanceof Error);
+  return { previous, next, complete };
 }

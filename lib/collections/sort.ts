@@ -21,11 +21,9 @@ export interface Sort {
 }
 
 /** Gives the items' keys by their place in the order of paths; only what the sort needs is called. */
-export interface SortKeys {
+interface SortKeys {
   name(index: number): string;
-  /** In bytes. */
   size(index: number): number;
-  /** Null for a file without front matter. */
   frontMatter(index: number): PlainObject | null;
 }
 
