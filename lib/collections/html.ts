@@ -129,7 +129,7 @@ export function htmlJoiner(
   // The path is the last part of the address, which is the same for all files up to there.
   const urlStart = itemUrl(baseUrl, { owner, repo, branch, path: "" });
   const contentUrl = (path: string) => urlStart + encodeURIComponent(path);
-  const accepts = compileRule(collection?.folder.declared?.rule ?? {});
+  const accepts = compileRule(collection?.folder.declared?.rule);
   const prefix = pathIn(collection?.folder.path ?? "", "");
   const targets = {
     linkTemplate: linkTemplate ?? null,

@@ -84,7 +84,7 @@ export async function itemBody(
  */
 async function findSlug(slug: string, folder: CollectionFolder, read: ReadContext) {
   const files = await listFiles(folder, read);
-  const accepts = compileRule(folder.declared?.rule ?? {});
+  const accepts = compileRule(folder.declared?.rule);
   const found: string[] = [];
   const add = (path: string) => {
     if (slugOf(path) === slug && accepts(path)) found.push(path);

@@ -62,10 +62,7 @@ export function pathIn(folder: string, pathInside: string): string {
  * Finds a collection; `name` has no outer slashes and is "" for the root.
  * @throws {CollectionsError} collection-not-found with suggestions, too-many-requests, or a source failure.
  */
-export async function resolveCollection(
-  name: string,
-  read: ReadContext,
-): Promise<CollectionFolder> {
+export async function resolveCollection(name: string, read: ReadContext) {
   const repository = repositoryOf(read);
   const id = `${read.snapshot.commit} ${name}`;
   const missing = read.objects.peek(missingKind, repository, id);
@@ -81,10 +78,8 @@ export async function resolveCollection(
   throw collectionNotFound(name, found);
 }
 
-async function search(
-  name: string,
-  read: ReadContext,
-): Promise<CollectionFolder | MissingCollection> {
+/** Tries every place where the collection may be. */
+async function search(name: string, read: ReadContext) {
   let file: string | null = null;
   let warnings: readonly string[] = [];
   const folderAt = async (path: string, declared: CollectionFolder["declared"] = null) => {
@@ -118,11 +113,7 @@ async function search(
 }
 
 /** Names that would have worked, from folders that were read already: siblings of a path, else known places. */
-async function suggestions(
-  name: string,
-  declared: readonly Declared[],
-  read: ReadContext,
-): Promise<string[]> {
+async function suggestions(name: string, declared: readonly Declared[], read: ReadContext) {
   const isUsable = (candidate: string) => collectionProblem(candidate) === null;
   const candidates: Candidate[] = [];
   // A configuration may name very many folders, and each may cost a request.
@@ -141,11 +132,7 @@ async function suggestions(
 }
 
 /** The folders in a folder with `prefix` in front, prepared once a tree; those of the root without their `_`. */
-async function foldersIn(
-  path: string,
-  prefix: string,
-  read: ReadContext,
-): Promise<readonly Candidate[]> {
+async function foldersIn(path: string, prefix: string, read: ReadContext) {
   const folder = await findEntry(path, read);
   if (folder?.kind !== "folder") return [];
   const id = `${folder.id} ${path} ${prefix}`;

@@ -10,8 +10,7 @@ import type { FileList } from "../source/file_list.ts";
 import type { FileRef } from "../source/source.ts";
 import { STEPS_PER_YIELD, yieldToEventLoop } from "../clock.ts";
 import { compileRule } from "./cms/declarations.ts";
-import type { EntryRule } from "./cms/systems.ts";
-import { type Filter, parseFilters } from "./filter.ts";
+import { parseFilters } from "./filter.ts";
 import { needsReading, readFrontMatters } from "./front_matter.ts";
 import { fileName } from "./item_body.ts";
 import { parseFrontMatterKey, type PlainObject, readFrontMatterKey } from "./plain_data.ts";
@@ -52,66 +51,48 @@ export async function selectItems(
   const { sort = "path", filter = [], recursive = true, facets = [] } = selection;
   const isPlain = sort === "path" && filter.length === 0 && facets.length === 0;
   if (isPlain && folder.declared === null) return { indices: null, facets: null };
-  const rule = folder.declared?.rule ?? {};
+  const rule = folder.declared?.rule;
   const id = JSON.stringify([folder.treeId, rule, sort, filter, recursive, ...facets]);
   const cached = read.objects.peek(selectedKind, repositoryOf(read), id);
   if (cached !== undefined) return cached;
   const order = parseSort(sort);
   const { filters } = parseFilters(filter);
-  const usesSource = typeof order.by !== "string" || facets.length > 0 ||
-    filters.some(({ needsFrontMatter }) => needsFrontMatter);
-  return await runJob(read, {
-    key: `selection ${id}`,
-    usesSource,
-    collection: displayPath(folder.path),
-    async work(read) {
-      const { signal } = read.context;
-      const byPath = filters.filter(({ needsFrontMatter }) => !needsFrontMatter);
-      const chosen = await selectByPath(files, { filters: byPath, rule, signal });
-      const frontMatterAt = usesSource
-        ? await readAll(files, chosen, { folder, read })
-        : () => null;
-      const left: number[] = [];
-      const byFrontMatter = filters.filter(({ needsFrontMatter }) => needsFrontMatter);
-      for (const [step, index] of chosen.entries()) {
-        if (step % STEPS_PER_YIELD === 0) await yieldToEventLoop(signal);
-        const item = { path: "", name: "", frontMatter: frontMatterAt(index) };
-        if (byFrontMatter.every((filter) => filter.matches(item))) left.push(index);
-      }
-      const sorted = await sortIndices(left.length, order, {
-        name: (place) => fileName(files.pathAt(left[place]!)),
-        size: (place) => files.sizeAt(left[place]!),
-        frontMatter: (place) => frontMatterAt(left[place]!),
-      }, signal);
-      const counted = await countFacets(facets, left.map(frontMatterAt), signal);
-      const selected = {
-        indices: sorted.map((place) => left[place]!),
-        facets: facets.length === 0 ? null : counted,
-      };
-      read.objects.set(selectedKind, repositoryOf(read), id, selected);
-      return selected;
-    },
-  });
-}
+  const byPath = filters.filter(({ needsFrontMatter }) => !needsFrontMatter);
+  const byFrontMatter = filters.filter(({ needsFrontMatter }) => needsFrontMatter);
+  const usesSource = typeof order.by !== "string" || byFrontMatter.length + facets.length > 0;
 
-/** The files that the folder's rule and the filters by name and path let through, in byte order of path. */
-async function selectByPath(
-  files: FileList,
-  { filters, rule, signal }: {
-    filters: readonly Filter[];
-    rule: EntryRule;
-    signal: AbortSignal | undefined;
-  },
-): Promise<number[]> {
-  const accepts = compileRule(rule);
-  const chosen: number[] = [];
-  for (let index = 0; index < files.length; index++) {
-    if (index % STEPS_PER_YIELD === 0) await yieldToEventLoop(signal);
-    const path = files.pathAt(index);
-    const item = { path, name: fileName(path), frontMatter: null };
-    if (accepts(path) && filters.every((filter) => filter.matches(item))) chosen.push(index);
-  }
-  return chosen;
+  const work = async (read: ReadContext) => {
+    const { signal } = read.context;
+    const accepts = compileRule(rule);
+    const chosen: number[] = [];
+    for (let index = 0; index < files.length; index++) {
+      if (index % STEPS_PER_YIELD === 0) await yieldToEventLoop(signal);
+      const path = files.pathAt(index);
+      const item = { path, name: fileName(path), frontMatter: null };
+      if (accepts(path) && byPath.every((filter) => filter.matches(item))) chosen.push(index);
+    }
+    const frontMatterAt = usesSource ? await readAll(files, chosen, { folder, read }) : () => null;
+    const left: number[] = [];
+    for (const [step, index] of chosen.entries()) {
+      if (step % STEPS_PER_YIELD === 0) await yieldToEventLoop(signal);
+      const item = { path: "", name: "", frontMatter: frontMatterAt(index) };
+      if (byFrontMatter.every((filter) => filter.matches(item))) left.push(index);
+    }
+    const sorted = await sortIndices(left.length, order, {
+      name: (place) => fileName(files.pathAt(left[place]!)),
+      size: (place) => files.sizeAt(left[place]!),
+      frontMatter: (place) => frontMatterAt(left[place]!),
+    }, signal);
+    const counted = await countFacets(facets, left.map(frontMatterAt), signal);
+    const selected = {
+      indices: sorted.map((place) => left[place]!),
+      facets: facets.length === 0 ? null : counted,
+    };
+    read.objects.set(selectedKind, repositoryOf(read), id, selected);
+    return selected;
+  };
+  const collection = displayPath(folder.path);
+  return await runJob(read, { key: `selection ${id}`, usesSource, collection, work });
 }
 
 /** Reads the front matter of files, which the result gives by index. @throws {CollectionsError} collection-too-large. */

@@ -106,7 +106,7 @@ function acceptDeclaration({ name: given, folder: path, rule }: Declaration, sou
 }
 
 /** Compiles a rule: whether a file is an entry, by its path from the declared folder. */
-export function compileRule(rule: EntryRule): (path: string) => boolean {
+export function compileRule(rule: EntryRule = {}): (path: string) => boolean {
   const { extension = "", maxSegments = Infinity } = rule;
   const suffix = extension === "" || extension.startsWith(".") ? extension : `.${extension}`;
   const exclude = new Set(rule.exclude);

@@ -9,10 +9,10 @@ export interface EntryRule {
   /** With or without its dot; an empty one is that of every file. */
   readonly extension?: string;
   /** How many segments the path inside the folder has at most. */
-  readonly maxSegments?: number;
+  readonly maxSegments?: number | undefined;
   /** No segment of the path is one of these. */
   readonly exclude?: readonly string[];
-  readonly glob?: string;
+  readonly glob?: string | undefined;
 }
 
 /** A collection as a configuration has it. */
@@ -50,24 +50,16 @@ function* pagesCms(content: PlainValue | undefined): Generator<Declaration> {
     const extension = getOwn(entry, "extension");
     const filename = getOwn(entry, "filename");
     const template = toText(isPlainObject(filename) ? getOwn(filename, "template") : filename);
+    const ofTemplate = /\.([^./]+)$/.exec(template ?? "{primary}.md")?.[1] ?? "";
     const rule = {
-      extension: typeof extension === "string"
-        ? extension
-        : /\.([^./]+)$/.exec(template ?? "{primary}.md")?.[1] ?? "",
-      ...(exclude.length === 0 ? {} : { exclude }),
-      ...(getOwn(entry, "subfolders") === false ? { maxSegments: 1 } : {}),
+      extension: typeof extension === "string" ? extension : ofTemplate,
+      maxSegments: getOwn(entry, "subfolders") === false ? 1 : undefined,
+      exclude,
     };
     yield { name: getOwn(entry, "name"), folder: getOwn(entry, "path"), rule };
   }
 }
 
-/** Formats of Decap CMS that bring another extension than `md`. */
-const FORMAT_EXTENSIONS: ReadonlyMap<string | null, string> = new Map([
-  ["yml", "yml"],
-  ["yaml", "yml"],
-  ["toml", "toml"],
-  ["json", "json"],
-]);
 /** A longer template counts as unreadable. */
 const MAX_TEMPLATE_CHARS = 128;
 
@@ -85,35 +77,33 @@ function* decapCms(config: PlainObject): Generator<Declaration> {
 }
 
 function decapRule(entry: PlainObject, structure: string): EntryRule {
+  const format = toText(getMerged(entry, "format")) ?? "";
   const extension = toText(getMerged(entry, "extension")) ??
-    FORMAT_EXTENSIONS.get(toText(getMerged(entry, "format"))) ?? "md";
+    /^(?:yml|toml|json)$/.exec(format.replace("yaml", "yml"))?.[0] ?? "md";
   const nested = getMerged(entry, "nested");
   const template = trimSlashes(toText(getMerged(entry, "path")) ?? "{{slug}}");
-  let levels: PlainValue | undefined = template.split("/").length;
-  if (isPlainObject(nested)) levels = getMerged(nested, "depth");
-  const glob = isPlainObject(nested) || structure !== "single_file"
-    ? null
-    : templateGlob(template, extension);
+  const isNested = isPlainObject(nested);
+  // Without a depth every depth is allowed.
+  const levels = isNested ? getMerged(nested, "depth") : template.split("/").length;
+  const languageFolders = structure === "multiple_folders" ? 1 : 0;
+  const isDeep = typeof levels !== "number" || levels < 1;
+  const hasGlob = !isNested && structure === "single_file";
   return {
     extension,
-    // Without a depth every depth is allowed.
-    ...(typeof levels === "number" && levels >= 1
-      ? { maxSegments: Math.floor(levels) + (structure === "multiple_folders" ? 1 : 0) }
-      : {}),
-    ...(glob === null ? {} : { glob }),
+    maxSegments: isDeep ? undefined : Math.floor(levels) + languageFolders,
+    glob: hasGlob ? templateGlob(template, extension) : undefined,
   };
 }
 
-/** A glob for the paths that a template such as `{{year}}/{{slug}}` gives; null for an unreadable one. */
-function templateGlob(template: string, extension: string): string | null {
-  if (template.length > MAX_TEMPLATE_CHARS) return null;
+/** A glob for the paths that a template such as `{{year}}/{{slug}}` gives; undefined for an unreadable one. */
+function templateGlob(template: string, extension: string): string | undefined {
   const names = template.replace(/\{\{[^{}]*\}\}/g, "*").replace(/\*+/g, "*");
   const pattern = `${names}.${extension.replace(/^\./, "")}`;
   try {
     new Glob(pattern);
-    return pattern;
+    return template.length > MAX_TEMPLATE_CHARS ? undefined : pattern;
   } catch {
-    return null;
+    return undefined;
   }
 }
 
