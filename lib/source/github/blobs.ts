@@ -18,9 +18,6 @@ const BATCH_MAX_FILES = 50;
 const BATCH_MAX_BYTES = 1 << 20;
 /** `Blob.text` is cut at this many bytes. */
 const BATCH_MAX_TEXT_BYTES = 512_000;
-/** Smaller batches are not worth halving: what is left is read one by one. */
-const BATCH_MIN_SPLIT = 6;
-const BATCH_MAX_FAILURES = 6;
 const BATCH_ANSWER_MAX_BYTES = 16 << 20;
 const GRAPHQL_LIMIT_MS = 60_000;
 
@@ -32,8 +29,6 @@ const graphqlAnswer = z.object({
   }).nullish(),
   errors: z.array(z.object({ type: z.string().optional() })).optional(),
 });
-
-const encoder = new TextEncoder();
 
 interface Page {
   readonly host: GitHubHost;
@@ -55,7 +50,11 @@ export async function readBlobs(
   const wanted = [...new Map(files.map((file) => [file.id, file])).values()];
   if (host.tokens.hasToken && wanted.length > 1) {
     const batches = planBatches(wanted.filter(fitsBatch));
-    await pLimit(MAX_AT_ONCE).map(batches, (batch) => readBatch(page, batch));
+    // What a failed batch leaves out is read one by one.
+    await pLimit(MAX_AT_ONCE).map(
+      batches,
+      (batch) => readBatch(page, batch).catch(() => context.signal?.throwIfAborted()),
+    );
   }
   let failuresInARow = 0;
   let lastFailure = new Error("No failure");
@@ -98,33 +97,8 @@ export function planBatches(files: readonly FileRef[]): FileRef[][] {
   return batches;
 }
 
-/** Reads what GraphQL gives whole and exact. What a failed or partial answer left out is requested again in halves. */
-async function readBatch(page: Page, batch: readonly FileRef[]): Promise<void> {
-  const queue: (readonly FileRef[])[] = [batch];
-  let failuresInARow = 0;
-  for (let files = queue.shift(); files !== undefined; files = queue.shift()) {
-    let rest = files;
-    try {
-      rest = await queryBatch(page, files);
-      failuresInARow = rest.length < files.length ? 0 : failuresInARow + 1;
-    } catch (error) {
-      page.context.signal?.throwIfAborted();
-      const mayRepeat = isSourceFailure(error) && error.code !== "source-rate-limited" &&
-        error.restMs === 0;
-      if (!mayRepeat) return;
-      failuresInARow += error.code === "source-timeout" ? BATCH_MAX_FAILURES / 2 : 1;
-    }
-    if (failuresInARow >= BATCH_MAX_FAILURES) return;
-    if (rest.length < files.length && rest.length > 0) queue.push(rest);
-    else if (rest.length >= BATCH_MIN_SPLIT) {
-      const middle = rest.length >> 1;
-      queue.push(rest.slice(0, middle), rest.slice(middle));
-    }
-  }
-}
-
-/** Gives what the answer left out beside an error, which may come in a smaller batch. */
-async function queryBatch(page: Page, files: readonly FileRef[]): Promise<readonly FileRef[]> {
+/** Reads what GraphQL gives whole and exact. @throws {CollectionsError} a source failure. */
+async function readBatch(page: Page, files: readonly FileRef[]): Promise<void> {
   const { host, snapshot: { name: { owner, repo } }, context, results } = page;
   const objects = files.map((file, index) =>
     `f${index}: object(oid: "${file.id}") { ... on Blob { text } }`
@@ -139,6 +113,7 @@ async function queryBatch(page: Page, files: readonly FileRef[]): Promise<readon
     maxBytes: BATCH_ANSWER_MAX_BYTES,
     context,
   });
+  let rest = files;
   try {
     const { data, errors } = parseAnswer(graphqlAnswer, answer);
     // A spent quota comes as 200 here (docs.github.com/graphql/overview/rate-limits-and-query-limits-for-the-graphql-api).
@@ -147,18 +122,20 @@ async function queryBatch(page: Page, files: readonly FileRef[]): Promise<readon
         host.clock.now();
       host.tokens.limit(answer.token, resetMs > 0 ? resetMs : GRAPHQL_LIMIT_MS, "graphql");
       // With the next token; with the last one spent the client throws.
-      return await queryBatch(page, files);
+      return await readBatch(page, files);
     }
-    return files.filter((file, index) => {
+    rest = files.filter((file, index) => {
       const blob = data?.repository?.[`f${index}`];
       if (!blob) return errors !== undefined;
-      const bytes = encoder.encode(blob.text ?? "");
+      const bytes = new TextEncoder().encode(blob.text ?? "");
       if (blobId(bytes) === file.id) results.set(file.id, bytes);
       return false;
     });
   } finally {
     answer.release();
   }
+  // What a partial answer left out beside an error may come in a smaller batch.
+  if (rest.length > 0 && rest.length < files.length) await readBatch(page, rest);
 }
 
 async function readOne(page: Page, file: FileRef): Promise<BlobResult> {

@@ -52,24 +52,28 @@ export interface SentRequest {
   readonly durationMs: number;
 }
 
-/** Called after each request that was sent. */
+/** Watches requests. */
 export type RequestObserver = (sent: SentRequest) => void;
 
-/** Settings of a {@linkcode GitHubClient}. */
+/** Settings of a {@linkcode GitHubClient}; `timeoutMs` is for one request, its time in the queue aside. */
 export interface GitHubClientOptions {
   readonly tokens: TokenPool;
   readonly clock: Clock;
-  /** Time allowed for one request, its time in the queue aside, in ms. */
   readonly timeoutMs: number;
   readonly userAgent: string;
+  /** Called after each request that was sent. */
   readonly onRequest?: RequestObserver | undefined;
 }
 
-/** GitHub's secondary limit is 100 requests at once, which these two lanes share. */
-const CHECKS = { concurrency: 64, maxQueued: 2048, maxQueuedPerClient: 512 };
-const BULK = { concurrency: 32, maxQueued: 512, maxQueuedPerClient: 256 };
-/** The raw host limits clients that look like robots. */
-const RAW = { ...BULK, concurrency: 8 };
+/**
+ * GitHub's secondary limit is 100 requests at once, which the first two lanes share: checks of refs never wait behind
+ * bulk reads. The raw host limits clients that look like robots.
+ */
+const LANES = {
+  checks: { concurrency: 64, maxQueued: 2048, maxQueuedPerClient: 512 },
+  bulk: { concurrency: 32, maxQueued: 512, maxQueuedPerClient: 256 },
+  raw: { concurrency: 8, maxQueued: 512, maxQueuedPerClient: 256 },
+};
 const SECONDARY_WAIT_MS = 60_000;
 const MIN_WAIT_MS = 1_000;
 const LIMIT_MESSAGE = /rate limit|abuse detection/i;
@@ -78,17 +82,13 @@ const FAULTS: ReadonlySet<number> = new Set([400, 401, 406]);
 
 /** Sends requests to GitHub's API, its raw host and its Git host. */
 export class GitHubClient {
-  /** Refs are checked in a lane of their own, so that checks never wait behind bulk reads. */
-  private readonly checks: RequestQueue;
-  private readonly bulk: RequestQueue;
-  private readonly raw: RequestQueue;
+  private readonly lanes: Record<keyof typeof LANES, RequestQueue>;
   private readonly bodies: BodyReader;
 
   constructor(private readonly options: GitHubClientOptions) {
     const waits = { maxWaitMs: options.timeoutMs, clock: options.clock };
-    this.checks = new RequestQueue({ ...CHECKS, ...waits });
-    this.bulk = new RequestQueue({ ...BULK, ...waits });
-    this.raw = new RequestQueue({ ...RAW, ...waits });
+    const open = (lane: keyof typeof LANES) => new RequestQueue({ ...LANES[lane], ...waits });
+    this.lanes = { checks: open("checks"), bulk: open("bulk"), raw: open("raw") };
     this.bodies = new BodyReader(waits);
   }
 
@@ -99,19 +99,20 @@ export class GitHubClient {
    * @throws the reason of the context's signal when that aborts.
    */
   async request(request: GitHubRequest): Promise<GitHubAnswer> {
-    const { kind, context: { signal } } = request;
+    const { kind, context, known } = request;
     const { clock } = this.options;
-    // A failed batch is repeated in halves by what sent it.
+    const lane = this.lanes[laneOf(kind)];
+    // The files of a failed batch are read one by one.
     let mayRetry = kind !== "graphql";
     while (true) {
       let failure: CollectionsError;
       try {
-        const answer = await this.laneOf(kind).run(() => this.attempt(request), request.context);
+        const answer = await lane.run(() => this.attempt(request), context);
         if (answer === null) continue;
         const { status, headers, token } = answer;
         // 304 is an answer only to a request with a validator.
         const isFault = FAULTS.has(status) ||
-          status === 304 && request.known?.fingerprint !== token.fingerprint;
+          status === 304 && known?.fingerprint !== token.fingerprint;
         if (status < 500 && !isFault) return answer;
         answer.release();
         const restMs = isFault ? 0 : Math.max(0, retryAfterMs(headers, clock.now()) ?? 0);
@@ -125,7 +126,7 @@ export class GitHubClient {
       if (!mayRetry) throw failure;
       mayRetry = false;
       // Of random length, so that requests that failed together do not repeat together.
-      await clock.sleep(50 + Math.random() * 200, signal);
+      await clock.sleep(50 + Math.random() * 200, context.signal);
     }
   }
 
@@ -134,12 +135,7 @@ export class GitHubClient {
    * @throws {CollectionsError} source-failed, source-timeout, service-busy; the reason of the context's signal.
    */
   requestPlainly(request: GitHubRequest, headers: HeadersInit): Promise<HttpAnswer> {
-    return this.checks.run(() => this.send(request, headers), request.context);
-  }
-
-  private laneOf(kind: RequestKind): RequestQueue {
-    if (kind === "raw") return this.raw;
-    return kind === "commit" || kind === "repo" ? this.checks : this.bulk;
+    return this.lanes.checks.run(() => this.send(request, headers), request.context);
   }
 
   /** One answer, or null where its token was refused or limited and another may be used. */
@@ -239,6 +235,11 @@ export class GitHubClient {
       onRequest?.({ kind, result, durationMs: clock.monotonicMs() - startedAtMs });
     }
   }
+}
+
+function laneOf(kind: RequestKind): keyof typeof LANES {
+  if (kind === "raw") return kind;
+  return kind === "commit" || kind === "repo" ? "checks" : "bulk";
 }
 
 /** `Retry-After` (RFC 9110, 10.2.3) in ms: seconds or a date; null where there is none. */

@@ -53,8 +53,7 @@ const validatorsSchema = z.object({
 export type RefValidators = z.infer<typeof validatorsSchema>;
 
 /** The validators of an earlier answer, or null where the text is none. */
-export function parseValidators(text: string | undefined): RefValidators | null {
-  if (text === undefined) return null;
+export function parseValidators(text = ""): RefValidators | null {
   try {
     return validatorsSchema.parse(JSON.parse(text));
   } catch {
@@ -62,16 +61,13 @@ export function parseValidators(text: string | undefined): RefValidators | null 
   }
 }
 
-/** Where a repository is, `repos/{owner}/{repo}` or `repositories/{id}`. */
-interface Base {
-  readonly base: string;
-}
-
-/** A request to one repository; `rest` begins with `/` or is empty. */
-export type RepositoryRequest = Omit<GitHubRequest, "url"> & Base & { readonly rest: string };
+/** A request to one repository: `base` is `repos/{owner}/{repo}` or `repositories/{id}`, `rest` is empty or begins with `/`. */
+export type RepositoryRequest =
+  & Omit<GitHubRequest, "url">
+  & { readonly base: string; readonly rest: string };
 
 /** An answer and the base that gave it. */
-export type RepositoryAnswer = GitHubAnswer & Base;
+export type RepositoryAnswer = GitHubAnswer & { readonly base: string };
 
 const MAX_HOPS = 2;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
@@ -102,16 +98,12 @@ export async function requestRepository(
   for (let hop = 0;; hop++) {
     const answer = await client.request({ ...request, url: `${apiUrl}/${base}${rest}` });
     if (!REDIRECTS.has(answer.status)) return { ...answer, base };
-    const path = pathBelow(apiUrl, answer.headers.get("location"));
-    const target = path === null || hop === MAX_HOPS ? undefined : BASE.exec(path)?.[0];
-    if (target === undefined && !TEMPORARY.has(answer.status)) {
-      return { ...answer, status: 404, base };
-    }
     answer.release();
-    if (target === undefined) {
-      throw sourceFailed(`Cannot read "${request.kind}": GitHub redirects elsewhere for now`);
-    }
-    base = target;
+    const path = pathBelow(apiUrl, answer.headers.get("location")) ?? "";
+    const target = hop < MAX_HOPS ? BASE.exec(path)?.[0] : undefined;
+    if (target !== undefined) base = target;
+    else if (!TEMPORARY.has(answer.status)) return { ...answer, status: 404, base };
+    else throw sourceFailed(`Cannot read "${request.kind}": GitHub redirects elsewhere for now`);
   }
 }
 
@@ -138,12 +130,10 @@ export function refusal({ owner, repo }: RepositoryName, status: number): Collec
 /** A Git object id as GitHub writes it. */
 export const OBJECT_ID = /^[0-9a-f]{40}$/;
 
-const decoder = new TextDecoder("utf-8", { fatal: true });
-
 /** The JSON of an answer. @throws {CollectionsError} source-failed for anything else. */
 export function parseJson(bytes: Uint8Array<ArrayBuffer>): unknown {
   try {
-    return JSON.parse(decoder.decode(bytes));
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (error) {
     throw sourceFailed(`Cannot read "answer": it is not JSON`, { cause: error });
   }

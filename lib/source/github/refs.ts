@@ -184,33 +184,23 @@ class RefSearch {
     }
   }
 
-  private requestRef(form: string): Promise<RepositoryAnswer> {
-    return request(this.host, {
-      kind: "commit",
-      base: namedBase(this.query),
-      rest: `/commits/${encodeURIComponent(form)}`,
-      known: this.known?.form === form ? this.known.commit : null,
-      context: this.context,
-    });
+  private requestRef(form: string) {
+    const known = this.known?.form === form ? this.known.commit : null;
+    const [base, rest] = [namedBase(this.query), `/commits/${encodeURIComponent(form)}`];
+    return request(this.host, { kind: "commit", base, rest, known, context: this.context });
   }
 
-  private requestRepository(
-    known: Validator | null = null,
-    base = namedBase(this.query),
-  ): Promise<RepositoryAnswer> {
+  private requestRepository(known: Validator | null = null, base = namedBase(this.query)) {
     return request(this.host, { kind: "repo", base, rest: "", known, context: this.context });
   }
 }
 
 async function request(
   host: GitHubHost,
-  { known = null, ...request }: Pick<RepositoryRequest, "base" | "rest" | "context"> & {
-    readonly kind: "commit" | "repo";
-    readonly known?: Validator | null;
-  },
+  request: Omit<RepositoryRequest, "accept" | "maxBytes"> & { readonly kind: "commit" | "repo" },
 ): Promise<RepositoryAnswer> {
   const accept = ACCEPT[request.kind];
-  const answer = await requestRepository(host, { ...request, accept, known, maxBytes: MAX_BYTES });
+  const answer = await requestRepository(host, { ...request, accept, maxBytes: MAX_BYTES });
   answer.release();
   return answer;
 }

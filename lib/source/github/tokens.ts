@@ -35,7 +35,7 @@ export class TokenPool {
     this.states = secrets.map(newState);
   }
 
-  /** Whether requests carry a token: one was given and not all are refused. */
+  /** Whether one was given and not all are refused. */
   get hasToken(): boolean {
     return this.states.some(({ isRefused }) => !isRefused);
   }
