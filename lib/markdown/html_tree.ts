@@ -4,8 +4,6 @@
 import type { Element, Root } from "hast";
 import type { Heading, RelativeAddress, Rendered } from "./rendered.ts";
 
-type Outline = Pick<Rendered, "headings" | "excerpt" | "words">;
-
 /** What the sanitizer puts before every id and name. */
 export const ID_PREFIX = "user-content-";
 
@@ -47,11 +45,13 @@ export function openAddresses(tree: Root, token: string): RelativeAddress[] {
     const attribute = tagName === "a" ? "href" : "src";
     const value = properties[attribute];
     if (typeof value !== "string") continue;
-    const url = cleanAddress(value);
+    // As a browser reads it: without tabs and line ends, and without outer white space (WHATWG URL, 4.4).
+    // deno-lint-ignore no-control-regex -- the standard names these characters
+    const url = value.replace(/[\t\n\r]/g, "").replace(/^[\x00-\x20]+|[\x00-\x20]+$/g, "");
+    const absolute = url.startsWith("//") ? `https:${url}` : url;
     if (url === "" || url.startsWith("#")) {
       properties[attribute] = tagName === "a" ? inPageAddress(url, names) : undefined;
-    } else if (url.startsWith("//") || /^[a-z][a-z0-9+.-]*:/i.test(url)) {
-      const absolute = url.startsWith("//") ? `https:${url}` : url;
+    } else if (/^[a-z][a-z0-9+.-]*:/i.test(absolute)) {
       // An address that no browser can parse is dropped.
       properties[attribute] = URL.canParse(absolute) ? absolute : undefined;
     } else {
@@ -64,12 +64,6 @@ export function openAddresses(tree: Root, token: string): RelativeAddress[] {
     }
   }
   return addresses;
-}
-
-/** An address as a browser reads it: without tabs and line ends, and without outer white space (WHATWG URL, 4.4). */
-function cleanAddress(value: string): string {
-  // deno-lint-ignore no-control-regex -- the standard names these characters
-  return value.replace(/[\t\n\r]/g, "").replace(/^[\x00-\x20]+|[\x00-\x20]+$/g, "");
 }
 
 function inPageAddress(url: string, names: ReadonlySet<unknown>): string {
@@ -91,22 +85,19 @@ function decode(text: string): string {
 }
 
 /** A post's outline for lists, as its HTML has it. The heading generated for footnotes is no part of it. */
-export function outlineOf(tree: Root, hasFootnotes: boolean): Outline {
+export function outlineOf(tree: Root): Pick<Rendered, "headings" | "excerpt" | "words"> {
   const headings: Heading[] = [];
   for (const element of elementsOf(tree)) {
-    const depth = Number(/^h([1-6])$/.exec(element.tagName)?.[1]);
-    const id = String(element.properties.id);
-    if (depth > 0) headings.push({ depth, id, text: collapse(textOf(element)) });
+    const { tagName, properties: { id, className } } = element;
+    const depth = Number(/^h([1-6])$/.exec(tagName)?.[1]);
+    const isGenerated = id === `${ID_PREFIX}footnote-label` && String(className) === "sr-only";
+    if (!(depth > 0) || isGenerated) continue;
+    headings.push({ depth, id: String(id), text: collapse(textOf(element)) });
   }
-  const isGenerated = ({ id }: Heading) => id === `${ID_PREFIX}footnote-label`;
-  const generated = hasFootnotes ? headings.findLastIndex(isGenerated) : -1;
   const paragraphs = tree.children.values().filter((node) => isElement(node, "p"));
   const text = paragraphs.map((node) => collapse(textOf(node))).find((text) => text !== "");
-  return {
-    headings: headings.filter((_, i) => i !== generated),
-    excerpt: cutAtWord(text ?? ""),
-    words: textOf(tree).match(/\S+/g)?.length ?? 0,
-  };
+  const words = textOf(tree).match(/\S+/g)?.length ?? 0;
+  return { headings, excerpt: cutAtWord(text ?? ""), words };
 }
 
 /** Whether a node is an element of this name. */

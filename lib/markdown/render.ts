@@ -81,15 +81,12 @@ function render(markdown: string): Rendered {
   const source = parser.parse(markdown);
   refuseGrowth(source);
   for (const node of source.children) if (node.type === "blockquote") markAlert(node, markdown);
-  const raw = toHtmlTree.runSync(source) as Root;
-  // What an author writes is no element yet.
-  const hasFootnotes = raw.children.some((node) => isElement(node, "section"));
-  const tree = sanitizer.runSync(raw) as Root;
+  const tree = sanitizer.runSync(toHtmlTree.runSync(source)) as Root;
   removeStrayInputs(tree);
   const addresses = openAddresses(tree, TOKEN);
   const html = writer.stringify(tree);
   if (html.length > MAX_HTML_LENGTH) throw new RenderFailure("The file's HTML is too large.");
-  return { parts: html.split(OPEN_ADDRESS), addresses, ...outlineOf(tree, hasFootnotes) };
+  return { parts: html.split(OPEN_ADDRESS), addresses, ...outlineOf(tree) };
 }
 
 /** The sanitizer compares schemes as they are written, which count without case (RFC 3986, 3.1). */

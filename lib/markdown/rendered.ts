@@ -3,7 +3,7 @@
 // the file's path, its commit and the request. This module loads no part of the renderer.
 
 /** Changes whenever the same text gives another `Rendered`; part of the cache key. */
-export const RENDERER_VERSION = 2;
+export const RENDERER_VERSION = 3;
 
 /** A relative address of the file, which only the request can resolve. */
 export interface RelativeAddress {
@@ -14,11 +14,10 @@ export interface RelativeAddress {
   fragment: string;
 }
 
-/** A heading, listed in the order of the HTML. */
+/** A heading, listed in the order of the HTML, with the element's id as it is there. */
 export interface Heading {
   /** 1 to 6. */
   depth: number;
-  /** The element's id as it is in the HTML. */
   id: string;
   text: string;
 }

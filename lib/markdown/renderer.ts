@@ -29,19 +29,15 @@ type Result = Rendered | RenderError;
 
 interface Job extends PromiseWithResolvers<Result> {
   readonly text: string;
-  readonly client: Client;
-}
-
-/** A client with files that are waiting or being rendered. Without any it is forgotten, its used time too. */
-interface Client {
-  readonly jobs: Set<Job>;
-  usedMs: number;
-  length: number;
+  readonly client: unknown;
 }
 
 /** Renders Markdown in a thread without permissions, which it starts when it is first needed. */
 export class MarkdownRenderer {
-  readonly #clients = new Map<unknown, Client>();
+  /** What waits, and the file that is being rendered. */
+  readonly #jobs = new Set<Job>();
+  /** The time that clients with jobs have used; it is forgotten with their last job. */
+  readonly #usedMs = new Map<unknown, number>();
   #thread: ReturnType<typeof startThread> | null = null;
   #isWorking = false;
   #isClosed = false;
@@ -57,33 +53,28 @@ export class MarkdownRenderer {
    */
   async render(
     { name, text }: { readonly name: string; readonly text: string },
-    { signal, client: key = {} }: { signal?: AbortSignal | undefined; client?: unknown } = {},
+    { signal, client = {} }: { signal?: AbortSignal | undefined; client?: unknown } = {},
   ): Promise<Result> {
     signal?.throwIfAborted();
     if (this.#isClosed) throw new Error("Cannot render Markdown: the renderer is closed");
     const message = refusal(name, text);
     if (message !== null) return { message };
 
-    const client = this.#clients.get(key) ?? { jobs: new Set(), usedMs: 0, length: 0 };
-    const length = text.length + FILE_LENGTH;
-    const allLength = this.#clients.values().reduce((sum, other) => sum + other.length, length);
-    if (client.length + length > MAX_CLIENT_LENGTH || allLength > MAX_LENGTH) {
+    const job: Job = { text, client, ...Promise.withResolvers<Result>() };
+    const ofClient = this.#jobs.values().filter((other) => other.client === client);
+    const isFull = lengthOf([job, ...ofClient]) > MAX_CLIENT_LENGTH;
+    if (isFull || lengthOf([job, ...this.#jobs]) > MAX_LENGTH) {
       throw new RenderQueueFullError("Cannot render Markdown: too many files wait");
     }
-    const job = { text, client, ...Promise.withResolvers<Result>() };
     const abort = () => job.reject(signal?.reason);
     signal?.addEventListener("abort", abort, { once: true });
-    this.#clients.set(key, client);
-    client.jobs.add(job);
-    client.length += length;
+    this.#jobs.add(job);
     try {
       if (!this.#isWorking) this.#work();
       return await job.promise;
     } finally {
       signal?.removeEventListener("abort", abort);
-      client.jobs.delete(job);
-      client.length -= length;
-      if (client.length === 0) this.#clients.delete(key);
+      this.#remove(job);
     }
   }
 
@@ -104,8 +95,9 @@ export class MarkdownRenderer {
         }
         const startedAtMs = this.options.clock.monotonicMs();
         job.resolve(await this.#renderText(job.text));
-        job.client.usedMs += this.options.clock.monotonicMs() - startedAtMs;
-        job.client.jobs.delete(job);
+        const usedMs = this.options.clock.monotonicMs() - startedAtMs;
+        this.#usedMs.set(job.client, this.#usedMsOf(job) + usedMs);
+        this.#remove(job);
       } catch (error) {
         this.#stopThread();
         this.#rejectAll(error);
@@ -115,9 +107,17 @@ export class MarkdownRenderer {
   }
 
   #nextJob(): Job | undefined {
-    const clients = [...this.#clients.values()].filter(({ jobs }) => jobs.size > 0);
-    const [next] = clients.sort((a, b) => a.usedMs - b.usedMs);
-    return next?.jobs.values().next().value;
+    return [...this.#jobs].sort((a, b) => this.#usedMsOf(a) - this.#usedMsOf(b))[0];
+  }
+
+  #remove(job: Job): void {
+    this.#jobs.delete(job);
+    const isLast = !this.#jobs.values().some(({ client }) => client === job.client);
+    if (isLast) this.#usedMs.delete(job.client);
+  }
+
+  #usedMsOf({ client }: Job): number {
+    return this.#usedMs.get(client) ?? 0;
   }
 
   async #renderText(text: string): Promise<Result> {
@@ -146,10 +146,8 @@ export class MarkdownRenderer {
   }
 
   #rejectAll(error: unknown): void {
-    for (const { jobs } of this.#clients.values()) {
-      for (const job of jobs) job.reject(error);
-      jobs.clear();
-    }
+    for (const job of this.#jobs) job.reject(error);
+    this.#jobs.clear();
   }
 }
 
@@ -161,6 +159,10 @@ function refusal(name: string, text: string): string | null {
   const isLarge = text.length > MAX_BYTES ||
     (text.length > MAX_BYTES / 3 && new TextEncoder().encode(text).length > MAX_BYTES);
   return isLarge ? "Markdown over 1 MiB is not rendered." : null;
+}
+
+function lengthOf(jobs: readonly Job[]): number {
+  return jobs.reduce((sum, { text }) => sum + text.length + FILE_LENGTH, 0);
 }
 
 /** Starts the worker, with a port to the thread inside it. Once stopped, it rejects everything. */
