@@ -38,10 +38,17 @@ async function rejectsWith(code: string, work: Promise<unknown>): Promise<Collec
   return error;
 }
 
-Deno.test("BackgroundJobs gives all waiting requests the result of one run, charged to one of them", async () => {
-  const { run, end, started } = open();
+Deno.test("BackgroundJobs gives all requests the result of one run, charged to one of them", async () => {
+  const { run, end, started, jobs } = open();
   let charges = 0;
   const onStart = () => void charges++;
+  const poor = run("a", {
+    onStart() {
+      throw tooManyRequests(1);
+    },
+  });
+  await rejectsWith("too-many-requests", poor);
+  assertEquals(jobs.counts, { running: 0, queued: 0 });
   const results = [run("a", { onStart }), run("a", { onStart, client: "other" })];
   await end("a");
   assertEquals(await Promise.all(results), ["a is done", "a is done"]);
@@ -49,20 +56,6 @@ Deno.test("BackgroundJobs gives all waiting requests the result of one run, char
   const again = run("a", { onStart });
   await end("a");
   assertEquals([await again, charges], ["a is done", 2]);
-});
-
-Deno.test("BackgroundJobs starts nothing for a request whose charge fails, and serves the next one", async () => {
-  const { run, end, started, jobs } = open();
-  const poor = run("a", {
-    onStart() {
-      throw tooManyRequests(1);
-    },
-  });
-  const rich = run("a");
-  await rejectsWith("too-many-requests", poor);
-  await end("a");
-  assertEquals([await rich, started], ["a is done", ["a"]]);
-  assertEquals(jobs.counts, { running: 0, queued: 0 });
 });
 
 Deno.test("BackgroundJobs answers running after waitMs, and the job goes on", async () => {
@@ -80,17 +73,8 @@ Deno.test("BackgroundJobs answers running after waitMs, and the job goes on", as
   assertEquals(clock.timerCount, 0);
 });
 
-Deno.test("BackgroundJobs stops work without source requests once no request waits for it", async () => {
-  const { run, clock, signals } = open();
-  const waits = ["cpu", "source"].map((key) => run(key, { usesSource: key === "source" }));
-  clock.advance(8_000);
-  assertEquals(await Promise.all(waits), ["running", "running"]);
-  clock.advance(15_000);
-  assertEquals(["cpu", "source"].map((key) => signals.get(key)!.aborted), [true, false]);
-});
-
-Deno.test("BackgroundJobs stops work without source requests once no request waits", async () => {
-  const { run, signals, jobs, end } = open();
+Deno.test("BackgroundJobs stops work without source requests once no request waits or returns", async () => {
+  const { run, clock, signals, jobs, end } = open();
   for (const [key, usesSource] of [["cpu", false], ["source", true]] as const) {
     const leaving = [new AbortController(), new AbortController()];
     const waits = leaving.map(({ signal }) => run(key, { usesSource, signal }));
@@ -106,6 +90,13 @@ Deno.test("BackgroundJobs stops work without source requests once no request wai
   await end("cpu");
   await end("source");
   assertEquals(jobs.counts.running, 0);
+
+  const slow = [["slow cpu", false], ["slow source", true]] as const;
+  const waits = slow.map(([key, usesSource]) => run(key, { usesSource }));
+  clock.advance(8_000);
+  assertEquals(await Promise.all(waits), ["running", "running"]);
+  clock.advance(15_000);
+  assertEquals(slow.map(([key]) => signals.get(key)!.aborted), [true, false]);
 });
 
 Deno.test("BackgroundJobs drops a queued job that no request waits for", async () => {

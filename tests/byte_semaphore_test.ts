@@ -5,8 +5,7 @@ import { TestClock } from "./test_clock.ts";
 
 function open() {
   const clock = new TestClock();
-  const options = { maxBytes: 100, maxWaiting: 2, maxWaitMs: 60_000, clock };
-  const semaphore = new ByteSemaphore(options);
+  const semaphore = new ByteSemaphore({ maxBytes: 100, maxWaiting: 2, maxWaitMs: 60_000, clock });
   const acquired: string[] = [];
   /** Adds a name to `acquired` when its bytes are reserved. */
   const acquire = async (name: string, bytes: number, signal?: AbortSignal) => {
@@ -34,32 +33,25 @@ Deno.test("ByteSemaphore admits what fits, first come first served", async () =>
   assertEquals(await state(), ["a,b", 100]);
   b.release();
   const d = acquire("d", 10);
-  // d would fit, but never overtakes c.
-  assertEquals(await state(), ["a,b", 60]);
+  assertEquals(await state(), ["a,b", 60], "d would fit, but never overtakes c");
   a.release();
   await Promise.all([c, d]);
   assertEquals(await state(), ["a,b,c,d", 60]);
 });
 
-Deno.test("ByteSemaphore gives all of itself to a larger request", async () => {
-  const { semaphore } = open();
+Deno.test("ByteSemaphore gives all of itself to a larger request, and counts growth at once", async () => {
+  const { semaphore, acquire, state } = open();
   const large = await semaphore.acquire(1_000);
   assertEquals([large.bytes, semaphore.bytes], [100, 100]);
-  large.release();
-  large.release();
-  assertEquals([large.bytes, semaphore.bytes], [0, 0]);
-});
-
-Deno.test("ByteSemaphore counts growth at once and admits nothing until it is given back", async () => {
-  const { semaphore, acquire, state } = open();
-  const a = await acquire("a", 50);
-  a.grow(100);
-  assertEquals([a.bytes, semaphore.bytes], [150, 150]);
+  large.grow(50);
+  assertEquals([large.bytes, semaphore.bytes], [150, 150]);
   const b = acquire("b", 10);
-  assertEquals(await state(), ["a", 150]);
-  a.release();
+  large.resize(95);
+  assertEquals(await state(), ["", 95]);
+  large.release();
+  large.release();
   await b;
-  assertEquals(await state(), ["a,b", 10]);
+  assertEquals([large.bytes, await state()], [0, ["b", 10]]);
 });
 
 Deno.test("ByteSemaphore refuses a request when the queue is full or the wait too long", async () => {

@@ -1,22 +1,19 @@
-import { assertEquals, assertRejects } from "@std/assert";
-import { systemClock } from "../lib/clock.ts";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { sortYielding, systemClock, yieldToEventLoop } from "../lib/clock.ts";
 import { TestClock } from "./test_clock.ts";
 
-Deno.test("systemClock.setTimer() fires in the order of time, and not what was canceled", async () => {
+Deno.test("systemClock fires timers in the order of time, and sleep() ends with the signal", async () => {
   const fired: string[] = [];
   const { promise, resolve } = Promise.withResolvers<void>();
   systemClock.setTimer(20, () => {
     fired.push("last");
     resolve();
   });
-  const cancel = systemClock.setTimer(1, () => fired.push("canceled"));
+  systemClock.setTimer(1, () => fired.push("canceled"))();
   systemClock.setTimer(1, () => fired.push("first"));
-  cancel();
   await promise;
   assertEquals(fired, ["first", "last"]);
-});
 
-Deno.test("systemClock.sleep() ends with the signal", async () => {
   const leaving = new AbortController();
   const sleeping = systemClock.sleep(60_000, leaving.signal);
   leaving.abort(new Error("left"));
@@ -41,4 +38,84 @@ Deno.test("TestClock.advance() fires what comes due, also what is set meanwhile,
   clock.advance(2);
   assertEquals(fired, [["a", 1_010, 10], ["b", 1_020, 20], ["c", 1, 30]]);
   assertEquals([clock.now(), clock.monotonicMs(), clock.timerCount], [2, 31, 1]);
+});
+
+let latestMs = 0;
+
+/** Replaces `performance.now()`, which each reading advances by `perLookMs`; it never goes back, between tests neither. */
+function useTicks({ perLookMs = 0 } = {}) {
+  const real = performance.now;
+  latestMs = Math.max(latestMs, performance.now()) + 60_000;
+  performance.now = () => latestMs += perLookMs;
+  return {
+    pass: (ms: number) => void (latestMs += ms),
+    [Symbol.dispose]: () => void (performance.now = real),
+  };
+}
+
+/** Calls `turn` whenever other tasks of this thread continue. */
+function onTurns(turn: () => void): Disposable {
+  let timer = setTimeout(function next() {
+    turn();
+    timer = setTimeout(next, 0);
+  }, 0);
+  return { [Symbol.dispose]: () => clearTimeout(timer) };
+}
+
+Deno.test("yieldToEventLoop() lets one work go on at a time, in turn, and everything else between", async () => {
+  using ticks = useTicks();
+  const events: string[] = [];
+  using _others = onTurns(() => events.at(-1) !== "-" && events.push("-"));
+  const work = async (name: string) => {
+    for (let step = 0; step < 3; step++) {
+      await yieldToEventLoop();
+      ticks.pass(8);
+      events.push(name);
+    }
+  };
+  await Promise.all([work("a"), work("b"), work("c")]);
+  const slices = events.join("").split("-").filter((slice) => slice !== "");
+  assertEquals(slices.join(""), "abcabcabc");
+  assert(slices.every((slice) => slice.length <= 2), slices.join());
+});
+
+Deno.test("yieldToEventLoop() goes on at once while the slice of 8 ms lasts", async () => {
+  using ticks = useTicks();
+  let turns = 0;
+  using _others = onTurns(() => turns++);
+  await yieldToEventLoop();
+  const before = turns;
+  for (let ms = 0; ms < 7; ms++) {
+    ticks.pass(1);
+    await yieldToEventLoop();
+  }
+  assertEquals(turns, before);
+  ticks.pass(1);
+  await yieldToEventLoop();
+  assert(turns > before);
+});
+
+Deno.test("sortYielding() sorts as the engine does, and lets others run in between", async () => {
+  const byKey = (a: { key: number }, b: { key: number }) => a.key - b.key;
+  for (const count of [0, 1, 2_048, 2_049, 9_000]) {
+    const items = Array.from({ length: count }, (_, place) => ({
+      ...{ key: Math.abs(Math.imul(place, 2_654_435_761)) % 500, place },
+    }));
+    const copy = [...items];
+    assertEquals(await sortYielding(items, byKey), items.toSorted(byKey));
+    assertEquals(items, copy, "not in place");
+  }
+  using _ticks = useTicks({ perLookMs: 1 });
+  let turns = 0;
+  using _others = onTurns(() => turns++);
+  const items = Array.from({ length: 60_000 }, (_, index) => index * 7919 % 60_000);
+  await sortYielding(items, (a, b) => a - b);
+  // A look at the clock for each of 30 runs, and for every 256 of the steps that merge them: a turn after each 8 of these looks.
+  assert(turns > 100, `${turns} turns`);
+});
+
+Deno.test("yieldToEventLoop() and sortYielding() end with an aborted signal", async () => {
+  const signal = AbortSignal.abort(new Error("stop"));
+  await assertRejects(() => yieldToEventLoop(signal), Error, "stop");
+  await assertRejects(() => sortYielding([2, 1], (a, b) => a - b, signal), Error, "stop");
 });
