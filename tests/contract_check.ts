@@ -1,9 +1,13 @@
-// Checks one response against the wire contract: what every response carries, what data and problems carry, and bodies
-// without a key that the contract does not name. The test service calls it for each response.
+// Checks one response against the wire contract: what every response carries, what data and problems carry, bodies
+// without a key that the contract does not name; and against the OpenAPI document, which must describe its status, each
+// of its headers and its body. The test service calls it for each response.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
 import type { z } from "zod";
 import { contentBody, type ListBody, listBody, problemBody } from "../lib/api/contract.ts";
+import { openApiText } from "../lib/api/openapi.ts";
 import { ERRORS, type ProblemCode } from "../lib/errors.ts";
 
 /** Headers that a page of another origin may read anyway (Fetch Standard, "CORS-safelisted response-header name"). */
@@ -28,13 +32,16 @@ export async function checkContract(request: Request, response: Response): Promi
   if (method === "OPTIONS") checkPreflight(response);
   const bytes = await response.clone().bytes();
   if (["HEAD", "OPTIONS"].includes(method) || status === 304) assertEquals(bytes.length, 0);
-  const schema = OPERATIONS.get(new URL(request.url).pathname);
+  const { pathname } = new URL(request.url);
+  const schema = OPERATIONS.get(pathname);
   // Other content than the API's: the range of a file, and the HTML page for an unknown address.
   const wantsPage = /\btext\/html\b/.test(request.headers.get("accept") ?? "");
   if (schema === undefined && (status === 416 || status === 404 && wantsPage)) return;
   if (status < 400 && schema === undefined) return;
-  if (status >= 400) checkProblemHeaders(response);
+  if (status >= 400) checkProblemHeaders(headers);
   else if (method !== "OPTIONS") checkDataHeaders(response);
+  const described = method === "GET" ? describedAs(pathname, status) : null;
+  if (described !== null) checkDescribedHeaders(described, headers);
   if (bytes.length === 0) return;
   assertEquals(Number(headers.get("content-length")), bytes.length, "content-length");
   if (headers.has("content-disposition")) return;
@@ -46,6 +53,7 @@ export async function checkContract(request: Request, response: Response): Promi
     checkBody(schema!, body);
     checkStored(response, body);
   }
+  if (described !== null) checkDescribedBody(described, headers, JSON.parse(text));
 }
 
 /** Every key of a body is one that its schema names: parsing leaves others out, and then the two differ. */
@@ -59,12 +67,10 @@ function checkEveryResponse(headers: Headers): void {
   assertEquals(headers.get("x-content-type-options"), "nosniff");
   assertMatch(headers.get("x-request-id") ?? "", /^[0-9a-f]{8}-[0-9a-z]+$/);
   assert(!/\borigin\b/i.test(headers.get("vary") ?? ""), "no answer varies by origin");
-  const exposed = new Set(
-    (headers.get("access-control-expose-headers") ?? "").toLowerCase().split(/, */),
-  );
+  const exposed = (headers.get("access-control-expose-headers") ?? "").toLowerCase().split(/, */);
   for (const name of headers.keys()) {
     const readable = SAFELISTED.has(name) || name.startsWith("access-control-");
-    assert(readable || exposed.has(name), `"${name}" is not exposed`);
+    assert(readable || exposed.includes(name), `"${name}" is not exposed`);
   }
 }
 
@@ -97,7 +103,7 @@ function checkStored({ headers }: Response, body: unknown): void {
   assertEquals(headers.get("cache-control") === "no-store", lacks, "no-store");
 }
 
-function checkProblemHeaders({ headers }: Response): void {
+function checkProblemHeaders(headers: Headers): void {
   assertEquals(headers.get("content-type"), "application/problem+json");
   assertEquals(headers.get("cache-control"), "no-store");
   assertEquals(headers.get("etag"), null);
@@ -107,8 +113,7 @@ function checkProblem({ headers, status }: Response, body: unknown): void {
   checkBody(problemBody, body);
   const problem = problemBody.parse(body);
   const kind = ERRORS[problem.code as ProblemCode];
-  assertEquals([problem.status, problem.title], [status, kind.title]);
-  assertEquals(kind.status, status);
+  assertEquals([problem.status, problem.title, kind.status], [status, kind.title, status]);
   assert(problem.type.endsWith(`/problems/${problem.code}`), problem.type);
   assertEquals(problem.requestId, headers.get("x-request-id"));
   assertEquals(problem.errors !== undefined, status === 400);
@@ -120,7 +125,52 @@ function checkProblem({ headers, status }: Response, body: unknown): void {
 async function textOf(bytes: Uint8Array<ArrayBuffer>, coding: string | null): Promise<string> {
   if (coding === null) return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   assertEquals(coding, "gzip");
-  return await new Response(
-    new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")),
-  ).text();
+  const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return await new Response(unpacked).text();
+}
+
+interface Described {
+  readonly headers?: Readonly<Record<string, unknown>>;
+  readonly content?: Readonly<Record<string, { schema: object }>>;
+}
+
+const document = JSON.parse(openApiText("http://localhost:8000"));
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+(addFormats as unknown as (ajv: Ajv2020) => void)(ajv);
+const compiled = new Map<object, ValidateFunction>();
+/** Headers of plain HTTP, which the document need not name. */
+const PLAIN = ["content-type", "content-length", "content-encoding"];
+
+/** What the document says of a response to a GET; null for other addresses than the operations. */
+function describedAs(pathname: string, status: number): Described | null {
+  const operation = document.paths[pathname]?.get;
+  if (operation === undefined) return null;
+  assert(status in operation.responses, `the document has no ${status} for ${pathname}`);
+  return operation.responses[status];
+}
+
+function checkDescribedHeaders({ headers = {} }: Described, given: Headers): void {
+  const names = new Map(Object.keys(headers).map((name) => [name.toLowerCase(), name]));
+  for (const [name, value] of given) {
+    if (PLAIN.includes(name)) continue;
+    const header = names.get(name);
+    assert(header !== undefined, `the document does not name the header "${name}"`);
+    const { schema } = document.components.headers[header];
+    checkValue(schema, schema.type === "integer" ? Number(value) : value);
+  }
+}
+
+function checkDescribedBody({ content = {} }: Described, headers: Headers, body: unknown): void {
+  const type = headers.get("content-type") ?? "";
+  assert(type in content, `the document has no ${type}`);
+  checkValue(content[type]!.schema, body);
+}
+
+function checkValue(schema: object, value: unknown): void {
+  // References in it are to the document's components.
+  const validate = compiled.get(schema) ??
+    ajv.compile({ ...schema, components: document.components });
+  compiled.set(schema, validate);
+  validate(value);
+  assertEquals(validate.errors ?? null, null);
 }

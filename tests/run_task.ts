@@ -48,33 +48,35 @@ export async function serveTask(name: string, options: TaskOptions = {}): Promis
   const { promise: listening, resolve } = Promise.withResolvers<{ host: string; port: number }>();
   const events: string[] = [];
   const watchers = new Set<() => void>();
-  const output = readLines(child.stdout, (line) => {
-    const { event, ...fields } = JSON.parse(line);
-    events.push(event);
-    if (event === "listening") resolve(fields);
-    for (const look of watchers) look();
-  });
-  const errors = new Response(child.stderr).text();
-  const ended = Promise.all([child.status, output, errors])
+  const readOutput = async () => {
+    let [text, seen] = ["", 0];
+    for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
+      text += part;
+      for (let end = text.indexOf("\n", seen); end >= 0; end = text.indexOf("\n", seen)) {
+        const { event, ...fields } = JSON.parse(text.slice(seen, end));
+        events.push(event);
+        if (event === "listening") resolve(fields);
+        for (const look of watchers) look();
+        seen = end + 1;
+      }
+    }
+    return text;
+  };
+  const ended = Promise.all([child.status, readOutput(), new Response(child.stderr).text()])
     .then(([{ code }, stdout, stderr]): TaskEnd => ({ code, stdout, stderr }));
   const first = await Promise.race([listening, ended]);
   if ("code" in first) throw new Error(`Cannot run "${name}": ${first.stderr || first.stdout}`);
   const { host, port } = first;
   return {
-    host,
-    port,
-    url: `http://127.0.0.1:${port}`,
-    ended,
-    async logged(event, times) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const look = () => {
-        if (events.filter((other) => other === event).length >= times) resolve();
-      };
-      watchers.add(look);
-      look();
-      await promise;
-      watchers.delete(look);
-    },
+    ...{ host, port, url: `http://127.0.0.1:${port}`, ended },
+    logged: (event, times) =>
+      new Promise((resolve) => {
+        const look = () => {
+          if (events.filter((other) => other === event).length >= times) resolve();
+        };
+        watchers.add(look);
+        look();
+      }),
     signal: (signal) => child.kill(signal),
     async [Symbol.asyncDispose]() {
       try {
@@ -120,20 +122,4 @@ function command(name: string, { args = [], env = {}, maxFiles }: TaskOptions): 
     stdout: "piped",
     stderr: "piped",
   });
-}
-
-async function readLines(
-  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
-  onLine: (line: string) => void,
-): Promise<string> {
-  let text = "";
-  let seen = 0;
-  for await (const part of stream.pipeThrough(new TextDecoderStream())) {
-    text += part;
-    for (let end = text.indexOf("\n", seen); end >= 0; end = text.indexOf("\n", seen)) {
-      onLine(text.slice(seen, end));
-      seen = end + 1;
-    }
-  }
-  return text;
 }
