@@ -65,19 +65,11 @@ const writer = unified().use(rehypeStringify).freeze();
 /**
  * Renders the text of a Markdown file, front matter left out.
  *
- * @throws {RenderFailure} for a file whose HTML would be too large, or which is nested too deeply.
+ * @throws {RenderFailure} for a file whose HTML would be too large.
+ * @throws {RangeError} for one that is nested too deeply: the pipeline walks trees by recursion.
  */
-export function renderMarkdown(markdown: string): Rendered {
-  try {
-    return render(markdown.replace(/^\ufeff/, ""));
-  } catch (error) {
-    // The pipeline walks trees by recursion.
-    if (!(error instanceof RangeError)) throw error;
-    throw new RenderFailure("The file is nested too deeply, or its HTML is too large.");
-  }
-}
-
-function render(markdown: string): Rendered {
+export function renderMarkdown(text: string): Rendered {
+  const markdown = text.replace(/^\ufeff/, "");
   const source = parser.parse(markdown);
   refuseGrowth(source);
   for (const node of source.children) if (node.type === "blockquote") markAlert(node, markdown);

@@ -22,6 +22,9 @@ function render(limitMs: number): Rendered | RenderError {
     return script.runInThisContext({ timeout: limitMs });
   } catch (error) {
     if (error instanceof RenderFailure) return { message: error.message };
+    if (error instanceof RangeError) {
+      return { message: "The file is nested too deeply, or its HTML is too large." };
+    }
     if ((error as { code?: string }).code === "ERR_SCRIPT_EXECUTION_TIMEOUT") {
       return { message: `The file takes longer than ${limitMs / 1000} s to render.` };
     }

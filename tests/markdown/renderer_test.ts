@@ -16,9 +16,9 @@ const SLOW = "*a_ ".repeat(MIB / 4);
 type Options = Parameters<MarkdownRenderer["render"]>[1];
 
 /** A renderer that gives the HTML of texts, or why there is none. */
-function startRenderer(own?: Clock) {
+function startRenderer(options: { clock?: Clock; limitMs?: number } = {}) {
   const clock = new TestClock();
-  const renderer = new MarkdownRenderer({ clock: own ?? clock, limitMs: LIMIT_MS });
+  const renderer = new MarkdownRenderer({ clock, limitMs: LIMIT_MS, ...options });
   const render = async (text: string, options: Options = {}, name = "a.md") => {
     const result = await renderer.render({ name, text }, options);
     return "parts" in result ? joinHtml(result, () => null) : result.message;
@@ -48,6 +48,11 @@ Deno.test("MDX and what is over 1 MiB have an error, without a thread", async ()
     assertStringIncludes(await parts.render(text), "over 1 MiB");
   }
   assertEquals(timers, 0);
+});
+
+Deno.test("a file that is nested too deeply says so", async () => {
+  using parts = startRenderer({ limitMs: 30_000 });
+  assertStringIncludes(await parts.render("<b>".repeat(5_000)), "nested too deeply");
 });
 
 Deno.test("hostile files of 1 MiB end within their limit, and the renderer goes on", async () => {
@@ -101,7 +106,7 @@ Deno.test("a thread that does not start is an error of all that wait, and the ne
 });
 
 Deno.test("a client that has used much time comes after one that has not", async () => {
-  using parts = startRenderer(systemClock);
+  using parts = startRenderer({ clock: systemClock });
   const ended: string[] = [];
   const render = async (name: string, text: string, client?: string) => {
     await parts.render(text, { client });
