@@ -104,17 +104,14 @@ export function textOf({ body }: RawAnswer): string {
   return new TextDecoder().decode(body);
 }
 
-/** The result of one run of wrk; times in ms. */
+/** The result of one run of wrk; `errors` are requests without an answer, or with a status of 400 or more. */
 export interface LoadResult {
   readonly requests: number;
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly maxMs: number;
-  /** Answers with a status of 400 or more. */
-  readonly statusErrors: number;
-  /** Requests without an answer. */
-  readonly otherErrors: number;
+  readonly errors: number;
 }
 
 /** wrk and its version. @throws {Error} where it is not installed. */
@@ -123,30 +120,23 @@ export async function describeWrk(): Promise<string> {
   return new TextDecoder().decode(stdout).split(" ", 2).join(" ");
 }
 
-/** Puts a server under load; the paths, with their queries, are requested in turn. */
+/** Puts a server under load. */
 export async function load(
-  { origin, paths, headers = {}, seconds, connections }: {
+  { origin, path, headers = {}, seconds, connections }: {
     readonly origin: string;
-    readonly paths: readonly string[];
+    readonly path: string;
     readonly headers?: Readonly<Record<string, string>>;
     readonly seconds: number;
     readonly connections: number;
   },
 ): Promise<LoadResult> {
-  const file = await Deno.makeTempFile();
-  try {
-    await Deno.writeTextFile(file, `${paths.join("\n")}\n`);
-    const [program, ...args] = pinned([
-      ...["wrk", "--threads", "1", "--connections", `${connections}`] as const,
-      ...["--duration", `${seconds}s`, "--timeout", "30s"],
-      ...["--script", join(import.meta.dirname!, "load.lua")],
-      ...Object.entries(headers).flatMap(([name, value]) => ["--header", `${name}: ${value}`]),
-      ...[origin + paths[0]!, "--", file],
-    ], LOAD_CORE);
-    const text = await outputOf(program, args);
-    const { seconds: took, ...rest } = JSON.parse(text.slice(text.lastIndexOf('{"requests"')));
-    return { ...rest, perSecond: rest.requests / took };
-  } finally {
-    await Deno.remove(file);
-  }
+  const [program, ...args] = pinned([
+    ...["wrk", "--threads", "1", "--connections", `${connections}`] as const,
+    ...["--duration", `${seconds}s`, "--timeout", "30s"],
+    ...["--script", join(import.meta.dirname!, "load.lua")],
+    ...Object.entries(headers).flatMap(([name, value]) => ["--header", `${name}: ${value}`]),
+    origin + path,
+  ], LOAD_CORE);
+  const text = await outputOf(program, args);
+  return JSON.parse(text.slice(text.lastIndexOf('{"requests"')));
 }

@@ -10,14 +10,15 @@ import { type Site, startGitSite, startSite } from "../tests/site.ts";
 /** The access: no token, a token for named repositories, or one for all public ones. */
 export type Access = "none" | "named" | "public";
 
-/** One title of the table, with a row for each access. */
+/** One title of the table, with a row for each access. `before` runs first and is not counted. */
 export interface CostScenario {
   readonly title: string;
   readonly accesses: readonly Access[];
-  /** Runs first and is not counted. */
-  readonly before?: (site: Site) => Promise<unknown>;
-  readonly work: (site: Site) => Promise<unknown>;
+  readonly work: Work;
+  readonly before: Work;
 }
+
+type Work = (site: Site) => Promise<unknown>;
 
 const TOKEN = "t1";
 /** A collection at each depth; the names of the others derive from the last one. */
@@ -25,8 +26,6 @@ const COLLECTIONS = { 1: "posts", 2: "content/posts", 4: "sites/en/content/posts
 const FIRST = `${COLLECTIONS[1]}/post-00000.md`;
 const BUSY = Array.from({ length: 10 }, (_, index) => `busy-${index}`);
 const HOUR_S = 3600;
-const BOTH: readonly Access[] = ["none", "named"];
-const ONE: readonly Access[] = ["named"];
 
 /** 3 collections of 100 posts of 2 kB, and 2,000 other files, as in a site with its pictures. */
 function* files(): Generator<readonly [path: string, content: string]> {
@@ -61,25 +60,22 @@ async function request({ service }: Site, parameters: Parameters): Promise<void>
   assertEquals([response.status, isOlder], [200, false]);
 }
 
-function list(parameters: Parameters = {}): (site: Site) => Promise<void> {
+function list(parameters: Parameters = {}): Work {
   return (site) => request(site, parameters);
 }
 
-/** The same request again, after a minute and a change. */
-function again(parameters: Parameters = {}, change: Record<string, string> = {}) {
-  return {
-    async before(site: Site) {
-      await request(site, parameters);
-      if (Object.keys(change).length > 0) await site.repository.commit(change);
-      site.service.clock.advance(61_000);
-    },
-    work: list(parameters),
+/** The same request, a minute after the first and a change. */
+function earlier(parameters: Parameters = {}, change: Record<string, string> = {}): Work {
+  return async (site) => {
+    await request(site, parameters);
+    if (Object.keys(change).length > 0) await site.repository.commit(change);
+    site.service.clock.advance(61_000);
   };
 }
 
 /** An hour of one request a second to each branch, with one commit to each where there are `commits`. */
-function hour(branches: readonly string[], { commits }: { commits: boolean }) {
-  return async (site: Site) => {
+function hour(branches: readonly string[], { commits }: { commits: boolean }): Work {
+  return async (site) => {
     for (let second = 0; second < HOUR_S; second++) {
       for (const [index, branch] of branches.entries()) {
         if (commits && second === HOUR_S / 2 + index) {
@@ -101,12 +97,12 @@ async function makeBusyBranches({ repository }: Site): Promise<void> {
 }
 
 /** A proxy that fetches the tree of the whole repository every minute and uses no validators. */
-function hourAsProxy(token: string | null) {
+function hourAsProxy(token: string | null): Work {
   const headers = {
     "user-agent": "plain-proxy",
     ...token === null ? {} : { authorization: `Bearer ${token}` },
   };
-  return async ({ gh, service }: Site) => {
+  return async ({ gh, service }) => {
     for (let minute = 0; minute < HOUR_S / 60; minute++) {
       const url = `${gh.apiUrl}/repos/octo/site/git/trees/main?recursive=1`;
       const response = await fetch(url, { headers });
@@ -117,59 +113,53 @@ function hourAsProxy(token: string | null) {
   };
 }
 
+function row(
+  accesses: Access[],
+  title: string,
+  work: Work,
+  before: Work = async () => {},
+): CostScenario {
+  return { title, accesses, work, before };
+}
+
 const CONTENTS = { includeContent: true, limit: 50 };
+const CHANGE = { [FIRST]: "changed\n" };
+const PROXY = "an hour of one request a second, by a plain proxy";
 
 /** In the order of the table. */
 export const COST_SCENARIOS: readonly CostScenario[] = [
-  ...([1, 2, 4] as const).map((depth) => ({
-    title: `a list, cold, at depth ${depth}`,
-    accesses: ONE,
-    work: list({ collection: COLLECTIONS[depth] }),
-  })),
-  {
-    title: "the same again",
-    accesses: ONE,
-    before: list(),
-    work: list(),
-  },
-  { title: "after 61 s, unchanged", accesses: BOTH, ...again() },
-  { title: "after a commit elsewhere", accesses: ONE, ...again({}, { "other.md": "changed\n" }) },
-  {
-    title: "after a commit in the collection",
-    accesses: ONE,
-    ...again({}, { [FIRST]: "changed\n" }),
-  },
-  { title: "a list with the contents of 50, cold", accesses: BOTH, work: list(CONTENTS) },
-  { title: "the contents of 50, again after 61 s", accesses: BOTH, ...again(CONTENTS) },
-  {
-    title: "the contents of 50, after a commit to one",
-    accesses: BOTH,
-    ...again(CONTENTS, { [FIRST]: "changed\n" }),
-  },
-  {
-    title: "200 identical requests at once, cold",
-    accesses: ONE,
-    work: (site) => Promise.all(Array.from({ length: 200 }, () => request(site, {}))),
-  },
-  {
-    title: "an hour of one request a second",
-    accesses: ["none", "named", "public"],
-    work: hour(["main"], { commits: false }),
-  },
-  {
-    title: "the same hour, with one commit",
-    accesses: BOTH,
-    work: hour(["main"], { commits: true }),
-  },
-  {
-    title: "the same hour on ten branches, with one commit to each",
-    accesses: ["none"],
-    before: makeBusyBranches,
-    work: hour(BUSY, { commits: true }),
-  },
-  ...BOTH.map((access) => ({
-    title: "an hour of one request a second, by a plain proxy",
-    accesses: [access],
-    work: hourAsProxy(tokenOf(access)),
-  })),
+  row(["named"], "a list, cold, at depth 1", list()),
+  row(["named"], "a list, cold, at depth 2", list({ collection: COLLECTIONS[2] })),
+  row(["named"], "a list, cold, at depth 4", list({ collection: COLLECTIONS[4] })),
+  row(["named"], "the same again", list(), list()),
+  row(["none", "named"], "after 61 s, unchanged", list(), earlier()),
+  row(["named"], "after a commit elsewhere", list(), earlier({}, { "other.md": "changed\n" })),
+  row(["named"], "after a commit in the collection", list(), earlier({}, CHANGE)),
+  row(["none", "named"], "a list with the contents of 50, cold", list(CONTENTS)),
+  row(["none", "named"], "the contents of 50, again after 61 s", list(CONTENTS), earlier(CONTENTS)),
+  row(
+    ["none", "named"],
+    "the contents of 50, after a commit to one",
+    list(CONTENTS),
+    earlier(CONTENTS, CHANGE),
+  ),
+  row(
+    ["named"],
+    "200 identical requests at once, cold",
+    (site) => Promise.all(Array.from({ length: 200 }, () => request(site, {}))),
+  ),
+  row(
+    ["none", "named", "public"],
+    "an hour of one request a second",
+    hour(["main"], { commits: false }),
+  ),
+  row(["none", "named"], "the same hour, with one commit", hour(["main"], { commits: true })),
+  row(
+    ["none"],
+    "the same hour on ten branches, with one commit to each",
+    hour(BUSY, { commits: true }),
+    makeBusyBranches,
+  ),
+  row(["none"], PROXY, hourAsProxy(null)),
+  row(["named"], PROXY, hourAsProxy(TOKEN)),
 ];

@@ -3,22 +3,14 @@
 // requests to GitHub must stay within the first one's charges. `--write` puts the report into RESULTS.md; `--seconds`
 // sets the time, 60 by default; `--only` chooses kinds of requests by name, separated by commas.
 
-import { parseArgs } from "node:util";
 import { makeGitRepository } from "../tests/github/git_repository.ts";
 import { post } from "./markdown.ts";
-import { memoryOf, outputOf, pause, withProcesses } from "./processes.ts";
-import { describeMachine, goal, never, number, p99, publish, table } from "./report.ts";
+import { memoryOf, outputOf, pause } from "./processes.ts";
+import { flagsOf, goal, never, number, p99, type Report, runBench, table } from "./report.ts";
 import { pathOf, settingsFor, startService, startSource } from "./service.ts";
 
-const { values } = parseArgs({
-  args: Deno.args,
-  options: {
-    write: { type: "boolean", default: false },
-    seconds: { type: "string", default: "60" },
-    only: { type: "string", default: "" },
-  },
-});
-const seconds = Number(values.seconds);
+const flags = flagsOf({ seconds: "60", only: "" });
+const seconds = Number(flags.seconds);
 
 /** Connections of each kind. */
 const CONNECTIONS = 4;
@@ -142,8 +134,7 @@ async function readPages(urls: readonly string[]): Promise<{ status: number; ms:
     .map(([, status, time]) => ({ status: Number(status), ms: Number(time) * 1000 }));
 }
 
-async function main(cleanup: AsyncDisposableStack): Promise<void> {
-  const machine = await describeMachine();
+async function measure(cleanup: AsyncDisposableStack): Promise<Report> {
   const git = cleanup.use(await makeGitRepository(files()));
   for (let n = 0; n < BRANCHES; n++) await git.branch(`b${n}`);
   const double = await startSource(cleanup, {
@@ -159,7 +150,7 @@ async function main(cleanup: AsyncDisposableStack): Promise<void> {
   );
   await readPages(pages);
   const stop = new AbortController();
-  const only = values.only === "" ? Object.keys(KINDS) : values.only.split(",");
+  const only = flags.only === "" ? Object.keys(KINDS) : flags.only.split(",");
   const answers = new Map(only.map((name) => [name, new Map<number, number>()]));
   let sent = 0;
   // First one after the other, so that each has read what it needs before all of them compete for that.
@@ -194,10 +185,8 @@ async function main(cleanup: AsyncDisposableStack): Promise<void> {
   const mostMb = MAX_MEMORY_MB + CACHE_MEMORY_MB;
   const most = MISSES_PER_MINUTE * MAX_REQUESTS_A_MISS * Math.max(1, seconds / 60);
   const requests = `${number(upstream)} (${JSON.stringify(counts)})`;
-  await publish({
-    title: "Greedy client",
+  return {
     conditions: [
-      ...machine,
       `${seconds} s, ${only.length} kinds of requests, ${CONNECTIONS} connections each, from one address; the second ` +
       `address reads ${KNOWN_PAGES} known pages once a second, ${read.length} in all; default settings`,
     ],
@@ -222,8 +211,9 @@ async function main(cleanup: AsyncDisposableStack): Promise<void> {
         ]),
       ),
     ],
-    writeAs: values.write ? "bench:greedy" : null,
-  });
+  };
 }
 
-if (import.meta.main) await withProcesses(main);
+if (import.meta.main) {
+  await runBench({ title: "Greedy client", section: "bench:greedy" }, measure);
+}

@@ -2,12 +2,10 @@
 // service in a process of its own: most with no limit on misses, a fifth with the default limit. Reports the responses
 // and the requests that reached the source; fails where a rule was broken. `--write` puts the report into RESULTS.md.
 
-import { parseArgs } from "node:util";
 import type { LoggedRequest } from "../tests/github/github_log.ts";
 import { type RawAnswer, RawClient, textOf } from "./clients.ts";
 import { HOSTILE_FILES, type HostileRequest, hostileRequests } from "./hostile_requests.ts";
-import { withProcesses } from "./processes.ts";
-import { count, describeMachine, never, number, publish, table } from "./report.ts";
+import { count, flagsOf, never, number, type Report, runBench, table } from "./report.ts";
 import { settingsFor, startService, startSource } from "./service.ts";
 
 const CONNECTIONS = 32;
@@ -38,24 +36,15 @@ const REPOSITORY =
 const OF_REPOSITORY = /^(?:$|\/(?:commits|git\/trees|git\/blobs)\/([^/?#]+)(?:\?recursive=1)?$)/;
 const RAW = /^\/octo\/odd\/[0-9a-f]{40}\/([^?#]+)$/i;
 
-const { values } = parseArgs({
-  args: Deno.args,
-  options: {
-    requests: { type: "string", default: "100000" },
-    seed: { type: "string", default: "1" },
-    write: { type: "boolean", default: false },
-  },
-});
+const flags = flagsOf({ requests: "100000", seed: "1" });
+const [total, seed] = [Number(flags.requests), Number(flags.seed)];
 
-async function main(cleanup: AsyncDisposableStack): Promise<void> {
-  const machine = await describeMachine();
+async function measure(cleanup: AsyncDisposableStack): Promise<Report> {
   const double = await startSource(cleanup, { odd: { files: HOSTILE_FILES } });
-  const [total, seed] = [Number(values.requests), Number(values.seed)];
   const classes = new Map<string, number[]>();
-  const slowest: { ms: number; what: string }[] = [];
-  const broken = Object.fromEntries(
-    Object.keys(RULES).map((rule) => [rule, []]),
-  ) as unknown as Record<keyof typeof RULES, string[]>;
+  const broken: Record<keyof typeof RULES, string[]> = {
+    ...{ error: [], headers: [], slow: [], unanswered: [], unescaped: [], unexpected: [] },
+  };
   const startedMs = performance.now();
 
   for (const [phase, { fifths, env }] of PHASES.entries()) {
@@ -80,31 +69,25 @@ async function main(cleanup: AsyncDisposableStack): Promise<void> {
     for (const what of found.slice(0, SHOWN)) console.error(`${rule}: ${what}`);
   }
   const rows = [...classes].sort(([a], [b]) => a < b ? -1 : 1);
-  await publish({
-    title: "Hostile requests",
+  return {
     conditions: [
-      ...machine,
       `${
         count(total)
-      } generated requests (seed ${seed}), ${CONNECTIONS} at once, each over a connection of its own, in ` +
-      `${number(seconds)} s, client, service and source on this machine`,
+      } generated requests (seed ${seed}), ${CONNECTIONS} at once, each over a connection of its own, ` +
+      `in ${number(seconds)} s, client, service and source on this machine`,
       `${logged.length} requests reached the source, ${
         logged.length - rest.length
       } of them GraphQL`,
       `"${REFUSED}": a request that HTTP or a URL forbids, closed or answered with 4xx without an id`,
     ],
-    goals: Object.entries(broken).map(([rule, found]) =>
-      never(RULES[rule as keyof typeof RULES], found.length)
+    goals: Object.entries(RULES).map(([rule, what]) =>
+      never(what, broken[rule as keyof typeof RULES].length)
     ),
-    parts: [
-      table(
-        ["answer", ...PHASES.map(({ title }) => title)],
-        rows.map(([name, counts]) => [name, ...counts.map(count)]),
-      ),
-      table(["the slowest", "ms"], slowest.map(({ ms, what }) => [`\`${what}\``, number(ms)])),
-    ],
-    writeAs: values.write ? "bench:hostile" : null,
-  });
+    parts: [table(
+      ["answer", ...PHASES.map(({ title }) => title)],
+      rows.map(([name, counts]) => [name, ...counts.map(count)]),
+    )],
+  };
 
   function note(
     request: HostileRequest,
@@ -116,8 +99,6 @@ async function main(cleanup: AsyncDisposableStack): Promise<void> {
     const what = `${name}, ${number(ms)} ms: ${shown(request)}`;
     const counts = classes.get(name) ?? PHASES.map(() => 0);
     classes.set(name, counts.with(phase, counts[phase]! + 1));
-    slowest.push({ ms, what: shown(request) });
-    slowest.sort((a, b) => b.ms - a.ms).splice(SHOWN);
     if (ms > SLOW_MS) broken.slow.push(what);
     if (name === REFUSED) return;
     if (answer === null) return void broken.unanswered.push(what);
@@ -165,4 +146,6 @@ function shown({ method, target, headers }: HostileRequest): string {
   return text.replaceAll(/[^\x20-\x7e…]|[|`]/g, "·");
 }
 
-if (import.meta.main) await withProcesses(main);
+if (import.meta.main) {
+  await runBench({ title: "Hostile requests", section: "bench:hostile" }, measure);
+}

@@ -6,26 +6,30 @@ import type { GitContent } from "../tests/github/git_repository.ts";
 /** A folder 150 levels deep, which may take a request a level. */
 const DEEP = "d/".repeat(150);
 
+const ALIASES = Array.from("bcdefghij", (name, index) => {
+  const last = `*${"abcdefghi"[index]}`;
+  return `${name}: &${name} [${Array(9).fill(last).join(",")}]\n`;
+}).join("");
+
+const NAMES_OF_FILES = [
+  ...["a.md", "with space.md", 'it\'s "quoted"; filename=b.md', "100%.md", "%2e%2e%2fx.md"],
+  ...[
+    "back\\slash.md",
+    "ü 💥 \u202e.md",
+    "new\nline.md",
+    "?a=b&c#d.md",
+    "<script>.html",
+    "__proto__",
+  ],
+];
+
 /** The files of a hostile author, by path: names and contents that trouble parsers, headers and paths. */
 export const HOSTILE_FILES: Readonly<Record<string, GitContent>> = {
-  "posts/a.md": "---\ntitle: A\ndate: 2026-01-01\n---\n# A\n",
-  "posts/with space.md": "# B\n",
-  'posts/it\'s "quoted"; filename=b.md': "# C\n",
-  "posts/100%.md": "# D\n",
-  "posts/%2e%2e%2fx.md": "# E\n",
-  "posts/back\\slash.md": "# F\n",
-  "posts/ü 💥 \u202e.md": "# G\n",
-  "posts/new\nline.md": "# H\n",
-  "posts/?a=b&c#d.md": "# I\n",
-  "posts/<script>.html": "<script>alert(1)</script>",
-  "posts/__proto__": "x",
+  ...Object.fromEntries(
+    NAMES_OF_FILES.map((name) => [`posts/${name}`, "# <script>alert(1)</script>"]),
+  ),
   "posts/constructor.md": "---\n__proto__: { a: 1 }\nconstructor: 2\n---\n",
-  "posts/aliases.md": `---\na: &a [x,x,x,x,x,x,x,x,x]\n${
-    Array.from("bcdefghij", (name, index) => {
-      const last = "abcdefghi"[index];
-      return `${name}: &${name} [${Array.from({ length: 9 }, () => `*${last}`)}]\n`;
-    }).join("")
-  }---\n`,
+  "posts/aliases.md": `---\na: &a [x,x,x,x,x,x,x,x,x]\n${ALIASES}---\n`,
   "posts/nested.md": `---\na: ${"[".repeat(10_000)}\n---\n`,
   "posts/nested-toml.md": `+++\na = ${"[".repeat(10_000)}\n+++\n`,
   "posts/open.md": `---\n${"- ".repeat(2_000)}`,
@@ -70,13 +74,7 @@ const BAD: Values = {
   includeFrontMatter: words("true true 0 []"),
   includeHtml: words("true true TRUE 0"),
   includeNeighbors: words("true true [] 1"),
-  linkTemplate: [
-    "/{slug}",
-    "javascript:{slug}",
-    "{".repeat(1_000),
-    '/"><script>{slug}',
-    "//evil.test",
-  ],
+  linkTemplate: ["/{slug}", "javascript:{slug}", "{".repeat(1_000), '/"><script>{slug}'],
   fields: ["slug,size", "frontMatter.__proto__", "html", ",".repeat(500), "path,".repeat(300)],
   facets: ["frontMatter.a", "frontMatter.constructor,size", "path", "a,b,c,d,e,f"],
   recursive: ["false", "no"],
@@ -96,31 +94,14 @@ const BAD: Values = {
 };
 const NAMES = ["repo", "branch", "collection", "path"];
 const PIECES = [
-  ...words(
-    "octo odd main heads tags HEAD a.md .. . / // \\ ..\\ %2e %2f %5c %00 %0d%0a %25 %252e%252e%252f",
-  ),
-  ...words(
-    "%c0%ae%c0%af %e0%80%ae %ff %ed%a0%80 %u002e + & = ; ? # @ : * ~ ^ [ ] { } ' \" ` < > | ! $ ,",
-  ),
-  ...[
-    "\0",
-    "\r\n",
-    "\t",
-    " ",
-    "\x7f",
-    "\u0085",
-    "\u202e",
-    "\ufeff",
-    "ü",
-    "💥",
-    "-1",
-    "NaN",
-    "null",
-  ],
-  ...["../../user", "http://127.0.0.1/", "\r\nX-Evil: 1", "%0d%0aX-Evil:%201", "%".repeat(20)],
+  ...words("octo odd main heads tags HEAD a.md .. . / // \\ ..\\ %2e %2f %5c %00 %0d%0a %25"),
+  ...words("%252e%252e%252f %c0%ae%c0%af %e0%80%ae %ff %ed%a0%80 %u002e ü 💥 -1 NaN null"),
+  ...words("+ & = ; ? # @ : * ~ ^ [ ] { } ' \" ` < > | ! $ ,"),
+  ...["\0", "\r\n", "\t", " ", "\x7f", "\u0085", "\u202e", "\ufeff", "\r\nX-Evil: 1"],
+  ...["../../user", "http://127.0.0.1/", "%0d%0aX-Evil:%201", "%".repeat(20)],
   ...["a".repeat(300), "/".repeat(50), "A".repeat(8_000), "%41".repeat(5_000)],
 ];
-const ENDPOINTS = ["/api/list-collection-items", "/api/get-item-content"];
+const ENDPOINTS = words("/api/list-collection-items /api/get-item-content");
 const PLACES = words(
   "/ /api/health /api/health?ready /api/openapi.json /reference /client.js /client.ts /metrics /nowhere /api /api/ " +
     "//api/health /api/webhooks/github /problems/ /problems/source-failed /problems/__proto__ /assets/ " +
@@ -129,28 +110,26 @@ const PLACES = words(
     "/%2e%2e/%2e%2e/etc/passwd /api/list-collection-items/ /API/HEALTH /.git/config /data/kv /main.ts",
 );
 const METHODS = words("POST PUT DELETE PATCH OPTIONS HEAD TRACE PROPFIND get FOO");
-const HEADERS: HostileRequest["headers"] = [
-  ["Accept-Encoding", "gzip"],
-  ["Accept-Encoding", "br;q=1, gzip;q=0, *;q=NaN"],
-  ["Accept-Encoding", "identity;q=0, *;q=0"],
-  ["Accept-Encoding", "gzip,".repeat(1_000)],
-  ["If-None-Match", Array.from({ length: 10_000 }, (_, index) => `"${index % 10}"`).join(",")],
-  ["If-None-Match", `W/"${"a".repeat(5_000)}`],
-  ["If-None-Match", "*"],
-  ["If-Modified-Since", "yesterday"],
-  ["Range", "bytes=0-,".repeat(200)],
-  ["Accept", "*/*,".repeat(1_000)],
-  ["Host", "evil.test"],
-  ["Host", "a:b:c@[::"],
-  ["X-Forwarded-For", "1.2.3.4, ".repeat(500) + "::1"],
-  ["X-Forwarded-For", "__proto__"],
-  ["X-Forwarded-Host", 'evil.test/"><script>'],
-  ["X-Forwarded-Proto", "javascript"],
-  ["X-Request-Id", "a".repeat(5_000)],
-  ["Origin", "null"],
-  ["Cookie", "a=b;".repeat(1_000)],
-  ["Content-Length", "0"],
-];
+const HEADERS: Values = {
+  "Accept": ["*/*,".repeat(1_000)],
+  "Accept-Encoding": [
+    "gzip",
+    "br;q=1, gzip;q=0, *;q=NaN",
+    "identity;q=0, *;q=0",
+    "gzip,".repeat(1_000),
+  ],
+  "Content-Length": ["0"],
+  "Cookie": ["a=b;".repeat(1_000)],
+  "Host": ["evil.test", "a:b:c@[::"],
+  "If-Modified-Since": ["yesterday"],
+  "If-None-Match": ['"1",'.repeat(10_000), `W/"${"a".repeat(5_000)}`, "*"],
+  "Origin": ["null"],
+  "Range": ["bytes=0-,".repeat(200)],
+  "X-Forwarded-For": ["1.2.3.4, ".repeat(500) + "::1", "__proto__"],
+  "X-Forwarded-Host": ['evil.test/"><script>'],
+  "X-Forwarded-Proto": ["javascript"],
+  "X-Request-Id": ["a".repeat(5_000)],
+};
 const REFUSED: readonly HostileRequest[] = [
   ["GET", "/api/health\0", []],
   ["GET", "/api/he alth", []],
@@ -174,13 +153,11 @@ const TARGET = /^[\w\-.~:/?#[\]@!$&'()*+,;=%]*$/;
 export function* hostileRequests(
   { seed, count }: { seed: number; count: number },
 ): Generator<HostileRequest> {
-  let state = seed | 0;
-  /** A number from 0 up to, and without, `below` (mulberry32). */
+  let state = seed;
+  /** A number from 0 up to, and without, `below` (a linear congruential generator; its high bits are used). */
   const random = (below: number) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return Math.floor(((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32 * below);
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor(state / 2 ** 32 * below);
   };
   const one = <T>(values: readonly T[]): T => values[random(values.length)]!;
   const times = (most: number, make: () => string) =>
@@ -213,7 +190,8 @@ export function* hostileRequests(
     const place = () => one(PLACES) + (random(3) === 0 ? passable(soup()) : "");
     const target = random(6) === 0 ? place() : `${one(ENDPOINTS)}?${query()}`;
     const method = random(25) === 0 ? one(METHODS) : "GET";
-    const headers = random(5) === 0 ? [one(HEADERS)] : [];
+    const [name, values] = one(Object.entries(HEADERS));
+    const headers = random(5) === 0 ? [[name, one(values)] as const] : [];
     const length = target.length + (headers[0]?.[1].length ?? 0);
     yield { method, target, headers, mayRefuse: !TARGET.test(target) || length > MOST_BYTES };
   }

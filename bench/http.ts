@@ -2,7 +2,6 @@
 // large and small collections; hits during cold listings; cold requests; the time to start. `--write` puts the report
 // into RESULTS.md.
 
-import { parseArgs } from "node:util";
 import { makeGitRepository } from "../tests/github/git_repository.ts";
 import { generateFiles } from "../tests/github/generated_files.ts";
 import { describeWrk } from "./clients.ts";
@@ -13,30 +12,20 @@ import {
   measureStart,
   SHAPES,
 } from "./http_cold.ts";
-import { measureLoad, type Part, SITE } from "./http_load.ts";
-import { withProcesses } from "./processes.ts";
-import { describeMachine, type Goal, publish } from "./report.ts";
+import { measureLoad, type Part } from "./http_load.ts";
+import { flagsOf, type Goal, type Report, runBench } from "./report.ts";
 import { settingsFor, startService, startSource } from "./service.ts";
 
-const PARTS = "load,pages,listings,cold,start";
-
-const { values } = parseArgs({
-  args: Deno.args,
-  options: {
-    quick: { type: "boolean", default: false },
-    write: { type: "boolean", default: false },
-    rounds: { type: "string" },
-    seconds: { type: "string" },
-    connections: { type: "string", default: "64" },
-    /** Scenarios by name, separated by commas; all where it is empty. */
-    only: { type: "string", default: "" },
-    parts: { type: "string", default: PARTS },
-  },
+const quick = Deno.args.includes("--quick");
+const flags = flagsOf({
+  rounds: quick ? "1" : "5",
+  seconds: quick ? "1" : "2",
+  connections: "64",
+  parts: "load,pages,listings,cold,start",
 });
-const { quick } = values;
-const rounds = Number(values.rounds ?? (quick ? 1 : 5));
-const seconds = Number(values.seconds ?? (quick ? 1 : 2));
-const connections = Number(values.connections);
+const [rounds, seconds, connections] = [flags.rounds, flags.seconds, flags.connections].map(
+  Number,
+) as [number, number, number];
 
 const CONDITIONS = [
   `${rounds} rounds, ${seconds} s a server and scenario, ${connections} connections; servers are restarted for each ` +
@@ -50,15 +39,14 @@ const CONDITIONS = [
   "same bytes from a file with the same headers; Varnish: in front of the service",
 ];
 
-async function main(cleanup: AsyncDisposableStack): Promise<void> {
-  const machine = await describeMachine(await describeWrk());
+async function measure(cleanup: AsyncDisposableStack): Promise<Report> {
   const folder = await Deno.makeTempDir();
   cleanup.defer(() => Deno.remove(folder, { recursive: true }));
-  const wanted = new Set(values.parts.split(","));
+  const wanted = new Set(flags.parts.split(","));
   const cold = Array.from({ length: wanted.has("listings") ? 60 : 0 }, (_, n) => `cold${n}`);
   const large = cleanup.use(await makeGitRepository(generateFiles(SHAPES.large)));
   const double = await startSource(cleanup, {
-    site: { generate: SITE },
+    site: { generate: SHAPES.site },
     small: { generate: SHAPES.small },
     deep: { generate: SHAPES.deep },
     ...Object.fromEntries(["large", ...cold].map((name) => [name, { dir: large.dir }])),
@@ -67,15 +55,8 @@ async function main(cleanup: AsyncDisposableStack): Promise<void> {
   const env = { ...settingsFor(double), PUBLIC_URL: "http://bench.example" };
   const service = cleanup.use(await startService({ env }));
   const parts: [name: string, title: string, measure: () => Promise<Part>][] = [
-    ["load", "Under load", () => {
-      const only = values.only.split(",").filter(Boolean);
-      return measureLoad(only, { env, folder, rounds, seconds, connections });
-    }],
-    [
-      "pages",
-      "Flat in the collection",
-      () => measurePages(service.origin, double, { rounds, count: quick ? 20 : 50 }),
-    ],
+    ["load", "Under load", () => measureLoad({ env, folder, rounds, seconds, connections })],
+    ["pages", "Flat in the collection", () => measurePages(service.origin, quick ? 20 : 200)],
     ["listings", "During cold listings", () => {
       const some = quick ? { rounds: 1, seconds: 3 } : { rounds: 3, seconds: 6 };
       return measureColdListings(service.origin, double, { ...some, names: cold, connections });
@@ -91,13 +72,9 @@ async function main(cleanup: AsyncDisposableStack): Promise<void> {
     goals.push(...part.goals);
     console.error(`${name}: done`);
   }
-  await publish({
-    title: "Under HTTP load",
-    conditions: [...machine, ...CONDITIONS],
-    goals,
-    parts: sections,
-    writeAs: values.write ? "bench:http" : null,
-  });
+  return { conditions: [await describeWrk(), ...CONDITIONS], goals, parts: sections };
 }
 
-if (import.meta.main) await withProcesses(main);
+if (import.meta.main) {
+  await runBench({ title: "Under HTTP load", section: "bench:http" }, measure);
+}

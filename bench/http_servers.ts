@@ -5,21 +5,15 @@ import { join } from "@std/path";
 import { configFlag } from "../tests/run_task.ts";
 import { type RawAnswer, SERVER_CORE } from "./clients.ts";
 import type { PreparedAnswer } from "./peer_server.ts";
-import { freePort, outputOf, pause, processorMs, projectRoot, startProcess } from "./processes.ts";
+import {
+  freePort,
+  outputOf,
+  pause,
+  processorMs,
+  type RunningProcess,
+  startProcess,
+} from "./processes.ts";
 import { startService } from "./service.ts";
-
-const SERVERS = [
-  "bare",
-  "skeleton",
-  "service",
-  "service, info",
-  "hono",
-  "nginx",
-  "varnish",
-] as const;
-
-/** A kind of server. */
-export type Server = typeof SERVERS[number];
 
 /** A server that runs. */
 export interface StartedServer extends AsyncDisposable {
@@ -35,83 +29,108 @@ export interface ServerOptions {
   readonly env: Readonly<Record<string, string>>;
   /** A folder for configurations and logs. */
   readonly folder: string;
-  /** The service's answers, by scenario and path; peers send them. */
-  readonly answers: Readonly<Record<string, ReadonlyMap<string, RawAnswer>>>;
+  /** The service's answers, by scenario; peers send them. */
+  readonly answers: Readonly<Record<string, RawAnswer>>;
+}
+
+type Ports = Readonly<Record<string, number>>;
+
+const ON_CORE = { core: SERVER_CORE };
+const STARTS = {
+  bare: (options: ServerOptions) => startPeer("bare", options),
+  skeleton: (options: ServerOptions) => startPeer("skeleton", options),
+  service: (options: ServerOptions) => startOurs("warn", options),
+  "service, info": (options: ServerOptions) => startOurs("info", options),
+  hono: (options: ServerOptions) => startPeer("hono", options),
+  nginx: startNginx,
+  varnish: startVarnish,
+};
+
+/** A kind of server. */
+export type Server = keyof typeof STARTS;
+
+/** Whether an answer of it says that it comes from a cache. */
+export function hasCache(server: Server): boolean {
+  return ["service", "service, info", "varnish"].includes(server);
 }
 
 /** The servers that are installed on this machine. */
 export async function availableServers(): Promise<Server[]> {
   const programs: { [server in Server]?: string } = { nginx: "nginx", varnish: "varnishd" };
-  const found = await Promise.all(
-    SERVERS.map((server) =>
-      outputOf("sh", ["-c", `command -v ${programs[server] ?? "deno"}`]).then(
-        () => true,
-        () => false,
-      )
-    ),
-  );
-  return SERVERS.filter((_, index) => found[index]);
+  const servers = Object.keys(STARTS) as Server[];
+  const found = await Promise.all(servers.map((server) => {
+    const script = `PATH="$PATH:/usr/sbin" command -v ${programs[server] ?? "deno"}`;
+    return outputOf("sh", ["-c", script]).catch(() => "");
+  }));
+  return servers.filter((_, index) => found[index] !== "");
 }
 
 /** Starts one server. */
-export async function startServer(server: Server, options: ServerOptions): Promise<StartedServer> {
-  if (server === "nginx") return await startNginx(options);
-  if (server === "varnish") return await startVarnish(options);
-  if (!server.startsWith("service")) return await startPeer(server, options);
-  const level = server === "service" ? "warn" : "info";
-  const service = await startService({
-    env: { ...options.env, LOG_LEVEL: level },
-    logFile: join(options.folder, `${level}.log`),
-    core: SERVER_CORE,
-  });
-  return started(service, () => service.origin);
+export function startServer(server: Server, options: ServerOptions): Promise<StartedServer> {
+  return STARTS[server](options);
 }
 
-function started(
-  process: { readonly pid: number } & AsyncDisposable,
-  originOf: (scenario: string) => string,
-): StartedServer {
+/** The server, which may be several processes, as soon as its ports take connections. */
+async function started(processes: readonly RunningProcess[], ports: Ports): Promise<StartedServer> {
+  const isListening = (port: number) =>
+    Deno.connect({ hostname: "127.0.0.1", port }).then((one) => (one.close(), true), () => false);
+  for (const port of Object.values(ports)) {
+    for (let tries = 0; !await isListening(port); tries++) {
+      if (tries === 250) throw new Error(`Cannot reach port "${port}": it does not listen`);
+      await pause(20);
+    }
+  }
   return {
-    originOf,
-    processorMs: () => processorMs(process.pid),
-    [Symbol.asyncDispose]: () => process[Symbol.asyncDispose](),
+    originOf: (scenario) => `http://127.0.0.1:${ports[scenario] ?? ports["any"]}`,
+    async processorMs() {
+      const times = await Promise.all(processes.map(({ pid }) => processorMs(pid)));
+      return times.reduce((sum, ms) => sum + ms);
+    },
+    async [Symbol.asyncDispose]() {
+      for (const process of processes) await process[Symbol.asyncDispose]();
+    },
   };
 }
 
-async function startPeer(server: Server, { answers }: ServerOptions): Promise<StartedServer> {
-  const entry = join(projectRoot, "bench", "peer_server.ts");
-  const peer = startProcess(
-    [Deno.execPath(), "run", await configFlag(), "--allow-net=127.0.0.1", entry, server],
-    { stdin: JSON.stringify(prepare(answers)), core: SERVER_CORE },
-  );
-  const ports = JSON.parse(await peer.firstLine ?? "{}");
-  return started(peer, (scenario) => `http://127.0.0.1:${ports[scenario]}`);
+async function startOurs(level: string, { env, folder }: ServerOptions): Promise<StartedServer> {
+  const logFile = join(folder, `${level}.log`);
+  const service = await startService({ env: { ...env, LOG_LEVEL: level }, logFile, ...ON_CORE });
+  return await started([service], { any: Number(new URL(service.origin).port) });
 }
 
-/** Headers that every server of HTTP makes itself are left out. */
-function prepare(answers: ServerOptions["answers"]): Record<string, PreparedAnswer[]> {
+/** The answers, each with a port of its own. Headers that every server of HTTP makes itself are left out. */
+function prepare(answers: ServerOptions["answers"]): Record<string, PreparedAnswer> {
   const own = ["date", "connection", "keep-alive"];
-  const lists = Object.entries(answers).map(([name, byPath]) => [
-    name,
-    Array.from(byPath, ([path, { status, headers, body }]): PreparedAnswer => ({
-      path,
-      status,
-      headers: Object.fromEntries([...headers].filter(([name]) => !own.includes(name))),
-      body: status === 304 ? null : body.toBase64(),
-    })),
-  ]);
-  return Object.fromEntries(lists);
+  const prepared = Object.entries(answers).map(([name, { status, headers, body }]) => [name, {
+    port: freePort(),
+    status,
+    headers: Object.fromEntries([...headers].filter(([name]) => !own.includes(name))),
+    body: status === 304 ? null : body.toBase64(),
+  }]);
+  return Object.fromEntries(prepared);
 }
 
-/** One process and one port a scenario; the body is a file, the headers are the service's. */
+function portsOf(answers: Record<string, PreparedAnswer>): Ports {
+  return Object.fromEntries(Object.entries(answers).map(([name, { port }]) => [name, port]));
+}
+
+async function startPeer(peer: string, { answers, folder }: ServerOptions): Promise<StartedServer> {
+  const prepared = prepare(answers);
+  const file = join(folder, "answers.json");
+  await Deno.writeTextFile(file, JSON.stringify(Object.values(prepared)));
+  const flags = [await configFlag(), "--allow-net=127.0.0.1", `--allow-read=${file}`];
+  const command = [...flags, join("bench", "peer_server.ts"), peer, file];
+  const child = startProcess([Deno.execPath(), "run", ...command], ON_CORE);
+  return await started([child], portsOf(prepared));
+}
+
+/** One process; the body is a file, the headers are the service's. */
 async function startNginx({ answers, folder }: ServerOptions): Promise<StartedServer> {
   const dir = join(folder, "nginx");
   await Deno.mkdir(dir, { recursive: true });
-  const ports: Record<string, number> = {};
+  const prepared = prepare(answers);
   const servers: string[] = [];
-  for (const [name, [answer]] of Object.entries(prepare(answers))) {
-    const port = ports[name] = freePort();
-    const { status, headers, body } = answer!;
+  for (const [name, { port, status, headers, body }] of Object.entries(prepared)) {
     const type = headers["content-type"] ?? "application/json";
     const own = Object.entries(headers)
       .filter(([header]) => !["content-type", "content-length"].includes(header))
@@ -134,39 +153,18 @@ async function startNginx({ answers, folder }: ServerOptions): Promise<StartedSe
       fastcgi_temp_path ${dir}; uwsgi_temp_path ${dir}; scgi_temp_path ${dir};
       ${servers.join("\n")} }`,
   );
-  const output = { core: SERVER_CORE, stdoutFile: "/dev/null" };
-  const nginx = startProcess(["nginx", "-c", config, "-p", dir], output);
-  await untilListening(Object.values(ports));
-  return started(nginx, (scenario) => `http://127.0.0.1:${ports[scenario]}`);
+  const nginx = startProcess(["nginx", "-c", config, "-p", dir], ON_CORE);
+  return await started([nginx], portsOf(prepared));
 }
 
 /** In front of the service; its processor time is that of both. */
-async function startVarnish(options: ServerOptions): Promise<StartedServer> {
-  const service = await startServer("service", options);
+async function startVarnish({ env, folder }: ServerOptions): Promise<StartedServer> {
+  const service = await startService({ env, ...ON_CORE });
   const port = freePort();
   const varnish = startProcess([
     ...["sh", "-c", 'PATH="$PATH:/usr/sbin" exec varnishd "$@" 2>/dev/null', "sh", "-F"] as const,
-    ...["-a", `127.0.0.1:${port}`, "-b", new URL(service.originOf("")).host],
-    ...["-n", join(options.folder, "varnish"), "-s", "malloc,64m"],
-  ], { core: SERVER_CORE, stdoutFile: "/dev/null" });
-  await untilListening([port]);
-  return {
-    originOf: () => `http://127.0.0.1:${port}`,
-    processorMs: async () => await processorMs(varnish.pid) + await service.processorMs(),
-    async [Symbol.asyncDispose]() {
-      await varnish[Symbol.asyncDispose]();
-      await service[Symbol.asyncDispose]();
-    },
-  };
-}
-
-async function untilListening(ports: readonly number[]): Promise<void> {
-  for (const port of ports) {
-    const isListening = () =>
-      Deno.connect({ hostname: "127.0.0.1", port }).then((one) => (one.close(), true), () => false);
-    for (let tries = 0; !await isListening(); tries++) {
-      if (tries === 250) throw new Error(`Cannot reach port "${port}": it does not listen`);
-      await pause(20);
-    }
-  }
+    ...["-a", `127.0.0.1:${port}`, "-b", new URL(service.origin).host],
+    ...["-n", join(folder, "varnish"), "-s", "malloc,64m"],
+  ], ON_CORE);
+  return await started([varnish, service], { any: port });
 }

@@ -14,77 +14,56 @@ type Query = Readonly<Record<string, string>>;
 
 const FOLDERS = 200;
 const SHAPE = { folders: 100, filesPerFolder: 20, identical: true };
-const GENERATED = {
-  "small-files": { folders: 100, filesPerFolder: 200, bytes: 3_000 },
-  "large-files": { folders: 10, filesPerFolder: 100, bytes: 150_000 },
-};
 const MILLION = Array.from({ length: 10 }, (_, index) => `million-${index}`);
-const HUNDRED_THOUSAND = { folders: 100, filesPerFolder: 1_000, identical: true };
 const AT_ONCE = 16;
 const CACHE_MEMORY_MB = 64;
 
+const GENERATED = {
+  "small-files": { folders: 100, filesPerFolder: 200, bytes: 3_000 },
+  "large-files": { folders: 10, filesPerFolder: 100, bytes: 150_000 },
+  ...Object.fromEntries(
+    MILLION.map((repo) => [repo, { folders: 100, filesPerFolder: 1_000, identical: true }]),
+  ),
+};
+
+const COLLECTIONS = Array.from({ length: FOLDERS * SHAPE.folders }, (_, n): Query => {
+  const place = String(n % SHAPE.folders).padStart(3, "0");
+  return { repo: "many", collection: `folder-${Math.floor(n / SHAPE.folders)}/d${place}` };
+});
+const SMALL = ["path", "-path", "name"].map((sort) => contentOf("small-files", { sort }));
+const LARGE = ["100", "99", "98", "97", "96"].map((limit) => contentOf("large-files", { limit }));
+
 /**
- * What is requested, one part after the other. `mostMb` is what the process may take beside the cache, in MiB; the answers
- * of a part must fill the cache `fillsTimes`.
+ * What is requested, one part after the other: what the process may take beside the cache, in MiB, and how many times the
+ * answers must fill the cache.
  */
-const PARTS = [
-  {
-    title: "20,000 lists, of as many collections",
-    mostMb: 256,
-    fillsTimes: 2,
-    queries: () => collections(),
-  },
-  {
-    title: "lists of 10 collections of 100,000 files",
-    mostMb: 768,
-    fillsTimes: 0,
-    queries: () => MILLION.map((repo) => ({ repo, collection: "posts" })),
-  },
-  {
-    title: "100,000 answers of one item",
-    mostMb: 768,
-    fillsTimes: 1,
-    queries: () => collections().flatMap((query) => pages(5, { ...query, limit: "1" })),
-  },
-  {
-    title: "pages of 100 files of 3 kB, with content",
-    mostMb: 768,
-    fillsTimes: 2,
-    queries: () =>
-      ["path", "-path", "name"].flatMap((sort) =>
-        pages(200, contentOf("small-files", { sort, limit: "100" }))
-      ),
-  },
-  {
-    title: "pages of 15 MB, with content",
-    mostMb: 1_536,
-    fillsTimes: 2,
-    queries: () =>
-      [100, 99, 98, 97, 96, 95].flatMap((limit) =>
-        pages(10, contentOf("large-files", { limit: `${limit}` }))
-      ),
-  },
+const PARTS: [title: string, mostMb: number, fillsTimes: number, queries: () => Query[]][] = [
+  ["20,000 lists, of as many collections", 256, 2, () => COLLECTIONS],
+  ["lists of 10 collections of 100,000 files", 768, 0, () => MILLION.map((repo) => postsOf(repo))],
+  ["100,000 answers of one item", 768, 1, () => pages(5, COLLECTIONS, { limit: "1" })],
+  ["pages of 100 files of 3 kB, with content", 768, 2, () => pages(200, SMALL)],
+  ["pages of 15 MB, with content", 1_536, 2, () => pages(10, LARGE)],
 ];
+
+function postsOf(repo: string, more: Query = {}): Query {
+  return { repo, collection: "posts", ...more };
+}
+
+function contentOf(repo: string, more: Query): Query {
+  return postsOf(repo, { includeContent: "true", limit: "100", ...more });
+}
+
+/** The first pages of each list. */
+function pages(most: number, lists: readonly Query[], more: Query = {}): Query[] {
+  return lists.flatMap((list) =>
+    Array.from({ length: most }, (_, index) => ({ ...list, ...more, page: `${index + 1}` }))
+  );
+}
 
 const HEAD = [
   ...["requested once each", "answers", "503 instead", "their MiB", "process after"],
   ...["at most so far", "beside CACHE_MEMORY_MB", "may be", "met"],
 ];
-
-function collections(): Query[] {
-  return Array.from({ length: FOLDERS * SHAPE.folders }, (_, n) => {
-    const place = String(n % SHAPE.folders).padStart(3, "0");
-    return { repo: "many", collection: `folder-${Math.floor(n / SHAPE.folders)}/d${place}` };
-  });
-}
-
-function pages(most: number, query: Query): Query[] {
-  return Array.from({ length: most }, (_, index) => ({ ...query, page: `${index + 1}` }));
-}
-
-function contentOf(repo: string, more: Query): Query {
-  return { repo, collection: "posts", includeContent: "true", ...more };
-}
 
 function* manyFiles(): Generator<readonly [path: string, content: string]> {
   for (let folder = 0; folder < FOLDERS; folder++) {
@@ -95,22 +74,15 @@ function* manyFiles(): Generator<readonly [path: string, content: string]> {
 /** Requests, measures and prints a table; the process fails where the service took more than it may. */
 export async function measureMemory(cleanup: AsyncDisposableStack): Promise<void> {
   const git = cleanup.use(await makeGitRepository(manyFiles()));
-  const repositories = Object.entries(GENERATED).map(([name, generate]) => [name, { generate }]);
-  const million = MILLION.map((name) => [name, { generate: HUNDRED_THOUSAND }]);
-  const double = await startSource(cleanup, {
-    many: { dir: git.dir },
-    ...Object.fromEntries([...repositories, ...million]),
-  });
-  const env = {
-    ...settingsFor(double),
-    CACHE_MEMORY_MB: `${CACHE_MEMORY_MB}`,
-    LOG_LEVEL: "silent",
-  };
+  const generated = Object.entries(GENERATED).map(([name, generate]) => [name, { generate }]);
+  const repositories = { many: { dir: git.dir }, ...Object.fromEntries(generated) };
+  const settings = settingsFor(await startSource(cleanup, repositories));
+  const env = { ...settings, CACHE_MEMORY_MB: `${CACHE_MEMORY_MB}` };
   const service = cleanup.use(await startService({ env }));
   const { nowMb: beforeMb } = await memoryOf(service.pid);
   const rows: string[][] = [];
   const limit = pLimit(AT_ONCE);
-  for (const { title, mostMb, fillsTimes, queries } of PARTS) {
+  for (const [title, mostMb, fillsTimes, queries] of PARTS) {
     let [answers, bytes, busy] = [0, 0, 0];
     await Promise.all(
       queries().map((query) =>

@@ -7,6 +7,7 @@ import { join } from "@std/path";
 export const projectRoot = join(import.meta.dirname!, "..");
 
 const STOP_WITHIN_MS = 5_000;
+const SIGNALS: readonly Deno.Signal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 const children = new Set<Deno.ChildProcess>();
 
 /** A process; disposing of it ends it. */
@@ -14,8 +15,6 @@ export interface RunningProcess extends AsyncDisposable {
   readonly pid: number;
   /** Resolves when it has ended. */
   readonly ended: Promise<Deno.CommandStatus>;
-  /** The first line of its output; null where output goes to a file or the process ends without one. */
-  readonly firstLine: Promise<string | null>;
 }
 
 /** Runs a bench; `cleanup` is also disposed of when a signal ends the process. */
@@ -30,8 +29,7 @@ export async function withProcesses(
       for (const child of children) kill(child, "SIGKILL");
     })();
   const stop = () => end().catch(console.error).finally(() => Deno.exit(130));
-  const signals: Deno.Signal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
-  for (const signal of signals) Deno.addSignalListener(signal, stop);
+  for (const signal of SIGNALS) Deno.addSignalListener(signal, stop);
   try {
     await work(cleanup);
   } catch (error) {
@@ -40,43 +38,29 @@ export async function withProcesses(
     await new Promise(() => {});
   } finally {
     await end();
-    for (const signal of signals) Deno.removeSignalListener(signal, stop);
+    for (const signal of SIGNALS) Deno.removeSignalListener(signal, stop);
   }
 }
 
-/**
- * Starts a program. `stdin` is its whole input, `stdoutFile` a file that its output is appended to, `core` the processor
- * core that it runs on.
- */
+/** Starts a program, on one processor core where it is given, whose output is appended to a file. */
 export function startProcess(
   command: readonly [string, ...string[]],
-  { env = {}, stdin, stdoutFile, core }: {
+  { env = {}, outputFile = "/dev/null", core }: {
     readonly env?: Readonly<Record<string, string>>;
-    readonly stdin?: string;
-    readonly stdoutFile?: string;
+    readonly outputFile?: string;
     readonly core?: number | undefined;
   } = {},
 ): RunningProcess {
   // The shell opens the file and becomes the program, so no byte of output passes through the bench.
-  const redirected = stdoutFile === undefined
-    ? command
-    : ["sh", "-c", 'file=$1; shift; exec "$@" >>"$file"', "sh", stdoutFile, ...command] as const;
-  const [program, ...args] = pinned(redirected, core);
-  const child = new Deno.Command(program, {
-    args,
-    cwd: projectRoot,
-    env: { ...env },
-    stdin: stdin === undefined ? "null" : "piped",
-    stdout: stdoutFile === undefined ? "piped" : "inherit",
-    stderr: "inherit",
-  }).spawn();
+  const shell = ["sh", "-c", 'file=$1; shift; exec "$@" >>"$file"', "sh", outputFile] as const;
+  const [program, ...args] = pinned([...shell, ...command], core);
+  const options = { args, cwd: projectRoot, env: { ...env }, stdin: "null" } as const;
+  const child = new Deno.Command(program, options).spawn();
   children.add(child);
   child.status.finally(() => children.delete(child));
-  if (stdin !== undefined) new Blob([stdin]).stream().pipeTo(child.stdin).catch(() => {});
   return {
     pid: child.pid,
     ended: child.status,
-    firstLine: stdoutFile === undefined ? readFirstLine(child.stdout) : Promise.resolve(null),
     async [Symbol.asyncDispose]() {
       const killLater = setTimeout(() => kill(child, "SIGKILL"), STOP_WITHIN_MS);
       kill(child, "SIGTERM");
@@ -86,6 +70,14 @@ export function startProcess(
   };
 }
 
+function kill(child: Deno.ChildProcess, signal: Deno.Signal): void {
+  try {
+    child.kill(signal);
+  } catch {
+    // It has ended by itself.
+  }
+}
+
 /** The command on one core, by util-linux's taskset, where the machine has more than one. */
 export function pinned(
   command: readonly [string, ...string[]],
@@ -93,7 +85,7 @@ export function pinned(
 ): [string, ...string[]] {
   return core === undefined || navigator.hardwareConcurrency < 2
     ? [...command]
-    : ["taskset", "--cpu-list", String(core), ...command];
+    : ["taskset", "--cpu-list", `${core}`, ...command];
 }
 
 /** The output of a program that ends by itself. @throws {Error} with its error output. */
@@ -120,11 +112,10 @@ export function pause(ms: number): Promise<void> {
  * all permissions, so `cat` does.
  */
 export async function processorMs(pid: number): Promise<number> {
-  const text = await outputOf("sh", [
-    "-c",
-    `for p in ${pid} $(cat /proc/${pid}/task/*/children 2>/dev/null); do cat /proc/$p/task/*/schedstat 2>/dev/null; done`,
-  ]);
-  return text.trim().split("\n").reduce((sum, line) => sum + Number(line.split(" ")[0]), 0) / 1e6;
+  const processes = `${pid} $(cat /proc/${pid}/task/*/children 2>/dev/null)`;
+  const script = `for p in ${processes}; do cat /proc/$p/task/*/schedstat 2>/dev/null; done`;
+  const lines = (await outputOf("sh", ["-c", script])).trim().split("\n");
+  return lines.reduce((sum, line) => sum + Number(line.split(" ")[0]), 0) / 1e6;
 }
 
 /** The resident memory of a process, now and at its peak (proc_pid_status), in MiB. */
@@ -133,26 +124,4 @@ export async function memoryOf(pid: number): Promise<{ nowMb: number; peakMb: nu
   const field = (name: string) =>
     Math.round(Number(status.match(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m"))![1]) / 1024);
   return { nowMb: field("VmRSS"), peakMb: field("VmHWM") };
-}
-
-function kill(child: Deno.ChildProcess, signal: Deno.Signal): void {
-  try {
-    child.kill(signal);
-  } catch {
-    // It has ended by itself.
-  }
-}
-
-/** The rest is read and dropped, so that the process never waits for a full pipe. */
-function readFirstLine(stdout: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<string | null> {
-  const { promise, resolve } = Promise.withResolvers<string | null>();
-  (async () => {
-    let text = "";
-    for await (const part of stdout.pipeThrough(new TextDecoderStream())) {
-      if (text.includes("\n")) continue;
-      text += part;
-      if (text.includes("\n")) resolve(text.slice(0, text.indexOf("\n")));
-    }
-  })().finally(() => resolve(null));
-  return promise;
 }

@@ -2,7 +2,8 @@
 // into.
 
 import { join } from "@std/path";
-import { outputOf } from "./processes.ts";
+import { parseArgs } from "node:util";
+import { outputOf, withProcesses } from "./processes.ts";
 
 /** One goal of a bench: the bound and the measurement. */
 export interface Goal {
@@ -27,14 +28,6 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   const rule = head.map((_, index) => index === 0 ? "---" : "--:");
   return [line(head), line(rule), ...rows.map(line)].join("\n");
-}
-
-/** A table of goals. */
-export function goalTable(goals: readonly Goal[]): string {
-  const rows = goals.map((
-    { what, wanted, measured, met },
-  ) => [what, wanted, measured, met ? "yes" : "**no**"]);
-  return table(["goal", "wanted", "measured", "met"], rows);
 }
 
 /** A number to about three digits, with commas in thousands. */
@@ -69,53 +62,74 @@ export function spread(values: readonly number[]): string {
   return `${number(median(values))} (${number(least)}–${number(greatest)})`;
 }
 
-/** A line each on the date, the machine and the programs. `others` are programs beside Deno, with their versions. */
-export async function describeMachine(...others: string[]): Promise<string[]> {
-  const info = await outputOf("cat", ["/proc/cpuinfo"]).catch(() => "");
-  const processor = info.match(/^model name\s*:\s*(.+)$/m)?.[1] ?? Deno.build.arch;
-  const cores = navigator.hardwareConcurrency;
-  const gib = (Deno.systemMemoryInfo().total / 2 ** 30).toFixed(0);
-  const commit = await outputOf("git", ["rev-parse", "--short", "HEAD"]).catch(() => "unknown");
-  const date = new Date().toISOString().slice(0, 16).replace("T", " ");
-  const load = Deno.loadavg()[0]!.toFixed(1);
-  return [
-    `Date: ${date} UTC, commit ${commit.trim()}`,
-    `Machine: ${processor}, ${cores} cores, ${gib} GiB, ${Deno.build.os}; load average at the start ${load}`,
-    [`Deno ${Deno.version.deno}`, `V8 ${Deno.version.v8}`, ...others].join(", "),
-  ];
+/** The flags of a bench: texts with these defaults, `--quick`, and `--write`, which {@linkcode runBench} sees to. */
+export function flagsOf<T extends Record<string, string>>(defaults: T): T & { quick?: boolean } {
+  const texts = Object.entries(defaults)
+    .map(([name, value]) => [name, { type: "string" as const, default: value }]);
+  const options = {
+    ...Object.fromEntries(texts),
+    quick: { type: "boolean" },
+    write: { type: "boolean" },
+  };
+  return parseArgs({ args: Deno.args, options }).values as T & { quick?: boolean };
+}
+
+/** What a bench measured; `conditions` are lines on how, beside those on the machine. */
+export interface Report {
+  readonly conditions: readonly string[];
+  readonly goals: readonly Goal[];
+  readonly parts: readonly string[];
 }
 
 /**
- * Prints a report: a title, the conditions as a list, the goals, and other parts. `writeAs` names its section of
- * RESULTS.md and is null where it is only printed. The process fails where a goal is missed.
+ * Runs a bench and prints its report; `--write` puts that in place of the section's last one in RESULTS.md. The process
+ * fails where a goal is missed.
  */
-export async function publish(
-  { title, conditions, goals, parts, writeAs }: {
-    readonly title: string;
-    readonly conditions: readonly string[];
-    readonly goals: readonly Goal[];
-    readonly parts: readonly string[];
-    readonly writeAs: string | null;
-  },
+export async function runBench(
+  { title, section }: { title: string; section: string },
+  measure: (cleanup: AsyncDisposableStack) => Promise<Report>,
 ): Promise<void> {
-  const list = conditions.map((line) => `- ${line}`).join("\n");
-  const markdown = [`## ${title}`, list, goalTable(goals), ...parts].join("\n\n");
-  console.log(markdown);
-  if (writeAs !== null) await writeSection(writeAs, markdown);
-  if (goals.some(({ met }) => !met)) Deno.exitCode = 1;
+  const machine = await describeMachine();
+  await withProcesses(async (cleanup) => {
+    const { conditions, goals, parts } = await measure(cleanup);
+    const list = [...machine, ...conditions].map((line) => `- ${line}`).join("\n");
+    const markdown = [`## ${title}`, list, goalTable(goals), ...parts].join("\n\n");
+    console.log(markdown);
+    if (Deno.args.includes("--write")) await writeSection(section, markdown);
+    if (goals.some(({ met }) => !met)) Deno.exitCode = 1;
+  });
+}
+
+async function describeMachine(): Promise<string[]> {
+  const info = await outputOf("cat", ["/proc/cpuinfo"]).catch(() => "");
+  const processor = info.match(/^model name\s*:\s*(.+)$/m)?.[1] ?? Deno.build.arch;
+  const gib = (Deno.systemMemoryInfo().total / 2 ** 30).toFixed(0);
+  const machine =
+    `${processor}, ${navigator.hardwareConcurrency} cores, ${gib} GiB, ${Deno.build.os}`;
+  const commit = await outputOf("git", ["rev-parse", "--short", "HEAD"]).catch(() => "unknown");
+  const date = new Date().toISOString().slice(0, 16).replace("T", " ");
+  return [
+    `Date: ${date} UTC, commit ${commit.trim()}`,
+    `Machine: ${machine}; load average at the start ${Deno.loadavg()[0]!.toFixed(1)}`,
+    `Deno ${Deno.version.deno}, V8 ${Deno.version.v8}`,
+  ];
 }
 
 async function writeSection(section: string, markdown: string): Promise<void> {
   const file = join(import.meta.dirname!, "RESULTS.md");
   const old = await Deno.readTextFile(file);
   const [start, end] = [`<!-- ${section} -->`, `<!-- end of ${section} -->`];
-  const part = `${start}\n\n${markdown.trim()}\n\n${end}\n`;
+  const part = `${start}\n\n${markdown}\n\n${end}\n`;
   const [from, to] = [old.indexOf(start), old.indexOf(end)];
-  const isNew = from < 0 || to < from;
-  await Deno.writeTextFile(
-    file,
-    isNew
-      ? `${old.trimEnd()}\n\n${part}`
-      : old.slice(0, from) + part + old.slice(to + end.length + 1),
-  );
+  const [before, after] = from < 0
+    ? [`${old.trimEnd()}\n\n`, ""]
+    : [old.slice(0, from), old.slice(to + end.length + 1)];
+  await Deno.writeTextFile(file, before + part + after);
+}
+
+function goalTable(goals: readonly Goal[]): string {
+  const rows = goals.map((
+    goal,
+  ) => [goal.what, goal.wanted, goal.measured, goal.met ? "yes" : "**no**"]);
+  return table(["goal", "wanted", "measured", "met"], rows);
 }

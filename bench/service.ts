@@ -62,23 +62,21 @@ export function settingsFor(double: { readonly apiUrl: string }) {
 
 /**
  * Starts a service and waits until it answers `path`. It gets no setting of the bench's environment; its key-value store is
- * a file of its own unless KV_PATH names another, and its log is dropped unless `logFile` is given. `flags` are Deno's.
+ * a file of its own unless KV_PATH names another, and its log is dropped unless `logFile` is given.
  * @throws {Error} where it ends before that.
  */
 export async function startService(
-  { env = {}, path = "/api/health", logFile = "/dev/null", core, flags = "" }: {
+  { env = {}, path = "/api/health", logFile = "/dev/null", core }: {
     readonly env?: Readonly<Record<string, string>>;
     readonly path?: string;
     readonly logFile?: string;
     readonly core?: number;
-    readonly flags?: string;
   } = {},
 ): Promise<RunningService> {
   const origin = `http://127.0.0.1:${freePort()}`;
   const folder = join("data", `bench-${crypto.randomUUID()}`);
   const { tasks } = JSON.parse(await Deno.readTextFile(join(projectRoot, "deno.json")));
-  const command = String(tasks.start).replace(/ main\.ts\b/, ` ${flags} main.ts`);
-  const process = startProcess(["sh", "-c", `exec ${command}`], {
+  const process = startProcess(["sh", "-c", `exec ${tasks.start}`], {
     env: {
       ...Object.fromEntries(SETTING_NAMES.map((name) => [name, ""])),
       PATH: `${dirname(Deno.execPath())}:${Deno.env.get("PATH")}`,
@@ -87,7 +85,7 @@ export async function startService(
       KV_PATH: `./${folder}/kv`,
       ...env,
     },
-    stdoutFile: logFile,
+    outputFile: logFile,
     core,
   });
   const service: RunningService = {

@@ -5,13 +5,12 @@
 //   deno task bench:two-machines [--pushes 200] [--outage 60] [--write]
 
 import { assertEquals } from "@std/assert";
-import { parseArgs } from "node:util";
 import { generateFiles } from "../tests/github/generated_files.ts";
 import { serveRepository, signatureOf } from "../tests/github/served_repository.ts";
 import { KvConnectServer, type KvOperation } from "../tests/kv_connect/kv_connect_server.ts";
 import { getOnce, textOf } from "./clients.ts";
-import { pause, withProcesses } from "./processes.ts";
-import { describeMachine, goal, median, number, p99, publish, table } from "./report.ts";
+import { pause } from "./processes.ts";
+import { flagsOf, goal, median, number, p99, type Report, runBench, table } from "./report.ts";
 import { pathOf, type RunningService, settingsFor, startService, TOKEN } from "./service.ts";
 
 const SECRET = "bench-secret";
@@ -42,12 +41,8 @@ async function deliver(machine: RunningService, body: string, signature: string)
   return response.status;
 }
 
-async function main(cleanup: AsyncDisposableStack): Promise<void> {
-  const { pushes = "200", outage = "60", write } = parseArgs({
-    args: Deno.args,
-    options: { pushes: { type: "string" }, outage: { type: "string" }, write: { type: "boolean" } },
-  }).values;
-  const machine = await describeMachine();
+async function measure(cleanup: AsyncDisposableStack): Promise<Report> {
+  const { pushes, outage } = flagsOf({ pushes: "200", outage: "60" });
   const store = cleanup.use(await KvConnectServer.start());
   store.latencyMs = LATENCY_MS;
   const files = generateFiles({ prefix: "posts", folders: 0, filesPerFolder: 100, bytes: 2_000 });
@@ -154,10 +149,8 @@ async function main(cleanup: AsyncDisposableStack): Promise<void> {
   ];
   const both = (values: readonly number[]) =>
     `${number(median(values))} and ${number(p99(values))}`;
-  await publish({
-    title: `Two machines, one remote store at ${LATENCY_MS} ms`,
+  return {
     conditions: [
-      ...machine,
       `Median and p99 in ms: push to visible ${both(pushesMs)}, hits among ${
         number(forgedPerMinute)
       } forged ` +
@@ -169,8 +162,10 @@ async function main(cleanup: AsyncDisposableStack): Promise<void> {
     parts: [
       table(["phase", "ms", "requests to the source", "reads of the store", "commits"], rows),
     ],
-    writeAs: write ? "two machines" : null,
-  });
+  };
 }
 
-if (import.meta.main) await withProcesses(main);
+if (import.meta.main) {
+  const title = `Two machines, one remote store at ${LATENCY_MS} ms`;
+  await runBench({ title, section: "two machines" }, measure);
+}

@@ -32,14 +32,14 @@ export interface Cost {
   readonly bytes: number;
 }
 
-const MARKS = ["<!-- bench:cost -->", "<!-- end of bench:cost -->"] as const;
+const MARKED = /(?<=<!-- bench:cost -->).*(?=<!-- end of bench:cost -->)/s;
 const ACCESS_NAMES = { none: "no", named: "yes", public: "yes, any repository" };
 
 /** Runs one scenario. */
 export async function measureCost(scenario: CostScenario, access: Access): Promise<Cost> {
   await using site = await openSite(access);
   const { gh, bridge } = site;
-  await scenario.before?.(site);
+  await scenario.before(site);
   gh.resetCounts();
   if (bridge) bridge.requests.length = 0;
   await scenario.work(site);
@@ -69,18 +69,8 @@ export function costTable(costs: readonly Cost[]): string {
 
 /** Whether a text has a table between its marks, however its columns are padded, and nothing else there. */
 export function shows(text: string, markdown: string): boolean {
-  const place = placeOf(text);
-  return place !== null && narrow(text.slice(...place)) === narrow(markdown);
-}
-
-function narrow(markdown: string): string {
-  return markdown.replaceAll(/ *\| */g, "|").replaceAll(/-{2,}/g, "-").trim();
-}
-
-/** What lies between the marks of a text, from and to. */
-function placeOf(text: string): [from: number, to: number] | null {
-  const [from, to] = MARKS.map((mark) => text.indexOf(mark)) as [number, number];
-  return from < 0 || to < from ? null : [from + MARKS[0].length, to];
+  const narrow = (text = "") => text.replaceAll(/ *\| */g, "|").replaceAll(/-{2,}/g, "-").trim();
+  return narrow(MARKED.exec(text)?.[0]) === narrow(markdown);
 }
 
 async function main(): Promise<void> {
@@ -96,10 +86,7 @@ async function main(): Promise<void> {
   if (file === undefined) return await withProcesses(measureMemory);
   const text = await Deno.readTextFile(file);
   if (write !== undefined) {
-    const place = placeOf(text);
-    if (place === null) throw new Error(`Cannot write "${file}": it has no ${MARKS.join("…")}`);
-    const [from, to] = place;
-    await Deno.writeTextFile(file, `${text.slice(0, from)}\n\n${markdown}\n\n${text.slice(to)}`);
+    await Deno.writeTextFile(file, text.replace(MARKED, `\n\n${markdown}\n\n`));
   } else if (!shows(text, markdown)) {
     console.error(`"${file}" does not show these rows; --write does it`);
     Deno.exitCode = 1;
