@@ -5,8 +5,8 @@
 import type { LoggedRequest } from "../tests/github/github_log.ts";
 import { type RawAnswer, RawClient, textOf } from "./clients.ts";
 import { HOSTILE_FILES, type HostileRequest, hostileRequests } from "./hostile_requests.ts";
-import { count, flagsOf, never, number, type Report, runBench, table } from "./report.ts";
-import { settingsFor, startService, startSource } from "./service.ts";
+import { settingsFor, startService, startSource } from "./processes.ts";
+import { atMost, flag, number, type Report, runBench, table } from "./report.ts";
 
 const CONNECTIONS = 32;
 const GIVE_UP_MS = 10_000;
@@ -22,27 +22,26 @@ const PHASES = [
   { title: "the default limit on misses", fifths: 1, env: { MISSES_PER_MINUTE: "" } },
 ];
 const REFUSED = "refused by the HTTP server";
-const RULES = {
-  error: "answers of 500 and more that are not the contract's",
-  headers: "answers without CORS or an id, or with a header that a request made up",
-  slow: `answers after more than ${SLOW_MS} ms`,
-  unanswered: "requests without an answer",
-  unescaped: "requests that reached the source with an unescaped value",
-  unexpected: "requests that the source does not know",
-};
+const RULES = [
+  ["error", "answers of 500 and more that are not the contract's"],
+  ["headers", "answers without CORS or an id, or with a header that a request made up"],
+  ["slow", `answers after more than ${SLOW_MS} ms`],
+  ["unanswered", "requests without an answer"],
+  ["unescaped", "requests that reached the source with an unescaped value"],
+  ["unexpected", "requests that the source does not know"],
+] as const;
 /** What the service may request of its source: every value in one escaped segment. GraphQL has one path. */
 const REPOSITORY =
   /^(?:\/repos\/[A-Za-z0-9][A-Za-z0-9_-]{0,38}\/[A-Za-z0-9._-]{1,100}|\/repositories\/\d+)/;
 const OF_REPOSITORY = /^(?:$|\/(?:commits|git\/trees|git\/blobs)\/([^/?#]+)(?:\?recursive=1)?$)/;
 const RAW = /^\/octo\/odd\/[0-9a-f]{40}\/([^?#]+)$/i;
 
-const flags = flagsOf({ requests: "100000", seed: "1" });
-const [total, seed] = [Number(flags.requests), Number(flags.seed)];
+const [total, seed] = [Number(flag("requests", "100000")), Number(flag("seed", "1"))];
 
 async function measure(cleanup: AsyncDisposableStack): Promise<Report> {
   const double = await startSource(cleanup, { odd: { files: HOSTILE_FILES } });
   const classes = new Map<string, number[]>();
-  const broken: Record<keyof typeof RULES, string[]> = {
+  const broken: Record<typeof RULES[number][0], string[]> = {
     ...{ error: [], headers: [], slow: [], unanswered: [], unescaped: [], unexpected: [] },
   };
   const startedMs = performance.now();
@@ -71,30 +70,21 @@ async function measure(cleanup: AsyncDisposableStack): Promise<Report> {
   const rows = [...classes].sort(([a], [b]) => a < b ? -1 : 1);
   return {
     conditions: [
-      `${
-        count(total)
-      } generated requests (seed ${seed}), ${CONNECTIONS} at once, each over a connection of its own, ` +
-      `in ${number(seconds)} s, client, service and source on this machine`,
-      `${logged.length} requests reached the source, ${
-        logged.length - rest.length
-      } of them GraphQL`,
+      `${number(total)} generated requests (seed ${seed}) in ${
+        number(seconds)
+      } s, ${CONNECTIONS} at once, each over ` +
+      "a connection of its own; client, service and source on this machine",
+      `${logged.length} requests reached the source, all but ${rest.length} of them GraphQL`,
       `"${REFUSED}": a request that HTTP or a URL forbids, closed or answered with 4xx without an id`,
     ],
-    goals: Object.entries(RULES).map(([rule, what]) =>
-      never(what, broken[rule as keyof typeof RULES].length)
-    ),
+    goals: RULES.map(([rule, what]) => atMost(what, 0, broken[rule].length)),
     parts: [table(
       ["answer", ...PHASES.map(({ title }) => title)],
-      rows.map(([name, counts]) => [name, ...counts.map(count)]),
+      rows.map(([name, counts]) => [name, ...counts.map(number)]),
     )],
   };
 
-  function note(
-    request: HostileRequest,
-    answer: RawAnswer | null,
-    phase: number,
-    ms: number,
-  ): void {
+  function note(request: HostileRequest, answer: RawAnswer | null, phase: number, ms: number) {
     const name = classOf(request, answer);
     const what = `${name}, ${number(ms)} ms: ${shown(request)}`;
     const counts = classes.get(name) ?? PHASES.map(() => 0);

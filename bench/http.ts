@@ -2,30 +2,29 @@
 // large and small collections; hits during cold listings; cold requests; the time to start. `--write` puts the report
 // into RESULTS.md.
 
+import { assert, assertEquals } from "@std/assert";
 import { makeGitRepository } from "../tests/github/git_repository.ts";
 import { generateFiles } from "../tests/github/generated_files.ts";
-import { describeWrk } from "./clients.ts";
+import type { RunningDouble } from "../tests/github/start_double.ts";
+import { describeWrk, getOnce, load, type LoadResult, SERVER_CORE, textOf } from "./clients.ts";
+import { listOf, measureLoad, type Part } from "./http_load.ts";
+import { pause, settingsFor, startService, startSource } from "./processes.ts";
 import {
-  measureColdListings,
-  measureColdRequests,
-  measurePages,
-  measureStart,
-  SHAPES,
-} from "./http_cold.ts";
-import { measureLoad, type Part } from "./http_load.ts";
-import { flagsOf, type Goal, type Report, runBench } from "./report.ts";
-import { settingsFor, startService, startSource } from "./service.ts";
+  atMost,
+  flag,
+  type Goal,
+  median,
+  number,
+  type Report,
+  runBench,
+  spread,
+  table,
+} from "./report.ts";
 
 const quick = Deno.args.includes("--quick");
-const flags = flagsOf({
-  rounds: quick ? "1" : "5",
-  seconds: quick ? "1" : "2",
-  connections: "64",
-  parts: "load,pages,listings,cold,start",
-});
-const [rounds, seconds, connections] = [flags.rounds, flags.seconds, flags.connections].map(
-  Number,
-) as [number, number, number];
+const rounds = Number(flag("rounds", quick ? "1" : "5"));
+const seconds = Number(flag("seconds", quick ? "1" : "2"));
+const connections = Number(flag("connections", "64"));
 
 const CONDITIONS = [
   `${rounds} rounds, ${seconds} s a server and scenario, ${connections} connections; servers are restarted for each ` +
@@ -39,10 +38,169 @@ const CONDITIONS = [
   "same bytes from a file with the same headers; Varnish: in front of the service",
 ];
 
+/** The repositories: hits are measured on `site`, cold requests on `deep`, the others are listed. */
+const SHAPES = {
+  site: { folders: 10, filesPerFolder: 2_000, bytes: 1_200 },
+  small: { folders: 1, filesPerFolder: 100, identical: true },
+  deep: { prefix: "content/posts", folders: 0, filesPerFolder: 100, bytes: 2_000 },
+  large: { folders: 100, filesPerFolder: 1_000, identical: true },
+};
+
+const LARGE_TOTAL = 100_000;
+const SERIES = [
+  { title: "20,000 items", repo: "site", page: (n: number) => n },
+  { title: "100,000 items, first pages", repo: "large", page: (n: number) => n },
+  { title: "100,000 items, last pages", repo: "large", page: (n: number) => 2_001 - n },
+];
+
+/** Pages without a cached response, each requested once, of collections whose trees are cached. */
+async function measurePages(origin: string, count: number): Promise<Part> {
+  const rows = SERIES.map((series) => ({ ...series, times: [] as number[] }));
+  const timed = async (repo: string, page: number) =>
+    (await getOnce(origin, listOf({ repo, page: `${page}` }))).ms;
+  for (const { repo } of SERIES) await timed(repo, 1_000_000);
+  for (let n = 1; n <= count; n++) {
+    for (const { repo, page, times } of rows) times.push(await timed(repo, page(n)));
+  }
+  const ratioOf = (times: readonly number[]) => median(times) / median(rows[0]!.times);
+  return {
+    goals: rows.slice(1).map(({ title, times }) =>
+      atMost(`page of 50 from ${title}, of one from 20,000 items`, 1.5, ratioOf(times))
+    ),
+    markdown: table(
+      ["page of 50, not cached, from", "ms (min–max)", "of 20,000 items"],
+      rows.map(({ title, times }) => [title, spread(times), number(ratioOf(times))]),
+    ),
+  };
+}
+
+/** How the double answers: all in one piece of some 30 MB, or truncated as GitHub documents. */
+const MODES = [
+  { title: "one answer", settings: { truncateAt: 1_000_000, truncateBytes: 1e9 } },
+  { title: "cut at 7 MB, folder by folder", settings: { truncateAt: 100_000, truncateBytes: 7e6 } },
+];
+
+/** Hits of another collection while listings of 100,000 files, of these repositories, are read one after the other. */
+async function measureColdListings(
+  origin: string,
+  double: RunningDouble,
+  { names, rounds, seconds, connections }: {
+    names: readonly string[];
+    rounds: number;
+    seconds: number;
+    connections: number;
+  },
+): Promise<Part> {
+  const hits = { origin, path: listOf(), seconds, connections };
+  const left = [...names];
+  const rows = ["no listing", ...MODES.map(({ title }) => title)]
+    .map((title) => ({ title, results: [] as LoadResult[], listedMs: [] as number[] }));
+  const [quiet, ...busy] = rows;
+  for (let round = 0; round < rounds; round++) {
+    quiet!.results.push(await load(hits));
+    for (const [mode, { settings }] of MODES.entries()) {
+      await double.call("set", settings);
+      let isRunning = true;
+      const loaded = load(hits).finally(() => isRunning = false);
+      await pause(100);
+      while (isRunning) {
+        const repo = left.shift();
+        assert(repo !== undefined, "there are too few repositories for cold listings");
+        const answer = await getOnce(origin, listOf({ repo }));
+        assertEquals(JSON.parse(textOf(answer)).pagination.totalItems, LARGE_TOTAL);
+        busy[mode]!.listedMs.push(answer.ms);
+      }
+      busy[mode]!.results.push(await loaded);
+    }
+  }
+  const measured = rows.map(({ title, results, listedMs }) => ({
+    title,
+    listings: listedMs.length === 0 ? "–" : `${listedMs.length} of ${number(median(listedMs))} ms`,
+    perSecond: median(results.map((run) => run.perSecond)),
+    p99Ms: median(results.map((run) => run.p99Ms)),
+    latestMs: Math.max(...results.map((run) => run.maxMs)),
+  }));
+  return {
+    goals: measured.slice(1).flatMap(({ title, p99Ms, latestMs }) => [
+      atMost(`other hits during cold listings of 100,000 items (${title}), p99, ms`, 50, p99Ms),
+      atMost(`the latest of them (${title}), ms`, 150, latestMs),
+    ]),
+    markdown: table(
+      ["hits while there is", "requests/s", "p99 ms", "max ms", "listings"],
+      measured.map(({ title, perSecond, p99Ms, latestMs, listings }) => [
+        ...[title, number(perSecond), number(p99Ms), number(latestMs), listings],
+      ]),
+    ),
+  };
+}
+
+const SOURCE_LATENCY_MS = 50;
+const COLD_REQUESTS = [
+  { title: "a list at depth 2", more: {}, wanted: 3.2 },
+  { title: "the same with the contents of 50", more: { includeContent: "true" }, wanted: 4.2 },
+];
+
+/** From a cold request to its answer, in round trips to a source that takes 50 ms. */
+async function measureColdRequests(
+  env: Readonly<Record<string, string>>,
+  double: RunningDouble,
+  rounds: number,
+): Promise<Part> {
+  const measured = COLD_REQUESTS.map((request) => ({ ...request, trips: [] as number[] }));
+  for (let round = 0; round < rounds; round++) {
+    for (const { more, trips } of measured) {
+      await using service = await startService({ env, core: SERVER_CORE });
+      // Loads the modules and compiles them, on a repository of its own.
+      await getOnce(service.origin, listOf({ repo: "small", includeContent: "true" }));
+      await double.call("set", { latencyMs: SOURCE_LATENCY_MS });
+      const path = listOf({ repo: "deep", collection: "content/posts", ...more });
+      trips.push((await getOnce(service.origin, path)).ms / SOURCE_LATENCY_MS);
+      await double.call("set", { latencyMs: 0 });
+    }
+  }
+  return {
+    goals: measured.map(({ title, wanted, trips }) =>
+      atMost(`${title}, cold, in round trips of ${SOURCE_LATENCY_MS} ms`, wanted, trips)
+    ),
+    markdown: table(
+      ["cold request", "round trips (min–max)"],
+      measured.map(({ title, trips }) => [title, spread(trips)]),
+    ),
+  };
+}
+
+const FIRST_REQUESTS = {
+  "/api/health": "/api/health",
+  "a list of ./examples": listOf({ owner: "local", repo: "blog" }),
+};
+
+/** From the start of the process to its first answer, with the modules in Deno's cache. */
+async function measureStart(count: number): Promise<Part> {
+  const times = Object.entries(FIRST_REQUESTS)
+    .map(([title, path]) => ({ title, path, ms: [] as number[] }));
+  // The first round only fills the machine's caches.
+  for (let round = -1; round < count; round++) {
+    for (const { path, ms } of times) {
+      const startedMs = performance.now();
+      await using _service = await startService({ path });
+      if (round >= 0) ms.push(performance.now() - startedMs);
+    }
+  }
+  return {
+    goals: times.map(({ title, ms }) =>
+      atMost(`process start to first answer (${title}), ms`, 250, ms)
+    ),
+    markdown: table(
+      ["first request", "ms (min–max)"],
+      times.map(({ title, ms }) => [title, spread(ms)]),
+    ),
+  };
+}
+
 async function measure(cleanup: AsyncDisposableStack): Promise<Report> {
   const folder = await Deno.makeTempDir();
   cleanup.defer(() => Deno.remove(folder, { recursive: true }));
-  const wanted = new Set(flags.parts.split(","));
+  const wanted = new Set(flag("parts", "load,pages,listings,cold,start").split(","));
   const cold = Array.from({ length: wanted.has("listings") ? 60 : 0 }, (_, n) => `cold${n}`);
   const large = cleanup.use(await makeGitRepository(generateFiles(SHAPES.large)));
   const double = await startSource(cleanup, {

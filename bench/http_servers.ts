@@ -12,8 +12,8 @@ import {
   processorMs,
   type RunningProcess,
   startProcess,
+  startService,
 } from "./processes.ts";
-import { startService } from "./service.ts";
 
 /** A server that runs. */
 export interface StartedServer extends AsyncDisposable {

@@ -13,14 +13,16 @@ export interface Goal {
   readonly met: boolean;
 }
 
-/** A {@linkcode Goal}. */
-export function goal(what: string, wanted: string, measured: string, met: boolean): Goal {
-  return { what, wanted, measured, met };
+/** The goal that a number, or the median of several, is at most so much. */
+export function atMost(what: string, most: number, measured: number | readonly number[]): Goal {
+  const met = median([measured].flat()) <= most;
+  return { what, wanted: `at most ${number(most)}`, measured: spread([measured].flat()), met };
 }
 
-/** The goal that something never happens. */
-export function never(what: string, count: number): Goal {
-  return goal(what, "0", `${count}`, count === 0);
+/** The goal that a number, or the median of several, is at least so much. */
+export function atLeast(what: string, least: number, measured: number | readonly number[]): Goal {
+  const met = median([measured].flat()) >= least;
+  return { what, wanted: `at least ${number(least)}`, measured: spread([measured].flat()), met };
 }
 
 /** A Markdown table; the first column is text, the others are numbers. */
@@ -30,17 +32,14 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [line(head), line(rule), ...rows.map(line)].join("\n");
 }
 
-/** A number to about three digits, with commas in thousands. */
+/** A number to about three digits, a whole one without a fraction, with commas in thousands. */
 export function number(value: number): string {
   if (Number.isNaN(value)) return "–";
-  const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
+  const digits = Number.isInteger(value)
+    ? 0
+    : Math.max(0, 2 - Math.floor(Math.log10(Math.max(1, Math.abs(value)))));
   const options = { minimumFractionDigits: digits, maximumFractionDigits: digits };
   return value.toLocaleString("en-US", options);
-}
-
-/** A whole number with commas in thousands. */
-export function count(value: number): string {
-  return Math.round(value).toLocaleString("en-US");
 }
 
 /** The middle value, the mean of both where there are two; NaN of none. */
@@ -56,22 +55,17 @@ export function p99(values: readonly number[]): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * 0.99) - 1)] ?? NaN;
 }
 
-/** The median with least and greatest, as text. */
+/** The median with least and greatest, as text; one number alone. */
 export function spread(values: readonly number[]): string {
+  if (values.length === 1) return number(values[0]!);
   const [least, greatest] = [Math.min(...values), Math.max(...values)];
   return `${number(median(values))} (${number(least)}–${number(greatest)})`;
 }
 
-/** The flags of a bench: texts with these defaults, `--quick`, and `--write`, which {@linkcode runBench} sees to. */
-export function flagsOf<T extends Record<string, string>>(defaults: T): T & { quick?: boolean } {
-  const texts = Object.entries(defaults)
-    .map(([name, value]) => [name, { type: "string" as const, default: value }]);
-  const options = {
-    ...Object.fromEntries(texts),
-    quick: { type: "boolean" },
-    write: { type: "boolean" },
-  };
-  return parseArgs({ args: Deno.args, options }).values as T & { quick?: boolean };
+/** What a flag of the bench gives, as in `--seconds 20`. */
+export function flag(name: string, otherwise: string): string {
+  const options = { [name]: { type: "string" as const } };
+  return `${parseArgs({ args: Deno.args, options, strict: false }).values[name] ?? otherwise}`;
 }
 
 /** What a bench measured; `conditions` are lines on how, beside those on the machine. */

@@ -3,7 +3,7 @@
 
 import { createHash } from "node:crypto";
 import { type GitRepository, makeGitRepository } from "../tests/github/git_repository.ts";
-import { pathOf } from "./service.ts";
+import { pathOf } from "./processes.ts";
 
 const COLLECTIONS = 30;
 const FILES = 20;
