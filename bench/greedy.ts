@@ -28,7 +28,7 @@ const MISSES_PER_MINUTE = 120;
 const MAX_REQUESTS_A_MISS = 2_400;
 const BRANCHES = 100;
 /** So many folders of so many levels each. Each level is a request that waits for the one before it. */
-const DEEP = { folders: 50, levels: 190 };
+const DEEP = { folders: 80, levels: 120 };
 
 /** A kind of request; `n` counts up over all kinds. */
 interface Kind {
@@ -141,8 +141,9 @@ async function measure(cleanup: AsyncDisposableStack): Promise<Report> {
   let sent = 0;
   // First one after the other, so that each has read what it needs before all of them compete for that.
   for (const name of only) {
-    const first = () => send(origin, KINDS[name]!, sent++, stop.signal);
-    for (let tries = 0; tries < 20 && [429, 503].includes(await first()); tries++) await pause(500);
+    const n = sent++;
+    const first = () => send(origin, KINDS[name]!, n, stop.signal);
+    for (let tries = 0; tries < 9 && [429, 503].includes(await first()); tries++) await pause(500);
   }
   await double.call("resetCounts");
 
