@@ -20,6 +20,8 @@ const MAX_SHOWN_CHARS = 80;
 const GRAMMAR = "must be filter[name], filter[path], filter[frontMatter.<key>] or " +
   "filter[frontMatter.<key>][lt|lte|gt|gte|exists]";
 
+const FILTER_NAME = /^filter\[((?:(?!\]\[).)*)\](?:\[([^[\]]*)\])?$/s;
+
 /** Each comparison, as a test of the order of the item's value against the filter's. */
 const COMPARISONS: ReadonlyMap<string, (order: number) => boolean> = new Map([
   ["lt", (order) => order < 0],
@@ -35,9 +37,8 @@ export interface FilterableItem {
   readonly frontMatter: PlainObject | null;
 }
 
-/** One condition. */
+/** One condition, of front matter or else of the path alone. */
 export interface Filter {
-  /** Whether it tests front matter, else the path alone. */
   readonly needsFrontMatter: boolean;
   matches(item: FilterableItem): boolean;
 }
@@ -60,13 +61,12 @@ export function parseFilters(
   for (const [name, value] of parameters) {
     if (!isFilterParameter(name) || value === "") continue;
     chars += value.length;
-    if (chars > MAX_TOTAL_CHARS) {
-      const message = `must have at most ${MAX_TOTAL_CHARS} characters in all filters together`;
+    const isLong = chars > MAX_TOTAL_CHARS;
+    if (isLong || filters.length + errors.length === MAX_FILTERS) {
+      const message = isLong
+        ? `must have at most ${MAX_TOTAL_CHARS} characters in all filters together`
+        : `must be given at most ${MAX_FILTERS} times`;
       errors.push({ parameter: "filter", message });
-      break;
-    }
-    if (filters.length + errors.length === MAX_FILTERS) {
-      errors.push({ parameter: "filter", message: `must be given at most ${MAX_FILTERS} times` });
       break;
     }
     try {
@@ -88,8 +88,7 @@ function parseFilter(name: string, value: string): Filter {
   if (value.length > MAX_VALUE_CHARS) {
     throw new SyntaxError(`must be at most ${MAX_VALUE_CHARS} characters long`);
   }
-  const [, field = "", operator] = /^filter\[((?:(?!\]\[).)*)\](?:\[([^[\]]*)\])?$/s.exec(name) ??
-    [];
+  const [, field = "", operator] = FILTER_NAME.exec(name) ?? [];
   const negated = value.startsWith("!");
   const text = negated ? value.slice(1) : value;
   if ((field === "name" || field === "path") && operator === undefined) {

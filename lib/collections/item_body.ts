@@ -8,15 +8,9 @@ import { itemUrl } from "../api/parameters.ts";
 import type { FileRef } from "../source/source.ts";
 import type { ReadContext } from "./read_context.ts";
 
-/**
- * Memory that a response takes for each byte of a file's path: 7 for the texts of its item, two of them percent-encoded,
- * and 8 for its JSON, whose buffer is copied as it grows and at its end.
- */
+/** Memory for each byte of a path in a response: the texts of its item, and JSON whose buffer is copied as it grows. */
 export const BYTES_PER_PATH_BYTE = 28;
-/**
- * Memory that a response takes for each byte of a file: its bytes, its text, and its JSON, which has it twice with `body`.
- * JSON of very many control characters takes more, and is reserved when it is made.
- */
+/** Memory for each byte of a file in a response: its bytes, its text, and its JSON, which has it twice with `body`. */
 export const BYTES_PER_CONTENT_BYTE = { content: 8, frontMatter: 8, html: 16 };
 
 /** Source and prose that are not in the registry of media types, or as something else (`.ts` as video). */
@@ -49,10 +43,7 @@ export function slugOf(pathInside: string): string {
   return dot <= nameStart ? pathInside : pathInside.slice(0, dot);
 }
 
-/**
- * The media type of a file with this name (RFC 2046), text with its charset. A path is enough to know whether the file is
- * text, except for names that count as a whole, such as a readme without an extension.
- */
+/** The media type of a file with this name (RFC 2046), text with its charset. */
 export function contentTypeOf(name: string): string {
   const extension = name.slice(name.lastIndexOf(".") + 1).toLowerCase();
   if (PLAIN_NAMES.test(name) || PLAIN_TEXT.has(extension)) return PLAIN;

@@ -13,7 +13,7 @@ const READS_AT_ONCE = 8;
 /** GitHub shows names that are not UTF-8 with this character. */
 const NOT_UTF8 = "\uFFFD";
 
-/** The files directly in a folder; they are part of its cached tree, so the key-value store does not get them again. */
+/** The files directly in a folder; the key-value store has them as part of its tree. */
 const directFilesKind: ObjectKind<FileList> = {
   name: "direct-files",
   sizeOf: (files) => files.byteLength,
@@ -71,21 +71,18 @@ async function listInParts(folder: CollectionFolder, read: ReadContext): Promise
   const failure = new AbortController();
   /** Runs one read; after the first failure no more begin. */
   const run = <T>(work: () => Promise<T>) =>
-    limit(async () => {
+    limit(() => {
       failure.signal.throwIfAborted();
       read.context.signal?.throwIfAborted();
-      try {
-        return await work();
-      } catch (error) {
-        failure.abort(error);
-        throw error;
-      }
+      return work();
+    }).catch((error) => {
+      failure.abort(error);
+      throw error;
     });
   const addEntries = async (treeId: string, prefix: string): Promise<void> => {
     const folders: [treeId: string, path: string][] = [];
-    for (
-      const { name, kind, id, size } of await run(() => readTree(read, treeId, folder.path))
-    ) {
+    const entries = await run(() => readTree(read, treeId, folder.path));
+    for (const { name, kind, id, size } of entries) {
       if (!isListedPath(name) || (kind !== "file" && kind !== "folder")) continue;
       if (name.includes(NOT_UTF8)) builder.omit();
       else if (kind === "file") builder.add({ path: prefix + name, id, size });

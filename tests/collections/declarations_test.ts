@@ -37,9 +37,7 @@ async function checkRules(
 }
 
 const PAGES_CMS = `
-media:
-  input: src/media
-  output: /media
+media: { input: src/media, output: /media }
 content:
   - name: posts
     label: Posts
@@ -47,44 +45,20 @@ content:
     path: src/posts
     exclude: [README.md, drafts]
     filename: "{year}-{month}-{day}-{primary}.md"
-    view:
-      fields: [title, published, date]
-    fields:
-      - name: title
-        type: string
-      - name: body
-        type: rich-text
-  - name: flat
-    type: collection
-    path: /content/flat/
-    subfolders: false
-    exclude: README.md
-    fields: []
+    fields: [{ name: title, type: string }, { name: body, type: rich-text }]
+  - { name: flat, type: collection, path: /content/flat/, subfolders: false, exclude: README.md }
   - name: authors
     type: collection
     path: src/_data/authors
     filename: { template: "{primary}.json", field: create }
-  - name: everything
-    type: collection
-    path: ""
-    extension: ""
-  - name: mdx
-    type: collection
-    path: docs
-    extension: mdx
-  - name: site
-    label: Site settings
-    type: file
-    path: src/_data/site.json
+  - { name: everything, type: collection, path: "", extension: "" }
+  - { name: mdx, type: collection, path: docs, extension: mdx }
+  - { name: site, label: Site settings, type: file, path: src/_data/site.json }
   - name: shop
     type: group
     items:
-      - name: products
-        type: collection
-        path: products
-      - type: group
-        items:
-          - { name: brands, type: collection, path: brands }
+      - { name: products, type: collection, path: products }
+      - { type: group, items: [{ name: brands, type: collection, path: brands }] }
 `;
 
 Deno.test("parseDeclarations() reads the collections of Pages CMS, in groups too", async () => {
@@ -100,25 +74,15 @@ Deno.test("parseDeclarations() reads the collections of Pages CMS, in groups too
 });
 
 const DECAP_CMS = `
-backend:
-  name: git-gateway
-  branch: main
-media_folder: static/images/uploads
-i18n:
-  structure: multiple_folders
-  locales: [en, de]
-defaults: &defaults
-  folder: content/shared
-  extension: json
+backend: { name: git-gateway, branch: main }
+i18n: { structure: multiple_folders, locales: [en, de] }
+defaults: &defaults { folder: content/shared, extension: json }
 collections:
   - label: "Blog"
     name: "blog"
     folder: "/_posts/blog/"
-    create: true
     slug: "{{year}}-{{month}}-{{day}}-{{slug}}"
-    fields:
-      - {label: "Title", name: "title", widget: "string"}
-      - {label: "Body", name: "body", widget: "markdown"}
+    fields: [{ label: "Title", name: "title", widget: "string" }]
   - name: pages
     folder: content/pages
     nested: { depth: 2, summary: '{{title}}' }
@@ -132,14 +96,9 @@ collections:
   - { name: data, folder: data, format: yaml }
   - { name: translated, folder: i18n, i18n: true }
   - { name: files, folder: i18n, path: '{{slug}}/index', i18n: { structure: multiple_files } }
-  - <<: *defaults
-    name: merged
-  - <<: [{ extension: mdx }, *defaults]
-    name: first
-  - label: Settings
-    name: settings
-    files:
-      - { name: site, file: data/site.yml, fields: [] }
+  - { <<: *defaults, name: merged }
+  - { <<: [{ extension: mdx }, *defaults], name: first }
+  - { label: Settings, name: settings, files: [{ name: site, file: data/site.yml }] }
 `;
 
 Deno.test("parseDeclarations() reads the folder collections of Decap, Netlify and Sveltia CMS", async () => {
@@ -180,10 +139,9 @@ collections:
     books: "my_collections/_books",
     posts: "my_collections/_posts",
   });
-  assertEquals(await folders("_config.toml", 'source = "./docs"\ncollections = ["books"]\n'), {
-    books: "docs/_books",
-    posts: "docs/_posts",
-  });
+  const toml = 'source = "./docs"\ncollections = ["books"]\n';
+  const inDocs = { books: "docs/_books", posts: "docs/_posts" };
+  assertEquals(await folders("_config.toml", toml), inDocs);
 });
 
 Deno.test("parseDeclarations() skips what is not a folder of the repository, and names that cannot be requested", async () => {
@@ -192,16 +150,8 @@ Deno.test("parseDeclarations() skips what is not a folder of the repository, and
     await folders("admin/config.yml", `collections: [{ name: ${name}, folder: ${folder} }]`),
   ];
   const badPaths = ["..", "a//b", ".", '"a\\u0000b"', "~"];
-  const badFolders = [
-    "../etc",
-    "a/../b",
-    "a/./b",
-    "./../a",
-    "'{{locale}}/posts'",
-    "[a]",
-    "1",
-    `${"a/".repeat(512)}b`,
-  ];
+  const badFolders = "../etc a/../b a/./b ./../a '{{locale}}/posts' [a] 1".split(" ");
+  badFolders.push(`${"a/".repeat(512)}b`);
   for (const folder of [...badPaths.filter((path) => path !== "."), ...badFolders]) {
     assertEquals([folder, await declareOne("a", folder)], [folder, [{}, {}]]);
   }
@@ -214,10 +164,8 @@ Deno.test("parseDeclarations() skips what is not a folder of the repository, and
   }
   const jekyll = 'collections_dir: "../.."\ncollections: [a/b, "..", {}, null]\n';
   assertEquals(await folders("_config.yml", jekyll), {});
-  assertEquals(await folders("_config.yml", "collections: [a/b, {}, null, 7]\n"), {
-    "7": "_7",
-    posts: "_posts",
-  });
+  const list = "collections: [a/b, {}, null, 7]\n";
+  assertEquals(await folders("_config.yml", list), { "7": "_7", posts: "_posts" });
 });
 
 Deno.test("parseDeclarations() survives values of other kinds", async () => {
@@ -248,11 +196,7 @@ Deno.test("parseDeclarations() says in one sentence why a file was skipped, and 
     ["admin/config.yml", "- a\n- b\n", "The text is not a mapping (line 1)"],
     ["_config.toml", "a = 1\nb = \n", "(line 2)"],
     ["_config.yml", `a: ${"x".repeat(300_000)}`, "longer than 262144 characters (line 1)"],
-    [
-      "admin/config.yml",
-      `${bomb.join("")}collections: [*a29]\n`,
-      "Aliases repeat more than 1048576 characters",
-    ],
+    ["admin/config.yml", `${bomb.join("")}collections: [*a29]\n`, "Aliases repeat more than"],
   ];
   for (const [path, text, message] of rows) {
     const { collections, warning } = await parseDeclarations(path, text);

@@ -5,26 +5,19 @@ import { parseItemQuery, parseListQuery } from "../../lib/api/parameters.ts";
 import { listItems } from "../../lib/collections/list_items.ts";
 import type { ReadContext } from "../../lib/collections/read_context.ts";
 import { readItem } from "../../lib/collections/read_item.ts";
-import {
-  CollectionsError,
-  type ErrorCode,
-  sourceFailed,
-  tooManyRequests,
-} from "../../lib/errors.ts";
+import { CollectionsError, sourceFailed, tooManyRequests } from "../../lib/errors.ts";
 import { MemorySource } from "./memory_source.ts";
-
-const BASE = { baseUrl: "http://localhost:8000" };
 
 function list(query: string, read: ReadContext) {
   const parameters = parseListQuery(`owner=octo&repo=site&collection=posts&${query}`);
-  return listItems(parameters, read, BASE);
+  return listItems(parameters, read, { baseUrl: "http://localhost:8000" });
 }
 
 async function names(query: string, read: ReadContext): Promise<string> {
   return (await list(query, read)).body.items.map(({ name }) => name).join(" ");
 }
 
-async function rejects(work: Promise<unknown>, code: ErrorCode): Promise<CollectionsError> {
+async function rejects(work: Promise<unknown>, code: string): Promise<CollectionsError> {
   const error = await assertRejects(() => work, CollectionsError);
   assertEquals(error.code, code, error.message);
   return error;
@@ -132,13 +125,8 @@ Deno.test("listItems() fails a sorted list when a file cannot be read, and reads
   await rejects(list("sort=-frontMatter.n", source.read()), "source-failed");
   const page = await list("includeFrontMatter=true&limit=1000", source.read());
   assertEquals(page.complete, false);
-  assertEquals(
-    page.body.items.filter(({ error }) => error !== undefined).map(({ name, error }) => [
-      name,
-      error!.code,
-    ]),
-    [["3.md", "source-failed"]],
-  );
+  const failed = page.body.items.filter(({ error }) => error !== undefined);
+  assertEquals(failed.map(({ name, error }) => `${name} ${error!.code}`), ["3.md source-failed"]);
   source.failures.clear();
   const { blobs } = source.counts;
   assertEquals(await names("sort=-frontMatter.n&limit=2", source.read()), "899.md 898.md");
@@ -150,10 +138,8 @@ Deno.test("listItems() reads at most 20,000 files for a sort, chosen by path, an
     ...posts(20_000, () => "---\na: 1\n---\n"),
     ["posts/0/a.png", "png"],
   ];
-  assertEquals(
-    (await list("sort=frontMatter.a", new MemorySource(files).read())).body.pagination.totalItems,
-    20_001,
-  );
+  const { body } = await list("sort=frontMatter.a", new MemorySource(files).read());
+  assertEquals(body.pagination.totalItems, 20_001);
   const source = new MemorySource([...files, ["posts/0/b.md", ""]]);
   const error = await rejects(list("sort=frontMatter.a", source.read()), "collection-too-large");
   assert(error.detail.includes("20000 files"), error.detail);
@@ -233,12 +219,9 @@ Deno.test("a page of a named collection finds its folder once", async () => {
     ["deep/er/posts/b.txt", ""],
   ]);
   const { body } = await list("", source.read());
-  assertEquals(body.collection, {
-    name: "posts",
-    path: "deep/er/posts",
-    source: "admin/config.yml",
-  });
-  assertEquals(body.items.map(({ name }) => name), ["a.md"]);
+  const { collection, items } = body;
+  assertEquals([collection.path, collection.source], ["deep/er/posts", "admin/config.yml"]);
+  assertEquals(items.map(({ name }) => name), ["a.md"]);
   const { tree, files } = source.counts;
   await list("page=2&limit=1", source.read());
   assertEquals([source.counts.tree, source.counts.files], [tree, files]);

@@ -4,6 +4,7 @@
 import { BackgroundJobs } from "../../lib/background_jobs.ts";
 import { ObjectCache } from "../../lib/cache/object_cache.ts";
 import type { ReadContext } from "../../lib/collections/read_context.ts";
+import { MarkdownRenderer } from "../../lib/markdown/renderer.ts";
 import { FileListBuilder, fileListKind, isListedPath } from "../../lib/source/file_list.ts";
 import { blobId } from "../../lib/source/git_object_id.ts";
 import type {
@@ -14,72 +15,57 @@ import type {
   Source,
   TreeEntry,
 } from "../../lib/source/source.ts";
-import { MarkdownRenderer } from "../../lib/markdown/renderer.ts";
 import { TestClock } from "../test_clock.ts";
 
-interface Folder {
-  readonly entries: TreeEntry[];
-  readonly folders: Map<string, Folder>;
-}
+const COMMIT = "c".repeat(40);
 
-const encoder = new TextEncoder();
-
-/** A source in memory. */
+/** A source in memory; the id of a folder's tree is its path. */
 export class MemorySource implements Source {
   readonly counts = { tree: 0, files: 0, blobs: 0 };
   readonly clock = new TestClock();
   readonly objects = new ObjectCache({ maxBytes: 64 << 20, kv: null });
-  readonly jobs: BackgroundJobs;
-  readonly markdown: MarkdownRenderer;
+  readonly jobs = new BackgroundJobs({ clock: this.clock });
+  readonly markdown = new MarkdownRenderer({ clock: this.clock });
   /** A recursive listing of more files than this is truncated. */
   truncateAt = Infinity;
   /** Why a file cannot be read, by its path. */
   readonly failures = new Map<string, Error>();
   /** What every read of files waits for. */
   barrier: Promise<void> = Promise.resolve();
-  readonly snapshot: Snapshot;
-  private readonly trees = new Map<string, Folder>();
-  private readonly texts = new Map<string, Uint8Array<ArrayBuffer>>();
+  readonly snapshot: Snapshot = {
+    name: { owner: "octo", repo: "site" },
+    branch: "main",
+    commit: COMMIT,
+    ref: { commit: COMMIT, checkedAtMs: 0, freshForMs: 60_000, wantedAtMs: 0 },
+    checkedAtMs: 0,
+    freshness: "hit",
+  };
+  private readonly contents: ReadonlyMap<string, { id: string; bytes: Uint8Array<ArrayBuffer> }>;
 
-  constructor(
-    files: Iterable<readonly [path: string, content: string]>,
-    options: { branch?: string } = {},
-  ) {
-    this.jobs = new BackgroundJobs({ clock: this.clock });
-    this.markdown = new MarkdownRenderer({ clock: this.clock });
-    const root = this.folder("c".repeat(40));
-    for (const [path, content] of files) this.add(root, path, encoder.encode(content));
-    const ref = { commit: "c".repeat(40), checkedAtMs: 0, freshForMs: 60_000, wantedAtMs: 0 };
-    this.snapshot = {
-      name: { owner: "octo", repo: "site" },
-      branch: options.branch ?? "main",
-      commit: ref.commit,
-      ref,
-      checkedAtMs: 0,
-      freshness: "hit",
-    };
+  constructor(files: readonly (readonly [path: string, content: string])[]) {
+    this.contents = new Map(files.map(([path, content]) => {
+      const bytes = new TextEncoder().encode(content);
+      return [path, { id: blobId(bytes), bytes }];
+    }));
   }
 
   /** The context of a request of this client; `misses` counts what it was charged. */
   read(
     client = "192.0.2.1",
-    options: Partial<ReadContext> & { signal?: AbortSignal; recordMiss?: () => void } = {},
+    { recordMiss, ...rest }: Partial<ReadContext> & { recordMiss?: () => void } = {},
   ): ReadContext & { readonly misses: () => number } {
-    const { signal, recordMiss, ...rest } = options;
     let misses = 0;
     const context: RequestContext = {
       client,
-      ...(signal === undefined ? {} : { signal }),
       recordMiss() {
         recordMiss?.();
         misses++;
       },
     };
+    const { snapshot, objects, jobs, markdown, clock } = this;
     return {
-      ...{ source: this, snapshot: this.snapshot, context, objects: this.objects, jobs: this.jobs },
-      markdown: this.markdown,
-      clock: this.clock,
-      startedAtMs: this.clock.monotonicMs(),
+      ...{ source: this, snapshot, context, objects, jobs, markdown, clock },
+      startedAtMs: clock.monotonicMs(),
       limits: { maxItemBytes: 1 << 20, waitMs: 8_000 },
       treeReads: { count: 0 },
       reserveBytes: () => Promise.resolve(),
@@ -95,27 +81,32 @@ export class MemorySource implements Source {
   async tree(_snapshot: Snapshot, treeId: string): Promise<readonly TreeEntry[]> {
     this.counts.tree++;
     await this.barrier;
-    return this.trees.get(treeId)!.entries;
+    const entries = new Map<string, TreeEntry>();
+    for (const { path, inside, id, size } of this.below(treeId)) {
+      const name = inside.split("/", 1)[0]!;
+      const folder = path.slice(0, path.length - inside.length + name.length);
+      const entry = name === inside
+        ? { kind: "file", id, size } as const
+        : { kind: "folder", id: folder, size: 0 } as const;
+      entries.set(name, { name, ...entry });
+    }
+    return [...entries.values()];
   }
 
-  async files(snapshot: Snapshot, treeId: string) {
+  async files(_snapshot: Snapshot, treeId: string) {
     const known = this.objects.peek(fileListKind, "octo/site", treeId);
     if (known !== undefined && known !== "truncated") return known;
     this.counts.files++;
     await this.barrier;
     const builder = new FileListBuilder();
-    const visit = ({ entries, folders }: Folder, prefix: string) => {
-      for (const { name, kind, id, size } of entries) {
-        if (!isListedPath(name)) continue;
-        if (kind === "folder") visit(folders.get(name)!, `${prefix}${name}/`);
-        else if (name.includes("\uFFFD")) builder.omit();
-        else builder.add({ path: prefix + name, id, size });
-      }
-    };
-    visit(this.trees.get(treeId)!, "");
+    for (const { inside, id, size } of this.below(treeId)) {
+      if (!isListedPath(inside)) continue;
+      if (inside.includes("\uFFFD")) builder.omit();
+      else builder.add({ path: inside, id, size });
+    }
     if (builder.length > this.truncateAt) return null;
     const files = builder.build();
-    this.objects.set(fileListKind, `${snapshot.name.owner}/${snapshot.name.repo}`, treeId, files);
+    this.objects.set(fileListKind, "octo/site", treeId, files);
     return files;
   }
 
@@ -129,7 +120,7 @@ export class MemorySource implements Source {
     await this.barrier;
     return new Map(files.map(({ path, id }): [string, BlobResult] => [
       id,
-      this.failures.get(path) ?? this.texts.get(id)!,
+      this.failures.get(path) ?? this.contents.get(path)!.bytes,
     ]));
   }
 
@@ -137,28 +128,12 @@ export class MemorySource implements Source {
     return `https://github.test/octo/site/blob/main/${path}`;
   }
 
-  private folder(id: string): Folder {
-    const folder = { entries: [], folders: new Map() };
-    this.trees.set(id, folder);
-    return folder;
-  }
-
-  private add(root: Folder, path: string, bytes: Uint8Array<ArrayBuffer>): void {
-    const segments = path.split("/");
-    const name = segments.pop()!;
-    let folder = root;
-    segments.forEach((segment, depth) => {
-      let next = folder.folders.get(segment);
-      if (next === undefined) {
-        const id = `tree ${segments.slice(0, depth + 1).join("/")}`;
-        next = this.folder(id);
-        folder.folders.set(segment, next);
-        folder.entries.push({ name: segment, kind: "folder", id, size: 0 });
-      }
-      folder = next;
-    });
-    const id = blobId(bytes);
-    this.texts.set(id, bytes);
-    folder.entries.push({ name, kind: "file", id, size: bytes.length });
+  /** The files below a folder, `inside` from there. */
+  private *below(treeId: string) {
+    const prefix = treeId === COMMIT ? "" : `${treeId}/`;
+    for (const [path, { id, bytes }] of this.contents) {
+      if (!path.startsWith(prefix)) continue;
+      yield { path, inside: path.slice(prefix.length), id, size: bytes.length };
+    }
   }
 }
