@@ -24,43 +24,7 @@ import { LOCAL_OWNER, LocalSource } from "./source/local/local_source.ts";
 import { repositoryKey, type Source } from "./source/source.ts";
 
 /** The parts that requests are served with. */
-export interface Services {
-  readonly config: Config;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  /** The source of an owner's repositories; owners compare without case. */
-  sourceOf(owner: string): Source;
-  readonly objects: ObjectCache;
-  readonly jobs: BackgroundJobs;
-  readonly markdown: MarkdownRenderer;
-  readonly responses: ResponseCache;
-  readonly rateLimit: RateLimit;
-  /** Memory of large responses, from before they are made until their last byte is sent. */
-  readonly responseMemory: ByteSemaphore;
-  readonly largeBodies: LargeBodies;
-  /** Null where no secret is set. */
-  readonly webhook: Webhook | null;
-  /** Whether the service can do its work, without a request to the source. Never throws. */
-  health(): Promise<Health>;
-  /** Checks refs that are in use before they are due; to be called every second or so. Never throws. */
-  refreshDue(): Promise<void>;
-  /** Flushes pending cache writes and log lines, and closes all resources. */
-  close(): Promise<void>;
-}
-
-/** The body of the readiness response. */
-export interface Health {
-  /** `none`: there is no key-value store, and the caches are in memory only. */
-  readonly store: "ok" | "failed" | "none";
-  readonly source: {
-    /** Requests left until the quota is renewed; null before the first answer that states it. */
-    readonly quotaLeft: { readonly core: number | null; readonly graphql: number | null };
-    /** When a request to the source last succeeded and failed, as ISO 8601; null before the first time. */
-    readonly lastSuccess: string | null;
-    readonly lastFailure: string | null;
-  };
-}
+export type Services = Awaited<ReturnType<typeof openServices>>;
 
 /** Parts that a test puts in place of the real ones. */
 export interface ServiceParts {
@@ -78,9 +42,9 @@ const OBJECTS_SHARE = 0.7;
 const RESPONSES_SHARE = 0.3;
 
 /** Opens everything. @throws {SettingsError} where a setting names what cannot be opened. */
-export async function openServices(config: Config, parts: ServiceParts = {}): Promise<Services> {
+export async function openServices(config: Config, parts: ServiceParts = {}) {
   const { clock = systemClock } = parts;
-  const log = parts.log ?? new LineLog(sinkTo(Deno.stdout), { level: config.logLevel });
+  const log: Log = parts.log ?? new LineLog(sinkTo(Deno.stdout), { level: config.logLevel });
   const metrics = new Metrics();
   const localDir = await findLocalDir(config.localReposDir);
   const local = localDir === null ? null : new LocalSource({ root: localDir, now: clock.now });
@@ -136,6 +100,7 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
     maxBytes: config.cacheMemoryBytes * RESPONSES_SHARE,
     now: clock.now,
   });
+  // Of large responses, from before they are made until their last byte is sent.
   const responseMemory = new ByteSemaphore({ ...RESPONSE_MEMORY, clock });
   const quotaLeft = () => ({
     core: tokens.remaining("core"),
@@ -161,20 +126,27 @@ export async function openServices(config: Config, parts: ServiceParts = {}): Pr
 
   return {
     ...{ config, clock, log, metrics, objects, jobs, markdown, responses, responseMemory, webhook },
-    sourceOf: (owner) => local !== null && owner.toLowerCase() === LOCAL_OWNER ? local : github,
+    /** The source of an owner's repositories; owners compare without case. */
+    sourceOf: (owner: string): Source =>
+      local !== null && owner.toLowerCase() === LOCAL_OWNER ? local : github,
     rateLimit: new RateLimit({
       perMinute: config.missesPerMinute,
       monotonicMs: () => clock.monotonicMs(),
     }),
     largeBodies: new LargeBodies(),
+    /** Whether the service can do its work, without a request to the source. Never throws. */
     async health() {
       const source = { quotaLeft: quotaLeft(), lastSuccess, lastFailure };
       if (tier === null) return { store: "none", source };
       const answer = await tier.attempt((kv) => kv.get(["health"]));
       return { store: answer === null ? "failed" : "ok", source };
     },
-    // Without a token a check costs quota, or a query that the Git host may limit: none is sent ahead of need.
+    /**
+     * Checks refs that are in use before they are due; to be called every second or so. Never throws. Without a token a
+     * check costs quota, or a query that the Git host may limit: none is sent ahead of need.
+     */
     refreshDue: () => tokens.hasToken ? github.refs.refreshDue() : Promise.resolve(),
+    /** Flushes pending cache writes and log lines, and closes all resources. */
     async close() {
       jobs.close();
       markdown.close();
