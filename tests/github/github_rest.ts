@@ -142,10 +142,12 @@ function redirectReply(double: GithubDouble, request: RestRequest, account: Acco
 
 function repositoryBody(repository: HostedRepository, url: string) {
   const { id, owner, name, visibility, defaultBranch } = repository;
+  const full_name = `${owner}/${name}`;
   return {
-    ...{ id, node_id: `R_${id}`, name, full_name: `${owner}/${name}`, url, visibility },
-    ...{ private: visibility !== "public", default_branch: defaultBranch },
+    ...{ id, node_id: `R_${id}`, name, full_name, private: visibility !== "public" },
     owner: { login: owner, id: 1, type: "Organization" },
+    ...{ html_url: `https://github.com/${full_name}`, description: null, fork: false, url },
+    ...{ archived: false, disabled: false, visibility, default_branch: defaultBranch },
   };
 }
 
