@@ -3,7 +3,6 @@ import { CollectionsError } from "../../lib/errors.ts";
 import { fitsBatch, planBatches } from "../../lib/source/github/blobs.ts";
 import { type Fault, timeOutHangs } from "../github/github_faults.ts";
 import type { GitFiles } from "../github/git_repository.ts";
-import type { GithubDouble } from "../github/github_double.ts";
 import { serveRepository } from "../github/served_repository.ts";
 import { TestClock } from "../test_clock.ts";
 import { openGitHub, type OpenOptions, textFiles, uncharged } from "./open_github.ts";
@@ -50,18 +49,14 @@ function summary(errors: Record<string, string>): [codes: string[], count: numbe
   return [[...new Set(codes)], codes.length];
 }
 
-/** Every request waits until the eighth is there; were there a ninth at once, it would be seen. */
-function waitForEight(gh: GithubDouble, total: number): void {
-  gh.intercept = async () => {
-    await gh.log.until(() => gh.log.inFlight === 8 || gh.requests.length > total - 8);
-    return null;
-  };
-}
-
 Deno.test("readBlobs() reads by the raw host at the commit id without a token, 8 at once over all pages", async () => {
   await using reader = await openBlobs(textFiles(48));
   const { gh, files, git } = reader;
-  waitForEight(gh, 48);
+  // Every request waits until the eighth is there; were there a ninth at once, it would be seen.
+  gh.intercept = async () => {
+    await gh.log.until(() => gh.log.inFlight === 8 || gh.requests.length > 40);
+    return null;
+  };
   assertEquals(await reader.read(), {});
   assertEquals([gh.counts(), gh.maxConcurrent, gh.quotaSpent(null)], [{ raw: 48 }, 8, 0]);
   const commit = await git.head();
@@ -69,13 +64,6 @@ Deno.test("readBlobs() reads by the raw host at the commit id without a token, 8
 
   await Promise.all([reader.read(files.slice(0, 24)), reader.read(files.slice(24))]);
   assertEquals([gh.counts(), gh.maxConcurrent], [{ raw: 48 }, 8]);
-});
-
-Deno.test("readBlobs() reads by the blobs API where there is no raw host, at most 8 at once", async () => {
-  await using reader = await openBlobs(textFiles(20), { raw: false });
-  waitForEight(reader.gh, 20);
-  assertEquals(await reader.read(), {});
-  assertEquals([reader.gh.counts(), reader.gh.maxConcurrent], [{ blob: 20 }, 8]);
 });
 
 Deno.test("readBlobs() escapes paths for the raw host", async () => {
@@ -163,17 +151,13 @@ Deno.test("fitsBatch() takes text that GraphQL gives whole", () => {
   assertEquals([fitsBatch(file(512_000)), fitsBatch(file(512_001))], [true, false]);
 });
 
-Deno.test("readBlobs() reads 50 small text files in one query of one point, each content once", async () => {
-  await using reader = await openBlobs(textFiles(50), withToken);
-  assertEquals(await reader.read(), {});
-  assertEquals(reader.gh.counts(), { graphql: 1 });
-  assertEquals([reader.gh.quotaSpent("t1"), reader.gh.quotaSpent("t1", "graphql")], [0, 1]);
-
+Deno.test("readBlobs() reads each content once, in a query of one point", async () => {
   const two = textFiles(20).map(([path], index) => [path, `${index % 2}\n`] as const);
-  await using other = await openBlobs(two, withToken);
-  assertEquals(await other.read(), {});
-  assertEquals(other.gh.counts(), { graphql: 1 });
-  assert(other.gh.requests[0]!.bytes < 300);
+  await using reader = await openBlobs(two, withToken);
+  const { gh } = reader;
+  assertEquals(await reader.read(), {});
+  assertEquals([gh.counts(), gh.quotaSpent("t1", "graphql")], [{ graphql: 1 }, 1]);
+  assert(gh.requests[0]!.bytes < 300);
 });
 
 Deno.test("readBlobs() requests again what a partial answer left out", async () => {

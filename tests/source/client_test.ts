@@ -265,19 +265,6 @@ Deno.test("GitHubClient reads no more of a body than allowed", async () => {
   assertEquals((await fail({ ...commit, maxBytes: 39 })).code, "source-failed");
 });
 
-Deno.test("GitHubClient counts the raw host's limit separately from the API's", async () => {
-  await using opened = await open({ tokens: ["t1"] });
-  const { clock, gh, commit, fail, raw, status } = opened;
-  gh.fault = { kind: "status", status: 429, only: ["raw"] };
-  assertEquals((await fail(raw)).facts.retryAfterSeconds, 60);
-  assertEquals((await fail(raw)).code, "source-rate-limited");
-  assertEquals(await status(commit), 200);
-  assertEquals(gh.counts(), { raw: 1, commit: 1 });
-  gh.fault = null;
-  clock.advance(60_000);
-  assertEquals(await status(raw), 200);
-});
-
 Deno.test("GitHubClient ends with its request", async () => {
   await using opened = await open();
   const { client, commit, gh } = opened;

@@ -22,10 +22,7 @@ export type RequestKind =
   | "ls-refs";
 
 /** A validator, usable by the token that fetched it alone: GitHub's ETags depend on the token. */
-export interface Validator {
-  readonly etag: string;
-  readonly fingerprint: string;
-}
+export type Validator = { readonly etag: string; readonly fingerprint: string };
 
 /** One request; a POST where it has a body, yet it reads only. */
 export interface GitHubRequest {
@@ -95,8 +92,7 @@ export class GitHubClient {
   /**
    * Sends one request, with another token where one is refused or out of quota, and once more after a network error
    * or a 5xx, unless that says when to come back.
-   * @throws {CollectionsError} source-failed, source-timeout, source-rate-limited, service-busy.
-   * @throws the reason of the context's signal when that aborts.
+   * @throws {CollectionsError} a source failure or service-busy. @throws the reason of the context's signal.
    */
   async request(request: GitHubRequest): Promise<GitHubAnswer> {
     const { kind, context, known } = request;
@@ -130,10 +126,7 @@ export class GitHubClient {
     }
   }
 
-  /**
-   * Sends one request with these headers alone, in the lane of the checks: no token, no limits, no retry.
-   * @throws {CollectionsError} source-failed, source-timeout, service-busy; the reason of the context's signal.
-   */
+  /** Sends one request with these headers alone, in the lane of the checks: no token, no limits, no retry. */
   requestPlainly(request: GitHubRequest, headers: HeadersInit): Promise<HttpAnswer> {
     return this.lanes.checks.run(() => this.send(request, headers), request.context);
   }

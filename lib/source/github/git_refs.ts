@@ -24,7 +24,7 @@ export class GitRefs {
 
   /**
    * The ref, or that REST must be queried; `denial` is the error that applies if REST then fails.
-   * @throws {CollectionsError} branch-not-found, repository-not-allowed, or a failure where REST must tell an object's type.
+   * @throws {CollectionsError} as the port's `resolve`.
    */
   async find(
     query: BranchQuery,
@@ -59,7 +59,7 @@ export class GitRefs {
   private async isCommit(query: BranchQuery, id: string, context: RequestContext) {
     if (query.known?.commit === id) return true;
     if (query.failure !== undefined) throw query.failure;
-    return await isCommit(this.host, { name: query, id }, context);
+    return await isCommit(this.host, { name: query, id, context });
   }
 
   private record(repository: RepositoryName, result: LsRefsResult): void {

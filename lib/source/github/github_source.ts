@@ -80,11 +80,7 @@ export class GitHubSource implements Source {
     };
   }
 
-  tree(
-    snapshot: Snapshot,
-    treeId: string,
-    context: RequestContext,
-  ): Promise<readonly TreeEntry[]> {
+  tree(snapshot: Snapshot, treeId: string, context: RequestContext): Promise<readonly TreeEntry[]> {
     return this.readTree(snapshot, { kind: "tree", name: treeId, parse: parseTree, context });
   }
 

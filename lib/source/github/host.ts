@@ -86,9 +86,8 @@ export function baseOf(snapshot: Snapshot): string {
 }
 
 /**
- * Sends a request, and repeats it where the repository is now. A permanent redirect that leads off the API host, or on
- * and on, comes back as 404: there is no repository to be read.
- * @throws {CollectionsError} as {@linkcode GitHubClient.request}; source-failed for such a temporary redirect.
+ * Sends a request, and repeats it where the repository is now. A redirect that leads off the API host, or on and on,
+ * comes back as 404 where it is permanent: there is no repository to be read. @throws {CollectionsError} as the client.
  */
 export async function requestRepository(
   { client, apiUrl }: GitHubHost,

@@ -28,10 +28,7 @@ import {
 } from "./host.ts";
 
 /** What a request about a ref found. */
-export interface FoundRef {
-  readonly commit: string;
-  readonly validators: RefValidators;
-}
+export type FoundRef = { readonly commit: string; readonly validators: RefValidators };
 
 /** A query whose default branch is filled in. */
 export type BranchQuery = RefQuery & { readonly branch: string };
@@ -41,7 +38,6 @@ export const repositoryAnswer = z.object({
   private: z.boolean(),
   visibility: z.string().optional(),
   full_name: z.string().optional(),
-  /** Used for a hint alone. */
   default_branch: z.string().min(1).optional(),
 });
 
@@ -51,9 +47,8 @@ const COMMIT_ID = /^[0-9a-f]{40}$/i;
 const ACCEPT = { commit: "application/vnd.github.sha", repo: "application/vnd.github+json" };
 
 /**
- * Finds the commit of a ref. `denial`: what Git's protocol answered, if that was a denial.
- * @throws {CollectionsError} repository-not-found, repository-not-allowed, branch-not-found, repository-empty,
- * repository-blocked, or a failure, with a denial where GitHub had denied what was known before.
+ * Finds the commit of a ref; `denial` is what Git's protocol denied.
+ * @throws {CollectionsError} as the port's `resolve`.
  */
 export async function findRefByRest(
   host: GitHubHost,
@@ -73,8 +68,7 @@ export async function findRefByRest(
 /** Whether an id names a commit of a repository that everyone may see. @throws {CollectionsError} as above. */
 export async function isCommit(
   host: GitHubHost,
-  { name, id }: { readonly name: RepositoryName; readonly id: string },
-  context: RequestContext,
+  { name, id, context }: { name: RepositoryName; id: string; context: RequestContext },
 ): Promise<boolean> {
   const base = namedBase(name);
   const answer = await request(host, { kind: "commit", base, rest: `/commits/${id}`, context });

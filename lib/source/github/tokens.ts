@@ -41,8 +41,7 @@ export class TokenPool {
   }
 
   /**
-   * The token to use: the one with this fingerprint while it has quota, else the one with most quota left. Each chosen
-   * token is given back with {@linkcode TokenPool.release}.
+   * The token with this fingerprint while it has quota, else the one with most quota left; to be given back by `release`.
    * @throws {CollectionsError} source-rate-limited when the quota of the last is spent.
    */
   async choose(quota: Quota, fingerprint?: string): Promise<Token> {
@@ -79,9 +78,9 @@ export class TokenPool {
   /** Records the `x-ratelimit-*` headers of an answer. */
   note(token: Token, quota: Quota, headers: Headers): void {
     const state = this.state(token).quotas[quota];
-    const remaining = Number(headers.get("x-ratelimit-remaining") ?? NaN);
-    const resetMs = Number(headers.get("x-ratelimit-reset") ?? NaN) * 1000 -
-      this.options.clock.now();
+    const number = (name: string) => Number(headers.get(`x-ratelimit-${name}`) ?? NaN);
+    const remaining = number("remaining");
+    const resetMs = number("reset") * 1000 - this.options.clock.now();
     // An answer that was under way when a limit came does not lift it.
     const isStopped = state.isLimited && this.now() < state.resetAtMs;
     if (isStopped || !Number.isFinite(remaining) || !Number.isFinite(resetMs)) return;

@@ -22,10 +22,7 @@ const KINDS: ReadonlyMap<unknown, EntryKind> = new Map([
 /** A segment that is empty, `.` or `..`, or a NUL: no path of Git, and one that could lead elsewhere. */
 const UNUSABLE_PATH = /(?:^|\/)\.{0,2}(?:\/|$)|\0/;
 
-/**
- * The entries of one folder, in the order of the answer.
- * @throws {CollectionsError} source-failed where the answer is no whole tree of single names.
- */
+/** The entries of one folder. @throws {CollectionsError} source-failed where the answer is no whole tree of single names. */
 export function parseTree(bytes: Uint8Array<ArrayBuffer>): TreeEntry[] {
   const { tree, truncated } = treeOf(bytes);
   if (truncated === true) throw unusable("a plain answer says that it is truncated");
@@ -91,12 +88,9 @@ function unusable(state: string) {
 }
 
 /** What the worker is sent; the bytes are transferred. */
-export interface TreeTask {
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly withId: boolean;
-}
+export type TreeTask = { readonly bytes: Uint8Array<ArrayBuffer>; readonly withId: boolean };
 
-/** The folder, its list as `FileList.toBytes()` gives it; null for a truncated answer; or what is wrong with it. */
+/** The folder's id and `FileList.toBytes()`; null for a truncated answer; or what is wrong with it. */
 export type TreeReply =
   | { readonly folder: { readonly treeId: string; readonly files: Uint8Array<ArrayBuffer> } | null }
   | { readonly failure: string };
@@ -107,11 +101,8 @@ export type TreeWorker = Pick<Worker, "onmessage" | "onerror" | "postMessage" | 
 const START_WITHIN_MS = 5_000;
 
 function startTreeWorker(): TreeWorker {
-  return new Worker(new URL("./tree_worker.ts", import.meta.url), {
-    type: "module",
-    name: "tree",
-    deno: { permissions: "none" },
-  });
+  const options = { type: "module", name: "tree", deno: { permissions: "none" } } as const;
+  return new Worker(new URL("./tree_worker.ts", import.meta.url), options);
 }
 
 /**
