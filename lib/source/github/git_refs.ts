@@ -18,7 +18,10 @@ import { type BranchQuery, formsOf, type FoundRef, isCommit } from "./refs.ts";
 export class GitRefs {
   private readonly health: GitHostHealth;
 
-  constructor(private readonly host: GitHubHost, private readonly log: Log) {
+  constructor(
+    private readonly host: GitHubHost & { readonly gitUrl: string },
+    private readonly log: Log,
+  ) {
     this.health = new GitHostHealth(host.clock.monotonicMs);
   }
 

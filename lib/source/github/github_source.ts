@@ -53,7 +53,8 @@ export class GitHubSource implements Source {
   constructor(private readonly options: GitHubSourceOptions) {
     const { addresses, tokens, clock, allowedRepos, log } = options;
     this.host = { ...addresses, client: new GitHubClient(options), tokens, clock, allowedRepos };
-    this.git = addresses.gitUrl === null ? null : new GitRefs(this.host, log);
+    const { gitUrl } = addresses;
+    this.git = gitUrl === null ? null : new GitRefs({ ...this.host, gitUrl }, log);
   }
 
   async resolve(query: RefQuery, context: RequestContext): Promise<Snapshot> {

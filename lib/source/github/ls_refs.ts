@@ -4,7 +4,7 @@
 import { Buffer } from "node:buffer";
 import { isSourceFailure } from "../../errors.ts";
 import type { RepositoryName, RequestContext } from "../source.ts";
-import { type GitHubRequest, retryAfterMs } from "./client.ts";
+import { retryAfterMs } from "./client.ts";
 import { type GitHubHost, pathBelow } from "./host.ts";
 
 /** What an answer says of one ref. `defaultBranch` is what `HEAD` points at; null where the answer does not say. */
@@ -31,7 +31,12 @@ const MAX_BYTES = 4 << 20;
 const MAX_HOPS = 2;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-const RESULT_TYPE = "application/x-git-upload-pack-result";
+const HEADERS = {
+  "content-type": "application/x-git-upload-pack-request",
+  "accept": "application/x-git-upload-pack-result",
+  "git-protocol": "version=2",
+  "user-agent": "repo-collections",
+};
 const MAX_LINE_BYTES = 65_520;
 // Git's names have no control characters, no space and no DEL (git check-ref-format).
 const LINE =
@@ -43,57 +48,44 @@ const REDIRECT_PATH = /^([A-Za-z0-9_-]+)\/([A-Za-z0-9._-]+?)(\.git)?\/git-upload
  * @throws {CollectionsError} service-busy: no fault of the host. @throws the reason of the context's signal.
  */
 export async function lsRefs(
-  host: Pick<GitHubHost, "client" | "clock" | "gitUrl">,
-  query: RepositoryName & { readonly forms: readonly string[] },
+  { client, clock, gitUrl }: Pick<GitHubHost, "client" | "clock"> & { readonly gitUrl: string },
+  { forms, owner, repo }: RepositoryName & { readonly forms: readonly string[] },
   context: RequestContext,
 ): Promise<LsRefsResult> {
+  const request = {
+    kind: "ls-refs",
+    body: requestBody(forms),
+    maxBytes: MAX_BYTES,
+    context,
+  } as const;
+  let url = `${gitUrl}/${encodeURIComponent(owner)}/${encodeURIComponent(repo)}.git`;
   try {
-    return await request(host, query, context);
+    for (let hop = 0;; hop++) {
+      const sent = { ...request, url: `${url}/git-upload-pack` };
+      const { status, headers, bytes, release } = await client.requestPlainly(sent, HEADERS);
+      release();
+      if (status === 200 && headers.get("content-type") === HEADERS.accept) {
+        return { owner, repo, ...findRef(bytes, forms) };
+      }
+      if (status === 401) return { kind: "denied" };
+      if (status === 429) {
+        const waitMs = retryAfterMs(headers, clock.now()) ?? HOUR_MS;
+        return { kind: "rate-limited", retryAfterMs: Math.min(Math.max(waitMs, 1000), DAY_MS) };
+      }
+      const isMove = status === 301 && hop < MAX_HOPS;
+      const path = isMove ? pathBelow(gitUrl, headers.get("location")) : null;
+      const [, newOwner, newRepo, suffix = ""] = REDIRECT_PATH.exec(path ?? "") ?? [];
+      if (newOwner === undefined || newRepo === undefined) {
+        throw new SyntaxError(`the host answered ${status} or something that is no list of refs`);
+      }
+      [owner, repo] = [newOwner, newRepo];
+      url = `${gitUrl}/${owner}/${repo}${suffix}`;
+    }
   } catch (error) {
     if (!isSourceFailure(error) && !(error instanceof SyntaxError)) throw error;
     return { kind: "unusable", reason: error.message };
   }
 }
-
-const request: typeof lsRefs = async ({ client, clock, gitUrl }, query, context) => {
-  let { owner, repo } = query;
-  let url = `${gitUrl}/${encodeURIComponent(owner)}/${encodeURIComponent(repo)}.git`;
-  for (let hop = 0;; hop++) {
-    const request: GitHubRequest = {
-      kind: "ls-refs",
-      url: `${url}/git-upload-pack`,
-      body: requestBody(query.forms),
-      maxBytes: MAX_BYTES,
-      context,
-    };
-    const { status, headers, bytes, release } = await client.requestPlainly(request, {
-      "content-type": "application/x-git-upload-pack-request",
-      "accept": RESULT_TYPE,
-      "git-protocol": "version=2",
-      "user-agent": "repo-collections",
-    });
-    try {
-      if (status === 200 && headers.get("content-type") === RESULT_TYPE) {
-        return { owner, repo, ...findRef(bytes, query.forms) };
-      }
-    } finally {
-      release();
-    }
-    if (status === 401) return { kind: "denied" };
-    if (status === 429) {
-      const waitMs = retryAfterMs(headers, clock.now()) ?? HOUR_MS;
-      return { kind: "rate-limited", retryAfterMs: Math.min(Math.max(waitMs, 1000), DAY_MS) };
-    }
-    const isMove = status === 301 && hop < MAX_HOPS;
-    const path = isMove ? pathBelow(gitUrl ?? "", headers.get("location")) : null;
-    const [, newOwner, newRepo, suffix = ""] = REDIRECT_PATH.exec(path ?? "") ?? [];
-    if (newOwner === undefined || newRepo === undefined) {
-      throw new SyntaxError(`the host answered ${status} or something that is no list of refs`);
-    }
-    [owner, repo] = [newOwner, newRepo];
-    url = `${gitUrl}/${owner}/${repo}${suffix}`;
-  }
-};
 
 /** The request in pkt-lines (gitprotocol-common): four hex digits of length, themselves included, then the text. */
 function requestBody(forms: readonly string[]): string {

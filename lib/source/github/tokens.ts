@@ -59,7 +59,7 @@ export class TokenPool {
         free.toSorted((a, b) => left(b, quota, now) - left(a, quota, now))[0];
       if (best !== undefined) {
         const state = best.quotas[quota];
-        if (state.isLimited) state.probe = Promise.withResolvers();
+        if (state.remaining === 0) state.probe = Promise.withResolvers();
         return best.token;
       }
       await ready[0]!.quotas[quota].probe?.promise;
@@ -70,7 +70,7 @@ export class TokenPool {
   release(token: Token, quota: Quota, answered: boolean): void {
     const state = this.state(token).quotas[quota];
     if (state.probe === null) return;
-    if (answered) state.isLimited = state.remaining === 0 && this.now() < state.resetAtMs;
+    if (answered && this.now() >= state.resetAtMs) state.remaining = UNKNOWN;
     state.probe.resolve();
     state.probe = null;
   }
@@ -82,11 +82,10 @@ export class TokenPool {
     const remaining = number("remaining");
     const resetMs = number("reset") * 1000 - this.options.clock.now();
     // An answer that was under way when a limit came does not lift it.
-    const isStopped = state.isLimited && this.now() < state.resetAtMs;
+    const isStopped = state.remaining === 0 && this.now() < state.resetAtMs;
     if (isStopped || !Number.isFinite(remaining) || !Number.isFinite(resetMs)) return;
     state.remaining = remaining;
     state.resetAtMs = this.now() + bounded(resetMs);
-    if (remaining === 0) state.isLimited = true;
   }
 
   /** Stops one token for a time, at most an hour: for one quota, or for the whole API (a secondary limit). */
@@ -94,9 +93,8 @@ export class TokenPool {
     const { quotas } = this.state(token);
     const untilMs = this.now() + bounded(waitMs);
     for (const state of quota === "api" ? [quotas.core, quotas.graphql] : [quotas[quota]]) {
+      state.resetAtMs = Math.max(state.remaining === 0 ? state.resetAtMs : 0, untilMs);
       state.remaining = 0;
-      state.resetAtMs = state.isLimited ? Math.max(state.resetAtMs, untilMs) : untilMs;
-      state.isLimited = true;
     }
     const seconds = Math.ceil(bounded(waitMs) / 1000);
     this.options.log.warn("token limited", { token: token.place, seconds });
@@ -138,11 +136,10 @@ function newState(secret: string | null, index: number) {
     ? "none"
     : createHash("sha256").update(`validator of ${secret}`).digest("hex").slice(0, 12);
   const quota = () => ({
+    /** 0 until a request after the wait is answered. */
     remaining: UNKNOWN,
     /** By `clock.monotonicMs()`, so a jump of the wall clock changes no wait. */
     resetAtMs: 0,
-    /** Whether a limit was met since the last answer. */
-    isLimited: false,
     /** The first request after the wait. */
     probe: null as PromiseWithResolvers<void> | null,
   });
