@@ -41,31 +41,23 @@ Deno.test("a push shows once its delivery was answered and checked, and a missin
   }
 });
 
-Deno.test("each event that changes refs or visibility causes a check, others are 204", async () => {
+Deno.test("each event that changes refs or visibility causes a check, as JSON or in a form; others are 204", async () => {
   await using site = await startSite(FILES, { env: ENV });
-  const { service } = site;
-  await service.list();
-  for (const event of ["push", "create", "delete", "repository", "public"]) {
-    const requested = await cost(
-      site,
-      async () => assertEquals(await deliver(service, push(), { "x-github-event": event }), "202"),
-    );
-    assertEquals(requested, 1, event);
+  await site.service.list();
+  const form = { "content-type": "application/x-www-form-urlencoded" };
+  const rows: [headers: Record<string, string>, status: string, checks: number][] = [
+    ...["push", "create", "delete", "repository", "public"]
+      .map((event) => [{ "x-github-event": event }, "202", 1] as const),
+    ...["ping", "issues"].map((event) => [{ "x-github-event": event }, "204", 0] as const),
+    [form, "202", 1],
+  ].map((row) => [...row] as never);
+  for (const [headers, status, checks] of rows) {
+    const body = headers === form ? `payload=${encodeURIComponent(push())}` : push();
+    const requested = await cost(site, async () => {
+      assertEquals(await deliver(site.service, body, headers), status);
+    });
+    assertEquals(requested, checks, JSON.stringify(headers));
   }
-  for (const event of ["ping", "issues"]) {
-    const requested = await cost(
-      site,
-      async () => assertEquals(await deliver(service, push(), { "x-github-event": event }), "204"),
-    );
-    assertEquals(requested, 0, event);
-  }
-  const form = `payload=${encodeURIComponent(push())}`;
-  const type = { "content-type": "application/x-www-form-urlencoded" };
-  const requested = await cost(
-    site,
-    async () => assertEquals(await deliver(service, form, type), "202"),
-  );
-  assertEquals(requested, 1);
 });
 
 Deno.test("a delivery about what is not in use causes no request", async () => {
@@ -124,11 +116,8 @@ Deno.test("a forged, truncated or unsigned delivery is 401, changes nothing and 
   }
   const unknown = listPath({ repo: "absent" });
   assertEquals((await service.get(unknown, { remote })).status, 429);
-  assertEquals(
-    await deliver(service, push(), {}, { remote }),
-    "202",
-    "never 429 where it is signed",
-  );
+  const genuine = await deliver(service, push(), {}, { remote });
+  assertEquals(genuine, "202", "never 429 where it is signed");
   assertEquals((await service.get(unknown)).status, 404, "others are not charged");
 });
 
@@ -138,24 +127,12 @@ Deno.test("a delivery that is repeated is 202 and causes one check in all", asyn
   await service.list();
   const body = push();
   const requested = await cost(site, async () => {
-    for (let n = 0; n < 100; n++) {
+    for (let n = 0; n < 10; n++) {
       assertEquals(await deliver(service, body, { "x-github-delivery": `${n}` }), "202");
       await settled(service);
     }
   });
   assertEquals(requested, 1);
-});
-
-Deno.test("a signed delivery that is malformed is 400 and names what is", async () => {
-  await using service = await startService({ env: ENV });
-  for (const body of ["", "{}", "no json", push("octo"), push("../site")]) {
-    assertEquals(await deliver(service, body), "400 invalid-parameters", body);
-  }
-  assertEquals(await deliver(service, push(), { "x-github-event": "" }), "400 invalid-parameters");
-  assertEquals(
-    await deliver(service, push(), { "content-type": "text/plain" }),
-    "400 invalid-parameters",
-  );
 });
 
 Deno.test("a body over 25 MiB is 413, announced or not, and one just under it is read", async () => {
@@ -196,26 +173,18 @@ Deno.test("a body over 25 MiB is 413, announced or not, and one just under it is
 
 Deno.test("a body that does not come in 10 s is refused, and its memory given back", async () => {
   await using service = await startService({ env: ENV });
-  const stalled = new ReadableStream({
-    pull: (controller) => controller.enqueue(new Uint8Array(1 << 16)),
-  }, { highWaterMark: 0 });
-  let bytes = 0;
   const requested = Promise.withResolvers<void>();
-  const body = stalled.pipeThrough(
-    new TransformStream({
-      async transform(chunk, controller) {
-        controller.enqueue(chunk);
-        if ((bytes += chunk.length) < (3 << 20)) return;
-        requested.resolve();
-        await new Promise(() => {});
-      },
-    }),
-  );
-  const answer = service.get(PATH, {
-    method: "POST",
-    body,
-    headers: { "x-hub-signature-256": signed("") },
-  });
+  let pieces = 0;
+  const body = new ReadableStream({
+    async pull(controller) {
+      controller.enqueue(new Uint8Array(1 << 16));
+      if (++pieces < 48) return;
+      requested.resolve();
+      await new Promise(() => {});
+    },
+  }, { highWaterMark: 0 });
+  const headers = { "x-hub-signature-256": signed("") };
+  const answer = service.get(PATH, { method: "POST", body, headers });
   await requested.promise;
   service.clock.advance(10_000);
   assertEquals((await answer).status, 401);
