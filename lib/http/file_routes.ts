@@ -1,6 +1,6 @@
 // Registers the files of a routes folder with a Fresh app, since Fresh's own fsRoutes() needs a bundler build. It handles
 // the part of Fresh's naming rules that an API needs: index.ts answers for its folder, [name].ts is a parameter, and a
-// _middleware.ts covers its folder and all below. A test compares the outcome with Fresh's own crawler.
+// _middleware.ts covers its folder and all below.
 
 import type { App } from "fresh";
 

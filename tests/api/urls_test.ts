@@ -98,10 +98,9 @@ Deno.test("linkHeader() is four links in one line, whatever they lead to", () =>
   fc.assert(fc.property(list, (given) => {
     const url = listUrl(BASE, given);
     const header = linkHeader({ first: url, previous: url, next: url, last: url });
-    assert(/^[\x21-\x7e ]*$/.test(header));
-    const links = header.split(", ").map((link) => /^<([^<>"]*)>; rel="(\w+)"$/.exec(link));
-    assertEquals(links.map((link) => link?.[2]), ["first", "prev", "next", "last"]);
-    assertEquals(links.map((link) => link?.[1]), [url, url, url, url]);
+    const links = header.split(", ").map((link) => /^<([\x21-\x7e]*)>; rel="(\w+)"$/.exec(link));
+    const relations = ["first", "prev", "next", "last"];
+    assertEquals(links.map((link) => link?.slice(1)), relations.map((rel) => [url, rel]));
   }));
 });
 

@@ -1,10 +1,7 @@
 import * as fresh from "fresh";
 import { assertEquals, assertRejects } from "@std/assert";
-import { fromFileUrl, join, toFileUrl } from "@std/path";
+import { join, toFileUrl } from "@std/path";
 import { mountRoutes } from "../../lib/http/file_routes.ts";
-
-/** The stand-in has no static files. */
-const isPublished = "staticFiles" in fresh;
 
 interface State {
   trail: string[];
@@ -152,61 +149,3 @@ Deno.test("mountRoutes() rejects what it does not mount, by name", async () => {
     await assertRejects(() => withApp(files, () => {}), Error, `Cannot mount ${message}`);
   }
 });
-
-// Fresh's own way from a folder to routes is in its dev and build modules, which the stand-in does not have.
-Deno.test({
-  name: "mountRoutes() and Fresh's own crawler answer every path of routes/ from the same file",
-  ignore: !isPublished,
-  async fn() {
-    const routesUrl = new URL("../../routes/", import.meta.url);
-    const paths = [
-      ...["/", "/metrics", "/reference", "/client.js", "/client.d.ts", "/nowhere", "/api", "/api/"],
-      ...["/api/health", "/api/openapi.json", "/api/list-collection-items", "/API/health"],
-      ...["/api/get-item-content", "/problems/a", "/problems", "/problems/a/b", "/vendor/x.js"],
-      ...["/playground/app.js", "/playground/", "/_middleware", "/api/health/", "/index"],
-    ];
-    const mounted = reporting();
-    const patterns = await mountRoutes(mounted, routesUrl);
-    const crawled = await crawl(reporting(), fromFileUrl(routesUrl));
-
-    for (const pattern of patterns) {
-      const path = pattern.replaceAll(/:\w+/g, "some-value");
-      const params = [...pattern.matchAll(/:(\w+)/g)].map(([, name]) => `"${name}":"some-value"`);
-      assertEquals(await matched(mounted, path), `${pattern} {${params}}`);
-      paths.push(path);
-    }
-    for (const path of paths) {
-      assertEquals(await matched(mounted, path), await matched(crawled, path), path);
-    }
-  },
-});
-
-/** An app that returns the matched route, ahead of every other middleware and handler. */
-function reporting(): fresh.App<State> {
-  return new fresh.App<State>({ mode: "development" })
-    .use((ctx) => new Response(`${ctx.route} ${JSON.stringify(ctx.params)}`));
-}
-
-async function matched(app: fresh.App<State>, path: string): Promise<string> {
-  return await (await app.handler()(new Request(`http://localhost${path}`))).text();
-}
-
-/** Registers a folder's routes as a build of Fresh would, without the bundler. */
-async function crawl(app: fresh.App<State>, routeDir: string): Promise<fresh.App<State>> {
-  // Not literal, since the stand-in has no such modules.
-  const [internal, internalDev] = ["fresh/internal", "fresh/internal-dev"];
-  const { ProdBuildCache, setBuildCache } = await import(internal!);
-  const { crawlFsItem, TEST_FILE_PATTERN } = await import(internalDev!);
-  const { routes } = await crawlFsItem({
-    islandDir: join(routeDir, "../islands"),
-    routeDir,
-    ignore: [TEST_FILE_PATTERN],
-  });
-  for (const item of routes) item.mod = await import(toFileUrl(item.filePath).href);
-  const snapshot = {
-    ...{ version: "1", clientEntry: "", entryAssets: [], fsRoutes: routes },
-    ...{ staticFiles: new Map(), islands: new Map() },
-  };
-  setBuildCache(app, new ProdBuildCache(routeDir, snapshot), "development");
-  return (app as fresh.App<State> & { fsRoutes(): fresh.App<State> }).fsRoutes();
-}

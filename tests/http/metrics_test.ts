@@ -53,7 +53,9 @@ Deno.test("Metrics counts latency in cumulative buckets, bounds included", () =>
   assertEquals(valueOf(text, 'request_duration_seconds_count{route="/x"}'), 4);
 });
 
-Deno.test("GET /metrics counts requests by route and status, hits, upstream requests and stale answers", async () => {
+Deno.test("GET /metrics counts requests, hits, upstream requests and stale answers, where METRICS is set", async () => {
+  await using without = await startService();
+  assertEquals((await without.problem("/metrics")).code, "route-not-found");
   await using site = await startSite({ "posts/a.md": "# A\n" }, { env: { METRICS: "true" } });
   const { service, gh } = site;
   await service.list();
@@ -81,10 +83,4 @@ Deno.test("GET /metrics counts requests by route and status, hits, upstream requ
   assert(valueOf(text, 'quota_left{quota="core"}')! > 1000);
   assertEquals(valueOf(text, 'quota_left{quota="graphql"}'), null);
   assert(valueOf(text, 'memory_bytes{part="responses"}')! > 0);
-});
-
-Deno.test("GET /metrics is route-not-found unless METRICS is set", async () => {
-  await using service = await startService();
-
-  assertEquals((await service.problem("/metrics")).code, "route-not-found");
 });
