@@ -159,7 +159,6 @@ async function readOne(page: Page, file: FileRef): Promise<BlobResult> {
     context,
   });
   release();
-  if (status === 422) throw sourceFailed(`Cannot read "${file.id}": GitHub answered 422`);
   if (status !== 200) throw refusal(snapshot.name, status);
   if (blobId(bytes) === file.id) return bytes;
   throw sourceFailed(`Cannot read "${file.id}": the bytes have another id`);

@@ -2,19 +2,14 @@
 // blobs. Caches nothing: CachedSource does.
 
 import pLimit from "p-limit";
-import { sourceFailed } from "../../errors.ts";
 import type { Log } from "../../log.ts";
-import { type FileList, FileListBuilder } from "../file_list.ts";
+import { FileListBuilder } from "../file_list.ts";
 import {
-  type BlobResult,
   DEFAULT_BRANCH,
-  type FileRef,
   type FolderFiles,
-  type RefQuery,
   type RequestContext,
   type Snapshot,
   type Source,
-  type TreeEntry,
 } from "../source.ts";
 import { readBlobs } from "./blobs.ts";
 import { GitHubClient, type GitHubClientOptions } from "./client.ts";
@@ -57,7 +52,7 @@ export class GitHubSource implements Source {
     this.git = gitUrl === null ? null : new GitRefs({ ...this.host, gitUrl }, log);
   }
 
-  async resolve(query: RefQuery, context: RequestContext): Promise<Snapshot> {
+  readonly resolve: Source["resolve"] = async (query, context) => {
     const { host, git, options: { freshForMs } } = this;
     const { owner, repo, known } = query;
     const branch = query.branch ?? DEFAULT_BRANCH;
@@ -79,30 +74,21 @@ export class GitHubSource implements Source {
       freshness: known === undefined ? "miss" : changed,
       validators: JSON.stringify(validators),
     };
-  }
+  };
 
-  tree(snapshot: Snapshot, treeId: string, context: RequestContext): Promise<readonly TreeEntry[]> {
-    return this.readTree(snapshot, { kind: "tree", name: treeId, parse: parseTree, context });
-  }
+  readonly tree: Source["tree"] = (snapshot, treeId, context) =>
+    this.readTree(snapshot, { kind: "tree", name: treeId, parse: parseTree, context });
 
-  async files(
-    snapshot: Snapshot,
-    treeId: string,
-    context: RequestContext,
-  ): Promise<FileList | null> {
+  readonly files: Source["files"] = async (snapshot, treeId, context) => {
     const folder = await this.readFolder(snapshot, { name: treeId, withId: false, context });
     return folder?.files ?? null;
-  }
+  };
 
   /**
    * By `git/trees/{commit}:{path}`, which GitHub takes and does not document, so its answer counts only where the id of
    * the folder follows from its entries. A host that takes none of three such requests gets no more.
    */
-  async filesAt(
-    snapshot: Snapshot,
-    path: string,
-    context: RequestContext,
-  ): Promise<FolderFiles | null> {
+  readonly filesAt: Source["filesAt"] = async (snapshot, path, context) => {
     if (this.pathsRefused >= MAX_PATHS_REFUSED) return null;
     const name = encodeURIComponent(`${snapshot.commit}:${path}`);
     const folder = await this.readFolder(snapshot, { name, withId: true, context });
@@ -110,23 +96,16 @@ export class GitHubSource implements Source {
     const isTaken = folder.treeId !== "";
     this.pathsRefused = isTaken ? -Infinity : this.pathsRefused + 1;
     return isTaken ? folder : null;
-  }
+  };
 
-  blobs(
-    snapshot: Snapshot,
-    files: readonly FileRef[],
-    context: RequestContext,
-  ): Promise<ReadonlyMap<string, BlobResult>> {
-    return readBlobs(this.host, snapshot, files, context);
-  }
+  readonly blobs: Source["blobs"] = (snapshot, files, context) =>
+    readBlobs(this.host, snapshot, files, context);
 
-  webUrl(snapshot: Snapshot, path: string): string | null {
+  readonly webUrl: Source["webUrl"] = ({ name: { owner, repo }, branch }, path) => {
     const { webUrl } = this.host;
-    if (webUrl === null) return null;
-    const { owner, repo } = snapshot.name;
     const encode = (text: string) => text.split("/").map(encodeURIComponent).join("/");
-    return `${webUrl}/${owner}/${repo}/blob/${encode(snapshot.branch)}/${encode(path)}`;
-  }
+    return webUrl && `${webUrl}/${owner}/${repo}/blob/${encode(branch)}/${encode(path)}`;
+  };
 
   private readFolder(
     snapshot: Snapshot,
@@ -166,7 +145,6 @@ export class GitHubSource implements Source {
     });
     try {
       if (absent !== undefined && (status === 404 || status === 422)) return absent;
-      if (status === 422) throw sourceFailed(`Cannot read "tree": GitHub answered 422`);
       if (status !== 200) throw refusal(snapshot.name, status);
       return bytes.length < LARGE_ANSWER_BYTES
         ? await parse(bytes)
