@@ -2,6 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { importedBy, readSourceFiles, type SourceFile } from "./source_files.ts";
 
 const sources = await readSourceFiles();
+const serving = sources.filter(({ path }) => !/^(tests|bench)\//.test(path));
 const inLib = sources.filter(({ path }) => path.startsWith("lib/"));
 
 /** What every part may import; these import each other only. */
@@ -50,18 +51,8 @@ const PLACES: Record<string, readonly string[]> = {
 };
 
 /** What only services.ts makes; a ByteSemaphore bounds the upstream answers of one client, too. */
-const MADE_ONCE = [
-  ...["BackgroundJobs", "CachedSource", "GitHubSource", "KvTier", "LargeBodies"],
-  ...[
-    "LineLog",
-    "LocalSource",
-    "Metrics",
-    "ObjectCache",
-    "RateLimit",
-    "ResponseCache",
-    "TokenPool",
-  ],
-];
+const MADE_ONCE =
+  /\bnew (BackgroundJobs|CachedSource|GitHubSource|KvTier|LargeBodies|LineLog|LocalSource|Metrics|ObjectCache|RateLimit|ResponseCache|TokenPool)\(/;
 
 function isUnder(path: string, places: readonly string[]): boolean {
   return places.some((place) => place.endsWith("/") ? path.startsWith(place) : path === place);
@@ -74,18 +65,25 @@ function findCycle(files: readonly Pick<SourceFile, "path" | "files">[]): string
   const visit = (path: string, trail: string[]): string[] | null => {
     if (trail.includes(path)) return [...trail.slice(trail.indexOf(path)), path];
     if (done.has(path)) return null;
+    done.add(path);
     for (const next of imports.get(path) ?? []) {
       const cycle = visit(next, [...trail, path]);
       if (cycle !== null) return cycle;
     }
-    done.add(path);
     return null;
   };
-  for (const { path } of files) {
-    const cycle = visit(path, []);
-    if (cycle !== null) return cycle;
+  return files.map(({ path }) => visit(path, [])).find((cycle) => cycle !== null) ?? null;
+}
+
+/** Each file of `files` imports only what is under its `allowed` places. */
+function assertImports(
+  files: readonly SourceFile[],
+  allowed: (path: string) => readonly string[],
+): void {
+  for (const { path, files: imported } of files) {
+    const others = imported.filter((file) => !isUnder(file, allowed(path)));
+    assertEquals([path, others], [path, []]);
   }
-  return null;
 }
 
 Deno.test("importedBy() sees every form of import and none in comments", () => {
@@ -103,52 +101,40 @@ Deno.test("importedBy() sees every form of import and none in comments", () => {
     |import zod from 'zod';
     | * import { App } from "./example.ts";
   `.replaceAll(/^ *\|/gm, "");
-  assertEquals(importedBy(text), [
-    "./effect.ts",
-    "./types.ts",
-    "./lines.ts",
-    "./again.ts",
-    "./late.ts",
-    "zod",
-  ]);
+  const files = ["effect", "types", "lines", "again", "late"].map((name) => `./${name}.ts`);
+  assertEquals(importedBy(text), [...files, "zod"]);
 });
 
 Deno.test("imports make no cycle, not even of types", () => {
   const a = { path: "a.ts", files: ["b.ts"] };
   assertEquals(findCycle([a, { path: "b.ts", files: ["a.ts"] }]), ["a.ts", "b.ts", "a.ts"]);
-  const serving = sources.filter(({ path }) => !isUnder(path, ["tests/", "bench/"]));
   assert(serving.length > 50);
   assertEquals(findCycle(serving), null);
 });
 
-Deno.test("imports go down only", () => {
-  for (const { path, files } of sources) {
-    const folder = Object.keys(MAY_IMPORT).find((folder) => path.startsWith(folder));
-    if (folder === undefined) continue;
-    const allowed = [folder, ...LEAVES, ...MAY_IMPORT[folder]!];
-    assertEquals([path, files.filter((file) => !isUnder(file, allowed))], [path, []]);
-  }
-  for (const path of LEAVES) {
-    const { files } = inLib.find((file) => file.path === path)!;
-    const others = files.filter((file) => !isUnder(file, [...LEAVES, "lib/source/source.ts"]));
-    assertEquals([path, others], [path, []]);
-  }
+Deno.test("imports go down only, and nothing that serves imports tests or benches", () => {
+  const folderOf = (path: string) =>
+    Object.keys(MAY_IMPORT).find((folder) => path.startsWith(folder));
+  const inFolders = sources.filter(({ path }) => folderOf(path) !== undefined);
+  assertImports(inFolders, (path) => {
+    const folder = folderOf(path)!;
+    return [folder, ...LEAVES, ...MAY_IMPORT[folder]!];
+  });
+  const leaves = inLib.filter(({ path }) => LEAVES.includes(path));
+  assertEquals(leaves.length, LEAVES.length);
+  assertImports(leaves, () => [...LEAVES, "lib/source/source.ts"]);
+  assertImports(inLib, () => ["lib/", "deno.json"]);
+  const parts = ["lib/", "routes/", "jsr/", "packages/", "static/", "deno.json", "fresh.config.ts"];
+  assertImports(serving, () => parts);
 });
 
-Deno.test("GitHub's answers stay in lib/source/github", () => {
-  for (
-    const { path, files } of inLib.filter(({ path }) => !path.startsWith("lib/source/github/"))
-  ) {
-    const imported = files.filter((file) => file.startsWith("lib/source/github/"));
-    const isWiring = path === "lib/services.ts";
-    assertEquals([path, isWiring ? [] : imported], [path, []]);
+Deno.test("GitHub's answers stay in lib/source/github, and services.ts alone makes the parts", () => {
+  const github = (file: string) => file.startsWith("lib/source/github/");
+  const readers = inLib.filter(({ path, files }) => !github(path) && files.some(github));
+  const makers = inLib.filter(({ text }) => MADE_ONCE.test(text));
+  for (const found of [readers, makers]) {
+    assertEquals(found.map(({ path }) => path), ["lib/services.ts"]);
   }
-});
-
-Deno.test("services.ts alone makes the parts of the service", () => {
-  const making = new RegExp(`\\bnew (${MADE_ONCE.join("|")})\\(`);
-  const makers = inLib.filter(({ text }) => making.test(text)).map(({ path }) => path);
-  assertEquals(makers, ["lib/services.ts"]);
 });
 
 Deno.test("status codes of responses are in lib/http and the table of errors", () => {
@@ -159,54 +145,39 @@ Deno.test("status codes of responses are in lib/http and the table of errors", (
   assertEquals(given.map(({ path }) => path), []);
 });
 
-Deno.test("nothing that serves imports routes, the entries, tests or benches", () => {
-  const above = ["routes/", "tests/", "bench/", "main.ts", "fresh.config.ts"];
-  for (const { path, files } of inLib) {
-    assertEquals([path, files.filter((file) => isUnder(file, above))], [path, []]);
-  }
-  for (
-    const { path, files } of sources.filter(({ path }) => !isUnder(path, ["tests/", "bench/"]))
-  ) {
-    assertEquals([path, files.filter((file) => isUnder(file, ["tests/", "bench/"]))], [path, []]);
-  }
-});
-
 Deno.test("packages stay where they belong, and JSR's are imported by the map's names", () => {
-  for (
-    const { path, packages } of sources.filter(({ path }) => isUnder(path, ["lib/", "routes/"]))
-  ) {
+  for (const { path, packages } of sources) {
+    if (!isUnder(path, ["lib/", "routes/"])) continue;
     for (const name of packages) {
-      assert(isUnder(path, PLACES[name] ?? [path]), `"${path}" imports "${name}"`);
-      assert(!/^(jsr|npm|https?):/.test(name), `"${path}" imports "${name}"`);
+      const isPlaced = isUnder(path, PLACES[name] ?? [path]) && !/^(jsr|npm|https?):/.test(name);
+      assert(isPlaced, `"${path}" imports "${name}"`);
     }
   }
 });
 
 Deno.test("fresh.config.ts alone reads the environment", () => {
-  const readers = sources.filter(({ path, text }) =>
-    !isUnder(path, ["tests/", "bench/", "jsr/"]) && /\bDeno\.env\./.test(text)
+  const readers = serving.filter(({ path, text }) =>
+    !path.startsWith("jsr/") && /\bDeno\.env\./.test(text)
   );
   assertEquals(readers.map(({ path }) => path), ["fresh.config.ts"]);
 });
 
 Deno.test("files have names in snake case, and lib has no barrel", () => {
-  const named = sources.filter(({ path }) => !path.startsWith("routes/"));
-  const odd = named.map(({ path }) => path)
-    .filter((path) => !/^([a-z0-9_]+\/)*([a-z0-9]+_)*[a-z0-9]+(\.d)?\.ts$/.test(path));
-  assertEquals(odd, ["fresh.config.ts"]);
-  assertEquals(
-    inLib.filter(({ path }) => /\/(index|mod|utils?|helpers?|common)\.ts$/.test(path)),
-    [],
+  const odd = sources.map(({ path }) => path).filter((path) =>
+    !path.startsWith("routes/") && !/^([a-z0-9_]+\/)*([a-z0-9]+_)*[a-z0-9]+(\.d)?\.ts$/.test(path)
   );
+  assertEquals(odd, ["fresh.config.ts"]);
+  const barrels = /\/(index|mod|utils?|helpers?|common)\.ts$/;
+  assertEquals(inLib.filter(({ path }) => barrels.test(path)), []);
 });
 
 Deno.test("files of lib open with their job and have at most 300 lines, routes 40", () => {
-  /** Two tables, and refs with their records. */
-  const long = ["lib/errors.ts", "lib/api/parameters.ts", "lib/source/ref_checks.ts"];
-  const lines = (text: string) => text.split("\n").length - 1;
+  /** One table each. */
+  const long = ["lib/errors.ts", "lib/api/parameters.ts"];
   for (const { path, text } of inLib) assert(text.startsWith("// "), path);
-  const over = inLib.filter(({ text }) => lines(text) > 300).map(({ path }) => path);
-  assertEquals(over.filter((path) => !long.includes(path)), []);
-  const routes = sources.filter(({ path }) => path.startsWith("routes/"));
-  assertEquals(routes.filter(({ text }) => lines(text) > 40).map(({ path }) => path), []);
+  const over = serving.filter(({ path, text }) => {
+    const lines = text.split("\n").length - 1;
+    return isUnder(path, ["lib/"]) && lines > 300 || isUnder(path, ["routes/"]) && lines > 40;
+  });
+  assertEquals(over.map(({ path }) => path).filter((path) => !long.includes(path)), []);
 });
