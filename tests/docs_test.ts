@@ -55,35 +55,28 @@ Deno.test("the documents' requests are answered as they say", async () => {
   }
 });
 
-Deno.test("the README's fetch call prints what it says", async () => {
+Deno.test("the README's fetch call and its client in Node print what it says", async () => {
   await using service = await serveTask("start");
-  const [, program, output] = readme.match(
+  const [, call, output] = readme.match(
     /```js\n(const [^`]*? fetch\(.*?)```\n\n```text\n(.*?)```/s,
   )!;
-  const printed: string[] = [];
-  const log = (...values: unknown[]) => printed.push(`${values.join(" ")}\n`);
+  const lines: string[] = [];
+  const log = (...values: unknown[]) => lines.push(`${values.join(" ")}\n`);
   const run = Object.getPrototypeOf(async () => {}).constructor;
-  await run("console", program!.replace(ORIGIN, service.url))({ log });
-  assertEquals(printed.join(""), output);
-  assertEquals(printed.length, 10);
-});
+  await run("console", call!.replace(ORIGIN, service.url))({ log });
+  assertEquals([lines.join(""), lines.length], [output, 10]);
 
-Deno.test("the README's client runs in Node as printed, from the files that it says to save", async () => {
   const [, program] = readme.match(/```js\n(import [^`]*?CollectionsClient.*?)```/s)!;
   const saved = [...readme.match(/^curl -O .*$/m)![0].matchAll(/-O http:\/\/[^/]+\/(\S+)/g)];
   assertEquals(saved.map(([, name]) => name), ["client.js"]);
   const folder = await Deno.makeTempDir();
-  await using service = await serveTask("start");
-  for (const [, name] of saved) {
-    const response = await fetch(`${service.url}/${name}`);
-    assertEquals(response.status, 200);
-    await Deno.writeTextFile(join(folder, name!), await response.text());
-  }
+  const response = await fetch(`${service.url}/client.js`);
+  await Deno.writeTextFile(join(folder, "client.js"), await response.text());
   await Deno.writeTextFile(join(folder, "package.json"), '{ "type": "module" }');
   // Only the port differs from what is printed.
   await Deno.writeTextFile(join(folder, "posts.js"), program!.replace(ORIGIN, service.url));
-  const { code, stdout } = await new Deno.Command("node", { args: ["posts.js"], cwd: folder })
-    .output();
+  const node = new Deno.Command("node", { args: ["posts.js"], cwd: folder });
+  const { code, stdout } = await node.output();
   const printed = new TextDecoder().decode(stdout).trimEnd().split("\n");
   assertEquals([code, printed.length], [0, 12]);
   assert(printed.includes("Apple days 602"), printed.join());
@@ -116,11 +109,8 @@ Deno.test("the documents name tasks, files and headings that exist", async () =>
   }
 });
 
-Deno.test("the README has at most 220 lines", () => {
+Deno.test("the README has at most 220 lines, and the ok task checks what .ci/run checks", async () => {
   assert(readme.trimEnd().split("\n").length <= 220);
-});
-
-Deno.test("the ok task checks what .ci/run checks", async () => {
   const { tasks } = JSON.parse(await read("deno.json"));
   const [, checks] = (await read(".ci/run")).match(/^for check in (.*); do$/m)!;
   const commands = [...checks!.matchAll(/"([^"]+)"/g)].map(([, words]) => `deno ${words}`);
@@ -188,25 +178,20 @@ Deno.test("the documented limits of front matter and of CMS configurations are t
   }
 });
 
-Deno.test("the documented settings are those that are read, with their defaults", () => {
+Deno.test("the documented settings and .env.example are those that are read, with their defaults", async () => {
   const rows = table(operations, "variable", "default")
     .map(([name, fallback]) => [code(name!)!, code(fallback!)]);
   assertEquals(rows.map(([name]) => name), [...SETTING_NAMES]);
   const defaults = Object.fromEntries(rows.filter(([, fallback]) => fallback !== null));
   assert(Object.keys(defaults).length >= 10);
   assertEquals(parseSettings((name) => defaults[name]), parseSettings(() => undefined));
-});
 
-Deno.test(".env.example has every setting, commented out, with the documented default", async () => {
   const lines = (await read(".env.example")).split("\n").filter((line) => /^#?\w+=/.test(line));
   const given = lines.map((line) => line.match(/^#(\w+)=(.*)$/)!.slice(1));
   assertEquals(given.map(([name]) => name), [...SETTING_NAMES]);
-  const defaults = Object.fromEntries(table(operations, "variable", "default"));
-  for (const [name, value] of given) {
-    const fallback = code(defaults[`\`${name}\``]);
-    if (fallback !== null) assertEquals(value, fallback, name);
-  }
-  parseSettings((name) => Object.fromEntries(given)[name]);
+  const values = Object.fromEntries(given);
+  for (const [name, fallback] of Object.entries(defaults)) assertEquals(values[name], fallback);
+  parseSettings((name) => values[name]);
 });
 
 Deno.test("the documented processor times are those of bench/RESULTS.md", async () => {

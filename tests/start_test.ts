@@ -29,10 +29,11 @@ async function connects(port: number): Promise<boolean> {
   }
 }
 
-Deno.test("no task runs with every permission", () => {
+Deno.test("no task runs with every permission, and what start writes is ignored by git", async () => {
   for (const command of Object.values<string>(tasks)) {
     assert(!/\s(-A|--allow-all)\b/.test(command), command);
   }
+  assertMatch(await Deno.readTextFile(join(root, ".gitignore")), /^\/?data\/$/m);
 });
 
 Deno.test("the image has every folder with code of the service", async () => {
@@ -122,7 +123,7 @@ function freePort(): number {
   return listener.addr.port;
 }
 
-Deno.test("start stops with one line that names what cannot be used", async () => {
+Deno.test("start and preview stop with one line that names what cannot be used", async () => {
   const busy = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const outside = await Deno.makeTempDir();
   const cases: [env: Record<string, string>, line: string][] = [
@@ -151,6 +152,14 @@ Deno.test("start stops with one line that names what cannot be used", async () =
   }
   busy.close();
   await Deno.remove(outside, { recursive: true });
+  const missing = join(dirname(root), crypto.randomUUID());
+  const previews: [args: string[], line: string][] = [
+    [[], 'Cannot start a preview: name one folder, as in "deno task preview ../my-repos"'],
+    [[missing], `Cannot start with "LOCAL_REPOS_DIR": there is no folder "${missing}"`],
+  ];
+  for (const [args, line] of previews) {
+    assertEquals(await runTask("preview", { args }), { code: 1, stdout: "", stderr: `${line}\n` });
+  }
 });
 
 Deno.test("preview serves a folder from anywhere, on the loopback interface and nothing else", async () => {
@@ -205,19 +214,4 @@ Deno.test("preview serves one Git checkout without what lies beside it", async (
     assertEquals([url, told], [`${service.url}/`, { repositories: 1, names: "site" }]);
   }
   await Deno.remove(folder, { recursive: true });
-});
-
-Deno.test("preview says in one line what is wrong with its folder", async () => {
-  const usage = 'Cannot start a preview: name one folder, as in "deno task preview ../my-repos"\n';
-  assertEquals(await runTask("preview"), { code: 1, stdout: "", stderr: usage });
-  const missing = join(dirname(root), crypto.randomUUID());
-  assertEquals(await runTask("preview", { args: [missing] }), {
-    code: 1,
-    stdout: "",
-    stderr: `Cannot start with "LOCAL_REPOS_DIR": there is no folder "${missing}"\n`,
-  });
-});
-
-Deno.test("what start writes is ignored by git", async () => {
-  assertMatch(await Deno.readTextFile(join(root, ".gitignore")), /^\/?data\/$/m);
 });

@@ -40,28 +40,6 @@ Deno.test("measureCost() counts the requests after the preparation, the same eac
   }
 });
 
-Deno.test("the scenarios cover each depth, contents with and without a token, and an hour", () => {
-  const rows = COST_SCENARIOS.flatMap(({ title, accesses }) =>
-    accesses.map((access) => `${title}, ${access}`)
-  );
-  for (
-    const row of [
-      "a list, cold, at depth 4, named",
-      "the same again, named",
-      "after a commit elsewhere, named",
-      "after a commit in the collection, named",
-      "a list with the contents of 50, cold, none",
-      "a list with the contents of 50, cold, named",
-      "the contents of 50, again after 61 s, none",
-      "200 identical requests at once, cold, named",
-      "an hour of one request a second, none",
-      "the same hour, with one commit, none",
-      "the same hour on ten branches, with one commit to each, none",
-      "an hour of one request a second, by a plain proxy, none",
-    ]
-  ) assert(rows.includes(row), row);
-});
-
 Deno.test("an hour without a token takes few requests of its quota, whatever ls-refs are sent", async () => {
   const most: [title: string, requests: number, lsRefs: number][] = [
     ["an hour of one request a second", 3, 60],
