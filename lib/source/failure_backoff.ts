@@ -1,7 +1,6 @@
-// Remembers failures of a source and for how long not to repeat the request, so that an outage costs the source few
-// requests and clients no time. The waits belong to a ref, to a repository of which several known refs fail, or to the
-// whole source; a ref that always fails never blocks its siblings for long. When a wait is over, one request at a time
-// probes, until one succeeds.
+// Remembers failures and for how long not to repeat the request, so that an outage costs the source few requests and
+// clients no time. A wait is of an object, a ref, a repository of which several known refs fail, or the whole source; a
+// ref that always fails blocks no siblings for long. When a wait is over, one request at a time probes.
 
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../clock.ts";

@@ -78,7 +78,7 @@ export interface RefState {
   wantedAtMs: number;
 }
 
-/** How the ref of a snapshot was found: in memory, first seen, unchanged, changed, or older than allowed because the source failed. */
+/** How a ref was found: in memory, first seen, unchanged, changed, or older than allowed because the source failed. */
 export type Freshness = "hit" | "miss" | "revalidated" | "moved" | "stale";
 
 /** One state of one repository: the anchor of every read. */

@@ -43,50 +43,43 @@ function randomBytes(length: number): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-testOnEachStore(
-  "processes with concurrent requests answer the same, and show a push within 60 s",
-  async (store) => {
-    await using opened = await open(store, textFiles(60));
-    const { clock, gh, git } = opened;
-    await using first = await opened.start();
-    await using second = await opened.start();
-    const both = () =>
-      Promise.all([first, second].map((one) => one.list({ includeContent: true })));
-    const [one, other] = await both();
-    assertEquals(one, other);
-    clock.advance(MINUTE_MS);
-    gh.resetCounts();
-    await both();
-    assertEquals(gh.requests.map(({ kind, status }) => [kind, status]), [
-      ["commit", 304],
-      ["commit", 304],
-    ]);
-    clock.advance(MINUTE_MS / 2);
-    await git.commit({ "posts/new.md": "B\n" });
-    const commits = async () => (await both()).map(({ repository }) => repository.commit);
-    assertEquals(await commits(), [one!.repository.commit, one!.repository.commit]);
-    clock.advance(MINUTE_MS / 2);
-    const after = await git.head();
-    assertEquals(await commits(), [after, after]);
-  },
-);
+testOnEachStore("processes show the same at once, and a push within 60 s", async (store) => {
+  await using opened = await open(store, textFiles(60));
+  const { clock, gh, git } = opened;
+  await using first = await opened.start();
+  await using second = await opened.start();
+  const both = () => Promise.all([first, second].map((one) => one.list({ includeContent: true })));
+  const [one, other] = await both();
+  assertEquals(one, other);
+  clock.advance(MINUTE_MS);
+  gh.resetCounts();
+  await both();
+  assertEquals(gh.requests.map(({ kind, status }) => [kind, status]), [
+    ["commit", 304],
+    ["commit", 304],
+  ]);
+  clock.advance(MINUTE_MS / 2);
+  await git.commit({ "posts/new.md": "B\n" });
+  const commits = async () => (await both()).map(({ repository }) => repository.commit);
+  assertEquals(await commits(), [one!.repository.commit, one!.repository.commit]);
+  clock.advance(MINUTE_MS / 2);
+  const after = await git.head();
+  assertEquals(await commits(), [after, after]);
+});
 
-testOnEachStore(
-  "a second process answers a list of the first with one check of its own",
-  async (store) => {
-    await using opened = await open(store, textFiles(60));
-    const { gh } = opened;
-    let body: ListBody;
-    {
-      await using first = await opened.start();
-      body = await first.list({ includeContent: true });
-    }
-    await using second = await opened.start();
-    gh.resetCounts();
-    assertEquals(await second.list({ includeContent: true }), body);
-    assertEquals(gh.requests.map(({ kind, status }) => [kind, status]), [["commit", 304]]);
-  },
-);
+testOnEachStore("a second process answers what the first has read by one check", async (store) => {
+  await using opened = await open(store, textFiles(60));
+  const { gh } = opened;
+  let body: ListBody;
+  {
+    await using first = await opened.start();
+    body = await first.list({ includeContent: true });
+  }
+  await using second = await opened.start();
+  gh.resetCounts();
+  assertEquals(await second.list({ includeContent: true }), body);
+  assertEquals(gh.requests.map(({ kind, status }) => [kind, status]), [["commit", 304]]);
+});
 
 testOnEachStore("a restart while the source is down serves what was known", async (store) => {
   await using opened = await open(store, textFiles(20));
@@ -109,7 +102,7 @@ testOnEachStore("a restart while the source is down serves what was known", asyn
 });
 
 testOnEachStore(
-  "KV_WRITE_MB_PER_HOUR=0 writes no object, and memory holds what was read, for days",
+  "KV_WRITE_MB_PER_HOUR=0 writes no object; memory has it for days",
   async (store) => {
     await using opened = await open(store, textFiles(20), { KV_WRITE_MB_PER_HOUR: "0" });
     const { clock, gh } = opened;
@@ -125,22 +118,19 @@ testOnEachStore(
   },
 );
 
-testOnEachStore(
-  "KV_WRITE_MB_PER_HOUR bounds what requests make the service write",
-  async (store) => {
-    const files = Array.from(
-      { length: 8 },
-      (_, i) => [`p/${i}.bin`, randomBytes(500_000)] as const,
-    );
-    await using opened = await open(store, files, { KV_WRITE_MB_PER_HOUR: "1" });
-    {
-      await using service = await opened.start();
-      await service.list({ collection: "p", includeContent: true });
-    }
-    const blobs = (await opened.stored()).filter((key) => key.startsWith("blob "));
-    assert(blobs.length >= 1 && blobs.length <= 2, `${blobs.length} blobs were written`);
-  },
-);
+testOnEachStore("KV_WRITE_MB_PER_HOUR bounds what requests cause to be written", async (store) => {
+  const files = Array.from(
+    { length: 8 },
+    (_, i) => [`p/${i}.bin`, randomBytes(500_000)] as const,
+  );
+  await using opened = await open(store, files, { KV_WRITE_MB_PER_HOUR: "1" });
+  {
+    await using service = await opened.start();
+    await service.list({ collection: "p", includeContent: true });
+  }
+  const blobs = (await opened.stored()).filter((key) => key.startsWith("blob "));
+  assert(blobs.length >= 1 && blobs.length <= 2, `${blobs.length} blobs were written`);
+});
 
 testOnEachStore("a blob over 1 MiB is cached in memory and not written", async (store) => {
   const files = { "p/large.txt": "x".repeat((1 << 20) + 1), "p/small.txt": "x".repeat(1 << 20) };
@@ -162,42 +152,39 @@ testOnEachStore("a blob over 1 MiB is cached in memory and not written", async (
   assertEquals(gh.counts().blob, 1);
 });
 
-testOnEachStore(
-  "a damaged store never yields a wrong answer, whether the source is up or down",
-  async (store) => {
-    await using opened = await open(store, [...textFiles(6), [
-      "posts/long.bin",
-      randomBytes(150_000),
-    ]]);
-    const { clock, gh } = opened;
-    const read = async () => {
-      await using service = await opened.start();
-      const response = await service.get(listPath({ includeContent: true }));
-      return { status: response.status, body: await response.json() };
-    };
-    const { body: truth } = await read();
-    const damages: ((value: Uint8Array, other: unknown) => unknown)[] = [
-      (value) => value.slice(0, value.length / 2),
-      (value) => value.map((byte, at) => at === value.length >> 1 ? byte ^ 1 : byte),
-      (_, other) => other,
-      () => ({ commit: "0".repeat(40) }),
-      () => new Uint8Array(0),
-    ];
-    for (const damage of damages) {
-      {
-        using kv = await store.open();
-        const entries = await Array.fromAsync(kv.list<Uint8Array>({ prefix: [] }));
-        for (const [index, { key, value }] of entries.entries()) {
-          await kv.set(key, damage(value, entries.at(index - 1)!.value));
-        }
+testOnEachStore("a damaged store yields no wrong answer, the source up or down", async (store) => {
+  await using opened = await open(store, [...textFiles(6), [
+    "posts/long.bin",
+    randomBytes(150_000),
+  ]]);
+  const { clock, gh } = opened;
+  const read = async () => {
+    await using service = await opened.start();
+    const response = await service.get(listPath({ includeContent: true }));
+    return { status: response.status, body: await response.json() };
+  };
+  const { body: truth } = await read();
+  const damages: ((value: Uint8Array, other: unknown) => unknown)[] = [
+    (value) => value.slice(0, value.length / 2),
+    (value) => value.map((byte, at) => at === value.length >> 1 ? byte ^ 1 : byte),
+    (_, other) => other,
+    () => ({ commit: "0".repeat(40) }),
+    () => new Uint8Array(0),
+  ];
+  for (const damage of damages) {
+    {
+      using kv = await store.open();
+      const entries = await Array.fromAsync(kv.list<Uint8Array>({ prefix: [] }));
+      for (const [index, { key, value }] of entries.entries()) {
+        await kv.set(key, damage(value, entries.at(index - 1)!.value));
       }
-      clock.advance(MINUTE_MS);
-      gh.fault = { kind: "status", status: 500 };
-      assertEquals((await read()).status, 502);
-      gh.fault = null;
-      gh.resetCounts();
-      assertEquals((await read()).body, truth);
-      assertEquals(gh.counts().graphql, 1, "all was read again");
     }
-  },
-);
+    clock.advance(MINUTE_MS);
+    gh.fault = { kind: "status", status: 500 };
+    assertEquals((await read()).status, 502);
+    gh.fault = null;
+    gh.resetCounts();
+    assertEquals((await read()).body, truth);
+    assertEquals(gh.counts().graphql, 1, "all was read again");
+  }
+});

@@ -65,15 +65,12 @@ export class LocalSource implements Source {
     signal?.throwIfAborted();
     if (owner.toLowerCase() !== LOCAL_OWNER) throw repositoryNotFound(owner, repo);
     const folder = await this.find(repo);
-    let look: Look;
-    try {
-      look = await folder.look();
-    } catch (cause) {
+    const look = await folder.look().catch((cause) => {
       if (cause instanceof CollectionsError) throw cause;
       if (!(cause instanceof Deno.errors.NotFound)) throw unreadable(repo, cause);
       this.folders.delete(folder.name);
       throw localFolderNotFound(repo);
-    }
+    });
     if (branch !== null && branch !== look.branch && branch !== "HEAD") {
       throw branchNotFound(branch, look.branch);
     }
@@ -108,13 +105,11 @@ export class LocalSource implements Source {
     files: readonly FileRef[],
     { signal }: RequestContext,
   ): Promise<Blobs> {
-    const distinct = new Map(files.map((file) => [file.id, file]));
-    return new Map(
-      await this.limit.map(distinct.values(), async (file) => {
-        signal?.throwIfAborted();
-        return [file.id, await this.blob(snapshot, file)] as const;
-      }),
-    );
+    const results = await this.limit.map(files, async (file) => {
+      signal?.throwIfAborted();
+      return [file.id, await this.blob(snapshot, file)] as const;
+    });
+    return new Map(results);
   }
 
   /** Local folders have no web pages. */
