@@ -33,15 +33,9 @@ export type RouteHandler<_Data, State> =
   | Middleware<State>
   | { [M in Method]?: Middleware<State> };
 
-/** What a route may say of itself. */
-export interface RouteConfig {
-  /** The URL pattern to register, in place of the path given to `route()`. */
-  routeOverride?: string;
-}
-
-/** A route: its handler, and how to register it. */
+/** A route: its handler, and the URL pattern to register in place of the path given to `route()`. */
 export interface Route<State> {
-  config?: RouteConfig;
+  config?: { routeOverride?: string };
   handler: RouteHandler<unknown, State>;
 }
 

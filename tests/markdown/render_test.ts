@@ -189,18 +189,13 @@ Deno.test("joinHtml() escapes what it puts in and leaves null out", () => {
       `<img src="&quot;&gt;&lt;script&gt;&amp;'" alt="c"></p>`,
   );
   assertEquals(joinHtml(rendered, () => null), '<p><a>a</a><img alt="c"></p>');
-  assertEquals(
-    joinHtml(JSON.parse(JSON.stringify(rendered)), () => "e"),
-    joinHtml(rendered, () => "e"),
-  );
+  assertEquals(JSON.parse(JSON.stringify(rendered)), rendered, "it is plain JSON");
 });
 
 Deno.test("the only inputs are the disabled checkboxes of task lists", () => {
   const tight = html("- [x] a\n- [ ] b");
-  assertStringIncludes(
-    tight,
-    '<li class="task-list-item"><input type="checkbox" checked disabled>',
-  );
+  const checked = '<li class="task-list-item"><input type="checkbox" checked disabled>';
+  assertStringIncludes(tight, checked);
   assertEquals(tight.match(/<input/g)?.length, 2);
   assertEquals(html("- [x] a\n\n- [ ] b").match(/<input/g)?.length, 2);
   const raw = '<input><p><input type="text" name="a"></p><li class="task-list-item"><b><input></b>';
@@ -260,7 +255,7 @@ const TARGETS: AddressTargets = {
 };
 
 Deno.test("addressResolver() starts at the file's folder and stays in the repository", () => {
-  const paths: Record<string, string | null> = {
+  const paths: Record<string, string> = {
     "b.png": "src/posts/b.png",
     "./img/b c.png": "src/posts/img/b c.png",
     "../b.png": "src/b.png",
@@ -270,19 +265,13 @@ Deno.test("addressResolver() starts at the file's folder and stays in the reposi
     "x/../..//./y/": "src/y",
     "..\\b.png": "src/posts/..\\b.png",
     "": "src/posts/a.md",
-    ...{
-      "/": null,
-      "../..": null,
-      "../../..": null,
-      "a\u0000b": null,
-      "a\nb": null,
-      "\u007f": null,
-    },
   };
   const resolve = addressResolver(TARGETS);
   for (const [path, found] of Object.entries(paths)) {
-    const url = resolve({ kind: "image", path, fragment: "#f" });
-    assertEquals(url, found === null ? null : `raw:${found}#f`, path);
+    assertEquals(resolve({ kind: "image", path, fragment: "#f" }), `raw:${found}#f`, path);
+  }
+  for (const path of ["/", "../..", "../../..", "a\u0000b", "a\nb", "\u007f"]) {
+    assertEquals(resolve({ kind: "image", path, fragment: "" }), null, path);
   }
   const atRoot = addressResolver({ ...TARGETS, filePath: "a.md" });
   assertEquals(atRoot({ kind: "image", path: "b.png", fragment: "" }), "raw:b.png");

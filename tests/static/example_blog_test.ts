@@ -13,18 +13,12 @@ Deno.test("the shop window's lines give the titles of what is published, newest 
 
   const titles = await run("fetch", `${code}; return titles;`)((url: URL) => service.get(url.href));
 
-  assertEquals(titles, [
-    "Apple days",
-    "Our shop window reads this blog",
-    "Grüße aus Köln",
-    "Which flour for what",
-    "Rain and rye",
-    "What a year of Mondays taught us",
-    "Baking by numbers",
-    "The oven that leaned",
-    "Keeping a starter alive",
-    "Opening day",
-  ]);
+  assertEquals(
+    titles.join("; "),
+    "Apple days; Our shop window reads this blog; Grüße aus Köln; Which flour for what; Rain and rye; " +
+      "What a year of Mondays taught us; Baking by numbers; The oven that leaned; " +
+      "Keeping a starter alive; Opening day",
+  );
 });
 
 Deno.test("the example page is short, makes two kinds of call, and loads DOMPurify alone", async () => {

@@ -92,8 +92,6 @@ Deno.test("an asset of the current version is cached for good, of another versio
     headers: { "if-none-match": etag, "accept-encoding": "gzip" },
   });
   assertEquals([again.status, again.headers.get("etag"), again.body], [304, etag, null]);
-  const head = await service.get("/client.js", { method: "HEAD" });
-  assertEquals([head.status, await head.text()], [200, ""]);
 });
 
 Deno.test("only names of the tables are served", async () => {
@@ -103,9 +101,7 @@ Deno.test("only names of the tables are served", async () => {
   console.error = (...args) => void written.push(args);
   const unknown = ["x/", "x/none.js", "x/..%2f..%2fdeno.json", "x/%2e%2e%2fclient.ts", "x/a%00.js"]
     .concat([`x/${"a".repeat(300)}.js`, "x/__proto__"]).map((name) => `/assets/${name}`);
-  const packages = ["preact.js", "package.json", "dompurify.js%2f.."].map((name) =>
-    `/vendor/${name}`
-  );
+  const packages = ["/vendor/preact.js", "/vendor/package.json", "/vendor/dompurify.js%2f.."];
   try {
     for (const path of [...unknown, ...packages]) {
       assertEquals((await service.problem(path)).code, "route-not-found", path);
@@ -122,21 +118,21 @@ Deno.test("a range is answered, an unsatisfiable one is 416, a malformed one ign
   await using service = await startService();
   const whole = await (await service.get("/client.js")).text();
   const size = new TextEncoder().encode(whole).length;
-  const cases: [range: string, status: number, contentRange: string | null, text: string][] = [
+  const parts: [range: string, status: number, contentRange: string, text: string][] = [
     ["bytes=0-9", 206, `bytes 0-9/${size}`, whole.slice(0, 10)],
     ["bytes=-5", 206, `bytes ${size - 5}-${size - 1}/${size}`, whole.slice(-5)],
     [`bytes=${size - 3}-`, 206, `bytes ${size - 3}-${size - 1}/${size}`, whole.slice(-3)],
     [`bytes=${size}-`, 416, `bytes */${size}`, ""],
-    ["bytes=9-2", 200, null, whole],
-    ["lines=1-2", 200, null, whole],
   ];
+  // Parts are of the file as it is, whatever codings are accepted.
   const get = (range: string, more = {}) =>
-    service.get("/client.js", { headers: { range, "accept-encoding": "identity", ...more } });
-  for (const [range, ...expected] of cases) {
+    service.get("/client.js", { headers: { range, "accept-encoding": "gzip", ...more } });
+  for (const [range, ...expected] of parts) {
     const response = await get(range);
     const contentRange = response.headers.get("content-range");
     assertEquals([response.status, contentRange, await response.text()], expected, range);
   }
+  for (const range of ["bytes=9-2", "lines=1-2"]) assertEquals((await get(range)).status, 200);
   assertEquals((await get("bytes=0-9", { "if-range": '"x"' })).status, 200);
 });
 
