@@ -32,10 +32,7 @@ export interface ReadContext {
   readonly limits: { readonly maxItemBytes: number; readonly waitMs: number };
   /** Folders that were read so far; begins at 0. */
   readonly treeReads: { count: number };
-  /**
-   * Reserves memory for a large response before it is built.
-   * @throws {CollectionsError} service-busy when too much is reserved for too long.
-   */
+  /** Reserves memory for a large response before it is built. @throws {CollectionsError} service-busy. */
   reserveBytes(bytes: number): Promise<void>;
 }
 

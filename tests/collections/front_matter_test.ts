@@ -115,9 +115,6 @@ Deno.test("readFrontMatter() never reaches a prototype", async () => {
   // Deno takes this accessor away; with it, an assignment to `__proto__` sets the prototype.
   Object.defineProperty(Object.prototype, "__proto__", {
     configurable: true,
-    get() {
-      return Object.getPrototypeOf(this);
-    },
     set(prototype) {
       Object.setPrototypeOf(this, prototype);
     },
