@@ -48,10 +48,7 @@ export function isFilterParameter(name: string): boolean {
   return name === "filter" || name.startsWith("filter[");
 }
 
-/**
- * Reads the filters among a query's parameters, in any number up to 20; the same key may come twice. An empty value
- * counts as omitted. A value with `!` in front is negated.
- */
+/** Reads the filters among a query's parameters; the same key may come twice, and an empty value counts as omitted. */
 export function parseFilters(
   parameters: Iterable<readonly [name: string, value: string]>,
 ): { filters: Filter[]; errors: ParameterError[] } {
@@ -80,7 +77,7 @@ export function parseFilters(
 }
 
 /**
- * Names and paths are matched as globs. A front matter value matches by its text (that of numbers, booleans and null is
+ * A value with `!` in front is negated. Names and paths are matched as globs. A front matter value matches by its text (that of numbers, booleans and null is
  * their JSON), a list by any of its elements, a mapping by nothing; where nothing matches, an absent key for example, the
  * negation is true. Comparisons match values of the filter's own kind, in the order of sorting.
  */

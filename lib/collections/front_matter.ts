@@ -59,8 +59,7 @@ export function needsReading(
 
 /**
  * The front matter of files by blob id; an Error where one could not be read. With `folder`, the path of the folder
- * whose files these are, the first such error is thrown instead.
- * @throws {CollectionsError} collection-too-large where a folder's does not fit into memory.
+ * whose files these are, the first such error is thrown, and collection-too-large where it does not fit into memory.
  */
 export async function readFrontMatters(
   files: readonly FileRef[],

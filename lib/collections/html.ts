@@ -78,10 +78,7 @@ export async function cachedHtml(
   ]);
 }
 
-/**
- * Renders files, those of a list's page by a background job, since each may take seconds.
- * @throws {CollectionsError} too-many-requests, service-busy, or collection-not-ready for a list.
- */
+/** Renders files, those of a list's page by a background job, since each may take seconds. @throws {CollectionsError} */
 export async function renderHtml(
   files: readonly MarkdownFile[],
   read: ReadContext,
@@ -117,10 +114,7 @@ async function render(file: MarkdownFile, read: ReadContext): Promise<Rendered |
   }
 }
 
-/**
- * Gives what `includeHtml` adds to a file, with the addresses in its HTML resolved. Made once for a page, since its files
- * link to the same places.
- */
+/** Gives what `includeHtml` adds to a file. Made once for a page, since its files link to the same places. */
 export function htmlJoiner(
   { collection, linkTemplate, baseUrl }: LinkPlace,
   { source, snapshot }: ReadContext,

@@ -1,7 +1,7 @@
 // Adds to the items of a page what their files contain: the content, the HTML, or the front matter alone. An item whose
 // file cannot be read carries the error; the page does not fail.
 
-import { type ContentBody, type ItemBody, itemErrorBody } from "../api/contract.ts";
+import { type ItemBody, itemErrorBody } from "../api/contract.ts";
 import { itemTooLarge, pageTooLarge, sourceFailed } from "../errors.ts";
 import { isMarkdown } from "../markdown/renderer.ts";
 import { comparePaths } from "../source/file_list.ts";
@@ -23,22 +23,17 @@ import type { ReadContext } from "./read_context.ts";
 /** Bytes of files that one page carries at most, and reads at most for their front matter alone. */
 const MAX_PAGE_BYTES = { content: 16 << 20, frontMatter: 32 << 20 };
 
-/** The content of a file, and its front matter with the text after it where it has some. */
-type ContentFields = Pick<
-  ContentBody,
-  "encoding" | "content" | "frontMatter" | "frontMatterError" | "body"
->;
-
-/** A file's bytes as content: `markdown` is the text to render, null where the bytes are no text. */
-export async function readContent(
-  bytes: Uint8Array,
-  contentType: string,
-): Promise<{ fields: ContentFields; markdown: string | null }> {
+/**
+ * A file's bytes as content, and its front matter with the text after it where it has some. `markdown` is the text to
+ * render, null where the bytes are no text.
+ */
+export async function readContent(bytes: Uint8Array, contentType: string) {
   const text = textOf(bytes);
   if (text === null) {
-    return { fields: { encoding: "base64", content: bytes.toBase64() }, markdown: null };
+    const fields = { encoding: "base64", content: bytes.toBase64() } as const;
+    return { fields, markdown: null };
   }
-  const fields: ContentFields = { encoding: "utf-8", content: text };
+  const fields = { encoding: "utf-8", content: text } as const;
   const parsed = mayHaveFrontMatter(contentType) ? await readFrontMatter(text) : null;
   if (parsed === null) return { fields, markdown: text };
   const { body, ...frontMatter } = parsed;

@@ -14,8 +14,7 @@ import { selectItems } from "./select_items.ts";
 /**
  * Lists one page of a collection; addresses in it begin with `baseUrl`. One that is not complete lacks files that the
  * source failed to give, and must not be cached.
- * @throws {CollectionsError} collection-not-found, collection-too-large, collection-not-ready, service-busy,
- * too-many-requests, or a source failure.
+ * @throws {CollectionsError} what finding, listing and selecting throw, or service-busy.
  */
 export async function listItems(
   parameters: ListParameters,

@@ -4,10 +4,7 @@
 import type { Lexer, Node, Scalar } from "yaml";
 import { type PlainObject, type PlainValue, setOwn } from "./plain_data.ts";
 
-/**
- * What one text may cost: its characters, its tokens (a parser's time and memory are proportional to them), and the
- * characters of keys and values that YAML's aliases may repeat in the result, all together.
- */
+/** What one text may cost: its characters, its tokens, and the characters that YAML's aliases repeat in the result. */
 export type DataLimits = Readonly<Record<"maxChars" | "maxTokens" | "maxRepeatedChars", number>>;
 
 const MAX_DEPTH = 64;
@@ -148,10 +145,7 @@ function parseYaml(text: string, limits: DataLimits, yaml: typeof import("yaml")
   return document.contents === null ? {} : read(document.contents, 0).value;
 }
 
-/**
- * Bounds the parser's work before it starts. Depth is bounded here too, by what can nest without a new line and an
- * indentation: deep nesting makes the parser overflow its stack.
- */
+/** Bounds the tokens, and what nests without a new line and an indentation: the parser would overflow its stack. */
 function checkTokens(text: string, limits: DataLimits, lexer: Lexer): void {
   let tokens = 0;
   let line = 1;

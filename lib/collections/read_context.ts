@@ -101,8 +101,7 @@ export async function reserve(read: ReadContext, bytes: number): Promise<void> {
 /**
  * The result of a background job, which reads with a context of its own; the request that starts it is charged. Requests
  * for the same `key` within the repository share it; `collection` names in errors what it prepares.
- * @throws {CollectionsError} collection-not-ready when it takes longer than the request may wait; too-many-requests;
- * what the work throws.
+ * @throws {CollectionsError} collection-not-ready when it takes longer than the request may wait; too-many-requests.
  */
 export async function runJob<T>(
   read: ReadContext,

@@ -23,8 +23,7 @@ import { selectItems } from "./select_items.ts";
 
 /**
  * Reads one file; `folder` is the collection that the request names.
- * @throws {CollectionsError} item-not-found (naming what is there instead), slug-ambiguous, collection-not-found,
- * item-too-large, collection-too-large for a path with too many folders, service-busy, or a source failure.
+ * @throws {CollectionsError} item-not-found, naming what is there instead; slug-ambiguous, item-too-large, and others.
  */
 export async function readItem(parameters: ItemParameters, read: ReadContext) {
   const { collection, slug, format, includeHtml } = parameters;
@@ -49,8 +48,7 @@ export async function readItem(parameters: ItemParameters, read: ReadContext) {
 
 /**
  * The JSON body for a file; addresses in it begin with `baseUrl`. One that is not complete lacks the front matter of a
- * neighbor that the source failed to give.
- * @throws {CollectionsError} too-many-requests, service-busy, collection-not-ready, or a source failure.
+ * neighbor that the source failed to give. @throws {CollectionsError} as lists do.
  */
 export async function itemBody(
   file: Awaited<ReturnType<typeof readItem>>,
@@ -78,10 +76,7 @@ export async function itemBody(
   return { body: { ...body, ...neighbors }, complete };
 }
 
-/**
- * The path of the item with a slug: the file itself, or one with an extension, which sorts next to it. Of several
- * matches it is the only Markdown file.
- */
+/** The path of the item with a slug, of several the only Markdown file. A file with an extension sorts next to `slug.`. */
 async function findSlug(slug: string, folder: CollectionFolder, read: ReadContext) {
   const files = await listFiles(folder, read);
   const accepts = compileRule(folder.declared?.rule);

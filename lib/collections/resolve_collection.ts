@@ -49,19 +49,13 @@ const candidatesKind: ObjectKind<readonly Candidate[]> = {
 };
 
 /** How errors name a folder. */
-export function displayPath(path: string): string {
-  return path === "" ? "/" : path;
-}
+export const displayPath = (path: string) => path === "" ? "/" : path;
 
 /** The path from the repository's root of a path inside a folder. */
-export function pathIn(folder: string, pathInside: string): string {
-  return folder === "" ? pathInside : `${folder}/${pathInside}`;
-}
+export const pathIn = (folder: string, inside: string) =>
+  folder === "" ? inside : `${folder}/${inside}`;
 
-/**
- * Finds a collection; `name` has no outer slashes and is "" for the root.
- * @throws {CollectionsError} collection-not-found with suggestions, too-many-requests, or a source failure.
- */
+/** Finds a collection; `name` is "" for the root. @throws {CollectionsError} collection-not-found with suggestions. */
 export async function resolveCollection(name: string, read: ReadContext) {
   const repository = repositoryOf(read);
   const id = `${read.snapshot.commit} ${name}`;

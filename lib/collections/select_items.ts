@@ -19,12 +19,10 @@ import { type CollectionFolder, displayPath, pathIn } from "./resolve_collection
 import { compareKeys, parseSort, sortIndices, sortKeyOf } from "./sort.ts";
 
 /** The indices of the selected files in their order, null for all of them by path; facets where requested. */
-export interface Selected {
+interface Selected {
   readonly indices: Uint32Array | null;
   readonly facets: FacetsBody | null;
 }
-
-type Selection = Pick<ListParameters, "sort" | "filter" | "recursive" | "facets">;
 
 /** What sorting and filtering by front matter may read at most. */
 const MAX_FILES = 20_000;
@@ -39,16 +37,13 @@ const selectedKind: ObjectKind<Selected> = {
     (indices?.byteLength ?? 0) + 2 * (JSON.stringify(facets)?.length ?? 0),
 };
 
-/**
- * Selects files of a folder by checked parameters.
- * @throws {CollectionsError} collection-not-ready, collection-too-large, too-many-requests, or a source failure.
- */
+/** Selects files of a folder by checked parameters. @throws {CollectionsError} collection-too-large, or as {@linkcode runJob}. */
 export async function selectItems(
   files: FileList,
-  selection: Selection,
+  parameters: Pick<ListParameters, "sort" | "filter" | "recursive" | "facets">,
   { folder, read }: { folder: CollectionFolder; read: ReadContext },
 ): Promise<Selected> {
-  const { sort = "path", filter = [], recursive = true, facets = [] } = selection;
+  const { sort = "path", filter = [], recursive = true, facets = [] } = parameters;
   const isPlain = sort === "path" && filter.length === 0 && facets.length === 0;
   if (isPlain && folder.declared === null) return { indices: null, facets: null };
   const rule = folder.declared?.rule;
@@ -122,10 +117,7 @@ async function readAll(
   };
 }
 
-/**
- * Counts the values of each key over items, each element of a list once an item; null, mappings and missing values are
- * not counted. The most frequent come first, then those that sorting puts first, then by text.
- */
+/** Counts the scalar values of each key, each element of a list once an item; the most frequent first, then as sorted. */
 async function countFacets(
   facets: readonly string[],
   items: readonly (PlainObject | null)[],

@@ -20,17 +20,14 @@ export interface Sort {
   readonly descending: boolean;
 }
 
-/** Gives the items' keys by their place in the order of paths; only what the sort needs is called. */
+/** Gives the items' keys by their place in the order of paths. */
 interface SortKeys {
   name(index: number): string;
   size(index: number): number;
   frontMatter(index: number): PlainObject | null;
 }
 
-/**
- * Reads `path`, `name`, `size` or `frontMatter.<key>`, with `-` in front for descending.
- * @throws {SyntaxError} for anything else; the message may be shown to anyone.
- */
+/** Reads the parameter `sort`. @throws {SyntaxError} for anything else; its message may be shown to anyone. */
 export function parseSort(text: string): Sort {
   const descending = text.startsWith("-");
   const field = descending ? text.slice(1) : text;

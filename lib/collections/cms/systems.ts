@@ -138,10 +138,7 @@ function mappingsOf(value: PlainValue | undefined): PlainObject[] {
   return Array.isArray(value) ? value.filter(isPlainObject) : [];
 }
 
-/**
- * The value of a key where YAML's merge key is in use (yaml.org/type/merge.html): the mapping's own, else that of the
- * first mapping under `<<` that has it.
- */
+/** The own value of a key, else that of the first mapping under `<<` that has it (yaml.org/type/merge.html). */
 function getMerged(object: PlainObject, key: string): PlainValue | undefined {
   const own = getOwn(object, key);
   if (own !== undefined) return own;
