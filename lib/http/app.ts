@@ -113,7 +113,7 @@ async function respond(
   const { config, webhook } = services;
   const context = new HttpContext(request, info, services);
   const state = { context, services };
-  const methods = methodsOf(request.url, { hasWebhook: webhook !== null });
+  const methods = methodsOf(request.url, webhook !== null);
   const allow = methods.join(", ");
   let response: Response;
   try {
@@ -143,7 +143,7 @@ async function respond(
 }
 
 /** The methods of the address of a URL; without a webhook secret the webhook's address has only OPTIONS. */
-function methodsOf(url: string, { hasWebhook }: { hasWebhook: boolean }): readonly string[] {
+function methodsOf(url: string, hasWebhook: boolean): readonly string[] {
   if (!WEBHOOK_PATH.test(URL.parse(url)?.pathname ?? "")) return METHODS;
   return hasWebhook ? ["POST", "OPTIONS"] : ["OPTIONS"];
 }

@@ -1,13 +1,8 @@
 // A data request from parsed parameters to its response, top to bottom: allowed -> resolve the ref -> cached response, or
 // make one -> check the ref again where that took long -> send.
 
-import {
-  type ItemParameters,
-  itemUrl,
-  linkHeader,
-  type ListParameters,
-  listUrl,
-} from "../api/parameters.ts";
+import type { ItemParameters, ListParameters } from "../api/parameters.ts";
+import { itemUrl, linkHeader, listUrl } from "../api/parameters.ts";
 import { listItems } from "../collections/list_items.ts";
 import type { ReadContext } from "../collections/read_context.ts";
 import { itemBody, readItem } from "../collections/read_item.ts";
@@ -37,12 +32,6 @@ const MAX_RECHECKS = 3;
 /** Of SOURCE_TIMEOUT_MS: how long a request waits for a background job, counted from its start. */
 const JOB_WAIT_SHARE = 0.8;
 
-/** A response before it is sent, and whether it lacks files that the source failed to give. */
-interface Found {
-  readonly entry: ResponseEntry;
-  readonly isComplete: boolean;
-}
-
 /** Answers one GET or HEAD. @throws {CollectionsError} whatever resolving and reading throw. */
 export async function serveData(query: DataQuery, state: State): Promise<Response> {
   const { services, context } = state;
@@ -51,7 +40,7 @@ export async function serveData(query: DataQuery, state: State): Promise<Respons
   context.repository = `${owner}/${repo}`;
   if (!isAllowed(config.allowedRepos, { owner, repo })) throw repositoryNotAllowed(owner, repo);
 
-  let found: Found | null = null;
+  let found: Awaited<ReturnType<typeof findResponse>> | null = null;
   let reserved: Uint8Array | null = null;
   let release = () => {};
   try {
@@ -97,8 +86,12 @@ function showsSame(entry: ResponseEntry, { commit, branch }: Snapshot): boolean 
   return entry.commit === commit && entry.branch === branch;
 }
 
-/** The cached response for a snapshot, or a new one, which is then cached. */
-async function findResponse(query: DataQuery, snapshot: Snapshot, state: State): Promise<Found> {
+/** The cached response for a snapshot, or a new one, which is cached unless it lacks files that the source failed to give. */
+async function findResponse(
+  query: DataQuery,
+  snapshot: Snapshot,
+  state: State,
+): Promise<{ entry: ResponseEntry; isComplete: boolean }> {
   const { services: { config, metrics, responses }, context } = state;
   const { commit, branch, ref } = snapshot;
   // The normalised address of the response is its cache key.
@@ -106,21 +99,20 @@ async function findResponse(query: DataQuery, snapshot: Snapshot, state: State):
     ? listUrl(context.baseUrl, query.parameters)
     : itemUrl(context.baseUrl, query.parameters);
   const cached = responses.get(address);
-  let found: Found;
+  let entry: ResponseEntry;
   if (cached !== undefined && showsSame(cached, snapshot)) {
     metrics.countHit("response");
-    found = { entry: cached.ref === ref ? cached : { ...cached, ref }, isComplete: true };
+    entry = cached.ref === ref ? cached : { ...cached, ref };
   } else {
     const { content, isComplete } = await makeContent(query, snapshot, state);
     const { repository = "", route } = context;
-    const body = await readyBody(content);
-    found = { entry: { body, commit, branch, ref, repository, route }, isComplete };
+    entry = { body: await readyBody(content), commit, branch, ref, repository, route };
+    if (!isComplete) return { entry, isComplete };
   }
-  if (!found.isComplete) return found;
-  if (found.entry !== cached) responses.set(address, found.entry);
+  if (entry !== cached) responses.set(address, entry);
   // The fast path must not send a stale response: the next request then queries the source again.
   if (snapshot.freshness !== "stale") responses.alias(requestKey(context.request, config), address);
-  return found;
+  return { entry, isComplete: true };
 }
 
 async function makeContent(

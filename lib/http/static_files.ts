@@ -24,7 +24,6 @@ const VENDOR: ReadonlyMap<string, string> = new Map([
 const JAVASCRIPT = "text/javascript; charset=utf-8";
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   css: "text/css; charset=utf-8",
-  html: "text/html; charset=utf-8",
   js: JAVASCRIPT,
   mjs: JAVASCRIPT,
   svg: "image/svg+xml",
@@ -49,14 +48,9 @@ function scriptPolicy(request: Request, baseUrl: string): string {
     /^https?:\/\/[\w.-]+(:\d+)?(\/[\w.~/-]*)?$/.test(origin) ? `${origin}/assets/` : "'self'"
   );
   const images = origins.filter((origin) => /^https?:\/\/[\w.-]+(:\d+)?$/.test(origin));
-  return [
-    [PAGE_POLICY, ...images].join(" "),
-    ["script-src", ...scripts].join(" "),
-    "connect-src 'self'",
-    "media-src 'self'",
-    "require-trusted-types-for 'script'",
-    "trusted-types dompurify",
-  ].join("; ");
+  const trusted = "require-trusted-types-for 'script'; trusted-types dompurify";
+  return `${[PAGE_POLICY, ...images].join(" ")}; ${["script-src", ...scripts].join(" ")}; ` +
+    `connect-src 'self'; media-src 'self'; ${trusted}`;
 }
 
 async function textBody(text: string, contentType: string): Promise<ReadyBody> {
@@ -65,14 +59,15 @@ async function textBody(text: string, contentType: string): Promise<ReadyBody> {
   return body;
 }
 
-async function fileBody(file: string): Promise<ReadyBody> {
+async function fileBody(file: string, { asSource = false } = {}): Promise<ReadyBody> {
   const text = await Deno.readTextFile(new URL(file, ROOT));
+  if (asSource) return await textBody(text, "application/typescript; charset=utf-8");
   const extension = file.slice(file.lastIndexOf(".") + 1);
+  const type = CONTENT_TYPES[extension] ?? "text/plain; charset=utf-8";
+  if (extension !== "ts") return await textBody(text, type);
   // Removed types leave blanks.
-  const code = extension === "ts"
-    ? transformSync(text, { mode: "strip-only" }).code.replaceAll(/[ \t]+$/gm, "")
-    : text;
-  return await textBody(code, CONTENT_TYPES[extension] ?? "text/plain; charset=utf-8");
+  const { code } = transformSync(text, { mode: "strip-only" });
+  return await textBody(code.replaceAll(/[ \t]+$/gm, ""), type);
 }
 
 /** Bodies of pages and of the client, by what they are made of. */
@@ -121,17 +116,11 @@ export async function assetResponse(
 
 /** Answers with the client as JavaScript, or as the TypeScript that it is. */
 export async function clientResponse(request: Request, type: "js" | "ts"): Promise<Response> {
-  const file = "packages/client/client.ts";
-  if (type === "js") {
-    const body = await bodyOf("client.js", () => fileBody(file));
-    // Where Deno looks for the types of a module.
-    return bodyResponse(request, body, { ...REVALIDATED, "x-typescript-types": "./client.ts" });
-  }
-  const body = await bodyOf("client.ts", async () => {
-    const text = await Deno.readTextFile(new URL(file, ROOT));
-    return await textBody(text, "application/typescript; charset=utf-8");
-  });
-  return bodyResponse(request, body, REVALIDATED);
+  const asSource = type === "ts";
+  const make = () => fileBody("packages/client/client.ts", { asSource });
+  // Where Deno looks for the types of a module.
+  const types = asSource ? {} : { "x-typescript-types": "./client.ts" };
+  return bodyResponse(request, await bodyOf(type, make), { ...REVALIDATED, ...types });
 }
 
 /** A page of static/. Each `%name%` in it becomes the value of that name, `%assets%` the folder of the assets. */
