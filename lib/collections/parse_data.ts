@@ -8,6 +8,7 @@ import { type PlainObject, type PlainValue, setOwn } from "./plain_data.ts";
 export type DataLimits = Readonly<Record<"maxChars" | "maxTokens" | "maxRepeatedChars", number>>;
 
 const MAX_DEPTH = 64;
+const TOO_DEEP = `The text is nested deeper than ${MAX_DEPTH} levels`;
 const MAX_MESSAGE_CHARS = 160;
 
 /** A text that cannot be read. `message`, one short line, may be shown to anyone; `line` counts from 1 in that text. */
@@ -42,8 +43,6 @@ export async function parseData(
 
 const tooManyTokens = ({ maxTokens }: DataLimits, line: number) =>
   new DataError(`The text has more than ${maxTokens} tokens`, line);
-const tooDeep = (line: number) =>
-  new DataError(`The text is nested deeper than ${MAX_DEPTH} levels`, line);
 
 function parseToml(
   text: string,
@@ -63,7 +62,7 @@ function parseToml(
 
 function toPlain(value: unknown, depth: number): PlainValue {
   // The parser does not say where a table stood.
-  if (depth > MAX_DEPTH) throw tooDeep(1);
+  if (depth > MAX_DEPTH) throw new DataError(TOO_DEEP, 1);
   if (typeof value === "string" || typeof value === "boolean") return value;
   if (typeof value === "number") {
     return Number.isFinite(value) ? value : String(value).toLowerCase().replace("infinity", "inf");
@@ -76,12 +75,6 @@ function toPlain(value: unknown, depth: number): PlainValue {
     setOwn(object, key, toPlain(item, depth + 1));
   }
   return object;
-}
-
-/** A value and about how many characters it has; aliases share the value and count its characters again. */
-interface Sized {
-  readonly value: PlainValue;
-  readonly chars: number;
 }
 
 function parseYaml(text: string, limits: DataLimits, yaml: typeof import("yaml")): PlainValue {
@@ -99,50 +92,44 @@ function parseYaml(text: string, limits: DataLimits, yaml: typeof import("yaml")
   const error = document.errors[0];
   if (error !== undefined) throw new DataError(error.message, lineAt(text, error.pos[0]));
 
-  const anchors = new Map<string, Sized>();
+  const anchors = new Map<string, PlainValue>();
   let repeatedChars = 0;
   const failAt = (node: unknown, message: string) =>
     new DataError(message, lineAt(text, (node as Node | null)?.range?.[0] ?? 0));
 
   /** In document order, as anchors have to be. */
-  const read = (node: unknown, depth: number): Sized => {
-    if (depth > MAX_DEPTH) throw failAt(node, tooDeep(1).message);
+  const read = (node: unknown, depth: number): PlainValue => {
+    if (depth > MAX_DEPTH) throw failAt(node, TOO_DEEP);
     if (yaml.isAlias(node)) {
-      const sized = anchors.get(node.source);
-      if (sized === undefined) {
+      const value = anchors.get(node.source);
+      if (value === undefined) {
         throw failAt(node, "An alias stands before the anchor that it names");
       }
-      repeatedChars += sized.chars;
-      if (repeatedChars <= limits.maxRepeatedChars) return sized;
+      repeatedChars += JSON.stringify(value).length;
+      if (repeatedChars <= limits.maxRepeatedChars) return value;
       throw failAt(node, `Aliases repeat more than ${limits.maxRepeatedChars} characters`);
     }
-    const sized = readContent(node, depth);
+    const value = readContent(node, depth);
     // Set only now: an alias inside its own anchor has no value yet.
     const anchor = (node as Node | null)?.anchor;
-    if (anchor !== undefined) anchors.set(anchor, sized);
-    return sized;
+    if (anchor !== undefined) anchors.set(anchor, value);
+    return value;
   };
 
-  const readContent = (node: unknown, depth: number): Sized => {
+  const readContent = (node: unknown, depth: number): PlainValue => {
     if (yaml.isScalar(node)) return readScalar(node);
-    let chars = 2;
-    const readChild = (child: unknown) => {
-      const sized = read(child, depth + 1);
-      chars += sized.chars;
-      return sized.value;
-    };
-    if (yaml.isSeq(node)) return { value: node.items.map(readChild), chars };
-    if (!yaml.isMap(node)) return { value: null, chars: 4 };
-    const value: PlainObject = {};
+    if (yaml.isSeq(node)) return node.items.map((item) => read(item, depth + 1));
+    if (!yaml.isMap(node)) return null;
+    const object: PlainObject = {};
     for (const pair of node.items) {
       // `stringKeys` leaves no other kind without an error.
-      const key = String(readChild(pair.key));
-      if (Object.hasOwn(value, key)) throw failAt(pair.key, "Map keys must be unique");
-      setOwn(value, key, readChild(pair.value));
+      const key = String(read(pair.key, depth + 1));
+      if (Object.hasOwn(object, key)) throw failAt(pair.key, "Map keys must be unique");
+      setOwn(object, key, read(pair.value, depth + 1));
     }
-    return { value, chars };
+    return object;
   };
-  return document.contents === null ? {} : read(document.contents, 0).value;
+  return document.contents === null ? {} : read(document.contents, 0);
 }
 
 /** Bounds the tokens, and what nests without a new line and an indentation: the parser would overflow its stack. */
@@ -159,20 +146,18 @@ function checkTokens(text: string, limits: DataLimits, lexer: Lexer): void {
     else if (token === "]" || token === "}") flowDepth--;
     else if (flowDepth <= 0 && /^[-?:]$/.test(token)) indicatorsOnLine++;
     if (++tokens > limits.maxTokens) throw tooManyTokens(limits, line);
-    if (flowDepth > MAX_DEPTH || indicatorsOnLine > MAX_DEPTH) throw tooDeep(line);
+    if (flowDepth > MAX_DEPTH || indicatorsOnLine > MAX_DEPTH) {
+      throw new DataError(TOO_DEEP, line);
+    }
   }
 }
 
-function readScalar({ value, source = "" }: Scalar): Sized {
-  const chars = source.length + 4;
-  if (value === null || typeof value === "string" || typeof value === "boolean") {
-    return { value, chars };
-  }
+function readScalar({ value, source = "" }: Scalar): PlainValue {
+  if (value === null || typeof value === "string" || typeof value === "boolean") return value;
   // An integer as the core schema writes it; past 2^53 a number would lose digits of it.
   const isInteger = /^(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$/.test(source);
-  const isWhole = typeof value === "number" && Number.isFinite(value) &&
-    (Number.isSafeInteger(value) || !isInteger);
-  return { value: isWhole ? value : source, chars };
+  const isExact = Number.isSafeInteger(value) || (Number.isFinite(value) && !isInteger);
+  return isExact ? value as number : source;
 }
 
 /** The line, from 1, on which the character at `offset` stands. */
