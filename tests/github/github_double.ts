@@ -66,8 +66,6 @@ export class GithubDouble implements AsyncDisposable {
   missingRefStatus: 422 | 404 = 422;
   /** Status when the GraphQL quota is spent: 200 with `errors`, or 403. */
   graphqlQuotaStatus: 200 | 403 = 200;
-  /** Bytes of all blobs in one query over which GraphQL answers 502. */
-  graphqlMaxBytes = Infinity;
   /** Objects in one query after which GraphQL gives null and an error for the rest. */
   graphqlMaxObjects = Infinity;
   /** Whether GraphQL's `text` loses a byte order mark. */

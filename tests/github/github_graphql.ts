@@ -3,7 +3,7 @@
 
 import type { GithubDouble } from "./github_double.ts";
 import type { Account } from "./github_registry.ts";
-import { errorReply, jsonReply, type Reply, UnexpectedRequest } from "./github_rest.ts";
+import { jsonReply, type Reply, UnexpectedRequest } from "./github_rest.ts";
 
 const MAX_TEXT_BYTES = 512_000;
 const SNIFFED_BYTES = 8000;
@@ -22,7 +22,6 @@ export function answerGraphql(double: GithubDouble, body: string, account: Accou
     return jsonReply({ data: { repository: null }, errors });
   }
   const errors: unknown[] = [];
-  let bytes = 0;
   const values = objects.map(({ alias, oid, fields }, index) => {
     if (index >= double.graphqlMaxObjects) {
       const message = "Resource limits for this query exceeded.";
@@ -31,13 +30,11 @@ export function answerGraphql(double: GithubDouble, body: string, account: Accou
     }
     const object = found.git?.store.read(oid) ?? null;
     if (object?.type !== "blob") return [alias, object && {}];
-    bytes += object.bytes.length;
     const values = blobFields(object.bytes, double.graphqlStripsBom);
     const unknown = fields.find((field) => !(field in values));
     if (unknown !== undefined) throw new UnexpectedRequest(`GraphQL field "${unknown}"`);
     return [alias, Object.fromEntries(fields.map((field) => [field, values[field]]))];
   });
-  if (bytes > double.graphqlMaxBytes) return errorReply(502, "Something went wrong.");
   const data = { repository: Object.fromEntries(values) };
   return jsonReply(errors.length > 0 ? { data, errors } : { data });
 }

@@ -3,6 +3,7 @@
 
 import { Buffer } from "node:buffer";
 import { isSourceFailure } from "../../errors.ts";
+import { STEPS_PER_YIELD, yieldToEventLoop } from "../../clock.ts";
 import type { RepositoryName, RequestContext } from "../source.ts";
 import { retryAfterMs } from "./client.ts";
 import { type GitHubHost, pathBelow } from "./host.ts";
@@ -63,9 +64,12 @@ export async function lsRefs(
     for (let hop = 0;; hop++) {
       const sent = { ...request, url: `${url}/git-upload-pack` };
       const { status, headers, bytes, release } = await client.requestPlainly(sent, HEADERS);
-      release();
-      if (status === 200 && headers.get("content-type") === HEADERS.accept) {
-        return { owner, repo, ...findRef(bytes, forms) };
+      try {
+        if (status === 200 && headers.get("content-type") === HEADERS.accept) {
+          return { owner, repo, ...await findRef(bytes, forms) };
+        }
+      } finally {
+        release();
       }
       if (status === 401) return { kind: "denied" };
       if (status === 429) {
@@ -109,11 +113,16 @@ function refName(form: string): string {
  * Finds the first form of a ref in an answer: prefixes match more than the refs that were meant, and a host may send any
  * other ref too. @throws {SyntaxError} where the answer does not follow the protocol.
  */
-export function findRef(bytes: Uint8Array<ArrayBuffer>, forms: readonly string[]): RefAnswer {
+export async function findRef(
+  bytes: Uint8Array<ArrayBuffer>,
+  forms: readonly string[],
+): Promise<RefAnswer> {
   /** By name, a string of bytes. */
   const commits = new Map<string, string>();
   let defaultBranch: string | null = null;
+  let count = 0;
   for (const line of readLines(bytes)) {
+    if (++count % STEPS_PER_YIELD === 0) await yieldToEventLoop();
     const [, id, name, target, peeled] = LINE.exec(line) ?? [];
     if (id === undefined || name === undefined || id === "unborn" && name !== "HEAD") {
       throw new SyntaxError("the answer has a line that is no ref");
