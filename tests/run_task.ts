@@ -22,19 +22,6 @@ export interface TaskEnd {
   readonly stderr: string;
 }
 
-/** A task that serves. */
-export interface ServingTask extends AsyncDisposable {
-  /** Its output when it listens. */
-  readonly host: string;
-  readonly port: number;
-  /** Its address as seen from this machine. */
-  readonly url: string;
-  readonly ended: Promise<TaskEnd>;
-  /** Resolves when its log has had an event so many times. */
-  logged(event: string, times: number): Promise<void>;
-  signal(name: Deno.Signal): void;
-}
-
 /** Runs a task to its end. */
 export async function runTask(name: string, options: TaskOptions = {}): Promise<TaskEnd> {
   const { code, stdout, stderr } = await command(name, options).output();
@@ -43,7 +30,7 @@ export async function runTask(name: string, options: TaskOptions = {}): Promise<
 }
 
 /** Runs a task and waits until it listens. @throws {Error} with what it wrote, if it ends before that. */
-export async function serveTask(name: string, options: TaskOptions = {}): Promise<ServingTask> {
+export async function serveTask(name: string, options: TaskOptions = {}) {
   const child = command(name, options).spawn();
   const { promise: listening, resolve } = Promise.withResolvers<{ host: string; port: number }>();
   const events: string[] = [];
@@ -68,16 +55,18 @@ export async function serveTask(name: string, options: TaskOptions = {}): Promis
   if ("code" in first) throw new Error(`Cannot run "${name}": ${first.stderr || first.stdout}`);
   const { host, port } = first;
   return {
+    // The address as seen from this machine.
     ...{ host, port, url: `http://127.0.0.1:${port}`, ended },
-    logged: (event, times) =>
-      new Promise((resolve) => {
+    /** Resolves when its log has had an event so many times. */
+    logged: (event: string, times: number) =>
+      new Promise<void>((resolve) => {
         const look = () => {
           if (events.filter((other) => other === event).length >= times) resolve();
         };
         watchers.add(look);
         look();
       }),
-    signal: (signal) => child.kill(signal),
+    signal: (name: Deno.Signal) => child.kill(name),
     async [Symbol.asyncDispose]() {
       try {
         child.kill("SIGTERM");

@@ -5,8 +5,7 @@ import { systemClock } from "../../lib/clock.ts";
 import { type SharedStore, testOnEachStore } from "../kv_connect/shared_stores.ts";
 import { TestClock } from "../test_clock.ts";
 import { pattern } from "./kv_writer.ts";
-import { randomBytes } from "./random_bytes.ts";
-import { allEntries, equalBytes, type KvCall, watchedKv } from "./watched_kv.ts";
+import { allEntries, equalBytes, type KvCall, randomBytes, watchedKv } from "./watched_kv.ts";
 
 const ttlMs = 60_000;
 const HOUR_MS = 3_600_000;

@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { openKv as openKvWith } from "../../lib/cache/open_kv.ts";
 import { LineLog } from "../../lib/log.ts";
 import { TestClock } from "../test_clock.ts";
-import { randomBytes } from "./random_bytes.ts";
+import { randomBytes } from "./watched_kv.ts";
 
 const clock = new TestClock(Date.UTC(2026, 0, 2, 3, 4, 5));
 const openKv = (path: string | null) =>

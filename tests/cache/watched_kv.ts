@@ -1,15 +1,12 @@
-// A Deno KV with a hook before each of its calls, through which a test counts them, delays them or makes them fail.
+// A Deno KV with a hook before each of its calls, through which a test counts them, delays them or makes them fail; and
+// values to store.
 
 /** The calls that reach the store. */
-export type KvCall = "get" | "getMany" | "list" | "commit";
+export type KvCall = "getMany" | "list" | "commit";
 
 /** Wraps `kv` with `before`, awaited ahead of each call; what it throws is thrown in place of the call. */
 export function watchedKv(kv: Deno.Kv, before: (call: KvCall) => void | Promise<void>): Deno.Kv {
-  const watched: Pick<Deno.Kv, "get" | "getMany" | "list" | "atomic" | "close"> = {
-    async get(key, options) {
-      await before("get");
-      return await kv.get(key, options);
-    },
+  const watched: Pick<Deno.Kv, "getMany" | "list" | "atomic" | "close"> = {
     async getMany(keys, options) {
       await before("getMany");
       return await kv.getMany(keys, options);
@@ -47,4 +44,13 @@ export async function allEntries(kv: Deno.Kv): Promise<Deno.KvEntry<unknown>[]> 
 /** Byte by byte; `assertEquals` takes long over megabytes. */
 export function equalBytes(a: Uint8Array | null, b: Uint8Array): boolean {
   return a !== null && a.length === b.length && a.every((byte, i) => byte === b[i]);
+}
+
+/** Bytes that do not compress, so that their size is the stored size; `getRandomValues` gives at most 65,536 at once. */
+export function randomBytes(size: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(size);
+  for (let at = 0; at < size; at += 65_536) {
+    crypto.getRandomValues(bytes.subarray(at, at + 65_536));
+  }
+  return bytes;
 }

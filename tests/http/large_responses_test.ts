@@ -4,7 +4,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { ByteSemaphore } from "../../lib/byte_semaphore.ts";
 import { HttpContext } from "../../lib/http/state.ts";
-import { randomBytes } from "../cache/random_bytes.ts";
+import { randomBytes } from "../cache/watched_kv.ts";
 import { itemPath, listPath, type RequestOptions } from "../service.ts";
 import { type Site, startSite } from "../site.ts";
 import { gzipReady } from "./gzip_ready.ts";

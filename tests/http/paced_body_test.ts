@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { pacedBody } from "../../lib/http/paced_body.ts";
-import { randomBytes } from "../cache/random_bytes.ts";
+import { randomBytes } from "../cache/watched_kv.ts";
 import { TestClock } from "../test_clock.ts";
 
 const MIB = 1 << 20;

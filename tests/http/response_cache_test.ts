@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { ResponseCache, type ResponseEntry } from "../../lib/http/response_cache.ts";
 import { readyBody } from "../../lib/http/responses.ts";
-import { randomBytes } from "../cache/random_bytes.ts";
+import { randomBytes } from "../cache/watched_kv.ts";
 
 /** The most that one entry may have is a quarter of this. */
 const MAX_BYTES = 400_000;
