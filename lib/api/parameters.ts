@@ -7,6 +7,7 @@ import { needsOf, parseFacets, parseFields } from "../collections/fields.ts";
 import { isFilterParameter, parseFilters } from "../collections/filter.ts";
 import { parseSort } from "../collections/sort.ts";
 import { invalidParameters } from "../errors.ts";
+import type { ListBody } from "./contract.ts";
 import {
   branchProblem,
   collectionProblem,
@@ -320,12 +321,7 @@ function encode(schema: z.ZodObject, given: Given): string {
 
 /** `Link` header of a page (RFC 8288). */
 export function linkHeader(
-  { first, previous: prev, next, last }: {
-    first: string;
-    previous: string | null;
-    next: string | null;
-    last: string;
-  },
+  { first, previous: prev, next, last }: Omit<ListBody["links"], "self">,
 ): string {
   return Object.entries({ first, prev, next, last })
     .filter(([, url]) => url !== null)
