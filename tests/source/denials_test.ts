@@ -138,43 +138,23 @@ function answerWith({ gh }: OpenedRefs, answer: Answer): void {
   };
 }
 
+/** GitHub answers requests about refs with one status, those about the repository with the other. */
+const failing = (ref: number, repository: number): Answer => ({ kind }) =>
+  kind === "commit" ? ref : repository;
+
+/** The repository is seen; its branch has one status, its tag the other. */
+const seen = (branch: number, tag: number): Answer => (request) => {
+  if (request.kind === "repo") return null;
+  return isHeads(request) ? branch : tag;
+};
+
 const denials: [name: string, tokens: string[], answer: Answer, code: string][] = [
-  [
-    "the branch is missing and the repository cannot be queried",
-    [],
-    ({ kind }) => kind === "commit" ? 404 : 500,
-    "source-failed",
-  ],
-  [
-    "the branch is missing and tags cannot be queried",
-    ["t1"],
-    (request) => request.kind === "repo" ? null : isHeads(request) ? 404 : 500,
-    "source-failed",
-  ],
-  [
-    "the branch is missing and visibility cannot be queried",
-    ["t1"],
-    ({ kind }) => kind === "commit" ? 404 : 500,
-    "source-failed",
-  ],
-  [
-    "the repository is blocked and visibility cannot be queried",
-    ["t1"],
-    ({ kind }) => kind === "commit" ? 451 : 500,
-    "source-failed",
-  ],
-  [
-    "the repository is deleted, which spends the last of the quota",
-    [],
-    ({ kind }) => kind === "commit" ? 404 : 429,
-    "source-rate-limited",
-  ],
-  [
-    "the branch is deleted, which spends the last of the quota",
-    ["t1"],
-    (request) => request.kind === "repo" ? null : isHeads(request) ? 422 : 429,
-    "source-rate-limited",
-  ],
+  ["the branch is missing, its repository fails", [], failing(404, 500), "source-failed"],
+  ["the branch is missing, its tag fails", ["t1"], seen(404, 500), "source-failed"],
+  ["the branch is missing, visibility fails", ["t1"], failing(404, 500), "source-failed"],
+  ["the repository is blocked, visibility fails", ["t1"], failing(451, 500), "source-failed"],
+  ["a deleted repository spends the quota", [], failing(404, 429), "source-rate-limited"],
+  ["a deleted branch spends the quota", ["t1"], seen(422, 429), "source-rate-limited"],
 ];
 
 for (const [name, tokens, answer, code] of denials) {
@@ -200,7 +180,7 @@ Deno.test("resolve() repeats the check after such a failure, and finds what is t
   await using opened = await openRefs();
   const { clock, gh, resolve } = opened;
   const { commit } = await resolve();
-  answerWith(opened, ({ kind }) => kind === "commit" ? 404 : 500);
+  answerWith(opened, failing(404, 500));
   clock.advance(60_000);
   assertEquals(await codeOf(resolve()), "source-failed");
   gh.intercept = null;
@@ -248,11 +228,8 @@ Deno.test("a denial of one branch hides the others only where it may be one of t
   for (
     const [tokens, answer, expected] of [
       // With a token the repository was seen, so the branch alone is lost.
-      [["t1"], (request) => {
-        if (request.kind === "repo" || isOther(request)) return null;
-        return isHeads(request) ? 404 : 500;
-      }, "stale"],
-      [[], ({ kind }) => kind === "commit" ? 404 : 500, "source-failed"],
+      [["t1"], (request) => isOther(request) ? null : seen(404, 500)(request), "stale"],
+      [[], failing(404, 500), "source-failed"],
     ] as [string[], Answer, string][]
   ) {
     await using opened = await openRefs({ tokens });
