@@ -84,19 +84,13 @@ const MODES = [
 async function measureColdListings(
   origin: string,
   double: RunningDouble,
-  { names, rounds, seconds, connections }: {
-    names: readonly string[];
-    rounds: number;
-    seconds: number;
-    connections: number;
-  },
+  left: string[],
 ): Promise<Part> {
-  const hits = { origin, path: listOf(), seconds, connections };
-  const left = [...names];
+  const hits = { origin, path: listOf(), seconds: quick ? 3 : 6, connections };
   const rows = ["no listing", ...MODES.map(({ title }) => title)]
     .map((title) => ({ title, results: [] as LoadResult[], listedMs: [] as number[] }));
   const [quiet, ...busy] = rows;
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < (quick ? 1 : 3); round++) {
     quiet!.results.push(await load(hits));
     for (const [mode, { settings }] of MODES.entries()) {
       await double.call("set", settings);
@@ -115,7 +109,7 @@ async function measureColdListings(
   }
   const measured = rows.map(({ title, results, listedMs }) => ({
     title,
-    listings: listedMs.length === 0 ? "–" : `${listedMs.length} of ${number(median(listedMs))} ms`,
+    listings: `${listedMs.length} of ${number(median(listedMs))} ms`,
     perSecond: median(results.map((run) => run.perSecond)),
     p99Ms: median(results.map((run) => run.p99Ms)),
     latestMs: Math.max(...results.map((run) => run.maxMs)),
@@ -144,7 +138,6 @@ const COLD_REQUESTS = [
 async function measureColdRequests(
   env: Readonly<Record<string, string>>,
   double: RunningDouble,
-  rounds: number,
 ): Promise<Part> {
   const measured = COLD_REQUESTS.map((request) => ({ ...request, trips: [] as number[] }));
   for (let round = 0; round < rounds; round++) {
@@ -215,11 +208,8 @@ async function measure(cleanup: AsyncDisposableStack): Promise<Report> {
   const parts: [name: string, title: string, measure: () => Promise<Part>][] = [
     ["load", "Under load", () => measureLoad({ env, folder, rounds, seconds, connections })],
     ["pages", "Flat in the collection", () => measurePages(service.origin, quick ? 20 : 200)],
-    ["listings", "During cold listings", () => {
-      const some = quick ? { rounds: 1, seconds: 3 } : { rounds: 3, seconds: 6 };
-      return measureColdListings(service.origin, double, { ...some, names: cold, connections });
-    }],
-    ["cold", "Cold requests", () => measureColdRequests(env, double, rounds)],
+    ["listings", "During cold listings", () => measureColdListings(service.origin, double, cold)],
+    ["cold", "Cold requests", () => measureColdRequests(env, double)],
     ["start", "Start", () => measureStart(quick ? 3 : 9)],
   ];
   const sections: string[] = [];

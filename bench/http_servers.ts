@@ -7,7 +7,6 @@ import { type RawAnswer, SERVER_CORE } from "./clients.ts";
 import type { PreparedAnswer } from "./peer_server.ts";
 import {
   freePort,
-  outputOf,
   pause,
   processorMs,
   type RunningProcess,
@@ -23,13 +22,10 @@ export interface StartedServer extends AsyncDisposable {
   processorMs(): Promise<number>;
 }
 
-/** What the servers are started with. */
+/** Settings of the service, a folder for configurations and logs, and the service's answers, which peers send, by scenario. */
 export interface ServerOptions {
-  /** Settings of the service. */
   readonly env: Readonly<Record<string, string>>;
-  /** A folder for configurations and logs. */
   readonly folder: string;
-  /** The service's answers, by scenario; peers send them. */
   readonly answers: Readonly<Record<string, RawAnswer>>;
 }
 
@@ -49,21 +45,8 @@ const STARTS = {
 /** A kind of server. */
 export type Server = keyof typeof STARTS;
 
-/** Whether an answer of it says that it comes from a cache. */
-export function hasCache(server: Server): boolean {
-  return ["service", "service, info", "varnish"].includes(server);
-}
-
-/** The servers that are installed on this machine. */
-export async function availableServers(): Promise<Server[]> {
-  const programs: { [server in Server]?: string } = { nginx: "nginx", varnish: "varnishd" };
-  const servers = Object.keys(STARTS) as Server[];
-  const found = await Promise.all(servers.map((server) => {
-    const script = `PATH="$PATH:/usr/sbin" command -v ${programs[server] ?? "deno"}`;
-    return outputOf("sh", ["-c", script]).catch(() => "");
-  }));
-  return servers.filter((_, index) => found[index] !== "");
-}
+/** All kinds of servers. */
+export const SERVERS = Object.keys(STARTS) as Server[];
 
 /** Starts one server. */
 export function startServer(server: Server, options: ServerOptions): Promise<StartedServer> {
@@ -99,38 +82,36 @@ async function startOurs(level: string, { env, folder }: ServerOptions): Promise
 }
 
 /** The answers, each with a port of its own. Headers that every server of HTTP makes itself are left out. */
-function prepare(answers: ServerOptions["answers"]): Record<string, PreparedAnswer> {
+function prepare({ answers }: ServerOptions) {
   const own = ["date", "connection", "keep-alive"];
-  const prepared = Object.entries(answers).map(([name, { status, headers, body }]) => [name, {
+  const prepared = Object.entries(answers).map((
+    [name, { status, headers, body }],
+  ): PreparedAnswer => ({
+    name,
     port: freePort(),
     status,
     headers: Object.fromEntries([...headers].filter(([name]) => !own.includes(name))),
     body: status === 304 ? null : body.toBase64(),
-  }]);
-  return Object.fromEntries(prepared);
+  }));
+  return { prepared, ports: Object.fromEntries(prepared.map(({ name, port }) => [name, port])) };
 }
 
-function portsOf(answers: Record<string, PreparedAnswer>): Ports {
-  return Object.fromEntries(Object.entries(answers).map(([name, { port }]) => [name, port]));
-}
-
-async function startPeer(peer: string, { answers, folder }: ServerOptions): Promise<StartedServer> {
-  const prepared = prepare(answers);
-  const file = join(folder, "answers.json");
-  await Deno.writeTextFile(file, JSON.stringify(Object.values(prepared)));
+async function startPeer(peer: string, options: ServerOptions): Promise<StartedServer> {
+  const { prepared, ports } = prepare(options);
+  const file = join(options.folder, "answers.json");
+  await Deno.writeTextFile(file, JSON.stringify(prepared));
   const flags = [await configFlag(), "--allow-net=127.0.0.1", `--allow-read=${file}`];
-  const command = [...flags, join("bench", "peer_server.ts"), peer, file];
-  const child = startProcess([Deno.execPath(), "run", ...command], ON_CORE);
-  return await started([child], portsOf(prepared));
+  const command = [Deno.execPath(), "run", ...flags, "bench/peer_server.ts", peer, file] as const;
+  return await started([startProcess(command, ON_CORE)], ports);
 }
 
 /** One process; the body is a file, the headers are the service's. */
-async function startNginx({ answers, folder }: ServerOptions): Promise<StartedServer> {
-  const dir = join(folder, "nginx");
+async function startNginx(options: ServerOptions): Promise<StartedServer> {
+  const dir = join(options.folder, "nginx");
   await Deno.mkdir(dir, { recursive: true });
-  const prepared = prepare(answers);
+  const { prepared, ports } = prepare(options);
   const servers: string[] = [];
-  for (const [name, { port, status, headers, body }] of Object.entries(prepared)) {
+  for (const { name, port, status, headers, body } of prepared) {
     const type = headers["content-type"] ?? "application/json";
     const own = Object.entries(headers)
       .filter(([header]) => !["content-type", "content-length"].includes(header))
@@ -154,7 +135,7 @@ async function startNginx({ answers, folder }: ServerOptions): Promise<StartedSe
       ${servers.join("\n")} }`,
   );
   const nginx = startProcess(["nginx", "-c", config, "-p", dir], ON_CORE);
-  return await started([nginx], portsOf(prepared));
+  return await started([nginx], ports);
 }
 
 /** In front of the service; its processor time is that of both. */

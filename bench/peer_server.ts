@@ -9,6 +9,7 @@ import { etag } from "hono/etag";
 
 /** An answer of the service, to be sent from a port; `body` is base64, null where there is none, as with 304. */
 export interface PreparedAnswer {
+  readonly name: string;
   readonly port: number;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
