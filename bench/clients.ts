@@ -23,6 +23,7 @@ export interface RawAnswer {
 export class RawClient implements Disposable {
   private readonly chunk = new Uint8Array(256 * 1024);
   private pending = Buffer.alloc(0);
+  private isClosed = false;
 
   private constructor(private readonly connection: Deno.TcpConn, private readonly host: string) {}
 
@@ -69,13 +70,10 @@ export class RawClient implements Disposable {
     return { status, headers, body, ms: performance.now() - startedMs };
   }
 
-  /** Closes the connection, also while an answer is being read. */
+  /** Closes the connection, also while an answer is being read, and more than once. */
   [Symbol.dispose](): void {
-    try {
-      this.connection.close();
-    } catch {
-      // It is closed.
-    }
+    if (!this.isClosed) this.connection.close();
+    this.isClosed = true;
   }
 
   private take(length: number): Buffer {

@@ -5,7 +5,7 @@
 import type { LoggedRequest } from "../tests/github/github_log.ts";
 import { type RawAnswer, RawClient, textOf } from "./clients.ts";
 import { HOSTILE_FILES, type HostileRequest, hostileRequests } from "./hostile_requests.ts";
-import { settingsFor, startService, startSource } from "./processes.ts";
+import { pathOf, settingsFor, startService, startSource } from "./processes.ts";
 import { atMost, flag, number, type Report, runBench, table } from "./report.ts";
 
 const CONNECTIONS = 32;
@@ -41,6 +41,7 @@ const [total, seed] = [Number(flag("requests", "100000")), Number(flag("seed", "
 async function measure(cleanup: AsyncDisposableStack): Promise<Report> {
   const double = await startSource(cleanup, { odd: { files: HOSTILE_FILES } });
   const classes = new Map<string, number[]>();
+  const slowest: { what: string; ms: number }[] = [];
   const broken: Record<typeof RULES[number][0], string[]> = {
     ...{ error: [], headers: [], slow: [], unanswered: [], unescaped: [], unexpected: [] },
   };
@@ -48,7 +49,9 @@ async function measure(cleanup: AsyncDisposableStack): Promise<Report> {
 
   for (const [phase, { fifths, env }] of PHASES.entries()) {
     const settings = { ...settingsFor(double), GITHUB_RAW_URL: double.rawUrl, ...env };
-    await using service = await startService({ env: settings });
+    // Ready when it has rendered Markdown, for which it loads most.
+    const path = pathOf("list", { repo: "odd", collection: "posts", includeHtml: "true" });
+    await using service = await startService({ env: settings, path });
     const requests = hostileRequests({ seed: seed + phase, count: total * fifths / 5 });
     await Promise.all(Array.from({ length: CONNECTIONS }, async () => {
       for (const request of requests) {
@@ -78,10 +81,13 @@ async function measure(cleanup: AsyncDisposableStack): Promise<Report> {
       `"${REFUSED}": a request that HTTP or a URL forbids, closed or answered with 4xx without an id`,
     ],
     goals: RULES.map(([rule, what]) => atMost(what, 0, broken[rule].length)),
-    parts: [table(
-      ["answer", ...PHASES.map(({ title }) => title)],
-      rows.map(([name, counts]) => [name, ...counts.map(number)]),
-    )],
+    parts: [
+      table(
+        ["answer", ...PHASES.map(({ title }) => title)],
+        rows.map(([name, counts]) => [name, ...counts.map(number)]),
+      ),
+      table(["the slowest", "ms"], slowest.map(({ what, ms }) => [what, number(ms)])),
+    ],
   };
 
   function note(request: HostileRequest, answer: RawAnswer | null, phase: number, ms: number) {
@@ -89,6 +95,8 @@ async function measure(cleanup: AsyncDisposableStack): Promise<Report> {
     const what = `${name}, ${number(ms)} ms: ${shown(request)}`;
     const counts = classes.get(name) ?? PHASES.map(() => 0);
     classes.set(name, counts.with(phase, counts[phase]! + 1));
+    slowest.push({ what: `\`${shown(request).replaceAll(/[|`]/g, "·")}\``, ms });
+    slowest.sort((a, b) => b.ms - a.ms).splice(SHOWN);
     if (ms > SLOW_MS) broken.slow.push(what);
     if (name === REFUSED) return;
     if (answer === null) return void broken.unanswered.push(what);
@@ -131,9 +139,8 @@ function classOf({ mayRefuse }: HostileRequest, answer: RawAnswer | null): strin
 }
 
 function shown({ method, target, headers }: HostileRequest): string {
-  const text = [`${method} ${target}`, ...headers.map((field) => field.join(": "))]
-    .map((part) => part.length > 120 ? `${part.slice(0, 120)}… (${part.length})` : part).join(" ");
-  return text.replaceAll(/[^\x20-\x7e…]|[|`]/g, "·");
+  const parts = [`${method} ${target}`, ...headers.map((field) => field.join(": "))];
+  return parts.map((part) => part.replaceAll(/[^\x20-\x7e]/g, "·").slice(0, 120)).join(" ");
 }
 
 if (import.meta.main) {

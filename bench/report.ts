@@ -35,9 +35,8 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 /** A number to about three digits, a whole one without a fraction, with commas in thousands. */
 export function number(value: number): string {
   if (Number.isNaN(value)) return "–";
-  const digits = Number.isInteger(value)
-    ? 0
-    : Math.max(0, 2 - Math.floor(Math.log10(Math.max(1, Math.abs(value)))));
+  const isWhole = Number.isInteger(value) || value >= 100;
+  const digits = isWhole ? 0 : value >= 10 ? 1 : 2;
   const options = { minimumFractionDigits: digits, maximumFractionDigits: digits };
   return value.toLocaleString("en-US", options);
 }

@@ -26,13 +26,10 @@ import {
   TrueRepository,
 } from "./soak_truth.ts";
 
-const HOT = 3;
-const COLD = 300;
+const [HOT, COLD, CLIENTS, KILLS] = [3, 300, 6, 4];
 const BRANCHES = Array.from({ length: 40 }, (_, index) => `topic/b${index}`);
 /** The cache is small, so that it is full when memory is first measured, and what grows after that is a leak. */
 const SETTINGS = { CACHE_MEMORY_MB: "16", SOURCE_TIMEOUT_MS: "3000" };
-const CLIENTS = 6;
-const KILLS = 4;
 const FAULT_MS = 3_000;
 const BETWEEN_FAULTS_MS = 6_000;
 const COMMIT_EVERY_MS = 2_000;

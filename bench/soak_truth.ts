@@ -33,8 +33,8 @@ function pick<T>(values: readonly T[]): T {
 export class TrueRepository {
   private readonly states = new Map<string, TrueState>();
   private current: TrueState | null = null;
+  /** The order in each content, by blob id. */
   private readonly orders = new Map<string, number>();
-  private lastOrder = 0;
   private committing: Promise<void> = Promise.resolve();
 
   private constructor(readonly git: GitRepository) {}
@@ -42,13 +42,10 @@ export class TrueRepository {
   /** Makes one with its first commit and these branches at it. */
   static async make(cleanup: AsyncDisposableStack, branches: readonly string[] = []) {
     const repository = new TrueRepository(cleanup.use(await makeGitRepository()));
-    const paths = Array.from(
-      { length: COLLECTIONS * FILES },
-      (_, n) => filePath(Math.floor(n / FILES), n % FILES),
-    );
-    await repository.commit(
-      Object.fromEntries(paths.map((path) => [path, repository.newContent()])),
-    );
+    const files = Array.from({ length: COLLECTIONS * FILES }, (_, n) => [
+      ...[filePath(Math.floor(n / FILES), n % FILES), repository.newContent()],
+    ]);
+    await repository.commit(Object.fromEntries(files));
     for (const branch of branches) await repository.git.branch(branch);
     return repository;
   }
@@ -75,20 +72,20 @@ export class TrueRepository {
   private async commit(changes: Record<string, string | null>): Promise<void> {
     const commit = await this.git.commit(changes);
     const replacedAtMs = Date.now();
-    for (const [path, content] of Object.entries(changes)) {
-      if (content !== null) this.orders.set(path, Number(/^order: (\d+)$/m.exec(content)![1]));
-    }
     const files = (await this.git.lsTree(commit))
-      .map(({ path, oid, size }) => ({ path, oid, size, order: this.orders.get(path)! }));
+      .map(({ path, oid, size }) => ({ path, oid, size, order: this.orders.get(oid)! }));
     if (this.current !== null) this.current.replacedAtMs = replacedAtMs;
     this.current = { files, replacedAtMs: Infinity };
     this.states.set(commit, this.current);
   }
 
   private newContent(): string {
-    const order = ++this.lastOrder;
+    const order = this.orders.size + 1;
     const tags = hasTag(order) ? "[deno, web]" : "[git]";
-    return `---\norder: ${order}\ntags: ${tags}\n---\n\n${"Words. ".repeat(10 + random(100))}\n`;
+    const words = "Words. ".repeat(10 + random(100));
+    const content = `---\norder: ${order}\ntags: ${tags}\n---\n\n${words}\n`;
+    this.orders.set(blobId(content), order);
+    return content;
   }
 }
 
@@ -111,10 +108,8 @@ export interface SoakRequest {
 /** A request, chosen by chance. */
 export function chooseRequest(named: readonly NamedRepository[]): SoakRequest {
   const { owner, repository, branches } = pick(named);
-  const branch: Record<string, string> = branches.length > 0 && random(2) === 0
-    ? { branch: pick(branches) }
-    : {};
-  const about = { owner, repo: "site", ...branch };
+  const about: Record<string, string> = { owner, repo: "site" };
+  if (branches.length > 0 && random(2) === 0) about["branch"] = pick(branches);
   return random(100) < 40 ? itemRequest(about, repository) : listRequest(about, repository);
 }
 

@@ -29,24 +29,16 @@ import {
 import { number, table } from "./report.ts";
 
 /** What one scenario cost: the columns of the table. */
-export interface Cost {
-  readonly title: string;
-  readonly access: Access;
-  readonly requests: number;
-  readonly unchanged: number;
-  /** Points of both quotas. */
-  readonly quota: number;
-  /** Queries of Git's own protocol, which cost no quota. */
-  readonly lsRefs: number;
-  /** Bytes of the answers' bodies. */
-  readonly bytes: number;
-}
+export type Cost = Awaited<ReturnType<typeof measureCost>>;
 
 const MARKED = /(?<=<!-- bench:cost -->).*(?=<!-- end of bench:cost -->)/s;
 const ACCESS_NAMES = { none: "no", named: "yes", public: "yes, any repository" };
 
-/** Runs one scenario. */
-export async function measureCost(scenario: CostScenario, access: Access): Promise<Cost> {
+/**
+ * Runs one scenario. `unchanged` are requests that were a 304, `quota` points of both quotas, `lsRefs` queries of Git's own
+ * protocol, which cost no quota, `bytes` those of the answers' bodies.
+ */
+export async function measureCost(scenario: CostScenario, access: Access) {
   await using site = await openSite(access);
   const { gh, bridge } = site;
   await scenario.before(site);
