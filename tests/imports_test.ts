@@ -172,8 +172,8 @@ Deno.test("files have names in snake case, and lib has no barrel", () => {
 });
 
 Deno.test("files of lib open with their job and have at most 300 lines, routes 40", () => {
-  /** One table each. */
-  const long = ["lib/errors.ts", "lib/api/parameters.ts"];
+  /** Two tables, and refs with their records. */
+  const long = ["lib/errors.ts", "lib/api/parameters.ts", "lib/source/ref_checks.ts"];
   for (const { path, text } of inLib) assert(text.startsWith("// "), path);
   const over = serving.filter(({ path, text }) => {
     const lines = text.split("\n").length - 1;
