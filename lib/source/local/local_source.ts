@@ -154,7 +154,7 @@ export class LocalSource implements Source {
     // Only a file that a scan listed is opened, whatever path is requested.
     const { folder, state } = this.stateOf(snapshot);
     const file = state?.files.get(path);
-    if (folder === undefined || file?.id !== id) return objectMissing(snapshot, id);
+    if (!folder || file?.kind !== "file" || file.id !== id) return objectMissing(snapshot, id);
     const bytes = await readScannedFile(join(folder.path, path), file)
       .catch((cause) => unreadable(id, cause));
     if (bytes !== null) return bytes;
