@@ -89,8 +89,7 @@ Deno.test("GithubDouble gives the commits, blobs and raw files that git has", as
 async function post(double: ServedRepository, paths: string[], { token = "t1", query = "" } = {}) {
   const ids = await Promise.all(paths.map((path) => double.repository.resolve(`main:${path}`)));
   const objects = ids.map((id, i) =>
-    `f${i}: object(oid: "${id ?? "0".repeat(40)}") ` +
-    "{ ... on Blob { text isBinary isTruncated byteSize } }"
+    `f${i}: object(oid: "${id ?? "0".repeat(40)}") { ... on Blob { text } }`
   );
   const whole = `query ($owner: String!, $name: String!) {
     repository(owner: $owner, name: $name) { ${objects.join(" ")} }
@@ -110,11 +109,8 @@ Deno.test("GithubDouble reads blobs by GraphQL, with each of GitHub's ways to gi
   const paths = ["posts/a.md", "bin/run", "long.txt", "posts/latin.txt", "absent", "posts"];
   const { body } = await post(double, paths);
   assertEquals(body.data.repository, {
-    f0: { text: "\ufeff# A\n", isBinary: false, isTruncated: false, byteSize: 7 },
-    f1: { text: null, isBinary: true, isTruncated: false, byteSize: 11 },
-    f2: { text: "x".repeat(512_000), isBinary: false, isTruncated: true, byteSize: 512_001 },
-    f3: { text: "a\ufffd", isBinary: false, isTruncated: false, byteSize: 2 },
-    ...{ f4: null, f5: {} },
+    ...{ f0: { text: "\ufeff# A\n" }, f1: { text: null }, f2: { text: "x".repeat(512_000) } },
+    ...{ f3: { text: "a\ufffd" }, f4: null, f5: {} },
   });
   gh.graphqlStripsBom = true;
   gh.graphqlMaxObjects = 1;
