@@ -84,15 +84,10 @@ export function spoil(fault: Fault, reply: Reply, kind: RequestKind): Reply {
     return { ...reply, body: encode(JSON.stringify(body)) };
   }
   if (fault.kind !== "wrong-bytes") return reply;
-  const isJson = reply.headers["content-type"]!.startsWith("application/json");
-  if (kind === "raw" || (kind === "blob" && !isJson)) return { ...reply, body: flip(reply.body) };
-  if (kind !== "blob" && kind !== "graphql") return reply;
+  if (kind === "raw" || kind === "blob") return { ...reply, body: flip(reply.body) };
+  if (kind !== "graphql") return reply;
   const wrong = (key: string, value: unknown) =>
-    key === "content"
-      ? flip(Uint8Array.fromBase64(value as string)).toBase64()
-      : key === "text" && typeof value === "string"
-      ? `${value}!`
-      : value;
+    key === "text" && typeof value === "string" ? `${value}!` : value;
   return { ...reply, body: encode(JSON.stringify(parse(reply.body), wrong)) };
 }
 

@@ -66,15 +66,14 @@ export function validated(reply: Reply, request: Request, account: string): Repl
 /** A REST request, taken apart. */
 export type RestRequest = ReturnType<typeof parseRestRequest>;
 
-const ENDPOINTS: ["repo" | "commit" | "tree" | "blob", RegExp, formats: string[]][] = [
-  ["repo", /^()$/, ["json"]],
-  ["commit", /^\/commits\/(.+)$/, ["sha"]],
-  ["tree", /^\/git\/trees\/([^/]+)$/, ["json"]],
-  ["blob", /^\/git\/blobs\/([^/]+)$/, ["json", "raw"]],
+const JSON_TYPES = ["application/vnd.github+json", "application/json", "*/*"];
+const ENDPOINTS: ["repo" | "commit" | "tree" | "blob", RegExp, mediaTypes: string[]][] = [
+  ["repo", /^()$/, JSON_TYPES],
+  ["commit", /^\/commits\/(.+)$/, ["application/vnd.github.sha"]],
+  ["tree", /^\/git\/trees\/([^/]+)$/, JSON_TYPES],
+  ["blob", /^\/git\/blobs\/([^/]+)$/, ["application/vnd.github.raw+json"]],
 ];
 const REPOSITORY_PATH = /^\/(?:repos\/([^/]+\/[^/]+)|repositories\/(\d+))(\/.*)?$/;
-const JSON_TYPE = /^(?:|\*\/\*|application\/json|application\/vnd\.github(?:\.v3)?\+json)$/;
-const CUSTOM_TYPE = /^application\/vnd\.github(?:\.v3)?\.(sha|raw)(?:\+json)?$/;
 const OBJECT_ID = /^[0-9a-f]{40}$/;
 
 /** Parses a request. @throws {UnexpectedRequest} on what no endpoint expects. */
@@ -83,12 +82,11 @@ export function parseRestRequest({ method, url, headers }: Request) {
   if (method !== "GET") throw new UnexpectedRequest(`method ${method}`);
   const [, name, id, rest = ""] = REPOSITORY_PATH.exec(pathname) ?? [];
   if (name === undefined && id === undefined) throw new UnexpectedRequest("no such path");
-  for (const [kind, pattern, formats] of ENDPOINTS) {
+  for (const [kind, pattern, mediaTypes] of ENDPOINTS) {
     const subject = decode(pattern.exec(rest)?.[1]);
     if (subject === undefined) continue;
-    const accept = headers.get("accept") ?? "";
-    const format = JSON_TYPE.test(accept) ? "json" : CUSTOM_TYPE.exec(accept)?.[1] ?? "";
-    if (!formats.includes(format)) throw new UnexpectedRequest(`media type "${accept}"`);
+    const accept = headers.get("accept") ?? "*/*";
+    if (!mediaTypes.includes(accept)) throw new UnexpectedRequest(`media type "${accept}"`);
     const unknown = [...searchParams.keys()].find((key) => kind !== "tree" || key !== "recursive");
     if (unknown !== undefined) throw new UnexpectedRequest(`query parameter "${unknown}"`);
     return {
@@ -99,7 +97,6 @@ export function parseRestRequest({ method, url, headers }: Request) {
       rest: rest + search,
       /** The last part of the path, decoded: a ref, a tree or an object id. */
       subject,
-      format,
     };
   }
   throw new UnexpectedRequest("no such endpoint");
@@ -222,26 +219,12 @@ function treeReply(served: Served): Reply {
   return jsonReply(body, { etagOf: `${found.oid} ${isRecursive} ${entries.length}` });
 }
 
-/** `GET …/git/blobs/{id}`: base64 in JSON, or the bytes. */
-function blobReply({ git, request: { subject: sha, format }, url }: Served): Reply {
-  if (!OBJECT_ID.test(sha)) {
-    const rule = "must be exactly 40 characters and contain only [0-9a-f]";
-    return errorReply(422, `The sha parameter ${rule}.`);
-  }
-  const blob = git.store.read(sha);
+/** `GET …/git/blobs/{id}`: the bytes. */
+function blobReply({ git, request: { subject } }: Served): Reply {
+  const blob = git.store.read(subject);
   if (blob?.type !== "blob") return notFound();
-  if (format === "raw") {
-    const headers = { "content-type": "application/vnd.github.raw; charset=utf-8" };
-    return { status: 200, headers, body: blob.bytes, etagOf: sha };
-  }
-  const content = blob.bytes.toBase64().replace(/.{1,60}/g, "$&\n");
-  const meta = {
-    sha,
-    node_id: `B_${sha}`,
-    size: blob.bytes.length,
-    url: `${url}/git/blobs/${sha}`,
-  };
-  return jsonReply({ ...meta, content, encoding: "base64" }, { etagOf: sha });
+  const headers = { "content-type": "application/vnd.github.raw; charset=utf-8" };
+  return { status: 200, headers, body: blob.bytes, etagOf: subject };
 }
 
 const RAW_PATH = /^\/([^/]+\/[^/]+)\/([0-9a-f]{40})\/(.+)$/;
