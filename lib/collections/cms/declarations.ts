@@ -30,7 +30,7 @@ const MAX_CHARS = 1024;
 const MAX_CONFIG_BYTES = 1 << 20;
 
 /** What one configuration file declares, in its own order, and why it was skipped or cut, as a sentence. */
-export interface Declarations {
+interface Declarations {
   readonly collections: readonly Declared[];
   readonly warning: string | null;
 }
@@ -42,9 +42,7 @@ const declarationsKind: ObjectKind<Declarations> = {
 };
 
 /** All declared collections, in the order of the files, and the warnings. @throws {CollectionsError} a source failure. */
-export async function readDeclarations(
-  read: ReadContext,
-): Promise<{ collections: readonly Declared[]; warnings: readonly string[] }> {
+export async function readDeclarations(read: ReadContext) {
   const found = await Promise.all([...READERS.keys()].map((path) => readConfigFile(path, read)));
   return {
     collections: found.flatMap(({ collections }) => collections),
