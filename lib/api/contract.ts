@@ -6,30 +6,27 @@ const sha = z.string().regex(/^[0-9a-f]{40}$/);
 
 /** Which state of which repository a response shows. */
 const repositoryBody = z.object({
-  owner: z.string().meta({ description: "As the caller spelled it." }),
-  repo: z.string().meta({ description: "As the caller spelled it." }),
+  owner: z.string().describe("As the caller spelled it."),
+  repo: z.string().describe("As the caller spelled it."),
   branch: z.string(),
-  commit: sha.meta({
-    description:
-      "The commit that the branch was at; for a local folder, the Git tree id of its files.",
-  }),
+  commit: sha.describe(
+    "The commit that the branch was at; for a local folder, the Git tree id of its files.",
+  ),
 }).meta({ id: "Repository" });
 
-const encoding = z.enum(["utf-8", "base64"]).meta({
-  description: "`utf-8` when the bytes are valid UTF-8 without a NUL byte, else `base64`.",
-});
+const encoding = z.enum(["utf-8", "base64"]).describe(
+  "`utf-8` when the bytes are valid UTF-8 without a NUL byte, else `base64`.",
+);
 
 /** The fields that both operations have for a file. */
 const file = z.object({
   name: z.string(),
-  path: z.string().meta({ description: "From the repository's root." }),
-  sha: sha.meta({ description: "Git's blob id." }),
-  size: z.int().min(0).meta({ description: "In bytes." }),
+  path: z.string().describe("From the repository's root."),
+  sha: sha.describe("Git's blob id."),
+  size: z.int().min(0).describe("In bytes."),
   contentType: z.string(),
-  contentUrl: z.url().optional().meta({
-    description: "Absent for a path that get-item-content cannot take.",
-  }),
-  htmlUrl: z.url().optional().meta({ description: "Absent for a source without web pages." }),
+  contentUrl: z.url().optional().describe("Absent for a path that get-item-content cannot take."),
+  htmlUrl: z.url().optional().describe("Absent for a source without web pages."),
 });
 
 /** Why an item of a page has no content. */
@@ -46,31 +43,28 @@ export const itemErrorBody = z.object({
 
 /** What front matter and `includeHtml` add to a file. */
 const derivedFields = {
-  frontMatter: z.record(z.string(), z.unknown()).optional().meta({
-    description: "The front matter, YAML 1.2 or TOML, as JSON.",
-  }),
+  frontMatter: z.record(z.string(), z.unknown()).optional().describe(
+    "The front matter, YAML 1.2 or TOML, as JSON.",
+  ),
   frontMatterError: z.object({
     message: z.string(),
-    line: z.int().min(1).meta({ description: "Counted in the file, from 1." }),
+    line: z.int().min(1).describe("Counted in the file, from 1."),
   }).meta({ id: "FrontMatterError" }).optional(),
-  body: z.string().optional().meta({ description: "What follows the front matter." }),
-  html: z.string().optional().meta({
-    description:
-      "GitHub Flavored Markdown as sanitized HTML; every id and name begins with `user-content-`.",
-  }),
+  body: z.string().optional().describe("What follows the front matter."),
+  html: z.string().optional().describe(
+    "GitHub Flavored Markdown as sanitized HTML; every id and name begins with `user-content-`.",
+  ),
   headings: z.array(
     z.object({ depth: z.int().min(1).max(6), id: z.string(), text: z.string() }),
-  ).optional().meta({ description: "Each id as it is in `html`." }),
-  excerpt: z.string().optional().meta({ description: "The beginning of the first paragraph." }),
+  ).optional().describe("Each id as it is in `html`."),
+  excerpt: z.string().optional().describe("The beginning of the first paragraph."),
   words: z.int().min(0).optional(),
-  htmlError: z.object({ message: z.string() }).optional().meta({
-    description: "Why Markdown has no `html`.",
-  }),
+  htmlError: z.object({ message: z.string() }).optional().describe("Why Markdown has no `html`."),
 };
 
 /** One item of a list, without `fields`. */
 const itemBody = file.extend({
-  slug: z.string().meta({ description: "The path inside the collection, without its extension." }),
+  slug: z.string().describe("The path inside the collection, without its extension."),
   encoding: encoding.optional(),
   content: z.string().optional(),
   ...derivedFields,
@@ -94,10 +88,9 @@ export const listBody = z.object({
   collection: z.object({
     name: z.string(),
     path: z.string(),
-    source: z.string().optional().meta({
-      description:
-        "The configuration file that declares the collection, where that is how it was found.",
-    }),
+    source: z.string().optional().describe(
+      "The configuration file that declares the collection, where that is how it was found.",
+    ),
   }).meta({ id: "Collection" }),
   items: z.array(
     itemBody.partial().meta({
@@ -121,12 +114,12 @@ export const listBody = z.object({
     next: z.url().nullable(),
     last: z.url(),
   }).meta({ id: "Links" }),
-  facets: z.record(z.string(), z.array(facetBody)).optional().meta({
-    description: "The values of each key of `facets`, over the whole filtered list.",
-  }),
-  warnings: z.array(z.string()).optional().meta({
-    description: "Configuration files that were skipped and files that were left out, and why.",
-  }),
+  facets: z.record(z.string(), z.array(facetBody)).optional().describe(
+    "The values of each key of `facets`, over the whole filtered list.",
+  ),
+  warnings: z.array(z.string()).optional().describe(
+    "Configuration files that were skipped and files that were left out, and why.",
+  ),
 }).meta({ id: "ItemPage" });
 
 /** The body of `GET /api/get-item-content`. */
@@ -134,8 +127,8 @@ export const contentBody = z.object({ repository: repositoryBody }).extend(file.
   encoding,
   content: z.string(),
   ...derivedFields,
-  previous: neighborBody.nullable().optional().meta({ description: "With `includeNeighbors`." }),
-  next: neighborBody.nullable().optional().meta({ description: "With `includeNeighbors`." }),
+  previous: neighborBody.nullable().optional().describe("With `includeNeighbors`."),
+  next: neighborBody.nullable().optional().describe("With `includeNeighbors`."),
 }).meta({ id: "ItemContent" });
 
 /** The body of every error (RFC 9457). */

@@ -123,7 +123,7 @@ export function limitToLoopback(request: Request, { headers }: Response): void {
 export function baseUrl(request: Request, { publicUrl, trustProxy }: OriginOptions): string {
   if (publicUrl !== null) return publicUrl;
   // A request that was sent to no valid host gets a problem, whatever its base.
-  const own = new URL(URL.canParse(request.url) ? request.url : "http://localhost");
+  const own = URL.parse(request.url) ?? new URL("http://localhost");
   if (!trustProxy) return own.origin;
   const protocol = lastForwarded(request, "x-forwarded-proto")?.toLowerCase();
   const host = lastForwarded(request, "x-forwarded-host");
