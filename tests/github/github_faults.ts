@@ -97,16 +97,15 @@ function flip(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return copy;
 }
 
+/** SOURCE_TIMEOUT_MS by default. */
+const CLIENT_TIMEOUT_MS = 10_000;
+
 /**
  * From now on requests to the double that hang time out, while the clock stands still: the time of a request is up as
  * soon as nothing goes on but what hangs, so that no request that would have been answered is cut short, however slow
- * the machine is. `timeoutMs` is the client's.
+ * the machine is.
  */
-export function timeOutHangs(
-  clock: TestClock,
-  { pauses }: GithubDouble,
-  { timeoutMs = 10_000 } = {},
-): void {
+export function timeOutHangs(clock: TestClock, { pauses }: GithubDouble): void {
   /** One for each request under way: it is canceled when the answer has come. */
   const timers = new Set<() => void>();
   const setTimer = clock.setTimer.bind(clock);
@@ -118,7 +117,7 @@ export function timeOutHangs(
     for (const timeOut of due) timeOut();
   };
   clock.setTimer = (ms, callback) => {
-    if (ms !== timeoutMs) return setTimer(ms, callback);
+    if (ms !== CLIENT_TIMEOUT_MS) return setTimer(ms, callback);
     timers.add(callback);
     return () => {
       if (timers.delete(callback)) look();
