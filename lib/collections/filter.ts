@@ -77,9 +77,10 @@ export function parseFilters(
 }
 
 /**
- * A value with `!` in front is negated. Names and paths are matched as globs. A front matter value matches by its text (that of numbers, booleans and null is
- * their JSON), a list by any of its elements, a mapping by nothing; where nothing matches, an absent key for example, the
- * negation is true. Comparisons match values of the filter's own kind, in the order of sorting.
+ * A value with `!` in front is negated. Names and paths are matched as globs. A front matter value matches by its text
+ * (that of numbers, booleans and null is their JSON), a list by any of its elements, a mapping by nothing; where nothing
+ * matches, an absent key for example, the negation is true. Comparisons match values of the filter's own kind, in the
+ * order of sorting.
  */
 function parseFilter(name: string, value: string): Filter {
   if (value.length > MAX_VALUE_CHARS) {
