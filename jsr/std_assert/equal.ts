@@ -1,16 +1,29 @@
 // Deep equality as @std/assert has it: node:assert's, but 0 equals -0, an object without a prototype equals a plain one,
-// and an instance of a class is compared by all its properties, so that two errors are equal only with one stack.
+// and what is no plain object, no array and no known built-in is compared by all its properties, those that are not
+// enumerable or inherited too. So two errors are equal only with one stack.
 
 type Keyed = Map<unknown, unknown> | Set<unknown>;
 
-/** Whether two values are deeply equal. `seen` has the pairs that are being compared, since objects may refer to themselves. */
-export function equal(a: unknown, b: unknown, seen = new Map<unknown, unknown>()): boolean {
+/** Whether two values are deeply equal. */
+export function equal(a: unknown, b: unknown): boolean {
+  return compare(a, b, new Map());
+}
+
+/** What is equal when its text is. */
+const TEXTUAL = new Set<unknown>(
+  [RegExp, URL, URLSearchParams, Intl.Locale, ...Object.values(Temporal)]
+    .map((type) => (type as { prototype?: unknown }).prototype),
+);
+
+function compare(a: unknown, b: unknown, seen: Map<unknown, unknown>): boolean {
   if (a === b || Object.is(a, b)) return true;
-  if (!isObject(a) || !isObject(b) || prototypeOf(a) !== prototypeOf(b)) return false;
-  if (a instanceof Date) return Object.is(a.getTime(), Number(b));
-  if (a instanceof RegExp || a instanceof URL) return String(a) === String(b);
+  if (!isObject(a) || !isObject(b)) return false;
+  const prototype = prototypeOf(a);
+  if (prototype !== prototypeOf(b)) return false;
+  if (a instanceof Date && b instanceof Date) return Object.is(a.getTime(), b.getTime());
+  if (TEXTUAL.has(prototype)) return String(a) === String(b);
   if (a instanceof ArrayBuffer && b instanceof ArrayBuffer) {
-    return equal(new Uint8Array(a), new Uint8Array(b));
+    return compare(new Uint8Array(a), new Uint8Array(b), seen);
   }
   if (isNumbers(a) && isNumbers(b)) {
     const isSame = (n: unknown, index: number) => n === b[index] || Object.is(n, b[index]);
@@ -18,10 +31,10 @@ export function equal(a: unknown, b: unknown, seen = new Map<unknown, unknown>()
   }
   if (seen.get(a) === b) return true;
   seen.set(a, b);
-  if (isKeyed(a) && isKeyed(b)) return equalEntries(a, b, seen);
-  const keys = keysOf(a);
-  return keys.length === keysOf(b).length &&
-    keys.every((key) => Object.hasOwn(b, key) && equal(a[key], b[key], seen));
+  if (isKeyed(a) && isKeyed(b)) return compareKeyed(a, b, seen);
+  if (Object.keys(a).length !== Object.keys(b).length) return false;
+  const keys = new Set([...propertiesOf(a), ...propertiesOf(b)]);
+  return keys.values().every((key) => key in a && key in b && compare(a[key], b[key], seen));
 }
 
 /** One without a prototype counts as a plain object. */
@@ -29,15 +42,26 @@ function prototypeOf(value: object): object {
   return Object.getPrototypeOf(value) ?? Object.prototype;
 }
 
-function keysOf(value: object): PropertyKey[] {
-  const isPlain = [Object.prototype, Array.prototype].includes(prototypeOf(value) as never);
-  return Reflect.ownKeys(isPlain ? { ...value } : value);
+function propertiesOf(value: object): PropertyKey[] {
+  const prototype = prototypeOf(value);
+  if (prototype === Object.prototype || prototype === Array.prototype) {
+    return Reflect.ownKeys({ ...value });
+  }
+  return [...Reflect.ownKeys(value), ...inherited(prototype)];
 }
 
-function equalEntries(a: Keyed, b: Keyed, seen: Map<unknown, unknown>): boolean {
+function inherited(prototype: object): PropertyKey[] {
+  if (prototype === Object.prototype) return [];
+  return [...Reflect.ownKeys(prototype), ...inherited(prototypeOf(prototype))];
+}
+
+function compareKeyed(a: Keyed, b: Keyed, seen: Map<unknown, unknown>): boolean {
+  if (a.size !== b.size) return false;
   const rest = new Set(b.entries());
-  return a.size === b.size && a.entries().every((entry) => {
-    const match = rest.values().find((other) => equal(entry, other, seen));
+  return a.entries().every((entry) => {
+    const match = rest.values().find((other) =>
+      compare(entry[0], other[0], seen) && compare(entry[1], other[1], seen)
+    );
     return match !== undefined && rest.delete(match);
   });
 }

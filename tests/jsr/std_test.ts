@@ -44,6 +44,8 @@ Deno.test("assertEquals() and assertNotEquals() compare deeply", async () => {
     [[new URL("http://a/b"), NaN, 0], [new URL("http://a/b"), NaN, -0]],
     [Object.assign(Object.create(null), { x: 1 }), { x: 1 }],
     [[error, circle(1)], [same, circle(1)]],
+    [new DataView(bytes(1, 2)), new DataView(bytes(1, 2))],
+    [Temporal.Instant.from("2026-01-01T00Z"), Temporal.Instant.from("2026-01-01T00Z")],
   ];
   const different: [unknown, unknown][] = [
     ...[[{ a: [1, 2] }, { a: [1, 3] }], [[1], [1, undefined]], [[], {}], ["1", 1]],
@@ -56,6 +58,8 @@ Deno.test("assertEquals() and assertNotEquals() compare deeply", async () => {
     [new URL("http://a/b"), new URL("http://a/c")],
     // Where an error was made is part of it.
     ...[[error, other], [error, new Error("a")], [circle(1), circle(2)], [bytes(1), bytes(1, 1)]],
+    [new DataView(bytes(1, 2)), new DataView(bytes(1, 3))],
+    [Temporal.PlainDate.from("2026-01-01"), Temporal.PlainDate.from("2026-01-02")],
   ] as [unknown, unknown][];
   for (const [a, b] of equal) {
     assertEquals(a, b);
