@@ -30,13 +30,14 @@ const BRANCHES = 100;
 /** So many folders of so many levels each. Each level is a request that waits for the one before it. */
 const DEEP = { folders: 80, levels: 120 };
 
-/** A kind of request; `n` counts up over all kinds. */
+/**
+ * A kind of request; `n` counts up over all kinds. The client drops the connection `dropAfterMs` after its request, or
+ * takes the first bytes of the answer, waits `readForMs`, and drops it then.
+ */
 interface Kind {
   readonly path: (n: number) => string;
   readonly headers?: (n: number) => Record<string, string>;
-  /** The client drops the connection after this time. */
   readonly dropAfterMs?: number;
-  /** The client takes the first bytes, waits, and then drops the connection. */
   readonly readForMs?: number;
 }
 
@@ -48,9 +49,7 @@ const ofBranch = (n: number) => list("posts", { branch: `b${n % BRANCHES}` });
 const ofLarge = (n: number) => list("large", { includeContent: "true", limit: `${100 - n % 97}` });
 const deepPath = (n: number) => `deep/${n % DEEP.folders}/${"d/".repeat(DEEP.levels)}`;
 const filters = (n: number) =>
-  Array.from("abcdefghijklmnopqrst", (letter) => `&filter[path]=!*${n}${letter.repeat(190)}`).join(
-    "",
-  );
+  [..."abcdefghijklmnopqrst"].map((a) => `&filter[path]=!*${n}${a.repeat(190)}`).join("");
 const AS_HTML = { includeHtml: "true", limit: "100" };
 const NEIGHBORS = { collection: "posts", includeNeighbors: "true" };
 const HUGE = { "x-large": "x".repeat(15_000) };
@@ -65,8 +64,11 @@ const KINDS: Readonly<Record<string, Kind>> = {
   "many branches": { path: ofBranch },
   "large pages": { path: ofLarge },
   "deep folders": { path: (n) => item({ path: `${deepPath(n)}none${n}.md` }) },
-  "random parameters": { path: (n) => `${list("posts", { page: `${n}` })}&x${n}=${n}` },
-  "ranges": { path: () => "/client.js", headers: (n) => ({ range: `bytes=${n}-${n % 7 * 1000}` }) },
+  "random parameters": { path: (n) => `${list("posts", { page: `${1 + n % 60}` })}&x${n}=${n}` },
+  "ranges": {
+    path: () => "/client.js",
+    headers: (n) => ({ range: `bytes=${n % 1000}-${n % 7 * 1000}` }),
+  },
   "huge headers": {
     path: () => list("posts"),
     headers: (n) => ({ ...HUGE, "if-none-match": `"${n}", `.repeat(1_000) }),

@@ -108,14 +108,10 @@ async function measure(cleanup: AsyncDisposableStack): Promise<Report> {
     conditions: [
       `${minutes} minutes, ${
         number(requests)
-      } requests, ${commits} commits, ${faults.length} faults ` +
-      `(${faults.join(", ")}), ${kills} times SIGKILL and a restart`,
-      `The service runs as \`deno task start\` with \`MISSES_PER_MINUTE=0\`, ${
-        JSON.stringify(SETTINGS)
-      }`,
-      `A source problem or a stale answer is excused during a fault and for ${
-        EXCUSED_AFTER_MS / 1000
-      } s after it`,
+      } requests, ${commits} commits, ${kills} times SIGKILL`,
+      `${faults.length} faults: ${faults.join(", ")}`,
+      `Settings: \`MISSES_PER_MINUTE=0\`, ${JSON.stringify(SETTINGS)}`,
+      `A fault excuses problems and stale answers for ${EXCUSED_AFTER_MS / 1000} s after its end`,
     ],
     goals: [
       atMost("wrong answers", 0, tally.wrong.length),
