@@ -56,7 +56,7 @@ export function p99(values: readonly number[]): number {
 
 /** The median with least and greatest, as text; one number alone. */
 export function spread(values: readonly number[]): string {
-  if (values.length === 1) return number(values[0]!);
+  if (values.length < 2) return number(values[0] ?? NaN);
   const [least, greatest] = [Math.min(...values), Math.max(...values)];
   return `${number(median(values))} (${number(least)}–${number(greatest)})`;
 }
