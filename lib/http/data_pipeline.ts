@@ -1,12 +1,13 @@
 // A data request from parsed parameters to its response, top to bottom: allowed -> resolve the ref -> cached response, or
-// make one -> check the ref again where that took long -> send.
+// make one -> check the ref again where that took long -> send. Where the ref has moved and the source then fails, the
+// response of the older commit is sent.
 
 import type { ItemParameters, ListParameters } from "../api/parameters.ts";
 import { itemUrl, linkHeader, listUrl } from "../api/parameters.ts";
 import { listItems } from "../collections/list_items.ts";
 import type { ReadContext } from "../collections/read_context.ts";
 import { itemBody, readItem } from "../collections/read_item.ts";
-import { repositoryNotAllowed } from "../errors.ts";
+import { CollectionsError, isSourceFailure, repositoryNotAllowed } from "../errors.ts";
 import { isAllowed, type Snapshot } from "../source/source.ts";
 import { pacedBody } from "./paced_body.ts";
 import type { ResponseEntry } from "./response_cache.ts";
@@ -31,6 +32,17 @@ export type DataQuery =
 const MAX_RECHECKS = 3;
 /** Of SOURCE_TIMEOUT_MS: how long a request waits for a background job, counted from its start. */
 const JOB_WAIT_SHARE = 0.8;
+/** An older response is sent for at most a day after the check that it rests on. */
+const MAX_STALE_MS = 24 * 3_600_000;
+/** For how long it is sent without a try to make the new one, which would be charged as a miss. */
+const RETRY_MS = { least: 5_000, most: 60_000 };
+
+interface Found {
+  readonly entry: ResponseEntry;
+  readonly isComplete: boolean;
+  /** For the response of an older commit: when a check last found that commit, in ms since the epoch. */
+  readonly olderCheckedAtMs?: number;
+}
 
 /** Answers one GET or HEAD. @throws {CollectionsError} whatever resolving and reading throw. */
 export async function serveData(query: DataQuery, state: State): Promise<Response> {
@@ -40,7 +52,7 @@ export async function serveData(query: DataQuery, state: State): Promise<Respons
   context.repository = `${owner}/${repo}`;
   if (!isAllowed(config.allowedRepos, { owner, repo })) throw repositoryNotAllowed(owner, repo);
 
-  let found: Awaited<ReturnType<typeof findResponse>> | null = null;
+  let found: Found | null = null;
   let reserved: Uint8Array | null = null;
   let release = () => {};
   try {
@@ -56,8 +68,10 @@ export async function serveData(query: DataQuery, state: State): Promise<Respons
         release = await largeBodies.reserve(large, context);
         reserved = large;
       }
-      const { freshness, checkedAtMs, ref: { freshForMs } } = snapshot;
-      const isStale = freshness === "stale";
+      const { olderCheckedAtMs, isComplete } = found;
+      const checkedAtMs = olderCheckedAtMs ?? snapshot.checkedAtMs;
+      const { freshForMs } = snapshot.ref;
+      const isStale = snapshot.freshness === "stale" || olderCheckedAtMs !== undefined;
       // Reading and waiting may have taken longer than the check is good for.
       const isOutdated = !isStale && clock.now() - checkedAtMs >= freshForMs;
       if (isOutdated && check < MAX_RECHECKS) continue;
@@ -66,8 +80,8 @@ export async function serveData(query: DataQuery, state: State): Promise<Respons
         requestId: context.id,
         checkedAtMs,
         freshForMs,
-        cacheStatus: cacheStatusOf(snapshot, { missed: context.missed, ...found }),
-        isStorable: found.isComplete,
+        cacheStatus: isStale ? "stale" : cacheStatusOf(snapshot, context.missed, isComplete),
+        isStorable: isComplete,
       }, clock.now());
       if (large === null) return dataResponse(negotiated, headers);
       const stream = pacedBody(large, { clock, onEnd: release });
@@ -86,13 +100,16 @@ function showsSame(entry: ResponseEntry, { commit, branch }: Snapshot): boolean 
   return entry.commit === commit && entry.branch === branch;
 }
 
-/** The cached response for a snapshot, or a new one, which is cached unless it lacks files that the source failed to give. */
+/**
+ * The cached response for a snapshot, or a new one, which is cached unless it lacks files that the source failed to give,
+ * or, where the source fails, the cached one of an older commit.
+ */
 async function findResponse(
   query: DataQuery,
   snapshot: Snapshot,
   state: State,
-): Promise<{ entry: ResponseEntry; isComplete: boolean }> {
-  const { services: { config, metrics, responses }, context } = state;
+): Promise<Found> {
+  const { services: { clock, config, metrics, responses }, context } = state;
   const { commit, branch, ref } = snapshot;
   // The normalised address of the response is its cache key.
   const address = query.kind === "list"
@@ -104,15 +121,48 @@ async function findResponse(
     metrics.countHit("response");
     entry = cached.ref === ref ? cached : { ...cached, ref };
   } else {
-    const { content, isComplete } = await makeContent(query, snapshot, state);
-    const { repository = "", route } = context;
-    entry = { body: await readyBody(content), commit, branch, ref, repository, route };
-    if (!isComplete) return { entry, isComplete };
+    const failed = cached?.failed?.commit === commit ? cached.failed : undefined;
+    const isWaiting = failed !== undefined && clock.monotonicMs() < failed.untilMs;
+    try {
+      if (isWaiting) throw failed.error;
+      const { content, isComplete } = await makeContent(query, snapshot, state);
+      const { repository = "", route } = context;
+      entry = { body: await readyBody(content), commit, branch, ref, repository, route };
+      if (!isComplete) return { entry, isComplete };
+    } catch (error) {
+      const olderCheckedAtMs = olderCheck(cached, snapshot, error);
+      if (cached === undefined || olderCheckedAtMs === undefined) throw error;
+      if (clock.now() - olderCheckedAtMs > MAX_STALE_MS) throw error;
+      if (!isWaiting) {
+        const untilMs = clock.monotonicMs() + retryMs(error);
+        responses.set(address, { ...cached, failed: { commit, error, untilMs } });
+      }
+      return { entry: cached, isComplete: true, olderCheckedAtMs };
+    }
   }
   if (entry !== cached) responses.set(address, entry);
   // The fast path must not send a stale response: the next request then queries the source again.
   if (snapshot.freshness !== "stale") responses.alias(requestKey(context.request, config), address);
   return { entry, isComplete: true };
+}
+
+/**
+ * When a check last found the commit of a cached response of the same ref, or undefined where that response must not stand
+ * for the failed one: only a failure of the source allows it, and none that first said the ref is missing.
+ */
+function olderCheck(
+  cached: ResponseEntry | undefined,
+  { ref, branch }: Snapshot,
+  error: unknown,
+): number | undefined {
+  if (!isSourceFailure(error) || error.denial !== undefined) return undefined;
+  if (cached?.ref !== ref || cached.branch !== branch) return undefined;
+  return ref.previous.find(({ commit }) => commit === cached.commit)?.checkedAtMs;
+}
+
+function retryMs(error: unknown): number {
+  const seconds = error instanceof CollectionsError ? error.facts.retryAfterSeconds ?? 0 : 0;
+  return Math.min(Math.max(seconds * 1000, RETRY_MS.least), RETRY_MS.most);
 }
 
 async function makeContent(
@@ -141,11 +191,7 @@ async function makeContent(
   return { content: await jsonContent({ ...body }), isComplete: complete };
 }
 
-function cacheStatusOf(
-  { freshness }: Snapshot,
-  { missed, isComplete }: { missed: boolean; isComplete: boolean },
-) {
-  if (freshness === "stale") return "stale";
+function cacheStatusOf({ freshness }: Snapshot, missed: boolean, isComplete: boolean) {
   if (!isComplete) return "passed";
   if (freshness === "moved") return "moved";
   return missed || freshness === "miss" ? "stored" : freshness;

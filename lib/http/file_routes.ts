@@ -10,14 +10,17 @@ const MIDDLEWARE = /(?<=^|\/)_middleware\.[jt]sx?$/;
 /**
  * Imports every file of a routes folder, registers it with the app, and lists the URL patterns in the order in which they
  * are tried: plain names before parameters.
- * @throws {Error} naming a file that exports no handler, whose name is not supported, or whose pattern is another's.
+ * @throws {Error} naming a file that exports no handler, or anything else as Fresh's `config`, whose name is not supported,
+ * or whose pattern is another's.
  */
 export async function mountRoutes<State>(app: App<State>, routesUrl: URL): Promise<string[]> {
   const rootUrl = new URL(routesUrl.href.replace(/\/?$/, "/"));
   const routes = new Map<string, { file: string; handler: never }>();
   for (const file of await listFiles(rootUrl)) {
     const pattern = toPattern(file);
-    const { handler } = await import(toUrl(file, rootUrl).href);
+    const { handler, ...others } = await import(toUrl(file, rootUrl).href);
+    const [other = null] = Object.keys(others);
+    if (other !== null) throw new Error(`Cannot mount "${file}": "${other}" is not supported`);
     if (!(handler instanceof Object)) {
       throw new Error(`Cannot mount "${file}": it exports no handler`);
     }
@@ -25,9 +28,9 @@ export async function mountRoutes<State>(app: App<State>, routesUrl: URL): Promi
       app.use(`/${file.replace(MIDDLEWARE, "")}`, ...[handler].flat());
       continue;
     }
-    const other = routes.get(pattern)?.file;
-    if (other !== undefined) {
-      throw new Error(`Cannot mount "${file}": "${other}" answers "${pattern}" already`);
+    const first = routes.get(pattern)?.file;
+    if (first !== undefined) {
+      throw new Error(`Cannot mount "${file}": "${first}" answers "${pattern}" already`);
     }
     routes.set(pattern, { file, handler: handler as never });
   }

@@ -14,6 +14,8 @@ export interface ResponseEntry {
   readonly ref: RefState;
   readonly repository: string;
   readonly route: string;
+  /** A later commit whose response could not be made, and until when (monotonic ms) it is not tried again. */
+  readonly failed?: { readonly commit: string; readonly error: unknown; readonly untilMs: number };
 }
 
 /** Bytes of an entry beside its body, by a generous estimate. */

@@ -27,6 +27,7 @@ import {
   type RequestContext,
   type Snapshot,
   type Source,
+  updateRef,
 } from "./source.ts";
 
 /** What {@linkcode RefChecks} needs. */
@@ -202,7 +203,7 @@ export class RefChecks {
 
   private add(name: RefName, { commit, checkedAtMs, validators }: RefRecord): KnownRef {
     const { freshForMs } = this.options;
-    const ref = { commit, checkedAtMs, freshForMs, wantedAtMs: 0 };
+    const ref = { commit, checkedAtMs, freshForMs, wantedAtMs: 0, previous: [] };
     const known = { name, ref, validators, isCheckedHere: false, triedAtMs: checkedAtMs };
     this.known.set(refKey(name), known);
     return known;
@@ -250,7 +251,7 @@ export class RefChecks {
     const { commit, validators, checkedAtMs } = record;
     const hasMoved = before?.ref.commit !== commit;
     const known = before ?? this.add(name, record);
-    Object.assign(known.ref, { commit, checkedAtMs });
+    updateRef(known.ref, commit, checkedAtMs);
     Object.assign(known, { validators, isCheckedHere: true });
     this.known.set(refKey(name), known);
     this.found.set(repositoryKey(name), true);

@@ -76,6 +76,20 @@ export interface RefState {
   readonly freshForMs: number;
   /** When a client last requested this ref, in ms since the epoch; refresh ahead uses it. */
   wantedAtMs: number;
+  /** The commits before the last moves, the latest first, and when a check last found each. */
+  previous: readonly { readonly commit: string; readonly checkedAtMs: number }[];
+}
+
+/** GitHub's quota without a token lets at most so many commits be read in its window of an hour. */
+const MAX_PREVIOUS = 60;
+
+/** Records the result of a check that was sent at `checkedAtMs`. */
+export function updateRef(ref: RefState, commit: string, checkedAtMs: number): void {
+  if (commit !== ref.commit) {
+    const { commit: before, checkedAtMs } = ref;
+    ref.previous = [{ commit: before, checkedAtMs }, ...ref.previous].slice(0, MAX_PREVIOUS);
+  }
+  Object.assign(ref, { commit, checkedAtMs });
 }
 
 /** How a ref was found: in memory, first seen, unchanged, changed, or older than allowed because the source failed. */

@@ -36,7 +36,7 @@ export class MemorySource implements Source {
     name: { owner: "octo", repo: "site" },
     branch: "main",
     commit: COMMIT,
-    ref: { commit: COMMIT, checkedAtMs: 0, freshForMs: 60_000, wantedAtMs: 0 },
+    ref: { commit: COMMIT, checkedAtMs: 0, freshForMs: 60_000, wantedAtMs: 0, previous: [] },
     checkedAtMs: 0,
     freshness: "hit",
   };

@@ -110,3 +110,22 @@ export async function pushWithHook(store: SharedStore, count: number): Promise<n
   }
   return delaysMs;
 }
+
+/** The same without the webhook, with a request a second to each. */
+export async function pushWithoutHook(store: SharedStore, count: number): Promise<number[]> {
+  await using two = await startTwo(store, {});
+  const { clock, repository, services } = two;
+  const delaysMs: number[] = [];
+  for (let n = 1; n <= count; n++) {
+    await Promise.all(services.map(shownBy));
+    clock.advance((n * 7_919) % 60_000);
+    const pushedAtMs = clock.now();
+    const commit = await repository.commit({ "posts/a.md": `${n}` });
+    for (let shown = false; !shown;) {
+      clock.advance(1_000);
+      shown = (await Promise.all(services.map(shownBy))).every((id) => id === commit);
+    }
+    delaysMs.push(clock.now() - pushedAtMs);
+  }
+  return delaysMs;
+}

@@ -1,7 +1,9 @@
 import * as fresh from "fresh";
 import { assertEquals, assertRejects } from "@std/assert";
-import { join, toFileUrl } from "@std/path";
+import { fromFileUrl, join, toFileUrl } from "@std/path";
 import { mountRoutes } from "../../lib/http/file_routes.ts";
+
+const isPublished = "staticFiles" in fresh;
 
 interface State {
   trail: string[];
@@ -134,7 +136,9 @@ Deno.test("mountRoutes() rejects what it does not mount, by name", async () => {
     ...["_app.ts", "_layout.ts", "_error.ts", "_404.ts", "a/_500.ts"],
   ];
   const cases: [files: Record<string, string>, message: string][] = [
-    [{ "api/a.ts": "export const GET = 1;" }, '"api/a.ts": it exports no handler'],
+    [{ "api/a.ts": "" }, '"api/a.ts": it exports no handler'],
+    [{ "a.ts": `${route("a")} export const config = {};` }, '"a.ts": "config" is not supported'],
+    [{ "a.ts": "export const GET = 1;" }, '"a.ts": "GET" is not supported'],
     [{ "a.ts": "export const handler = null;" }, '"a.ts": it exports no handler'],
     [{ "_middleware.ts": "" }, '"_middleware.ts": it exports no handler'],
     [
@@ -149,3 +153,56 @@ Deno.test("mountRoutes() rejects what it does not mount, by name", async () => {
     await assertRejects(() => withApp(files, () => {}), Error, `Cannot mount ${message}`);
   }
 });
+
+// Fresh's own way from a folder to routes is in its dev and build modules, which the stand-in does not have.
+Deno.test({
+  name: "mountRoutes() and Fresh's own crawler answer every path of routes/ from the same file",
+  ignore: !isPublished,
+  async fn() {
+    const routesUrl = new URL("../../routes/", import.meta.url);
+    const mounted = reporting();
+    const patterns = await mountRoutes(mounted, routesUrl);
+    const crawled = await crawl(reporting(), fromFileUrl(routesUrl));
+    const known = patterns.map((pattern) => pattern.replaceAll(/:\w+/g, "some-value"));
+    const paths = [
+      ...["/nowhere", "/api", "/api/", "/API/health", "/api/health/", "/problems"],
+      ...["/problems/a/b", "/playground/app.js", "/playground/", "/_middleware", "/index"],
+    ];
+    for (const path of [...known, ...paths]) {
+      assertEquals(await matched(mounted, path), await matched(crawled, path), path);
+    }
+    for (const [index, path] of known.entries()) {
+      assertEquals((await matched(mounted, path)).split(" ")[0], patterns[index]);
+    }
+  },
+});
+
+/** An app that returns the matched route, ahead of every other middleware and handler. */
+function reporting(): fresh.App<State> {
+  return new fresh.App<State>({ mode: "development" })
+    .use((ctx) => new Response(`${ctx.route} ${JSON.stringify(ctx.params)}`));
+}
+
+async function matched(app: fresh.App<State>, path: string): Promise<string> {
+  return await (await app.handler()(new Request(`http://localhost${path}`))).text();
+}
+
+/** Registers a folder's routes as a build of Fresh would, without the bundler. */
+async function crawl(app: fresh.App<State>, routeDir: string): Promise<fresh.App<State>> {
+  // Not literal, since the stand-in has no such modules.
+  const [internal, internalDev] = ["fresh/internal", "fresh/internal-dev"];
+  const { ProdBuildCache, setBuildCache } = await import(internal!);
+  const { crawlFsItem, TEST_FILE_PATTERN } = await import(internalDev!);
+  const { routes } = await crawlFsItem({
+    islandDir: join(routeDir, "../islands"),
+    routeDir,
+    ignore: [TEST_FILE_PATTERN],
+  });
+  for (const item of routes) item.mod = await import(toFileUrl(item.filePath).href);
+  const snapshot = {
+    ...{ version: "1", clientEntry: "", entryAssets: [], fsRoutes: routes },
+    ...{ staticFiles: new Map(), islands: new Map() },
+  };
+  setBuildCache(app, new ProdBuildCache(routeDir, snapshot), "development");
+  return (app as fresh.App<State> & { fsRoutes(): fresh.App<State> }).fsRoutes();
+}

@@ -201,6 +201,23 @@ Deno.test("after a failure the source is checked again as soon as the back-off i
   assertEquals(await freshnessOf(site), ["a b", "fwd=stale; stored", "0"]);
 });
 
+Deno.test("an older response is sent where a new commit is known and cannot be read yet", async () => {
+  await using site = await startSite({ "posts/a.md": "" });
+  const { service: { clock }, gh, repository } = site;
+  await freshnessOf(site);
+  await repository.commit({ "posts/b.md": "" });
+  gh.fault = { kind: "status", status: 500, only: ["tree", "tree-recursive"] };
+
+  clock.advance(60_000);
+  assertEquals(await freshnessOf(site), ["a", "hit; ttl=0; detail=stale-if-error", "60"]);
+  clock.advance(1_000);
+  assertEquals(await freshnessOf(site), ["a", "hit; ttl=-1; detail=stale-if-error", "61"]);
+
+  gh.fault = null;
+  clock.advance(4_000);
+  assertEquals(await freshnessOf(site), ["a b", "fwd=miss; stored", "5"]);
+});
+
 Deno.test("an older page that lacks a file is not stored by any cache", async () => {
   await using site = await startSite({ "posts/a.md": "A\n" });
   const { service, gh } = site;

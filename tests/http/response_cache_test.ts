@@ -11,7 +11,7 @@ async function entryOf(size: number, bytes = new Uint8Array(size)): Promise<Resp
     body: await readyBody({ bytes, contentType: "application/json" }),
     commit: "1",
     branch: "main",
-    ref: { commit: "1", checkedAtMs: 0, freshForMs: 60_000, wantedAtMs: 0 },
+    ref: { commit: "1", checkedAtMs: 0, freshForMs: 60_000, wantedAtMs: 0, previous: [] },
     repository: "octo/site",
     route: "/",
   };

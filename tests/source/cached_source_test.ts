@@ -30,7 +30,7 @@ class CountingSource implements Source {
   readonly release = () => this.released.resolve();
 
   resolve(): Promise<Snapshot> {
-    const ref = { commit: "c", checkedAtMs: 1, freshForMs: 60_000, wantedAtMs: 1 };
+    const ref = { commit: "c", checkedAtMs: 1, freshForMs: 60_000, wantedAtMs: 1, previous: [] };
     const name = { owner: "octo", repo: "site" };
     return Promise.resolve({
       ...{ name, branch: "main", commit: "c", ref, checkedAtMs: 1, freshness: "miss" },

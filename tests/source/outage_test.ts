@@ -85,19 +85,26 @@ for (const token of [null, "t1"]) {
   }
 }
 
-Deno.test("a branch that moved to what cannot be read is the failure until it can be read", async () => {
+Deno.test("a branch that moved to what cannot be read is served as it was, marked", async () => {
   await using site = await startSite(files, { env: ENV });
   const { gh, repository, service } = site;
-  await service.get(pathOf(0));
+  const path = pathOf(0);
+  const before = await (await service.get(path)).json();
   await repository.commit({ "c0/a.md": "changed\n" });
   gh.fault = { kind: "status", status: 500, only: ["tree"] };
   service.clock.advance(MINUTE_MS);
   for (let times = 0; times < 3; times++) {
-    assertEquals((await service.problem(pathOf(0))).code, "source-failed");
+    const response = await service.get(path);
+    assertEquals(response.status, 200);
+    assertMatch(response.headers.get("cache-status")!, /detail=stale-if-error$/);
+    assertEquals(response.headers.get("age"), "60");
+    assertEquals(await response.json(), before);
   }
+  // What was never read before the move cannot be served as it was.
+  assertEquals((await service.problem(listPath({ collection: "c0/none" }))).code, "source-failed");
   gh.fault = null;
   service.clock.advance(10_000);
-  const after = await (await service.get(pathOf(0))).json();
+  const after = await (await service.get(path)).json();
   assertEquals(after.repository.commit, await repository.head());
   assertEquals(after.items[0].content, "changed\n");
 });

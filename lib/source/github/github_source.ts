@@ -69,7 +69,7 @@ export class GitHubSource implements Source {
       name: { owner, repo },
       branch,
       commit,
-      ref: { commit, checkedAtMs, freshForMs, wantedAtMs: checkedAtMs },
+      ref: { commit, checkedAtMs, freshForMs, wantedAtMs: checkedAtMs, previous: [] },
       checkedAtMs,
       freshness: known === undefined ? "miss" : changed,
       validators: JSON.stringify(validators),

@@ -208,7 +208,7 @@ class WatchedFolder {
     }
     // A ref state belongs to one branch: the other's is not renewed any more.
     const times = { checkedAtMs, freshForMs: FRESH_FOR_MS, wantedAtMs: checkedAtMs };
-    this.last = { branch, ref: { commit, ...times } };
+    this.last = { branch, ref: { commit, ...times, previous: [] } };
     return { ...this.last, freshness: last === null ? "miss" : "moved" };
   }
 }
