@@ -161,9 +161,15 @@ function loadTable(of: Runs): string {
 }
 
 function loadGoals(of: Runs): Goal[] {
-  /** The processor time of `to`, of that of `server`. */
-  const share = (what: string, name: string, least: number, server: Server, to: Server) =>
-    atLeast(what, least, ratiosOf(of(name, to), of(name, server), processorOf));
+  /** The processor time of `to` for the request `toName`, of that of `server`. */
+  const share = (
+    what: string,
+    name: string,
+    least: number,
+    server: Server,
+    to: Server,
+    toName = name,
+  ) => atLeast(what, least, ratiosOf(of(toName, to), of(name, server), processorOf));
   const late = (what: string, name: string) => {
     const ratios = ratiosOf(of(name, "service"), of(name, "bare"), p99Of);
     return atMost(`p99 of ${what}, of the bare server's`, 2, ratios);
@@ -175,7 +181,9 @@ function loadGoals(of: Runs): Goal[] {
     share(info, "list", 0.65, "service, info", "bare"),
     share("list hit, of Hono", "list", 1.5, "service", "hono"),
     share("gzip hit, of the bare server", "gzip", 0.75, "service", "bare"),
-    share("304, of a bare 304", "unchanged", 0.9, "service", "bare"),
+    // A bare 304 reads no request header, so that no server that compares a tag can cost the same.
+    share("304, of the bare server's whole list", "unchanged", 0.9, "service", "bare", "list"),
+    share("304, of the skeleton's 304", "unchanged", 0.9, "service", "skeleton"),
     late("a list hit", "list"),
     late("a gzip hit", "gzip"),
     late("a 304", "unchanged"),
