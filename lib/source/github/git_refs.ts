@@ -1,5 +1,5 @@
 // Refs by Git's own protocol, without a token; and when to leave them to REST, so that no request waits for a host that is
-// known to fail: a repository or, after failures for several owners, the whole host is paused for ten minutes.
+// known to fail: a repository is paused for ten minutes, and the whole host for an hour after failures for several owners.
 
 import { LRUCache } from "lru-cache";
 import {
@@ -77,7 +77,9 @@ export class GitRefs {
   }
 }
 
-const PAUSE_MS = 600_000;
+const REPOSITORY_PAUSE_MS = 600_000;
+const HOST_PAUSE_MS = 3_600_000;
+const HOST_FAILURES = 5;
 const HOST_OWNERS = 3;
 const MAX_REPOSITORIES = 10_000;
 
@@ -85,7 +87,8 @@ const MAX_REPOSITORIES = 10_000;
 export class GitHostHealth {
   private readonly repositoriesUntilMs = new LRUCache<string, number>({ max: MAX_REPOSITORIES });
   private hostUntilMs = 0;
-  /** The owners of the failures in a row, fewer than {@linkcode HOST_OWNERS}. */
+  private failuresInARow = 0;
+  /** At most {@linkcode HOST_OWNERS}: more change nothing. */
   private readonly failedOwners = new Set<string>();
 
   constructor(private readonly monotonicMs: () => number) {}
@@ -103,15 +106,17 @@ export class GitHostHealth {
   ): { readonly of: "host" | "repository"; readonly ms: number } | null {
     const now = this.monotonicMs();
     if (result.kind === "unusable") {
-      this.failedOwners.add(repository.owner.toLowerCase());
-      if (this.failedOwners.size < HOST_OWNERS) {
-        this.repositoriesUntilMs.set(repositoryKey(repository), now + PAUSE_MS);
-        return { of: "repository", ms: PAUSE_MS };
+      const { failedOwners } = this;
+      if (failedOwners.size < HOST_OWNERS) failedOwners.add(repository.owner.toLowerCase());
+      if (++this.failuresInARow < HOST_FAILURES || failedOwners.size < HOST_OWNERS) {
+        this.repositoriesUntilMs.set(repositoryKey(repository), now + REPOSITORY_PAUSE_MS);
+        return { of: "repository", ms: REPOSITORY_PAUSE_MS };
       }
     }
+    this.failuresInARow = 0;
     this.failedOwners.clear();
     if (result.kind !== "unusable" && result.kind !== "rate-limited") return null;
-    const ms = result.kind === "rate-limited" ? result.retryAfterMs : PAUSE_MS;
+    const ms = result.kind === "rate-limited" ? result.retryAfterMs : HOST_PAUSE_MS;
     this.hostUntilMs = Math.max(this.hostUntilMs, now + ms);
     return { of: "host", ms: this.hostUntilMs - now };
   }

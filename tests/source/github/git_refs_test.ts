@@ -168,13 +168,15 @@ Deno.test("a host that gives anything unexpected is paused, and its repositories
   assertEquals(await cost(site, () => list("octo")), [{}, 1]);
 
   await bridge.down();
-  for (const owner of ["one", "two", "three"]) {
+  for (const owner of ["one", "two", "three", "octo"]) {
     clock.advance(MINUTE_MS);
     await list(owner);
   }
+  clock.advance(10 * MINUTE_MS);
+  await list("one");
   bridge.up();
-  clock.advance(9 * MINUTE_MS);
-  assertEquals((await cost(site, () => list("octo")))[1], 0, "the whole host");
+  clock.advance(59 * MINUTE_MS);
+  assertEquals((await cost(site, () => list("two")))[1], 0, "the whole host, for an hour");
   assertEquals(site.service.logLines("ls-refs paused").map(({ of }) => of).at(-1), "host");
   clock.advance(MINUTE_MS);
   assertEquals(await cost(site, () => list("two")), [{}, 1]);
@@ -216,14 +218,18 @@ Deno.test("GitHostHealth pauses one repository for ten minutes, and forgets the 
   assertEquals([allows("a/0"), allows("a/1"), allows("a/10000")], [true, false, false]);
 });
 
-Deno.test("GitHostHealth pauses the host for ten minutes after failures in a row of three owners", () => {
+Deno.test("GitHostHealth pauses the host for an hour after five failures in a row of three owners", () => {
   const { clock, allows, fail, record } = openHealth();
-  assertEquals(fail("a/1", "A/2", "b/1", "a/3"), Array(4).fill("repository"));
+  assertEquals(fail("a/1", "a/2", "b/1", "c/1"), Array(4).fill("repository"));
   assertEquals([allows("d/1"), fail("c/2"), allows("d/1")], [true, ["host"], false]);
-  clock.nowMs += 10 * MINUTE_MS - 1;
+  clock.nowMs += 60 * MINUTE_MS - 1;
   assertEquals(allows("d/1"), false);
   clock.nowMs += 1;
   assertEquals([allows("d/1"), fail("d/1")], [true, ["repository"]]);
+  // Owners count, not repositories, and the third whenever it comes.
+  assertEquals(fail("D/2", "e/1", "e/2", "e/3", "e/4"), Array(5).fill("repository"));
+  assertEquals(fail("f/1"), ["host"]);
+  clock.nowMs += 60 * MINUTE_MS;
 
   // Or for as long as a 429 says, and never for less than before.
   assertEquals(record("e/r", { kind: "rate-limited", retryAfterMs: 5000 }), "host");
@@ -244,9 +250,10 @@ Deno.test("GitHostHealth starts the row anew after every answer, a 401 among the
   ];
   for (const result of results) {
     const { allows, fail, record } = openHealth();
-    fail("0/r", "1/r");
+    fail("0/r", "1/r", "2/r", "3/r");
     assertEquals([record("x/r", result), allows("x/r")], [undefined, true]);
-    assertEquals(fail("2/r", "3/r", "4/r"), ["repository", "repository", "host"]);
+    assertEquals(fail("4/r", "5/r", "6/r", "7/r"), Array(4).fill("repository"));
+    assertEquals(fail("8/r"), ["host"]);
   }
 });
 
