@@ -110,7 +110,10 @@ Deno.test("the service's tasks have no permission beyond the network, the settin
   const flagsOf = async (task: string) =>
     (await taskCommand(task)).slice(3).filter((word) => word.startsWith("-"));
 
-  assertEquals(await flagsOf("start"), ["--v8-flags=--heap-growing-percent=50", ...started]);
+  assertEquals(await flagsOf("start"), [
+    "--v8-flags=--heap-growing-percent=30,--max-semi-space-size=8",
+    ...started,
+  ]);
   assertEquals(await flagsOf("dev"), ["--watch=routes,static", ...started]);
   assertEquals(await flagsOf("preview"), [...common, "--allow-net=127.0.0.1", "--allow-read"]);
   const { tasks } = JSON.parse(
