@@ -34,14 +34,16 @@ export class BodyReader {
   }
 
   /**
-   * The body of a response, whole. `onWait` is called before and after a wait for memory, which is no delay of the source.
+   * The body of a response, whole or until `isEnough` is true of what was read. `onWait` is called before and after a wait
+   * for memory, which is no delay of the source.
    * @throws {RangeError} where it is longer than `maxBytes`; the rest is not read.
    * @throws {CollectionsError} service-busy where there was no memory for too long; the signal's reason.
    */
   async read(
     { body, headers }: Pick<Response, "body" | "headers">,
-    { maxBytes, signal, onWait }: {
+    { maxBytes, isEnough = () => false, signal, onWait }: {
       readonly maxBytes: number;
+      readonly isEnough?: (bytes: Uint8Array<ArrayBuffer>) => boolean;
       readonly signal: AbortSignal;
       readonly onWait: (isWaiting: boolean) => void;
     },
@@ -62,7 +64,9 @@ export class BodyReader {
       const announced = Number(headers.get("content-length") ?? 0);
       while (announced <= maxBytes) {
         const { done, value } = await reader.read();
-        if (done) return { bytes: resized(buffer, length), release };
+        if (done || isEnough(buffer.subarray(0, length))) {
+          return { bytes: resized(buffer, length), release };
+        }
         const needed = length + value.length;
         if (needed > maxBytes) break;
         if (needed > MIB && reservations.length === 0) await reserve(this.medium, MEDIUM_BYTES);

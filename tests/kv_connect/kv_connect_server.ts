@@ -26,6 +26,11 @@ export function oneIn(n: number, status = 503): KvFault {
   return (operation, count) => operation !== "metadata" && count % n === 0 ? status : null;
 }
 
+/** Bytes, or how Deno's client serialized another value. */
+type StoredValue = Uint8Array | KvValue;
+/** VE_BYTES of the protocol. */
+const BYTES = 3;
+
 /** One database on one port; `await using` stops it. */
 export class KvConnectServer implements AsyncDisposable {
   /** What `Deno.openKv()` takes. */
@@ -126,7 +131,7 @@ export class KvConnectServer implements AsyncDisposable {
   async #read({ ranges }: Messages["SnapshotRead"]): Promise<Messages["SnapshotReadOutput"]> {
     const outputs = ranges.map(async ({ start, end, limit, reverse }) => {
       const options = { limit, reverse, batchSize: Math.min(limit, 1000) };
-      const list = this.local.list<KvValue>({ start: [start], end: [end] }, options);
+      const list = this.local.list<StoredValue>({ start: [start], end: [end] }, options);
       return { values: await Array.fromAsync(list, toEntry) };
     });
     const status = Status.SUCCESS;
@@ -143,8 +148,8 @@ export class KvConnectServer implements AsyncDisposable {
       else if (mutationType === MutationType.SET) {
         const { data, encoding } = value!;
         const expireIn = Math.max(1, Number(expireAtMs) - Date.now());
-        // A copy: KV stores the whole buffer behind a view.
-        const stored = { data: data.slice(), encoding };
+        // A copy: KV stores the whole buffer behind a view. Bytes as they are, since they may be as long as KV allows.
+        const stored = encoding === BYTES ? data.slice() : { data: data.slice(), encoding };
         atomic.set([key], stored, expireAtMs === 0n ? {} : { expireIn });
       } else throw new TypeError(`Cannot mutate by type ${mutationType}`);
     }
@@ -155,8 +160,8 @@ export class KvConnectServer implements AsyncDisposable {
   }
 
   #watch({ keys }: Messages["Watch"]): Response {
-    const changes = this.local.watch<KvValue[]>(keys.map(({ key }) => [key]));
-    const frames = new TransformStream<Deno.KvEntryMaybe<KvValue>[], Uint8Array>({
+    const changes = this.local.watch<StoredValue[]>(keys.map(({ key }) => [key]));
+    const frames = new TransformStream<Deno.KvEntryMaybe<StoredValue>[], Uint8Array>({
       transform(entries, controller) {
         const message = encode("WatchOutput", {
           status: Status.SUCCESS,
@@ -185,8 +190,8 @@ export class KvConnectServer implements AsyncDisposable {
   }
 }
 
-function toEntry({ key, value, versionstamp }: Deno.KvEntry<KvValue>): KvEntry {
-  const { data, encoding } = value;
+function toEntry({ key, value, versionstamp }: Deno.KvEntry<StoredValue>): KvEntry {
+  const { data, encoding } = value instanceof Uint8Array ? { data: value, encoding: BYTES } : value;
   const stamp = Uint8Array.fromHex(versionstamp);
   return { key: key[0] as Uint8Array, value: data, encoding, versionstamp: stamp };
 }

@@ -6,12 +6,13 @@ import { testOnEachStore } from "./shared_stores.ts";
 
 testOnEachStore("Kv sets, gets, lists, deletes and checks", async (store) => {
   using kv = await store.open();
-  const values = [new Uint8Array(0), new Uint8Array(64_048).fill(7), "é", null, { a: [1, "b"] }];
+  const values = [new Uint8Array(0), new Uint8Array(65_536).fill(7), "é", null, { a: [1, "b"] }];
   for (const [index, value] of values.entries()) {
     const key = ["values", index, new Uint8Array([0, 255, index])];
     const { versionstamp } = await kv.set(key, value);
     assertEquals(await kv.get(key), { key, value, versionstamp });
   }
+  await assertRejects(() => kv.set(["values"], new Uint8Array(65_537)), TypeError, "65536");
   for (let n = 0; n < 600; n += 10) {
     const atomic = kv.atomic();
     for (let m = n; m < n + 10; m++) atomic.set(["a", m], m);

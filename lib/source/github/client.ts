@@ -34,6 +34,8 @@ export interface GitHubRequest {
   readonly body?: string;
   /** Bytes of the answer's body that are read at most. */
   readonly maxBytes: number;
+  /** Whether the rest of the body, of which this much is read, is not needed. */
+  readonly isEnough?: (bytes: Uint8Array<ArrayBuffer>, response: Response) => boolean;
 }
 
 /** An answer. `release` is to be called once its bytes are parsed. */
@@ -184,7 +186,7 @@ export class GitHubClient {
   }
 
   private async send(request: GitHubRequest, headers: HeadersInit): Promise<HttpAnswer> {
-    const { kind, url, body, maxBytes, context: { signal: left } } = request;
+    const { kind, url, body, maxBytes, isEnough, context: { signal: left } } = request;
     const { clock, timeoutMs, onRequest } = this.options;
     const startedAtMs = clock.monotonicMs();
     const timeout = new AbortController();
@@ -205,7 +207,12 @@ export class GitHubClient {
         cancelTimer();
         if (!isWaiting) cancelTimer = startTimer();
       };
-      const { bytes, release } = await this.bodies.read(response, { maxBytes, signal, onWait });
+      const { bytes, release } = await this.bodies.read(response, {
+        maxBytes,
+        isEnough: (bytes) => isEnough?.(bytes, response) ?? false,
+        signal,
+        onWait,
+      });
       result = response.status;
       return { status: response.status, headers: response.headers, bytes, release };
     } catch (error) {

@@ -3,7 +3,6 @@
 
 import { Buffer } from "node:buffer";
 import { isSourceFailure } from "../../errors.ts";
-import { STEPS_PER_YIELD, yieldToEventLoop } from "../../clock.ts";
 import type { RepositoryName, RequestContext } from "../source.ts";
 import { retryAfterMs } from "./client.ts";
 import { type GitHubHost, pathBelow } from "./host.ts";
@@ -53,6 +52,8 @@ export async function lsRefs(
   { forms, owner, repo }: RepositoryName & { readonly forms: readonly string[] },
   context: RequestContext,
 ): Promise<LsRefsResult> {
+  const isList = ({ status, headers }: Pick<Response, "status" | "headers">) =>
+    status === 200 && headers.get("content-type") === HEADERS.accept;
   const request = {
     kind: "ls-refs",
     body: requestBody(forms),
@@ -62,15 +63,16 @@ export async function lsRefs(
   let url = `${gitUrl}/${encodeURIComponent(owner)}/${encodeURIComponent(repo)}.git`;
   try {
     for (let hop = 0;; hop++) {
-      const sent = { ...request, url: `${url}/git-upload-pack` };
-      const { status, headers, bytes, release } = await client.requestPlainly(sent, HEADERS);
-      try {
-        if (status === 200 && headers.get("content-type") === HEADERS.accept) {
-          return { owner, repo, ...await findRef(bytes, forms) };
-        }
-      } finally {
-        release();
-      }
+      const search = new RefSearch(forms);
+      const answer = await client.requestPlainly({
+        ...request,
+        url: `${url}/git-upload-pack`,
+        isEnough: (bytes, response) => !isList(response) || search.take(bytes),
+      }, HEADERS);
+      const { status, headers, bytes, release } = answer;
+      if (isList(answer)) search.take(bytes);
+      release();
+      if (isList(answer)) return { owner, repo, ...search.answer() };
       if (status === 401) return { kind: "denied" };
       if (status === 429) {
         const waitMs = retryAfterMs(headers, clock.now()) ?? HOUR_MS;
@@ -110,50 +112,74 @@ function refName(form: string): string {
 }
 
 /**
- * Finds the first form of a ref in an answer: prefixes match more than the refs that were meant, and a host may send any
- * other ref too. @throws {SyntaxError} where the answer does not follow the protocol.
+ * Finds the first form of a ref in an answer while it arrives: prefixes match more than the refs that were meant, and a
+ * host may send any other ref too. Git sends HEAD first and the others in the order of their names, so the search ends
+ * past the last form.
  */
-export async function findRef(
-  bytes: Uint8Array<ArrayBuffer>,
-  forms: readonly string[],
-): Promise<RefAnswer> {
-  /** By name, a string of bytes. */
-  const commits = new Map<string, string>();
-  let defaultBranch: string | null = null;
-  let count = 0;
-  for (const line of readLines(bytes)) {
-    if (++count % STEPS_PER_YIELD === 0) await yieldToEventLoop();
+export class RefSearch {
+  /** Names are strings of bytes. */
+  private readonly names: readonly string[];
+  private readonly commits = new Map<string, string>();
+  private defaultBranch: string | null = null;
+  /** Where the next line begins. */
+  private at = 0;
+  /** Why the lines so far are no answer, or null. */
+  private fault: string | null = "the answer is truncated";
+  private isEnded = false;
+
+  constructor(private readonly forms: readonly string[]) {
+    this.names = forms.map((form) => Buffer.from(refName(form)).toString("latin1"));
+  }
+
+  /** Takes the lines that are whole in what has arrived from the start on; true where no more is needed. */
+  take(bytes: Uint8Array<ArrayBuffer>): boolean {
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+      .toString("latin1", this.at);
+    let from = 0;
+    while (!this.isEnded && from + 4 <= text.length) {
+      const digits = text.slice(from, from + 4);
+      if (digits === "0000") {
+        this.end(null);
+        break;
+      }
+      const length = /^[0-9a-f]{4}$/i.test(digits) ? parseInt(digits, 16) : NaN;
+      // Lengths up to 4 are markers and an empty line, of which an answer to `ls-refs` has none.
+      if (!(length > 4 && length <= MAX_LINE_BYTES)) {
+        this.end(`the length ${JSON.stringify(digits)} of a line is invalid`);
+      } else if (from + length > text.length) break;
+      else this.takeLine(text.slice(from + 4, from + length));
+      from += length;
+    }
+    this.at += from;
+    return this.isEnded;
+  }
+
+  /** What the lines say. @throws {SyntaxError} where they do not follow the protocol. */
+  answer(): RefAnswer {
+    if (this.fault !== null) throw new SyntaxError(this.fault);
+    const { commits, defaultBranch } = this;
+    for (const [index, form] of this.forms.entries()) {
+      const commit = commits.get(this.names[index]!);
+      if (commit !== undefined) return { kind: "found", form, commit, defaultBranch };
+    }
+    return { kind: commits.has("HEAD") ? "missing" : "unborn", defaultBranch };
+  }
+
+  private takeLine(line: string): void {
     const [, id, name, target, peeled] = LINE.exec(line) ?? [];
     if (id === undefined || name === undefined || id === "unborn" && name !== "HEAD") {
-      throw new SyntaxError("the answer has a line that is no ref");
+      return this.end("the answer has a line that is no ref");
     }
-    if (commits.has(name)) throw new SyntaxError("the answer has a ref twice");
-    if (id !== "unborn") commits.set(name, peeled ?? id);
+    if (this.commits.has(name)) return this.end("the answer has a ref twice");
+    if (id !== "unborn") this.commits.set(name, peeled ?? id);
     if (name === "HEAD" && target?.startsWith("refs/heads/")) {
-      defaultBranch = Buffer.from(target.slice("refs/heads/".length), "latin1").toString();
+      this.defaultBranch = Buffer.from(target.slice("refs/heads/".length), "latin1").toString();
     }
+    if (name === this.names[0] || name !== "HEAD" && name >= this.names.at(-1)!) this.end(null);
   }
-  for (const form of forms) {
-    const commit = commits.get(Buffer.from(refName(form)).toString("latin1"));
-    if (commit !== undefined) return { kind: "found", form, commit, defaultBranch };
-  }
-  return { kind: commits.has("HEAD") ? "missing" : "unborn", defaultBranch };
-}
 
-/** The pkt-lines before the flush (`0000`) that ends an answer. */
-function* readLines(bytes: Uint8Array<ArrayBuffer>): Generator<string, void> {
-  const text = Buffer.from(bytes.buffer).toString("latin1");
-  for (let at = 0; at + 4 <= text.length;) {
-    const digits = text.slice(at, at + 4);
-    if (digits === "0000") return;
-    const length = /^[0-9a-f]{4}$/i.test(digits) ? parseInt(digits, 16) : NaN;
-    // Lengths up to 4 are markers and an empty line, of which an answer to `ls-refs` has none.
-    if (!(length > 4 && length <= MAX_LINE_BYTES)) {
-      throw new SyntaxError(`the length ${JSON.stringify(digits)} of a line is invalid`);
-    }
-    if (at + length > text.length) break;
-    yield text.slice(at + 4, at + length);
-    at += length;
+  private end(fault: string | null): void {
+    this.isEnded = true;
+    this.fault = fault;
   }
-  throw new SyntaxError("the answer is truncated");
 }

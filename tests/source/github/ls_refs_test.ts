@@ -1,9 +1,9 @@
 // Against Git itself, whose answers come from `git upload-pack`, and against broken and hostile hosts: no answer makes
 // the query throw, hang or read on.
 
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { findRef, lsRefs, type LsRefsResult } from "../../../lib/source/github/ls_refs.ts";
+import { lsRefs, type LsRefsResult, RefSearch } from "../../../lib/source/github/ls_refs.ts";
 import { formsOf } from "../../../lib/source/github/refs.ts";
 import { GitHttpBridge } from "../../github/git_http_bridge.ts";
 import { makeGitRepository } from "../../github/git_repository.ts";
@@ -185,6 +185,9 @@ Deno.test("lsRefs() tells a denial and a limit by their status, and uses a list 
   assertEquals((await given(200, { "content-type": "text/html" })).kind, "unusable");
   assertEquals((await given(200, { "content-type": TYPE })).kind, "found");
   assertEquals(await given(401, {}), { kind: "denied" });
+  const endless = () => new ReadableStream({ pull: (sink) => sink.enqueue(new Uint8Array(MIB)) });
+  bridge.intercept = () => new Response(endless(), { status: 401 });
+  assertEquals(await served.ask("main"), { kind: "denied" });
   const waits: [retryAfter: string, ms: number][] = [
     ["120", 120_000],
     ["0", 1000],
@@ -206,18 +209,64 @@ Deno.test("lsRefs() reads at most 4 MiB, of what a small gzip body becomes too",
     new Blob([bytes]).stream().pipeThrough(new CompressionStream("gzip")),
   ).bytes();
   assert(bytes.length > 4 * MIB && gzip.length < 100_000);
-  const endless = () =>
-    new ReadableStream({ pull: (controller) => controller.enqueue(bytes.slice(0, MIB)) });
+  const endless = (n = 0) =>
+    new ReadableStream({ pull: (controller) => controller.enqueue(bytesOf(line(n++))) });
   const headers = { "content-type": TYPE };
   const answers = [
     () => new Response(gzip, { headers: { ...headers, "content-encoding": "gzip" } }),
     () => new Response(endless(), { headers }),
-    () => new Response(endless(), { status: 401 }),
   ];
   for (const make of answers) {
     served.bridge.intercept = make;
     const result = await served.ask("main");
     assert(result.kind === "unusable" && result.reason.includes("too long"), result.kind);
+  }
+});
+
+Deno.test("lsRefs() finds one of 10,000 refs, and stops reading past the name", async () => {
+  await using served = await serve();
+  const { repository, bridge } = served;
+  const commit = await repository.head();
+  const names = Array.from({ length: 10_000 }, (_, n) => `v${n}`).toSorted();
+  const packed = ["heads", "tags"]
+    .flatMap((kind) => names.map((name) => `${commit} refs/${kind}/${name}\n`));
+  const sorted = "# pack-refs with: peeled fully-peeled sorted \n";
+  const rest = `${commit} refs/tags/v\n`;
+  await Deno.writeTextFile(
+    `${repository.dir}/packed-refs`,
+    [sorted, ...packed.slice(0, 10_000), rest, ...packed.slice(10_000)].join(""),
+  );
+  for (const name of ["v0", "v5000", "v9999"]) {
+    assertEquals(await served.ask(name), found(`heads/${name}`, commit));
+  }
+  assertEquals(await served.ask("v"), found("tags/v", commit));
+  assertEquals(await served.ask("v-"), missing);
+
+  const endless = (...first: string[]) => {
+    const state = { bytes: 0, isLeft: false };
+    bridge.intercept = () =>
+      new Response(
+        new ReadableStream({
+          pull(controller) {
+            const piece = state.bytes === 0
+              ? first.map(pktLine).join("")
+              : Array.from({ length: 200 }, (_, n) => `${ID} refs/tags/n${state.bytes + n}`)
+                .map(pktLine).join("");
+            state.bytes += piece.length;
+            controller.enqueue(bytesOf(piece));
+          },
+          cancel: () => void (state.isLeft = true),
+        }),
+        { headers: { "content-type": TYPE } },
+      );
+    return state;
+  };
+  const head = `${OTHER} HEAD symref-target:refs/heads/main`;
+  for (const [name, kind] of [["main", "found"], ["mai", "missing"]]) {
+    const state = endless(head, `${ID} refs/heads/main`);
+    assertEquals((await served.ask(name!)).kind, kind);
+    while (!state.isLeft) await new Promise((resume) => setTimeout(resume, 1));
+    assert(state.bytes < 2 * MIB, `${state.bytes}`);
   }
 });
 
@@ -263,12 +312,23 @@ function bytesOf(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(text, (character) => character.charCodeAt(0));
 }
 
-Deno.test("findRef() refuses every answer that does not follow the protocol", async () => {
+/** What a search finds in an answer that arrives in pieces of these many bytes. */
+function search(bytes: Uint8Array<ArrayBuffer>, pieceBytes = bytes.length) {
+  const search = new RefSearch(FORMS);
+  for (let end = pieceBytes; end < bytes.length; end += pieceBytes) {
+    search.take(bytes.subarray(0, end));
+  }
+  search.take(bytes);
+  return search.answer();
+}
+
+Deno.test("RefSearch refuses every answer that does not follow the protocol", () => {
   const main = pktLine(`${ID} refs/heads/main`);
+  const other = pktLine(`${ID} refs/heads/a`);
   const unusable = {
     "an empty answer": "",
-    "an answer without a flush": main,
-    "a length cut off": `${main}00`,
+    "an answer without a flush": other,
+    "a length cut off": `${other}00`,
     "a line cut off": `${main.slice(0, 30)}0000`,
     ...Object.fromEntries(
       ["0001", "0002", "0003", "0004", "00zz", "-001", " 0a0", "0x0a", "PACK", "\0\0\0\0"]
@@ -284,18 +344,18 @@ Deno.test("findRef() refuses every answer that does not follow the protocol", as
     "an attribute that was not requested": answer(`${ID} refs/heads/main peels:x`),
     "two peeled ids": answer(`${ID} refs/heads/main peeled:${ID} peeled:${ID}`),
     "an unborn branch": answer("unborn refs/heads/main"),
-    "a ref twice": answer(`${ID} refs/heads/main`, `${OTHER} refs/heads/main`),
+    "a ref twice": answer(`${ID} refs/heads/a`, `${OTHER} refs/heads/a`),
   };
   for (const [what, text] of Object.entries(unusable)) {
-    await assertRejects(() => findRef(bytesOf(text), FORMS), SyntaxError, undefined, what);
+    assertThrows(() => search(bytesOf(text)), SyntaxError, undefined, what);
   }
   const lines = `${main.toUpperCase().slice(0, 4)}${main.slice(4)}`;
-  assertEquals(await findRef(bytesOf(`${lines}0000 what follows`), FORMS), {
+  assertEquals(search(bytesOf(`${lines}0000 what follows`)), {
     ...{ kind: "found", form: "heads/main", commit: ID, defaultBranch: null },
   });
 });
 
-Deno.test("findRef() gives a result or a SyntaxError for any bytes, and a commit only as it was sent", async () => {
+Deno.test("RefSearch gives a result or a SyntaxError for any bytes in any pieces, and a commit only as it was sent", () => {
   const line = fc.constantFrom(
     `${OTHER} HEAD symref-target:refs/heads/main`,
     "unborn HEAD symref-target:refs/heads/main",
@@ -310,18 +370,22 @@ Deno.test("findRef() gives a result or a SyntaxError for any bytes, and a commit
     fc.uint8Array({ maxLength: 8 }),
   );
   const seen = new Set<string>();
-  await fc.assert(
-    fc.asyncProperty(fc.array(part, { maxLength: 6 }), async (parts) => {
-      const bytes = new Uint8Array(parts.flatMap((part) => [...part]));
-      try {
-        const result = await findRef(bytes, FORMS);
-        seen.add(result.kind);
-        if (result.kind === "found") assertEquals(result.commit, ID);
-      } catch (error) {
-        assert(error instanceof SyntaxError);
-        seen.add("refused");
-      }
-    }),
+  fc.assert(
+    fc.property(
+      fc.array(part, { maxLength: 6 }),
+      fc.integer({ min: 1, max: 99 }),
+      (parts, size) => {
+        const bytes = new Uint8Array(parts.flatMap((part) => [...part]));
+        try {
+          const result = search(bytes, size);
+          seen.add(result.kind);
+          if (result.kind === "found") assertEquals(result.commit, ID);
+        } catch (error) {
+          assert(error instanceof SyntaxError);
+          seen.add("refused");
+        }
+      },
+    ),
     { numRuns: 2000 },
   );
   assertEquals([...seen].toSorted(), ["found", "missing", "refused", "unborn"]);
