@@ -38,10 +38,15 @@ Deno.test("listItems() gives the same however the source truncates, and remember
     ["posts/.hidden/a.md", ""],
     ["posts/b/.c", ""],
     ["posts/x/caf\uFFFD.md", ""],
+    ["posts/caf\uFFFD.md", ""],
+    ["posts/x\uFFFD/a.md", ""],
   ];
   const whole = await list("limit=1000", new MemorySource(files).read());
   assertEquals(whole.body.items.length, 300);
-  assertEquals(whole.body.warnings, ["Left out a file whose name is not UTF-8"]);
+  assertEquals(whole.body.warnings, ["Left out 3 files whose names are not UTF-8"]);
+  const { body: direct } = await list("recursive=false", new MemorySource(files).read());
+  assertEquals(direct.items, []);
+  assertEquals(direct.warnings, ["Left out a file whose name is not UTF-8"]);
   for (const truncateAt of [200, 50, 10]) {
     const source = new MemorySource(files);
     source.truncateAt = truncateAt;
@@ -89,14 +94,33 @@ Deno.test("listItems() charges a sort or filter that reads nothing, once", async
   }
 });
 
+Deno.test("a sort that no request waits for stops before its end, and nothing of it is kept", async () => {
+  const source = new MemorySource(posts(3_000, () => ""));
+  const leaving = new AbortController();
+  const { signal } = leaving;
+  // The client leaves while the work starts.
+  const recordMiss = () => queueMicrotask(() => leaving.abort(new Error("left")));
+  const left = source.read("192.0.2.1", { context: { client: "192.0.2.1", signal, recordMiss } });
+  await assertRejects(() => list("sort=-name", left), Error, "left");
+  while (source.jobs.counts.running > 0) await settle();
+  const next = source.read();
+  await list("sort=-name", next);
+  assertEquals(next.misses(), 1);
+});
+
 Deno.test("listItems() is not ready in time, goes on in the background, and is right afterwards", async () => {
   const source = new MemorySource(posts(20, (n) => `---\nn: ${n % 3}\n---\n${n}`));
   await list("", source.read());
   const barrier = Promise.withResolvers<void>();
   source.barrier = barrier.promise;
   const waiting = list("sort=frontMatter.n", source.read());
+  let isAnswered = false;
+  waiting.catch(() => isAnswered = true);
   await settle();
-  source.clock.advance(8_000);
+  source.clock.advance(7_999);
+  await settle();
+  assertEquals(isAnswered, false);
+  source.clock.advance(1);
   const error = await rejects(waiting, "collection-not-ready");
   assertEquals(error.facts.retryAfterSeconds, 5);
   barrier.resolve();
@@ -152,6 +176,8 @@ Deno.test("listItems() reserves memory by the page's paths and files before it b
   const source = new MemorySource(
     Array.from({ length: 200 }, (_, n) => [`posts/${`${folder}/`.repeat(4)}${n}.md`, "x"]),
   );
+  let built = 0;
+  source.webUrl = () => `${built++}`;
   const reserved: number[] = [];
   const busy = source.read("192.0.2.1", {
     reserveBytes(bytes) {
@@ -163,7 +189,7 @@ Deno.test("listItems() reserves memory by the page's paths and files before it b
   // 200 paths of a thousand bytes, with their copies.
   assert(reserved[0]! > 200 * 1_000 * 20, `${reserved[0]}`);
   await rejects(list("limit=200&includeContent=false&filter[name]=*.md", busy), "service-busy");
-  assertEquals(source.counts.blobs, 0);
+  assertEquals([built, source.counts.blobs], [0, 0]);
   // A small page needs no reservation.
   assertEquals((await list("limit=5", busy)).body.items.length, 5);
 });
