@@ -89,6 +89,7 @@ Deno.test("past its misses a client gets 429 for the time that Retry-After and R
     (await service.get(listPath({ repo }), { remote })).status;
   assertEquals([await statusOf("site"), await statusOf("r1")], [200, 404]);
 
+  service.clock.setWallClock(service.clock.now() - 3_600_000);
   const refused = await service.get(listPath({ repo: "r2" }));
   assertEquals([refused.status, refused.headers.get("retry-after")], [429, "30"]);
   assertEquals(refused.headers.get("ratelimit-policy"), '"misses";q=2;w=60');

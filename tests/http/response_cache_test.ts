@@ -67,3 +67,24 @@ Deno.test("ResponseCache compresses a body once, though it is stored again meanw
   assert(cache.get("a")?.ref === second.ref);
   assertEquals(bytesPacked - bytesBefore, gzip!.content.length);
 });
+
+Deno.test("ResponseCache fresh() gives a response of its ref's commit, from the check until it is old", async () => {
+  const rows: [ageMs: number, commit: string, isFresh: boolean][] = [
+    [0, "1", true],
+    [59_999, "1", true],
+    [60_000, "1", false],
+    [-1, "1", false],
+    [0, "2", false],
+  ];
+  for (const [ageMs, commit, isFresh] of rows) {
+    const cache = new ResponseCache({ maxBytes: MAX_BYTES, now: () => 100_000 });
+    const entry = await entryOf(10);
+    cache.set("address", entry);
+    cache.alias("request", "address");
+    Object.assign(entry.ref, { checkedAtMs: 100_000 - ageMs, commit });
+
+    const found = cache.fresh("request");
+    const isWanted = entry.ref.wantedAtMs === 100_000;
+    assertEquals([ageMs, commit, found === entry, isWanted], [ageMs, commit, isFresh, isFresh]);
+  }
+});

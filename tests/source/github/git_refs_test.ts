@@ -162,6 +162,7 @@ Deno.test("a host that gives anything unexpected is paused, and its repositories
   bridge.intercept = () => new Response("<html>");
   assertEquals(await cost(site, () => list("octo")), [{ commit: 1, ...COLD }, 1]);
   bridge.intercept = null;
+  clock.setWallClock(clock.now() - 60 * MINUTE_MS);
   clock.advance(9 * MINUTE_MS);
   assertEquals(await cost(site, () => list("octo")), [{ commit: 1 }, 0], "for 10 minutes");
   clock.advance(MINUTE_MS);
