@@ -131,7 +131,7 @@ Deno.test("BackgroundJobs gives slots to clients in turn, then to repositories",
   for (const key of ["b1", "b2"]) void run(key, { client: "b" });
   for (const key of ["a3", "a4", "a5"]) void run(key, { client: "a", repository: "x" });
   void run("a6", { client: "a", repository: "y" });
-  void run("c1", { client: "c" });
+  void run("c1", { client: "c", repository: "b1" });
   void run("b3", { client: "b" });
   assertEquals(started, ["a1", "a2", "b1", "b2"]);
   for (const key of ["b1", "a1", "b2", "a2", "c1"]) await end(key);

@@ -38,6 +38,9 @@ Deno.test("a Host that is not host[:port] is a bad request, whatever the path an
       assertEquals(errors?.map(({ parameter }) => parameter), ["Host"]);
     }
   }
+  // It makes the URL of the cached response.
+  const line = `GET ${LIST.replace("/api", "")} HTTP/1.1`;
+  assertEquals((await rawRequest(port, line, "Host: evil.test/api")).status, 400);
   const authorities = {
     "a.test:81": 200,
     "user@a.test": 400,
