@@ -92,6 +92,20 @@ Deno.test("a private or internal repository answers as one that is missing", asy
   assertEquals(new Set(lines).size, 1);
 });
 
+Deno.test("a repository is public only where GitHub says nothing else of its visibility", async () => {
+  const rows: [said: Record<string, unknown>, status: number][] = [
+    [{ private: false }, 200],
+    [{ private: false, visibility: "public" }, 200],
+    [{ private: false, visibility: "internal" }, 404],
+    [{ private: true, visibility: "public" }, 404],
+  ];
+  for (const [said, status] of rows) {
+    await using site = await startWithSecrets();
+    site.gh.intercept = (_request, { kind }) => kind === "repo" ? Response.json(said) : null;
+    assertEquals([said, await statusOf(site, listPath())], [said, status]);
+  }
+});
+
 Deno.test("a response waits for all of its requests, even when one would be enough", async () => {
   for (const kind of ["commit", "repo"] as const) {
     for (const repo of SAME) {

@@ -154,7 +154,7 @@ Deno.test("GitHubClient detects both kinds of rate limit by header or message, a
   }
 });
 
-Deno.test("GitHubClient takes a 403 that is no limit for an answer, and a 304 without a validator for a failure", async () => {
+Deno.test("GitHubClient takes a 403 that is no limit for an answer, and a 304 to a request without a validator for a failure", async () => {
   await using opened = await open();
   const { gh, commit, fail, status } = opened;
   gh.fault = { kind: "forbidden" };
@@ -162,7 +162,9 @@ Deno.test("GitHubClient takes a 403 that is no limit for an answer, and a 304 wi
   gh.fault = null;
   assertEquals(await status(commit), 200);
   gh.intercept = () => new Response(null, { status: 304 });
-  assertEquals((await fail(commit)).code, "source-failed");
+  for (const known of [null, { etag: '"1"', fingerprint: "of another token" }]) {
+    assertEquals((await fail({ ...commit, known })).code, "source-failed");
+  }
 });
 
 Deno.test("GitHubClient goes on with another token after a limit, and stops one quota where it is spent", async () => {
