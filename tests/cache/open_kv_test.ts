@@ -21,6 +21,13 @@ async function makeKvFile() {
   return { path, names, [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }) };
 }
 
+/** Sets `["a"]` to 1 in a process that leaves its write-ahead log behind. */
+async function writeAndDie(path: string): Promise<void> {
+  const writer =
+    `const kv = await Deno.openKv("${path}"); await kv.set(["a"], 1); Deno.kill(Deno.pid, "SIGKILL")`;
+  await new Deno.Command(Deno.execPath(), { args: ["eval", "--unstable-kv", writer] }).output();
+}
+
 Deno.test("openKv() opens what is or can be a store, and says why it cannot open another", async () => {
   const folder = await Deno.makeTempDir();
   await Deno.writeFile(`${folder}/empty`, new Uint8Array(0));
@@ -75,6 +82,15 @@ Deno.test("openKv() sets a damaged file aside, warns once and starts an empty st
   }
 });
 
+Deno.test("openKv() sets the write-ahead log of a damaged file aside with it", async () => {
+  await using file = await makeKvFile();
+  await writeAndDie(file.path);
+  await Deno.truncate(file.path, (await Deno.stat(file.path)).size / 2);
+  (await openKv(file.path)).close();
+  const aside = "kv.sqlite3.damaged-2026-01-02T03-04-05-000Z";
+  assertEquals(await file.names(), ["kv.sqlite3", aside, `${aside}-shm`, `${aside}-wal`]);
+});
+
 Deno.test("openKv() neither opens nor moves another program's database", async () => {
   await using file = await makeKvFile();
   for (const tables of [1, 400]) {
@@ -91,9 +107,7 @@ Deno.test("openKv() neither opens nor moves another program's database", async (
 Deno.test("openKv() opens a store whose schema is in its write-ahead log alone", async () => {
   await using file = await makeKvFile();
   await Deno.remove(file.path);
-  const writer =
-    `const kv = await Deno.openKv("${file.path}"); await kv.set(["a"], 1); Deno.kill(Deno.pid, "SIGKILL")`;
-  await new Deno.Command(Deno.execPath(), { args: ["eval", "--unstable-kv", writer] }).output();
+  await writeAndDie(file.path);
   assertEquals(await file.names(), ["kv.sqlite3", "kv.sqlite3-shm", "kv.sqlite3-wal"]);
   const kv = await openKv(file.path);
   assertEquals((await kv.get(["a"])).value, 1);
