@@ -22,15 +22,11 @@ import {
   type TreeEntries,
 } from "./source.ts";
 
-/** Options of {@linkcode CachedSource}. */
-export interface CachedSourceOptions extends Omit<RefChecksOptions, "source" | "backoff"> {
-  readonly objects: ObjectCache;
-}
+type CachedSourceOptions = Omit<RefChecksOptions, "source" | "backoff"> & { objects: ObjectCache };
 
 /** What an entry of a folder takes in memory as an object, measured. */
 const ENTRY_BYTES = 200;
 
-/** The entries of one folder, under its tree id. */
 const treeKind: ObjectKind<TreeEntries> = {
   name: "tree",
   sizeOf: (entries) => (entries.length + 1) * ENTRY_BYTES,
@@ -44,7 +40,6 @@ const treeKind: ObjectKind<TreeEntries> = {
   },
 };
 
-/** The bytes of a file, under its blob id. */
 const blobKind: ObjectKind<Uint8Array<ArrayBuffer>> = {
   name: "blob",
   sizeOf: (bytes) => bytes.length,
@@ -77,11 +72,9 @@ export class CachedSource implements Source {
   }
 
   async files(snapshot: Snapshot, id: string, context: RequestContext): Promise<FileList | null> {
-    const files = await this.read(
-      fileListKind,
-      { snapshot, id, context },
-      async (shared) => await this.source.files(snapshot, id, shared) ?? "truncated",
-    );
+    const fetch = async (shared: RequestContext) =>
+      await this.source.files(snapshot, id, shared) ?? "truncated";
+    const files = await this.read(fileListKind, { snapshot, id, context }, fetch);
     return files === "truncated" ? null : files;
   }
 
@@ -133,17 +126,14 @@ export class CachedSource implements Source {
       for (const { id } of started) this.batchOf.set(`${repository}\n${id}`, batch);
       batches.add(batch);
     }
-    const reads = await Promise.all(
-      [...batches].map((batch) =>
-        this.batchFlights.run(batch, (signal) => {
-          const shared = backgroundContext(context.client, signal);
-          return this.readBatch(batch, snapshot, started, shared);
-        }, context.signal)
-      ),
-    );
-    const read = new Map(reads.flatMap((results) => [...results]));
+    const reads = await Promise.all([...batches].map((batch) => {
+      const read = (signal: AbortSignal) =>
+        this.readBatch(batch, snapshot, started, backgroundContext(context.client, signal));
+      return this.batchFlights.run(batch, read, context.signal);
+    }));
     for (const id of ids.filter((id) => !results.has(id))) {
-      results.set(id, read.get(id) ?? sourceFailed(`Cannot read "${id}": no answer had it`));
+      const result = reads.find((read) => read.has(id))?.get(id);
+      results.set(id, result ?? sourceFailed(`Cannot read "${id}": no answer had it`));
     }
     return results;
   }
@@ -152,17 +142,15 @@ export class CachedSource implements Source {
     return this.source.webUrl(snapshot, path);
   }
 
-  private async readBatch(
-    batch: string,
-    ...[snapshot, files, context]: Parameters<Source["blobs"]>
-  ): Promise<Blobs> {
-    const repository = repositoryKey(snapshot.name);
+  private async readBatch(batch: string, ...read: Parameters<Source["blobs"]>): Promise<Blobs> {
+    const [{ name }, files] = read;
+    const repository = repositoryKey(name);
     try {
-      const found = await this.source.blobs(snapshot, files, context);
+      const found = await this.source.blobs(...read);
       for (const [id, result] of found) {
-        const isFailure = result instanceof Error;
-        this.backoff.objectOutcome(repository, id, isFailure ? result : null);
-        if (!isFailure) this.options.objects.set(blobKind, repository, id, result);
+        const failure = result instanceof Error ? result : null;
+        this.backoff.objectOutcome(repository, id, failure);
+        if (!(result instanceof Error)) this.options.objects.set(blobKind, repository, id, result);
       }
       return found;
     } finally {

@@ -5,8 +5,7 @@ import { z } from "zod";
 import type { KvTier } from "../cache/kv_tier.ts";
 import type { Clock } from "../clock.ts";
 
-/** Options of {@linkcode ChangeFeed}. */
-export interface ChangeFeedOptions {
+interface ChangeFeedOptions {
   readonly tier: KvTier;
   readonly clock: Clock;
   /** As that of the tier: only processes with the same one share changes. */
@@ -25,8 +24,8 @@ const WATCH_AGAIN_MS = 30_000;
 const MAX_TRIES = 50;
 const MAX_PAUSE_MS = 20;
 
+/** `last` is the number of the last name. */
 const ringSchema = z.object({
-  /** The number of the last name. */
   last: z.int().min(0),
   /** The last names, each with the id of the process that published it. */
   names: z.array(z.tuple([z.string(), z.string()])),
@@ -63,7 +62,6 @@ export class ChangeFeed {
     if (!this.isWriting) void this.write();
   }
 
-  /** Stops receiving. */
   async close(): Promise<void> {
     this.isClosed = true;
     this.cancelTimer();
@@ -107,8 +105,8 @@ export class ChangeFeed {
     if (before === null) return;
     // Numbers that went back mean that the ring was started again.
     const count = last >= before ? last - before : last;
-    const others = names.slice(Math.max(0, names.length - count)).filter(([, by]) =>
-      by !== this.id
+    const others = names.slice(Math.max(0, names.length - count)).filter(([, id]) =>
+      id !== this.id
     );
     for (const name of new Set(others.map(([name]) => name))) this.options.onChange(name);
   }
@@ -134,9 +132,8 @@ export class ChangeFeed {
     const { last, names } = parse(entry.value);
     const ring: z.infer<typeof ringSchema> = {
       last: last + added.length,
-      names: [...names, ...added.map((name): [string, string] => [name, this.id])].slice(
-        -MAX_NAMES,
-      ),
+      names: [...names, ...added.map((name): [string, string] => [name, this.id])]
+        .slice(-MAX_NAMES),
     };
     return (await kv.atomic().check(entry).set(this.key, ring).commit()).ok;
   }

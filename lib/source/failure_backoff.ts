@@ -17,12 +17,8 @@ const DOWN_AFTER_FAILURES = 5;
 const DOWN_AFTER_OWNERS = 3;
 const SOURCE = "";
 
-interface Wait {
-  readonly error: CollectionsError;
-  readonly waitMs: number;
-  /** By `clock.monotonicMs()`. */
-  readonly untilMs: number;
-}
+/** `untilMs` is by `clock.monotonicMs()`. */
+type Wait = { readonly error: CollectionsError; readonly waitMs: number; readonly untilMs: number };
 
 /** Waits of 5 s, doubled with each further failure up to 60 s; longer where the source requests it. */
 export class FailureBackoff {
@@ -37,9 +33,7 @@ export class FailureBackoff {
   constructor(private readonly clock: Clock) {}
 
   /** The failure for which a ref is not checked now, or null. */
-  refFailure(ref: RefName): CollectionsError | null {
-    return this.failureOf(keysOf(ref));
-  }
+  refFailure = (ref: RefName) => this.failureOf(keysOf(ref));
 
   /**
    * Runs a check of a ref and takes its outcome; to be called where {@linkcode FailureBackoff.refFailure} is null.
@@ -64,9 +58,8 @@ export class FailureBackoff {
   }
 
   /** The failure for which an object is not requested now, or null. */
-  objectFailure(repository: string, id: string): CollectionsError | null {
-    return this.failureOf([SOURCE, repository, objectKey(repository, id)]);
-  }
+  objectFailure = (repository: string, id: string) =>
+    this.failureOf([SOURCE, repository, objectKey(repository, id)]);
 
   /** Takes the outcome of a request for an object; null for a success. */
   objectOutcome(repository: string, id: string, error: unknown): void {
@@ -84,15 +77,9 @@ export class FailureBackoff {
   }
 
   private refSucceeded(ref: RefName): void {
-    this.waits.delete(refKey(ref));
-    this.waits.delete(repositoryKey(ref));
+    for (const key of keysOf(ref)) this.waits.delete(key);
     this.failedRefs.delete(repositoryKey(ref));
-    this.reached();
-  }
-
-  private reached(): void {
     this.unreached = { count: 0, owners: new Set() };
-    this.waits.delete(SOURCE);
   }
 
   private refFailed(ref: RefName, isKnown: boolean, error: CollectionsError): void {
@@ -104,7 +91,11 @@ export class FailureBackoff {
       if (!failed.has(key) && failed.size > 0) this.extend(repository, error);
       this.failedRefs.set(repository, failed.add(key));
     }
-    if (!error.unreachable) return this.reached();
+    if (!error.unreachable) {
+      this.unreached = { count: 0, owners: new Set() };
+      this.waits.delete(SOURCE);
+      return;
+    }
     const { owners } = this.unreached;
     owners.add(ref.owner.toLowerCase());
     if (++this.unreached.count >= DOWN_AFTER_FAILURES && owners.size >= DOWN_AFTER_OWNERS) {
@@ -128,13 +119,8 @@ export class FailureBackoff {
   }
 }
 
-function keysOf(ref: RefName): string[] {
-  return [SOURCE, repositoryKey(ref), refKey(ref)];
-}
-
-function objectKey(repository: string, id: string): string {
-  return `${repository}\n\n${id}`;
-}
+const keysOf = (ref: RefName) => [SOURCE, repositoryKey(ref), refKey(ref)];
+const objectKey = (repository: string, id: string) => `${repository}\n\n${id}`;
 
 /** The same failure with another denial, or none. */
 export function withDenial(

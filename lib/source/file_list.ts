@@ -5,8 +5,6 @@ import type { ObjectKind } from "../cache/object_cache.ts";
 
 const ID_BYTES = 20;
 const HEAD_BYTES = 8;
-/** Larger lists are not queued for writing to the key-value store. */
-const MAX_STORED_BYTES = 64 << 20;
 const encoder = new TextEncoder();
 // A path may begin with a byte order mark.
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -35,7 +33,6 @@ export class FileList {
     readonly omitted: number,
   ) {}
 
-  /** How many files there are. */
   get length(): number {
     return this.sizes.length;
   }
@@ -45,23 +42,19 @@ export class FileList {
     return this.paths.length + this.offsets.byteLength + this.ids.length + this.sizes.byteLength;
   }
 
-  /** The file at an index. */
   at(index: number): ListedFile {
     const id = this.ids.subarray(index * ID_BYTES, (index + 1) * ID_BYTES).toHex();
     return { path: this.pathAt(index), id, size: this.sizeAt(index) };
   }
 
-  /** The path of the file at an index. */
   pathAt(index: number): string {
     return decoder.decode(this.pathBytes(index));
   }
 
-  /** How many bytes the path of the file at an index has. */
   pathBytesAt(index: number): number {
     return this.offsets[index + 1]! - this.offsets[index]!;
   }
 
-  /** The size in bytes of the file at an index. */
   sizeAt(index: number): number {
     return this.sizes[index]!;
   }
@@ -69,9 +62,7 @@ export class FileList {
   /** The index of a file by its path, in logarithmic time; -1 when it is not listed. */
   indexOf(path: string): number {
     const index = this.lowerBound(path);
-    const isThere = index < this.length &&
-      compareBytes(this.pathBytes(index), encoder.encode(path)) === 0;
-    return isThere ? index : -1;
+    return index < this.length && this.pathAt(index) === path ? index : -1;
   }
 
   /** The index of the first file whose path is not before this one, in logarithmic time. */
@@ -119,7 +110,7 @@ export class FileList {
 
   /** The same files in byte order of path. */
   reordered(): FileList {
-    const order = Uint32Array.from({ length: this.length }, (_, index) => index)
+    const order = Uint32Array.from(this.sizes.keys())
       .sort((a, b) => compareBytes(this.pathBytes(a), this.pathBytes(b)));
     const sorted = new FileListBuilder();
     for (const index of order) sorted.add(this.at(index));
@@ -141,12 +132,10 @@ export class FileListBuilder {
   private isSorted = true;
   private omitted = 0;
 
-  /** How many files were taken so far. */
   get length(): number {
     return this.sizes.length;
   }
 
-  /** Takes one file. */
   add({ path, id, size }: ListedFile): void {
     const { length } = this;
     const start = this.offsets[length]!;
@@ -220,6 +209,7 @@ export const fileListKind: ObjectKind<FileList | "truncated"> = {
   codec: {
     encode: (files) => files === "truncated" ? new Uint8Array(0) : files.toBytes(),
     decode: (bytes) => bytes.length === 0 ? "truncated" : FileList.fromBytes(bytes),
-    maxBytes: MAX_STORED_BYTES,
+    // Larger lists are not queued for writing to the key-value store.
+    maxBytes: 64 << 20,
   },
 };

@@ -30,7 +30,7 @@ import {
   updateRef,
 } from "./source.ts";
 
-/** What {@linkcode RefChecks} needs. */
+/** What checks need. */
 export interface RefChecksOptions {
   readonly source: Source;
   /** The store of refs and tombstones; null where there is none. */
@@ -48,7 +48,6 @@ const MAX_REFS = 20_000;
 const REFRESH_AFTER_MS = 50_000;
 /** Each check is one to three requests at once, of the 64 in its lane. */
 const REFRESHED_AT_ONCE = 8;
-/** The client name under which checks ahead of need are queued. */
 const REFRESH_CLIENT = "refresh";
 
 /** The errors that say a ref is missing, or its repository; the texts name that as the request spelled it. */
@@ -97,7 +96,7 @@ type Outcome = { known: KnownRef; freshness: Freshness } | { tombstone: Tombston
 export class RefChecks {
   private readonly known = new LRUCache<string, KnownRef>({ max: MAX_REFS });
   /** By ref, and by repository where the tombstone is about all of it. */
-  private readonly tombstones = new LRUCache<string, Tombstone & { readonly name: RefName }>({
+  private readonly tombstones = new LRUCache<string, Tombstone & { name: RefName }>({
     max: MAX_REFS,
   });
   /** Repositories that were found, of which something may be stored. */
@@ -105,7 +104,7 @@ export class RefChecks {
   private readonly loads = new SingleFlight<KnownRef | null>({ keepRunning: true });
   private readonly flights = new SingleFlight<Outcome>({ keepRunning: true });
   private readonly refreshSlots = pLimit(REFRESHED_AT_ONCE);
-  /** Refs that are being checked ahead of need, or are queued for it. */
+  /** Refs in {@linkcode refreshSlots}, or queued for them. */
   private readonly refreshing = new Set<KnownRef>();
   /** Refs that a webhook reported as changed: no earlier check counts. */
   private readonly mustCheck = new Set<string>();
@@ -179,9 +178,7 @@ export class RefChecks {
   }
 
   /** Resolves when the checks under way have ended. */
-  settled(): Promise<void> {
-    return this.flights.settled();
-  }
+  readonly settled = () => this.flights.settled();
 
   private ageMs(atMs: number): number {
     return this.options.clock.now() - atMs;
@@ -215,21 +212,18 @@ export class RefChecks {
     const known = this.known.get(key);
     // Requests that came while the previous check was under way find its result here.
     const mustCheck = this.mustCheck.delete(key);
-    if (
-      !mustCheck && known && this.isFresh(known) &&
-      this.ageMs(known.ref.checkedAtMs) < REFRESH_AFTER_MS
-    ) {
-      return { known, freshness: "hit" };
-    }
+    const isEarly = known && this.isFresh(known) &&
+      this.ageMs(known.ref.checkedAtMs) < REFRESH_AFTER_MS;
+    if (isEarly && !mustCheck) return { known, freshness: "hit" };
     const failure = backoff.refFailure(name);
     const checkedAtMs = clock.now();
     if (known !== undefined && failure === null) known.triedAtMs = checkedAtMs;
-    const resolve = () =>
-      source.resolve({
-        ...name,
-        ...known && { known: { commit: known.ref.commit, validators: known.validators } },
-        ...failure && { failure },
-      }, backgroundContext(client, this.closing.signal));
+    const query = {
+      ...name,
+      ...known && { known: { commit: known.ref.commit, validators: known.validators } },
+      ...failure && { failure },
+    };
+    const resolve = () => source.resolve(query, backgroundContext(client, this.closing.signal));
     try {
       // A result by one protocol says nothing about the other one, which failed.
       const { commit, validators = "" } =
@@ -237,19 +231,19 @@ export class RefChecks {
       return this.recordFound(name, known, { commit, validators, checkedAtMs });
     } catch (error) {
       const tombstone = error === failure ? null : tombstoneOf(error, checkedAtMs);
-      if (tombstone === null) {
-        if (!isCheckFailure(error)) throw error;
+      if (tombstone !== null) {
+        await this.recordMissing(name, known, tombstone);
+        if (tombstone.isCertain) return { tombstone };
+      } else if (isCheckFailure(error)) {
         return await this.staleFallback(name, known, error);
       }
-      await this.recordMissing(name, known, tombstone);
-      if (!tombstone.isCertain) throw error;
-      return { tombstone };
+      throw error;
     }
   }
 
   private recordFound(name: RefName, before: KnownRef | undefined, record: RefRecord): Outcome {
     const { commit, validators, checkedAtMs } = record;
-    const hasMoved = before?.ref.commit !== commit;
+    const changed = before?.ref.commit === commit ? "revalidated" : "moved";
     const known = before ?? this.add(name, record);
     updateRef(known.ref, commit, checkedAtMs);
     Object.assign(known, { validators, isCheckedHere: true });
@@ -258,8 +252,7 @@ export class RefChecks {
     this.tombstones.delete(refKey(name));
     this.tombstones.delete(repositoryKey(name));
     this.write(storeKeys(name)[0], record);
-    if (before === undefined) return { known, freshness: "miss" };
-    return { known, freshness: hasMoved ? "moved" : "revalidated" };
+    return { known, freshness: before === undefined ? "miss" : changed };
   }
 
   /** Resolves when other processes can read the tombstone. */
@@ -298,8 +291,8 @@ export class RefChecks {
       isLater(this.tombstones.get(repositoryKey(name))) ??
       isLater((await this.readStore(name)).tombstone);
     if (tombstone === null) return { known, freshness: "stale" };
-    if (!tombstone.isCertain) throw failure;
-    return { tombstone };
+    if (tombstone.isCertain) return { tombstone };
+    throw failure;
   }
 
   /**
@@ -321,7 +314,6 @@ export class RefChecks {
   }
 }
 
-/** The keys of a ref's record, of its tombstone, and of its repository's. */
 function storeKeys(name: RefName): [record: CacheKey, ofRef: CacheKey, ofRepository: CacheKey] {
   const ofRepository = ["tombstone", repositoryKey(name)];
   return [["ref", repositoryKey(name), name.branch], [...ofRepository, name.branch], ofRepository];
@@ -344,7 +336,6 @@ function tombstoneOf(error: unknown, atMs: number): Tombstone | null {
   return { code: code as DenialCode, detail, atMs, isCertain: error.denial === undefined };
 }
 
-/** The error for a request, with the name as the request spelled it. */
 function errorOf({ code, detail }: Tombstone, { owner, repo }: RepositoryName): CollectionsError {
   return DENIALS[code]?.(owner, repo) ?? new CollectionsError(code, detail);
 }

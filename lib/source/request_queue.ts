@@ -6,12 +6,10 @@ import { serviceBusy } from "../errors.ts";
 
 /** Settings of a {@linkcode RequestQueue}. */
 export interface RequestQueueOptions {
-  /** Requests at once. */
   readonly concurrency: number;
   /** Requests that may wait, of all clients and of one. */
   readonly maxQueued: number;
   readonly maxQueuedPerClient: number;
-  /** A request that waited longer is rejected, in ms. */
   readonly maxWaitMs: number;
   readonly clock: Clock;
 }

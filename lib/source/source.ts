@@ -29,12 +29,11 @@ export interface RepositoryName {
   readonly repo: string;
 }
 
-/** A ref by its names. */
 export type RefName = RepositoryName & { readonly branch: string };
 
 /** The key of a repository in every cache and rule. */
-export function repositoryKey(name: RepositoryName): string {
-  return `${name.owner}/${name.repo}`.toLowerCase();
+export function repositoryKey({ owner, repo }: RepositoryName): string {
+  return `${owner}/${repo}`.toLowerCase();
 }
 
 /** The key of a ref in every cache and rule. */
@@ -47,8 +46,8 @@ export type AllowedRepos = ReadonlySet<string>;
 
 /** Whether a repository is served; null allows all. */
 export function isAllowed(allowed: AllowedRepos | null, { owner, repo }: RepositoryName): boolean {
-  if (allowed === null) return true;
-  return allowed.has(`${owner}/${repo}`.toLowerCase()) || allowed.has(`${owner}/*`.toLowerCase());
+  return allowed === null ||
+    [repo, "*"].some((repo) => allowed.has(repositoryKey({ owner, repo })));
 }
 
 /** The branch that a query without one means at GitHub. */
@@ -64,8 +63,8 @@ export interface RefQuery extends RepositoryName {
 }
 
 /**
- * What is known of a ref. One live object per ref and process; later checks change it in place, so a cached response
- * that refers to it can tell without a lookup whether it may still be sent.
+ * What is known of a ref: one live object per ref and process, changed in place, so that a cached response that refers
+ * to it can tell without a lookup whether it may still be sent.
  */
 export interface RefState {
   /** The commit that the ref named when last checked, 40 hex digits. */
@@ -122,10 +121,9 @@ export interface TreeEntry {
   readonly size: number;
 }
 
-/** The entries of one folder, in Git's order. */
 export type TreeEntries = readonly TreeEntry[];
 
-/** A file to read; its path is from the repository's root. */
+/** A file by its path from the repository's root. */
 export type FileRef = ListedFile;
 
 /** A folder's id and every file below it. */

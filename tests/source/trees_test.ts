@@ -37,7 +37,7 @@ function answer(files: number, more: Record<string, unknown> = {}): Uint8Array<A
 }
 
 function inWorker(bytes: Uint8Array<ArrayBuffer>, start?: () => TreeWorker) {
-  return parseInWorker({ bytes, withId: false }, clock, start);
+  return parseInWorker(bytes, clock, start);
 }
 
 async function failureOf(parsed: Promise<unknown>): Promise<string> {
@@ -75,20 +75,20 @@ Deno.test("parseTree() takes a tree as GitHub describes it", () => {
 Deno.test("parseFolder() counts the files whose names are not UTF-8, and lists the others", async () => {
   const file = (path: string) => ({ path, mode: "100644", type: "blob", sha: id, size: 1 });
   const tree = [file("a.md"), file("k\uFFFDln.md"), file("\uFFFD/b.md"), file(".\uFFFD")];
-  const files = (await parseFolder(encode({ sha: id, truncated: false, tree }), false))?.files;
+  const files = (await parseFolder(encode({ sha: id, truncated: false, tree })))?.files;
   assertEquals([files?.length, files?.pathAt(0), files?.omitted], [1, "a.md", 2]);
 });
 
 Deno.test("parseInWorker() gives what parseFolder() gives, failures too, and takes the bytes", async () => {
   const bytes = answer(20_000);
-  const expected = await parseFolder(bytes, false);
+  const expected = await parseFolder(bytes);
   const folder = await inWorker(bytes);
   assertEquals(folder?.files.toBytes(), expected?.files.toBytes());
   assertEquals([folder?.files.length, bytes.length], [20_000, 0]);
   assertEquals(await inWorker(answer(1, { truncated: true })), null);
 
   for (const bytes of [answer(1, { tree: [{ path: ".." }] }), new TextEncoder().encode("[")]) {
-    const here = await failureOf(parseFolder(bytes, false));
+    const here = await failureOf(parseFolder(bytes));
     assertEquals(await failureOf(inWorker(bytes)), here);
   }
 });

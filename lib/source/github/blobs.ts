@@ -6,7 +6,7 @@ import pLimit from "p-limit";
 import { z } from "zod";
 import { isSourceFailure, sourceFailed } from "../../errors.ts";
 import { blobId } from "../git_object_id.ts";
-import type { BlobResult, FileRef, RequestContext, Snapshot } from "../source.ts";
+import type { BlobResult, Blobs, FileRef, RequestContext, Snapshot, Source } from "../source.ts";
 import { baseOf, type GitHubHost, parseAnswer, refusal, requestRepository } from "./host.ts";
 
 const MAX_AT_ONCE = 8;
@@ -41,20 +41,17 @@ interface Page {
 /** One result a distinct id. @throws the context's abort reason, nothing else. */
 export async function readBlobs(
   host: GitHubHost,
-  snapshot: Snapshot,
-  files: readonly FileRef[],
-  context: RequestContext,
-): Promise<ReadonlyMap<string, BlobResult>> {
+  ...[snapshot, files, context]: Parameters<Source["blobs"]>
+): Promise<Blobs> {
   const results = new Map<string, BlobResult>();
   const page: Page = { host, snapshot, context, results, rawMisses: 0 };
   const wanted = [...new Map(files.map((file) => [file.id, file])).values()];
   if (host.tokens.hasToken && wanted.length > 1) {
     const batches = planBatches(wanted.filter(fitsBatch));
     // What a failed batch leaves out is read one by one.
-    await pLimit(MAX_AT_ONCE).map(
-      batches,
-      (batch) => readBatch(page, batch).catch(() => context.signal?.throwIfAborted()),
-    );
+    const read = (batch: readonly FileRef[]) =>
+      readBatch(page, batch).catch(() => context.signal?.throwIfAborted());
+    await pLimit(MAX_AT_ONCE).map(batches, read);
   }
   let failuresInARow = 0;
   let lastFailure = new Error("No failure");

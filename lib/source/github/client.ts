@@ -10,16 +10,18 @@ import { RequestQueue } from "../request_queue.ts";
 import type { RequestContext } from "../source.ts";
 import type { Token, TokenPool } from "./tokens.ts";
 
-/** What is requested, as metrics and tests count it. */
-export type RequestKind =
-  | "repo"
-  | "commit"
-  | "tree"
-  | "tree-recursive"
-  | "blob"
-  | "graphql"
-  | "raw"
-  | "ls-refs";
+/** The lane of each kind of request; metrics and tests count by kind. */
+const LANE_OF = {
+  "repo": "checks",
+  "commit": "checks",
+  "ls-refs": "checks",
+  "tree": "bulk",
+  "tree-recursive": "bulk",
+  "blob": "bulk",
+  "graphql": "bulk",
+  "raw": "raw",
+} as const;
+export type RequestKind = keyof typeof LANE_OF;
 
 /** A validator, usable by the token that fetched it alone: GitHub's ETags depend on the token. */
 export type Validator = { readonly etag: string; readonly fingerprint: string };
@@ -51,9 +53,6 @@ export interface SentRequest {
   readonly durationMs: number;
 }
 
-/** Watches requests. */
-export type RequestObserver = (sent: SentRequest) => void;
-
 /** Settings of a {@linkcode GitHubClient}; `timeoutMs` is for one request, its time in the queue aside. */
 export interface GitHubClientOptions {
   readonly tokens: TokenPool;
@@ -61,7 +60,7 @@ export interface GitHubClientOptions {
   readonly timeoutMs: number;
   readonly userAgent: string;
   /** Called after each request that was sent. */
-  readonly onRequest?: RequestObserver | undefined;
+  readonly onRequest?: ((sent: SentRequest) => void) | undefined;
 }
 
 /**
@@ -99,7 +98,7 @@ export class GitHubClient {
   async request(request: GitHubRequest): Promise<GitHubAnswer> {
     const { kind, context, known } = request;
     const { clock } = this.options;
-    const lane = this.lanes[laneOf(kind)];
+    const lane = this.lanes[LANE_OF[kind]];
     // The files of a failed batch are read one by one.
     let mayRetry = kind !== "graphql";
     while (true) {
@@ -142,30 +141,26 @@ export class GitHubClient {
     if (quota === "graphql" && !tokens.hasToken) {
       throw sourceFailed(`Cannot read "graphql": there is no token`);
     }
-    const token = await tokens.choose(quota, known?.fingerprint);
-    let answered = false;
-    try {
-      const answer = await this.send(request, this.headersOf(request, token));
-      const limit = this.limitOf(answer);
-      answered = limit === null;
-      if (answered) tokens.note(token, quota, answer.headers);
-      const isRefused = answer.status === 401 && token.secret !== null;
-      if (limit === null && !isRefused) return { ...answer, token };
-      answer.release();
-      if (limit === null) tokens.refuse(token);
-      else tokens.limit(token, limit.waitMs, limit.isQuota || quota === "raw" ? quota : "api");
-      return null;
-    } finally {
-      tokens.release(token, quota, answered);
+    const token = tokens.choose(quota, known?.fingerprint);
+    const answer = await this.send(request, this.headersOf(request, token));
+    const limit = this.limitOf(answer);
+    if (limit === null) {
+      tokens.note(token, quota, answer.headers);
+      if (answer.status !== 401 || token.secret === null) return { ...answer, token };
+      tokens.refuse(token);
+    } else {
+      tokens.limit(token, limit.waitMs, limit.isQuota || quota === "raw" ? quota : "api");
     }
+    answer.release();
+    return null;
   }
 
   /** How long a rate limit lasts and whether it is of one quota; null for a refusal (403), which is no limit. */
   private limitOf({ status, headers, bytes }: HttpAnswer) {
     const isSpent = headers.get("x-ratelimit-remaining") === "0";
-    const isLimit = status === 429 || status === 403 &&
-        (isSpent || headers.has("retry-after") ||
-          LIMIT_MESSAGE.test(new TextDecoder().decode(bytes.subarray(0, 4096))));
+    const saysSo = () => LIMIT_MESSAGE.test(new TextDecoder().decode(bytes.subarray(0, 4096)));
+    const isLimit = status === 429 ||
+      status === 403 && (isSpent || headers.has("retry-after") || saysSo());
     if (!isLimit) return null;
     const now = this.options.clock.now();
     // A stated time to retry goes before the quota's own time.
@@ -228,18 +223,13 @@ export class GitHubClient {
       if (error instanceof RangeError) {
         throw sourceFailed(`Cannot read "${kind}": the answer is too long`);
       }
-      const failed = { cause: error, unreachable: true };
-      throw sourceFailed(`Cannot read "${kind}": the connection failed`, failed);
+      const message = `Cannot read "${kind}": the connection failed`;
+      throw sourceFailed(message, { cause: error, unreachable: true });
     } finally {
       cancelTimer();
       onRequest?.({ kind, result, durationMs: clock.monotonicMs() - startedAtMs });
     }
   }
-}
-
-function laneOf(kind: RequestKind): keyof typeof LANES {
-  if (kind === "raw") return kind;
-  return kind === "commit" || kind === "repo" ? "checks" : "bulk";
 }
 
 /** `Retry-After` (RFC 9110, 10.2.3) in ms: seconds or a date; null where there is none. */

@@ -62,18 +62,15 @@ export class GitRefs {
   private async isCommit(query: BranchQuery, id: string, context: RequestContext) {
     if (query.known?.commit === id) return true;
     if (query.failure !== undefined) throw query.failure;
-    return await isCommit(this.host, { name: query, id, context });
+    return await isCommit(this.host, query, { id, context });
   }
 
   private record(repository: RepositoryName, result: LsRefsResult): void {
     const pause = this.health.record(repository, result);
     if (pause === null) return;
-    this.log.warn("ls-refs paused", {
-      of: pause.of,
-      repository: repositoryKey(repository),
-      reason: result.kind === "unusable" ? result.reason : result.kind,
-      seconds: Math.ceil(pause.ms / 1000),
-    });
+    const reason = result.kind === "unusable" ? result.reason : result.kind;
+    const paused = { of: pause.of, repository: repositoryKey(repository), reason };
+    this.log.warn("ls-refs paused", { ...paused, seconds: Math.ceil(pause.ms / 1000) });
   }
 }
 

@@ -3,7 +3,6 @@
 
 import pLimit from "p-limit";
 import type { Log } from "../../log.ts";
-import { FileListBuilder } from "../file_list.ts";
 import {
   DEFAULT_BRANCH,
   type FolderFiles,
@@ -21,7 +20,7 @@ import {
   refusal,
   requestRepository,
 } from "./host.ts";
-import { findRefByRest } from "./refs.ts";
+import { RestRefSearch } from "./refs.ts";
 import { parseFolder, parseInWorker, parseTree } from "./trees.ts";
 
 /** Options of {@linkcode GitHubSource}. */
@@ -35,15 +34,12 @@ export interface GitHubSourceOptions extends GitHubClientOptions, Pick<GitHubHos
 const TREE_MAX_BYTES = 64 << 20;
 /** Parsed JSON takes many times its bytes: large answers are parsed one at a time. */
 const LARGE_ANSWER_BYTES = 1 << 20;
-const MAX_PATHS_REFUSED = 3;
 
 /** Reads repositories of one GitHub host. */
 export class GitHubSource implements Source {
   private readonly host: GitHubHost;
   private readonly git: GitRefs | null;
   private readonly largeAnswers = pLimit(1);
-  /** Requests by path that failed; none counts after one that did not. */
-  private pathsRefused = 0;
 
   constructor(private readonly options: GitHubSourceOptions) {
     const { addresses, tokens, clock, allowedRepos, log } = options;
@@ -63,7 +59,7 @@ export class GitHubSource implements Source {
       : await git.find({ ...query, branch }, context);
     const { commit, validators } = "commit" in byGit
       ? byGit
-      : await findRefByRest(host, { ...query, branch }, { ...byGit, context });
+      : await new RestRefSearch(host, { ...query, branch }, context, byGit.denial).find();
     const changed = known?.commit === commit ? "revalidated" : "moved";
     return {
       name: { owner, repo },
@@ -77,25 +73,22 @@ export class GitHubSource implements Source {
   };
 
   readonly tree: Source["tree"] = (snapshot, treeId, context) =>
-    this.readTree(snapshot, { kind: "tree", name: treeId, parse: parseTree, context });
+    this.readTree(snapshot, { kind: "tree", name: treeId, context }, parseTree);
 
   readonly files: Source["files"] = async (snapshot, treeId, context) => {
-    const folder = await this.readFolder(snapshot, { name: treeId, withId: false, context });
-    return folder?.files ?? null;
+    const request = { kind: "tree-recursive", name: treeId, context } as const;
+    return (await this.readTree(snapshot, request, this.parseFolder))?.files ?? null;
   };
 
   /**
    * By `git/trees/{commit}:{path}`, which GitHub takes and does not document, so its answer counts only where the id of
-   * the folder follows from its entries. A host that takes none of three such requests gets no more.
+   * the folder follows from its entries.
    */
   readonly filesAt: Source["filesAt"] = async (snapshot, path, context) => {
-    if (this.pathsRefused >= MAX_PATHS_REFUSED) return null;
     const name = encodeURIComponent(`${snapshot.commit}:${path}`);
-    const folder = await this.readFolder(snapshot, { name, withId: true, context });
-    if (folder === null) return null;
-    const isTaken = folder.treeId !== "";
-    this.pathsRefused = isTaken ? -Infinity : this.pathsRefused + 1;
-    return isTaken ? folder : null;
+    const request = { kind: "tree-recursive", name, absent: null, context } as const;
+    const folder = await this.readTree(snapshot, request, this.parseFolder);
+    return folder?.treeId ? folder : null;
   };
 
   readonly blobs: Source["blobs"] = (snapshot, files, context) =>
@@ -107,32 +100,21 @@ export class GitHubSource implements Source {
     return webUrl && `${webUrl}/${owner}/${repo}/blob/${encode(branch)}/${encode(path)}`;
   };
 
-  private readFolder(
-    snapshot: Snapshot,
-    { name, withId, context }: { name: string; withId: boolean; context: RequestContext },
-  ): Promise<FolderFiles | null> {
-    return this.readTree(snapshot, {
-      kind: "tree-recursive",
-      name,
-      parse: (bytes) =>
-        bytes.length < LARGE_ANSWER_BYTES
-          ? parseFolder(bytes, withId)
-          : parseInWorker({ bytes, withId }, this.options.clock),
-      ...(withId ? { absent: { treeId: "", files: new FileListBuilder().build() } } : {}),
-      context,
-    });
-  }
+  private readonly parseFolder = (bytes: Uint8Array<ArrayBuffer>): Promise<FolderFiles | null> =>
+    bytes.length < LARGE_ANSWER_BYTES
+      ? parseFolder(bytes)
+      : parseInWorker(bytes, this.options.clock);
 
   private async readTree<T>(
     snapshot: Snapshot,
-    { kind, name, parse, absent, context }: {
-      kind: "tree" | "tree-recursive";
-      name: string;
-      parse: (bytes: Uint8Array<ArrayBuffer>) => T | Promise<T>;
+    { kind, name, absent, context }: {
+      readonly kind: "tree" | "tree-recursive";
+      readonly name: string;
       /** The result where there is no such tree, which is an error without it. */
-      absent?: T;
-      context: RequestContext;
+      readonly absent?: T;
+      readonly context: RequestContext;
     },
+    parse: (bytes: Uint8Array<ArrayBuffer>) => T | Promise<T>,
   ): Promise<T> {
     const { status, bytes, release } = await requestRepository(this.host, {
       base: baseOf(snapshot),

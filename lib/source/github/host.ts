@@ -14,15 +14,13 @@ import type { AllowedRepos, RepositoryName, Snapshot } from "../source.ts";
 import type { GitHubAnswer, GitHubClient, GitHubRequest } from "./client.ts";
 import type { TokenPool } from "./tokens.ts";
 
-/** Addresses of one GitHub host, none with a slash at the end. */
+/** Addresses of one GitHub host, none with a slash at the end; null for what it does not have. */
 export interface GitHubAddresses {
   readonly apiUrl: string;
   readonly graphqlUrl: string;
-  /** Null where file bytes come from the API. */
   readonly rawUrl: string | null;
-  /** Null where files have no web pages. */
   readonly webUrl: string | null;
-  /** Base of `{owner}/{repo}.git`; null where Git's own protocol is not used. */
+  /** Base of `{owner}/{repo}.git`. */
   readonly gitUrl: string | null;
 }
 
@@ -66,19 +64,17 @@ export type RepositoryRequest =
   & Omit<GitHubRequest, "url">
   & { readonly base: string; readonly rest: string };
 
-/** An answer and the base that gave it. */
 export type RepositoryAnswer = GitHubAnswer & { readonly base: string };
 
-const MAX_HOPS = 2;
+/** How many moves of a repository are followed. */
+export const MAX_HOPS = 2;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
 /** A temporary redirect (to a page about maintenance, say) tells nothing about the repository. */
 const TEMPORARY: ReadonlySet<number> = new Set([302, 307]);
 const BASE = /^(?:repositories\/[0-9]+|repos\/[A-Za-z0-9_-]+\/[A-Za-z0-9._-]+)(?=[/?]|$)/;
 
 /** The base of a repository under the requested name. */
-export function namedBase({ owner, repo }: RepositoryName): string {
-  return `repos/${owner}/${repo}`;
-}
+export const namedBase = ({ owner, repo }: RepositoryName) => `repos/${owner}/${repo}`;
 
 /** The base under which a snapshot's repository was found. */
 export function baseOf(snapshot: Snapshot): string {
@@ -106,7 +102,7 @@ export async function requestRepository(
   }
 }
 
-/** The path and query that a `Location` names below an address, or null where it leads elsewhere. */
+/** The path and query of a `Location` below an address, or null where it leads elsewhere. */
 export function pathBelow(address: string, location: string | null): string | null {
   const base = new URL(`${address}/`);
   const url = location === null ? null : URL.parse(location, base);

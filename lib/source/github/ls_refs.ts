@@ -5,7 +5,7 @@ import { Buffer } from "node:buffer";
 import { isSourceFailure } from "../../errors.ts";
 import type { RepositoryName, RequestContext } from "../source.ts";
 import { retryAfterMs } from "./client.ts";
-import { type GitHubHost, pathBelow } from "./host.ts";
+import { type GitHubHost, MAX_HOPS, pathBelow } from "./host.ts";
 
 /** What an answer says of one ref. `defaultBranch` is what `HEAD` points at; null where the answer does not say. */
 export type RefAnswer =
@@ -28,7 +28,6 @@ export type LsRefsResult =
   | { readonly kind: "unusable"; readonly reason: string };
 
 const MAX_BYTES = 4 << 20;
-const MAX_HOPS = 2;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const HEADERS = {

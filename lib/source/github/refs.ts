@@ -44,53 +44,45 @@ export const repositoryAnswer = z.object({
 const MAX_BYTES = 1 << 20;
 /** What names a commit where no branch and no tag has that name. */
 const COMMIT_ID = /^[0-9a-f]{40}$/i;
-const ACCEPT = { commit: "application/vnd.github.sha", repo: "application/vnd.github+json" };
 
-/**
- * Finds the commit of a ref; `denial` is what Git's protocol denied.
- * @throws {CollectionsError} as the port's `resolve`.
- */
-export async function findRefByRest(
-  host: GitHubHost,
-  query: BranchQuery,
-  { denial, context }: { denial: CollectionsError | null; context: RequestContext },
-): Promise<FoundRef> {
-  const search = new RefSearch(host, query, context, denial);
-  try {
-    if (query.failure !== undefined) throw query.failure;
-    return await search.run();
-  } catch (error) {
-    if (search.denial === null || !isCheckFailure(error)) throw error;
-    throw withDenial(error, error.denial ?? search.denial);
-  }
-}
-
-/** Whether an id names a commit of a repository that everyone may see. @throws {CollectionsError} as above. */
+/** Whether an id names a commit of a repository that everyone may see. @throws {CollectionsError} as the port's `resolve`. */
 export async function isCommit(
   host: GitHubHost,
-  { name, id, context }: { name: RepositoryName; id: string; context: RequestContext },
+  name: RepositoryName,
+  request: { readonly id: string; readonly context: RequestContext },
 ): Promise<boolean> {
-  const base = namedBase(name);
-  const answer = await request(host, { kind: "commit", base, rest: `/commits/${id}`, context });
-  if (answer.status === 200) return commitIn(answer) === id;
+  const answer = await requestCommit(host, name, request);
+  if (answer.status === 200) return commitIn(answer) === request.id;
   if (answer.status === 404 || answer.status === 422) return false;
   throw refusal(name, answer.status);
 }
 
-class RefSearch {
+/** One search for the commit of a ref. */
+export class RestRefSearch {
   private readonly known: RefValidators | null;
 
+  /** `denial` is what GitHub denied, by Git's protocol or for the known ref, in case a later request fails. */
   constructor(
     private readonly host: GitHubHost,
     private readonly query: BranchQuery,
     private readonly context: RequestContext,
-    /** GitHub's answer about the known ref, in case a later request fails. */
-    public denial: CollectionsError | null,
+    private denial: CollectionsError | null,
   ) {
     this.known = parseValidators(query.known?.validators);
   }
 
-  async run(): Promise<FoundRef> {
+  /** The commit of the ref. @throws {CollectionsError} as the port's `resolve`. */
+  async find(): Promise<FoundRef> {
+    try {
+      if (this.query.failure !== undefined) throw this.query.failure;
+      return await this.search();
+    } catch (error) {
+      if (this.denial === null || !isCheckFailure(error)) throw error;
+      throw withDenial(error, error.denial ?? this.denial);
+    }
+  }
+
+  private async search(): Promise<FoundRef> {
     const { host, known, query } = this;
     const isByName = host.allowedRepos !== null;
     const forms = formsOf(query.branch, !isByName);
@@ -105,9 +97,7 @@ class RefSearch {
     // All requests are awaited, whatever one answers: a private repository must not answer sooner than a missing one.
     const [seen] = await Promise.allSettled([visibilityRequest, ...refRequests.values()]);
     const ofKnown = await refRequests.get(known?.form ?? "")?.catch(() => null);
-    if (ofKnown) {
-      this.recordAnswer(ofKnown.status, seen.status === "fulfilled" && seen.value !== null);
-    }
+    if (ofKnown) this.noteDenial(ofKnown.status, seen.status === "fulfilled" && !!seen.value);
     const visibility = await visibilityRequest;
     if (visibility !== null) requirePublic(query, visibility);
 
@@ -142,8 +132,7 @@ class RefSearch {
     throw branchNotFound(query.branch, await this.defaultBranch(repository));
   }
 
-  /** Records what the answer about the known ref denies, since a later request may fail. */
-  private recordAnswer(status: number, isSeen: boolean): void {
+  private noteDenial(status: number, isSeen: boolean): void {
     if (status === 200 || status === 304) return;
     const error = isSeen || status === 422
       ? branchNotFound(this.query.branch, null)
@@ -180,21 +169,28 @@ class RefSearch {
 
   private requestRef(form: string) {
     const known = this.known?.form === form ? this.known.commit : null;
-    const [base, rest] = [namedBase(this.query), `/commits/${encodeURIComponent(form)}`];
-    return request(this.host, { kind: "commit", base, rest, known, context: this.context });
+    return requestCommit(this.host, this.query, { id: form, known, context: this.context });
   }
 
   private requestRepository(known: Validator | null = null, base = namedBase(this.query)) {
-    return request(this.host, { kind: "repo", base, rest: "", known, context: this.context });
+    const accept = "application/vnd.github+json";
+    const request = { kind: "repo", base, rest: "", accept, known, context: this.context } as const;
+    return send(this.host, request);
   }
 }
 
-async function request(
+function requestCommit(
   host: GitHubHost,
-  request: Omit<RepositoryRequest, "accept" | "maxBytes"> & { readonly kind: "commit" | "repo" },
-): Promise<RepositoryAnswer> {
-  const accept = ACCEPT[request.kind];
-  const answer = await requestRepository(host, { ...request, accept, maxBytes: MAX_BYTES });
+  name: RepositoryName,
+  { id, ...more }: { id: string; known?: Validator | null; context: RequestContext },
+) {
+  const base = namedBase(name);
+  const rest = `/commits/${encodeURIComponent(id)}`;
+  return send(host, { kind: "commit", base, rest, accept: "application/vnd.github.sha", ...more });
+}
+
+async function send(host: GitHubHost, request: Omit<RepositoryRequest, "maxBytes">) {
+  const answer = await requestRepository(host, { ...request, maxBytes: MAX_BYTES });
   answer.release();
   return answer;
 }

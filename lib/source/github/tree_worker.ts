@@ -1,17 +1,17 @@
-// Parses one large tree answer on a thread of its own, which has no permissions. It says "ready", is sent a `TreeTask`,
-// and sends back a `TreeReply`.
+// Parses one large tree answer on a thread of its own, which has no permissions. It says "ready", is sent the bytes, and
+// sends back a `TreeReply`.
 
 import { CollectionsError } from "../../errors.ts";
-import { parseFolder, type TreeReply, type TreeTask } from "./trees.ts";
+import { parseFolder, type TreeReply } from "./trees.ts";
 
 const thread = globalThis as unknown as {
-  onmessage: (event: MessageEvent<TreeTask>) => Promise<void>;
+  onmessage: (event: MessageEvent<Uint8Array<ArrayBuffer>>) => Promise<void>;
   postMessage(message: TreeReply | "ready", transfer?: Transferable[]): void;
 };
 
-thread.onmessage = async ({ data: { bytes, withId } }) => {
+thread.onmessage = async ({ data }) => {
   try {
-    const folder = await parseFolder(bytes, withId);
+    const folder = await parseFolder(data);
     if (folder === null) return thread.postMessage({ folder });
     const files = folder.files.toBytes();
     thread.postMessage({ folder: { treeId: folder.treeId, files } }, [files.buffer]);

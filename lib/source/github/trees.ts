@@ -2,9 +2,8 @@
 // thousand. `JSON.parse` of 30 MB blocks everything else for half a second, so large answers are parsed in a worker. It
 // serves one answer and ends, so that the memory of a parsed answer goes with it.
 
-import type { Clock } from "../../clock.ts";
+import { type Clock, STEPS_PER_YIELD, yieldToEventLoop } from "../../clock.ts";
 import { sourceFailed } from "../../errors.ts";
-import { STEPS_PER_YIELD, yieldToEventLoop } from "../../clock.ts";
 import { FileList, FileListBuilder, isListedPath } from "../file_list.ts";
 import { type GitMode, treeId, type TreeObjectEntry } from "../git_object_id.ts";
 import type { EntryKind, FolderFiles, TreeEntry } from "../source.ts";
@@ -34,14 +33,10 @@ export function parseTree(bytes: Uint8Array<ArrayBuffer>): TreeEntry[] {
 }
 
 /**
- * The listed files of a recursive answer; null where it is truncated. The result has the folder's id where `withId` is
- * set and the entries prove it; else the id is "".
+ * The listed files of a recursive answer; null where it is truncated. `treeId` is "" unless the entries prove it.
  * @throws {CollectionsError} source-failed where the answer is no tree of plain paths.
  */
-export async function parseFolder(
-  bytes: Uint8Array<ArrayBuffer>,
-  withId: boolean,
-): Promise<FolderFiles | null> {
+export async function parseFolder(bytes: Uint8Array<ArrayBuffer>): Promise<FolderFiles | null> {
   const { tree, truncated, sha } = treeOf(bytes);
   if (truncated === true) return null;
   const files = new FileListBuilder();
@@ -49,7 +44,7 @@ export async function parseFolder(
   for (const [index, raw] of tree.entries()) {
     if (index % STEPS_PER_YIELD === 0) await yieldToEventLoop();
     const { path, mode, kind, id, size } = entryOf(raw);
-    if (withId && !path.includes("/")) {
+    if (!path.includes("/")) {
       entries.push({ name: path, mode: mode.replace(/^0/, "") as GitMode, id });
     }
     if (kind !== "file" || !isListedPath(path)) continue;
@@ -57,8 +52,7 @@ export async function parseFolder(
     if (path.includes("\uFFFD")) files.omit();
     else files.add({ path, id, size });
   }
-  const isProved = withId && treeId(entries) === sha;
-  return { treeId: isProved ? sha : "", files: files.build() };
+  return { treeId: treeId(entries) === sha ? sha : "", files: files.build() };
 }
 
 function treeOf(bytes: Uint8Array<ArrayBuffer>) {
@@ -87,9 +81,6 @@ function unusable(state: string) {
   return sourceFailed(`Cannot read "tree": ${state}`);
 }
 
-/** What the worker is sent; the bytes are transferred. */
-export type TreeTask = { readonly bytes: Uint8Array<ArrayBuffer>; readonly withId: boolean };
-
 /** The folder's id and `FileList.toBytes()`; null for a truncated answer; or what is wrong with it. */
 export type TreeReply =
   | { readonly folder: { readonly treeId: string; readonly files: Uint8Array<ArrayBuffer> } | null }
@@ -107,11 +98,10 @@ function startTreeWorker(): TreeWorker {
 
 /**
  * As {@linkcode parseFolder}, in a worker where one starts within 5 s (on Deno Deploy none does). The bytes cannot be
- * used afterwards.
- * @throws {CollectionsError} source-failed likewise, or where the worker ends before its reply, for want of memory, say.
+ * used afterwards. @throws {CollectionsError} source-failed likewise, or where the worker ends before its reply.
  */
 export async function parseInWorker(
-  task: TreeTask,
+  bytes: Uint8Array<ArrayBuffer>,
   clock: Clock,
   start: () => TreeWorker = startTreeWorker,
 ): Promise<FolderFiles | null> {
@@ -123,12 +113,12 @@ export async function parseInWorker(
       worker = start();
       await Promise.race([nextMessage(worker), late.promise]);
     } catch {
-      return await parseFolder(task.bytes, task.withId);
+      return await parseFolder(bytes);
     } finally {
       cancelTimer();
     }
     const reply = nextMessage(worker);
-    worker.postMessage(task, [task.bytes.buffer]);
+    worker.postMessage(bytes, [bytes.buffer]);
     const answer = await reply as TreeReply;
     if ("failure" in answer) throw sourceFailed(answer.failure);
     const files = answer.folder && FileList.fromBytes(answer.folder.files);

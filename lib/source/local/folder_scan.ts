@@ -37,9 +37,7 @@ export interface FolderState {
 }
 
 /** Whether a path segment is served at all. */
-export function isServedName(name: string): boolean {
-  return !name.startsWith(".") && name !== "node_modules";
-}
+export const isServedName = (name: string) => !name.startsWith(".") && name !== "node_modules";
 
 /**
  * Scans the folder at `path`. `previous` is the result of the last scan; it is returned again where nothing changed. A
@@ -90,9 +88,9 @@ class Scan {
       else if (entry.isFile || entry.isSymlink) fileNames.push(entry.name);
       else continue;
       if (++this.count > this.maxEntries) {
+        const what = `The folder "${basename(this.root)}" cannot be served`;
         const why = `it holds more than ${this.maxEntries} files and folders`;
-        const detail = `The folder "${basename(this.root)}" cannot be served: ${why}.`;
-        throw new CollectionsError("collection-too-large", detail);
+        throw new CollectionsError("collection-too-large", `${what}: ${why}.`);
       }
     }
     const found: (ScannedFile | ScannedFolder)[] = [];

@@ -13,16 +13,7 @@ import {
 } from "../../errors.ts";
 import { describeError } from "../../log.ts";
 import { type FileList, FileListBuilder } from "../file_list.ts";
-import type {
-  BlobResult,
-  Blobs,
-  FileRef,
-  RefQuery,
-  RequestContext,
-  Snapshot,
-  Source,
-  TreeEntries,
-} from "../source.ts";
+import type { BlobResult, FileRef, RequestContext, Snapshot, Source } from "../source.ts";
 import {
   checkedOutBranch,
   type FolderState,
@@ -38,8 +29,7 @@ export const LOCAL_OWNER = "local";
 const READ_AT_ONCE = 8;
 const FRESH_FOR_MS = 1000;
 
-/** Options of a {@linkcode LocalSource}. */
-export interface LocalSourceOptions {
+interface LocalSourceOptions {
   /** The folder whose sub-folders are served. */
   readonly root: string;
   /** Milliseconds since the epoch. */
@@ -61,7 +51,7 @@ export class LocalSource implements Source {
    * The folder's state, at most a second old. Its one branch is requested by its name, as null or as `HEAD`.
    * @throws {CollectionsError} repository-not-found, branch-not-found, collection-too-large, or a source failure.
    */
-  async resolve({ owner, repo, branch }: RefQuery, { signal }: RequestContext): Promise<Snapshot> {
+  readonly resolve: Source["resolve"] = async ({ owner, repo, branch }, { signal }) => {
     signal?.throwIfAborted();
     if (owner.toLowerCase() !== LOCAL_OWNER) throw repositoryNotFound(owner, repo);
     const folder = await this.find(repo);
@@ -77,45 +67,32 @@ export class LocalSource implements Source {
     look.ref.wantedAtMs = this.options.now();
     const { commit, checkedAtMs } = look.ref;
     return { ...look, name: { owner, repo }, commit, checkedAtMs, validators: folder.name };
-  }
+  };
 
-  /** One folder. @throws {CollectionsError} source-failed where it is deleted. */
-  tree(snapshot: Snapshot, treeId: string, context: RequestContext): Promise<TreeEntries> {
-    return Promise.try(() => this.folderIn(snapshot, treeId, context).entries);
-  }
+  readonly tree: Source["tree"] = (...of) => Promise.try(() => this.folderIn(...of).entries);
 
-  /** Every file below a folder, never null. @throws {CollectionsError} source-failed where it is deleted. */
-  files(snapshot: Snapshot, treeId: string, context: RequestContext): Promise<FileList> {
-    return Promise.try(() => {
-      const folder = this.folderIn(snapshot, treeId, context);
+  /** Never null. */
+  readonly files = (...of: Parameters<Source["files"]>): Promise<FileList> =>
+    Promise.try(() => {
+      const folder = this.folderIn(...of);
       const list = this.lists.get(folder) ?? listOf(folder);
       this.lists.set(folder, list);
       return list;
     });
-  }
 
   /** Folders are in memory, and read by their ids. */
-  filesAt(): Promise<null> {
-    return Promise.resolve(null);
-  }
+  readonly filesAt = () => Promise.resolve(null);
 
   /** The bytes of files. A file that changed after the scan is an error, and causes a new scan. */
-  async blobs(
-    snapshot: Snapshot,
-    files: readonly FileRef[],
-    { signal }: RequestContext,
-  ): Promise<Blobs> {
+  readonly blobs: Source["blobs"] = async (snapshot, files, { signal }) => {
     const results = await this.limit.map(files, async (file) => {
       signal?.throwIfAborted();
       return [file.id, await this.blob(snapshot, file)] as const;
     });
     return new Map(results);
-  }
+  };
 
-  /** Local folders have no web pages. */
-  webUrl(): null {
-    return null;
-  }
+  readonly webUrl = () => null;
 
   /**
    * The folder with this name, else the first whose name differs in case only; links are no repositories.
@@ -143,6 +120,7 @@ export class LocalSource implements Source {
     return { folder, state: folder?.states.find(({ root }) => root.id === commit) };
   }
 
+  /** @throws {CollectionsError} source-failed where the folder is deleted. */
   private folderIn(snapshot: Snapshot, treeId: string, { signal }: RequestContext): ScannedFolder {
     signal?.throwIfAborted();
     const folder = this.stateOf(snapshot).state?.folders.get(treeId);
@@ -163,7 +141,6 @@ export class LocalSource implements Source {
   }
 }
 
-/** The result of a scan. */
 type Look = Pick<Snapshot, "branch" | "ref" | "freshness">;
 
 /** One local folder as it changes: scanned at most once a second, by one scan at a time. */
