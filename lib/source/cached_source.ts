@@ -1,7 +1,7 @@
 // A Source over another one that sends it as few requests as possible: refs by the rule of ref_checks.ts, objects once
 // per id. Cached objects are reached only through a snapshot, and so through a ref that was checked in time.
 
-import type { LookupOptions, ObjectCache, ObjectKind } from "../cache/object_cache.ts";
+import type { ObjectCache, ObjectKind } from "../cache/object_cache.ts";
 import { sourceFailed } from "../errors.ts";
 import { SingleFlight } from "../single_flight.ts";
 import { FailureBackoff } from "./failure_backoff.ts";
@@ -24,7 +24,7 @@ import {
 
 type CachedSourceOptions = Omit<RefChecksOptions, "source" | "backoff"> & { objects: ObjectCache };
 
-/** What an entry of a folder takes in memory as an object, measured. */
+/** Of memory, measured. */
 const ENTRY_BYTES = 200;
 
 const treeKind: ObjectKind<TreeEntries> = {
@@ -194,6 +194,4 @@ export class CachedSource implements Source {
 }
 
 /** A repository that no process knew a moment ago has no objects in the store: its first request skips those reads. */
-function lookupOf(snapshot: Snapshot): LookupOptions {
-  return { memoryOnly: snapshot.freshness === "miss" };
-}
+const lookupOf = ({ freshness }: Snapshot) => ({ memoryOnly: freshness === "miss" });

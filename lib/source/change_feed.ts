@@ -139,6 +139,4 @@ export class ChangeFeed {
   }
 }
 
-function parse(value: unknown): z.infer<typeof ringSchema> {
-  return ringSchema.safeParse(value).data ?? { last: 0, names: [] };
-}
+const parse = (value: unknown) => ringSchema.safeParse(value).data ?? { last: 0, names: [] };

@@ -23,7 +23,7 @@ type Wait = { readonly error: CollectionsError; readonly waitMs: number; readonl
 /** Waits of 5 s, doubled with each further failure up to 60 s; longer where the source requests it. */
 export class FailureBackoff {
   private readonly waits = new LRUCache<string, Wait>({ max: MAX_KEYS });
-  /** The keys whose wait is over and for which a request is under way. */
+  /** Keys whose wait is over, with a request under way. */
   private readonly probed = new Set<string>();
   /** The known refs of a repository that failed since one of its refs last succeeded. */
   private readonly failedRefs = new LRUCache<string, Set<string>>({ max: MAX_KEYS });
@@ -129,8 +129,8 @@ export function withDenial(
 ): CollectionsError {
   if (error.denial === denial) return error;
   const { code, detail, facts, message, cause, unreachable, restMs } = error;
-  const options = { ...facts, message, cause, unreachable, restMs };
-  return new CollectionsError(code, detail, denial ? { ...options, denial } : options);
+  const options = { ...facts, message, cause, unreachable, restMs, ...denial && { denial } };
+  return new CollectionsError(code, detail, options);
 }
 
 /** A spent quota is remembered with its token, which has its own wait. */

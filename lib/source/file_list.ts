@@ -190,7 +190,7 @@ export function comparePaths(a: string, b: string): number {
   return compareBytes(encoder.encode(a), encoder.encode(b));
 }
 
-/** Orders two byte strings as memcmp does, the shorter first where one begins the other. */
+/** As memcmp, the shorter first where one begins the other. */
 function compareBytes(a: Uint8Array, b: Uint8Array): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {

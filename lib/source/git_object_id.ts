@@ -4,7 +4,6 @@
 import { Buffer } from "node:buffer";
 import { createHash, type Hash } from "node:crypto";
 
-/** The mode of a tree entry, as a tree object spells it. */
 export type GitMode = "100644" | "100755" | "120000" | "40000" | "160000";
 
 /** One entry of a tree object: a single path segment, and the id of what it names. */
@@ -14,7 +13,6 @@ export interface TreeObjectEntry {
   readonly id: string;
 }
 
-/** The blob id of a file's bytes. */
 export function blobId(bytes: Uint8Array): string {
   return blobHash(bytes.length).update(bytes).digest("hex");
 }

@@ -30,7 +30,6 @@ import {
   updateRef,
 } from "./source.ts";
 
-/** What checks need. */
 export interface RefChecksOptions {
   readonly source: Source;
   /** The store of refs and tombstones; null where there is none. */
@@ -177,21 +176,17 @@ export class RefChecks {
     await this.settled();
   }
 
-  /** Resolves when the checks under way have ended. */
   readonly settled = () => this.flights.settled();
 
-  private ageMs(atMs: number): number {
-    return this.options.clock.now() - atMs;
-  }
+  private readonly ageMs = (atMs: number) => this.options.clock.now() - atMs;
 
   private isRecent(atMs: number): boolean {
     // A negative age comes from a clock that was set back, and means nothing.
     return this.ageMs(atMs) >= 0 && this.ageMs(atMs) < this.options.freshForMs;
   }
 
-  private isFresh({ isCheckedHere, ref }: KnownRef): boolean {
-    return isCheckedHere && this.isRecent(ref.checkedAtMs);
-  }
+  private readonly isFresh = ({ isCheckedHere, ref }: KnownRef) =>
+    isCheckedHere && this.isRecent(ref.checkedAtMs);
 
   private async load(name: RefName): Promise<KnownRef | null> {
     const { record } = await this.readStore(name);

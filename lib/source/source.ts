@@ -4,11 +4,12 @@
 import type { CollectionsError } from "../errors.ts";
 import type { FileList, ListedFile } from "./file_list.ts";
 
-/** The part of a request that a source needs to bound its cost and to charge it. */
+/**
+ * The part of a request that a source needs to bound its cost and to charge it: its signal aborts when the client
+ * disconnects; `client` is the address by which cost is counted and queues are made fair.
+ */
 export interface RequestContext {
-  /** Aborts when the client disconnects; absent for background work. */
   readonly signal?: AbortSignal | undefined;
-  /** The client address by which cost is counted and queues are made fair. */
   readonly client: string;
   /**
    * Records, before it starts, work that no cache had: source requests, or processor time for a list. A request is
@@ -98,12 +99,10 @@ export type Freshness = "hit" | "miss" | "revalidated" | "moved" | "stale";
 export interface Snapshot {
   /** As the request spelled it, whatever the repository is called now. */
   readonly name: RepositoryName;
-  /** The branch as the response names it: the requested one, or the default. */
   readonly branch: string;
   /** Also an id under which `tree` gives the root folder. */
   readonly commit: string;
   readonly ref: RefState;
-  /** When the request was sent on which this snapshot rests, in ms since the epoch. */
   readonly checkedAtMs: number;
   readonly freshness: Freshness;
   /** For the source itself: validators for its next conditional request, and where it found the repository. */
@@ -148,18 +147,15 @@ export interface Source {
    */
   resolve(query: RefQuery, context: RequestContext): Promise<Snapshot>;
 
-  /** Reads one folder. @throws {CollectionsError} a source failure. */
+  /** Reads one folder. @throws {CollectionsError} a source failure, as the next two. */
   tree(snapshot: Snapshot, treeId: string, context: RequestContext): Promise<TreeEntries>;
 
-  /**
-   * Reads every file below a folder in one request, or null where the source cannot answer it whole (GitHub's
-   * `truncated`). @throws {CollectionsError} a source failure.
-   */
+  /** Every file below a folder in one request; null where the source cannot answer it whole (GitHub's `truncated`). */
   files(snapshot: Snapshot, treeId: string, context: RequestContext): Promise<FileList | null>;
 
   /**
    * As `files`, for the folder at a path and without its id, in one request that reads none of the folders above it.
-   * Null where the source cannot tell: then the folders are read one by one. @throws {CollectionsError} a source failure.
+   * Null where the source cannot tell: then the folders are read one by one.
    */
   filesAt(snapshot: Snapshot, path: string, context: RequestContext): Promise<FolderFiles | null>;
 

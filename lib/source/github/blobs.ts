@@ -79,7 +79,6 @@ export function fitsBatch(file: FileRef): boolean {
   return /^text\/|[/+](json|xml|yaml|toml|javascript|typescript)$|^application\/x-/.test(type);
 }
 
-/** The files in groups, each of at most 50 files and 1 MiB. */
 export function planBatches(files: readonly FileRef[]): FileRef[][] {
   const batches: FileRef[][] = [];
   let bytes = Infinity;

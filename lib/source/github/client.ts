@@ -23,7 +23,7 @@ const LANE_OF = {
 } as const;
 export type RequestKind = keyof typeof LANE_OF;
 
-/** A validator, usable by the token that fetched it alone: GitHub's ETags depend on the token. */
+/** Usable by the token that fetched it alone: GitHub's ETags depend on the token. */
 export type Validator = { readonly etag: string; readonly fingerprint: string };
 
 /** One request; a POST where it has a body, yet it reads only. */
@@ -34,19 +34,18 @@ export interface GitHubRequest {
   readonly accept?: string;
   readonly known?: Validator | null;
   readonly body?: string;
-  /** Bytes of the answer's body that are read at most. */
   readonly maxBytes: number;
   /** Whether the rest of the body, of which this much is read, is not needed. */
   readonly isEnough?: (bytes: Uint8Array<ArrayBuffer>, response: Response) => boolean;
 }
 
-/** An answer. `release` is to be called once its bytes are parsed. */
+/** `release` is to be called once its bytes are parsed. */
 export type HttpAnswer = Body & { readonly status: number; readonly headers: Headers };
 
 /** An answer that says something about the repository: 2xx, 3xx, or a 4xx that is no limit. */
 export type GitHubAnswer = HttpAnswer & { readonly token: Token };
 
-/** A request that was sent; `result` is the status, or why there is none. */
+/** `result` is the status, or why there is none. */
 export interface SentRequest {
   readonly kind: RequestKind;
   readonly result: number | "network" | "timeout" | "aborted";
@@ -59,7 +58,6 @@ export interface GitHubClientOptions {
   readonly clock: Clock;
   readonly timeoutMs: number;
   readonly userAgent: string;
-  /** Called after each request that was sent. */
   readonly onRequest?: ((sent: SentRequest) => void) | undefined;
 }
 
@@ -78,7 +76,7 @@ const LIMIT_MESSAGE = /rate limit|abuse detection/i;
 /** Answers that say that the request is at fault, and nothing about the repository. */
 const FAULTS: ReadonlySet<number> = new Set([400, 401, 406]);
 
-/** Sends requests to GitHub's API, its raw host and its Git host. */
+/** For GitHub's API, its raw host and its Git host. */
 export class GitHubClient {
   private readonly lanes: Record<keyof typeof LANES, RequestQueue>;
   private readonly bodies: BodyReader;

@@ -14,7 +14,7 @@ import { type GitHubHost, namedBase } from "./host.ts";
 import { lsRefs, type LsRefsResult } from "./ls_refs.ts";
 import { type BranchQuery, formsOf, type FoundRef, isCommit } from "./refs.ts";
 
-/** Refs of one Git host. */
+/** Finds refs at one Git host. */
 export class GitRefs {
   private readonly health: GitHostHealth;
 
@@ -53,16 +53,14 @@ export class GitRefs {
     const isFound = form !== undefined && commit !== undefined &&
       (isBranch || await this.isCommit(query, commit, context));
     if (!isFound) throw branchNotFound(branch, answer.defaultBranch);
-    return {
-      commit,
-      validators: { base: namedBase(answer), form, commit: null, visibility: null },
-    };
+    const validators = { base: namedBase(answer), form, commit: null, visibility: null };
+    return { commit, validators };
   }
 
-  private async isCommit(query: BranchQuery, id: string, context: RequestContext) {
+  private isCommit(query: BranchQuery, id: string, context: RequestContext) {
     if (query.known?.commit === id) return true;
     if (query.failure !== undefined) throw query.failure;
-    return await isCommit(this.host, query, { id, context });
+    return isCommit(this.host, query, { id, context });
   }
 
   private record(repository: RepositoryName, result: LsRefsResult): void {

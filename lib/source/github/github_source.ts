@@ -23,7 +23,6 @@ import {
 import { RestRefSearch } from "./refs.ts";
 import { parseFolder, parseInWorker, parseTree } from "./trees.ts";
 
-/** Options of {@linkcode GitHubSource}. */
 export interface GitHubSourceOptions extends GitHubClientOptions, Pick<GitHubHost, "allowedRepos"> {
   readonly addresses: GitHubAddresses;
   readonly log: Log;

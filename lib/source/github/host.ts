@@ -24,7 +24,6 @@ export interface GitHubAddresses {
   readonly gitUrl: string | null;
 }
 
-/** A GitHub host and how to reach it. */
 export interface GitHubHost extends GitHubAddresses {
   readonly client: GitHubClient;
   readonly tokens: TokenPool;
@@ -122,7 +121,6 @@ export function refusal({ owner, repo }: RepositoryName, status: number): Collec
   return sourceFailed(`Cannot read "${owner}/${repo}": GitHub answered ${status}`);
 }
 
-/** A Git object id as GitHub writes it. */
 export const OBJECT_ID = /^[0-9a-f]{40}$/;
 
 /** The JSON of an answer. @throws {CollectionsError} source-failed for anything else. */

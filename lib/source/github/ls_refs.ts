@@ -106,9 +106,7 @@ function requestBody(forms: readonly string[]): string {
   ].join("");
 }
 
-function refName(form: string): string {
-  return form === "HEAD" ? form : `refs/${form}`;
-}
+const refName = (form: string) => form === "HEAD" ? form : `refs/${form}`;
 
 /**
  * Finds the first form of a ref in an answer while it arrives: prefixes match more than the refs that were meant, and a

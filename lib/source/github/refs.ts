@@ -27,7 +27,6 @@ import {
   requestRepository,
 } from "./host.ts";
 
-/** What a request about a ref found. */
 export type FoundRef = { readonly commit: string; readonly validators: RefValidators };
 
 /** A query whose default branch is filled in. */
@@ -174,8 +173,7 @@ export class RestRefSearch {
 
   private requestRepository(known: Validator | null = null, base = namedBase(this.query)) {
     const accept = "application/vnd.github+json";
-    const request = { kind: "repo", base, rest: "", accept, known, context: this.context } as const;
-    return send(this.host, request);
+    return send(this.host, { kind: "repo", base, rest: "", accept, known, context: this.context });
   }
 }
 

@@ -11,15 +11,9 @@ import { MAX_WAIT_MS } from "../failure_backoff.ts";
 /** GitHub counts the REST API and GraphQL separately, and the raw host limits addresses. */
 export type Quota = "core" | "graphql" | "raw";
 
-/** One token. `place` counts from 1; 0 stands for requests without a token. */
-export interface Token {
-  readonly place: number;
-  readonly secret: string | null;
-  /** Identifies the token of an ETag, across restarts, without revealing the token. */
-  readonly fingerprint: string;
-}
-
 type TokenState = ReturnType<typeof newState>;
+/** One token. `place` counts from 1; 0 stands for requests without a token. */
+export type Token = TokenState["token"];
 
 const UNKNOWN = Number.MAX_SAFE_INTEGER;
 
@@ -98,9 +92,7 @@ export class TokenPool {
     return known.length === 0 ? null : known.reduce((sum, count) => sum + count);
   }
 
-  private now(): number {
-    return this.options.clock.monotonicMs();
-  }
+  private readonly now = () => this.options.clock.monotonicMs();
 
   private usable(quota: Quota): readonly TokenState[] {
     if (quota === "raw" || !this.hasToken) return [this.anonymous];
@@ -113,6 +105,7 @@ export class TokenPool {
 }
 
 function newState(secret: string | null, index: number) {
+  // Identifies the token of an ETag, across restarts, without revealing the token.
   const fingerprint = secret === null
     ? "none"
     : createHash("sha256").update(`validator of ${secret}`).digest("hex").slice(0, 12);
@@ -121,13 +114,11 @@ function newState(secret: string | null, index: number) {
     /** By `clock.monotonicMs()`, so a jump of the wall clock changes no wait. */
     resetAtMs: 0,
   });
-  const token: Token = { place: index + 1, secret, fingerprint };
+  const token = { place: index + 1, secret, fingerprint } as const;
   return { token, isRefused: false, quotas: { core: quota(), graphql: quota(), raw: quota() } };
 }
 
-function bounded(waitMs: number): number {
-  return Math.min(Math.max(waitMs, 0), MAX_WAIT_MS);
-}
+const bounded = (waitMs: number) => Math.min(Math.max(waitMs, 0), MAX_WAIT_MS);
 
 function left({ quotas }: TokenState, quota: Quota, now: number): number {
   const { remaining, resetAtMs } = quotas[quota];

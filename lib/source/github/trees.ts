@@ -77,16 +77,13 @@ function entryOf(raw: unknown) {
   return { path, mode, kind, id: sha, size };
 }
 
-function unusable(state: string) {
-  return sourceFailed(`Cannot read "tree": ${state}`);
-}
+const unusable = (state: string) => sourceFailed(`Cannot read "tree": ${state}`);
 
 /** The folder's id and `FileList.toBytes()`; null for a truncated answer; or what is wrong with it. */
 export type TreeReply =
   | { readonly folder: { readonly treeId: string; readonly files: Uint8Array<ArrayBuffer> } | null }
   | { readonly failure: string };
 
-/** What {@linkcode parseInWorker} needs of a worker. */
 export type TreeWorker = Pick<Worker, "onmessage" | "onerror" | "postMessage" | "terminate">;
 
 const START_WITHIN_MS = 5_000;

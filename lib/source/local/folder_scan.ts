@@ -27,7 +27,6 @@ export interface ScannedFolder extends TreeEntry {
   readonly omitted: number;
 }
 
-/** One state of a folder. */
 export interface FolderState {
   readonly root: ScannedFolder;
   /** By tree id. */
@@ -142,10 +141,9 @@ export async function readScannedFile(
   return null;
 }
 
-/** InvalidData: a link whose target is not UTF-8. */
+/** How a file fails that is deleted or may not be read; InvalidData: a link whose target is not UTF-8. */
 const MISSING = /^(NotFound|PermissionDenied|NotCapable|NotADirectory|IsADirectory|InvalidData)$/;
 
-/** The result of a read, or null where the file is deleted or may not be read. */
 async function nullIfMissing<T>(read: Promise<T>): Promise<T | null> {
   try {
     return await read;

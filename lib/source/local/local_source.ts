@@ -23,7 +23,6 @@ import {
   type ScannedFolder,
 } from "./folder_scan.ts";
 
-/** The owner that all local folders have, in any case. */
 export const LOCAL_OWNER = "local";
 
 const READ_AT_ONCE = 8;
@@ -40,7 +39,6 @@ interface LocalSourceOptions {
 
 /** Serves local folders as they are. */
 export class LocalSource implements Source {
-  /** The folders that were requested so far, by name. */
   private readonly folders = new Map<string, WatchedFolder>();
   private readonly lists = new WeakMap<ScannedFolder, FileList>();
   private readonly limit = pLimit(READ_AT_ONCE);
