@@ -1,5 +1,5 @@
-// Sorted, filtered lists, slugs and neighbors over three thousand files, compared with a plain program over the same
-// files. How values of any kind are ordered and compared is in sort_test.ts and filter_test.ts, facets in html_test.ts.
+// Sorted, filtered lists, their facets, slugs and neighbors over three thousand files, compared with a plain program over
+// the same files.
 
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
@@ -10,6 +10,10 @@ import { startSite } from "../site.ts";
 
 const ENV = { GITHUB_TOKEN: "token", MISSES_PER_MINUTE: "0", LOG_LEVEL: "error" };
 
+const WORDS = ["Émile", "apple 2", "apple 10", "Apple 10", "zebra", "äpfel", "Ω", "-", "10 ways"];
+const MIXED = ["3", "12.5", "true", "false", "2024-02-30", "2024-05-01", "[1, 2]", "{a: 1}", "~"];
+const TIMES = ["", "T08:30:00Z", " 09:00:00", "T23:30:00-05:00", "T01:00:00.250+02:00", " or so"];
+
 /** A path in `posts`, and a text with front matter in which every key is absent somewhere. */
 function post(number: number): [path: string, text: string] {
   const folder = number % 11 === 0 ? "" : `${2016 + number % 11}/`;
@@ -18,12 +22,13 @@ function post(number: number): [path: string, text: string] {
   // Strides that share no factor with their ranges keep the values out of the order of paths.
   const day = new Date(Date.UTC(2016, 0, 1 + number * 7919 % 3001)).toISOString().slice(0, 10);
   const lines = [
-    `title: ${["zebra", "apple", "mango"][number * 5 % 3]} ${100 + number * 31 % 97}`,
-    `date: ${day}`,
+    `title: "${WORDS[number * 5 % 9]} ${number * 31 % 97}"`,
+    `date: ${day}${TIMES[number % 6]}`,
     `weight: ${number * 17 % 40 - 5}`,
     `tags: ${["[deno, web]", "git", "[git, 2024, true]"][number % 3]}`,
     `draft: ${number % 10 === 0}`,
-    `author: { name: ${["ada", "bob", "eve"][number % 3]}, id: ${number % 13} }`,
+    `mixed: ${MIXED[number * 7 % 9]}`,
+    `author: { name: "${WORDS[number % 9]}", id: ${number % 13} }`,
   ].filter((_, index) => (number + index) % 19 !== 0);
   return [path, `---\n${lines.join("\n")}\n---\n${"Words. ".repeat(number % 40)}\n`];
 }
@@ -40,6 +45,7 @@ interface Query {
   readonly sort: string;
   readonly filters: readonly (readonly [name: string, value: string])[];
   readonly recursive: boolean;
+  readonly facets: readonly string[];
   readonly place: number;
 }
 
@@ -57,12 +63,53 @@ function valueOf(item: Item, field: string): any {
 }
 
 const order = <T>(a: T, b: T) => a < b ? -1 : a > b ? 1 : 0;
+const collator = new Intl.Collator("en", { numeric: true });
+const DATE = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d:\d\d(?:\.\d+)?)(Z|[+-]\d\d:\d\d)?)?$/;
+const KINDS = ["number", "date", "text", "boolean", "none"] as const;
 
-function matches(item: Item, [field, given]: readonly [string, string]): boolean {
+/** A value's kind, and what orders it among its kind. */
+function keyOf(value: unknown): readonly [kind: typeof KINDS[number], value: unknown] {
+  if (typeof value === "number" || typeof value === "boolean") {
+    return typeof value === "number" ? ["number", value] : ["boolean", value];
+  }
+  if (typeof value !== "string") return ["none", null];
+  const [, day = "", time = "00:00", zone = "Z"] = DATE.exec(value) ?? [];
+  const isDay = day !== "" && new Date(`${day}T00:00Z`).toJSON().startsWith(day);
+  return isDay ? ["date", Date.parse(`${day}T${time}${zone}`)] : ["text", value];
+}
+
+function orderOf([kind, a]: ReturnType<typeof keyOf>, [other, b]: ReturnType<typeof keyOf>) {
+  if (kind !== other) return KINDS.indexOf(kind) - KINDS.indexOf(other);
+  return kind === "text" ? collator.compare(String(a), String(b)) : Number(a) - Number(b);
+}
+
+function matches(item: Item, [name, given]: readonly [string, string]): boolean {
+  const [field = "", operator] = name.split("][");
   const value = valueOf(item, field);
+  if (operator === "exists") return (value !== undefined) === (given === "true");
+  if (operator !== undefined) {
+    const limit = keyOf(/^(-?\d+(\.\d+)?|true|false)$/.test(given) ? JSON.parse(given) : given);
+    const [key, by] = [keyOf(value), orderOf(keyOf(value), limit)];
+    const isMatch = { lt: by < 0, lte: by <= 0, gt: by > 0, gte: by >= 0 }[operator];
+    return key[0] === limit[0] && isMatch!;
+  }
   const text = given.replace(/^!/, "");
-  const isMatch = GLOBS[text]?.test(value) ?? [value].flat().some((one) => String(one) === text);
+  const isScalar = (one: unknown) => one === null || typeof one !== "object";
+  const isMatch = GLOBS[text]?.test(value) ??
+    [value].flat().some((one) => isScalar(one) && String(one) === text);
   return isMatch !== given.startsWith("!");
+}
+
+/** The counts of a key's values. */
+function plainFacet(items: readonly Item[], field: string) {
+  const counts = new Map<unknown, number>();
+  for (const item of items) {
+    for (const value of new Set([valueOf(item, field)].flat())) {
+      if (keyOf(value)[0] !== "none") counts.set(value, (counts.get(value) ?? 0) + 1);
+    }
+  }
+  return [...counts].map(([value, count]) => ({ value, count }))
+    .sort((a, b) => b.count - a.count || orderOf(keyOf(a.value), keyOf(b.value))).slice(0, 100);
 }
 
 /** All items of the list, in order. */
@@ -72,32 +119,58 @@ function plainList(items: readonly Item[], { sort, filters, recursive }: Query):
   return items.filter((item) => recursive || !item.path.includes("/"))
     .filter((item) => filters.every((filter) => matches(item, filter)))
     .toSorted((a, b) => {
-      const [left, right] = [valueOf(a, field), valueOf(b, field)];
-      const missing = Number(left === undefined) - Number(right === undefined);
-      return missing || sign * order(left, right) || order(a.path, b.path);
+      const [left, right] = [keyOf(valueOf(a, field)), keyOf(valueOf(b, field))];
+      const missing = Number(left[0] === "none") - Number(right[0] === "none");
+      const by = field === "path" ? order(a.path, b.path) : orderOf(left, right);
+      return missing || sign * by || order(a.path, b.path);
     });
 }
 
-const FIELDS = ["date", "title", "weight", "draft", "author.name", "nowhere"];
+const FIELDS = ["date", "title", "weight", "mixed", "tags", "draft", "author.name", "nowhere"];
 const field = fc.constantFrom(...FIELDS.map((field) => `frontMatter.${field}`));
 const value = fc.constantFrom(
-  ...["deno", "git", "true", "2024", "3", "-2", "2019-05-01", "apple 110", "eve", "nowhere"],
+  ...[
+    "deno",
+    "git",
+    "true",
+    "null",
+    "3",
+    "12.5",
+    "-2",
+    "2024",
+    "2019-05-01",
+    "apple 10",
+    "nowhere",
+  ],
 );
+/** Values that a key has, or that fall between them. */
+const LIMITS: readonly (readonly [key: string, values: readonly string[]])[] = [
+  ["weight", ["-5", "0", "7", "7.5", "34", "x"]],
+  ["draft", ["true", "false"]],
+  ["mixed", ["3", "12.5", "true", "2024-05-01", "2024-05-01T00:00:00Z"]],
+  ["author.name", ["zebra", "apple 10", "Apple 10", "-"]],
+  ["date", ["2019-05-01", "2020-02-03T10:00:00+02:00", "soon", "2017-01-01"]],
+];
 const filter = fc.oneof(
-  fc.tuple(
-    fc.oneof(field, fc.constant("frontMatter.tags")),
-    fc.oneof(value, value.map((text) => `!${text}`)),
+  fc.tuple(field, fc.oneof(value, value.map((text) => `!${text}`))),
+  fc.constantFrom(...LIMITS).chain(([key, values]) =>
+    fc.tuple(
+      fc.constantFrom("lt", "lte", "gt", "gte").map((one) => `frontMatter.${key}][${one}`),
+      fc.constantFrom(...values),
+    )
   ),
+  fc.tuple(field.map((one) => `${one}][exists`), fc.constantFrom("true", "false")),
   fc.tuple(fc.constant("path"), fc.constantFrom("202?/**", "!2019/*")),
   fc.tuple(fc.constant("name"), fc.constantFrom("*1.md", "!post-?.md")),
 );
 const query: fc.Arbitrary<Query> = fc.record({
   sort: fc.tuple(
     fc.constantFrom("", "-"),
-    fc.oneof(fc.constantFrom("path", "size"), field),
+    fc.oneof(fc.constantFrom("path", "name", "size"), field),
   ).map((parts) => parts.join("")),
   filters: fc.array(filter, { maxLength: 2 }),
   recursive: fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, fc.constant(false)),
+  facets: fc.uniqueArray(field, { maxLength: 2 }),
   place: fc.double({ min: 0, max: 1, noNaN: true }),
 });
 
@@ -109,7 +182,7 @@ function address(endpoint: string, { sort, filters, recursive }: Query, more: ob
   return `/api/${endpoint}?${query}`;
 }
 
-Deno.test("200 random lists of 3,000 files are those of a plain program", async () => {
+Deno.test("200 random lists of 3,000 files, with facets and neighbors, are those of a plain program", async () => {
   const files = Array.from({ length: 3_000 }, (_, number) => post(number));
   await using site = await startSite(files, { env: ENV });
   const { service, gh } = site;
@@ -118,7 +191,8 @@ Deno.test("200 random lists of 3,000 files are those of a plain program", async 
   const all = files.map(([path, text]): Item => {
     const block = /^---\n(.*?)^---$/ms.exec(text)?.[1];
     const frontMatter = block === undefined ? undefined : parse(block);
-    return { path: path.slice(6), name: path.split("/").at(-1)!, size: text.length, frontMatter };
+    const size = new TextEncoder().encode(text).length;
+    return { path: path.slice(6), name: path.split("/").at(-1)!, size, frontMatter };
   });
   let items = 0;
   await service.list({ sort: "frontMatter.date" });
@@ -126,10 +200,10 @@ Deno.test("200 random lists of 3,000 files are those of a plain program", async 
   gh.resetCounts();
 
   const check = async (given: Query) => {
-    const { place } = given;
+    const { place, facets } = given;
     const expected = plainList(all, given);
     const page = Math.max(1, Math.ceil(place * Math.ceil(expected.length / 20)));
-    const shown = { page, limit: 20, fields: "path,frontMatter" };
+    const shown = { page, limit: 20, fields: "path,frontMatter", facets: facets.join() };
     const list: ListBody = await (await service.get(
       address("list-collection-items", given, shown),
     )).json();
@@ -141,6 +215,7 @@ Deno.test("200 random lists of 3,000 files are those of a plain program", async 
       })),
     );
     assertEquals(list.pagination.totalItems, expected.length);
+    for (const facet of facets) assertEquals(list.facets![facet], plainFacet(expected, facet));
     const at = Math.floor(place * (expected.length - 1));
     const slugOf = (item?: Item) => item?.path.replace(".md", "") ?? null;
     const item = expected[at] ?? all[0]!;
