@@ -84,15 +84,16 @@ function decode(text: string): string {
   }
 }
 
-/** A post's outline for lists, as its HTML has it. The heading generated for footnotes is no part of it. */
-export function outlineOf(tree: Root): Pick<Rendered, "headings" | "excerpt" | "words"> {
+/** A post's outline for lists, as its HTML has it, but for the heading that was generated for its footnotes. */
+export function outlineOf(
+  tree: Root,
+  generated: Element | undefined,
+): Pick<Rendered, "headings" | "excerpt" | "words"> {
   const headings: Heading[] = [];
   for (const element of elementsOf(tree)) {
-    const { tagName, properties: { id, className } } = element;
-    const depth = Number(/^h([1-6])$/.exec(tagName)?.[1]);
-    const isGenerated = id === `${ID_PREFIX}footnote-label` && String(className) === "sr-only";
-    if (!(depth > 0) || isGenerated) continue;
-    headings.push({ depth, id: String(id), text: collapse(textOf(element)) });
+    const depth = Number(/^h([1-6])$/.exec(element.tagName)?.[1]);
+    if (!(depth > 0) || element === generated) continue;
+    headings.push({ depth, id: String(element.properties.id), text: collapse(textOf(element)) });
   }
   const paragraphs = tree.children.values().filter((node) => isElement(node, "p"));
   const text = paragraphs.map((node) => collapse(textOf(node))).find((text) => text !== "");

@@ -21,7 +21,7 @@ const MAX_REFERENCED_LENGTH = 1024 * 1024;
 const MAX_TABLE_CELLS = 100_000;
 const MAX_HTML_LENGTH = 4 * 1024 * 1024;
 
-/** Marks open addresses in the HTML while it is written. Random, so that no file can contain it. */
+/** Marks the generated heading of footnotes, and open addresses while the HTML is written. Random, so that no file can contain it. */
 const TOKEN = crypto.randomUUID();
 const OPEN_ADDRESS = new RegExp(` (?:href|src)="${TOKEN}\\d+"`);
 
@@ -56,8 +56,11 @@ const SCHEMA: Schema = {
 
 const parser = unified().use(remarkParse).use(remarkGfm).freeze();
 // The sanitizer puts the prefix before all ids, so it is left out here.
-const toHtmlTree = unified().use(remarkRehype, { allowDangerousHtml: true, clobberPrefix: "" })
-  .freeze();
+const toHtmlTree = unified().use(remarkRehype, {
+  allowDangerousHtml: true,
+  clobberPrefix: "",
+  footnoteLabel: TOKEN,
+}).freeze();
 const sanitizer = unified().use(rehypeRaw).use(() => lowerSchemes).use(rehypeSanitize, SCHEMA)
   .use(rehypeSlug, { prefix: ID_PREFIX }).freeze();
 const writer = unified().use(rehypeStringify).freeze();
@@ -74,11 +77,15 @@ export function renderMarkdown(text: string): Rendered {
   refuseGrowth(source);
   for (const node of source.children) if (node.type === "blockquote") markAlert(node, markdown);
   const tree = sanitizer.runSync(toHtmlTree.runSync(source)) as Root;
+  const footnotesHeading = elementsOf(tree).find(({ children: [text] }) =>
+    text?.type === "text" && text.value === TOKEN
+  );
+  if (footnotesHeading) footnotesHeading.children = [{ type: "text", value: "Footnotes" }];
   removeStrayInputs(tree);
   const addresses = openAddresses(tree, TOKEN);
   const html = writer.stringify(tree);
   if (html.length > MAX_HTML_LENGTH) throw new RenderFailure("The file's HTML is too large.");
-  return { parts: html.split(OPEN_ADDRESS), addresses, ...outlineOf(tree) };
+  return { parts: html.split(OPEN_ADDRESS), addresses, ...outlineOf(tree, footnotesHeading) };
 }
 
 /** The sanitizer compares schemes as they are written, which count without case (RFC 3986, 3.1). */

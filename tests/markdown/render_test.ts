@@ -80,15 +80,18 @@ Deno.test("footnotes link there and back, and their heading is not listed", () =
       '<li id="user-content-fn-1">',
       'href="#user-content-fnref-1-2"',
       'aria-describedby="user-content-footnote-label"',
-      'id="user-content-footnote-label"',
+      'id="user-content-footnote-label">Footnotes</h2>',
     ]
   ) assertStringIncludes(html(note), part);
 
+  const own = '<h2 id="footnote-label" class="sr-only">Footnotes</h2>';
   const headings = {
     [`# A\n\n${note}`]: 1,
+    [own]: 1,
+    [`${own}\n\n${note}`]: 1,
+    [`<section data-footnotes>${own}</section>`]: 1,
     "# Footnote label": 1,
     [`# Footnote label\n\n${note}`]: 1,
-    [`<section data-footnotes><h2>Footnotes</h2></section>`]: 1,
     [`<div>\n\n${note}`]: 0,
   };
   for (const [markdown, count] of Object.entries(headings)) {
