@@ -63,7 +63,7 @@ browserTest("owner/repo alone leads to the whole repository and its own branch",
   assertEquals(await focused(page, "id"), "repository");
 }, { branch: "master", env: {} });
 
-browserTest("a pasted address leads to its list or file", async (open) => {
+browserTest("a pasted address of any of the four hosts leads to its list or file", async (open) => {
   const page = await open("?owner=local&repo=blog&collection=posts");
   await waitForItems(page, "12 items");
   const paste = (text: string) =>
@@ -77,10 +77,20 @@ browserTest("a pasted address leads to its list or file", async (open) => {
   await paste("https://github.com/octo/site/tree/main/docs/guide");
   await waitForItems(page, "1 item");
   assertEquals(searchOf(page), "?owner=octo&repo=site&collection=docs/guide&branch=main");
-  await paste("https://github.com/octo/site/blob/main/posts/p03.md");
-  await page.getByRole("heading", { name: "Post 3" }).first().waitFor();
-  await waitForItems(page, "12 items");
-  assertEquals(searchOf(page), `${POSTS}&branch=main&path=posts/p03.md`);
+  const addresses = [
+    "https://github.com/octo/site/blob/main/posts/p03.md",
+    "https://raw.githubusercontent.com/octo/site/refs/heads/main/posts/p03.md",
+    "https://cdn.jsdelivr.net/gh/octo/site@main/posts/p03.md",
+  ];
+  for (const address of addresses) {
+    await paste("https://github.com/octo/site");
+    await waitForItems(page, "13 items");
+    assertEquals(searchOf(page), "?owner=octo&repo=site&collection=/&branch=HEAD");
+    await paste(address);
+    await page.getByRole("heading", { name: "Post 3" }).first().waitFor();
+    await waitForItems(page, "12 items");
+    assertEquals(searchOf(page), `${POSTS}&branch=main&path=posts/p03.md`, address);
+  }
   assertMatch(await page.title(), /^p03\.md, posts in octo\/site/);
 });
 

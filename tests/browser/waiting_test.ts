@@ -56,17 +56,18 @@ browserTest("the first page takes few requests, and nothing shifts", async (open
   assertEquals(await page.evaluate("shift"), 0);
 });
 
-browserTest("the first list shows on a link of 100 ms; the time is printed", async (open, site) => {
+/** On a link of 100 ms these are under 500 ms; on a slower one they decide, and not how busy the machine is. */
+browserTest("the first list shows after three round trips", async (open, site) => {
   const page = await open();
   const session = await page.context().newCDPSession(page);
   await session.send("Network.enable");
   const unlimited = { offline: false, downloadThroughput: -1, uploadThroughput: -1 };
-  await session.send("Network.emulateNetworkConditions", { ...unlimited, latency: 100 });
+  await session.send("Network.emulateNetworkConditions", { ...unlimited, latency: 2_000 });
 
   await page.goto(site.url, { waitUntil: "commit" });
   await waitForItems(page, "12 items");
-  const ms = await page.evaluate("performance.now()");
-  console.log(`first list after ${Math.round(Number(ms))} ms`);
+  const ms = await page.evaluate<number>("performance.now()");
+  assert(ms < 8_000, `${ms} ms`);
 });
 
 browserTest("a request shows its address and a skeleton at once", async (open) => {
