@@ -131,6 +131,19 @@ Deno.test("a forged, truncated or unsigned delivery is 401, changes nothing and 
   assertEquals((await service.get(unknown)).status, 404, "others are not charged");
 });
 
+Deno.test("a signed delivery that is malformed is 400, and causes no check", async () => {
+  await using site = await startSite(FILES, { env: ENV });
+  await site.service.list();
+  const requested = await cost(site, async () => {
+    for (const body of ["", "no json", push("octo")]) {
+      assertEquals(await deliver(site.service, body), "400 invalid-parameters", body);
+    }
+    const unnamed = { "x-github-event": "" };
+    assertEquals(await deliver(site.service, push(), unnamed), "400 invalid-parameters");
+  });
+  assertEquals(requested, 0);
+});
+
 Deno.test("a body over 25 MiB is 413, announced or not, and one just under it is read", async () => {
   await using service = await startService({ env: ENV });
   const port = service.listen();
