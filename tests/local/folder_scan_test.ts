@@ -17,8 +17,11 @@ async function withFile(text: string) {
   let state: Awaited<ReturnType<typeof scanFolder>> | null = null;
   return {
     path,
-    async scan() {
-      state = await scanFolder(dir, state, 10);
+    /** Some time after the last change, by which it can be told from a later one. */
+    async scan(laterMs = 2_000) {
+      const { ctime, mtime } = await Deno.lstat(path);
+      const now = () => (ctime ?? mtime)!.getTime() + laterMs;
+      state = await scanFolder(dir, state, { maxEntries: 10, now });
       return state.files.get("a")!;
     },
     [Symbol.asyncDispose]: () => Deno.remove(dir, { recursive: true }),
@@ -43,6 +46,15 @@ Deno.test("scanFolder() reuses an unchanged entry, and reads it again when size,
     assertEquals([after === before, after.id], [false, idOf(expected)]);
   }
   assertEquals((await file.scan()).mode, "100755");
+});
+
+Deno.test("scanFolder() reads again what it read within two seconds of a change", async () => {
+  await using file = await withFile("one\n");
+  const first = await file.scan(1_999);
+  const second = await file.scan(1_999);
+  const settled = await file.scan();
+  assertEquals([first === second, second === settled], [false, false]);
+  assert(await file.scan() === settled);
 });
 
 Deno.test("readScannedFile() gives the bytes, or null and another scan where they are others", async () => {

@@ -9,6 +9,8 @@ import { blobHash, blobId, type GitMode, inGitOrder, treeId } from "../git_objec
 import type { TreeEntry } from "../source.ts";
 
 const READ_AT_ONCE = 16;
+/** A file may change again within the resolution of its times, which is two seconds where it is coarsest. */
+const SETTLED_AFTER_MS = 2_000;
 
 /** A file, or a symbolic link, whose id is that of its target's path, as in Git. */
 export interface ScannedFile extends TreeEntry {
@@ -41,19 +43,19 @@ export const isServedName = (name: string) => !name.startsWith(".") && name !== 
 /**
  * Scans the folder at `path`. `previous` is the result of the last scan; it is returned again where nothing changed. A
  * file that may not be read, or is deleted before it is read, is left out; any other failure fails the scan, since a
- * short list would be a wrong answer.
+ * short list would be a wrong answer. `now` gives ms since the epoch.
  * @throws {CollectionsError} collection-too-large past `maxEntries` files and folders.
  * @throws {Deno.errors.NotFound} where there is no such folder or it is a link, and whatever else reading it gives.
  */
 export async function scanFolder(
   path: string,
   previous: FolderState | null,
-  maxEntries: number,
+  { maxEntries, now }: { readonly maxEntries: number; readonly now: () => number },
 ): Promise<FolderState> {
   if (!(await Deno.lstat(path)).isDirectory) {
     throw new Deno.errors.NotFound(`Cannot scan "${path}": it is not a folder`);
   }
-  const scan = new Scan(path, previous, maxEntries);
+  const scan = new Scan(path, previous, maxEntries, now());
   const root = await scan.folder("", "");
   const { folders, files } = scan;
   const isUnchanged = previous !== null && files.size === previous.files.size &&
@@ -72,6 +74,7 @@ class Scan {
     private readonly root: string,
     private readonly previous: FolderState | null,
     private readonly maxEntries: number,
+    private readonly startedAtMs: number,
   ) {}
 
   /** The folder at a path from the root that is empty or ends in a slash. */
@@ -113,9 +116,13 @@ class Scan {
     const info = await nullIfMissing(Deno.lstat(fullPath));
     if (info === null || !(info.isFile || info.isSymlink)) return null;
     const { size, mtime, ctime, ino, mode } = info;
-    const stamp = [size, mtime?.getTime(), ctime?.getTime(), ino, mode].join();
+    // The change time cannot be set back, as the modification time can; not every file system has it.
+    const changedAtMs = (ctime ?? mtime)?.getTime() ?? Infinity;
+    const isSettled = changedAtMs + SETTLED_AFTER_MS <= this.startedAtMs;
+    const times = [size, mtime?.getTime(), ctime?.getTime(), ino, mode].join();
+    const stamp = isSettled ? times : "";
     let file = this.previous?.files.get(path);
-    if (file?.stamp !== stamp) {
+    if (file === undefined || stamp === "" || file.stamp !== stamp) {
       const id = await nullIfMissing(hash(fullPath, info));
       if (id === null) return null;
       file = info.isSymlink

@@ -173,7 +173,7 @@ class WatchedFolder {
     const { last, path, states } = this;
     const checkedAtMs = now();
     const branch = await checkedOutBranch(path);
-    const state = await scanFolder(path, states[0] ?? null, maxEntries);
+    const state = await scanFolder(path, states[0] ?? null, { maxEntries, now });
     const commit = state.root.id;
     this.states = [state, ...states.filter(({ root }) => root.id !== commit)].slice(0, 2);
     if (last?.branch === branch) {
