@@ -24,10 +24,15 @@ function open() {
   const clock = new TestClock();
   const reader = new BodyReader({ maxWaitMs: 10_000, clock });
   const waits: boolean[] = [];
-  const read = (body: BodyInit | null, maxBytes: number, init: ResponseInit = {}) =>
+  const read = (
+    body: BodyInit | null,
+    maxBytes: number,
+    { signal = new AbortController().signal, ...init }: ResponseInit & { signal?: AbortSignal } =
+      {},
+  ) =>
     reader.read(new Response(body, init), {
       maxBytes,
-      signal: new AbortController().signal,
+      signal,
       onWait: (isWaiting) => waits.push(isWaiting),
     });
   return { clock, read, reader, waits };
@@ -89,13 +94,18 @@ Deno.test("BodyReader never reserves more than 128 MiB, and reads all bodies", a
   assertEquals([longest, reader.bytes], [160 * PIECE, 0]);
 });
 
-Deno.test("BodyReader rejects a body that has waited too long for memory", async () => {
+Deno.test("BodyReader rejects a body that has waited too long for memory, or is not wanted any more", async () => {
   const { clock, read, reader } = open();
   const bodies = await Promise.all(
     Array.from({ length: 8 }, () => read(pieces(17).body, 64 * MIB)),
   );
   const late = assertRejects(() => read(pieces(17).body, 64 * MIB), Error, "waiting already");
+  const leaving = new AbortController();
+  const { signal } = leaving;
+  const left = assertRejects(() => read(pieces(17).body, 64 * MIB, { signal }), Error, "left");
   await turns();
+  leaving.abort(new Error("left"));
+  await left;
   clock.advance(10_000);
   await late;
   for (const body of bodies) body.release();

@@ -12,7 +12,9 @@ import {
   parseTree,
   type TreeWorker,
 } from "../../lib/source/github/trees.ts";
+import { serveRepository } from "../github/served_repository.ts";
 import { TestClock } from "../test_clock.ts";
+import { openGitHub, uncharged } from "./open_github.ts";
 
 type Schemas = components["schemas"];
 type RepositoryFields = z.input<typeof repositoryAnswer>;
@@ -119,4 +121,33 @@ Deno.test("parseInWorker() parses here where no worker starts, and fails where o
     return worker;
   };
   await failureOf(inWorker(answer(3), ending));
+});
+
+Deno.test("answers over 1 MiB are parsed one at a time, each within its memory until it is", async () => {
+  await using served = await serveRepository({ "a.md": "" }, { now: clock.now });
+  const source = openGitHub(served.gh, { clock });
+  const snapshot = await source.resolve({ owner: "octo", repo: "site", branch: null }, uncharged);
+  served.gh.intercept = () => new Response(answer(20_000));
+  let [running, most] = [0, 0];
+  const reserved: number[] = [];
+  const { Worker } = globalThis;
+  globalThis.Worker = class extends Worker {
+    constructor(...parameters: ConstructorParameters<typeof Worker>) {
+      super(...parameters);
+      most = Math.max(most, ++running);
+      reserved.push(source["host"].client["bodies"].bytes);
+    }
+    override terminate() {
+      running--;
+      super.terminate();
+    }
+  };
+  try {
+    const found = await Promise.all([1, 2, 3].map(() => source.files(snapshot, id, uncharged)));
+    assertEquals(found.map((files) => files?.length), [20_000, 20_000, 20_000]);
+  } finally {
+    globalThis.Worker = Worker;
+  }
+  assertEquals([most, reserved.map((bytes) => bytes >= 8 << 20)], [1, [true, true, true]]);
+  assertEquals(source["host"].client["bodies"].bytes, 0);
 });
