@@ -123,6 +123,20 @@ Deno.test("a re-check of a known branch is no miss, nor is a repeated not-found"
   }
 });
 
+Deno.test("a request that joins another one's work is no miss, and one that adds to it is", async () => {
+  const files = { "src/posts/a.md": "", "src/pages/b.md": "" };
+  const remote = "192.0.2.2";
+  for (const [collection, status] of [["src/posts", 404], ["src/pages", 429]] as const) {
+    await using site = await startSite(files, { env: { MISSES_PER_MINUTE: "1" } });
+    const { service } = site;
+    await Promise.all([
+      service.list({ collection: "src/posts" }),
+      service.list({ collection }, { remote }),
+    ]);
+    assertEquals((await service.get(listPath({ repo: "none" }), { remote })).status, status);
+  }
+});
+
 Deno.test("bad requests and unknown paths are no misses, and 0 allows any number", async () => {
   await using one = await startSite(FILES, { env: { MISSES_PER_MINUTE: "1" } });
   for (let n = 0; n < 3; n++) {

@@ -2,6 +2,7 @@
 // from other settings. A private repository answers as a missing one does, down to its cost and its requests.
 
 import { assertEquals } from "@std/assert";
+import { nextRequestId } from "../../lib/http/state.ts";
 import { makeGitRepository } from "../github/git_repository.ts";
 import { itemPath, listPath, type Parameters, startService, type TestService } from "../service.ts";
 import { type Site, startSite } from "../site.ts";
@@ -38,11 +39,13 @@ Deno.test("ALLOWED_REPOS serves what it names, in any case, also where that is p
   const status = (owner: string, repo: string, branch = "main") =>
     statusOf(site, listPath({ owner, repo, branch }));
 
-  for (const [owner, repo] of [["octo", "other"], ["octo", "none"], ["local", "blog"]] as const) {
-    assertEquals(await status(owner, repo), 403);
+  for (const name of ["octo/other", "octo/site2", "teammate/any", "local/blog"]) {
+    const [owner = "", repo = ""] = name.split("/");
+    assertEquals([name, await status(owner, repo)], [name, 403]);
   }
   assertEquals(gh.counts(), {});
   assertEquals(await status("octo", "site"), 200);
+  assertEquals(await status("OCTO", "Site"), 200);
   assertEquals(await status("TEAM", "Any"), 200);
   // A commit id may be that of a fork.
   assertEquals(await status("octo", "site", await repository.head()), 404);
@@ -73,6 +76,8 @@ async function shownFor(site: Site, path: (parameters: Parameters) => string, re
 Deno.test("a private or internal repository answers as one that is missing", async () => {
   await using site = await startWithSecrets();
   const { gh, repository } = site;
+  // Ids of one length, since problems carry them.
+  while (nextRequestId().length < "12345678-100".length);
   await repository.branch("canaryBranch");
   gh.registry.get("octo/site").defaultBranch = "canaryBranch";
   const branches = ["main", "none", "HEAD", "canaryBranch", await repository.head()];
