@@ -13,6 +13,8 @@ export interface TaskOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** File descriptors that the process may have, connections among them. */
   readonly maxFiles?: number;
+  /** From when it listens, its output is not read until this resolves. */
+  readonly unread?: Promise<void>;
 }
 
 /** How a task ended. `stderr` is without the line by which `deno task` names the task. */
@@ -46,6 +48,7 @@ export async function serveTask(name: string, options: TaskOptions = {}) {
         for (const look of watchers) look();
         seen = end + 1;
       }
+      if (events.includes("listening")) await options.unread;
     }
     return text;
   };

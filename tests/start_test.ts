@@ -58,6 +58,23 @@ Deno.test("start serves the example and reads front matter", async () => {
   assertEquals([response.status, (await response.json()).code], [404, "repository-not-found"]);
 });
 
+Deno.test("start answers while nobody reads its log", async () => {
+  const unread = Promise.withResolvers<void>();
+  await using service = await serveTask("start", { unread: unread.promise });
+  // Lines of some 400 bytes, many times what a pipe takes.
+  const path = `/${"x".repeat(199)}`;
+  for (let n = 0; n < 40; n++) {
+    const responses = await Promise.all(
+      Array.from({ length: 50 }, () => fetch(service.url + path)),
+    );
+    for (const response of responses) {
+      await response.body?.cancel();
+      assertEquals(response.status, 404);
+    }
+  }
+  unread.resolve();
+});
+
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
   Deno.test(`start finishes what runs on ${signal}, takes nothing new, and closes its store`, async () => {
     await using git = await makeGitRepository({ "posts/a.md": "# A\n" });
