@@ -21,11 +21,12 @@ export async function mountRoutes<State>(app: App<State>, routesUrl: URL): Promi
     const { handler, ...others } = await import(toUrl(file, rootUrl).href);
     const [other = null] = Object.keys(others);
     if (other !== null) throw new Error(`Cannot mount "${file}": "${other}" is not supported`);
-    if (!(handler instanceof Object)) {
-      throw new Error(`Cannot mount "${file}": it exports no handler`);
-    }
-    if (MIDDLEWARE.test(file)) {
-      app.use(`/${file.replace(MIDDLEWARE, "")}`, ...[handler].flat());
+    const isMiddleware = MIDDLEWARE.test(file);
+    const functions = isMiddleware ? [handler].flat() : [];
+    const isUsable = handler instanceof Object && functions.every((one) => one instanceof Function);
+    if (!isUsable) throw new Error(`Cannot mount "${file}": it exports no handler`);
+    if (isMiddleware) {
+      app.use(`/${file.replace(MIDDLEWARE, "")}`, ...functions);
       continue;
     }
     const first = routes.get(pattern)?.file;

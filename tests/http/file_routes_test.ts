@@ -141,6 +141,8 @@ Deno.test("mountRoutes() rejects what it does not mount, by name", async () => {
     [{ "a.ts": "export const GET = 1;" }, '"a.ts": "GET" is not supported'],
     [{ "a.ts": "export const handler = null;" }, '"a.ts": it exports no handler'],
     [{ "_middleware.ts": "" }, '"_middleware.ts": it exports no handler'],
+    // The methods of a route, which would fail at each request.
+    [{ "_middleware.ts": route("a") }, '"_middleware.ts": it exports no handler'],
     [
       { "a.ts": route("1"), "a/index.ts": route("2") },
       '"a/index.ts": "a.ts" answers "/a" already',
