@@ -1,4 +1,4 @@
-// Sort, filter, recursive and pages through the whole service: what is counted, what the links carry.
+// Sort, filter, recursive and pages through the whole service: what is counted, what the links carry, what is charged.
 
 import { assertEquals } from "@std/assert";
 import type { ListBody } from "../../lib/api/contract.ts";
@@ -92,4 +92,16 @@ Deno.test("recursive=false lists the files directly in the folder, by one plain 
   assertEquals([tree, recursive], [2, undefined]);
   const sorted = await service.list({ recursive: 0, sort: "-frontMatter.title" });
   assertEquals(sorted.items.map(({ name }) => name), ["a.md", "b.md", "z.md"]);
+});
+
+Deno.test("a client that may cause no more is refused alone", async () => {
+  await using site = await startSite(POSTS, { env: { MISSES_PER_MINUTE: "1" } });
+  const { service } = site;
+  const path = listPath({ sort: "frontMatter.title" });
+  assertEquals((await service.get(listPath(), { remote: "192.0.2.1" })).status, 200);
+  const [poor, rich] = await Promise.all(
+    ["192.0.2.1", "192.0.2.2"].map((remote) => service.get(path, { remote })),
+  );
+  assertEquals([poor!.status, rich!.status], [429, 200]);
+  assertEquals((await poor!.json()).code, "too-many-requests");
 });
