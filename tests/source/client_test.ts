@@ -211,6 +211,27 @@ Deno.test("GitHubClient sends checks of refs past bulk reads that hang", async (
   assertEquals(codes, [...Array(8).fill("service-busy"), ...Array(32).fill("source-timeout")]);
 });
 
+Deno.test("GitHubClient sends one request after a limit, and the others when that was answered", async () => {
+  await using opened = await open();
+  const { clock, gh, commit, fail, raw, status } = opened;
+  for (const request of [commit, raw]) {
+    gh.fault = { kind: "secondary429" };
+    await fail(request);
+    gh.fault = null;
+    clock.advance(60_000);
+    gh.resetCounts();
+    const held = Promise.withResolvers<null>();
+    gh.intercept = () => held.promise;
+    const answers = Promise.all(Array.from({ length: 5 }, () => status(request)));
+    await gh.log.until(() => gh.log.inFlight === 1);
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setTimeout(resolve, 0));
+    assertEquals(gh.requests.length, 1);
+    held.resolve(null);
+    assertEquals(await answers, [200, 200, 200, 200, 200]);
+    gh.intercept = null;
+  }
+});
+
 Deno.test("GitHubClient sets a refused token aside and at last goes on without, except for GraphQL", async () => {
   await using opened = await open({ tokens: ["hidden-1", "hidden-2"] });
   const { gh, commit, fail, graphql, status } = opened;

@@ -139,18 +139,24 @@ export class GitHubClient {
     if (quota === "graphql" && !tokens.hasToken) {
       throw sourceFailed(`Cannot read "graphql": there is no token`);
     }
-    const token = tokens.choose(quota, known?.fingerprint);
-    const answer = await this.send(request, this.headersOf(request, token));
-    const limit = this.limitOf(answer);
-    if (limit === null) {
-      tokens.note(token, quota, answer.headers);
-      if (answer.status !== 401 || token.secret === null) return { ...answer, token };
-      tokens.refuse(token);
-    } else {
-      tokens.limit(token, limit.waitMs, limit.isQuota || quota === "raw" ? quota : "api");
+    const token = await tokens.choose(quota, known?.fingerprint);
+    let answered = false;
+    try {
+      const answer = await this.send(request, this.headersOf(request, token));
+      const limit = this.limitOf(answer);
+      answered = limit === null;
+      if (limit === null) {
+        tokens.note(token, quota, answer.headers);
+        if (answer.status !== 401 || token.secret === null) return { ...answer, token };
+        tokens.refuse(token);
+      } else {
+        tokens.limit(token, limit.waitMs, limit.isQuota || quota === "raw" ? quota : "api");
+      }
+      answer.release();
+      return null;
+    } finally {
+      tokens.release(token, quota, answered);
     }
-    answer.release();
-    return null;
   }
 
   /** How long a rate limit lasts and whether it is of one quota; null for a refusal (403), which is no limit. */

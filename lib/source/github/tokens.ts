@@ -1,6 +1,6 @@
 // The tokens of one GitHub host: which to use next, which are out of quota or refused. A log line names a token by its
 // place in the list; its characters go into the Authorization header and nowhere else. No wait is longer than GitHub's
-// windows of an hour.
+// windows of an hour, and the first request after a wait goes alone: the others wait for its answer.
 
 import { createHash } from "node:crypto";
 import type { Clock } from "../../clock.ts";
@@ -11,9 +11,15 @@ import { MAX_WAIT_MS } from "../failure_backoff.ts";
 /** GitHub counts the REST API and GraphQL separately, and the raw host limits addresses. */
 export type Quota = "core" | "graphql" | "raw";
 
-type TokenState = ReturnType<typeof newState>;
 /** One token. `place` counts from 1; 0 stands for requests without a token. */
-export type Token = TokenState["token"];
+export interface Token {
+  readonly place: number;
+  readonly secret: string | null;
+  /** Identifies the token of an ETag, across restarts, without revealing the token. */
+  readonly fingerprint: string;
+}
+
+type TokenState = ReturnType<typeof newState>;
 
 const UNKNOWN = Number.MAX_SAFE_INTEGER;
 
@@ -35,19 +41,38 @@ export class TokenPool {
   }
 
   /**
-   * The token with this fingerprint while it has quota, else the one with most quota left.
+   * The token with this fingerprint while it has quota, else the one with most quota left; to be given back by `release`.
    * @throws {CollectionsError} source-rate-limited when the quota of the last is spent.
    */
-  choose(quota: Quota, fingerprint?: string): Token {
-    const now = this.now();
-    const usable = this.usable(quota);
-    const ready = usable.filter((state) => left(state, quota, now) > 0)
-      .sort((a, b) => left(b, quota, now) - left(a, quota, now));
-    const best = ready.find(({ token }) => token.fingerprint === fingerprint) ?? ready[0];
-    if (best !== undefined) return best.token;
-    const waitMs = Math.min(...usable.map(({ quotas }) => quotas[quota].resetAtMs)) - now;
-    const message = `Cannot send a request to GitHub: the ${quota} quota is spent`;
-    throw sourceRateLimited(message, Math.ceil(waitMs / 1000));
+  async choose(quota: Quota, fingerprint?: string): Promise<Token> {
+    while (true) {
+      const now = this.now();
+      const usable = this.usable(quota);
+      const ready = usable.filter((state) => left(state, quota, now) > 0);
+      if (ready.length === 0) {
+        const waitMs = Math.min(...usable.map(({ quotas }) => quotas[quota].resetAtMs)) - now;
+        const message = `Cannot send a request to GitHub: the ${quota} quota is spent`;
+        throw sourceRateLimited(message, Math.ceil(waitMs / 1000));
+      }
+      const free = ready.filter(({ quotas }) => quotas[quota].probe === null);
+      const best = free.find(({ token }) => token.fingerprint === fingerprint) ??
+        free.toSorted((a, b) => left(b, quota, now) - left(a, quota, now))[0];
+      if (best !== undefined) {
+        const state = best.quotas[quota];
+        if (state.remaining === 0) state.probe = Promise.withResolvers();
+        return best.token;
+      }
+      await ready[0]!.quotas[quota].probe?.promise;
+    }
+  }
+
+  /** Returns a chosen token. `answered`: GitHub answered, and not with a limit. */
+  release(token: Token, quota: Quota, answered: boolean): void {
+    const state = this.state(token).quotas[quota];
+    if (state.probe === null) return;
+    if (answered && this.now() >= state.resetAtMs) state.remaining = UNKNOWN;
+    state.probe.resolve();
+    state.probe = null;
   }
 
   /** Records the `x-ratelimit-*` headers of an answer. */
@@ -92,7 +117,9 @@ export class TokenPool {
     return known.length === 0 ? null : known.reduce((sum, count) => sum + count);
   }
 
-  private readonly now = () => this.options.clock.monotonicMs();
+  private now(): number {
+    return this.options.clock.monotonicMs();
+  }
 
   private usable(quota: Quota): readonly TokenState[] {
     if (quota === "raw" || !this.hasToken) return [this.anonymous];
@@ -105,20 +132,24 @@ export class TokenPool {
 }
 
 function newState(secret: string | null, index: number) {
-  // Identifies the token of an ETag, across restarts, without revealing the token.
   const fingerprint = secret === null
     ? "none"
     : createHash("sha256").update(`validator of ${secret}`).digest("hex").slice(0, 12);
   const quota = () => ({
+    /** 0 until a request after the wait is answered. */
     remaining: UNKNOWN,
     /** By `clock.monotonicMs()`, so a jump of the wall clock changes no wait. */
     resetAtMs: 0,
+    /** The first request after the wait. */
+    probe: null as PromiseWithResolvers<void> | null,
   });
-  const token = { place: index + 1, secret, fingerprint } as const;
+  const token: Token = { place: index + 1, secret, fingerprint };
   return { token, isRefused: false, quotas: { core: quota(), graphql: quota(), raw: quota() } };
 }
 
-const bounded = (waitMs: number) => Math.min(Math.max(waitMs, 0), MAX_WAIT_MS);
+function bounded(waitMs: number): number {
+  return Math.min(Math.max(waitMs, 0), MAX_WAIT_MS);
+}
 
 function left({ quotas }: TokenState, quota: Quota, now: number): number {
   const { remaining, resetAtMs } = quotas[quota];
