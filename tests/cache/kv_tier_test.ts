@@ -243,6 +243,25 @@ Deno.test("KvTier of two processes on one file share values and never see half o
   await Deno.remove(folder, { recursive: true });
 });
 
+testOnEachStore(
+  "KvTier takes no record of another key, nor one with a changed byte",
+  async (store) => {
+    await using opened = await open(store);
+    const { tier, kv } = opened;
+    const keys = [["a"], ["b"]];
+    for (const key of keys) tier.set(key, randomBytes(10), { ttlMs });
+    await tier.flush();
+    const [one, other] = await allEntries(kv) as Deno.KvEntry<Uint8Array>[];
+    for (let at = 0; at < one!.value.length; at++) {
+      const changed = one!.value.map((byte, index) => index === at ? byte ^ 1 : byte);
+      await kv.set(one!.key, changed);
+      assertEquals([at, (await tier.get(keys)).filter((value) => value !== null).length], [at, 1]);
+    }
+    await kv.atomic().set(one!.key, other!.value).set(other!.key, one!.value).commit();
+    assertEquals(await tier.get(keys), [null, null]);
+  },
+);
+
 // Keys that lie below one another, so that parts could be mistaken for another key's.
 const KEYS = [["a"], ["a", "b"], ["b"]];
 const at = fc.nat();

@@ -204,7 +204,7 @@ Deno.test("lsRefs() tells a denial and a limit by their status, and uses a list 
 Deno.test("lsRefs() reads at most 4 MiB, of what a small gzip body becomes too", async () => {
   await using served = await serve();
   const line = (n: number) => pktLine(`${ID} refs/heads/${n}${"a".repeat(60_000)}`);
-  const bytes = new TextEncoder().encode(Array.from({ length: 500 }, (_, n) => line(n)).join(""));
+  const bytes = new TextEncoder().encode(Array.from({ length: 71 }, (_, n) => line(n)).join(""));
   const gzip = await new Response(
     new Blob([bytes]).stream().pipeThrough(new CompressionStream("gzip")),
   ).bytes();
