@@ -216,6 +216,14 @@ Deno.test("an older response is sent where a new commit is known and cannot be r
   gh.fault = null;
   clock.advance(4_000);
   assertEquals(await freshnessOf(site), ["a b", "fwd=miss; stored", "5"]);
+
+  await repository.commit({ "posts/c.md": "" });
+  gh.fault = { kind: "status", status: 500, only: ["tree", "tree-recursive"] };
+  clock.advance(DAY_MS - 5_000);
+  const older = ["a b", "hit; ttl=-86340; detail=stale-if-error", "86400"];
+  assertEquals(await freshnessOf(site), older);
+  clock.advance(60_000);
+  assertEquals(await freshnessOf(site), [502, "source-failed"], "for no more than a day");
 });
 
 Deno.test("an older page that lacks a file is not stored by any cache", async () => {
