@@ -41,7 +41,7 @@ export class BodyReader {
    */
   async read(
     { body, headers }: Pick<Response, "body" | "headers">,
-    { maxBytes, isEnough = () => false, signal, onWait }: {
+    { maxBytes, isEnough, signal, onWait }: {
       readonly maxBytes: number;
       readonly isEnough?: (bytes: Uint8Array<ArrayBuffer>) => boolean;
       readonly signal: AbortSignal;
@@ -61,10 +61,10 @@ export class BodyReader {
     let buffer = new Uint8Array(64 << 10);
     let length = 0;
     try {
-      const announced = Number(headers.get("content-length") ?? 0);
+      const announced = isEnough === undefined ? Number(headers.get("content-length") ?? 0) : 0;
       while (announced <= maxBytes) {
         const { done, value } = await reader.read();
-        if (done || isEnough(buffer.subarray(0, length))) {
+        if (done || isEnough?.(buffer.subarray(0, length))) {
           return { bytes: resized(buffer, length), release };
         }
         const needed = length + value.length;

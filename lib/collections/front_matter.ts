@@ -26,7 +26,7 @@ const MAX_FOLDER_BYTES = 32 << 20;
 const frontMatterKind: ObjectKind<FrontMatter> = { name: "front-matter", sizeOf };
 
 /** An opening line, the block, and its closing line; blanks after a fence do not count, as in Jekyll. */
-const FENCED = /^\ufeff?(---|\+\+\+)[ \t]*\r?\n((?:[^]*?\n)?)\1[ \t]*(?:\r?\n|$)/;
+const FENCED = /^\ufeff?(---|\+\+\+)[ \t]*\r?\n((?:[^]*?\n)??)\1[ \t]*(?:\r?\n|$)/;
 
 /**
  * Reads the front matter at the start of a text, or after its byte order mark, and the text after it as `body`. Null when

@@ -53,9 +53,11 @@ const failureKind: ObjectKind<RenderError & { readonly untilMs: number }> = {
   sizeOf: ({ message }) => 100 + 2 * message.length,
 };
 
+const isMdx = (name: string) => /\.mdx$/i.test(name);
+
 /** The id of a file's result: MDX, which is not rendered, has one of its own, whatever its bytes are. */
 export function htmlId({ name, sha }: Omit<MarkdownFile, "text">): string {
-  return /\.mdx$/i.test(name) ? `mdx ${sha}` : sha;
+  return isMdx(name) ? `mdx ${sha}` : sha;
 }
 
 /** Results that are known without rendering. */
@@ -89,7 +91,8 @@ export async function renderHtml(
     for (const file of files) results.set(htmlId(file), await render(file, read));
     return results;
   };
-  if (files.length === 0) return new Map();
+  // MDX is refused without work.
+  if (files.every(({ name }) => isMdx(name))) return await work(read);
   if (list !== null) {
     const key = `html ${files.map(htmlId).join(" ")}`;
     return await runJob(read, { key, usesSource: false, collection: list, work });

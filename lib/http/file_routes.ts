@@ -18,10 +18,12 @@ export async function mountRoutes<State>(app: App<State>, routesUrl: URL): Promi
   const routes = new Map<string, { file: string; handler: never }>();
   for (const file of await listFiles(rootUrl)) {
     const pattern = toPattern(file);
-    const { handler, ...others } = await import(toUrl(file, rootUrl).href);
-    const [other = null] = Object.keys(others);
-    if (other !== null) throw new Error(`Cannot mount "${file}": "${other}" is not supported`);
     const isMiddleware = MIDDLEWARE.test(file);
+    const module = await import(toUrl(file, rootUrl).href);
+    const supported = ["handler", "handlers", ...isMiddleware ? ["default"] : []];
+    const other = Object.keys(module).find((name) => !supported.includes(name));
+    if (other !== undefined) throw new Error(`Cannot mount "${file}": "${other}" is not supported`);
+    const handler = module.handler ?? module.handlers ?? module.default;
     const functions = isMiddleware ? [handler].flat() : [];
     const isUsable = handler instanceof Object && functions.every((one) => one instanceof Function);
     if (!isUsable) throw new Error(`Cannot mount "${file}": it exports no handler`);

@@ -36,6 +36,8 @@ Deno.test("readFrontMatter() gives the mapping and what follows the closing line
     ["--- \t\na: 1\n---  \nbody", { a: 1 }, "body"],
     ["---\na: 1\n---", { a: 1 }, ""],
     ["---\n---\n", {}, ""],
+    ["---\n---\na: 1\n---\nbody", {}, "a: 1\n---\nbody"],
+    ["+++\n+++\nx = 1\n+++\nbody", {}, "x = 1\n+++\nbody"],
   ];
   for (const [text, frontMatter, body] of rows) {
     assertEquals(await read(text), { frontMatter, body });

@@ -76,8 +76,8 @@ Deno.test("mountRoutes() makes patterns of names, as Fresh does, and tries plain
 Deno.test("mountRoutes() runs the middlewares of a file's folders, from the top down", async () => {
   const files = {
     "_middleware.ts": `export const handler = ${mark("root")};`,
-    "api/_middleware.ts": `export const handler = [${mark("api 1")}, ${mark("api 2")}];`,
-    "api/[id]/_middleware.ts": `export const handler = ${mark("id")};`,
+    "api/_middleware.ts": `export default [${mark("api 1")}, ${mark("api 2")}];`,
+    "api/[id]/_middleware.ts": `export const handlers = ${mark("id")};`,
     "api/a/b.ts": route("b"),
     "api/a.ts": route("a"),
     "api/a/_middleware.ts": `export const handler = ${mark("folder")};`,
@@ -139,6 +139,7 @@ Deno.test("mountRoutes() rejects what it does not mount, by name", async () => {
     [{ "api/a.ts": "" }, '"api/a.ts": it exports no handler'],
     [{ "a.ts": `${route("a")} export const config = {};` }, '"a.ts": "config" is not supported'],
     [{ "a.ts": "export const GET = 1;" }, '"a.ts": "GET" is not supported'],
+    [{ "a.ts": "export default () => {};" }, '"a.ts": "default" is not supported'],
     [{ "a.ts": "export const handler = null;" }, '"a.ts": it exports no handler'],
     [{ "_middleware.ts": "" }, '"_middleware.ts": it exports no handler'],
     // The methods of a route, which would fail at each request.

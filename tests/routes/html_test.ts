@@ -111,6 +111,10 @@ Deno.test("a file is rendered once, for lists and items, commits and restarts", 
   await service.item({ collection: "posts", slug: "first", includeHtml: true });
   await service.list({ includeHtml: true, fields: "html" });
   assertEquals(rendered.filter((name) => name !== "page.mdx"), ["second.md"]);
+  await service.item({ path: "posts/page.mdx" });
+  const mdx = await service.get(itemPath({ path: "posts/page.mdx", includeHtml: true }));
+  assertEquals(mdx.headers.get("cache-status"), "collections; hit; ttl=60", "MDX costs no miss");
+  await mdx.body?.cancel();
   await service.services.close();
 
   const requested = watchBlobs(gh);

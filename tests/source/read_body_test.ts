@@ -27,11 +27,14 @@ function open() {
   const read = (
     body: BodyInit | null,
     maxBytes: number,
-    { signal = new AbortController().signal, ...init }: ResponseInit & { signal?: AbortSignal } =
-      {},
+    { signal = new AbortController().signal, isEnough, ...init }: ResponseInit & {
+      signal?: AbortSignal;
+      isEnough?: () => boolean;
+    } = {},
   ) =>
     reader.read(new Response(body, init), {
       maxBytes,
+      ...isEnough && { isEnough },
       signal,
       onWait: (isWaiting) => waits.push(isWaiting),
     });
@@ -54,6 +57,10 @@ Deno.test("BodyReader stops at the first piece past its bound, or at once where 
     await assertRejects(() => read(body, maxPieces * PIECE, { headers }), RangeError);
     assertEquals([seen, reader.bytes], [{ pieces: expected, isCanceled: true }, 0]);
   }
+  // A body that may be left early may be announced longer.
+  const headers = { "content-length": `${11 * PIECE}` };
+  const left = await read(pieces(11).body, 10 * PIECE, { headers, isEnough: () => true });
+  assertEquals(left.bytes.length, 0);
 });
 
 Deno.test("BodyReader gives a body of just the bound whole, in a buffer of its own", async () => {

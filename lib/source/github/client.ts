@@ -208,7 +208,7 @@ export class GitHubClient {
       };
       const { bytes, release } = await this.bodies.read(response, {
         maxBytes,
-        isEnough: (bytes) => isEnough?.(bytes, response) ?? false,
+        ...isEnough && { isEnough: (bytes: Uint8Array<ArrayBuffer>) => isEnough(bytes, response) },
         signal,
         onWait,
       });

@@ -17,6 +17,8 @@ import { type BranchQuery, formsOf, type FoundRef, isCommit } from "./refs.ts";
 /** Finds refs at one Git host. */
 export class GitRefs {
   private readonly health: GitHostHealth;
+  /** Ids that name commits, with their repositories. */
+  private readonly commits = new LRUCache<string, true>({ max: 10_000 });
 
   constructor(
     private readonly host: GitHubHost & { readonly gitUrl: string },
@@ -57,10 +59,13 @@ export class GitRefs {
     return { commit, validators };
   }
 
-  private isCommit(query: BranchQuery, id: string, context: RequestContext) {
-    if (query.known?.commit === id) return true;
+  private async isCommit(query: BranchQuery, id: string, context: RequestContext) {
+    const key = `${repositoryKey(query)} ${id}`;
+    if (query.known?.commit === id || this.commits.has(key)) return true;
     if (query.failure !== undefined) throw query.failure;
-    return isCommit(this.host, query, { id, context });
+    const isFound = await isCommit(this.host, query, { id, context });
+    if (isFound) this.commits.set(key, true);
+    return isFound;
   }
 
   private record(repository: RepositoryName, result: LsRefsResult): void {
