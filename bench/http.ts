@@ -192,7 +192,7 @@ async function measure(cleanup: AsyncDisposableStack): Promise<Report> {
   const folder = await Deno.makeTempDir();
   cleanup.defer(() => Deno.remove(folder, { recursive: true }));
   const wanted = new Set(flag("parts", "load,pages,listings,cold,start").split(","));
-  const cold = Array.from({ length: wanted.has("listings") ? 60 : 0 }, (_, n) => `cold${n}`);
+  const cold = Array.from({ length: wanted.has("listings") ? 300 : 0 }, (_, n) => `cold${n}`);
   const large = cleanup.use(await makeGitRepository(generateFiles(SHAPES.large)));
   const double = await startSource(cleanup, {
     site: { generate: SHAPES.site },

@@ -30,7 +30,8 @@ export type Handler = (
 ) => Response | Promise<Response>;
 
 const METHODS = ["GET", "HEAD", "OPTIONS"];
-const WEBHOOK_PATH = /^\/api\/webhooks\/github\/?$/;
+// Fresh folds repeated slashes.
+const WEBHOOK_PATH = /^\/+api\/+webhooks\/+github\/*$/;
 
 /** CORS for every origin (Fetch Standard, "CORS protocol"): the service is read-only and has no credentials. */
 const PREFLIGHT_HEADERS: Readonly<Record<string, string>> = {

@@ -202,7 +202,7 @@ Deno.test("a body that does not come in 10 s is refused, and its memory given ba
 Deno.test("without a secret there is no webhook, and with one it takes POST and OPTIONS alone", async () => {
   await using without = await startService({ env: { LOG_LEVEL: "silent" } });
   await using service = await startService({ env: ENV });
-  for (const path of [PATH, `${PATH}/`]) {
+  for (const path of [PATH, `${PATH}/`, "/api//webhooks///github//"]) {
     for (const method of ["GET", "HEAD", "PUT", "DELETE"]) {
       assertEquals((await without.get(path, { method })).status, 404, method);
       const refused = await service.get(path, { method });
