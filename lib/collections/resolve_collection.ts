@@ -81,8 +81,7 @@ async function search(name: string, read: ReadContext) {
     if (entry?.kind === "file") file ??= path;
     return entry?.kind === "folder" ? { path, treeId: entry.id, declared, warnings } : null;
   };
-  if (name.includes("/") && read.snapshot.freshness === "miss") {
-    // No folder of a repository that was not known is cached: a path is read in one round trip instead of one a folder.
+  if (name.includes("/")) {
     countTreeRead(read, name);
     const folder = await read.source.filesAt(read.snapshot, name, read.context);
     if (folder !== null) return { path: name, treeId: folder.treeId, declared: null, warnings };

@@ -85,7 +85,10 @@ export class CachedSource implements Source {
   ): Promise<FolderFiles | null> {
     const repository = repositoryKey(snapshot.name);
     const key = `${repository}\nfiles at ${snapshot.commit} ${path}`;
-    context.recordMiss({ joined: this.objectFlights.has(key) });
+    const joined = this.objectFlights.has(key);
+    // The folders above the path may be cached already, except in a repository that was not known.
+    if (!joined && snapshot.freshness !== "miss") return null;
+    context.recordMiss({ joined });
     return await this.objectFlights.run(key, async (signal) => {
       const shared = backgroundContext(context.client, signal);
       const folder = await this.source.filesAt(snapshot, path, shared);

@@ -155,7 +155,7 @@ export interface Source {
 
   /**
    * As `files`, for the folder at a path and without its id, in one request that reads none of the folders above it.
-   * Null where the source cannot tell: then the folders are read one by one.
+   * Null where the source cannot tell, or where the folders may be cached: then they are read one by one.
    */
   filesAt(snapshot: Snapshot, path: string, context: RequestContext): Promise<FolderFiles | null>;
 

@@ -1,7 +1,7 @@
 // The service on a remote store that is slow, fails, is unreachable or refuses: responses stay right, and it is used again later.
 
 import { assert, assertEquals, assertLessOrEqual } from "@std/assert";
-import { KvConnectServer, oneIn } from "../kv_connect/kv_connect_server.ts";
+import { KvConnectServer, oneIn, TOKEN } from "../kv_connect/kv_connect_server.ts";
 import { serveRepository } from "../github/served_repository.ts";
 import { listPath, startService, type TestService } from "../service.ts";
 import { startSite } from "../site.ts";
@@ -21,7 +21,7 @@ async function open(server: KvConnectServer) {
   const served = await serveRepository(FILES, { now: clock.now });
   served.gh.addToken("t1");
   const env = { KV_PATH: server.url, GITHUB_TOKEN: "t1", ALLOWED_REPOS: "octo/*" };
-  Deno.env.set("DENO_KV_ACCESS_TOKEN", server.token);
+  Deno.env.set("DENO_KV_ACCESS_TOKEN", TOKEN);
   return {
     gh: served.gh,
     start: () => startService({ env, github: served.gh, clock }),

@@ -128,11 +128,18 @@ Deno.test("a request that joins another one's work is no miss, and one that adds
   const remote = "192.0.2.2";
   for (const [collection, status] of [["src/posts", 404], ["src/pages", 429]] as const) {
     await using site = await startSite(files, { env: { MISSES_PER_MINUTE: "1" } });
-    const { service } = site;
-    await Promise.all([
-      service.list({ collection: "src/posts" }),
-      service.list({ collection }, { remote }),
-    ]);
+    const { service, gh } = site;
+    // The first request waits for its tree when the second one comes.
+    let trees = 0;
+    gh.faultWhen(({ kind }) =>
+      kind === "tree-recursive" && ++trees === 1 ? { kind: "hang" } : null
+    );
+    const first = service.list({ collection: "src/posts" });
+    await gh.log.until(() => gh.pauses.waiting === 1);
+    const second = service.list({ collection }, { remote });
+    if (collection === "src/pages") await second;
+    gh.pauses.release();
+    await Promise.all([first, second]);
     assertEquals((await service.get(listPath({ repo: "none" }), { remote })).status, status);
   }
 });

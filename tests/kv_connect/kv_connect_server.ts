@@ -26,6 +26,9 @@ export function oneIn(n: number, status = 503): KvFault {
   return (operation, count) => operation !== "metadata" && count % n === 0 ? status : null;
 }
 
+/** The access token of every store of the tests. */
+export const TOKEN = "a-token-of-the-tests";
+
 /** Bytes, or how Deno's client serialized another value. */
 type StoredValue = Uint8Array | KvValue;
 /** VE_BYTES of the protocol. */
@@ -36,7 +39,7 @@ export class KvConnectServer implements AsyncDisposable {
   /** What `Deno.openKv()` takes. */
   url = "";
   /** What DENO_KV_ACCESS_TOKEN must be. Once this changes, clients that have the old one are refused. */
-  token = "a-token-of-the-tests";
+  token = TOKEN;
   /** Base of the data path. Once this changes, the old one answers 503; clients get the new one with their next metadata. */
   endpoint = "/v3";
   /** Life of the metadata. Deno's client requests it again 10 s before its end, and once a minute at least. */
@@ -65,7 +68,7 @@ export class KvConnectServer implements AsyncDisposable {
 
   /** Opens the database as the service does. */
   async open(): Promise<Deno.Kv> {
-    Deno.env.set("DENO_KV_ACCESS_TOKEN", this.token);
+    Deno.env.set("DENO_KV_ACCESS_TOKEN", TOKEN);
     return await Deno.openKv(this.url);
   }
 

@@ -4,7 +4,7 @@
 //   testOnEachStore("two processes share a value", async (store) => {
 //     const [one, other] = [await store.open(), await store.open()];
 
-import { KvConnectServer } from "./kv_connect_server.ts";
+import { KvConnectServer, TOKEN } from "./kv_connect_server.ts";
 
 /** One empty store. */
 export interface SharedStore extends AsyncDisposable {
@@ -56,15 +56,14 @@ async function openDenoKv(): Promise<SharedStore> {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr as Deno.NetAddr;
   listener.close();
-  const token = "a-token-of-the-tests";
   const child = new Deno.Command(Deno.env.get("DENOKV")!, {
     args: ["--sqlite-path", `${folder}/kv.sqlite`, "serve"],
-    env: { DENO_KV_ADDR: `127.0.0.1:${port}`, DENO_KV_ACCESS_TOKEN: token },
+    env: { DENO_KV_ADDR: `127.0.0.1:${port}`, DENO_KV_ACCESS_TOKEN: TOKEN },
     stdout: "null",
     stderr: "null",
   }).spawn();
   const path = `http://127.0.0.1:${port}`;
-  Deno.env.set("DENO_KV_ACCESS_TOKEN", token);
+  Deno.env.set("DENO_KV_ACCESS_TOKEN", TOKEN);
   // It takes a moment to listen.
   for (let tries = 0;; tries++) {
     try {
