@@ -78,7 +78,7 @@ Deno.test("start answers while nobody reads its log", async () => {
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
   Deno.test(`start finishes what runs on ${signal}, takes nothing new, and closes its store`, async () => {
     await using git = await makeGitRepository({ "posts/a.md": "# A\n" });
-    await using gh = await GithubDouble.start();
+    await using gh = new GithubDouble();
     gh.add("octo/site", git);
     const file = `test-${crypto.randomUUID()}.db`;
     await using service = await serveTask("start", {

@@ -2,39 +2,35 @@
 // It implements no more than the service may rely on; anything else is answered 418 and makes `close()` throw.
 //
 //   await using repository = await makeGitRepository({ "posts/a.md": "# A\n" });
-//   await using gh = await GithubDouble.start({ now: () => clockMs });
+//   await using gh = new GithubDouble({ now: () => clockMs });
 //   gh.add("octo/site", repository);
 //   // GITHUB_API_URL = gh.apiUrl, GITHUB_RAW_URL = gh.rawUrl; now request a list from the service
 //   assertEquals(gh.counts(), { commit: 1, tree: 2 });
 //   gh.fault = { kind: "status", status: 502 }; // or gh.faultWhen((logged) => …), gh.down()
 
 import { gzipSync } from "node:zlib";
-import type { GitRepository } from "./git_repository.ts";
+import {
+  answerGraphql,
+  answerRaw,
+  answerRest,
+  errorReply,
+  jsonReply,
+  parseApiRequest,
+  type ParsedRequest,
+  parseRawRequest,
+  type Reply,
+  UnexpectedRequest,
+  validated,
+} from "./github_api.ts";
 import { type Fault, replyInstead, spoil } from "./github_faults.ts";
-import { answerGraphql } from "./github_graphql.ts";
 import { GithubLog, GithubPauses, type LoggedRequest, type RequestKind } from "./github_log.ts";
 import {
   type Account,
   GithubAccounts,
   GithubRegistry,
+  type HostedRepository,
   type RedirectForm,
-  type Visibility,
 } from "./github_registry.ts";
-import {
-  answerRaw,
-  answerRest,
-  errorReply,
-  jsonReply,
-  parseRawRequest,
-  parseRestRequest,
-  type Reply,
-  type RestRequest,
-  UnexpectedRequest,
-  validated,
-} from "./github_rest.ts";
-
-/** What a request is for. */
-type ParsedRequest = RestRequest | ReturnType<typeof parseRawRequest> | { kind: "graphql" };
 
 /** What breaks a connection on purpose. */
 class InjectedFault extends Error {}
@@ -82,13 +78,12 @@ export class GithubDouble implements AsyncDisposable {
   private chooseFault: ((logged: LoggedRequest) => Fault | null) | null = null;
   private servers: Deno.HttpServer<Deno.NetAddr>[] = [];
 
-  private constructor(private readonly now: () => number) {
-    this.up();
-  }
+  private readonly now: () => number;
 
   /** Starts a double on free ports of the loopback interface. `now` is its clock, in ms since the epoch. */
-  static start({ now = Date.now }: { now?: () => number } = {}): Promise<GithubDouble> {
-    return Promise.resolve(new GithubDouble(now));
+  constructor({ now = Date.now }: { now?: () => number } = {}) {
+    this.now = now;
+    this.up();
   }
 
   /** URL of the GraphQL endpoint. */
@@ -117,8 +112,8 @@ export class GithubDouble implements AsyncDisposable {
   /** Serves a repository as `owner/name`. */
   add = (
     name: string,
-    git: GitRepository,
-    options: { visibility?: Visibility; defaultBranch?: string } = {},
+    git: HostedRepository["git"],
+    options: Partial<Pick<HostedRepository, "visibility" | "defaultBranch">> = {},
   ) => this.registry.add(name, { ...options, git });
   /** Serves a repository that has no commit yet. */
   addEmpty = (name: string) => this.registry.add(name);
@@ -129,7 +124,7 @@ export class GithubDouble implements AsyncDisposable {
   rename = (from: string, to: string, { location = "numeric" }: { location?: RedirectForm } = {}) =>
     this.registry.rename(from, to, location);
   /** Changes the visibility of a repository. */
-  setVisibility = (name: string, visibility: Visibility) =>
+  setVisibility = (name: string, visibility: HostedRepository["visibility"]) =>
     void (this.registry.get(name).visibility = visibility);
   /** Chooses a fault for each request; it comes before {@linkcode fault}. Null takes it back. */
   faultWhen = (choose: ((logged: LoggedRequest) => Fault | null) | null) =>
@@ -144,7 +139,7 @@ export class GithubDouble implements AsyncDisposable {
   /** Listens (again, after {@linkcode down}, on the same ports). */
   up(): void {
     if (this.servers.length > 0) return;
-    this.apiUrl = this.listen(this.apiUrl, parseApi);
+    this.apiUrl = this.listen(this.apiUrl, parseApiRequest);
     this.rawUrl = this.listen(this.rawUrl, parseRawRequest);
   }
 
@@ -206,20 +201,19 @@ export class GithubDouble implements AsyncDisposable {
       const fault = this.faultFor(logged);
       if (fault?.kind === "slow") await this.pauses.sleep(fault.delayMs);
       if (fault?.kind === "hang") logged.aborted = await this.pauses.hang(request.signal);
-      let reply = fault && replyInstead(fault, this.now());
-      if (reply === null) {
-        reply = await this.reply(request, parsed, account);
-        if (fault !== null) reply = spoil(fault, reply, parsed.kind);
-      }
+      const reply = fault && replyInstead(fault, this.now()) ||
+        spoil(fault, await this.reply(request, parsed, account), parsed.kind);
       const quota = parsed.kind === "raw" ? {} : this.quotaHeaders(account ?? null, parsed.kind);
-      const headers = { ...quota, ...reply.headers };
-      return this.send(request, { logged, fault, reply: { ...reply, headers } });
+      return this.send(request, logged, fault, {
+        ...reply,
+        headers: { ...quota, ...reply.headers },
+      });
     } catch (error) {
       if (!(error instanceof UnexpectedRequest)) throw error;
       logged.kind = "unexpected";
       this.unexpected.push(`${logged.method} ${logged.path}: ${error.message}`);
       const reply = errorReply(418, `The double does not expect this: ${error.message}`);
-      return this.send(request, { logged, fault: null, reply });
+      return this.send(request, logged, null, reply);
     } finally {
       end();
     }
@@ -268,9 +262,10 @@ export class GithubDouble implements AsyncDisposable {
 
   private send(
     request: Request,
-    { logged, fault, reply }: { logged: LoggedRequest; fault: Fault | null; reply: Reply },
+    logged: LoggedRequest,
+    fault: Fault | null,
+    { status, headers, body }: Reply,
   ): Response {
-    const { status, headers, body } = reply;
     if (status === 301) logged.kind = "redirect";
     logged.status = status;
     logged.bytes = body.length;
@@ -309,9 +304,4 @@ export class GithubDouble implements AsyncDisposable {
       "x-ratelimit-resource": resource,
     };
   }
-}
-
-function parseApi(request: Request): ParsedRequest {
-  const isGraphql = request.method === "POST" && new URL(request.url).pathname === "/graphql";
-  return isGraphql ? { kind: "graphql" } : parseRestRequest(request);
 }

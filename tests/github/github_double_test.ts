@@ -2,7 +2,7 @@
 // does not expect. Its faults have no tests of their own: a test that uses one expects its effect.
 
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import type { GithubTree } from "./github_rest.ts";
+import type { GithubTree } from "./github_api.ts";
 import { type ServedRepository, serveRepository } from "./served_repository.ts";
 
 const files = {

@@ -4,7 +4,7 @@
 import type { TestClock } from "../test_clock.ts";
 import type { GithubDouble } from "./github_double.ts";
 import type { RequestKind } from "./github_log.ts";
-import { errorReply, type Reply } from "./github_rest.ts";
+import { errorReply, type Reply, textReply } from "./github_api.ts";
 
 /** A fault; `only` limits it to some kinds of requests. */
 export type Fault = { only?: RequestKind[] } & FaultKind;
@@ -45,39 +45,35 @@ export function replyInstead(fault: Fault, nowMs: number): Reply | null {
     case "hang":
       return errorReply(502, "Server Error");
     case "status":
-      return errorReply(fault.status, fault.message ?? "Server Error", fault);
+      return errorReply(fault.status, fault.message ?? "Server Error", fault.headers);
     case "quota403":
     case "quota429": {
       const reset = String(Math.ceil((fault.resetAtMs ?? nowMs + 3_600_000) / 1000));
       const headers = { "x-ratelimit-remaining": "0", "x-ratelimit-reset": reset };
       const message = "API rate limit exceeded for 127.0.0.1.";
-      return errorReply(Number(fault.kind.slice(-3)), message, { headers });
+      return errorReply(Number(fault.kind.slice(-3)), message, headers);
     }
     case "secondary403":
     case "secondary429": {
       const { retryAfterSeconds: seconds = 60 } = fault;
       const message = "You have exceeded a secondary rate limit. Please wait a few minutes.";
-      const options = seconds === null ? {} : { headers: { "retry-after": `${seconds}` } };
-      return errorReply(Number(fault.kind.slice(-3)), message, options);
+      const headers = seconds === null ? {} : { "retry-after": `${seconds}` };
+      return errorReply(Number(fault.kind.slice(-3)), message, headers);
     }
     case "forbidden":
       return errorReply(403, "Resource not accessible by personal access token");
     case "garbage":
-      return ok("application/json; charset=utf-8", '{"sha": "0123');
+      return textReply("application/json; charset=utf-8", '{"sha": "0123');
     case "html":
-      return ok("text/html; charset=utf-8", "<!DOCTYPE html><title>Unicorn!</title>");
+      return textReply("text/html; charset=utf-8", "<!DOCTYPE html><title>Unicorn!</title>");
     default:
       return null;
   }
 }
 
-function ok(type: string, text: string): Reply {
-  return { status: 200, headers: { "content-type": type }, body: encode(text) };
-}
-
 /** The real answer, changed as the fault requires. */
-export function spoil(fault: Fault, reply: Reply, kind: RequestKind): Reply {
-  if (reply.status !== 200) return reply;
+export function spoil(fault: Fault | null, reply: Reply, kind: RequestKind): Reply {
+  if (fault === null || reply.status !== 200) return reply;
   if (fault.kind === "evil-tree" && kind.startsWith("tree")) {
     const body = parse(reply.body);
     body.tree.push(...fault.entries);

@@ -97,20 +97,16 @@ export class GithubPauses {
 
   /** Waits for so many real milliseconds. */
   async sleep(durationMs: number): Promise<void> {
-    if (durationMs <= 0) return;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    await this.until((resolve) => timer = setTimeout(resolve, durationMs));
-    clearTimeout(timer);
+    if (durationMs > 0) await this.until(AbortSignal.timeout(durationMs));
   }
 
   /** Waits until `signal`, which says that the client went away; gives whether it did. */
   async hang(signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return true;
     this.hangs.add(signal);
-    await this.until((resolve) => {
-      signal.addEventListener("abort", resolve, { once: true });
-      this.onHang();
-    });
+    const isOver = this.until(signal);
+    this.onHang();
+    await isOver;
     this.hangs.delete(signal);
     return signal.aborted;
   }
@@ -120,10 +116,10 @@ export class GithubPauses {
     for (const release of this.releases) release();
   }
 
-  private async until(start: (resolve: () => void) => void): Promise<void> {
+  private async until(signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.releases.add(resolve);
-    start(resolve);
+    signal.addEventListener("abort", () => resolve(), { once: true });
     this.onWait();
     await promise;
     this.releases.delete(resolve);

@@ -3,16 +3,13 @@
 
 import type { GitRepository } from "./git_repository.ts";
 
-/** The visibility of a repository. */
-export type Visibility = "public" | "private" | "internal";
-
 /** A repository at the double. `git` is null for an empty or a blocked one. */
 export interface HostedRepository {
   id: number;
   owner: string;
   name: string;
   git: GitRepository | null;
-  visibility: Visibility;
+  visibility: "public" | "private" | "internal";
   defaultBranch: string;
   /** The status with which GitHub blocks it: for legal reasons (451) or by its terms (403). */
   blocked: 451 | 403 | null;
@@ -24,16 +21,14 @@ export interface HostedRepository {
  */
 export type RedirectForm = "numeric" | "named" | "none" | "other-host" | `${string}/${string}`;
 
-/** What an old name leads to; `target` is null for a redirect to any text. */
-interface Redirect {
-  target: HostedRepository | null;
-  form: RedirectForm;
-}
-
 /** Repositories by name and id, and the redirects of old names. */
 export class GithubRegistry {
   private readonly byName = new Map<string, HostedRepository>();
-  private readonly redirects = new Map<string, Redirect>();
+  /** By old name; `target` is null for a redirect to any text. */
+  private readonly redirects = new Map<
+    string,
+    { target: HostedRepository | null; form: RedirectForm }
+  >();
   private lastId = 1000;
 
   /** Puts a repository under `owner/name`, in place of what was there. */
@@ -58,7 +53,7 @@ export class GithubRegistry {
   }
 
   /** Where an old name leads, or null if it never was a name. */
-  redirect(fullName: string): Redirect | null {
+  redirect(fullName: string) {
     return this.redirects.get(fullName.toLowerCase()) ?? null;
   }
 
@@ -104,19 +99,15 @@ export class GithubRegistry {
   }
 }
 
-/** The two quotas of an account. */
-export type QuotaResource = "core" | "graphql";
-
-/** One quota in its current hour, and the points taken since counting began. */
-interface Quota {
-  limit: number;
-  remaining: number;
-  resetAtMs: number;
-  spent: number;
-}
-
 /** The sender of a request: an account by the index of its token, or null without a token. */
 export type Account = { index: number; seesAll: boolean } | null;
+
+/** Whether an account may see a repository. */
+export function sees(account: Account, { visibility }: HostedRepository): boolean {
+  return visibility === "public" || (account?.seesAll ?? false);
+}
+
+type QuotaResource = "core" | "graphql";
 
 const HOUR_MS = 3_600_000;
 
@@ -127,7 +118,11 @@ const HOUR_MS = 3_600_000;
 export class GithubAccounts {
   private readonly tokens = new Map<string, NonNullable<Account>>();
   private readonly revoked = new Set<string>();
-  private readonly quotas = new Map<string, Quota>();
+  /** `spent` are the points since counting began. */
+  private readonly quotas = new Map<
+    string,
+    Record<"limit" | "remaining" | "resetAtMs" | "spent", number>
+  >();
 
   constructor(private readonly now: () => number) {}
 
@@ -146,13 +141,8 @@ export class GithubAccounts {
     return this.revoked.has(token) ? undefined : this.tokens.get(token);
   }
 
-  /** Whether an account may see a repository. */
-  sees(account: Account, { visibility }: HostedRepository): boolean {
-    return visibility === "public" || (account?.seesAll ?? false);
-  }
-
   /** An account's quota; it is full again once its hour is over. */
-  quota(account: Account, resource: QuotaResource = "core"): Quota {
+  quota(account: Account, resource: QuotaResource = "core") {
     const limit = account ? 5000 : resource === "core" ? 60 : 0;
     const quota = this.quotas.getOrInsert(`${account?.index ?? "none"} ${resource}`, {
       ...{ limit, remaining: limit, resetAtMs: 0, spent: 0 },
@@ -166,7 +156,12 @@ export class GithubAccounts {
   /** Changes the quota of a token, or of clients without one (null). */
   setQuota = (
     token: string | null,
-    { resource = "core", ...change }: Partial<Quota> & { resource?: QuotaResource },
+    { resource = "core", ...change }: {
+      resource?: QuotaResource;
+      limit?: number;
+      remaining?: number;
+      resetAtMs?: number;
+    },
   ): void => {
     Object.assign(this.quota(this.known(token), resource), change);
   };

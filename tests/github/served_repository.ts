@@ -21,7 +21,7 @@ export async function serveRepository(
   } = {},
 ) {
   const repository = await makeGitRepository(files, { branch });
-  const gh = await GithubDouble.start(now ? { now } : {});
+  const gh = new GithubDouble(now ? { now } : {});
   gh.add("octo/site", repository, { defaultBranch: branch });
   return {
     gh,

@@ -77,7 +77,7 @@ function run(gh: GithubDouble, call: string, args: any[]): unknown {
 }
 
 async function serve({ repositories, tokens = {} }: DoubleConfig): Promise<void> {
-  const gh = await GithubDouble.start();
+  const gh = new GithubDouble();
   for (const [name, wanted] of Object.entries(repositories)) {
     if ("dir" in wanted) gh.add(name, new GitRepository(wanted.dir));
     else {

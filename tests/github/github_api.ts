@@ -1,0 +1,309 @@
+// The REST API, GraphQL and the raw host: commit, tree, blob and visibility of one repository as the account may see it.
+// Only what GitHub documents, and the service may send, is answered; anything else is named in a sentence.
+// https://docs.github.com/rest, https://docs.github.com/graphql
+
+import { createHash } from "node:crypto";
+import type { GithubDouble } from "./github_double.ts";
+import { type Account, type HostedRepository, sees } from "./github_registry.ts";
+
+/** An answer. `etagOf` stands for the body's content where hashing it would be slow. */
+export interface Reply {
+  status: number;
+  headers: Record<string, string>;
+  body: Uint8Array<ArrayBuffer>;
+  etagOf?: string;
+}
+
+/** The body of a tree; only blobs have a `size`, submodules have no `url`. */
+export interface GithubTree {
+  sha: string;
+  tree: { path: string; mode: string; type: string; sha: string; size?: number; url?: string }[];
+  truncated: boolean;
+}
+
+/** A request that the service must not send; the message says what is wrong with it. */
+export class UnexpectedRequest extends Error {}
+
+/** An answer with a body of text. */
+export function textReply(type: string, text: string, status = 200): Reply {
+  return { status, headers: { "content-type": type }, body: new TextEncoder().encode(text) };
+}
+
+/** A JSON answer. */
+export function jsonReply(body: unknown, status = 200): Reply {
+  return textReply("application/json; charset=utf-8", JSON.stringify(body), status);
+}
+
+/** An error as GitHub words it: `{ message, documentation_url, status }`. */
+export function errorReply(
+  status: number,
+  message: string,
+  headers: Record<string, string> = {},
+): Reply {
+  const documentation_url = "https://docs.github.com/rest";
+  const reply = jsonReply({ message, documentation_url, status: `${status}` }, status);
+  return { ...reply, headers: { ...reply.headers, ...headers } };
+}
+
+const notFound = () => errorReply(404, "Not Found");
+
+/**
+ * The answer with its validator, or 304 where the request has it. The tag differs by content, media type and account;
+ * it is weak for JSON, as at GitHub.
+ */
+export function validated(reply: Reply, request: Request, account: string): Reply {
+  if (reply.status !== 200) return reply;
+  const type = reply.headers["content-type"] ?? "";
+  const hash = createHash("sha256").update(`${account}\n${type}\n`)
+    .update(reply.etagOf ?? reply.body).digest("hex");
+  const etag = `${type.startsWith("application/json") ? "W/" : ""}"${hash}"`;
+  // Compared weakly (RFC 9110, 13.1.2).
+  const bare = (tag: string) => tag.trim().replace(/^W\//, "");
+  const known = (request.headers.get("if-none-match") ?? "").split(",").map(bare);
+  if (known.includes(bare(etag)) || known.includes("*")) {
+    return { status: 304, headers: { etag }, body: new Uint8Array() };
+  }
+  return { ...reply, headers: { ...reply.headers, etag } };
+}
+
+const JSON_TYPES = ["application/vnd.github+json", "application/json", "*/*"];
+const ENDPOINTS: ["repo" | "commit" | "tree" | "blob", RegExp, mediaTypes: string[]][] = [
+  ["repo", /^()$/, JSON_TYPES],
+  ["commit", /^\/commits\/(.+)$/, ["application/vnd.github.sha"]],
+  ["tree", /^\/git\/trees\/([^/]+)$/, JSON_TYPES],
+  ["blob", /^\/git\/blobs\/([^/]+)$/, ["application/vnd.github.raw+json"]],
+];
+const REPOSITORY_PATH = /^\/(?:repos\/([^/]+\/[^/]+)|repositories\/(\d+))(\/.*)?$/;
+const RAW_PATH = /^\/([^/]+\/[^/]+)\/([0-9a-f]{40})\/(.+)$/;
+const OBJECT_ID = /^[0-9a-f]{40}$/;
+
+/** A request, taken apart. */
+export type ParsedRequest =
+  | RestRequest
+  | ReturnType<typeof parseRawRequest>
+  | { kind: "graphql" };
+type RestRequest = ReturnType<typeof parseRestRequest>;
+
+/** Parses a request to the API. @throws {UnexpectedRequest} on what no endpoint expects. */
+export function parseApiRequest(request: Request): ParsedRequest {
+  const isGraphql = request.method === "POST" && new URL(request.url).pathname === "/graphql";
+  return isGraphql ? { kind: "graphql" } : parseRestRequest(request);
+}
+
+function parseRestRequest({ method, url, headers }: Request) {
+  const { pathname, search, searchParams } = new URL(url);
+  if (method !== "GET") throw new UnexpectedRequest(`method ${method}`);
+  const [found, name, id, rest = ""] = REPOSITORY_PATH.exec(pathname) ?? [];
+  if (found === undefined) throw new UnexpectedRequest("no such path");
+  for (const [kind, pattern, mediaTypes] of ENDPOINTS) {
+    const subject = decode(pattern.exec(rest)?.[1]);
+    if (subject === undefined) continue;
+    const accept = headers.get("accept") ?? "*/*";
+    if (!mediaTypes.includes(accept)) throw new UnexpectedRequest(`media type "${accept}"`);
+    const unknown = [...searchParams.keys()].find((key) => kind !== "tree" || key !== "recursive");
+    if (unknown !== undefined) throw new UnexpectedRequest(`query parameter "${unknown}"`);
+    return {
+      kind: searchParams.has("recursive") ? "tree-recursive" as const : kind,
+      /** `owner/name`, or an id for `/repositories/{id}`. */
+      repository: name === undefined ? Number(id) : decode(name) ?? name,
+      /** The raw path behind the repository, with its query. */
+      rest: rest + search,
+      /** The last part of the path, decoded: a ref, a tree or an object id. */
+      subject,
+    };
+  }
+  throw new UnexpectedRequest("no such endpoint");
+}
+
+/** Parses a request to the raw host. @throws {UnexpectedRequest} on any other. */
+export function parseRawRequest({ method, url, headers }: Request) {
+  const { pathname, search } = new URL(url);
+  // No endpoint here needs a token, so one that arrives has been sent to the wrong host.
+  if (headers.has("authorization")) throw new UnexpectedRequest("a token at the raw host");
+  const [found, name = "", commit, path = ""] = RAW_PATH.exec(pathname) ?? [];
+  if (method !== "GET" || search !== "" || found === undefined) {
+    throw new UnexpectedRequest("not a GET of /owner/repo/commit/path");
+  }
+  const revision = `${commit}:${decodeURIComponent(path)}`;
+  return { kind: "raw" as const, repository: decodeURIComponent(name), revision };
+}
+
+function decode(part: string | undefined): string | undefined {
+  try {
+    return part === undefined ? undefined : decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Answers a REST request. */
+export function answerRest(double: GithubDouble, request: RestRequest, account: Account): Reply {
+  const { registry, apiUrl } = double;
+  const repository = typeof request.repository === "number"
+    ? registry.findById(request.repository)
+    : registry.find(request.repository);
+  if (!repository) return redirectReply(double, request, account);
+  if (!sees(account, repository)) return notFound();
+  const { git, blocked, owner, name } = repository;
+  if (blocked) return errorReply(blocked, "Repository access blocked");
+  const url = `${apiUrl}/repos/${owner}/${name}`;
+  if (request.kind === "repo") return jsonReply(repositoryBody(repository, url));
+  if (!git || git.store.isEmpty) return errorReply(409, "Git Repository is empty.");
+  if (request.kind === "commit") return commitReply(double, repository, request.subject);
+  if (request.kind !== "blob") return treeReply(double, repository, request, url);
+  const blob = git.store.read(request.subject);
+  if (blob?.type !== "blob") return notFound();
+  const headers = { "content-type": "application/vnd.github.raw; charset=utf-8" };
+  return { status: 200, headers, body: blob.bytes, etagOf: request.subject };
+}
+
+function redirectReply(
+  { registry, apiUrl: api }: GithubDouble,
+  { repository, rest }: RestRequest,
+  account: Account,
+): Reply {
+  const found = registry.redirect(String(repository));
+  if (!found || (found.target && !sees(account, found.target))) return notFound();
+  const { target, form } = found;
+  const message = "Moved Permanently";
+  if (form === "none") return errorReply(301, message);
+  const forms: Record<string, string> = {
+    numeric: `{api}/repositories/${target?.id}{rest}`,
+    named: `{api}/repos/${target?.owner}/${target?.name}{rest}`,
+    "other-host": `${api.replace("127.0.0.1", "localhost")}/repositories/${target?.id}{rest}`,
+  };
+  const location = (forms[form] ?? form).replaceAll("{rest}", rest).replaceAll("{api}", api);
+  return errorReply(301, message, { location });
+}
+
+function repositoryBody(repository: HostedRepository, url: string) {
+  const { id, owner, name, visibility, defaultBranch } = repository;
+  const full_name = `${owner}/${name}`;
+  return {
+    ...{ id, node_id: `R_${id}`, name, full_name, private: visibility !== "public" },
+    owner: { login: owner, id: 1, type: "Organization" },
+    ...{ html_url: `https://github.com/${full_name}`, description: null, fork: false, url },
+    ...{ archived: false, disabled: false, visibility, default_branch: defaultBranch },
+  };
+}
+
+/**
+ * The commit that GitHub finds for a ref: `heads/X`, `tags/X`, a plain branch or tag, a commit id, or HEAD. Nothing else
+ * of Git's revision syntax gets through.
+ */
+function resolveCommit({ git, defaultBranch }: HostedRepository, ref: string): string | null {
+  if (/[\p{Cc}\p{Cs} ~^:?*[\\]|\.\.|@\{|^-|^$/u.test(ref)) return null;
+  const names = [`refs/heads/${ref}`, `refs/tags/${ref}`];
+  if (/^(heads|tags)\//.test(ref)) names.unshift(`refs/${ref}`);
+  if (ref.startsWith("refs/") || OBJECT_ID.test(ref)) names.unshift(ref);
+  if (ref === "HEAD") names.unshift(`refs/heads/${defaultBranch}`);
+  return names.map((name) => git!.find(`${name}^{commit}`)).find((found) => found)?.oid ?? null;
+}
+
+/** `GET …/commits/{ref}`: the id as text. */
+function commitReply(double: GithubDouble, repository: HostedRepository, ref: string): Reply {
+  const oid = resolveCommit(repository, ref);
+  if (oid !== null) return textReply("application/vnd.github.sha; charset=utf-8", oid);
+  return double.missingRefStatus === 404
+    ? notFound()
+    : errorReply(422, `No commit found for SHA: ${ref}`);
+}
+
+/**
+ * `GET …/git/trees/{tree}`, where `tree` may also be a commit's id or a ref, or `{commit}:{path}`, which GitHub takes
+ * and does not document.
+ */
+function treeReply(
+  double: GithubDouble,
+  repository: HostedRepository,
+  { kind, subject }: RestRequest,
+  url: string,
+): Reply {
+  const git = repository.git!;
+  const [, name = subject, path] = double.takesPaths ? /^([^:]*):(.+)$/.exec(subject) ?? [] : [];
+  const root = resolveCommit(repository, name) ?? (OBJECT_ID.test(name) ? name : "");
+  const found = git.find(root + (path === undefined ? "^{tree}" : `:${path}`));
+  if (found?.type !== "tree") return notFound();
+  const isRecursive = kind === "tree-recursive";
+  const tree: GithubTree["tree"] = [];
+  let bytes = 2;
+  const visit = (oid: string, prefix: string): boolean =>
+    git.store.tree(oid)!.every(({ name, mode, type, oid: sha, size }) => {
+      const path = prefix + name;
+      const entry = {
+        ...{ path, mode, type, sha, ...size !== null && { size } },
+        ...type !== "commit" && { url: `${url}/git/${type}s/${sha}` },
+      };
+      if (isRecursive) {
+        // Counts characters for bytes, and the comma: near enough for a limit.
+        bytes += JSON.stringify(entry).length + 1;
+        if (tree.length >= double.truncateAt || bytes > double.truncateBytes) return false;
+      }
+      tree.push(entry);
+      return !isRecursive || type !== "tree" || visit(sha, `${path}/`);
+    });
+  const truncated = !visit(found.oid, "");
+  const reply = jsonReply({
+    sha: found.oid,
+    url: `${url}/git/trees/${found.oid}`,
+    tree,
+    truncated,
+  });
+  return { ...reply, etagOf: `${found.oid} ${isRecursive} ${tree.length}` };
+}
+
+/** Git and GitHub take a file for binary that has a NUL byte among its first. */
+const isBinary = (bytes: Uint8Array) => bytes.subarray(0, 8000).includes(0);
+
+/**
+ * Answers a request to the raw host: public repositories only, outside every quota, cached for five minutes. Requests
+ * name a commit id, so an old answer is never wrong.
+ */
+export function answerRaw(
+  { registry }: GithubDouble,
+  raw: ReturnType<typeof parseRawRequest>,
+): Reply {
+  const repository = registry.follow(raw.repository);
+  const isVisible = repository?.visibility === "public" && !repository.blocked;
+  const file = isVisible ? repository.git?.find(raw.revision) : null;
+  const text = "text/plain; charset=utf-8";
+  if (file?.type !== "blob") return textReply(text, "404: Not Found", 404);
+  const type = isBinary(file.bytes) ? "application/octet-stream" : text;
+  const headers = { "content-type": type, "cache-control": "max-age=300" };
+  return { status: 200, headers, body: file.bytes, etagOf: file.oid };
+}
+
+/** The one form of query that is taken, whatever its white space: the `text` of aliased objects of one repository. */
+const QUERY =
+  /^query ?\(\$owner: ?String!,? ?\$name: ?String!\) ?\{ ?repository\(owner: ?\$owner,? ?name: ?\$name\) ?\{((?: ?\w+: ?object\(oid: ?"[0-9a-f]{40}"\) ?\{ ?\.\.\. ?on Blob ?\{ ?text ?\} ?\})+) ?\} ?\}$/;
+const OBJECT = /(\w+): ?object\(oid: ?"([0-9a-f]{40})"/g;
+const MAX_TEXT_BYTES = 512_000;
+
+/** Answers `POST /graphql`. @throws {UnexpectedRequest} on a query of another form. */
+export function answerGraphql(double: GithubDouble, body: string, account: Account): Reply {
+  const { query, variables: { owner, name } = {} } = JSON.parse(body);
+  const [, objects] = QUERY.exec(String(query).replaceAll(/\s+/g, " ").trim()) ?? [];
+  if (!objects || !owner || !name) throw new UnexpectedRequest(`GraphQL "${query}"`);
+  const found = double.registry.follow(`${owner}/${name}`);
+  if (!found || found.blocked || !sees(account, found)) {
+    const message = `Could not resolve to a Repository with the name '${owner}/${name}'.`;
+    const errors = [{ type: "NOT_FOUND", path: ["repository"], message }];
+    return jsonReply({ data: { repository: null }, errors });
+  }
+  // Cut at 512,000 bytes, null for binaries, and lossy where the bytes are not UTF-8.
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: !double.graphqlStripsBom });
+  const textOf = (bytes: Uint8Array) =>
+    isBinary(bytes) ? null : decoder.decode(bytes.subarray(0, MAX_TEXT_BYTES));
+  const errors: unknown[] = [];
+  const values = Array.from(objects.matchAll(OBJECT), ([, alias, oid], index) => {
+    if (index >= double.graphqlMaxObjects) {
+      const message = "Resource limits for this query exceeded.";
+      errors.push({ type: "RESOURCE_LIMITS_EXCEEDED", path: ["repository", alias], message });
+      return [alias, null];
+    }
+    const object = found.git?.store.read(oid!) ?? null;
+    return [alias, object?.type === "blob" ? { text: textOf(object.bytes) } : object && {}];
+  });
+  const data = { repository: Object.fromEntries(values) };
+  return jsonReply(errors.length > 0 ? { data, errors } : { data });
+}
