@@ -3,7 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { join } from "@std/path";
 import { itemParameters, listParameters } from "../lib/api/parameters.ts";
-import { parseDeclarations } from "../lib/collections/cms/declarations.ts";
+import { parseDeclarations } from "../lib/collections/cms.ts";
 import { readFrontMatter } from "../lib/collections/front_matter.ts";
 import { ERRORS } from "../lib/errors.ts";
 import { parseSettings, SETTING_NAMES } from "../lib/settings.ts";

@@ -2,7 +2,7 @@
 // `filter[frontMatter.date][gte]=2026-01-01`. An item must satisfy all of them, and an error names every bad one.
 
 import type { ParameterError } from "../errors.ts";
-import { Glob } from "./glob.ts";
+import { compileGlob } from "./glob.ts";
 import {
   parseFrontMatterKey,
   type PlainObject,
@@ -90,8 +90,8 @@ function parseFilter(name: string, value: string): Filter {
   const negated = value.startsWith("!");
   const text = negated ? value.slice(1) : value;
   if ((field === "name" || field === "path") && operator === undefined) {
-    const glob = parseGlob(field, text);
-    return { needsFrontMatter: false, matches: (item) => glob.matches(item[field]) !== negated };
+    const matches = parseGlob(field, text);
+    return { needsFrontMatter: false, matches: (item) => matches(item[field]) !== negated };
   }
   const key = parseFrontMatterKey(field);
   if (key === null) throw new SyntaxError(GRAMMAR);
@@ -121,12 +121,12 @@ function parseTest(operator: string, value: string): (found: PlainValue | undefi
   };
 }
 
-function parseGlob(field: "name" | "path", pattern: string): Glob {
+function parseGlob(field: "name" | "path", pattern: string) {
   if (field === "name" && pattern.includes("/")) {
     throw new SyntaxError("must be a glob without a slash: a name has none");
   }
   try {
-    return new Glob(pattern);
+    return compileGlob(pattern);
   } catch (error) {
     throw new SyntaxError(`must be a glob that can match: ${(error as Error).message}`);
   }

@@ -6,8 +6,13 @@ import { collectionTooLarge } from "../errors.ts";
 import type { FileRef } from "../source/source.ts";
 import { yieldToEventLoop } from "../clock.ts";
 import { contentTypeOf, mayHaveFrontMatter, textOf } from "./item_body.ts";
-import { DataError, parseData } from "./parse_data.ts";
-import { isPlainObject, type PlainObject, type PlainValue } from "./plain_data.ts";
+import {
+  DataError,
+  isPlainObject,
+  parseData,
+  type PlainObject,
+  type PlainValue,
+} from "./plain_data.ts";
 import { type ReadContext, repositoryOf } from "./read_context.ts";
 
 /** A file's front matter, or why it does not parse, in one short line of the file; empty for a file that has none. */

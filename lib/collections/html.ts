@@ -14,7 +14,7 @@ import {
 } from "../markdown/rendered.ts";
 import { RenderQueueFullError } from "../markdown/renderer.ts";
 import type { FileList } from "../source/file_list.ts";
-import { compileRule } from "./cms/declarations.ts";
+import { compileRule } from "./cms.ts";
 import { slugOf } from "./item_body.ts";
 import { type ReadContext, repositoryOf, runJob } from "./read_context.ts";
 import { type CollectionFolder, pathIn } from "./resolve_collection.ts";

@@ -6,7 +6,7 @@ import type { ItemParameters } from "../api/parameters.ts";
 import { itemNotFound, itemTooLarge, slugAmbiguous, slugNotFound } from "../errors.ts";
 import { isMarkdown } from "../markdown/renderer.ts";
 import { STEPS_PER_YIELD, yieldToEventLoop } from "../clock.ts";
-import { compileRule } from "./cms/declarations.ts";
+import { compileRule } from "./cms.ts";
 import { needsReading, readFrontMatters } from "./front_matter.ts";
 import { cachedHtml, htmlId, htmlJoiner, renderHtml } from "./html.ts";
 import { BYTES_PER_CONTENT_BYTE, contentTypeOf, fileBody, fileName, slugOf } from "./item_body.ts";

@@ -5,7 +5,7 @@
 import { collectionProblem } from "../api/names.ts";
 import { jsonCodec, type ObjectKind } from "../cache/object_cache.ts";
 import { collectionNotFound } from "../errors.ts";
-import { type Declared, readDeclarations } from "./cms/declarations.ts";
+import { type Declared, readDeclarations } from "./cms.ts";
 import {
   countTreeRead,
   findEntry,
@@ -13,7 +13,7 @@ import {
   readTree,
   repositoryOf,
 } from "./read_context.ts";
-import { type Candidate, candidateOf, MAX_CANDIDATES, suggest } from "./suggest.ts";
+import { MAX_CANDIDATES, suggest } from "./suggest.ts";
 
 /** The folder of a collection. `path` is "" for the repository's root. */
 export interface CollectionFolder {
@@ -42,12 +42,6 @@ const folderKind: ObjectKind<CollectionFolder> = {
 };
 const missingKind: ObjectKind<MissingCollection> = { name: "missing-collection", sizeOf };
 
-/** The folders of a folder, as they are compared with a name that does not exist. */
-const candidatesKind: ObjectKind<readonly Candidate[]> = {
-  name: "candidates",
-  sizeOf: (candidates) => candidates.reduce((sum, { name }) => sum + 200 + 3 * name.length, 0),
-};
-
 /** How errors name a folder. */
 export const displayPath = (path: string) => path === "" ? "/" : path;
 
@@ -59,13 +53,11 @@ export const pathIn = (folder: string, inside: string) =>
 export async function resolveCollection(name: string, read: ReadContext) {
   const repository = repositoryOf(read);
   const id = `${read.snapshot.commit} ${name}`;
-  const missing = read.objects.peek(missingKind, repository, id);
-  if (missing !== undefined) throw collectionNotFound(name, missing);
-  const cached = await read.objects.get(folderKind, repository, id);
-  if (cached !== undefined) return cached;
-  const found = await search(name, read);
+  const cached = read.objects.peek(missingKind, repository, id) ??
+    await read.objects.get(folderKind, repository, id);
+  const found = cached ?? await search(name, read);
   if ("treeId" in found) {
-    read.objects.set(folderKind, repository, id, found);
+    if (cached === undefined) read.objects.set(folderKind, repository, id, found);
     return found;
   }
   read.objects.set(missingKind, repository, id, found);
@@ -108,33 +100,26 @@ async function search(name: string, read: ReadContext) {
 /** Names that would have worked, from folders that were read already: siblings of a path, else known places. */
 async function suggestions(name: string, declared: readonly Declared[], read: ReadContext) {
   const isUsable = (candidate: string) => collectionProblem(candidate) === null;
-  const candidates: Candidate[] = [];
+  const candidates: string[] = [];
   // A configuration may name very many folders, and each may cost a request.
-  const nearest = suggest(name, declared.map((one) => candidateOf(one.name)), isUsable);
+  const nearest = suggest(name, declared.map((one) => one.name), isUsable);
   for (const declaration of declared.filter((one) => nearest.includes(one.name))) {
     const folder = await findEntry(declaration.folder, read);
-    if (folder?.kind === "folder") candidates.push(candidateOf(declaration.name));
+    if (folder?.kind === "folder") candidates.push(declaration.name);
   }
   const parent = name.slice(0, Math.max(0, name.lastIndexOf("/")));
-  const siblings = parent === "" ? [] : await foldersIn(parent, `${parent}/`, read);
-  candidates.push(...siblings, ...await foldersIn("", "", read));
-  for (const place of PLACES.filter((place) => place.endsWith("/"))) {
-    candidates.push(...await foldersIn(place.slice(0, -1), "", read));
-  }
+  const places = PLACES.filter((place) => place.endsWith("/")).map((place) => place.slice(0, -1));
+  if (parent !== "") candidates.push(...await foldersIn(parent, read, `${parent}/`));
+  for (const place of ["", ...places]) candidates.push(...await foldersIn(place, read));
   return suggest(name, candidates, isUsable);
 }
 
-/** The folders in a folder with `prefix` in front, prepared once a tree; those of the root without their `_`. */
-async function foldersIn(path: string, prefix: string, read: ReadContext) {
+/** The folders in a folder with `prefix` in front; those of the root without their `_`. */
+async function foldersIn(path: string, read: ReadContext, prefix = ""): Promise<string[]> {
   const folder = await findEntry(path, read);
   if (folder?.kind !== "folder") return [];
-  const id = `${folder.id} ${path} ${prefix}`;
-  const cached = read.objects.peek(candidatesKind, repositoryOf(read), id);
-  if (cached !== undefined) return cached;
-  const candidates = (await readTree(read, folder.id, path))
+  return (await readTree(read, folder.id, path)).values()
     .filter(({ kind, name }) => kind === "folder" && !name.startsWith("."))
-    .slice(0, MAX_CANDIDATES)
-    .map(({ name }) => candidateOf(prefix + (path === "" ? name.replace(/^_(?=.)/s, "") : name)));
-  read.objects.set(candidatesKind, repositoryOf(read), id, candidates);
-  return candidates;
+    .take(MAX_CANDIDATES)
+    .map(({ name }) => prefix + (path === "" ? name.replace(/^_(?=.)/s, "") : name)).toArray();
 }

@@ -9,7 +9,7 @@ import { collectionTooLarge } from "../errors.ts";
 import type { FileList } from "../source/file_list.ts";
 import type { FileRef } from "../source/source.ts";
 import { STEPS_PER_YIELD, yieldToEventLoop } from "../clock.ts";
-import { compileRule } from "./cms/declarations.ts";
+import { compileRule } from "./cms.ts";
 import { parseFilters } from "./filter.ts";
 import { needsReading, readFrontMatters } from "./front_matter.ts";
 import { fileName } from "./item_body.ts";

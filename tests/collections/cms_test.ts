@@ -1,9 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import {
-  compileRule,
-  type Declared,
-  parseDeclarations,
-} from "../../lib/collections/cms/declarations.ts";
+import { compileRule, type Declared, parseDeclarations } from "../../lib/collections/cms.ts";
 
 async function declare(path: string, text: string): Promise<readonly Declared[]> {
   const { collections, warning } = await parseDeclarations(path, text);
