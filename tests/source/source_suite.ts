@@ -58,12 +58,12 @@ const sampleFiles: Record<string, string | Uint8Array> = {
 /** Registers the suite. `open` gives a new implementation over the sample each time. */
 export function testSource(
   name: string,
-  open: (sample: SampleRepository) => Promise<OpenedSource>,
+  open: (sample: SampleRepository) => OpenedSource,
 ): void {
   const test = (behaviour: string, body: (opened: Opened) => Promise<void>) =>
     Deno.test(`${name}: ${behaviour}`, async () => {
       await using sample = await makeSample();
-      await using opened = await open(sample);
+      await using opened = open(sample);
       await body({ ...opened, sample });
     });
 

@@ -8,7 +8,7 @@ type Open = (double: GithubDouble, options: OpenOptions) => Source;
 
 /** Puts the sample behind a double, and an implementation before it. */
 function over(open: Open, options: Omit<OpenOptions, "clock"> & { isCached: boolean }) {
-  return async (sample: SampleRepository): Promise<OpenedSource> => {
+  return (sample: SampleRepository): OpenedSource => {
     const { isCached, ...rest } = options;
     const double = new GithubDouble({ now: sample.clock.now });
     double.add(`Octo/${sample.repo}`, sample.git);
@@ -27,10 +27,9 @@ testSource("GitHubSource by the API alone", over(openGitHub, { raw: false, isCac
 testSource("GitHubSource with a token", over(openGitHub, { tokens: ["t1"], isCached: false }));
 testSource("CachedSource without a token", over(openCached, { isCached: true }));
 testSource("CachedSource with a token", over(openCached, { tokens: ["t1"], isCached: true }));
-testSource("LocalSource", (sample) =>
-  Promise.resolve({
-    source: new LocalSource({ root: sample.root, now: sample.clock.now }),
-    name: { owner: "local", repo: sample.repo },
-    isCached: true,
-    [Symbol.asyncDispose]: () => Promise.resolve(),
-  }));
+testSource("LocalSource", (sample) => ({
+  source: new LocalSource({ root: sample.root, now: sample.clock.now }),
+  name: { owner: "local", repo: sample.repo },
+  isCached: true,
+  [Symbol.asyncDispose]: () => Promise.resolve(),
+}));
