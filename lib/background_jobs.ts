@@ -3,18 +3,20 @@
 // and an error that concerns only the request that started a job does not reach the requests that joined it.
 
 import { LRUCache } from "lru-cache";
-import { type Clock, systemClock } from "./clock.ts";
-import { CollectionsError, serviceBusy } from "./errors.ts";
+import { type Clock, orAborted } from "./clock.ts";
+import { CollectionsError, RETRY_AFTER_SECONDS, serviceBusy } from "./errors.ts";
 
 const MAX_RUNNING = 4;
 /** Of the running jobs, those of one client, and those of one repository. */
-const MAX_RUNNING_PER_CLIENT = 2;
+const MAX_RUNNING_PER_OWNER = 2;
 const MAX_QUEUED = 64;
 const MAX_QUEUED_PER_CLIENT = 8;
-const RETRY_AFTER_SECONDS = 5;
 /** A request that ended with "running" still counts as waiting for this long, since its client retries. */
 const RETURN_WITHIN_MS = 3 * RETRY_AFTER_SECONDS * 1000;
 const MAX_REMEMBERED = 1_000;
+
+/** What slots are shared between. */
+const OWNERS = ["client", "repository"] as const;
 
 /** One piece of work. */
 export interface JobOptions<T> {
@@ -25,30 +27,27 @@ export interface JobOptions<T> {
   readonly repository: string;
   /** A job that sends no source requests stops once no request waits for it; another continues, since its reads are cached. */
   readonly usesSource: boolean;
+  readonly work: (signal: AbortSignal) => Promise<T>;
   /** Ends this request's wait. */
   readonly signal?: AbortSignal | undefined;
   /** How long this request waits at most, in ms. */
   readonly waitMs: number;
   /** Called before a new job is queued, not when one is joined: charges the request. What it throws reaches this request only. */
   readonly onStart: () => void;
-  readonly work: (signal: AbortSignal) => Promise<T>;
 }
 
-interface Job extends Pick<JobOptions<unknown>, "key" | "client" | "repository" | "usesSource"> {
+interface Job
+  extends
+    Omit<JobOptions<unknown>, "signal" | "waitMs" | "onStart">,
+    PromiseWithResolvers<unknown> {
   readonly controller: AbortController;
-  readonly result: Promise<unknown>;
-  readonly start: () => Promise<void>;
-  readonly reject: (reason: unknown) => void;
   /** Requests that wait, or that ended with "running" a short time ago. */
   waiters: number;
 }
 
 /** Runs background jobs. */
 export class BackgroundJobs {
-  private readonly clock: Clock;
-  /** Jobs that can be joined. */
-  private readonly jobs = new Map<string, Job>();
-  private readonly queued: Job[] = [];
+  private readonly queued = new Set<Job>();
   private readonly running = new Set<Job>();
   /** When each client and repository last got a slot, counted in slots. */
   private readonly lastTurns = new LRUCache<string, number>({ max: MAX_REMEMBERED });
@@ -56,13 +55,11 @@ export class BackgroundJobs {
   private closed = false;
   private readonly tooLarge = new LRUCache<string, CollectionsError>({ max: MAX_REMEMBERED });
 
-  constructor({ clock = systemClock }: { readonly clock?: Clock } = {}) {
-    this.clock = clock;
-  }
+  constructor(private readonly options: { readonly clock: Clock }) {}
 
   /** How many jobs run, and how many wait for a slot. */
   get counts(): { readonly running: number; readonly queued: number } {
-    return { running: this.running.size, queued: this.queued.length };
+    return { running: this.running.size, queued: this.queued.size };
   }
 
   /**
@@ -75,111 +72,101 @@ export class BackgroundJobs {
     signal?.throwIfAborted();
     const tooLarge = this.tooLarge.get(key);
     if (tooLarge !== undefined) throw tooLarge;
-    const job = this.jobs.get(key) ?? this.queue(options);
+    const isSame = (job: Job) => job.key === key && !job.controller.signal.aborted;
+    const job = this.all().find(isSame) ?? this.queue(options);
     job.waiters++;
-    const { promise: end, resolve, reject } = Promise.withResolvers<"running">();
-    const abort = () => reject(signal?.reason);
-    signal?.addEventListener("abort", abort, { once: true });
-    const cancelTimer = this.clock.setTimer(waitMs, () => resolve("running"));
-    let isRunning = false;
+    const late = Promise.withResolvers<"running">();
+    const cancelTimer = this.options.clock.setTimer(waitMs, () => late.resolve("running"));
     try {
-      const result = await Promise.race([job.result as Promise<T>, end]);
-      isRunning = result === "running";
-      return result;
+      const result = await orAborted(Promise.race([job.promise, late.promise]), signal);
+      if (result === "running") this.expectReturn(job);
+      return result as T | "running";
     } finally {
       cancelTimer();
-      signal?.removeEventListener("abort", abort);
-      if (isRunning) this.leaveLater(job);
-      else this.leave(job);
+      this.leave(job);
     }
   }
 
   /** Aborts all jobs. */
   close(): void {
     this.closed = true;
-    for (const job of [...this.queued, ...this.running]) this.cancel(job, "the service stops");
+    for (const job of this.all()) this.cancel(job, "the service stops");
   }
 
-  private queue<T>(options: JobOptions<T>): Job {
+  private all(): Job[] {
+    return [...this.queued, ...this.running];
+  }
+
+  private queue(options: JobOptions<unknown>): Job {
     const { key, client, repository, usesSource, work } = options;
-    const ofClient = this.queued.filter((job) => job.client === client).length;
-    const isFull = this.queued.length >= MAX_QUEUED || ofClient >= MAX_QUEUED_PER_CLIENT;
-    if (this.closed || isFull) throw serviceBusy(RETRY_AFTER_SECONDS);
+    const ofClient = [...this.queued].filter((job) => job.client === client).length;
+    const isFull = this.queued.size >= MAX_QUEUED || ofClient >= MAX_QUEUED_PER_CLIENT;
+    if (this.closed || isFull) throw serviceBusy();
     options.onStart();
-    const controller = new AbortController();
-    const { promise: result, resolve, reject } = Promise.withResolvers<T>();
-    result.catch(() => {}); // No request may be waiting any more.
-    const start = async () => {
-      try {
-        resolve(await work(controller.signal));
-      } catch (error) {
-        const isKnown = error instanceof CollectionsError && error.code === "collection-too-large";
-        if (isKnown) this.tooLarge.set(key, error);
-        reject(error);
-      }
+    const job: Job = {
+      ...{ key, client, repository, usesSource, work, waiters: 0 },
+      ...{ controller: new AbortController(), ...Promise.withResolvers<unknown>() },
     };
-    const shared = { key, client, repository, usesSource };
-    const job: Job = { ...shared, controller, result, start, reject, waiters: 0 };
-    this.jobs.set(key, job);
-    this.queued.push(job);
+    job.promise.catch(() => {}); // No request may be waiting any more.
+    this.queued.add(job);
     this.startNext();
     return job;
   }
 
   private startNext(): void {
-    while (this.running.size < MAX_RUNNING) {
-      const job = this.nextJob();
-      if (job === undefined) return;
-      this.queued.splice(this.queued.indexOf(job), 1);
-      this.turn++;
-      this.lastTurns.set(`client ${job.client}`, this.turn);
-      this.lastTurns.set(`repository ${job.repository}`, this.turn);
+    for (let job = this.nextJob(); job !== undefined; job = this.nextJob()) {
+      this.queued.delete(job);
       this.running.add(job);
-      // An aborted job occupies its slot until its work has ended.
-      job.start().then(() => {
-        this.running.delete(job);
-        this.forget(job);
-        this.startNext();
-      });
+      this.turn++;
+      for (const owner of OWNERS) this.lastTurns.set(`${owner} ${job[owner]}`, this.turn);
+      void this.execute(job);
     }
   }
 
   /** The first queued job of the client, then of the repository, that has waited longest for a slot. */
   private nextJob(): Job | undefined {
+    if (this.running.size >= MAX_RUNNING) return undefined;
     const running = [...this.running];
     const hasSlot = (job: Job) =>
-      (["client", "repository"] as const).every((name) =>
-        running.filter((other) => other[name] === job[name]).length < MAX_RUNNING_PER_CLIENT
+      OWNERS.every((owner) =>
+        running.filter((other) => other[owner] === job[owner]).length < MAX_RUNNING_PER_OWNER
       );
-    const turnOf = (name: string) => this.lastTurns.get(name) ?? 0;
-    const [next] = this.queued.filter(hasSlot).toSorted((a, b) =>
-      turnOf(`client ${a.client}`) - turnOf(`client ${b.client}`) ||
-      turnOf(`repository ${a.repository}`) - turnOf(`repository ${b.repository}`)
-    );
-    return next;
+    const turnOf = (job: Job, owner: typeof OWNERS[number]) =>
+      this.lastTurns.get(`${owner} ${job[owner]}`) ?? 0;
+    return [...this.queued].filter(hasSlot).sort((a, b) =>
+      turnOf(a, "client") - turnOf(b, "client") || turnOf(a, "repository") - turnOf(b, "repository")
+    )[0];
+  }
+
+  /** An aborted job occupies its slot until its work has ended. */
+  private async execute(job: Job): Promise<void> {
+    try {
+      job.resolve(await job.work(job.controller.signal));
+    } catch (error) {
+      const isKnown = error instanceof CollectionsError && error.code === "collection-too-large";
+      if (isKnown) this.tooLarge.set(job.key, error);
+      job.reject(error);
+    }
+    this.running.delete(job);
+    this.startNext();
+  }
+
+  private expectReturn(job: Job): void {
+    job.waiters++;
+    const cancelTimer = this.options.clock.setTimer(RETURN_WITHIN_MS, () => this.leave(job));
+    job.promise.then(cancelTimer, cancelTimer);
   }
 
   private leave(job: Job): void {
     job.waiters--;
-    const mayStop = !job.usesSource || this.queued.includes(job);
+    const mayStop = !job.usesSource || this.queued.has(job);
     if (job.waiters === 0 && mayStop) this.cancel(job, "no request waits for it");
-  }
-
-  private leaveLater(job: Job): void {
-    const cancelTimer = this.clock.setTimer(RETURN_WITHIN_MS, () => this.leave(job));
-    job.result.then(cancelTimer, cancelTimer);
   }
 
   private cancel(job: Job, state: string): void {
     const reason = new Error(`Cannot finish a background job: ${state}`);
-    this.forget(job);
-    const at = this.queued.indexOf(job);
-    if (at >= 0) this.queued.splice(at, 1);
+    this.queued.delete(job);
     job.controller.abort(reason);
     job.reject(reason);
-  }
-
-  private forget(job: Job): void {
-    if (this.jobs.get(job.key) === job) this.jobs.delete(job.key);
   }
 }

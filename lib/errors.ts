@@ -1,128 +1,149 @@
-// Every error that a response can carry: the table of codes and the constructors. Problem responses, the pages under
-// /problems, the OpenAPI document and the README's rows all come from this table. Of an error only `detail` and `facts`
-// reach a client; `message` and `cause` are for the log.
+// Every error that a response can carry, in one table. Problem responses, the pages under /problems, the OpenAPI document
+// and the README's rows all come from it. Of an error only `detail` and `facts` reach a client; `message` and `cause` are
+// for the log.
 
-/** Every code that a response can have, in the order of the contract's table; each with what it means and what to do. */
+/**
+ * Every code that a response can have, in the order of the contract's table. Its texts: the sentence of a response, with
+ * names of values in braces; then for the page under /problems, where backquotes mark code, what the code means and what
+ * the sender of the request can do.
+ */
 export const ERRORS = {
   "invalid-parameters": row("all", 400, "Parameters are missing or not usable", [
+    '{subject} not usable: {names}. See "errors".',
     "A parameter is missing, given twice, malformed or outside its limits. The service read nothing of the repository.",
     "Read `errors`: it names every bad parameter at once, each with what it must be.",
     "Encode values for a URL: a plus is `%2B`, a slash may stay as it is.",
   ]),
   "signature-invalid": row("webhook", 401, "Signature is missing or wrong", [
+    "The delivery has no valid X-Hub-Signature-256. Compare the webhook's secret with GITHUB_WEBHOOK_SECRET.",
     "The webhook delivery is not signed with this deployment's secret.",
     "Set the same secret in the webhook's settings and in `GITHUB_WEBHOOK_SECRET`.",
   ]),
   "repository-not-allowed": row("all", 403, "This repository is not served here", [
+    'This deployment does not serve "{owner}/{repo}". Ask its operator to add it to ALLOWED_REPOS.',
     "This deployment serves only the repositories that its operator named.",
     "Ask the operator to add the repository to `ALLOWED_REPOS`, or run a service of your own.",
   ]),
   "repository-not-found": row("all", 404, "Repository not found", [
+    'There is no public repository "{owner}/{repo}" here. Check the spelling of owner and repo, and that the repository is public.',
     "There is no such repository, or it is private. Both get the same answer, so that nothing private can be guessed.",
     "Check the spelling of `owner` and `repo`.",
     "Check that everyone may see the repository.",
   ]),
   "branch-not-found": row("all", 404, "Branch not found", [
+    'The repository has no branch or tag "{branch}". {hint}',
     "The repository has neither a branch nor a tag of that name, and it is no commit id.",
     "See `detail`: it names the default branch.",
     "Use `branch=HEAD` for the default branch, whatever its name.",
   ]),
   "collection-not-found": row("all", 404, "Collection not found", [
+    "{state}",
     "No folder has that path or name, neither at the root nor where collections usually are, such as `content/` or `src/content/`.",
     "See `suggestions`: each works as `collection`.",
     "Give the whole path from the root, such as `src/content/posts`, or `/` for all of the repository.",
     "A single file is read with `get-item-content`.",
   ]),
   "item-not-found": row("item", 404, "File not found", [
+    "{state}",
     "There is no file at that path on that branch: nothing, a folder, a link or a submodule.",
     "Check the path from the repository's root, upper and lower case too.",
     "Take `path` or `contentUrl` from a list of items instead of putting paths together.",
   ]),
   "route-not-found": row("all", 404, "Nothing at this address", [
+    "There is nothing at this address. The two operations are /api/list-collection-items and /api/get-item-content.",
     "The service has nothing at this address.",
     "The operations are `/api/list-collection-items` and `/api/get-item-content`.",
   ]),
   "method-not-allowed": row("all", 405, "Method not allowed", [
+    "This address takes {allowed}, and not {method}.",
     "The service only reads.",
     "Use `GET`, `HEAD` or `OPTIONS`; `POST` is for the webhook alone.",
   ]),
   "repository-empty": row("all", 409, "Repository is empty", [
+    'The repository "{owner}/{repo}" has no commit yet. Push one and send the request again.',
     "The repository exists, but it has no commit yet.",
     "Push a first commit, and send the request again.",
   ]),
   "slug-ambiguous": row("item", 409, "Several files have this slug", [
+    'Several files of the collection have the slug "{slug}". Read one of "paths" with path.',
     "Several files of the collection have that slug, and none is the only Markdown file.",
     "See `paths`: read one of them with `path`.",
   ]),
   "body-too-large": row("webhook", 413, "Body too large", [
+    "The body has more than {maxBytes} bytes.",
     "The webhook delivery is larger than GitHub sends.",
     "Deliveries have at most 25 MiB.",
   ]),
   "item-too-large": row("item", 422, "File too large", [
+    '"{path}" has {size} bytes, this deployment reads files of up to {maxBytes} bytes.',
     "The file is larger than this deployment reads. `size` and `maxBytes` say by how much.",
     "Take the file from its host: `htmlUrl` leads to it.",
     "The operator can raise `MAX_ITEM_MB`.",
   ]),
   "collection-too-large": row("all", 422, "Collection too large", [
+    'The collection "{collection}" cannot be listed whole: {why}. Ask for one of its sub-folders.',
     "The folder has more files than can be listed truthfully. A short list would look like a complete one, so there is none.",
     "Ask for one of its sub-folders.",
   ]),
   "too-many-requests": row("all", 429, "Too many requests", [
+    "Your address sent too many requests whose answers are not in the cache. Try again in {retryAfterSeconds} seconds.",
     "Your address sent too many requests whose answers were not in the cache. Cached answers are never limited.",
     "Wait as long as `Retry-After` says.",
     "Send the same requests again rather than new ones; a page of 100 items costs as little as one of 10.",
   ]),
   "repository-blocked": row("all", 451, "Repository is blocked", [
+    'The repository "{owner}/{repo}" is blocked by its host for legal reasons.',
     "The host of the repository blocks it for legal reasons.",
     "There is nothing that this service can do about it; its host tells more.",
   ]),
   "internal-error": row("all", 500, "Internal error", [
+    "Something went wrong in this service. Tell its operator the request id {requestId}.",
     "Something went wrong in this service, and it is not your request's fault.",
     "Tell the operator the `requestId`: the log has the details under it.",
   ]),
   "source-failed": row("all", 502, "Source failed", [
+    "The source of this repository answered with an error. Try again in a minute.",
     "The host of the repository answered with an error, or with something that is no answer.",
     "Try again in a minute.",
     "See whether the host reports trouble.",
   ]),
   "source-rate-limited": row("all", 503, "Source quota is spent", [
+    "The source's quota is spent. Try again in {retryAfterSeconds} seconds.",
     "The quota that the repository's host grants to this service is spent.",
     "Wait as long as `Retry-After` says.",
     "The operator can add a `GITHUB_TOKEN`: it raises GitHub's quota from 60 to 5,000 requests an hour.",
   ]),
   "service-busy": row("all", 503, "Service is busy", [
+    "Too many requests are waiting already. Try again in {retryAfterSeconds} seconds.",
     "More requests are waiting than the service can answer soon.",
     "Wait as long as `Retry-After` says, and send the request again.",
   ]),
   "collection-not-ready": row("all", 503, "Collection is not ready", [
+    'The files of "{collection}" are still being read. Send the request again in {retryAfterSeconds} seconds.',
     "The service is still reading the files of this collection, and continues to do so.",
     "Send the request again after `Retry-After`: what was read until then is cached.",
   ]),
   "source-timeout": row("all", 504, "Source did not answer in time", [
+    "The source of this repository did not answer in time. Try again in a minute.",
     "The host of the repository did not answer in time.",
     "Try again in a minute.",
     "The operator can raise `SOURCE_TIMEOUT_MS`.",
   ]),
 };
 
-/**
- * One row of the contract's table. The texts are what the code means, then what the sender of the request can do, for the
- * page under /problems; backquotes mark code.
- */
-function row(
-  operation: "all" | "list" | "item" | "webhook",
+function row<const Texts extends readonly [string, string, ...string[]]>(
+  operation: "all" | "item" | "webhook",
   status: number,
   title: string,
-  [meaning = "", ...todo]: readonly string[],
+  texts: Texts,
 ) {
-  return { status, title, meaning, todo, only: operation === "all" ? null : operation };
+  const [detail, meaning, ...todo]: readonly string[] = texts;
+  const only = operation === "all" ? null : operation;
+  return { status, title, detail: detail as Texts[0], meaning: meaning!, todo, only };
 }
 
 /** A code of {@linkcode ERRORS}. */
 export type ProblemCode = keyof typeof ERRORS;
-
-/** A code that an error can have; an item of a page alone has `page-too-large`. */
-export type ErrorCode = ProblemCode | "page-too-large";
 
 /** Whether a text is a code of {@linkcode ERRORS}. */
 export function isProblemCode(text: string): text is ProblemCode {
@@ -136,7 +157,7 @@ export interface ParameterError {
 }
 
 /** What an error may carry beside its sentence; each field is part of the problem response. */
-export interface ErrorFacts {
+interface ErrorFacts {
   readonly errors?: readonly ParameterError[];
   readonly suggestions?: readonly string[];
   readonly size?: number;
@@ -148,8 +169,7 @@ export interface ErrorFacts {
   readonly retryAfterSeconds?: number;
 }
 
-/** Options of a {@linkcode CollectionsError}. */
-export interface CollectionsErrorOptions extends ErrorFacts {
+interface ErrorOptions extends ErrorFacts {
   /** For the log only, as `Cannot <do> "<what>": <state>`; `detail` where it is left out. */
   readonly message?: string;
   readonly cause?: unknown;
@@ -161,7 +181,7 @@ export interface CollectionsErrorOptions extends ErrorFacts {
   readonly denial?: CollectionsError;
 }
 
-/** An error with a code of the contract and a public sentence. */
+/** An error with a code of the contract and a public sentence; an item of a page alone has `page-too-large`. */
 export class CollectionsError extends Error {
   override readonly name = "CollectionsError";
   readonly facts: ErrorFacts;
@@ -170,9 +190,9 @@ export class CollectionsError extends Error {
   readonly denial: CollectionsError | undefined;
 
   constructor(
-    readonly code: ErrorCode,
+    readonly code: ProblemCode | "page-too-large",
     readonly detail: string,
-    options: CollectionsErrorOptions = {},
+    options: ErrorOptions = {},
   ) {
     const { message = detail, cause, unreachable = false, restMs = 0, denial, ...facts } = options;
     super(message, cause === undefined ? undefined : { cause });
@@ -189,43 +209,42 @@ export function isSourceFailure(error: unknown): error is CollectionsError {
     /^source-(failed|timeout|rate-limited)$/.test(error.code);
 }
 
+/** The values that a sentence of the table names. */
+type Values<Text> = Text extends `${string}{${infer Name}}${infer Rest}`
+  ? Record<Name, string | number> & Values<Rest>
+  : unknown;
+
+/** An error with the sentence of its row. */
+function problem<Code extends ProblemCode>(
+  code: Code,
+  values: Values<typeof ERRORS[Code]["detail"]>,
+  options?: ErrorOptions,
+): CollectionsError {
+  const texts = values as Record<string, string | number>;
+  const detail = ERRORS[code].detail.replaceAll(/\{(\w+)\}/g, (_, name) => String(texts[name]));
+  return new CollectionsError(code, detail, options);
+}
+
 /** For a repository that does not exist and for one that may not be seen: one text for both. */
 export const repositoryNotFound = (owner: string, repo: string) =>
-  new CollectionsError(
-    "repository-not-found",
-    `There is no public repository "${owner}/${repo}" here. Check the spelling of owner and repo, and that the repository is public.`,
-  );
-
-/** Nothing local is private, so it names the folder. */
-export const localFolderNotFound = (repo: string) =>
-  new CollectionsError("repository-not-found", `There is no local folder "${repo}".`);
+  problem("repository-not-found", { owner, repo });
 
 export const repositoryNotAllowed = (owner: string, repo: string) =>
-  new CollectionsError(
-    "repository-not-allowed",
-    `This deployment does not serve "${owner}/${repo}". Ask its operator to add it to ALLOWED_REPOS.`,
-  );
+  problem("repository-not-allowed", { owner, repo });
+
+export const repositoryEmpty = (owner: string, repo: string) =>
+  problem("repository-empty", { owner, repo });
+
+export const repositoryBlocked = (owner: string, repo: string) =>
+  problem("repository-blocked", { owner, repo });
 
 /** For a branch, tag or commit id; names the default branch where it is known. */
 export function branchNotFound(branch: string, defaultBranch: string | null) {
   const hint = defaultBranch === null
     ? "Check the spelling of branch."
     : `The default branch is "${defaultBranch}".`;
-  const text = `The repository has no branch or tag "${branch}". ${hint}`;
-  return new CollectionsError("branch-not-found", text);
+  return problem("branch-not-found", { branch, hint });
 }
-
-export const repositoryEmpty = (owner: string, repo: string) =>
-  new CollectionsError(
-    "repository-empty",
-    `The repository "${owner}/${repo}" has no commit yet. Push one and send the request again.`,
-  );
-
-export const repositoryBlocked = (owner: string, repo: string) =>
-  new CollectionsError(
-    "repository-blocked",
-    `The repository "${owner}/${repo}" is blocked by its host for legal reasons.`,
-  );
 
 /**
  * `file` is the path of a file that has the collection's name; `suggestions` are at most five strings that work as
@@ -239,58 +258,45 @@ export function collectionNotFound(
     warnings: readonly string[];
   },
 ) {
-  const state = file !== null
-    ? `"${file}" is a file, not a folder. Read it with get-item-content.`
-    : `No folder is named "${collection}", neither at the repository's root nor where collections usually are.`;
-  const hint = suggestions.length > 0 ? " Perhaps one of the suggestions is meant." : "";
-  const text = state + hint + warnings.map((warning) => ` ${warning}.`).join("");
-  return new CollectionsError("collection-not-found", text, { suggestions });
+  const sentences = [
+    file !== null
+      ? `"${file}" is a file, not a folder. Read it with get-item-content.`
+      : `No folder is named "${collection}", neither at the repository's root nor where collections usually are.`,
+    ...suggestions.length > 0 ? ["Perhaps one of the suggestions is meant."] : [],
+    ...warnings.map((warning) => `${warning}.`),
+  ];
+  return problem("collection-not-found", { state: sentences.join(" ") }, { suggestions });
 }
 
 /** For a collection that would cost more than one listing may. */
 export const collectionTooLarge = (collection: string, why: string) =>
-  new CollectionsError(
-    "collection-too-large",
-    `The collection "${collection}" cannot be listed whole: ${why}. Ask for one of its sub-folders.`,
-  );
+  problem("collection-too-large", { collection, why });
 
-/** What is at a path that is not a readable file. */
-export type NotAFile = "absent" | "folder" | "symbolic link" | "submodule";
-
-/** Says what is at the path instead of a file. */
-export function itemNotFound(path: string, what: NotAFile = "absent") {
-  const texts: Partial<Record<NotAFile, string>> = {
-    absent:
+/** Says what is at the path instead of a file: a folder, a symbolic link, a submodule, or nothing. */
+export function itemNotFound(path: string, what?: string) {
+  const texts: Readonly<Record<string, string>> = {
+    nothing:
       `There is no file "${path}" on this branch. Paths are case-sensitive and start at the repository's root.`,
     folder: `"${path}" is a folder. List it with list-collection-items.`,
   };
-  const text = texts[what] ?? `"${path}" is a ${what}; only files are served.`;
-  return new CollectionsError("item-not-found", text);
+  const state = texts[what ?? "nothing"] ?? `"${path}" is a ${what}; only files are served.`;
+  return problem("item-not-found", { state });
 }
 
 export const slugAmbiguous = (slug: string, paths: readonly string[]) =>
-  new CollectionsError(
-    "slug-ambiguous",
-    `Several files of the collection have the slug "${slug}". Read one of "paths" with path.`,
-    { paths },
-  );
+  problem("slug-ambiguous", { slug }, { paths });
 
 export const slugNotFound = (collection: string, slug: string) =>
-  new CollectionsError(
-    "item-not-found",
-    `The collection "${collection}" has no item with the slug "${slug}". Slugs are case-sensitive.`,
-  );
+  problem("item-not-found", {
+    state:
+      `The collection "${collection}" has no item with the slug "${slug}". Slugs are case-sensitive.`,
+  });
 
 /** For a file over the size cap, both in bytes. */
 export const itemTooLarge = (
   path: string,
   facts: { size: number; maxBytes: number; htmlUrl?: string },
-) =>
-  new CollectionsError(
-    "item-too-large",
-    `"${path}" has ${facts.size} bytes, this deployment reads files of up to ${facts.maxBytes} bytes.`,
-    facts,
-  );
+) => problem("item-too-large", { path, ...facts }, facts);
 
 /** For an item whose bytes would take the page over its bound. */
 export const pageTooLarge = (path: string, maxBytes: number) =>
@@ -303,85 +309,47 @@ export const pageTooLarge = (path: string, maxBytes: number) =>
 export const sourceFailed = (
   message: string,
   options: { cause?: unknown; unreachable?: boolean; restMs?: number } = {},
-) =>
-  new CollectionsError(
-    "source-failed",
-    "The source of this repository answered with an error. Try again in a minute.",
-    { message, ...options },
-  );
+) => problem("source-failed", {}, { message, ...options });
 
 /** `message` is for the log. */
 export const sourceTimeout = (message: string) =>
-  new CollectionsError(
-    "source-timeout",
-    "The source of this repository did not answer in time. Try again in a minute.",
-    { message, unreachable: true },
-  );
+  problem("source-timeout", {}, { message, unreachable: true });
 
 /** Until the source's quota is renewed. `message` is for the log. */
 export const sourceRateLimited = (message: string, retryAfterSeconds: number) =>
-  new CollectionsError(
-    "source-rate-limited",
-    `The source's quota is spent. Try again in ${retryAfterSeconds} seconds.`,
-    { message, retryAfterSeconds },
-  );
+  problem("source-rate-limited", { retryAfterSeconds }, { message, retryAfterSeconds });
+
+/** Of what ends by itself soon. */
+export const RETRY_AFTER_SECONDS = 5;
 
 /** A queue is full, or the wait in it took too long. */
-export const serviceBusy = (retryAfterSeconds: number) =>
-  new CollectionsError(
-    "service-busy",
-    `Too many requests are waiting already. Try again in ${retryAfterSeconds} seconds.`,
-    { retryAfterSeconds },
-  );
+export const serviceBusy = (retryAfterSeconds = RETRY_AFTER_SECONDS) =>
+  problem("service-busy", { retryAfterSeconds }, { retryAfterSeconds });
 
 /** A background job reads the collection, and continues. */
-export const collectionNotReady = (collection: string, retryAfterSeconds: number) =>
-  new CollectionsError(
-    "collection-not-ready",
-    `The files of "${collection}" are still being read. Send the request again in ${retryAfterSeconds} seconds.`,
-    { retryAfterSeconds },
-  );
+export const collectionNotReady = (collection: string, retryAfterSeconds = RETRY_AFTER_SECONDS) =>
+  problem("collection-not-ready", { collection, retryAfterSeconds }, { retryAfterSeconds });
 
 /** This client caused too many cache misses; cached answers are still sent. */
 export const tooManyRequests = (retryAfterSeconds: number) =>
-  new CollectionsError(
-    "too-many-requests",
-    `Your address sent too many requests whose answers are not in the cache. Try again in ${retryAfterSeconds} seconds.`,
-    { retryAfterSeconds },
-  );
+  problem("too-many-requests", { retryAfterSeconds }, { retryAfterSeconds });
 
 /** Names every bad parameter at once. */
 export function invalidParameters(errors: readonly ParameterError[]) {
   const names = [...new Set(errors.map((error) => error.parameter))];
   const subject = names.length === 1 ? "This parameter is" : "These parameters are";
-  const text = `${subject} not usable: ${names.join(", ")}. See "errors".`;
-  return new CollectionsError("invalid-parameters", text, { errors });
+  return problem("invalid-parameters", { subject, names: names.join(", ") }, { errors });
 }
 
-export const routeNotFound = () =>
-  new CollectionsError(
-    "route-not-found",
-    "There is nothing at this address. The two operations are /api/list-collection-items and /api/get-item-content.",
-  );
+export const routeNotFound = () => problem("route-not-found", {});
 
 export const methodNotAllowed = (method: string, allowed: readonly string[]) =>
-  new CollectionsError(
-    "method-not-allowed",
-    `This address takes ${allowed.join(", ")}, and not ${method.slice(0, 20)}.`,
-  );
+  problem("method-not-allowed", { allowed: allowed.join(", "), method: method.slice(0, 20) });
 
-export const signatureInvalid = () =>
-  new CollectionsError(
-    "signature-invalid",
-    "The delivery has no valid X-Hub-Signature-256. Compare the webhook's secret with GITHUB_WEBHOOK_SECRET.",
-  );
+export const signatureInvalid = () => problem("signature-invalid", {});
 
 export const bodyTooLarge = (maxBytes: number) =>
-  new CollectionsError("body-too-large", `The body has more than ${maxBytes} bytes.`, { maxBytes });
+  problem("body-too-large", { maxBytes }, { maxBytes });
 
 /** A fault of this service: the response has the request id and nothing else. */
-export const internalError = (requestId: string) =>
-  new CollectionsError(
-    "internal-error",
-    `Something went wrong in this service. Tell its operator the request id ${requestId}.`,
-  );
+export const internalError = (requestId: string) => problem("internal-error", { requestId });

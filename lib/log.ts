@@ -11,14 +11,7 @@ export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 export type LogLevel = typeof LOG_LEVELS[number];
 
 /** Plain facts of an event. */
-export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
-
-/** Writes events; `event` names what happened in a few words of lower case. */
-export type Log =
-  & { readonly level: LogLevel }
-  & Readonly<
-    Record<Exclude<LogLevel, "silent">, (event: string, fields?: LogFields) => void>
-  >;
+type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 /** Where lines go; the next call waits until the promise of the last one resolves. */
 export type LineSink = (bytes: Uint8Array) => void | Promise<void>;
@@ -39,8 +32,11 @@ export function sinkTo(file: { write(bytes: Uint8Array): Promise<number> }): Lin
   };
 }
 
-/** A {@linkcode Log} of JSON lines, gathered for at most 100 ms or 64 KiB. */
-export class LineLog implements Log {
+/** What writes events; `event` names what happened in a few words of lower case. */
+export type Log = Pick<LineLog, "level" | "debug" | "info" | "warn" | "error">;
+
+/** A log of JSON lines, gathered for at most 100 ms or 64 KiB. */
+export class LineLog {
   readonly level: LogLevel;
   private readonly clock: Clock;
   private pending = "";
@@ -57,18 +53,10 @@ export class LineLog implements Log {
     this.clock = clock;
   }
 
-  debug(event: string, fields?: LogFields): void {
-    this.write("debug", event, fields);
-  }
-  info(event: string, fields?: LogFields): void {
-    this.write("info", event, fields);
-  }
-  warn(event: string, fields?: LogFields): void {
-    this.write("warn", event, fields);
-  }
-  error(event: string, fields?: LogFields): void {
-    this.write("error", event, fields);
-  }
+  readonly debug = this.writer("debug");
+  readonly info = this.writer("info");
+  readonly warn = this.writer("warn");
+  readonly error = this.writer("error");
 
   /** Takes a line that is ready, without its end of line. */
   line(text: string): void {
@@ -112,9 +100,11 @@ export class LineLog implements Log {
     this.writing = null; // At once, since a line that comes later starts the next write.
   }
 
-  private write(level: LogLevel, event: string, fields?: LogFields): void {
-    const isLogged = LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(this.level);
-    if (isLogged) this.line(this.format(level, event, fields));
+  private writer(level: LogLevel): (event: string, fields?: LogFields) => void {
+    return (event, fields) => {
+      const isLogged = LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(this.level);
+      if (isLogged) this.line(this.format(level, event, fields));
+    };
   }
 
   private format(level: LogLevel, event: string, fields: LogFields = {}): string {

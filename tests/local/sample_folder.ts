@@ -2,7 +2,7 @@
 
 import { dirname } from "@std/path";
 import { assertEquals, assertRejects } from "@std/assert";
-import { CollectionsError, type ErrorCode } from "../../lib/errors.ts";
+import { CollectionsError, type ProblemCode } from "../../lib/errors.ts";
 import type { FileList } from "../../lib/source/file_list.ts";
 import { LocalSource } from "../../lib/source/local/local_source.ts";
 import type { BlobResult, RefQuery, RequestContext, Snapshot } from "../../lib/source/source.ts";
@@ -49,7 +49,7 @@ export class SampleFolder implements AsyncDisposable {
   }
 
   /** Resolves and expects an error; gives its sentence. */
-  async refuses(code: ErrorCode, query: Partial<RefQuery> = {}): Promise<string> {
+  async refuses(code: ProblemCode, query: Partial<RefQuery> = {}): Promise<string> {
     const error = await assertRejects(() => this.resolve(query), CollectionsError);
     assertEquals(error.code, code, JSON.stringify(query));
     return error.detail;

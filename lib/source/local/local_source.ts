@@ -7,7 +7,6 @@ import pLimit from "p-limit";
 import {
   branchNotFound,
   CollectionsError,
-  localFolderNotFound,
   repositoryNotFound,
   sourceFailed,
 } from "../../errors.ts";
@@ -201,6 +200,10 @@ function listOf(root: ScannedFolder): FileList {
   add(root, "");
   return builder.build();
 }
+
+/** Nothing local is private, so it names the folder. */
+const localFolderNotFound = (repo: string) =>
+  new CollectionsError("repository-not-found", `There is no local folder "${repo}".`);
 
 function objectMissing({ name }: Snapshot, id: string): CollectionsError {
   return sourceFailed(`Cannot read "${id}": it is not in "${name.owner}/${name.repo}" any more`);
