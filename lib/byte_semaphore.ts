@@ -1,7 +1,7 @@
-// Bounds the bytes of memory that concurrent work reserves. Used for large responses and for large upstream answers.
-// Reservations are granted in the order of requests: a small one never overtakes a large one that waits.
+// Bounds the bytes of memory that concurrent work reserves, for large responses and for large upstream answers. Requests
+// are granted in their order: a small one never overtakes a large one that waits.
 
-import { type Clock, systemClock } from "./clock.ts";
+import type { Clock } from "./clock.ts";
 import { serviceBusy } from "./errors.ts";
 
 const RETRY_AFTER_SECONDS = 5;
@@ -9,24 +9,17 @@ const RETRY_AFTER_SECONDS = 5;
 /** A reserved part of the bound. */
 export interface Reservation {
   readonly bytes: number;
-  /** Adds bytes without waiting, for memory that is already allocated. */
-  grow(bytes: number): void;
-  /** Releases all but `bytes`, or grows to them. */
+  /** Changes the number of bytes. More of them are granted at once, for memory that is already allocated. */
   resize(bytes: number): void;
   /** Releases everything; calling it again does nothing. */
   release(): void;
-}
-
-interface Waiter {
-  readonly bytes: number;
-  readonly admit: (reservation: Reservation) => void;
 }
 
 /** A semaphore that counts bytes. */
 export class ByteSemaphore {
   /** Bytes that are reserved now. */
   bytes = 0;
-  private readonly waiters: Waiter[] = [];
+  private readonly waiters = new Set<{ bytes: number; admit: (granted: Reservation) => void }>();
 
   constructor(
     private readonly options: {
@@ -34,36 +27,35 @@ export class ByteSemaphore {
       /** How many requests may wait. */
       readonly maxWaiting: number;
       readonly maxWaitMs: number;
-      readonly clock?: Clock;
+      readonly clock: Clock;
     },
   ) {}
 
   /** How many requests wait now. */
   get waiting(): number {
-    return this.waiters.length;
+    return this.waiters.size;
   }
 
   /**
    * Reserves bytes, first come first served; a request for more than the bound gets all of it.
    * @throws {CollectionsError} service-busy when too many wait or the wait takes too long; the signal's reason.
    */
-  async acquire(bytes: number, signal?: AbortSignal): Promise<Reservation> {
+  async acquire(wanted: number, signal?: AbortSignal): Promise<Reservation> {
     signal?.throwIfAborted();
-    const { maxBytes, maxWaiting, maxWaitMs, clock = systemClock } = this.options;
-    const wanted = Math.min(bytes, maxBytes);
-    if (this.waiting === 0 && this.fits(wanted)) return this.reserve(wanted);
+    const { maxBytes, maxWaiting, maxWaitMs, clock } = this.options;
+    const bytes = Math.min(wanted, maxBytes);
+    if (this.waiting === 0 && this.fits(bytes)) return this.reserve(bytes);
     if (this.waiting >= maxWaiting) throw serviceBusy(RETRY_AFTER_SECONDS);
     const { promise, resolve: admit, reject } = Promise.withResolvers<Reservation>();
-    const waiter: Waiter = { bytes: wanted, admit };
+    const waiter = { bytes, admit };
+    this.waiters.add(waiter);
     const leave = (reason: unknown) => {
-      const at = this.waiters.indexOf(waiter);
-      if (at < 0) return; // Admitted already; the caller gets the reservation and releases it.
-      this.waiters.splice(at, 1);
+      // One that was admitted already gets its reservation, and releases it.
+      if (!this.waiters.delete(waiter)) return;
       reject(reason);
       this.admitNext();
     };
     const abort = () => leave(signal?.reason);
-    this.waiters.push(waiter);
     const cancelTimer = clock.setTimer(maxWaitMs, () => leave(serviceBusy(RETRY_AFTER_SECONDS)));
     signal?.addEventListener("abort", abort, { once: true });
     try {
@@ -79,23 +71,21 @@ export class ByteSemaphore {
   }
 
   private reserve(bytes: number): Reservation {
-    const grow = (more: number) => {
-      reservation.bytes += more;
-      this.bytes += more;
-    };
     const resize = (to: number) => {
-      grow(to - reservation.bytes);
+      this.bytes += to - reservation.bytes;
+      reservation.bytes = to;
       this.admitNext();
     };
-    const reservation = { bytes: 0, grow, resize, release: () => resize(0) };
-    grow(bytes);
+    const reservation = { bytes, resize, release: () => resize(0) };
+    this.bytes += bytes;
     return reservation;
   }
 
   private admitNext(): void {
-    for (let next = this.waiters[0]; next && this.fits(next.bytes); next = this.waiters[0]) {
-      this.waiters.shift();
-      next.admit(this.reserve(next.bytes));
+    for (const waiter of this.waiters) {
+      if (!this.fits(waiter.bytes)) return;
+      this.waiters.delete(waiter);
+      waiter.admit(this.reserve(waiter.bytes));
     }
   }
 }

@@ -43,7 +43,7 @@ Deno.test("ByteSemaphore gives all of itself to a larger request, and counts gro
   const { semaphore, acquire, state } = open();
   const large = await semaphore.acquire(1_000);
   assertEquals([large.bytes, semaphore.bytes], [100, 100]);
-  large.grow(50);
+  large.resize(150);
   assertEquals([large.bytes, semaphore.bytes], [150, 150]);
   const b = acquire("b", 10);
   large.resize(95);

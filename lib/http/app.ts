@@ -6,13 +6,7 @@ import { methodNotAllowed, routeNotFound } from "../errors.ts";
 import type { Services } from "../services.ts";
 import { mountRoutes } from "./file_routes.ts";
 import { problemResponse } from "./problems.ts";
-import {
-  COMMON_HEADERS,
-  dataHeaders,
-  dataResponse,
-  largeBytes,
-  negotiateBody,
-} from "./responses.ts";
+import { COMMON_HEADERS, dataHeaders, dataResponse, negotiateBody } from "./responses.ts";
 import {
   checkHost,
   hasValidHost,
@@ -83,9 +77,9 @@ function cachedResponse(request: Request, services: Services): Response | null {
   const { clock, config, metrics, responses } = services;
   const entry = responses.fresh(requestKey(request, config));
   if (entry === null) return null;
-  const negotiated = negotiateBody(entry.body, request.headers);
+  const negotiated = negotiateBody(entry.body, request);
   // Reserving memory may have to wait.
-  if (largeBytes(negotiated, method) !== null) return null;
+  if (negotiated.large !== null) return null;
   const startedAtMs = clock.monotonicMs();
   const { ref: { checkedAtMs, freshForMs }, repository, route } = entry;
   const id = nextRequestId();

@@ -7,19 +7,17 @@ import { itemUrl, linkHeader, listUrl } from "../api/parameters.ts";
 import { listItems } from "../collections/list_items.ts";
 import type { ReadContext } from "../collections/read_context.ts";
 import { itemBody, readItem } from "../collections/read_item.ts";
-import { CollectionsError, isSourceFailure, repositoryNotAllowed } from "../errors.ts";
+import { isSourceFailure, repositoryNotAllowed } from "../errors.ts";
 import { isAllowed, type Snapshot } from "../source/source.ts";
 import { pacedBody } from "./paced_body.ts";
 import type { ResponseEntry } from "./response_cache.ts";
 import {
-  type Content,
+  type Bytes,
   dataHeaders,
   dataResponse,
-  jsonContent,
-  largeBytes,
+  jsonBody,
   negotiateBody,
-  rawContent,
-  readyBody,
+  rawBody,
 } from "./responses.ts";
 import { requestKey, type State } from "./state.ts";
 
@@ -53,7 +51,7 @@ export async function serveData(query: DataQuery, state: State): Promise<Respons
   if (!isAllowed(config.allowedRepos, { owner, repo })) throw repositoryNotAllowed(owner, repo);
 
   let found: Found | null = null;
-  let reserved: Uint8Array | null = null;
+  let reserved: Bytes | null = null;
   let release = () => {};
   try {
     for (let check = 0;; check++) {
@@ -61,8 +59,8 @@ export async function serveData(query: DataQuery, state: State): Promise<Respons
       if (found === null || !showsSame(found.entry, snapshot)) {
         found = await findResponse(query, snapshot, state);
       }
-      const negotiated = negotiateBody(found.entry.body, context.request.headers);
-      const large = largeBytes(negotiated, context.request.method);
+      const negotiated = negotiateBody(found.entry.body, context.request);
+      const { large } = negotiated;
       if (large !== null && reserved !== large) {
         release();
         release = await largeBodies.reserve(large, context);
@@ -91,7 +89,7 @@ export async function serveData(query: DataQuery, state: State): Promise<Respons
     }
   } finally {
     release();
-    context.takeReservation()?.release();
+    context.reservation?.release();
   }
 }
 
@@ -104,11 +102,7 @@ function showsSame(entry: ResponseEntry, { commit, branch }: Snapshot): boolean 
  * The cached response for a snapshot, or a new one, which is cached unless it lacks files that the source failed to give,
  * or, where the source fails, the cached one of an older commit.
  */
-async function findResponse(
-  query: DataQuery,
-  snapshot: Snapshot,
-  state: State,
-): Promise<Found> {
+async function findResponse(query: DataQuery, snapshot: Snapshot, state: State): Promise<Found> {
   const { services: { clock, config, metrics, responses }, context } = state;
   const { commit, branch, ref } = snapshot;
   // The normalised address of the response is its cache key.
@@ -119,57 +113,38 @@ async function findResponse(
   let entry: ResponseEntry;
   if (cached !== undefined && showsSame(cached, snapshot)) {
     metrics.countHit("response");
-    entry = cached.ref === ref ? cached : { ...cached, ref };
+    entry = { ...cached, ref };
   } else {
-    const failed = cached?.failed?.commit === commit ? cached.failed : undefined;
-    const isWaiting = failed !== undefined && clock.monotonicMs() < failed.untilMs;
+    const failed = cached?.failed?.commit === commit ? cached.failed : null;
+    const isWaiting = failed !== null && clock.monotonicMs() < failed.untilMs;
     try {
       if (isWaiting) throw failed.error;
-      const { content, isComplete } = await makeContent(query, snapshot, state);
+      const { body, isComplete } = await makeBody(query, snapshot, state);
       const { repository = "", route } = context;
-      entry = { body: await readyBody(content), commit, branch, ref, repository, route };
+      entry = { body, commit, branch, ref, repository, route };
       if (!isComplete) return { entry, isComplete };
     } catch (error) {
-      const olderCheckedAtMs = olderCheck(cached, snapshot, error);
-      if (cached === undefined || olderCheckedAtMs === undefined) throw error;
-      if (clock.now() - olderCheckedAtMs > MAX_STALE_MS) throw error;
+      // Only a failure of the source lets an older response stand, and none that first said the ref is missing.
+      if (!isSourceFailure(error) || error.denial !== undefined) throw error;
+      if (cached?.ref !== ref || cached.branch !== branch) throw error;
+      const older = ref.previous.find(({ commit }) => commit === cached.commit);
+      if (older === undefined || clock.now() - older.checkedAtMs > MAX_STALE_MS) throw error;
       if (!isWaiting) {
-        const untilMs = clock.monotonicMs() + retryMs(error);
+        const retryAfterMs = 1000 * (error.facts.retryAfterSeconds ?? 0);
+        const waitMs = Math.min(Math.max(retryAfterMs, RETRY_MS.least), RETRY_MS.most);
+        const untilMs = clock.monotonicMs() + waitMs;
         responses.set(address, { ...cached, failed: { commit, error, untilMs } });
       }
-      return { entry: cached, isComplete: true, olderCheckedAtMs };
+      return { entry: cached, isComplete: true, olderCheckedAtMs: older.checkedAtMs };
     }
   }
-  if (entry !== cached) responses.set(address, entry);
+  responses.set(address, entry);
   // The fast path must not send a stale response: the next request then queries the source again.
   if (snapshot.freshness !== "stale") responses.alias(requestKey(context.request, config), address);
   return { entry, isComplete: true };
 }
 
-/**
- * When a check last found the commit of a cached response of the same ref, or undefined where that response must not stand
- * for the failed one: only a failure of the source allows it, and none that first said the ref is missing.
- */
-function olderCheck(
-  cached: ResponseEntry | undefined,
-  { ref, branch }: Snapshot,
-  error: unknown,
-): number | undefined {
-  if (!isSourceFailure(error) || error.denial !== undefined) return undefined;
-  if (cached?.ref !== ref || cached.branch !== branch) return undefined;
-  return ref.previous.find(({ commit }) => commit === cached.commit)?.checkedAtMs;
-}
-
-function retryMs(error: unknown): number {
-  const seconds = error instanceof CollectionsError ? error.facts.retryAfterSeconds ?? 0 : 0;
-  return Math.min(Math.max(seconds * 1000, RETRY_MS.least), RETRY_MS.most);
-}
-
-async function makeContent(
-  query: DataQuery,
-  snapshot: Snapshot,
-  { context, services }: State,
-): Promise<{ content: Content; isComplete: boolean }> {
+async function makeBody(query: DataQuery, snapshot: Snapshot, { context, services }: State) {
   const { clock, config, jobs, markdown, objects } = services;
   const { baseUrl, startedAtMs } = context;
   const waitMs = config.sourceTimeoutMs * JOB_WAIT_SHARE;
@@ -182,13 +157,13 @@ async function makeContent(
   };
   if (query.kind === "list") {
     const { body, complete } = await listItems(query.parameters, read, { baseUrl });
-    const content = await jsonContent({ ...body }, { link: linkHeader(body.links) });
-    return { content, isComplete: complete };
+    const headers = { link: linkHeader(body.links) };
+    return { body: await jsonBody({ ...body }, headers), isComplete: complete };
   }
   const file = await readItem(query.parameters, read);
-  if (query.parameters.format === "raw") return { content: rawContent(file), isComplete: true };
+  if (query.parameters.format === "raw") return { body: await rawBody(file), isComplete: true };
   const { body, complete } = await itemBody(file, query.parameters, { read, baseUrl });
-  return { content: await jsonContent({ ...body }), isComplete: complete };
+  return { body: await jsonBody({ ...body }), isComplete: complete };
 }
 
 function cacheStatusOf({ freshness }: Snapshot, missed: boolean, isComplete: boolean) {

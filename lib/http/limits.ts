@@ -14,24 +14,26 @@ export class RateLimit {
 
   constructor(private readonly options: { perMinute: number; monotonicMs: () => number }) {}
 
-  /** Takes one miss from a client. @throws {CollectionsError} too-many-requests. */
-  take(client: string): void {
-    const { perMinute } = this.options;
-    if (perMinute === 0) return;
-    const now = this.options.monotonicMs();
-    const costMs = WINDOW_MS / perMinute;
-    const start = Math.max(this.fullAtMs.get(client) ?? 0, now);
-    const waitMs = start + costMs - WINDOW_MS - now;
-    // Half a microsecond makes up for rounding when fractions are added.
-    if (waitMs > 0.0005) throw tooManyRequests(Math.max(1, Math.ceil(waitMs / 1000)));
-    this.fullAtMs.set(client, start + costMs);
+  /** What a client has used of the window, in ms. */
+  private usedMs(client: string): number {
+    return Math.max(0, (this.fullAtMs.get(client) ?? 0) - this.options.monotonicMs());
   }
 
-  /** Sets `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers) for a client. */
+  /** Takes one miss from a client. @throws {CollectionsError} too-many-requests. */
+  take(client: string): void {
+    const { perMinute, monotonicMs } = this.options;
+    if (perMinute === 0) return;
+    const usedMs = this.usedMs(client) + WINDOW_MS / perMinute;
+    const waitMs = usedMs - WINDOW_MS;
+    // Half a microsecond makes up for rounding when fractions are added.
+    if (waitMs > 0.0005) throw tooManyRequests(Math.ceil(waitMs / 1000));
+    this.fullAtMs.set(client, monotonicMs() + usedMs);
+  }
+
+  /** Sets `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers) for a client that was refused. */
   describe(client: string, headers: Headers): void {
     const { perMinute } = this.options;
-    if (perMinute === 0) return;
-    const usedMs = Math.max(0, (this.fullAtMs.get(client) ?? 0) - this.options.monotonicMs());
+    const usedMs = this.usedMs(client);
     const remaining = Math.max(0, Math.floor((WINDOW_MS - usedMs) / (WINDOW_MS / perMinute)));
     headers.set("ratelimit-policy", `"misses";q=${perMinute};w=${WINDOW_MS / 1000}`);
     headers.set("ratelimit", `"misses";r=${remaining};t=${Math.ceil(usedMs / 1000)}`);
@@ -46,11 +48,12 @@ export function lastForwarded({ headers }: Request, name: string): string | null
 /** The address of the client; behind a trusted proxy the last one that it wrote down. */
 export function clientAddress(
   request: Request,
-  options: { remote: string; trustProxy: boolean },
+  { remote, trustProxy }: { remote: string; trustProxy: boolean },
 ): string {
-  const forwarded = options.trustProxy ? lastForwarded(request, "x-forwarded-for") : null;
-  if (forwarded === null) return clientKey(options.remote);
-  return clientKey(forwarded.replace(/^\[(.*)\](:\d+)?$|^(\d[\d.]*):\d+$/, "$1$3"));
+  const forwarded = trustProxy ? lastForwarded(request, "x-forwarded-for") : null;
+  return clientKey(
+    forwarded?.replace(/^\[(.*)\](:\d+)?$|^(\d[\d.]*):\d+$/, "$1$3") ?? remote,
+  );
 }
 
 /**

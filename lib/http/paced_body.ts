@@ -4,8 +4,7 @@
 import type { Reservation } from "../byte_semaphore.ts";
 import type { Clock } from "../clock.ts";
 import { CollectionsError } from "../errors.ts";
-
-type Bytes = Uint8Array<ArrayBuffer>;
+import type { Bytes } from "./responses.ts";
 
 const PIECE_BYTES = 64 * 1024;
 /** How long a client may take for one piece. */
@@ -13,25 +12,24 @@ const STALL_MS = 20_000;
 /** What a client must read on average, counted from `STALL_MS` on: 4 kB a second. */
 const MIN_BYTES_PER_MS = 4;
 
-/** A request that may have a reservation already. */
-interface Reserving {
-  readonly signal: AbortSignal;
-  reserveBytes(bytes: number): Promise<void>;
-  takeReservation(): Reservation | null;
-}
-
 /** Reserves the memory of large bodies while they are sent; a body sent to several clients counts once. */
 export class LargeBodies {
   private readonly sending = new Map<Bytes, { reserved: Promise<Reservation>; readers: number }>();
 
   /**
-   * Reserves memory for sending a body, out of what the request has reserved already. Resolves to the function that
-   * releases it. @throws {CollectionsError} service-busy; the signal's reason.
+   * Reserves memory for sending a body, by `takeReservation` of the first of the requests that send it now. Resolves to the
+   * function that releases it. @throws {CollectionsError} service-busy; the signal's reason.
    */
-  async reserve(bytes: Bytes, request: Reserving): Promise<() => void> {
+  async reserve(
+    bytes: Bytes,
+    request: {
+      readonly signal: AbortSignal;
+      takeReservation(bytes: number): Promise<Reservation>;
+    },
+  ): Promise<() => void> {
     for (;;) {
       const sending = this.sending.get(bytes) ??
-        { reserved: reservationFor(bytes, request), readers: 0 };
+        { reserved: request.takeReservation(bytes.length), readers: 0 };
       this.sending.set(bytes, sending);
       sending.readers++;
       try {
@@ -53,14 +51,6 @@ export class LargeBodies {
   }
 }
 
-async function reservationFor({ length }: Bytes, request: Reserving): Promise<Reservation> {
-  const made = request.takeReservation();
-  if (made === null) await request.reserveBytes(length);
-  const reservation = made ?? request.takeReservation()!;
-  reservation.resize(length);
-  return reservation;
-}
-
 /**
  * The stream of a body; `onEnd` is called once, when the bytes are not needed any more. A stream that is cut off ends
  * early, which the client sees by its `Content-Length`.
@@ -80,13 +70,12 @@ export function pacedBody(
     body = null;
     onEnd();
   };
-  type Controller = ReadableStreamDefaultController<Bytes>;
-  const close = (controller: Controller) => {
+  const watch = (controller: ReadableStreamDefaultController<Bytes>) => {
+    cancelTimer = clock.setTimer(STALL_MS, () => close(controller));
+  };
+  const close = (controller: ReadableStreamDefaultController<Bytes>) => {
     end();
     controller.close();
-  };
-  const watch = (controller: Controller) => {
-    cancelTimer = clock.setTimer(STALL_MS, () => close(controller));
   };
   return new ReadableStream({
     start: watch,

@@ -22,15 +22,15 @@ const CLIENT_CLOSED_REQUEST = 499;
 export const problems: Middleware<State> = async (ctx) => {
   const { req, url, state } = ctx;
   state.context.route = ctx.route ?? "none";
+  // Fresh may or may not answer with a slash at the end, and the links of the page are relative.
+  if (url.pathname === "/reference/") {
+    return new Response(null, { status: 308, headers: { location: `../reference${url.search}` } });
+  }
   try {
     // `next()` may throw before it returns a promise.
     return await ctx.next();
   } catch (error) {
     const isUnknown = toPublicError(error, "").code === "route-not-found";
-    if (isUnknown && url.pathname === "/reference/") {
-      const headers = { location: `../reference${url.search}` };
-      return new Response(null, { status: 308, headers });
-    }
     const wantsPage = /\btext\/html\b/.test(req.headers.get("accept") ?? "");
     if (!isUnknown || !wantsPage) return problemResponse(error, state);
     // A path, since the policy allows styles of the page's own origin alone.
@@ -45,29 +45,24 @@ export function problemResponse(error: unknown, { context, services }: State): R
   if (context.signal.aborted && error === context.signal.reason) {
     return new Response(null, { status: CLIENT_CLOSED_REQUEST });
   }
-  const { id: requestId, baseUrl, client } = context;
-  const known = toPublicError(error, requestId);
-  const { detail, facts } = known;
-  const code = known.code as ProblemCode;
-  const { status, title } = ERRORS[code];
+  const { id, baseUrl, client } = context;
+  const { code, detail, facts } = toPublicError(error, id);
+  const { status, title } = ERRORS[code as ProblemCode];
   if (status >= 500 && error instanceof CollectionsError) {
-    const reason = error.message;
-    services.log.warn("request failed", { id: requestId, code: error.code, reason });
+    services.log.warn("request failed", { id, code: error.code, reason: error.message });
   } else if (status >= 500) {
-    services.log.error("internal error", { id: requestId, ...describeError(error) });
+    services.log.error("internal error", { id, ...describeError(error) });
   }
   const type = `${baseUrl}/problems/${code}`;
-  const body = { type, title, status, detail, code, requestId, ...facts };
-  const retryAfter = facts.retryAfterSeconds;
+  const body = { type, title, status, detail, code, requestId: id, ...facts };
   const response = textResponse(JSON.stringify(body), {
     status,
-    headers: {
-      "content-type": "application/problem+json",
-      "cache-control": "no-store",
-      ...(retryAfter === undefined ? {} : { "retry-after": String(retryAfter) }),
-    },
+    headers: { "content-type": "application/problem+json", "cache-control": "no-store" },
   });
-  if (code === "too-many-requests") services.rateLimit.describe(client, response.headers);
+  const { headers } = response;
+  const retryAfter = facts.retryAfterSeconds;
+  if (retryAfter !== undefined) headers.set("retry-after", String(retryAfter));
+  if (code === "too-many-requests") services.rateLimit.describe(client, headers);
   return response;
 }
 
@@ -86,22 +81,18 @@ export async function problemPage(
   { root, ...options }: { root: string; status?: number; headers: Record<string, string> },
 ): Promise<Response> {
   const { status, title, meaning, todo } = ERRORS[code];
-  const others = Object.keys(ERRORS).filter((other) => other !== code);
-  const pill = (code: string) =>
-    `<li><a class="pill" href="${root}/problems/${code}">${code}</a></li>`;
+  const list = (items: string[]) => items.map((item) => `<li>${item}</li>`).join("\n        ");
+  const pill = (code: string) => `<a class="pill" href="${root}/problems/${code}">${code}</a>`;
   const values: Readonly<Record<string, string>> = {
     ...{ root, code, title, status: String(status), meaning: toHtml(meaning) },
-    todo: todo.map((line) => `<li>${toHtml(line)}</li>`).join("\n        "),
-    others: others.map(pill).join("\n        "),
+    todo: list(todo.map(toHtml)),
+    others: list(Object.keys(ERRORS).filter((other) => other !== code).map(pill)),
   };
   template ??= Deno.readTextFile(new URL("../../static/problem.html", import.meta.url));
   const page = (await template).replaceAll(/%([a-z]+)%/g, (_, name) => values[name] ?? "");
-  const headers = {
-    "content-type": "text/html; charset=utf-8",
-    "content-security-policy": PAGE_POLICY,
-    ...options.headers,
-  };
-  return textResponse(page, { ...options, headers });
+  const type = "text/html; charset=utf-8";
+  const common = { "content-type": type, "content-security-policy": PAGE_POLICY };
+  return textResponse(page, { ...options, headers: { ...common, ...options.headers } });
 }
 
 function toHtml(text: string): string {

@@ -25,15 +25,19 @@ const OVERHEAD_BYTES = 2048;
 export class ResponseCache {
   private readonly entries: LRUCache<string, ResponseEntry>;
   private readonly addresses: LRUCache<string, string>;
+  /** The gzip coding is smaller, so that no entry takes more than half of the cache. */
   private readonly maxBodyBytes: number;
   /** Bodies that were already compressed, or found not worth it. */
   private readonly compressed = new WeakSet<ReadyBody>();
 
   constructor(private readonly options: { maxBytes: number; now: () => number }) {
     const maxBytes = Math.max(1, Math.floor(options.maxBytes));
-    // The gzip coding is smaller, so that no entry takes more than half of the cache.
     this.maxBodyBytes = maxBytes / 4 - OVERHEAD_BYTES;
-    this.entries = new LRUCache({ maxSize: maxBytes, sizeCalculation: sizeOf });
+    this.entries = new LRUCache({
+      maxSize: maxBytes,
+      sizeCalculation: ({ body: { identity, gzip } }, address) =>
+        identity.content.length + (gzip?.content.length ?? 0) + 2 * address.length + OVERHEAD_BYTES,
+    });
     this.addresses = new LRUCache({
       maxSize: Math.max(1, Math.floor(maxBytes / 8)),
       sizeCalculation: (value, key) => 2 * (key.length + value.length) + 200,
@@ -57,10 +61,10 @@ export class ResponseCache {
     this.entries.set(address, entry);
     if (this.compressed.has(body)) return;
     this.compressed.add(body);
-    addGzip(body).then((added) => {
+    addGzip(body).then(() => {
       const current = this.entries.peek(address);
       // The cache counts a value again only when it is another object.
-      if (added > 0 && current?.body === body) this.entries.set(address, { ...current });
+      if (current?.body === body) this.entries.set(address, { ...current });
     }, () => {});
   }
 
@@ -74,17 +78,12 @@ export class ResponseCache {
     const address = this.addresses.get(requestKey);
     const entry = address === undefined ? undefined : this.entries.get(address);
     if (entry === undefined) return null;
-    const { ref } = entry;
+    const { commit, ref } = entry;
     const now = this.options.now();
     const ageMs = now - ref.checkedAtMs;
     // A negative age comes from a clock that was set back, and says nothing.
-    if (ref.commit !== entry.commit || ageMs < 0 || ageMs >= ref.freshForMs) return null;
+    if (ref.commit !== commit || ageMs < 0 || ageMs >= ref.freshForMs) return null;
     ref.wantedAtMs = now;
     return entry;
   }
-}
-
-function sizeOf({ body }: ResponseEntry, address: string): number {
-  return body.identity.content.length + (body.gzip?.content.length ?? 0) + 2 * address.length +
-    OVERHEAD_BYTES;
 }

@@ -17,15 +17,8 @@ export const COMMON_HEADERS: Readonly<Record<string, string>> = {
   "x-content-type-options": "nosniff",
 };
 
-type Bytes = Uint8Array<ArrayBuffer>;
+export type Bytes = Uint8Array<ArrayBuffer>;
 type HeaderRecord = Readonly<Record<string, string>>;
-
-/** What makes a body: bytes, their type, and headers that belong to them. */
-export interface Content {
-  readonly bytes: Bytes;
-  readonly contentType: string;
-  readonly headers?: HeaderRecord;
-}
 
 /** One coding of a body, with the headers of every 200 that sends it. */
 export interface CodedBody {
@@ -61,10 +54,10 @@ const MAX_BYTES_PER_UNIT = 3;
  * JSON, with the elements of its arrays encoded one by one: a page of long paths has 28 MiB, and as one text it takes three
  * times as much and blocks the thread for as long as other clients may wait.
  */
-export async function jsonContent(
+export async function jsonBody(
   value: Readonly<Record<string, unknown>>,
   headers: HeaderRecord = {},
-): Promise<Content> {
+): Promise<ReadyBody> {
   const encoder = new TextEncoder();
   let bytes = new Uint8Array(16 * 1024);
   let used = 0;
@@ -83,30 +76,31 @@ export async function jsonContent(
     if (part === undefined) continue;
     write(`${before}${JSON.stringify(name)}:`);
     before = ",";
-    if (!Array.isArray(part) || part.length === 0) {
+    if (!Array.isArray(part)) {
       write(JSON.stringify(part));
       continue;
     }
+    write("[");
     for (const [index, element] of part.entries()) {
       await yieldToEventLoop();
-      write((index === 0 ? "[" : ",") + JSON.stringify(element));
+      write((index === 0 ? "" : ",") + JSON.stringify(element));
     }
     write("]");
   }
   write("}");
-  const contentType = "application/json";
-  return { bytes: new Uint8Array(bytes.buffer.transfer(used)), contentType, headers };
+  bytes = new Uint8Array(bytes.buffer.transfer(used));
+  return await readyBody({ bytes, contentType: "application/json", headers });
 }
 
 /** A file's bytes. The policy and the type keep a browser from running anything in them. */
-export function rawContent(
+export function rawBody(
   { name, contentType, bytes }: { name: string; contentType: string; bytes: Bytes },
-): Content {
+): Promise<ReadyBody> {
   const headers = {
     "content-disposition": contentDisposition(name),
     "content-security-policy": "sandbox; default-src 'none'",
   };
-  return { bytes, contentType: rawContentType(contentType), headers };
+  return readyBody({ bytes, contentType: rawContentType(contentType), headers });
 }
 
 /** `Content-Disposition: inline` with the name as ASCII and, by RFC 8187, whole (RFC 6266). */
@@ -117,8 +111,14 @@ export function contentDisposition(name: string): string {
   return `inline; filename="${plain}"; filename*=UTF-8''${whole}`;
 }
 
-/** Makes a body of content. */
-export async function readyBody({ bytes, contentType, headers: own }: Content): Promise<ReadyBody> {
+/** Makes a body of bytes, their type, and headers that belong to them. */
+export async function readyBody(
+  { bytes, contentType, headers: own }: {
+    bytes: Bytes;
+    contentType: string;
+    headers?: HeaderRecord;
+  },
+): Promise<ReadyBody> {
   const etag = await eTag(bytes);
   const headers = { ...COMMON_HEADERS, ...own, vary: "Accept-Encoding" };
   const isText = bytes.length < LARGE_BODY_BYTES && bytes.every((byte) => byte < 0x80);
@@ -128,18 +128,17 @@ export async function readyBody({ bytes, contentType, headers: own }: Content): 
   return { contentType, headers, identity: { content, etag, headers: sent }, gzip: null };
 }
 
-/** Adds the gzip coding where it is worth it. Resolves to its bytes, or 0. */
-export async function addGzip(body: ReadyBody): Promise<number> {
+/** Adds the gzip coding where it is worth it. */
+export async function addGzip(body: ReadyBody): Promise<void> {
   const { content, etag, headers } = body.identity;
-  if (content.length < MIN_GZIP_BYTES || !COMPRESSIBLE.test(body.contentType)) return 0;
+  if (content.length < MIN_GZIP_BYTES || !COMPRESSIBLE.test(body.contentType)) return;
   const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
   const pieces = ReadableStream.from(piecesOf(bytes));
   const packed = await new Response(pieces.pipeThrough(new CompressionStream("gzip"))).bytes();
-  if (packed.length >= bytes.length) return 0;
+  if (packed.length >= bytes.length) return;
   const coding = { "content-length": String(packed.length), "content-encoding": "gzip" };
   const tag = gzipTag(etag);
   body.gzip = { content: packed, etag: tag, headers: { ...headers, etag: tag, ...coding } };
-  return packed.length;
 }
 
 /** Compression runs on this thread, so a long body is given to it in parts. */
@@ -155,36 +154,35 @@ function gzipTag(etag: string): string {
 }
 
 /** The coding of a body for one request. */
-export interface NegotiatedBody {
+interface NegotiatedBody {
   readonly body: ReadyBody;
   readonly coded: CodedBody;
   /** The tag that matched `If-None-Match`; null where the body has to be sent. */
   readonly knownTag: string | null;
+  /** The bytes of a large body that is going to be sent, for which memory has to be reserved first. */
+  readonly large: Bytes | null;
 }
 
 /** Chooses the coding by `Accept-Encoding`, and whether the client has the body by `If-None-Match`. */
-export function negotiateBody(body: ReadyBody, headers: Headers): NegotiatedBody {
+export function negotiateBody(
+  body: ReadyBody,
+  { method, headers }: Pick<Request, "method" | "headers">,
+): NegotiatedBody {
   const { identity, gzip } = body;
   const ifNoneMatch = headers.get("if-none-match");
   // Most conditional requests name one tag; a 304 with it needs no coding.
   if (ifNoneMatch !== null && (ifNoneMatch === identity.etag || ifNoneMatch === gzip?.etag)) {
-    return { body, coded: identity, knownTag: ifNoneMatch };
+    return { body, coded: identity, knownTag: ifNoneMatch, large: null };
   }
   const coded = gzip !== null && acceptsGzip(headers.get("accept-encoding")) ? gzip : identity;
   // Another process may have sent the gzip tag before this one has compressed the body.
   const knownTag = ifNoneMatch === null
     ? null
     : matchingTag(ifNoneMatch, [coded.etag, identity.etag, gzipTag(identity.etag)]);
-  return { body, coded, knownTag };
-}
-
-/** The bytes of a large body that is going to be sent, for which memory has to be reserved first; null for any other. */
-export function largeBytes(
-  { coded: { content }, knownTag }: NegotiatedBody,
-  method: string,
-): Bytes | null {
-  if (content.length < LARGE_BODY_BYTES || knownTag !== null || method === "HEAD") return null;
-  return typeof content === "string" ? null : content;
+  const { content } = coded;
+  const isLarge = typeof content !== "string" && content.length >= LARGE_BODY_BYTES;
+  const large = isLarge && knownTag === null && method !== "HEAD" ? content : null;
+  return { body, coded, knownTag, large };
 }
 
 /** The tag that `If-None-Match` names (weak comparison, RFC 9110, 13.1.2), the first for `*`, null where none matches. */
@@ -194,10 +192,9 @@ function matchingTag(ifNoneMatch: string, tags: readonly string[]): string | nul
   return tags.find((tag) => given.has(tag)) ?? null;
 }
 
-const MAX_REMEMBERED = 200;
-const gzipAccepted = new Map<string, boolean>();
-
 /** Clients send few different values, so parsed ones are remembered. */
+const gzipAccepted = new LRUCache<string, boolean>({ max: 200 });
+
 function acceptsGzip(acceptEncoding: string | null): boolean {
   // An empty field accepts no coding (RFC 9110, 12.5.3).
   if (!acceptEncoding || acceptEncoding.length > 200) return false;
@@ -205,7 +202,6 @@ function acceptsGzip(acceptEncoding: string | null): boolean {
   if (accepted === undefined) {
     const headers = new Headers({ "accept-encoding": acceptEncoding });
     accepted = acceptsEncodings({ headers }, "gzip", "identity") === "gzip";
-    if (gzipAccepted.size >= MAX_REMEMBERED) gzipAccepted.clear();
     gzipAccepted.set(acceptEncoding, accepted);
   }
   return accepted;
@@ -214,7 +210,7 @@ function acceptsGzip(acceptEncoding: string | null): boolean {
 /** Data that is fresh for less than this, such as a local folder's, is sent as `no-cache`. */
 const MIN_SHARED_MS = 10_000;
 
-/** How the cache handled a response (RFC 9211), by seconds until the response has to be checked. */
+/** How the cache handled a response (RFC 9211), by the seconds until it has to be checked. */
 const CACHE_STATUS = {
   hit: (ttl: number) => `collections; hit; ttl=${ttl}`,
   stored: () => "collections; fwd=miss; stored",
@@ -223,7 +219,6 @@ const CACHE_STATUS = {
   revalidated: () => "collections; fwd=stale; detail=revalidated",
   stale: (ttl: number) => `collections; hit; ttl=${ttl}; detail=stale-if-error`,
 };
-export type CacheStatus = keyof typeof CACHE_STATUS;
 
 /** The headers of one data response: how old it is, where it came from, and the request's id. */
 export function dataHeaders(
@@ -232,7 +227,7 @@ export function dataHeaders(
     /** When the ref was checked, in ms since the epoch. */
     checkedAtMs: number;
     freshForMs: number;
-    cacheStatus: CacheStatus;
+    cacheStatus: keyof typeof CACHE_STATUS;
     isStorable: boolean;
   },
   nowMs: number,
@@ -252,7 +247,7 @@ export function dataHeaders(
 /** 200, or 304 where the client has the body already. `stream` sends a large body; others are sent as they are. */
 export function dataResponse(
   { body, coded, knownTag }: NegotiatedBody,
-  own: Readonly<Record<string, string>>,
+  own: HeaderRecord,
   stream?: ReadableStream<Bytes>,
 ): Response {
   if (knownTag !== null) {
@@ -262,10 +257,9 @@ export function dataResponse(
   return new Response(stream ?? coded.content, { headers: headersOf(coded.headers, own) });
 }
 
-/** How many headers are prepared, each of some 2.5 kB. */
-const MAX_PREPARED = 2_000;
+/** Each has some 2.5 kB. */
 const prepared = new LRUCache<HeaderRecord, { headers: Headers; own: HeaderRecord }>({
-  max: MAX_PREPARED,
+  max: 2_000,
 });
 
 /**

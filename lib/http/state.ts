@@ -38,8 +38,9 @@ export class HttpContext implements RequestContext {
   route = "none";
   /** The requested repository, for the log. */
   repository: string | undefined;
+  /** Memory for the response, until {@linkcode takeReservation} transfers it. */
+  reservation: Reservation | null = null;
   private isCharged = false;
-  private reservation: Reservation | null = null;
 
   constructor(
     readonly request: Request,
@@ -66,15 +67,18 @@ export class HttpContext implements RequestContext {
 
   /** Reserves memory for the response. @throws {CollectionsError} service-busy. */
   async reserveBytes(bytes: number): Promise<void> {
+    const { reservation } = this;
     // A later reservation grows the first without a wait: two requests with parts of it would wait for each other.
-    if (this.reservation !== null) return this.reservation.grow(bytes);
+    if (reservation !== null) return reservation.resize(reservation.bytes + bytes);
     this.reservation = await this.services.responseMemory.acquire(bytes, this.signal);
   }
 
-  /** Transfers the reservation; the caller releases it. */
-  takeReservation(): Reservation | null {
-    const { reservation } = this;
+  /** Transfers the reservation, as one of exactly `bytes`; the caller releases it. @throws as {@linkcode reserveBytes}. */
+  async takeReservation(bytes: number): Promise<Reservation> {
+    const reservation = this.reservation ??
+      await this.services.responseMemory.acquire(bytes, this.signal);
     this.reservation = null;
+    reservation.resize(bytes);
     return reservation;
   }
 }
@@ -103,8 +107,8 @@ export function checkHost(request: Request, { isPreview }: OriginOptions): void 
   const url = hasValidHost(request) ? URL.parse(request.url) : null;
   // A request line may carry a whole address, whose host counts then (RFC 9112, 3.2.2).
   const isHost = url !== null && url.username + url.password === "" && HOST.test(url.host);
-  const message = isHost ? "must be localhost in a preview" : "must be host[:port]";
   if (isHost && (!isPreview || LOOPBACK.test(url.hostname))) return;
+  const message = isHost ? "must be localhost in a preview" : "must be host[:port]";
   throw invalidParameters([{ parameter: "Host", message }]);
 }
 

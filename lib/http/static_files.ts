@@ -4,7 +4,7 @@
 
 import { transformSync } from "amaro";
 import { routeNotFound } from "../errors.ts";
-import { addGzip, negotiateBody, type ReadyBody, readyBody } from "./responses.ts";
+import { addGzip, dataResponse, negotiateBody, type ReadyBody, readyBody } from "./responses.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const HIGHLIGHT = "node_modules/@highlightjs/cdn-assets/es";
@@ -12,22 +12,22 @@ const LANGUAGES = "bash css diff dockerfile go graphql ini java javascript json 
   "markdown php python ruby rust scss sql swift typescript xml yaml";
 
 /** Files of npm packages, by their names among the assets. */
-const VENDOR: ReadonlyMap<string, string> = new Map([
+const VENDOR = [
   ["preact.js", "node_modules/htm/preact/standalone.module.js"],
   ["dompurify.js", "node_modules/dompurify/dist/purify.es.mjs"],
   ["highlight.js", `${HIGHLIGHT}/core.min.js`],
-  ...LANGUAGES.split(" ").map((name) =>
-    [`highlight-${name}.js`, `${HIGHLIGHT}/languages/${name}.min.js`] as const
-  ),
-]);
+  ...LANGUAGES.split(" ").map((name) => [
+    `highlight-${name}.js`,
+    `${HIGHLIGHT}/languages/${name}.min.js`,
+  ]),
+] as [name: string, file: string][];
 
 const JAVASCRIPT = "text/javascript; charset=utf-8";
+const TYPESCRIPT = "application/typescript; charset=utf-8";
+/** By the extension; the others are scripts. */
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   css: "text/css; charset=utf-8",
-  js: JAVASCRIPT,
-  mjs: JAVASCRIPT,
   svg: "image/svg+xml",
-  ts: JAVASCRIPT,
 };
 
 /** Browsers revalidate every file each time; an unchanged one is a 304. */
@@ -59,15 +59,12 @@ async function textBody(text: string, contentType: string): Promise<ReadyBody> {
   return body;
 }
 
-async function fileBody(file: string, { asSource = false } = {}): Promise<ReadyBody> {
+async function fileBody(file: string, contentType: string): Promise<ReadyBody> {
   const text = await Deno.readTextFile(new URL(file, ROOT));
-  if (asSource) return await textBody(text, "application/typescript; charset=utf-8");
-  const extension = file.slice(file.lastIndexOf(".") + 1);
-  const type = CONTENT_TYPES[extension] ?? "text/plain; charset=utf-8";
-  if (extension !== "ts") return await textBody(text, type);
+  if (contentType !== JAVASCRIPT || !file.endsWith(".ts")) return await textBody(text, contentType);
   // Removed types leave blanks.
   const { code } = transformSync(text, { mode: "strip-only" });
-  return await textBody(code.replaceAll(/[ \t]+$/gm, ""), type);
+  return await textBody(code.replaceAll(/[ \t]+$/gm, ""), contentType);
 }
 
 /** Bodies of pages and of the client, by what they are made of. */
@@ -92,7 +89,10 @@ async function readAssets() {
     if (/\.(css|svg|ts)$/.test(name)) names.push([name, `static/assets/${name}`]);
   }
   const files = new Map<string, ReadyBody>();
-  for (const [name, file] of names) files.set(name, await fileBody(file));
+  for (const [name, file] of names) {
+    const contentType = CONTENT_TYPES[name.slice(name.lastIndexOf(".") + 1)] ?? JAVASCRIPT;
+    files.set(name, await fileBody(file, contentType));
+  }
   const tags = [...files].map(([name, { identity }]) => `${name} ${identity.etag}`).sort();
   const bytes = new TextEncoder().encode(tags.join("\n"));
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
@@ -116,11 +116,11 @@ export async function assetResponse(
 
 /** Answers with the client as JavaScript, or as the TypeScript that it is. */
 export async function clientResponse(request: Request, type: "js" | "ts"): Promise<Response> {
-  const asSource = type === "ts";
-  const make = () => fileBody("packages/client/client.ts", { asSource });
+  const contentType = type === "ts" ? TYPESCRIPT : JAVASCRIPT;
+  const body = await bodyOf(type, () => fileBody("packages/client/client.ts", contentType));
   // Where Deno looks for the types of a module.
-  const types = asSource ? {} : { "x-typescript-types": "./client.ts" };
-  return bodyResponse(request, await bodyOf(type, make), { ...REVALIDATED, ...types });
+  const types = type === "ts" ? {} : { "x-typescript-types": "./client.ts" };
+  return bodyResponse(request, body, { ...REVALIDATED, ...types });
 }
 
 /** A page of static/. Each `%name%` in it becomes the value of that name, `%assets%` the folder of the assets. */
@@ -150,23 +150,21 @@ function escapeHtml(text: string): string {
 
 /** 200 or 304; with `Range`, which is about the plain bytes, 206 or 416 (RFC 9110, 14). */
 function bodyResponse(
-  { headers: sent }: Request,
+  request: Request,
   body: ReadyBody,
   own: Readonly<Record<string, string>>,
 ): Response {
+  const { headers: sent } = request;
   const range = sent.has("if-range")
-    ? undefined
+    ? null
     : sent.get("range")?.match(/^bytes=(?:(\d+)-(\d*)|-(\d+))$/);
-  const { coded, knownTag } = negotiateBody(range ? { ...body, gzip: null } : body, sent);
+  const negotiated = negotiateBody(range ? { ...body, gzip: null } : body, request);
+  const { coded: { content, headers }, knownTag } = negotiated;
   const common = { ...own, "accept-ranges": "bytes" };
-  if (knownTag !== null) {
-    const headers = { ...body.headers, ...common, etag: knownTag };
-    return new Response(null, { status: 304, headers });
-  }
-  const headers = { ...coded.headers, ...common };
   const [, from, to, suffix] = range ?? [];
-  const { content } = coded;
-  if (!range || (to && Number(to) < Number(from))) return new Response(content, { headers });
+  if (!range || knownTag !== null || (to && Number(to) < Number(from))) {
+    return dataResponse(negotiated, common);
+  }
   const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
   const { length } = bytes;
   const first = from === undefined ? Math.max(0, length - Number(suffix)) : Number(from);
@@ -176,8 +174,9 @@ function bodyResponse(
     return new Response(null, { status: 416, headers: unsatisfied });
   }
   const part = {
+    ...{ ...headers, ...common },
     "content-length": `${end - first}`,
     "content-range": `bytes ${first}-${end - 1}/${length}`,
   };
-  return new Response(bytes.slice(first, end), { status: 206, headers: { ...headers, ...part } });
+  return new Response(bytes.slice(first, end), { status: 206, headers: part });
 }

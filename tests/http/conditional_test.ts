@@ -4,7 +4,7 @@ import { assert, assertEquals } from "@std/assert";
 import {
   dataHeaders,
   dataResponse,
-  jsonContent,
+  jsonBody,
   negotiateBody,
   readyBody,
 } from "../../lib/http/responses.ts";
@@ -23,7 +23,7 @@ async function unpacked(response: Response): Promise<string> {
 
 const CHECK = { requestId: "1", checkedAtMs: 0, freshForMs: 60_000, isStorable: true };
 
-Deno.test("jsonContent() has the bytes of JSON.stringify()", async () => {
+Deno.test("jsonBody() has the bytes of JSON.stringify()", async () => {
   const long = '\u4e2d\ud83d\ude00\n"x'.repeat(20_000);
   for (
     const value of [
@@ -34,8 +34,8 @@ Deno.test("jsonContent() has the bytes of JSON.stringify()", async () => {
       { items: Array.from({ length: 50 }, (_, n) => ({ n, long })), lone: "\ud83d" },
     ]
   ) {
-    const { bytes } = await jsonContent(value);
-    assertEquals(new TextDecoder().decode(bytes), JSON.stringify(value));
+    const { content } = (await jsonBody(value)).identity;
+    assertEquals(await new Response(content).text(), JSON.stringify(value));
   }
 });
 
@@ -53,9 +53,9 @@ Deno.test("dataResponse() gives each response its own headers, and every body by
   for (const text of ["plain", "schön", "\ufeffmarked", "\x00\x7f"]) {
     const bytes = new TextEncoder().encode(text);
     const body = await readyBody({ bytes, contentType: "text/plain" });
-    const send = (nowMs: number, requestId: string, request: HeadersInit = {}) =>
+    const send = (nowMs: number, requestId: string, headers: HeadersInit = {}) =>
       dataResponse(
-        negotiateBody(body, new Headers(request)),
+        negotiateBody(body, new Request("http://a", { headers })),
         dataHeaders({ ...CHECK, requestId, cacheStatus: "hit" }, nowMs),
       );
     const first = send(1_000, "1");

@@ -211,6 +211,6 @@ Deno.test("reserveBytes() grows a request's first reservation without a wait", a
   await context.reserveBytes(3 * MIB);
 
   assertEquals(site.memory.bytes, 6 * MIB);
-  context.takeReservation()!.release();
-  assertEquals([site.memory.bytes, context.takeReservation()], [0, null]);
+  (await context.takeReservation(MIB)).release();
+  assertEquals([site.memory.bytes, context.reservation], [0, null]);
 });
