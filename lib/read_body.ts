@@ -34,8 +34,8 @@ export class BodyReader {
   }
 
   /**
-   * The body of a response, whole or until `isEnough` is true of what was read. `onWait` is called before and after a wait
-   * for memory, which is no delay of the source.
+   * The body of a response, whole or until `isEnough` is true of what was read; it sees the whole body too. `onWait` is
+   * called before and after a wait for memory, which is no delay of the source.
    * @throws {RangeError} where it is longer than `maxBytes`; the rest is not read.
    * @throws {CollectionsError} service-busy where there was no memory for too long; the signal's reason.
    */
@@ -43,7 +43,7 @@ export class BodyReader {
     { body, headers }: Pick<Response, "body" | "headers">,
     { maxBytes, isEnough, signal, onWait }: {
       readonly maxBytes: number;
-      readonly isEnough?: (bytes: Uint8Array<ArrayBuffer>) => boolean;
+      readonly isEnough?: ((bytes: Uint8Array<ArrayBuffer>) => boolean) | undefined;
       readonly signal: AbortSignal;
       readonly onWait: (isWaiting: boolean) => void;
     },
@@ -64,7 +64,7 @@ export class BodyReader {
       const announced = isEnough === undefined ? Number(headers.get("content-length") ?? 0) : 0;
       while (announced <= maxBytes) {
         const { done, value } = await reader.read();
-        if (done || isEnough?.(buffer.subarray(0, length))) {
+        if (isEnough?.(buffer.subarray(0, length)) || done) {
           return { bytes: resized(buffer, length), release };
         }
         const needed = length + value.length;

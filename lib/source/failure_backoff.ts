@@ -13,9 +13,24 @@ export const MAX_WAIT_MS = 3_600_000;
 const FIRST_WAIT_MS = 5_000;
 const MAX_DOUBLED_WAIT_MS = 60_000;
 const MAX_KEYS = 10_000;
-const DOWN_AFTER_FAILURES = 5;
-const DOWN_AFTER_OWNERS = 3;
 const SOURCE = "";
+
+/** Counts failures in a row: a host is down after five that concern three owners. */
+export class FailuresInARow {
+  private count = 0;
+  private readonly owners = new Set<string>();
+
+  /** Whether the host is down with this one. */
+  add(owner: string): boolean {
+    this.owners.add(owner.toLowerCase());
+    return ++this.count >= 5 && this.owners.size >= 3;
+  }
+
+  end(): void {
+    this.count = 0;
+    this.owners.clear();
+  }
+}
 
 /** `untilMs` is by `clock.monotonicMs()`. */
 type Wait = { readonly error: CollectionsError; readonly waitMs: number; readonly untilMs: number };
@@ -27,8 +42,8 @@ export class FailureBackoff {
   private readonly probed = new Set<string>();
   /** The known refs of a repository that failed since one of its refs last succeeded. */
   private readonly failedRefs = new LRUCache<string, Set<string>>({ max: MAX_KEYS });
-  /** The failures in a row in which the source could not be reached. */
-  private unreached = { count: 0, owners: new Set<string>() };
+  /** Those in which the source could not be reached. */
+  private readonly unreached = new FailuresInARow();
 
   constructor(private readonly clock: Clock) {}
 
@@ -79,7 +94,7 @@ export class FailureBackoff {
   private refSucceeded(ref: RefName): void {
     for (const key of keysOf(ref)) this.waits.delete(key);
     this.failedRefs.delete(repositoryKey(ref));
-    this.unreached = { count: 0, owners: new Set() };
+    this.unreached.end();
   }
 
   private refFailed(ref: RefName, isKnown: boolean, error: CollectionsError): void {
@@ -92,15 +107,9 @@ export class FailureBackoff {
       this.failedRefs.set(repository, failed.add(key));
     }
     if (!error.unreachable) {
-      this.unreached = { count: 0, owners: new Set() };
+      this.unreached.end();
       this.waits.delete(SOURCE);
-      return;
-    }
-    const { owners } = this.unreached;
-    owners.add(ref.owner.toLowerCase());
-    if (++this.unreached.count >= DOWN_AFTER_FAILURES && owners.size >= DOWN_AFTER_OWNERS) {
-      this.extend(SOURCE, error);
-    }
+    } else if (this.unreached.add(ref.owner)) this.extend(SOURCE, error);
   }
 
   private extend(key: string, failure: CollectionsError): void {

@@ -6,12 +6,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { z } from "zod";
 import { CollectionsError } from "../../lib/errors.ts";
 import { repositoryAnswer } from "../../lib/source/github/refs.ts";
-import {
-  parseFolder,
-  parseInWorker,
-  parseTree,
-  type TreeWorker,
-} from "../../lib/source/github/trees.ts";
+import { parseFolder, parseInWorker, parseTree } from "../../lib/source/github/trees.ts";
 import { serveRepository } from "../github/served_repository.ts";
 import { TestClock } from "../test_clock.ts";
 import { openGitHub, uncharged } from "./open_github.ts";
@@ -38,8 +33,17 @@ function answer(files: number, more: Record<string, unknown> = {}): Uint8Array<A
   return encode({ tree, truncated: false, ...more });
 }
 
-function inWorker(bytes: Uint8Array<ArrayBuffer>, start?: () => TreeWorker) {
-  return parseInWorker(bytes, clock, start);
+const inWorker = (bytes: Uint8Array<ArrayBuffer>) => parseInWorker(bytes, clock);
+
+/** Does some work while the process's workers are of another class. */
+async function withWorkers<T>(other: unknown, work: () => Promise<T>): Promise<T> {
+  const { Worker } = globalThis;
+  globalThis.Worker = other as typeof Worker;
+  try {
+    return await work();
+  } finally {
+    globalThis.Worker = Worker;
+  }
 }
 
 async function failureOf(parsed: Promise<unknown>): Promise<string> {
@@ -95,32 +99,34 @@ Deno.test("parseInWorker() gives what parseFolder() gives, failures too, and tak
   }
 });
 
-Deno.test("parseInWorker() parses here where no worker starts, and fails where one ends", async () => {
-  const idle: TreeWorker = { onmessage: null, onerror: null, postMessage() {}, terminate() {} };
-  const fail = (worker: TreeWorker) =>
-    worker.onerror?.call(worker as Worker, new ErrorEvent("error", { cancelable: true }));
-  const failing = () => {
-    const worker = { ...idle };
-    queueMicrotask(() => fail(worker));
-    return worker;
-  };
-  const throwing = () => {
-    throw new Error("There are no workers");
-  };
-  for (const start of [throwing, failing]) {
-    assertEquals((await inWorker(answer(3), start))?.files.length, 3);
-  }
-  const waiting = inWorker(answer(3), () => idle);
-  clock.advance(5_000);
-  assertEquals((await waiting)?.files.length, 3);
+/** A worker that does nothing. */
+class Idle {
+  onmessage?: (event: MessageEvent) => void;
+  onerror?: (event: ErrorEvent) => void;
+  fail = () => this.onerror?.(new ErrorEvent("error", { cancelable: true }));
+  postMessage() {}
+  terminate() {}
+}
 
-  const ending = (): TreeWorker => {
-    const worker = { ...idle };
-    worker.postMessage = () => fail(worker);
-    queueMicrotask(() => worker.onmessage?.call(worker as Worker, new MessageEvent("message")));
-    return worker;
+Deno.test("parseInWorker() parses here where no worker starts, and fails where one ends", async () => {
+  const missing = class {
+    constructor() {
+      throw new Error("There are no workers");
+    }
   };
-  await failureOf(inWorker(answer(3), ending));
+  const failing = class extends Idle {
+    started = queueMicrotask(this.fail);
+  };
+  for (const workers of [missing, failing, Idle]) {
+    const parsing = withWorkers(workers, () => inWorker(answer(3)));
+    if (workers === Idle) clock.advance(5_000);
+    assertEquals((await parsing)?.files.length, 3);
+  }
+  const ending = class extends Idle {
+    started = queueMicrotask(() => this.onmessage?.(new MessageEvent("message")));
+    override postMessage = this.fail;
+  };
+  await failureOf(withWorkers(ending, () => inWorker(answer(3))));
 });
 
 Deno.test("answers over 1 MiB are parsed one at a time, each within its memory until it is", async () => {
@@ -130,8 +136,7 @@ Deno.test("answers over 1 MiB are parsed one at a time, each within its memory u
   served.gh.intercept = () => new Response(answer(20_000));
   let [running, most] = [0, 0];
   const reserved: number[] = [];
-  const { Worker } = globalThis;
-  globalThis.Worker = class extends Worker {
+  const counted = class extends Worker {
     constructor(...parameters: ConstructorParameters<typeof Worker>) {
       super(...parameters);
       most = Math.max(most, ++running);
@@ -142,12 +147,10 @@ Deno.test("answers over 1 MiB are parsed one at a time, each within its memory u
       super.terminate();
     }
   };
-  try {
+  await withWorkers(counted, async () => {
     const found = await Promise.all([1, 2, 3].map(() => source.files(snapshot, id, uncharged)));
     assertEquals(found.map((files) => files?.length), [20_000, 20_000, 20_000]);
-  } finally {
-    globalThis.Worker = Worker;
-  }
+  });
   assertEquals([most, reserved.map((bytes) => bytes >= 8 << 20)], [1, [true, true, true]]);
   assertEquals(source["host"].client["bodies"].bytes, 0);
 });

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { isSourceFailure, sourceFailed } from "../../errors.ts";
 import { blobId } from "../git_object_id.ts";
 import type { BlobResult, Blobs, FileRef, RequestContext, Snapshot, Source } from "../source.ts";
-import { baseOf, type GitHubHost, parseAnswer, refusal, requestRepository } from "./host.ts";
+import { type GitHubHost, parseAnswer, refusal, requestObject } from "./host.ts";
 
 const MAX_AT_ONCE = 8;
 /** After so many failures in a row the source counts as down, and the rest is not requested. */
@@ -146,11 +146,10 @@ async function readOne(page: Page, file: FileRef): Promise<BlobResult> {
       throw sourceFailed(`Cannot read "${file.id}": the raw host does not have it`);
     }
   }
-  const { status, bytes, release } = await requestRepository(host, {
-    base: baseOf(snapshot),
+  const { status, bytes, release } = await requestObject(host, snapshot, {
+    kind: "blob",
     rest: `/git/blobs/${file.id}`,
     accept: "application/vnd.github.raw+json",
-    kind: "blob",
     maxBytes,
     context,
   });

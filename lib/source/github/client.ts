@@ -5,11 +5,20 @@
 import type { Clock } from "../../clock.ts";
 import { CollectionsError, isSourceFailure, sourceFailed, sourceTimeout } from "../../errors.ts";
 import { type Body, BodyReader } from "../../read_body.ts";
-import { MAX_WAIT_MS } from "../failure_backoff.ts";
 import { RequestQueue } from "../request_queue.ts";
 import type { RequestContext } from "../source.ts";
+import type { Validator } from "./host.ts";
 import type { Token, TokenPool } from "./tokens.ts";
 
+/**
+ * GitHub's secondary limit is 100 requests at once, which the first two lanes share: checks of refs never wait behind
+ * bulk reads. The raw host limits clients that look like robots.
+ */
+const LANES = {
+  checks: { concurrency: 64, maxQueued: 2048, maxQueuedPerClient: 512 },
+  bulk: { concurrency: 32, maxQueued: 512, maxQueuedPerClient: 256 },
+  raw: { concurrency: 8, maxQueued: 512, maxQueuedPerClient: 256 },
+};
 /** The lane of each kind of request; metrics and tests count by kind. */
 const LANE_OF = {
   "repo": "checks",
@@ -21,14 +30,10 @@ const LANE_OF = {
   "graphql": "bulk",
   "raw": "raw",
 } as const;
-export type RequestKind = keyof typeof LANE_OF;
-
-/** Usable by the token that fetched it alone: GitHub's ETags depend on the token. */
-export type Validator = { readonly etag: string; readonly fingerprint: string };
 
 /** One request; a POST where it has a body, yet it reads only. */
 export interface GitHubRequest {
-  readonly kind: RequestKind;
+  readonly kind: keyof typeof LANE_OF;
   readonly url: string;
   readonly context: RequestContext;
   readonly accept?: string;
@@ -45,31 +50,18 @@ export type HttpAnswer = Body & { readonly status: number; readonly headers: Hea
 /** An answer that says something about the repository: 2xx, 3xx, or a 4xx that is no limit. */
 export type GitHubAnswer = HttpAnswer & { readonly token: Token };
 
-/** `result` is the status, or why there is none. */
-export interface SentRequest {
-  readonly kind: RequestKind;
-  readonly result: number | "network" | "timeout" | "aborted";
-  readonly durationMs: number;
-}
-
-/** Settings of a {@linkcode GitHubClient}; `timeoutMs` is for one request, its time in the queue aside. */
 export interface GitHubClientOptions {
   readonly tokens: TokenPool;
   readonly clock: Clock;
+  /** For one request, its time in the queue aside. */
   readonly timeoutMs: number;
   readonly userAgent: string;
-  readonly onRequest?: ((sent: SentRequest) => void) | undefined;
+  /** Called after each request with its status, or why there is none. */
+  readonly onRequest?: (sent: Pick<GitHubRequest, "kind"> & { readonly result: Result }) => void;
 }
 
-/**
- * GitHub's secondary limit is 100 requests at once, which the first two lanes share: checks of refs never wait behind
- * bulk reads. The raw host limits clients that look like robots.
- */
-const LANES = {
-  checks: { concurrency: 64, maxQueued: 2048, maxQueuedPerClient: 512 },
-  bulk: { concurrency: 32, maxQueued: 512, maxQueuedPerClient: 256 },
-  raw: { concurrency: 8, maxQueued: 512, maxQueuedPerClient: 256 },
-};
+type Result = number | "network" | "timeout" | "aborted";
+
 const SECONDARY_WAIT_MS = 60_000;
 const MIN_WAIT_MS = 1_000;
 const LIMIT_MESSAGE = /rate limit|abuse detection/i;
@@ -96,13 +88,12 @@ export class GitHubClient {
   async request(request: GitHubRequest): Promise<GitHubAnswer> {
     const { kind, context, known } = request;
     const { clock } = this.options;
-    const lane = this.lanes[LANE_OF[kind]];
     // The files of a failed batch are read one by one.
     let mayRetry = kind !== "graphql";
     while (true) {
       let failure: CollectionsError;
       try {
-        const answer = await lane.run(() => this.attempt(request), context);
+        const answer = await this.lanes[LANE_OF[kind]].run(() => this.attempt(request), context);
         if (answer === null) continue;
         const { status, headers, token } = answer;
         // 304 is an answer only to a request with a validator.
@@ -112,8 +103,7 @@ export class GitHubClient {
         answer.release();
         const restMs = isFault ? 0 : Math.max(0, retryAfterMs(headers, clock.now()) ?? 0);
         mayRetry &&= !isFault && restMs === 0;
-        const waits = { restMs: Math.min(restMs, MAX_WAIT_MS) };
-        failure = sourceFailed(`Cannot read "${kind}": GitHub answered ${status}`, waits);
+        failure = sourceFailed(`Cannot read "${kind}": GitHub answered ${status}`, { restMs });
       } catch (error) {
         if (!isSourceFailure(error) || error.code !== "source-failed") throw error;
         failure = error;
@@ -187,12 +177,11 @@ export class GitHubClient {
   private async send(request: GitHubRequest, headers: HeadersInit): Promise<HttpAnswer> {
     const { kind, url, body, maxBytes, isEnough, context: { signal: left } } = request;
     const { clock, timeoutMs, onRequest } = this.options;
-    const startedAtMs = clock.monotonicMs();
     const timeout = new AbortController();
     const startTimer = () => clock.setTimer(timeoutMs, () => timeout.abort());
     let cancelTimer = startTimer();
     const signal = left === undefined ? timeout.signal : AbortSignal.any([timeout.signal, left]);
-    let result: SentRequest["result"] = "network";
+    let result: Result = "network";
     try {
       const response = await fetch(url, {
         method: body === undefined ? "GET" : "POST",
@@ -208,7 +197,7 @@ export class GitHubClient {
       };
       const { bytes, release } = await this.bodies.read(response, {
         maxBytes,
-        ...isEnough && { isEnough: (bytes: Uint8Array<ArrayBuffer>) => isEnough(bytes, response) },
+        isEnough: isEnough && ((bytes) => isEnough(bytes, response)),
         signal,
         onWait,
       });
@@ -231,7 +220,7 @@ export class GitHubClient {
       throw sourceFailed(message, { cause: error, unreachable: true });
     } finally {
       cancelTimer();
-      onRequest?.({ kind, result, durationMs: clock.monotonicMs() - startedAtMs });
+      onRequest?.({ kind, result });
     }
   }
 }

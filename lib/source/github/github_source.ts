@@ -3,22 +3,16 @@
 
 import pLimit from "p-limit";
 import type { Log } from "../../log.ts";
-import {
-  DEFAULT_BRANCH,
-  type FolderFiles,
-  type RequestContext,
-  type Snapshot,
-  type Source,
-} from "../source.ts";
+import { DEFAULT_BRANCH, type FolderFiles, type Snapshot, type Source } from "../source.ts";
 import { readBlobs } from "./blobs.ts";
 import { GitHubClient, type GitHubClientOptions } from "./client.ts";
 import { GitRefs } from "./git_refs.ts";
 import {
-  baseOf,
   type GitHubAddresses,
   type GitHubHost,
   refusal,
-  requestRepository,
+  type RepositoryRequest,
+  requestObject,
 } from "./host.ts";
 import { RestRefSearch } from "./refs.ts";
 import { parseFolder, parseInWorker, parseTree } from "./trees.ts";
@@ -72,10 +66,12 @@ export class GitHubSource implements Source {
   };
 
   readonly tree: Source["tree"] = (snapshot, treeId, context) =>
-    this.readTree(snapshot, { kind: "tree", name: treeId, context }, parseTree);
+    this.readTree(snapshot, { kind: "tree", rest: `/git/trees/${treeId}`, context }, parseTree);
 
   readonly files: Source["files"] = async (snapshot, treeId, context) => {
-    const request = { kind: "tree-recursive", name: treeId, context } as const;
+    // `recursive` means recursive whatever its value is, so a plain request leaves it out.
+    const rest = `/git/trees/${treeId}?recursive=1`;
+    const request = { kind: "tree-recursive", rest, context } as const;
     return (await this.readTree(snapshot, request, this.parseFolder))?.files ?? null;
   };
 
@@ -84,8 +80,8 @@ export class GitHubSource implements Source {
    * the folder follows from its entries.
    */
   readonly filesAt: Source["filesAt"] = async (snapshot, path, context) => {
-    const name = encodeURIComponent(`${snapshot.commit}:${path}`);
-    const request = { kind: "tree-recursive", name, absent: null, context } as const;
+    const rest = `/git/trees/${encodeURIComponent(`${snapshot.commit}:${path}`)}?recursive=1`;
+    const request = { kind: "tree-recursive", rest, context, absent: null } as const;
     const folder = await this.readTree(snapshot, request, this.parseFolder);
     return folder?.treeId ? folder : null;
   };
@@ -106,24 +102,13 @@ export class GitHubSource implements Source {
 
   private async readTree<T>(
     snapshot: Snapshot,
-    { kind, name, absent, context }: {
-      readonly kind: "tree" | "tree-recursive";
-      readonly name: string;
-      /** The result where there is no such tree, which is an error without it. */
-      readonly absent?: T;
-      readonly context: RequestContext;
-    },
+    /** `absent` is the result where there is no such tree, which is an error without it. */
+    { absent, ...request }: Pick<RepositoryRequest, "kind" | "rest" | "context"> & { absent?: T },
     parse: (bytes: Uint8Array<ArrayBuffer>) => T | Promise<T>,
   ): Promise<T> {
-    const { status, bytes, release } = await requestRepository(this.host, {
-      base: baseOf(snapshot),
-      // `recursive` means recursive whatever its value is, so a plain request leaves it out.
-      rest: `/git/trees/${name}${kind === "tree-recursive" ? "?recursive=1" : ""}`,
-      accept: "application/vnd.github+json",
-      kind,
-      maxBytes: TREE_MAX_BYTES,
-      context,
-    });
+    const accept = "application/vnd.github+json";
+    const options = { ...request, accept, maxBytes: TREE_MAX_BYTES };
+    const { status, bytes, release } = await requestObject(this.host, snapshot, options);
     try {
       if (absent !== undefined && (status === 404 || status === 422)) return absent;
       if (status !== 200) throw refusal(snapshot.name, status);

@@ -35,15 +35,17 @@ export interface GitHubHost extends GitHubAddresses {
   readonly allowedRepos: AllowedRepos | null;
 }
 
-const validator = z.object({ etag: z.string(), fingerprint: z.string() }).nullable();
+/** GitHub's ETags depend on the token: each is usable by the token that fetched it alone. */
+const validator = z.object({ etag: z.string(), fingerprint: z.string() });
+export type Validator = z.infer<typeof validator>;
 
 const validatorsSchema = z.object({
   /** Where the repository was found; trees and blobs are requested there, a ref always under its own name. */
   base: z.string(),
   /** `heads/…`, `tags/…`, a commit id or `HEAD`. */
   form: z.string(),
-  commit: validator,
-  visibility: validator,
+  commit: validator.nullable(),
+  visibility: validator.nullable(),
 });
 
 /** What one answer about a ref leaves for the next request; it travels through caches as `Snapshot.validators`. */
@@ -75,11 +77,6 @@ const BASE = /^(?:repositories\/[0-9]+|repos\/[A-Za-z0-9_-]+\/[A-Za-z0-9._-]+)(?
 /** The base of a repository under the requested name. */
 export const namedBase = ({ owner, repo }: RepositoryName) => `repos/${owner}/${repo}`;
 
-/** The base under which a snapshot's repository was found. */
-export function baseOf(snapshot: Snapshot): string {
-  return parseValidators(snapshot.validators)?.base ?? namedBase(snapshot.name);
-}
-
 /**
  * Sends a request, and repeats it where the repository is now. A redirect that leads off the API host, or on and on,
  * comes back as 404 where it is permanent: there is no repository to be read. @throws {CollectionsError} as the client.
@@ -99,6 +96,16 @@ export async function requestRepository(
     else if (!TEMPORARY.has(answer.status)) return { ...answer, status: 404, base };
     else throw sourceFailed(`Cannot read "${request.kind}": GitHub redirects elsewhere for now`);
   }
+}
+
+/** Requests an object where the snapshot's repository was found. @throws {CollectionsError} as the client. */
+export function requestObject(
+  host: GitHubHost,
+  { name, validators }: Snapshot,
+  request: Omit<RepositoryRequest, "base">,
+): Promise<RepositoryAnswer> {
+  const base = parseValidators(validators)?.base ?? namedBase(name);
+  return requestRepository(host, { ...request, base });
 }
 
 /** The path and query of a `Location` below an address, or null where it leads elsewhere. */

@@ -53,33 +53,29 @@ export async function lsRefs(
 ): Promise<LsRefsResult> {
   const isList = ({ status, headers }: Pick<Response, "status" | "headers">) =>
     status === 200 && headers.get("content-type") === HEADERS.accept;
-  const request = {
-    kind: "ls-refs",
-    body: requestBody(forms),
-    maxBytes: MAX_BYTES,
-    context,
-  } as const;
   let url = `${gitUrl}/${encodeURIComponent(owner)}/${encodeURIComponent(repo)}.git`;
   try {
     for (let hop = 0;; hop++) {
       const search = new RefSearch(forms);
       const answer = await client.requestPlainly({
-        ...request,
+        kind: "ls-refs",
         url: `${url}/git-upload-pack`,
+        body: requestBody(forms),
+        maxBytes: MAX_BYTES,
+        context,
         isEnough: (bytes, response) => !isList(response) || search.take(bytes),
       }, HEADERS);
-      const { status, headers, bytes, release } = answer;
-      if (isList(answer)) search.take(bytes);
-      release();
+      answer.release();
+      const { status, headers } = answer;
       if (isList(answer)) return { owner, repo, ...search.answer() };
       if (status === 401) return { kind: "denied" };
       if (status === 429) {
         const waitMs = retryAfterMs(headers, clock.now()) ?? HOUR_MS;
         return { kind: "rate-limited", retryAfterMs: Math.min(Math.max(waitMs, 1000), DAY_MS) };
       }
-      const isMove = status === 301 && hop < MAX_HOPS;
-      const path = isMove ? pathBelow(gitUrl, headers.get("location")) : null;
-      const [, newOwner, newRepo, suffix = ""] = REDIRECT_PATH.exec(path ?? "") ?? [];
+      const location = status === 301 && hop < MAX_HOPS ? headers.get("location") : null;
+      const path = pathBelow(gitUrl, location) ?? "";
+      const [, newOwner, newRepo, suffix = ""] = REDIRECT_PATH.exec(path) ?? [];
       if (newOwner === undefined || newRepo === undefined) {
         throw new SyntaxError(`the host answered ${status} or something that is no list of refs`);
       }

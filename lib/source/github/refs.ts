@@ -13,7 +13,7 @@ import {
 } from "../../errors.ts";
 import { isCheckFailure, withDenial } from "../failure_backoff.ts";
 import { isAllowed, type RefQuery, type RepositoryName, type RequestContext } from "../source.ts";
-import type { GitHubAnswer, Validator } from "./client.ts";
+import type { GitHubAnswer } from "./client.ts";
 import {
   type GitHubHost,
   namedBase,
@@ -25,6 +25,7 @@ import {
   type RepositoryAnswer,
   type RepositoryRequest,
   requestRepository,
+  type Validator,
 } from "./host.ts";
 
 export type FoundRef = { readonly commit: string; readonly validators: RefValidators };
@@ -40,6 +41,7 @@ export const repositoryAnswer = z.object({
   default_branch: z.string().min(1).optional(),
 });
 
+const ACCEPT = { repo: "application/vnd.github+json", commit: "application/vnd.github.sha" };
 const MAX_BYTES = 1 << 20;
 /** What names a commit where no branch and no tag has that name. */
 const COMMIT_ID = /^[0-9a-f]{40}$/i;
@@ -48,10 +50,11 @@ const COMMIT_ID = /^[0-9a-f]{40}$/i;
 export async function isCommit(
   host: GitHubHost,
   name: RepositoryName,
-  request: { readonly id: string; readonly context: RequestContext },
+  { id, context }: { readonly id: string; readonly context: RequestContext },
 ): Promise<boolean> {
-  const answer = await requestCommit(host, name, request);
-  if (answer.status === 200) return commitIn(answer) === request.id;
+  const base = namedBase(name);
+  const answer = await send(host, { kind: "commit", base, rest: `/commits/${id}`, context });
+  if (answer.status === 200) return commitIn(answer) === id;
   if (answer.status === 404 || answer.status === 422) return false;
   throw refusal(name, answer.status);
 }
@@ -81,7 +84,7 @@ export class RestRefSearch {
     }
   }
 
-  private async search(): Promise<FoundRef> {
+  private async search() {
     const { host, known, query } = this;
     const isByName = host.allowedRepos !== null;
     const forms = formsOf(query.branch, !isByName);
@@ -167,28 +170,27 @@ export class RestRefSearch {
   }
 
   private requestRef(form: string) {
-    const known = this.known?.form === form ? this.known.commit : null;
-    return requestCommit(this.host, this.query, { id: form, known, context: this.context });
+    const { host, query, known, context } = this;
+    const request = {
+      base: namedBase(query),
+      rest: `/commits/${encodeURIComponent(form)}`,
+      context,
+    };
+    const validator = known?.form === form ? known.commit : null;
+    return send(host, { kind: "commit", ...request, known: validator });
   }
 
   private requestRepository(known: Validator | null = null, base = namedBase(this.query)) {
-    const accept = "application/vnd.github+json";
-    return send(this.host, { kind: "repo", base, rest: "", accept, known, context: this.context });
+    return send(this.host, { kind: "repo", base, rest: "", known, context: this.context });
   }
 }
 
-function requestCommit(
+async function send(
   host: GitHubHost,
-  name: RepositoryName,
-  { id, ...more }: { id: string; known?: Validator | null; context: RequestContext },
+  request: Omit<RepositoryRequest, "maxBytes"> & { readonly kind: keyof typeof ACCEPT },
 ) {
-  const base = namedBase(name);
-  const rest = `/commits/${encodeURIComponent(id)}`;
-  return send(host, { kind: "commit", base, rest, accept: "application/vnd.github.sha", ...more });
-}
-
-async function send(host: GitHubHost, request: Omit<RepositoryRequest, "maxBytes">) {
-  const answer = await requestRepository(host, { ...request, maxBytes: MAX_BYTES });
+  const accept = ACCEPT[request.kind];
+  const answer = await requestRepository(host, { ...request, accept, maxBytes: MAX_BYTES });
   answer.release();
   return answer;
 }

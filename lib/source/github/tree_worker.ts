@@ -12,9 +12,9 @@ const thread = globalThis as unknown as {
 thread.onmessage = async ({ data }) => {
   try {
     const folder = await parseFolder(data);
-    if (folder === null) return thread.postMessage({ folder });
+    if (folder === null) return thread.postMessage(null);
     const files = folder.files.toBytes();
-    thread.postMessage({ folder: { treeId: folder.treeId, files } }, [files.buffer]);
+    thread.postMessage({ ...folder, files }, [files.buffer]);
   } catch (error) {
     // Anything else is a fault of this program, which the worker's `error` event tells.
     if (!(error instanceof CollectionsError)) throw error;

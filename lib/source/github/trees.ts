@@ -81,17 +81,12 @@ const unusable = (state: string) => sourceFailed(`Cannot read "tree": ${state}`)
 
 /** The folder's id and `FileList.toBytes()`; null for a truncated answer; or what is wrong with it. */
 export type TreeReply =
-  | { readonly folder: { readonly treeId: string; readonly files: Uint8Array<ArrayBuffer> } | null }
-  | { readonly failure: string };
+  | { readonly treeId: string; readonly files: Uint8Array<ArrayBuffer> }
+  | { readonly failure: string }
+  | null;
 
-export type TreeWorker = Pick<Worker, "onmessage" | "onerror" | "postMessage" | "terminate">;
-
+const WORKER_OPTIONS = { type: "module", name: "tree", deno: { permissions: "none" } } as const;
 const START_WITHIN_MS = 5_000;
-
-function startTreeWorker(): TreeWorker {
-  const options = { type: "module", name: "tree", deno: { permissions: "none" } } as const;
-  return new Worker(new URL("./tree_worker.ts", import.meta.url), options);
-}
 
 /**
  * As {@linkcode parseFolder}, in a worker where one starts within 5 s (on Deno Deploy none does). The bytes cannot be
@@ -100,14 +95,13 @@ function startTreeWorker(): TreeWorker {
 export async function parseInWorker(
   bytes: Uint8Array<ArrayBuffer>,
   clock: Clock,
-  start: () => TreeWorker = startTreeWorker,
 ): Promise<FolderFiles | null> {
-  let worker: TreeWorker | null = null;
+  let worker: Worker | null = null;
   const late = Promise.withResolvers<never>();
   const cancelTimer = clock.setTimer(START_WITHIN_MS, () => late.reject(new Error("too late")));
   try {
     try {
-      worker = start();
+      worker = new Worker(new URL("./tree_worker.ts", import.meta.url), WORKER_OPTIONS);
       await Promise.race([nextMessage(worker), late.promise]);
     } catch {
       return await parseFolder(bytes);
@@ -116,17 +110,18 @@ export async function parseInWorker(
     }
     const reply = nextMessage(worker);
     worker.postMessage(bytes, [bytes.buffer]);
-    const answer = await reply as TreeReply;
-    if ("failure" in answer) throw sourceFailed(answer.failure);
-    const files = answer.folder && FileList.fromBytes(answer.folder.files);
-    return files && { treeId: answer.folder!.treeId, files };
+    const folder = await reply as TreeReply;
+    if (folder === null) return null;
+    if ("failure" in folder) throw sourceFailed(folder.failure);
+    const files = FileList.fromBytes(folder.files);
+    return files && { ...folder, files };
   } finally {
     worker?.terminate();
   }
 }
 
 /** What the worker sends next. @throws {CollectionsError} source-failed where it ends instead. */
-function nextMessage(worker: TreeWorker): Promise<unknown> {
+function nextMessage(worker: Worker): Promise<unknown> {
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   worker.onmessage = ({ data }) => resolve(data);
   worker.onerror = (event) => {

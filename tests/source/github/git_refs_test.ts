@@ -6,6 +6,8 @@ import type { LsRefsResult } from "../../../lib/source/github/ls_refs.ts";
 import { freshnessOf } from "../../http/freshness_of.ts";
 import { itemPath, listPath } from "../../service.ts";
 import { startGitSite } from "../../site.ts";
+import { TestClock } from "../../test_clock.ts";
+import { silentLog } from "../open_github.ts";
 
 const MINUTE_MS = 60_000;
 const FILES = { "posts/a.md": "" };
@@ -192,12 +194,17 @@ Deno.test("a host that gives anything unexpected is paused, and its repositories
   assertEquals((await cost(site, () => list("three")))[1], 1);
 });
 
-/** Results under the clock: `fail` and `succeed` give what was paused. */
+/** `record` and `fail` give what was paused. */
 function openHealth() {
-  const clock = { nowMs: 1_000_000 };
-  const health = new GitHostHealth(() => clock.nowMs);
+  const clock = new TestClock();
+  const paused: unknown[] = [];
+  const warn = (_event: string, fields?: Record<string, unknown>) => void paused.push(fields?.of);
+  const health = new GitHostHealth(clock, { ...silentLog, warn });
   const named = (name: string) => ({ owner: name.split("/")[0]!, repo: name.split("/")[1]! });
-  const record = (name: string, result: LsRefsResult) => health.record(named(name), result)?.of;
+  const record = (name: string, result: LsRefsResult) => {
+    health.record(named(name), result);
+    return paused.pop();
+  };
   return {
     clock,
     record,
@@ -211,9 +218,9 @@ Deno.test("GitHostHealth pauses one repository for ten minutes, and forgets the 
   const { clock, allows, fail } = openHealth();
   assertEquals(fail("A/r"), ["repository"]);
   assertEquals([allows("a/R"), allows("a/other"), allows("b/r")], [false, true, true]);
-  clock.nowMs += 10 * MINUTE_MS - 1;
+  clock.advance(10 * MINUTE_MS - 1);
   assertEquals(allows("a/r"), false);
-  clock.nowMs += 1;
+  clock.advance(1);
   assertEquals(allows("a/r"), true);
   fail(...Array.from({ length: 10_001 }, (_, n) => `a/${n}`));
   assertEquals([allows("a/0"), allows("a/1"), allows("a/10000")], [true, false, false]);
@@ -223,21 +230,21 @@ Deno.test("GitHostHealth pauses the host for an hour after five failures in a ro
   const { clock, allows, fail, record } = openHealth();
   assertEquals(fail("a/1", "a/2", "b/1", "c/1"), Array(4).fill("repository"));
   assertEquals([allows("d/1"), fail("c/2"), allows("d/1")], [true, ["host"], false]);
-  clock.nowMs += 60 * MINUTE_MS - 1;
+  clock.advance(60 * MINUTE_MS - 1);
   assertEquals(allows("d/1"), false);
-  clock.nowMs += 1;
+  clock.advance(1);
   assertEquals([allows("d/1"), fail("d/1")], [true, ["repository"]]);
   // Owners count, not repositories, and the third whenever it comes.
   assertEquals(fail("D/2", "e/1", "e/2", "e/3", "e/4"), Array(5).fill("repository"));
   assertEquals(fail("f/1"), ["host"]);
-  clock.nowMs += 60 * MINUTE_MS;
+  clock.advance(60 * MINUTE_MS);
 
   // Or for as long as a 429 says, and never for less than before.
   assertEquals(record("e/r", { kind: "rate-limited", retryAfterMs: 5000 }), "host");
   assertEquals(record("f/r", { kind: "rate-limited", retryAfterMs: 1000 }), "host");
-  clock.nowMs += 4999;
+  clock.advance(4999);
   assertEquals(allows("g/r"), false);
-  clock.nowMs += 1;
+  clock.advance(1);
   assertEquals(allows("g/r"), true);
 });
 
