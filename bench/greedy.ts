@@ -5,16 +5,9 @@
 
 import { makeGitRepository } from "../tests/github/git_repository.ts";
 import { post } from "./markdown.ts";
-import {
-  memoryOf,
-  outputOf,
-  pathOf,
-  pause,
-  settingsFor,
-  startService,
-  startSource,
-} from "./processes.ts";
-import { atMost, flag, p99, type Report, runBench, table } from "./report.ts";
+import { memoryOf, outputOf, pathOf, pause } from "./processes.ts";
+import { settingsFor, startService, startSource } from "./processes.ts";
+import { atMost, flag, p99, runBench, table } from "./report.ts";
 
 const seconds = Number(flag("seconds", "60"));
 
@@ -41,10 +34,9 @@ interface Kind {
   readonly readForMs?: number;
 }
 
-type Parameters = Record<string, string>;
-const list = (collection: string, more: Parameters = {}) =>
+const list = (collection: string, more: Record<string, string> = {}) =>
   pathOf("list", { repo: "greedy", collection, ...more });
-const item = (more: Parameters) => pathOf("item", { repo: "greedy", ...more });
+const item = (more: Record<string, string>) => pathOf("item", { repo: "greedy", ...more });
 const ofBranch = (n: number) => list("posts", { branch: `b${n % BRANCHES}` });
 const ofLarge = (n: number) => list("large", { includeContent: "true", limit: `${100 - n % 97}` });
 const deepPath = (n: number) => `deep/${n % DEEP.folders}/${"d/".repeat(DEEP.levels)}`;
@@ -79,7 +71,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
 };
 
-function* files(): Generator<readonly [path: string, content: string]> {
+function* files(): Generator<[path: string, content: string]> {
   const long = Array.from({ length: 15 }, () => "\u4e2d".repeat(80)).join("/");
   for (let n = 0; n < 1_000; n++) yield [`long/${long}/${n}.md`, "x\n"];
   for (let n = 0; n < 20_000; n++) yield [`many/${n % 100}/an-ordinary-name-${n}.md`, "x\n"];
@@ -92,9 +84,7 @@ function* files(): Generator<readonly [path: string, content: string]> {
 /** Sends one request; the status of its answer, or 0 where the connection was dropped. */
 async function send(origin: string, kind: Kind, n: number, stop: AbortSignal): Promise<number> {
   const { path, headers = () => ({}), dropAfterMs, readForMs } = kind;
-  const signal = dropAfterMs === undefined
-    ? stop
-    : AbortSignal.any([stop, AbortSignal.timeout(dropAfterMs)]);
+  const signal = dropAfterMs ? AbortSignal.any([stop, AbortSignal.timeout(dropAfterMs)]) : stop;
   try {
     const response = await fetch(origin + path(n), { signal, headers: headers(n) });
     if (readForMs === undefined) {
@@ -122,7 +112,7 @@ async function readPages(urls: readonly string[]): Promise<{ status: number; ms:
     .map(([, status, time]) => ({ status: Number(status), ms: Number(time) * 1000 }));
 }
 
-async function measure(cleanup: AsyncDisposableStack): Promise<Report> {
+async function measure(cleanup: AsyncDisposableStack) {
   const git = cleanup.use(await makeGitRepository(files()));
   for (let n = 0; n < BRANCHES; n++) await git.branch(`b${n}`);
   const double = await startSource(cleanup, {
@@ -132,10 +122,8 @@ async function measure(cleanup: AsyncDisposableStack): Promise<Report> {
   const { MISSES_PER_MINUTE: _unlimited, SOURCE_TIMEOUT_MS: _long, ...env } = settingsFor(double);
   const { origin, pid } = cleanup.use(await startService({ env }));
   const known = { repo: "known", collection: "posts", limit: "20" };
-  const pages = Array.from(
-    { length: KNOWN_PAGES },
-    (_, index) => origin + pathOf("list", { ...known, page: `${index + 1}` }),
-  );
+  const pageOf = (index: number) => origin + pathOf("list", { ...known, page: `${index + 1}` });
+  const pages = Array.from({ length: KNOWN_PAGES }, (_, index) => pageOf(index));
   await readPages(pages);
   const stop = new AbortController();
   const only = flag("only", Object.keys(KINDS).join()).split(",");

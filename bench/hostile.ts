@@ -4,9 +4,14 @@
 
 import type { LoggedRequest } from "../tests/github/github_log.ts";
 import { type RawAnswer, RawClient, textOf } from "./clients.ts";
-import { HOSTILE_FILES, type HostileRequest, hostileRequests } from "./hostile_requests.ts";
+import {
+  HOSTILE_FILES,
+  type HostileRequest,
+  hostileRequests,
+  isEscaped,
+} from "./hostile_requests.ts";
 import { pathOf, settingsFor, startService, startSource } from "./processes.ts";
-import { atMost, flag, number, type Report, runBench, table } from "./report.ts";
+import { atMost, flag, number, runBench, table } from "./report.ts";
 
 const CONNECTIONS = 32;
 const GIVE_UP_MS = 10_000;
@@ -30,15 +35,10 @@ const RULES = [
   ["unescaped", "requests that reached the source with an unescaped value"],
   ["unexpected", "requests that the source does not know"],
 ] as const;
-/** What the service may request of its source: every value in one escaped segment. GraphQL has one path. */
-const REPOSITORY =
-  /^(?:\/repos\/[A-Za-z0-9][A-Za-z0-9_-]{0,38}\/[A-Za-z0-9._-]{1,100}|\/repositories\/\d+)/;
-const OF_REPOSITORY = /^(?:$|\/(?:commits|git\/trees|git\/blobs)\/([^/?#]+)(?:\?recursive=1)?$)/;
-const RAW = /^\/octo\/odd\/[0-9a-f]{40}\/([^?#]+)$/i;
 
 const [total, seed] = [Number(flag("requests", "100000")), Number(flag("seed", "1"))];
 
-async function measure(cleanup: AsyncDisposableStack): Promise<Report> {
+async function measure(cleanup: AsyncDisposableStack) {
   const double = await startSource(cleanup, { odd: { files: HOSTILE_FILES } });
   const classes = new Map<string, number[]>();
   const slowest: { what: string; ms: number }[] = [];
@@ -114,18 +114,6 @@ async function send(origin: string, request: HostileRequest): Promise<RawAnswer 
   const timer = setTimeout(() => client[Symbol.dispose](), GIVE_UP_MS);
   const answer = client.send(method, target, [...headers, ["Connection", "close"]]);
   return await answer.catch(() => null).finally(() => clearTimeout(timer));
-}
-
-function isEscaped(path: string): boolean {
-  const match = OF_REPOSITORY.exec(path.replace(REPOSITORY, "")) ?? RAW.exec(path);
-  return match !== null && (match[1] ?? "a").split("/").every((part) => {
-    try {
-      const text = decodeURIComponent(part);
-      return encodeURIComponent(text) === part && ![".", "..", ""].includes(text);
-    } catch {
-      return false;
-    }
-  });
 }
 
 function classOf({ mayRefuse }: HostileRequest, answer: RawAnswer | null): string {

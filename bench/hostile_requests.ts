@@ -83,8 +83,9 @@ const NAMES = ["repo", "branch", "collection", "path"];
 const PIECES = [
   ...words("octo odd main heads tags HEAD a.md .. . / // \\ ..\\ %2e %2f %5c %00 %0d%0a %25"),
   ...words("%252e%252e%252f %c0%ae%c0%af %e0%80%ae %ff %ed%a0%80 %u002e ü 💥 -1 NaN null"),
-  ...words("+ & = ; ? # @ : * ~ ^ [ ] { } ' \" ` < > | ! $ ,"),
-  ...["\0", "\r\n", "\t", " ", "\x7f", "\u0085", "\u202e", "\ufeff", "\r\nX-Evil: 1"],
+  ...words("+ & = ; ? # @ : * ~ ^ [ ] { } ' \" ` < > | ! $ ( ) , - 0 1 1e9 0x1 1000000000 true"),
+  ...["\0", "\r\n", "\t", " ", "\x7f", "\u0085", "\u202e", "\ufeff", "\ud800", "\r\nX-Evil: 1"],
+  ...["undefined", "__proto__", "constructor", "refs/pull/1/head", "octo/odd"],
   ...["../../user", "http://127.0.0.1/", "%0d%0aX-Evil:%201", "%".repeat(20)],
   ...["a".repeat(300), "/".repeat(50), "A".repeat(8_000), "%41".repeat(5_000)],
 ];
@@ -113,10 +114,9 @@ const HEADERS: Values = {
   "X-Request-Id": ["a".repeat(5_000)],
 };
 const REFUSED: readonly (Pick<HostileRequest, "target"> & Partial<HostileRequest>)[] = [
-  ...[{ target: "/api/health\0" }, { target: "/api/he alth" }, {
-    target: "http://evil.test:99999999/",
-  }],
-  ...[{ target: `/${"a".repeat(70_000)}` }, { method: "G\0T", target: "/" }],
+  ...["/api/health\0", "/api/he alth", "http://evil.test:99999999/", `/${"a".repeat(70_000)}`]
+    .map((target) => ({ target })),
+  { method: "G\0T", target: "/" },
   { target: "/", headers: [["X-A", "a\0b"]] },
   { target: "/", headers: [["X A", "b"]] },
   { target: "/", headers: [["Transfer-Encoding", "chunked"], ["Content-Length", "5"]] },
@@ -174,6 +174,25 @@ export function* hostileRequests(
     const length = target.length + (headers[0]?.[1].length ?? 0);
     yield { method, target, headers, mayRefuse: !TARGET.test(target) || length > MOST_BYTES };
   }
+}
+
+const REPOSITORY =
+  /^(?:\/repos\/[A-Za-z0-9][A-Za-z0-9_-]{0,38}\/[A-Za-z0-9._-]{1,100}|\/repositories\/\d+)/;
+const OF_REPOSITORY = /^(?:$|\/(?:commits|git\/trees|git\/blobs)\/([^/?#]+)(?:\?recursive=1)?$)/;
+const RAW = /^\/octo\/odd\/[0-9a-f]{40}\/([^?#]+)$/i;
+
+/** Whether the service may request this path of its source: every value in one escaped segment. GraphQL has one path. */
+export function isEscaped(path: string): boolean {
+  const match = OF_REPOSITORY.exec(path.replace(REPOSITORY, "")) ?? RAW.exec(path);
+  return match !== null && (match[1] ?? "a").split("/").every((part) => {
+    try {
+      // No control character of ASCII, and no segment that a URL would leave out.
+      return encodeURIComponent(decodeURIComponent(part)) === part &&
+        !/^\.{0,2}$|%[01]|%7F/.test(part);
+    } catch {
+      return false;
+    }
+  });
 }
 
 function words(text: string): string[] {

@@ -4,7 +4,7 @@
 import { makeGitRepository } from "../tests/github/git_repository.ts";
 import { RawClient, textOf } from "./clients.ts";
 import { pathOf, pause, processorMs, settingsFor, startService, startSource } from "./processes.ts";
-import { atMost, median, number, p99, type Report, runBench, table } from "./report.ts";
+import { atMost, median, number, p99, runBench, table } from "./report.ts";
 
 const SENTENCE =
   "Some *emphasised* text, `code` and **more** of it, in a sentence of a usual length. ";
@@ -42,7 +42,7 @@ function* files(): Generator<readonly [path: string, content: string]> {
   for (let n = 0; n < 3_000; n++) yield [`many/${n}.md`, `---\nweight: ${n % 40}\n---\n# ${n}\n`];
 }
 
-async function measure(cleanup: AsyncDisposableStack): Promise<Report> {
+async function measure(cleanup: AsyncDisposableStack) {
   const repository = cleanup.use(await makeGitRepository(files()));
   const double = await startSource(cleanup, { blog: { dir: repository.dir } });
   const env = { ...settingsFor(double), TRUST_PROXY: "true", CACHE_MEMORY_MB: "256" };

@@ -15,14 +15,16 @@ export interface Goal {
 
 /** The goal that a number, or the median of several, is at most so much. */
 export function atMost(what: string, most: number, measured: number | readonly number[]): Goal {
-  const met = median([measured].flat()) <= most;
-  return { what, wanted: `at most ${number(most)}`, measured: spread([measured].flat()), met };
+  const values = [measured].flat();
+  const met = median(values) <= most;
+  return { what, wanted: `at most ${number(most)}`, measured: spread(values), met };
 }
 
 /** The goal that a number, or the median of several, is at least so much. */
 export function atLeast(what: string, least: number, measured: number | readonly number[]): Goal {
-  const met = median([measured].flat()) >= least;
-  return { what, wanted: `at least ${number(least)}`, measured: spread([measured].flat()), met };
+  const values = [measured].flat();
+  const met = median(values) >= least;
+  return { what, wanted: `at least ${number(least)}`, measured: spread(values), met };
 }
 
 /** A Markdown table; the first column is text, the others are numbers. */
@@ -67,28 +69,28 @@ export function flag(name: string, otherwise: string): string {
   return `${parseArgs({ args: Deno.args, options, strict: false }).values[name] ?? otherwise}`;
 }
 
-/** What a bench measured; `conditions` are lines on how, beside those on the machine. */
-export interface Report {
-  readonly conditions: readonly string[];
-  readonly goals: readonly Goal[];
-  readonly parts: readonly string[];
-}
-
 /**
- * Runs a bench and prints its report; `--write` puts that in place of the section's last one in RESULTS.md. The process
- * fails where a goal is missed.
+ * Runs a bench and prints its report; `--write` puts that in place of the section's last one in RESULTS.md. `conditions`
+ * are lines on how it was measured, beside those on the machine. The process fails where a goal is missed.
  */
 export async function runBench(
   { title, section }: { title: string; section: string },
-  measure: (cleanup: AsyncDisposableStack) => Promise<Report>,
+  measure: (cleanup: AsyncDisposableStack) => Promise<
+    Record<"conditions" | "parts", readonly string[]> & { readonly goals: readonly Goal[] }
+  >,
 ): Promise<void> {
   const machine = await describeMachine();
   await withProcesses(async (cleanup) => {
     const { conditions, goals, parts } = await measure(cleanup);
     const list = [...machine, ...conditions].map((line) => `- ${line}`).join("\n");
-    const markdown = [`## ${title}`, list, goalTable(goals), ...parts].join("\n\n");
+    const rows = goals.map((
+      { what, wanted, measured, met },
+    ) => [what, wanted, measured, met ? "yes" : "**no**"]);
+    const summary = table(["goal", "wanted", "measured", "met"], rows);
+    const markdown = [`## ${title}`, list, summary, ...parts].join("\n\n");
     console.log(markdown);
-    if (Deno.args.includes("--write")) await writeSection(section, markdown);
+    const results = join(import.meta.dirname!, "RESULTS.md");
+    if (Deno.args.includes("--write")) await writeSection(results, section, markdown);
     if (goals.some(({ met }) => !met)) Deno.exitCode = 1;
   });
 }
@@ -108,21 +110,15 @@ async function describeMachine(): Promise<string[]> {
   ];
 }
 
-async function writeSection(section: string, markdown: string): Promise<void> {
-  const file = join(import.meta.dirname!, "RESULTS.md");
-  const old = await Deno.readTextFile(file);
-  const [start, end] = [`<!-- ${section} -->`, `<!-- end of ${section} -->`];
-  const part = `${start}\n\n${markdown}\n\n${end}\n`;
-  const [from, to] = [old.indexOf(start), old.indexOf(end)];
-  const [before, after] = from < 0
-    ? [`${old.trimEnd()}\n\n`, ""]
-    : [old.slice(0, from), old.slice(to + end.length + 1)];
-  await Deno.writeTextFile(file, before + part + after);
+/** What stands between the two marks of a section. */
+export function marked(section: string): RegExp {
+  return new RegExp(`(?<=<!-- ${section} -->).*(?=<!-- end of ${section} -->)`, "s");
 }
 
-function goalTable(goals: readonly Goal[]): string {
-  const rows = goals.map((
-    goal,
-  ) => [goal.what, goal.wanted, goal.measured, goal.met ? "yes" : "**no**"]);
-  return table(["goal", "wanted", "measured", "met"], rows);
+/** Puts Markdown between the marks of a section, which a new one gets at the file's end. */
+export async function writeSection(file: string, section: string, markdown: string): Promise<void> {
+  const old = await Deno.readTextFile(file);
+  const isThere = marked(section).test(old);
+  const text = isThere ? old : `${old}\n<!-- ${section} --><!-- end of ${section} -->\n`;
+  await Deno.writeTextFile(file, text.replace(marked(section), () => `\n\n${markdown}\n\n`));
 }

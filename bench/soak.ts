@@ -6,23 +6,14 @@
 import { join } from "@std/path";
 import type { Fault } from "../tests/github/github_faults.ts";
 import type { RunningDouble } from "../tests/github/start_double.ts";
-import {
-  memoryOf,
-  pathOf,
-  pause,
-  projectRoot,
-  type RunningService,
-  settingsFor,
-  startService,
-  startSource,
-} from "./processes.ts";
-import { atLeast, atMost, flag, median, number, type Report, runBench, table } from "./report.ts";
+import { memoryOf, pathOf, pause, projectRoot, type RunningService } from "./processes.ts";
+import { settingsFor, startService, startSource } from "./processes.ts";
+import { atLeast, atMost, flag, median, number, runBench, table } from "./report.ts";
 import {
   chooseRequest,
   type NamedRepository,
   random,
   require,
-  type SoakRequest,
   TrueRepository,
 } from "./soak_truth.ts";
 
@@ -75,7 +66,7 @@ const tally = {
 let current: RunningService | null = null;
 let lastDownMs = 0;
 
-async function measure(cleanup: AsyncDisposableStack): Promise<Report> {
+async function measure(cleanup: AsyncDisposableStack) {
   const hot: NamedRepository[] = [];
   for (let n = 0; n < HOT; n++) {
     hot.push({ owner: `hot${n}`, repository: await TrueRepository.make(cleanup), branches: [] });
@@ -153,7 +144,7 @@ async function requestUntil(endMs: number, named: readonly NamedRepository[]): P
 
 /** Compares an answer with git and with the contract. @throws {Error} saying what is wrong. */
 async function judge(
-  { repository, check }: SoakRequest,
+  { repository, check }: ReturnType<typeof chooseRequest>,
   { status, headers }: Response,
   // deno-lint-ignore no-explicit-any -- an answer is judged field by field
   value: any,

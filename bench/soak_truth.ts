@@ -96,28 +96,25 @@ export interface NamedRepository {
   readonly branches: readonly string[];
 }
 
-/** One request to a repository. */
-export interface SoakRequest {
+/** One request; `check` compares data with the state that it claims to show. @throws {Error} where it differs. */
+interface SoakRequest {
   readonly path: string;
-  readonly repository: TrueRepository;
-  /** Compares data with the state that it claims to show. @throws {Error} where it differs. */
   // deno-lint-ignore no-explicit-any -- an answer is judged field by field
   readonly check: (value: any, state: TrueState) => void;
 }
 
 /** A request, chosen by chance. */
-export function chooseRequest(named: readonly NamedRepository[]): SoakRequest {
+export function chooseRequest(named: readonly NamedRepository[]) {
   const { owner, repository, branches } = pick(named);
   const about: Record<string, string> = { owner, repo: "site" };
   if (branches.length > 0 && random(2) === 0) about["branch"] = pick(branches);
-  return random(100) < 40 ? itemRequest(about, repository) : listRequest(about, repository);
+  return { repository, ...random(100) < 40 ? itemRequest(about) : listRequest(about) };
 }
 
-function itemRequest(about: Record<string, string>, repository: TrueRepository): SoakRequest {
+function itemRequest(about: Record<string, string>): SoakRequest {
   const path = filePath(random(COLLECTIONS), random(FILES));
   return {
     path: pathOf("item", { ...about, path }),
-    repository,
     check({ content }, { files }) {
       const isThere = files.some((file) => file.path === path && file.oid === blobId(content));
       require(isThere, "bytes that were not there");
@@ -125,7 +122,7 @@ function itemRequest(about: Record<string, string>, repository: TrueRepository):
   };
 }
 
-function listRequest(about: Record<string, string>, repository: TrueRepository): SoakRequest {
+function listRequest(about: Record<string, string>): SoakRequest {
   const collection = random(COLLECTIONS);
   // The same page again and again, or one of very many.
   const [page, limit] = random(2) === 0 ? [1, 10] : [1 + random(3), 1 + random(30)];
@@ -138,7 +135,6 @@ function listRequest(about: Record<string, string>, repository: TrueRepository):
       ...isSorted ? { sort: "-frontMatter.order" } : {},
       ...isFiltered ? { "filter[frontMatter.tags]": "deno" } : {},
     }),
-    repository,
     check({ items, pagination }, state) {
       const all = state.files.filter(({ path, order }) =>
         path.startsWith(`content/c${collection}/`) && (!isFiltered || hasTag(order))

@@ -17,17 +17,7 @@ import {
   startService,
   TOKEN,
 } from "./processes.ts";
-import {
-  atLeast,
-  atMost,
-  flag,
-  median,
-  number,
-  p99,
-  type Report,
-  runBench,
-  table,
-} from "./report.ts";
+import { atLeast, atMost, flag, median, number, p99, runBench, table } from "./report.ts";
 
 const [pushes, outageS] = [Number(flag("pushes", "200")), Number(flag("outage", "60"))];
 const SECRET = "bench-secret";
@@ -58,7 +48,7 @@ async function deliver(machine: RunningService, body: string, signature: string)
   return response.status;
 }
 
-async function measure(cleanup: AsyncDisposableStack): Promise<Report> {
+async function measure(cleanup: AsyncDisposableStack) {
   const store = cleanup.use(await KvConnectServer.start());
   store.latencyMs = LATENCY_MS;
   const files = generateFiles({ prefix: "posts", folders: 0, filesPerFolder: 100, bytes: 2_000 });

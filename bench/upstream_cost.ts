@@ -11,13 +11,7 @@ import { parseArgs } from "node:util";
 import pLimit from "p-limit";
 import { generateFiles } from "../tests/github/generated_files.ts";
 import { makeGitRepository } from "../tests/github/git_repository.ts";
-import {
-  type Access,
-  COST_SCENARIOS,
-  type CostScenario,
-  openSite,
-  tokenOf,
-} from "./cost_scenarios.ts";
+import { type Access, COST_SCENARIOS, openSite, tokenOf } from "./cost_scenarios.ts";
 import {
   memoryOf,
   pathOf,
@@ -26,19 +20,19 @@ import {
   startSource,
   withProcesses,
 } from "./processes.ts";
-import { number, table } from "./report.ts";
+import { marked, number, table, writeSection } from "./report.ts";
 
 /** What one scenario cost: the columns of the table. */
 export type Cost = Awaited<ReturnType<typeof measureCost>>;
 
-const MARKED = /(?<=<!-- bench:cost -->).*(?=<!-- end of bench:cost -->)/s;
+const SECTION = "bench:cost";
 const ACCESS_NAMES = { none: "no", named: "yes", public: "yes, any repository" };
 
 /**
  * Runs one scenario. `unchanged` are requests that were a 304, `quota` points of both quotas, `lsRefs` queries of Git's own
  * protocol, which cost no quota, `bytes` those of the answers' bodies.
  */
-export async function measureCost(scenario: CostScenario, access: Access) {
+export async function measureCost(scenario: typeof COST_SCENARIOS[number], access: Access) {
   await using site = await openSite(access);
   const { gh, bridge } = site;
   await scenario.before(site);
@@ -72,7 +66,7 @@ export function costTable(costs: readonly Cost[]): string {
 /** Whether a text has a table between its marks, however its columns are padded, and nothing else there. */
 export function shows(text: string, markdown: string): boolean {
   const narrow = (text = "") => text.replaceAll(/ *\| */g, "|").replaceAll(/-{2,}/g, "-").trim();
-  return narrow(MARKED.exec(text)?.[0]) === narrow(markdown);
+  return narrow(marked(SECTION).exec(text)?.[0]) === narrow(markdown);
 }
 
 type Query = Readonly<Record<string, string>>;
@@ -130,7 +124,7 @@ const HEAD = [
   ...["at most so far", "beside CACHE_MEMORY_MB", "may be", "met"],
 ];
 
-function* manyFiles(): Generator<readonly [path: string, content: string]> {
+function* manyFiles() {
   for (let folder = 0; folder < FOLDERS; folder++) {
     yield* generateFiles({ ...SHAPE, prefix: `folder-${folder}` });
   }
@@ -186,15 +180,11 @@ async function main(): Promise<void> {
   }
   const markdown = costTable(costs);
   console.log(markdown);
-  const file = write ?? check;
-  if (file === undefined) return await withProcesses(measureMemory);
-  const text = await Deno.readTextFile(file);
-  if (write !== undefined) {
-    await Deno.writeTextFile(file, text.replace(MARKED, `\n\n${markdown}\n\n`));
-  } else if (!shows(text, markdown)) {
-    console.error(`"${file}" does not show these rows; --write does it`);
-    Deno.exitCode = 1;
-  }
+  if (write !== undefined) return await writeSection(write, SECTION, markdown);
+  if (check === undefined) return await withProcesses(measureMemory);
+  if (shows(await Deno.readTextFile(check), markdown)) return;
+  console.error(`"${check}" does not show these rows; --write does it`);
+  Deno.exitCode = 1;
 }
 
 if (import.meta.main) await main();
