@@ -4,7 +4,6 @@
 import type { ItemBody } from "../api/contract.ts";
 import { itemUrl } from "../api/parameters.ts";
 import { jsonCodec, type ObjectKind } from "../cache/object_cache.ts";
-import { serviceBusy } from "../errors.ts";
 import {
   addressResolver,
   joinHtml,
@@ -12,7 +11,6 @@ import {
   RENDERER_VERSION,
   type RenderError,
 } from "../markdown/rendered.ts";
-import { RenderQueueFullError } from "../markdown/renderer.ts";
 import type { FileList } from "../source/file_list.ts";
 import { compileRule } from "./cms.ts";
 import { slugOf } from "./item_body.ts";
@@ -38,7 +36,6 @@ type Results = Map<string, Rendered | RenderError>;
 
 /** Rendering may fail for lack of time on a busy machine, so a failure is cached for a short time only. */
 const FAILURE_TTL_MS = 5 * 60_000;
-const RETRY_AFTER_SECONDS = 5;
 
 const renderedKind: ObjectKind<Rendered> = {
   name: `html-${RENDERER_VERSION}`,
@@ -104,17 +101,13 @@ export async function renderHtml(
 async function render(file: MarkdownFile, read: ReadContext): Promise<Rendered | RenderError> {
   const { objects, clock, markdown, context: { client, signal } } = read;
   const repository = repositoryOf(read);
-  try {
-    const result = await markdown.render(file, { signal, client });
-    if ("parts" in result) objects.set(renderedKind, repository, htmlId(file), result);
-    else {
-      const untilMs = clock.monotonicMs() + FAILURE_TTL_MS;
-      objects.set(failureKind, repository, htmlId(file), { ...result, untilMs });
-    }
-    return result;
-  } catch (error) {
-    throw error instanceof RenderQueueFullError ? serviceBusy(RETRY_AFTER_SECONDS) : error;
+  const result = await markdown.render(file, { signal, client });
+  if ("parts" in result) objects.set(renderedKind, repository, htmlId(file), result);
+  else {
+    const untilMs = clock.monotonicMs() + FAILURE_TTL_MS;
+    objects.set(failureKind, repository, htmlId(file), { ...result, untilMs });
   }
+  return result;
 }
 
 /** Gives what `includeHtml` adds to a file. Made once for a page, since its files link to the same places. */

@@ -1,7 +1,7 @@
 // GitHub Flavored Markdown to sanitized HTML: unified's pipeline with GitHub's schema. A pure function of the text, and
 // not bounded in time: only the worker calls it. Constructs that let a small file grow without bound are refused here.
 
-import type { Root } from "hast";
+import type { Element, Root } from "hast";
 import type { Blockquote, Nodes, Paragraph, Root as MarkdownRoot } from "mdast";
 import rehypeRaw from "rehype-raw";
 import rehypeSanitize, { defaultSchema, type Options as Schema } from "rehype-sanitize";
@@ -11,15 +11,19 @@ import remarkGfm from "remark-gfm";
 import remarkParse from "remark-parse";
 import remarkRehype from "remark-rehype";
 import { unified } from "unified";
-import { elementsOf, ID_PREFIX, isElement } from "./html_tree.ts";
-import { openAddresses, outlineOf, RenderFailure } from "./html_tree.ts";
 import type { Rendered } from "./rendered.ts";
+
+/** What the sanitizer puts before every id and name. */
+const ID_PREFIX = "user-content-";
 
 /** References repeat the address of their definition; the bound is the size of the largest allowed file. */
 const MAX_REFERENCED_LENGTH = 1024 * 1024;
 /** Every row gets as many cells as its table has columns, whether they are written or not. */
 const MAX_TABLE_CELLS = 100_000;
 const MAX_HTML_LENGTH = 4 * 1024 * 1024;
+/** Bounds the time of `joinHtml()`, which runs on the thread that serves requests. */
+const MAX_ADDRESSES = 5_000;
+const MAX_EXCERPT_LENGTH = 300;
 
 /** Marks the generated heading of footnotes, and open addresses while the HTML is written. Random, so that no file can contain it. */
 const TOKEN = crypto.randomUUID();
@@ -54,6 +58,12 @@ const SCHEMA: Schema = {
   },
 };
 
+/** Elements that stand in a line of text; every other one ends the word before it. */
+const INLINE = new Set(
+  "a b code del em i img input ins kbd q rp rt ruby s samp span strike strong sub sup tt var"
+    .split(" "),
+);
+
 const parser = unified().use(remarkParse).use(remarkGfm).freeze();
 // The sanitizer puts the prefix before all ids, so it is left out here.
 const toHtmlTree = unified().use(remarkRehype, {
@@ -65,10 +75,12 @@ const sanitizer = unified().use(rehypeRaw).use(() => lowerSchemes).use(rehypeSan
   .use(rehypeSlug, { prefix: ID_PREFIX }).freeze();
 const writer = unified().use(rehypeStringify).freeze();
 
+/** A file that cannot be rendered, with the reason as a sentence. */
+export class RenderFailure extends Error {}
+
 /**
  * Renders the text of a Markdown file, front matter left out.
- *
- * @throws {RenderFailure} for a file whose HTML would be too large.
+ * @throws {RenderFailure} for a file whose HTML would be too large, or with more than 5,000 relative addresses.
  * @throws {RangeError} for one that is nested too deeply: the pipeline walks trees by recursion.
  */
 export function renderMarkdown(text: string): Rendered {
@@ -82,7 +94,7 @@ export function renderMarkdown(text: string): Rendered {
   );
   if (footnotesHeading) footnotesHeading.children = [{ type: "text", value: "Footnotes" }];
   removeStrayInputs(tree);
-  const addresses = openAddresses(tree, TOKEN);
+  const addresses = openAddresses(tree);
   const html = writer.stringify(tree);
   if (html.length > MAX_HTML_LENGTH) throw new RenderFailure("The file's HTML is too large.");
   return { parts: html.split(OPEN_ADDRESS), addresses, ...outlineOf(tree, footnotesHeading) };
@@ -179,4 +191,108 @@ function removeStrayInputs(tree: Root): void {
       !isElement(node, "input")
     ) as typeof parent.children;
   }
+}
+
+/** Every element below a node, in document order. Without recursion, since hostile trees are deep. */
+function* elementsOf(parent: Root | Element): Generator<Element> {
+  const stack = [...parent.children].reverse();
+  for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
+    if (node.type !== "element") continue;
+    yield node;
+    for (let i = node.children.length - 1; i >= 0; i--) stack.push(node.children[i]!);
+  }
+}
+
+/**
+ * Replaces each relative address by `TOKEN` and its number, and gives the addresses. In-page ones get the sanitizer's
+ * prefix, protocol-relative ones become https.
+ */
+function openAddresses(tree: Root): Rendered["addresses"] {
+  const elements = [...elementsOf(tree)];
+  const names = new Set(elements.flatMap(({ properties: { id, name } }) => [id, name]));
+  const addresses: Rendered["addresses"] = [];
+  for (const { tagName, properties } of elements) {
+    if (tagName !== "a" && tagName !== "img") continue;
+    const attribute = tagName === "a" ? "href" : "src";
+    const value = properties[attribute];
+    if (typeof value !== "string") continue;
+    // As a browser reads it: without tabs and line ends, and without outer white space (WHATWG URL, 4.4).
+    // deno-lint-ignore no-control-regex -- the standard names these characters
+    const url = value.replace(/[\t\n\r]/g, "").replace(/^[\x00-\x20]+|[\x00-\x20]+$/g, "");
+    const absolute = url.startsWith("//") ? `https:${url}` : url;
+    if (url === "" || url.startsWith("#")) {
+      properties[attribute] = tagName === "a" ? inPageAddress(url, names) : undefined;
+    } else if (/^[a-z][a-z0-9+.-]*:/i.test(absolute)) {
+      // An address that no browser can parse is dropped.
+      properties[attribute] = URL.canParse(absolute) ? absolute : undefined;
+    } else {
+      if (addresses.length === MAX_ADDRESSES) {
+        throw new RenderFailure(`The file has more than ${MAX_ADDRESSES} relative addresses.`);
+      }
+      properties[attribute] = `${TOKEN}${addresses.length}`;
+      const [, path = "", fragment = ""] = /^([^?#]*)[^#]*(#[^]*)?$/.exec(url) ?? [];
+      addresses.push({ kind: tagName === "a" ? "link" : "image", path: decode(path), fragment });
+    }
+  }
+  return addresses;
+}
+
+function inPageAddress(url: string, names: ReadonlySet<unknown>): string {
+  const fragment = url.slice(1);
+  const isName = (prefix: string) =>
+    [fragment, decode(fragment)].some((name) => names.has(prefix + name));
+  // An author may write the prefix, which works on GitHub too. `#` and `#top` are the page's top (HTML, 7.4.6.4).
+  const isComplete = isName("") || fragment === "" || fragment.toLowerCase() === "top";
+  return isComplete && !isName(ID_PREFIX) ? url : `#${ID_PREFIX}${fragment}`;
+}
+
+/** Percent-decodes once; what is no valid escape stays as it is. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** A post's outline for lists, as its HTML has it, but for the heading that was generated for its footnotes. */
+function outlineOf(tree: Root, generated: Element | undefined) {
+  const headings: Rendered["headings"] = [];
+  for (const element of elementsOf(tree)) {
+    const depth = Number(/^h([1-6])$/.exec(element.tagName)?.[1]);
+    if (!(depth > 0) || element === generated) continue;
+    headings.push({ depth, id: String(element.properties.id), text: collapse(textOf(element)) });
+  }
+  const paragraphs = tree.children.values().filter((node) => isElement(node, "p"));
+  const text = paragraphs.map((node) => collapse(textOf(node))).find((text) => text !== "");
+  const words = textOf(tree).match(/\S+/g)?.length ?? 0;
+  return { headings, excerpt: cutAtWord(text ?? ""), words };
+}
+
+function isElement(node: Root | Root["children"][number], name: string): node is Element {
+  return node.type === "element" && node.tagName === name;
+}
+
+/** The text of a node, a space at the boundaries of its blocks. */
+function textOf(parent: Root | Element): string {
+  let text = "";
+  for (const node of parent.children) {
+    if (node.type === "text") text += node.value;
+    else if (node.type === "element") {
+      text += INLINE.has(node.tagName) ? textOf(node) : ` ${textOf(node)} `;
+    }
+  }
+  return text;
+}
+
+function collapse(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}
+
+function cutAtWord(text: string): string {
+  if (text.length <= MAX_EXCERPT_LENGTH) return text;
+  const space = text.lastIndexOf(" ", MAX_EXCERPT_LENGTH);
+  if (space > 0) return text.slice(0, space);
+  // One long word, or a script without spaces: cut it, but no character of two units.
+  return text.slice(0, MAX_EXCERPT_LENGTH).replace(/[\ud800-\udbff]$/, "");
 }

@@ -14,19 +14,12 @@ export interface RelativeAddress {
   fragment: string;
 }
 
-/** A heading, listed in the order of the HTML, with the element's id as it is there. */
-export interface Heading {
-  /** 1 to 6. */
-  depth: number;
-  id: string;
-  text: string;
-}
-
 /** A rendered file, as plain JSON: one address stands between each two parts of the HTML. */
 export interface Rendered {
   parts: string[];
   addresses: RelativeAddress[];
-  headings: Heading[];
+  /** In the order of the HTML; `depth` is 1 to 6, `id` as it is there. */
+  headings: { depth: number; id: string; text: string }[];
   /** At most 300 UTF-16 units. */
   excerpt: string;
   words: number;

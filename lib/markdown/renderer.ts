@@ -2,7 +2,8 @@
 // bounded, so a hostile file delays the next one by at most its limit. The next file is one of the client that has used
 // the least time. The queue is bounded for each client and for all.
 
-import type { Clock } from "../clock.ts";
+import { type Clock, orAborted } from "../clock.ts";
+import { serviceBusy } from "../errors.ts";
 import type { RenderRequest } from "./render_thread.ts";
 import type { Rendered, RenderError } from "./rendered.ts";
 
@@ -17,9 +18,6 @@ const FILE_LENGTH = 16 * 1024;
 const MAX_CLIENT_LENGTH = 20 * 1024 * 1024;
 const MAX_LENGTH = 4 * MAX_CLIENT_LENGTH;
 
-/** Too many files wait; the request may be repeated in some seconds. */
-export class RenderQueueFullError extends Error {}
-
 /** Whether a file is Markdown by its name: `.md`, `.markdown` or `.mdx`. */
 export function isMarkdown(name: string): boolean {
   return /\.(md|markdown|mdx)$/i.test(name);
@@ -30,16 +28,17 @@ type Result = Rendered | RenderError;
 interface Job extends PromiseWithResolvers<Result> {
   readonly text: string;
   readonly client: unknown;
+  /** The time that its client has used; forgotten with the client's last job. */
+  readonly account: { usedMs: number };
 }
 
 /** Renders Markdown in a thread without permissions, which it starts when it is first needed. */
 export class MarkdownRenderer {
-  /** What waits, and the file that is being rendered. */
+  /** What waits, and what is being rendered. */
   readonly #jobs = new Set<Job>();
-  /** The time that clients with jobs have used; it is forgotten with their last job. */
-  readonly #usedMs = new Map<unknown, number>();
+  /** Being rendered, also after its call was aborted. */
+  #current: Job | undefined;
   #thread: ReturnType<typeof startThread> | null = null;
-  #isWorking = false;
   #isClosed = false;
 
   constructor(private readonly options: { readonly clock: Clock; readonly limitMs?: number }) {}
@@ -48,7 +47,7 @@ export class MarkdownRenderer {
    * Renders a file without its front matter; its name tells whether it is MDX. Clients, named by `client`, share time
    * fairly; without it each call is a client of its own. Errors depend on the machine's load too: cache them for minutes.
    *
-   * @throws {RenderQueueFullError} when too much waits already, of this client or of all.
+   * @throws {CollectionsError} service-busy when too much waits already, of this client or of all.
    * @throws {Error} when the thread cannot be started, or the renderer is closed.
    */
   async render(
@@ -60,64 +59,51 @@ export class MarkdownRenderer {
     const message = refusal(name, text);
     if (message !== null) return { message };
 
-    const job: Job = { text, client, ...Promise.withResolvers<Result>() };
-    const ofClient = this.#jobs.values().filter((other) => other.client === client);
+    const jobs = [...this.#jobs];
+    const ofClient = jobs.filter((other) => other.client === client);
+    const [peer] = this.#current?.client === client ? [this.#current] : ofClient;
+    const job: Job = {
+      ...{ text, client, account: peer?.account ?? { usedMs: 0 } },
+      ...Promise.withResolvers<Result>(),
+    };
     const isFull = lengthOf([job, ...ofClient]) > MAX_CLIENT_LENGTH;
-    if (isFull || lengthOf([job, ...this.#jobs]) > MAX_LENGTH) {
-      throw new RenderQueueFullError("Cannot render Markdown: too many files wait");
-    }
-    const abort = () => job.reject(signal?.reason);
-    signal?.addEventListener("abort", abort, { once: true });
+    if (isFull || lengthOf([job, ...jobs]) > MAX_LENGTH) throw serviceBusy();
     this.#jobs.add(job);
     try {
-      if (!this.#isWorking) this.#work();
-      return await job.promise;
+      if (this.#current === undefined) void this.#work();
+      return await orAborted(job.promise, signal);
     } finally {
-      signal?.removeEventListener("abort", abort);
-      this.#remove(job);
+      this.#jobs.delete(job);
     }
   }
 
   /** Ends the thread and rejects what waits. */
   close(): void {
     this.#isClosed = true;
-    this.#stopThread();
-    this.#rejectAll(new Error("Cannot render Markdown: the renderer was closed"));
+    this.#fail(new Error("Cannot render Markdown: the renderer was closed"));
   }
 
   async #work(): Promise<void> {
-    this.#isWorking = true;
-    for (let job = this.#nextJob(); job !== undefined; job = this.#nextJob()) {
+    const { clock } = this.options;
+    for (let job = this.#next(); job !== undefined; job = this.#next()) {
       try {
         if (this.#thread === null) {
           this.#thread = startThread();
           await this.#within(START_LIMIT_MS, this.#thread.ready);
         }
-        const startedAtMs = this.options.clock.monotonicMs();
+        const startedAtMs = clock.monotonicMs();
         job.resolve(await this.#renderText(job.text));
-        const usedMs = this.options.clock.monotonicMs() - startedAtMs;
-        this.#usedMs.set(job.client, this.#usedMsOf(job) + usedMs);
-        this.#remove(job);
+        job.account.usedMs += clock.monotonicMs() - startedAtMs;
+        this.#jobs.delete(job);
       } catch (error) {
-        this.#stopThread();
-        this.#rejectAll(error);
+        this.#fail(error);
       }
     }
-    this.#isWorking = false;
   }
 
-  #nextJob(): Job | undefined {
-    return [...this.#jobs].sort((a, b) => this.#usedMsOf(a) - this.#usedMsOf(b))[0];
-  }
-
-  #remove(job: Job): void {
-    this.#jobs.delete(job);
-    const isLast = !this.#jobs.values().some(({ client }) => client === job.client);
-    if (isLast) this.#usedMs.delete(job.client);
-  }
-
-  #usedMsOf({ client }: Job): number {
-    return this.#usedMs.get(client) ?? 0;
+  #next(): Job | undefined {
+    this.#current = [...this.#jobs].sort((a, b) => a.account.usedMs - b.account.usedMs)[0];
+    return this.#current;
   }
 
   async #renderText(text: string): Promise<Result> {
@@ -145,7 +131,8 @@ export class MarkdownRenderer {
     this.#thread = null;
   }
 
-  #rejectAll(error: unknown): void {
+  #fail(error: unknown): void {
+    this.#stopThread();
     for (const job of this.#jobs) job.reject(error);
     this.#jobs.clear();
   }

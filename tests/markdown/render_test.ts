@@ -1,6 +1,5 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { RenderFailure } from "../../lib/markdown/html_tree.ts";
-import { renderMarkdown } from "../../lib/markdown/render.ts";
+import { RenderFailure, renderMarkdown } from "../../lib/markdown/render.ts";
 import {
   addressResolver,
   type AddressTargets,

@@ -2,9 +2,10 @@
 // be stopped.
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { isMarkdown, MarkdownRenderer, RenderQueueFullError } from "../../lib/markdown/renderer.ts";
+import { isMarkdown, MarkdownRenderer } from "../../lib/markdown/renderer.ts";
 import { joinHtml } from "../../lib/markdown/rendered.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
+import { CollectionsError } from "../../lib/errors.ts";
 import { TestClock } from "../test_clock.ts";
 
 const MIB = 1024 * 1024;
@@ -146,7 +147,7 @@ Deno.test("the queue is bounded for a client and for all, and is free again", as
     }
   };
   const isFull = (client: string, text: string) =>
-    assertRejects(() => parts.render(text, { client }), RenderQueueFullError);
+    assertRejects(() => parts.render(text, { client }), CollectionsError, "Too many requests");
   const large = "a".repeat(MIB);
 
   add("a", 19, large);
