@@ -1,18 +1,8 @@
 // Bounds how many requests to a source run at once, how many wait, and for how long. Waiting requests of different
 // clients start in turn, so one client's many requests do not delay another client's few.
 
-import type { Clock } from "../clock.ts";
+import { type Clock, orAborted } from "../clock.ts";
 import { serviceBusy } from "../errors.ts";
-
-/** Settings of a {@linkcode RequestQueue}. */
-export interface RequestQueueOptions {
-  readonly concurrency: number;
-  /** Requests that may wait, of all clients and of one. */
-  readonly maxQueued: number;
-  readonly maxQueuedPerClient: number;
-  readonly maxWaitMs: number;
-  readonly clock: Clock;
-}
 
 /** Limits concurrent requests, fairly among clients. */
 export class RequestQueue {
@@ -21,7 +11,16 @@ export class RequestQueue {
   /** The functions that start waiting requests, by client. The first client of the map is next. */
   private readonly waiting = new Map<string, Set<() => void>>();
 
-  constructor(private readonly options: RequestQueueOptions) {}
+  constructor(
+    private readonly options: {
+      readonly concurrency: number;
+      /** Requests that may wait, of all clients and of one. */
+      readonly maxQueued: number;
+      readonly maxQueuedPerClient: number;
+      readonly maxWaitMs: number;
+      readonly clock: Clock;
+    },
+  ) {}
 
   /**
    * Runs a task as soon as the bounds allow.
@@ -47,30 +46,24 @@ export class RequestQueue {
     const own = this.waiting.get(client) ?? new Set();
     if (this.queued >= maxQueued || own.size >= maxQueuedPerClient) throw serviceBusy(1);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const abort = () => reject(signal?.reason);
     const cancelTimer = clock.setTimer(maxWaitMs, () => reject(serviceBusy(1)));
-    signal?.addEventListener("abort", abort, { once: true });
     this.waiting.set(client, own.add(resolve));
     this.queued++;
     try {
-      await promise;
+      await orAborted(promise, signal);
     } catch (error) {
       // A slot that was assigned in the same moment goes to the next request.
       if (!this.remove(client, resolve)) this.startNext();
       throw error;
     } finally {
       cancelTimer();
-      signal?.removeEventListener("abort", abort);
     }
   }
 
   /** Gives the slot that became free to the next client's oldest request. */
   private startNext(): void {
     const [next] = this.waiting;
-    if (next === undefined) {
-      this.running--;
-      return;
-    }
+    if (next === undefined) return void this.running--;
     const [client, own] = next;
     const [start] = own;
     this.remove(client, start!);

@@ -159,39 +159,39 @@ Deno.test("an unchanged commit is fresh while REST's quota is spent, a new one g
 Deno.test("a host that gives anything unexpected is paused, and its repositories are read by REST", async () => {
   await using site = await start();
   const { gh, bridge, repository, service: { clock } } = site;
-  for (const owner of ["one", "two", "three"]) gh.add(`${owner}/site`, repository);
-  const list = (owner: string) => freshnessOf(site, listPath({ owner }));
+  gh.add("one/site", repository);
+  const list = (owner: string) => cost(site, () => freshnessOf(site, listPath({ owner })));
   bridge.intercept = () => new Response("<html>");
-  assertEquals(await cost(site, () => list("octo")), [{ commit: 1, ...COLD }, 1]);
+  assertEquals(await list("octo"), [{ commit: 1, ...COLD }, 1]);
   bridge.intercept = null;
   clock.setWallClock(clock.now() - 60 * MINUTE_MS);
   clock.advance(9 * MINUTE_MS);
-  assertEquals(await cost(site, () => list("octo")), [{ commit: 1 }, 0], "for 10 minutes");
+  assertEquals(await list("octo"), [{ commit: 1 }, 0], "for 10 minutes");
   clock.advance(MINUTE_MS);
-  assertEquals(await cost(site, () => list("octo")), [{}, 1]);
+  assertEquals(await list("octo"), [{}, 1]);
 
-  await bridge.down();
-  for (const owner of ["one", "two", "three", "octo"]) {
-    clock.advance(MINUTE_MS);
-    await list(owner);
-  }
-  clock.advance(10 * MINUTE_MS);
-  await list("one");
-  bridge.up();
-  clock.advance(59 * MINUTE_MS);
-  assertEquals((await cost(site, () => list("two")))[1], 0, "the whole host, for an hour");
-  assertEquals(site.service.logLines("ls-refs paused").map(({ of }) => of).at(-1), "host");
-  clock.advance(MINUTE_MS);
-  assertEquals(await cost(site, () => list("two")), [{}, 1]);
-
-  bridge.intercept = () => new Response(null, { status: 429, headers: { "retry-after": "120" } });
+  const limited = { status: 429, headers: { "retry-after": "120" } };
+  bridge.intercept = () => new Response(null, limited);
   clock.advance(MINUTE_MS);
   await list("one");
   bridge.intercept = null;
   clock.advance(119_999);
-  assertEquals((await cost(site, () => list("three")))[1], 0);
+  assertEquals((await list("octo"))[1], 0, "the whole host");
   clock.advance(MINUTE_MS);
-  assertEquals((await cost(site, () => list("three")))[1], 1);
+  assertEquals((await list("octo"))[1], 1);
+  const paused = site.service.logLines("ls-refs paused");
+  assertEquals(
+    paused.map(({ of, repository, seconds, reason }) => [of, repository, seconds, reason]),
+    [
+      [
+        "repository",
+        "octo/site",
+        600,
+        "the host answered 200 or something that is no list of refs",
+      ],
+      ["host", "one/site", 120, "rate-limited"],
+    ],
+  );
 });
 
 /** `record` and `fail` give what was paused. */
