@@ -3,11 +3,10 @@
 // parser (seconds for a large tree), throws on 304 and cannot be limited to one host when it is redirected.
 
 import type { Clock } from "../../clock.ts";
-import { CollectionsError, isSourceFailure, sourceFailed, sourceTimeout } from "../../errors.ts";
+import { CollectionsError, sourceFailed, sourceTimeout } from "../../errors.ts";
 import { type Body, BodyReader } from "../../read_body.ts";
 import { RequestQueue } from "../request_queue.ts";
 import type { RequestContext } from "../source.ts";
-import type { Validator } from "./host.ts";
 import type { Token, TokenPool } from "./tokens.ts";
 
 /**
@@ -30,6 +29,9 @@ const LANE_OF = {
   "graphql": "bulk",
   "raw": "raw",
 } as const;
+
+/** Usable by the token that fetched it alone: GitHub's ETags depend on the token. */
+export type Validator = { readonly etag: string; readonly fingerprint: string };
 
 /** One request; a POST where it has a body, yet it reads only. */
 export interface GitHubRequest {
@@ -91,7 +93,6 @@ export class GitHubClient {
     // The files of a failed batch are read one by one.
     let mayRetry = kind !== "graphql";
     while (true) {
-      let failure: CollectionsError;
       try {
         const answer = await this.lanes[LANE_OF[kind]].run(() => this.attempt(request), context);
         if (answer === null) continue;
@@ -103,12 +104,11 @@ export class GitHubClient {
         answer.release();
         const restMs = isFault ? 0 : Math.max(0, retryAfterMs(headers, clock.now()) ?? 0);
         mayRetry &&= !isFault && restMs === 0;
-        failure = sourceFailed(`Cannot read "${kind}": GitHub answered ${status}`, { restMs });
+        throw sourceFailed(`Cannot read "${kind}": GitHub answered ${status}`, { restMs });
       } catch (error) {
-        if (!isSourceFailure(error) || error.code !== "source-failed") throw error;
-        failure = error;
+        const isFailure = error instanceof CollectionsError && error.code === "source-failed";
+        if (!isFailure || !mayRetry) throw error;
       }
-      if (!mayRetry) throw failure;
       mayRetry = false;
       // Of random length, so that requests that failed together do not repeat together.
       await clock.sleep(50 + Math.random() * 200, context.signal);

@@ -35,17 +35,15 @@ export interface GitHubHost extends GitHubAddresses {
   readonly allowedRepos: AllowedRepos | null;
 }
 
-/** GitHub's ETags depend on the token: each is usable by the token that fetched it alone. */
-const validator = z.object({ etag: z.string(), fingerprint: z.string() });
-export type Validator = z.infer<typeof validator>;
+const validator = z.object({ etag: z.string(), fingerprint: z.string() }).nullable();
 
 const validatorsSchema = z.object({
   /** Where the repository was found; trees and blobs are requested there, a ref always under its own name. */
   base: z.string(),
   /** `heads/…`, `tags/…`, a commit id or `HEAD`. */
   form: z.string(),
-  commit: validator.nullable(),
-  visibility: validator.nullable(),
+  commit: validator,
+  visibility: validator,
 });
 
 /** What one answer about a ref leaves for the next request; it travels through caches as `Snapshot.validators`. */

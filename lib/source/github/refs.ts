@@ -13,7 +13,7 @@ import {
 } from "../../errors.ts";
 import { isCheckFailure, withDenial } from "../failure_backoff.ts";
 import { isAllowed, type RefQuery, type RepositoryName, type RequestContext } from "../source.ts";
-import type { GitHubAnswer } from "./client.ts";
+import type { GitHubAnswer, Validator } from "./client.ts";
 import {
   type GitHubHost,
   namedBase,
@@ -25,7 +25,6 @@ import {
   type RepositoryAnswer,
   type RepositoryRequest,
   requestRepository,
-  type Validator,
 } from "./host.ts";
 
 export type FoundRef = { readonly commit: string; readonly validators: RefValidators };

@@ -11,33 +11,26 @@ import { MAX_WAIT_MS } from "../failure_backoff.ts";
 /** GitHub counts the REST API and GraphQL separately, and the raw host limits addresses. */
 export type Quota = "core" | "graphql" | "raw";
 
-/** One token. `place` counts from 1; 0 stands for requests without a token. */
-export interface Token {
-  readonly place: number;
-  readonly secret: string | null;
-  /** Identifies the token of an ETag, across restarts, without revealing the token. */
-  readonly fingerprint: string;
-}
-
-type TokenState = ReturnType<typeof newState>;
+/** One token, or none, with what is left of its quotas. */
+export type Token = ReturnType<typeof newToken>;
 
 const UNKNOWN = Number.MAX_SAFE_INTEGER;
 
 /** Chooses tokens by the quota that is left (docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api). */
 export class TokenPool {
-  private readonly states: readonly TokenState[];
-  private readonly anonymous = newState(null, -1);
+  private readonly tokens: readonly Token[];
+  private readonly anonymous = newToken(null, -1);
 
   constructor(
     secrets: readonly string[],
     private readonly options: { readonly clock: Clock; readonly log: Log },
   ) {
-    this.states = secrets.map(newState);
+    this.tokens = secrets.map(newToken);
   }
 
   /** Whether one was given and not all are refused. */
   get hasToken(): boolean {
-    return this.states.some(({ isRefused }) => !isRefused);
+    return this.tokens.some(({ isRefused }) => !isRefused);
   }
 
   /**
@@ -48,19 +41,19 @@ export class TokenPool {
     while (true) {
       const now = this.now();
       const usable = this.usable(quota);
-      const ready = usable.filter((state) => left(state, quota, now) > 0);
+      const ready = usable.filter((token) => left(token, quota, now) > 0);
       if (ready.length === 0) {
         const waitMs = Math.min(...usable.map(({ quotas }) => quotas[quota].resetAtMs)) - now;
         const message = `Cannot send a request to GitHub: the ${quota} quota is spent`;
         throw sourceRateLimited(message, Math.ceil(waitMs / 1000));
       }
       const free = ready.filter(({ quotas }) => quotas[quota].probe === null);
-      const best = free.find(({ token }) => token.fingerprint === fingerprint) ??
+      const best = free.find((token) => token.fingerprint === fingerprint) ??
         free.toSorted((a, b) => left(b, quota, now) - left(a, quota, now))[0];
       if (best !== undefined) {
         const state = best.quotas[quota];
         if (state.remaining === 0) state.probe = Promise.withResolvers();
-        return best.token;
+        return best;
       }
       await ready[0]!.quotas[quota].probe?.promise;
     }
@@ -68,7 +61,7 @@ export class TokenPool {
 
   /** Returns a chosen token. `answered`: GitHub answered, and not with a limit. */
   release(token: Token, quota: Quota, answered: boolean): void {
-    const state = this.state(token).quotas[quota];
+    const state = token.quotas[quota];
     if (state.probe === null) return;
     if (answered && this.now() >= state.resetAtMs) state.remaining = UNKNOWN;
     state.probe.resolve();
@@ -77,7 +70,7 @@ export class TokenPool {
 
   /** Records the `x-ratelimit-*` headers of an answer. */
   note(token: Token, quota: Quota, headers: Headers): void {
-    const state = this.state(token).quotas[quota];
+    const state = token.quotas[quota];
     const number = (name: string) => Number(headers.get(`x-ratelimit-${name}`) ?? NaN);
     const remaining = number("remaining");
     const resetMs = number("reset") * 1000 - this.options.clock.now();
@@ -89,30 +82,29 @@ export class TokenPool {
   }
 
   /** Stops one token for a time, at most an hour: for one quota, or for the whole API (a secondary limit). */
-  limit(token: Token, waitMs: number, quota: Quota | "api"): void {
-    const { quotas } = this.state(token);
+  limit({ place, quotas }: Token, waitMs: number, quota: Quota | "api"): void {
     const untilMs = this.now() + bounded(waitMs);
     for (const state of quota === "api" ? [quotas.core, quotas.graphql] : [quotas[quota]]) {
       state.resetAtMs = Math.max(state.remaining === 0 ? state.resetAtMs : 0, untilMs);
       state.remaining = 0;
     }
     const seconds = Math.ceil(bounded(waitMs) / 1000);
-    this.options.log.warn("token limited", { token: token.place, seconds });
+    this.options.log.warn("token limited", { token: place, seconds });
   }
 
   /** Sets a token aside that GitHub refused (401), until the next start. */
   refuse(token: Token): void {
-    const state = this.state(token);
-    if (state.isRefused) return;
-    state.isRefused = true;
-    this.options.log.error("token refused", { token: token.place, of: this.states.length });
-    if (!this.hasToken) this.options.log.error("all tokens refused, continuing without a token");
+    const { log } = this.options;
+    if (token.isRefused) return;
+    token.isRefused = true;
+    log.error("token refused", { token: token.place, of: this.tokens.length });
+    if (!this.hasToken) log.error("all tokens refused, continuing without a token");
   }
 
   /** The quota left over all tokens in use, or null before the first answer that states it. */
   remaining(quota: Quota): number | null {
     const now = this.now();
-    const known = this.usable(quota).map((state) => left(state, quota, now))
+    const known = this.usable(quota).map((token) => left(token, quota, now))
       .filter((count) => count !== UNKNOWN);
     return known.length === 0 ? null : known.reduce((sum, count) => sum + count);
   }
@@ -121,17 +113,13 @@ export class TokenPool {
     return this.options.clock.monotonicMs();
   }
 
-  private usable(quota: Quota): readonly TokenState[] {
+  private usable(quota: Quota): readonly Token[] {
     if (quota === "raw" || !this.hasToken) return [this.anonymous];
-    return this.states.filter(({ isRefused }) => !isRefused);
-  }
-
-  private state(token: Token): TokenState {
-    return this.states[token.place - 1] ?? this.anonymous;
+    return this.tokens.filter(({ isRefused }) => !isRefused);
   }
 }
 
-function newState(secret: string | null, index: number) {
+function newToken(secret: string | null, index: number) {
   const fingerprint = secret === null
     ? "none"
     : createHash("sha256").update(`validator of ${secret}`).digest("hex").slice(0, 12);
@@ -143,15 +131,22 @@ function newState(secret: string | null, index: number) {
     /** The first request after the wait. */
     probe: null as PromiseWithResolvers<void> | null,
   });
-  const token: Token = { place: index + 1, secret, fingerprint };
-  return { token, isRefused: false, quotas: { core: quota(), graphql: quota(), raw: quota() } };
+  return {
+    /** Counts from 1; 0 stands for requests without a token. */
+    place: index + 1,
+    secret,
+    /** Identifies the token of an ETag, across restarts, without revealing the token. */
+    fingerprint,
+    isRefused: false,
+    quotas: { core: quota(), graphql: quota(), raw: quota() },
+  };
 }
 
 function bounded(waitMs: number): number {
   return Math.min(Math.max(waitMs, 0), MAX_WAIT_MS);
 }
 
-function left({ quotas }: TokenState, quota: Quota, now: number): number {
+function left({ quotas }: Token, quota: Quota, now: number): number {
   const { remaining, resetAtMs } = quotas[quota];
   return now >= resetAtMs ? UNKNOWN : remaining;
 }
