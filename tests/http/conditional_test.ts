@@ -25,28 +25,30 @@ const CHECK = { requestId: "1", checkedAtMs: 0, freshForMs: 60_000, isStorable: 
 
 Deno.test("jsonBody() has the bytes of JSON.stringify()", async () => {
   const long = '\u4e2d\ud83d\ude00\n"x'.repeat(20_000);
-  for (
-    const value of [
-      {},
-      { a: undefined },
-      { a: [] },
-      { a: null, '\u4e2d"': [1, "x", { b: [undefined, 2] }], c: undefined, d: "e" },
-      { items: Array.from({ length: 50 }, (_, n) => ({ n, long })), lone: "\ud83d" },
-    ]
-  ) {
+  const values = [
+    {},
+    { a: undefined },
+    { a: [] },
+    { a: null, '\u4e2d"': [1, "x", { b: [undefined, 2] }], c: undefined, d: "e" },
+    { items: Array.from({ length: 50 }, (_, n) => ({ n, long })), lone: "\ud83d" },
+  ];
+  for (const value of values) {
     const { content } = (await jsonBody(value)).identity;
     assertEquals(await new Response(content).text(), JSON.stringify(value));
   }
 });
 
 Deno.test("dataHeaders() lets caches store a response for as long as its check is good", () => {
-  const cacheControl = (check: { freshForMs?: number; isStorable?: boolean }) =>
-    dataHeaders({ ...CHECK, cacheStatus: "hit", ...check }, 0)["cache-control"];
-
-  assertEquals(cacheControl({}), "public, max-age=60");
-  assertEquals(cacheControl({ freshForMs: 59_999 }), "public, max-age=59");
-  assertEquals(cacheControl({ freshForMs: 1_000 }), "no-cache");
-  assertEquals(cacheControl({ isStorable: false }), "no-store");
+  const rows: [check: Partial<typeof CHECK>, expected: string][] = [
+    [{}, "public, max-age=60"],
+    [{ freshForMs: 59_999 }, "public, max-age=59"],
+    [{ freshForMs: 1_000 }, "no-cache"],
+    [{ isStorable: false }, "no-store"],
+  ];
+  for (const [check, expected] of rows) {
+    const headers = dataHeaders({ ...CHECK, ...check, cacheStatus: "hit" }, 0);
+    assertEquals(headers["cache-control"], expected);
+  }
 });
 
 Deno.test("dataResponse() gives each response its own headers, and every body byte by byte", async () => {
@@ -161,13 +163,12 @@ Deno.test("a response is sent in gzip once that is made, byte for byte the same 
   await using site = await startSite(LONG);
   const { service, repository } = site;
   const raw = itemPath({ path: "posts/a.md", format: "raw" });
-  for (
-    const [address, type] of [[path, "application/json"], [raw, "text/markdown; charset=utf-8"]]
-  ) {
-    const first = await service.get(address!, GZIP);
+  const types = { [path]: "application/json", [raw]: "text/markdown; charset=utf-8" };
+  for (const [address, type] of Object.entries(types)) {
+    const first = await service.get(address, GZIP);
     const plain = await first.text();
-    await gzipReady(service, address!);
-    const second = await service.get(address!, GZIP);
+    await gzipReady(service, address);
+    const second = await service.get(address, GZIP);
     const { headers } = second;
 
     assertEquals(first.headers.get("content-encoding"), null);
@@ -203,16 +204,10 @@ Deno.test("Accept-Encoding decides by its weights", async () => {
     ...["", "identity", "br", "gzip;q=0", "gzip;q=0.000, br", "gzip;q=0.5, identity"],
     ...["*, gzip;q=0", "x", "gzipped", ";", "*;q=0", "gzip;q=0.2, identity;q=0.3"],
   ];
-  const codingFor = async (accepted: string) => {
-    const response = await service.get(path, { headers: { "accept-encoding": accepted } });
-    return response.headers.get("content-encoding");
-  };
-
-  for (const accepted of forGzip) {
-    assertEquals([accepted, await codingFor(accepted)], [accepted, "gzip"]);
-  }
-  for (const accepted of forIdentity) {
-    assertEquals([accepted, await codingFor(accepted)], [accepted, null]);
+  for (const accepted of [...forGzip, ...forIdentity]) {
+    const { headers } = await service.get(path, { headers: { "accept-encoding": accepted } });
+    const coding = forGzip.includes(accepted) ? "gzip" : null;
+    assertEquals([accepted, headers.get("content-encoding")], [accepted, coding]);
   }
   assertEquals((await service.get(path)).headers.get("content-encoding"), null);
 });

@@ -8,8 +8,8 @@ import { TestClock } from "../test_clock.ts";
 
 const KEY = "a-secret-of-the-tests";
 /** Two secrets, of which the second signs here. */
-export const WEBHOOK_ENV = { GITHUB_WEBHOOK_SECRET: `older,${KEY}`, LOG_LEVEL: "silent" };
-export const WEBHOOK_PATH = "/api/webhooks/github";
+export const ENV = { GITHUB_WEBHOOK_SECRET: `older,${KEY}`, LOG_LEVEL: "silent" };
+export const PATH = "/api/webhooks/github";
 const FILES = { "posts/a.md": "" };
 
 let deliveries = 0;
@@ -32,7 +32,7 @@ export async function deliver(
   headers: Record<string, string> = {},
   options: RequestOptions = {},
 ): Promise<string> {
-  const response = await service.get(WEBHOOK_PATH, {
+  const response = await service.get(PATH, {
     method: "POST",
     body,
     headers: {
@@ -86,7 +86,7 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
 
 /** Pushes, and delivers to the first service; gives how long each of the two took to show each push, in ms of their clock. */
 export async function pushWithHook(store: SharedStore, count: number): Promise<number[]> {
-  await using two = await startTwo(store, WEBHOOK_ENV);
+  await using two = await startTwo(store, ENV);
   const { clock, repository, services: [receiver, other] } = two;
   using kv = await store.open();
   const published = async () => {

@@ -3,7 +3,7 @@
 
 import { assertEquals } from "@std/assert";
 import { listPath, startService } from "../service.ts";
-import { type Site, startSite } from "../site.ts";
+import { startSite } from "../site.ts";
 import { freshnessOf } from "./freshness_of.ts";
 
 Deno.test("a response is a hit for the 60 s of its branch, which are counted down", async () => {
@@ -99,41 +99,26 @@ Deno.test("refreshDue() checks a branch in use ahead of need, with a token", asy
 
 const DAY_MS = 24 * 3_600_000;
 
-/** Lets `seconds` pass while a tree is read, once. */
-function passTimeInReading(site: Site, seconds: number): void {
-  let passed = false;
-  site.gh.intercept = (_request, { kind }) => {
-    if (kind === "tree-recursive" && !passed) {
-      passed = true;
-      site.service.clock.advance(seconds * 1000);
-    }
-    return null;
-  };
-}
-
-for (
-  const [name, commits, isDown] of [["an unchanged", false, false], ["a moved", true, false], [
-    "a failing",
-    false,
-    true,
-  ]] as const
-) {
+const BRANCHES = {
+  "an unchanged": ["b", "fwd=miss; stored", "0"],
+  "a moved": ["b c", "fwd=stale; stored", "0"],
+  "a failing": ["b", "hit; ttl=-2; detail=stale-if-error", "62"],
+};
+for (const [name, expected] of Object.entries(BRANCHES)) {
   Deno.test(`a response that takes longer than its check is good for is checked again, on ${name} branch`, async () => {
     await using site = await startSite({ "posts/a.md": "A\n", "pages/b.md": "B\n" });
+    const { service: { clock }, gh } = site;
     await freshnessOf(site);
-    if (commits) await site.repository.commit({ "pages/c.md": "C\n" });
-    site.service.clock.advance(59_000);
-    passTimeInReading(site, 3);
-    site.gh.faultWhen(({ kind, path }) =>
-      isDown && kind === "commit" && path !== "" ? { kind: "status", status: 500 } : null
-    );
+    if (name === "a moved") await site.repository.commit({ "pages/c.md": "C\n" });
+    clock.advance(59_000);
+    let trees = 0;
+    gh.intercept = (_request, { kind }) => {
+      if (kind === "tree-recursive" && ++trees === 1) clock.advance(3_000);
+      return null;
+    };
+    if (name === "a failing") gh.fault = { kind: "status", status: 500, only: ["commit"] };
 
-    const state = await freshnessOf(site, listPath({ collection: "pages" }));
-    assertEquals(
-      [state[0], state[2]],
-      isDown ? ["b", "62"] : [commits ? "b c" : "b", "0"],
-    );
-    if (isDown) assertEquals(state[1], "hit; ttl=-2; detail=stale-if-error");
+    assertEquals(await freshnessOf(site, listPath({ collection: "pages" })), expected);
   });
 }
 

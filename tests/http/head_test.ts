@@ -9,11 +9,7 @@ import { gzipReady } from "./gzip_ready.ts";
 
 const FILES = { "posts/a.md": "long enough to be compressed\n".repeat(100) };
 const LIST = listPath();
-const PATHS = [
-  LIST,
-  itemPath({ path: "posts/a.md" }),
-  itemPath({ path: "posts/a.md", format: "raw" }),
-];
+const PATHS = [LIST, ...["json", "raw"].map((format) => itemPath({ path: "posts/a.md", format }))];
 
 /** Two services of the same site, so that the cache is as cold for the one method as for the other. */
 async function startBoth() {

@@ -1,14 +1,21 @@
 // Misses cost, hits do not; a client is counted by its address.
 
-import { assertEquals, assertThrows } from "@std/assert";
-import { CollectionsError } from "../../lib/errors.ts";
-import { clientAddress, clientKey, RateLimit } from "../../lib/http/limits.ts";
+import { assertEquals } from "@std/assert";
+import { clientAddress, clientKey } from "../../lib/http/limits.ts";
 import { listPath } from "../service.ts";
 import { startSite } from "../site.ts";
-import { TestClock } from "../test_clock.ts";
 
 const FILES = { "posts/a.md": "", "pages/b.md": "" };
-const TWO = { env: { MISSES_PER_MINUTE: "2" } };
+
+/** A site whose clients have so many misses a minute, and the status of a list of one of its repositories. */
+async function start(misses: number, env: Record<string, string> = {}) {
+  const site = await startSite(FILES, { env: { MISSES_PER_MINUTE: `${misses}`, ...env } });
+  const statusOf = async (repo: string, remote = "192.0.2.1", forwarded = "") => {
+    const headers = { "x-forwarded-for": forwarded };
+    return (await site.service.get(listPath({ repo }), { remote, headers })).status;
+  };
+  return Object.assign(site, { statusOf });
+}
 
 Deno.test("clientKey() counts IPv4 addresses one by one, IPv6 by their /64", () => {
   const keys: Record<string, string> = {
@@ -35,60 +42,43 @@ Deno.test("clientKey() counts IPv4 addresses one by one, IPv6 by their /64", () 
 });
 
 Deno.test("clientAddress() takes the last entry of X-Forwarded-For, behind a trusted proxy only", () => {
-  const addressOf = (forwarded: string | null, trustProxy = true) => {
+  const remote = "192.0.2.9";
+  const rows: [forwarded: string | null, address: string, trustProxy?: boolean][] = [
+    ["203.0.113.1, 203.0.113.2, 198.51.100.2", "198.51.100.2"],
+    ["203.0.113.1,198.51.100.2:4711", "198.51.100.2"],
+    ["[2001:db8:1:2::3]:443", "2001:db8:1:2::/64"],
+    ["2001:db8:1:2::3", "2001:db8:1:2::/64"],
+    ["[::ffff:c633:6402]:443", "198.51.100.2"],
+    ...[null, "", " ", "203.0.113.1,", ", "].map((none): [string | null, string] => [none, remote]),
+    ["203.0.113.1", remote, false],
+  ];
+  for (const [forwarded, address, trustProxy = true] of rows) {
     const headers = forwarded === null ? {} : { "x-forwarded-for": forwarded };
-    return clientAddress(new Request("http://a", { headers }), { remote: "192.0.2.9", trustProxy });
-  };
-
-  assertEquals(addressOf("203.0.113.1, 203.0.113.2, 198.51.100.2"), "198.51.100.2");
-  assertEquals(addressOf("203.0.113.1,198.51.100.2:4711"), "198.51.100.2");
-  assertEquals(addressOf("[2001:db8:1:2::3]:443"), "2001:db8:1:2::/64");
-  assertEquals(addressOf("2001:db8:1:2::3"), "2001:db8:1:2::/64");
-  assertEquals(addressOf("[::ffff:c633:6402]:443"), "198.51.100.2");
-  for (const none of [null, "", " ", "203.0.113.1,", ", "]) {
-    assertEquals(addressOf(none), "192.0.2.9");
+    const found = clientAddress(new Request("http://a", { headers }), { remote, trustProxy });
+    assertEquals([forwarded, found], [forwarded, address]);
   }
-  assertEquals(addressOf("203.0.113.1", false), "192.0.2.9");
-});
-
-Deno.test("RateLimit goes by monotonic time: a clock that is set back changes nothing", () => {
-  const clock = new TestClock();
-  const limit = new RateLimit({ perMinute: 2, monotonicMs: clock.monotonicMs });
-  limit.take("a");
-  limit.take("a");
-  clock.setWallClock(clock.now() - 3_600_000);
-
-  const error = assertThrows(() => limit.take("a"), CollectionsError);
-  assertEquals(error.facts.retryAfterSeconds, 30);
-  clock.advance(30_000);
-  limit.take("a");
 });
 
 Deno.test("misses count for the remote address, or for the last one that a trusted proxy named", async () => {
-  const statuses = async (env: Record<string, string>) => {
-    await using site = await startSite(FILES, { env: { MISSES_PER_MINUTE: "1", ...env } });
-    const status = async (remote: string, forwarded: string, repo: string) => {
-      const headers = { "x-forwarded-for": forwarded };
-      return (await site.service.get(listPath({ repo }), { remote, headers })).status;
-    };
-    return [
-      await status("192.0.2.1", "203.0.113.1, 198.51.100.1", "r1"),
-      await status("192.0.2.1", "203.0.113.1, 198.51.100.2", "r2"),
-      await status("192.0.2.2", "203.0.113.2, 198.51.100.2", "r3"),
+  for (
+    const [trust, expected] of [["false", [404, 429, 404]], ["true", [404, 404, 429]]] as const
+  ) {
+    await using site = await start(1, { TRUST_PROXY: trust });
+    const statuses = [
+      await site.statusOf("r1", "192.0.2.1", "203.0.113.1, 198.51.100.1"),
+      await site.statusOf("r2", "192.0.2.1", "203.0.113.1, 198.51.100.2"),
+      await site.statusOf("r3", "192.0.2.2", "203.0.113.2, 198.51.100.2"),
     ];
-  };
-
-  assertEquals(await statuses({}), [404, 429, 404]);
-  assertEquals(await statuses({ TRUST_PROXY: "true" }), [404, 404, 429]);
+    assertEquals(statuses, [...expected]);
+  }
 });
 
 Deno.test("past its misses a client gets 429 for the time that Retry-After and RateLimit say; its hits and other clients go on", async () => {
-  await using site = await startSite(FILES, TWO);
-  const { service } = site;
-  const statusOf = async (repo: string, remote = "192.0.2.1") =>
-    (await service.get(listPath({ repo }), { remote })).status;
+  await using site = await start(2);
+  const { service, statusOf } = site;
   assertEquals([await statusOf("site"), await statusOf("r1")], [200, 404]);
 
+  // Time is monotonic.
   service.clock.setWallClock(service.clock.now() - 3_600_000);
   const refused = await service.get(listPath({ repo: "r2" }));
   assertEquals([refused.status, refused.headers.get("retry-after")], [429, "30"]);
@@ -104,22 +94,18 @@ Deno.test("past its misses a client gets 429 for the time that Retry-After and R
 });
 
 Deno.test("a re-check of a known branch is no miss, nor is a repeated not-found", async () => {
-  await using site = await startSite(FILES, TWO);
-  const { service, gh } = site;
+  await using site = await start(2);
+  const { service, gh, statusOf } = site;
   await service.list();
-  await service.get(listPath({ repo: "none" }));
+  await statusOf("none");
 
   gh.resetCounts();
-  assertEquals((await service.get(listPath({ repo: "none" }))).status, 404);
+  assertEquals(await statusOf("none"), 404);
   assertEquals(gh.counts(), {});
   for (let minute = 0; minute < 3; minute++) {
     service.clock.advance(60_000);
-    const statuses = [];
-    for (const repo of ["n1", "n2", "n3"]) {
-      statuses.push((await service.get(listPath({ repo }))).status);
-    }
-    assertEquals(statuses, [404, 404, 429]);
-    assertEquals((await service.get(listPath())).status, 200);
+    const statuses = [await statusOf("n1"), await statusOf("n2"), await statusOf("n3")];
+    assertEquals([...statuses, await statusOf("site")], [404, 404, 429, 200]);
   }
 });
 
@@ -145,15 +131,13 @@ Deno.test("a request that joins another one's work is no miss, and one that adds
 });
 
 Deno.test("bad requests and unknown paths are no misses, and 0 allows any number", async () => {
-  await using one = await startSite(FILES, { env: { MISSES_PER_MINUTE: "1" } });
+  await using one = await start(1);
   for (let n = 0; n < 3; n++) {
     assertEquals((await one.service.get(listPath({ page: 0, repo: `r${n}` }))).status, 400);
     assertEquals((await one.service.get(`/none/${n}`)).status, 404);
   }
-  assertEquals((await one.service.get(listPath())).status, 200);
+  assertEquals(await one.statusOf("site"), 200);
 
-  await using unlimited = await startSite(FILES, { env: { MISSES_PER_MINUTE: "0" } });
-  for (let n = 0; n < 130; n++) {
-    assertEquals((await unlimited.service.get(listPath({ repo: `r${n}` }))).status, 404);
-  }
+  await using unlimited = await start(0);
+  for (let n = 0; n < 130; n++) assertEquals(await unlimited.statusOf(`r${n}`), 404);
 });

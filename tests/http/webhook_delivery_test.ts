@@ -95,17 +95,17 @@ Deno.test("parseDelivery() names what is malformed", () => {
     ...[`${"a".repeat(101)}/site`, 7, null, ["octo/site"], { toString: "octo/site" }],
   ];
   const latin1 = Uint8Array.from(json.replace("refs", "r\xe9fs"), (c) => c.charCodeAt(0));
-  const bad: [parameter: string, body: string | Uint8Array, Parameters<typeof parse>[1]?][] = [
-    ...[null, ""].map((event) => ["X-GitHub-Event", json, { event }] as const),
+  const texts = ["", "{", "null", "[]", "7", '"octo/site"', "{}", '{"repository":null}'];
+  type Row = [parameter: string, body: string | Uint8Array, Parameters<typeof parse>[1]?];
+  const bad: Row[] = [
+    ...[null, ""].map((event): Row => ["X-GitHub-Event", json, { event }]),
     ...[null, "", "text/plain", "multipart/form-data"]
-      .map((type) => ["Content-Type", json, { type }] as const),
+      .map((type): Row => ["Content-Type", json, { type }]),
     ["Content-Type", `other=${json}`, { type: FORM }],
     ["payload", "payload=%7B", { type: FORM }],
-    ...names.map((name) => ["payload", payload(name)] as const),
-    ...["", "{", "null", "[]", "7", '"octo/site"', "{}", '{"repository":null}', "[".repeat(1e6)]
-      .map((body) => ["payload", body] as const),
-    ["payload", latin1],
-  ].map((row) => [...row] as never);
+    ...[...names.map(payload), ...texts, "[".repeat(1e6), latin1]
+      .map((body): Row => ["payload", body]),
+  ];
   for (const [parameter, body, options] of bad) {
     const error = assertThrows(() => parse(body, options), CollectionsError);
     assertEquals(error.facts.errors?.map((error) => error.parameter), [parameter]);

@@ -42,24 +42,19 @@ Deno.test("a list by a declared name has the files that its CMS shows", async ()
   });
   const { service } = site;
   const [first, nested] = ["2026-01-02-hello.md", "2026/nested.md"];
-  const rows: [
-    name: string,
-    Parameters,
-    path: string,
-    source: string | undefined,
-    items: string,
-  ][] = [
-    ["blog", {}, "src/articles", ".pages.yml", `${first} ${nested}`],
-    ["blog", { "filter[path]": "2026/**" }, "src/articles", ".pages.yml", nested],
-    ["blog", { sort: "-name" }, "src/articles", ".pages.yml", `${nested} ${first}`],
-    ["blog", { recursive: false }, "src/articles", ".pages.yml", first],
+  const [articles, source] = ["src/articles", ".pages.yml"];
+  const rows: [name: string, Parameters, shown: (string | undefined)[]][] = [
+    ["blog", {}, [articles, source, `${first} ${nested}`]],
+    ["blog", { "filter[path]": "2026/**" }, [articles, source, nested]],
+    ["blog", { sort: "-name" }, [articles, source, `${nested} ${first}`]],
+    ["blog", { recursive: false }, [articles, source, first]],
     // Before the folder of that name among the usual ones.
-    ["authors", {}, "src/_data/people", ".pages.yml", "ada.json"],
+    ["authors", {}, ["src/_data/people", source, "ada.json"]],
     // By its path the folder is a folder, with all that is in it.
-    ["src/articles", {}, "src/articles", undefined, `${first} ${nested} README.md picture.png`],
+    [articles, {}, [articles, undefined, `${first} ${nested} README.md picture.png`]],
   ];
-  for (const [name, parameters, ...expected] of rows) {
-    assertEquals(await look(service, name, parameters), expected);
+  for (const [name, parameters, shown] of rows) {
+    assertEquals(await look(service, name, parameters), shown);
   }
   assertEquals((await service.problem(listPath({ collection: "site" }))).status, 404);
 });
