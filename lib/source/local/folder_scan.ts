@@ -6,6 +6,7 @@ import { basename, isAbsolute, join } from "@std/path";
 import pLimit from "p-limit";
 import { CollectionsError } from "../../errors.ts";
 import { blobHash, blobId, type GitMode, inGitOrder, treeId } from "../git_object_id.ts";
+import type { FileList } from "../file_list.ts";
 import type { TreeEntry } from "../source.ts";
 
 const READ_AT_ONCE = 16;
@@ -27,6 +28,8 @@ export interface ScannedFolder extends TreeEntry {
   readonly entries: readonly (ScannedFile | ScannedFolder)[];
   /** How many names in it are not UTF-8; they are not among the entries. */
   readonly omitted: number;
+  /** Every file below it, once that was requested. */
+  list?: FileList;
 }
 
 export interface FolderState {
@@ -55,83 +58,76 @@ export async function scanFolder(
   if (!(await Deno.lstat(path)).isDirectory) {
     throw new Deno.errors.NotFound(`Cannot scan "${path}": it is not a folder`);
   }
-  const scan = new Scan(path, previous, maxEntries, now());
-  const root = await scan.folder("", "");
-  const { folders, files } = scan;
-  const isUnchanged = previous !== null && files.size === previous.files.size &&
-    [...files].every(([path, file]) => previous.files.get(path) === file) &&
-    [...folders].every(([id, { omitted }]) => previous.folders.get(id)?.omitted === omitted);
-  return isUnchanged ? previous : { root, folders, files };
-}
-
-class Scan {
-  readonly folders = new Map<string, ScannedFolder>();
-  readonly files = new Map<string, ScannedFile>();
-  private count = 0;
-  private readonly limit = pLimit(READ_AT_ONCE);
-
-  constructor(
-    private readonly root: string,
-    private readonly previous: FolderState | null,
-    private readonly maxEntries: number,
-    private readonly startedAtMs: number,
-  ) {}
+  const startedAtMs = now();
+  const limit = pLimit(READ_AT_ONCE);
+  const folders = new Map<string, ScannedFolder>();
+  const files = new Map<string, ScannedFile>();
+  let count = 0;
 
   /** The folder at a path from the root that is empty or ends in a slash. */
-  async folder(path: string, name: string): Promise<ScannedFolder> {
+  const scan = async (folderPath: string, name: string): Promise<ScannedFolder> => {
     const fileNames: string[] = [];
     const folderNames: string[] = [];
     let omitted = 0;
-    for await (const entry of Deno.readDir(join(this.root, path))) {
+    for await (const entry of Deno.readDir(join(path, folderPath))) {
       if (!isServedName(entry.name)) continue;
       // Deno shows a name that is not UTF-8 with this character, and opens no file by it.
       if (entry.name.includes("\ufffd")) omitted++;
       else if (entry.isDirectory) folderNames.push(entry.name);
       else if (entry.isFile || entry.isSymlink) fileNames.push(entry.name);
       else continue;
-      if (++this.count > this.maxEntries) {
-        const what = `The folder "${basename(this.root)}" cannot be served`;
-        const why = `it holds more than ${this.maxEntries} files and folders`;
+      if (++count > maxEntries) {
+        const what = `The folder "${basename(path)}" cannot be served`;
+        const why = `it holds more than ${maxEntries} files and folders`;
         throw new CollectionsError("collection-too-large", `${what}: ${why}.`);
       }
     }
     const found: (ScannedFile | ScannedFolder)[] = [];
     for (const name of folderNames) {
-      const below = await nullIfMissing(this.folder(`${path}${name}/`, name));
+      const below = await nullIfMissing(scan(`${folderPath}${name}/`, name));
       if (below !== null && below.entries.length > 0) found.push(below);
       else omitted += below?.omitted ?? 0;
     }
-    const files = await this.limit.map(fileNames, (name) => this.file(path + name, name));
-    found.push(...files.filter((file) => file !== null));
+    const read = await limit.map(fileNames, async (name) => {
+      const previousFile = previous?.files.get(folderPath + name);
+      const file = await scanFile(join(path, folderPath, name), name, startedAtMs, previousFile);
+      if (file !== null) files.set(folderPath + name, file);
+      return file;
+    });
+    found.push(...read.filter((file) => file !== null));
     const entries = inGitOrder(found);
     const id = treeId(entries);
     const folder = { name, kind: "folder", mode: "40000", id, size: 0, entries, omitted } as const;
-    this.folders.set(id, folder);
+    folders.set(id, folder);
     return folder;
-  }
+  };
 
-  /** Reads a file or link, or reuses its previous entry. Null where it is deleted or may not be read. */
-  private async file(path: string, name: string): Promise<ScannedFile | null> {
-    const fullPath = join(this.root, path);
-    const info = await nullIfMissing(Deno.lstat(fullPath));
-    if (info === null || !(info.isFile || info.isSymlink)) return null;
-    const { size, mtime, ctime, ino, mode } = info;
-    // The change time cannot be set back, as the modification time can; not every file system has it.
-    const changedAtMs = (ctime ?? mtime)?.getTime() ?? Infinity;
-    const isSettled = changedAtMs + SETTLED_AFTER_MS <= this.startedAtMs;
-    const times = [size, mtime?.getTime(), ctime?.getTime(), ino, mode].join();
-    const stamp = isSettled ? times : "";
-    let file = this.previous?.files.get(path);
-    if (file === undefined || stamp === "" || file.stamp !== stamp) {
-      const id = await nullIfMissing(hash(fullPath, info));
-      if (id === null) return null;
-      file = info.isSymlink
-        ? { name, kind: "symbolic link", mode: "120000", id, size: 0, stamp }
-        : { name, kind: "file", mode: (mode ?? 0) & 0o100 ? "100755" : "100644", id, size, stamp };
-    }
-    this.files.set(path, file);
-    return file;
-  }
+  const root = await scan("", "");
+  const isUnchanged = previous !== null && files.size === previous.files.size &&
+    [...files].every(([path, file]) => previous.files.get(path) === file) &&
+    [...folders].every(([id, { omitted }]) => previous.folders.get(id)?.omitted === omitted);
+  return isUnchanged ? previous : { root, folders, files };
+}
+
+/** Reads a file or link, or reuses its previous entry. Null where it is deleted or may not be read. */
+async function scanFile(
+  path: string,
+  name: string,
+  startedAtMs: number,
+  previous: ScannedFile | undefined,
+): Promise<ScannedFile | null> {
+  const info = await nullIfMissing(Deno.lstat(path));
+  if (info === null || !(info.isFile || info.isSymlink)) return null;
+  const { size, mtime, ctime, ino, mode } = info;
+  // The change time cannot be set back, as the modification time can; not every file system has it.
+  const changedAtMs = (ctime ?? mtime)?.getTime() ?? Infinity;
+  const isSettled = changedAtMs + SETTLED_AFTER_MS <= startedAtMs;
+  const stamp = isSettled ? [size, mtime?.getTime(), ctime?.getTime(), ino, mode].join() : "";
+  if (previous !== undefined && stamp !== "" && previous.stamp === stamp) return previous;
+  const id = await nullIfMissing(hash(path, info));
+  if (id === null) return null;
+  if (info.isSymlink) return { name, kind: "symbolic link", mode: "120000", id, size: 0, stamp };
+  return { name, kind: "file", mode: (mode ?? 0) & 0o100 ? "100755" : "100644", id, size, stamp };
 }
 
 /** The bytes that a scanned file has by its id; null where the file at `path` has other bytes by now, or is deleted. */

@@ -32,14 +32,13 @@ interface LocalSourceOptions {
   readonly root: string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** How many files and folders a repository may have; 1,000,000 where absent. */
+  /** How many files and folders a repository may have. */
   readonly maxEntries?: number;
 }
 
 /** Serves local folders as they are. */
 export class LocalSource implements Source {
   private readonly folders = new Map<string, WatchedFolder>();
-  private readonly lists = new WeakMap<ScannedFolder, FileList>();
   private readonly limit = pLimit(READ_AT_ONCE);
 
   constructor(private readonly options: LocalSourceOptions) {}
@@ -72,9 +71,7 @@ export class LocalSource implements Source {
   readonly files = (...of: Parameters<Source["files"]>): Promise<FileList> =>
     Promise.try(() => {
       const folder = this.folderIn(...of);
-      const list = this.lists.get(folder) ?? listOf(folder);
-      this.lists.set(folder, list);
-      return list;
+      return folder.list ??= listOf(folder);
     });
 
   /** Folders are in memory, and read by their ids. */
