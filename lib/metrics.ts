@@ -1,20 +1,17 @@
 // Counters for operators, in Prometheus' text format (prometheus.io/docs/instrumenting/exposition_formats, version 0.0.4).
 // Labels come from small fixed sets, never from a client.
 
-/** A value that is read on each scrape, by its label; null is left out. */
-interface Gauge {
-  readonly name: string;
-  readonly label: string;
-  readonly help: string;
-  readonly read: () => Readonly<Record<string, number | null>>;
-}
-
 const COUNTERS = {
   requests_total: "Requests that were answered.",
   cache_hits_total: "What a tier of the cache had.",
   upstream_requests_total: "Requests to the source.",
   stale_answers_total: "Older answers given while the source failed.",
 };
+/** What is read on each scrape: the label's name, and what the values are. */
+const GAUGES = {
+  quota_left: ["quota", "Requests left at the source, where it has stated them."],
+  memory_bytes: ["part", "Bytes in memory, by part of the service and of the whole process."],
+} as const;
 const LATENCY = "request_duration_seconds";
 /** Upper bounds of the latency buckets, in ms. */
 const BUCKETS_MS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000];
@@ -25,7 +22,11 @@ export class Metrics {
   private readonly counts = new Map([["stale_answers_total", 0]]);
   /** By route; one bucket more than there are bounds: the last is for what is slower than all. */
   private readonly latencies = new Map<string, { readonly buckets: number[]; sumMs: number }>();
-  private readonly gauges: Gauge[] = [];
+
+  /** `gauges` gives values by name and label; null is left out. */
+  constructor(
+    private readonly gauges: () => Record<keyof typeof GAUGES, Record<string, number | null>>,
+  ) {}
 
   /** Counts a request that was answered; `route` is the pattern of its route, `none` where nothing matched. */
   countRequest(
@@ -57,11 +58,6 @@ export class Metrics {
     this.count("stale_answers_total");
   }
 
-  /** Adds a value to be read on each scrape. */
-  addGauge(gauge: Gauge): void {
-    this.gauges.push(gauge);
-  }
-
   /** Everything, in Prometheus' text format. */
   toText(): string {
     const series = [...this.counts].map(([series, count]) => `collections_${series} ${count}`);
@@ -82,11 +78,14 @@ export class Metrics {
           `collections_${LATENCY}_count{route="${route}"} ${count}`,
         ];
       }),
-      ...this.gauges.flatMap(({ name, label, help, read }) => [
-        ...family(name, "gauge", help),
-        ...Object.entries(read()).filter(([, value]) => value !== null)
-          .map(([of, value]) => `collections_${name}{${label}="${of}"} ${value}`),
-      ]),
+      ...Object.entries(this.gauges()).flatMap(([name, values]) => {
+        const [label, help] = GAUGES[name as keyof typeof GAUGES];
+        return [
+          ...family(name, "gauge", help),
+          ...Object.entries(values).filter(([, value]) => value !== null)
+            .map(([of, value]) => `collections_${name}{${label}="${of}"} ${value}`),
+        ];
+      }),
       "",
     ].join("\n");
   }

@@ -26,13 +26,6 @@ import { repositoryKey, type Source } from "./source/source.ts";
 /** The parts that requests are served with. */
 export type Services = Awaited<ReturnType<typeof openServices>>;
 
-/** Parts that a test puts in place of the real ones. */
-export interface ServiceParts {
-  readonly clock?: Clock;
-  readonly log?: Log;
-  readonly kv?: Deno.Kv;
-}
-
 /** For how long a checked ref may be served. */
 const REF_FRESH_MS = 60_000;
 /** The largest pages take all of it, one at a time. */
@@ -41,15 +34,26 @@ const RESPONSE_MEMORY = { maxBytes: 96 << 20, maxWaiting: 64, maxWaitMs: 10_000 
 const OBJECTS_SHARE = 0.7;
 const RESPONSES_SHARE = 0.3;
 
-/** Opens everything. @throws {SettingsError} where a setting names what cannot be opened. */
-export async function openServices(config: Config, parts: ServiceParts = {}) {
-  const { clock = systemClock } = parts;
-  const log: Log = parts.log ?? new LineLog(sinkTo(Deno.stdout), { level: config.logLevel });
-  const metrics = new Metrics();
+/** Opens everything; a test gives parts of its own. @throws {SettingsError} where a setting names what cannot be opened. */
+export async function openServices(
+  config: Config,
+  parts: { readonly clock?: Clock; readonly log?: LineLog; readonly kv?: Deno.Kv } = {},
+) {
+  const { clock = systemClock, kv } = parts;
+  const log = parts.log ?? new LineLog(sinkTo(Deno.stdout), { level: config.logLevel });
+  const metrics = new Metrics(() => ({
+    quota_left: quotaLeft(),
+    memory_bytes: {
+      objects: objects.bytes,
+      responses: responses.bytes,
+      "large-responses": responseMemory.bytes,
+      process: Deno.memoryUsage().rss,
+    },
+  }));
   const localDir = await findLocalDir(config.localReposDir);
   const local = localDir === null ? null : new LocalSource({ root: localDir, now: clock.now });
   const scope = scopeOf(config);
-  const { tier, isRemote, stopOpening } = await openTier(config, { ...parts, clock, log, scope });
+  const { tier, isRemote, stopOpening } = await openTier(config, scope, kv, { clock, log });
   const objects = new ObjectCache({
     maxBytes: config.cacheMemoryBytes * OBJECTS_SHARE,
     kv: tier,
@@ -106,23 +110,6 @@ export async function openServices(config: Config, parts: ServiceParts = {}) {
     core: tokens.remaining("core"),
     graphql: tokens.remaining("graphql"),
   });
-  metrics.addGauge({
-    name: "quota_left",
-    label: "quota",
-    help: "Requests left at the source, where it has stated them.",
-    read: quotaLeft,
-  });
-  metrics.addGauge({
-    name: "memory_bytes",
-    label: "part",
-    help: "Bytes in memory, by part of the service and of the whole process.",
-    read: () => ({
-      objects: objects.bytes,
-      responses: responses.bytes,
-      "large-responses": responseMemory.bytes,
-      process: Deno.memoryUsage().rss,
-    }),
-  });
 
   return {
     ...{ config, clock, log, metrics, objects, jobs, markdown, responses, responseMemory, webhook },
@@ -154,7 +141,7 @@ export async function openServices(config: Config, parts: ServiceParts = {}) {
       await feed?.close();
       await github.refs.close();
       await objects.close();
-      if (log instanceof LineLog) await log.close();
+      await log.close();
     },
   };
 }
@@ -162,15 +149,16 @@ export async function openServices(config: Config, parts: ServiceParts = {}) {
 /** @throws {SettingsError} where a store that the settings name cannot be opened. */
 async function openTier(
   { kvPath, kvWriteBytesPerHour }: Config,
-  { kv: given, clock, log, scope }: ServiceParts & { clock: Clock; log: Log; scope: string },
+  scope: string,
+  given: Deno.Kv | undefined,
+  options: { readonly clock: Clock; readonly log: Log },
 ) {
   const isRemote = isRemoteKv(kvPath);
   const makeTier = (kv: Deno.Kv | null) =>
     new KvTier(kv, {
-      ...{ clock, scope, maxBytesPerHour: kvWriteBytesPerHour },
-      onError: (error) => log.warn("key-value store failed", describeError(error)),
+      ...{ clock: options.clock, scope, maxBytesPerHour: kvWriteBytesPerHour },
+      onError: (error) => options.log.warn("key-value store failed", describeError(error)),
     });
-  const options = { clock, log };
   try {
     if (given === undefined && isRemote) {
       const tier = makeTier(null);
@@ -183,7 +171,7 @@ async function openTier(
     const reason = error instanceof Error ? error.message : String(error);
     if (kvPath !== null) throw new SettingsError(`Cannot start with "KV_PATH": ${reason}`);
     // No setting names the store, and the service is correct without one, only slower.
-    log.warn("no key-value store, caching in memory only", { reason });
+    options.log.warn("no key-value store, caching in memory only", { reason });
     return { tier: null, isRemote, stopOpening() {} };
   }
 }

@@ -6,7 +6,8 @@ import { LOG_LEVELS } from "./log.ts";
 import type { AllowedRepos } from "./source/source.ts";
 
 const MIB = 1 << 20;
-const ALLOWED = /^[a-z0-9_-]+\/(\*|[a-z0-9._-]+)$/;
+/** Text of visible ASCII. */
+const SECRET = /^[\x21-\x7e]+$/;
 
 /** Every variable that is read, in the order of the documents. */
 const SETTINGS = {
@@ -17,13 +18,15 @@ const SETTINGS = {
   GITHUB_GRAPHQL_URL: address().optional(),
   GITHUB_RAW_URL: address().optional(),
   GITHUB_WEB_URL: address().optional(),
-  GITHUB_TOKEN: list("must be tokens without spaces, separated by commas"),
+  GITHUB_TOKEN: list(SECRET, "must be tokens without spaces, separated by commas").default([]),
   GITHUB_GIT_URL: address({ orNone: true }).optional(),
-  GITHUB_WEBHOOK_SECRET: list("must be secrets without spaces, separated by commas"),
-  ALLOWED_REPOS: z.string().transform((value) => entriesOf(value.toLowerCase())).refine(
-    (entries) => entries.length > 0 && entries.every((entry) => ALLOWED.test(entry)),
+  GITHUB_WEBHOOK_SECRET: list(SECRET, "must be secrets without spaces, separated by commas")
+    .default([]),
+  ALLOWED_REPOS: list(
+    /^[a-z0-9_-]+\/(\*|[a-z0-9._-]+)$/i,
     "must be owner/repo or owner/*, separated by commas",
-  ).transform((entries): AllowedRepos => new Set(entries)).optional(),
+    { minimum: 1 },
+  ).transform((repos): AllowedRepos => new Set(repos.map((repo) => repo.toLowerCase()))).optional(),
   LOCAL_REPOS_DIR: z.string().optional(),
   KV_PATH: z.string().optional(),
   KV_WRITE_MB_PER_HOUR: whole(0, 1_000_000).default(128),
@@ -126,12 +129,9 @@ function flag() {
     .transform((value) => value === "true" || value === "1");
 }
 
-function entriesOf(text: string): string[] {
-  return text.split(",").map((entry) => entry.trim()).filter(Boolean);
-}
-
-/** Texts of visible ASCII, separated by commas. */
-function list(message: string) {
-  return z.string().transform(entriesOf)
-    .pipe(z.array(z.string().regex(/^[\x21-\x7e]+$/, message))).default([]);
+/** Texts separated by commas. */
+function list(entry: RegExp, message: string, { minimum = 0 } = {}) {
+  const split = (text: string) => text.split(",").map((part) => part.trim()).filter(Boolean);
+  return z.string().transform(split)
+    .pipe(z.array(z.string().regex(entry, message)).min(minimum, message));
 }

@@ -36,15 +36,15 @@ function text(rule: (value: string) => string | null) {
   });
 }
 
-/** Text checked by a parser that throws a SyntaxError. */
-function parsable(parse: (value: string) => unknown) {
-  return text((value) => {
+/** Text that a parser takes, which throws a SyntaxError. */
+function parsed<T>(parse: (value: string) => T) {
+  return z.string().transform((value, context) => {
     try {
-      parse(value);
-      return null;
+      return parse(value);
     } catch (error) {
-      if (error instanceof SyntaxError) return error.message;
-      throw error;
+      if (!(error instanceof SyntaxError)) throw error;
+      context.addIssue({ code: "custom", message: error.message });
+      return z.NEVER;
     }
   });
 }
@@ -60,9 +60,7 @@ function integer(description: string, options: { default: number; maximum: numbe
 }
 
 /** For the document: the bounds of a length. */
-function upTo(maxLength: number) {
-  return { minLength: 1, maxLength };
-}
+const upTo = (maxLength: number) => ({ minLength: 1, maxLength });
 
 function flag(description: string, byDefault = false) {
   return z.enum(["true", "false", "1", "0"], "must be true, false, 1 or 0")
@@ -107,7 +105,7 @@ const collection = text(collectionProblem).transform(trimSlashes).meta({
   ...upTo(1024),
 });
 
-const sort = parsable(parseSort).optional().meta({
+const sort = parsed((value) => parseSort(value) && value).optional().meta({
   description:
     "`path`, `name`, `size` or `frontMatter.<key>` (dots go deeper), with `-` in front for descending.",
   examples: ["-frontMatter.date"],
@@ -168,14 +166,14 @@ export const listParameters = z.object({
   sort,
   recursive,
   filter,
-  fields: parsable(parseFields).transform(parseFields).optional().meta({
+  fields: parsed(parseFields).optional().meta({
     description:
       "Comma-separated keys of an item, `frontMatter.<key>` among them: only these are sent, and only what they need is " +
       "read, whatever `include…` says.",
     examples: ["slug,frontMatter.title"],
     type: "string",
   }),
-  facets: parsable(parseFacets).transform(parseFacets).optional().meta({
+  facets: parsed(parseFacets).optional().meta({
     description:
       "At most 5 comma-separated `frontMatter.<key>`, whose values are counted over the filtered list.",
     examples: ["frontMatter.tags"],
@@ -235,22 +233,16 @@ export type ListParameters = z.infer<typeof listParameters>;
 /** A checked item request. */
 export type ItemParameters = z.infer<typeof itemParameters>;
 
-/**
- * The parameters of a list request from a query string without its `?`.
- * @throws {CollectionsError} invalid-parameters, naming every bad one.
- */
-export function parseListQuery(search: string): ListParameters {
-  return parseQuery(search, listParameters);
-}
+/** The parameters of a list request from a query string without its `?`; throws as {@linkcode parseQuery}. */
+export const parseListQuery = (search: string) => parseQuery(search, listParameters);
 
-/** The parameters of an item request; see {@linkcode parseListQuery}. */
-export function parseItemQuery(search: string): ItemParameters {
-  return parseQuery(search, itemParameters);
-}
+/** The parameters of an item request; throws as {@linkcode parseQuery}. */
+export const parseItemQuery = (search: string) => parseQuery(search, itemParameters);
 
 /**
  * Decoding is strict (WHATWG URL form encoding read without repair): what a browser would replace or drop is an error.
  * Unknown parameters are ignored, an empty optional one is left out, and a bad one gets one message.
+ * @throws {CollectionsError} invalid-parameters, naming every bad one.
  */
 function parseQuery<T extends z.ZodObject>(search: string, schema: T): z.infer<T> {
   const filters: [string, string][] = [];

@@ -12,16 +12,11 @@ function valueOf(text: string, series: string): number | null {
 }
 
 Deno.test("Metrics.toText() gives families with help and type, and lines that parse", () => {
-  const metrics = new Metrics();
+  const gauges = { quota_left: { core: 5, graphql: null }, memory_bytes: {} };
+  const metrics = new Metrics(() => gauges);
   metrics.countRequest({ route: "/x", status: 200, durationMs: 3 });
   metrics.countHit("memory");
   metrics.countUpstream("tree", 200);
-  metrics.addGauge({
-    name: "left",
-    label: "of",
-    help: "Left.",
-    read: () => ({ core: 5, graphql: null }),
-  });
 
   const lines = metrics.toText().split("\n").filter((line) => line !== "");
 
@@ -31,7 +26,7 @@ Deno.test("Metrics.toText() gives families with help and type, and lines that pa
       /^(# (HELP|TYPE) collections_\w+ .+|collections_\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? [\d.e-]+)$/,
     );
   }
-  assert(lines.includes('collections_left{of="core"} 5'));
+  assert(lines.includes('collections_quota_left{quota="core"} 5'));
   assert(!lines.some((line) => line.includes("graphql")));
   for (const line of lines.filter((line) => !line.startsWith("#"))) {
     const name = line.replace(/[{ ].*/, "").replace(/_(bucket|sum|count)$/, "");
@@ -40,7 +35,7 @@ Deno.test("Metrics.toText() gives families with help and type, and lines that pa
 });
 
 Deno.test("Metrics counts latency in cumulative buckets, bounds included", () => {
-  const metrics = new Metrics();
+  const metrics = new Metrics(() => ({ quota_left: {}, memory_bytes: {} }));
   for (const durationMs of [0.5, 1, 1.1, 99_999]) {
     metrics.countRequest({ route: "/x", status: 200, durationMs });
   }
