@@ -3,6 +3,7 @@
 // Without a browser the tests are skipped, and say how to get one; in CI that is a failure.
 
 import { assertEquals } from "@std/assert";
+import { statSync } from "node:fs";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import type { GitFiles } from "../github/git_repository.ts";
 import { type Site, startSite } from "../site.ts";
@@ -13,14 +14,17 @@ import { root } from "../source_files.ts";
 Deno.env.set("__IS_WSL_TEST__", "1");
 const { chromium } = await import("playwright-core");
 
-/** Opens a page in a context of its own, and goes to an address of the site; without one it stays empty. */
-export type OpenPage = (address?: string, options?: BrowserContextOptions) => Promise<Page>;
+/**
+ * Opens a page in a context of its own, and goes to an address of the site; without one it stays empty. With `items`, the
+ * list shows them when it is opened.
+ */
+type OpenPage = (
+  address?: string,
+  options?: BrowserContextOptions & { items?: string },
+) => Promise<Page>;
 
-/** The whole service on a port, with the examples of this project, and `octo/site` at a GitHub double. */
-export interface ServedSite extends Site {
-  /** Its address, with a slash at the end. */
-  readonly url: string;
-}
+/** The whole service at `url`, with the examples of this project, and `octo/site` at a GitHub double. */
+export type ServedSite = Site & { readonly url: string };
 
 /** The address of the posts of `octo/site`, without the site's own. */
 export const POSTS = "?owner=octo&repo=site&collection=posts";
@@ -45,9 +49,11 @@ const FLAGS = [
   ...["--disable-background-networking", "--disable-component-update"],
 ];
 
-const executablePath = findBrowser();
+const named = Deno.env.get("CHROMIUM_PATH");
+const executablePath = (named ? [named] : PATHS)
+  .find((path) => statSync(path, { throwIfNoEntry: false })?.isFile());
 const mustRun = Deno.env.get("CI") === "true";
-if (executablePath === null && !mustRun) {
+if (executablePath === undefined && !mustRun) {
   console.log(
     "skipped: no browser. Debian has one (apt-get install chromium); CHROMIUM_PATH names another.",
   );
@@ -73,12 +79,12 @@ export function browserTest(
 ): void {
   Deno.test({
     name,
-    ignore: executablePath === null && !mustRun,
+    ignore: executablePath === undefined && !mustRun,
     // The driver keeps what it opened until the process ends.
     sanitizeOps: false,
     sanitizeResources: false,
     async fn() {
-      if (executablePath === null) throw new Error('Cannot run "chromium": it is not installed');
+      if (!executablePath) throw new Error('Cannot run "chromium": it is not installed');
       const browser = await (launched ??= chromium.launch({ executablePath, args: FLAGS }));
       const env = { LOCAL_REPOS_DIR: `${root}/examples` };
       await using site = await startSite(files, { env, ...options });
@@ -86,7 +92,7 @@ export function browserTest(
       const faults: string[] = [];
       const contexts: BrowserContext[] = [];
       try {
-        await body(async (address, options = {}) => {
+        await body(async (address, { items, ...options } = {}) => {
           const viewport = { width: 1440, height: 900 };
           const context = await browser.newContext({ viewport, ...options });
           contexts.push(context);
@@ -94,6 +100,7 @@ export function browserTest(
           page.setDefaultTimeout(30_000);
           watch(page, faults);
           if (address !== undefined) await page.goto(new URL(address, url).href);
+          if (items !== undefined) await waitForItems(page, items);
           return page;
         }, { ...site, url });
       } finally {
@@ -161,16 +168,4 @@ function watch(page: Page, faults: string[]): void {
     const isHere = protocol === "data:" || ["127.0.0.1", "localhost"].includes(hostname);
     if (!isHere) faults.push(`asked ${request.url()}`);
   });
-}
-
-function findBrowser(): string | null {
-  const named = Deno.env.get("CHROMIUM_PATH");
-  for (const path of named ? [named] : PATHS) {
-    try {
-      if (Deno.statSync(path).isFile) return path;
-    } catch {
-      // The next one, then.
-    }
-  }
-  return null;
 }

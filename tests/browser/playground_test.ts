@@ -31,8 +31,7 @@ browserTest("the playground opens on the example, at least 12 rows of it in view
 });
 
 browserTest("rows show title, date and tags, folders are groups", async (open) => {
-  const page = await open("");
-  await waitForItems(page, "12 items");
+  const page = await open("", { items: "12 items" });
 
   const heads = await page.locator(".list thead th").allInnerTexts();
   assertEquals(heads.join(), "Title,Date,Tags,Author,Size");
@@ -64,8 +63,7 @@ browserTest("owner/repo alone leads to the whole repository and its own branch",
 }, { branch: "master", env: {} });
 
 browserTest("a pasted address of any of the four hosts leads to its list or file", async (open) => {
-  const page = await open("?owner=local&repo=blog&collection=posts");
-  await waitForItems(page, "12 items");
+  const page = await open("?owner=local&repo=blog&collection=posts", { items: "12 items" });
   const paste = (text: string) =>
     page.evaluate(`{
       const clipboardData = new DataTransfer();
@@ -95,8 +93,7 @@ browserTest("a pasted address of any of the four hosts leads to its list or file
 });
 
 browserTest("a header sorts, up, down and not at all, and a deep link has it all", async (open) => {
-  const page = await open("");
-  await waitForItems(page, "12 items");
+  const page = await open("", { items: "12 items" });
   const sort = async (name: string, direction: string) => {
     await page.locator("thead").getByRole("link", { name }).click();
     await page.locator(`th[aria-sort="${direction}"]`, { hasText: name }).waitFor();
@@ -119,8 +116,7 @@ browserTest("a header sorts, up, down and not at all, and a deep link has it all
 });
 
 browserTest("tags, typed filters and facets filter, and chips take that back", async (open) => {
-  const page = await open("");
-  await waitForItems(page, "12 items");
+  const page = await open("", { items: "12 items" });
 
   await page.locator(".list tbody").getByRole("link", { name: "news" }).first().click();
   await waitForItems(page, "3 items");

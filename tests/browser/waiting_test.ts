@@ -71,8 +71,7 @@ browserTest("the first list shows after three round trips", async (open, site) =
 });
 
 browserTest("a request shows its address and a skeleton at once", async (open) => {
-  const page = await open(LIST);
-  await waitForItems(page, "1–5 of 12");
+  const page = await open(LIST, { items: "1–5 of 12" });
   await page.route("**/api/**", () => {});
 
   await page.getByRole("link", { name: "Next" }).click();
