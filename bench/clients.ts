@@ -47,10 +47,9 @@ export class RawClient implements Disposable {
     fields: readonly (readonly [name: string, value: string])[],
   ): Promise<RawAnswer> {
     const startedMs = performance.now();
-    const host = fields.some(([name]) => name.toLowerCase() === "host")
-      ? []
-      : [["host", this.host]];
-    const lines = [...host, ...fields].map(([name, value]) => `${name}: ${value}\r\n`);
+    const hasHost = fields.some(([name]) => name.toLowerCase() === "host");
+    const all = hasHost ? fields : [["host", this.host], ...fields];
+    const lines = all.map(([name, value]) => `${name}: ${value}\r\n`);
     const bytes = Buffer.from(`${method} ${target} HTTP/1.1\r\n${lines.join("")}\r\n`);
     for (let at = 0; at < bytes.length;) at += await this.connection.write(bytes.subarray(at));
 
@@ -103,14 +102,9 @@ export function textOf({ body }: RawAnswer): string {
 }
 
 /** The result of one run of wrk; `errors` are requests without an answer, or with a status of 400 or more. */
-export interface LoadResult {
-  readonly requests: number;
-  readonly perSecond: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  readonly maxMs: number;
-  readonly errors: number;
-}
+export type LoadResult = Readonly<
+  Record<"requests" | "perSecond" | "p50Ms" | "p99Ms" | "maxMs" | "errors", number>
+>;
 
 /** wrk and its version. @throws {Error} where it is not installed. */
 export async function describeWrk(): Promise<string> {
@@ -120,13 +114,10 @@ export async function describeWrk(): Promise<string> {
 
 /** Puts a server under load. */
 export async function load(
-  { origin, path, headers = {}, seconds, connections }: {
-    readonly origin: string;
-    readonly path: string;
-    readonly headers?: Readonly<Record<string, string>>;
-    readonly seconds: number;
-    readonly connections: number;
-  },
+  { origin, path, headers = {}, seconds, connections }:
+    & { readonly headers?: Readonly<Record<string, string>> }
+    & Readonly<Record<"origin" | "path", string>>
+    & Readonly<Record<"seconds" | "connections", number>>,
 ): Promise<LoadResult> {
   const [program, ...args] = pinned([
     ...["wrk", "--threads", "1", "--connections", `${connections}`] as const,

@@ -10,14 +10,6 @@ import { type Site, startGitSite, startSite } from "../tests/site.ts";
 /** The access: no token, a token for named repositories, or one for all public ones. */
 export type Access = "none" | "named" | "public";
 
-/** One title of the table, with a row for each access. `before` runs first and is not counted. */
-export interface CostScenario {
-  readonly title: string;
-  readonly accesses: readonly Access[];
-  readonly work: Work;
-  readonly before: Work;
-}
-
 type Work = (site: Site) => Promise<unknown>;
 
 const TOKEN = "t1";
@@ -74,7 +66,7 @@ function earlier(parameters: Parameters = {}, change: Record<string, string> = {
 }
 
 /** An hour of one request a second to each branch, with one commit to each where there are `commits`. */
-function hour(branches: readonly string[], { commits }: { commits: boolean }): Work {
+function hour(branches: readonly string[], { commits = false } = {}): Work {
   return async (site) => {
     for (let second = 0; second < HOUR_S; second++) {
       for (const [index, branch] of branches.entries()) {
@@ -97,11 +89,8 @@ async function makeBusyBranches({ repository }: Site): Promise<void> {
 }
 
 /** A proxy that fetches the tree of the whole repository every minute and uses no validators. */
-function hourAsProxy(token: string | null): Work {
-  const headers = {
-    "user-agent": "plain-proxy",
-    ...token === null ? {} : { authorization: `Bearer ${token}` },
-  };
+function hourAsProxy(authorization: Record<string, string>): Work {
+  const headers = { "user-agent": "plain-proxy", ...authorization };
   return async ({ gh, service }) => {
     for (let minute = 0; minute < HOUR_S / 60; minute++) {
       const url = `${gh.apiUrl}/repos/octo/site/git/trees/main?recursive=1`;
@@ -113,22 +102,20 @@ function hourAsProxy(token: string | null): Work {
   };
 }
 
-function row(
-  accesses: Access[],
-  title: string,
-  work: Work,
-  before: Work = async () => {},
-): CostScenario {
+/** One title of the table, with a row for each access. `before` runs first and is not counted. */
+function row(accesses: Access[], title: string, work: Work, before: Work = async () => {}) {
   return { title, accesses, work, before };
 }
 
-const MANY = Array.from({ length: 200 }, () => list());
+const TOGETHER: Work = (site) => Promise.all(Array.from({ length: 200 }, () => list()(site)));
 const CONTENTS = { includeContent: true, limit: 50 };
 const CHANGE = { [FIRST]: "changed\n" };
+const ONE_OF_50 = "the contents of 50, after a commit to one";
+const TEN = "the same hour on ten branches, with one commit to each";
 const PROXY = "an hour of one request a second, by a plain proxy";
 
 /** In the order of the table. */
-export const COST_SCENARIOS: readonly CostScenario[] = [
+export const COST_SCENARIOS = [
   row(["named"], "a list, cold, at depth 1", list()),
   row(["named"], "a list, cold, at depth 2", list({ collection: COLLECTIONS[2] })),
   row(["named"], "a list, cold, at depth 4", list({ collection: COLLECTIONS[4] })),
@@ -138,29 +125,11 @@ export const COST_SCENARIOS: readonly CostScenario[] = [
   row(["named"], "after a commit in the collection", list(), earlier({}, CHANGE)),
   row(["none", "named"], "a list with the contents of 50, cold", list(CONTENTS)),
   row(["none", "named"], "the contents of 50, again after 61 s", list(CONTENTS), earlier(CONTENTS)),
-  row(
-    ["none", "named"],
-    "the contents of 50, after a commit to one",
-    list(CONTENTS),
-    earlier(CONTENTS, CHANGE),
-  ),
-  row(
-    ["named"],
-    "200 identical requests at once, cold",
-    (site) => Promise.all(MANY.map((work) => work(site))),
-  ),
-  row(
-    ["none", "named", "public"],
-    "an hour of one request a second",
-    hour(["main"], { commits: false }),
-  ),
+  row(["none", "named"], ONE_OF_50, list(CONTENTS), earlier(CONTENTS, CHANGE)),
+  row(["named"], "200 identical requests at once, cold", TOGETHER),
+  row(["none", "named", "public"], "an hour of one request a second", hour(["main"])),
   row(["none", "named"], "the same hour, with one commit", hour(["main"], { commits: true })),
-  row(
-    ["none"],
-    "the same hour on ten branches, with one commit to each",
-    hour(BUSY, { commits: true }),
-    makeBusyBranches,
-  ),
-  row(["none"], PROXY, hourAsProxy(null)),
-  row(["named"], PROXY, hourAsProxy(TOKEN)),
+  row(["none"], TEN, hour(BUSY, { commits: true }), makeBusyBranches),
+  row(["none"], PROXY, hourAsProxy({})),
+  row(["named"], PROXY, hourAsProxy({ authorization: `Bearer ${TOKEN}` })),
 ];

@@ -73,10 +73,9 @@ async function measure(cleanup: AsyncDisposableStack) {
   const rows = [...classes].sort(([a], [b]) => a < b ? -1 : 1);
   return {
     conditions: [
-      `${number(total)} generated requests (seed ${seed}) in ${
-        number(seconds)
-      } s, ${CONNECTIONS} at once, each over ` +
-      "a connection of its own; client, service and source on this machine",
+      `${number(total)} generated requests (seed ${seed}) in ${number(seconds)} s, ` +
+      `${CONNECTIONS} at once, each over a connection of its own; ` +
+      "client, service and source on this machine",
       `${logged.length} requests reached the source, all but ${rest.length} of them GraphQL`,
       `"${REFUSED}": a request that HTTP or a URL forbids, closed or answered with 4xx without an id`,
     ],

@@ -3,13 +3,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { load, type LoadResult, type RawAnswer, RawClient, SERVER_CORE } from "./clients.ts";
-import {
-  type Server,
-  type ServerOptions,
-  SERVERS,
-  type StartedServer,
-  startServer,
-} from "./http_servers.ts";
+import { type Server, type ServerOptions, SERVERS, startServer } from "./http_servers.ts";
 import { pathOf, pause, startService } from "./processes.ts";
 import { atLeast, atMost, type Goal, median, number, spread, table } from "./report.ts";
 
@@ -52,11 +46,9 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
 type Run = LoadResult & { readonly processorUs: number };
 type Runs = (scenario: string, server: Server) => readonly Run[];
 
-interface LoadOptions extends Omit<ServerOptions, "answers"> {
-  readonly rounds: number;
-  readonly seconds: number;
-  readonly connections: number;
-}
+type LoadOptions =
+  & Omit<ServerOptions, "answers">
+  & Readonly<Record<"rounds" | "seconds" | "connections", number>>;
 
 /** Measures all scenarios on their servers; a table and the goals. */
 export async function measureLoad(options: LoadOptions): Promise<Part> {
@@ -67,43 +59,30 @@ export async function measureLoad(options: LoadOptions): Promise<Part> {
     for (const index of SERVERS.keys()) {
       const server = SERVERS[(index + round + SERVERS.length) % SERVERS.length]!;
       // Hono answers a conditional request itself, and needs the body for that.
-      const own = server === "hono" ? { ...answers, unchanged: answers["list"]! } : answers;
-      await using running = await startServer(server, { ...options, answers: own });
+      const sent = server === "hono" ? { ...answers, unchanged: answers["list"]! } : answers;
+      await using running = await startServer(server, { ...options, answers: sent });
       for (const [name, scenario] of Object.entries(SCENARIOS)) {
         if (!scenario.servers.includes(server)) continue;
-        const isCached = CACHES.includes(server);
-        const { answer, headers } = await warm(name, running.originOf(name), isCached);
+        const origin = running.originOf(name);
+        const { answer, headers } = await warm(name, origin, CACHES.includes(server));
         const { status, body } = answers[name]!;
         assertEquals([answer.status, answer.body], [status, body], `${server}, ${name}`);
-        const run = await measure(name, running, { ...options, headers });
-        const key = `${name} ${server}`;
-        if (round >= 0) runs.set(key, [...runs.get(key) ?? [], run]);
+        const { seconds, connections } = options;
+        const hits = { origin, path: scenario.path, headers, connections };
+        // The server's code for this scenario is compiled as it runs.
+        await load({ ...hits, seconds: 1 });
+        const beforeMs = await running.processorMs();
+        const result = await load({ ...hits, seconds });
+        assertEquals(result.errors, 0, name);
+        const processorUs = (await running.processorMs() - beforeMs) * 1000 / result.requests;
+        const own = runs.getOrInsertComputed(`${name} ${server}`, () => []);
+        if (round >= 0) own.push({ ...result, processorUs });
       }
     }
     console.error(round < 0 ? "warmed up" : `round ${round + 1} of ${options.rounds}`);
   }
   const of: Runs = (name, server) => runs.get(`${name} ${server}`) ?? [];
   return { markdown: loadTable(of), goals: loadGoals(of) };
-}
-
-async function measure(
-  name: string,
-  running: StartedServer,
-  { seconds, connections, headers }: LoadOptions & { readonly headers: Headers },
-): Promise<Run> {
-  const hits = {
-    origin: running.originOf(name),
-    path: SCENARIOS[name]!.path,
-    headers,
-    connections,
-  };
-  // The server's code for this scenario is compiled as it runs.
-  await load({ ...hits, seconds: 1 });
-  const beforeMs = await running.processorMs();
-  const result = await load({ ...hits, seconds });
-  assertEquals(result.errors, 0, name);
-  const processorUs = (await running.processorMs() - beforeMs) * 1000 / result.requests;
-  return { ...result, processorUs };
 }
 
 /** Requests until the answer comes from the cache, where there is one, in the requested coding. */

@@ -5,14 +5,8 @@ import { join } from "@std/path";
 import { configFlag } from "../tests/run_task.ts";
 import { type RawAnswer, SERVER_CORE } from "./clients.ts";
 import type { PreparedAnswer } from "./peer_server.ts";
-import {
-  freePort,
-  pause,
-  processorMs,
-  type RunningProcess,
-  startProcess,
-  startService,
-} from "./processes.ts";
+import { freePort, pause, processorMs, type RunningProcess } from "./processes.ts";
+import { startProcess, startService } from "./processes.ts";
 
 /** A server that runs. */
 export interface StartedServer extends AsyncDisposable {
@@ -29,17 +23,10 @@ export interface ServerOptions {
   readonly answers: Readonly<Record<string, RawAnswer>>;
 }
 
-type Ports = Readonly<Record<string, number>>;
-
 const ON_CORE = { core: SERVER_CORE };
 const STARTS = {
-  bare: (options: ServerOptions) => startPeer("bare", options),
-  skeleton: (options: ServerOptions) => startPeer("skeleton", options),
-  service: (options: ServerOptions) => startOurs("warn", options),
-  "service, info": (options: ServerOptions) => startOurs("info", options),
-  hono: (options: ServerOptions) => startPeer("hono", options),
-  nginx: startNginx,
-  varnish: startVarnish,
+  ...{ bare: startPeer, skeleton: startPeer, service: startOurs, "service, info": startOurs },
+  ...{ hono: startPeer, nginx: startNginx, varnish: startVarnish },
 };
 
 /** A kind of server. */
@@ -50,11 +37,14 @@ export const SERVERS = Object.keys(STARTS) as Server[];
 
 /** Starts one server. */
 export function startServer(server: Server, options: ServerOptions): Promise<StartedServer> {
-  return STARTS[server](options);
+  return STARTS[server](options, server);
 }
 
 /** The server, which may be several processes, as soon as its ports take connections. */
-async function started(processes: readonly RunningProcess[], ports: Ports): Promise<StartedServer> {
+async function started(
+  processes: readonly RunningProcess[],
+  ports: Readonly<Record<string, number>>,
+): Promise<StartedServer> {
   const isListening = (port: number) =>
     Deno.connect({ hostname: "127.0.0.1", port }).then((one) => (one.close(), true), () => false);
   for (const port of Object.values(ports)) {
@@ -75,7 +65,8 @@ async function started(processes: readonly RunningProcess[], ports: Ports): Prom
   };
 }
 
-async function startOurs(level: string, { env, folder }: ServerOptions): Promise<StartedServer> {
+async function startOurs({ env, folder }: ServerOptions, server: string): Promise<StartedServer> {
+  const level = server === "service" ? "warn" : "info";
   const logFile = join(folder, `${level}.log`);
   const service = await startService({ env: { ...env, LOG_LEVEL: level }, logFile, ...ON_CORE });
   return await started([service], { any: Number(new URL(service.origin).port) });
@@ -84,19 +75,15 @@ async function startOurs(level: string, { env, folder }: ServerOptions): Promise
 /** The answers, each with a port of its own. Headers that every server of HTTP makes itself are left out. */
 function prepare({ answers }: ServerOptions) {
   const own = ["date", "connection", "keep-alive"];
-  const prepared = Object.entries(answers).map((
-    [name, { status, headers, body }],
-  ): PreparedAnswer => ({
-    name,
-    port: freePort(),
-    status,
-    headers: Object.fromEntries([...headers].filter(([name]) => !own.includes(name))),
-    body: status === 304 ? null : body.toBase64(),
-  }));
+  const prepared = Object.entries(answers).map(([name, { status, ...answer }]): PreparedAnswer => {
+    const headers = Object.fromEntries([...answer.headers].filter(([name]) => !own.includes(name)));
+    const body = status === 304 ? null : answer.body.toBase64();
+    return { name, port: freePort(), status, headers, body };
+  });
   return { prepared, ports: Object.fromEntries(prepared.map(({ name, port }) => [name, port])) };
 }
 
-async function startPeer(peer: string, options: ServerOptions): Promise<StartedServer> {
+async function startPeer(options: ServerOptions, peer: string): Promise<StartedServer> {
   const { prepared, ports } = prepare(options);
   const file = join(options.folder, "answers.json");
   await Deno.writeTextFile(file, JSON.stringify(prepared));

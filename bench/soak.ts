@@ -72,11 +72,8 @@ async function measure(cleanup: AsyncDisposableStack) {
     hot.push({ owner: `hot${n}`, repository: await TrueRepository.make(cleanup), branches: [] });
   }
   const repository = await TrueRepository.make(cleanup, BRANCHES);
-  const branches = BRANCHES.slice(0, 5);
-  const cold = Array.from(
-    { length: COLD },
-    (_, n) => ({ owner: `cold${n}`, repository, branches }),
-  );
+  const coldOne = { repository, branches: BRANCHES.slice(0, 5) };
+  const cold = Array.from({ length: COLD }, (_, n) => ({ owner: `cold${n}`, ...coldOne }));
   const repositories = [...hot, ...cold]
     .map(({ owner, repository }) => [`${owner}/site`, { dir: repository.git.dir }]);
   const double = await startSource(cleanup, Object.fromEntries(repositories));
@@ -97,9 +94,8 @@ async function measure(cleanup: AsyncDisposableStack) {
   const mostMb = firstMb + Math.max(firstMb * 0.1, 20);
   return {
     conditions: [
-      `${minutes} minutes, ${
-        number(requests)
-      } requests, ${commits} commits, ${kills} times SIGKILL`,
+      `${minutes} minutes, ${number(requests)} requests, ` +
+      `${commits} commits, ${kills} times SIGKILL`,
       `${faults.length} faults: ${faults.join(", ")}`,
       `Settings: \`MISSES_PER_MINUTE=0\`, ${JSON.stringify(SETTINGS)}`,
       `A fault excuses problems and stale answers for ${EXCUSED_AFTER_MS / 1000} s after its end`,
@@ -119,9 +115,6 @@ async function measure(cleanup: AsyncDisposableStack) {
     ],
   };
 }
-
-const isFresh = (ageMs: number, behindMs: number) =>
-  ageMs <= MAX_AGE_MS && behindMs <= MAX_AGE_MS + SLACK_MS;
 
 /** One client: sends a request, compares the answer, and goes on until the time is over. */
 async function requestUntil(endMs: number, named: readonly NamedRepository[]): Promise<void> {
@@ -173,7 +166,8 @@ async function judge(
   if (isStale) return;
   const ageMs = Number(headers.get("age") ?? NaN) * 1000;
   const behindMs = Math.max(0, sentAtMs - state.replacedAtMs);
-  require(isFresh(ageMs, behindMs), `Age ${ageMs} ms, replaced ${behindMs} ms ago`);
+  const isFresh = ageMs <= MAX_AGE_MS && behindMs <= MAX_AGE_MS + SLACK_MS;
+  require(isFresh, `Age ${ageMs} ms, replaced ${behindMs} ms ago`);
   tally.greatestAgeMs = Math.max(tally.greatestAgeMs, ageMs);
   tally.greatestBehindMs = Math.max(tally.greatestBehindMs, behindMs);
 }

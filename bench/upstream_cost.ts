@@ -143,19 +143,15 @@ async function measureMemory(cleanup: AsyncDisposableStack): Promise<void> {
   const limit = pLimit(AT_ONCE);
   for (const [title, mostMb, fillsTimes, queries] of PARTS) {
     let [answers, bytes, busy] = [0, 0, 0];
-    await Promise.all(
-      queries().map((query) =>
-        limit(async () => {
-          const response = await fetch(service.origin + pathOf("list", query));
-          const { length } = await response.bytes();
-          // Large answers wait for memory, and a wait that takes too long is a 503: that is part of the bound.
-          if (response.status === 503) return void busy++;
-          assertEquals(response.status, 200, JSON.stringify(query));
-          bytes += length;
-          answers++;
-        })
-      ),
-    );
+    await limit.map(queries(), async (query) => {
+      const response = await fetch(service.origin + pathOf("list", query));
+      const { length } = await response.bytes();
+      // Large answers wait for memory, and a wait that takes too long is a 503: that is part of the bound.
+      if (response.status === 503) return void busy++;
+      assertEquals(response.status, 200, JSON.stringify(query));
+      bytes += length;
+      answers++;
+    });
     const answerMb = Math.round(bytes / 2 ** 20);
     assert(answerMb >= fillsTimes * CACHE_MEMORY_MB, `${title}: too few for the cache`);
     const { nowMb, peakMb } = await memoryOf(service.pid);
