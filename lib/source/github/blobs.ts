@@ -4,10 +4,10 @@
 import { lookup } from "mrmime";
 import pLimit from "p-limit";
 import { z } from "zod";
-import { isSourceFailure, sourceFailed } from "../../errors.ts";
+import { sourceFailed } from "../../errors.ts";
 import { blobId } from "../git_object_id.ts";
 import type { BlobResult, Blobs, FileRef, RequestContext, Snapshot, Source } from "../source.ts";
-import { type GitHubHost, parseAnswer, refusal, requestObject } from "./host.ts";
+import { encodePath, type GitHubHost, parseAnswer, refusal, requestObject } from "./host.ts";
 
 const MAX_AT_ONCE = 8;
 /** After so many failures in a row the source counts as down, and the rest is not requested. */
@@ -53,19 +53,17 @@ export async function readBlobs(
       readBatch(page, batch).catch(() => context.signal?.throwIfAborted());
     await pLimit(MAX_AT_ONCE).map(batches, read);
   }
-  let failuresInARow = 0;
-  let lastFailure = new Error("No failure");
+  let failuresInARow: Error[] = [];
   const missing = wanted.filter((file) => !results.has(file.id));
   await pLimit(MAX_AT_ONCE).map(missing, async (file) => {
     try {
-      if (failuresInARow >= MAX_FAILURES) throw lastFailure;
+      if (failuresInARow.length >= MAX_FAILURES) throw failuresInARow.at(-1);
       results.set(file.id, await readOne(page, file));
-      failuresInARow = 0;
+      failuresInARow = [];
     } catch (error) {
       context.signal?.throwIfAborted();
-      lastFailure = error instanceof Error ? error : new Error(String(error));
-      failuresInARow++;
-      results.set(file.id, lastFailure);
+      failuresInARow.push(error as Error);
+      results.set(file.id, error as Error);
     }
   });
   return results;
@@ -139,8 +137,14 @@ async function readOne(page: Page, file: FileRef): Promise<BlobResult> {
   // One byte more than announced is enough to detect that the answer is another file.
   const maxBytes = Math.max(file.size + 1, 4096);
   if (!host.tokens.hasToken && host.rawUrl !== null) {
-    const bytes = await readRaw(page, file, maxBytes);
-    if (bytes !== null) return bytes;
+    const { name: { owner, repo }, commit } = snapshot;
+    const url = `${host.rawUrl}/${owner}/${repo}/${commit}/${encodePath(file.path)}`;
+    const answer = await host.client.request({ kind: "raw", url, maxBytes, context })
+      .catch((error) => {
+        if (error.code !== "source-failed") throw error;
+      });
+    answer?.release();
+    if (answer?.status === 200 && blobId(answer.bytes) === file.id) return answer.bytes;
     // The API is no alternative for a whole page: without a token it answers 60 requests an hour.
     if (++page.rawMisses > MAX_FAILURES) {
       throw sourceFailed(`Cannot read "${file.id}": the raw host does not have it`);
@@ -157,19 +161,4 @@ async function readOne(page: Page, file: FileRef): Promise<BlobResult> {
   if (status !== 200) throw refusal(snapshot.name, status);
   if (blobId(bytes) === file.id) return bytes;
   throw sourceFailed(`Cannot read "${file.id}": the bytes have another id`);
-}
-
-/** The bytes from the raw host, or null where it does not send the right ones. */
-async function readRaw({ host, snapshot, context }: Page, file: FileRef, maxBytes: number) {
-  const { owner, repo } = snapshot.name;
-  const path = file.path.split("/").map(encodeURIComponent).join("/");
-  const url = `${host.rawUrl}/${owner}/${repo}/${snapshot.commit}/${path}`;
-  try {
-    const answer = await host.client.request({ kind: "raw", url, maxBytes, context });
-    answer.release();
-    return answer.status === 200 && blobId(answer.bytes) === file.id ? answer.bytes : null;
-  } catch (error) {
-    if (isSourceFailure(error) && error.code === "source-failed") return null;
-    throw error;
-  }
 }

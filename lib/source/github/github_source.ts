@@ -8,6 +8,7 @@ import { readBlobs } from "./blobs.ts";
 import { GitHubClient, type GitHubClientOptions } from "./client.ts";
 import { GitRefs } from "./git_refs.ts";
 import {
+  encodePath,
   type GitHubAddresses,
   type GitHubHost,
   refusal,
@@ -35,9 +36,8 @@ export class GitHubSource implements Source {
   private readonly largeAnswers = pLimit(1);
 
   constructor(private readonly options: GitHubSourceOptions) {
-    const { addresses, tokens, clock, allowedRepos, log } = options;
-    this.host = { ...addresses, client: new GitHubClient(options), tokens, clock, allowedRepos };
-    const { gitUrl } = addresses;
+    const { addresses: { gitUrl }, log } = options;
+    this.host = { ...options, ...options.addresses, client: new GitHubClient(options) };
     this.git = gitUrl === null ? null : new GitRefs({ ...this.host, gitUrl }, log);
   }
 
@@ -91,8 +91,7 @@ export class GitHubSource implements Source {
 
   readonly webUrl: Source["webUrl"] = ({ name: { owner, repo }, branch }, path) => {
     const { webUrl } = this.host;
-    const encode = (text: string) => text.split("/").map(encodeURIComponent).join("/");
-    return webUrl && `${webUrl}/${owner}/${repo}/blob/${encode(branch)}/${encode(path)}`;
+    return webUrl && `${webUrl}/${owner}/${repo}/blob/${encodePath(branch)}/${encodePath(path)}`;
   };
 
   private readonly parseFolder = (bytes: Uint8Array<ArrayBuffer>): Promise<FolderFiles | null> =>

@@ -72,6 +72,8 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
 const TEMPORARY: ReadonlySet<number> = new Set([302, 307]);
 const BASE = /^(?:repositories\/[0-9]+|repos\/[A-Za-z0-9_-]+\/[A-Za-z0-9._-]+)(?=[/?]|$)/;
 
+export const encodePath = (path: string) => path.split("/").map(encodeURIComponent).join("/");
+
 /** The base of a repository under the requested name. */
 export const namedBase = ({ owner, repo }: RepositoryName) => `repos/${owner}/${repo}`;
 

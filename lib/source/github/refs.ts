@@ -125,10 +125,7 @@ export class RestRefSearch {
       }
       if (answer.status !== 404 && answer.status !== 422) throw refusal(query, answer.status);
       // 404 may mean the ref or the repository: find out which before requesting more.
-      if (repository === null && answer.status === 404) {
-        repository = await this.requestRepository();
-        if (repository.status !== 200) throw refusal(query, repository.status);
-      }
+      if (answer.status === 404) repository ??= await this.requestRepository();
     }
     throw branchNotFound(query.branch, await this.defaultBranch(repository));
   }
@@ -146,7 +143,6 @@ export class RestRefSearch {
     const { allowedRepos } = this.host;
     if (allowedRepos === null || base.toLowerCase() === namedBase(this.query).toLowerCase()) return;
     const answer = about ?? await this.requestRepository(null, base);
-    if (answer.status !== 200) throw refusal(this.query, answer.status);
     const { full_name = "" } = parseAnswer(repositoryAnswer, answer);
     const [owner = "", repo = ""] = full_name.split("/");
     if (!isAllowed(allowedRepos, { owner, repo })) {
@@ -158,7 +154,6 @@ export class RestRefSearch {
   private async defaultBranch(repository: RepositoryAnswer | null): Promise<string | null> {
     try {
       const answer = repository?.status === 200 ? repository : await this.requestRepository();
-      if (answer.status !== 200) throw refusal(this.query, answer.status);
       if (this.host.allowedRepos === null) requirePublic(this.query, answer);
       else await this.requireAllowed(answer.base, answer);
       return parseAnswer(repositoryAnswer, answer).default_branch ?? null;
@@ -179,8 +174,12 @@ export class RestRefSearch {
     return send(host, { kind: "commit", ...request, known: validator });
   }
 
-  private requestRepository(known: Validator | null = null, base = namedBase(this.query)) {
-    return send(this.host, { kind: "repo", base, rest: "", known, context: this.context });
+  /** The repository, or that it is unchanged. @throws {CollectionsError} where it may not be seen. */
+  private async requestRepository(known: Validator | null = null, base = namedBase(this.query)) {
+    const request = { kind: "repo", base, rest: "", known, context: this.context } as const;
+    const answer = await send(this.host, request);
+    if (answer.status === 200 || answer.status === 304) return answer;
+    throw refusal(this.query, answer.status);
   }
 }
 
@@ -211,7 +210,6 @@ function commitIn({ bytes }: GitHubAnswer): string {
 function requirePublic(name: RepositoryName, answer: RepositoryAnswer): void {
   // Only an answer with "public" leaves a validator, so 304 means the same.
   if (answer.status === 304) return;
-  if (answer.status !== 200) throw refusal(name, answer.status);
   const { private: isPrivate, visibility } = parseAnswer(repositoryAnswer, answer);
   if (isPrivate || (visibility ?? "public") !== "public") {
     throw repositoryNotFound(name.owner, name.repo);
