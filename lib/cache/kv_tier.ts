@@ -2,10 +2,9 @@
 // are gathered and committed together, and no write reads first. A store that fails, is slow or has damaged data is a
 // miss, never an error: no method throws.
 
+import pLimit from "p-limit";
 import type { Clock } from "../clock.ts";
-import { decodeValue, encodeValue, readRecord } from "./kv_value.ts";
-
-type Bytes = Uint8Array<ArrayBuffer>;
+import { type Bytes, decodeValue, encodeValue, readRecord } from "./kv_value.ts";
 
 /** The parts of a key, most general first. A key of more than about 1,900 bytes as UTF-8 is never found. */
 export type CacheKey = readonly string[];
@@ -16,7 +15,7 @@ const MAX_COMMIT_BYTES = 700_000;
 const MAX_COMMIT_KEYS = 35;
 /** KV allows 2,048 bytes a key; the rest is for what surrounds a cache key. */
 const MAX_KEY_BYTES = 1_900;
-const MAX_PENDING_BYTES = 64 * 1024 * 1024;
+const MAX_PENDING_BYTES = 64 << 20;
 const FLUSH_AFTER_MS = 500; // A cold list reads objects one after the other, which then share a commit.
 // Values carry their own expiry; the store's removal only clears away what has expired.
 const REMOVAL_DELAY_MS = 60_000;
@@ -41,17 +40,8 @@ export interface KvTierOptions {
   readonly onError?: (error: unknown) => void;
 }
 
-interface PendingWrite {
-  readonly value: Bytes;
-  readonly expiresAtMs: number;
-  readonly isEssential: boolean;
-}
-
-interface Mutation {
-  readonly key: Deno.KvKey;
-  readonly value: Bytes;
-  readonly expireIn: number;
-}
+type PendingWrite = { value: Bytes; expiresAtMs: number; isEssential: boolean };
+type Mutation = { key: Deno.KvKey; value: Bytes; expireIn: number };
 
 /** The key-value tier of the caches. */
 export class KvTier {
@@ -60,7 +50,7 @@ export class KvTier {
   private readonly pending = new Map<string, PendingWrite>();
   private pendingBytes = 0;
   private cancelTimer: (() => void) | null = null;
-  private flushing: Promise<void> | null = null;
+  private readonly oneFlush = pLimit(1);
   private restsUntilMs = -Infinity;
   private failuresInARow = 0;
   private isClosed = false;
@@ -84,7 +74,7 @@ export class KvTier {
    */
   async get(
     keys: readonly CacheKey[],
-    { consistency = "strong" }: { readonly consistency?: Deno.KvConsistencyLevel } = {},
+    options: { readonly consistency?: Deno.KvConsistencyLevel } = {},
   ): Promise<(Bytes | null)[]> {
     const ids = keys.map((key) => JSON.stringify(key));
     const found = ids.map((id) => this.pending.get(id)?.value ?? null);
@@ -92,11 +82,10 @@ export class KvTier {
     const reads: Promise<void>[] = [];
     for (let from = 0; from < missing.length; from += KEYS_PER_READ) {
       const batch = missing.slice(from, from + KEYS_PER_READ);
-      const kvKeys = batch.map((at) => this.recordKey(ids[at]!));
-      const reading = this.attempt((kv) => kv.getMany(kvKeys, { consistency }));
+      const kvKeys = batch.map((at) => this.kvKey("value", ids[at]!));
+      const reading = this.attempt((kv) => kv.getMany(kvKeys, options));
       reads.push(...batch.map(async (at, index) => {
-        const stored = (await reading)?.[index]?.value;
-        found[at] = await this.decode(ids[at]!, stored, consistency);
+        found[at] = await this.decode(ids[at]!, (await reading)?.[index]?.value, options);
       }));
     }
     await Promise.all(reads);
@@ -125,8 +114,7 @@ export class KvTier {
   async flush(): Promise<void> {
     this.cancelTimer?.();
     this.cancelTimer = null;
-    while (this.flushing !== null) await this.flushing;
-    if (this.pending.size > 0) await (this.flushing = this.commitPending());
+    await this.oneFlush(() => this.commitPending());
   }
 
   /** Commits pending writes and closes the store. */
@@ -142,7 +130,7 @@ export class KvTier {
   }
 
   /** The result of a store call; null where it fails, takes too long, or the store is paused. Never throws. */
-  async attempt<T>(call: (kv: Deno.Kv) => Promise<T>): Promise<T | null> {
+  async attempt<T>(call: (kv: Deno.Kv) => T | Promise<T>): Promise<T | null> {
     const { kv } = this;
     if (kv === null || this.isResting) return null;
     const late = Promise.withResolvers<never>();
@@ -167,63 +155,57 @@ export class KvTier {
   private async decode(
     id: string,
     stored: unknown,
-    consistency: Deno.KvConsistencyLevel,
+    options: { readonly consistency?: Deno.KvConsistencyLevel },
   ): Promise<Bytes | null> {
     const record = readRecord(stored);
     if (record === null || !(record.expiresAtMs > this.clock.now())) return null;
     const { partsId, partCount: limit } = record;
-    const options = { limit, batchSize: Math.min(limit, 500), consistency };
-    const parts = limit === 0
-      ? []
-      : await this.attempt((kv) =>
-        Array.fromAsync(kv.list({ prefix: this.partsKey(partsId) }, options), ({ value }) => value)
-      );
-    return parts === null ? null : await decodeValue(this.scoped(id), record, parts);
+    const parts = limit === 0 ? [] : await this.attempt((kv) => {
+      const prefix = this.kvKey("parts", partsId);
+      const list = kv.list({ prefix }, { ...options, limit, batchSize: Math.min(limit, 500) });
+      return Array.fromAsync(list, ({ value }) => value);
+    });
+    return parts && await decodeValue(this.scoped(id), record, parts);
   }
 
   private async commitPending(): Promise<void> {
     const writes = [...this.pending];
     let batch: Mutation[] = [];
     let batchBytes = 0;
-    const commitBatch = async () => {
-      const mutations = batch;
-      [batch, batchBytes] = [[], 0];
-      if (mutations.length === 0) return;
-      await this.attempt(async (kv) => {
-        const operation = kv.atomic();
-        for (const { key, value, expireIn } of mutations) operation.set(key, value, { expireIn });
-        await operation.commit();
-      });
-    };
-    for (const [id, write] of writes) {
-      for (const mutation of await this.mutationsOf(id, write)) {
-        const bytes = mutation.value.length;
-        const isFull = batchBytes + bytes > MAX_COMMIT_BYTES || batch.length >= MAX_COMMIT_KEYS;
-        if (isFull) await commitBatch();
-        batch.push(mutation);
-        batchBytes += bytes;
+    for await (const mutation of this.mutationsOf(writes)) {
+      const bytes = mutation.value.length;
+      if (batchBytes + bytes > MAX_COMMIT_BYTES || batch.length >= MAX_COMMIT_KEYS) {
+        await this.commit(batch);
+        [batch, batchBytes] = [[], 0];
       }
+      batch.push(mutation);
+      batchBytes += bytes;
     }
-    await commitBatch();
+    if (batch.length > 0) await this.commit(batch);
     for (const [id, write] of writes) if (this.pending.get(id) === write) this.forget(id);
-    this.flushing = null;
+  }
+
+  private async commit(mutations: readonly Mutation[]): Promise<void> {
+    await this.attempt((kv) => {
+      const operation = kv.atomic();
+      for (const { key, value, expireIn } of mutations) operation.set(key, value, { expireIn });
+      return operation.commit();
+    });
   }
 
   /** Parts come before the record that names them, so that a record without its parts is rare. */
-  private async mutationsOf(id: string, write: PendingWrite): Promise<Mutation[]> {
-    const { value, expiresAtMs, isEssential } = write;
-    if (this.isResting) return [];
-    const { record, parts, partsId } = await encodeValue(this.scoped(id), value, expiresAtMs);
-    const bytes = parts.reduce((sum, part) => sum + part.length, record.length);
-    if (!isEssential && !this.takeBudget(bytes)) return [];
-    const expireIn = Math.max(1, expiresAtMs - this.clock.now()) + REMOVAL_DELAY_MS;
-    const prefix = this.partsKey(partsId);
-    return [
-      ...parts.map((part, index) => ({ key: [...prefix, index], value: part, expireIn })),
-      { key: this.recordKey(id), value: record, expireIn },
-    ];
+  private async *mutationsOf(writes: readonly [string, PendingWrite][]): AsyncGenerator<Mutation> {
+    for (const [id, { value, expiresAtMs, isEssential }] of writes) {
+      if (this.isResting) return;
+      const { record, parts, partsId } = await encodeValue(this.scoped(id), value, expiresAtMs);
+      const bytes = parts.reduce((sum, part) => sum + part.length, record.length);
+      if (!isEssential && !this.takeBudget(bytes)) continue;
+      const expireIn = Math.max(1, expiresAtMs - this.clock.now()) + REMOVAL_DELAY_MS;
+      const prefix = this.kvKey("parts", partsId);
+      yield* parts.map((part, index) => ({ key: [...prefix, index], value: part, expireIn }));
+      yield { key: this.kvKey("value", id), value: record, expireIn };
+    }
   }
-
   /** Takes bytes out of the hour's budget; false, with nothing taken, where fewer are left. */
   private takeBudget(bytes: number): boolean {
     const now = this.clock.monotonicMs();
@@ -237,13 +219,12 @@ export class KvTier {
     return this.kv === null || this.clock.monotonicMs() < this.restsUntilMs;
   }
 
-  private async retryLocked<T>(call: () => Promise<T>): Promise<T> {
+  private async retryLocked<T>(call: () => T | Promise<T>): Promise<T> {
     for (let triesLeft = LOCK_TRIES - 1;; triesLeft--) {
       try {
         return await call();
       } catch (error) {
-        // Two processes wrote to one SQLite file at once.
-        if (triesLeft === 0 || !String(error).includes("database is locked")) throw error;
+        if (triesLeft === 0 || !isLocked(error)) throw error;
         await this.clock.sleep(Math.random() * MAX_LOCK_PAUSE_MS);
         if (this.isResting) throw error;
       }
@@ -255,17 +236,18 @@ export class KvTier {
     this.pending.delete(id);
   }
 
-  private recordKey(id: string): Deno.KvKey {
-    return ["rc2", "record", this.options.scope, id];
-  }
-
-  private partsKey(partsId: string): Deno.KvKey {
-    return ["rc2", "parts", this.options.scope, partsId];
+  private kvKey(kind: "value" | "parts", id: string): Deno.KvKey {
+    return ["rc2", kind, this.options.scope, id];
   }
 
   private scoped(id: string): string {
     return `${this.options.scope}\n${id}`;
   }
+}
+
+/** Whether two processes wrote to one SQLite file at once. */
+export function isLocked(error: unknown): boolean {
+  return String(error).includes("database is locked");
 }
 
 function fitsKv(id: string): boolean {

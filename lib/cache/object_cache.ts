@@ -3,6 +3,7 @@
 
 import { LRUCache } from "lru-cache";
 import type { KvTier } from "./kv_tier.ts";
+import type { Bytes } from "./kv_value.ts";
 
 /** What an entry takes in memory beside its key and value: objects, map slots, list links; measured, rounded up. */
 export const ENTRY_OVERHEAD_BYTES = 512;
@@ -16,9 +17,9 @@ export interface ObjectKind<T> {
   sizeOf(value: T): number;
   /** For the key-value store. A kind without a codec lives in memory only. */
   readonly codec?: {
-    encode(value: T): Uint8Array<ArrayBuffer>;
+    encode(value: T): Bytes;
     /** Null, or an error, for bytes that do not decode. */
-    decode(bytes: Uint8Array<ArrayBuffer>): T | null;
+    decode(bytes: Bytes): T | null;
     /** Values that encode to more bytes than this stay in memory only. */
     readonly maxBytes: number;
   };
@@ -33,28 +34,20 @@ export function jsonCodec<T>(maxBytes: number): NonNullable<ObjectKind<T>["codec
   };
 }
 
-/** Where an object is looked up. */
-export interface LookupOptions {
-  /** Skips the key-value store, where it is known to have nothing. */
-  readonly memoryOnly?: boolean;
-}
-
 /** Caches immutable objects. Every key contains the repository: an id alone never gives access. */
 export class ObjectCache {
   private readonly memory: LRUCache<string, NonNullable<unknown>>;
-  private readonly kv: KvTier | null;
-  private readonly onHit: (tier: "memory" | "kv") => void;
 
   /** `maxBytes` bounds keys, values and overhead in memory; `onHit` is called for every value that is found. */
-  constructor({ maxBytes, kv, onHit }: {
-    readonly maxBytes: number;
-    readonly kv: KvTier | null;
-    readonly onHit?: (tier: "memory" | "kv") => void;
-  }) {
+  constructor(
+    private readonly options: {
+      readonly maxBytes: number;
+      readonly kv: KvTier | null;
+      readonly onHit?: (tier: "memory" | "kv") => void;
+    },
+  ) {
     // lru-cache reads 0 as "without bound"; every entry is larger than 1.
-    this.memory = new LRUCache({ maxSize: Math.max(1, Math.floor(maxBytes)) });
-    this.kv = kv;
-    this.onHit = onHit ?? (() => {});
+    this.memory = new LRUCache({ maxSize: Math.max(1, Math.floor(options.maxBytes)) });
   }
 
   /** Bytes in memory. */
@@ -67,32 +60,37 @@ export class ObjectCache {
     return this.memory.get(memoryKey(kind, repository, id)) as T | undefined;
   }
 
-  /** The value under each id that has one, by id. All ids that are not in memory are read together. Never rejects. */
+  /**
+   * The value under each id that has one, by id. All ids that are not in memory are read together; `memoryOnly` skips the
+   * key-value store, where it is known to have nothing. Never rejects.
+   */
   async getMany<T>(
     kind: ObjectKind<T>,
     repository: string,
     ids: readonly string[],
-    { memoryOnly = false }: LookupOptions = {},
+    { memoryOnly = false }: { readonly memoryOnly?: boolean } = {},
   ): Promise<Map<string, T>> {
+    const { kv, onHit } = this.options;
     const found = new Map<string, T>();
+    const missing: string[] = [];
     for (const id of new Set(ids)) {
       const value = this.peek(kind, repository, id);
-      if (value === undefined) continue;
-      found.set(id, value);
-      this.onHit("memory");
+      if (value === undefined) missing.push(id);
+      else {
+        found.set(id, value);
+        onHit?.("memory");
+      }
     }
-    const missing = [...new Set(ids)].filter((id) => !found.has(id));
-    const { codec } = kind;
-    if (missing.length === 0 || memoryOnly || this.kv === null || !codec) return found;
+    if (missing.length === 0 || memoryOnly || kv === null || !kind.codec) return found;
     const keys = missing.map((id) => [kind.name, repository, id]);
-    const stored = await this.kv.get(keys, { consistency: "eventual" });
+    const stored = await kv.get(keys, { consistency: "eventual" });
     for (const [index, id] of missing.entries()) {
       // A value that was set while the store was read is the newer one.
-      const value = this.peek(kind, repository, id) ?? decoded(codec, stored[index]!);
+      const value = this.peek(kind, repository, id) ?? decoded(kind.codec, stored[index]!);
       if (value === null) continue;
-      this.onHit("kv");
+      onHit?.("kv");
       found.set(id, value);
-      this.remember(kind, memoryKey(kind, repository, id), value);
+      this.remember(kind, repository, id, value);
     }
     return found;
   }
@@ -102,27 +100,29 @@ export class ObjectCache {
     kind: ObjectKind<T>,
     repository: string,
     id: string,
-    options?: LookupOptions,
+    options?: { readonly memoryOnly?: boolean },
   ): Promise<T | undefined> {
     return (await this.getMany(kind, repository, [id], options)).get(id);
   }
 
   /** Stores a value in memory now, and in the key-value store in the background. Nothing is read first. */
   set<T>(kind: ObjectKind<T>, repository: string, id: string, value: T): void {
-    this.remember(kind, memoryKey(kind, repository, id), value);
-    if (this.kv === null || kind.codec === undefined) return;
+    this.remember(kind, repository, id, value);
+    const { kv } = this.options;
+    if (kv === null || kind.codec === undefined) return;
     const bytes = kind.codec.encode(value);
     if (bytes.length > kind.codec.maxBytes) return;
-    this.kv.set([kind.name, repository, id], bytes, { ttlMs: TTL_MS });
+    kv.set([kind.name, repository, id], bytes, { ttlMs: TTL_MS });
   }
 
   /** Resolves when pending writes are done, then closes the store. */
   async close(): Promise<void> {
     this.memory.clear();
-    await this.kv?.close();
+    await this.options.kv?.close();
   }
 
-  private remember<T>(kind: ObjectKind<T>, key: string, value: T): void {
+  private remember<T>(kind: ObjectKind<T>, repository: string, id: string, value: T): void {
+    const key = memoryKey(kind, repository, id);
     const size = Math.ceil(kind.sizeOf(value)) + key.length + ENTRY_OVERHEAD_BYTES;
     this.memory.set(key, value as NonNullable<T>, { size });
   }
@@ -134,7 +134,7 @@ function memoryKey(kind: { readonly name: string }, repository: string, id: stri
 
 function decoded<T>(
   codec: NonNullable<ObjectKind<T>["codec"]>,
-  bytes: Uint8Array<ArrayBuffer> | null,
+  bytes: Bytes | null,
 ): T | null {
   try {
     return bytes && codec.decode(bytes);

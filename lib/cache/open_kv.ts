@@ -5,6 +5,7 @@
 import { basename, dirname } from "@std/path";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
+import { isLocked } from "./kv_tier.ts";
 
 const SQLITE_MAGIC = "SQLite format 3\0";
 /** Deno's tables; the first pages of a SQLite file have its schema. */
@@ -30,17 +31,19 @@ export async function openKv(path: string | null, options: OpenKvOptions): Promi
   const isUrl = path !== null && /^[a-z][a-z0-9+.-]*:\/\//i.test(path);
   try {
     if (typeof Deno.openKv !== "function") throw new TypeError("add --unstable-kv");
-    if (path === null) return await openUnlocked();
-    return isUrl || path === ":memory:" ? await Deno.openKv(path) : await openFile(path, options);
+    const isFile = path !== null && !isUrl && path !== ":memory:";
+    return isFile ? await openFile(path, options) : await openUnlocked(path ?? undefined);
   } catch (error) {
-    const isDenied = error instanceof Deno.errors.NotCapable;
-    let state = withoutSecrets(messageOf(error));
-    if (isDenied) state = `its permission is missing, add ${flags(path, isUrl)}`;
-    // SQLite ends some of its messages with the path, which the settings did not name here.
-    else if (path === null) state = state.replace(/: \S*[\\/].*/s, "");
     const shown = isUrl ? withoutSecrets(path) : path ?? "default";
-    const text = `Cannot open the key-value store "${shown}": ${state}`;
-    throw isDenied ? new Deno.errors.NotCapable(text) : new Error(text);
+    const text = `Cannot open the key-value store "${shown}": `;
+    if (error instanceof Deno.errors.NotCapable) {
+      throw new Deno.errors.NotCapable(
+        `${text}its permission is missing, add ${flags(path, isUrl)}`,
+      );
+    }
+    const state = withoutSecrets(messageOf(error));
+    // SQLite ends some of its messages with the path, which the settings did not name for the default.
+    throw new Error(text + (path === null ? state.replace(/: \S*[\\/].*/s, "") : state));
   }
 }
 
@@ -99,30 +102,28 @@ async function openFile(path: string, { clock, log }: OpenKvOptions): Promise<De
     return await openWritable(path);
   } catch (error) {
     if (before === null || !DAMAGED.test(String(error))) throw error;
-    const after = await Deno.stat(path).catch(ifNotFound);
-    // Another process of this service may have set the file aside in the meantime.
-    if (after?.ino === before.ino) {
-      const time = new Date(clock.now()).toISOString().replaceAll(/[:.]/g, "-");
-      const aside = `${path}.damaged-${time}`;
-      await Deno.rename(path, aside);
-      // If they stayed, SQLite would replay them into the new file.
-      for (const end of ["-wal", "-shm"]) {
-        await Deno.rename(path + end, aside + end).catch(ifNotFound);
-      }
-      log.warn("key-value store damaged, starting an empty one", { setAside: basename(aside) });
-    }
-    return await openWritable(path);
   }
+  // Another process of this service may have set the file aside in the meantime.
+  if ((await Deno.stat(path).catch(ifNotFound))?.ino === before.ino) {
+    const aside = `${path}.damaged-${new Date(clock.now()).toISOString().replaceAll(/[:.]/g, "-")}`;
+    await Deno.rename(path, aside);
+    // If they stayed, SQLite would replay them into the new file.
+    for (const end of ["-wal", "-shm"]) {
+      await Deno.rename(path + end, aside + end).catch(ifNotFound);
+    }
+    log.warn("key-value store damaged, starting an empty one", { setAside: basename(aside) });
+  }
+  return await openWritable(path);
 }
 
-/** Opens a file while others may open it: the process that creates it locks it until its tables exist. */
+/** Opens a store while others may open it: the process that creates a file locks it until its tables exist. */
 async function openUnlocked(path?: string): Promise<Deno.Kv> {
   const until = performance.now() + OPEN_WITHIN_MS;
   while (true) {
     try {
       return await Deno.openKv(path);
     } catch (error) {
-      if (performance.now() > until || !String(error).includes("database is locked")) throw error;
+      if (performance.now() > until || !isLocked(error)) throw error;
       await new Promise((resolve) => setTimeout(resolve, OPEN_AGAIN_AFTER_MS));
     }
   }
@@ -135,7 +136,7 @@ async function openWritable(path: string): Promise<Deno.Kv> {
     await kv.delete(["rc2", "probe"]);
   } catch (error) {
     // Another process that writes now has proved that the file can be written.
-    if (String(error).includes("database is locked")) return kv;
+    if (isLocked(error)) return kv;
     kv.close();
     throw error;
   }

@@ -35,7 +35,7 @@ export async function listItems(
   const needs = needsOf(parameters);
   // A path has at most three bytes a character.
   const pathBytes = indices.reduce(
-    (sum, index) => sum + 3 * folder.path.length + files.pathBytesAt(index),
+    (sum, index) => sum + 3 * folder.path.length + files.pathBytes(index).length,
     0,
   );
   const sizes = indices.map((index) => files.sizeAt(index));

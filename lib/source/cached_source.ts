@@ -1,20 +1,18 @@
 // A Source over another one that sends it as few requests as possible: refs by the rule of ref_checks.ts, objects once
 // per id. Cached objects are reached only through a snapshot, and so through a ref that was checked in time.
 
-import type { ObjectCache, ObjectKind } from "../cache/object_cache.ts";
+import { jsonCodec, type ObjectCache, type ObjectKind } from "../cache/object_cache.ts";
 import { sourceFailed } from "../errors.ts";
 import { SingleFlight } from "../single_flight.ts";
 import { FailureBackoff } from "./failure_backoff.ts";
-import { type FileList, fileListKind } from "./file_list.ts";
-import { RefChecks, type RefChecksOptions } from "./ref_checks.ts";
+import { fileListKind } from "./file_list.ts";
+import { RefChecks } from "./ref_checks.ts";
 import {
   backgroundContext,
   type BlobResult,
   type Blobs,
   DEFAULT_BRANCH,
   type FileRef,
-  type FolderFiles,
-  type RefQuery,
   repositoryKey,
   type RequestContext,
   type Snapshot,
@@ -22,6 +20,7 @@ import {
   type TreeEntries,
 } from "./source.ts";
 
+type RefChecksOptions = ConstructorParameters<typeof RefChecks>[0];
 type CachedSourceOptions = Omit<RefChecksOptions, "source" | "backoff"> & { objects: ObjectCache };
 
 /** Of memory, measured. */
@@ -30,14 +29,7 @@ const ENTRY_BYTES = 200;
 const treeKind: ObjectKind<TreeEntries> = {
   name: "tree",
   sizeOf: (entries) => (entries.length + 1) * ENTRY_BYTES,
-  codec: {
-    encode: (entries) => new TextEncoder().encode(JSON.stringify(entries)),
-    decode(bytes) {
-      const entries = JSON.parse(new TextDecoder().decode(bytes));
-      return Array.isArray(entries) ? entries : null;
-    },
-    maxBytes: 16 << 20,
-  },
+  codec: jsonCodec(16 << 20),
 };
 
 const blobKind: ObjectKind<Uint8Array<ArrayBuffer>> = {
@@ -51,8 +43,8 @@ const blobKind: ObjectKind<Uint8Array<ArrayBuffer>> = {
 export class CachedSource implements Source {
   readonly refs: RefChecks;
   private readonly backoff: FailureBackoff;
-  private readonly objectFlights = new SingleFlight<unknown>();
-  private readonly batchFlights = new SingleFlight<Blobs>();
+  /** Reads of objects, and of batches of blobs. */
+  private readonly flights = new SingleFlight<unknown>();
   /** The batch that is fetching a blob, by the blob's key. */
   private readonly batchOf = new Map<string, string>();
   private batchCount = 0;
@@ -62,54 +54,47 @@ export class CachedSource implements Source {
     this.refs = new RefChecks({ ...options, source, backoff: this.backoff });
   }
 
-  resolve({ owner, repo, branch }: RefQuery, context: RequestContext): Promise<Snapshot> {
-    return this.refs.resolve({ owner, repo, branch: branch ?? DEFAULT_BRANCH }, context);
-  }
+  readonly resolve: Source["resolve"] = ({ owner, repo, branch }, context) =>
+    this.refs.resolve({ owner, repo, branch: branch ?? DEFAULT_BRANCH }, context);
 
-  tree(snapshot: Snapshot, id: string, context: RequestContext): Promise<TreeEntries> {
-    const fetch = (shared: RequestContext) => this.source.tree(snapshot, id, shared);
-    return this.read(treeKind, { snapshot, id, context }, fetch);
-  }
+  readonly tree: Source["tree"] = (snapshot, id, context) =>
+    this.read(
+      treeKind,
+      { snapshot, id, context },
+      (shared) => this.source.tree(snapshot, id, shared),
+    );
 
-  async files(snapshot: Snapshot, id: string, context: RequestContext): Promise<FileList | null> {
-    const fetch = async (shared: RequestContext) =>
-      await this.source.files(snapshot, id, shared) ?? "truncated";
-    const files = await this.read(fileListKind, { snapshot, id, context }, fetch);
+  readonly files: Source["files"] = async (snapshot, id, context) => {
+    const files = await this.read(
+      fileListKind,
+      { snapshot, id, context },
+      async (shared) => await this.source.files(snapshot, id, shared) ?? "truncated",
+    );
     return files === "truncated" ? null : files;
-  }
+  };
 
-  async filesAt(
-    snapshot: Snapshot,
-    path: string,
-    context: RequestContext,
-  ): Promise<FolderFiles | null> {
+  readonly filesAt: Source["filesAt"] = async (snapshot, path, context) => {
     const repository = repositoryKey(snapshot.name);
     const key = `${repository}\nfiles at ${snapshot.commit} ${path}`;
-    const joined = this.objectFlights.has(key);
+    const joined = this.flights.has(key);
     // The folders above the path may be cached already, except in a repository that was not known.
     if (!joined && snapshot.freshness !== "miss") return null;
     context.recordMiss({ joined });
-    return await this.objectFlights.run(key, async (signal) => {
-      const shared = backgroundContext(context.client, signal);
+    return await this.share(key, context, async (shared) => {
       const folder = await this.source.filesAt(snapshot, path, shared);
       if (folder !== null) {
         this.options.objects.set(fileListKind, repository, folder.treeId, folder.files);
       }
       return folder;
-    }, context.signal) as FolderFiles | null;
-  }
+    });
+  };
 
-  async blobs(
-    snapshot: Snapshot,
-    files: readonly FileRef[],
-    context: RequestContext,
-  ): Promise<Blobs> {
-    const { objects } = this.options;
+  readonly blobs: Source["blobs"] = async (snapshot, files, context) => {
     const repository = repositoryKey(snapshot.name);
     const wanted = new Map(files.map((file) => [file.id, file]));
     const ids = [...wanted.keys()];
     const results = new Map<string, BlobResult>(
-      await objects.getMany(blobKind, repository, ids, lookupOf(snapshot)),
+      await this.options.objects.getMany(blobKind, repository, ids, lookupOf(snapshot)),
     );
     const started: FileRef[] = [];
     const batches = new Set<string>();
@@ -118,7 +103,7 @@ export class CachedSource implements Source {
       const batch = this.batchOf.get(`${repository}\n${id}`);
       const failure = this.backoff.objectFailure(repository, id);
       // A batch without callers is over, though its requests may not have ended yet.
-      if (batch !== undefined && this.batchFlights.has(batch)) batches.add(batch);
+      if (batch !== undefined && this.flights.has(batch)) batches.add(batch);
       else if (failure !== null) results.set(id, failure);
       else started.push(file);
     }
@@ -129,21 +114,21 @@ export class CachedSource implements Source {
       for (const { id } of started) this.batchOf.set(`${repository}\n${id}`, batch);
       batches.add(batch);
     }
-    const reads = await Promise.all([...batches].map((batch) => {
-      const read = (signal: AbortSignal) =>
-        this.readBatch(batch, snapshot, started, backgroundContext(context.client, signal));
-      return this.batchFlights.run(batch, read, context.signal);
-    }));
+    const reads = await Promise.all(
+      Array.from(
+        batches,
+        (batch) =>
+          this.share(batch, context, (shared) => this.readBatch(batch, snapshot, started, shared)),
+      ),
+    );
     for (const id of ids.filter((id) => !results.has(id))) {
       const result = reads.find((read) => read.has(id))?.get(id);
       results.set(id, result ?? sourceFailed(`Cannot read "${id}": no answer had it`));
     }
     return results;
-  }
+  };
 
-  webUrl(snapshot: Snapshot, path: string): string | null {
-    return this.source.webUrl(snapshot, path);
-  }
+  readonly webUrl: Source["webUrl"] = (snapshot, path) => this.source.webUrl(snapshot, path);
 
   private async readBatch(batch: string, ...read: Parameters<Source["blobs"]>): Promise<Blobs> {
     const [{ name }, files] = read;
@@ -151,9 +136,9 @@ export class CachedSource implements Source {
     try {
       const found = await this.source.blobs(...read);
       for (const [id, result] of found) {
-        const failure = result instanceof Error ? result : null;
-        this.backoff.objectOutcome(repository, id, failure);
-        if (!(result instanceof Error)) this.options.objects.set(blobKind, repository, id, result);
+        const isFailure = result instanceof Error;
+        this.backoff.objectOutcome(repository, id, isFailure ? result : null);
+        if (!isFailure) this.options.objects.set(blobKind, repository, id, result);
       }
       return found;
     } finally {
@@ -168,7 +153,7 @@ export class CachedSource implements Source {
   private async read<T>(
     kind: ObjectKind<T>,
     { snapshot, id, context }: { snapshot: Snapshot; id: string; context: RequestContext },
-    fetch: (context: RequestContext) => Promise<T>,
+    fetch: (shared: RequestContext) => Promise<T>,
   ): Promise<T> {
     const { objects } = this.options;
     const repository = repositoryKey(snapshot.name);
@@ -178,13 +163,13 @@ export class CachedSource implements Source {
     if (cached !== undefined) return cached;
     const object = `${kind.name} ${id}`;
     const key = `${repository}\n${object}`;
-    const joined = this.objectFlights.has(key);
+    const joined = this.flights.has(key);
     const failure = this.backoff.objectFailure(repository, object);
     if (failure !== null && !joined) throw failure;
     context.recordMiss({ joined });
-    return await this.objectFlights.run(key, async (signal) => {
+    return await this.share(key, context, async (shared) => {
       try {
-        const value = await fetch(backgroundContext(context.client, signal));
+        const value = await fetch(shared);
         this.backoff.objectOutcome(repository, object, null);
         objects.set(kind, repository, id, value);
         return value;
@@ -192,7 +177,17 @@ export class CachedSource implements Source {
         this.backoff.objectOutcome(repository, object, error);
         throw error;
       }
-    }, context.signal) as T;
+    });
+  }
+
+  /** Shares work between the requests for a key; it has no client's signal. */
+  private share<T>(
+    key: string,
+    { client, signal }: RequestContext,
+    work: (shared: RequestContext) => Promise<T>,
+  ): Promise<T> {
+    const run = (signal: AbortSignal) => work(backgroundContext(client, signal));
+    return this.flights.run(key, run, signal) as Promise<T>;
   }
 }
 

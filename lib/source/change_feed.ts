@@ -5,17 +5,6 @@ import { z } from "zod";
 import type { KvTier } from "../cache/kv_tier.ts";
 import type { Clock } from "../clock.ts";
 
-interface ChangeFeedOptions {
-  readonly tier: KvTier;
-  readonly clock: Clock;
-  /** As that of the tier: only processes with the same one share changes. */
-  readonly scope: string;
-  /** `watch` sees what other processes write to a remote store, and not what they write to a file. */
-  readonly isRemote: boolean;
-  /** Called once for each name that another process published. */
-  readonly onChange: (name: string) => void;
-}
-
 /** How many names the ring has: 100 of 200 bytes fit a value of the store. */
 const MAX_NAMES = 100;
 const POLL_MS = 1_000;
@@ -24,8 +13,8 @@ const WATCH_AGAIN_MS = 30_000;
 const MAX_TRIES = 50;
 const MAX_PAUSE_MS = 20;
 
-/** `last` is the number of the last name. */
 const ringSchema = z.object({
+  /** The number of the last name. */
   last: z.int().min(0),
   /** The last names, each with the id of the process that published it. */
   names: z.array(z.tuple([z.string(), z.string()])),
@@ -44,15 +33,27 @@ export class ChangeFeed {
   private reader: ReadableStreamDefaultReader<[Deno.KvEntryMaybe<unknown>]> | undefined;
   private isClosed = false;
 
-  constructor(private readonly options: ChangeFeedOptions) {
+  constructor(
+    private readonly options: {
+      readonly tier: KvTier;
+      readonly clock: Clock;
+      /** As that of the tier: only processes with the same one share changes. */
+      readonly scope: string;
+      /** `watch` sees what other processes write to a remote store, and not what they write to a file. */
+      readonly isRemote: boolean;
+      /** Called once for each name that another process published. */
+      readonly onChange: (name: string) => void;
+    },
+  ) {
     this.key = ["rc2", "changes", options.scope];
   }
 
   /** Starts receiving; resolves when the names of before are known, or cannot be read. */
   async start(): Promise<void> {
-    if (!this.options.isRemote) return await this.poll();
-    await this.look();
-    void this.watch();
+    const entry = await this.options.tier.attempt((kv) => kv.get(this.key));
+    if (entry !== null) this.receive(entry.value);
+    if (this.options.isRemote) void this.watch();
+    else this.startIn(POLL_MS);
   }
 
   /** Publishes that a repository changed. */
@@ -68,26 +69,14 @@ export class ChangeFeed {
     await this.reader?.cancel().catch(() => {});
   }
 
-  private later(ms: number, work: () => Promise<void>): void {
-    if (!this.isClosed) this.cancelTimer = this.options.clock.setTimer(ms, () => void work());
-  }
-
-  private async poll(): Promise<void> {
-    await this.look();
-    this.later(POLL_MS, () => this.poll());
-  }
-
-  private async look(): Promise<void> {
-    const entry = await this.options.tier.attempt((kv) => kv.get(this.key));
-    if (entry !== null) this.receive(entry.value);
+  private startIn(ms: number): void {
+    if (!this.isClosed) this.cancelTimer = this.options.clock.setTimer(ms, () => void this.start());
   }
 
   /** Deno's client connects again by itself; the watch ends where that is in vain. */
   private async watch(): Promise<void> {
     try {
-      const stream = await this.options.tier.attempt((kv) =>
-        Promise.resolve(kv.watch<[unknown]>([this.key]))
-      );
+      const stream = await this.options.tier.attempt((kv) => kv.watch<[unknown]>([this.key]));
       this.reader = stream?.getReader();
       for (let next = await this.reader?.read(); next?.value; next = await this.reader?.read()) {
         this.receive(next.value[0].value);
@@ -95,7 +84,7 @@ export class ChangeFeed {
     } catch {
       // Until the next attempt, changes are found by checks.
     }
-    this.later(WATCH_AGAIN_MS, () => this.watch());
+    this.startIn(WATCH_AGAIN_MS);
   }
 
   private receive(value: unknown): void {
@@ -105,10 +94,9 @@ export class ChangeFeed {
     if (before === null) return;
     // Numbers that went back mean that the ring was started again.
     const count = last >= before ? last - before : last;
-    const others = names.slice(Math.max(0, names.length - count)).filter(([, id]) =>
-      id !== this.id
-    );
-    for (const name of new Set(others.map(([name]) => name))) this.options.onChange(name);
+    const added = names.slice(Math.max(0, names.length - count));
+    const others = added.filter(([, id]) => id !== this.id).map(([name]) => name);
+    for (const name of new Set(others)) this.options.onChange(name);
   }
 
   /** Names that are published meanwhile share the next write. */

@@ -1,7 +1,9 @@
 // Every file below one folder, in byte order of path, in a few typed arrays: 100,000 files take some 10 MB, a page is
 // cut without touching the rest, and the form in memory is the form that is stored.
 
+import { Buffer } from "node:buffer";
 import type { ObjectKind } from "../cache/object_cache.ts";
+import type { Bytes } from "../cache/kv_value.ts";
 
 const ID_BYTES = 20;
 const HEAD_BYTES = 8;
@@ -24,10 +26,10 @@ export function isListedPath(path: string): boolean {
 /** An immutable, sorted list of files; build one with {@linkcode FileListBuilder}. An index is from 0 to length - 1. */
 export class FileList {
   constructor(
-    private readonly paths: Uint8Array<ArrayBuffer>,
+    private readonly paths: Bytes,
     /** `offsets[i]` is where path i begins; one more than there are files. */
     private readonly offsets: Uint32Array<ArrayBuffer>,
-    private readonly ids: Uint8Array<ArrayBuffer>,
+    private readonly ids: Bytes,
     private readonly sizes: Float64Array<ArrayBuffer>,
     /** How many files were left out because their names are not UTF-8. */
     readonly omitted: number,
@@ -51,8 +53,9 @@ export class FileList {
     return decoder.decode(this.pathBytes(index));
   }
 
-  pathBytesAt(index: number): number {
-    return this.offsets[index + 1]! - this.offsets[index]!;
+  /** The path in UTF-8. */
+  pathBytes(index: number): Uint8Array {
+    return this.paths.subarray(this.offsets[index], this.offsets[index + 1]);
   }
 
   sizeAt(index: number): number {
@@ -72,14 +75,14 @@ export class FileList {
     let high = this.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (compareBytes(this.pathBytes(middle), wanted) < 0) low = middle + 1;
+      if (Buffer.compare(this.pathBytes(middle), wanted) < 0) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 
   /** The list as bytes, for {@linkcode FileList.fromBytes}: count, omitted, sizes, offsets, ids, paths, little-endian. */
-  toBytes(): Uint8Array<ArrayBuffer> {
+  toBytes(): Bytes {
     const bytes = new Uint8Array(HEAD_BYTES + this.byteLength);
     bytes.set(new Uint8Array(Uint32Array.of(this.length, this.omitted).buffer));
     let at = HEAD_BYTES;
@@ -91,7 +94,7 @@ export class FileList {
   }
 
   /** The list that `toBytes` gave, as a view of the bytes, or null where they cannot be one. */
-  static fromBytes(given: Uint8Array<ArrayBuffer>): FileList | null {
+  static fromBytes(given: Bytes): FileList | null {
     // Typed arrays need aligned views; what does not begin on 8 bytes is copied once.
     const bytes = given.byteOffset % 8 === 0 ? given : given.slice();
     if (bytes.length < HEAD_BYTES) return null;
@@ -106,20 +109,6 @@ export class FileList {
     const paths = bytes.subarray(pathsAt);
     if (offsets[count] !== paths.length) return null;
     return new FileList(paths, offsets, bytes.subarray(idsAt, pathsAt), sizes, omitted);
-  }
-
-  /** The same files in byte order of path. */
-  reordered(): FileList {
-    const order = Uint32Array.from(this.sizes.keys())
-      .sort((a, b) => compareBytes(this.pathBytes(a), this.pathBytes(b)));
-    const sorted = new FileListBuilder();
-    for (const index of order) sorted.add(this.at(index));
-    sorted.omit(this.omitted);
-    return sorted.build();
-  }
-
-  private pathBytes(index: number): Uint8Array {
-    return this.paths.subarray(this.offsets[index], this.offsets[index + 1]);
   }
 }
 
@@ -145,7 +134,7 @@ export class FileListBuilder {
     this.ids.subarray(length * ID_BYTES).setFromHex(id);
     if (this.isSorted && length > 0) {
       const before = this.paths.subarray(this.offsets[length - 1], start);
-      this.isSorted = compareBytes(before, this.paths.subarray(start, end)) <= 0;
+      this.isSorted = Buffer.compare(before, this.paths.subarray(start, end)) <= 0;
     }
     this.offsets.push(end);
     this.sizes.push(size);
@@ -174,29 +163,24 @@ export class FileListBuilder {
       new Float64Array(this.sizes),
       this.omitted,
     );
-    return this.isSorted ? list : list.reordered();
+    if (this.isSorted) return list;
+    const order = Uint32Array.from(this.sizes.keys())
+      .sort((a, b) => Buffer.compare(list.pathBytes(a), list.pathBytes(b)));
+    const sorted = new FileListBuilder();
+    for (const index of order) sorted.add(list.at(index));
+    sorted.omit(list.omitted);
+    return sorted.build();
   }
 }
 
-function withCapacity(bytes: Uint8Array<ArrayBuffer>, least: number): Uint8Array<ArrayBuffer> {
+function withCapacity(bytes: Bytes, least: number): Bytes {
   if (bytes.length >= least) return bytes;
-  const larger = new Uint8Array(Math.max(least, bytes.length * 2));
-  larger.set(bytes);
-  return larger;
+  return new Uint8Array(bytes.buffer.transfer(Math.max(least, bytes.length * 2)));
 }
 
 /** Orders paths as lists do, by their bytes in UTF-8, where strings compare by UTF-16. */
 export function comparePaths(a: string, b: string): number {
-  return compareBytes(encoder.encode(a), encoder.encode(b));
-}
-
-/** As memcmp, the shorter first where one begins the other. */
-function compareBytes(a: Uint8Array, b: Uint8Array): number {
-  const length = Math.min(a.length, b.length);
-  for (let i = 0; i < length; i++) {
-    if (a[i] !== b[i]) return a[i]! - b[i]!;
-  }
-  return a.length - b.length;
+  return Buffer.compare(encoder.encode(a), encoder.encode(b));
 }
 
 /**

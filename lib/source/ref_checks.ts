@@ -5,7 +5,7 @@
 import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
 import { z } from "zod";
-import type { CacheKey, KvTier } from "../cache/kv_tier.ts";
+import type { KvTier } from "../cache/kv_tier.ts";
 import type { Clock } from "../clock.ts";
 import {
   CollectionsError,
@@ -27,22 +27,13 @@ import {
   type RequestContext,
   type Snapshot,
   type Source,
-  updateRef,
 } from "./source.ts";
-
-export interface RefChecksOptions {
-  readonly source: Source;
-  /** The store of refs and tombstones; null where there is none. */
-  readonly kv: KvTier | null;
-  readonly backoff: FailureBackoff;
-  readonly clock: Clock;
-  /** How long a checked ref may be served without another check, in ms. */
-  readonly freshForMs: number;
-}
 
 /** For how long an older answer may be served while the source fails, in ms. */
 const STALE_FOR_MS = 24 * 3_600_000;
 const MAX_REFS = 20_000;
+/** GitHub's quota without a token lets at most so many commits be read in its window of an hour. */
+const MAX_PREVIOUS = 60;
 /** A ref in use is checked ahead of need once its check is this old. */
 const REFRESH_AFTER_MS = 50_000;
 /** Each check is one to three requests at once, of the 64 in its lane. */
@@ -89,7 +80,7 @@ interface KnownRef {
   triedAtMs: number;
 }
 
-type Outcome = { known: KnownRef; freshness: Freshness } | { tombstone: Tombstone };
+type FoundRef = { known: KnownRef; freshness: Freshness };
 
 /** Resolves refs to snapshots by the rule above. */
 export class RefChecks {
@@ -101,32 +92,43 @@ export class RefChecks {
   /** Repositories that were found, of which something may be stored. */
   private readonly found = new LRUCache<string, true>({ max: MAX_REFS });
   private readonly loads = new SingleFlight<KnownRef | null>({ keepRunning: true });
-  private readonly flights = new SingleFlight<Outcome>({ keepRunning: true });
+  private readonly flights = new SingleFlight<FoundRef>({ keepRunning: true });
   private readonly refreshSlots = pLimit(REFRESHED_AT_ONCE);
-  /** Refs in {@linkcode refreshSlots}, or queued for them. */
-  private readonly refreshing = new Set<KnownRef>();
   /** Refs that a webhook reported as changed: no earlier check counts. */
   private readonly mustCheck = new Set<string>();
   private readonly closing = new AbortController();
 
-  constructor(private readonly options: RefChecksOptions) {}
+  constructor(
+    private readonly options: {
+      readonly source: Source;
+      /** The store of refs and tombstones; null where there is none. */
+      readonly kv: KvTier | null;
+      readonly backoff: FailureBackoff;
+      readonly clock: Clock;
+      /** How long a checked ref may be served without another check, in ms. */
+      readonly freshForMs: number;
+    },
+  ) {}
 
   /** The snapshot of a ref, by the rule above. @throws {CollectionsError} as {@linkcode Source.resolve}. */
   async resolve(name: RefName, context: RequestContext): Promise<Snapshot> {
+    const { owner, repo, branch } = name;
     const key = refKey(name);
     const now = this.options.clock.now();
-    const tombstone = this.tombstones.get(key);
-    if (tombstone?.isCertain && this.isRecent(tombstone.atMs)) throw errorOf(tombstone, name);
-    const known = this.known.get(key) ?? await this.loads.run(key, () => this.load(name));
-    if (known === null) context.recordMiss({ joined: this.flights.has(key) });
-    const outcome: Outcome = known !== null && this.isFresh(known)
-      ? { known, freshness: "hit" }
-      : await this.flights.run(key, () => this.check(name, context.client), context.signal);
-    if ("tombstone" in outcome) throw errorOf(outcome.tombstone, name);
-    const { freshness, known: { ref, validators } } = outcome;
+    const denied = this.tombstones.get(key);
+    if (denied?.isCertain && this.isRecent(denied.atMs)) throw errorOf(denied, name);
+    const loaded = this.known.get(key) ?? await this.loads.run(key, () => this.load(name));
+    if (loaded === null) context.recordMiss({ joined: this.flights.has(key) });
+    const { known, freshness } = loaded !== null && this.isFresh(loaded)
+      ? { known: loaded, freshness: "hit" as const }
+      : await this.flights.run(key, () => this.check(name, context.client), context.signal)
+        .catch((error) => {
+          const tombstone = tombstoneOf(error, now);
+          throw tombstone?.isCertain ? errorOf(tombstone, name) : error;
+        });
+    const { ref, validators } = known;
     ref.wantedAtMs = now;
     const { commit, checkedAtMs } = ref;
-    const { owner, repo, branch } = name;
     return { name: { owner, repo }, branch, commit, ref, checkedAtMs, freshness, validators };
   }
 
@@ -135,19 +137,19 @@ export class RefChecks {
    * do not wait behind very many refs. Never throws.
    */
   async refreshDue(): Promise<void> {
+    // Those that are queued are still due.
+    if (this.refreshSlots.pendingCount > 0) return;
     const isDue = ({ name, ref, triedAtMs }: KnownRef) =>
       ref.wantedAtMs > triedAtMs && this.ageMs(ref.checkedAtMs) >= REFRESH_AFTER_MS &&
-      this.options.backoff.refFailure(name) === null;
-    const due = [...this.known.values()]
-      .filter((known) => !this.refreshing.has(known) && isDue(known));
-    await Promise.all(due.map((known) => {
-      this.refreshing.add(known);
-      return this.refreshSlots(async () => {
-        const key = refKey(known.name);
-        if (this.known.get(key) !== known || !isDue(known)) return;
-        await this.flights.run(key, () => this.check(known.name, REFRESH_CLIENT)).catch(() => {});
-      }).finally(() => this.refreshing.delete(known));
-    }));
+      this.options.backoff.refFailure(name) === null && !this.flights.has(refKey(name));
+    const due = this.known.values().filter(isDue).toArray();
+    await Promise.all(due.map((known) =>
+      this.refreshSlots(async () => {
+        if (isDue(known) && this.known.get(refKey(known.name)) === known) {
+          await this.checkAhead(known.name);
+        }
+      })
+    ));
   }
 
   /**
@@ -155,18 +157,16 @@ export class RefChecks {
    * A check under way does not count; calls during a check cause one more after it. Never throws.
    */
   async recheck(repository: string): Promise<void> {
-    const inUse = [...this.known.values()].filter((known) =>
-      this.ageMs(known.ref.wantedAtMs) < this.options.freshForMs || this.isFresh(known)
-    );
-    const missing = [...this.tombstones.values()].filter(({ atMs }) => this.isRecent(atMs));
-    const names = [...inUse, ...missing].map(({ name }) => name)
-      .filter((name) => repositoryKey(name) === repository);
-    await Promise.all(names.map(async (name) => {
+    const inUse = [
+      ...this.known.values().filter((known) =>
+        this.isRecent(known.ref.wantedAtMs) || this.isFresh(known)
+      ),
+      ...this.tombstones.values().filter(({ atMs }) => this.isRecent(atMs)),
+    ].filter(({ name }) => repositoryKey(name) === repository);
+    await Promise.all(inUse.map(async ({ name }) => {
       const key = refKey(name);
       this.mustCheck.add(key);
-      while (this.mustCheck.has(key)) {
-        await this.flights.run(key, () => this.check(name, REFRESH_CLIENT)).catch(() => {});
-      }
+      while (this.mustCheck.has(key)) await this.checkAhead(name);
     }));
   }
 
@@ -201,7 +201,12 @@ export class RefChecks {
     return known;
   }
 
-  private async check(name: RefName, client: string): Promise<Outcome> {
+  /** Joins the check under way, or starts one. Never throws. */
+  private async checkAhead(name: RefName): Promise<void> {
+    await this.flights.run(refKey(name), () => this.check(name, REFRESH_CLIENT)).catch(() => {});
+  }
+
+  private async check(name: RefName, client: string): Promise<FoundRef> {
     const { backoff, clock, source } = this.options;
     const key = refKey(name);
     const known = this.known.get(key);
@@ -226,28 +231,31 @@ export class RefChecks {
       return this.recordFound(name, known, { commit, validators, checkedAtMs });
     } catch (error) {
       const tombstone = error === failure ? null : tombstoneOf(error, checkedAtMs);
-      if (tombstone !== null) {
-        await this.recordMissing(name, known, tombstone);
-        if (tombstone.isCertain) return { tombstone };
-      } else if (isCheckFailure(error)) {
-        return await this.staleFallback(name, known, error);
-      }
+      if (tombstone !== null) await this.recordMissing(name, known, tombstone);
+      else if (isCheckFailure(error)) return await this.staleFallback(name, known, error);
       throw error;
     }
   }
 
-  private recordFound(name: RefName, before: KnownRef | undefined, record: RefRecord): Outcome {
+  private recordFound(name: RefName, before: KnownRef | undefined, record: RefRecord): FoundRef {
     const { commit, validators, checkedAtMs } = record;
-    const changed = before?.ref.commit === commit ? "revalidated" : "moved";
+    const [key, repository] = keysOf(name);
     const known = before ?? this.add(name, record);
-    updateRef(known.ref, commit, checkedAtMs);
+    const { ref } = known;
+    const isMoved = ref.commit !== commit;
+    if (isMoved) {
+      const last = { commit: ref.commit, checkedAtMs: ref.checkedAtMs };
+      ref.previous = [last, ...ref.previous].slice(0, MAX_PREVIOUS);
+    }
+    Object.assign(ref, { commit, checkedAtMs });
     Object.assign(known, { validators, isCheckedHere: true });
-    this.known.set(refKey(name), known);
-    this.found.set(repositoryKey(name), true);
-    this.tombstones.delete(refKey(name));
-    this.tombstones.delete(repositoryKey(name));
-    this.write(storeKeys(name)[0], record);
-    return { known, freshness: before === undefined ? "miss" : changed };
+    this.known.set(key, known);
+    this.found.set(repository, true);
+    this.tombstones.delete(key);
+    this.tombstones.delete(repository);
+    this.write(["ref", key], record);
+    if (before === undefined) return { known, freshness: "miss" };
+    return { known, freshness: isMoved ? "moved" : "revalidated" };
   }
 
   /** Resolves when other processes can read the tombstone. */
@@ -256,17 +264,17 @@ export class RefChecks {
     known: KnownRef | undefined,
     tombstone: Tombstone,
   ): Promise<void> {
-    this.known.delete(refKey(name));
+    const [key, repository] = keysOf(name);
+    this.known.delete(key);
     // Cached responses refer to this state, which now forbids sending them.
     if (known !== undefined) known.ref.checkedAtMs = 0;
     const isOfRepository = !["branch-not-found", "repository-empty"].includes(tombstone.code);
-    this.tombstones.set(refKey(name), { ...tombstone, name });
-    if (isOfRepository) this.tombstones.set(repositoryKey(name), { ...tombstone, name });
+    this.tombstones.set(key, { ...tombstone, name });
+    if (isOfRepository) this.tombstones.set(repository, { ...tombstone, name });
     // Nothing is written for a ref that never existed, so that a scan of names fills no disk.
-    if (known === undefined && !this.found.has(repositoryKey(name))) return;
-    const [, ofRef, ofRepository] = storeKeys(name);
-    if (known !== undefined) this.write(ofRef, tombstone);
-    if (isOfRepository) this.write(ofRepository, tombstone);
+    if (known === undefined && !this.found.has(repository)) return;
+    if (known !== undefined) this.write(["tombstone", key], tombstone);
+    if (isOfRepository) this.write(["tombstone", repository], tombstone);
     await this.options.kv?.flush();
   }
 
@@ -275,19 +283,14 @@ export class RefChecks {
     name: RefName,
     known: KnownRef | undefined,
     failure: CollectionsError,
-  ): Promise<Outcome> {
-    if (known === undefined) throw failure;
-    const { checkedAtMs } = known.ref;
-    if (this.ageMs(checkedAtMs) >= STALE_FOR_MS) throw failure;
-    // A later tombstone of this process or of another one.
-    const isLater = (tombstone: Tombstone | null | undefined) =>
-      tombstone && tombstone.atMs > checkedAtMs ? tombstone : null;
-    const tombstone = isLater(this.tombstones.get(refKey(name))) ??
-      isLater(this.tombstones.get(repositoryKey(name))) ??
-      isLater((await this.readStore(name)).tombstone);
-    if (tombstone === null) return { known, freshness: "stale" };
-    if (tombstone.isCertain) return { tombstone };
-    throw failure;
+  ): Promise<FoundRef> {
+    if (known === undefined || this.ageMs(known.ref.checkedAtMs) >= STALE_FOR_MS) throw failure;
+    // Of this process or of another one.
+    const tombstones = keysOf(name).map((key) => this.tombstones.get(key));
+    const later = [...tombstones, (await this.readStore(name)).tombstone]
+      .find((tombstone) => tombstone && tombstone.atMs > known.ref.checkedAtMs);
+    if (!later) return { known, freshness: "stale" };
+    throw later.isCertain ? errorOf(later, name) : failure;
   }
 
   /**
@@ -295,7 +298,9 @@ export class RefChecks {
    * own, so that a process whose check was earlier never overwrites it; it hides the states before it.
    */
   private async readStore(name: RefName) {
-    const [stored = null, ...more] = await this.options.kv?.get(storeKeys(name)) ?? [];
+    const [key, repository] = keysOf(name);
+    const [stored = null, ...more] = await this.options.kv
+      ?.get([["ref", key], ["tombstone", key], ["tombstone", repository]]) ?? [];
     const [tombstone = null] = more.flatMap((bytes) => parse(tombstoneSchema, bytes) ?? [])
       .sort((a, b) => b.atMs - a.atMs);
     const record = parse(recordSchema, stored);
@@ -303,16 +308,14 @@ export class RefChecks {
     return { record: isHidden ? null : record, tombstone };
   }
 
-  private write(key: CacheKey, value: RefRecord | Tombstone): void {
+  private write(key: string[], value: RefRecord | Tombstone): void {
     const bytes = new TextEncoder().encode(JSON.stringify(value));
     this.options.kv?.set(key, bytes, { ttlMs: STALE_FOR_MS, isEssential: true });
   }
 }
 
-function storeKeys(name: RefName): [record: CacheKey, ofRef: CacheKey, ofRepository: CacheKey] {
-  const ofRepository = ["tombstone", repositoryKey(name)];
-  return [["ref", repositoryKey(name), name.branch], [...ofRepository, name.branch], ofRepository];
-}
+/** The key of a ref, and that of its repository. */
+const keysOf = (name: RefName) => [refKey(name), repositoryKey(name)] as const;
 
 /** A damaged record counts as absent. */
 function parse<T>(schema: z.ZodType<T>, bytes: Uint8Array | null): T | null {

@@ -80,18 +80,6 @@ export interface RefState {
   previous: readonly { readonly commit: string; readonly checkedAtMs: number }[];
 }
 
-/** GitHub's quota without a token lets at most so many commits be read in its window of an hour. */
-const MAX_PREVIOUS = 60;
-
-/** Records the result of a check that was sent at `checkedAtMs`. */
-export function updateRef(ref: RefState, commit: string, checkedAtMs: number): void {
-  if (commit !== ref.commit) {
-    const { commit: before, checkedAtMs } = ref;
-    ref.previous = [{ commit: before, checkedAtMs }, ...ref.previous].slice(0, MAX_PREVIOUS);
-  }
-  Object.assign(ref, { commit, checkedAtMs });
-}
-
 /** How a ref was found: in memory, first seen, unchanged, changed, or older than allowed because the source failed. */
 export type Freshness = "hit" | "miss" | "revalidated" | "moved" | "stale";
 

@@ -27,9 +27,9 @@ async function open(store: SharedStore, files: GitFiles, settings: Record<string
     /** What is stored now, as the kind and id of each record's key. */
     async stored(): Promise<string[]> {
       using kv = await store.open();
-      const entries = await Array.fromAsync(kv.list({ prefix: ["rc2", "record"] }));
+      const entries = await Array.fromAsync(kv.list({ prefix: ["rc2", "value"] }));
       const keys = entries.map(({ key }): string[] => JSON.parse(String(key.at(-1))));
-      return keys.map((key) => `${key[0]} ${key.at(-1)}`).sort();
+      return keys.map((key) => `${key[0]} ${key.at(-1)!.split("\n").at(-1)}`).sort();
     },
     [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
   };
