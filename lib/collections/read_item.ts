@@ -8,9 +8,8 @@ import { isMarkdown } from "../markdown/renderer.ts";
 import { STEPS_PER_YIELD, yieldToEventLoop } from "../clock.ts";
 import { compileRule } from "./cms.ts";
 import { needsReading, readFrontMatters } from "./front_matter.ts";
-import { cachedHtml, htmlId, htmlJoiner, renderHtml } from "./html.ts";
 import { BYTES_PER_CONTENT_BYTE, contentTypeOf, fileBody, fileName, slugOf } from "./item_body.ts";
-import { readContent } from "./item_contents.ts";
+import { addTexts } from "./item_contents.ts";
 import { listFiles } from "./list_files.ts";
 import { findEntry, readBlob, type ReadContext, reserve } from "./read_context.ts";
 import {
@@ -55,22 +54,17 @@ export async function itemBody(
   parameters: ItemParameters,
   { read, baseUrl }: { read: ReadContext; baseUrl: string },
 ): Promise<{ body: ContentBody; complete: boolean }> {
-  const { name, path, id: sha, folder } = file;
+  const { path, folder } = file;
   const { name: repository, branch, commit } = read.snapshot;
-  const { fields, markdown: text } = await readContent(file.bytes, file.contentType);
-  const body: ContentBody = {
-    repository: { ...repository, branch, commit },
-    ...fileBody(file, read, baseUrl),
-    ...fields,
-  };
-  if (parameters.includeHtml === true && text !== null && isMarkdown(name)) {
-    const collection = folder === null ? null : { folder, files: await listFiles(folder, read) };
-    const place = { collection, linkTemplate: parameters.linkTemplate, baseUrl };
-    const key = htmlId({ name, sha });
-    const rendered = (await cachedHtml([{ name, sha }], read)).get(key) ??
-      (await renderHtml([{ name, sha, text }], read, { list: null })).get(key)!;
-    Object.assign(body, htmlJoiner(place, read)(rendered, path));
-  }
+  const html = parameters.includeHtml === true;
+  const hasLinks = html && folder !== null && isMarkdown(path);
+  const collection = hasLinks ? { folder, files: await listFiles(folder, read) } : null;
+  const item = fileBody(file, read, baseUrl);
+  const place = { collection, linkTemplate: parameters.linkTemplate, baseUrl, list: null };
+  const blobs = new Map([[file.id, file.bytes]]);
+  await addTexts([item], { content: true, html }, { place, read, blobs });
+  // The type is that of an item without its content.
+  const body = { repository: { ...repository, branch, commit }, ...item } as ContentBody;
   if (parameters.includeNeighbors !== true || folder === null) return { body, complete: true };
   const { complete, ...neighbors } = await neighborsOf(path, parameters, { folder, read, baseUrl });
   return { body: { ...body, ...neighbors }, complete };
