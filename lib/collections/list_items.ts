@@ -6,10 +6,9 @@ import { yieldToEventLoop } from "../clock.ts";
 import { needsOf, project } from "./fields.ts";
 import { BYTES_PER_PATH_BYTE, fileBody, slugOf } from "./item_body.ts";
 import { addContents, contentBytes } from "./item_contents.ts";
-import { listFiles } from "./list_files.ts";
+import { listFiles, selectItems } from "./list_files.ts";
 import { type ReadContext, reserve } from "./read_context.ts";
 import { displayPath, pathIn, resolveCollection } from "./resolve_collection.ts";
-import { selectItems } from "./select_items.ts";
 
 /**
  * Lists one page of a collection; addresses in it begin with `baseUrl`. One that is not complete lacks files that the
@@ -23,13 +22,13 @@ export async function listItems(
 ): Promise<{ body: ListBody; complete: boolean }> {
   const folder = await resolveCollection(parameters.collection, read);
   const files = await listFiles(folder, read, parameters.recursive);
-  const selected = await selectItems(files, parameters, { folder, read });
+  const { indices: selected, facets } = await selectItems(files, parameters, { folder, read });
   const { page = DEFAULTS.page, limit = DEFAULTS.limit, linkTemplate, fields } = parameters;
-  const totalItems = selected.indices?.length ?? files.length;
+  const totalItems = selected?.length ?? files.length;
   const start = Math.min((page - 1) * limit, totalItems);
   const indices = Array.from(
     { length: Math.min(page * limit, totalItems) - start },
-    (_, offset) => selected.indices?.[start + offset] ?? start + offset,
+    (_, offset) => selected?.[start + offset] ?? start + offset,
   );
 
   const needs = needsOf(parameters);
@@ -83,7 +82,7 @@ export async function listItems(
       next: hasNext ? pageUrl(page + 1) : null,
       last: pageUrl(Math.max(totalPages, 1)),
     },
-    ...(selected.facets === null ? {} : { facets: selected.facets }),
+    ...(parameters.facets === undefined ? {} : { facets }),
     ...(warnings.length === 0 ? {} : { warnings }),
   };
   return { body, complete: !items.some(({ error }) => error?.code.startsWith("source-")) };

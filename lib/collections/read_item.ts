@@ -10,7 +10,7 @@ import { compileRule } from "./cms.ts";
 import { needsReading, readFrontMatters } from "./front_matter.ts";
 import { BYTES_PER_CONTENT_BYTE, contentTypeOf, fileBody, fileName, slugOf } from "./item_body.ts";
 import { addTexts } from "./item_contents.ts";
-import { listFiles } from "./list_files.ts";
+import { listFiles, selectItems } from "./list_files.ts";
 import { findEntry, readBlob, type ReadContext, reserve } from "./read_context.ts";
 import {
   type CollectionFolder,
@@ -18,7 +18,6 @@ import {
   pathIn,
   resolveCollection,
 } from "./resolve_collection.ts";
-import { selectItems } from "./select_items.ts";
 
 /**
  * Reads one file; `folder` is the collection that the request names.

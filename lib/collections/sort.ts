@@ -20,13 +20,6 @@ export interface Sort {
   readonly descending: boolean;
 }
 
-/** Gives the items' keys by their place in the order of paths. */
-interface SortKeys {
-  name(index: number): string;
-  size(index: number): number;
-  frontMatter(index: number): PlainObject | null;
-}
-
 /** Reads the parameter `sort`. @throws {SyntaxError} for anything else; its message may be shown to anyone. */
 export function parseSort(text: string): Sort {
   const descending = text.startsWith("-");
@@ -40,40 +33,38 @@ export function parseSort(text: string): Sort {
 }
 
 /**
- * Puts `count` items, given in byte order of path, into the order of `sort`: ascending numbers, dates (ISO 8601 text,
+ * Puts items, given by index in byte order of path, into the order of `sort`: ascending numbers, dates (ISO 8601 text,
  * by time), other text (as English readers order it, numbers within by value), false, true; descending all of it
  * reversed. Items with a list, a mapping, null or nothing come last either way. Names are always text.
  */
 export async function sortIndices(
-  count: number,
-  sort: Sort,
-  keys: SortKeys,
+  indices: readonly number[],
+  { by, descending }: Sort,
+  read: {
+    readonly name: (index: number) => string;
+    readonly size: (index: number) => number;
+    readonly frontMatter: (index: number) => PlainObject | null;
+  },
   signal?: AbortSignal,
 ): Promise<Uint32Array> {
-  // Index, then key, of the items of each kind and of those without one, all in order of path.
-  const kinds: [number, SortKey][][] = [[], [], [], []];
+  const keyOf = (index: number): SortKey | null => {
+    if (by === "path") return { kind: 0, value: index };
+    if (by === "size") return { kind: 0, value: read.size(index) };
+    if (by === "name") return { kind: 2, value: read.name(index) };
+    return sortKeyOf(readFrontMatterKey(read.frontMatter(index), by));
+  };
+  const keyed: [index: number, SortKey][] = [];
   const others: number[] = [];
-  for (let index = 0; index < count; index++) {
-    if (index % STEPS_PER_YIELD === 0) await yieldToEventLoop(signal);
-    const key = keyAt(index, sort, keys);
+  for (const [step, index] of indices.entries()) {
+    if (step % STEPS_PER_YIELD === 0) await yieldToEventLoop(signal);
+    const key = keyOf(index);
     if (key === null) others.push(index);
-    else kinds[key.kind]!.push([index, key]);
+    else keyed.push([index, key]);
   }
-  const sign = sort.descending ? -1 : 1;
+  const sign = descending ? -1 : 1;
   // Sorting is stable, so that equal items stay in ascending order of path whatever the sign.
-  const ordered: [number, SortKey][][] = [];
-  for (const items of kinds) {
-    ordered.push(await sortYielding(items, (a, b) => sign * compareKeys(a[1], b[1]), signal));
-  }
-  if (sort.descending) ordered.reverse();
-  return Uint32Array.from([...ordered.flat().map(([index]) => index), ...others]);
-}
-
-function keyAt(index: number, { by }: Sort, keys: SortKeys): SortKey | null {
-  if (by === "path") return { kind: 0, value: index };
-  if (by === "size") return { kind: 0, value: keys.size(index) };
-  if (by === "name") return { kind: 2, value: keys.name(index) };
-  return sortKeyOf(readFrontMatterKey(keys.frontMatter(index), by));
+  const sorted = await sortYielding(keyed, (a, b) => sign * compareKeys(a[1], b[1]), signal);
+  return Uint32Array.from([...sorted.map(([index]) => index), ...others]);
 }
 
 /** A sort key: numbers before dates before text before booleans. */
@@ -98,7 +89,7 @@ export function compareKeys(a: SortKey, b: SortKey): number {
 }
 
 const DATE_TIME =
-  /^(\d{4})-(\d{2})-(\d{2})(?:(?:[Tt]| +)(\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)? *(?:[Zz]|([+-]\d{2})(?::?(\d{2}))?)?)?$/;
+  /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))(?:(?:[Tt]| +)([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d(?:[.,]\d{1,9})?))? *(?:[Zz]|([+-])([01]\d|2[0-3])(?::?([0-5]\d))?)?)?$/;
 const MAX_DATE_CHARS = 64;
 
 /**
@@ -108,18 +99,12 @@ const MAX_DATE_CHARS = 64;
 export function parseIsoDate(text: string): number | null {
   const match = text.length > MAX_DATE_CHARS ? null : DATE_TIME.exec(text);
   if (match === null) return null;
-  const numbers = match.slice(1).map((part) => Number(part ?? 0));
-  const [year, month, day, hour, minute, second, , zoneHour, zoneMinute] = numbers as Numbers;
-  if (hour > 23 || minute > 59 || second > 59) return null;
-  if (Math.abs(zoneHour) > 23 || zoneMinute > 59) return null;
-  // Date.UTC() would take the years 0 to 99 for 1900 to 1999.
-  const date = new Date(0);
-  date.setUTCFullYear(year, month - 1, day);
-  // A day that the month does not have falls into another one.
-  if (date.getUTCMonth() !== month - 1) return null;
-  const zoneMinutes = zoneHour * 60 + (match[8]?.startsWith("-") ? -zoneMinute : zoneMinute);
-  const fractionMs = Number((match[7] ?? "").padEnd(9, "0")) / 1e6;
-  return date.getTime() + ((hour * 60 + minute - zoneMinutes) * 60 + second) * 1000 + fractionMs;
+  const [, date, hour, minute, second = "0", sign, zoneHour, zoneMinute] = match;
+  const midnightMs = Date.parse(date!);
+  // A day that the month does not have is one of the next month.
+  if (new Date(midnightMs).getUTCDate() !== Number(date!.slice(8))) return null;
+  const minutes = (hour = "0", minute = "0") => Number(hour) * 60 + Number(minute);
+  const zoneMinutes = minutes(zoneHour, zoneMinute) * (sign === "-" ? -1 : 1);
+  const ms = Number(`${second.replace(",", ".")}e3`);
+  return midnightMs + (minutes(hour, minute) - zoneMinutes) * 60_000 + ms;
 }
-
-type Numbers = [number, number, number, number, number, number, number, number, number];

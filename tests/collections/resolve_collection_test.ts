@@ -2,7 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { suggest } from "../../lib/collections/suggest.ts";
+import { suggest } from "../../lib/collections/resolve_collection.ts";
 import { listPath } from "../service.ts";
 import { startSite } from "../site.ts";
 
