@@ -3,7 +3,6 @@
 
 import type { ItemBody } from "../api/contract.ts";
 import {
-  type FrontMatterKey,
   getOwn,
   isPlainObject,
   parseFrontMatterKey,
@@ -16,18 +15,17 @@ import {
 export type ItemNeeds = Readonly<Record<"content" | "frontMatter" | "html", boolean>>;
 
 /** The keys of an item by what they need; `error` is of whatever is read. */
-const KEYS = {
-  nothing: "name path slug sha size contentType contentUrl htmlUrl error",
-  content: "encoding content body",
-  frontMatter: "frontMatter frontMatterError",
-  html: "html headings excerpt words htmlError",
-};
 const NEEDS: ReadonlyMap<string, string> = new Map(
-  Object.entries(KEYS).flatMap(([need, keys]) => keys.split(" ").map((key) => [key, need])),
+  Object.entries({
+    nothing: "name path slug sha size contentType contentUrl htmlUrl error",
+    content: "encoding content body",
+    frontMatter: "frontMatter frontMatterError",
+    html: "html headings excerpt words htmlError",
+  }).flatMap(([need, keys]) => keys.split(" ").map((key) => [key, need])),
 );
-
 /** The keys that report a failure are sent wherever a key is that they are about. */
 const ERROR_KEYS = ["error", "htmlError", "frontMatterError"];
+
 const MAX_FIELDS = 50;
 const MAX_FACETS = 5;
 
@@ -47,34 +45,30 @@ export function parseFacets(text: string): string[] {
   throw new SyntaxError(`must be at most ${MAX_FACETS} comma-separated frontMatter.<key>`);
 }
 
-type Includes = Partial<
-  Record<"includeContent" | "includeFrontMatter" | "includeHtml", boolean | undefined>
->;
-
 /** What a list's items need by its parameters. */
 export function needsOf(
-  { fields, includeContent = false, includeFrontMatter = false, includeHtml = false }:
-    & { readonly fields?: readonly string[] | undefined }
-    & Includes,
+  { fields, includeContent = false, includeFrontMatter = false, includeHtml = false }: {
+    readonly fields?: readonly string[] | undefined;
+    readonly includeContent?: boolean | undefined;
+    readonly includeFrontMatter?: boolean | undefined;
+    readonly includeHtml?: boolean | undefined;
+  },
 ): ItemNeeds {
-  const named = new Set(fields?.map(needOf));
-  const needs = (need: keyof ItemNeeds, included: boolean) =>
-    fields === undefined ? included : named.has(need);
+  const needs = fields?.map(needOf);
   return {
-    content: needs("content", includeContent),
-    frontMatter: needs("frontMatter", includeContent || includeFrontMatter),
-    html: needs("html", includeHtml),
+    content: needs?.includes("content") ?? includeContent,
+    frontMatter: needs?.includes("frontMatter") ?? (includeContent || includeFrontMatter),
+    html: needs?.includes("html") ?? includeHtml,
   };
 }
 
 /** The item with these keys alone, in the item's own order. */
 export function project(item: ItemBody, fields: readonly string[]): Partial<ItemBody> {
-  const named = new Set(fields);
-  const needs = new Set([...fields.map(needOf), "nothing"]);
+  const needs = ["nothing", ...fields.map(needOf)];
   const inner = fields.map(parseFrontMatterKey).filter((keys) => keys !== null);
   const projected: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(item)) {
-    if (named.has(key) || (ERROR_KEYS.includes(key) && needs.has(needOf(key)))) {
+    if (fields.includes(key) || (ERROR_KEYS.includes(key) && needs.includes(needOf(key)))) {
       projected[key] = value;
     } else if (key === "frontMatter" && inner.length > 0) {
       projected[key] = pick(value as PlainObject, inner);
@@ -89,7 +83,7 @@ function needOf(field: string): string {
 }
 
 /** The named values of front matter, nested as they are. */
-function pick(frontMatter: PlainObject, fields: readonly FrontMatterKey[]): PlainObject {
+function pick(frontMatter: PlainObject, fields: readonly (readonly string[])[]): PlainObject {
   const picked: PlainObject = {};
   for (const keys of fields) {
     const value = readFrontMatterKey(frontMatter, keys);

@@ -30,36 +30,26 @@ const COMPARISONS: ReadonlyMap<string, (order: number) => boolean> = new Map([
   ["gte", (order) => order >= 0],
 ]);
 
-/** What filters test: `path` starts in the collection's folder, `frontMatter` is null where there is none. */
-export interface FilterableItem {
-  readonly name: string;
-  readonly path: string;
-  readonly frontMatter: PlainObject | null;
-}
-
-/** One condition, of front matter or else of the path alone. */
-export interface Filter {
-  readonly needsFrontMatter: boolean;
-  matches(item: FilterableItem): boolean;
-}
+/** Whether a file passes a filter, by its path from the collection's folder. */
+type PathTest = (path: string) => boolean;
+/** Whether a file passes a filter, by its front matter, which is null where there is none. */
+type FrontMatterTest = (frontMatter: PlainObject | null) => boolean;
 
 /** Whether a query parameter is a filter, good or bad. */
 export function isFilterParameter(name: string): boolean {
   return name === "filter" || name.startsWith("filter[");
 }
 
-/** Reads the filters among a query's parameters; the same key may come twice, and an empty value counts as omitted. */
-export function parseFilters(
-  parameters: Iterable<readonly [name: string, value: string]>,
-): { filters: Filter[]; errors: ParameterError[] } {
-  const filters: Filter[] = [];
+/** Reads the filters of a query by name and value; the same key may come twice. */
+export function parseFilters(given: Iterable<readonly [name: string, value: string]>) {
+  const byPath: PathTest[] = [];
+  const byFrontMatter: FrontMatterTest[] = [];
   const errors: ParameterError[] = [];
   let chars = 0;
-  for (const [name, value] of parameters) {
-    if (!isFilterParameter(name) || value === "") continue;
+  for (const [name, value] of given) {
     chars += value.length;
     const isLong = chars > MAX_TOTAL_CHARS;
-    if (isLong || filters.length + errors.length === MAX_FILTERS) {
+    if (isLong || byPath.length + byFrontMatter.length + errors.length === MAX_FILTERS) {
       const message = isLong
         ? `must have at most ${MAX_TOTAL_CHARS} characters in all filters together`
         : `must be given at most ${MAX_FILTERS} times`;
@@ -67,69 +57,70 @@ export function parseFilters(
       break;
     }
     try {
-      filters.push(parseFilter(name, value));
+      if (value.length > MAX_VALUE_CHARS) {
+        throw new SyntaxError(`must be at most ${MAX_VALUE_CHARS} characters long`);
+      }
+      const [, field = "", operator] = FILTER_NAME.exec(name) ?? [];
+      const isOfPath = (field === "name" || field === "path") && operator === undefined;
+      if (isOfPath) byPath.push(parsePathTest(field, value));
+      else byFrontMatter.push(parseFrontMatterTest(field, operator, value));
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
       errors.push({ parameter: shorten(name), message: error.message });
     }
   }
-  return { filters, errors };
+  return { byPath, byFrontMatter, errors };
+}
+
+/** A glob, negated by `!` in front. */
+function parsePathTest(field: "name" | "path", value: string): PathTest {
+  const negated = value.startsWith("!");
+  const pattern = negated ? value.slice(1) : value;
+  if (field === "name" && pattern.includes("/")) {
+    throw new SyntaxError("must be a glob without a slash: a name has none");
+  }
+  try {
+    const matches = compileGlob(pattern);
+    const nameOf = (path: string) => path.slice(path.lastIndexOf("/") + 1);
+    return (path) => matches(field === "name" ? nameOf(path) : path) !== negated;
+  } catch (error) {
+    throw new SyntaxError(`must be a glob that can match: ${(error as Error).message}`);
+  }
 }
 
 /**
- * A value with `!` in front is negated. Names and paths are matched as globs. A front matter value matches by its text
- * (that of numbers, booleans and null is their JSON), a list by any of its elements, a mapping by nothing; where nothing
- * matches, an absent key for example, the negation is true. Comparisons match values of the filter's own kind, in the
- * order of sorting.
+ * A value matches by its text (that of numbers, booleans and null is their JSON), a list by any of its elements, a mapping
+ * by nothing; `!` in front negates, so that an absent key passes. Comparisons match values of the filter's own kind, in
+ * the order of sorting.
  */
-function parseFilter(name: string, value: string): Filter {
-  if (value.length > MAX_VALUE_CHARS) {
-    throw new SyntaxError(`must be at most ${MAX_VALUE_CHARS} characters long`);
-  }
-  const [, field = "", operator] = FILTER_NAME.exec(name) ?? [];
-  const negated = value.startsWith("!");
-  const text = negated ? value.slice(1) : value;
-  if ((field === "name" || field === "path") && operator === undefined) {
-    const matches = parseGlob(field, text);
-    return { needsFrontMatter: false, matches: (item) => matches(item[field]) !== negated };
-  }
+function parseFrontMatterTest(
+  field: string,
+  operator: string | undefined,
+  value: string,
+): FrontMatterTest {
   const key = parseFrontMatterKey(field);
   if (key === null) throw new SyntaxError(GRAMMAR);
-  const test = operator === undefined
-    ? (found: PlainValue | undefined) =>
-      [found].flat(1).some((one) => textOf(one) === text) !== negated
-    : parseTest(operator, value);
-  return {
-    needsFrontMatter: true,
-    matches: ({ frontMatter }) => test(readFrontMatterKey(frontMatter, key)),
-  };
-}
-
-function parseTest(operator: string, value: string): (found: PlainValue | undefined) => boolean {
+  if (operator === undefined) {
+    const negated = value.startsWith("!");
+    const text = negated ? value.slice(1) : value;
+    return (frontMatter) =>
+      [readFrontMatterKey(frontMatter, key)].flat(1).some((one) => textOf(one) === text) !==
+        negated;
+  }
   if (operator === "exists") {
     if (value !== "true" && value !== "false") throw new SyntaxError("must be true or false");
-    return (found) => (found !== undefined) === (value === "true");
+    return (frontMatter) =>
+      (readFrontMatterKey(frontMatter, key) !== undefined) === (value === "true");
   }
   const holds = COMPARISONS.get(operator);
   if (holds === undefined) throw new SyntaxError(GRAMMAR);
   const isNumber = /^-?\d+(\.\d+)?$/.test(value);
   const isBoolean = value === "true" || value === "false";
   const wanted = sortKeyOf(isNumber ? Number(value) : isBoolean ? value === "true" : value)!;
-  return (found) => {
-    const key = sortKeyOf(found);
-    return key?.kind === wanted.kind && holds(compareKeys(key, wanted));
+  return (frontMatter) => {
+    const found = sortKeyOf(readFrontMatterKey(frontMatter, key));
+    return found?.kind === wanted.kind && holds(compareKeys(found, wanted));
   };
-}
-
-function parseGlob(field: "name" | "path", pattern: string) {
-  if (field === "name" && pattern.includes("/")) {
-    throw new SyntaxError("must be a glob without a slash: a name has none");
-  }
-  try {
-    return compileGlob(pattern);
-  } catch (error) {
-    throw new SyntaxError(`must be a glob that can match: ${(error as Error).message}`);
-  }
 }
 
 /** Null for what has no text: lists, mappings, nothing. */

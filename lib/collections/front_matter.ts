@@ -105,9 +105,8 @@ export async function readFrontMatters(
 
 async function parseFile(bytes: Uint8Array): Promise<FrontMatter> {
   const text = textOf(bytes);
-  const { body: _, ...value } = (text === null ? null : await readFrontMatter(text)) ??
-    { body: "" };
-  return value;
+  const { body: _, ...frontMatter } = text === null ? {} : await readFrontMatter(text) ?? {};
+  return frontMatter;
 }
 
 function* chunksOf(files: Iterable<FileRef>): Generator<FileRef[]> {

@@ -151,9 +151,7 @@ export async function selectItems(
   const cached = read.objects.peek(selectedKind, repositoryOf(read), id);
   if (cached !== undefined) return cached;
   const order = parseSort(sort);
-  const { filters } = parseFilters(filter);
-  const byPath = filters.filter(({ needsFrontMatter }) => !needsFrontMatter);
-  const byFrontMatter = filters.filter(({ needsFrontMatter }) => needsFrontMatter);
+  const { byPath, byFrontMatter } = parseFilters(filter);
   const usesSource = typeof order.by !== "string" || byFrontMatter.length + facets.length > 0;
 
   const collection = displayPath(folder.path);
@@ -166,8 +164,7 @@ export async function selectItems(
     for (let index = 0; index < files.length; index++) {
       if (index % STEPS_PER_YIELD === 0) await yieldToEventLoop(signal);
       const path = files.pathAt(index);
-      const item = { path, name: fileName(path), frontMatter: null };
-      if (!accepts(path) || !byPath.every((filter) => filter.matches(item))) continue;
+      if (!accepts(path) || !byPath.every((passes) => passes(path))) continue;
       chosen.push(index);
       const file = usesSource ? files.at(index) : null;
       if (file === null || !needsReading(file, read)) continue;
@@ -187,8 +184,8 @@ export async function selectItems(
     const left: number[] = [];
     for (const [step, index] of chosen.entries()) {
       if (step % STEPS_PER_YIELD === 0) await yieldToEventLoop(signal);
-      const item = { path: "", name: "", frontMatter: frontMatterAt(index) };
-      if (byFrontMatter.every((filter) => filter.matches(item))) left.push(index);
+      const frontMatter = frontMatterAt(index);
+      if (byFrontMatter.every((passes) => passes(frontMatter))) left.push(index);
     }
     const indices = await sortIndices(left, order, {
       name: (index) => fileName(files.pathAt(index)),

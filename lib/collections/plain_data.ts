@@ -6,11 +6,8 @@ import type { Lexer, Node, Scalar } from "yaml";
 
 /** A value that JSON can carry whole. */
 export type PlainValue = null | boolean | number | string | PlainValue[] | PlainObject;
-
 /** A mapping of a file; look keys up with {@linkcode getOwn}. */
-export interface PlainObject {
-  [key: string]: PlainValue;
-}
+export type PlainObject = { [key: string]: PlainValue };
 
 /** Whether a value is a mapping. */
 export function isPlainObject(value: PlainValue | undefined): value is PlainObject {
@@ -34,11 +31,11 @@ export function setOwn(object: PlainObject, key: string, value: PlainValue): voi
 const KEY_PREFIX = "frontMatter.";
 const MAX_KEY_CHARS = 256;
 
-/** How a request names a value in front matter: the keys from the outermost mapping inwards, at least one. */
-export type FrontMatterKey = readonly string[];
-
-/** Reads `frontMatter.author.name`; null where the text is not of that form or over 256 characters long. */
-export function parseFrontMatterKey(text: string): FrontMatterKey | null {
+/**
+ * Reads `frontMatter.author.name` as the keys from the outermost mapping inwards, at least one; null where the text is not
+ * of that form or over 256 characters long.
+ */
+export function parseFrontMatterKey(text: string): readonly string[] | null {
   if (!text.startsWith(KEY_PREFIX) || text.length > MAX_KEY_CHARS) return null;
   const keys = text.slice(KEY_PREFIX.length).split(".");
   return keys.includes("") ? null : keys;
@@ -47,14 +44,12 @@ export function parseFrontMatterKey(text: string): FrontMatterKey | null {
 /** The value that a file's front matter has under a key; undefined where it has none. */
 export function readFrontMatterKey(
   frontMatter: PlainObject | null,
-  key: FrontMatterKey,
+  key: readonly string[],
 ): PlainValue | undefined {
-  let value: PlainValue | undefined = frontMatter ?? undefined;
-  for (const name of key) {
-    if (!isPlainObject(value)) return undefined;
-    value = getOwn(value, name);
-  }
-  return value;
+  return key.reduce<PlainValue | undefined>(
+    (value, name) => isPlainObject(value) ? getOwn(value, name) : undefined,
+    frontMatter ?? undefined,
+  );
 }
 
 /** What one text may cost: its characters, its tokens, and the characters that YAML's aliases repeat in the result. */

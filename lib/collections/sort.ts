@@ -3,7 +3,6 @@
 
 import { sortYielding, STEPS_PER_YIELD, yieldToEventLoop } from "../clock.ts";
 import {
-  type FrontMatterKey,
   parseFrontMatterKey,
   type PlainObject,
   type PlainValue,
@@ -16,7 +15,7 @@ const collator = new Intl.Collator("en", { numeric: true });
 
 /** What a list is sorted by. */
 export interface Sort {
-  readonly by: "path" | "name" | "size" | FrontMatterKey;
+  readonly by: "path" | "name" | "size" | readonly string[];
   readonly descending: boolean;
 }
 
