@@ -19,34 +19,25 @@ const OUTSIDE = new Set(["node_modules", "data", "examples", "screenshots"]);
 const SPECIFIER =
   /^\s*(?:import|export)\s(?:[^;'"]*?\sfrom\s*)?["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']/gm;
 
-/** Reads every .ts file of the project. */
-export async function readSourceFiles(): Promise<SourceFile[]> {
-  const paths = await listTypeScript("");
-  return await Promise.all(paths.toSorted().map(readSourceFile));
-}
-
-async function listTypeScript(folder: string): Promise<string[]> {
-  const paths: string[] = [];
-  for await (const { name, isDirectory } of Deno.readDir(join(root, folder))) {
-    if (name.startsWith(".") || OUTSIDE.has(name)) continue;
-    if (isDirectory) paths.push(...await listTypeScript(`${folder}${name}/`));
-    else if (name.endsWith(".ts")) paths.push(folder + name);
-  }
-  return paths;
+/** Reads every .ts file of the project, in the order of paths. */
+export async function readSourceFiles(folder = ""): Promise<SourceFile[]> {
+  const entries = await Array.fromAsync(Deno.readDir(join(root, folder)));
+  const files = await Promise.all(entries.map(async ({ name, isDirectory }) => {
+    if (name.startsWith(".") || OUTSIDE.has(name)) return [];
+    if (isDirectory) return await readSourceFiles(`${folder}${name}/`);
+    return name.endsWith(".ts") ? [await readSourceFile(folder + name)] : [];
+  }));
+  return files.flat().sort((a, b) => a.path < b.path ? -1 : 1);
 }
 
 async function readSourceFile(path: string): Promise<SourceFile> {
   const text = await Deno.readTextFile(join(root, path));
-  const specifiers = importedBy(text);
-  const isFile = (specifier: string) => specifier.startsWith(".");
-  return {
-    path,
-    text,
-    files: specifiers.filter(isFile).map((specifier) =>
-      new URL(specifier, `file:///${path}`).pathname.slice(1)
-    ),
-    packages: specifiers.filter((specifier) => !isFile(specifier)),
-  };
+  const { files = [], packages = [] } = Object.groupBy(
+    importedBy(text),
+    (specifier) => specifier.startsWith(".") ? "files" : "packages",
+  );
+  const pathOf = (specifier: string) => new URL(specifier, `file:///${path}`).pathname.slice(1);
+  return { path, text, files: files.map(pathOf), packages };
 }
 
 /** What a module imports, as it is written; examples in comments are none. */
