@@ -36,7 +36,6 @@ export async function serveTask(name: string, options: TaskOptions = {}) {
   const child = command(name, options).spawn();
   const { promise: listening, resolve } = Promise.withResolvers<{ host: string; port: number }>();
   const events: string[] = [];
-  const watchers = new Set<() => void>();
   const readOutput = async () => {
     let [text, seen] = ["", 0];
     for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
@@ -45,7 +44,6 @@ export async function serveTask(name: string, options: TaskOptions = {}) {
         const { event, ...fields } = JSON.parse(text.slice(seen, end));
         events.push(event);
         if (event === "listening") resolve(fields);
-        for (const look of watchers) look();
         seen = end + 1;
       }
       if (events.includes("listening")) await options.unread;
@@ -61,14 +59,11 @@ export async function serveTask(name: string, options: TaskOptions = {}) {
     // The address as seen from this machine.
     ...{ host, port, url: `http://127.0.0.1:${port}`, ended },
     /** Resolves when its log has had an event so many times. */
-    logged: (event: string, times: number) =>
-      new Promise<void>((resolve) => {
-        const look = () => {
-          if (events.filter((other) => other === event).length >= times) resolve();
-        };
-        watchers.add(look);
-        look();
-      }),
+    async logged(event: string, times: number) {
+      while (events.filter((other) => other === event).length < times) {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    },
     signal: (name: Deno.Signal) => child.kill(name),
     async [Symbol.asyncDispose]() {
       try {
