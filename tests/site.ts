@@ -26,7 +26,7 @@ export function startGitSite(
   files: GitFiles,
   options: SiteOptions = {},
 ): Promise<Site & { readonly bridge: GitHttpBridge }> {
-  return start(files, options, (gh) => new GitHttpBridge(gh.registry));
+  return start(files, options, (gh) => new GitHttpBridge(gh));
 }
 
 async function start<B extends GitHttpBridge | null>(

@@ -3,7 +3,7 @@
 // 301 for an old name.
 
 import { gitEnvironment, type GitRepository, makeGitRepository } from "./git_repository.ts";
-import type { GithubRegistry } from "./github_registry.ts";
+import type { GithubState } from "./github_state.ts";
 
 const PATH = /^\/([^/]+\/[^/]+?)(?:\.git)?\/git-upload-pack$/;
 
@@ -18,7 +18,7 @@ export class GitHttpBridge implements AsyncDisposable {
   #server: Deno.HttpServer<Deno.NetAddr> | null = null;
   #empty: Promise<GitRepository> | null = null;
 
-  constructor(private readonly registry: GithubRegistry) {
+  constructor(private readonly state: GithubState) {
     this.up();
   }
 
@@ -44,7 +44,7 @@ export class GitHttpBridge implements AsyncDisposable {
     this.requests.push(name);
     const intercepted = await this.intercept?.(request);
     if (intercepted) return intercepted;
-    const redirect = this.registry.redirect(name);
+    const redirect = this.state.redirectOf(name);
     if (redirect !== null) {
       const { target, form } = redirect;
       const location = form === "none"
@@ -54,7 +54,7 @@ export class GitHttpBridge implements AsyncDisposable {
         : `${this.url}/${target.owner}/${target.name}.git/git-upload-pack`;
       return new Response(null, { status: 301, headers: location === null ? {} : { location } });
     }
-    const hosted = this.registry.find(name);
+    const hosted = this.state.find(name);
     if (hosted?.visibility !== "public") {
       const headers = { "www-authenticate": 'Basic realm="Git"' };
       return new Response("No anonymous access.\n", { status: 401, headers });

@@ -21,25 +21,17 @@ Deno.test("GitRepository writes what git reads without complaint, and lists it a
   await repository.tag("v1", { annotated: true });
   const second = await repository.commit({ "d/a": null, "new/b": "2", "empty/now": "a folder" });
   assertEquals(await repository.git("fsck", "--strict", "--no-dangling"), "");
-  for (const [revision, path] of [["main"], ["v1"], ["feature/x"], ["v1", "d"], ["main", "new"]]) {
-    const lines = (await repository.lsTree(revision!, path)).map((
-      { mode, type, oid, size, path },
-    ) => `${mode} ${type} ${oid} ${String(size ?? "-").padStart(7)}\t${path}\0`);
-    const args = ["ls-tree", "-r", "-l", "-z", "--full-name", revision!];
-    const listed = await repository.git(...args, ...path === undefined ? [] : [`${path}/`]);
-    assertEquals(lines.join(""), listed);
+  const folders = ["main:", "v1:", "feature/x:", "v1:d", "main:new"].map((name) => name.split(":"));
+  for (const [revision = "", path = ""] of folders) {
+    const lines = (await repository.lsTree(revision, path)).map((entry) => {
+      const { mode, type, oid, size } = entry;
+      return `${mode} ${type} ${oid} ${String(size ?? "-").padStart(7)}\t${entry.path}\0`;
+    });
+    const args = ["ls-tree", "-r", "-l", "-z", "--full-name", revision];
+    assertEquals(lines.join(""), await repository.git(...args, ...path === "" ? [] : [`${path}/`]));
   }
-  const revisions = [
-    "main",
-    "v1",
-    "v1^{commit}",
-    "v1^{tree}",
-    "v1:d",
-    "main:new/b",
-    "HEAD",
-    second,
-  ];
-  for (const revision of revisions) {
+  const revisions = "main v1 v1^{commit} v1^{tree} v1:d main:new/b HEAD".split(" ");
+  for (const revision of [...revisions, second]) {
     assertEquals(await repository.resolve(revision), await repository.git("rev-parse", revision));
   }
   assertEquals(await repository.blob(`main:${odd}`), new Uint8Array([0, 255, 10]));

@@ -4,7 +4,7 @@
 
 import { createHash } from "node:crypto";
 import type { GithubDouble } from "./github_double.ts";
-import { type Account, type HostedRepository, sees } from "./github_registry.ts";
+import { type Account, type HostedRepository, sees } from "./github_state.ts";
 
 /** An answer. `etagOf` stands for the body's content where hashing it would be slow. */
 export interface Reply {
@@ -138,15 +138,14 @@ function decode(part: string | undefined): string | undefined {
 
 /** Answers a REST request. */
 export function answerRest(double: GithubDouble, request: RestRequest, account: Account): Reply {
-  const { registry, apiUrl } = double;
   const repository = typeof request.repository === "number"
-    ? registry.findById(request.repository)
-    : registry.find(request.repository);
+    ? double.findById(request.repository)
+    : double.find(request.repository);
   if (!repository) return redirectReply(double, request, account);
   if (!sees(account, repository)) return notFound();
   const { git, blocked, owner, name } = repository;
   if (blocked) return errorReply(blocked, "Repository access blocked");
-  const url = `${apiUrl}/repos/${owner}/${name}`;
+  const url = `${double.apiUrl}/repos/${owner}/${name}`;
   if (request.kind === "repo") return jsonReply(repositoryBody(repository, url));
   if (!git || git.store.isEmpty) return errorReply(409, "Git Repository is empty.");
   if (request.kind === "commit") return commitReply(double, repository, request.subject);
@@ -158,13 +157,14 @@ export function answerRest(double: GithubDouble, request: RestRequest, account: 
 }
 
 function redirectReply(
-  { registry, apiUrl: api }: GithubDouble,
+  double: GithubDouble,
   { repository, rest }: RestRequest,
   account: Account,
 ): Reply {
-  const found = registry.redirect(String(repository));
+  const found = double.redirectOf(String(repository));
   if (!found || (found.target && !sees(account, found.target))) return notFound();
   const { target, form } = found;
+  const { apiUrl: api } = double;
   const message = "Moved Permanently";
   if (form === "none") return errorReply(301, message);
   const forms: Record<string, string> = {
@@ -260,10 +260,10 @@ const isBinary = (bytes: Uint8Array) => bytes.subarray(0, 8000).includes(0);
  * name a commit id, so an old answer is never wrong.
  */
 export function answerRaw(
-  { registry }: GithubDouble,
+  double: GithubDouble,
   raw: ReturnType<typeof parseRawRequest>,
 ): Reply {
-  const repository = registry.follow(raw.repository);
+  const repository = double.follow(raw.repository);
   const isVisible = repository?.visibility === "public" && !repository.blocked;
   const file = isVisible ? repository.git?.find(raw.revision) : null;
   const text = "text/plain; charset=utf-8";
@@ -284,7 +284,7 @@ export function answerGraphql(double: GithubDouble, body: string, account: Accou
   const { query, variables: { owner, name } = {} } = JSON.parse(body);
   const [, objects] = QUERY.exec(String(query).replaceAll(/\s+/g, " ").trim()) ?? [];
   if (!objects || !owner || !name) throw new UnexpectedRequest(`GraphQL "${query}"`);
-  const found = double.registry.follow(`${owner}/${name}`);
+  const found = double.follow(`${owner}/${name}`);
   if (!found || found.blocked || !sees(account, found)) {
     const message = `Could not resolve to a Repository with the name '${owner}/${name}'.`;
     const errors = [{ type: "NOT_FOUND", path: ["repository"], message }];

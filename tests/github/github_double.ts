@@ -24,13 +24,7 @@ import {
 } from "./github_api.ts";
 import { type Fault, replyInstead, spoil } from "./github_faults.ts";
 import { GithubLog, GithubPauses, type LoggedRequest, type RequestKind } from "./github_log.ts";
-import {
-  type Account,
-  GithubAccounts,
-  GithubRegistry,
-  type HostedRepository,
-  type RedirectForm,
-} from "./github_registry.ts";
+import { type Account, GithubState } from "./github_state.ts";
 
 /** What breaks a connection on purpose. */
 class InjectedFault extends Error {}
@@ -39,15 +33,13 @@ class InjectedFault extends Error {}
 const GZIP_FROM_BYTES = 1_000;
 
 /** A GitHub double. A test changes the public fields at any time. */
-export class GithubDouble implements AsyncDisposable {
+export class GithubDouble extends GithubState implements AsyncDisposable {
   /** Base URL of the REST API, without a slash at its end. */
   apiUrl = "";
   /** Base URL of the raw host. */
   rawUrl = "";
   /** Base of web pages; nothing listens there. */
   readonly webUrl = "https://github.test";
-  readonly registry = new GithubRegistry();
-  readonly accounts = new GithubAccounts(() => this.now());
   readonly log = new GithubLog();
   /** Whatever waits at the moment. */
   readonly pauses = new GithubPauses(() => this.log.notify());
@@ -78,11 +70,9 @@ export class GithubDouble implements AsyncDisposable {
   private chooseFault: ((logged: LoggedRequest) => Fault | null) | null = null;
   private servers: Deno.HttpServer<Deno.NetAddr>[] = [];
 
-  private readonly now: () => number;
-
   /** Starts a double on free ports of the loopback interface. `now` is its clock, in ms since the epoch. */
-  constructor({ now = Date.now }: { now?: () => number } = {}) {
-    this.now = now;
+  constructor({ now }: { now?: () => number } = {}) {
+    super(now);
     this.up();
   }
 
@@ -103,37 +93,16 @@ export class GithubDouble implements AsyncDisposable {
 
   readonly unexpected = this.log.unexpected;
   readonly counts = this.log.counts;
-  readonly addToken = this.accounts.addToken;
-  readonly revokeToken = this.accounts.revokeToken;
-  readonly setQuota = this.accounts.setQuota;
-  readonly quotaSpent = this.accounts.quotaSpent;
-  readonly remove = this.registry.remove;
-  readonly redirect = this.registry.addRedirect;
-  /** Serves a repository as `owner/name`. */
-  add = (
-    name: string,
-    git: HostedRepository["git"],
-    options: Partial<Pick<HostedRepository, "visibility" | "defaultBranch">> = {},
-  ) => this.registry.add(name, { ...options, git });
-  /** Serves a repository that has no commit yet. */
-  addEmpty = (name: string) => this.registry.add(name);
-  /** Serves a repository that GitHub blocks. */
-  addBlocked = (name: string, { status = 451 }: { status?: 451 | 403 } = {}) =>
-    this.registry.add(name, { blocked: status });
-  /** Renames or moves a repository; the old name answers 301. */
-  rename = (from: string, to: string, { location = "numeric" }: { location?: RedirectForm } = {}) =>
-    this.registry.rename(from, to, location);
-  /** Changes the visibility of a repository. */
-  setVisibility = (name: string, visibility: HostedRepository["visibility"]) =>
-    void (this.registry.get(name).visibility = visibility);
+
   /** Chooses a fault for each request; it comes before {@linkcode fault}. Null takes it back. */
-  faultWhen = (choose: ((logged: LoggedRequest) => Fault | null) | null) =>
-    void (this.chooseFault = choose);
+  faultWhen(choose: ((logged: LoggedRequest) => Fault | null) | null): void {
+    this.chooseFault = choose;
+  }
 
   /** Starts the counting of requests and of quota points anew. */
-  resetCounts(): void {
+  override resetCounts(): void {
+    super.resetCounts();
     this.log.reset();
-    this.accounts.resetSpent();
   }
 
   /** Listens (again, after {@linkcode down}, on the same ports). */
@@ -179,7 +148,7 @@ export class GithubDouble implements AsyncDisposable {
     parse: (request: Request) => ParsedRequest,
   ): Promise<Response> {
     const { pathname, search, host } = new URL(request.url);
-    const account = this.accounts.account(request.headers.get("authorization"));
+    const account = this.accountOf(request.headers.get("authorization"));
     const logged: LoggedRequest = {
       ...{ kind: "unexpected", method: request.method, path: pathname + search, status: 0 },
       token: account?.index ?? null,
@@ -230,7 +199,7 @@ export class GithubDouble implements AsyncDisposable {
     if (resource === "graphql" && account === null) {
       return errorReply(401, "This endpoint requires you to be authenticated.");
     }
-    const quota = this.accounts.quota(account, resource);
+    const quota = this.quotaOf(account, resource);
     if (quota.remaining <= 0) {
       const whose = account ? `user ID ${account.index + 1}` : "127.0.0.1";
       const message = `API rate limit exceeded for ${whose}.`;
@@ -294,7 +263,7 @@ export class GithubDouble implements AsyncDisposable {
 
   private quotaHeaders(account: Account, kind: RequestKind): Record<string, string> {
     const resource = kind === "graphql" ? kind : "core";
-    const { limit, remaining, resetAtMs } = this.accounts.quota(account, resource);
+    const { limit, remaining, resetAtMs } = this.quotaOf(account, resource);
     const left = Math.max(0, remaining);
     return {
       "x-ratelimit-limit": String(limit),

@@ -79,7 +79,7 @@ Deno.test("a private or internal repository answers as one that is missing", asy
   // Ids of one length, since problems carry them.
   while (nextRequestId().length < "12345678-100".length);
   await repository.branch("canaryBranch");
-  gh.registry.get("octo/site").defaultBranch = "canaryBranch";
+  gh.get("octo/site").defaultBranch = "canaryBranch";
   const branches = ["main", "none", "HEAD", "canaryBranch", await repository.head()];
   const paths: ((parameters: Parameters) => string)[] = [
     ...branches.map((branch) => (given: Parameters) => listPath({ ...given, branch })),

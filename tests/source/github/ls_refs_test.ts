@@ -7,7 +7,7 @@ import { lsRefs, type LsRefsResult, RefSearch } from "../../../lib/source/github
 import { formsOf } from "../../../lib/source/github/refs.ts";
 import { GitHttpBridge } from "../../github/git_http_bridge.ts";
 import { makeGitRepository } from "../../github/git_repository.ts";
-import { GithubRegistry } from "../../github/github_registry.ts";
+import { GithubState } from "../../github/github_state.ts";
 import { TestClock } from "../../test_clock.ts";
 import { openClient, uncharged } from "../open_github.ts";
 
@@ -20,13 +20,13 @@ const MIB = 1 << 20;
 /** A bridge with one repository, `octo/site`. */
 async function serve(branch = "main") {
   const repository = await makeGitRepository({ "a.md": "# A\n" }, { branch });
-  const registry = new GithubRegistry();
-  registry.add("octo/site", { git: repository });
-  const bridge = new GitHttpBridge(registry);
+  const state = new GithubState();
+  state.add("octo/site", repository);
+  const bridge = new GitHttpBridge(state);
   const clock = new TestClock();
   const client = openClient({ clock });
   return {
-    ...{ repository, registry, bridge, clock },
+    ...{ repository, state, bridge, clock },
     ask(
       ref = "main",
       { repo = "site", gitUrl = bridge.url, signal }: {
@@ -77,7 +77,7 @@ Deno.test("lsRefs() finds branches, then tags, peeled, by their whole names and 
 
 Deno.test("lsRefs() resolves HEAD to the default branch, and says where there is none", async () => {
   await using served = await serve("trunk/é");
-  const { ask, registry, repository } = served;
+  const { ask, state, repository } = served;
   const commit = await repository.head("trunk/é");
   assertEquals(await ask("HEAD"), { ...found("HEAD", commit), defaultBranch: "trunk/é" });
   assertEquals(await ask("main"), { ...missing, defaultBranch: "trunk/é" });
@@ -90,7 +90,7 @@ Deno.test("lsRefs() resolves HEAD to the default branch, and says where there is
   await Deno.writeTextFile(`${repository.dir}/HEAD`, `${commit}\n`);
   assertEquals(await ask("HEAD"), { ...found("HEAD", commit), defaultBranch: null });
 
-  registry.add("octo/empty");
+  state.addEmpty("octo/empty");
   for (const name of ["main", "HEAD"]) {
     assertEquals(await ask(name, { repo: "empty" }), {
       ...answered,
@@ -102,9 +102,9 @@ Deno.test("lsRefs() resolves HEAD to the default branch, and says where there is
 
 Deno.test("lsRefs() is denied what is missing, private or private behind an old name", async () => {
   await using served = await serve();
-  served.registry.add("octo/secret", { git: served.repository, visibility: "private" });
-  served.registry.add("octo/old", { git: served.repository, visibility: "private" });
-  served.registry.rename("octo/old", "octo/hidden", "named");
+  served.state.add("octo/secret", served.repository, { visibility: "private" });
+  served.state.add("octo/old", served.repository, { visibility: "private" });
+  served.state.rename("octo/old", "octo/hidden", { location: "named" });
   for (const repo of ["nothing", "secret", "old"]) {
     assertEquals(await served.ask("main", { repo }), { kind: "denied" });
   }
@@ -112,17 +112,17 @@ Deno.test("lsRefs() is denied what is missing, private or private behind an old 
 
 Deno.test("lsRefs() follows two moves on the same origin and says where it arrived", async () => {
   await using served = await serve();
-  const { registry, repository, bridge, ask } = served;
-  registry.rename("octo/site", "Other/New.Name", "named");
+  const { state, repository, bridge, ask } = served;
+  state.rename("octo/site", "Other/New.Name", { location: "named" });
   const there = {
     ...found("heads/main", await repository.head()),
     ...{ owner: "Other", repo: "New.Name" },
   };
   assertEquals(await ask("main"), there);
-  registry.addRedirect("octo/hop", "{git}/octo/site/git-upload-pack");
+  state.redirect("octo/hop", "{git}/octo/site/git-upload-pack");
   assertEquals(await ask("main", { repo: "hop" }), there);
   assertEquals(bridge.requests.slice(-3), ["octo/hop", "octo/site", "Other/New.Name"]);
-  registry.addRedirect("octo/loop", "/octo/loop.git/git-upload-pack");
+  state.redirect("octo/loop", "/octo/loop.git/git-upload-pack");
   bridge.requests.length = 0;
   assertEquals((await ask("main", { repo: "loop" })).kind, "unusable");
   assertEquals(bridge.requests.length, 3);
@@ -130,7 +130,7 @@ Deno.test("lsRefs() follows two moves on the same origin and says where it arriv
 
 Deno.test("lsRefs() follows no other redirect", async () => {
   await using served = await serve();
-  const { registry, bridge } = served;
+  const { state, bridge } = served;
   const good = "/octo/site.git/git-upload-pack";
   const port = new URL(bridge.url).port;
   const locations = [
@@ -150,7 +150,7 @@ Deno.test("lsRefs() follows no other redirect", async () => {
     "none",
   ];
   for (const location of locations) {
-    registry.addRedirect("octo/moved", location as `${string}/${string}`);
+    state.redirect("octo/moved", location as `${string}/${string}`);
     bridge.requests.length = 0;
     assertEquals((await served.ask("main", { repo: "moved" })).kind, "unusable", location);
     assertEquals(bridge.requests, ["octo/moved"], location);

@@ -21,8 +21,21 @@ export interface HostedRepository {
  */
 export type RedirectForm = "numeric" | "named" | "none" | "other-host" | `${string}/${string}`;
 
-/** Repositories by name and id, and the redirects of old names. */
-export class GithubRegistry {
+/** The sender of a request: an account by the index of its token, or null without a token. */
+export type Account = { index: number; seesAll: boolean } | null;
+
+/** Whether an account may see a repository. */
+export function sees(account: Account, { visibility }: HostedRepository): boolean {
+  return visibility === "public" || (account?.seesAll ?? false);
+}
+
+type QuotaResource = "core" | "graphql";
+type Quota = Record<"limit" | "remaining" | "resetAtMs" | "spent", number>;
+
+const HOUR_MS = 3_600_000;
+
+/** Repositories and accounts; `now` is the clock, in ms since the epoch. */
+export class GithubState {
   private readonly byName = new Map<string, HostedRepository>();
   /** By old name; `target` is null for a redirect to any text. */
   private readonly redirects = new Map<
@@ -30,17 +43,33 @@ export class GithubRegistry {
     { target: HostedRepository | null; form: RedirectForm }
   >();
   private lastId = 1000;
+  private readonly tokens = new Map<string, NonNullable<Account>>();
+  private readonly revoked = new Set<string>();
+  private readonly quotas = new Map<string, Quota>();
 
-  /** Puts a repository under `owner/name`, in place of what was there. */
-  add = (
+  constructor(protected readonly now: () => number = Date.now) {}
+
+  /** Serves a repository as `owner/name`, in place of what was there; one without `git` has no commit yet. */
+  add(
     fullName: string,
-    options: Partial<Omit<HostedRepository, "id" | "owner" | "name">> = {},
-  ): void => {
+    git: GitRepository | null,
+    options: Partial<Pick<HostedRepository, "visibility" | "defaultBranch" | "blocked">> = {},
+  ): void {
     this.put(fullName, {
-      ...{ git: null, visibility: "public", defaultBranch: "main", blocked: null },
-      ...{ ...options, id: ++this.lastId, owner: "", name: "" },
+      ...{ visibility: "public", defaultBranch: "main", blocked: null },
+      ...{ ...options, git, id: ++this.lastId, owner: "", name: "" },
     });
-  };
+  }
+
+  /** Serves a repository that has no commit yet. */
+  addEmpty(fullName: string): void {
+    this.add(fullName, null);
+  }
+
+  /** Serves a repository that GitHub blocks. */
+  addBlocked(fullName: string, { status = 451 }: { status?: 451 | 403 } = {}): void {
+    this.add(fullName, null, { blocked: status });
+  }
 
   /** The repository of that very name, or null. */
   find(fullName: string): HostedRepository | null {
@@ -53,13 +82,13 @@ export class GithubRegistry {
   }
 
   /** Where an old name leads, or null if it never was a name. */
-  redirect(fullName: string) {
+  redirectOf(fullName: string) {
     return this.redirects.get(fullName.toLowerCase()) ?? null;
   }
 
   /** {@linkcode find}, following the redirects of old names. */
   follow(fullName: string): HostedRepository | null {
-    return this.find(fullName) ?? this.redirect(fullName)?.target ?? null;
+    return this.find(fullName) ?? this.redirectOf(fullName)?.target ?? null;
   }
 
   /** {@linkcode find}. @throws {Error} if there is none. */
@@ -69,80 +98,55 @@ export class GithubRegistry {
     throw new Error(`Cannot find "${fullName}": the double has no such repository`);
   }
 
-  /** Gives a repository a new name and lets the old one redirect. */
-  rename(from: string, to: string, form: RedirectForm): void {
+  /** Changes the visibility of a repository. */
+  setVisibility(fullName: string, visibility: HostedRepository["visibility"]): void {
+    this.get(fullName).visibility = visibility;
+  }
+
+  /** Renames or moves a repository; the old name answers 301. */
+  rename(from: string, to: string, { location = "numeric" }: { location?: RedirectForm } = {}) {
     const target = this.get(from);
     this.byName.delete(from.toLowerCase());
     this.put(to, target);
-    this.redirects.set(from.toLowerCase(), { target, form });
+    this.redirects.set(from.toLowerCase(), { target, form: location });
   }
 
   /** Lets a name redirect to any address, a loop included. */
-  addRedirect = (fullName: string, form: RedirectForm): void => {
+  redirect(fullName: string, form: RedirectForm): void {
     this.redirects.set(fullName.toLowerCase(), { target: null, form });
-  };
+  }
 
   /** Deletes a repository and its old names: 404 from then on. */
-  remove = (fullName: string): void => {
+  remove(fullName: string): void {
     const repository = this.get(fullName);
     this.byName.delete(fullName.toLowerCase());
     for (const [name, { target }] of this.redirects) {
       if (target === repository) this.redirects.delete(name);
     }
-  };
-
-  private put(fullName: string, repository: HostedRepository): void {
-    const [, owner, name] = /^([^/]+)\/([^/]+)$/.exec(fullName) ?? [];
-    if (!owner || !name) throw new Error(`Cannot add "${fullName}": not of the form owner/name`);
-    this.byName.set(fullName.toLowerCase(), Object.assign(repository, { owner, name }));
-    this.redirects.delete(fullName.toLowerCase());
   }
-}
-
-/** The sender of a request: an account by the index of its token, or null without a token. */
-export type Account = { index: number; seesAll: boolean } | null;
-
-/** Whether an account may see a repository. */
-export function sees(account: Account, { visibility }: HostedRepository): boolean {
-  return visibility === "public" || (account?.seesAll ?? false);
-}
-
-type QuotaResource = "core" | "graphql";
-
-const HOUR_MS = 3_600_000;
-
-/**
- * The known tokens and everyone's quotas: 60 requests an hour without a token, 5,000 with one, GraphQL points apart.
- * https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api
- */
-export class GithubAccounts {
-  private readonly tokens = new Map<string, NonNullable<Account>>();
-  private readonly revoked = new Set<string>();
-  /** `spent` are the points since counting began. */
-  private readonly quotas = new Map<
-    string,
-    Record<"limit" | "remaining" | "resetAtMs" | "spent", number>
-  >();
-
-  constructor(private readonly now: () => number) {}
 
   /** Makes a token valid; its index is its place in the order of adding. It sees public repositories, or all. */
-  addToken = (token: string, { sees }: { sees?: "all" } = {}): void => {
+  addToken(token: string, { sees }: { sees?: "all" } = {}): void {
     this.tokens.set(token, { index: this.tokens.size, seesAll: sees === "all" });
-  };
+  }
 
   /** Makes a token invalid: 401 from then on. */
-  revokeToken = (token: string): void => void this.revoked.add(token);
+  revokeToken(token: string): void {
+    this.revoked.add(token);
+  }
 
   /** The sender with this `Authorization` header; undefined for a token that is unknown or revoked. */
-  account(authorization: string | null): Account | undefined {
+  accountOf(authorization: string | null): Account | undefined {
     if (authorization === null) return null;
     const token = /^(?:bearer|token) (.+)$/i.exec(authorization)?.[1] ?? "";
     return this.revoked.has(token) ? undefined : this.tokens.get(token);
   }
 
-  /** An account's quota; it is full again once its hour is over. */
-  quota(account: Account, resource: QuotaResource = "core") {
+  /**
+   * An account's quota: 60 requests an hour without a token, 5,000 with one, GraphQL points apart. It is full again once
+   * its hour is over. https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api
+   */
+  quotaOf(account: Account, resource: QuotaResource = "core"): Quota {
     const limit = account ? 5000 : resource === "core" ? 60 : 0;
     const quota = this.quotas.getOrInsert(`${account?.index ?? "none"} ${resource}`, {
       ...{ limit, remaining: limit, resetAtMs: 0, spent: 0 },
@@ -154,24 +158,20 @@ export class GithubAccounts {
   }
 
   /** Changes the quota of a token, or of clients without one (null). */
-  setQuota = (
+  setQuota(
     token: string | null,
-    { resource = "core", ...change }: {
-      resource?: QuotaResource;
-      limit?: number;
-      remaining?: number;
-      resetAtMs?: number;
-    },
-  ): void => {
-    Object.assign(this.quota(this.known(token), resource), change);
-  };
+    { resource = "core", ...change }: Partial<Quota> & { resource?: QuotaResource },
+  ): void {
+    Object.assign(this.quotaOf(this.known(token), resource), change);
+  }
 
-  /** Points of a quota taken since the last {@linkcode resetSpent}. */
-  quotaSpent = (token: string | null, resource?: QuotaResource): number =>
-    this.quota(this.known(token), resource).spent;
+  /** Points of a quota taken since {@linkcode resetCounts}. */
+  quotaSpent(token: string | null, resource?: QuotaResource): number {
+    return this.quotaOf(this.known(token), resource).spent;
+  }
 
   /** Starts the counting of points anew; the quotas stay as they are. */
-  resetSpent(): void {
+  resetCounts(): void {
     for (const quota of this.quotas.values()) quota.spent = 0;
   }
 
@@ -179,5 +179,12 @@ export class GithubAccounts {
     const account = token === null ? null : this.tokens.get(token);
     if (account !== undefined) return account;
     throw new Error(`Cannot find "${token}": the double has no such token`);
+  }
+
+  private put(fullName: string, repository: HostedRepository): void {
+    const [, owner, name] = /^([^/]+)\/([^/]+)$/.exec(fullName) ?? [];
+    if (!owner || !name) throw new Error(`Cannot add "${fullName}": not of the form owner/name`);
+    this.byName.set(fullName.toLowerCase(), Object.assign(repository, { owner, name }));
+    this.redirects.delete(fullName.toLowerCase());
   }
 }
