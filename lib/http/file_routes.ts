@@ -2,6 +2,7 @@
 // the part of Fresh's naming rules that an API needs: index.ts answers for its folder, [name].ts is a parameter, and a
 // _middleware.ts covers its folder and all below.
 
+import { fromFileUrl, join, toFileUrl } from "@std/path";
 import type { App } from "fresh";
 
 const MODULE = /\.[jt]sx?$/;
@@ -14,12 +15,12 @@ const MIDDLEWARE = /(?<=^|\/)_middleware\.[jt]sx?$/;
  * or whose pattern is another's.
  */
 export async function mountRoutes<State>(app: App<State>, routesUrl: URL): Promise<string[]> {
-  const rootUrl = new URL(routesUrl.href.replace(/\/?$/, "/"));
+  const root = fromFileUrl(routesUrl);
   const routes = new Map<string, { file: string; handler: never }>();
-  for (const file of await listFiles(rootUrl)) {
+  for (const file of listFiles(root)) {
     const pattern = toPattern(file);
     const isMiddleware = MIDDLEWARE.test(file);
-    const module = await import(toUrl(file, rootUrl).href);
+    const module = await import(toFileUrl(join(root, file)).href);
     const supported = ["handler", "handlers", ...isMiddleware ? ["default"] : []];
     const other = Object.keys(module).find((name) => !supported.includes(name));
     if (other !== undefined) throw new Error(`Cannot mount "${file}": "${other}" is not supported`);
@@ -47,13 +48,11 @@ export async function mountRoutes<State>(app: App<State>, routesUrl: URL): Promi
   return sorted.map(([pattern]) => pattern);
 }
 
-async function listFiles(rootUrl: URL, folder = ""): Promise<string[]> {
-  const files: string[] = [];
-  for await (const { name, isDirectory } of Deno.readDir(toUrl(folder, rootUrl))) {
-    if (isDirectory) files.push(...await listFiles(rootUrl, `${folder}${name}/`));
-    else if (MODULE.test(name)) files.push(`${folder}${name}`);
-  }
-  return files.sort();
+function listFiles(root: string, folder = ""): string[] {
+  return [...Deno.readDirSync(join(root, folder))].flatMap(({ name, isDirectory }) => {
+    if (isDirectory) return listFiles(root, `${folder}${name}/`);
+    return MODULE.test(name) ? [`${folder}${name}`] : [];
+  }).sort();
 }
 
 function toPattern(file: string): string {
@@ -63,8 +62,4 @@ function toPattern(file: string): string {
     throw new Error(`Cannot mount "${file}": a name of this kind is not supported`);
   }
   return pattern;
-}
-
-function toUrl(path: string, rootUrl: URL): URL {
-  return new URL(path.split("/").map(encodeURIComponent).join("/"), rootUrl);
 }

@@ -47,9 +47,6 @@ const GZIP_SLICE_BYTES = 64 * 1024;
 /** Larger bodies reserve memory while they are sent. */
 const LARGE_BODY_BYTES = 1 << 20;
 
-/** UTF-8 takes at most three bytes for each UTF-16 code unit. */
-const MAX_BYTES_PER_UNIT = 3;
-
 /**
  * JSON, with the elements of its arrays encoded one by one: a page of long paths has 28 MiB, and as one text it takes three
  * times as much and blocks the thread for as long as other clients may wait.
@@ -62,7 +59,8 @@ export async function jsonBody(
   let bytes = new Uint8Array(16 * 1024);
   let used = 0;
   const write = (text: string) => {
-    const wanted = used + text.length * MAX_BYTES_PER_UNIT;
+    // UTF-8 takes at most three bytes for each UTF-16 code unit.
+    const wanted = used + text.length * 3;
     if (wanted > bytes.length) {
       // A transfer frees the old bytes at once, without waiting for a garbage collection.
       const length = Math.max(wanted, Math.ceil(bytes.length * 1.5));
@@ -286,8 +284,6 @@ export function textResponse(
   { status = 200, headers }: { status?: number; headers: HeaderRecord },
 ): Response {
   const bytes = new TextEncoder().encode(text);
-  return new Response(bytes, {
-    status,
-    headers: { ...headers, "content-length": String(bytes.length) },
-  });
+  const length = { "content-length": String(bytes.length) };
+  return new Response(bytes, { status, headers: { ...headers, ...length } });
 }

@@ -12,15 +12,14 @@ const LANGUAGES = "bash css diff dockerfile go graphql ini java javascript json 
   "markdown php python ruby rust scss sql swift typescript xml yaml";
 
 /** Files of npm packages, by their names among the assets. */
-const VENDOR = [
-  ["preact.js", "node_modules/htm/preact/standalone.module.js"],
-  ["dompurify.js", "node_modules/dompurify/dist/purify.es.mjs"],
-  ["highlight.js", `${HIGHLIGHT}/core.min.js`],
-  ...LANGUAGES.split(" ").map((name) => [
-    `highlight-${name}.js`,
-    `${HIGHLIGHT}/languages/${name}.min.js`,
-  ]),
-] as [name: string, file: string][];
+const VENDOR: Record<string, string> = {
+  "preact.js": "node_modules/htm/preact/standalone.module.js",
+  "dompurify.js": "node_modules/dompurify/dist/purify.es.mjs",
+  "highlight.js": `${HIGHLIGHT}/core.min.js`,
+};
+for (const name of LANGUAGES.split(" ")) {
+  VENDOR[`highlight-${name}.js`] = `${HIGHLIGHT}/languages/${name}.min.js`;
+}
 
 const JAVASCRIPT = "text/javascript; charset=utf-8";
 const TYPESCRIPT = "application/typescript; charset=utf-8";
@@ -84,12 +83,12 @@ let assets: ReturnType<typeof readAssets> | null = null;
 
 /** Every asset; `version` is a digest of all of them, so that their imports of each other need no rewriting. */
 async function readAssets() {
-  const names = [...VENDOR];
+  const names = { ...VENDOR };
   for await (const { name } of Deno.readDir(new URL("static/assets/", ROOT))) {
-    if (/\.(css|svg|ts)$/.test(name)) names.push([name, `static/assets/${name}`]);
+    if (/\.(css|svg|ts)$/.test(name)) names[name] = `static/assets/${name}`;
   }
   const files = new Map<string, ReadyBody>();
-  for (const [name, file] of names) {
+  for (const [name, file] of Object.entries(names)) {
     const contentType = CONTENT_TYPES[name.slice(name.lastIndexOf(".") + 1)] ?? JAVASCRIPT;
     files.set(name, await fileBody(file, contentType));
   }
