@@ -132,16 +132,13 @@ Deno.test("parseSettings() derives the other addresses from GITHUB_API_URL", () 
 
 Deno.test("openServices() names the variable of what it cannot open", async () => {
   const file = await Deno.makeTempFile();
-  const rejected = async (env: Record<string, string>) =>
-    (await assertRejects(() => openServices(parse(env)), SettingsError)).message;
-  try {
-    for (const dir of [`${file}.none`, file]) {
-      const line = await rejected({ KV_PATH: ":memory:", LOCAL_REPOS_DIR: dir });
-      assertEquals(line, `Cannot start with "LOCAL_REPOS_DIR": there is no folder "${dir}"`);
-    }
-    const line = await rejected({ LOCAL_REPOS_DIR: "none", KV_PATH: `${file}/kv.sqlite` });
-    assert(line.startsWith('Cannot start with "KV_PATH": Cannot open the key-value store'), line);
-  } finally {
-    await Deno.remove(file);
+  const rows = [
+    [file, ":memory:", `Cannot start with "LOCAL_REPOS_DIR": there is no folder "${file}"`],
+    ["none", `${file}/kv.db`, 'Cannot start with "KV_PATH": Cannot open the key-value store'],
+  ] as const;
+  for (const [LOCAL_REPOS_DIR, KV_PATH, line] of rows) {
+    const config = parse({ LOCAL_REPOS_DIR, KV_PATH });
+    await assertRejects(() => openServices(config), SettingsError, line);
   }
+  await Deno.remove(file);
 });

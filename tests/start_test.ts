@@ -48,18 +48,6 @@ Deno.test("the image has every folder with code of the service", async () => {
   assertEquals([...folders].filter((name) => !copied.includes(name)), []);
 });
 
-Deno.test("start serves the example and reads front matter", async () => {
-  await using service = await serveTask("start");
-  const list = await (await fetch(service.url + LIST)).json();
-  assert(list.pagination.totalItems > 0);
-  const { path, contentUrl } = list.items[0];
-  const item = await (await fetch(contentUrl)).json();
-  assertEquals(item.path, path);
-  assertEquals(item.frontMatter.title, "Keeping a starter alive");
-  const response = await fetch(service.url + LIST.replace("blog", "other"));
-  assertEquals([response.status, (await response.json()).code], [404, "repository-not-found"]);
-});
-
 Deno.test("start answers while nobody reads its log", async () => {
   const unread = Promise.withResolvers<void>();
   await using service = await serveTask("start", { unread: unread.promise });

@@ -49,13 +49,9 @@ Deno.test("renderMarkdown() lists headings with the ids that they have in the HT
   }
 });
 
-Deno.test("every id and name has the prefix, and in-page links lead to it", () => {
+Deno.test("every id and name has the prefix once, and in-page links lead to it", () => {
   const out = html('<p id="a" name="b">x</p><a name="c">y</a>\n\n# d\n\ne[^f]\n\n[^f]: g');
-  const values = [...out.matchAll(/ (?:id|name)="([^"]*)"/g)].map(([, value]) => value!);
-  assertEquals(values.length, 7);
-  assertEquals(values.filter((value) => !value.startsWith("user-content-")), []);
-  assert(!out.includes("user-content-user-content"));
-
+  assertEquals(out.match(/ (id|name)="user-content-(?!user)/g)?.length, 7);
   const links = {
     "[x](#größe)\n\n# Größe": "#user-content-gr%C3%B6%C3%9Fe",
     '[x](#a)\n\n<a name="a"></a>': "#user-content-a",
