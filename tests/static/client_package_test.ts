@@ -2,16 +2,17 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { join } from "@std/path";
+import { cp } from "node:fs/promises";
 import { startService } from "../service.ts";
 import { root } from "../source_files.ts";
-import { copyFolder, run } from "./run_command.ts";
+import { run } from "./run_command.ts";
 
 const PACKAGE = `${root}/packages/client`;
 
 /** A folder of its own; with a copy of the package where one is packed, since packing writes beside its source. */
 async function makeFolder(from?: string): Promise<AsyncDisposable & { dir: string }> {
   const dir = await Deno.makeTempDir();
-  if (from !== undefined) await copyFolder(from, dir);
+  if (from !== undefined) await cp(from, dir, { recursive: true });
   return { dir, [Symbol.asyncDispose]: () => Deno.remove(dir, { recursive: true }) };
 }
 

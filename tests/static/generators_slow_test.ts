@@ -1,9 +1,10 @@
 // The examples for Astro and Eleventy, built by the published generators from the published client and a running service.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { cp, readdir } from "node:fs/promises";
 import { startService } from "../service.ts";
 import { root } from "../source_files.ts";
-import { copyFolder, run } from "./run_command.ts";
+import { run } from "./run_command.ts";
 
 const SLUGS = [
   "2024/keeping-a-starter-alive",
@@ -24,25 +25,19 @@ async function build(example: string, output: string): Promise<Map<string, strin
   const url = `http://127.0.0.1:${service.listen()}`;
   const dir = await Deno.makeTempDir();
   try {
-    await copyFolder(`${root}/packages/client`, `${dir}/client`);
+    await cp(`${root}/packages/client`, `${dir}/client`, { recursive: true });
     await run("npm", ["pack"], { cwd: `${dir}/client` });
-    await copyFolder(`${root}/examples/${example}`, `${dir}/site`);
     const cwd = `${dir}/site`;
+    await cp(`${root}/examples/${example}`, cwd, { recursive: true });
     const packed = `${dir}/client/repo-collections-client-1.0.0.tgz`;
     await run("npm", ["install", "--no-audit", "--no-fund", packed], { cwd });
     const env = { COLLECTIONS_URL: url, ASTRO_TELEMETRY_DISABLED: "1" };
     await run("npm", ["run", "build"], { cwd, env });
     const files = new Map<string, string>();
-    const read = async (folder: string) => {
-      for await (const { name, isDirectory } of Deno.readDir(`${cwd}/${output}${folder}`)) {
-        if (isDirectory) await read(`${folder}/${name}`);
-        else if (name.endsWith(".html")) {
-          const text = await Deno.readTextFile(`${cwd}/${output}${folder}/${name}`);
-          files.set(`${folder}/${name}`, text);
-        }
-      }
-    };
-    await read("");
+    for (const path of await readdir(`${cwd}/${output}`, { recursive: true })) {
+      if (!path.endsWith(".html")) continue;
+      files.set(`/${path}`, await Deno.readTextFile(`${cwd}/${output}/${path}`));
+    }
     return files;
   } finally {
     await Deno.remove(dir, { recursive: true });

@@ -4,18 +4,9 @@ import { assertEquals } from "@std/assert";
 import { columnsOf, facetKeysOf, titleOf } from "../../static/assets/list.ts";
 import { parseTable } from "../../static/assets/preview.ts";
 import { durationWords, freshWords, sizeWords, snippetsFor } from "../../static/assets/requests.ts";
-import {
-  EMPTY,
-  filterWords,
-  itemParameters,
-  listParameters,
-  operationUrl,
-  parseFilter,
-  parsePlace,
-  readState,
-  stateAt,
-  stateUrl,
-} from "../../static/assets/state.ts";
+import { EMPTY, filterWords, parseFilter, parsePlace } from "../../static/assets/state.ts";
+import { itemParameters, listParameters, operationUrl } from "../../static/assets/state.ts";
+import { readState, stateAt, stateUrl } from "../../static/assets/state.ts";
 
 const DOCS = { owner: "withastro", repo: "docs", branch: "HEAD", folder: "", file: "" };
 const BASE = "https://github.com/withastro/docs";
@@ -36,14 +27,13 @@ Deno.test("parsePlace() takes branch, folder and file out of addresses of all fo
   const file = { ...at, folder: "a/b c", file: "a/b c/d.md" };
   assertEquals(parsePlace(`${BASE}/tree/main`), at);
   assertEquals(parsePlace(`${BASE}/tree/main/a/b%20c`), { ...at, folder: "a/b c" });
-  for (
-    const text of [
-      `${BASE}/blob/main/a/b%20c/d.md?plain=1#L3`,
-      "https://raw.githubusercontent.com/withastro/docs/main/a/b%20c/d.md",
-      "https://raw.githubusercontent.com/withastro/docs/refs/heads/main/a/b%20c/d.md",
-      "https://cdn.jsdelivr.net/gh/withastro/docs@main/a/b%20c/d.md",
-    ]
-  ) assertEquals(parsePlace(text), file, text);
+  const files = [
+    `${BASE}/blob/main/a/b%20c/d.md?plain=1#L3`,
+    "https://raw.githubusercontent.com/withastro/docs/main/a/b%20c/d.md",
+    "https://raw.githubusercontent.com/withastro/docs/refs/heads/main/a/b%20c/d.md",
+    "https://cdn.jsdelivr.net/gh/withastro/docs@main/a/b%20c/d.md",
+  ];
+  for (const text of files) assertEquals(parsePlace(text), file, text);
   assertEquals(parsePlace("withastro/docs/src/content"), { ...DOCS, folder: "src/content" });
   assertEquals(parsePlace("withastro/docs/tree/main/a"), { ...at, folder: "a" });
 });
@@ -112,11 +102,8 @@ Deno.test("columnsOf() chooses a date, a list, then what most items have; a mapp
     item({ title: "B", draft: true, tags: [], date: "2025-01-03T10:00:00Z", body: "x".repeat(60) }),
     item({}),
   ];
-  assertEquals(columnsOf(items), [
-    { key: "date", kind: "date" },
-    { key: "tags", kind: "list" },
-    { key: "draft", kind: "text" },
-  ]);
+  const columns = columnsOf(items).map(({ key, kind }) => `${key} ${kind}`);
+  assertEquals(columns, ["date date", "tags list", "draft text"]);
   assertEquals(columnsOf([item({ a: 1, b: 2, c: 3, d: 4 })]).length, 3);
   assertEquals(columnsOf([]), []);
   assertEquals(facetKeysOf([...items, item({ draft: true, author: "t" })]), ["tags", "draft"]);
@@ -124,11 +111,8 @@ Deno.test("columnsOf() chooses a date, a list, then what most items have; a mapp
 });
 
 Deno.test("parseTable() reads quotes, breaks in them and both line ends (RFC 4180)", () => {
-  assertEquals(parseTable('\uFEFFa,b\r\n"x, ""y""","1\n2"\n,z', ","), [
-    ["a", "b"],
-    ['x, "y"', "1\n2"],
-    ["", "z"],
-  ]);
+  const rows = [["a", "b"], ['x, "y"', "1\n2"], ["", "z"]];
+  assertEquals(parseTable('\uFEFFa,b\r\n"x, ""y""","1\n2"\n,z', ","), rows);
   assertEquals(parseTable("a\tb\n", "\t"), [["a", "b"]]);
 });
 

@@ -1,7 +1,7 @@
-// Commands and folders for tests of packages and examples.
+// Commands for tests of packages and examples.
 
 import { assert } from "@std/assert";
-import { dirname, join } from "@std/path";
+import { dirname } from "@std/path";
 
 /** Runs a command, with this Deno on the path. Fails where it fails, unless `mayFail`. */
 export async function run(
@@ -11,19 +11,9 @@ export async function run(
 ): Promise<{ success: boolean; out: string; all: string }> {
   const env = { ...options.env, PATH: `${dirname(Deno.execPath())}:${Deno.env.get("PATH")}` };
   const result = await new Deno.Command(command, { args, ...options, env }).output();
-  const [out, error] = [result.stdout, result.stderr].map((bytes) =>
-    new TextDecoder().decode(bytes)
-  );
-  const all = `${command} ${args.join(" ")}\n${out}${error}`;
+  const decoder = new TextDecoder();
+  const out = decoder.decode(result.stdout);
+  const all = `${command} ${args.join(" ")}\n${out}${decoder.decode(result.stderr)}`;
   assert(mayFail || result.success, all);
-  return { success: result.success, out: out!, all };
-}
-
-/** Copies a folder with all in it. */
-export async function copyFolder(from: string, to: string): Promise<void> {
-  await Deno.mkdir(to, { recursive: true });
-  for await (const { name, isDirectory } of Deno.readDir(from)) {
-    if (isDirectory) await copyFolder(join(from, name), join(to, name));
-    else await Deno.copyFile(join(from, name), join(to, name));
-  }
+  return { success: result.success, out, all };
 }
