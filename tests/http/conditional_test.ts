@@ -10,7 +10,7 @@ import {
 } from "../../lib/http/responses.ts";
 import { itemPath, listPath, startService } from "../service.ts";
 import { startSite } from "../site.ts";
-import { gzipReady } from "./gzip_ready.ts";
+import { gzipReady } from "./freshness_of.ts";
 
 const TEXT = "long enough to be compressed\n".repeat(100);
 const LONG = { "posts/a.md": TEXT };

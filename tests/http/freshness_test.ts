@@ -152,22 +152,6 @@ Deno.test("a response is made again when the branch took another name meanwhile"
   }
 });
 
-Deno.test("an older response is sent for a day after the last check, while the source fails", async () => {
-  await using site = await startSite({ "posts/a.md": "" });
-  const { service: { clock }, gh } = site;
-  await freshnessOf(site);
-  gh.fault = { kind: "status", status: 500 };
-
-  clock.advance(59_000);
-  assertEquals(await freshnessOf(site), ["a", "hit; ttl=1", "59"]);
-  clock.advance(311_000);
-  assertEquals(await freshnessOf(site), ["a", "hit; ttl=-310; detail=stale-if-error", "370"]);
-  clock.advance(DAY_MS - 370_001);
-  assertEquals((await freshnessOf(site))[1], "hit; ttl=-86339; detail=stale-if-error");
-  clock.advance(1);
-  assertEquals(await freshnessOf(site), [502, "source-failed"]);
-});
-
 Deno.test("after a failure the source is checked again as soon as the back-off is over", async () => {
   await using site = await startSite({ "posts/a.md": "" });
   const { service: { clock }, gh, repository } = site;

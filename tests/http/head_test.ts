@@ -5,7 +5,7 @@ import { nextRequestId } from "../../lib/http/state.ts";
 import { rawRequest, type RawResponse } from "../raw_http.ts";
 import { itemPath, listPath, startService } from "../service.ts";
 import { startSite } from "../site.ts";
-import { gzipReady } from "./gzip_ready.ts";
+import { gzipReady } from "./freshness_of.ts";
 
 const FILES = { "posts/a.md": "long enough to be compressed\n".repeat(100) };
 const LIST = listPath();
