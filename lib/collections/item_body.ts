@@ -61,26 +61,23 @@ export function rawContentType(contentType: string): string {
   return ACTIVE.test(contentType) ? PLAIN : contentType;
 }
 
-/** The fields of a file that need none of its bytes; its addresses begin with `baseUrl`. */
+/** The fields of a file that need none of its bytes. */
 export function fileBody(
   { path, id, size }: FileRef,
-  { source, snapshot }: ReadContext,
-  baseUrl: string,
-) {
+  { source, snapshot, baseUrl }: ReadContext,
+): Omit<ItemBody, "slug"> {
   const { name: { owner, repo }, branch } = snapshot;
   const name = fileName(path);
-  const htmlUrl = source.webUrl(snapshot, path);
+  const isReadable = itemPathProblem(path) === null;
   return {
     name,
     path,
     sha: id,
     size,
     contentType: contentTypeOf(name),
-    ...(itemPathProblem(path) === null
-      ? { contentUrl: itemUrl(baseUrl, { owner, repo, branch, path }) }
-      : {}),
-    ...(htmlUrl === null ? {} : { htmlUrl }),
-  } satisfies Partial<ItemBody>;
+    contentUrl: isReadable ? itemUrl(baseUrl, { owner, repo, branch, path }) : undefined,
+    htmlUrl: source.webUrl(snapshot, path) ?? undefined,
+  };
 }
 
 // With ignoreBOM the mark stays in the text, so that encoding it again gives the same bytes.

@@ -14,12 +14,18 @@ import {
   type RenderError,
 } from "../markdown/rendered.ts";
 import { isMarkdown } from "../markdown/renderer.ts";
-import { comparePaths, type FileList } from "../source/file_list.ts";
+import { comparePaths, type FileList, type ListedFile } from "../source/file_list.ts";
 import type { Blobs, FileRef } from "../source/source.ts";
 import { compileRule } from "./cms.ts";
 import type { ItemNeeds } from "./fields.ts";
 import { needsReading, readFrontMatter, readFrontMatters } from "./front_matter.ts";
-import { BYTES_PER_CONTENT_BYTE, mayHaveFrontMatter, slugOf, textOf } from "./item_body.ts";
+import {
+  BYTES_PER_CONTENT_BYTE,
+  fileBody,
+  mayHaveFrontMatter,
+  slugOf,
+  textOf,
+} from "./item_body.ts";
 import { type ReadContext, repositoryOf, runJob } from "./read_context.ts";
 import { type CollectionFolder, pathIn } from "./resolve_collection.ts";
 
@@ -31,7 +37,6 @@ interface Place {
   /** The collection that links between items stay in. */
   readonly collection: { readonly folder: CollectionFolder; readonly files: FileList } | null;
   readonly linkTemplate: string | undefined;
-  readonly baseUrl: string;
   /** How errors name the list; null for one file. */
   readonly list: string | null;
 }
@@ -53,6 +58,13 @@ const failureKind: ObjectKind<RenderError & { readonly untilMs: number }> = {
   name: "html-failure",
   sizeOf: ({ message }) => 100 + 2 * message.length,
 };
+
+/** An item of a collection, without its contents. */
+export function itemOf(file: ListedFile, folder: CollectionFolder, read: ReadContext): ItemBody {
+  const whole = { ...file, path: pathIn(folder.path, file.path) };
+  const { name, path, ...rest } = fileBody(whole, read);
+  return { name, path, slug: slugOf(file.path), ...rest };
+}
 
 /** Memory that the contents of files of these sizes take in a page, at most. */
 export function contentBytes(
@@ -79,8 +91,11 @@ export async function addContents(
     const wanted = needs.content ? items : items.filter(({ name }) => isMarkdown(name));
     await addTexts(takeFitting(wanted, MAX_PAGE_BYTES.content, read), needs, { place, read });
   }
-  if (!needs.frontMatter) return;
-  // An item that has its content has its front matter, too.
+  if (needs.frontMatter) await addFrontMatters(items, read);
+}
+
+/** Adds front matter alone to items; one that has its content has it already. */
+export async function addFrontMatters(items: readonly Item[], read: ReadContext): Promise<void> {
   const left = items.filter((item) =>
     item.encoding === undefined && (item.error?.code ?? "page-too-large") === "page-too-large" &&
     needsReading(item, read)
@@ -93,6 +108,10 @@ export async function addContents(
     else Object.assign(item, result);
   }
 }
+
+/** Whether the source gave all that was requested of the items' files. */
+export const isComplete = (items: readonly Item[]) =>
+  !items.some(({ error }) => error?.code.startsWith("source-"));
 
 /** The items whose files fit into a page together, the first by path first; the others get an error. */
 function takeFitting(
@@ -214,8 +233,8 @@ async function render(file: MarkdownFile, read: ReadContext): Promise<Rendered |
 
 /** Gives what `includeHtml` adds to a file. Made once for a page, since its files link to the same places. */
 function htmlJoiner(
-  { collection, linkTemplate, baseUrl }: Place,
-  { source, snapshot }: ReadContext,
+  { collection, linkTemplate }: Place,
+  { source, snapshot, baseUrl }: ReadContext,
 ): (rendered: Rendered | RenderError, path: string) => Partial<Item> {
   const { name: { owner, repo }, branch } = snapshot;
   // The path is the last part of the address, which is the same for all files up to there.

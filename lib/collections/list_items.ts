@@ -4,21 +4,20 @@ import type { ItemBody, ListBody } from "../api/contract.ts";
 import { DEFAULTS, type ListParameters, listUrl } from "../api/parameters.ts";
 import { yieldToEventLoop } from "../clock.ts";
 import { needsOf, project } from "./fields.ts";
-import { BYTES_PER_PATH_BYTE, fileBody, slugOf } from "./item_body.ts";
-import { addContents, contentBytes } from "./item_contents.ts";
+import { BYTES_PER_PATH_BYTE } from "./item_body.ts";
+import { addContents, contentBytes, isComplete, itemOf } from "./item_contents.ts";
 import { listFiles, selectItems } from "./list_files.ts";
 import { type ReadContext, reserve } from "./read_context.ts";
-import { displayPath, pathIn, resolveCollection } from "./resolve_collection.ts";
+import { displayPath, resolveCollection } from "./resolve_collection.ts";
 
 /**
- * Lists one page of a collection; addresses in it begin with `baseUrl`. One that is not complete lacks files that the
- * source failed to give, and must not be cached.
+ * Lists one page of a collection. One that is not complete lacks files that the source failed to give, and must not be
+ * cached.
  * @throws {CollectionsError} what finding, listing and selecting throw, or service-busy.
  */
 export async function listItems(
   parameters: ListParameters,
   read: ReadContext,
-  { baseUrl }: { baseUrl: string },
 ): Promise<{ body: ListBody; complete: boolean }> {
   const folder = await resolveCollection(parameters.collection, read);
   const files = await listFiles(folder, read, parameters.recursive);
@@ -43,20 +42,16 @@ export async function listItems(
   for (const index of indices) {
     // A path may have 4,096 bytes, which two addresses encode.
     await yieldToEventLoop();
-    const file = files.at(index);
-    const whole = { ...file, path: pathIn(folder.path, file.path) };
-    const { name, path, ...rest } = fileBody(whole, read, baseUrl);
-    items.push({ name, path, slug: slugOf(file.path), ...rest });
+    items.push(itemOf(files.at(index), folder, read));
   }
-  const list = displayPath(folder.path);
-  const place = { collection: { folder, files }, linkTemplate, baseUrl, list };
+  const place = { collection: { folder, files }, linkTemplate, list: displayPath(folder.path) };
   await addContents(items, needs, { place, read });
 
   const totalPages = Math.ceil(totalItems / limit);
   const hasNext = page < totalPages;
   // Past the end the page before is the last one that has items.
   const hasPrevious = totalItems > 0 && page > 1;
-  const pageUrl = (page: number) => listUrl(baseUrl, { ...parameters, page });
+  const pageUrl = (page: number) => listUrl(read.baseUrl, { ...parameters, page });
   const omitted = files.omitted === 1
     ? "a file whose name is"
     : `${files.omitted} files whose names are`;
@@ -70,20 +65,20 @@ export async function listItems(
     collection: {
       name: parameters.collection,
       path: folder.path,
-      ...(folder.declared === null ? {} : { source: folder.declared.source }),
+      source: folder.declared?.source,
     },
     // The type is that of whole items, which `fields` cuts.
     items: fields === undefined ? items : items.map((item) => project(item, fields) as ItemBody),
     pagination: { page, limit, totalItems, totalPages, hasNext, hasPrevious },
     links: {
-      self: listUrl(baseUrl, parameters),
+      self: listUrl(read.baseUrl, parameters),
       first: pageUrl(1),
       previous: hasPrevious ? pageUrl(Math.min(page - 1, totalPages)) : null,
       next: hasNext ? pageUrl(page + 1) : null,
       last: pageUrl(Math.max(totalPages, 1)),
     },
-    ...(parameters.facets === undefined ? {} : { facets }),
-    ...(warnings.length === 0 ? {} : { warnings }),
+    facets: parameters.facets && facets,
+    warnings: warnings.length === 0 ? undefined : warnings,
   };
-  return { body, complete: !items.some(({ error }) => error?.code.startsWith("source-")) };
+  return { body, complete: isComplete(items) };
 }

@@ -26,6 +26,8 @@ export interface ReadContext {
   readonly jobs: BackgroundJobs;
   readonly markdown: Pick<MarkdownRenderer, "render">;
   readonly clock: Clock;
+  /** What addresses in bodies begin with. */
+  readonly baseUrl: string;
   /** When the request came in, by `clock.monotonicMs()`. */
   readonly startedAtMs: number;
   /** Size cap of one file, in bytes; and for how long a request waits for background jobs, counted from its start, in ms. */

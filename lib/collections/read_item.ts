@@ -1,15 +1,14 @@
 // One file with its content, as in the wire contract: by its path, or by its slug in a collection, where it may have
 // neighbors.
 
-import type { ContentBody, NeighborBody } from "../api/contract.ts";
+import type { ContentBody, ItemBody, NeighborBody } from "../api/contract.ts";
 import type { ItemParameters } from "../api/parameters.ts";
 import { itemNotFound, itemTooLarge, slugAmbiguous, slugNotFound } from "../errors.ts";
 import { isMarkdown } from "../markdown/renderer.ts";
 import { STEPS_PER_YIELD, yieldToEventLoop } from "../clock.ts";
 import { compileRule } from "./cms.ts";
-import { needsReading, readFrontMatters } from "./front_matter.ts";
 import { BYTES_PER_CONTENT_BYTE, contentTypeOf, fileBody, fileName, slugOf } from "./item_body.ts";
-import { addTexts } from "./item_contents.ts";
+import { addFrontMatters, addTexts, isComplete, itemOf } from "./item_contents.ts";
 import { listFiles, selectItems } from "./list_files.ts";
 import { findEntry, readBlob, type ReadContext, reserve } from "./read_context.ts";
 import {
@@ -45,28 +44,35 @@ export async function readItem(parameters: ItemParameters, read: ReadContext) {
 }
 
 /**
- * The JSON body for a file; addresses in it begin with `baseUrl`. One that is not complete lacks the front matter of a
- * neighbor that the source failed to give. @throws {CollectionsError} as lists do.
+ * The JSON body for a file. One that is not complete lacks the front matter of a neighbor that the source failed to give.
+ * @throws {CollectionsError} as lists do.
  */
 export async function itemBody(
   file: Awaited<ReturnType<typeof readItem>>,
   parameters: ItemParameters,
-  { read, baseUrl }: { read: ReadContext; baseUrl: string },
+  read: ReadContext,
 ): Promise<{ body: ContentBody; complete: boolean }> {
   const { path, folder } = file;
+  const { includeHtml: html = false, includeNeighbors = false, linkTemplate } = parameters;
   const { name: repository, branch, commit } = read.snapshot;
-  const html = parameters.includeHtml === true;
   const hasLinks = html && folder !== null && isMarkdown(path);
   const collection = hasLinks ? { folder, files: await listFiles(folder, read) } : null;
-  const item = fileBody(file, read, baseUrl);
-  const place = { collection, linkTemplate: parameters.linkTemplate, baseUrl, list: null };
+  const place = { collection, linkTemplate, list: null };
+  const item = fileBody(file, read);
   const blobs = new Map([[file.id, file.bytes]]);
   await addTexts([item], { content: true, html }, { place, read, blobs });
+  const neighbors = includeNeighbors && folder !== null
+    ? await neighborsOf(path, parameters, { folder, read })
+    : [];
+  const [previous, next] = neighbors.map((item) => item && pickNeighbor(item));
   // The type is that of an item without its content.
-  const body = { repository: { ...repository, branch, commit }, ...item } as ContentBody;
-  if (parameters.includeNeighbors !== true || folder === null) return { body, complete: true };
-  const { complete, ...neighbors } = await neighborsOf(path, parameters, { folder, read, baseUrl });
-  return { body: { ...body, ...neighbors }, complete };
+  const first = { repository: { ...repository, branch, commit } };
+  const body = { ...first, ...item, previous, next } as ContentBody;
+  return { body, complete: isComplete(neighbors.filter((item) => item !== null)) };
+}
+
+function pickNeighbor({ name, path, slug, contentUrl, frontMatter }: ItemBody): NeighborBody {
+  return { name, path, slug, contentUrl, frontMatter };
 }
 
 /** The path of the item with a slug, of several the only Markdown file. A file with an extension sorts next to `slug.`. */
@@ -101,31 +107,17 @@ async function findSlug(slug: string, folder: CollectionFolder, read: ReadContex
 async function neighborsOf(
   path: string,
   parameters: ItemParameters,
-  { folder, read, baseUrl }: { folder: CollectionFolder; read: ReadContext; baseUrl: string },
-) {
+  { folder, read }: { folder: CollectionFolder; read: ReadContext },
+): Promise<(ItemBody | null)[]> {
   const files = await listFiles(folder, read, parameters.recursive);
   const { indices } = await selectItems(files, parameters, { folder, read });
   const index = files.indexOf(path.slice(pathIn(folder.path, "").length));
   const at = index < 0 || indices === null ? index : indices.indexOf(index);
   const total = indices?.length ?? files.length;
-  const neighbors = [at - 1, at + 1].map((place) => {
-    if (at < 0 || place < 0 || place >= total) return null;
-    const file = files.at(indices?.[place] ?? place);
-    return { ...file, path: pathIn(folder.path, file.path), slug: slugOf(file.path) };
+  const items = [at - 1, at + 1].map((place) => {
+    const isThere = at >= 0 && place >= 0 && place < total;
+    return isThere ? itemOf(files.at(indices?.[place] ?? place), folder, read) : null;
   });
-  const readable = neighbors.filter((file) => file !== null && needsReading(file, read));
-  const frontMatters = await readFrontMatters(readable.map((file) => file!), read);
-  const [previous = null, next = null] = neighbors.map((file): NeighborBody | null => {
-    if (file === null) return null;
-    const { name, path, contentUrl } = fileBody(file, read, baseUrl);
-    const value = frontMatters.get(file.id);
-    const frontMatter = value instanceof Error ? undefined : value?.frontMatter;
-    return {
-      ...{ name, path, slug: file.slug },
-      ...(contentUrl === undefined ? {} : { contentUrl }),
-      ...(frontMatter === undefined ? {} : { frontMatter }),
-    };
-  });
-  const complete = !frontMatters.values().some((value) => value instanceof Error);
-  return { previous, next, complete };
+  await addFrontMatters(items.filter((item) => item !== null), read);
+  return items;
 }

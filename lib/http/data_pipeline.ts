@@ -150,19 +150,19 @@ async function makeBody(query: DataQuery, snapshot: Snapshot, { context, service
   const waitMs = config.sourceTimeoutMs * JOB_WAIT_SHARE;
   const read: ReadContext = {
     source: services.sourceOf(snapshot.name.owner),
-    ...{ snapshot, context, objects, jobs, markdown, clock, startedAtMs },
+    ...{ snapshot, context, objects, jobs, markdown, clock, startedAtMs, baseUrl },
     limits: { maxItemBytes: config.maxItemBytes, waitMs },
     treeReads: { count: 0 },
     reserveBytes: (bytes) => context.reserveBytes(bytes),
   };
   if (query.kind === "list") {
-    const { body, complete } = await listItems(query.parameters, read, { baseUrl });
+    const { body, complete } = await listItems(query.parameters, read);
     const headers = { link: linkHeader(body.links) };
     return { body: await jsonBody({ ...body }, headers), isComplete: complete };
   }
   const file = await readItem(query.parameters, read);
   if (query.parameters.format === "raw") return { body: await rawBody(file), isComplete: true };
-  const { body, complete } = await itemBody(file, query.parameters, { read, baseUrl });
+  const { body, complete } = await itemBody(file, query.parameters, read);
   return { body: await jsonBody({ ...body }), isComplete: complete };
 }
 

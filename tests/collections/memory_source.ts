@@ -66,6 +66,7 @@ export class MemorySource implements Source {
     return {
       ...{ source: this, snapshot, context, objects, jobs, markdown, clock },
       startedAtMs: clock.monotonicMs(),
+      baseUrl: "http://localhost:8000",
       limits: { maxItemBytes: 1 << 20, waitMs: 8_000 },
       treeReads: { count: 0 },
       reserveBytes: () => Promise.resolve(),
