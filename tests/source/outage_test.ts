@@ -2,10 +2,7 @@
 // gets few requests meanwhile.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import type { Fault } from "../github/github_faults.ts";
-import type { LoggedRequest } from "../github/github_log.ts";
-import { makeGitRepository } from "../github/git_repository.ts";
-import { timeOutHangs } from "../github/github_faults.ts";
+import { type Fault, timeOutHangs } from "../github/github_faults.ts";
 import { itemPath, listPath } from "../service.ts";
 import { startSite } from "../site.ts";
 
@@ -85,89 +82,11 @@ for (const token of [null, "t1"]) {
   }
 }
 
-Deno.test("a branch that moved to what cannot be read is served as it was, marked", async () => {
-  await using site = await startSite(files, { env: ENV });
-  const { gh, repository, service } = site;
-  const path = pathOf(0);
-  const before = await (await service.get(path)).json();
-  await repository.commit({ "c0/a.md": "changed\n" });
-  gh.fault = { kind: "status", status: 500, only: ["tree"] };
-  service.clock.advance(MINUTE_MS);
-  for (let times = 0; times < 3; times++) {
-    const response = await service.get(path);
-    assertEquals(response.status, 200);
-    assertMatch(response.headers.get("cache-status")!, /detail=stale-if-error$/);
-    assertEquals(response.headers.get("age"), "60");
-    assertEquals(await response.json(), before);
-  }
-  // What was never read before the move cannot be served as it was.
-  assertEquals((await service.problem(listPath({ collection: "c0/none" }))).code, "source-failed");
-  gh.fault = null;
-  service.clock.advance(10_000);
-  const after = await (await service.get(path)).json();
-  assertEquals(after.repository.commit, await repository.head());
-  assertEquals(after.items[0].content, "changed\n");
-});
-
-Deno.test("a file that cannot be read is an error on its item, and on no other; the page is not cached", async () => {
-  for (const token of [null, "t1"]) {
-    const env = { ...ENV, ...token === null ? {} : { GITHUB_TOKEN: token } };
-    await using site = await startSite(
-      { "posts/a.md": "A\n", "posts/bad.md": "bad\n", "posts/c.md": "C\n" },
-      { env },
-    );
-    const { gh, repository, service } = site;
-    timeOutHangs(service.clock, gh);
-    if (token !== null) gh.addToken(token);
-    const bad = await repository.resolve("main:posts/bad.md");
-    const isBad = ({ kind, path }: LoggedRequest) =>
-      kind === "graphql" || path.endsWith("bad.md") || path.endsWith(bad!);
-    const statuses = [500, 404].map((status) => ({ kind: "status", status }) as const);
-    for (
-      const fault of [{ kind: "wrong-bytes" } as const, ...statuses, { kind: "hang" } as const]
-    ) {
-      gh.faultWhen((request) => isBad(request) ? fault : null);
-      const path = listPath({ includeContent: true });
-      const response = await service.get(path);
-      assertEquals(response.headers.get("cache-status"), "collections; fwd=miss");
-      const { items } = await response.json();
-      const shown = items.map((item: { content?: string; error?: { code: string } }) =>
-        item.content ?? item.error?.code
-      );
-      const code = fault.kind === "hang" ? "source-timeout" : "source-failed";
-      assertEquals([fault, shown], [fault, ["A\n", code, "C\n"]]);
-      service.clock.advance(MINUTE_MS);
-    }
-    gh.faultWhen(null);
-    const { items } = await service.list({ includeContent: true });
-    assertEquals(items.map(({ content }) => content), ["A\n", "bad\n", "C\n"]);
-  }
-});
-
-Deno.test("a source that no owner's repositories can be had from gets no more requests", async () => {
-  await using site = await startSite(files, { env: ENV });
-  const { gh, service } = site;
-  timeOutHangs(service.clock, gh);
-  const ask = async (owner: string) =>
-    (await service.problem(listPath({ owner, repo: "any" }))).code;
-  gh.fault = { kind: "hang" };
-  for (const owner of ["a", "b", "c", "d"]) assertEquals(await ask(owner), "source-timeout");
-  assertEquals(gh.requests.length, 4);
-  assertEquals(await ask("e"), "source-timeout");
-  assertEquals(await ask("f"), "source-timeout");
-  assertEquals(gh.requests.length, 5);
-  gh.fault = null;
-  service.clock.advance(5_000);
-  assertEquals(await ask("f"), "repository-not-found");
-  assertEquals(await ask("g"), "repository-not-found");
-});
-
 Deno.test("a rate limit stops every repository at once, for as long as it says", async () => {
-  await using git = await makeGitRepository(files);
   for (const kind of ["secondary403", "secondary429", "quota403", "quota429"] as const) {
     await using site = await startSite(files, { env: ENV });
     const { gh, service } = site;
-    gh.add("other/place", git);
+    gh.add("other/place", site.repository);
     const resetAtMs = Math.ceil(service.clock.now() / 1000) * 1000 + 60_000;
     gh.fault = kind.startsWith("quota") ? { kind, resetAtMs } : { kind } as Fault;
     const path = listPath({ owner: "other", repo: "place", collection: "c0" });

@@ -100,16 +100,6 @@ Deno.test("lsRefs() resolves HEAD to the default branch, and says where there is
   }
 });
 
-Deno.test("lsRefs() is denied what is missing, private or private behind an old name", async () => {
-  await using served = await serve();
-  served.state.add("octo/secret", served.repository, { visibility: "private" });
-  served.state.add("octo/old", served.repository, { visibility: "private" });
-  served.state.rename("octo/old", "octo/hidden", { location: "named" });
-  for (const repo of ["nothing", "secret", "old"]) {
-    assertEquals(await served.ask("main", { repo }), { kind: "denied" });
-  }
-});
-
 Deno.test("lsRefs() follows two moves on the same origin and says where it arrived", async () => {
   await using served = await serve();
   const { state, repository, bridge, ask } = served;
