@@ -67,8 +67,6 @@ type Result = number | "network" | "timeout" | "aborted";
 const SECONDARY_WAIT_MS = 60_000;
 const MIN_WAIT_MS = 1_000;
 const LIMIT_MESSAGE = /rate limit|abuse detection/i;
-/** Answers that say that the request is at fault, and nothing about the repository. */
-const FAULTS: ReadonlySet<number> = new Set([400, 401, 406]);
 
 /** For GitHub's API, its raw host and its Git host. */
 export class GitHubClient {
@@ -97,8 +95,8 @@ export class GitHubClient {
         const answer = await this.lanes[LANE_OF[kind]].run(() => this.attempt(request), context);
         if (answer === null) continue;
         const { status, headers, token } = answer;
-        // 304 is an answer only to a request with a validator.
-        const isFault = FAULTS.has(status) ||
+        // The request is at fault, which says nothing about the repository; 304 answers a validator alone.
+        const isFault = [400, 401, 406].includes(status) ||
           status === 304 && known?.fingerprint !== token.fingerprint;
         if (status < 500 && !isFault) return answer;
         answer.release();

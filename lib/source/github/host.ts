@@ -67,9 +67,6 @@ export type RepositoryAnswer = GitHubAnswer & { readonly base: string };
 
 /** How many moves of a repository are followed. */
 export const MAX_HOPS = 2;
-const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
-/** A temporary redirect (to a page about maintenance, say) tells nothing about the repository. */
-const TEMPORARY: ReadonlySet<number> = new Set([302, 307]);
 const BASE = /^(?:repositories\/[0-9]+|repos\/[A-Za-z0-9_-]+\/[A-Za-z0-9._-]+)(?=[/?]|$)/;
 
 export const encodePath = (path: string) => path.split("/").map(encodeURIComponent).join("/");
@@ -88,12 +85,14 @@ export async function requestRepository(
   let base = firstBase;
   for (let hop = 0;; hop++) {
     const answer = await client.request({ ...request, url: `${apiUrl}/${base}${rest}` });
-    if (!REDIRECTS.has(answer.status)) return { ...answer, base };
+    if (![301, 302, 307, 308].includes(answer.status)) return { ...answer, base };
     answer.release();
     const path = pathBelow(apiUrl, answer.headers.get("location")) ?? "";
     const target = hop < MAX_HOPS ? BASE.exec(path)?.[0] : undefined;
+    // A temporary redirect (to a page about maintenance, say) tells nothing about the repository.
+    const isTemporary = [302, 307].includes(answer.status);
     if (target !== undefined) base = target;
-    else if (!TEMPORARY.has(answer.status)) return { ...answer, status: 404, base };
+    else if (!isTemporary) return { ...answer, status: 404, base };
     else throw sourceFailed(`Cannot read "${request.kind}": GitHub redirects elsewhere for now`);
   }
 }
@@ -116,14 +115,11 @@ export function pathBelow(address: string, location: string | null): string | nu
   return url.pathname.slice(base.pathname.length) + url.search;
 }
 
-/** What GitHub answers for a repository that is missing, or not visible to everyone. */
-const HIDDEN: ReadonlySet<number> = new Set([403, 404, 410]);
-
 /** The error that a status means for a request about a repository that should be there. */
 export function refusal({ owner, repo }: RepositoryName, status: number): CollectionsError {
   if (status === 451) return repositoryBlocked(owner, repo);
   if (status === 409) return repositoryEmpty(owner, repo);
-  if (HIDDEN.has(status)) return repositoryNotFound(owner, repo);
+  if ([403, 404, 410].includes(status)) return repositoryNotFound(owner, repo);
   // A status that GitHub does not document says nothing about the repository.
   return sourceFailed(`Cannot read "${owner}/${repo}": GitHub answered ${status}`);
 }

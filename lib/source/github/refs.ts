@@ -88,9 +88,9 @@ export class RestRefSearch {
     const isByName = host.allowedRepos !== null;
     const forms = formsOf(query.branch, !isByName);
     // A form that was found before is requested together with those that go before it: a re-check is one round trip.
-    const together = known !== null && forms.includes(known.form)
-      ? COMMIT_ID.test(known.form) ? [known.form] : forms.slice(0, forms.indexOf(known.form) + 1)
-      : forms.slice(0, 1);
+    // A commit id, the last form, is requested alone.
+    const at = Math.max(forms.indexOf(known?.form ?? ""), 0);
+    const together = forms.slice(at === 2 ? 2 : 0, at + 1);
     const visibilityRequest = host.tokens.hasToken && !isByName
       ? this.requestRepository(known?.visibility)
       : null;
@@ -164,14 +164,13 @@ export class RestRefSearch {
   }
 
   private requestRef(form: string) {
-    const { host, query, known, context } = this;
-    const request = {
-      base: namedBase(query),
+    return send(this.host, {
+      kind: "commit",
+      base: namedBase(this.query),
       rest: `/commits/${encodeURIComponent(form)}`,
-      context,
-    };
-    const validator = known?.form === form ? known.commit : null;
-    return send(host, { kind: "commit", ...request, known: validator });
+      known: this.known?.form === form ? this.known.commit : null,
+      context: this.context,
+    });
   }
 
   /** The repository, or that it is unchanged. @throws {CollectionsError} where it may not be seen. */
