@@ -1,8 +1,7 @@
 // Refs without a token, as the whole service requests them: Git's answers come from `git upload-pack`.
 
 import { assert, assertEquals } from "@std/assert";
-import { GitHostHealth } from "../../../lib/source/github/git_refs.ts";
-import type { LsRefsResult } from "../../../lib/source/github/ls_refs.ts";
+import { GitHostHealth, type LsRefsResult } from "../../../lib/source/github/git_refs.ts";
 import { freshnessOf } from "../../http/freshness_of.ts";
 import { itemPath, listPath } from "../../service.ts";
 import { startGitSite } from "../../site.ts";

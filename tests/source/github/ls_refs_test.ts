@@ -3,7 +3,7 @@
 
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { lsRefs, type LsRefsResult, RefSearch } from "../../../lib/source/github/ls_refs.ts";
+import { lsRefs, type LsRefsResult, RefSearch } from "../../../lib/source/github/git_refs.ts";
 import { formsOf } from "../../../lib/source/github/refs.ts";
 import { GitHttpBridge } from "../../github/git_http_bridge.ts";
 import { makeGitRepository } from "../../github/git_repository.ts";
