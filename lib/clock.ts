@@ -72,42 +72,25 @@ export async function yieldToEventLoop(signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
 }
 
-/** A run takes a few milliseconds even where comparing is slow. */
+/** So many items are sorted in a few milliseconds even where comparing is slow. */
 const RUN_LENGTH = 2048;
 
 /**
- * Sorts like `items.toSorted(compare)`, stably, and yields to the event loop: short runs by the engine's own sort,
- * merged pair by pair. @throws the signal's reason when it aborts.
+ * Sorts like `items.toSorted(compare)`, stably, and yields to the event loop: short runs by the engine's own sort, which
+ * are merged. @throws the signal's reason when it aborts.
  */
 export async function sortYielding<T>(
   items: readonly T[],
   compare: (a: T, b: T) => number,
   signal?: AbortSignal,
 ): Promise<T[]> {
-  let runs: T[][] = [];
-  for (let start = 0; start < items.length; start += RUN_LENGTH) {
-    await yieldToEventLoop(signal);
-    runs.push(items.slice(start, start + RUN_LENGTH).sort(compare));
-  }
-  while (runs.length > 1) {
-    const merged: T[][] = [];
-    for (let first = 0; first < runs.length; first += 2) {
-      merged.push(await merge(runs[first]!, runs[first + 1] ?? [], compare, signal));
-    }
-    runs = merged;
-  }
-  return runs[0] ?? [];
-}
-
-async function merge<T>(
-  left: readonly T[],
-  right: readonly T[],
-  compare: (a: T, b: T) => number,
-  signal: AbortSignal | undefined,
-): Promise<T[]> {
+  await yieldToEventLoop(signal);
+  if (items.length <= RUN_LENGTH) return items.toSorted(compare);
+  const middle = items.length >> 1;
+  const left = await sortYielding(items.slice(0, middle), compare, signal);
+  const right = await sortYielding(items.slice(middle), compare, signal);
   const merged: T[] = [];
-  let fromLeft = 0;
-  let fromRight = 0;
+  let [fromLeft, fromRight] = [0, 0];
   while (fromLeft < left.length && fromRight < right.length) {
     if (merged.length % STEPS_PER_YIELD === 0) await yieldToEventLoop(signal);
     const leftFirst = compare(left[fromLeft]!, right[fromRight]!) <= 0;

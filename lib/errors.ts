@@ -228,13 +228,10 @@ function problem<Code extends ProblemCode>(
 /** For a repository that does not exist and for one that may not be seen: one text for both. */
 export const repositoryNotFound = (owner: string, repo: string) =>
   problem("repository-not-found", { owner, repo });
-
 export const repositoryNotAllowed = (owner: string, repo: string) =>
   problem("repository-not-allowed", { owner, repo });
-
 export const repositoryEmpty = (owner: string, repo: string) =>
   problem("repository-empty", { owner, repo });
-
 export const repositoryBlocked = (owner: string, repo: string) =>
   problem("repository-blocked", { owner, repo });
 
@@ -342,12 +339,9 @@ export function invalidParameters(errors: readonly ParameterError[]) {
 }
 
 export const routeNotFound = () => problem("route-not-found", {});
-
 export const methodNotAllowed = (method: string, allowed: readonly string[]) =>
   problem("method-not-allowed", { allowed: allowed.join(", "), method: method.slice(0, 20) });
-
 export const signatureInvalid = () => problem("signature-invalid", {});
-
 export const bodyTooLarge = (maxBytes: number) =>
   problem("body-too-large", { maxBytes }, { maxBytes });
 
