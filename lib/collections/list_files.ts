@@ -32,7 +32,7 @@ const MAX_FACET_CHARS = 1024;
 /** The files directly in a folder; the key-value store has them as part of its tree. */
 const directFilesKind: ObjectKind<FileList> = {
   name: "direct-files",
-  sizeOf: (files) => files.byteLength,
+  sizeOf: (files) => files.bytes.length,
 };
 
 /**

@@ -43,11 +43,7 @@ const blobKind: ObjectKind<Uint8Array<ArrayBuffer>> = {
 export class CachedSource implements Source {
   readonly refs: RefChecks;
   private readonly backoff: FailureBackoff;
-  /** Reads of objects, and of batches of blobs. */
   private readonly flights = new SingleFlight<unknown>();
-  /** The batch that is fetching a blob, by the blob's key. */
-  private readonly batchOf = new Map<string, string>();
-  private batchCount = 0;
 
   constructor(private readonly source: Source, private readonly options: CachedSourceOptions) {
     this.backoff = new FailureBackoff(options.clock);
@@ -96,57 +92,49 @@ export class CachedSource implements Source {
     const results = new Map<string, BlobResult>(
       await this.options.objects.getMany(blobKind, repository, ids, lookupOf(snapshot)),
     );
+    const joined: string[] = [];
     const started: FileRef[] = [];
-    const batches = new Set<string>();
     for (const [id, file] of wanted) {
       if (results.has(id)) continue;
-      const batch = this.batchOf.get(`${repository}\n${id}`);
       const failure = this.backoff.objectFailure(repository, id);
-      // A batch without callers is over, though its requests may not have ended yet.
-      if (batch !== undefined && this.flights.has(batch)) batches.add(batch);
+      if (this.flights.has(`${repository}\nblob ${id}`)) joined.push(id);
       else if (failure !== null) results.set(id, failure);
       else started.push(file);
     }
     context.signal?.throwIfAborted();
-    if (started.length + batches.size > 0) context.recordMiss({ joined: started.length === 0 });
-    if (started.length > 0) {
-      const batch = `batch ${++this.batchCount}`;
-      for (const { id } of started) this.batchOf.set(`${repository}\n${id}`, batch);
-      batches.add(batch);
-    }
-    const reads = await Promise.all(
-      Array.from(
-        batches,
-        (batch) =>
-          this.share(batch, context, (shared) => this.readBatch(batch, snapshot, started, shared)),
-      ),
-    );
-    for (const id of ids.filter((id) => !results.has(id))) {
-      const result = reads.find((read) => read.has(id))?.get(id);
-      results.set(id, result ?? sourceFailed(`Cannot read "${id}": no answer had it`));
-    }
+    if (started.length + joined.length > 0) context.recordMiss({ joined: started.length === 0 });
+    const readBlob = this.batch(snapshot, started, context.client);
+    await Promise.all([...started.map(({ id }) => id), ...joined].map(async (id) => {
+      const read = (signal: AbortSignal) => readBlob(id, signal);
+      const result = await this.flights.run(`${repository}\nblob ${id}`, read, context.signal);
+      results.set(id, result as BlobResult);
+    }));
     return results;
   };
 
   readonly webUrl: Source["webUrl"] = (snapshot, path) => this.source.webUrl(snapshot, path);
 
-  private async readBatch(batch: string, ...read: Parameters<Source["blobs"]>): Promise<Blobs> {
-    const [{ name }, files] = read;
-    const repository = repositoryKey(name);
-    try {
-      const found = await this.source.blobs(...read);
-      for (const [id, result] of found) {
-        const isFailure = result instanceof Error;
-        this.backoff.objectOutcome(repository, id, isFailure ? result : null);
-        if (!isFailure) this.options.objects.set(blobKind, repository, id, result);
-      }
-      return found;
-    } finally {
-      for (const { id } of files) {
-        const key = `${repository}\n${id}`;
-        if (this.batchOf.get(key) === batch) this.batchOf.delete(key);
-      }
-    }
+  /** Reads files together, when the first is read; the request is aborted when the reads of all are. */
+  private batch(snapshot: Snapshot, files: readonly FileRef[], client: string) {
+    const repository = repositoryKey(snapshot.name);
+    const controller = new AbortController();
+    const context = backgroundContext(client, controller.signal);
+    let left = files.length;
+    const leave = () => {
+      if (--left === 0) controller.abort();
+    };
+    let reading: Promise<Blobs> | undefined;
+    return async (id: string, signal: AbortSignal): Promise<BlobResult> => {
+      if (signal.aborted) leave();
+      signal.addEventListener("abort", leave);
+      reading ??= this.source.blobs(snapshot, files, context);
+      const result = (await reading).get(id) ??
+        sourceFailed(`Cannot read "${id}": no answer had it`);
+      const isFailure = result instanceof Error;
+      this.backoff.objectOutcome(repository, id, isFailure ? result : null);
+      if (!isFailure) this.options.objects.set(blobKind, repository, id, result);
+      return result;
+    };
   }
 
   /** An object from the caches, or from the source. @throws what `fetch` throws. */

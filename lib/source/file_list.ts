@@ -1,12 +1,11 @@
-// Every file below one folder, in byte order of path, in a few typed arrays: 100,000 files take some 10 MB, a page is
-// cut without touching the rest, and the form in memory is the form that is stored.
+// Every file below one folder, in byte order of path, in one block of bytes: 100,000 files take some 10 MB, a page is cut
+// without touching the rest, and the form in memory is the form that is stored.
 
 import { Buffer } from "node:buffer";
 import type { ObjectKind } from "../cache/object_cache.ts";
 import type { Bytes } from "../cache/kv_value.ts";
 
 const ID_BYTES = 20;
-const HEAD_BYTES = 8;
 const encoder = new TextEncoder();
 // A path may begin with a byte order mark.
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -23,25 +22,35 @@ export function isListedPath(path: string): boolean {
   return !path.startsWith(".") && !path.includes("/.");
 }
 
-/** An immutable, sorted list of files; build one with {@linkcode FileListBuilder}. An index is from 0 to length - 1. */
+/**
+ * An immutable, sorted list of files; build one with {@linkcode FileListBuilder}. An index is from 0 to length - 1. Its
+ * bytes are, little-endian: the number of files and of those left out, sizes, where each path begins and the last one
+ * ends, ids, paths.
+ */
 export class FileList {
-  constructor(
-    private readonly paths: Bytes,
-    /** `offsets[i]` is where path i begins; one more than there are files. */
-    private readonly offsets: Uint32Array<ArrayBuffer>,
-    private readonly ids: Bytes,
-    private readonly sizes: Float64Array<ArrayBuffer>,
-    /** How many files were left out because their names are not UTF-8. */
-    readonly omitted: number,
-  ) {}
+  readonly length: number;
+  /** How many files were left out because their names are not UTF-8. */
+  readonly omitted: number;
+  private readonly sizes: Float64Array;
+  private readonly offsets: Uint32Array;
+  private readonly ids: Uint8Array;
+  private readonly paths: Uint8Array;
 
-  get length(): number {
-    return this.sizes.length;
-  }
-
-  /** Bytes of memory that the list takes. */
-  get byteLength(): number {
-    return this.paths.length + this.offsets.byteLength + this.ids.length + this.sizes.byteLength;
+  /** A view of the bytes of a list. @throws {RangeError} where they cannot be one. */
+  constructor(readonly bytes: Bytes) {
+    // Typed arrays need aligned views; what does not begin on 8 bytes is copied once.
+    const { buffer, byteOffset } = bytes.byteOffset % 8 === 0 ? bytes : bytes.slice();
+    const [count = 0, omitted = 0] = new Uint32Array(buffer, byteOffset, 2);
+    const offsetsAt = 8 + count * 8;
+    const idsAt = offsetsAt + (count + 1) * 4;
+    const pathsAt = idsAt + count * ID_BYTES;
+    this.length = count;
+    this.omitted = omitted;
+    this.sizes = new Float64Array(buffer, byteOffset + 8, count);
+    this.offsets = new Uint32Array(buffer, byteOffset + offsetsAt, count + 1);
+    this.ids = bytes.subarray(idsAt, pathsAt);
+    this.paths = bytes.subarray(pathsAt);
+    if (this.offsets[count] !== bytes.length - pathsAt) throw new RangeError("not a file list");
   }
 
   at(index: number): ListedFile {
@@ -79,36 +88,6 @@ export class FileList {
       else high = middle;
     }
     return low;
-  }
-
-  /** The list as bytes, for {@linkcode FileList.fromBytes}: count, omitted, sizes, offsets, ids, paths, little-endian. */
-  toBytes(): Bytes {
-    const bytes = new Uint8Array(HEAD_BYTES + this.byteLength);
-    bytes.set(new Uint8Array(Uint32Array.of(this.length, this.omitted).buffer));
-    let at = HEAD_BYTES;
-    for (const part of [this.sizes, this.offsets, this.ids, this.paths]) {
-      bytes.set(new Uint8Array(part.buffer, part.byteOffset, part.byteLength), at);
-      at += part.byteLength;
-    }
-    return bytes;
-  }
-
-  /** The list that `toBytes` gave, as a view of the bytes, or null where they cannot be one. */
-  static fromBytes(given: Bytes): FileList | null {
-    // Typed arrays need aligned views; what does not begin on 8 bytes is copied once.
-    const bytes = given.byteOffset % 8 === 0 ? given : given.slice();
-    if (bytes.length < HEAD_BYTES) return null;
-    const { buffer, byteOffset } = bytes;
-    const [count = 0, omitted = 0] = new Uint32Array(buffer, byteOffset, 2);
-    const offsetsAt = HEAD_BYTES + count * 8;
-    const idsAt = offsetsAt + (count + 1) * 4;
-    const pathsAt = idsAt + count * ID_BYTES;
-    if (bytes.length < pathsAt) return null;
-    const sizes = new Float64Array(buffer, byteOffset + HEAD_BYTES, count);
-    const offsets = new Uint32Array(buffer, byteOffset + offsetsAt, count + 1);
-    const paths = bytes.subarray(pathsAt);
-    if (offsets[count] !== paths.length) return null;
-    return new FileList(paths, offsets, bytes.subarray(idsAt, pathsAt), sizes, omitted);
   }
 }
 
@@ -156,13 +135,21 @@ export class FileListBuilder {
 
   /** The list of all that was taken, in byte order of path. */
   build(): FileList {
-    const list = new FileList(
-      this.paths.slice(0, this.offsets[this.length]),
-      new Uint32Array(this.offsets),
-      this.ids.slice(0, this.length * ID_BYTES),
+    const { length } = this;
+    const arrays = [
+      Uint32Array.of(length, this.omitted),
       new Float64Array(this.sizes),
-      this.omitted,
-    );
+      new Uint32Array(this.offsets),
+      this.ids.subarray(0, length * ID_BYTES),
+      this.paths.subarray(0, this.offsets[length]),
+    ];
+    const bytes = new Uint8Array(arrays.reduce((sum, { byteLength }) => sum + byteLength, 0));
+    let at = 0;
+    for (const { buffer, byteOffset, byteLength } of arrays) {
+      bytes.set(new Uint8Array(buffer, byteOffset, byteLength), at);
+      at += byteLength;
+    }
+    const list = new FileList(bytes);
     if (this.isSorted) return list;
     const order = Uint32Array.from(this.sizes.keys())
       .sort((a, b) => Buffer.compare(list.pathBytes(a), list.pathBytes(b)));
@@ -189,10 +176,10 @@ export function comparePaths(a: string, b: string): number {
  */
 export const fileListKind: ObjectKind<FileList | "truncated"> = {
   name: "files",
-  sizeOf: (files) => files === "truncated" ? 0 : files.byteLength,
+  sizeOf: (files) => files === "truncated" ? 0 : files.bytes.length,
   codec: {
-    encode: (files) => files === "truncated" ? new Uint8Array(0) : files.toBytes(),
-    decode: (bytes) => bytes.length === 0 ? "truncated" : FileList.fromBytes(bytes),
+    encode: (files) => files === "truncated" ? new Uint8Array(0) : files.bytes,
+    decode: (bytes) => bytes.length === 0 ? "truncated" : new FileList(bytes),
     // Larger lists are not queued for writing to the key-value store.
     maxBytes: 64 << 20,
   },

@@ -4,7 +4,6 @@
 
 import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
-import { z } from "zod";
 import type { KvTier } from "../cache/kv_tier.ts";
 import type { Clock } from "../clock.ts";
 import {
@@ -51,23 +50,18 @@ const DENIALS = {
 type DenialCode = keyof typeof DENIALS;
 
 /** A stored ref: the last commit with its validators. Freshness is not shared, so that no other clock is trusted. */
-const recordSchema = z.object({
-  commit: z.string(),
-  validators: z.string(),
-  checkedAtMs: z.number(),
-});
-type RefRecord = z.infer<typeof recordSchema>;
+type RefRecord = { commit: string; validators: string; checkedAtMs: number };
 
 /** When and with which error the source reported a ref or its repository missing. */
-const tombstoneSchema = z.object({
-  code: z.enum(Object.keys(DENIALS) as DenialCode[]),
-  detail: z.string(),
+interface Tombstone {
+  readonly name: RefName;
+  readonly code: DenialCode;
+  readonly detail: string;
   /** When the request was sent that found it, in ms since the epoch. */
-  atMs: z.number(),
+  readonly atMs: number;
   /** False where the source failed before its answer was complete: the known state is invalid, and another may exist. */
-  isCertain: z.boolean(),
-});
-type Tombstone = z.infer<typeof tombstoneSchema>;
+  readonly isCertain: boolean;
+}
 
 /** A known ref: its live state, which every snapshot of it shares, and the source's validators. */
 interface KnownRef {
@@ -86,9 +80,7 @@ type FoundRef = { known: KnownRef; freshness: Freshness };
 export class RefChecks {
   private readonly known = new LRUCache<string, KnownRef>({ max: MAX_REFS });
   /** By ref, and by repository where the tombstone is about all of it. */
-  private readonly tombstones = new LRUCache<string, Tombstone & { name: RefName }>({
-    max: MAX_REFS,
-  });
+  private readonly tombstones = new LRUCache<string, Tombstone>({ max: MAX_REFS });
   /** Repositories that were found, of which something may be stored. */
   private readonly found = new LRUCache<string, true>({ max: MAX_REFS });
   private readonly loads = new SingleFlight<KnownRef | null>({ keepRunning: true });
@@ -123,7 +115,7 @@ export class RefChecks {
       ? { known: loaded, freshness: "hit" as const }
       : await this.flights.run(key, () => this.check(name, context.client), context.signal)
         .catch((error) => {
-          const tombstone = tombstoneOf(error, now);
+          const tombstone = tombstoneOf(error, name, now);
           throw tombstone?.isCertain ? errorOf(tombstone, name) : error;
         });
     const { ref, validators } = known;
@@ -230,9 +222,9 @@ export class RefChecks {
         await (failure === null ? backoff.check(name, known !== undefined, resolve) : resolve());
       return this.recordFound(name, known, { commit, validators, checkedAtMs });
     } catch (error) {
-      const tombstone = error === failure ? null : tombstoneOf(error, checkedAtMs);
-      if (tombstone !== null) await this.recordMissing(name, known, tombstone);
-      else if (isCheckFailure(error)) return await this.staleFallback(name, known, error);
+      const tombstone = error === failure ? null : tombstoneOf(error, name, checkedAtMs);
+      if (tombstone !== null) await this.recordMissing(known, tombstone);
+      else if (known && isCheckFailure(error)) return await this.staleFallback(known, error);
       throw error;
     }
   }
@@ -259,18 +251,14 @@ export class RefChecks {
   }
 
   /** Resolves when other processes can read the tombstone. */
-  private async recordMissing(
-    name: RefName,
-    known: KnownRef | undefined,
-    tombstone: Tombstone,
-  ): Promise<void> {
-    const [key, repository] = keysOf(name);
+  private async recordMissing(known: KnownRef | undefined, tombstone: Tombstone): Promise<void> {
+    const [key, repository] = keysOf(tombstone.name);
     this.known.delete(key);
     // Cached responses refer to this state, which now forbids sending them.
     if (known !== undefined) known.ref.checkedAtMs = 0;
     const isOfRepository = !["branch-not-found", "repository-empty"].includes(tombstone.code);
-    this.tombstones.set(key, { ...tombstone, name });
-    if (isOfRepository) this.tombstones.set(repository, { ...tombstone, name });
+    this.tombstones.set(key, tombstone);
+    if (isOfRepository) this.tombstones.set(repository, tombstone);
     // Nothing is written for a ref that never existed, so that a scan of names fills no disk.
     if (known === undefined && !this.found.has(repository)) return;
     if (known !== undefined) this.write(["tombstone", key], tombstone);
@@ -279,33 +267,30 @@ export class RefChecks {
   }
 
   /** The older answer for a failing source. @throws the failure where there is none that may be served. */
-  private async staleFallback(
-    name: RefName,
-    known: KnownRef | undefined,
-    failure: CollectionsError,
-  ): Promise<FoundRef> {
-    if (known === undefined || this.ageMs(known.ref.checkedAtMs) >= STALE_FOR_MS) throw failure;
+  private async staleFallback(known: KnownRef, failure: CollectionsError): Promise<FoundRef> {
+    const { name, ref: { checkedAtMs } } = known;
+    if (this.ageMs(checkedAtMs) >= STALE_FOR_MS) throw failure;
     // Of this process or of another one.
-    const tombstones = keysOf(name).map((key) => this.tombstones.get(key));
-    const later = [...tombstones, (await this.readStore(name)).tombstone]
-      .find((tombstone) => tombstone && tombstone.atMs > known.ref.checkedAtMs);
-    if (!later) return { known, freshness: "stale" };
-    throw later.isCertain ? errorOf(later, name) : failure;
+    const tombstones = keysOf(name).flatMap((key) => this.tombstones.get(key) ?? [])
+      .concat((await this.readStore(name)).tombstones);
+    const [latest] = tombstones.filter(({ atMs }) => atMs > checkedAtMs)
+      .sort((a, b) => b.atMs - a.atMs);
+    if (latest === undefined) return { known, freshness: "stale" };
+    throw latest.isCertain ? errorOf(latest, name) : failure;
   }
 
   /**
-   * The stored state of a ref, and the latest stored tombstone that covers it, in one read. A tombstone has a key of its
-   * own, so that a process whose check was earlier never overwrites it; it hides the states before it.
+   * The stored state of a ref and the stored tombstones that cover it, in one read. A tombstone has a key of its own, so
+   * that a process whose check was earlier never overwrites it; it hides the states before it.
    */
   private async readStore(name: RefName) {
     const [key, repository] = keysOf(name);
-    const [stored = null, ...more] = await this.options.kv
-      ?.get([["ref", key], ["tombstone", key], ["tombstone", repository]]) ?? [];
-    const [tombstone = null] = more.flatMap((bytes) => parse(tombstoneSchema, bytes) ?? [])
-      .sort((a, b) => b.atMs - a.atMs);
-    const record = parse(recordSchema, stored);
-    const isHidden = record !== null && tombstone !== null && tombstone.atMs > record.checkedAtMs;
-    return { record: isHidden ? null : record, tombstone };
+    const keys = [["ref", key], ["tombstone", key], ["tombstone", repository]];
+    const [stored = null, ...more] = await this.options.kv?.get(keys) ?? [];
+    const record = stored && decode<RefRecord>(stored);
+    const tombstones = more.flatMap((bytes) => bytes ? [decode<Tombstone>(bytes)] : []);
+    const isHidden = record && tombstones.some(({ atMs }) => atMs > record.checkedAtMs);
+    return { record: isHidden ? null : record, tombstones };
   }
 
   private write(key: string[], value: RefRecord | Tombstone): void {
@@ -317,21 +302,15 @@ export class RefChecks {
 /** The key of a ref, and that of its repository. */
 const keysOf = (name: RefName) => [refKey(name), repositoryKey(name)] as const;
 
-/** A damaged record counts as absent. */
-function parse<T>(schema: z.ZodType<T>, bytes: Uint8Array | null): T | null {
-  try {
-    return bytes && schema.parse(JSON.parse(new TextDecoder().decode(bytes)));
-  } catch {
-    return null;
-  }
-}
+/** What `write` stored: the tier gives no other bytes. */
+const decode = <T>(bytes: Uint8Array): T => JSON.parse(new TextDecoder().decode(bytes));
 
 /** The tombstone for an error, at the time of its request; null for an error that is no denial. */
-function tombstoneOf(error: unknown, atMs: number): Tombstone | null {
+function tombstoneOf(error: unknown, name: RefName, atMs: number): Tombstone | null {
   if (!(error instanceof CollectionsError)) return null;
   const { code, detail } = error.denial ?? error;
   if (!Object.hasOwn(DENIALS, code)) return null;
-  return { code: code as DenialCode, detail, atMs, isCertain: error.denial === undefined };
+  return { name, code: code as DenialCode, detail, atMs, isCertain: error.denial === undefined };
 }
 
 function errorOf({ code, detail }: Tombstone, { owner, repo }: RepositoryName): CollectionsError {

@@ -13,8 +13,8 @@ thread.onmessage = async ({ data }) => {
   try {
     const folder = await parseFolder(data);
     if (folder === null) return thread.postMessage(null);
-    const files = folder.files.toBytes();
-    thread.postMessage({ ...folder, files }, [files.buffer]);
+    const { treeId, files: { bytes } } = folder;
+    thread.postMessage({ treeId, files: bytes }, [bytes.buffer]);
   } catch (error) {
     // Anything else is a fault of this program, which the worker's `error` event tells.
     if (!(error instanceof CollectionsError)) throw error;

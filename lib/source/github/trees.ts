@@ -79,7 +79,7 @@ function entryOf(raw: unknown) {
 
 const unusable = (state: string) => sourceFailed(`Cannot read "tree": ${state}`);
 
-/** The folder's id and `FileList.toBytes()`; null for a truncated answer; or what is wrong with it. */
+/** The folder's id and the bytes of its list; null for a truncated answer; or what is wrong with it. */
 export type TreeReply =
   | { readonly treeId: string; readonly files: Uint8Array<ArrayBuffer> }
   | { readonly failure: string }
@@ -113,8 +113,7 @@ export async function parseInWorker(
     const folder = await reply as TreeReply;
     if (folder === null) return null;
     if ("failure" in folder) throw sourceFailed(folder.failure);
-    const files = FileList.fromBytes(folder.files);
-    return files && { ...folder, files };
+    return { ...folder, files: new FileList(folder.files) };
   } finally {
     worker?.terminate();
   }
