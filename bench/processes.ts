@@ -4,11 +4,7 @@
 
 import { dirname, join } from "@std/path";
 import { SETTING_NAMES } from "../lib/settings.ts";
-import {
-  type DoubleConfig,
-  type RunningDouble,
-  startDouble,
-} from "../tests/github/start_double.ts";
+import { type DoubleConfig, startDouble } from "../tests/github/start_double.ts";
 
 /** The project's root; children run there. */
 export const projectRoot = join(import.meta.dirname!, "..");
@@ -155,19 +151,15 @@ export function pathOf(
   return `${PATHS[operation]}?${new URLSearchParams({ owner: OWNER, ...parameters })}`;
 }
 
-/** Starts a double, whose quota no bench reaches, with these repositories; names without an owner are {@linkcode OWNER}'s. */
+/** Starts a double with these repositories; names without an owner are {@linkcode OWNER}'s. */
 export async function startSource(
   cleanup: AsyncDisposableStack,
   repositories: DoubleConfig["repositories"],
-): Promise<RunningDouble> {
+) {
   const named = Object.entries(repositories)
     .map(([name, from]) => [name.includes("/") ? name : `${OWNER}/${name}`, from] as const);
-  const config = { repositories: Object.fromEntries(named), tokens: { [TOKEN]: {} } };
-  const double = cleanup.use(await startDouble(config));
-  const quota = { limit: 10_000_000, remaining: 10_000_000 };
-  await double.call("setQuota", TOKEN, quota);
-  await double.call("setQuota", TOKEN, { ...quota, resource: "graphql" });
-  return double;
+  const config = { repositories: Object.fromEntries(named), token: TOKEN };
+  return cleanup.use(await startDouble(config));
 }
 
 /** Settings of a service whose source is this double, with limits that no bench reaches. */

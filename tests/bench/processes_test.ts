@@ -64,18 +64,3 @@ Deno.test("withProcesses() ends its processes and cleans up when a signal ends i
     await Deno.remove(folder, { recursive: true });
   }
 });
-
-Deno.test("startProcess() appends its output to a file", async () => {
-  const outputFile = await Deno.makeTempFile();
-  try {
-    await Deno.writeTextFile(outputFile, "before\n");
-    const process = startProcess(["sh", "-c", 'echo "$NAME"'], {
-      outputFile,
-      env: { NAME: "value" },
-    });
-    const { code } = await process.ended;
-    assertEquals([code, await Deno.readTextFile(outputFile)], [0, "before\nvalue\n"]);
-  } finally {
-    await Deno.remove(outputFile);
-  }
-});

@@ -24,22 +24,6 @@ Deno.test("costTable() is shown by a text that pads its columns in its own way, 
   assert(!shows(page(`${padded}\n${padded.split("\n").at(-1)}`), markdown), "a row more");
 });
 
-Deno.test("measureCost() counts the requests after the preparation, the same each time", async () => {
-  const scenario = COST_SCENARIOS.find(({ title }) => title === "after 61 s, unchanged")!;
-  for (const access of scenario.accesses) {
-    const measured = await measureCost(scenario, access);
-    assertEquals(measured, {
-      title: scenario.title,
-      access,
-      requests: access === "none" ? 0 : 1,
-      unchanged: access === "none" ? 0 : 1,
-      quota: 0,
-      lsRefs: access === "none" ? 1 : 0,
-      bytes: 0,
-    });
-  }
-});
-
 Deno.test("an hour without a token takes few requests of its quota, whatever ls-refs are sent", async () => {
   const most: [title: string, requests: number, lsRefs: number][] = [
     ["an hour of one request a second", 3, 60],

@@ -2,7 +2,7 @@
 // It implements no more than the service may rely on; anything else is answered 418 and makes `close()` throw.
 //
 //   await using repository = await makeGitRepository({ "posts/a.md": "# A\n" });
-//   await using gh = new GithubDouble({ now: () => clockMs });
+//   await using gh = new GithubDouble(() => clockMs);
 //   gh.add("octo/site", repository);
 //   // GITHUB_API_URL = gh.apiUrl, GITHUB_RAW_URL = gh.rawUrl; now request a list from the service
 //   assertEquals(gh.counts(), { commit: 1, tree: 2 });
@@ -71,7 +71,7 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
   private servers: Deno.HttpServer<Deno.NetAddr>[] = [];
 
   /** Starts a double on free ports of the loopback interface. `now` is its clock, in ms since the epoch. */
-  constructor({ now }: { now?: () => number } = {}) {
+  constructor(now?: () => number) {
     super(now);
     this.up();
   }
@@ -173,10 +173,8 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
       const reply = fault && replyInstead(fault, this.now()) ||
         spoil(fault, await this.reply(request, parsed, account), parsed.kind);
       const quota = parsed.kind === "raw" ? {} : this.quotaHeaders(account ?? null, parsed.kind);
-      return this.send(request, logged, fault, {
-        ...reply,
-        headers: { ...quota, ...reply.headers },
-      });
+      const headers = { ...quota, ...reply.headers };
+      return this.send(request, logged, fault, { ...reply, headers });
     } catch (error) {
       if (!(error instanceof UnexpectedRequest)) throw error;
       logged.kind = "unexpected";

@@ -14,14 +14,10 @@ export type ServedRepository = Awaited<ReturnType<typeof serveRepository>>;
  */
 export async function serveRepository(
   files: GitFiles,
-  { branch = "main", now, assert = true }: {
-    branch?: string;
-    now?: () => number;
-    assert?: boolean;
-  } = {},
+  { branch = "main", now = Date.now, assert = true } = {},
 ) {
   const repository = await makeGitRepository(files, { branch });
-  const gh = new GithubDouble(now ? { now } : {});
+  const gh = new GithubDouble(now);
   gh.add("octo/site", repository, { defaultBranch: branch });
   return {
     gh,

@@ -14,7 +14,8 @@ export interface DoubleConfig {
     string,
     { files: Record<string, GitContent> } | { generate: GeneratedFiles } | { dir: string }
   >;
-  tokens?: Record<string, { sees?: "all" }>;
+  /** A token that the double accepts, with quota without end. */
+  token: string;
 }
 
 /** A double in a process of its own. */
@@ -76,7 +77,7 @@ function run(gh: GithubDouble, call: string, args: any[]): unknown {
   return typeof member === "function" ? member.apply(gh, args) : member;
 }
 
-async function serve({ repositories, tokens = {} }: DoubleConfig): Promise<void> {
+async function serve({ repositories, token }: DoubleConfig): Promise<void> {
   const gh = new GithubDouble();
   for (const [name, wanted] of Object.entries(repositories)) {
     if ("dir" in wanted) gh.add(name, new GitRepository(wanted.dir));
@@ -85,7 +86,9 @@ async function serve({ repositories, tokens = {} }: DoubleConfig): Promise<void>
       gh.add(name, await makeGitRepository(files));
     }
   }
-  for (const [token, options] of Object.entries(tokens)) gh.addToken(token, options);
+  gh.addToken(token);
+  const plenty = { limit: 10_000_000, remaining: 10_000_000 };
+  for (const resource of ["core", "graphql"] as const) gh.setQuota(token, { ...plenty, resource });
   const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
   const control = Deno.serve(options, async (request) => {
     try {
@@ -98,13 +101,6 @@ async function serve({ repositories, tokens = {} }: DoubleConfig): Promise<void>
   const { apiUrl, rawUrl, graphqlUrl, webUrl } = gh;
   const controlUrl = `http://127.0.0.1:${control.addr.port}`;
   console.log(JSON.stringify({ apiUrl, rawUrl, graphqlUrl, webUrl, controlUrl }));
-
-  const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, stop);
-  await stopped;
-  await control.shutdown();
-  await gh.close({ assert: false });
-  Deno.exit(gh.unexpected.length > 0 ? 1 : 0);
 }
 
 if (import.meta.main) await serve(JSON.parse(Deno.args[0]!));

@@ -45,11 +45,8 @@ Deno.test("the service goes on through every fault of its source, under load", a
   const names = Array.from({ length: KNOWN + NEW_EACH * ATTACKS.length }, (_, n) => `o${n}/site`);
   await using double = await startDouble({
     repositories: Object.fromEntries(names.map((name) => [name, { dir: git.dir }])),
-    tokens: { [TOKEN]: {} },
+    token: TOKEN,
   });
-  const plenty = { limit: 1_000_000, remaining: 1_000_000 };
-  await double.call("setQuota", TOKEN, plenty);
-  await double.call("setQuota", TOKEN, { ...plenty, resource: "graphql" });
   await using service = await serveTask("start", {
     env: { GITHUB_API_URL: double.apiUrl, GITHUB_TOKEN: TOKEN, MISSES_PER_MINUTE: "0" },
   });

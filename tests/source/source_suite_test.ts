@@ -10,7 +10,7 @@ type Open = (double: GithubDouble, options: OpenOptions) => Source;
 function over(open: Open, options: Omit<OpenOptions, "clock"> & { isCached: boolean }) {
   return (sample: SampleRepository): OpenedSource => {
     const { isCached, ...rest } = options;
-    const double = new GithubDouble({ now: sample.clock.now });
+    const double = new GithubDouble(sample.clock.now);
     double.add(`Octo/${sample.repo}`, sample.git);
     for (const token of options.tokens ?? []) double.addToken(token);
     return {
