@@ -124,20 +124,20 @@ Deno.test("parseDeclarations() reads the collections of Jekyll, as a list and as
     recipes: ["_recipes", PATHS],
     posts: ["_posts", PATHS],
   });
-  const mapping = `
-title: My site
-collections_dir: my_collections
-collections:
-  books: { output: true, permalink: /books/:path/ }
-  posts: { permalink: /blog/:title/ }
-`;
-  assertEquals(await folders("_config.yaml", mapping), {
-    books: "my_collections/_books",
-    posts: "my_collections/_posts",
-  });
-  const toml = 'source = "./docs"\ncollections = ["books"]\n';
-  const inDocs = { books: "docs/_books", posts: "docs/_posts" };
-  assertEquals(await folders("_config.toml", toml), inDocs);
+  const mapping = "{ books: { output: true, permalink: /books/:path/ }, posts: { output: true } }";
+  const rows: [path: string, text: string, found: Record<string, string>][] = [
+    ["_config.yaml", `title: My site\ncollections_dir: my\ncollections: ${mapping}\n`, {
+      books: "my/_books",
+      posts: "my/_posts",
+    }],
+    ["_config.toml", 'source = "./docs"\ncollections = ["books"]\n', {
+      books: "docs/_books",
+      posts: "docs/_posts",
+    }],
+    ["_config.yml", 'collections_dir: "../.."\ncollections: [a/b, "..", {}, null]\n', {}],
+    ["_config.yml", "collections: [a/b, {}, null, 7]\n", { "7": "_7", posts: "_posts" }],
+  ];
+  for (const [path, text, found] of rows) assertEquals(await folders(path, text), found);
 });
 
 Deno.test("parseDeclarations() skips what is not a folder of the repository, and names that cannot be requested", async () => {
@@ -145,23 +145,18 @@ Deno.test("parseDeclarations() skips what is not a folder of the repository, and
     await folders(".pages.yml", `content: [{name: ${name}, type: collection, path: ${folder}}]`),
     await folders("admin/config.yml", `collections: [{ name: ${name}, folder: ${folder} }]`),
   ];
-  const badPaths = ["..", "a//b", ".", '"a\\u0000b"', "~"];
+  const bad = ["..", "a//b", '"a\\u0000b"', "~"];
   const badFolders = "../etc a/../b a/./b ./../a '{{locale}}/posts' [a] 1".split(" ");
-  badFolders.push(`${"a/".repeat(512)}b`);
-  for (const folder of [...badPaths.filter((path) => path !== "."), ...badFolders]) {
+  for (const folder of [...bad, ...badFolders, `${"a/".repeat(512)}b`]) {
     assertEquals([folder, await declareOne("a", folder)], [folder, [{}, {}]]);
   }
-  for (const name of [...badPaths, "/a", "a/", "x".repeat(1025)]) {
+  for (const name of [...bad, ".", "/a", "a/", "x".repeat(1025)]) {
     assertEquals([name, await declareOne(name, "posts")], [name, [{}, {}]]);
   }
   for (const name of ["Mein Blog", "a/b", "x".repeat(1024)]) {
     const found = { [name]: "posts" };
     assertEquals(await declareOne(name, "posts"), [found, found]);
   }
-  const jekyll = 'collections_dir: "../.."\ncollections: [a/b, "..", {}, null]\n';
-  assertEquals(await folders("_config.yml", jekyll), {});
-  const list = "collections: [a/b, {}, null, 7]\n";
-  assertEquals(await folders("_config.yml", list), { "7": "_7", posts: "_posts" });
 });
 
 Deno.test("parseDeclarations() survives values of other kinds", async () => {
@@ -206,14 +201,14 @@ Deno.test("parseDeclarations() says in one sentence why a file was skipped, and 
 });
 
 Deno.test("parseDeclarations() takes the first of a name, and 200 collections", async () => {
+  const path = "admin/config.yml";
   const config = (count: number, name: (index: number) => string) => {
     const entries = Array.from({ length: count }, (_, i) => `{ name: ${name(i)}, folder: f${i} }`);
     return `collections: [${entries.join(", ")}]\n`;
   };
-  assertEquals(await folders("admin/config.yml", config(300, () => "posts")), { posts: "f0" });
-  assertEquals((await declare("admin/config.yml", config(200, (i) => `c${i}`))).length, 200);
-  const cut = await parseDeclarations("admin/config.yml", config(201, (i) => `c${i}`));
-  assertEquals(cut.collections.at(-1)?.name, "c199");
-  const warning = 'Cannot read "admin/config.yml" whole: it declares more than 200 collections';
-  assertEquals(cut.warning, warning);
+  assertEquals(await folders(path, config(300, () => "posts")), { posts: "f0" });
+  assertEquals((await declare(path, config(200, (i) => `c${i}`))).length, 200);
+  const { collections, warning } = await parseDeclarations(path, config(201, (i) => `c${i}`));
+  assertEquals(collections.at(-1)?.name, "c199");
+  assertEquals(warning, `Cannot read "${path}" whole: it declares more than 200 collections`);
 });

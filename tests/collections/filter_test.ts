@@ -80,12 +80,6 @@ Deno.test("a comparison holds for values of its own kind, in the order of sortin
   });
 });
 
-Deno.test("parseFilters() tests front matter only where a key of it is named", () => {
-  const query = "filter[name]=*.md&filter[path]=a/**&filter[frontMatter.draft]=!true";
-  const { byPath, byFrontMatter } = parseFilters(new URLSearchParams(query));
-  assertEquals([byPath.length, byFrontMatter.length], [2, 1]);
-});
-
 Deno.test("parseFilters() names a filter that is none, whatever is in its brackets", () => {
   const key = "[frontMatter.a]";
   const operators = ["[GT]", "[]", "[gt][gt]", "x", "[exists]"].map((text) => key + text);

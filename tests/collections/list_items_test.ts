@@ -23,6 +23,13 @@ async function rejects(work: Promise<unknown>, code: string): Promise<Collection
   return error;
 }
 
+/** What a request for a list was charged. */
+async function missesOf(query: string, source: MemorySource): Promise<number> {
+  const read = source.read();
+  await list(query, read);
+  return read.misses();
+}
+
 /** Lets everything run that needs no timer of the test's clock. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setTimeout(resolve, 0));
@@ -52,10 +59,10 @@ Deno.test("listItems() gives the same however the source truncates, and remember
     source.truncateAt = truncateAt;
     assertEquals(await list("limit=1000", source.read()), whole);
     const { tree, files: recursive } = source.counts;
-    const again = source.read();
-    assertEquals(await list("limit=1000", again), whole);
-    assertEquals([source.counts.files, again.misses()], [recursive, 0], "nothing is listed again");
-    assert(source.counts.tree <= tree + 1);
+    assertEquals(await missesOf("limit=1000", source), 0);
+    assertEquals(await list("limit=1000", source.read()), whole);
+    assertEquals(source.counts.files, recursive, "nothing is listed again");
+    assert(source.counts.tree <= tree + 2);
   }
 });
 
@@ -78,18 +85,15 @@ Deno.test("listItems() charges the request that starts a job, and a refused one 
   // One request started both jobs, or one each; the others joined.
   const charged = others.reduce((sum, read) => sum + read.misses(), 0);
   assertEquals(charged, 2);
-  const warm = source.read();
-  await list("sort=-frontMatter.n&page=2", warm);
-  assertEquals([warm.misses(), source.counts.blobs], [0, 100]);
+  assertEquals(await missesOf("sort=-frontMatter.n&page=2", source), 0);
+  assertEquals(source.counts.blobs, 100);
 });
 
 Deno.test("listItems() charges a sort or filter that reads nothing, once", async () => {
   const source = new MemorySource(posts(50, () => "x"));
   for (const query of ["sort=-name", "filter[path]=!1/*", "sort=size"]) {
     for (const misses of [1, 0]) {
-      const read = source.read();
-      await list(query, read);
-      assertEquals([query, read.misses()], [query, misses]);
+      assertEquals([query, await missesOf(query, source)], [query, misses]);
     }
   }
 });
@@ -103,9 +107,7 @@ Deno.test("a sort that no request waits for stops before its end, and nothing of
   const left = source.read("192.0.2.1", { context: { client: "192.0.2.1", signal, recordMiss } });
   await assertRejects(() => list("sort=-name", left), Error, "left");
   while (source.jobs.counts.running > 0) await settle();
-  const next = source.read();
-  await list("sort=-name", next);
-  assertEquals(next.misses(), 1);
+  assertEquals(await missesOf("sort=-name", source), 1);
 });
 
 Deno.test("listItems() is not ready in time, goes on in the background, and is right afterwards", async () => {
@@ -131,9 +133,7 @@ Deno.test("listItems() is not ready in time, goes on in the background, and is r
 });
 
 Deno.test("listItems() remembers that front matter does not fit into memory", async () => {
-  const source = new MemorySource(
-    posts(400, (n) => `---\na: ${"x".repeat(60_000)}${n}\n---\n`),
-  );
+  const source = new MemorySource(posts(400, (n) => `---\na: ${"x".repeat(60_000)}${n}\n---\n`));
   const error = await rejects(list("sort=frontMatter.a", source.read()), "collection-too-large");
   assert(error.detail.includes("does not fit into memory"));
   const { blobs } = source.counts;
@@ -197,10 +197,9 @@ Deno.test("listItems() reserves memory by the page's paths and files before it b
 Deno.test("listItems() leaves out contentUrl for a path over 4,096 bytes", async () => {
   const long = `posts/${`${"d".repeat(200)}/`.repeat(21)}long.md`;
   const { body } = await list("", new MemorySource([["posts/ok.md", ""], [long, ""]]).read());
-  const urls = body.items.map((
-    item,
-  ) => [item.name, item.contentUrl !== undefined, item.htmlUrl !== undefined]);
-  assertEquals(urls, [["long.md", false, true], ["ok.md", true, true]]);
+  const without = body.items.filter(({ contentUrl }) => contentUrl === undefined);
+  assertEquals(without.map(({ name }) => name), ["long.md"]);
+  assert(body.items.every(({ htmlUrl }) => htmlUrl !== undefined));
 });
 
 Deno.test("a path more than 2,000 folders deep is refused after 2,000 requests", async () => {

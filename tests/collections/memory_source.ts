@@ -8,11 +8,11 @@ import { MarkdownRenderer } from "../../lib/markdown/renderer.ts";
 import { FileListBuilder, fileListKind, isListedPath } from "../../lib/source/file_list.ts";
 import { blobId } from "../../lib/source/git_object_id.ts";
 import type {
-  BlobResult,
   FileRef,
   RequestContext,
   Snapshot,
   Source,
+  TreeEntries,
   TreeEntry,
 } from "../../lib/source/source.ts";
 import { TestClock } from "../test_clock.ts";
@@ -52,19 +52,19 @@ export class MemorySource implements Source {
   /** The context of a request of this client; `misses` counts what it was charged. */
   read(
     client = "192.0.2.1",
-    { recordMiss, ...rest }: Partial<ReadContext> & { recordMiss?: () => void } = {},
+    { recordMiss = () => {}, ...rest }: Partial<ReadContext> & { recordMiss?: () => void } = {},
   ): ReadContext & { readonly misses: () => number } {
     let misses = 0;
-    const context: RequestContext = {
-      client,
-      recordMiss() {
-        recordMiss?.();
-        misses++;
-      },
-    };
     const { snapshot, objects, jobs, markdown, clock } = this;
     return {
-      ...{ source: this, snapshot, context, objects, jobs, markdown, clock },
+      ...{ source: this, snapshot, objects, jobs, markdown, clock },
+      context: {
+        client,
+        recordMiss() {
+          recordMiss();
+          misses++;
+        },
+      },
       startedAtMs: clock.monotonicMs(),
       baseUrl: "http://localhost:8000",
       limits: { maxItemBytes: 1 << 20, waitMs: 8_000 },
@@ -79,19 +79,17 @@ export class MemorySource implements Source {
     return Promise.resolve(this.snapshot);
   }
 
-  async tree(_snapshot: Snapshot, treeId: string): Promise<readonly TreeEntry[]> {
+  async tree(_snapshot: Snapshot, treeId: string): Promise<TreeEntries> {
     this.counts.tree++;
     await this.barrier;
-    const entries = new Map<string, TreeEntry>();
-    for (const { path, inside, id, size } of this.below(treeId)) {
+    const entries = this.below(treeId).map(({ path, inside, id, size }): TreeEntry => {
       const name = inside.split("/", 1)[0]!;
       const folder = path.slice(0, path.length - inside.length + name.length);
-      const entry = name === inside
-        ? { kind: "file", id, size } as const
-        : { kind: "folder", id: folder, size: 0 } as const;
-      entries.set(name, { name, ...entry });
-    }
-    return [...entries.values()];
+      return name === inside
+        ? { name, kind: "file", id, size }
+        : { name, kind: "folder", id: folder, size: 0 };
+    });
+    return [...new Map(entries.map((entry) => [entry.name, entry])).values()];
   }
 
   async files(_snapshot: Snapshot, treeId: string) {
@@ -119,10 +117,8 @@ export class MemorySource implements Source {
     if (files.length > 0) context.recordMiss();
     this.counts.blobs += files.length;
     await this.barrier;
-    return new Map(files.map(({ path, id }): [string, BlobResult] => [
-      id,
-      this.failures.get(path) ?? this.contents.get(path)!.bytes,
-    ]));
+    const read = ({ path }: FileRef) => this.failures.get(path) ?? this.contents.get(path)!.bytes;
+    return new Map(files.map((file) => [file.id, read(file)]));
   }
 
   webUrl(_snapshot: Snapshot, path: string): string {
@@ -130,11 +126,11 @@ export class MemorySource implements Source {
   }
 
   /** The files below a folder, `inside` from there. */
-  private *below(treeId: string) {
+  private below(treeId: string) {
     const prefix = treeId === COMMIT ? "" : `${treeId}/`;
-    for (const [path, { id, bytes }] of this.contents) {
-      if (!path.startsWith(prefix)) continue;
-      yield { path, inside: path.slice(prefix.length), id, size: bytes.length };
-    }
+    return [...this.contents].filter(([path]) => path.startsWith(prefix))
+      .map(([path, { id, bytes }]) => (
+        { path, inside: path.slice(prefix.length), id, size: bytes.length }
+      ));
   }
 }

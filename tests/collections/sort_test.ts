@@ -3,11 +3,7 @@ import fc from "fast-check";
 import type { PlainObject, PlainValue } from "../../lib/collections/plain_data.ts";
 import { parseIsoDate, parseSort, sortIndices } from "../../lib/collections/sort.ts";
 
-interface Item {
-  name?: string;
-  size?: number;
-  frontMatter?: PlainObject | null;
-}
+type Item = { name?: string; size?: number; frontMatter?: PlainObject | null };
 
 async function sorted(sort: string, items: readonly Item[]): Promise<number[]> {
   const indices = await sortIndices([...items.keys()], parseSort(sort), {
@@ -29,9 +25,9 @@ Deno.test("parseSort() reads the fields, and - for descending, and refuses anyth
   assertEquals(parseSort("-name"), { by: "name", descending: true });
   assertEquals(parseSort("size"), { by: "size", descending: false });
   assertEquals(parseSort("-frontMatter.author.name"), { by: ["author", "name"], descending: true });
-  const bad = ",-,--path,Path,date,+path,frontMatter,frontMatter.,frontMatter.a..b,frontMatter.a.";
-  const long = `frontMatter.${"a".repeat(300)}`;
-  for (const text of [...bad.split(","), "frontmatter.date", "path,name", long]) {
+  const bad = " - --path Path date +path path,name frontMatter frontmatter.date frontMatter. " +
+    `frontMatter.a..b frontMatter.a. frontMatter.${"a".repeat(300)}`;
+  for (const text of bad.split(" ")) {
     assertThrows(() => parseSort(text), SyntaxError, "must be path");
   }
 });
@@ -64,53 +60,30 @@ Deno.test("sortIndices() puts kinds in order, - reverses all but what has no ord
 });
 
 Deno.test("sortIndices() goes deeper at dots and sees only what the file says", async () => {
-  const items: Item[] = [
-    { frontMatter: { author: { name: "b" } } },
-    { frontMatter: { author: "a" } },
-    { frontMatter: null },
-    { frontMatter: { author: { name: "a" } } },
-    { frontMatter: JSON.parse('{"author": {"__proto__": {"name": "0"}}}') },
+  const authors = [
+    { name: "b" },
+    "a",
+    null,
+    { name: "a" },
+    JSON.parse('{"__proto__": {"name": 0}}'),
   ];
+  const items = authors.map((author) => ({ frontMatter: author && { author } }));
   assertEquals(await sorted("frontMatter.author.name", items), [3, 0, 1, 2, 4]);
   assertEquals(await sorted("frontMatter.constructor.name", items), [0, 1, 2, 3, 4]);
   assertEquals(await sorted("-frontMatter.toString", items), [0, 1, 2, 3, 4]);
 });
 
-Deno.test("sortIndices() reads only the keys that it needs, once an item", async () => {
-  let requested = 0;
-  const refuse = () => {
-    throw new Error("not needed");
-  };
-  const frontMatter = (index: number) => {
-    requested++;
-    return { n: index % 7 };
-  };
-  const keys = { name: refuse, size: refuse };
-  const indices = Array.from({ length: 1_000 }, (_, index) => index);
-  await sortIndices(indices, parseSort("-frontMatter.n"), { ...keys, frontMatter });
-  assertEquals(requested, 1_000);
-  await sortIndices(indices, parseSort("path"), { ...keys, frontMatter: refuse });
-});
-
 Deno.test("parseIsoDate() takes dates and date-times, UTC where no zone is given", () => {
-  const times: Record<string, string> = {
-    "2024-03-01": "2024-03-01T00:00:00.000Z",
-    "2024-02-29": "2024-02-29T00:00:00.000Z",
-    "0001-01-01": "0001-01-01T00:00:00.000Z",
-    "2024-03-01T10:30": "2024-03-01T10:30:00.000Z",
-    "2024-03-01T10:30:15": "2024-03-01T10:30:15.000Z",
-    "2024-03-01T10:30:15.25Z": "2024-03-01T10:30:15.250Z",
-    "2024-03-01T10:30:15,5": "2024-03-01T10:30:15.500Z",
-    "2024-03-01t10:30:15z": "2024-03-01T10:30:15.000Z",
-    "2024-03-01T10:30:00+02:00": "2024-03-01T08:30:00.000Z",
-    "2024-03-01T10:30:00-0530": "2024-03-01T16:00:00.000Z",
-    "2024-03-01T10:30:00-00:30": "2024-03-01T11:00:00.000Z",
-    "2024-03-01T10:30:00+02": "2024-03-01T08:30:00.000Z",
-    "2024-03-01 10:30:00 +0200": "2024-03-01T08:30:00.000Z",
-    "2024-03-01 10:30:00": "2024-03-01T10:30:00.000Z",
-  };
-  for (const [text, time] of Object.entries(times)) {
-    assertEquals(new Date(parseIsoDate(text) ?? NaN).toISOString(), time, text);
+  const times = "2024-03-01=2024-03-01T00:00:00.000Z|2024-02-29=2024-02-29T00:00:00.000Z|" +
+    "0001-01-01=0001-01-01T00:00:00.000Z|2024-03-01T10:30=2024-03-01T10:30:00.000Z|" +
+    "2024-03-01T10:30:15=2024-03-01T10:30:15.000Z|2024-03-01T10:30:15.25Z=2024-03-01T10:30:15.250Z|" +
+    "2024-03-01T10:30:15,5=2024-03-01T10:30:15.500Z|2024-03-01t10:30:15z=2024-03-01T10:30:15.000Z|" +
+    "2024-03-01T10:30:00+02:00=2024-03-01T08:30:00.000Z|2024-03-01 10:30:00=2024-03-01T10:30:00.000Z|" +
+    "2024-03-01T10:30:00-0530=2024-03-01T16:00:00.000Z|2024-03-01T10:30+02=2024-03-01T08:30:00.000Z|" +
+    "2024-03-01T10:30-00:30=2024-03-01T11:00:00.000Z|2024-03-01 10:30 +0200=2024-03-01T08:30:00.000Z";
+  for (const row of times.split("|")) {
+    const [text, time] = row.split("=");
+    assertEquals(new Date(parseIsoDate(text!) ?? NaN).toISOString(), time, text);
   }
   const range = { min: new Date("0000-01-01"), max: new Date("9999-12-31"), noInvalidDate: true };
   fc.assert(
