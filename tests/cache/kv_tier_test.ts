@@ -2,7 +2,7 @@ import { assert, assertEquals, assertLessOrEqual, assertMatch } from "@std/asser
 import fc from "fast-check";
 import { type CacheKey, KvTier, type KvTierOptions } from "../../lib/cache/kv_tier.ts";
 import { systemClock } from "../../lib/clock.ts";
-import { type SharedStore, testOnEachStore } from "../kv_connect/shared_stores.ts";
+import { openFile, type SharedStore, testOnEachStore } from "../kv_connect/shared_stores.ts";
 import { TestClock } from "../test_clock.ts";
 import { pattern } from "./kv_writer.ts";
 import { allEntries, equalBytes, type KvCall, randomBytes, watchedKv } from "./watched_kv.ts";
@@ -200,31 +200,24 @@ testOnEachStore("KvTier writes its budget in each hour, essential values aside",
 });
 
 Deno.test("KvTier close() writes what is pending, and later calls answer as empty", async () => {
-  const folder = await Deno.makeTempDir();
-  const options = { clock: new TestClock(), scope: "s", maxBytesPerHour: 1e9 };
-  const tier = new KvTier(await Deno.openKv(`${folder}/kv`), options);
+  await using store = await openFile();
+  const { tier, clock } = await open(store);
   const keys = Array.from({ length: 30 }, (_, i) => [`${i}`]);
   for (const key of keys) tier.set(key, randomBytes(70_000), { ttlMs });
   await Promise.all([tier.close(), tier.close()]);
   tier.set(["late"], randomBytes(1), { ttlMs });
   assertEquals(await tier.get([["late"], ["0"]]), [null, null]);
-
-  const again = new KvTier(await Deno.openKv(`${folder}/kv`), options);
-  assert((await again.get(keys)).every((value) => value !== null));
-  await again.close();
-  await Deno.remove(folder, { recursive: true });
+  await using again = await open(store, { clock });
+  assert((await again.tier.get(keys)).every((value) => value !== null));
 });
 
 Deno.test("KvTier of two processes on one file share values and never see half of one", async () => {
-  const folder = await Deno.makeTempDir();
-  const errors: unknown[] = [];
-  const tier = new KvTier(await Deno.openKv(`${folder}/kv`), {
-    ...{ clock: systemClock, scope: "s", maxBytesPerHour: 1e9 },
-    onError: (error) => errors.push(error),
-  });
+  await using store = await openFile();
+  await using opened = await open(store, { clock: systemClock });
+  const { tier, errors } = opened;
   let isRunning = true;
   const other = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--unstable-kv", `${import.meta.dirname}/kv_writer.ts`, `${folder}/kv`],
+    args: ["run", "-A", "--unstable-kv", `${import.meta.dirname}/kv_writer.ts`, store.path],
   }).output().finally(() => isRunning = false);
   let found = 0;
   for (let i = 0; isRunning; i++) {
@@ -239,8 +232,6 @@ Deno.test("KvTier of two processes on one file share values and never see half o
   assertEquals([code, new TextDecoder().decode(stderr), errors], [0, "", []]);
   assert(equalBytes((await tier.get([["theirs"]]))[0]!, pattern(7)));
   assert(found > 0);
-  await tier.close();
-  await Deno.remove(folder, { recursive: true });
 });
 
 testOnEachStore(
@@ -300,7 +291,7 @@ testOnEachStore(
           }
         }
       }),
-      { numRuns: 40 },
+      { numRuns: 25 },
     );
     assert(values > 10 && misses > 10, `${values} values, ${misses} misses`);
   },

@@ -111,11 +111,3 @@ Deno.test("ObjectCache gives what was set while the store was read", async () =>
   second.set(TEXT, "a/b", "1", "whole");
   assertEquals([await reading, second.peek(TEXT, "a/b", "1")], ["whole", "whole"]);
 });
-
-Deno.test("ObjectCache works without a store", async () => {
-  const cache = new ObjectCache({ maxBytes: 1e6, kv: null });
-  cache.set(TEXT, "a/b", "1", "one");
-  assertEquals(await cache.getMany(TEXT, "a/b", ["1", "2"]), new Map([["1", "one"]]));
-  await cache.close();
-  assertEquals(cache.bytes, 0);
-});

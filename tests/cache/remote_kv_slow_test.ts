@@ -15,17 +15,22 @@ const LISTS = [{}, { includeContent: true }, {
   includeFrontMatter: true,
 }];
 
-/** Services that open the server's store by its URL, each as a process does, all of one GitHub. */
-async function open(server: KvConnectServer) {
+/** Services that open a server's store by its URL, each as a process does, all of one GitHub. */
+async function open() {
+  const expected = await expectedBodies();
+  const server = await KvConnectServer.start();
   const clock = new TestClock(Date.now() + 60_000);
   const served = await serveRepository(FILES, { now: clock.now });
   served.gh.addToken("t1");
   const env = { KV_PATH: server.url, GITHUB_TOKEN: "t1", ALLOWED_REPOS: "octo/*" };
   Deno.env.set("DENO_KV_ACCESS_TOKEN", TOKEN);
   return {
-    gh: served.gh,
+    ...{ expected, server, gh: served.gh },
     start: () => startService({ env, github: served.gh, clock }),
-    [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await served[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+    },
   };
 }
 
@@ -51,9 +56,8 @@ async function until(condition: () => boolean): Promise<void> {
 
 for (const latencyMs of [10, 100]) {
   Deno.test(`a remote store at ${latencyMs} ms is read and written in few requests`, async () => {
-    const expected = await expectedBodies();
-    await using server = await KvConnectServer.start();
-    await using opened = await open(server);
+    await using opened = await open();
+    const { expected, server } = opened;
     {
       await using service = await opened.start();
       server.latencyMs = latencyMs;
@@ -74,9 +78,8 @@ for (const latencyMs of [10, 100]) {
 }
 
 Deno.test("a remote store of which each tenth request fails gives the same answers", async () => {
-  const expected = await expectedBodies();
-  await using server = await KvConnectServer.start();
-  await using opened = await open(server);
+  await using opened = await open();
+  const { expected, server } = opened;
   for (let process = 0; process < 2; process++) {
     await using service = await opened.start();
     server.fault = oneIn(10);
@@ -87,9 +90,9 @@ Deno.test("a remote store of which each tenth request fails gives the same answe
 });
 
 Deno.test("a service starts without a remote store that is away, says so once, and takes it later", async () => {
-  await using server = await KvConnectServer.start();
+  await using opened = await open();
+  const { server } = opened;
   await server.down();
-  await using opened = await open(server);
   await using service = await opened.start();
   await service.list();
   for (let minute = 0; minute < 3; minute++) {
@@ -112,9 +115,8 @@ Deno.test("a service starts without a remote store that is away, says so once, a
 });
 
 Deno.test("a remote store that goes away for a minute costs one wait of 2 s in 30 s and nothing else", async () => {
-  const expected = await expectedBodies();
-  await using server = await KvConnectServer.start();
-  await using opened = await open(server);
+  await using opened = await open();
+  const { expected, server } = opened;
   await using service = await opened.start();
   await service.list();
   server.fault = (operation) => operation === "metadata" ? null : 503;
@@ -139,9 +141,8 @@ Deno.test("a remote store that goes away for a minute costs one wait of 2 s in 3
 });
 
 Deno.test("a remote store that refuses its token is tried three times, then left alone for 30 s", async () => {
-  const expected = await expectedBodies();
-  await using server = await KvConnectServer.start();
-  await using opened = await open(server);
+  await using opened = await open();
+  const { expected, server } = opened;
   {
     await using service = await opened.start();
     await service.list();
@@ -157,11 +158,10 @@ Deno.test("a remote store that refuses its token is tried three times, then left
 });
 
 Deno.test("a remote store whose endpoint moves is found again", async () => {
-  const expected = await expectedBodies();
-  await using server = await KvConnectServer.start();
+  await using opened = await open();
+  const { expected, server } = opened;
   // Deno's client requests the endpoint again 10 s before the end of its metadata.
   server.metadataTtlMs = 10_300;
-  await using opened = await open(server);
   await using service = await opened.start();
   const first = await bodies(service);
   server.endpoint = "/moved";

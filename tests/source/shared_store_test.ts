@@ -2,7 +2,7 @@
 // are read again, and what may not be written is not.
 
 import { assert, assertEquals } from "@std/assert";
-import type { ListBody } from "../../lib/api/contract.ts";
+import { randomBytes } from "../cache/watched_kv.ts";
 import { serveRepository } from "../github/served_repository.ts";
 import type { GitFiles } from "../github/git_repository.ts";
 import { type SharedStore, testOnEachStore } from "../kv_connect/shared_stores.ts";
@@ -19,11 +19,17 @@ async function open(store: SharedStore, files: GitFiles, settings: Record<string
   const { gh } = served;
   gh.addToken("t1");
   const env = { LOG_LEVEL: "silent", GITHUB_TOKEN: "t1", ALLOWED_REPOS: "octo/*", ...settings };
+  const start = async () => await startService({ env, github: gh, clock, kv: await store.open() });
   return {
     clock,
     gh,
     git: served.repository,
-    start: async () => await startService({ env, github: gh, clock, kv: await store.open() }),
+    start,
+    /** What a process gives that ends then. */
+    async inProcess<T>(work: (service: TestService) => Promise<T>): Promise<T> {
+      await using service = await start();
+      return await work(service);
+    },
     /** What is stored now, as the kind and id of each record's key. */
     async stored(): Promise<string[]> {
       using kv = await store.open();
@@ -33,14 +39,6 @@ async function open(store: SharedStore, files: GitFiles, settings: Record<string
     },
     [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
   };
-}
-
-function randomBytes(length: number): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(length);
-  for (let at = 0; at < length; at += 65_536) {
-    crypto.getRandomValues(bytes.subarray(at, Math.min(length, at + 65_536)));
-  }
-  return bytes;
 }
 
 testOnEachStore("processes show the same at once, and a push within 60 s", async (store) => {
@@ -69,26 +67,18 @@ testOnEachStore("processes show the same at once, and a push within 60 s", async
 
 testOnEachStore("a second process answers what the first has read by one check", async (store) => {
   await using opened = await open(store, textFiles(60));
-  const { gh } = opened;
-  let body: ListBody;
-  {
-    await using first = await opened.start();
-    body = await first.list({ includeContent: true });
-  }
-  await using second = await opened.start();
+  const { gh, inProcess } = opened;
+  const read = () => inProcess((service) => service.list({ includeContent: true }));
+  const body = await read();
   gh.resetCounts();
-  assertEquals(await second.list({ includeContent: true }), body);
+  assertEquals(await read(), body);
   assertEquals(gh.requests.map(({ kind, status }) => [kind, status]), [["commit", 304]]);
 });
 
 testOnEachStore("a restart while the source is down serves what was known", async (store) => {
   await using opened = await open(store, textFiles(20));
   const { clock, gh } = opened;
-  let body: ListBody;
-  {
-    await using first = await opened.start();
-    body = await first.list({ includeContent: true });
-  }
+  const body = await opened.inProcess((first) => first.list({ includeContent: true }));
   await gh.down();
   clock.advance(3_600_000);
   await using second = await opened.start();
@@ -106,14 +96,13 @@ testOnEachStore(
   async (store) => {
     await using opened = await open(store, textFiles(20), { KV_WRITE_MB_PER_HOUR: "0" });
     const { clock, gh } = opened;
-    {
-      await using service = await opened.start();
+    await opened.inProcess(async (service) => {
       await service.list({ includeContent: true });
       clock.advance(3 * 24 * 60 * MINUTE_MS);
       gh.resetCounts();
       await service.list({ includeContent: true, page: 1 });
       assertEquals(gh.counts(), { commit: 1 });
-    }
+    });
     assertEquals(await opened.stored(), ["ref main"]);
   },
 );
@@ -124,10 +113,7 @@ testOnEachStore("KV_WRITE_MB_PER_HOUR bounds what requests cause to be written",
     (_, i) => [`p/${i}.bin`, randomBytes(500_000)] as const,
   );
   await using opened = await open(store, files, { KV_WRITE_MB_PER_HOUR: "1" });
-  {
-    await using service = await opened.start();
-    await service.list({ collection: "p", includeContent: true });
-  }
+  await opened.inProcess((service) => service.list({ collection: "p", includeContent: true }));
   const blobs = (await opened.stored()).filter((key) => key.startsWith("blob "));
   assert(blobs.length >= 1 && blobs.length <= 2, `${blobs.length} blobs were written`);
 });
@@ -137,18 +123,16 @@ testOnEachStore("a blob over 1 MiB is cached in memory and not written", async (
   await using opened = await open(store, files);
   const { gh, git } = opened;
   const item = (service: TestService) => service.item({ path: "p/large.txt" });
-  {
-    await using service = await opened.start();
+  await opened.inProcess(async (service) => {
     await service.list({ collection: "p", includeContent: true });
     gh.resetCounts();
     await item(service);
     assertEquals(gh.counts(), {});
-  }
+  });
   const blobs = (await opened.stored()).filter((key) => key.startsWith("blob "));
   assertEquals(blobs, [`blob ${await git.resolve("main:p/small.txt")}`]);
-  await using service = await opened.start();
   gh.resetCounts();
-  await item(service);
+  await opened.inProcess(item);
   assertEquals(gh.counts().blob, 1);
 });
 
@@ -158,11 +142,11 @@ testOnEachStore("a damaged store yields no wrong answer, the source up or down",
     randomBytes(150_000),
   ]]);
   const { clock, gh } = opened;
-  const read = async () => {
-    await using service = await opened.start();
-    const response = await service.get(listPath({ includeContent: true }));
-    return { status: response.status, body: await response.json() };
-  };
+  const read = () =>
+    opened.inProcess(async (service) => {
+      const response = await service.get(listPath({ includeContent: true }));
+      return { status: response.status, body: await response.json() };
+    });
   const { body: truth } = await read();
   const damages: ((value: Uint8Array, other: unknown) => unknown)[] = [
     (value) => value.slice(0, value.length / 2),
