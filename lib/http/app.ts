@@ -56,14 +56,16 @@ export function createHandler(app: App<State>, services: Services): Handler {
   const framework = app.handler();
   const { isPreview } = services.config;
   return (request, info) => {
-    let failure: unknown;
     try {
       const cached = isPreview || !hasValidHost(request) ? null : cachedResponse(request, services);
       if (cached !== null) return request.method === "HEAD" ? withoutBody(cached) : cached;
     } catch (error) {
-      failure = error;
+      return respond(request, info, services, () => Promise.reject(error));
     }
-    return respond(request, { info, services, framework, failure });
+    return respond(request, info, services, (state) => {
+      states.set(request, state);
+      return framework(request, info);
+    });
   };
 }
 
@@ -95,15 +97,12 @@ function cachedResponse(request: Request, services: Services): Response | null {
   return response;
 }
 
-/** The response of a request that misses the fast path; `failure` is an error thrown there. */
+/** The response of a request that misses the fast path; `next` is the framework. */
 async function respond(
   request: Request,
-  { info, services, framework, failure }: {
-    info: Deno.ServeHandlerInfo;
-    services: Services;
-    framework: ReturnType<App<State>["handler"]>;
-    failure: unknown;
-  },
+  info: Deno.ServeHandlerInfo,
+  services: Services,
+  next: (state: State) => Promise<Response>,
 ): Promise<Response> {
   const { config, webhook } = services;
   const context = new HttpContext(request, info, services);
@@ -112,7 +111,6 @@ async function respond(
   const allow = methods.join(", ");
   let response: Response;
   try {
-    if (failure !== undefined) throw failure;
     checkHost(request, config);
     if (request.method === "OPTIONS") {
       response = new Response(null, { status: 204, headers: { ...PREFLIGHT_HEADERS, allow } });
@@ -120,8 +118,7 @@ async function respond(
       // Fresh answers a method that it does not know with a bare 500.
       if (methods.length === 1) throw routeNotFound();
       if (!methods.includes(request.method)) throw methodNotAllowed(request.method, methods);
-      states.set(request, state);
-      response = await framework(request, info);
+      response = await next(state);
     }
   } catch (error) {
     // The framework fails on a malformed escape in the path.
@@ -149,12 +146,14 @@ async function withoutBody(response: Response): Promise<Response> {
   return new Response(null, { status, headers });
 }
 
-type RequestLine =
-  & Pick<HttpContext, "request" | "id" | "route" | "repository" | "startedAtMs">
-  & { readonly status: number; readonly cacheStatus: string | undefined };
-
 /** Counts a request and logs it, without its query, which may contain secrets. */
-function writeRequestLine({ clock, log, metrics }: Services, line: RequestLine): void {
+function writeRequestLine(
+  { clock, log, metrics }: Services,
+  line: Pick<HttpContext, "request" | "id" | "route" | "repository" | "startedAtMs"> & {
+    readonly status: number;
+    readonly cacheStatus: string | undefined;
+  },
+): void {
   const durationMs = clock.monotonicMs() - line.startedAtMs;
   const { request: { method, url }, route, status } = line;
   metrics.countRequest({ route, status, durationMs });

@@ -191,7 +191,7 @@ function matchingTag(ifNoneMatch: string, tags: readonly string[]): string | nul
 }
 
 /** Clients send few different values, so parsed ones are remembered. */
-const gzipAccepted = new LRUCache<string, boolean>({ max: 200 });
+const gzipAccepted = new Map<string, boolean>();
 
 function acceptsGzip(acceptEncoding: string | null): boolean {
   // An empty field accepts no coding (RFC 9110, 12.5.3).
@@ -200,6 +200,7 @@ function acceptsGzip(acceptEncoding: string | null): boolean {
   if (accepted === undefined) {
     const headers = new Headers({ "accept-encoding": acceptEncoding });
     accepted = acceptsEncodings({ headers }, "gzip", "identity") === "gzip";
+    if (gzipAccepted.size >= 200) gzipAccepted.clear();
     gzipAccepted.set(acceptEncoding, accepted);
   }
   return accepted;
