@@ -75,17 +75,19 @@ Deno.test("a token without ALLOWED_REPOS adds one request about visibility to ea
 });
 
 Deno.test("the same again costs nothing for 60 s, and after 61 s one 304", async () => {
-  for (const env of [{}, NAMED]) {
+  for (const [env, isId] of [[{}, false], [{}, true], [NAMED, false]] as const) {
     await using site = await start({ "posts/a.md": "A\n" }, env);
-    const { gh, service } = site;
-    await service.list();
+    const { gh, repository, service } = site;
+    const branch = isId ? await repository.head() : "main";
+    const list = (limit = 50) => service.list({ branch, limit });
+    await list();
     service.clock.advance(MINUTE_MS - 1);
-    assertEquals(await cost(gh, () => service.list()), {});
+    assertEquals(await cost(gh, list), {});
     service.clock.advance(1_001);
-    assertEquals(await cost(gh, () => service.list()), { commit: 1 });
+    assertEquals(await cost(gh, list), { commit: 1 });
     assertEquals(statuses(gh), [[true, 304]]);
     assertEquals(gh.quotaSpent(env === NAMED ? "t1" : null), env === NAMED ? 0 : 1);
-    assertEquals(await cost(gh, () => service.list({ limit: 1 })), {});
+    assertEquals(await cost(gh, () => list(1)), {});
   }
 });
 
