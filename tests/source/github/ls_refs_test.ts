@@ -169,8 +169,7 @@ Deno.test("lsRefs() tells a denial and a limit by their status, and uses a list 
   assertEquals((await given(200, { "content-type": "text/html" })).kind, "unusable");
   assertEquals((await given(200, { "content-type": TYPE })).kind, "found");
   assertEquals(await given(401, {}), { kind: "denied" });
-  const endless = () => new ReadableStream({ pull: (sink) => sink.enqueue(new Uint8Array(MIB)) });
-  bridge.intercept = () => new Response(endless(), { status: 401 });
+  bridge.intercept = endless(() => "a".repeat(MIB), { status: 401 }).respond;
   assertEquals(await served.ask(), { kind: "denied" });
   const waits: [retryAfter: string, ms: number][] = [
     ["120", 120_000],
@@ -193,15 +192,9 @@ Deno.test("lsRefs() reads at most 4 MiB, of what a small gzip body becomes too",
     new Blob([bytes]).stream().pipeThrough(new CompressionStream("gzip")),
   ).bytes();
   assert(bytes.length > 4 * MIB && gzip.length < 100_000);
-  const endless = (n = 0) =>
-    new ReadableStream({ pull: (controller) => controller.enqueue(bytesOf(line(n++))) });
-  const headers = { "content-type": TYPE };
-  const answers = [
-    () => new Response(gzip, { headers: { ...headers, "content-encoding": "gzip" } }),
-    () => new Response(endless(), { headers }),
-  ];
-  for (const make of answers) {
-    served.bridge.intercept = make;
+  const headers = { "content-type": TYPE, "content-encoding": "gzip" };
+  for (const respond of [() => new Response(gzip, { headers }), endless(line).respond]) {
+    served.bridge.intercept = respond;
     const result = await served.ask();
     assert(result.kind === "unusable" && result.reason.includes("too long"), result.kind);
   }
@@ -225,28 +218,11 @@ Deno.test("lsRefs() finds one of 10,000 refs, and stops reading past the name", 
   assertEquals(await served.ask("v"), found("tags/v", commit));
   assertEquals(await served.ask("v-"), missing);
 
-  const endless = (...first: string[]) => {
-    const state = { bytes: 0, isLeft: false };
-    bridge.intercept = () =>
-      new Response(
-        new ReadableStream({
-          pull(controller) {
-            const piece = state.bytes === 0
-              ? first.map(pktLine).join("")
-              : Array.from({ length: 200 }, (_, n) => `${ID} refs/tags/n${state.bytes + n}`)
-                .map(pktLine).join("");
-            state.bytes += piece.length;
-            controller.enqueue(bytesOf(piece));
-          },
-          cancel: () => void (state.isLeft = true),
-        }),
-        { headers: { "content-type": TYPE } },
-      );
-    return state;
-  };
   const head = `${OTHER} HEAD symref-target:refs/heads/main`;
   for (const [name, kind] of [["main", "found"], ["mai", "missing"]]) {
-    const state = endless(head, `${ID} refs/heads/main`);
+    const first = [head, `${ID} refs/heads/main`];
+    const { respond, state } = endless((n) => pktLine(first[n] ?? `${ID} refs/tags/n${n}`));
+    bridge.intercept = respond;
     assertEquals((await served.ask(name!)).kind, kind);
     while (!state.isLeft) await new Promise((resume) => setTimeout(resume, 1));
     assert(state.bytes < 2 * MIB, `${state.bytes}`);
@@ -281,6 +257,23 @@ Deno.test("lsRefs() sends nothing once its signal has aborted, and throws the re
   assertEquals(await assertRejects(() => asked), reason);
   assertEquals(served.bridge.requests, []);
 });
+
+/** A list of refs without end, piece by piece, and what was read of it. */
+function endless(piece: (n: number) => string, init: ResponseInit = {}) {
+  const state = { pieces: 0, bytes: 0, isLeft: false };
+  const body = new ReadableStream({
+    pull(controller) {
+      const bytes = bytesOf(piece(state.pieces++));
+      state.bytes += bytes.length;
+      controller.enqueue(bytes);
+    },
+    cancel: () => void (state.isLeft = true),
+  });
+  return {
+    state,
+    respond: () => new Response(body, { headers: { "content-type": TYPE }, ...init }),
+  };
+}
 
 function pktLine(text: string): string {
   return `${(text.length + 5).toString(16).padStart(4, "0")}${text}\n`;
