@@ -38,10 +38,7 @@ export interface Declared {
 }
 
 /** What one configuration file declares, in its own order, and why it was skipped or cut, as a sentence. */
-interface Declarations {
-  readonly collections: readonly Declared[];
-  readonly warning: string | null;
-}
+type Declarations = { readonly collections: readonly Declared[]; readonly warning: string | null };
 
 /** Name and folder as a configuration has them. */
 type Given = Generator<Pick<Declared, "rule"> & Record<"name" | "folder", PlainValue | undefined>>;
@@ -59,12 +56,11 @@ const READERS: Readonly<Record<string, (config: PlainObject) => Given>> = {
 
 /** Configurations repeat whole lists of fields by alias, and are read once a repository, not once a file. */
 const LIMITS = { maxChars: 256 * 1024, maxTokens: 30_000, maxRepeatedChars: 1024 * 1024 };
-/** Collections of one file; people have dozens. */
-const MAX_COLLECTIONS = 200;
-/** Characters of a name, and of a folder; more cannot be requested. */
-const MAX_CHARS = 1024;
 /** A configuration is written by hand; a larger file is not one. */
 const MAX_CONFIG_BYTES = 1 << 20;
+const MAX_COLLECTIONS = 200;
+/** Of a name, and of a folder; more cannot be requested. */
+const MAX_CHARS = 1024;
 /** A longer template counts as unreadable. */
 const MAX_TEMPLATE_CHARS = 128;
 

@@ -32,7 +32,7 @@ const COMPARISONS: ReadonlyMap<string, (order: number) => boolean> = new Map([
 
 /** Whether a file passes a filter, by its path from the collection's folder. */
 type PathTest = (path: string) => boolean;
-/** Whether a file passes a filter, by its front matter, which is null where there is none. */
+/** The same by its front matter, which is null where there is none. */
 type FrontMatterTest = (frontMatter: PlainObject | null) => boolean;
 
 /** Whether a query parameter is a filter, good or bad. */

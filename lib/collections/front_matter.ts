@@ -6,13 +6,7 @@ import { collectionTooLarge } from "../errors.ts";
 import type { FileRef } from "../source/source.ts";
 import { yieldToEventLoop } from "../clock.ts";
 import { contentTypeOf, mayHaveFrontMatter, textOf } from "./item_body.ts";
-import {
-  DataError,
-  isPlainObject,
-  parseData,
-  type PlainObject,
-  type PlainValue,
-} from "./plain_data.ts";
+import { DataError, isPlainObject, parseData, type PlainObject } from "./plain_data.ts";
 import { type ReadContext, repositoryOf } from "./read_context.ts";
 
 /** A file's front matter, or why it does not parse, in one short line of the file; empty for a file that has none. */
@@ -28,7 +22,10 @@ const CHUNK = { maxFiles: 400, maxBytes: 8 << 20 };
 /** What the front matter of one folder may take in memory, by estimate. */
 const MAX_FOLDER_BYTES = 32 << 20;
 
-const frontMatterKind: ObjectKind<FrontMatter> = { name: "front-matter", sizeOf };
+const frontMatterKind: ObjectKind<FrontMatter> = {
+  name: "front-matter",
+  sizeOf: (value) => 200 + sizeOf(value),
+};
 
 /** An opening line, the block, and its closing line; blanks after a fence do not count, as in Jekyll. */
 const FENCED = /^\ufeff?(---|\+\+\+)[ \t]*\r?\n((?:[^]*?\n)??)\1[ \t]*(?:\r?\n|$)/;
@@ -80,7 +77,7 @@ export async function readFrontMatters(
     found.set(id, value);
     if (folder === undefined) return;
     if (value instanceof Error) throw value;
-    bytes += sizeOf(value);
+    bytes += frontMatterKind.sizeOf(value);
     if (bytes > MAX_FOLDER_BYTES) {
       throw collectionTooLarge(folder, "its front matter does not fit into memory");
     }
@@ -125,18 +122,10 @@ function* chunksOf(files: Iterable<FileRef>): Generator<FileRef[]> {
 }
 
 /** Bytes that a value takes in memory with its keys, by estimate: lists of empty lists are large for their text. */
-function sizeOf({ frontMatter, frontMatterError }: FrontMatter): number {
-  return 300 + sizeOfValue(frontMatter ?? null) + 2 * (frontMatterError?.message.length ?? 0);
-}
-
-function sizeOfValue(value: PlainValue): number {
+function sizeOf(value: unknown): number {
   if (typeof value === "string") return 32 + 2 * value.length;
   if (typeof value !== "object" || value === null) return 8;
-  if (Array.isArray(value)) {
-    return value.reduce<number>((sum, item) => sum + 8 + sizeOfValue(item), 40);
-  }
-  return Object.entries(value).reduce(
-    (sum, [key, item]) => sum + 40 + 2 * key.length + sizeOfValue(item),
-    64,
-  );
+  if (Array.isArray(value)) return value.reduce((sum, item) => sum + 8 + sizeOf(item), 40);
+  const entries = Object.entries(value);
+  return entries.reduce((sum, [key, item]) => sum + 40 + 2 * key.length + sizeOf(item), 64);
 }

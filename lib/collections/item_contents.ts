@@ -73,11 +73,10 @@ export function contentBytes(
   { limits }: ReadContext,
 ): number {
   const bytes = sizes.reduce((sum, size) => size > limits.maxItemBytes ? sum : sum + size, 0);
-  const { content, frontMatter, html } = BYTES_PER_CONTENT_BYTE;
-  const factor = (needs.content ? content : 0) + (needs.html ? html : 0);
+  const perByte = (need: keyof ItemNeeds) => needs[need] ? BYTES_PER_CONTENT_BYTE[need] : 0;
   return Math.max(
-    Math.min(bytes, MAX_PAGE_BYTES.content) * factor,
-    Math.min(bytes, MAX_PAGE_BYTES.frontMatter) * (needs.frontMatter ? frontMatter : 0),
+    Math.min(bytes, MAX_PAGE_BYTES.content) * (perByte("content") + perByte("html")),
+    Math.min(bytes, MAX_PAGE_BYTES.frontMatter) * perByte("frontMatter"),
   );
 }
 

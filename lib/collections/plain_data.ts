@@ -53,7 +53,7 @@ export function readFrontMatterKey(
 }
 
 /** What one text may cost: its characters, its tokens, and the characters that YAML's aliases repeat in the result. */
-export type DataLimits = Readonly<Record<"maxChars" | "maxTokens" | "maxRepeatedChars", number>>;
+type DataLimits = Readonly<Record<"maxChars" | "maxTokens" | "maxRepeatedChars", number>>;
 
 const MAX_DEPTH = 64;
 const TOO_DEEP = `The text is nested deeper than ${MAX_DEPTH} levels`;
@@ -194,9 +194,7 @@ function checkTokens(text: string, limits: DataLimits, lexer: Lexer): void {
     else if (token === "]" || token === "}") flowDepth--;
     else if (flowDepth <= 0 && /^[-?:]$/.test(token)) indicatorsOnLine++;
     if (++tokens > limits.maxTokens) throw tooManyTokens(limits, line);
-    if (flowDepth > MAX_DEPTH || indicatorsOnLine > MAX_DEPTH) {
-      throw new DataError(TOO_DEEP, line);
-    }
+    if (Math.max(flowDepth, indicatorsOnLine) > MAX_DEPTH) throw new DataError(TOO_DEEP, line);
   }
 }
 

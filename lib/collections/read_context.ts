@@ -17,7 +17,7 @@ import {
   type TreeEntry,
 } from "../source/source.ts";
 
-/** One request's view of one repository. A re-resolved ref gives a new one: `{ ...read, snapshot }`. */
+/** One request's view of one repository. */
 export interface ReadContext {
   readonly source: Source;
   readonly snapshot: Snapshot;
@@ -75,13 +75,11 @@ export async function findEntry(path: string, read: ReadContext): Promise<FoundE
   for (let rest = path; rest !== "";) {
     if (entry.kind !== "folder") return null;
     const list = read.objects.peek(fileListKind, repositoryOf(read), entry.id);
-    if (list instanceof FileList && list.indexOf(rest) >= 0) {
-      return { kind: "file", ...list.at(list.indexOf(rest)) };
-    }
+    const index = list instanceof FileList ? list.indexOf(rest) : -1;
+    if (index >= 0) return { kind: "file", ...(list as FileList).at(index) };
     const name = rest.split("/", 1)[0]!;
     rest = rest.slice(name.length + 1);
-    const entries = await readTree(read, entry.id, path);
-    const next = entries.find((candidate) => candidate.name === name);
+    const next = (await readTree(read, entry.id, path)).find((entry) => entry.name === name);
     if (next === undefined) return null;
     entry = next;
   }

@@ -28,9 +28,8 @@ export interface CollectionFolder {
 type MissingCollection = Parameters<typeof collectionNotFound>[1];
 
 /** Where a collection may be; `_` in front of its name where the folder ends so. */
-const PLACES = "content/ src/content/ _ collections/ collections/_ data/ _data/ docs/ src/".split(
-  " ",
-);
+const PLACES = "content/ src/content/ _ collections/ collections/_ data/ _data/ docs/ src/"
+  .split(" ");
 
 /** At most so many candidates are compared: a folder may have any number of entries. */
 const MAX_CANDIDATES = 2_000;
@@ -85,7 +84,6 @@ async function search(name: string, read: ReadContext) {
   }
   const asPath = await folderAt(name);
   if (asPath !== null) return asPath;
-
   const declarations = await readDeclarations(read);
   warnings = declarations.warnings;
   const { collections } = declarations;
