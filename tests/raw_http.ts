@@ -15,6 +15,11 @@ export async function rawRequest(port: number, ...lines: string[]): Promise<RawR
   return parse(await new Response(connection.readable).bytes());
 }
 
+/** The JSON of a response's body. */
+export function json<T>({ body }: RawResponse): T {
+  return JSON.parse(new TextDecoder().decode(body));
+}
+
 function parse(bytes: Uint8Array<ArrayBuffer>): RawResponse {
   const text = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
   const end = text.indexOf("\r\n\r\n");

@@ -3,7 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { ListBody, ProblemBody } from "../../lib/api/contract.ts";
 import { baseUrl } from "../../lib/http/state.ts";
-import { rawRequest, type RawResponse } from "../raw_http.ts";
+import { json, rawRequest } from "../raw_http.ts";
 import { listPath, startService } from "../service.ts";
 import { startSite } from "../site.ts";
 
@@ -14,10 +14,6 @@ const NO_HOSTS = [
   ...["evil.test/x", "evil.test?x", "evil.test#x", "evil.test\\x", "evil.test/api/health?", 'a"b'],
   ...["a b", "<b>", "a:99999", "1.2.3.4.5", "a%zz", "xn--a", "user:secret@evil.test", "a,b", ""],
 ];
-
-function json<T>({ body }: RawResponse): T {
-  return JSON.parse(new TextDecoder().decode(body));
-}
 
 Deno.test("a Host that is not host[:port] is a bad request, whatever the path and method; an absolute address must have one too", async () => {
   await using site = await startSite(FILES);

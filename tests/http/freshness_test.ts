@@ -2,6 +2,7 @@
 // kind of outage is in tests/source/outage_test.ts.
 
 import { assertEquals } from "@std/assert";
+import { makeSampleFolder } from "../local/sample_folder.ts";
 import { listPath, startService } from "../service.ts";
 import { startSite } from "../site.ts";
 import { freshnessOf } from "./freshness_of.ts";
@@ -123,33 +124,24 @@ for (const [name, expected] of Object.entries(BRANCHES)) {
 }
 
 Deno.test("a response is made again when the branch took another name meanwhile", async () => {
-  const root = await Deno.makeTempDir({ prefix: "freshness_" });
-  const checkOut = (branch: string) =>
-    Deno.writeTextFileSync(`${root}/blog/.git/HEAD`, `ref: refs/heads/${branch}\n`);
-  await Deno.mkdir(`${root}/blog/.git`, { recursive: true });
-  await Deno.writeTextFile(`${root}/blog/a.md`, "");
-  checkOut("main");
-  try {
-    await using service = await startService({ env: { LOCAL_REPOS_DIR: root } });
-    const source = service.services.sourceOf("local");
-    const branches: string[] = [];
-    const files = source.files.bind(source);
-    source.files = (snapshot, treeId, context) => {
-      branches.push(snapshot.branch);
-      if (branches.length === 1) {
-        checkOut("draft");
-        service.clock.advance(60_000);
-      }
-      return files(snapshot, treeId, context);
-    };
+  const checkout = { ".git/HEAD": "ref: refs/heads/main\n", "a.md": "" };
+  await using folder = await makeSampleFolder(checkout);
+  await using service = await startService({ env: { LOCAL_REPOS_DIR: folder.root } });
+  const source = service.services.sourceOf("local");
+  const branches: string[] = [];
+  const files = source.files.bind(source);
+  source.files = async (snapshot, treeId, context) => {
+    if (branches.push(snapshot.branch) === 1) {
+      await folder.write(".git/HEAD", "ref: refs/heads/draft\n");
+      service.clock.advance(60_000);
+    }
+    return await files(snapshot, treeId, context);
+  };
 
-    const { repository } = await service.list({ owner: "local", repo: "blog", collection: "/" });
+  const { repository } = await service.list({ owner: "local", repo: "blog", collection: "/" });
 
-    assertEquals(branches, ["main", "draft"]);
-    assertEquals(repository.branch, "draft");
-  } finally {
-    await Deno.remove(root, { recursive: true });
-  }
+  assertEquals(branches, ["main", "draft"]);
+  assertEquals(repository.branch, "draft");
 });
 
 Deno.test("after a failure the source is checked again as soon as the back-off is over", async () => {

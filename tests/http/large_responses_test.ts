@@ -7,7 +7,7 @@ import { pacedBody } from "../../lib/http/paced_body.ts";
 import { HttpContext } from "../../lib/http/state.ts";
 import { randomBytes } from "../cache/watched_kv.ts";
 import { itemPath, listPath, type RequestOptions } from "../service.ts";
-import { type Site, startSite } from "../site.ts";
+import { startSite } from "../site.ts";
 import { TestClock } from "../test_clock.ts";
 import { gzipReady } from "./freshness_of.ts";
 
@@ -175,22 +175,15 @@ for (const coding of ["identity", "gzip"]) {
   });
 }
 
-/** Lets time pass while memory is reserved. */
-function passTimeInWaiting(
-  { memory, service: { clock } }: Site & { memory: ByteSemaphore },
-  ms: number,
-) {
-  const acquire = memory.acquire.bind(memory);
-  memory.acquire = (bytes, signal) => {
-    clock.advance(ms);
-    return acquire(bytes, signal);
-  };
-}
-
 Deno.test("a response that waited for memory is as old as it is when it leaves, and checked again when it is too old", async () => {
   for (const [waitMs, age, counts] of [[7_000, "7", {}], [60_000, "0", { commit: 1 }]] as const) {
     await using site = await startLarge();
-    passTimeInWaiting(site, waitMs);
+    const { memory, service: { clock } } = site;
+    const acquire = memory.acquire.bind(memory);
+    memory.acquire = (bytes, signal) => {
+      clock.advance(waitMs);
+      return acquire(bytes, signal);
+    };
     site.gh.resetCounts();
 
     const response = await site.send(NOISE_PATH);

@@ -2,15 +2,11 @@
 
 import { assertEquals } from "@std/assert";
 import type { ProblemBody } from "../../lib/api/contract.ts";
-import { rawRequest, type RawResponse } from "../raw_http.ts";
+import { json, rawRequest } from "../raw_http.ts";
 import { itemPath, listPath, startService } from "../service.ts";
 import { startSite } from "../site.ts";
 
 const PATHS = [listPath(), itemPath({ path: "a" }), "/api/health", "/", "/none", "/api/%zz", "//"];
-
-function json<T>({ body }: RawResponse): T {
-  return JSON.parse(new TextDecoder().decode(body));
-}
 
 Deno.test("CORS headers are the same for every origin and for none", async () => {
   await using site = await startSite({ "posts/a.md": "" });

@@ -4,6 +4,7 @@
 import { assertEquals } from "@std/assert";
 import { generateFiles } from "../github/generated_files.ts";
 import { watchBlobs } from "../github/served_repository.ts";
+import { openFile } from "../kv_connect/shared_stores.ts";
 import { listPath, startService } from "../service.ts";
 import { startSite } from "../site.ts";
 
@@ -53,22 +54,20 @@ Deno.test("a collection that is not ready in time is 503 and right afterwards, a
 });
 
 Deno.test("after a restart on the same store no file is read again", async () => {
-  const dir = await Deno.makeTempDir({ prefix: "front_matter_reads_" });
-  const openStore = () => Deno.openKv(`${dir}/store.sqlite`);
-  await using site = await startSite(POSTS, { env: ENV, kv: await openStore() });
+  await using store = await openFile();
+  await using site = await startSite(POSTS, { env: ENV, kv: await store.open() });
   const { service: { clock, services }, gh } = site;
   gh.addToken("token");
   const before = await site.service.list(NEWEST);
   await services.close();
   gh.resetCounts();
   {
-    await using again = await startService({ env: ENV, github: gh, clock, kv: await openStore() });
+    await using again = await startService({ env: ENV, github: gh, clock, kv: await store.open() });
     assertEquals(await again.list(NEWEST), before);
     const { items } = await again.list({ ...NEWEST, sort: "frontMatter.title", page: 7 });
     assertEquals(items.length, 10);
   }
   assertEquals(Object.keys(gh.counts()).toSorted(), ["commit", "repo"]);
-  await Deno.remove(dir, { recursive: true });
 });
 
 Deno.test("a file over MAX_ITEM_MB counts as one without front matter", async () => {

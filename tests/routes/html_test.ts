@@ -4,6 +4,7 @@ import { assert, assertEquals } from "@std/assert";
 import { join } from "@std/path";
 import type { ItemBody } from "../../lib/api/contract.ts";
 import { watchBlobs } from "../github/served_repository.ts";
+import { openFile } from "../kv_connect/shared_stores.ts";
 import { itemPath, listPath, type Parameters, startService } from "../service.ts";
 import { startSite } from "../site.ts";
 
@@ -92,9 +93,8 @@ Deno.test("links lead to contentUrl where there are no web pages, and large file
 });
 
 Deno.test("a file is rendered once, for lists and items, commits and restarts", async () => {
-  const dir = await Deno.makeTempDir({ prefix: "html_" });
-  const openStore = () => Deno.openKv(`${dir}/store.sqlite`);
-  await using site = await startSite(FILES, { kv: await openStore() });
+  await using store = await openFile();
+  await using site = await startSite(FILES, { kv: await store.open() });
   const { service, gh } = site;
   const rendered: string[] = [];
   const { markdown } = service.services;
@@ -120,13 +120,12 @@ Deno.test("a file is rendered once, for lists and items, commits and restarts", 
   const requested = watchBlobs(gh);
   {
     const { clock } = service;
-    await using again = await startService({ github: gh, clock, kv: await openStore() });
+    await using again = await startService({ github: gh, clock, kv: await store.open() });
     again.services.markdown.render = () => Promise.reject(new Error("rendered again"));
     const page = await again.list({ includeHtml: true, "filter[path]": "first.md" });
     assertEquals(page.items[0], before.items[4]);
   }
   assertEquals(requested, [], "no file is read for HTML that is known");
-  await Deno.remove(dir, { recursive: true });
 });
 
 Deno.test("fields cuts items to their named keys and reads nothing else", async () => {

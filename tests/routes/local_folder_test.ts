@@ -1,36 +1,19 @@
 // Local folders over HTTP: an edit shows at once, and hidden files never do.
 
-import { dirname } from "@std/path";
 import { assertEquals } from "@std/assert";
+import { makeSampleFolder, type SampleFolder } from "../local/sample_folder.ts";
 import { itemPath, listPath, startService } from "../service.ts";
 
 const LOCAL = { owner: "local", repo: "blog" };
 const list = (parameters = {}) => listPath({ ...LOCAL, ...parameters });
 const item = (path: string) => itemPath({ ...LOCAL, path });
 
-async function openFolder(files: Record<string, string>, env = {}) {
-  const root = await Deno.makeTempDir({ prefix: "local_folder_" });
-  const dir = `${root}/blog`;
-  const write = async (path: string, text: string) => {
-    await Deno.mkdir(dirname(`${dir}/${path}`), { recursive: true });
-    await Deno.writeTextFile(`${dir}/${path}`, text);
-  };
-  for (const [path, text] of Object.entries(files)) await write(path, text);
-  const service = await startService({ env: { LOCAL_REPOS_DIR: root, ...env } });
-  return {
-    dir,
-    service,
-    write,
-    async [Symbol.asyncDispose]() {
-      await service[Symbol.asyncDispose]();
-      await Deno.remove(root, { recursive: true });
-    },
-  };
-}
+const serve = ({ root }: SampleFolder, env = {}) =>
+  startService({ env: { LOCAL_REPOS_DIR: root, ...env } });
 
 Deno.test("a local folder is looked at again after a second, so that an edit is seen", async () => {
-  await using folder = await openFolder({ "posts/a.md": "1" });
-  const { service, write } = folder;
+  await using folder = await makeSampleFolder({ "posts/a.md": "1" });
+  await using service = await serve(folder);
   const look = async () => {
     const response = await service.get(list());
     assertEquals(response.headers.get("cache-control"), "no-cache");
@@ -40,7 +23,7 @@ Deno.test("a local folder is looked at again after a second, so that an edit is 
   };
 
   assertEquals(await look(), ["fwd=miss; stored", "a"]);
-  await write("posts/b.md", "");
+  await folder.write("posts/b.md", "");
   service.clock.advance(999);
   assertEquals(await look(), ["hit; ttl=1", "a"]);
   service.clock.advance(1);
@@ -52,7 +35,7 @@ Deno.test("a local folder is looked at again after a second, so that an edit is 
   service.clock.advance(1_000);
   const unchanged = await service.get(item("posts/a.md"), { headers });
   assertEquals([unchanged.status, unchanged.headers.get("cache-control")], [304, "no-cache"]);
-  await write("posts/a.md", "an edit");
+  await folder.write("posts/a.md", "an edit");
   service.clock.advance(1_000);
   assertEquals((await service.get(item("posts/a.md"), { headers })).status, 200);
   assertEquals((await service.item({ ...LOCAL, path: "posts/a.md" })).content, "an edit");
@@ -61,8 +44,8 @@ Deno.test("a local folder is looked at again after a second, so that an edit is 
 Deno.test("a local folder has one branch, no web pages, and is found in any case at no charge", async () => {
   const head = ".git/HEAD";
   const files = { "posts/a.md": "1", [head]: "ref: refs/heads/draft/x\n" };
-  await using folder = await openFolder(files, { MISSES_PER_MINUTE: "1" });
-  const { service, write } = folder;
+  await using folder = await makeSampleFolder(files);
+  await using service = await serve(folder, { MISSES_PER_MINUTE: "1" });
 
   const draft = await service.list({ ...LOCAL, collection: "/" });
   assertEquals(draft.repository.branch, "draft/x");
@@ -78,7 +61,7 @@ Deno.test("a local folder has one branch, no web pages, and is found in any case
   assertEquals(missing.code, "repository-not-found");
   assertEquals(missing.detail, 'There is no local folder "none".');
 
-  await write(head, "ref: refs/heads/other\n");
+  await folder.write(head, "ref: refs/heads/other\n");
   service.clock.advance(1_000);
   const { repository, items } = await service.list(LOCAL);
   assertEquals(repository, { ...draft.repository, branch: "other" });
@@ -86,14 +69,15 @@ Deno.test("a local folder has one branch, no web pages, and is found in any case
 });
 
 Deno.test("a local folder gives nothing hidden and nothing from outside", async () => {
-  await using folder = await openFolder({
+  await using folder = await makeSampleFolder({
     "posts/a.md": "1",
     "posts/.env": "canarySecret",
     ".git/config": "canarySecret",
     "../outside.md": "canarySecret",
     "../.hidden/a.md": "canarySecret",
   });
-  const { service, dir } = folder;
+  const { dir } = folder;
+  await using service = await serve(folder);
   await Deno.symlink("../../outside.md", `${dir}/posts/link.md`);
   await Deno.symlink("../..", `${dir}/posts/up`);
   const paths = [
