@@ -1,6 +1,8 @@
 // One flight per key: concurrent requests for the same thing share one piece of work. A flight that has ended,
 // successfully or not, is forgotten before its result is delivered.
 
+import { orAborted } from "./clock.ts";
+
 interface Flight<T> {
   readonly result: Promise<T>;
   readonly controller: AbortController;
@@ -37,13 +39,9 @@ export class SingleFlight<T> {
     signal?.throwIfAborted();
     const flight = this.flights.get(key) ?? this.start(key, work);
     flight.waiting++;
-    const aborted = Promise.withResolvers<never>();
-    const abort = () => aborted.reject(signal?.reason);
-    signal?.addEventListener("abort", abort, { once: true });
     try {
-      return await Promise.race([flight.result, aborted.promise]);
+      return await orAborted(flight.result, signal);
     } finally {
-      signal?.removeEventListener("abort", abort);
       flight.waiting--;
       if (flight.waiting === 0 && !this.options.keepRunning && this.forget(key, flight)) {
         flight.controller.abort(signal?.reason);

@@ -96,13 +96,8 @@ export class ObjectCache {
   }
 
   /** One value. Never rejects. */
-  async get<T>(
-    kind: ObjectKind<T>,
-    repository: string,
-    id: string,
-    options?: { readonly memoryOnly?: boolean },
-  ): Promise<T | undefined> {
-    return (await this.getMany(kind, repository, [id], options)).get(id);
+  async get<T>(kind: ObjectKind<T>, repository: string, id: string): Promise<T | undefined> {
+    return (await this.getMany(kind, repository, [id])).get(id);
   }
 
   /** Stores a value in memory now, and in the key-value store in the background. Nothing is read first. */

@@ -146,7 +146,7 @@ export class CachedSource implements Source {
     const { objects } = this.options;
     const repository = repositoryKey(snapshot.name);
     // A flight may have ended while the store was read.
-    const cached = await objects.get(kind, repository, id, lookupOf(snapshot)) ??
+    const cached = (await objects.getMany(kind, repository, [id], lookupOf(snapshot))).get(id) ??
       objects.peek(kind, repository, id);
     if (cached !== undefined) return cached;
     const object = `${kind.name} ${id}`;

@@ -97,13 +97,11 @@ export interface Snapshot {
   readonly validators?: string;
 }
 
-/** The kinds of Git's tree entries (gitdatamodel: modes 100644/100755, 040000, 120000, 160000). */
-export type EntryKind = "file" | "folder" | "symbolic link" | "submodule";
-
 /** One entry of one folder. `name` is a single path segment; `size` is in bytes, for files only. */
 export interface TreeEntry {
   readonly name: string;
-  readonly kind: EntryKind;
+  /** As Git's modes say (gitdatamodel): 100644 or 100755, 040000, 120000, 160000. */
+  readonly kind: "file" | "folder" | "symbolic link" | "submodule";
   readonly id: string;
   readonly size: number;
 }

@@ -1,21 +1,17 @@
 import { assertEquals } from "@std/assert";
 import { itemPath, listPath } from "../service.ts";
 import { startSite } from "../site.ts";
+import { countReads } from "./watched_kv.ts";
 
 Deno.test("a warm process reads the store at most twice for a page, a repeated 404 and a file", async () => {
   const kv = await Deno.openKv(":memory:");
-  let reads = 0;
-  const getMany = kv.getMany.bind(kv);
-  kv.getMany = ((...parameters: Parameters<typeof getMany>) => {
-    reads++;
-    return getMany(...parameters);
-  }) as typeof kv.getMany;
+  const reads = countReads(kv);
   const posts = Array.from({ length: 60 }, (_, n) => [`src/content/blog/2024/p${n}.md`, `${n}\n`]);
   await using site = await startSite(Object.fromEntries(posts), { kv });
   const readsOf = async (path: string) => {
-    reads = 0;
+    reads.count = 0;
     await (await site.service.get(path)).body?.cancel();
-    return reads;
+    return reads.count;
   };
   const item = (n: number) => itemPath({ path: `src/content/blog/2024/p${n}.md` });
   for (const path of [listPath({ collection: "blog", limit: 10 }), item(1)]) await readsOf(path);

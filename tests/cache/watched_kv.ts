@@ -36,6 +36,17 @@ export function watchedKv(kv: Deno.Kv, before: (call: KvCall) => void | Promise<
   return watched as Deno.Kv;
 }
 
+/** Counts the reads of a store from now on. */
+export function countReads(kv: Deno.Kv): { count: number } {
+  const reads = { count: 0 };
+  const getMany = kv.getMany.bind(kv);
+  kv.getMany = ((...parameters: Parameters<typeof getMany>) => {
+    reads.count++;
+    return getMany(...parameters);
+  }) as typeof kv.getMany;
+  return reads;
+}
+
 /** Every entry of a store. */
 export async function allEntries(kv: Deno.Kv): Promise<Deno.KvEntry<unknown>[]> {
   return await Array.fromAsync(kv.list({ prefix: [] }));

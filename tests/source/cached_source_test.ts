@@ -14,7 +14,8 @@ import type {
   TreeEntry,
 } from "../../lib/source/source.ts";
 import { TestClock } from "../test_clock.ts";
-import { openStore, uncharged } from "./open_github.ts";
+import { countReads } from "../cache/watched_kv.ts";
+import { charged, openStore, uncharged } from "./open_github.ts";
 
 const file = (name: string): FileRef => ({ path: `${name}.md`, id: `id of ${name}`, size: 1 });
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -75,12 +76,6 @@ async function open() {
   };
 }
 
-function charged(signal?: AbortSignal) {
-  const misses: (boolean | undefined)[] = [];
-  const recordMiss: RequestContext["recordMiss"] = (options) => void misses.push(options?.joined);
-  return { misses, context: { client: "a", recordMiss, signal } };
-}
-
 Deno.test("CachedSource reads a tree once, also where the first of several requests may cause no more", async () => {
   using opened = await open();
   const { counting, tree } = opened;
@@ -137,20 +132,15 @@ Deno.test("CachedSource remembers that a folder is truncated, until its list was
 Deno.test("a ref that no process knew reads no objects from the store, later snapshots do", async () => {
   using opened = await open();
   const { counting, kv, snapshot, source, store } = opened;
-  let reads = 0;
-  const getMany = store.kv.getMany.bind(store.kv);
-  store.kv.getMany = (...options: Parameters<typeof getMany>) => {
-    reads++;
-    return getMany(...options) as never;
-  };
+  const reads = countReads(store.kv);
   counting.release();
   await source.tree(snapshot, "1", uncharged);
   await source.blobs(snapshot, [file("a")], uncharged);
-  assertEquals([snapshot.freshness, reads], ["miss", 0]);
+  assertEquals([snapshot.freshness, reads.count], ["miss", 0]);
   await kv.flush();
   const known = { ...snapshot, freshness: "hit" } as const;
   await source.blobs(known, ["a", ..."bcdefghij"].map(file), uncharged);
-  assertEquals(reads, 1, "all that memory does not have, together");
+  assertEquals(reads.count, 1, "all that memory does not have, together");
 });
 
 Deno.test("CachedSource blobs() requests what is missing in one batch, and shares what is under way", async () => {

@@ -2,9 +2,9 @@
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
-import type { RequestContext } from "../../lib/source/source.ts";
+import { countReads } from "../cache/watched_kv.ts";
 import { type Fault, timeOutHangs } from "../github/github_faults.ts";
-import { type OpenOptions, uncharged } from "./open_github.ts";
+import { charged, type OpenOptions, uncharged } from "./open_github.ts";
 import { codeOf, openRefs } from "./open_refs.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -27,11 +27,7 @@ Deno.test("a ref is requested once in its 60 s, then conditionally", async () =>
 Deno.test("concurrent requests share one check, which charges the first where the ref is unknown", async () => {
   await using opened = await open();
   const { clock, gh, resolve } = opened;
-  const misses: (boolean | undefined)[] = [];
-  const context: RequestContext = {
-    client: "192.0.2.1",
-    recordMiss: (options) => void misses.push(options?.joined),
-  };
+  const { misses, context } = charged();
   for (let round = 1; round <= 2; round++) {
     const all = await Promise.all([1, 2, 3].map(() => resolve({ context })));
     assertEquals(gh.requests.length, round);
@@ -286,17 +282,12 @@ Deno.test("recheck() checks the refs of a repository that are in use, missing on
 Deno.test("a cold resolve reads the store once, and a repeated tombstone not at all", async () => {
   await using opened = await open();
   const { store, start } = opened;
-  let reads = 0;
-  const getMany = store.kv.getMany.bind(store.kv);
-  store.kv.getMany = (...options: Parameters<typeof getMany>) => {
-    reads++;
-    return getMany(...options) as never;
-  };
+  const reads = countReads(store.kv);
   const { resolve } = start();
   for (let times = 0; times < 2; times++) await resolve();
-  assertEquals(reads, 1);
+  assertEquals(reads.count, 1);
   for (let times = 0; times < 2; times++) {
     await assertRejects(() => resolve({ branch: "absent" }), CollectionsError);
   }
-  assertEquals(reads, 2);
+  assertEquals(reads.count, 2);
 });

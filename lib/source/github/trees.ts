@@ -6,10 +6,10 @@ import { type Clock, STEPS_PER_YIELD, yieldToEventLoop } from "../../clock.ts";
 import { sourceFailed } from "../../errors.ts";
 import { FileList, FileListBuilder, isListedPath } from "../file_list.ts";
 import { type GitMode, treeId, type TreeObjectEntry } from "../git_object_id.ts";
-import type { EntryKind, FolderFiles, TreeEntry } from "../source.ts";
+import type { FolderFiles, TreeEntry } from "../source.ts";
 import { OBJECT_ID, parseJson } from "./host.ts";
 
-const KINDS: ReadonlyMap<unknown, EntryKind> = new Map([
+const KINDS: ReadonlyMap<unknown, TreeEntry["kind"]> = new Map([
   ["100644", "file"],
   ["100755", "file"],
   ["100664", "file"],
