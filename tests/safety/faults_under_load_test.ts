@@ -16,10 +16,8 @@ const NEW_EACH = 20;
 const CLIENTS = 10;
 const TURNS = 10;
 
-/** A fault, and the status of a request that needs the source under it. */
-type Attack = readonly [Fault | "down", number];
-
-const ATTACKS: readonly Attack[] = [
+/** Each with the status of a request that needs the source under it. */
+const ATTACKS: readonly (readonly [Fault | "down", number])[] = [
   [{ kind: "status", status: 500 }, 502],
   [{ kind: "status", status: 404 }, 404],
   [{ kind: "status", status: 451 }, 451],
@@ -62,8 +60,8 @@ Deno.test("the service goes on through every fault of its source, under load", a
   }
   const check = async (path: string, allowed: readonly number[]) => {
     const response = await fetch(service.url + path);
-    const text = await response.text();
     const { headers, status } = response;
+    const text = await response.text();
     assertEquals(headers.get("access-control-allow-origin"), "*");
     assert(allowed.includes(status), `${status} ${path} ${text.slice(0, 300)}`);
     const body = JSON.parse(text);

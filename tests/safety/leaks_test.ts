@@ -21,6 +21,7 @@ const TRACES = [
   /\b127\.0\.0\.1\b/,
 ];
 
+const EVIL = { path: "../canaryEntry", mode: "100644", sha: "canarySha", size: 1 };
 const FAULTS: Fault[] = [
   ...[500, 404, 401, 403, 422, 451, 200].map((status): Fault => (
     { kind: "status", status, message: "canaryUpstreamBody" }
@@ -30,14 +31,10 @@ const FAULTS: Fault[] = [
   ...(["quota403", "secondary429", "reset", "cut", "garbage", "html", "wrong-bytes"] as const).map(
     (kind): Fault => ({ kind }),
   ),
-  {
-    kind: "evil-tree",
-    entries: [{ path: "../canaryEntry", mode: "100644", sha: "canarySha", size: 1 }],
-  },
+  { kind: "evil-tree", entries: [EVIL] },
 ];
 
 const DEBUG = { LOG_LEVEL: "debug" };
-
 const SECRET_HEADERS = {
   "authorization": "Bearer canaryAuthorization",
   "cookie": "session=canaryCookie",

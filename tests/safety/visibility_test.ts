@@ -4,6 +4,7 @@
 import { assertEquals } from "@std/assert";
 import { nextRequestId } from "../../lib/http/state.ts";
 import { makeGitRepository } from "../github/git_repository.ts";
+import type { Fault } from "../github/github_faults.ts";
 import { itemPath, listPath, type Parameters, startService, type TestService } from "../service.ts";
 import { type Site, startSite } from "../site.ts";
 
@@ -13,10 +14,8 @@ const PATHS = [listPath({ includeContent: true }), itemPath({ path: "posts/a.md"
 
 /** `octo/site` is private, `octo/void` is internal and has no commit, `octo/none` does not exist. */
 async function startWithSecrets(env: Record<string, string> = {}, kv?: Deno.Kv): Promise<Site> {
-  const site = await startSite(FILES, {
-    env: { GITHUB_TOKEN: TOKEN, ...env },
-    ...(kv === undefined ? {} : { kv }),
-  });
+  const settings = { GITHUB_TOKEN: TOKEN, ...env };
+  const site = await startSite(FILES, { env: settings, ...kv && { kv } });
   site.gh.addToken(TOKEN, { sees: "all" });
   site.gh.setVisibility("octo/site", "private");
   site.gh.addEmpty("octo/void");
@@ -26,11 +25,8 @@ async function startWithSecrets(env: Record<string, string> = {}, kv?: Deno.Kv):
 
 const SAME = ["site", "void", "none"];
 
-async function statusOf({ service }: { service: TestService }, path: string): Promise<number> {
-  const response = await service.get(path);
-  await response.body?.cancel();
-  return response.status;
-}
+const statusOf = async ({ service }: { service: TestService }, path: string) =>
+  (await service.get(path)).status;
 
 Deno.test("ALLOWED_REPOS serves what it names, in any case, also where that is private, and nothing else", async () => {
   await using site = await startWithSecrets({ ALLOWED_REPOS: " Octo/SITE , team/* " });
@@ -145,10 +141,9 @@ Deno.test("a response waits for all of its requests, even when one would be enou
 });
 
 Deno.test("what is private fails as what is missing does, while the source fails", async () => {
-  const faults = [
-    ...[500, 451, 409, 422].map((status) => ({ kind: "status", status } as const)),
-    { kind: "garbage" } as const,
-    { kind: "forbidden" } as const,
+  const faults: Fault[] = [
+    ...[500, 451, 409, 422].map((status): Fault => ({ kind: "status", status })),
+    ...[{ kind: "garbage" } as const, { kind: "forbidden" } as const],
   ];
   for (const fault of faults) {
     for (const kind of ["commit", "repo"] as const) {
@@ -159,8 +154,7 @@ Deno.test("what is private fails as what is missing does, while the source fails
         const { status, text, requests } = await shownFor(site, listPath, repo);
         shown.push([status, text, requests]);
       }
-      assertEquals([fault.kind, kind, shown[0]], [fault.kind, kind, shown[2]]);
-      assertEquals([fault.kind, kind, shown[1]], [fault.kind, kind, shown[2]]);
+      assertEquals(shown, Array(3).fill(shown[2]), `${fault.kind} ${kind}`);
     }
   }
 });
