@@ -47,12 +47,11 @@ export class GitHttpBridge implements AsyncDisposable {
     const redirect = this.state.redirectOf(name);
     if (redirect !== null) {
       const { target, form } = redirect;
-      const location = form === "none"
-        ? null
-        : target === null
+      if (form === "none") return new Response(null, { status: 301 });
+      const location = target === null
         ? form.replaceAll("{git}", this.url)
         : `${this.url}/${target.owner}/${target.name}.git/git-upload-pack`;
-      return new Response(null, { status: 301, headers: location === null ? {} : { location } });
+      return new Response(null, { status: 301, headers: { location } });
     }
     const hosted = this.state.find(name);
     if (hosted?.visibility !== "public") {

@@ -2,7 +2,7 @@
 // out, for the git command and for other processes. A folder that the git command made is read too, as long as Git has
 // not packed it.
 
-import { statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { type GitObject, GitStore, type GitTreeEntry } from "./git_store.ts";
 
 /** The content of a path: a file, an executable file, a symbolic link or a submodule (a commit id). */
@@ -158,11 +158,11 @@ export class GitRepository implements AsyncDisposable {
   /** Runs a git command here and gives its output, trimmed. @throws {Error} with git's own message when it fails. */
   async git(...args: string[]): Promise<string> {
     const options = { args, cwd: this.dir, clearEnv: true, env: gitEnvironment() };
-    const { code, stdout, stderr } = await new Deno.Command("git", { ...options, stdin: "null" })
-      .output();
-    if (code === 0) return new TextDecoder().decode(stdout).trim();
-    const reason = new TextDecoder().decode(stderr).trim() || `status ${code}`;
-    throw new Error(`Cannot run "git ${args[0]}": ${reason}`);
+    const result = await new Deno.Command("git", { ...options, stdin: "null" }).output();
+    const [output, error] = [result.stdout, result.stderr]
+      .map((bytes) => new TextDecoder().decode(bytes).trim());
+    if (result.success) return output!;
+    throw new Error(`Cannot run "git ${args[0]}": ${error || `status ${result.code}`}`);
   }
 
   /**
@@ -193,8 +193,7 @@ export class GitRepository implements AsyncDisposable {
   private findGitDir(): void {
     if (this.folder === null) return;
     const git = `${this.folder}/.git`;
-    const isCheckout = statSync(git, { throwIfNoEntry: false })?.isDirectory();
-    this.store.dir = isCheckout ? git : this.folder;
+    this.store.dir = existsSync(git) ? git : this.folder;
   }
 
   private refNamed(name: string): string | null {

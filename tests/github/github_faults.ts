@@ -106,8 +106,8 @@ export function timeOutHangs(clock: TestClock, { pauses }: GithubDouble): void {
   const timers = new Set<() => void>();
   const setTimer = clock.setTimer.bind(clock);
   const look = () => {
-    if (pauses.hanging === 0 || pauses.hanging < timers.size) return;
-    pauses.giveUp();
+    if (pauses.hangs.size === 0 || pauses.hangs.size < timers.size) return;
+    pauses.hangs.clear();
     const due = [...timers];
     timers.clear();
     for (const timeOut of due) timeOut();

@@ -74,7 +74,8 @@ export class GithubLog {
 /** Waits that always end: in time, when the client goes away, or when the double releases them. */
 export class GithubPauses {
   private readonly releases = new Set<() => void>();
-  private readonly hangs = new Set<AbortSignal>();
+  /** What hangs, without those whose client gave up: a test may take them out, since the double may notice that late. */
+  readonly hangs = new Set<AbortSignal>();
   /** Called whenever something begins to hang. */
   onHang: () => void = () => {};
 
@@ -83,16 +84,6 @@ export class GithubPauses {
   /** How many wait. */
   get waiting(): number {
     return this.releases.size;
-  }
-
-  /** How many hang, without those whose client gave up. */
-  get hanging(): number {
-    return this.hangs.size;
-  }
-
-  /** Counts those that hang as given up by their clients, which the double may notice late. */
-  giveUp(): void {
-    this.hangs.clear();
   }
 
   /** Waits for so many real milliseconds. */
