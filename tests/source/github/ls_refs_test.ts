@@ -148,8 +148,10 @@ Deno.test("lsRefs() follows no other redirect", async () => {
   // Nor one with another status, or that leads out of the path of the host's address.
   for (const status of [302, 303, 307, 308, 301]) {
     bridge.requests.length = 0;
-    bridge.intercept = () => new Response(null, { status, headers: { location: good } });
-    const gitUrl = status === 301 ? `${bridge.url}/git` : bridge.url;
+    const [gitUrl, location] = status === 301
+      ? [`${bridge.url}/git`, `/abc${good}`]
+      : [bridge.url, good];
+    bridge.intercept = () => new Response(null, { status, headers: { location } });
     assertEquals((await served.ask("main", { gitUrl })).kind, "unusable");
     assertEquals(bridge.requests.length, 1);
   }
