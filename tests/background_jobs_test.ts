@@ -74,7 +74,7 @@ Deno.test("BackgroundJobs answers running after waitMs, and the job goes on", as
 });
 
 Deno.test("BackgroundJobs stops work without source requests once no request waits or returns", async () => {
-  const { run, clock, signals, jobs, end } = open();
+  const { run, clock, started, signals, jobs, end } = open();
   for (const [key, usesSource] of [["cpu", false], ["source", true]] as const) {
     const leaving = [new AbortController(), new AbortController()];
     const waits = leaving.map(({ signal }) => run(key, { usesSource, signal }));
@@ -97,6 +97,8 @@ Deno.test("BackgroundJobs stops work without source requests once no request wai
   assertEquals(await Promise.all(waits), ["running", "running"]);
   clock.advance(15_000);
   assertEquals(slow.map(([key]) => signals.get(key)!.aborted), [true, false]);
+  void run("slow cpu");
+  assertEquals(started.at(-1), "slow cpu", "a stopped job cannot be joined");
 });
 
 Deno.test("BackgroundJobs drops a queued job that no request waits for", async () => {
