@@ -2,12 +2,9 @@
 
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
-import { blobId } from "../../lib/source/git_object_id.ts";
 import { LocalSource } from "../../lib/source/local/local_source.ts";
 import { configFlag } from "../run_task.ts";
 import { makeSampleFolder, uncharged } from "./sample_folder.ts";
-
-const idOf = (text: string) => blobId(new TextEncoder().encode(text));
 
 Deno.test("resolve() gives a plain folder as main, a checkout as its branch, at Git's tree id of its files", async () => {
   await using folder = await makeSampleFolder({ "posts/a.md": "A\n", "b.md": "B\n" });
@@ -22,11 +19,8 @@ Deno.test("resolve() gives a plain folder as main, a checkout as its branch, at 
   assertEquals(plain.commit, await folder.git.git("write-tree"));
   folder.advance(1000);
   const after = await folder.resolve({ branch: "drafts/2026" });
-  assertEquals([after.branch, after.freshness, after.commit], [
-    "drafts/2026",
-    "moved",
-    plain.commit,
-  ]);
+  const moved = ["drafts/2026", "moved", plain.commit];
+  assertEquals([after.branch, after.freshness, after.commit], moved);
   const freshUntilMs = plain.ref.checkedAtMs + plain.ref.freshForMs;
   assert(freshUntilMs <= folder.now(), "no answer of the old branch is fresh");
   await folder.refuses("branch-not-found", { branch: "main" });
@@ -46,8 +40,7 @@ Deno.test("resolve() scans the folder at most once a second, once for concurrent
   folder.advance(1);
   const [looked] = await both();
   assertEquals([looked.freshness, looked.checkedAtMs], ["moved", folder.now()]);
-  const edited = { path: "a.md", id: idOf("edited\n") };
-  assertEquals(await folder.blob(looked, edited), bytesOf("edited\n"));
+  assertEquals(await folder.read(looked, "a.md", "edited\n"), "edited\n");
   assert(await folder.list(first) === list);
   const current = await folder.list(looked);
   folder.advance(1000);
@@ -58,9 +51,9 @@ Deno.test("resolve() scans the folder at most once a second, once for concurrent
 
 Deno.test("resolve() finds folders by name alone, an exact one first", async () => {
   await using folder = await makeSampleFolder({ "a.md": "A\n" });
-  await Deno.mkdir(`${folder.root}/Blog`);
-  await Deno.mkdir(`${folder.root}/.hidden`);
-  await Deno.mkdir(`${folder.root}/node_modules`);
+  for (const name of ["Blog", ".hidden", "node_modules"]) {
+    await Deno.mkdir(`${folder.root}/${name}`);
+  }
   await Deno.writeTextFile(`${folder.root}/file.md`, "no folder\n");
   const lower = await folder.resolve({ repo: "blog" });
   const upper = await folder.resolve({ repo: "Blog" });
@@ -131,12 +124,11 @@ Deno.test("nothing with a leading dot, nor node_modules, is listed or read", asy
     ".env": "TOKEN=1\n",
     "posts/.draft.md": "D\n",
     "posts/node_modules/x.md": "X\n",
+    "posts/../posts/a.md": "A\n",
   };
   for (const [path, content] of Object.entries(hidden)) {
-    assertInstanceOf(await folder.blob(snapshot, { path, id: idOf(content) }), Error, path);
+    assertInstanceOf(await folder.read(snapshot, path, content), Error, path);
   }
-  const around = { path: "posts/../posts/a.md", id: idOf("A\n") };
-  assertInstanceOf(await folder.blob(snapshot, around), Error);
 });
 
 Deno.test("links are listed as links and lead nowhere; sockets are not seen", async () => {
@@ -151,34 +143,27 @@ Deno.test("links are listed as links and lead nowhere; sockets are not seen", as
   await runDeno("eval", `Deno.listen({ transport: "unix", path: "${path}" }); Deno.exit()`);
   assert((await Deno.lstat(path)).isSocket);
   const snapshot = await folder.resolve();
-  assertEquals(await folder.rootEntries(snapshot), [
-    ["a.md", "file"],
-    ["dangling", "symbolic link"],
-    ["in.md", "symbolic link"],
-    ["out.md", "symbolic link"],
-    ["up", "symbolic link"],
-  ]);
+  const links = ["dangling", "in.md", "out.md", "up"].map((name) => [name, "symbolic link"]);
+  assertEquals<unknown>(await folder.rootEntries(snapshot), [["a.md", "file"], ...links]);
   assertEquals(await folder.paths(snapshot), ["a.md"]);
-  for (const path of ["out.md", "up/secret.md"]) {
-    assertInstanceOf(await folder.blob(snapshot, { path, id: idOf("secret\n") }), Error);
+  const led = [["out.md", "secret\n"], ["up/secret.md", "secret\n"], ["in.md", "a.md"]] as const;
+  for (const [path, content] of led) {
+    assertInstanceOf(await folder.read(snapshot, path, content), Error, path);
   }
-  assertInstanceOf(await folder.blob(snapshot, { path: "in.md", id: idOf("a.md") }), Error);
 });
 
 Deno.test("blobs() gives no bytes but those of the id, and has a changed file looked at anew", async () => {
   await using folder = await makeSampleFolder({ "a.md": "before\n", "b.md": "B\n" });
   const snapshot = await folder.resolve();
-  const requested = { path: "a.md", id: idOf("before\n") };
   await folder.write("a.md", "after!\n");
-  const stale = await folder.blob(snapshot, requested);
+  const stale = await folder.read(snapshot, "a.md", "before\n");
   assertInstanceOf(stale, CollectionsError);
   assertEquals(stale.code, "source-failed");
-  assertEquals(await folder.blob(snapshot, { path: "b.md", id: idOf("B\n") }), bytesOf("B\n"));
+  assertEquals(await folder.read(snapshot, "b.md", "B\n"), "B\n");
 
   const next = await folder.resolve();
   assertEquals(next.freshness, "moved", "before the second is over");
-  const after = { path: "a.md", id: idOf("after!\n") };
-  assertEquals(await folder.blob(next, after), bytesOf("after!\n"));
+  assertEquals(await folder.read(next, "a.md", "after!\n"), "after!\n");
 });
 
 Deno.test("blobs() does not open what took a file's place", async () => {
@@ -186,9 +171,9 @@ Deno.test("blobs() does not open what took a file's place", async () => {
   const snapshot = await folder.resolve();
   await Deno.remove(`${folder.dir}/a.md`);
   await Deno.symlink("b.md", `${folder.dir}/a.md`);
-  assertInstanceOf(await folder.blob(snapshot, { path: "a.md", id: idOf("A\n") }), Error);
+  assertInstanceOf(await folder.read(snapshot, "a.md", "A\n"), Error);
   await Deno.remove(`${folder.dir}/b.md`);
-  assertInstanceOf(await folder.blob(snapshot, { path: "b.md", id: idOf("B\n") }), Error);
+  assertInstanceOf(await folder.read(snapshot, "b.md", "B\n"), Error);
   assertEquals(await folder.rootEntries(await folder.resolve()), [["a.md", "symbolic link"]]);
 });
 
@@ -243,8 +228,4 @@ async function runDeno(...args: string[]): Promise<string> {
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args }).output();
   assert(success, new TextDecoder().decode(stderr));
   return new TextDecoder().decode(stdout).trim();
-}
-
-function bytesOf(text: string): Uint8Array<ArrayBuffer> {
-  return new TextEncoder().encode(text);
 }

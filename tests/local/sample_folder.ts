@@ -4,8 +4,9 @@ import { dirname } from "@std/path";
 import { assertEquals, assertRejects } from "@std/assert";
 import { CollectionsError, type ProblemCode } from "../../lib/errors.ts";
 import type { FileList } from "../../lib/source/file_list.ts";
+import { blobId } from "../../lib/source/git_object_id.ts";
 import { LocalSource } from "../../lib/source/local/local_source.ts";
-import type { BlobResult, RefQuery, RequestContext, Snapshot } from "../../lib/source/source.ts";
+import type { RefQuery, RequestContext, Snapshot } from "../../lib/source/source.ts";
 import { GitRepository } from "../github/git_repository.ts";
 
 /** A client that must not be charged: local reads cost no quota. */
@@ -71,9 +72,12 @@ export class SampleFolder implements AsyncDisposable {
     return entries.map(({ name, kind }) => [name, kind]);
   }
 
-  async blob(snapshot: Snapshot, file: { path: string; id: string }) {
-    const blobs = await this.source.blobs(snapshot, [{ ...file, size: 0 }], uncharged);
-    return blobs.get(file.id) as BlobResult;
+  /** What is read at a path by the id of this content: its text, or the error. */
+  async read(snapshot: Snapshot, path: string, content: string): Promise<string | Error> {
+    const id = blobId(new TextEncoder().encode(content));
+    const blobs = await this.source.blobs(snapshot, [{ path, id, size: 0 }], uncharged);
+    const result = blobs.get(id)!;
+    return result instanceof Error ? result : new TextDecoder().decode(result);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -130,7 +130,8 @@ export class LocalSource implements Source {
     const bytes = await readScannedFile(join(folder.path, path), file)
       .catch((cause) => unreadable(id, cause));
     if (bytes !== null) return bytes;
-    folder.expire();
+    // The next request scans the folder again.
+    if (folder.last !== null) folder.last.ref.checkedAtMs = 0;
     return sourceFailed(`Cannot read "${id}": it has changed`);
   }
 }
@@ -142,7 +143,7 @@ class WatchedFolder {
   readonly path: string;
   /** The last two, the latest first, so that a request that began to read one can finish when the next is there. */
   states: readonly FolderState[] = [];
-  private last: Omit<Look, "freshness"> | null = null;
+  last: Omit<Look, "freshness"> | null = null;
   private looking: Promise<Look> | null = null;
 
   constructor(readonly name: string, private readonly options: LocalSourceOptions) {
@@ -157,11 +158,6 @@ class WatchedFolder {
     }
     this.looking ??= this.scan().finally(() => this.looking = null);
     return await this.looking;
-  }
-
-  /** Makes the next {@linkcode look} scan the folder, which has changed. */
-  expire(): void {
-    if (this.last !== null) this.last.ref.checkedAtMs = 0;
   }
 
   private async scan(): Promise<Look> {
