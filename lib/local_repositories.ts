@@ -17,9 +17,8 @@ export async function findLocalDir(setting: string | null | undefined): Promise<
   try {
     if ((await Deno.stat(path)).isDirectory) return path;
   } catch (error) {
-    if (error instanceof Deno.errors.NotCapable) {
-      throw unusable(`reading it is not permitted, add --allow-read=${path}`);
-    }
+    const isPermitted = !(error instanceof Deno.errors.NotCapable);
+    if (!isPermitted) throw unusable(`reading it is not permitted, add --allow-read=${path}`);
   }
   if (setting === undefined) return null;
   throw unusable(`there is no folder "${path}"`);

@@ -117,13 +117,9 @@ export class MarkdownRenderer {
   }
 
   /** Stops a thread that does not answer in time, which rejects the answer. */
-  async #within<T>(ms: number, answer: Promise<T>): Promise<T> {
+  #within<T>(ms: number, answer: Promise<T>): Promise<T> {
     const cancel = this.options.clock.setTimer(ms, () => this.#thread?.stop("it does not answer"));
-    try {
-      return await answer;
-    } finally {
-      cancel();
-    }
+    return answer.finally(cancel);
   }
 
   #stopThread(): void {
