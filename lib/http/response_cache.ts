@@ -27,8 +27,6 @@ export class ResponseCache {
   private readonly addresses: LRUCache<string, string>;
   /** The gzip coding is smaller, so that no entry takes more than half of the cache. */
   private readonly maxBodyBytes: number;
-  /** Bodies that were already compressed, or found not worth it. */
-  private readonly compressed = new WeakSet<ReadyBody>();
 
   constructor(private readonly options: { maxBytes: number; now: () => number }) {
     const maxBytes = Math.max(1, Math.floor(options.maxBytes));
@@ -58,9 +56,9 @@ export class ResponseCache {
   set(address: string, entry: ResponseEntry): void {
     const { body } = entry;
     if (body.identity.content.length > this.maxBodyBytes) return void this.entries.delete(address);
+    const isNew = this.entries.peek(address)?.body !== body;
     this.entries.set(address, entry);
-    if (this.compressed.has(body)) return;
-    this.compressed.add(body);
+    if (!isNew) return;
     addGzip(body).then(() => {
       const current = this.entries.peek(address);
       // The cache counts a value again only when it is another object.

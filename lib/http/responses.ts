@@ -42,7 +42,6 @@ export interface ReadyBody {
 
 const MIN_GZIP_BYTES = 1024;
 const COMPRESSIBLE = /^text\/|json|xml|javascript|toml|yaml|image\/svg/;
-/** Compression yields to the event loop after so many bytes. */
 const GZIP_SLICE_BYTES = 64 * 1024;
 /** Larger bodies reserve memory while they are sent. */
 const LARGE_BODY_BYTES = 1 << 20;
