@@ -4,7 +4,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { parseItemQuery, parseListQuery } from "../../lib/api/parameters.ts";
 import { listItems } from "../../lib/collections/list_items.ts";
 import type { ReadContext } from "../../lib/collections/read_context.ts";
-import { readItem } from "../../lib/collections/read_item.ts";
+import { itemBody, readItem } from "../../lib/collections/read_item.ts";
 import { CollectionsError, sourceFailed, tooManyRequests } from "../../lib/errors.ts";
 import { MemorySource } from "./memory_source.ts";
 
@@ -208,6 +208,18 @@ Deno.test("a path more than 2,000 folders deep is refused after 2,000 requests",
   const parameters = parseItemQuery(`owner=octo&repo=site&path=${path}`);
   await rejects(readItem(parameters, source.read()), "collection-too-large");
   assertEquals(source.counts.tree, 2_000);
+});
+
+Deno.test("a file is not complete without the front matter of a neighbor, which carries no error", async () => {
+  const text = "---\nn: 1\n---\n";
+  const source = new MemorySource(["a", "b", "c"].map((name) => [`posts/${name}.md`, text + name]));
+  source.failures.set("posts/c.md", sourceFailed("no"));
+  const query = "owner=octo&repo=site&collection=posts&slug=b&includeNeighbors=true";
+  const [parameters, read] = [parseItemQuery(query), source.read()];
+  const { body, complete } = await itemBody(await readItem(parameters, read), parameters, read);
+  const { previous, next } = JSON.parse(JSON.stringify(body));
+  assertEquals([complete, previous.frontMatter], [false, { n: 1 }]);
+  assertEquals(Object.keys(next), ["name", "path", "slug", "contentUrl"]);
 });
 
 Deno.test("an unknown collection is searched for once per commit, and charged once", async () => {
