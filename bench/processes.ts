@@ -25,12 +25,10 @@ export async function withProcesses(
   work: (cleanup: AsyncDisposableStack) => Promise<void>,
 ): Promise<void> {
   const cleanup = new AsyncDisposableStack();
+  // Disposed of last: whatever still runs then.
+  cleanup.defer(() => children.forEach((child) => kill(child, "SIGKILL")));
   let ending: Promise<void> | undefined;
-  const end = () =>
-    ending ??= (async () => {
-      await cleanup.disposeAsync();
-      for (const child of children) kill(child, "SIGKILL");
-    })();
+  const end = () => ending ??= cleanup.disposeAsync();
   const stop = () => end().catch(console.error).finally(() => Deno.exit(130));
   for (const signal of SIGNALS) Deno.addSignalListener(signal, stop);
   try {
@@ -136,9 +134,7 @@ export const TOKEN = "bench-token";
 export const OWNER = "octo";
 
 /** A service process. */
-export interface RunningService extends RunningProcess {
-  readonly origin: string;
-}
+export type RunningService = RunningProcess & { readonly origin: string };
 
 const START_WITHIN_MS = 20_000;
 const PATHS = { list: "/api/list-collection-items", item: "/api/get-item-content" };

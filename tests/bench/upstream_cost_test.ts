@@ -2,14 +2,7 @@ import { assert, assertEquals, assertLessOrEqual } from "@std/assert";
 import { COST_SCENARIOS } from "../../bench/cost_scenarios.ts";
 import { costTable, measureCost, shows } from "../../bench/upstream_cost.ts";
 
-const cost = {
-  title: "a list",
-  requests: 3,
-  unchanged: 0,
-  quota: 3,
-  lsRefs: 0,
-  bytes: 12_345,
-};
+const cost = { title: "a list", requests: 3, unchanged: 0, quota: 3, lsRefs: 0, bytes: 12_345 };
 
 Deno.test("costTable() is shown by a text that pads its columns in its own way, and by no other", () => {
   const markdown = costTable([{ ...cost, access: "none" }, { ...cost, access: "public" }]);
