@@ -16,6 +16,12 @@ async function enter(page: Page, field: string, text: string): Promise<void> {
   await page.keyboard.press("Enter");
 }
 
+/** Waits for an action, and for the items that the list then shows. */
+async function leadsTo(page: Page, items: string, action: Promise<unknown>): Promise<void> {
+  await action;
+  await waitForItems(page, items);
+}
+
 browserTest("the playground opens on the example, at least 12 rows of it in view", async (open) => {
   const isInView = `[...document.querySelectorAll(".list a[data-path]")].filter((row) => {
     const { top, bottom } = row.closest("tr").getBoundingClientRect();
@@ -38,8 +44,7 @@ browserTest("rows show title, date and tags, folders are groups", async (open) =
   assertEquals(await page.locator(".group").allInnerTexts(), ["2024", "2025", "2026"]);
   const first = await page.locator(".list tbody tr:not(.group)").first().innerText();
   assertMatch(first, /^Keeping a starter alive\s+keeping-a-starter-alive\.md\s+2024-04-21\s/);
-  await page.getByRole("link", { name: "2025" }).first().click();
-  await waitForItems(page, "5 items");
+  await leadsTo(page, "5 items", page.getByRole("link", { name: "2025" }).first().click());
   assertEquals(await page.locator(".crumbs a").allTextContents(), ["/", "posts", "2025"]);
   await page.locator(".crumbs").getByRole("link", { name: "posts" }).click();
   await waitForItems(page, "12 items");
@@ -50,13 +55,11 @@ browserTest("owner/repo alone leads to the whole repository and its own branch",
   assertEquals(await page.locator(".problem").count(), 0);
   assertEquals(await page.title(), "Repo Collections");
 
-  await enter(page, "#repository", "octo/site");
-  await waitForItems(page, "13 items");
+  await leadsTo(page, "13 items", enter(page, "#repository", "octo/site"));
   assertEquals(searchOf(page), "?owner=octo&repo=site&collection=/&branch=HEAD");
   assertEquals(await focused(page, "dataset.path"), "docs/guide/start.md");
 
-  await enter(page, "#repository", "octo/site/docs");
-  await waitForItems(page, "1 item");
+  await leadsTo(page, "1 item", enter(page, "#repository", "octo/site/docs"));
   await enter(page, "#repository", "nonsense");
   await page.getByText("This names no repository.").waitFor();
   assertEquals(await focused(page, "id"), "repository");
@@ -72,8 +75,7 @@ browserTest("a pasted address of any of the four hosts leads to its list or file
       document.getElementById("repository").dispatchEvent(event);
     }`);
 
-  await paste("https://github.com/octo/site/tree/main/docs/guide");
-  await waitForItems(page, "1 item");
+  await leadsTo(page, "1 item", paste("https://github.com/octo/site/tree/main/docs/guide"));
   assertEquals(searchOf(page), "?owner=octo&repo=site&collection=docs/guide&branch=main");
   const addresses = [
     "https://github.com/octo/site/blob/main/posts/p03.md",
@@ -81,8 +83,7 @@ browserTest("a pasted address of any of the four hosts leads to its list or file
     "https://cdn.jsdelivr.net/gh/octo/site@main/posts/p03.md",
   ];
   for (const address of addresses) {
-    await paste("https://github.com/octo/site");
-    await waitForItems(page, "13 items");
+    await leadsTo(page, "13 items", paste("https://github.com/octo/site"));
     assertEquals(searchOf(page), "?owner=octo&repo=site&collection=/&branch=HEAD");
     await paste(address);
     await page.getByRole("heading", { name: "Post 3" }).first().waitFor();
@@ -121,24 +122,20 @@ browserTest("tags, typed filters and facets filter, and chips take that back", a
   await page.locator(".list tbody").getByRole("link", { name: "news" }).first().click();
   await waitForItems(page, "3 items");
   assertEquals(await page.locator(".chips").innerText(), "tags: news ×");
-  await enter(page, "#filter", "draft=false");
-  await waitForItems(page, "2 items");
+  await leadsTo(page, "2 items", enter(page, "#filter", "draft=false"));
   const filters = "&filter[frontMatter.tags]=news&filter[frontMatter.draft]=false";
   assert(searchOf(page).endsWith(filters), searchOf(page));
   await page.getByRole("link", { name: "Remove the filter tags: news" }).click();
   await waitForItems(page, "10 items");
-  await enter(page, "#filter", "date>=2026-05-01");
-  await waitForItems(page, "2 items");
-  await page.goBack();
-  await waitForItems(page, "10 items");
+  await leadsTo(page, "2 items", enter(page, "#filter", "date>=2026-05-01"));
+  await leadsTo(page, "10 items", page.goBack());
 
   await page.getByRole("button", { name: "Facets" }).click();
   await page.locator(".facets").getByRole("link", { name: "bakery 3" }).click();
   await waitForItems(page, "3 items");
   await enter(page, "#filter", "nothing");
   await page.getByText("No item matches the filters.").waitFor();
-  await page.getByRole("link", { name: "Remove them" }).click();
-  await waitForItems(page, "12 items");
+  await leadsTo(page, "12 items", page.getByRole("link", { name: "Remove them" }).click());
 });
 
 browserTest("Next shows the next page from its first row on", async (open, { url }) => {
@@ -146,21 +143,16 @@ browserTest("Next shows the next page from its first row on", async (open, { url
   await waitForItems(page, "1–5 of 12");
   const next = page.getByRole("link", { name: "Next" });
 
-  await next.press("Enter");
-  await waitForItems(page, "6–10 of 12");
+  await leadsTo(page, "6–10 of 12", next.press("Enter"));
   assertEquals(await focused(page, "textContent"), "Post 5");
   assertEquals(await page.locator(".list .body").evaluate((body) => body.scrollTop), 0);
-  await next.click();
-  await waitForItems(page, "11–12 of 12");
+  await leadsTo(page, "11–12 of 12", next.click());
   assertEquals(await next.count(), 0);
-  await page.goBack();
-  await waitForItems(page, "6–10 of 12");
+  await leadsTo(page, "6–10 of 12", page.goBack());
   await page.goto(`${url}${POSTS}&limit=5&page=9`);
-  await page.getByRole("link", { name: "Show the first page" }).click();
-  await waitForItems(page, "1–5 of 12");
+  await leadsTo(page, "1–5 of 12", page.getByRole("link", { name: "Show the first page" }).click());
   await page.getByLabel("Options").click();
-  await page.getByLabel("Rows a page").selectOption("25");
-  await waitForItems(page, "12 items");
+  await leadsTo(page, "12 items", page.getByLabel("Rows a page").selectOption("25"));
 });
 
 browserTest("a panel's request is one line, with code and JSON on demand", async (open) => {
@@ -264,17 +256,14 @@ browserTest("problems say what to do, and lead there", async (open, site) => {
   await page.getByRole("heading", { name: "Collection not found" }).waitFor();
   const about = page.getByRole("link", { name: "About collection-not-found" });
   assertEquals(await about.getAttribute("href"), `${site.url}problems/collection-not-found`);
-  await page.getByRole("link", { name: "posts", exact: true }).click();
-  await waitForItems(page, "12 items");
+  await leadsTo(page, "12 items", page.getByRole("link", { name: "posts", exact: true }).click());
   await enter(page, "#branch", "none");
-  await page.getByRole("link", { name: "the default branch" }).click();
-  await waitForItems(page, "12 items");
+  await leadsTo(page, "12 items", page.getByRole("link", { name: "the default branch" }).click());
   await page.goto(`${site.url}${POSTS}&limit=1001&branch=a..b`);
   await page.locator(".errors li", { hasText: "limit" }).waitFor();
   assertEquals(await page.locator(".errors li").count(), 2);
 
-  await page.goto(site.url + POSTS);
-  await waitForItems(page, "12 items");
+  await leadsTo(page, "12 items", page.goto(site.url + POSTS));
   await page.route("**/api/**", (route) => route.abort());
   await page.getByRole("link", { name: "Post 1", exact: true }).click();
   await page.getByRole("heading", { name: "The service did not answer" }).waitFor();

@@ -19,11 +19,8 @@ export interface DoubleConfig {
 }
 
 /** A double in a process of its own. */
-export interface RunningDouble extends AsyncDisposable {
-  apiUrl: string;
-  rawUrl: string;
-  graphqlUrl: string;
-  webUrl: string;
+export interface RunningDouble
+  extends AsyncDisposable, Pick<GithubDouble, "apiUrl" | "rawUrl" | "graphqlUrl" | "webUrl"> {
   /**
    * Calls a method of the double, or reads a field; `set` sets fields, `release` ends every wait. Arguments and results
    * are JSON. @throws {Error} with the double's own message.
