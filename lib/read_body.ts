@@ -28,11 +28,6 @@ export class BodyReader {
     this.large = new ByteSemaphore(bounds);
   }
 
-  /** Bytes that are reserved now. */
-  get bytes(): number {
-    return this.medium.bytes + this.large.bytes;
-  }
-
   /**
    * The body of a response, whole or until `isEnough` is true of what was read; it sees the whole body too. `onWait` is
    * called before and after a wait for memory, which is no delay of the source.
