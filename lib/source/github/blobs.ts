@@ -7,6 +7,7 @@ import { z } from "zod";
 import { sourceFailed } from "../../errors.ts";
 import { blobId } from "../git_object_id.ts";
 import type { BlobResult, Blobs, FileRef, RequestContext, Snapshot, Source } from "../source.ts";
+import { quotaWaitMs } from "./client.ts";
 import { encodePath, type GitHubHost, parseAnswer, refusal, requestObject } from "./host.ts";
 
 const MAX_AT_ONCE = 8;
@@ -19,7 +20,6 @@ const BATCH_MAX_BYTES = 1 << 20;
 /** `Blob.text` is cut at this many bytes. */
 const BATCH_MAX_TEXT_BYTES = 512_000;
 const BATCH_ANSWER_MAX_BYTES = 16 << 20;
-const GRAPHQL_LIMIT_MS = 60_000;
 
 /** The fields used of a GraphQL answer with one aliased `object` a blob (docs.github.com/graphql, type Blob). */
 const graphqlAnswer = z.object({
@@ -112,9 +112,8 @@ async function readBatch(page: Page, files: readonly FileRef[]): Promise<void> {
     const { data, errors } = parseAnswer(graphqlAnswer, answer);
     // A spent quota comes as 200 here (docs.github.com/graphql/overview/rate-limits-and-query-limits-for-the-graphql-api).
     if (errors?.some((error) => error.type === "RATE_LIMITED")) {
-      const resetMs = Number(answer.headers.get("x-ratelimit-reset") ?? NaN) * 1000 -
-        host.clock.now();
-      host.tokens.limit(answer.token, resetMs > 0 ? resetMs : GRAPHQL_LIMIT_MS, "graphql");
+      const waitMs = quotaWaitMs(answer.headers, host.clock.now());
+      host.tokens.limit(answer.token, waitMs, "graphql");
       // With the next token; with the last one spent the client throws.
       return await readBatch(page, files);
     }

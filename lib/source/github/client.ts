@@ -157,8 +157,7 @@ export class GitHubClient {
     const now = this.options.clock.now();
     // A stated time to retry goes before the quota's own time.
     const statedMs = retryAfterMs(headers, now);
-    const resetMs = Number(headers.get("x-ratelimit-reset") ?? NaN) * 1000 - now;
-    const waitMs = statedMs ?? (isSpent && resetMs > 0 ? resetMs : SECONDARY_WAIT_MS);
+    const waitMs = statedMs ?? (isSpent ? quotaWaitMs(headers, now) : SECONDARY_WAIT_MS);
     return { isQuota: isSpent && statedMs === null, waitMs: Math.max(waitMs, MIN_WAIT_MS) };
   }
 
@@ -221,6 +220,12 @@ export class GitHubClient {
       onRequest?.({ kind, result });
     }
   }
+}
+
+/** For how long a quota stays spent, in ms; a minute where the answer does not say. */
+export function quotaWaitMs(headers: Headers, now: number): number {
+  const resetMs = Number(headers.get("x-ratelimit-reset") ?? NaN) * 1000 - now;
+  return resetMs > 0 ? resetMs : SECONDARY_WAIT_MS;
 }
 
 /** `Retry-After` (RFC 9110, 10.2.3) in ms: seconds or a date; null where there is none. */
