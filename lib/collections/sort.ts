@@ -39,7 +39,7 @@ export function parseSort(text: string): Sort {
 export async function sortIndices(
   indices: readonly number[],
   { by, descending }: Sort,
-  read: {
+  keys: {
     readonly name: (index: number) => string;
     readonly size: (index: number) => number;
     readonly frontMatter: (index: number) => PlainObject | null;
@@ -48,9 +48,9 @@ export async function sortIndices(
 ): Promise<Uint32Array> {
   const keyOf = (index: number): SortKey | null => {
     if (by === "path") return { kind: 0, value: index };
-    if (by === "size") return { kind: 0, value: read.size(index) };
-    if (by === "name") return { kind: 2, value: read.name(index) };
-    return sortKeyOf(readFrontMatterKey(read.frontMatter(index), by));
+    if (by === "size") return { kind: 0, value: keys.size(index) };
+    if (by === "name") return { kind: 2, value: keys.name(index) };
+    return sortKeyOf(readFrontMatterKey(keys.frontMatter(index), by));
   };
   const keyed: [index: number, SortKey][] = [];
   const others: number[] = [];
