@@ -8,48 +8,54 @@ import type { AllowedRepos } from "./source/source.ts";
 const MIB = 1 << 20;
 /** Text of visible ASCII. */
 const SECRET = /^[\x21-\x7e]+$/;
+const REPOSITORY = /^[a-z0-9_-]+\/(\*|[a-z0-9._-]+)$/i;
 
-/** Every variable that is read, in the order of the documents. */
+/** Every setting with its variable, in the order of the documents. Sizes in bytes, times in ms; null where there is none. */
 const SETTINGS = {
-  PORT: whole(0, 65_535).default(8000),
-  HOST: z.string().default("0.0.0.0"),
-  PUBLIC_URL: address().optional(),
-  GITHUB_API_URL: address().optional(),
-  GITHUB_GRAPHQL_URL: address().optional(),
-  GITHUB_RAW_URL: address().optional(),
-  GITHUB_WEB_URL: address().optional(),
-  GITHUB_TOKEN: list(SECRET, "must be tokens without spaces, separated by commas").default([]),
-  GITHUB_GIT_URL: address({ orNone: true }).optional(),
-  GITHUB_WEBHOOK_SECRET: list(SECRET, "must be secrets without spaces, separated by commas")
-    .default([]),
-  ALLOWED_REPOS: list(
-    /^[a-z0-9_-]+\/(\*|[a-z0-9._-]+)$/i,
-    "must be owner/repo or owner/*, separated by commas",
-    { minimum: 1 },
-  ).transform((repos): AllowedRepos => new Set(repos.map((repo) => repo.toLowerCase()))).optional(),
-  LOCAL_REPOS_DIR: z.string().optional(),
-  KV_PATH: z.string().optional(),
-  KV_WRITE_MB_PER_HOUR: whole(0, 1_000_000).default(128),
-  CACHE_MEMORY_MB: whole(1, 65_536).default(64),
-  MAX_ITEM_MB: whole(1, 100).default(10),
-  SOURCE_TIMEOUT_MS: whole(1, 600_000).default(10_000),
-  MISSES_PER_MINUTE: whole(0, 1_000_000).default(120),
-  METRICS: flag().default(false),
-  TRUST_PROXY: flag().default(false),
-  LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`).default("info"),
-};
+  port: ["PORT", whole(0, 65_535).default(8000)],
+  host: ["HOST", z.string().default("0.0.0.0")],
+  publicUrl: ["PUBLIC_URL", address().nullable().default(null)],
+  apiUrl: ["GITHUB_API_URL", address().optional()],
+  graphqlUrl: ["GITHUB_GRAPHQL_URL", address().optional()],
+  rawUrl: ["GITHUB_RAW_URL", address().optional()],
+  webUrl: ["GITHUB_WEB_URL", address().optional()],
+  tokens: ["GITHUB_TOKEN", list(SECRET, "tokens without spaces").default([])],
+  gitUrl: ["GITHUB_GIT_URL", address({ orNone: true }).optional()],
+  webhookSecrets: ["GITHUB_WEBHOOK_SECRET", list(SECRET, "secrets without spaces").default([])],
+  allowedRepos: [
+    "ALLOWED_REPOS",
+    list(REPOSITORY, "owner/repo or owner/*", { minimum: 1 })
+      .transform((repos): AllowedRepos => new Set(repos.map((repo) => repo.toLowerCase())))
+      .nullable().default(null),
+  ],
+  /** Undefined: `./examples` where that exists. */
+  localReposDir: [
+    "LOCAL_REPOS_DIR",
+    z.string().transform((path) => path === "none" ? null : path).optional(),
+  ],
+  kvPath: ["KV_PATH", z.string().nullable().default(null)],
+  kvWriteBytesPerHour: ["KV_WRITE_MB_PER_HOUR", megabytes(0, 1_000_000, 128)],
+  cacheMemoryBytes: ["CACHE_MEMORY_MB", megabytes(1, 65_536, 64)],
+  maxItemBytes: ["MAX_ITEM_MB", megabytes(1, 100, 10)],
+  sourceTimeoutMs: ["SOURCE_TIMEOUT_MS", whole(1, 600_000).default(10_000)],
+  missesPerMinute: ["MISSES_PER_MINUTE", whole(0, 1_000_000).default(120)],
+  metrics: ["METRICS", flag()],
+  trustProxy: ["TRUST_PROXY", flag()],
+  logLevel: [
+    "LOG_LEVEL",
+    z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`).default("info"),
+  ],
+} as const;
 
 /** The names of the variables that are read. */
-export const SETTING_NAMES: readonly string[] = Object.keys(SETTINGS);
-
-type Values = { [K in keyof typeof SETTINGS]: z.infer<(typeof SETTINGS)[K]> };
+export const SETTING_NAMES: readonly string[] = Object.values(SETTINGS).map(([name]) => name);
 
 /** A setting that cannot be used; its message is one line that names the variable. */
 export class SettingsError extends Error {
   override readonly name = "SettingsError";
 }
 
-/** All settings. Sizes in bytes, times in ms; null where there is none. */
+/** All settings. */
 export type Config = ReturnType<typeof parseSettings>;
 
 /** Reads the settings through `get`; empty means unset. @throws {SettingsError} naming the variable. */
@@ -57,52 +63,29 @@ export function parseSettings(
   get: (name: string) => string | undefined,
   { isPreview = false }: { isPreview?: boolean } = {},
 ) {
-  const given = Object.fromEntries(
-    Object.entries(SETTINGS).map(([name, parser]) => {
-      const result = parser.safeParse(get(name)?.trim() || undefined);
-      if (result.success) return [name, result.data];
-      throw new SettingsError(`Cannot start with "${name}": ${result.error.issues[0]!.message}`);
-    }),
-  ) as Values;
-  return Object.freeze({
-    port: given.PORT,
-    host: given.HOST,
-    publicUrl: given.PUBLIC_URL ?? null,
-    github: Object.freeze(addressesOf(given)),
-    tokens: given.GITHUB_TOKEN,
-    webhookSecrets: given.GITHUB_WEBHOOK_SECRET,
-    allowedRepos: given.ALLOWED_REPOS ?? null,
-    /** Undefined: `./examples` where that exists. */
-    localReposDir: given.LOCAL_REPOS_DIR === "none" ? null : given.LOCAL_REPOS_DIR,
-    kvPath: given.KV_PATH ?? null,
-    kvWriteBytesPerHour: given.KV_WRITE_MB_PER_HOUR * MIB,
-    cacheMemoryBytes: given.CACHE_MEMORY_MB * MIB,
-    maxItemBytes: given.MAX_ITEM_MB * MIB,
-    sourceTimeoutMs: given.SOURCE_TIMEOUT_MS,
-    missesPerMinute: given.MISSES_PER_MINUTE,
-    metrics: given.METRICS,
-    trustProxy: given.TRUST_PROXY,
-    logLevel: given.LOG_LEVEL,
-    /** Whether this is a preview of local folders: only a loopback `Host` and loopback origins are then served. */
-    isPreview,
+  const entries = Object.entries(SETTINGS).map(([key, [name, schema]]) => {
+    const result = schema.safeParse(get(name)?.trim() || undefined);
+    if (result.success) return [key, result.data];
+    throw new SettingsError(`Cannot start with "${name}": ${result.error.issues[0]!.message}`);
   });
-}
-
-/** Addresses without a slash at the end; null where the service does without one. */
-function addressesOf(given: Values) {
-  const own = given.GITHUB_API_URL;
+  const { apiUrl: own, graphqlUrl, rawUrl, webUrl, gitUrl, ...given } = Object.fromEntries(
+    entries,
+  ) as { [Key in keyof typeof SETTINGS]: z.infer<(typeof SETTINGS)[Key][1]> };
   const apiUrl = own ?? "https://api.github.com";
-  const webUrl = given.GITHUB_WEB_URL ?? (own === undefined ? "https://github.com" : null);
-  return {
+  const publicOrNone = (url: string) => own === undefined ? url : null;
+  const web = webUrl ?? publicOrNone("https://github.com");
+  /** Addresses without a slash at the end; null where the service does without one. */
+  const github = Object.freeze({
     apiUrl,
     // GitHub Enterprise Server has /api/v3 and /api/graphql beside each other.
-    graphqlUrl: given.GITHUB_GRAPHQL_URL ??
+    graphqlUrl: graphqlUrl ??
       (apiUrl.endsWith("/api/v3") ? apiUrl.replace(/\/v3$/, "/graphql") : `${apiUrl}/graphql`),
-    rawUrl: given.GITHUB_RAW_URL ??
-      (own === undefined ? "https://raw.githubusercontent.com" : null),
-    webUrl,
-    gitUrl: given.GITHUB_GIT_URL === "none" ? null : given.GITHUB_GIT_URL ?? webUrl,
-  };
+    rawUrl: rawUrl ?? publicOrNone("https://raw.githubusercontent.com"),
+    webUrl: web,
+    gitUrl: gitUrl === "none" ? null : gitUrl ?? web,
+  });
+  // In a preview of local folders, only a loopback `Host` and loopback origins are served.
+  return Object.freeze({ ...given, github, isPreview });
 }
 
 function whole(minimum: number, maximum: number) {
@@ -110,6 +93,10 @@ function whole(minimum: number, maximum: number) {
     z.number().min(minimum, `must be at least ${minimum}`)
       .max(maximum, `must be at most ${maximum}`),
   );
+}
+
+function megabytes(minimum: number, maximum: number, byDefault: number) {
+  return whole(minimum, maximum).default(byDefault).transform((megabytes) => megabytes * MIB);
 }
 
 function address({ orNone = false } = {}) {
@@ -126,11 +113,12 @@ function address({ orNone = false } = {}) {
 
 function flag() {
   return z.enum(["true", "false", "1", "0"], "must be true, false, 1 or 0")
-    .transform((value) => value === "true" || value === "1");
+    .transform((value) => value === "true" || value === "1").default(false);
 }
 
 /** Texts separated by commas. */
-function list(entry: RegExp, message: string, { minimum = 0 } = {}) {
+function list(entry: RegExp, what: string, { minimum = 0 } = {}) {
+  const message = `must be ${what}, separated by commas`;
   const split = (text: string) => text.split(",").map((part) => part.trim()).filter(Boolean);
   return z.string().transform(split)
     .pipe(z.array(z.string().regex(entry, message)).min(minimum, message));
