@@ -25,6 +25,7 @@ const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
 class CountingSource implements Source {
   readonly trees: string[] = [];
   readonly batches: string[][] = [];
+  readonly signals: (AbortSignal | undefined)[] = [];
   answerTree: () => readonly TreeEntry[] = () => [];
   answerBlob: (id: string) => BlobResult = bytes;
   private readonly released = Promise.withResolvers<void>();
@@ -49,8 +50,9 @@ class CountingSource implements Source {
   filesAt() {
     return Promise.resolve(null);
   }
-  async blobs(_: Snapshot, files: readonly FileRef[]) {
+  async blobs(_: Snapshot, files: readonly FileRef[], { signal }: RequestContext) {
     this.batches.push(files.map(({ id }) => id));
+    this.signals.push(signal);
     await this.released.promise;
     return new Map(files.map(({ id }) => [id, this.answerBlob(id)]));
   }
@@ -191,6 +193,7 @@ Deno.test("CachedSource blobs() goes on while someone waits, and joins no batch 
   await leave("a");
   assertEquals(counting.batches.length, 1);
   await leave("bc");
+  assertEquals(counting.signals.map((signal) => signal?.aborted), [false, true]);
   // The requests of that batch have not ended yet.
   const { misses, context } = charged();
   const pages = [stays, blobs("b", context), blobs("c", context)];

@@ -85,7 +85,14 @@ Deno.test("refreshDue() checks very many refs a few at once, and each once", asy
   clock.advance(50_000);
   gh.resetCounts();
   gh.log.maxConcurrent = 0;
-  await Promise.all([refreshDue(), refreshDue()]);
+  const held = Promise.withResolvers<null>();
+  gh.intercept = () => held.promise;
+  const first = refreshDue();
+  const second = refreshDue().then(() => "nothing is queued twice");
+  await gh.log.until(() => gh.requests.length === 8);
+  assertEquals(await Promise.race([second, "waits"]), "nothing is queued twice");
+  held.resolve(null);
+  await first;
   assertEquals(statuses(), branches.map(() => 304));
   assert(gh.log.maxConcurrent <= 8, `${gh.log.maxConcurrent}`);
 });
@@ -106,6 +113,9 @@ Deno.test("refreshDue() goes on with others while one check takes its time", asy
   clock.advance(40_000);
   const first = refreshDue();
   await gh.log.until(() => gh.requests.length === 1);
+  clock.advance(1);
+  await resolve({ branch: "slow" });
+  for (let times = 0; times < 10; times++) void refreshDue();
   clock.advance(5_000);
   await Promise.race([first, refreshDue()]);
   assertEquals(statuses().filter((status) => status === 304).length, 1);
