@@ -2,7 +2,7 @@
 // That failures leave no tombstone is in ref_checks_test.ts.
 
 import { assert, assertEquals } from "@std/assert";
-import { join } from "@std/path";
+import { openFile } from "../kv_connect/shared_stores.ts";
 import { itemPath, listPath, startService, type TestService } from "../service.ts";
 import { type Site, startSite } from "../site.ts";
 
@@ -37,16 +37,15 @@ async function answers(service: TestService): Promise<(number | string)[]> {
 
 for (const [name, code, act] of removals) {
   Deno.test(`a repository that is ${name} is not served after 60 s, by any tier or process`, async () => {
-    const folder = await Deno.makeTempDir();
-    const path = join(folder, "kv");
-    const kv = await Deno.openKv(path);
+    await using store = await openFile();
+    const kv = await store.open();
     // A tombstone is written whatever was written before.
     const env = { ...ENV, KV_WRITE_MB_PER_HOUR: "0" };
     await using site = await startSite({ "posts/a.md": "A\n" }, { env, kv });
     const { gh, service } = site;
     const { clock } = service;
     const start = async () =>
-      await startService({ env: ENV, github: gh, clock, kv: await Deno.openKv(path) });
+      await startService({ env: ENV, github: gh, clock, kv: await store.open() });
     await using second = await start();
     for (const process of [service, second]) assertEquals(await answers(process), [200]);
 
@@ -73,7 +72,6 @@ for (const [name, code, act] of removals) {
       clock.advance(MINUTE_MS);
       for (const process of processes) assertEquals(await answers(process), [200]);
     }
-    await Deno.remove(folder, { recursive: true });
   });
 }
 
