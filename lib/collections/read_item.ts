@@ -7,7 +7,14 @@ import { itemNotFound, itemTooLarge, slugAmbiguous, slugNotFound } from "../erro
 import { isMarkdown } from "../markdown/renderer.ts";
 import { STEPS_PER_YIELD, yieldToEventLoop } from "../clock.ts";
 import { compileRule } from "./cms.ts";
-import { BYTES_PER_CONTENT_BYTE, contentTypeOf, fileBody, fileName, slugOf } from "./item_body.ts";
+import {
+  BYTES_PER_CONTENT_BYTE,
+  contentTypeOf,
+  fileBody,
+  fileName,
+  slugOf,
+  textOf,
+} from "./item_body.ts";
 import { addFrontMatters, addTexts, isComplete, itemOf } from "./item_contents.ts";
 import { listFiles, selectItems } from "./list_files.ts";
 import { findEntry, readBlob, type ReadContext, reserve } from "./read_context.ts";
@@ -55,7 +62,7 @@ export async function itemBody(
   const { path, folder } = file;
   const { includeHtml: html = false, includeNeighbors = false, linkTemplate } = parameters;
   const { name: repository, branch, commit } = read.snapshot;
-  const hasLinks = html && folder !== null && isMarkdown(path);
+  const hasLinks = html && folder !== null && isMarkdown(path) && textOf(file.bytes) !== null;
   const collection = hasLinks ? { folder, files: await listFiles(folder, read) } : null;
   const place = { collection, linkTemplate, list: null };
   const item = fileBody(file, read);

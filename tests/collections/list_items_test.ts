@@ -248,3 +248,15 @@ Deno.test("a page of a named collection finds its folder once", async () => {
   await list("page=2&limit=1", source.read());
   assertEquals([source.counts.tree, source.counts.files], [tree, files]);
 });
+
+Deno.test("itemBody() lists a collection for the links of Markdown, and not for Markdown that is no text", async () => {
+  const source = new MemorySource([["posts/a.md", "[b](b.md)"], ["posts/binary.md", "\0"]]);
+  const filesRead = async (path: string) => {
+    const before = source.counts.files;
+    const search = `owner=octo&repo=site&collection=posts&path=posts/${path}&includeHtml=true`;
+    const [parameters, read] = [parseItemQuery(search), source.read()];
+    await itemBody(await readItem(parameters, read), parameters, read);
+    return source.counts.files - before;
+  };
+  assertEquals([await filesRead("binary.md"), await filesRead("a.md")], [0, 1]);
+});
