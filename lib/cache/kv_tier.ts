@@ -206,6 +206,7 @@ export class KvTier {
       yield { key: this.kvKey("value", id), value: record, expireIn };
     }
   }
+
   /** Takes bytes out of the hour's budget; false, with nothing taken, where fewer are left. */
   private takeBudget(bytes: number): boolean {
     const now = this.clock.monotonicMs();

@@ -11,6 +11,8 @@ export type Bytes = Uint8Array<ArrayBuffer>;
 const PART_BYTES = 64_000;
 const FIELD_BYTES = 8 + 4 + 4;
 const HEADER_BYTES = FIELD_BYTES + 32;
+/** No value of a cache is larger. */
+const MAX_VALUE_BYTES = 64 << 20;
 
 /** The record of a value, and its further parts; `partsId` is the same for the same key, content and expiry. */
 export async function encodeValue(key: string, value: Bytes, expiresAtMs: number) {
@@ -53,7 +55,9 @@ export async function decodeValue(
   if (checksumOf(key, record, parts).toHex() !== partsId) return null;
   const first = record.slice(HEADER_BYTES);
   if (!isDeflated) return first;
-  return await transform([first, ...parts as Bytes[]], new DecompressionStream("deflate-raw"));
+  const stream = new DecompressionStream("deflate-raw");
+  // The checksum has no secret: whoever may write to the store can make one for content that does not inflate.
+  return await transform([first, ...parts as Bytes[]], stream, MAX_VALUE_BYTES).catch(() => null);
 }
 
 /** At least one part. Each is a copy: KV stores the whole buffer behind a view. */
@@ -71,10 +75,14 @@ function checksumOf(key: string, record: Bytes, parts: readonly Uint8Array[]): U
   return hash.digest();
 }
 
-/** Pieces through a stream that blocks the event loop for each: a piece takes a few milliseconds. */
+/**
+ * Pieces through a stream that blocks the event loop for each: a piece takes a few milliseconds.
+ * @throws {RangeError} where more than `maxBytes` come out of it; {TypeError} for what it cannot read.
+ */
 async function transform(
   pieces: readonly Bytes[],
   stream: CompressionStream | DecompressionStream,
+  maxBytes = Infinity,
 ): Promise<Bytes> {
   async function* paced() {
     for (const piece of pieces) {
@@ -82,5 +90,14 @@ async function transform(
       yield piece;
     }
   }
-  return await new Response(ReadableStream.from(paced()).pipeThrough(stream)).bytes();
+  let length = 0;
+  const bound = new TransformStream<Bytes, Bytes>({
+    transform(chunk, controller) {
+      length += chunk.length;
+      if (length > maxBytes) throw new RangeError(`more than ${maxBytes} bytes`);
+      controller.enqueue(chunk);
+    },
+  });
+  const pipe = ReadableStream.from(paced()).pipeThrough(stream).pipeThrough(bound);
+  return await new Response(pipe).bytes();
 }

@@ -1,6 +1,8 @@
+import { createHash } from "node:crypto";
 import { assert, assertEquals, assertLessOrEqual, assertMatch } from "@std/assert";
 import fc from "fast-check";
 import { type CacheKey, KvTier, type KvTierOptions } from "../../lib/cache/kv_tier.ts";
+import { encodeValue } from "../../lib/cache/kv_value.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { openFile, type SharedStore, testOnEachStore } from "../kv_connect/shared_stores.ts";
 import { TestClock } from "../test_clock.ts";
@@ -252,6 +254,29 @@ testOnEachStore(
     assertEquals(await tier.get(keys), [null, null]);
   },
 );
+
+testOnEachStore("KvTier takes no content that does not inflate, or past 64 MiB", async (store) => {
+  await using opened = await open(store);
+  const { tier, kv, clock, errors } = opened;
+  const [key, id] = [["a"], 's\n["a"]'];
+  const write = async (size: number, change: (record: Uint8Array) => void = () => {}) => {
+    const value = new Uint8Array(size);
+    const { record, parts, partsId } = await encodeValue(id, value, clock.now() + ttlMs);
+    change(record);
+    await kv.set(["rc2", "value", "s", '["a"]'], record);
+    for (const [n, part] of parts.entries()) await kv.set(["rc2", "parts", "s", partsId, n], part);
+    return (await tier.get([key]))[0]?.length;
+  };
+  assertEquals(await write(1 << 20), 1 << 20);
+  assertEquals(await write((64 << 20) + 1), undefined);
+  const asDeflated = (record: Uint8Array) => {
+    record[15] = 1;
+    const [fields, content] = [record.subarray(0, 16), record.subarray(48)];
+    record.set(createHash("sha256").update(id).update(fields).update(content).digest(), 16);
+  };
+  assertEquals(await write(100, asDeflated), undefined);
+  assertEquals(errors, []);
+});
 
 // Keys that lie below one another, so that parts could be mistaken for another key's.
 const KEYS = [["a"], ["a", "b"], ["b"]];
