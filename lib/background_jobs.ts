@@ -8,15 +8,15 @@ import { CollectionsError, RETRY_AFTER_SECONDS, serviceBusy } from "./errors.ts"
 
 const MAX_RUNNING = 4;
 /** Of the running jobs, those of one client, and those of one repository. */
-const MAX_RUNNING_PER_OWNER = 2;
+const MAX_RUNNING_PER_HOLDER = 2;
 const MAX_QUEUED = 64;
 const MAX_QUEUED_PER_CLIENT = 8;
 /** A request that ended with "running" still counts as waiting for this long, since its client retries. */
 const RETURN_WITHIN_MS = 3 * RETRY_AFTER_SECONDS * 1000;
 const MAX_REMEMBERED = 1_000;
 
-/** What slots are shared between. */
-const OWNERS = ["client", "repository"] as const;
+/** What a slot counts for: each has its own bound, and its own turn. */
+const HOLDERS = ["client", "repository"] as const;
 
 /** One piece of work. */
 export interface JobOptions<T> {
@@ -118,7 +118,7 @@ export class BackgroundJobs {
       this.queued.delete(job);
       this.running.add(job);
       this.turn++;
-      for (const owner of OWNERS) this.lastTurns.set(`${owner} ${job[owner]}`, this.turn);
+      for (const holder of HOLDERS) this.lastTurns.set(`${holder} ${job[holder]}`, this.turn);
       void this.execute(job);
     }
   }
@@ -128,11 +128,11 @@ export class BackgroundJobs {
     if (this.running.size >= MAX_RUNNING) return undefined;
     const running = [...this.running];
     const hasSlot = (job: Job) =>
-      OWNERS.every((owner) =>
-        running.filter((other) => other[owner] === job[owner]).length < MAX_RUNNING_PER_OWNER
+      HOLDERS.every((holder) =>
+        running.filter((other) => other[holder] === job[holder]).length < MAX_RUNNING_PER_HOLDER
       );
-    const turnOf = (job: Job, owner: typeof OWNERS[number]) =>
-      this.lastTurns.get(`${owner} ${job[owner]}`) ?? 0;
+    const turnOf = (job: Job, holder: typeof HOLDERS[number]) =>
+      this.lastTurns.get(`${holder} ${job[holder]}`) ?? 0;
     return [...this.queued].filter(hasSlot).sort((a, b) =>
       turnOf(a, "client") - turnOf(b, "client") || turnOf(a, "repository") - turnOf(b, "repository")
     )[0];
