@@ -94,6 +94,7 @@ Deno.test("listItems() charges a sort or filter that reads nothing, once", async
   for (const query of ["sort=-name", "filter[path]=!1/*", "sort=size"]) {
     for (const misses of [1, 0]) {
       assertEquals([query, await missesOf(query, source)], [query, misses]);
+      assertEquals(source.counts.blobs, 0);
     }
   }
 });
@@ -130,6 +131,35 @@ Deno.test("listItems() is not ready in time, goes on in the background, and is r
   assertEquals(source.counts.blobs, 20);
   assert((await names("sort=frontMatter.n&limit=3", source.read())).startsWith("0.md 15.md"));
   assertEquals(source.counts.blobs, 20);
+});
+
+Deno.test("HTML of a page is a background job, of a file it is charged; a failure is remembered for 5 minutes", async () => {
+  const source = new MemorySource([["posts/a.md", "A"]]);
+  const query = "owner=octo&repo=site&path=posts/a.md&includeHtml=true";
+  const parameters = parseItemQuery(query);
+  const failing = Promise.withResolvers<{ message: string }>();
+  let rendered = 0;
+  source.markdown.render = () => {
+    rendered++;
+    return failing.promise;
+  };
+  const first = source.read();
+  const waiting = rejects(list("includeHtml=true", first), "collection-not-ready");
+  await settle();
+  source.clock.advance(8_000);
+  await waiting;
+  assertEquals(first.misses(), 2, "for the file and the job");
+  failing.resolve({ message: "late" });
+  await settle();
+  for (const [passedMs, times] of [[0, 1], [299_999, 1], [1, 2]] as const) {
+    source.clock.advance(passedMs);
+    const { body } = await list("includeHtml=true", source.read());
+    assertEquals([body.items[0]?.htmlError, rendered], [{ message: "late" }, times]);
+  }
+  source.clock.advance(300_000);
+  const read = source.read();
+  const { body } = await itemBody(await readItem(parameters, read), parameters, read);
+  assertEquals([body.htmlError, rendered, read.misses()], [{ message: "late" }, 3, 2]);
 });
 
 Deno.test("listItems() remembers that front matter does not fit into memory", async () => {

@@ -60,6 +60,9 @@ Deno.test("a commit is shown in every response 60 s after the last check, and no
   assertEquals(await freshnessOf(site), ["a b", "fwd=stale; stored", "0"]);
   assertEquals(await freshnessOf(site), ["a b", "hit; ttl=60", "0"]);
   assertEquals((await service.item(item)).content, "2");
+  await repository.commit({ "posts/a.md": null, "posts/b.md": null, "c.md": "" });
+  clock.advance(60_000);
+  assertEquals(await freshnessOf(site), [404, "collection-not-found"], "no older response");
 });
 
 Deno.test("Age counts from when the check was sent", async () => {

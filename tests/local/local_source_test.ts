@@ -160,6 +160,7 @@ Deno.test("blobs() gives no bytes but those of the id, and has a changed file lo
   assertInstanceOf(stale, CollectionsError);
   assertEquals(stale.code, "source-failed");
   assertEquals(await folder.read(snapshot, "b.md", "B\n"), "B\n");
+  assertInstanceOf(await folder.read(snapshot, "b.md", "before\n"), CollectionsError);
 
   const next = await folder.resolve();
   assertEquals(next.freshness, "moved", "before the second is over");

@@ -141,6 +141,7 @@ Deno.test("an unknown address gives people a page and programs a problem; /refer
   const page = await service.get("/no/such/page", { headers: { accept: "text/html,*/*;q=0.8" } });
 
   assertEquals([page.status, page.headers.get("content-type")], [404, "text/html; charset=utf-8"]);
+  assertEquals(page.headers.get("cache-control"), "no-store");
   const html = await page.text();
   assert(html.includes("<h1>Nothing at this address</h1>"));
   assert(html.includes('href="/assets/current/site.css"'));
