@@ -318,7 +318,7 @@ testOnEachStore(
       }),
       { numRuns: 25 },
     );
-    assert(values > 10 && misses > 10, `${values} values, ${misses} misses`);
+    assert(values > 0 && misses > 0, `${values} values, ${misses} misses`);
   },
 );
 
