@@ -23,7 +23,8 @@ const FILES = {
   "posts/broken.md": "---\ntitle: [\n---\n# Broken\n",
   "posts/data.json": "{}",
   "posts/first.md": POST,
-  "posts/page.mdx": "# MDX\n",
+  // The same bytes as those of a file that is rendered.
+  "posts/page.mdx": "Second\n",
   "posts/second.md": "Second\n",
   "posts/2026/third.md": "",
   "notes/a.md": "",
