@@ -42,12 +42,10 @@ Deno.test("BackgroundJobs gives all requests the result of one run, charged to o
   const { run, end, started, jobs } = open();
   let charges = 0;
   const onStart = () => void charges++;
-  const poor = run("a", {
-    onStart() {
-      throw tooManyRequests(1);
-    },
-  });
-  await rejectsWith("too-many-requests", poor);
+  const refuse = () => {
+    throw tooManyRequests(1);
+  };
+  await rejectsWith("too-many-requests", run("a", { onStart: refuse }));
   assertEquals(jobs.counts, { running: 0, queued: 0 });
   const results = [run("a", { onStart }), run("a", { onStart, client: "other" })];
   await end("a");
@@ -58,64 +56,52 @@ Deno.test("BackgroundJobs gives all requests the result of one run, charged to o
   assertEquals([await again, charges], ["a is done", 2]);
 });
 
-Deno.test("BackgroundJobs answers running after waitMs, and the job goes on", async () => {
-  const { run, end, clock, signals } = open();
-  const first = run("a", { usesSource: false });
+Deno.test("BackgroundJobs answers running after waitMs, and the job goes on for a request that returns", async () => {
+  const { run, end, clock, started, signals } = open();
+  const first = [run("cpu", { usesSource: false }), run("source")];
   clock.advance(8_000);
-  assertEquals(await first, "running");
+  assertEquals(await Promise.all(first), ["running", "running"]);
   clock.advance(14_999);
-  assertEquals(signals.get("a")!.aborted, false);
-  const second = run("a");
+  const second = [run("cpu"), run("source")];
   clock.advance(1_000);
-  assertEquals(signals.get("a")!.aborted, false, "the second request waits");
-  await end("a");
-  assertEquals(await second, "a is done");
-  assertEquals(clock.timerCount, 0);
+  assertEquals(signals.get("cpu")!.aborted, false, "the second request waits");
+  await end("source");
+  assertEquals(await second[1], "source is done");
+  const slow = run("slow source");
+  clock.advance(8_000);
+  assertEquals(await Promise.all([second[0], slow]), ["running", "running"]);
+  clock.advance(15_000);
+  const isAborted = (key: string) => signals.get(key)!.aborted;
+  assertEquals([isAborted("cpu"), isAborted("slow source"), clock.timerCount], [true, false, 0]);
+  void run("cpu");
+  assertEquals(started, ["cpu", "source", "slow source", "cpu"], "a stopped job cannot be joined");
 });
 
-Deno.test("BackgroundJobs stops work without source requests once no request waits or returns", async () => {
-  const { run, clock, started, signals, jobs, end } = open();
-  for (const [key, usesSource] of [["cpu", false], ["source", true]] as const) {
+Deno.test("BackgroundJobs stops work without source requests, and a queued job, once no request waits", async () => {
+  const { run, started, signals, jobs, end } = open();
+  const runAndLeave = async (key: string, usesSource: boolean) => {
     const leaving = [new AbortController(), new AbortController()];
     const waits = leaving.map(({ signal }) => run(key, { usesSource, signal }));
     const left = waits.map((wait) => assertRejects(() => wait, Error, "left"));
     leaving[0]!.abort(new Error("left"));
     await turn();
-    assertEquals(signals.get(key)!.aborted, false);
+    assertEquals(signals.get(key)?.aborted ?? false, false, "one request waits still");
     leaving[1]!.abort(new Error("left"));
     await Promise.all(left);
-    assertEquals(signals.get(key)!.aborted, !usesSource);
-  }
-  assertEquals(jobs.counts.running, 2, "stopped work has its slot until it ends");
-  await end("cpu");
-  await end("source");
-  assertEquals(jobs.counts.running, 0);
-
-  const slow = [["slow cpu", false], ["slow source", true]] as const;
-  const waits = slow.map(([key, usesSource]) => run(key, { usesSource }));
-  clock.advance(8_000);
-  assertEquals(await Promise.all(waits), ["running", "running"]);
-  clock.advance(15_000);
-  assertEquals(slow.map(([key]) => signals.get(key)!.aborted), [true, false]);
-  void run("slow cpu");
-  assertEquals(started.at(-1), "slow cpu", "a stopped job cannot be joined");
-});
-
-Deno.test("BackgroundJobs drops a queued job that no request waits for", async () => {
-  const { run, jobs, started, end } = open();
-  for (const key of ["1", "2", "3", "4"]) void run(key);
-  const leaving = new AbortController();
-  const left = assertRejects(() => run("queued", { signal: leaving.signal }), Error, "left");
-  leaving.abort(new Error("left"));
-  await left;
-  await end("1");
-  assertEquals([started, jobs.counts], [["1", "2", "3", "4"], { running: 3, queued: 0 }]);
+  };
+  await runAndLeave("cpu", false);
+  await runAndLeave("source", true);
+  assertEquals([signals.get("cpu")!.aborted, signals.get("source")!.aborted], [true, false]);
+  for (const key of ["3", "4"]) void run(key);
+  await runAndLeave("queued", true);
+  assertEquals(jobs.counts, { running: 4, queued: 0 }, "stopped work has its slot until it ends");
+  for (const key of ["cpu", "source"]) await end(key);
+  assertEquals([jobs.counts.running, started], [2, ["cpu", "source", "3", "4"]]);
 });
 
 Deno.test("BackgroundJobs runs four at once, two a client and two a repository", async () => {
   const { run, started, end } = open();
-  const byClient = { client: "greedy" };
-  for (const key of ["g1", "g2", "g3"]) void run(key, byClient);
+  for (const key of ["g1", "g2", "g3"]) void run(key, { client: "greedy" });
   for (const key of ["r1", "r2"]) void run(key, { repository: "large" });
   void run("r3", { repository: "large" });
   assertEquals(started, ["g1", "g2", "r1", "r2"]);

@@ -25,19 +25,21 @@ async function rejectsBusy(work: Promise<unknown>): Promise<void> {
   assertEquals([error.code, error.facts.retryAfterSeconds], ["service-busy", 5]);
 }
 
-Deno.test("ByteSemaphore admits what fits, first come first served", async () => {
-  const { acquire, state } = open();
+Deno.test("ByteSemaphore admits what fits, first come first served, and lets a request leave", async () => {
+  const { semaphore, acquire, state } = open();
   const a = await acquire("a", 60);
   const b = await acquire("b", 40);
-  const c = acquire("c", 50);
-  assertEquals(await state(), ["a,b", 100]);
+  const leaving = new AbortController();
+  const c = acquire("c", 50, leaving.signal);
   b.release();
   const d = acquire("d", 10);
   a.resize(55);
   assertEquals(await state(), ["a,b", 55], "d would fit, but never overtakes c");
-  a.release();
-  await Promise.all([c, d]);
-  assertEquals(await state(), ["a,b,c,d", 60]);
+  leaving.abort(new Error("left"));
+  await assertRejects(() => c, Error, "left");
+  await d;
+  assertEquals(await state(), ["a,b,d", 65]);
+  await assertRejects(() => semaphore.acquire(0, leaving.signal), Error, "left");
 });
 
 Deno.test("ByteSemaphore gives all of itself to a larger request, and counts growth at once", async () => {
@@ -57,7 +59,7 @@ Deno.test("ByteSemaphore gives all of itself to a larger request, and counts gro
 
 Deno.test("ByteSemaphore refuses a request when the queue is full or the wait too long", async () => {
   const { semaphore, clock } = open();
-  const all = await semaphore.acquire(100);
+  await semaphore.acquire(100);
   const waiting = [semaphore.acquire(1), semaphore.acquire(1)].map(rejectsBusy);
   await rejectsBusy(semaphore.acquire(1));
   clock.advance(59_999);
@@ -65,19 +67,4 @@ Deno.test("ByteSemaphore refuses a request when the queue is full or the wait to
   clock.advance(1);
   await Promise.all(waiting);
   assertEquals([semaphore.bytes, semaphore.waiting, clock.timerCount], [100, 0, 0]);
-  all.release();
-  assertEquals(semaphore.bytes, 0);
-});
-
-Deno.test("ByteSemaphore drops an aborted request and admits the next ones", async () => {
-  const { semaphore, acquire, state } = open();
-  await acquire("a", 60);
-  const leaving = new AbortController();
-  const b = acquire("b", 90, leaving.signal);
-  const c = acquire("c", 40);
-  leaving.abort(new Error("left"));
-  await assertRejects(() => b, Error, "left");
-  await c;
-  assertEquals(await state(), ["a,c", 100]);
-  await assertRejects(() => semaphore.acquire(0, leaving.signal), Error, "left");
 });

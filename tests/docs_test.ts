@@ -11,19 +11,18 @@ import { serveTask } from "./run_task.ts";
 import { readSourceFiles, root } from "./source_files.ts";
 
 const read = (path: string) => Deno.readTextFile(join(root, path));
-const [readme, contributing, security, api, caching, operations, limits] = await Promise.all([
-  ...["README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/api.md", "docs/caching.md"],
-  ...["docs/operations.md", "docs/limits.md"],
-].map(read)) as [string, string, string, string, string, string, string];
-const documents = [readme, contributing, security, api, caching, operations, limits].join("\n");
+const paths = ["README.md", "CONTRIBUTING.md", "SECURITY.md"];
+for await (const { name } of Deno.readDir(join(root, "docs"))) paths.push(`docs/${name}`);
+const documents = (await Promise.all(paths.map(read))).join("\n");
+const readme = await read("README.md");
 const ORIGIN = "http://localhost:8000";
 
 /** The code that a table's cell consists of, or null. */
 const code = (cell: string) => cell.match(/^`([^`]*)`$/)?.[1] ?? null;
 
 /** The rows of the tables of a document whose head begins with these cells. */
-function table(document: string, ...head: string[]): string[][] {
-  const lines = document.split("\n");
+async function table(path: string, ...head: string[]): Promise<string[][]> {
+  const lines = (await read(path)).split("\n");
   const cells = (line: string) => line.split("|").slice(1, -1).map((cell) => cell.trim());
   const tables = lines.flatMap((line, at) => {
     if (!head.every((cell, column) => cells(line)[column] === cell)) return [];
@@ -34,8 +33,8 @@ function table(document: string, ...head: string[]): string[][] {
   return tables.flat();
 }
 
-Deno.test("the documents' requests are answered as they say", async () => {
-  await using service = await serveTask("start");
+Deno.test("the documents' requests are answered as they say, their metrics are counted", async () => {
+  await using service = await serveTask("start", { env: { METRICS: "true" } });
   const requests = [
     ...documents.matchAll(/```sh\ncurl '([^'\n]+)'\n```(?:\n\n```json\n(.*?)\n```)?/gs),
   ];
@@ -53,6 +52,10 @@ Deno.test("the documents' requests are answered as they say", async () => {
     if ("requestId" in expected) actual.requestId = expected.requestId;
     assertEquals(actual, expected);
   }
+  const metrics = await (await fetch(`${service.url}/metrics`)).text();
+  const named = [...(await read("docs/operations.md")).matchAll(/`(collections_\w+)`/g)];
+  assert(named.length >= 4);
+  for (const [, name] of named) assert(metrics.includes(`# TYPE ${name} `), name);
 });
 
 Deno.test("the README's fetch call and its client in Node print what it says", async () => {
@@ -93,9 +96,7 @@ Deno.test("the documents name tasks, files and headings that exist", async () =>
   }
   const mentioned = [...documents.matchAll(/`((?:lib|tests|jsr|routes|bench)\/[a-z0-9_/.]+)`/g)];
   for (const [, path] of mentioned) await Deno.stat(join(root, path!));
-  const files = ["README.md", "CONTRIBUTING.md", "SECURITY.md"];
-  for await (const { name } of Deno.readDir(join(root, "docs"))) files.push(`docs/${name}`);
-  for (const file of files) {
+  for (const file of paths) {
     for (const [, link] of (await read(file)).matchAll(/\]\((?!https?:)([^)]+)\)/g)) {
       const [path, heading] = link!.split("#");
       const target = path === "" ? file : join(file, "..", path!);
@@ -117,11 +118,11 @@ Deno.test("the README has at most 220 lines, and the ok task checks what .ci/run
   assertEquals(tasks.ok.split(" && "), [...commands, "deno task test"]);
 });
 
-Deno.test("the documented parameters are those that requests are checked by", () => {
+Deno.test("the documented parameters are those that requests are checked by", async () => {
   const schemas = [listParameters, itemParameters].flatMap(({ shape }) =>
     Object.entries(shape).filter(([name]) => name !== "filter")
   );
-  const rows = table(api, "parameter", "required", "default")
+  const rows = (await table("docs/api.md", "parameter", "required", "default"))
     .filter(([name]) => !name!.includes("["));
   const expected = schemas.map(([name, schema]) => {
     const value = schema.meta()?.default;
@@ -133,9 +134,10 @@ Deno.test("the documented parameters are those that requests are checked by", ()
   );
 });
 
-Deno.test("the documented errors are those that there are", () => {
+Deno.test("the documented errors are those that there are", async () => {
+  const rows = await table("docs/api.md", "status", "code");
   assertEquals(
-    table(api, "status", "code").map(([status, name]) => [code(name!), Number(status)]),
+    rows.map(([status, name]) => [code(name!), Number(status)]),
     Object.entries(ERRORS).map(([name, { status }]) => [name, status]),
   );
 });
@@ -145,20 +147,13 @@ Deno.test("the documented events are those that are logged, at their levels", as
   const logged = sources.filter(({ path }) => path === "main.ts" || path.startsWith("lib/"))
     .flatMap(({ text }) => [...text.matchAll(/\blog\.(debug|info|warn|error)\(\s*"([^"]+)"/g)])
     .map(([, level, event]) => `${level} ${event}`);
-  const rows = table(operations, "level", "event")
+  const rows = (await table("docs/operations.md", "level", "event"))
     .map(([level, event]) => `${code(level!)} ${code(event!)}`);
   assertEquals(rows.toSorted(), [...new Set(logged)].toSorted());
 });
 
-Deno.test("the documented metrics are counted", async () => {
-  await using service = await serveTask("start", { env: { METRICS: "true" } });
-  const metrics = await (await fetch(`${service.url}/metrics`)).text();
-  const named = [...operations.matchAll(/`(collections_\w+)`/g)];
-  assert(named.length >= 4);
-  for (const [, name] of named) assert(metrics.includes(`# TYPE ${name} `), name);
-});
-
 Deno.test("the documented limits of front matter and of CMS configurations are those of the code", async () => {
+  const limits = await read("docs/limits.md");
   const tooMuch = [
     "x".repeat(300_000),
     "[".repeat(100) + "]".repeat(100),
@@ -166,20 +161,17 @@ Deno.test("the documented limits of front matter and of CMS configurations are t
     `[${"1, ".repeat(20_000)}]`,
   ];
   for (const value of tooMuch) {
-    const yaml = `key: ${value}\n`;
-    const read = await readFrontMatter(`---\n${yaml}---\n`);
-    assert(read?.frontMatterError);
-    const { warning } = await parseDeclarations(".pages.yml", yaml);
-    for (const message of [read.frontMatterError.message, warning!]) {
-      const limit = Number(message.match(/ than (\d+) (?:characters|levels|tokens)/)![1]);
-      const named = `${limit.toLocaleString("en-US")} ${message.match(/\d (\w+)/)![1]}`;
-      assert(limits.includes(named), message);
+    const read = await readFrontMatter(`---\nkey: ${value}\n---\n`);
+    const { warning } = await parseDeclarations(".pages.yml", `key: ${value}\n`);
+    for (const message of [read!.frontMatterError!.message, warning!]) {
+      const [, limit, unit] = message.match(/ than (\d+) (characters|levels|tokens)/)!;
+      assert(limits.includes(`${Number(limit).toLocaleString("en-US")} ${unit}`), message);
     }
   }
 });
 
 Deno.test("the documented settings and .env.example are those that are read, with their defaults", async () => {
-  const rows = table(operations, "variable", "default")
+  const rows = (await table("docs/operations.md", "variable", "default"))
     .map(([name, fallback]) => [code(name!)!, code(fallback!)]);
   assertEquals(rows.map(([name]) => name), [...SETTING_NAMES]);
   const defaults = Object.fromEntries(rows.filter(([, fallback]) => fallback !== null));
@@ -195,24 +187,15 @@ Deno.test("the documented settings and .env.example are those that are read, wit
 });
 
 Deno.test("the documented processor times are those of bench/RESULTS.md", async () => {
-  const results = await read("bench/RESULTS.md");
-  const servers: Record<string, string> = {
-    "a bare `Deno.serve`": "bare",
-    "this service": "service",
-    "Hono with `cors()` and `etag()`": "hono",
-    "nginx with a file": "nginx",
-    "Varnish in front of this service": "varnish",
-  };
-  const rows = table(await read("docs/performance.md"), "server", "processor µs");
-  assertEquals(rows.map(([name]) => name), Object.keys(servers));
-  const measured = table(results, "request", "server", "processor µs");
-  for (const [name, plain, notModified] of rows) {
-    const timeOf = (request: string) =>
-      measured.find(([title, server]) => title === request && server === servers[name!])?.[2];
-    assertEquals([name, plain, notModified], [
-      name,
-      timeOf("list hit, plain"),
-      timeOf("list hit, 304"),
-    ]);
-  }
+  const measured = await table("bench/RESULTS.md", "request", "server", "processor µs");
+  const timeOf = (request: string, server: string) =>
+    measured.find(([title, name]) => title === request && name === server)?.[2];
+  const rows = await table("docs/performance.md", "server", "processor µs");
+  assertEquals(
+    rows.map(([, plain, notModified]) => [plain, notModified]),
+    ["bare", "service", "hono", "nginx", "varnish"].map((server) => [
+      timeOf("list hit, plain", server),
+      timeOf("list hit, 304", server),
+    ]),
+  );
 });

@@ -11,13 +11,10 @@ export interface SourceFile {
   readonly text: string;
   /** Files of the project, imported for types alone or not, statically or not. */
   readonly files: readonly string[];
-  /** Packages as they are named, such as `zod`. */
-  readonly packages: readonly string[];
 }
 
 const OUTSIDE = new Set(["node_modules", "data", "examples", "screenshots"]);
-const SPECIFIER =
-  /^\s*(?:import|export)\s(?:[^;'"]*?\sfrom\s*)?["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']/gm;
+const IMPORT = /^(?:import|export)\s(?:[^;"]*?\sfrom\s*)?"(\.[^"]+)"|\bimport\("(\.[^"]+)"/gm;
 
 /** Reads every .ts file of the project, in the order of paths. */
 export async function readSourceFiles(folder = ""): Promise<SourceFile[]> {
@@ -32,15 +29,11 @@ export async function readSourceFiles(folder = ""): Promise<SourceFile[]> {
 
 async function readSourceFile(path: string): Promise<SourceFile> {
   const text = await Deno.readTextFile(join(root, path));
-  const { files = [], packages = [] } = Object.groupBy(
-    importedBy(text),
-    (specifier) => specifier.startsWith(".") ? "files" : "packages",
-  );
   const pathOf = (specifier: string) => new URL(specifier, `file:///${path}`).pathname.slice(1);
-  return { path, text, files: files.map(pathOf), packages };
+  return { path, text, files: importedBy(text).map(pathOf) };
 }
 
-/** What a module imports, as it is written; examples in comments are none. */
+/** The files that a module imports, as they are written; examples in comments are none. */
 export function importedBy(text: string): string[] {
-  return [...text.matchAll(SPECIFIER)].map(([, from, dynamic]) => (from ?? dynamic)!);
+  return [...text.matchAll(IMPORT)].map(([, from, dynamic]) => (from ?? dynamic)!);
 }

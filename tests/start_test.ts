@@ -1,17 +1,22 @@
 // Runs the tasks as a supervisor should, by `deno task`, which passes signals on. `npx` does not, and is not tested.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { dirname, join } from "@std/path";
+import { join } from "@std/path";
+import { SETTING_NAMES } from "../lib/settings.ts";
 import { makeGitRepository } from "./github/git_repository.ts";
 import { GithubDouble } from "./github/github_double.ts";
-import { runTask, serveTask } from "./run_task.ts";
+import { runTask, serveTask, taskCommand, type TaskEnd } from "./run_task.ts";
 import { readSourceFiles, root } from "./source_files.ts";
 
 const { tasks } = JSON.parse(await Deno.readTextFile(join(root, "deno.json")));
 const LIST = "/api/list-collection-items?owner=local&repo=blog&collection=posts";
 
+type Task = Awaited<ReturnType<typeof serveTask>>;
+
+const fetchJson = async ({ url }: Task, path: string) => await (await fetch(url + path)).json();
+
 /** What a preview reports in its one line, once it is stopped. */
-async function previewed(service: Awaited<ReturnType<typeof serveTask>>): Promise<unknown> {
+async function previewed(service: Task): Promise<unknown> {
   service.signal("SIGTERM");
   const { code, stdout } = await service.ended;
   const lines = stdout.split("\n").filter((line) => line.includes('"event":"preview"'));
@@ -20,7 +25,7 @@ async function previewed(service: Awaited<ReturnType<typeof serveTask>>): Promis
   return { url, repositories, names };
 }
 
-/** Whether a connection is taken; one that is reset came while the listener closed. */
+/** Whether a connection is accepted; one that is reset came while the listener closed. */
 async function connects(port: number): Promise<boolean> {
   try {
     (await Deno.connect({ hostname: "127.0.0.1", port })).close();
@@ -31,7 +36,21 @@ async function connects(port: number): Promise<boolean> {
   }
 }
 
-Deno.test("no task runs with every permission, and what start writes is ignored by git", async () => {
+Deno.test("tasks have no permission beyond the network, the settings, the project and ./data", async () => {
+  const names = [...SETTING_NAMES, "DENO_DEPLOYMENT_ID", "DENO_KV_ACCESS_TOKEN"];
+  const common = ["--no-prompt", "--ignore-env", `--allow-env=${names.join(",")}`];
+  const started = [...common, "--allow-net", "--allow-read=.", "--allow-write=./data"];
+  const engine = "--v8-flags=--heap-growing-percent=30,--max-semi-space-size=8";
+  const expected: Record<string, string[]> = {
+    start: [engine, ...started],
+    dev: ["--watch=routes,static", ...started],
+    preview: [...common, "--allow-net=127.0.0.1", "--allow-read"],
+  };
+  for (const [task, flags] of Object.entries(expected)) {
+    const words = (await taskCommand(task)).slice(3);
+    assertEquals(words.filter((word) => word.startsWith("-")), flags);
+  }
+  assert(tasks["start:parallel"].includes(engine));
   for (const command of Object.values<string>(tasks)) {
     assert(!/\s(-A|--allow-all)\b/.test(command), command);
   }
@@ -54,10 +73,8 @@ Deno.test("start answers while nobody reads its log", async () => {
   // Lines of some 400 bytes, many times what a pipe takes.
   const path = `/${"x".repeat(199)}`;
   for (let n = 0; n < 40; n++) {
-    const responses = await Promise.all(
-      Array.from({ length: 50 }, () => fetch(service.url + path)),
-    );
-    for (const response of responses) assertEquals((await response.json()).status, 404);
+    const bodies = await Promise.all(Array.from({ length: 50 }, () => fetchJson(service, path)));
+    for (const { status } of bodies) assertEquals(status, 404);
   }
   unread.resolve();
 });
@@ -72,7 +89,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
       env: { GITHUB_API_URL: gh.apiUrl, KV_PATH: `./data/${file}`, SOURCE_TIMEOUT_MS: "60000" },
     });
     gh.fault = { kind: "slow", delayMs: 60_000 };
-    const answer = fetch(`${service.url}${LIST.replace("local&repo=blog", "octo&repo=site")}`);
+    const answer = fetchJson(service, LIST.replace("local&repo=blog", "octo&repo=site"));
     await gh.log.until(() => gh.pauses.waiting > 0);
 
     service.signal(signal);
@@ -81,9 +98,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
     gh.fault = null;
     gh.pauses.release();
 
-    const response = await answer;
-    assertEquals(response.status, 200);
-    assertEquals((await response.json()).items[0].path, "posts/a.md");
+    assertEquals((await answer).items[0].path, "posts/a.md");
     const { code, stdout, stderr } = await service.ended;
     assertEquals([code, stderr], [0, ""]);
     assertMatch(stdout, /"event":"request".*"status":200/);
@@ -128,66 +143,62 @@ function freePort(): number {
 }
 
 Deno.test("start and preview stop with one line that names what cannot be used", async () => {
-  const busy = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  using busy = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const taken = `127.0.0.1:${busy.addr.port}`;
   const outside = await Deno.makeTempDir();
-  const cases: [env: Record<string, string>, line: string][] = [
-    [{ PORT: "http" }, 'Cannot start with "PORT": must be a whole number'],
-    [{ TRUST_PROXY: "yes" }, 'Cannot start with "TRUST_PROXY": must be true, false, 1 or 0'],
+  const start = (env: Record<string, string>) => runTask("start", { env });
+  const preview = (...args: string[]) => runTask("preview", { args });
+  const cases: [ended: Promise<TaskEnd>, line: string][] = [
+    [start({ PORT: "http" }), 'Cannot start with "PORT": must be a whole number'],
     [
-      { HOST: "127.0.0.1", PORT: `${busy.addr.port}` },
-      `Cannot listen on "127.0.0.1:${busy.addr.port}": it is in use, set PORT to a free one`,
+      start({ HOST: "127.0.0.1", PORT: `${busy.addr.port}` }),
+      `Cannot listen on "${taken}": it is in use, set PORT to a free one`,
     ],
     [
-      { LOCAL_REPOS_DIR: outside },
+      start({ LOCAL_REPOS_DIR: outside }),
       `Cannot start with "LOCAL_REPOS_DIR": reading it is not permitted, add --allow-read=${outside}`,
     ],
     [
-      { LOCAL_REPOS_DIR: "./nowhere" },
-      'Cannot start with "LOCAL_REPOS_DIR": there is no folder "./nowhere"',
-    ],
-    [
-      { KV_PATH: `${outside}/kv.db` },
+      start({ KV_PATH: `${outside}/kv.db` }),
       `Cannot start with "KV_PATH": Cannot open the key-value store "${outside}/kv.db": ` +
       `its permission is missing, add --allow-read=${outside} --allow-write=${outside}`,
     ],
+    [
+      preview(),
+      'Cannot start a preview: name one folder, as in "deno task preview ../my-repos"',
+    ],
+    [
+      preview(`${outside}/none`),
+      `Cannot start with "LOCAL_REPOS_DIR": there is no folder "${outside}/none"`,
+    ],
   ];
-  for (const [env, line] of cases) {
-    assertEquals(await runTask("start", { env }), { code: 1, stdout: "", stderr: `${line}\n` });
+  for (const [ended, line] of cases) {
+    assertEquals(await ended, { code: 1, stdout: "", stderr: `${line}\n` });
   }
-  busy.close();
   await Deno.remove(outside, { recursive: true });
-  const missing = join(dirname(root), crypto.randomUUID());
-  const previews: [args: string[], line: string][] = [
-    [[], 'Cannot start a preview: name one folder, as in "deno task preview ../my-repos"'],
-    [[missing], `Cannot start with "LOCAL_REPOS_DIR": there is no folder "${missing}"`],
-  ];
-  for (const [args, line] of previews) {
-    assertEquals(await runTask("preview", { args }), { code: 1, stdout: "", stderr: `${line}\n` });
-  }
 });
 
 Deno.test("preview serves a folder from anywhere, on the loopback interface and nothing else", async () => {
   const folder = await Deno.makeTempDir();
   await Deno.mkdir(join(folder, "site/posts"), { recursive: true });
   await Deno.writeTextFile(join(folder, "site/posts/a.md"), "---\ntitle: A\n---\n");
-  // Neither is a repository: no request could name them.
-  for (const name of [".hidden", "two words"]) await Deno.mkdir(join(folder, name));
   const others = Array.from({ length: 20 }, (_, n) => `b${String(n).padStart(2, "0")}`);
-  for (const name of others) await Deno.mkdir(join(folder, name));
+  // The first two are no repositories: no request could name them.
+  for (const name of [".hidden", "two words", ...others]) await Deno.mkdir(join(folder, name));
   {
     // The preview ignores the environment's settings of the address and of folders.
     const env = { HOST: "0.0.0.0", LOCAL_REPOS_DIR: "none", KV_PATH: join(folder, "kv.db") };
     await using service = await serveTask("preview", { args: [folder], env });
     assertEquals(service.host, "127.0.0.1");
-    const response = await fetch(`${service.url}${LIST.replace("repo=blog", "repo=site")}`);
-    assertEquals((await response.json()).items[0].path, "posts/a.md");
-    const elsewhere = await fetch(`${service.url}${LIST.replace("owner=local", "owner=octo")}`);
-    assertEquals((await elsewhere.json()).code, "repository-not-allowed");
+    const list = await fetchJson(service, LIST.replace("repo=blog", "repo=site"));
+    assertEquals(list.items[0].path, "posts/a.md");
+    const elsewhere = await fetchJson(service, LIST.replace("owner=local", "owner=octo"));
+    assertEquals(elsewhere.code, "repository-not-allowed");
     const [url, names] = [`${service.url}/`, others.join(", ")];
     assertEquals(await previewed(service), { url, repositories: 21, names });
   }
-  const left = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name).sort();
-  assertEquals(left, [".hidden", ...others, "site", "two words"]);
+  const left = await Array.fromAsync(Deno.readDir(folder), ({ name }) => name);
+  assertEquals(left.sort(), [".hidden", ...others, "site", "two words"]);
   await Deno.remove(folder, { recursive: true });
 });
 
@@ -200,8 +211,8 @@ Deno.test("preview serves one Git checkout without what lies beside it", async (
   {
     await using service = await serveTask("preview", { args: [checkout] });
     for (const [repo, code] of [["site", undefined], ["secret", "repository-not-allowed"]]) {
-      const response = await fetch(`${service.url}${LIST.replace("blog", repo!)}`);
-      assertEquals([repo, (await response.json()).code], [repo, code]);
+      const body = await fetchJson(service, LIST.replace("blog", repo!));
+      assertEquals([repo, body.code], [repo, code]);
     }
     const url = `${service.url}/`;
     assertEquals(await previewed(service), { url, repositories: 1, names: "site" });

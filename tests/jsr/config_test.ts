@@ -2,8 +2,6 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { dirname, join } from "@std/path";
-import { SETTING_NAMES } from "../../lib/settings.ts";
-import { taskCommand } from "../run_task.ts";
 import { root } from "../source_files.ts";
 import { serveRegistry } from "./registry.ts";
 
@@ -101,24 +99,4 @@ Deno.test("deno.lock names every npm package of deno.json, tests/ and bench/", a
       assert(name.startsWith("jsr:") || locked.includes(name), `${name}: run deno task lock`);
     }
   }
-});
-
-Deno.test("the service's tasks have no permission beyond the network, the settings, the project and ./data", async () => {
-  const names = [...SETTING_NAMES, "DENO_DEPLOYMENT_ID", "DENO_KV_ACCESS_TOKEN"];
-  const common = ["--no-prompt", "--ignore-env", `--allow-env=${names.join(",")}`];
-  const started = [...common, "--allow-net", "--allow-read=.", "--allow-write=./data"];
-  const flagsOf = async (task: string) =>
-    (await taskCommand(task)).slice(3).filter((word) => word.startsWith("-"));
-
-  assertEquals(await flagsOf("start"), [
-    "--v8-flags=--heap-growing-percent=30,--max-semi-space-size=8",
-    ...started,
-  ]);
-  assertEquals(await flagsOf("dev"), ["--watch=routes,static", ...started]);
-  assertEquals(await flagsOf("preview"), [...common, "--allow-net=127.0.0.1", "--allow-read"]);
-  const { tasks } = JSON.parse(
-    await Deno.readTextFile(new URL("../../deno.json", import.meta.url)),
-  );
-  const flags = (task: string) => /--v8-flags.*--\S+/.exec(tasks[task])![0];
-  assertEquals(flags("start:parallel"), flags("start"));
 });
