@@ -29,16 +29,14 @@ Deno.test("LineLog writes one JSON line an event, those of its level and above",
     { time, level: "warn", event: "three", text: 'a "line"\nof text' },
     { time, level: "error", event: "four" },
   ];
-  for (
-    const [level, expected] of [["debug", lines], ["warn", lines.slice(2)], ["silent", []]] as const
-  ) {
+  for (const [level, from] of [["debug", 0], ["warn", 2], ["silent", 4]] as const) {
     const { log, events } = open(level);
     log.debug("one");
     log.info("two", { count: 2, missing: undefined, none: null });
     log.warn("three", { text: 'a "line"\nof text' });
     log.error("four");
     await log.flush();
-    assertEquals(events(), expected);
+    assertEquals(events(), lines.slice(from));
   }
 });
 
