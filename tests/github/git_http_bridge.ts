@@ -46,12 +46,14 @@ export class GitHttpBridge implements AsyncDisposable {
     if (intercepted) return intercepted;
     const redirect = this.state.redirectOf(name);
     if (redirect !== null) {
-      const { target, form } = redirect;
-      if (form === "none") return new Response(null, { status: 301 });
-      const location = target === null
-        ? form.replaceAll("{git}", this.url)
+      const { target, location } = redirect;
+      const address = target === null
+        ? location.replace("{git}", this.url)
         : `${this.url}/${target.owner}/${target.name}.git/git-upload-pack`;
-      return new Response(null, { status: 301, headers: { location } });
+      return new Response(null, {
+        status: 301,
+        headers: address === "" ? {} : { location: address },
+      });
     }
     const hosted = this.state.find(name);
     if (hosted?.visibility !== "public") {

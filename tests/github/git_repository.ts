@@ -2,7 +2,6 @@
 // out, for the git command and for other processes. A folder that the git command made is read too, as long as Git has
 // not packed it.
 
-import { existsSync } from "node:fs";
 import { type GitObject, GitStore, type GitTreeEntry } from "./git_store.ts";
 
 /** The content of a path: a file, an executable file, a symbolic link or a submodule (a commit id). */
@@ -45,25 +44,20 @@ export function gitEnvironment(): Record<string, string> {
   };
 }
 
-/** A Git repository. `await using` removes what a test made. */
+/** A Git repository. `await using` removes the folder of one that was made in memory. */
 export class GitRepository implements AsyncDisposable {
   /** The objects and refs, as a server reads them. */
-  readonly store = new GitStore();
+  readonly store: GitStore;
   private readonly isTemporary: boolean;
-  private readonly mainBranch: string;
   private commits = 0;
 
-  /** Opens the repository at `folder`, bare or checked out; one in memory where it is null. */
-  constructor(
-    private folder: string | null,
-    { temporary = false, branch = "main" }: { temporary?: boolean; branch?: string } = {},
-  ) {
-    this.isTemporary = temporary;
-    this.mainBranch = branch;
-    this.findGitDir();
+  /** Opens the repository at `folder`, bare or checked out; a new one in memory where it is null. */
+  constructor(private folder: string | null, private readonly mainBranch = "main") {
+    this.isTemporary = folder === null;
+    this.store = new GitStore(folder);
   }
 
-  /** The repository's folder, made now where it had none (the Git directory itself where it is bare). */
+  /** The repository's folder; one in memory is written into a bare one now. */
   get dir(): string {
     if (this.folder === null) {
       this.folder = Deno.makeTempDirSync({ prefix: "git_repository_" });
@@ -72,16 +66,11 @@ export class GitRepository implements AsyncDisposable {
     return this.folder;
   }
 
-  /**
-   * Commits changes on top of a branch (made if there is none) and gives the commit's id. `null` removes a path. The
-   * files of a repository that is checked out follow. @throws {Error} on a repository that no test made.
-   */
+  /** Commits changes on top of a branch (made if there is none) and gives the commit's id. `null` removes a path. */
   async commit(
     changes: Files<GitContent | null>,
-    { branch = "main", message = "Change files" }: { branch?: string; message?: string } = {},
+    { branch = "main" }: { branch?: string } = {},
   ): Promise<string> {
-    if (!this.isTemporary) throw new Error(`Cannot commit to "${this.dir}": no test made it`);
-    this.findGitDir();
     const parent = this.store.ref(`refs/heads/${branch}`);
     const pairs = Symbol.iterator in changes ? changes : Object.entries(changes);
     const changed = new Map(pairs as Iterable<readonly [string, GitContent | null]>);
@@ -99,10 +88,9 @@ export class GitRepository implements AsyncDisposable {
       "commit",
       `tree ${this.writeFolder(files)}\n` +
         (parent === null ? "" : `parent ${parent}\n`) +
-        `author ${author}\ncommitter ${author}\n\n${message}`,
+        `author ${author}\ncommitter ${author}\n\nChange files`,
     );
     this.store.setRef(`refs/heads/${branch}`, oid);
-    if (this.store.dir !== this.folder) await this.git("reset", "--quiet", "--hard");
     return oid;
   }
 
@@ -183,17 +171,9 @@ export class GitRepository implements AsyncDisposable {
     return this.store.read(at ?? "");
   }
 
-  /** Removes the folder if it was made for a test. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.isTemporary || this.folder === null) return;
     await Deno.remove(this.folder, { recursive: true });
-  }
-
-  /** A folder that is not bare may get its Git directory only after it was opened. */
-  private findGitDir(): void {
-    if (this.folder === null) return;
-    const git = `${this.folder}/.git`;
-    this.store.dir = existsSync(git) ? git : this.folder;
   }
 
   private refNamed(name: string): string | null {
@@ -249,19 +229,14 @@ export class GitRepository implements AsyncDisposable {
   }
 }
 
-/**
- * Makes a Git repository with one commit on `branch`, or with none if there are no files. Bare unless `bare: false`,
- * which makes it with the git command and checks the files out.
- */
+/** Makes a Git repository in memory, with one commit on `branch`, or with none if there are no files. */
 export async function makeGitRepository(
   files: GitFiles = {},
-  { branch = "main", bare = true }: { branch?: string; bare?: boolean } = {},
+  { branch = "main" }: { branch?: string } = {},
 ): Promise<GitRepository> {
-  const dir = bare ? null : await Deno.makeTempDir({ prefix: "git_repository_" });
-  const repository = new GitRepository(dir, { temporary: true, branch });
-  if (!bare) await repository.git("init", "--quiet", `--initial-branch=${branch}`);
+  const repository = new GitRepository(null, branch);
   if (Symbol.iterator in files || Object.keys(files).length > 0) {
-    await repository.commit(files, { branch, message: "Add files" });
+    await repository.commit(files, { branch });
   }
   return repository;
 }

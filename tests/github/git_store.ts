@@ -3,6 +3,7 @@
 
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { deflateSync, inflateSync } from "node:zlib";
 
 /** An object: its id of 40 hex digits, its type and its bytes. */
@@ -26,10 +27,15 @@ const decoder = new TextDecoder();
 /** Objects and refs of one repository. */
 export class GitStore {
   /** The Git directory, null for a store in memory. */
-  dir: string | null = null;
+  private dir: string | null;
   private readonly objects = new Map<string, GitObject>();
   private readonly trees = new Map<string, readonly GitTreeEntry[]>();
   private readonly refs = new Map<string, string>();
+
+  /** Opens the store of a repository's folder, bare or checked out; a new one in memory where it is null. */
+  constructor(folder: string | null) {
+    this.dir = existsSync(`${folder}/.git`) ? `${folder}/.git` : folder;
+  }
 
   /** Writes an object and gives its id. */
   write(type: GitObject["type"], content: string | Uint8Array): string {
@@ -101,12 +107,6 @@ export class GitStore {
     if (this.dir === null) return;
     if (oid === null) Deno.removeSync(`${this.dir}/${name}`);
     else this.replaceFile(name, Buffer.from(`${oid}\n`));
-  }
-
-  /** Whether there is no branch yet. */
-  get isEmpty(): boolean {
-    if (this.dir === null) return this.refs.size === 0;
-    return Deno.readDirSync(`${this.dir}/refs/heads`)[Symbol.iterator]().next().done ?? false;
   }
 
   /** Writes all that is in memory into a new Git directory, which this store has from then on. */

@@ -3,6 +3,7 @@
 // https://docs.github.com/rest, https://docs.github.com/graphql
 
 import { createHash } from "node:crypto";
+import type { GitRepository } from "./git_repository.ts";
 import type { GithubDouble } from "./github_double.ts";
 import { type Account, type HostedRepository, sees } from "./github_state.ts";
 
@@ -47,20 +48,12 @@ export function errorReply(
 
 const notFound = () => errorReply(404, "Not Found");
 
-/**
- * The answer with its validator, or 304 where the request has it. The tag differs by content, media type and account;
- * it is weak for JSON, as at GitHub.
- */
-export function validated(reply: Reply, request: Request, account: string): Reply {
-  if (reply.status !== 200) return reply;
-  const type = reply.headers["content-type"] ?? "";
-  const hash = createHash("sha256").update(`${account}\n${type}\n`)
+/** The answer with its validator, which differs by content, media type and account, or 304 where the request has it. */
+export function validated(reply: Reply, request: Request, account: Account): Reply {
+  const hash = createHash("sha256").update(`${account?.index} ${reply.headers["content-type"]}\n`)
     .update(reply.etagOf ?? reply.body).digest("hex");
-  const etag = `${type.startsWith("application/json") ? "W/" : ""}"${hash}"`;
-  // Compared weakly (RFC 9110, 13.1.2).
-  const bare = (tag: string) => tag.trim().replace(/^W\//, "");
-  const known = (request.headers.get("if-none-match") ?? "").split(",").map(bare);
-  if (known.includes(bare(etag)) || known.includes("*")) {
+  const etag = `W/"${hash}"`;
+  if (request.headers.get("if-none-match") === etag) {
     return { status: 304, headers: { etag }, body: new Uint8Array() };
   }
   return { ...reply, headers: { ...reply.headers, etag } };
@@ -78,11 +71,9 @@ const RAW_PATH = /^\/([^/]+\/[^/]+)\/([0-9a-f]{40})\/(.+)$/;
 const OBJECT_ID = /^[0-9a-f]{40}$/;
 
 /** A request, taken apart. */
-export type ParsedRequest =
-  | RestRequest
-  | ReturnType<typeof parseRawRequest>
-  | { kind: "graphql" };
+export type ParsedRequest = RestRequest | RawRequest | { kind: "graphql" };
 type RestRequest = ReturnType<typeof parseRestRequest>;
+type RawRequest = ReturnType<typeof parseRawRequest>;
 
 /** Parses a request to the API. @throws {UnexpectedRequest} on what no endpoint expects. */
 export function parseApiRequest(request: Request): ParsedRequest {
@@ -96,7 +87,7 @@ function parseRestRequest({ method, url, headers }: Request) {
   const [found, name, id, rest = ""] = REPOSITORY_PATH.exec(pathname) ?? [];
   if (found === undefined) throw new UnexpectedRequest("no such path");
   for (const [kind, pattern, mediaTypes] of ENDPOINTS) {
-    const subject = decode(pattern.exec(rest)?.[1]);
+    const subject = pattern.exec(rest)?.[1];
     if (subject === undefined) continue;
     const accept = headers.get("accept") ?? "*/*";
     if (!mediaTypes.includes(accept)) throw new UnexpectedRequest(`media type "${accept}"`);
@@ -105,11 +96,11 @@ function parseRestRequest({ method, url, headers }: Request) {
     return {
       kind: searchParams.has("recursive") ? "tree-recursive" as const : kind,
       /** `owner/name`, or an id for `/repositories/{id}`. */
-      repository: name === undefined ? Number(id) : decode(name) ?? name,
+      repository: name === undefined ? Number(id) : decodeURIComponent(name),
       /** The raw path behind the repository, with its query. */
       rest: rest + search,
       /** The last part of the path, decoded: a ref, a tree or an object id. */
-      subject,
+      subject: decodeURIComponent(subject),
     };
   }
   throw new UnexpectedRequest("no such endpoint");
@@ -128,32 +119,35 @@ export function parseRawRequest({ method, url, headers }: Request) {
   return { kind: "raw" as const, repository: decodeURIComponent(name), revision };
 }
 
-function decode(part: string | undefined): string | undefined {
-  try {
-    return part === undefined ? undefined : decodeURIComponent(part);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Answers a REST request. */
 export function answerRest(double: GithubDouble, request: RestRequest, account: Account): Reply {
+  const { kind, subject } = request;
   const repository = typeof request.repository === "number"
     ? double.findById(request.repository)
     : double.find(request.repository);
   if (!repository) return redirectReply(double, request, account);
   if (!sees(account, repository)) return notFound();
-  const { git, blocked, owner, name } = repository;
+  const { git, blocked, defaultBranch } = repository;
   if (blocked) return errorReply(blocked, "Repository access blocked");
-  const url = `${double.apiUrl}/repos/${owner}/${name}`;
-  if (request.kind === "repo") return jsonReply(repositoryBody(repository, url));
-  if (!git || git.store.isEmpty) return errorReply(409, "Git Repository is empty.");
-  if (request.kind === "commit") return commitReply(double, repository, request.subject);
-  if (request.kind !== "blob") return treeReply(double, repository, request, url);
-  const blob = git.store.read(request.subject);
-  if (blob?.type !== "blob") return notFound();
-  const headers = { "content-type": "application/vnd.github.raw; charset=utf-8" };
-  return { status: 200, headers, body: blob.bytes, etagOf: request.subject };
+  if (kind === "repo") return jsonReply(repositoryBody(repository));
+  if (!git) return errorReply(409, "Git Repository is empty.");
+  if (kind === "commit") {
+    const oid = resolveCommit(git, defaultBranch, subject);
+    if (oid !== null) return textReply("application/vnd.github.sha; charset=utf-8", oid);
+    if (double.missingRefStatus === 404) return notFound();
+    return errorReply(422, `No commit found for SHA: ${subject}`);
+  }
+  if (kind === "blob") {
+    const blob = git.store.read(subject);
+    if (blob?.type !== "blob") return notFound();
+    const headers = { "content-type": "application/vnd.github.raw; charset=utf-8" };
+    return { status: 200, headers, body: blob.bytes, etagOf: subject };
+  }
+  const [, ref = subject, path] = double.takesPaths ? /^([^:]*):(.+)$/.exec(subject) ?? [] : [];
+  const root = resolveCommit(git, defaultBranch, ref) ?? (OBJECT_ID.test(ref) ? ref : "");
+  const tree = git.find(root + (path === undefined ? "^{tree}" : `:${path}`));
+  if (tree?.type !== "tree") return notFound();
+  return treeReply(double, repository, tree.oid, kind === "tree-recursive");
 }
 
 function redirectReply(
@@ -163,27 +157,20 @@ function redirectReply(
 ): Reply {
   const found = double.redirectOf(String(repository));
   if (!found || (found.target && !sees(account, found.target))) return notFound();
-  const { target, form } = found;
-  const { apiUrl: api } = double;
-  const message = "Moved Permanently";
-  if (form === "none") return errorReply(301, message);
-  const forms: Record<string, string> = {
-    numeric: `{api}/repositories/${target?.id}{rest}`,
-    named: `{api}/repos/${target?.owner}/${target?.name}{rest}`,
-    "other-host": `${api.replace("127.0.0.1", "localhost")}/repositories/${target?.id}{rest}`,
-  };
-  const location = (forms[form] ?? form).replaceAll("{rest}", rest).replaceAll("{api}", api);
-  return errorReply(301, message, { location });
+  const { target } = found;
+  const location = found.location.replace("{api}", double.apiUrl).replace("{rest}", rest)
+    .replace("{id}", `${target?.id}`).replace("{name}", `${target?.owner}/${target?.name}`);
+  return errorReply(301, "Moved Permanently", location === "" ? {} : { location });
 }
 
-function repositoryBody(repository: HostedRepository, url: string) {
-  const { id, owner, name, visibility, defaultBranch } = repository;
-  const full_name = `${owner}/${name}`;
+function repositoryBody({ id, owner, name, visibility, defaultBranch }: HostedRepository) {
   return {
-    ...{ id, node_id: `R_${id}`, name, full_name, private: visibility !== "public" },
-    owner: { login: owner, id: 1, type: "Organization" },
-    ...{ html_url: `https://github.com/${full_name}`, description: null, fork: false, url },
-    ...{ archived: false, disabled: false, visibility, default_branch: defaultBranch },
+    id,
+    name,
+    full_name: `${owner}/${name}`,
+    private: visibility !== "public",
+    visibility,
+    default_branch: defaultBranch,
   };
 }
 
@@ -191,48 +178,31 @@ function repositoryBody(repository: HostedRepository, url: string) {
  * The commit that GitHub finds for a ref: `heads/X`, `tags/X`, a plain branch or tag, a commit id, or HEAD. Nothing else
  * of Git's revision syntax gets through.
  */
-function resolveCommit({ git, defaultBranch }: HostedRepository, ref: string): string | null {
+function resolveCommit(git: GitRepository, defaultBranch: string, ref: string): string | null {
   if (/[\p{Cc}\p{Cs} ~^:?*[\\]|\.\.|@\{|^-|^$/u.test(ref)) return null;
   const names = [`refs/heads/${ref}`, `refs/tags/${ref}`];
   if (/^(heads|tags)\//.test(ref)) names.unshift(`refs/${ref}`);
   if (ref.startsWith("refs/") || OBJECT_ID.test(ref)) names.unshift(ref);
   if (ref === "HEAD") names.unshift(`refs/heads/${defaultBranch}`);
-  return names.map((name) => git!.find(`${name}^{commit}`)).find((found) => found)?.oid ?? null;
+  return names.map((name) => git.find(`${name}^{commit}`)).find((found) => found)?.oid ?? null;
 }
 
-/** `GET …/commits/{ref}`: the id as text. */
-function commitReply(double: GithubDouble, repository: HostedRepository, ref: string): Reply {
-  const oid = resolveCommit(repository, ref);
-  if (oid !== null) return textReply("application/vnd.github.sha; charset=utf-8", oid);
-  return double.missingRefStatus === 404
-    ? notFound()
-    : errorReply(422, `No commit found for SHA: ${ref}`);
-}
-
-/**
- * `GET …/git/trees/{tree}`, where `tree` may also be a commit's id or a ref, or `{commit}:{path}`, which GitHub takes
- * and does not document.
- */
+/** A tree, whole or cut off where a recursive answer ends. */
 function treeReply(
   double: GithubDouble,
-  repository: HostedRepository,
-  { kind, subject }: RestRequest,
-  url: string,
+  { owner, name, git }: HostedRepository,
+  oid: string,
+  isRecursive: boolean,
 ): Reply {
-  const git = repository.git!;
-  const [, name = subject, path] = double.takesPaths ? /^([^:]*):(.+)$/.exec(subject) ?? [] : [];
-  const root = resolveCommit(repository, name) ?? (OBJECT_ID.test(name) ? name : "");
-  const found = git.find(root + (path === undefined ? "^{tree}" : `:${path}`));
-  if (found?.type !== "tree") return notFound();
-  const isRecursive = kind === "tree-recursive";
+  const url = `${double.apiUrl}/repos/${owner}/${name}/git`;
   const tree: GithubTree["tree"] = [];
   let bytes = 2;
   const visit = (oid: string, prefix: string): boolean =>
-    git.store.tree(oid)!.every(({ name, mode, type, oid: sha, size }) => {
+    git!.store.tree(oid)!.every(({ name, mode, type, oid: sha, size }) => {
       const path = prefix + name;
       const entry = {
         ...{ path, mode, type, sha, ...size !== null && { size } },
-        ...type !== "commit" && { url: `${url}/git/${type}s/${sha}` },
+        ...type !== "commit" && { url: `${url}/${type}s/${sha}` },
       };
       if (isRecursive) {
         // Counts characters for bytes, and the comma: near enough for a limit.
@@ -242,14 +212,9 @@ function treeReply(
       tree.push(entry);
       return !isRecursive || type !== "tree" || visit(sha, `${path}/`);
     });
-  const truncated = !visit(found.oid, "");
-  const reply = jsonReply({
-    sha: found.oid,
-    url: `${url}/git/trees/${found.oid}`,
-    tree,
-    truncated,
-  });
-  return { ...reply, etagOf: `${found.oid} ${isRecursive} ${tree.length}` };
+  const truncated = !visit(oid, "");
+  const reply = jsonReply({ sha: oid, url: `${url}/trees/${oid}`, tree, truncated });
+  return { ...reply, etagOf: `${oid} ${isRecursive} ${tree.length}` };
 }
 
 /** Git and GitHub take a file for binary that has a NUL byte among its first. */
@@ -259,30 +224,27 @@ const isBinary = (bytes: Uint8Array) => bytes.subarray(0, 8000).includes(0);
  * Answers a request to the raw host: public repositories only, outside every quota, cached for five minutes. Requests
  * name a commit id, so an old answer is never wrong.
  */
-export function answerRaw(
-  double: GithubDouble,
-  raw: ReturnType<typeof parseRawRequest>,
-): Reply {
-  const repository = double.follow(raw.repository);
-  const isVisible = repository?.visibility === "public" && !repository.blocked;
-  const file = isVisible ? repository.git?.find(raw.revision) : null;
+export function answerRaw(double: GithubDouble, { repository, revision }: RawRequest): Reply {
+  const found = double.follow(repository);
+  const isVisible = found?.visibility === "public" && !found.blocked;
+  const file = isVisible ? found.git?.find(revision) : null;
   const text = "text/plain; charset=utf-8";
   if (file?.type !== "blob") return textReply(text, "404: Not Found", 404);
   const type = isBinary(file.bytes) ? "application/octet-stream" : text;
   const headers = { "content-type": type, "cache-control": "max-age=300" };
-  return { status: 200, headers, body: file.bytes, etagOf: file.oid };
+  return { status: 200, headers, body: file.bytes };
 }
 
-/** The one form of query that is taken, whatever its white space: the `text` of aliased objects of one repository. */
+/** The one form of query that is taken, without its white space: the `text` of aliased objects of one repository. */
 const QUERY =
-  /^query ?\(\$owner: ?String!,? ?\$name: ?String!\) ?\{ ?repository\(owner: ?\$owner,? ?name: ?\$name\) ?\{((?: ?\w+: ?object\(oid: ?"[0-9a-f]{40}"\) ?\{ ?\.\.\. ?on Blob ?\{ ?text ?\} ?\})+) ?\} ?\}$/;
-const OBJECT = /(\w+): ?object\(oid: ?"([0-9a-f]{40})"/g;
+  /^query\(\$owner:String!,\$name:String!\)\{repository\(owner:\$owner,name:\$name\)\{((?:\w+:object\(oid:"[0-9a-f]{40}"\)\{\.\.\.onBlob\{text\}\})+)\}\}$/;
+const OBJECT = /(\w+):object\(oid:"([0-9a-f]{40})"/g;
 const MAX_TEXT_BYTES = 512_000;
 
 /** Answers `POST /graphql`. @throws {UnexpectedRequest} on a query of another form. */
 export function answerGraphql(double: GithubDouble, body: string, account: Account): Reply {
   const { query, variables: { owner, name } = {} } = JSON.parse(body);
-  const [, objects] = QUERY.exec(String(query).replaceAll(/\s+/g, " ").trim()) ?? [];
+  const [, objects] = QUERY.exec(String(query).replaceAll(/\s/g, "")) ?? [];
   if (!objects || !owner || !name) throw new UnexpectedRequest(`GraphQL "${query}"`);
   const found = double.follow(`${owner}/${name}`);
   if (!found || found.blocked || !sees(account, found)) {

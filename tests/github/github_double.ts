@@ -1,12 +1,12 @@
 // A GitHub for tests: serves Git repositories over HTTP as GitHub's API does, counts every request, and applies quotas.
-// It implements no more than the service may rely on; anything else is answered 418 and makes `close()` throw.
+// It implements no more than the service may rely on; anything else is answered 418 and makes its end throw.
 //
 //   await using repository = await makeGitRepository({ "posts/a.md": "# A\n" });
 //   await using gh = new GithubDouble(() => clockMs);
 //   gh.add("octo/site", repository);
 //   // GITHUB_API_URL = gh.apiUrl, GITHUB_RAW_URL = gh.rawUrl; now request a list from the service
 //   assertEquals(gh.counts(), { commit: 1, tree: 2 });
-//   gh.fault = { kind: "status", status: 502 }; // or gh.faultWhen((logged) => …), gh.down()
+//   gh.fault = { kind: "status", status: 502 }; // or (logged) => …, or gh.down()
 
 import { gzipSync } from "node:zlib";
 import {
@@ -61,13 +61,12 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
   /** Time that every answer takes, in real milliseconds. */
   latencyMs = 0;
 
-  /** What goes wrong with every request that it concerns. */
-  fault: Fault | null = null;
+  /** What goes wrong with every request that it concerns; a function chooses it for each request. */
+  fault: Fault | null | ((logged: LoggedRequest) => Fault | null) = null;
   /** Answers in place of the double, where it gives a response. */
   intercept:
     | ((request: Request, logged: LoggedRequest) => Response | null | Promise<Response | null>)
     | null = null;
-  private chooseFault: ((logged: LoggedRequest) => Fault | null) | null = null;
   private servers: Deno.HttpServer<Deno.NetAddr>[] = [];
 
   /** Starts a double on free ports of the loopback interface. `now` is its clock, in ms since the epoch. */
@@ -94,11 +93,6 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
   readonly unexpected = this.log.unexpected;
   readonly counts = this.log.counts;
 
-  /** Chooses a fault for each request; it comes before {@linkcode fault}. Null takes it back. */
-  faultWhen(choose: ((logged: LoggedRequest) => Fault | null) | null): void {
-    this.chooseFault = choose;
-  }
-
   /** Starts the counting of requests and of quota points anew. */
   override resetCounts(): void {
     super.resetCounts();
@@ -118,16 +112,11 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     await Promise.all(this.servers.splice(0).map((server) => server.shutdown()));
   }
 
-  /** Stops everything. @throws {Error} naming every unexpected request, unless `assert` is false. */
-  async close({ assert = true }: { assert?: boolean } = {}): Promise<void> {
-    await this.down();
-    if (!assert || this.unexpected.length === 0) return;
-    throw new Error(`Cannot accept requests to the double:\n${this.unexpected.join("\n")}`);
-  }
-
-  /** {@linkcode close}. */
+  /** Stops everything. @throws {Error} naming every unexpected request. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.close();
+    await this.down();
+    if (this.unexpected.length === 0) return;
+    throw new Error(`Cannot accept requests to the double:\n${this.unexpected.join("\n")}`);
   }
 
   private listen(url: string, parse: (request: Request) => ParsedRequest): string {
@@ -150,10 +139,14 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     const { pathname, search, host } = new URL(request.url);
     const account = this.accountOf(request.headers.get("authorization"));
     const logged: LoggedRequest = {
-      ...{ kind: "unexpected", method: request.method, path: pathname + search, status: 0 },
+      kind: "unexpected",
+      path: pathname + search,
+      status: 0,
       token: account?.index ?? null,
       conditional: request.headers.has("if-none-match"),
-      ...{ bytes: 0, aborted: false, userAgent: request.headers.get("user-agent") },
+      bytes: 0,
+      aborted: false,
+      userAgent: request.headers.get("user-agent"),
     };
     const end = this.log.begin(logged);
     try {
@@ -178,7 +171,7 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     } catch (error) {
       if (!(error instanceof UnexpectedRequest)) throw error;
       logged.kind = "unexpected";
-      this.unexpected.push(`${logged.method} ${logged.path}: ${error.message}`);
+      this.unexpected.push(`${request.method} ${logged.path}: ${error.message}`);
       const reply = errorReply(418, `The double does not expect this: ${error.message}`);
       return this.send(request, logged, null, reply);
     } finally {
@@ -186,77 +179,40 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     }
   }
 
+  private faultFor(logged: LoggedRequest): Fault | null {
+    const fault = typeof this.fault === "function" ? this.fault(logged) : this.fault;
+    return !fault?.only || fault.only.includes(logged.kind) ? fault : null;
+  }
+
   private async reply(
     request: Request,
     parsed: ParsedRequest,
     account: Account | undefined,
   ): Promise<Reply> {
-    if (parsed.kind === "raw") return validated(answerRaw(this, parsed), request, "raw");
+    if (parsed.kind === "raw") return answerRaw(this, parsed);
     if (account === undefined) return errorReply(401, "Bad credentials");
-    const resource = parsed.kind === "graphql" ? parsed.kind : "core";
-    if (resource === "graphql" && account === null) {
+    const isGraphql = parsed.kind === "graphql";
+    if (isGraphql && account === null) {
       return errorReply(401, "This endpoint requires you to be authenticated.");
     }
-    const quota = this.quotaOf(account, resource);
+    const quota = this.quotaOf(account, isGraphql ? "graphql" : "core");
     if (quota.remaining <= 0) {
       const whose = account ? `user ID ${account.index + 1}` : "127.0.0.1";
       const message = `API rate limit exceeded for ${whose}.`;
-      return resource === "graphql" && this.graphqlQuotaStatus === 200
+      return isGraphql && this.graphqlQuotaStatus === 200
         ? jsonReply({ errors: [{ type: "RATE_LIMITED", message }] })
         : errorReply(403, message);
     }
-    let reply = parsed.kind === "graphql"
+    let reply = isGraphql
       ? answerGraphql(this, await request.text(), account)
       : answerRest(this, parsed, account);
-    if (reply.status === 200 && resource === "core") {
-      reply = validated(reply, request, String(account?.index));
-      reply.headers["cache-control"] = `${account ? "private" : "public"}, max-age=60, s-maxage=60`;
-      reply.headers["vary"] = "Accept, Authorization, Cookie, X-GitHub-OTP, Accept-Encoding";
-    }
+    if (reply.status === 200 && !isGraphql) reply = validated(reply, request, account);
     // A 304 is free with a valid token only.
     if (reply.status !== 304 || account === null) {
       quota.remaining--;
       quota.spent++;
     }
     return reply;
-  }
-
-  private faultFor(logged: LoggedRequest): Fault | null {
-    const { fault } = this;
-    const concerns = !fault?.only || fault.only.includes(logged.kind);
-    return this.chooseFault?.(logged) ?? (concerns ? fault : null);
-  }
-
-  private send(
-    request: Request,
-    logged: LoggedRequest,
-    fault: Fault | null,
-    { status, headers, body }: Reply,
-  ): Response {
-    if (status === 301) logged.kind = "redirect";
-    logged.status = status;
-    logged.bytes = body.length;
-    if (status === 304) return new Response(null, { status, headers });
-    if (!fault || !["hang", "stall", "reset", "cut"].includes(fault.kind)) {
-      const isGzipped = /\bgzip\b/.test(request.headers.get("accept-encoding") ?? "") &&
-        headers["content-type"]?.startsWith("application/json") && body.length >= GZIP_FROM_BYTES;
-      if (!isGzipped) return new Response(body, { status, headers });
-      const gzipped = new Uint8Array(gzipSync(body, { level: 1 }));
-      return new Response(gzipped, { status, headers: { ...headers, "content-encoding": "gzip" } });
-    }
-    const disconnect = new AbortController();
-    const stream = new ReadableStream<Uint8Array>({
-      start: async (controller) => {
-        if (body.length > 1) controller.enqueue(body.subarray(0, body.length >> 1));
-        if (fault.kind === "stall") logged.aborted = await this.pauses.hang(disconnect.signal);
-        if (disconnect.signal.aborted) return;
-        if (fault.kind === "cut") controller.close();
-        else controller.error(new InjectedFault());
-      },
-      cancel: () => disconnect.abort(),
-    });
-    const length = { "content-length": String(body.length) };
-    return new Response(stream, { status, headers: { ...headers, ...length } });
   }
 
   private quotaHeaders(account: Account, kind: RequestKind): Record<string, string> {
@@ -270,5 +226,45 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
       "x-ratelimit-reset": String(Math.ceil(resetAtMs / 1000)),
       "x-ratelimit-resource": resource,
     };
+  }
+
+  private send(
+    request: Request,
+    logged: LoggedRequest,
+    fault: Fault | null,
+    { status, headers, body }: Reply,
+  ): Response {
+    if (status === 301) logged.kind = "redirect";
+    logged.status = status;
+    logged.bytes = body.length;
+    if (status === 304) return new Response(null, { status, headers });
+    if (fault && ["hang", "stall", "reset", "cut"].includes(fault.kind)) {
+      return this.sendHalf(logged, fault, { status, headers, body });
+    }
+    const isGzipped = /\bgzip\b/.test(request.headers.get("accept-encoding") ?? "") &&
+      headers["content-type"]?.startsWith("application/json") && body.length >= GZIP_FROM_BYTES;
+    if (!isGzipped) return new Response(body, { status, headers });
+    const gzipped = new Uint8Array(gzipSync(body, { level: 1 }));
+    return new Response(gzipped, { status, headers: { ...headers, "content-encoding": "gzip" } });
+  }
+
+  private sendHalf(
+    logged: LoggedRequest,
+    fault: Fault,
+    { status, headers, body }: Reply,
+  ): Response {
+    const disconnect = new AbortController();
+    const stream = new ReadableStream<Uint8Array>({
+      start: async (controller) => {
+        if (body.length > 1) controller.enqueue(body.subarray(0, body.length >> 1));
+        if (fault.kind === "stall") logged.aborted = await this.pauses.hang(disconnect.signal);
+        if (disconnect.signal.aborted) return;
+        if (fault.kind === "cut") controller.close();
+        else controller.error(new InjectedFault());
+      },
+      cancel: () => disconnect.abort(),
+    });
+    const length = { "content-length": String(body.length) };
+    return new Response(stream, { status, headers: { ...headers, ...length } });
   }
 }

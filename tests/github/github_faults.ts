@@ -25,8 +25,6 @@ type FaultKind =
   | { kind: "quota403" | "quota429"; resetAtMs?: number }
   /** The secondary limit; `retryAfterSeconds` is 60, null leaves the header out. */
   | { kind: "secondary403" | "secondary429"; retryAfterSeconds?: number | null }
-  /** A 403 that is no rate limit. */
-  | { kind: "forbidden" }
   /** 200 with JSON that breaks off. */
   | { kind: "garbage" }
   /** 200 with a web page. */
@@ -60,8 +58,6 @@ export function replyInstead(fault: Fault, nowMs: number): Reply | null {
       const headers = seconds === null ? {} : { "retry-after": `${seconds}` };
       return errorReply(Number(fault.kind.slice(-3)), message, headers);
     }
-    case "forbidden":
-      return errorReply(403, "Resource not accessible by personal access token");
     case "garbage":
       return textReply("application/json; charset=utf-8", '{"sha": "0123');
     case "html":

@@ -8,7 +8,6 @@ export type RequestKind =
 /** One request and its answer. */
 export interface LoggedRequest {
   kind: RequestKind;
-  method: string;
   /** Path and query as they were sent. */
   path: string;
   /** 0 until it is answered. */

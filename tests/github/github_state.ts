@@ -3,11 +3,12 @@
 
 import type { GitRepository } from "./git_repository.ts";
 
-/** A repository at the double. `git` is null for an empty or a blocked one. */
+/** A repository at the double. */
 export interface HostedRepository {
   id: number;
   owner: string;
   name: string;
+  /** Null for one that has no commit yet. */
   git: GitRepository | null;
   visibility: "public" | "private" | "internal";
   defaultBranch: string;
@@ -15,14 +16,18 @@ export interface HostedRepository {
   blocked: 451 | 403 | null;
 }
 
-/**
- * Form of a redirect's `Location`: by id as at GitHub, by the new name, none at all, on another host, or any text, in
- * which `{rest}` stands for the path behind the name with its query, and `{api}` or `{git}` for the host's base.
- */
-export type RedirectForm = "numeric" | "named" | "none" | "other-host" | `${string}/${string}`;
+/** Where an old name leads: `target` where the double knows it. */
+interface Redirect {
+  readonly target: HostedRepository | null;
+  /**
+   * The `Location`; left out where it is empty. `{api}` or `{git}` stands for the host's base, `{rest}` for the path
+   * behind the old name with its query, `{id}` and `{name}` for those of `target`.
+   */
+  readonly location: string;
+}
 
 /** The sender of a request: an account by the index of its token, or null without a token. */
-export type Account = { index: number; seesAll: boolean } | null;
+export type Account = { readonly index: number; readonly seesAll: boolean } | null;
 
 /** Whether an account may see a repository. */
 export function sees(account: Account, { visibility }: HostedRepository): boolean {
@@ -37,11 +42,7 @@ const HOUR_MS = 3_600_000;
 /** Repositories and accounts; `now` is the clock, in ms since the epoch. */
 export class GithubState {
   private readonly byName = new Map<string, HostedRepository>();
-  /** By old name; `target` is null for a redirect to any text. */
-  private readonly redirects = new Map<
-    string,
-    { target: HostedRepository | null; form: RedirectForm }
-  >();
+  private readonly redirects = new Map<string, Redirect>();
   private lastId = 1000;
   private readonly tokens = new Map<string, NonNullable<Account>>();
   private readonly revoked = new Set<string>();
@@ -49,26 +50,22 @@ export class GithubState {
 
   constructor(protected readonly now: () => number = Date.now) {}
 
-  /** Serves a repository as `owner/name`, in place of what was there; one without `git` has no commit yet. */
+  /** Serves a repository as `owner/name`, in place of what was there. */
   add(
     fullName: string,
     git: GitRepository | null,
     options: Partial<Pick<HostedRepository, "visibility" | "defaultBranch" | "blocked">> = {},
   ): void {
     this.put(fullName, {
-      ...{ visibility: "public", defaultBranch: "main", blocked: null },
-      ...{ ...options, git, id: ++this.lastId, owner: "", name: "" },
+      id: ++this.lastId,
+      owner: "",
+      name: "",
+      git,
+      visibility: "public",
+      defaultBranch: "main",
+      blocked: null,
+      ...options,
     });
-  }
-
-  /** Serves a repository that has no commit yet. */
-  addEmpty(fullName: string): void {
-    this.add(fullName, null);
-  }
-
-  /** Serves a repository that GitHub blocks. */
-  addBlocked(fullName: string, { status = 451 }: { status?: 451 | 403 } = {}): void {
-    this.add(fullName, null, { blocked: status });
   }
 
   /** The repository of that very name, or null. */
@@ -82,7 +79,7 @@ export class GithubState {
   }
 
   /** Where an old name leads, or null if it never was a name. */
-  redirectOf(fullName: string) {
+  redirectOf(fullName: string): Redirect | null {
     return this.redirects.get(fullName.toLowerCase()) ?? null;
   }
 
@@ -91,7 +88,7 @@ export class GithubState {
     return this.find(fullName) ?? this.redirectOf(fullName)?.target ?? null;
   }
 
-  /** {@linkcode find}. @throws {Error} if there is none. */
+  /** {@linkcode find}, for changing its fields. @throws {Error} if there is none. */
   get(fullName: string): HostedRepository {
     const repository = this.find(fullName);
     if (repository !== null) return repository;
@@ -103,17 +100,17 @@ export class GithubState {
     this.get(fullName).visibility = visibility;
   }
 
-  /** Renames or moves a repository; the old name answers 301. */
-  rename(from: string, to: string, { location = "numeric" }: { location?: RedirectForm } = {}) {
+  /** Renames or moves a repository; the old name answers 301, at GitHub to the address by id. */
+  rename(from: string, to: string, location = "{api}/repositories/{id}{rest}"): void {
     const target = this.get(from);
     this.byName.delete(from.toLowerCase());
     this.put(to, target);
-    this.redirects.set(from.toLowerCase(), { target, form: location });
+    this.redirects.set(from.toLowerCase(), { target, location });
   }
 
   /** Lets a name redirect to any address, a loop included. */
-  redirect(fullName: string, form: RedirectForm): void {
-    this.redirects.set(fullName.toLowerCase(), { target: null, form });
+  redirect(fullName: string, location: string): void {
+    this.redirects.set(fullName.toLowerCase(), { target: null, location });
   }
 
   /** Deletes a repository and its old names: 404 from then on. */
@@ -138,7 +135,7 @@ export class GithubState {
   /** The sender with this `Authorization` header; undefined for a token that is unknown or revoked. */
   accountOf(authorization: string | null): Account | undefined {
     if (authorization === null) return null;
-    const token = /^(?:bearer|token) (.+)$/i.exec(authorization)?.[1] ?? "";
+    const token = /^Bearer (.+)$/i.exec(authorization)?.[1] ?? "";
     return this.revoked.has(token) ? undefined : this.tokens.get(token);
   }
 
@@ -148,9 +145,8 @@ export class GithubState {
    */
   quotaOf(account: Account, resource: QuotaResource = "core"): Quota {
     const limit = account ? 5000 : resource === "core" ? 60 : 0;
-    const quota = this.quotas.getOrInsert(`${account?.index ?? "none"} ${resource}`, {
-      ...{ limit, remaining: limit, resetAtMs: 0, spent: 0 },
-    });
+    const full = { limit, remaining: limit, resetAtMs: 0, spent: 0 };
+    const quota = this.quotas.getOrInsert(`${account?.index ?? "none"} ${resource}`, full);
     if (this.now() >= quota.resetAtMs) {
       Object.assign(quota, { remaining: quota.limit, resetAtMs: this.now() + HOUR_MS });
     }
@@ -182,9 +178,9 @@ export class GithubState {
   }
 
   private put(fullName: string, repository: HostedRepository): void {
-    const [, owner, name] = /^([^/]+)\/([^/]+)$/.exec(fullName) ?? [];
-    if (!owner || !name) throw new Error(`Cannot add "${fullName}": not of the form owner/name`);
-    this.byName.set(fullName.toLowerCase(), Object.assign(repository, { owner, name }));
+    const [owner, name] = fullName.split("/");
+    Object.assign(repository, { owner, name });
+    this.byName.set(fullName.toLowerCase(), repository);
     this.redirects.delete(fullName.toLowerCase());
   }
 }

@@ -10,11 +10,11 @@ export type ServedRepository = Awaited<ReturnType<typeof serveRepository>>;
 
 /**
  * Makes a repository of these files and serves it as `octo/site`. `await using` closes both, and throws on requests that
- * the double did not expect, unless `assert` is false.
+ * the double did not expect.
  */
 export async function serveRepository(
   files: GitFiles,
-  { branch = "main", now = Date.now, assert = true } = {},
+  { branch = "main", now = Date.now } = {},
 ) {
   const repository = await makeGitRepository(files, { branch });
   const gh = new GithubDouble(now);
@@ -26,7 +26,7 @@ export async function serveRepository(
     async [Symbol.asyncDispose]() {
       await gh.down();
       await repository[Symbol.asyncDispose]();
-      await gh.close({ assert });
+      await gh[Symbol.asyncDispose]();
     },
   };
 }

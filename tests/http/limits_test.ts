@@ -117,9 +117,7 @@ Deno.test("a request that joins another one's work is no miss, and one that adds
     const { service, gh } = site;
     // The first request waits for its tree when the second one comes.
     let trees = 0;
-    gh.faultWhen(({ kind }) =>
-      kind === "tree-recursive" && ++trees === 1 ? { kind: "hang" } : null
-    );
+    gh.fault = ({ kind }) => kind === "tree-recursive" && ++trees === 1 ? { kind: "hang" } : null;
     const first = service.list({ collection: "src/posts" });
     await gh.log.until(() => gh.pauses.waiting === 1);
     const second = service.list({ collection }, { remote });

@@ -5,7 +5,7 @@ import {
   readScannedFile,
   scanFolder,
 } from "../../lib/source/local/folder_scan.ts";
-import { makeGitRepository } from "../github/git_repository.ts";
+import { makeSampleFolder, type SampleFolder } from "./sample_folder.ts";
 
 const idOf = (text: string) => blobId(new TextEncoder().encode(text));
 
@@ -79,28 +79,36 @@ Deno.test("readScannedFile() does not follow a link that took the file's place",
   assertEquals(await readScannedFile(path, scanned), null);
 });
 
+/** A checkout of a branch with one commit. */
+async function makeCheckout(branch: string): Promise<SampleFolder> {
+  const folder = await makeSampleFolder({ "sub/a.md": "" });
+  await folder.git.git("init", "--quiet", `--initial-branch=${branch}`);
+  await folder.git.commit({ "a.md": "A\n" }, { branch });
+  return folder;
+}
+
 Deno.test("checkedOutBranch() names the branch of a checkout, its commit when detached", async () => {
-  await using git = await makeGitRepository({ "a.md": "A\n" }, { bare: false, branch: "ä/b-1" });
-  assertEquals(await checkedOutBranch(git.dir), "ä/b-1");
-  const commit = await git.head("ä/b-1");
-  await git.git("checkout", "--quiet", "--detach");
-  assertEquals(await checkedOutBranch(git.dir), commit);
+  await using folder = await makeCheckout("ä/b-1");
+  assertEquals(await checkedOutBranch(folder.dir), "ä/b-1");
+  const commit = await folder.git.head("ä/b-1");
+  await folder.git.git("checkout", "--quiet", "--detach");
+  assertEquals(await checkedOutBranch(folder.dir), commit);
 });
 
 Deno.test("checkedOutBranch() follows the file of a linked worktree", async () => {
-  await using git = await makeGitRepository({ "a.md": "A\n" }, { bare: false });
-  await git.git("worktree", "add", "--quiet", "-b", "side", "linked");
-  const pointer = await Deno.readTextFile(`${git.dir}/linked/.git`);
-  for (const text of [pointer, pointer.replace(git.dir, "..")]) {
-    await Deno.writeTextFile(`${git.dir}/linked/.git`, text);
-    assertEquals(await checkedOutBranch(`${git.dir}/linked`), "side", text);
+  await using folder = await makeCheckout("main");
+  await folder.git.git("worktree", "add", "--quiet", "-b", "side", "linked");
+  const pointer = await Deno.readTextFile(`${folder.dir}/linked/.git`);
+  for (const text of [pointer, pointer.replace(folder.dir, "..")]) {
+    await Deno.writeTextFile(`${folder.dir}/linked/.git`, text);
+    assertEquals(await checkedOutBranch(`${folder.dir}/linked`), "side", text);
   }
 });
 
 Deno.test("checkedOutBranch() is main for a plain folder, and where HEAD is absent or no branch", async () => {
-  await using git = await makeGitRepository({ "sub/a.md": "" }, { bare: false, branch: "dev" });
+  await using folder = await makeCheckout("dev");
   const isMain = async (name: string, what: string) =>
-    assertEquals(await checkedOutBranch(`${git.dir}/${name}`), "main", what);
+    assertEquals(await checkedOutBranch(`${folder.dir}/${name}`), "main", what);
   await isMain("sub", "below a checkout");
   await isMain("absent", "no folder");
   for (
@@ -114,10 +122,10 @@ Deno.test("checkedOutBranch() is main for a plain folder, and where HEAD is abse
       `ref: refs/heads/${"x".repeat(5000)}\n`,
     ]
   ) {
-    await Deno.writeTextFile(`${git.dir}/.git/HEAD`, content);
+    await Deno.writeTextFile(`${folder.dir}/.git/HEAD`, content);
     await isMain("", content.slice(0, 40));
   }
-  await Deno.remove(`${git.dir}/.git`, { recursive: true });
-  await Deno.writeTextFile(`${git.dir}/.git`, "gitdir: /nonexistent\n");
+  await Deno.remove(`${folder.dir}/.git`, { recursive: true });
+  await Deno.writeTextFile(`${folder.dir}/.git`, "gitdir: /nonexistent\n");
   await isMain("", "a pointer to nothing");
 });

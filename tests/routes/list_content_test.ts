@@ -136,11 +136,10 @@ Deno.test("files that the source fails on are errors in their positions, and the
     return items.map(({ content, error }) => content ?? error?.code).join(" ");
   };
 
-  gh.faultWhen(({ path }) =>
-    path.includes(failing) || path.endsWith("/b.md") ? { kind: "status", status: 500 } : null
-  );
+  gh.fault = ({ path }) =>
+    path.includes(failing) || path.endsWith("/b.md") ? { kind: "status", status: 500 } : null;
   assertEquals(await look(), "a source-failed c");
-  gh.faultWhen(null);
+  gh.fault = null;
   assertEquals(await look(), "a source-failed c", "for 5 s it is not read again");
   service.clock.advance(5_000);
   assertEquals(await look(), "a b c");

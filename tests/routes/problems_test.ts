@@ -59,14 +59,16 @@ const ROWS: readonly Row[] = [
   ["route-not-found", "/api/none"],
   ["route-not-found", "/api/%zz"],
   ["method-not-allowed", listPath(), { init: { method: "POST" } }],
-  ["repository-empty", listPath({ repo: "e" }), { arrange: ({ gh }) => gh.addEmpty("octo/e") }],
+  ["repository-empty", listPath({ repo: "e" }), { arrange: ({ gh }) => gh.add("octo/e", null) }],
   ["item-too-large", itemPath({ path: "more/large.bin" }), { env: { MAX_ITEM_MB: "1" } }],
   ["too-many-requests", listPath({ repo: "other" }), {
     env: { MISSES_PER_MINUTE: "1" },
     arrange: ({ service }) => service.list(),
     retryAfter: 60,
   }],
-  ["repository-blocked", listPath({ repo: "b" }), { arrange: ({ gh }) => gh.addBlocked("octo/b") }],
+  ["repository-blocked", listPath({ repo: "b" }), {
+    arrange: ({ gh }) => gh.add("octo/b", null, { blocked: 451 }),
+  }],
   ["internal-error", listPath(), {
     change: breakResolve,
     check: ({ detail, requestId }) => assert(detail.includes(requestId), detail),

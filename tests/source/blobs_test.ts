@@ -77,15 +77,14 @@ Deno.test("readBlobs() turns to the API for what the raw host lacks, for three f
   await using reader = await openBlobs(textFiles(20));
   const { gh, files } = reader;
   const missing: Fault = { kind: "status", status: 404 };
-  gh.faultWhen(({ kind, path }) =>
-    kind === "raw" && files.slice(0, 3).some((file) => path.endsWith(file.path)) ? missing : null
-  );
+  gh.fault = ({ kind, path }) =>
+    kind === "raw" && files.slice(0, 3).some((file) => path.endsWith(file.path)) ? missing : null;
   assertEquals(await reader.read(), {});
   assertEquals(gh.counts(), { raw: 20, blob: 3 });
 
   const faults: Fault[] = [missing, { kind: "wrong-bytes" }, { kind: "html" }, { kind: "reset" }];
   for (const fault of faults) {
-    gh.faultWhen(({ kind }) => kind === "raw" ? fault : null);
+    gh.fault = ({ kind }) => kind === "raw" ? fault : null;
     assertEquals(summary(await reader.read()), [["source-failed"], 17]);
     assertEquals([fault, gh.counts().blob], [fault, 3]);
   }
@@ -95,11 +94,10 @@ Deno.test("readBlobs() gives no bytes that do not hash to their id, and the othe
   for (const options of [{}, withToken, { raw: false }]) {
     await using reader = await openBlobs(textFiles(5), options);
     const bad = reader.files[2]!;
-    reader.gh.faultWhen(({ kind, path }) =>
+    reader.gh.fault = ({ kind, path }) =>
       kind === "graphql" || path.endsWith(bad.path) || path.endsWith(bad.id)
         ? { kind: "wrong-bytes" }
-        : null
-    );
+        : null;
     assertEquals(await reader.read(), { [bad.path]: "source-failed" });
   }
 });

@@ -41,11 +41,11 @@ Deno.test("GitHubClient repeats a request once after a 5xx or a broken connectio
     const { clock, gh, commit, fail, status } = opened;
     const pausesMs: number[] = [];
     clock.sleep = (ms) => Promise.resolve(void pausesMs.push(ms));
-    gh.faultWhen(() => gh.requests.length === 1 ? fault : null);
+    gh.fault = () => gh.requests.length === 1 ? fault : null;
     assertEquals(await status(commit), 200);
     assertEquals([gh.requests.length, pausesMs.length], [2, 1]);
 
-    gh.faultWhen(() => fault);
+    gh.fault = () => fault;
     const { code, unreachable } = await fail(commit);
     assertEquals([code, unreachable], ["source-failed", fault.kind === "reset"]);
     assertEquals(gh.requests.length, 4);
@@ -135,7 +135,7 @@ Deno.test("GitHubClient detects both kinds of rate limit by header or message, a
 Deno.test("GitHubClient takes a 403 that is no limit for an answer, and a 304 to a request without a validator for a failure", async () => {
   await using opened = await open();
   const { gh, commit, fail, status } = opened;
-  gh.fault = { kind: "forbidden" };
+  gh.fault = { kind: "status", status: 403 };
   assertEquals(await status(commit), 403);
   gh.fault = null;
   assertEquals(await status(commit), 200);
@@ -148,7 +148,7 @@ Deno.test("GitHubClient takes a 403 that is no limit for an answer, and a 304 to
 Deno.test("GitHubClient goes on with another token after a limit, and stops one quota where it is spent", async () => {
   await using opened = await open({ tokens: ["t1", "t2"] });
   const { gh, commit, graphql, status } = opened;
-  gh.faultWhen(({ token }) => token === 0 ? { kind: "secondary429" } : null);
+  gh.fault = ({ token }) => token === 0 ? { kind: "secondary429" } : null;
   assertEquals([await status(commit), await status(graphql)], [200, 200]);
   assertEquals(gh.requests.map(({ token }) => token), [0, 1, 1]);
 
@@ -179,7 +179,7 @@ Deno.test("GitHubClient sends nothing more of what waited when a limit was met",
 Deno.test("GitHubClient sends checks of refs past bulk reads that hang", async () => {
   await using opened = await open();
   const { clock, gh, commit, fail, status, tree } = opened;
-  gh.faultWhen(({ kind }) => kind === "tree" ? { kind: "hang" } : null);
+  gh.fault = ({ kind }) => kind === "tree" ? { kind: "hang" } : null;
   const errors = Promise.all(Array.from({ length: 40 }, () => fail(tree)));
   await gh.log.until(() => gh.pauses.waiting === 32);
   assertEquals(await status(commit), 200);
@@ -231,7 +231,7 @@ Deno.test("GitHubClient sends a validator with the token alone that it came from
   assertEquals([gh.quotaSpent("t1"), gh.quotaSpent("t2")], [1, 0]);
 
   // When this token's quota is spent, the client uses the other, whose ETags differ.
-  gh.faultWhen(({ token }) => token === 0 ? { kind: "quota403" } : null);
+  gh.fault = ({ token }) => token === 0 ? { kind: "quota403" } : null;
   assertEquals(await status({ ...commit, known }), 200);
   assertEquals(await status({ ...commit, known }), 200);
   const sent = gh.requests.slice(-3).map(({ token, conditional }) => [token, conditional]);

@@ -10,10 +10,10 @@ import { codeOf, type OpenedRefs, openRefs } from "./open_refs.ts";
 const removals: [code: string, act: (opened: OpenedRefs) => unknown][] = [
   ["repository-not-found", ({ gh }) => gh.remove("octo/site")],
   ["repository-not-found", ({ gh }) => gh.setVisibility("octo/site", "private")],
-  ["repository-not-found", ({ gh }) => gh.addBlocked("octo/site", { status: 403 })],
-  ["repository-not-found", ({ gh }) => void (gh.fault = { kind: "forbidden" })],
-  ["repository-blocked", ({ gh }) => gh.addBlocked("octo/site")],
-  ["repository-empty", ({ gh }) => gh.addEmpty("octo/site")],
+  ["repository-not-found", ({ gh }) => gh.get("octo/site").blocked = 403],
+  ["repository-not-found", ({ gh }) => gh.fault = { kind: "status", status: 403 }],
+  ["repository-blocked", ({ gh }) => gh.get("octo/site").blocked = 451],
+  ["repository-empty", ({ gh }) => gh.add("octo/site", null)],
   ["branch-not-found", ({ git }) => git.branch("other").then(() => git.deleteBranch("main"))],
 ];
 
@@ -52,7 +52,7 @@ Deno.test("a tombstone of a repository covers all its refs, whichever was reques
   const alone = start({ kv: null });
   for (const process of [{ resolve }, second, alone]) await process.resolve();
   clock.advance(30_000);
-  gh.addBlocked("octo/site");
+  gh.get("octo/site").blocked = 451;
   for (const process of [{ resolve }, alone]) {
     assertEquals(await codeOf(process.resolve({ branch: "dev" })), "repository-blocked");
   }

@@ -4,9 +4,10 @@ import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/asse
 import { CollectionsError } from "../../lib/errors.ts";
 import { serveRepository } from "../github/served_repository.ts";
 import { uncharged } from "./open_github.ts";
-import { type OpenedRefs, openRefs } from "./open_refs.ts";
+import { openRefs } from "./open_refs.ts";
 
-type Redirect = Parameters<OpenedRefs["gh"]["redirect"]>[1];
+/** Forms of a redirect to the new name. */
+const LOCATIONS = ["{api}/repositories/{id}{rest}", "{api}/repos/{name}{rest}"];
 
 /** The code of the error, whose text names the repository as the request did. */
 async function codeOf(resolving: Promise<unknown>): Promise<string> {
@@ -16,10 +17,10 @@ async function codeOf(resolving: Promise<unknown>): Promise<string> {
 }
 
 Deno.test("a renamed repository is followed, checked under its old name, and its trees are read where it is", async () => {
-  for (const location of ["numeric", "named"] as const) {
+  for (const location of LOCATIONS) {
     await using opened = await openRefs();
     const { cached, clock, gh, git, resolve, statuses } = opened;
-    gh.rename("octo/site", "other/place", { location });
+    gh.rename("octo/site", "other/place", location);
     const snapshot = await resolve();
     assertEquals(snapshot.name, { owner: "octo", repo: "site" });
     assertEquals(snapshot.commit, await git.head());
@@ -48,11 +49,11 @@ Deno.test("a name that is given to another repository shows that one within 60 s
 });
 
 Deno.test("with ALLOWED_REPOS, a moved repository must be allowed under its own name as well", async () => {
-  for (const location of ["numeric", "named"] as const) {
+  for (const location of LOCATIONS) {
     await using opened = await openRefs({ tokens: ["t1"], allowed: "octo/site,OTHER/fine" });
     const { clock, gh, git } = opened;
     const known = await opened.resolve();
-    gh.rename("octo/site", "other/internal", { location });
+    gh.rename("octo/site", "other/internal", location);
     gh.setVisibility("other/internal", "private");
     await git.commit({ "secret.md": "secret\n" });
     clock.advance(60_000);
@@ -65,7 +66,7 @@ Deno.test("with ALLOWED_REPOS, a moved repository must be allowed under its own 
     await codeOf(opened.resolve());
 
     await using fine = await openRefs({ tokens: ["t1"], allowed: "octo/site,OTHER/fine" });
-    fine.gh.rename("octo/site", "other/fine", { location });
+    fine.gh.rename("octo/site", "other/fine", location);
     assertEquals((await fine.resolve()).commit, await fine.git.head());
   }
 });
@@ -73,17 +74,17 @@ Deno.test("with ALLOWED_REPOS, a moved repository must be allowed under its own 
 Deno.test("two moves in a row are followed, and no third, nor one that leads elsewhere or nowhere", async () => {
   await using opened = await openRefs();
   const { gh, resolve } = opened;
-  const cases: [repo: string, Redirect, redirects: number][] = [
+  const cases: [repo: string, location: string, redirects: number][] = [
     ["one", "{api}/repos/octo/site{rest}", 1],
     ["two", "{api}/repos/octo/one{rest}", 2],
     // Twice: the request about the branch, and the one that finds out whether it or the repository is missing.
     ["three", "{api}/repos/octo/two{rest}", 6],
     ["loop", "{api}/repos/octo/loop{rest}", 6],
-    ["away", "other-host", 2],
+    ["away", `${gh.apiUrl.replace("127.0.0.1", "localhost")}/repos/octo/site{rest}`, 2],
     ["port", "//127.0.0.1:1/repos/octo/site{rest}", 2],
     ["user", "{api}/user/repos", 2],
     ["owner", "{api}/repos/octo", 2],
-    ["nowhere", "none", 2],
+    ["nowhere", "", 2],
   ];
   for (const [repo, location, redirects] of cases) {
     gh.redirect(`octo/${repo}`, location);

@@ -105,7 +105,7 @@ export function testSource(
     const again = await resolve(opened);
     sample.clock.advance(before.ref.freshForMs);
     const same = await resolve(opened);
-    await sample.git.commit({ "posts/new.md": "New\n", "posts/hello.md": null });
+    await commitFiles(sample.git, { "posts/new.md": "New\n", "posts/hello.md": null });
     sample.clock.advance(before.ref.freshForMs);
     const after = await resolve(opened);
 
@@ -163,9 +163,9 @@ async function makeSample(): Promise<SampleRepository> {
   const repo = "Sample";
   const branch = "main";
   await Deno.mkdir(`${root}/${repo}`);
-  const git = new GitRepository(`${root}/${repo}`, { temporary: true });
-  await git.git("init", "--quiet", `--initial-branch=${branch}`);
-  await git.commit(sampleFiles, { branch });
+  await new GitRepository(`${root}/${repo}`).git("init", "--quiet", `--initial-branch=${branch}`);
+  const git = new GitRepository(`${root}/${repo}`);
+  await commitFiles(git, sampleFiles);
   await Deno.symlink("hello.md", `${git.dir}/posts/link.md`);
   await Deno.writeTextFile(`${git.dir}/run.sh`, "#!/bin/sh\n");
   await Deno.chmod(`${git.dir}/run.sh`, 0o755);
@@ -178,11 +178,17 @@ async function makeSample(): Promise<SampleRepository> {
     branch,
     // A minute ahead, so that what was written just now counts as old.
     clock: new TestClock(Date.now() + 60_000),
-    async [Symbol.asyncDispose]() {
-      await git[Symbol.asyncDispose]();
-      await Deno.remove(root, { recursive: true });
-    },
+    [Symbol.asyncDispose]: () => Deno.remove(root, { recursive: true }),
   };
+}
+
+/** Commits changes, which the files of the working tree follow. */
+async function commitFiles(
+  git: GitRepository,
+  changes: Record<string, string | Uint8Array | null>,
+): Promise<void> {
+  await git.commit(changes);
+  await git.git("reset", "--quiet", "--hard");
 }
 
 function resolve({ source, name, sample }: Opened) {

@@ -17,7 +17,7 @@ function over(open: Open, options: Omit<OpenOptions, "clock"> & { isCached: bool
       source: open(double, { clock: sample.clock, ...rest }),
       name: { owner: "octo", repo: sample.repo },
       isCached,
-      [Symbol.asyncDispose]: () => double.close(),
+      [Symbol.asyncDispose]: () => double[Symbol.asyncDispose](),
     };
   };
 }

@@ -19,8 +19,8 @@ const PATHS = [
 const removals: [name: string, code: string, act: (site: Site) => unknown][] = [
   ["deleted", "repository-not-found", ({ gh }) => gh.remove("octo/site")],
   ["made private", "repository-not-found", ({ gh }) => gh.setVisibility("octo/site", "private")],
-  ["blocked by law", "repository-blocked", ({ gh }) => gh.addBlocked("octo/site")],
-  ["forbidden", "repository-not-found", ({ gh }) => gh.addBlocked("octo/site", { status: 403 })],
+  ["blocked by law", "repository-blocked", ({ gh }) => gh.get("octo/site").blocked = 451],
+  ["forbidden", "repository-not-found", ({ gh }) => gh.get("octo/site").blocked = 403],
   ["without its branch", "branch-not-found", async ({ repository }) => {
     await repository.branch("other");
     await repository.deleteBranch("main");

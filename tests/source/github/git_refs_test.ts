@@ -92,7 +92,7 @@ Deno.test("a commit id and the commit of a tag are requested by REST once, missi
 Deno.test("an empty repository counts as empty only after REST confirms it, and a removed ref is missing within 60 s", async () => {
   await using site = await start();
   const { gh, repository, service: { clock } } = site;
-  gh.addEmpty("octo/empty");
+  gh.add("octo/empty", null);
   const { code } = await site.service.problem(listPath({ repo: "empty" }));
   assertEquals([code, gh.counts().commit], ["repository-empty", 1]);
 

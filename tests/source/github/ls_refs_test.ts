@@ -90,7 +90,7 @@ Deno.test("lsRefs() resolves HEAD to the default branch, and says where there is
   await Deno.writeTextFile(`${repository.dir}/HEAD`, `${commit}\n`);
   assertEquals(await ask("HEAD"), { ...found("HEAD", commit), defaultBranch: null });
 
-  state.addEmpty("octo/empty");
+  state.add("octo/empty", null);
   for (const name of ["main", "HEAD"]) {
     assertEquals(await ask(name, { repo: "empty" }), {
       ...answered,
@@ -103,7 +103,7 @@ Deno.test("lsRefs() resolves HEAD to the default branch, and says where there is
 Deno.test("lsRefs() follows two moves on the same origin and says where it arrived", async () => {
   await using served = await serve();
   const { state, repository, bridge, ask } = served;
-  state.rename("octo/site", "Other/New.Name", { location: "named" });
+  state.rename("octo/site", "Other/New.Name");
   const there = {
     ...found("heads/main", await repository.head()),
     ...{ owner: "Other", repo: "New.Name" },
@@ -137,10 +137,10 @@ Deno.test("lsRefs() follows no other redirect", async () => {
     "/login/oauth",
     "http://[",
     "data:text/plain,x",
-    "none",
+    "",
   ];
   for (const location of locations) {
-    state.redirect("octo/moved", location as `${string}/${string}`);
+    state.redirect("octo/moved", location);
     bridge.requests.length = 0;
     assertEquals((await served.ask("main", { repo: "moved" })).kind, "unusable", location);
     assertEquals(bridge.requests, ["octo/moved"], location);
