@@ -1,5 +1,6 @@
 // Counters for operators, in Prometheus' text format (prometheus.io/docs/instrumenting/exposition_formats, version 0.0.4).
-// Labels come from small fixed sets, never from a client.
+// Labels come from small fixed sets, never from a client. Not prom-client, which counts more slowly on the path of every
+// hit and takes a large share of the time to start.
 
 const COUNTERS = {
   requests_total: "Requests that were answered.",
