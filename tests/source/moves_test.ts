@@ -1,6 +1,6 @@
 // Renamed and moved repositories: every check goes to the name that was requested.
 
-import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
 import { serveRepository } from "../github/served_repository.ts";
 import { uncharged } from "./open_github.ts";
@@ -9,17 +9,17 @@ import { openRefs } from "./open_refs.ts";
 /** Forms of a redirect to the new name. */
 const LOCATIONS = ["{api}/repositories/{id}{rest}", "{api}/repos/{name}{rest}"];
 
-/** The code of the error, whose text names the repository as the request did. */
-async function codeOf(resolving: Promise<unknown>): Promise<string> {
-  const error = await assertRejects(() => resolving, CollectionsError);
-  if (error.code !== "source-failed") assert(error.detail.includes('"octo/'), error.detail);
-  return error.code;
+/** The code of an error that names the repository as the request did. */
+async function denialOf(resolving: Promise<unknown>): Promise<string> {
+  const { code, detail } = await assertRejects(() => resolving, CollectionsError);
+  assert(detail.includes('"octo/'), detail);
+  return code;
 }
 
 Deno.test("a renamed repository is followed, checked under its old name, and its trees are read where it is", async () => {
   for (const location of LOCATIONS) {
     await using opened = await openRefs();
-    const { cached, clock, gh, git, resolve, statuses } = opened;
+    const { cached, clock, gh, git, outcome, resolve, statuses } = opened;
     gh.rename("octo/site", "other/place", location);
     const snapshot = await resolve();
     assertEquals(snapshot.name, { owner: "octo", repo: "site" });
@@ -28,52 +28,77 @@ Deno.test("a renamed repository is followed, checked under its old name, and its
     gh.resetCounts();
     assertEquals((await cached.tree(snapshot, snapshot.commit, uncharged)).length, 2);
     clock.advance(60_000);
-    assertEquals((await resolve()).freshness, "revalidated");
+    assertEquals(await outcome(), "revalidated");
     assertEquals(gh.counts(), { tree: 1, redirect: 1, commit: 1 });
     assertEquals(statuses(), [200, 301, 304]);
+  }
+});
+
+Deno.test("files of a moved repository are read by GraphQL, the raw host and the blobs API", async () => {
+  for (const options of [{ tokens: ["t1"] }, {}, { raw: false }]) {
+    await using opened = await openRefs(options);
+    const { cached, gh, git, resolve } = opened;
+    gh.rename("octo/site", "other/place");
+    const files = (await git.lsTree("HEAD")).map(({ path, oid }) => ({ path, id: oid, size: 2 }));
+    const blobs = await cached.blobs(await resolve(), files, uncharged);
+    for (const { id } of files) assertEquals(blobs.get(id), await git.blob(id));
   }
 });
 
 Deno.test("a name that is given to another repository shows that one within 60 s", async () => {
   for (const tokens of [[], ["t1"]]) {
     await using opened = await openRefs({ tokens });
-    const { clock, gh } = opened;
+    const { clock, gh, git, resolve } = opened;
     gh.rename("octo/site", "other/place");
-    assertEquals((await opened.resolve()).commit, await opened.git.head());
+    assertEquals((await resolve()).commit, await git.head());
     await using successor = await serveRepository({ "c.md": "C\n" });
     gh.add("octo/site", successor.repository);
     clock.advance(60_000);
-    const { commit, freshness } = await opened.resolve();
+    const { commit, freshness } = await resolve();
     assertEquals([commit, freshness], [await successor.repository.head(), "moved"]);
   }
 });
 
 Deno.test("with ALLOWED_REPOS, a moved repository must be allowed under its own name as well", async () => {
   for (const location of LOCATIONS) {
-    await using opened = await openRefs({ tokens: ["t1"], allowed: "octo/site,OTHER/fine" });
-    const { clock, gh, git } = opened;
-    const known = await opened.resolve();
+    const options = { tokens: ["t1"], allowed: "octo/site,OTHER/fine" };
+    await using opened = await openRefs(options);
+    const { clock, gh, git, resolve } = opened;
+    const known = await resolve();
     gh.rename("octo/site", "other/internal", location);
     gh.setVisibility("other/internal", "private");
     await git.commit({ "secret.md": "secret\n" });
     clock.advance(60_000);
-    assertEquals(await codeOf(opened.resolve()), "repository-not-allowed");
+    assertEquals(await denialOf(resolve()), "repository-not-allowed");
     assertEquals(known.ref.checkedAtMs, 0, "no cached response of it is sent any more");
     // Neither its other content nor its default branch is revealed.
-    assertEquals(await codeOf(opened.resolve({ branch: "absent" })), "repository-not-allowed");
+    assertEquals(await denialOf(resolve({ branch: "absent" })), "repository-not-allowed");
     await gh.down();
     clock.advance(60_000);
-    await codeOf(opened.resolve());
+    assertEquals(await opened.outcome(), "source-failed");
 
-    await using fine = await openRefs({ tokens: ["t1"], allowed: "octo/site,OTHER/fine" });
+    await using fine = await openRefs(options);
     fine.gh.rename("octo/site", "other/fine", location);
     assertEquals((await fine.resolve()).commit, await fine.git.head());
   }
 });
 
+Deno.test("a moved repository is seen as its target is: public, or not at all", async () => {
+  await using opened = await openRefs({ tokens: ["t1"] });
+  const { clock, gh, git, resolve } = opened;
+  gh.rename("octo/site", "other/place");
+  assertEquals((await resolve()).commit, await git.head());
+  assertEquals(gh.counts(), { redirect: 2, commit: 1, repo: 1 });
+  gh.setVisibility("other/place", "private");
+  clock.advance(60_000);
+  assertEquals(await denialOf(resolve()), "repository-not-found");
+  // A process that did not know it as public sees nothing either.
+  assertEquals(await denialOf(opened.start({ kv: null }).resolve()), "repository-not-found");
+});
+
 Deno.test("two moves in a row are followed, and no third, nor one that leads elsewhere or nowhere", async () => {
   await using opened = await openRefs();
-  const { gh, resolve } = opened;
+  const { gh, outcome } = opened;
   const cases: [repo: string, location: string, redirects: number][] = [
     ["one", "{api}/repos/octo/site{rest}", 1],
     ["two", "{api}/repos/octo/one{rest}", 2],
@@ -89,9 +114,9 @@ Deno.test("two moves in a row are followed, and no third, nor one that leads els
   for (const [repo, location, redirects] of cases) {
     gh.redirect(`octo/${repo}`, location);
     gh.resetCounts();
-    const found = await resolve({ repo }).then(() => "found", ({ code }) => code);
+    const found = await outcome({ repo });
     const expected = ["one", "two"].includes(repo)
-      ? ["found", { redirect: redirects, commit: 1 }]
+      ? ["miss", { redirect: redirects, commit: 1 }]
       : ["repository-not-found", { redirect: redirects }];
     assertEquals([repo, found, gh.counts()], [repo, ...expected]);
   }
@@ -100,47 +125,10 @@ Deno.test("two moves in a row are followed, and no third, nor one that leads els
 Deno.test("a temporary redirect is a failure, and leaves no tombstone", async () => {
   for (const status of [302, 307]) {
     await using opened = await openRefs();
-    const { clock, gh, resolve } = opened;
-    const { commit } = await resolve();
-    clock.advance(60_000);
-    gh.intercept = () => new Response(null, { status, headers: { location: "/maintenance" } });
-    const stale = await resolve();
-    assertEquals([stale.commit, stale.freshness], [commit, "stale"]);
-  }
-});
-
-Deno.test("a moved repository is seen as its target is: public, or not at all", async () => {
-  await using opened = await openRefs({ tokens: ["t1"] });
-  const { clock, gh } = opened;
-  gh.rename("octo/site", "other/place");
-  assertEquals((await opened.resolve()).commit, await opened.git.head());
-  assertEquals(gh.counts(), { redirect: 2, commit: 1, repo: 1 });
-  gh.setVisibility("other/place", "private");
-  clock.advance(60_000);
-  assertEquals(await codeOf(opened.resolve()), "repository-not-found");
-
-  await using hidden = await openRefs({ tokens: ["t1"] });
-  hidden.gh.rename("octo/site", "other/place");
-  hidden.gh.setVisibility("other/place", "private");
-  assertEquals(await codeOf(hidden.resolve()), "repository-not-found");
-});
-
-Deno.test("files of a moved repository are read by GraphQL, the raw host and the blobs API", async () => {
-  for (const options of [{ tokens: ["t1"] }, {}, { raw: false }]) {
-    await using opened = await openRefs(options);
-    const { cached, gh, git } = opened;
-    gh.rename("octo/site", "other/place");
-    const snapshot = await opened.resolve();
-    const files = (await git.lsTree("HEAD")).map(({ path, oid, size }) => ({
-      path,
-      id: oid,
-      size: size!,
-    }));
-    const blobs = await cached.blobs(snapshot, files, uncharged);
-    for (const { id } of files) {
-      const bytes = blobs.get(id);
-      assertInstanceOf(bytes, Uint8Array);
-      assertEquals(bytes, await git.blob(id));
-    }
+    await opened.resolve();
+    opened.clock.advance(60_000);
+    const maintenance = new Response(null, { status, headers: { location: "/maintenance" } });
+    opened.gh.intercept = () => maintenance.clone();
+    assertEquals(await opened.outcome(), "stale");
   }
 });

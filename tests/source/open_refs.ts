@@ -1,6 +1,5 @@
 // `octo/site` at a double, and processes that resolve its refs through the caches, all over one store.
 
-import { assertRejects } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
 import type { RequestContext } from "../../lib/source/source.ts";
 import { serveRepository } from "../github/served_repository.ts";
@@ -14,6 +13,9 @@ interface Query {
   readonly context?: RequestContext;
 }
 
+/** Repositories that are allowed by name: a check is one request, since visibility does not matter. */
+export const NAMED = { allowed: "octo/*" };
+
 /** Opens the double, the store and a first process; tokens see every repository. */
 export async function openRefs(options: Omit<OpenOptions, "clock"> = {}) {
   const clock = new TestClock();
@@ -25,22 +27,40 @@ export async function openRefs(options: Omit<OpenOptions, "clock"> = {}) {
   const start = (other: Omit<OpenOptions, "clock"> = {}) => {
     const kv = store.tier();
     const cached = openCached(gh, { clock, kv, ...options, ...other });
-    return {
-      cached,
-      async resolve({ owner = "octo", repo = "site", branch = null, context }: Query = {}) {
-        try {
-          return await cached.resolve({ owner, repo, branch }, context ?? uncharged);
-        } finally {
-          await kv.flush();
-        }
-      },
+    const resolve = async (
+      { owner = "octo", repo = "site", branch = null, context }: Query = {},
+    ) => {
+      try {
+        return await cached.resolve({ owner, repo, branch }, context ?? uncharged);
+      } finally {
+        await kv.flush();
+      }
     };
+    /** The freshness of the snapshot, or the code of the error. */
+    const outcome = async (query?: Query): Promise<string> => {
+      try {
+        return (await resolve(query)).freshness;
+      } catch (error) {
+        if (error instanceof CollectionsError) return error.code;
+        throw error;
+      }
+    };
+    return { cached, resolve, outcome };
   };
-  const { cached, resolve } = start();
+  const first = start();
+  const { refs } = first.cached;
   const statuses = () => gh.requests.map(({ status }) => status);
   return {
-    ...{ clock, gh, git: repository, store, start, cached, resolve, statuses },
-    refreshDue: () => cached.refs.refreshDue(),
+    ...first,
+    ...{ clock, gh, git: repository, store, start, statuses },
+    refreshDue: () => refs.refreshDue(),
+    /** Makes these branches, which count as in use from now on. */
+    async use(...branches: string[]) {
+      for (const branch of branches) await repository.branch(branch);
+      for (const branch of branches) await first.resolve({ branch });
+      clock.advance(1);
+      for (const branch of branches) await first.resolve({ branch });
+    },
     /** What some work costs, by the status of each request. */
     async cost(work: () => Promise<unknown>) {
       gh.resetCounts();
@@ -48,7 +68,7 @@ export async function openRefs(options: Omit<OpenOptions, "clock"> = {}) {
       return statuses();
     },
     async [Symbol.asyncDispose]() {
-      await cached.refs.close();
+      await refs.close();
       store[Symbol.dispose]();
       await served[Symbol.asyncDispose]();
     },
@@ -57,8 +77,3 @@ export async function openRefs(options: Omit<OpenOptions, "clock"> = {}) {
 
 /** What {@linkcode openRefs} opens. */
 export type OpenedRefs = Awaited<ReturnType<typeof openRefs>>;
-
-/** The code with which resolving fails. */
-export async function codeOf(resolving: Promise<unknown>): Promise<string> {
-  return (await assertRejects(() => resolving, CollectionsError)).code;
-}

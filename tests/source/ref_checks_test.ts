@@ -1,31 +1,13 @@
-// Refs at the level of the source: freshness, refresh ahead, failures, webhooks. What is denied is in denials_test.ts.
+// Refs at the level of the source: shared checks, refresh ahead, waits after failures, webhooks. What a check costs is in
+// upstream_requests_test.ts, what is denied in tombstones_test.ts, each kind of failure in outage_test.ts.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { CollectionsError } from "../../lib/errors.ts";
 import { countReads } from "../cache/watched_kv.ts";
-import { type Fault, timeOutHangs } from "../github/github_faults.ts";
-import { charged, type OpenOptions, uncharged } from "./open_github.ts";
-import { codeOf, openRefs } from "./open_refs.ts";
-
-const DAY_MS = 24 * 3_600_000;
-
-const open = (options: Omit<OpenOptions, "clock"> = {}) =>
-  openRefs({ allowed: "octo/*", ...options });
-
-Deno.test("a ref is requested once in its 60 s, then conditionally", async () => {
-  await using opened = await open();
-  const { clock, cost, resolve } = opened;
-  assertEquals(await cost(resolve), [200]);
-  clock.advance(59_999);
-  assertEquals(await cost(resolve), []);
-  clock.advance(1);
-  assertEquals(await cost(resolve), [304]);
-  const { freshness, checkedAtMs } = await resolve();
-  assertEquals([freshness, checkedAtMs], ["hit", clock.now()]);
-});
+import { charged, uncharged } from "./open_github.ts";
+import { NAMED, openRefs } from "./open_refs.ts";
 
 Deno.test("concurrent requests share one check, which charges the first where the ref is unknown", async () => {
-  await using opened = await open();
+  await using opened = await openRefs(NAMED);
   const { clock, gh, resolve } = opened;
   const { misses, context } = charged();
   for (let round = 1; round <= 2; round++) {
@@ -38,11 +20,9 @@ Deno.test("concurrent requests share one check, which charges the first where th
 });
 
 Deno.test("refreshDue() checks refs of which the check is 50 s old, if requested since", async () => {
-  await using opened = await open();
-  const { clock, cost, git, refreshDue, resolve } = opened;
-  await resolve();
-  clock.advance(1);
-  await resolve();
+  await using opened = await openRefs(NAMED);
+  const { clock, cost, refreshDue, outcome } = opened;
+  await opened.use("main");
   clock.advance(49_998);
   assertEquals(await cost(refreshDue), []);
   clock.advance(1);
@@ -50,15 +30,13 @@ Deno.test("refreshDue() checks refs of which the check is 50 s old, if requested
   clock.advance(50_000);
   assertEquals(await cost(refreshDue), [], "not requested since");
   clock.advance(9_999);
-  assertEquals(await cost(resolve), [], "a check ahead of need lasts as long as another");
-  const moved = await git.commit({ "b.md": "changed\n" });
+  assertEquals(await outcome({ branch: "main" }), "hit", "it lasts as long as any other check");
   clock.advance(1);
-  const { commit, freshness } = await resolve();
-  assertEquals([commit, freshness], [moved, "moved"]);
+  assertEquals(await outcome({ branch: "main" }), "revalidated");
 });
 
 Deno.test("a check under way is joined by refreshDue() and requests, and not repeated within 50 s", async () => {
-  await using opened = await open();
+  await using opened = await openRefs(NAMED);
   const { clock, gh, refreshDue, resolve, statuses } = opened;
   await resolve();
   clock.advance(10);
@@ -75,13 +53,10 @@ Deno.test("a check under way is joined by refreshDue() and requests, and not rep
 });
 
 Deno.test("refreshDue() checks very many refs a few at once, and each once", async () => {
-  await using opened = await open();
-  const { clock, gh, git, refreshDue, resolve, statuses } = opened;
+  await using opened = await openRefs(NAMED);
+  const { clock, gh, refreshDue, statuses } = opened;
   const branches = Array.from({ length: 30 }, (_, index) => `b${index}`);
-  for (const branch of branches) await git.branch(branch);
-  for (const branch of branches) await resolve({ branch });
-  clock.advance(1);
-  for (const branch of branches) await resolve({ branch });
+  await opened.use(...branches);
   clock.advance(50_000);
   gh.resetCounts();
   gh.log.maxConcurrent = 0;
@@ -98,13 +73,10 @@ Deno.test("refreshDue() checks very many refs a few at once, and each once", asy
 });
 
 Deno.test("refreshDue() goes on with others while one check takes its time", async () => {
-  await using opened = await open();
-  const { clock, gh, git, refreshDue, resolve, statuses } = opened;
+  await using opened = await openRefs(NAMED);
+  const { clock, gh, refreshDue, resolve, statuses } = opened;
   for (const branch of ["slow", "other"]) {
-    await git.branch(branch);
-    await resolve({ branch });
-    clock.advance(1);
-    await resolve({ branch });
+    await opened.use(branch);
     clock.advance(5_000);
   }
   const held = Promise.withResolvers<null>();
@@ -124,16 +96,14 @@ Deno.test("refreshDue() goes on with others while one check takes its time", asy
 });
 
 Deno.test("refreshDue() never throws, waits out a backoff, and tries once for one request", async () => {
-  await using opened = await open();
+  await using opened = await openRefs(NAMED);
   const { clock, cost, gh, refreshDue, resolve } = opened;
-  await resolve();
-  clock.advance(1);
-  await resolve();
+  await opened.use("main");
   gh.fault = { kind: "status", status: 500 };
   clock.advance(50_000);
   assertEquals(await cost(refreshDue), [500, 500]);
   clock.advance(4_999);
-  await resolve();
+  await resolve({ branch: "main" });
   assertEquals(await cost(refreshDue), []);
   clock.advance(1);
   assertEquals(await cost(refreshDue), [500, 500]);
@@ -143,56 +113,13 @@ Deno.test("refreshDue() never throws, waits out a backoff, and tries once for on
   }
 });
 
-const failures: [Fault, code: string][] = [
-  [{ kind: "status", status: 500 }, "source-failed"],
-  [{ kind: "reset" }, "source-failed"],
-  [{ kind: "garbage" }, "source-failed"],
-  [{ kind: "html" }, "source-failed"],
-  [{ kind: "hang" }, "source-timeout"],
-  [{ kind: "stall" }, "source-timeout"],
-  [{ kind: "quota403" }, "source-rate-limited"],
-  [{ kind: "quota429" }, "source-rate-limited"],
-  [{ kind: "secondary403" }, "source-rate-limited"],
-  [{ kind: "secondary403", retryAfterSeconds: null }, "source-rate-limited"],
-  [{ kind: "secondary429" }, "source-rate-limited"],
-];
-
-Deno.test("an older answer of under 24 h is given for each failure, and few requests are sent meanwhile", async () => {
-  for (const [fault, expected] of failures) {
-    await using opened = await open();
-    const { clock, cost, gh, git, resolve } = opened;
-    timeOutHangs(clock, gh);
-    const known = await resolve();
-    await git.commit({ "b.md": "changed\n" });
-    gh.fault = fault;
-    for (const ageMs of [60_000, 3_600_000, DAY_MS - 1]) {
-      clock.advance(ageMs - (clock.now() - known.checkedAtMs));
-      const requests = await cost(async () => {
-        const { commit, freshness, checkedAtMs } = await resolve();
-        assertEquals([fault, commit, freshness], [fault, known.commit, "stale"]);
-        assertEquals(checkedAtMs, known.checkedAtMs);
-      });
-      assert(requests.length <= 2, `${requests}`);
-      assertEquals(await cost(() => Promise.all([resolve(), resolve()])), []);
-      const unknown = () => codeOf(resolve({ branch: `unknown-${ageMs}` }));
-      assertEquals(await unknown(), expected);
-      assertEquals(await cost(unknown), []);
-    }
-    clock.advance(1);
-    assertEquals(await codeOf(resolve()), expected);
-    gh.fault = null;
-    clock.advance(DAY_MS);
-    assertEquals((await resolve()).commit, await git.head());
-  }
-});
-
 Deno.test("a process takes over what another one knew, but checks it itself, by the same validator", async () => {
-  await using opened = await open();
-  const { clock, cost, gh, start, resolve } = opened;
-  await resolve();
+  await using opened = await openRefs(NAMED);
+  const { clock, cost, gh, start } = opened;
+  await opened.resolve();
   assertEquals(await cost(start().resolve), [304]);
   gh.fault = { kind: "status", status: 500 };
-  assertEquals((await start().resolve()).freshness, "stale", "but never as fresh");
+  assertEquals(await start().outcome(), "stale", "but never as fresh");
   clock.advance(1);
   gh.fault = null;
   gh.addToken("t1");
@@ -200,7 +127,7 @@ Deno.test("a process takes over what another one knew, but checks it itself, by 
 });
 
 Deno.test("a clock that is set back makes no ref fresh and stops no check", async () => {
-  await using opened = await open();
+  await using opened = await openRefs(NAMED);
   const { clock, cost, gh, resolve } = opened;
   await resolve();
   clock.setWallClock(clock.now() - 3_600_000);
@@ -216,11 +143,10 @@ Deno.test("a clock that is set back makes no ref fresh and stops no check", asyn
 });
 
 Deno.test("requests that are aborted start one check per ref, which goes on without them", async () => {
-  await using opened = await open();
-  const { clock, gh, git, resolve, statuses } = opened;
+  await using opened = await openRefs(NAMED);
+  const { clock, gh, outcome, resolve, statuses } = opened;
   const branches = ["b1", "b2", "b3"];
-  for (const branch of branches) await git.branch(branch);
-  for (const branch of branches) await resolve({ branch });
+  await opened.use(...branches);
   clock.advance(61_000);
   gh.resetCounts();
   const held = Promise.withResolvers<null>();
@@ -235,69 +161,64 @@ Deno.test("requests that are aborted start one check per ref, which goes on with
   }
   await gh.log.until(() => gh.requests.length === branches.length);
   held.resolve(null);
-  const found = await Promise.all(branches.map((branch) => resolve({ branch })));
-  assertEquals(found.map(({ freshness }) => freshness), branches.map(() => "revalidated"));
+  const outcomes = await Promise.all(branches.map((branch) => outcome({ branch })));
+  assertEquals(outcomes, branches.map(() => "revalidated"));
   assertEquals(statuses(), branches.map(() => 304));
 });
 
 Deno.test("40 known refs have 40 answers while the source hangs", async () => {
   for (const owners of [1, 40]) {
-    await using opened = await open({ tokens: ["t1"] });
-    const { clock, gh, git, start } = opened;
-    const { resolve } = start({ allowed: undefined });
-    const queries = await Promise.all(Array.from({ length: 40 }, async (_, index) => {
-      if (owners > 1) gh.add(`o${index}/site`, git);
-      else await git.branch(`b${index}`);
-      return owners > 1 ? { owner: `o${index}` } : { branch: `b${index}` };
-    }));
-    for (const query of queries) await resolve(query);
+    await using opened = await openRefs({ tokens: ["t1"] });
+    const { clock, gh, git, outcome } = opened;
+    const queries = Array.from(
+      { length: 40 },
+      (_, index) => owners > 1 ? { owner: `o${index}` } : { branch: `b${index}` },
+    );
+    for (const { owner, branch } of queries) {
+      if (owner !== undefined) gh.add(`${owner}/site`, git);
+      else await git.branch(branch);
+    }
+    for (const query of queries) await outcome(query);
     clock.advance(61_000);
     gh.fault = { kind: "hang" };
     for (let round = 0; round < 2; round++) {
-      const found = Promise.all(queries.map((query) => resolve(query)));
+      const found = Promise.all(queries.map((query) => outcome(query)));
       // Two requests a check, 64 at once: the others are given up in the queue at the same time.
       if (round === 0) await gh.log.until(() => gh.pauses.waiting === 64);
       for (let turn = 0; turn < 30; turn++) {
         await new Promise((resolve) => setTimeout(resolve, 0));
         clock.advance(1_000);
       }
-      assertEquals((await found).map(({ freshness }) => freshness), queries.map(() => "stale"));
+      assertEquals(await found, queries.map(() => "stale"));
     }
   }
 });
 
 Deno.test("recheck() checks the refs of a repository that are in use, missing ones too, and no other", async () => {
-  await using opened = await open();
-  const { cached: { refs }, clock, cost, gh, git, resolve } = opened;
+  await using opened = await openRefs(NAMED);
+  const { cached: { refs }, clock, cost, gh, git, outcome, resolve } = opened;
   gh.add("octo/other", git);
-  await git.branch("unused");
-  await resolve({ branch: "unused" });
+  await opened.use("unused");
   clock.advance(60_000);
   await resolve();
   await resolve({ repo: "other" });
-  assertEquals(await codeOf(resolve({ branch: "new" })), "branch-not-found");
+  assertEquals(await outcome({ branch: "new" }), "branch-not-found");
   await git.branch("new");
   const moved = await git.commit({ "b.md": "changed\n" });
   await cost(() => refs.recheck("octo/site"));
   assertEquals(gh.requests.every(({ path }) => path.includes("/octo/site/")), true);
   assertEquals(gh.requests.some(({ path }) => path.includes("unused")), false);
-  const found = await Promise.all([resolve(), resolve({ branch: "new" })]);
-  assertEquals(found.map(({ commit, freshness }) => [commit === moved, freshness]), [
-    [true, "hit"],
-    [false, "hit"],
-  ]);
+  const { commit, freshness } = await resolve();
+  assertEquals([commit, freshness, await outcome({ branch: "new" })], [moved, "hit", "hit"]);
   assertEquals(await cost(() => refs.recheck("octo/absent")), []);
 });
 
 Deno.test("a cold resolve reads the store once, and a repeated tombstone not at all", async () => {
-  await using opened = await open();
-  const { store, start } = opened;
-  const reads = countReads(store.kv);
-  const { resolve } = start();
-  for (let times = 0; times < 2; times++) await resolve();
+  await using opened = await openRefs(NAMED);
+  const reads = countReads(opened.store.kv);
+  const { outcome } = opened.start();
+  for (let times = 0; times < 2; times++) await outcome();
   assertEquals(reads.count, 1);
-  for (let times = 0; times < 2; times++) {
-    await assertRejects(() => resolve({ branch: "absent" }), CollectionsError);
-  }
+  for (let times = 0; times < 2; times++) await outcome({ branch: "absent" });
   assertEquals(reads.count, 2);
 });

@@ -1,13 +1,60 @@
-// What GitHub no longer shows is not served, within 60 s, by any tier or process, whatever happens to GitHub afterwards.
-// That failures leave no tombstone is in ref_checks_test.ts.
+// What GitHub no longer shows is not served, within 60 s, by any tier or process, whatever happens to GitHub afterwards,
+// and also where GitHub failed before its denial was complete.
 
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { CollectionsError } from "../../lib/errors.ts";
+import type { GitRepository } from "../github/git_repository.ts";
+import type { GithubDouble } from "../github/github_double.ts";
+import type { LoggedRequest } from "../github/github_log.ts";
 import { openFile } from "../kv_connect/shared_stores.ts";
 import { itemPath, listPath, startService, type TestService } from "../service.ts";
-import { type Site, startSite } from "../site.ts";
+import { startSite } from "../site.ts";
+import { uncharged } from "./open_github.ts";
+import { NAMED, type OpenedRefs, openRefs } from "./open_refs.ts";
 
 const MINUTE_MS = 60_000;
-const ENV = { LOG_LEVEL: "silent" };
+const HOUR_MS = 3_600_000;
+const SILENT = { LOG_LEVEL: "silent" };
+
+type Host = { readonly gh: GithubDouble; readonly git: GitRepository };
+
+const removals: [name: string, code: string, remove: (host: Host) => unknown][] = [
+  ["deleted", "repository-not-found", ({ gh }) => gh.remove("octo/site")],
+  ["made private", "repository-not-found", ({ gh }) => gh.setVisibility("octo/site", "private")],
+  ["forbidden", "repository-not-found", ({ gh }) => gh.get("octo/site").blocked = 403],
+  ["blocked by law", "repository-blocked", ({ gh }) => gh.get("octo/site").blocked = 451],
+  ["emptied", "repository-empty", ({ gh }) => gh.add("octo/site", null)],
+  ["without its branch", "branch-not-found", async ({ git }) => {
+    await git.branch("other");
+    await git.deleteBranch("main");
+  }],
+];
+
+for (const [name, expected, remove] of removals) {
+  Deno.test(`the tombstone of a repository ${name} is valid for 60 s, for every spelling, and lasts while the source fails, everywhere`, async () => {
+    await using opened = await openRefs(NAMED);
+    const { clock, cost, gh, start, outcome, resolve } = opened;
+    const second = start();
+    await Promise.all([resolve(), second.resolve()]);
+    clock.advance(MINUTE_MS);
+    await remove(opened);
+    assertEquals(await outcome(), expected);
+    clock.advance(MINUTE_MS - 1);
+    const again = await assertRejects(() => resolve({ repo: "SITE" }), CollectionsError);
+    assertEquals(again.code, expected);
+    const echoed = expected === "branch-not-found" ? '"main"' : '"octo/SITE"';
+    assert(again.detail.includes(echoed), again.detail);
+    assertEquals(await cost(outcome), []);
+    clock.advance(1);
+    assert((await cost(outcome)).length > 0);
+
+    gh.fault = { kind: "status", status: 500 };
+    assertEquals(await second.outcome(), expected);
+    assertEquals(await start().outcome(), "source-failed", "nothing is left to be given");
+    clock.advance(HOUR_MS);
+    assertEquals([await outcome(), await second.outcome()], ["source-failed", expected]);
+  });
+}
 
 const PATHS = [
   listPath(),
@@ -16,17 +63,7 @@ const PATHS = [
   itemPath({ path: "posts/a.md", format: "raw" }),
 ];
 
-const removals: [name: string, code: string, act: (site: Site) => unknown][] = [
-  ["deleted", "repository-not-found", ({ gh }) => gh.remove("octo/site")],
-  ["made private", "repository-not-found", ({ gh }) => gh.setVisibility("octo/site", "private")],
-  ["blocked by law", "repository-blocked", ({ gh }) => gh.get("octo/site").blocked = 451],
-  ["forbidden", "repository-not-found", ({ gh }) => gh.get("octo/site").blocked = 403],
-  ["without its branch", "branch-not-found", async ({ repository }) => {
-    await repository.branch("other");
-    await repository.deleteBranch("main");
-  }],
-];
-
+/** The different answers to all paths: 200, or the code of a problem. */
 async function answers(service: TestService): Promise<(number | string)[]> {
   const found = await Promise.all(PATHS.map(async (path) => {
     const response = await service.get(path);
@@ -35,22 +72,21 @@ async function answers(service: TestService): Promise<(number | string)[]> {
   return [...new Set(found)];
 }
 
-for (const [name, code, act] of removals) {
-  Deno.test(`a repository that is ${name} is not served after 60 s, by any tier or process`, async () => {
+for (const [name, code, remove] of removals) {
+  Deno.test(`no list and no file of a repository ${name} is served after 60 s, by any tier or process`, async () => {
     await using store = await openFile();
-    const kv = await store.open();
     // A tombstone is written whatever was written before.
-    const env = { ...ENV, KV_WRITE_MB_PER_HOUR: "0" };
-    await using site = await startSite({ "posts/a.md": "A\n" }, { env, kv });
-    const { gh, service } = site;
+    const env = { ...SILENT, KV_WRITE_MB_PER_HOUR: "0" };
+    await using site = await startSite({ "posts/a.md": "" }, { env, kv: await store.open() });
+    const { gh, repository: git, service } = site;
     const { clock } = service;
     const start = async () =>
-      await startService({ env: ENV, github: gh, clock, kv: await store.open() });
+      await startService({ env: SILENT, github: gh, clock, kv: await store.open() });
     await using second = await start();
     for (const process of [service, second]) assertEquals(await answers(process), [200]);
 
     clock.advance(MINUTE_MS - 1);
-    await act(site);
+    await remove({ gh, git });
     for (const process of [service, second]) assertEquals(await answers(process), [200]);
     clock.advance(1);
     assertEquals(await answers(service), [code]);
@@ -59,24 +95,16 @@ for (const [name, code, act] of removals) {
     assertEquals(await answers(second), [code]);
     await using third = await start();
     assert(!(await answers(third)).includes(200));
-    clock.advance(3_600_000);
-    assertEquals(await answers(service), ["source-failed"]);
-    assertEquals(await answers(second), [code]);
+    clock.advance(HOUR_MS);
+    assertEquals([await answers(service), await answers(second)], [["source-failed"], [code]]);
     gh.fault = null;
     clock.advance(MINUTE_MS);
-    const processes = [service, second, third];
-    for (const process of processes) assertEquals(await answers(process), [code]);
-    if (name === "made private") {
-      gh.setVisibility("octo/site", "public");
-      for (const process of processes) assertEquals(await answers(process), [code]);
-      clock.advance(MINUTE_MS);
-      for (const process of processes) assertEquals(await answers(process), [200]);
-    }
+    for (const process of [service, second, third]) assertEquals(await answers(process), [code]);
   });
 }
 
 Deno.test("what a check ahead of need finds missing is not served any more", async () => {
-  const env = { ...ENV, GITHUB_TOKEN: "t1" };
+  const env = { ...SILENT, GITHUB_TOKEN: "t1" };
   await using site = await startSite({ "posts/a.md": "A\n" }, { env });
   const { gh, service } = site;
   gh.addToken("t1");
@@ -86,4 +114,194 @@ Deno.test("what a check ahead of need finds missing is not served any more", asy
   assertEquals(await answers(service), [200]);
   await service.services.refreshDue();
   assertEquals(await answers(service), ["repository-not-found"]);
+});
+
+Deno.test("a tombstone of a repository covers all its refs, whichever was requested, also without a store", async () => {
+  await using opened = await openRefs(NAMED);
+  const { clock, gh, git, start } = opened;
+  await git.branch("dev");
+  const second = start();
+  const alone = start({ kv: null });
+  for (const process of [opened, second, alone]) await process.resolve();
+  clock.advance(30_000);
+  gh.get("octo/site").blocked = 451;
+  for (const process of [opened, alone]) {
+    assertEquals(await process.outcome({ branch: "dev" }), "repository-blocked");
+  }
+  await gh.down();
+  clock.advance(30_000);
+  for (const process of [opened, second, alone]) {
+    assertEquals(await process.outcome(), "repository-blocked");
+  }
+});
+
+Deno.test("an earlier check that another process writes late undoes no tombstone", async () => {
+  await using opened = await openRefs(NAMED);
+  const { clock, gh, git, start, outcome, resolve } = opened;
+  const { commit } = await resolve();
+  clock.advance(55_000);
+  const held = Promise.withResolvers<Response>();
+  gh.intercept = () => held.promise;
+  const late = start().resolve();
+  await gh.log.until(() => gh.requests.length === 2);
+  gh.intercept = null;
+  await git.branch("other");
+  await git.deleteBranch("main");
+  clock.advance(5_000);
+  assertEquals(await outcome(), "branch-not-found");
+  held.resolve(new Response(commit));
+  assertEquals((await late).commit, commit);
+  gh.fault = { kind: "status", status: 500 };
+  assertEquals(await start().outcome(), "source-failed");
+});
+
+Deno.test("a repository that is there again is served again, also while the source fails later", async () => {
+  await using opened = await openRefs(NAMED);
+  const { clock, gh, start, outcome } = opened;
+  const second = start();
+  await Promise.all([outcome(), second.outcome()]);
+  clock.advance(MINUTE_MS);
+  gh.setVisibility("octo/site", "private");
+  assertEquals(await outcome(), "repository-not-found");
+  gh.setVisibility("octo/site", "public");
+  clock.advance(MINUTE_MS);
+  assertEquals([await outcome(), await second.outcome()], ["miss", "revalidated"]);
+  gh.fault = { kind: "status", status: 500 };
+  clock.advance(MINUTE_MS);
+  for (const process of [opened, second, start()]) assertEquals(await process.outcome(), "stale");
+});
+
+Deno.test("nothing is written for refs that never were there", async () => {
+  await using opened = await openRefs(NAMED);
+  for (const query of [{ branch: "absent" }, { repo: "absent" }]) await opened.outcome(query);
+  assertEquals(await Array.fromAsync(opened.store.kv.list({ prefix: [] })), []);
+});
+
+Deno.test("a missing branch names the default one, also where visibility is unchanged, if that can be had", async () => {
+  await using opened = await openRefs({ tokens: ["t1"] });
+  const { clock, gh, git, outcome, resolve } = opened;
+  gh.missingRefStatus = 404;
+  await git.branch("dev");
+  for (const branch of ["main", "dev"]) await resolve({ branch });
+  await git.deleteBranch("dev");
+  clock.advance(MINUTE_MS);
+  const missing = await assertRejects(() => resolve({ branch: "dev" }), CollectionsError, '"main"');
+  assertEquals(missing.code, "branch-not-found");
+
+  gh.intercept = (request, { kind }) => {
+    if (kind === "commit") return new Response("{}", { status: 404 });
+    return request.headers.has("if-none-match") ? null : new Response("{}", { status: 500 });
+  };
+  assertEquals(await outcome({ branch: "main" }), "branch-not-found");
+});
+
+type Answer = (request: LoggedRequest) => number | null;
+
+/** GitHub answers from now on with these statuses; null is its real answer. */
+function answerWith({ gh }: OpenedRefs, answer: Answer): void {
+  gh.intercept = (_, request) => {
+    const status = answer(request);
+    return status === null ? null : new Response("{}", { status });
+  };
+}
+
+/** GitHub answers requests about refs with one status, those about the repository with the other. */
+const failing = (ref: number, repository: number): Answer => ({ kind }) =>
+  kind === "commit" ? ref : repository;
+
+/** The repository is seen; its branch has one status, its tag the other. */
+const seen = (branch: number, tag: number): Answer => ({ kind, path }) => {
+  if (kind === "repo") return null;
+  return path.includes("/commits/heads%2F") ? branch : tag;
+};
+
+const denials: [name: string, tokens: string[], answer: Answer, code: string][] = [
+  ["the branch is missing, its repository fails", [], failing(404, 500), "source-failed"],
+  ["the branch is missing, its tag fails", ["t1"], seen(404, 500), "source-failed"],
+  ["the branch is missing, visibility fails", ["t1"], failing(404, 500), "source-failed"],
+  ["the repository is blocked, visibility fails", ["t1"], failing(451, 500), "source-failed"],
+  ["a deleted repository spends the quota", [], failing(404, 429), "source-rate-limited"],
+  ["a deleted branch spends the quota", ["t1"], seen(422, 429), "source-rate-limited"],
+];
+
+for (const [name, tokens, answer, code] of denials) {
+  Deno.test(`resolve() gives nothing that was known where ${name}`, async () => {
+    await using opened = await openRefs({ tokens });
+    const { clock, gh, start, outcome, resolve } = opened;
+    const elsewhere = start();
+    await Promise.all([resolve(), elsewhere.resolve()]);
+    answerWith(opened, answer);
+    clock.advance(MINUTE_MS);
+    assertEquals(await outcome(), code);
+    await gh.down();
+    for (const waitMs of [1, MINUTE_MS, HOUR_MS]) {
+      clock.advance(waitMs);
+      for (const process of [opened, elsewhere, start()]) {
+        await assertRejects(() => process.resolve(), CollectionsError);
+      }
+    }
+  });
+}
+
+Deno.test("resolve() repeats the check after such a failure, and finds what is there then", async () => {
+  await using opened = await openRefs();
+  const { clock, gh, outcome, resolve } = opened;
+  const { commit } = await resolve();
+  answerWith(opened, failing(404, 500));
+  clock.advance(MINUTE_MS);
+  assertEquals(await outcome(), "source-failed");
+  gh.intercept = null;
+  clock.advance(5_000);
+  assertEquals((await resolve()).commit, commit);
+});
+
+Deno.test("resolve() gives nothing that was denied before a request was aborted", async () => {
+  await using opened = await openRefs();
+  const { clock, gh, resolve } = opened;
+  await resolve();
+  const held = Promise.withResolvers<Response>();
+  const isHeld = Promise.withResolvers<void>();
+  gh.intercept = (_, { kind }) => {
+    if (kind === "commit") return new Response("{}", { status: 404 });
+    isHeld.resolve();
+    return held.promise;
+  };
+  clock.advance(MINUTE_MS);
+  const leaver = new AbortController();
+  const left = resolve({ context: { ...uncharged, signal: leaver.signal } });
+  await isHeld.promise;
+  leaver.abort(new Error("left"));
+  await assertRejects(() => left, Error, "left");
+  held.resolve(new Response("{}", { status: 500 }));
+  await gh.down();
+  clock.advance(HOUR_MS);
+  await assertRejects(() => resolve(), CollectionsError);
+});
+
+Deno.test("a denial of one branch hides the others only where it may be one of the repository", async () => {
+  const rows: [tokens: string[], answer: Answer, ofOther: string][] = [
+    // With a token the repository was seen, so the branch alone is lost.
+    [["t1"], (request) => request.path.includes("other") ? null : seen(404, 500)(request), "stale"],
+    [[], failing(404, 500), "source-failed"],
+  ];
+  for (const [tokens, answer, ofOther] of rows) {
+    await using opened = await openRefs({ tokens });
+    const { clock, gh, outcome } = opened;
+    await opened.use("main", "other");
+    answerWith(opened, answer);
+    clock.advance(MINUTE_MS);
+    assertEquals(await outcome(), "source-failed");
+    await gh.down();
+    clock.advance(MINUTE_MS);
+    assertEquals([await outcome({ branch: "other" }), await outcome()], [ofOther, "source-failed"]);
+  }
+});
+
+Deno.test("resolve() takes no denial from a form under which the ref was not known", async () => {
+  await using opened = await openRefs();
+  await opened.git.tag("v1");
+  await opened.resolve({ branch: "v1" });
+  answerWith(opened, ({ path }) => path.includes("tags%2F") ? 500 : null);
+  opened.clock.advance(MINUTE_MS);
+  assertEquals(await opened.outcome({ branch: "v1" }), "stale");
 });

@@ -51,53 +51,40 @@ Deno.test("a service without a token checks refs by ls-refs alone, and reads at 
   assert(metrics.includes('upstream_requests_total{kind="ls-refs",result="200"} 3'), metrics);
 });
 
-Deno.test("branches with slashes, tags, HEAD and commit ids resolve as they do by REST, and nothing else does", async () => {
-  await using site = await start();
-  const { gh, repository } = site;
-  const first = await repository.head();
-  const second = await repository.commit({ "posts/b.md": "" }, { branch: "feature/x" });
-  await repository.branch("both", second);
-  await repository.tag("both", { at: first });
-  await repository.tag("noted", { at: second, annotated: true });
-  const tree = (await repository.resolve("HEAD^{tree}"))!;
-  await repository.git("update-ref", "refs/tags/tree", tree);
-  const refs = { "feature/x": second, both: second, noted: second, HEAD: first, [second]: second };
-  for (const [branch, commit] of Object.entries(refs)) {
-    assertEquals(await commitOf(site, branch), commit, branch);
-  }
-  assertEquals(gh.counts().commit, 1, "the type of what the tag and the id name");
-  for (const branch of ["absent", "heads/main", "tree"]) {
-    assertEquals(await commitOf(site, branch), notFound(branch));
-  }
-});
-
-Deno.test("a commit id and the commit of a tag are requested by REST once, missing ones again", async () => {
+Deno.test("REST is requested once for what a tag or an id names, each time where that is no commit", async () => {
   await using site = await start();
   const { service: { clock }, repository } = site;
   const commit = await repository.head();
-  await repository.tag("v1");
-  for (const branch of [commit, "v1"]) {
-    await commitOf(site, branch);
+  const tree = (await repository.resolve("HEAD^{tree}"))!;
+  await repository.tag("noted", { annotated: true });
+  await repository.git("update-ref", "refs/tags/tree", tree);
+  assertEquals(await commitOf(site, "noted"), commit);
+  for (const branch of ["HEAD", "noted", commit]) {
+    const list = async () => assertEquals(await commitOf(site, branch), commit);
     clock.advance(MINUTE_MS);
-    assertEquals(await cost(site, () => commitOf(site, branch)), [{}, 1], branch);
+    assertEquals(await cost(site, list), [{}, 1], branch);
   }
-  const absent = "0".repeat(40);
-  for (let check = 0; check < 2; check++) {
-    const list = async () => assertEquals(await commitOf(site, absent), notFound(absent));
-    assertEquals(await cost(site, list), [{ commit: 1 }, 1]);
+  for (const [branch, commits] of [["heads/main", 0], ["tree", 1], ["0".repeat(40), 1]] as const) {
+    const list = async () => assertEquals(await commitOf(site, branch), notFound(branch));
+    const expected = [commits === 0 ? {} : { commit: commits }, 1];
+    assertEquals(await cost(site, list), expected, branch);
     clock.advance(MINUTE_MS);
+    assertEquals(await cost(site, list), expected, branch);
   }
 });
 
-Deno.test("an empty repository counts as empty only after REST confirms it, and a removed ref is missing within 60 s", async () => {
+Deno.test("an empty repository counts as empty only after REST confirms it", async () => {
   await using site = await start();
-  const { gh, repository, service: { clock } } = site;
-  gh.add("octo/empty", null);
+  site.gh.add("octo/empty", null);
   const { code } = await site.service.problem(listPath({ repo: "empty" }));
-  assertEquals([code, gh.counts().commit], ["repository-empty", 1]);
+  assertEquals([code, site.gh.counts()], ["repository-empty", { commit: 1 }]);
+});
 
-  await repository.branch("soon");
+Deno.test("a removed branch is missing within 60 s, and found again within 60 s", async () => {
+  await using site = await start();
+  const { repository, service: { clock } } = site;
   const list = () => freshnessOf(site, listPath({ branch: "soon" }));
+  await repository.branch("soon");
   await list();
   await repository.deleteBranch("soon");
   clock.advance(MINUTE_MS - 1);
@@ -155,49 +142,25 @@ Deno.test("an unchanged commit is fresh while REST's quota is spent, a new one g
   assertEquals((await freshnessOf(site))[0], "a b1 b2 b3 b4 b5");
 });
 
-Deno.test("a host that gives anything unexpected is paused, and its repositories are read by REST", async () => {
+Deno.test("a repository whose answer is unexpected is read by REST for ten minutes", async () => {
   await using site = await start();
-  const { gh, bridge, repository, service: { clock } } = site;
-  gh.add("one/site", repository);
-  const list = (owner: string) => cost(site, () => freshnessOf(site, listPath({ owner })));
+  const { bridge, service: { clock } } = site;
+  const list = () => cost(site, () => freshnessOf(site));
   bridge.intercept = () => new Response("<html>");
-  assertEquals(await list("octo"), [{ commit: 1, ...COLD }, 1]);
+  assertEquals(await list(), [{ commit: 1, ...COLD }, 1]);
   bridge.intercept = null;
-  clock.setWallClock(clock.now() - 60 * MINUTE_MS);
   clock.advance(9 * MINUTE_MS);
-  assertEquals(await list("octo"), [{ commit: 1 }, 0], "for 10 minutes");
+  assertEquals(await list(), [{ commit: 1 }, 0]);
   clock.advance(MINUTE_MS);
-  assertEquals(await list("octo"), [{}, 1]);
-
-  const limited = { status: 429, headers: { "retry-after": "120" } };
-  bridge.intercept = () => new Response(null, limited);
-  clock.advance(MINUTE_MS);
-  await list("one");
-  bridge.intercept = null;
-  clock.advance(119_999);
-  assertEquals((await list("octo"))[1], 0, "the whole host");
-  clock.advance(MINUTE_MS);
-  assertEquals((await list("octo"))[1], 1);
-  const paused = site.service.logLines("ls-refs paused");
-  assertEquals(
-    paused.map(({ of, repository, seconds, reason }) => [of, repository, seconds, reason]),
-    [
-      [
-        "repository",
-        "octo/site",
-        600,
-        "the host answered 200 or something that is no list of refs",
-      ],
-      ["host", "one/site", 120, "rate-limited"],
-    ],
-  );
+  assertEquals(await list(), [{}, 1]);
 });
 
-/** `record` and `fail` give what was paused. */
+/** `record` and `fail` give what was paused, and for how many seconds. */
 function openHealth() {
   const clock = new TestClock();
   const paused: unknown[] = [];
-  const warn = (_event: string, fields?: Record<string, unknown>) => void paused.push(fields?.of);
+  const warn = (_event: string, { of, seconds }: Record<string, unknown> = {}) =>
+    void paused.push(`${of} ${seconds}`);
   const health = new GitHostHealth(clock, { ...silentLog, warn });
   const named = (name: string) => ({ owner: name.split("/")[0]!, repo: name.split("/")[1]! });
   const record = (name: string, result: LsRefsResult) => {
@@ -215,8 +178,9 @@ function openHealth() {
 
 Deno.test("GitHostHealth pauses one repository for ten minutes, and forgets the oldest of 10,000", () => {
   const { clock, allows, fail } = openHealth();
-  assertEquals(fail("A/r"), ["repository"]);
+  assertEquals(fail("A/r"), ["repository 600"]);
   assertEquals([allows("a/R"), allows("a/other"), allows("b/r")], [false, true, true]);
+  clock.setWallClock(clock.now() - 3_600_000);
   clock.advance(10 * MINUTE_MS - 1);
   assertEquals(allows("a/r"), false);
   clock.advance(1);
@@ -227,34 +191,28 @@ Deno.test("GitHostHealth pauses one repository for ten minutes, and forgets the 
 
 Deno.test("GitHostHealth pauses the host for an hour after five failures in a row of three owners", () => {
   const { clock, allows, fail, record } = openHealth();
-  assertEquals(fail("a/1", "a/2", "b/1", "c/1"), Array(4).fill("repository"));
-  assertEquals([allows("d/1"), fail("c/2"), allows("d/1")], [true, ["host"], false]);
+  assertEquals(new Set(fail("a/1", "a/2", "b/1", "c/1")), new Set(["repository 600"]));
+  assertEquals([allows("d/1"), fail("c/2"), allows("d/1")], [true, ["host 3600"], false]);
   clock.advance(60 * MINUTE_MS - 1);
   assertEquals(allows("d/1"), false);
   clock.advance(1);
-  assertEquals([allows("d/1"), fail("d/1")], [true, ["repository"]]);
+  assertEquals([allows("d/1"), fail("d/1")], [true, ["repository 600"]]);
 
   // Or for as long as a 429 says, and never for less than before.
-  assertEquals(record("e/r", { kind: "rate-limited", retryAfterMs: 5000 }), "host");
-  assertEquals(record("f/r", { kind: "rate-limited", retryAfterMs: 1000 }), "host");
+  assertEquals(record("e/r", { kind: "rate-limited", retryAfterMs: 5000 }), "host 5");
+  assertEquals(record("f/r", { kind: "rate-limited", retryAfterMs: 1000 }), "host 5");
   clock.advance(4999);
   assertEquals(allows("g/r"), false);
   clock.advance(1);
   assertEquals(allows("g/r"), true);
-});
 
-Deno.test("GitHostHealth starts the row anew after every answer, a 401 among them", () => {
-  const results: LsRefsResult[] = [
-    { kind: "missing", owner: "x", repo: "r", defaultBranch: "main" },
-    { kind: "denied" },
-  ];
-  for (const result of results) {
-    const { allows, fail, record } = openHealth();
+  // Every other answer ends the row, a 401 among them.
+  const missing = { kind: "missing", owner: "x", repo: "r", defaultBranch: "main" } as const;
+  for (const result of [missing, { kind: "denied" } as const]) {
     fail("0/r", "1/r", "2/r", "3/r");
     assertEquals([record("x/r", result), allows("x/r")], [undefined, true]);
-    assertEquals(fail("4/r", "5/r", "6/r", "7/r"), Array(4).fill("repository"));
-    assertEquals(fail("8/r"), ["host"]);
   }
+  assertEquals(fail("4/r", "5/r", "6/r", "7/r", "8/r").at(-1), "host 3600");
 });
 
 Deno.test("a back-off of REST does not stop ls-refs", async () => {
@@ -297,9 +255,9 @@ Deno.test("40 hex digits are no commit id where repositories are allowed by name
   assertEquals([code, site.gh.counts()], ["branch-not-found", {}]);
 });
 
-Deno.test("a token is used while it is valid, and ls-refs from then on; GITHUB_GIT_URL=none leaves refs to REST", async () => {
+Deno.test("a token is used while it is valid, and then ls-refs, not ahead of need; GITHUB_GIT_URL=none leaves refs to REST", async () => {
   await using site = await start({ GITHUB_TOKEN: "t1", LOG_LEVEL: "silent" });
-  const { gh, bridge, service: { clock } } = site;
+  const { gh, bridge, service: { clock, services } } = site;
   gh.addToken("t1");
   await freshnessOf(site);
   assertEquals(bridge.requests, []);
@@ -308,6 +266,9 @@ Deno.test("a token is used while it is valid, and ls-refs from then on; GITHUB_G
   await freshnessOf(site);
   clock.advance(MINUTE_MS);
   assertEquals(await cost(site, () => freshnessOf(site)), [{}, 1]);
+  clock.advance(MINUTE_MS - 1);
+  await freshnessOf(site);
+  assertEquals(await cost(site, () => services.refreshDue()), [{}, 0]);
 
   await using none = await start({ GITHUB_GIT_URL: "none" });
   assertEquals(await cost(none, () => freshnessOf(none)), [{ commit: 1, ...COLD }, 0]);
