@@ -2,12 +2,7 @@
 // Like `deno publish`, it puts what a folder's deno.json imports in the place of bare names.
 
 import { join, SEPARATOR } from "@std/path";
-
-export interface Registry extends AsyncDisposable {
-  readonly url: string;
-  /** The requested paths. */
-  readonly requested: readonly string[];
-}
+import { readdir } from "node:fs/promises";
 
 interface Package {
   readonly name: string;
@@ -16,15 +11,11 @@ interface Package {
   readonly imports?: Record<string, string>;
 }
 
-/** Serves every folder that has a deno.json with a name, on a free port of the loopback interface. */
-export async function serveRegistry(
-  folders: readonly string[],
-  options: { port?: number } = {},
-): Promise<Registry> {
+/** Serves folders that have a deno.json with a name, on the loopback interface; `requested` are the paths asked for. */
+export async function serveRegistry(folders: readonly string[], port = 0) {
   const files = new Map<string, string>();
   for (const folder of folders) await addPackage(files, folder);
   const requested: string[] = [];
-  const { port = 0 } = options;
   const server = Deno.serve({ hostname: "127.0.0.1", port, onListen() {} }, (request) => {
     const { pathname } = new URL(request.url);
     requested.push(pathname);
@@ -43,7 +34,9 @@ async function addPackage(files: Map<string, string>, folder: string): Promise<v
   const { name, version, exports, imports = {} } = config;
   const [scope, short] = name.slice(1).split("/");
   const manifest: Record<string, { size: number; checksum: string }> = {};
-  for (const path of await modulesOf(folder)) {
+  for (const file of await readdir(folder, { recursive: true })) {
+    if (!/\.([jt]sx?|json)$/.test(file)) continue;
+    const path = file.replaceAll(SEPARATOR, "/");
     const text = resolveImports(await Deno.readTextFile(join(folder, path)), imports);
     const bytes = new TextEncoder().encode(text);
     const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
@@ -54,17 +47,6 @@ async function addPackage(files: Map<string, string>, folder: string): Promise<v
   files.set(`/${name}/${version}_meta.json`, JSON.stringify({ manifest, exports: entries }));
   const meta = { scope, name: short, latest: version, versions: { [version]: {} } };
   files.set(`/${name}/meta.json`, JSON.stringify(meta));
-}
-
-async function modulesOf(folder: string, below = ""): Promise<string[]> {
-  const paths: string[] = [];
-  for await (const { name, isDirectory } of Deno.readDir(join(folder, below))) {
-    if (isDirectory) paths.push(...await modulesOf(folder, join(below, name)));
-    else if (/\.([jt]sx?|json)$/.test(name)) {
-      paths.push(join(below, name).replaceAll(SEPARATOR, "/"));
-    }
-  }
-  return paths;
 }
 
 function resolveImports(text: string, imports: Record<string, string>): string {
@@ -78,4 +60,4 @@ function resolveImports(text: string, imports: Record<string, string>): string {
 }
 
 // By hand, with folders as arguments, it serves until it is stopped; see CONTRIBUTING.md.
-if (import.meta.main) console.log((await serveRegistry(Deno.args, { port: 8990 })).url);
+if (import.meta.main) console.log((await serveRegistry(Deno.args, 8990)).url);

@@ -71,36 +71,30 @@ Deno.test("assertEquals() and assertNotEquals() compare deeply", async () => {
   }
 });
 
-Deno.test("assertions of one value fail for what they are not told", async () => {
+Deno.test("assertions fail for what they are not told, assertThrows() and assertRejects() give the error", async () => {
+  const throwing = () => {
+    throw new RangeError("too far");
+  };
+  const rejecting = () => Promise.reject(new RangeError("too far"));
+
   assert(1);
   assertInstanceOf(new TypeError(), Error);
   assertLessOrEqual(1, 1);
   assertMatch("abc", /b/);
   assertStringIncludes("abc", "bc");
+  assertEquals(assertThrows(throwing, RangeError, "far").message, "too far");
+  assertInstanceOf(assertThrows(throwing), RangeError);
+  assertEquals((await assertRejects(rejecting, RangeError, "far")).message, "too far");
+  assertInstanceOf(await assertRejects(rejecting), RangeError);
   await mustFail(
     () => assert(""),
     () => assertInstanceOf(new Error(), TypeError),
     () => assertLessOrEqual(2, 1),
     () => assertMatch("abc", /d/),
     () => assertStringIncludes("abc", "cb"),
-  );
-});
-
-Deno.test("assertThrows() and assertRejects() give the error, of the class and with the expected text", async () => {
-  const throwing = () => {
-    throw new RangeError("too far");
-  };
-  const rejecting = () => Promise.reject(new RangeError("too far"));
-
-  assertEquals(assertThrows(throwing, RangeError, "far").message, "too far");
-  assertInstanceOf(assertThrows(throwing), RangeError);
-  assertEquals((await assertRejects(rejecting, RangeError, "far")).message, "too far");
-  assertInstanceOf(await assertRejects(rejecting), RangeError);
-  await mustFail(
     () => assertThrows(throwing, TypeError),
     () => assertThrows(throwing, RangeError, "near"),
     () => assertThrows(() => {}),
-    () => assertThrows(() => {}, Error),
     () => assertRejects(rejecting, TypeError),
     () => assertRejects(rejecting, RangeError, "near"),
     () => assertRejects(() => Promise.resolve()),
@@ -110,21 +104,18 @@ Deno.test("assertThrows() and assertRejects() give the error, of the class and w
 
 Deno.test("eTag() gives a strong tag of size and digest for content", async () => {
   assertEquals(await eTag(""), '"0-47DEQpj8HBSa+/TImW+5JCeuQeR"');
-  assertMatch(await eTag("hello deno!"), /^"b-[A-Za-z0-9+/]{27}"$/);
+  assertMatch(await eTag("héllo deno!"), /^"c-[A-Za-z0-9+/]{27}"$/);
   assertEquals(await eTag(new TextEncoder().encode("hello deno!")), await eTag("hello deno!"));
   assertNotEquals(await eTag("hello deno?"), await eTag("hello deno!"));
-  assertMatch(await eTag("é"), /^"2-/);
 });
 
 Deno.test("acceptsEncodings() picks the best of the given encodings", () => {
   const cases: [header: string, encodings: [string, ...string[]], picked: string | undefined][] = [
     ["", ["br", "identity"], "br"],
     ["gzip, br", ["br", "gzip", "identity"], "gzip"],
-    ["gzip;q=0.5, br;q=0.8", ["gzip", "br", "identity"], "br"],
+    ["gzip;q=0.5, BR;q=0.8", ["gzip", "br", "identity"], "br"],
     ["gzip;q=0", ["gzip", "identity"], "identity"],
-    ["GZIP", ["gzip", "identity"], "gzip"],
-    ["*", ["br", "gzip", "identity"], "br"],
-    ["gzip, *;q=0.5", ["br", "gzip", "identity"], "gzip"],
+    ["*, gzip", ["br", "gzip", "identity"], "gzip"],
     ["gzip;q=0, *", ["gzip", "br", "identity"], "br"],
     ["identity;q=0, gzip;q=0", ["gzip", "identity"], undefined],
     ["*;q=0", ["gzip", "identity"], undefined],
