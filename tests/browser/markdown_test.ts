@@ -4,22 +4,16 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { browserTest, POSTS, waitUntil } from "./browser.ts";
 
+/** What the page adds to the renderer's own safety, which tests/markdown/safety_test.ts proves for every payload. */
 const HOSTILE = `# Hostile
 
 <script>globalThis.hit = "script"</script>
 <img src="x" onerror="globalThis.hit = 'onerror'">
 <a id="js" href="javascript:globalThis.hit='link'">run</a>
-<svg onload="globalThis.hit='svg'"><use href="https://evil.test/x.svg"/></svg>
-<iframe srcdoc="<script>parent.hit='frame'</script>"></iframe>
-<style>body { display: none }</style>
 <p class="progress" style="position: fixed">dressed up</p>
 <form action="https://evil.test/"><input name="repository" value="x"><button>Go</button></form>
-<meta http-equiv="refresh" content="0; url=https://evil.test/">
 <a id="app" name="announcer" href="#">clobber</a>
 <img src="https://evil.test/pixel.png" alt="pixel">
-<img srcset="https://evil.test/pixel.png 2x" src="//evil.test/p.png">
-
-[scheme](JaVaScRiPt:globalThis.hit=1) ![pic](https://evil.test/pic.png "t")
 `;
 
 const FRIENDLY = `# Friendly
@@ -55,11 +49,10 @@ browserTest("hostile Markdown does nothing", async (open) => {
 
   assertEquals(await page.evaluate("globalThis.hit"), undefined);
   assertEquals(new URL(page.url()).hostname, "127.0.0.1");
-  for (const bad of ["script", "style", "iframe", "form", "button", "svg", "meta", "[onerror]"]) {
+  for (const bad of ["script", "form", "button", "[onerror]", "[href^=javascript]"]) {
     assertEquals(await prose.locator(bad).count(), 0, bad);
   }
   assertEquals(await prose.locator("[style], .progress, #app, [name=announcer]").count(), 0);
-  assertEquals(await prose.locator("a[href^='javascript' i]").count(), 0);
   // Pictures from elsewhere are links; the browser's watch fails the test if one was requested.
   assert(await prose.getByText("Picture elsewhere: pixel").isVisible());
 }, {

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Locator, Page } from "playwright-core";
-import { startService } from "../service.ts";
+import { root } from "../source_files.ts";
 import { browserTest, POSTS, waitForItems } from "./browser.ts";
 
 const searchOf = (page: Page) => decodeURIComponent(new URL(page.url()).search);
@@ -273,19 +273,8 @@ browserTest("problems say what to do, and lead there", async (open, site) => {
 });
 
 browserTest("a preview opens on its own repositories, and names no others", async (open) => {
-  const dir = await Deno.makeTempDir();
-  try {
-    await Deno.mkdir(`${dir}/notes/ideas`, { recursive: true });
-    await Deno.writeTextFile(`${dir}/notes/ideas/one.md`, "# One\n");
-    await using service = await startService({
-      env: { LOCAL_REPOS_DIR: dir, ALLOWED_REPOS: "local/*" },
-    });
-    const page = await open(`http://127.0.0.1:${service.listen()}/`);
-    await waitForItems(page, "1 item");
-
-    assertEquals(await page.locator("#repository").inputValue(), "local/notes");
-    assertEquals(await page.locator(".examples a").allTextContents(), ["local/notes"]);
-  } finally {
-    await Deno.remove(dir, { recursive: true });
-  }
-});
+  const page = await open("");
+  await rows(page).first().waitFor();
+  assertEquals(await page.locator("#repository").inputValue(), "local/client");
+  assertEquals(await page.locator(".examples a").allTextContents(), ["local/client"]);
+}, { env: { LOCAL_REPOS_DIR: `${root}/packages`, ALLOWED_REPOS: "local/*" } });

@@ -7,25 +7,9 @@ import { browserTest, POSTS, waitForItems } from "./browser.ts";
 
 const LIST = `${POSTS}&limit=5`;
 
-/** What the network carried, in the order of its end. */
-async function watchTraffic(page: Page) {
-  const session = await page.context().newCDPSession(page);
-  await session.send("Network.enable");
-  const urls = new Map<string, string>();
-  const traffic: { url: string; bytes: number }[] = [];
-  session.on("Network.requestWillBeSent", ({ requestId, request }) => {
-    if (!request.url.startsWith("data:")) urls.set(requestId, request.url);
-  });
-  session.on("Network.requestServedFromCache", ({ requestId }) => urls.delete(requestId));
-  session.on("Network.responseReceived", ({ requestId, response }) => {
-    if (response.fromDiskCache) urls.delete(requestId);
-  });
-  session.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => {
-    const url = urls.get(requestId);
-    if (url !== undefined) traffic.push({ url, bytes: encodedDataLength });
-  });
-  return traffic;
-}
+/** What the network carried for the page, and not its cache. */
+const TRAFFIC = `performance.getEntries().filter(({ transferSize }) => transferSize > 0)
+  .map(({ name, transferSize }) => ({ name, transferSize }))`;
 
 const SHIFTS = `
   globalThis.shift = 0;
@@ -37,23 +21,21 @@ const SHIFTS = `
 browserTest("the first page takes few requests, and nothing shifts", async (open, site) => {
   const page = await open();
   await page.addInitScript(SHIFTS);
-  const traffic = await watchTraffic(page);
+  const load = async (loading: Promise<unknown>) => {
+    await loading;
+    await waitForItems(page, "12 items");
+    await page.waitForLoadState("networkidle");
+    assertEquals(await page.evaluate("shift"), 0);
+    return await page.evaluate<{ name: string; transferSize: number }[]>(TRAFFIC);
+  };
 
-  await page.goto(site.url);
-  await waitForItems(page, "12 items");
-  await page.waitForLoadState("networkidle");
-  const bytes = traffic.reduce((sum, { bytes }) => sum + bytes, 0);
-  console.log(`cold: ${traffic.length} requests, ${bytes} bytes`);
-  assert(traffic.length <= 12, traffic.map(({ url }) => url).join("\n"));
+  const cold = await load(page.goto(site.url));
+  const bytes = cold.reduce((sum, { transferSize }) => sum + transferSize, 0);
+  console.log(`cold: ${cold.length} requests, ${bytes} bytes`);
+  assert(cold.length <= 12, cold.map(({ name }) => name).join("\n"));
   assert(bytes <= 120_000, `${bytes} bytes`);
-  assertEquals(await page.evaluate("shift"), 0);
-
-  traffic.length = 0;
-  await page.reload();
-  await waitForItems(page, "12 items");
-  await page.waitForLoadState("networkidle");
-  assert(traffic.length <= 2, traffic.map(({ url }) => url).join("\n"));
-  assertEquals(await page.evaluate("shift"), 0);
+  const again = await load(page.reload());
+  assert(again.length <= 2, again.map(({ name }) => name).join("\n"));
 });
 
 /** On a link of 100 ms these are under 500 ms; on a slower one they decide, and not how busy the machine is. */
