@@ -179,7 +179,7 @@ export function* hostileRequests(
 const REPOSITORY =
   /^(?:\/repos\/[A-Za-z0-9][A-Za-z0-9_-]{0,38}\/[A-Za-z0-9._-]{1,100}|\/repositories\/\d+)/;
 const OF_REPOSITORY = /^(?:$|\/(?:commits|git\/trees|git\/blobs)\/([^/?#]+)(?:\?recursive=1)?$)/;
-const RAW = /^\/octo\/odd\/[0-9a-f]{40}\/([^?#]+)$/i;
+const RAW = /^\/raw\/octo\/odd\/[0-9a-f]{40}\/([^?#]+)$/i;
 
 /** Whether the service may request this path of its source: every value in one escaped segment. GraphQL has one path. */
 export function isEscaped(path: string): boolean {

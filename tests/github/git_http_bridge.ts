@@ -9,33 +9,23 @@ const PATH = /^\/([^/]+\/[^/]+?)(?:\.git)?\/git-upload-pack$/;
 
 /** One Git host; `await using` stops it. */
 export class GitHttpBridge implements AsyncDisposable {
-  /** Base of `{owner}/{repo}.git`, without a slash at its end. */
-  url = "";
   /** `owner/repo` of every request so far, as it was sent; empty the list to count anew. */
   readonly requests: string[] = [];
   /** Answers in place of Git, where it gives a response. */
   intercept: ((request: Request) => Response | null | Promise<Response | null>) | null = null;
-  #server: Deno.HttpServer<Deno.NetAddr> | null = null;
+  readonly #server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    (request) => this.#answer(request),
+  );
+  /** Base of `{owner}/{repo}.git`, without a slash at its end. */
+  readonly url = `http://127.0.0.1:${this.#server.addr.port}`;
   #empty: Promise<GitRepository> | null = null;
 
-  constructor(private readonly state: GithubState) {
-    this.up();
-  }
-
-  /** Listens (again, after {@linkcode down}, on the same port). */
-  up(): void {
-    const port = this.url === "" ? 0 : Number(new URL(this.url).port);
-    this.#server ??= Deno.serve(
-      { hostname: "127.0.0.1", port, onListen: () => {} },
-      (request) => this.#answer(request),
-    );
-    this.url = `http://127.0.0.1:${this.#server.addr.port}`;
-  }
+  constructor(private readonly state: GithubState) {}
 
   /** Stops listening: connections are refused. */
   async down(): Promise<void> {
-    await this.#server?.shutdown();
-    this.#server = null;
+    await this.#server.shutdown();
   }
 
   async #answer(request: Request): Promise<Response> {
@@ -46,14 +36,12 @@ export class GitHttpBridge implements AsyncDisposable {
     if (intercepted) return intercepted;
     const redirect = this.state.redirectOf(name);
     if (redirect !== null) {
-      const { target, location } = redirect;
-      const address = target === null
-        ? location.replace("{git}", this.url)
+      const { target } = redirect;
+      const location = target === null
+        ? redirect.location.replace("{git}", this.url)
         : `${this.url}/${target.owner}/${target.name}.git/git-upload-pack`;
-      return new Response(null, {
-        status: 301,
-        headers: address === "" ? {} : { location: address },
-      });
+      const headers = location === "" ? {} : { location };
+      return new Response(null, { status: 301, headers });
     }
     const hosted = this.state.find(name);
     if (hosted?.visibility !== "public") {

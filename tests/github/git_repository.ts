@@ -12,10 +12,10 @@ export type GitContent =
   | { symlink: string }
   | { submodule: string };
 
-type Files<Content> = Record<string, Content> | Iterable<readonly [path: string, content: Content]>;
-
-/** Files by path, as a record or, for very many, as an iterable of pairs. */
-export type GitFiles = Files<GitContent>;
+/** Files by path, as a record or, for very many, as an iterable of pairs; `null` removes one. */
+export type GitFiles =
+  | Record<string, GitContent | null>
+  | Iterable<readonly [path: string, content: GitContent | null]>;
 
 /** One line of `git ls-tree -r -l`. */
 export type ListedEntry = Omit<GitTreeEntry, "name"> & { readonly path: string };
@@ -26,22 +26,24 @@ interface Entry {
 }
 
 const FIRST_COMMIT_SECONDS = 1_700_000_000;
-const IDENTITY = ["Test Author", "author@example.org"] as const;
-const SIGNATURE = `${IDENTITY[0]} <${IDENTITY[1]}>`;
+const [NAME, EMAIL] = ["Test Author", "author@example.org"];
 
-/** What git runs in: `PATH`, no configuration of the machine, and fixed dates, so that steps give the same ids everywhere. */
+/** What git runs in: nothing of the machine but `PATH`. */
 export function gitEnvironment(): Record<string, string> {
-  const date = `${FIRST_COMMIT_SECONDS} +0000`;
-  const [name, email] = IDENTITY;
   return {
-    ...{ PATH: Deno.env.get("PATH") ?? "/usr/bin:/bin", HOME: "/nonexistent", LC_ALL: "C" },
-    ...{ GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1", GIT_TERMINAL_PROMPT: "0" },
-    ...{ GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_AUTHOR_DATE: date },
-    ...{ GIT_COMMITTER_NAME: name, GIT_COMMITTER_EMAIL: email, GIT_COMMITTER_DATE: date },
-    ...{ GIT_CONFIG_COUNT: "3", GIT_CONFIG_KEY_0: "safe.directory", GIT_CONFIG_VALUE_0: "*" },
-    ...{ GIT_CONFIG_KEY_1: "gc.auto", GIT_CONFIG_VALUE_1: "0" },
-    ...{ GIT_CONFIG_KEY_2: "core.fsync", GIT_CONFIG_VALUE_2: "none" },
+    PATH: Deno.env.get("PATH") ?? "/usr/bin:/bin",
+    HOME: "/nonexistent",
+    LC_ALL: "C",
+    GIT_CONFIG_NOSYSTEM: "1",
+    GIT_AUTHOR_NAME: NAME,
+    GIT_COMMITTER_NAME: NAME,
+    EMAIL,
   };
+}
+
+/** Author and time of a commit, a minute after the one before. */
+function signature(number: number): string {
+  return `${NAME} <${EMAIL}> ${FIRST_COMMIT_SECONDS + 60 * number} +0000`;
 }
 
 /** A Git repository. `await using` removes the folder of one that was made in memory. */
@@ -66,11 +68,8 @@ export class GitRepository implements AsyncDisposable {
     return this.folder;
   }
 
-  /** Commits changes on top of a branch (made if there is none) and gives the commit's id. `null` removes a path. */
-  async commit(
-    changes: Files<GitContent | null>,
-    { branch = "main" }: { branch?: string } = {},
-  ): Promise<string> {
+  /** Commits changes on top of a branch (made if there is none) and gives the commit's id. */
+  async commit(changes: GitFiles, { branch = "main" } = {}): Promise<string> {
     const parent = this.store.ref(`refs/heads/${branch}`);
     const pairs = Symbol.iterator in changes ? changes : Object.entries(changes);
     const changed = new Map(pairs as Iterable<readonly [string, GitContent | null]>);
@@ -83,13 +82,11 @@ export class GitRepository implements AsyncDisposable {
     for (const [path, content] of changed) {
       if (content !== null) files.push([path, this.writeContent(content)]);
     }
-    const author = `${SIGNATURE} ${FIRST_COMMIT_SECONDS + 60 * this.commits++} +0000`;
-    const oid = this.store.write(
-      "commit",
-      `tree ${this.writeFolder(files)}\n` +
-        (parent === null ? "" : `parent ${parent}\n`) +
-        `author ${author}\ncommitter ${author}\n\nChange files`,
-    );
+    const author = signature(this.commits++);
+    const commit = `tree ${this.writeFolder(files)}\n` +
+      (parent === null ? "" : `parent ${parent}\n`) +
+      `author ${author}\ncommitter ${author}\n\nChange files`;
+    const oid = this.store.write("commit", commit);
     this.store.setRef(`refs/heads/${branch}`, oid);
     return oid;
   }
@@ -108,8 +105,7 @@ export class GitRepository implements AsyncDisposable {
   tag(name: string, { annotated = false, at = this.mainBranch } = {}): Promise<void> {
     return Promise.try(() => {
       const { oid } = this.required(at);
-      const tag = `object ${oid}\ntype commit\ntag ${name}\n` +
-        `tagger ${SIGNATURE} ${FIRST_COMMIT_SECONDS} +0000\n\n${name}\n`;
+      const tag = `object ${oid}\ntype commit\ntag ${name}\ntagger ${signature(0)}\n\n${name}\n`;
       this.store.setRef(`refs/tags/${name}`, annotated ? this.store.write("tag", tag) : oid);
     });
   }
@@ -229,14 +225,12 @@ export class GitRepository implements AsyncDisposable {
   }
 }
 
-/** Makes a Git repository in memory, with one commit on `branch`, or with none if there are no files. */
+/** Makes a Git repository in memory, with one commit on `branch`, or with none without files. */
 export async function makeGitRepository(
-  files: GitFiles = {},
-  { branch = "main" }: { branch?: string } = {},
+  files?: GitFiles,
+  { branch = "main" } = {},
 ): Promise<GitRepository> {
   const repository = new GitRepository(null, branch);
-  if (Symbol.iterator in files || Object.keys(files).length > 0) {
-    await repository.commit(files, { branch });
-  }
+  if (files !== undefined) await repository.commit(files, { branch });
   return repository;
 }

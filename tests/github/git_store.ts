@@ -115,8 +115,6 @@ export class GitStore {
     Deno.mkdirSync(`${dir}/refs/heads`, { recursive: true });
     Deno.mkdirSync(`${dir}/objects`);
     Deno.writeTextFileSync(`${dir}/HEAD`, `ref: refs/heads/${branch}\n`);
-    const config = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n";
-    Deno.writeTextFileSync(`${dir}/config`, config);
     for (const object of this.objects.values()) this.writeLoose(object);
     for (const [name, oid] of this.refs) this.setRef(name, oid);
   }

@@ -35,14 +35,13 @@ export function jsonReply(body: unknown, status = 200): Reply {
   return textReply("application/json; charset=utf-8", JSON.stringify(body), status);
 }
 
-/** An error as GitHub words it: `{ message, documentation_url, status }`. */
+/** An error as GitHub words it: `{ message, status }`. */
 export function errorReply(
   status: number,
   message: string,
   headers: Record<string, string> = {},
 ): Reply {
-  const documentation_url = "https://docs.github.com/rest";
-  const reply = jsonReply({ message, documentation_url, status: `${status}` }, status);
+  const reply = jsonReply({ message, status: `${status}` }, status);
   return { ...reply, headers: { ...reply.headers, ...headers } };
 }
 
@@ -50,7 +49,7 @@ const notFound = () => errorReply(404, "Not Found");
 
 /** The answer with its validator, which differs by content, media type and account, or 304 where the request has it. */
 export function validated(reply: Reply, request: Request, account: Account): Reply {
-  const hash = createHash("sha256").update(`${account?.index} ${reply.headers["content-type"]}\n`)
+  const hash = createHash("sha256").update(`${account} ${reply.headers["content-type"]}\n`)
     .update(reply.etagOf ?? reply.body).digest("hex");
   const etag = `W/"${hash}"`;
   if (request.headers.get("if-none-match") === etag) {
@@ -67,7 +66,7 @@ const ENDPOINTS: ["repo" | "commit" | "tree" | "blob", RegExp, mediaTypes: strin
   ["blob", /^\/git\/blobs\/([^/]+)$/, ["application/vnd.github.raw+json"]],
 ];
 const REPOSITORY_PATH = /^\/(?:repos\/([^/]+\/[^/]+)|repositories\/(\d+))(\/.*)?$/;
-const RAW_PATH = /^\/([^/]+\/[^/]+)\/([0-9a-f]{40})\/(.+)$/;
+const RAW_PATH = /^\/raw\/([^/]+\/[^/]+)\/([0-9a-f]{40})\/(.+)$/;
 const OBJECT_ID = /^[0-9a-f]{40}$/;
 
 /** A request, taken apart. */
@@ -75,9 +74,11 @@ export type ParsedRequest = RestRequest | RawRequest | { kind: "graphql" };
 type RestRequest = ReturnType<typeof parseRestRequest>;
 type RawRequest = ReturnType<typeof parseRawRequest>;
 
-/** Parses a request to the API. @throws {UnexpectedRequest} on what no endpoint expects. */
-export function parseApiRequest(request: Request): ParsedRequest {
-  const isGraphql = request.method === "POST" && new URL(request.url).pathname === "/graphql";
+/** Parses a request. @throws {UnexpectedRequest} on what no endpoint expects. */
+export function parseRequest(request: Request): ParsedRequest {
+  const { pathname } = new URL(request.url);
+  if (pathname.startsWith("/raw/")) return parseRawRequest(request);
+  const isGraphql = request.method === "POST" && pathname === "/graphql";
   return isGraphql ? { kind: "graphql" } : parseRestRequest(request);
 }
 
@@ -106,8 +107,7 @@ function parseRestRequest({ method, url, headers }: Request) {
   throw new UnexpectedRequest("no such endpoint");
 }
 
-/** Parses a request to the raw host. @throws {UnexpectedRequest} on any other. */
-export function parseRawRequest({ method, url, headers }: Request) {
+function parseRawRequest({ method, url, headers }: Request) {
   const { pathname, search } = new URL(url);
   // No endpoint here needs a token, so one that arrives has been sent to the wrong host.
   if (headers.has("authorization")) throw new UnexpectedRequest("a token at the raw host");
@@ -248,9 +248,7 @@ export function answerGraphql(double: GithubDouble, body: string, account: Accou
   if (!objects || !owner || !name) throw new UnexpectedRequest(`GraphQL "${query}"`);
   const found = double.follow(`${owner}/${name}`);
   if (!found || found.blocked || !sees(account, found)) {
-    const message = `Could not resolve to a Repository with the name '${owner}/${name}'.`;
-    const errors = [{ type: "NOT_FOUND", path: ["repository"], message }];
-    return jsonReply({ data: { repository: null }, errors });
+    return jsonReply({ data: { repository: null }, errors: [{ type: "NOT_FOUND" }] });
   }
   // Cut at 512,000 bytes, null for binaries, and lossy where the bytes are not UTF-8.
   const decoder = new TextDecoder("utf-8", { ignoreBOM: !double.graphqlStripsBom });
@@ -259,8 +257,7 @@ export function answerGraphql(double: GithubDouble, body: string, account: Accou
   const errors: unknown[] = [];
   const values = Array.from(objects.matchAll(OBJECT), ([, alias, oid], index) => {
     if (index >= double.graphqlMaxObjects) {
-      const message = "Resource limits for this query exceeded.";
-      errors.push({ type: "RESOURCE_LIMITS_EXCEEDED", path: ["repository", alias], message });
+      errors.push({ type: "RESOURCE_LIMITS_EXCEEDED", path: ["repository", alias] });
       return [alias, null];
     }
     const object = found.git?.store.read(oid!) ?? null;

@@ -15,9 +15,8 @@ import {
   answerRest,
   errorReply,
   jsonReply,
-  parseApiRequest,
   type ParsedRequest,
-  parseRawRequest,
+  parseRequest,
   type Reply,
   UnexpectedRequest,
   validated,
@@ -36,8 +35,6 @@ const GZIP_FROM_BYTES = 1_000;
 export class GithubDouble extends GithubState implements AsyncDisposable {
   /** Base URL of the REST API, without a slash at its end. */
   apiUrl = "";
-  /** Base URL of the raw host. */
-  rawUrl = "";
   /** Base of web pages; nothing listens there. */
   readonly webUrl = "https://github.test";
   readonly log = new GithubLog();
@@ -67,12 +64,17 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
   intercept:
     | ((request: Request, logged: LoggedRequest) => Response | null | Promise<Response | null>)
     | null = null;
-  private servers: Deno.HttpServer<Deno.NetAddr>[] = [];
+  private server: Deno.HttpServer<Deno.NetAddr> | null = null;
 
-  /** Starts a double on free ports of the loopback interface. `now` is its clock, in ms since the epoch. */
+  /** Starts a double on a free port of the loopback interface. `now` is its clock, in ms since the epoch. */
   constructor(now?: () => number) {
     super(now);
     this.up();
+  }
+
+  /** Base URL of the raw host. */
+  get rawUrl(): string {
+    return `${this.apiUrl}/raw`;
   }
 
   /** URL of the GraphQL endpoint. */
@@ -85,11 +87,6 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     return this.log.requests;
   }
 
-  /** The most requests that were under way at once. */
-  get maxConcurrent(): number {
-    return this.log.maxConcurrent;
-  }
-
   readonly unexpected = this.log.unexpected;
   readonly counts = this.log.counts;
 
@@ -99,17 +96,23 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     this.log.reset();
   }
 
-  /** Listens (again, after {@linkcode down}, on the same ports). */
+  /** Listens (again, after {@linkcode down}, on the same port). */
   up(): void {
-    if (this.servers.length > 0) return;
-    this.apiUrl = this.listen(this.apiUrl, parseApiRequest);
-    this.rawUrl = this.listen(this.rawUrl, parseRawRequest);
+    const port = this.apiUrl === "" ? 0 : Number(new URL(this.apiUrl).port);
+    const onError = (error: unknown) => {
+      if (!(error instanceof InjectedFault)) this.unexpected.push(String(error));
+      return new Response(null, { status: 500 });
+    };
+    const options = { hostname: "127.0.0.1", port, onListen: () => {}, onError };
+    this.server ??= Deno.serve(options, (request) => this.answer(request));
+    this.apiUrl = `http://127.0.0.1:${this.server.addr.port}`;
   }
 
   /** Stops listening: connections are refused. What hangs is let go first. */
   async down(): Promise<void> {
     this.pauses.release();
-    await Promise.all(this.servers.splice(0).map((server) => server.shutdown()));
+    await this.server?.shutdown();
+    this.server = null;
   }
 
   /** Stops everything. @throws {Error} naming every unexpected request. */
@@ -119,30 +122,15 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     throw new Error(`Cannot accept requests to the double:\n${this.unexpected.join("\n")}`);
   }
 
-  private listen(url: string, parse: (request: Request) => ParsedRequest): string {
-    const port = url === "" ? 0 : Number(new URL(url).port);
-    const onError = (error: unknown) => {
-      if (!(error instanceof InjectedFault)) this.unexpected.push(String(error));
-      return new Response(null, { status: 500 });
-    };
-    const options = { hostname: "127.0.0.1", port, onListen: () => {}, onError };
-    const server = Deno.serve(options, (request) => this.answer(request, parse));
-    this.servers.push(server);
-    return `http://127.0.0.1:${server.addr.port}`;
-  }
-
   /** Writes a request down, refuses what is unexpected, applies a hook or a fault, answers. */
-  private async answer(
-    request: Request,
-    parse: (request: Request) => ParsedRequest,
-  ): Promise<Response> {
+  private async answer(request: Request): Promise<Response> {
     const { pathname, search, host } = new URL(request.url);
     const account = this.accountOf(request.headers.get("authorization"));
     const logged: LoggedRequest = {
       kind: "unexpected",
       path: pathname + search,
       status: 0,
-      token: account?.index ?? null,
+      token: account ?? null,
       conditional: request.headers.has("if-none-match"),
       bytes: 0,
       aborted: false,
@@ -152,7 +140,7 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     try {
       if (!logged.userAgent) throw new UnexpectedRequest("no User-Agent");
       if (!host.startsWith("127.0.0.1:")) throw new UnexpectedRequest(`host ${host}`);
-      const parsed = parse(request);
+      const parsed = parseRequest(request);
       logged.kind = parsed.kind;
       await this.pauses.sleep(this.latencyMs);
       const taken = await this.intercept?.(request, logged);
@@ -197,8 +185,7 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     }
     const quota = this.quotaOf(account, isGraphql ? "graphql" : "core");
     if (quota.remaining <= 0) {
-      const whose = account ? `user ID ${account.index + 1}` : "127.0.0.1";
-      const message = `API rate limit exceeded for ${whose}.`;
+      const message = "API rate limit exceeded for 127.0.0.1.";
       return isGraphql && this.graphqlQuotaStatus === 200
         ? jsonReply({ errors: [{ type: "RATE_LIMITED", message }] })
         : errorReply(403, message);
@@ -218,11 +205,9 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
   private quotaHeaders(account: Account, kind: RequestKind): Record<string, string> {
     const resource = kind === "graphql" ? kind : "core";
     const { limit, remaining, resetAtMs } = this.quotaOf(account, resource);
-    const left = Math.max(0, remaining);
     return {
       "x-ratelimit-limit": String(limit),
-      "x-ratelimit-remaining": String(left),
-      "x-ratelimit-used": String(limit - left),
+      "x-ratelimit-remaining": String(Math.max(0, remaining)),
       "x-ratelimit-reset": String(Math.ceil(resetAtMs / 1000)),
       "x-ratelimit-resource": resource,
     };

@@ -26,12 +26,12 @@ interface Redirect {
   readonly location: string;
 }
 
-/** The sender of a request: an account by the index of its token, or null without a token. */
-export type Account = { readonly index: number; readonly seesAll: boolean } | null;
+/** The sender of a request: the index of its token, or null without a token. */
+export type Account = number | null;
 
-/** Whether an account may see a repository. */
+/** Whether an account may see a repository: with a token all of them, as with GitHub's `repo` scope. */
 export function sees(account: Account, { visibility }: HostedRepository): boolean {
-  return visibility === "public" || (account?.seesAll ?? false);
+  return visibility === "public" || account !== null;
 }
 
 type QuotaResource = "core" | "graphql";
@@ -44,7 +44,7 @@ export class GithubState {
   private readonly byName = new Map<string, HostedRepository>();
   private readonly redirects = new Map<string, Redirect>();
   private lastId = 1000;
-  private readonly tokens = new Map<string, NonNullable<Account>>();
+  private readonly tokens = new Map<string, number>();
   private readonly revoked = new Set<string>();
   private readonly quotas = new Map<string, Quota>();
 
@@ -122,9 +122,9 @@ export class GithubState {
     }
   }
 
-  /** Makes a token valid; its index is its place in the order of adding. It sees public repositories, or all. */
-  addToken(token: string, { sees }: { sees?: "all" } = {}): void {
-    this.tokens.set(token, { index: this.tokens.size, seesAll: sees === "all" });
+  /** Makes a token valid; its index is its place in the order of adding. */
+  addToken(token: string): void {
+    this.tokens.set(token, this.tokens.size);
   }
 
   /** Makes a token invalid: 401 from then on. */
@@ -144,9 +144,9 @@ export class GithubState {
    * its hour is over. https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api
    */
   quotaOf(account: Account, resource: QuotaResource = "core"): Quota {
-    const limit = account ? 5000 : resource === "core" ? 60 : 0;
+    const limit = account === null ? 60 : 5000;
     const full = { limit, remaining: limit, resetAtMs: 0, spent: 0 };
-    const quota = this.quotas.getOrInsert(`${account?.index ?? "none"} ${resource}`, full);
+    const quota = this.quotas.getOrInsert(`${account} ${resource}`, full);
     if (this.now() >= quota.resetAtMs) {
       Object.assign(quota, { remaining: quota.limit, resetAtMs: this.now() + HOUR_MS });
     }

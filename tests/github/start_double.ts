@@ -18,14 +18,21 @@ export interface DoubleConfig {
   token: string;
 }
 
+/** `set` sets fields, `release` ends every wait; the others are methods and fields of the double. */
+type Call =
+  | "set"
+  | "release"
+  | "up"
+  | "down"
+  | "resetCounts"
+  | "counts"
+  | "requests"
+  | "unexpected";
+
 /** A double in a process of its own. */
 export interface RunningDouble
-  extends AsyncDisposable, Pick<GithubDouble, "apiUrl" | "rawUrl" | "graphqlUrl" | "webUrl"> {
-  /**
-   * Calls a method of the double, or reads a field; `set` sets fields, `release` ends every wait. Arguments and results
-   * are JSON. @throws {Error} with the double's own message.
-   */
-  call(name: string, ...args: unknown[]): Promise<unknown>;
+  extends AsyncDisposable, Pick<GithubDouble, "apiUrl" | "rawUrl" | "graphqlUrl"> {
+  call(name: Call, fields?: Partial<GithubDouble>): Promise<unknown>;
 }
 
 const PERMISSIONS = ["--allow-net=127.0.0.1", "--allow-run=git", "--allow-read", "--allow-write"];
@@ -49,12 +56,9 @@ export async function startDouble(config: DoubleConfig): Promise<RunningDouble> 
   const { controlUrl, ...urls } = JSON.parse(line);
   return {
     ...urls,
-    async call(call: string, ...args: unknown[]) {
-      const body = JSON.stringify({ call, args });
-      const response = await fetch(controlUrl, { method: "POST", body });
-      const { result, error } = await response.json();
-      if (!response.ok) throw new Error(`Cannot call "${call}": ${error}`);
-      return result;
+    async call(name, fields) {
+      const body = JSON.stringify({ name, fields });
+      return await (await fetch(controlUrl, { method: "POST", body })).json();
     },
     async [Symbol.asyncDispose]() {
       child.kill("SIGTERM");
@@ -64,14 +68,11 @@ export async function startDouble(config: DoubleConfig): Promise<RunningDouble> 
   };
 }
 
-// Arguments come from JSON unchecked: a test that sends wrong ones sees its call fail.
-// deno-lint-ignore no-explicit-any -- see above
-function run(gh: GithubDouble, call: string, args: any[]): unknown {
-  if (call === "set") return void Object.assign(gh, args[0]);
-  if (call === "release") return gh.pauses.release();
-  if (!(call in gh)) throw new Error("the double has no such call");
-  const member = gh[call as keyof GithubDouble] as unknown;
-  return typeof member === "function" ? member.apply(gh, args) : member;
+function run(gh: GithubDouble, name: Call, fields: Partial<GithubDouble>): unknown {
+  if (name === "set") return void Object.assign(gh, fields);
+  if (name === "release") return gh.pauses.release();
+  const member: unknown = gh[name];
+  return typeof member === "function" ? member.call(gh) : member;
 }
 
 async function serve({ repositories, token }: DoubleConfig): Promise<void> {
@@ -88,16 +89,12 @@ async function serve({ repositories, token }: DoubleConfig): Promise<void> {
   for (const resource of ["core", "graphql"] as const) gh.setQuota(token, { ...plenty, resource });
   const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
   const control = Deno.serve(options, async (request) => {
-    try {
-      const { call, args } = await request.json();
-      return Response.json({ result: await run(gh, call, args) ?? null });
-    } catch (error) {
-      return Response.json({ error: String(error) }, { status: 400 });
-    }
+    const { name, fields } = await request.json();
+    return Response.json(await run(gh, name, fields) ?? null);
   });
-  const { apiUrl, rawUrl, graphqlUrl, webUrl } = gh;
+  const { apiUrl, rawUrl, graphqlUrl } = gh;
   const controlUrl = `http://127.0.0.1:${control.addr.port}`;
-  console.log(JSON.stringify({ apiUrl, rawUrl, graphqlUrl, webUrl, controlUrl }));
+  console.log(JSON.stringify({ apiUrl, rawUrl, graphqlUrl, controlUrl }));
 }
 
 if (import.meta.main) await serve(JSON.parse(Deno.args[0]!));

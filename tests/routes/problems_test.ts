@@ -94,7 +94,7 @@ for (const [index, [code, path, details = {}]] of ROWS.entries()) {
       env: { GITHUB_TOKEN: "ghp_canaryToken", ...details.env },
       ...details.change && { change: details.change },
     });
-    site.gh.addToken("ghp_canaryToken", { sees: "all" });
+    site.gh.addToken("ghp_canaryToken");
     await details.arrange?.(site);
 
     const response = await site.service.get(path, details.init);

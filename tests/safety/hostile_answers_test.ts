@@ -81,20 +81,17 @@ Deno.test("no redirect leads to another host, port or scheme, whatever is redire
 Deno.test("an answer that unpacks to more than its bound is none, right as it may be", async () => {
   for (const kind of ["repo", "tree", "tree-recursive", "graphql"] as const) {
     let count = 0;
-    await using site = await start(kind, async (request, logged) => {
+    await using site = await start(kind, async (request) => {
       count++;
       const headers = new Headers(request.headers);
       headers.set(REAL, "1");
       const body = request.method === "POST" ? await request.text() : null;
       const real = await fetch(request.url, { method: request.method, headers, body });
-      logged.status = real.status;
       // JSON may be followed by blanks: a reader of all of them would find the answer right.
       const long = new Uint8Array((BOUNDS_MB[kind] + 1) << 20).fill(0x20);
       long.set(await real.bytes());
-      const packed = new Headers(real.headers);
-      packed.delete("content-length");
-      packed.set("content-encoding", "gzip");
-      return new Response(new Uint8Array(gzipSync(long, { level: 1 })), { headers: packed });
+      const packed = new Uint8Array(gzipSync(long, { level: 1 }));
+      return new Response(packed, { headers: { "content-encoding": "gzip" } });
     });
     // What GraphQL does not give is read from the blobs API.
     const isBatch = kind === "graphql";
@@ -126,16 +123,16 @@ Deno.test("an answer without end is cut at its bound, whatever was requested", a
 /** Blanks without end, or nearly, and how many MB of them were sent when the reader left. */
 function endlessBody() {
   const { promise, resolve } = Promise.withResolvers<number>();
-  const piece = new Uint8Array(1 << 18).fill(0x20);
-  let sent = 0;
+  const piece = new Uint8Array(1 << 20).fill(0x20);
+  let sentMb = 0;
   const body = new ReadableStream({
     pull(controller) {
       controller.enqueue(piece);
-      if (++sent < 1024) return;
-      resolve(sent / 4);
+      if (++sentMb < 256) return;
+      resolve(sentMb);
       controller.close();
     },
-    cancel: () => resolve(sent / 4),
+    cancel: () => resolve(sentMb),
   }, { highWaterMark: 0 });
   return { body, sentMb: promise };
 }
@@ -148,40 +145,12 @@ Deno.test("an answer that is something else than was requested is a failure of t
     '{"__proto__":{"private":false,"default_branch":"main","tree":[]}}',
     ...["[".repeat(100_000), "\ufeff", "\xff\xfe{}"],
   ];
-  const headers = { "content-type": "application/json" };
+  const ids = ["../../user", "HEAD", "a".repeat(39), "A".repeat(40), `${"a".repeat(40)}\n/x`];
   for (const kind of ["repo", "commit", "tree", "blob"]) {
-    for (const body of bodies) {
-      await using site = await start(kind, () => new Response(body, { headers }));
+    for (const body of kind === "commit" ? [...bodies, ...ids] : bodies) {
+      await using site = await start(kind, () => new Response(body));
       await expectStatus(site, ITEM, 502, `${kind} ${body.slice(0, 60)}`);
-    }
-  }
-  // A 304 without a conditional request is no answer, for visibility neither.
-  for (const kind of ["repo", "commit"]) {
-    await using site = await start(kind, () => new Response(null, { status: 304 }));
-    await expectStatus(site, listPath(), 502, kind);
-  }
-});
-
-Deno.test("a commit id that is none never becomes part of a request", async () => {
-  const ids = ["../../user", "HEAD", "a".repeat(39), "A".repeat(40), `${"a".repeat(40)}\n/x`, ""];
-  for (const id of ids) {
-    await using site = await start("commit", () => new Response(id));
-    await expectStatus(site, listPath(), 502, id);
-    assertEquals(site.gh.counts().tree, undefined);
-  }
-});
-
-Deno.test("contents that do not hash to their id are never given, by any of the three requests", async () => {
-  for (const env of [ENV, ANONYMOUS, { ...ENV, GITHUB_RAW_URL: "" }]) {
-    await using site = await start("none", () => null, env);
-    site.gh.fault = { kind: "wrong-bytes" };
-
-    const { items } = await site.service.list({ includeContent: true });
-    const shown = items.map(({ content, error }) => content ?? error?.code);
-    assertEquals(shown, ["source-failed", "source-failed"]);
-    site.service.clock.advance(61_000);
-    for (const format of ["json", "raw"]) {
-      await expectStatus(site, itemPath({ path: "posts/a.md", format }), 502, format);
+      if (kind === "commit") assertEquals(site.gh.counts().tree, undefined, body);
     }
   }
 });

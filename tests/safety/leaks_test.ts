@@ -3,7 +3,6 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { CollectionsError, sourceFailed, sourceRateLimited } from "../../lib/errors.ts";
-import { parseSettings, SETTING_NAMES, SettingsError } from "../../lib/settings.ts";
 import type { BlobResult } from "../../lib/source/source.ts";
 import type { Fault } from "../github/github_faults.ts";
 import { itemPath, listPath, type Parameters, type TestService } from "../service.ts";
@@ -118,7 +117,7 @@ Deno.test("nothing inside reaches a response or the log, whatever is requested a
         responses++;
       }
     };
-    for (const token of TOKENS) gh.addToken(token, { sees: "all" });
+    for (const token of TOKENS) gh.addToken(token);
 
     await sendAll("fine");
     for (const [index, fault] of FAULTS.entries()) {
@@ -199,17 +198,5 @@ Deno.test("an item's error has its code, and nothing of its reason", async () =>
       search(text, "the page");
     }
     search(logOf(service), "the log");
-  }
-});
-
-Deno.test("a setting that stops the start is named, and no other setting", () => {
-  for (const name of SETTING_NAMES) {
-    const env: Record<string, string> = { GITHUB_TOKEN: "ghp_canaryToken" };
-    try {
-      parseSettings((wanted) => wanted === name ? "\u0001 not a value" : env[wanted]);
-    } catch (error) {
-      assert(error instanceof SettingsError && error.message.includes(`"${name}"`));
-      assert(!/canary|not a value/.test(error.message), error.message);
-    }
   }
 });

@@ -16,7 +16,7 @@ const PATHS = [listPath({ includeContent: true }), itemPath({ path: "posts/a.md"
 async function startWithSecrets(env: Record<string, string> = {}, kv?: Deno.Kv): Promise<Site> {
   const settings = { GITHUB_TOKEN: TOKEN, ...env };
   const site = await startSite(FILES, { env: settings, ...kv && { kv } });
-  site.gh.addToken(TOKEN, { sees: "all" });
+  site.gh.addToken(TOKEN);
   site.gh.setVisibility("octo/site", "private");
   site.gh.add("octo/void", null, { visibility: "internal" });
   return site;
@@ -44,15 +44,6 @@ Deno.test("ALLOWED_REPOS serves what it names, in any case, also where that is p
   assertEquals(await status("TEAM", "Any"), 200);
   // A commit id may be that of a fork.
   assertEquals(await status("octo", "site", await repository.head()), 404);
-});
-
-Deno.test("LOCAL_REPOS_DIR=none leaves the owner `local` to GitHub, unset serves the examples", async () => {
-  const path = listPath({ owner: "local", repo: "blog" });
-  await using none = await startSite(FILES, { env: { LOCAL_REPOS_DIR: "none" } });
-  await using examples = await startService({ env: { LOCAL_REPOS_DIR: "" } });
-
-  assertEquals(await statusOf(none, path), 404);
-  assertEquals(await statusOf({ service: examples }, path), 200);
 });
 
 /** Everything that a client can see of a response but its id, and its requests, the repository's name replaced. */

@@ -55,12 +55,12 @@ Deno.test("readBlobs() reads by the raw host at the commit id without a token, 8
     return null;
   };
   assertEquals(await reader.read(), {});
-  assertEquals([gh.counts(), gh.maxConcurrent, gh.quotaSpent(null)], [{ raw: 48 }, 8, 0]);
+  assertEquals([gh.counts(), gh.log.maxConcurrent, gh.quotaSpent(null)], [{ raw: 48 }, 8, 0]);
   const commit = await git.head();
-  assert(gh.requests.every(({ path }) => path.startsWith(`/octo/site/${commit}/posts/`)));
+  assert(gh.requests.every(({ path }) => path.startsWith(`/raw/octo/site/${commit}/posts/`)));
 
   await Promise.all([reader.read(files.slice(0, 24)), reader.read(files.slice(24))]);
-  assertEquals([gh.counts(), gh.maxConcurrent], [{ raw: 48 }, 8]);
+  assertEquals([gh.counts(), gh.log.maxConcurrent], [{ raw: 48 }, 8]);
 });
 
 Deno.test("readBlobs() escapes paths for the raw host", async () => {

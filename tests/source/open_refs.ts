@@ -16,13 +16,13 @@ interface Query {
 /** Repositories that are allowed by name: a check is one request, since visibility does not matter. */
 export const NAMED = { allowed: "octo/*" };
 
-/** Opens the double, the store and a first process; tokens see every repository. */
+/** Opens the double, the store and a first process. */
 export async function openRefs(options: Omit<OpenOptions, "clock"> = {}) {
   const clock = new TestClock();
   const served = await serveRepository({ "a.md": "A\n", "b.md": "B\n" }, { now: clock.now });
   const { gh, repository } = served;
   gh.setQuota(null, { remaining: 100_000 });
-  for (const token of options.tokens ?? []) gh.addToken(token, { sees: "all" });
+  for (const token of options.tokens ?? []) gh.addToken(token);
   const store = await openStore(clock);
   const start = (other: Omit<OpenOptions, "clock"> = {}) => {
     const kv = store.tier();

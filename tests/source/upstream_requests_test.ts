@@ -177,7 +177,7 @@ Deno.test("contents come by the raw host without a token, outside the quota, and
     const kind = raw ? "raw" : "blob";
     assertEquals(cold, { commit: 1, tree: 1, "tree-recursive": 1, [kind]: 20 });
     assertEquals(gh.quotaSpent(null), raw ? 3 : 23);
-    assert(gh.maxConcurrent <= 8, `${gh.maxConcurrent} at once`);
+    assert(gh.log.maxConcurrent <= 8, `${gh.log.maxConcurrent} at once`);
     await repository.commit({ "posts/post-007.md": "changed\n" });
     service.clock.advance(MINUTE_MS);
     const after = await cost(gh, list);
