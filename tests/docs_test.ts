@@ -1,4 +1,4 @@
-// Runs the commands and programs of the documents, and compares their tables with the code.
+// Runs the commands and programs of the documents and examples, and compares the documents' tables with the code.
 
 import { assert, assertEquals } from "@std/assert";
 import { join } from "@std/path";
@@ -58,18 +58,20 @@ Deno.test("the documents' requests are answered as they say, their metrics are c
   for (const [, name] of named) assert(metrics.includes(`# TYPE ${name} `), name);
 });
 
-Deno.test("the README's fetch call and its client in Node print what it says", async () => {
+/** Makes a function of parameters and a program, as `Function` does. */
+const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor;
+
+Deno.test("the README's fetch call, its client in Node and the example blog's lines do what they say", async () => {
   await using service = await serveTask("start");
   const [, call, output] = readme.match(
     /```js\n(const [^`]*? fetch\(.*?)```\n\n```text\n(.*?)```/s,
   )!;
   const lines: string[] = [];
   const log = (...values: unknown[]) => lines.push(`${values.join(" ")}\n`);
-  const run = Object.getPrototypeOf(async () => {}).constructor;
-  await run("console", call!.replace(ORIGIN, service.url))({ log });
+  await AsyncFunction("console", call!.replace(ORIGIN, service.url))({ log });
   assertEquals([lines.join(""), lines.length], [output, 10]);
 
-  const [, program] = readme.match(/```js\n(import [^`]*?CollectionsClient.*?)```/s)!;
+  const [, posts] = readme.match(/```js\n(import [^`]*?CollectionsClient.*?)```/s)!;
   const saved = [...readme.match(/^curl -O .*$/m)![0].matchAll(/-O http:\/\/[^/]+\/(\S+)/g)];
   assertEquals(saved.map(([, name]) => name), ["client.js"]);
   const folder = await Deno.makeTempDir();
@@ -77,13 +79,31 @@ Deno.test("the README's fetch call and its client in Node print what it says", a
   await Deno.writeTextFile(join(folder, "client.js"), await response.text());
   await Deno.writeTextFile(join(folder, "package.json"), '{ "type": "module" }');
   // Only the port differs from what is printed.
-  await Deno.writeTextFile(join(folder, "posts.js"), program!.replace(ORIGIN, service.url));
+  await Deno.writeTextFile(join(folder, "posts.js"), posts!.replace(ORIGIN, service.url));
   const node = new Deno.Command("node", { args: ["posts.js"], cwd: folder });
   const { code, stdout } = await node.output();
   const printed = new TextDecoder().decode(stdout).trimEnd().split("\n");
   assertEquals([code, printed.length], [0, 12]);
   assert(printed.includes("Apple days 602"), printed.join());
   await Deno.remove(folder, { recursive: true });
+
+  const post = await read("examples/blog/posts/2026/our-shop-window-reads-this-blog.md");
+  const [, shopWindow] = post.match(/```js\n(.*?)```/s)!;
+  const program = `${shopWindow!.replace(ORIGIN, service.url)}; return titles;`;
+  const titles: string[] = await AsyncFunction(program)();
+  assertEquals([titles.length, titles[0], titles.at(-1)], [10, "Apple days", "Opening day"]);
+});
+
+Deno.test("the example page is short, makes two kinds of call, and loads DOMPurify alone", async () => {
+  const html = await read("examples/page/index.html");
+  const [, script, ...others] = html.split(/<script[^>]*>|<\/script>/);
+  assertEquals(others.length, 1, "one script");
+  assert(script!.trim().split("\n").length <= 80);
+  const loaded = script!.match(/\bimport\b.*?[;,)]|\bsrc=/g);
+  assertEquals(loaded, ["import(`${service}/vendor/dompurify.js`)"]);
+  const calls = script!.matchAll(/\b(?:ask\("([a-z-]+)"|fetch\()/g);
+  const operations = ["get-item-content", "list-collection-items"];
+  assertEquals([...calls].map(([, name]) => name).sort(), [...operations, undefined]);
 });
 
 Deno.test("the documents name tasks, files and headings that exist", async () => {
