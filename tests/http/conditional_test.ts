@@ -2,26 +2,35 @@
 
 import { assert, assertEquals } from "@std/assert";
 import {
+  addGzip,
   dataHeaders,
   dataResponse,
   jsonBody,
   negotiateBody,
   readyBody,
 } from "../../lib/http/responses.ts";
-import { itemPath, listPath, startService } from "../service.ts";
+import { itemPath, startService } from "../service.ts";
 import { startSite } from "../site.ts";
 import { gzipReady } from "./freshness_of.ts";
 
 const TEXT = "long enough to be compressed\n".repeat(100);
-const LONG = { "posts/a.md": TEXT };
+const FILES = { "posts/a.md": TEXT };
 const GZIP = { headers: { "accept-encoding": "gzip" } };
 const path = itemPath({ path: "posts/a.md" });
+const CHECK = { requestId: "1", checkedAtMs: 0, freshForMs: 60_000, isStorable: true };
+
+function bodyOf(content: string | Uint8Array<ArrayBuffer>, contentType = "text/plain") {
+  const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+  return readyBody({ bytes, contentType });
+}
+
+function requestWith(headers: Record<string, string>): Request {
+  return new Request("http://localhost", { headers });
+}
 
 async function unpacked(response: Response): Promise<string> {
   return await new Response(response.body!.pipeThrough(new DecompressionStream("gzip"))).text();
 }
-
-const CHECK = { requestId: "1", checkedAtMs: 0, freshForMs: 60_000, isStorable: true };
 
 Deno.test("jsonBody() has the bytes of JSON.stringify()", async () => {
   const long = '\u4e2d\ud83d\ude00\n"x'.repeat(20_000);
@@ -38,83 +47,91 @@ Deno.test("jsonBody() has the bytes of JSON.stringify()", async () => {
   }
 });
 
-Deno.test("dataHeaders() lets caches store a response for as long as its check is good", () => {
-  const rows: [check: Partial<typeof CHECK>, expected: string][] = [
-    [{}, "public, max-age=60"],
-    [{ freshForMs: 59_999 }, "public, max-age=59"],
-    [{ freshForMs: 1_000 }, "no-cache"],
-    [{ isStorable: false }, "no-store"],
-  ];
-  for (const [check, expected] of rows) {
-    const headers = dataHeaders({ ...CHECK, ...check, cacheStatus: "hit" }, 0);
-    assertEquals(headers["cache-control"], expected);
-  }
-});
-
 Deno.test("dataResponse() gives each response its own headers, and every body byte by byte", async () => {
   for (const text of ["plain", "schön", "\ufeffmarked", "\x00\x7f"]) {
-    const bytes = new TextEncoder().encode(text);
-    const body = await readyBody({ bytes, contentType: "text/plain" });
-    const send = (nowMs: number, requestId: string, headers: HeadersInit = {}) =>
+    const body = await bodyOf(text);
+    const send = (nowMs: number, requestId: string) =>
       dataResponse(
-        negotiateBody(body, new Request("http://a", { headers })),
+        negotiateBody(body, requestWith({})),
         dataHeaders({ ...CHECK, requestId, cacheStatus: "hit" }, nowMs),
       );
     const first = send(1_000, "1");
     const second = send(2_000, "2");
-    const third = send(2_000, "3", { "if-none-match": '"a", *' });
-    const fourth = send(2_000, "4", { "if-none-match": "*" });
     first.headers.set("x-other", "of one response alone");
 
-    const shown = [first, second, third, fourth].map(({ status, headers }) =>
-      ["x-request-id", "age", "cache-status", "x-other"].map((name) => headers.get(name))
-        .concat(`${status}`)
+    const shown = [first, second].map(({ headers }) =>
+      ["x-request-id", "age", "x-other"].map((name) => headers.get(name))
     );
-    assertEquals(shown, [
-      ["1", "1", "collections; hit; ttl=59", "of one response alone", "200"],
-      ["2", "2", "collections; hit; ttl=58", null, "200"],
-      ["3", "2", "collections; hit; ttl=58", null, "200"],
-      ["4", "2", "collections; hit; ttl=58", null, "304"],
-    ]);
-    assertEquals(await second.bytes(), bytes);
+    assertEquals(shown, [["1", "1", "of one response alone"], ["2", "2", null]]);
+    assertEquals(await second.bytes(), new TextEncoder().encode(text));
   }
 });
 
-Deno.test("an ETag stays while the response does, over re-checks and restarts", async () => {
-  await using site = await startSite({ "posts/a.md": "1" });
-  const { service, repository, gh } = site;
-  const tag = async () => (await service.get(listPath())).headers.get("etag");
-
-  const first = await tag();
-  assertEquals(await tag(), first);
-  service.clock.advance(60_000);
-  assertEquals(await tag(), first);
-  await using again = await startService({ github: gh });
-  assertEquals((await again.get(listPath())).headers.get("etag"), first);
-
-  await repository.commit({ "posts/a.md": "2" });
-  service.clock.advance(60_000);
-  assert(await tag() !== first);
-});
-
-Deno.test("If-None-Match is answered 304 by any form that names the tag, and by no other", async () => {
-  await using site = await startSite(LONG);
-  const { service } = site;
-  const etag = (await service.get(path)).headers.get("etag")!;
-  const status = async (value: string, target = path) =>
-    (await service.get(target, { headers: { "if-none-match": value } })).status;
-
-  for (const value of [etag, `W/${etag}`, `"x", ${etag}`, `"x",W/${etag},"y"`, "*", " * "]) {
-    assertEquals([value, await status(value)], [value, 304]);
+Deno.test("negotiateBody() knows the tag of each coding in any form, whichever would be sent, made yet or not", async () => {
+  const body = await bodyOf(TEXT);
+  const plain = body.identity.etag;
+  const packed = plain.replace(/"$/, '-gzip"');
+  for (const isMade of [false, true]) {
+    if (isMade) await addGzip(body);
+    assertEquals(body.gzip?.etag, isMade ? packed : undefined);
+    for (const accepted of ["", "gzip"]) {
+      const known = (value: string) =>
+        negotiateBody(body, requestWith({ "if-none-match": value, "accept-encoding": accepted }))
+          .knownTag;
+      for (const tag of [plain, packed]) {
+        for (const value of [tag, `W/${tag}`, `"x", ${tag}`, `"x",W/${tag},"y"`]) {
+          assertEquals([value, known(value)], [value, tag]);
+        }
+        for (const value of [tag.slice(1, -1), `"${tag}`]) {
+          assertEquals([value, known(value)], [value, null]);
+        }
+      }
+      assertEquals(known("*"), isMade && accepted === "gzip" ? packed : plain);
+      for (const value of ['"x"', "", '""', 'W/"*"', '"*"', '"a", *', '"a,b"']) {
+        assertEquals([value, known(value)], [value, null]);
+      }
+    }
   }
-  const wrong = ['"x"', etag.slice(1, -1), `"${etag}`, "", '""', 'W/"*"', '"*"', '"a,b"'];
-  for (const value of wrong) assertEquals([value, await status(value)], [value, 200]);
-  assertEquals(await status("*", itemPath({ path: "none" })), 404);
 });
 
-Deno.test("a 304 has no body, repeats the tag, and says how old the response is", async () => {
-  await using site = await startSite(LONG);
-  const { service, gh } = site;
+Deno.test("negotiateBody() chooses gzip by the weights of Accept-Encoding", async () => {
+  const body = await bodyOf(TEXT);
+  await addGzip(body);
+  const forGzip = [
+    ...["gzip", "GZIP", "gzip, deflate, br", "br;q=1.0, gzip;q=0.8", "gzip;q=0.001", "*"],
+    ...["identity;q=0, *", "*;q=0, gzip", "deflate, *;q=0.5", "gzip;q=1.0, identity; q=0.5"],
+  ];
+  const forIdentity = [
+    ...["", "identity", "br", "gzip;q=0", "gzip;q=0.000, br", "gzip;q=0.5, identity"],
+    ...["*, gzip;q=0", "x", "gzipped", ";", "*;q=0", "gzip;q=0.2, identity;q=0.3"],
+  ];
+  for (const accepted of [...forGzip, ...forIdentity]) {
+    const { coded } = negotiateBody(body, requestWith({ "accept-encoding": accepted }));
+    assertEquals([accepted, coded === body.gzip], [accepted, forGzip.includes(accepted)]);
+  }
+  assertEquals(negotiateBody(body, requestWith({})).coded, body.identity);
+});
+
+Deno.test("addGzip() leaves out what is short, does not get shorter, or is compressed by its type", async () => {
+  const noise = crypto.getRandomValues(new Uint8Array(4096));
+  const rows: [isPacked: boolean, content: string | Uint8Array<ArrayBuffer>, type: string][] = [
+    [true, TEXT.slice(0, 1024), "application/json"],
+    [true, TEXT, "text/markdown"],
+    [true, TEXT, "image/svg+xml"],
+    [false, TEXT.slice(0, 1023), "application/json"],
+    [false, noise, "text/plain"],
+    [false, TEXT, "image/jpeg"],
+  ];
+  for (const [isPacked, content, type] of rows) {
+    const body = await bodyOf(content, type);
+    await addGzip(body);
+    assertEquals([type, body.gzip !== null], [type, isPacked]);
+  }
+});
+
+Deno.test("a 304 has no body, repeats the tag, and says how old the response is, also after a re-check or restart", async () => {
+  await using site = await startSite(FILES);
+  const { service, gh, repository } = site;
   const etag = (await service.get(path)).headers.get("etag")!;
   const headers = { "if-none-match": etag };
   service.clock.advance(18_000);
@@ -133,35 +150,20 @@ Deno.test("a 304 has no body, repeats the tag, and says how old the response is"
   assertEquals([missed.status, checked.status], [304, 304]);
   assertEquals(missed.headers.get("cache-status"), "collections; fwd=miss; stored");
   assertEquals(checked.headers.get("cache-status"), "collections; fwd=stale; detail=revalidated");
+
+  await repository.commit({ "posts/a.md": "changed\n" });
+  service.clock.advance(60_000);
+  const changed = await service.get(path, { headers });
+  assert(changed.status === 200 && changed.headers.get("etag") !== etag);
+  const missing = await service.get(itemPath({ path: "none" }), {
+    headers: { "if-none-match": "*" },
+  });
+  assertEquals(missing.status, 404);
 });
 
-Deno.test("the tag of any coding matches, whichever would be sent, and is repeated", async () => {
-  await using site = await startSite(LONG);
-  const { service, gh } = site;
-  const plain = (await service.get(path)).headers.get("etag")!;
-  await gzipReady(service, path);
-  const packed = (await service.get(path, GZIP)).headers.get("etag")!;
-  assert(plain !== packed);
-  // This one has yet to compress its response, and knows the tag that it will have.
-  await using fresh = await startService({ github: gh });
-  await fresh.get(path);
-
-  for (const answering of [service, fresh]) {
-    for (const tag of [plain, packed]) {
-      for (const accepted of [GZIP.headers, {}]) {
-        const headers = { ...accepted, "if-none-match": tag };
-        const response = await answering.get(path, { headers });
-        assertEquals([response.status, response.headers.get("etag")], [304, tag]);
-      }
-    }
-  }
-  const any = await service.get(path, { headers: { ...GZIP.headers, "if-none-match": "*" } });
-  assertEquals([any.status, any.headers.get("etag")], [304, packed]);
-});
-
-Deno.test("a response is sent in gzip once that is made, byte for byte the same content, also after a re-check and a commit", async () => {
-  await using site = await startSite(LONG);
-  const { service, repository } = site;
+Deno.test("a response is sent in gzip once that is made, byte for byte the same content, also after a re-check", async () => {
+  await using site = await startSite(FILES);
+  const { service } = site;
   const raw = itemPath({ path: "posts/a.md", format: "raw" });
   const types = { [path]: "application/json", [raw]: "text/markdown; charset=utf-8" };
   for (const [address, type] of Object.entries(types)) {
@@ -183,47 +185,4 @@ Deno.test("a response is sent in gzip once that is made, byte for byte the same 
   const checked = await service.get(path, GZIP);
   assertEquals(checked.headers.get("cache-status"), "collections; fwd=stale; detail=revalidated");
   assertEquals(checked.headers.get("content-encoding"), "gzip");
-
-  await repository.commit({ "posts/a.md": TEXT + "new" });
-  service.clock.advance(60_000);
-  await service.get(path, GZIP);
-  await gzipReady(service, path);
-  assertEquals(JSON.parse(await unpacked(await service.get(path, GZIP))).content, TEXT + "new");
-});
-
-Deno.test("Accept-Encoding decides by its weights", async () => {
-  await using site = await startSite(LONG);
-  const { service } = site;
-  await service.get(path);
-  await gzipReady(service, path);
-  const forGzip = [
-    ...["gzip", "GZIP", "gzip, deflate, br", "br;q=1.0, gzip;q=0.8", "gzip;q=0.001", "*"],
-    ...["identity;q=0, *", "*;q=0, gzip", "deflate, *;q=0.5", "gzip;q=1.0, identity; q=0.5"],
-  ];
-  const forIdentity = [
-    ...["", "identity", "br", "gzip;q=0", "gzip;q=0.000, br", "gzip;q=0.5, identity"],
-    ...["*, gzip;q=0", "x", "gzipped", ";", "*;q=0", "gzip;q=0.2, identity;q=0.3"],
-  ];
-  for (const accepted of [...forGzip, ...forIdentity]) {
-    const { headers } = await service.get(path, { headers: { "accept-encoding": accepted } });
-    const coding = forGzip.includes(accepted) ? "gzip" : null;
-    assertEquals([accepted, headers.get("content-encoding")], [accepted, coding]);
-  }
-  assertEquals((await service.get(path)).headers.get("content-encoding"), null);
-});
-
-Deno.test("what is short, or does not get shorter, stays as it is", async () => {
-  const noise = crypto.getRandomValues(new Uint8Array(4096));
-  await using site = await startSite({ ...LONG, "noise.txt": noise, "photo.jpg": TEXT });
-  const { service } = site;
-  const raw = (path: string) => itemPath({ path, format: "raw" });
-  const paths = [listPath(), raw("noise.txt"), raw("photo.jpg")];
-  for (const path of paths) await service.get(path);
-  // Compressed after those.
-  await service.get(path);
-  await gzipReady(service, path);
-
-  for (const path of paths) {
-    assertEquals((await service.get(path, GZIP)).headers.get("content-encoding"), null);
-  }
 });

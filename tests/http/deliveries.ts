@@ -20,9 +20,9 @@ export function push(repository = "octo/site"): string {
   return JSON.stringify({ ref: "refs/heads/main", n, repository: { full_name: repository } });
 }
 
-/** The signature of a body by the secret of the tests, or another one. */
-export function signed(body: string | Uint8Array<ArrayBuffer>, secret = KEY): string {
-  return signatureOf(body, secret);
+/** The signature of a body by the secret of the tests. */
+export function signed(body: string | Uint8Array<ArrayBuffer>): string {
+  return signatureOf(body, KEY);
 }
 
 /** Delivers a body; gives the status, and the code of a problem. */

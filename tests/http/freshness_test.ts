@@ -80,27 +80,6 @@ Deno.test("Age counts from when the check was sent", async () => {
   assertEquals(await freshnessOf(site), ["a", "fwd=stale; detail=revalidated", "5"]);
 });
 
-Deno.test("refreshDue() checks a branch in use ahead of need, with a token", async () => {
-  await using site = await startSite({ "posts/a.md": "" }, { env: { GITHUB_TOKEN: "ghp_token" } });
-  const { service: { clock, services }, gh } = site;
-  gh.addToken("ghp_token");
-  await freshnessOf(site);
-
-  clock.advance(49_999);
-  await freshnessOf(site);
-  await services.refreshDue();
-  assertEquals(await freshnessOf(site), ["a", "hit; ttl=11", "49"]);
-  clock.advance(1);
-  await services.refreshDue();
-  assertEquals(await freshnessOf(site), ["a", "hit; ttl=60", "0"]);
-
-  // No request came since: it is not checked.
-  clock.advance(50_000);
-  gh.resetCounts();
-  await services.refreshDue();
-  assertEquals(gh.counts(), {});
-});
-
 const DAY_MS = 24 * 3_600_000;
 
 const BRANCHES = {
@@ -145,24 +124,6 @@ Deno.test("a response is made again when the branch took another name meanwhile"
 
   assertEquals(branches, ["main", "draft"]);
   assertEquals(repository.branch, "draft");
-});
-
-Deno.test("after a failure the source is checked again as soon as the back-off is over", async () => {
-  await using site = await startSite({ "posts/a.md": "" });
-  const { service: { clock }, gh, repository } = site;
-  await freshnessOf(site);
-  await repository.commit({ "posts/b.md": "" });
-  gh.fault = { kind: "status", status: 503 };
-  clock.advance(60_000);
-  assertEquals(await freshnessOf(site), ["a", "hit; ttl=0; detail=stale-if-error", "60"]);
-  gh.fault = null;
-  gh.resetCounts();
-
-  clock.advance(4_999);
-  assertEquals(await freshnessOf(site), ["a", "hit; ttl=-4; detail=stale-if-error", "64"]);
-  assertEquals(gh.counts(), {});
-  clock.advance(1);
-  assertEquals(await freshnessOf(site), ["a b", "fwd=stale; stored", "0"]);
 });
 
 Deno.test("an older response is sent where a new commit is known and cannot be read yet", async () => {

@@ -5,7 +5,7 @@ import { assert, assertEquals } from "@std/assert";
 import { ByteSemaphore } from "../../lib/byte_semaphore.ts";
 import { pacedBody } from "../../lib/http/paced_body.ts";
 import { HttpContext } from "../../lib/http/state.ts";
-import { randomBytes } from "../cache/watched_kv.ts";
+import { equalBytes, randomBytes } from "../cache/watched_kv.ts";
 import { itemPath, listPath, type RequestOptions } from "../service.ts";
 import { startSite } from "../site.ts";
 import { TestClock } from "../test_clock.ts";
@@ -19,8 +19,6 @@ const FILES = {
   "posts/b.md": `${SWELLING}b`,
   "small/c.md": "c",
   "plain/d.md": "d".repeat(1.5 * MIB),
-  "cached/e.md": "e".repeat(3 * MIB),
-  "cached/f.md": "f".repeat(3 * MIB),
 };
 const LARGE = [
   itemPath({ path: "posts/a.md" }),
@@ -29,17 +27,16 @@ const LARGE = [
   listPath({ includeContent: true }),
 ];
 
-/** A service whose large responses share this much memory; two requests may wait for it. */
-async function start(
-  { maxBytes = 70 * MIB, maxWaiting = 2, files = FILES as Record<string, string>, memoryMb = 64 } =
-    {},
-) {
+const MAX_BYTES = 70 * MIB;
+
+/** A service whose large responses share {@linkcode MAX_BYTES}; one request may wait for them. */
+async function start(files: Record<string, string> = FILES) {
   let memory!: ByteSemaphore;
   const site = await startSite(files, {
-    env: { MISSES_PER_MINUTE: "0", CACHE_MEMORY_MB: String(memoryMb) },
+    env: { MISSES_PER_MINUTE: "0", CACHE_MEMORY_MB: "256" },
     change(services) {
       const { clock } = services;
-      memory = new ByteSemaphore({ maxBytes, maxWaiting, maxWaitMs: 1_000, clock });
+      memory = new ByteSemaphore({ maxBytes: MAX_BYTES, maxWaiting: 1, maxWaitMs: 1_000, clock });
       return Object.assign(services, { responseMemory: memory });
     },
   });
@@ -52,44 +49,36 @@ async function read(response: Response): Promise<number> {
   return (await response.bytes()).length;
 }
 
-Deno.test("a response reserves its body's memory while it is sent, and nothing after", async () => {
+Deno.test("a response reserves its body's memory while that is sent, and nothing for no body or after a failure", async () => {
   await using site = await start();
+  const { gh, memory, send } = site;
   for (const path of LARGE) {
     // The second time the response may be cached.
     for (const turn of ["first", "again"]) {
-      const response = await site.send(path);
+      const response = await send(path);
       const length = Number(response.headers.get("content-length"));
       assert(length > MIB, path);
-      assertEquals([path, turn, site.memory.bytes], [path, turn, length]);
+      assertEquals([path, turn, memory.bytes], [path, turn, length]);
       assertEquals([path, await read(response)], [path, length]);
-      assertEquals([path, turn, site.memory.bytes], [path, turn, 0]);
+      assertEquals([path, turn, memory.bytes], [path, turn, 0]);
     }
-  }
-});
-
-Deno.test("a response releases its memory when it has no body, fails, or loses its reader", async () => {
-  await using site = await start();
-  const { gh, memory } = site;
-  for (const path of LARGE) {
-    const first = await site.send(path);
-    await first.body?.cancel();
+    const { body, headers } = await send(path);
+    await body!.cancel();
     assertEquals([path, memory.bytes], [path, 0]);
-    await site.send(path, { method: "HEAD" });
+    await send(path, { method: "HEAD" });
     assertEquals([path, "HEAD", memory.bytes], [path, "HEAD", 0]);
-    const headers = { "if-none-match": first.headers.get("etag")! };
-    const unchanged = await site.send(path, { headers });
-    assertEquals([path, unchanged.status, memory.bytes], [path, 304, 0]);
+    const known = await send(path, { headers: { "if-none-match": headers.get("etag")! } });
+    assertEquals([path, known.status, memory.bytes], [path, 304, 0]);
   }
   for (const owner of ["second", "third"]) gh.add(`${owner}/site`, site.repository);
   gh.fault = { kind: "wrong-bytes" };
-  const second = itemPath({ owner: "second", path: "posts/b.md" });
-  assertEquals((await site.send(second)).status, 502);
-  assertEquals(memory.bytes, 0);
+  const failed = await send(itemPath({ owner: "second", path: "posts/b.md" }));
+  assertEquals([failed.status, memory.bytes], [502, 0]);
 
   const disconnect = new AbortController();
   gh.fault = { kind: "hang", only: ["blob", "raw"] };
   const path = itemPath({ owner: "third", path: "posts/a.md" });
-  const left = site.send(path, { signal: disconnect.signal });
+  const left = send(path, { signal: disconnect.signal });
   await gh.log.until(() => gh.pauses.waiting > 0);
   assert(memory.bytes > 2 * MIB);
   disconnect.abort();
@@ -98,7 +87,7 @@ Deno.test("a response releases its memory when it has no body, fails, or loses i
 });
 
 Deno.test("responses that find no memory are busy; small ones are sent, and later ones too", async () => {
-  await using site = await start({ maxWaiting: 1 });
+  await using site = await start();
   const { memory } = site;
   const path = itemPath({ path: "posts/a.md" });
   // Four fit while they are made, one waits for them, and the others are refused.
@@ -113,7 +102,7 @@ Deno.test("responses that find no memory are busy; small ones are sent, and late
     assertEquals((await response.json()).code, "service-busy");
     assert(Number(response.headers.get("retry-after")) > 0);
   }
-  assert(memory.bytes <= 70 * MIB);
+  assert(memory.bytes <= MAX_BYTES);
 
   const small = { collection: "small" };
   assertEquals((await site.send(listPath(small))).status, 200);
@@ -123,57 +112,43 @@ Deno.test("responses that find no memory are busy; small ones are sent, and late
   assertEquals(await read(await site.send(path)) > 10 * MIB, true);
 });
 
-Deno.test("a large response that is cached needs memory as soon as it is sent", async () => {
-  await using site = await start({ maxBytes: 5 * MIB, maxWaiting: 0 });
-  const [first, second] = ["cached/e.md", "cached/f.md"].map((path) =>
-    itemPath({ path, format: "raw" })
-  );
-  for (const path of [first!, second!]) assertEquals(await read(await site.send(path)), 3 * MIB);
-
-  const sent = await site.send(first!);
-  assertEquals([sent.status, site.memory.bytes], [200, 3 * MIB]);
-  assertEquals((await site.send(second!)).status, 503);
-  await read(sent);
-  assertEquals(await read(await site.send(second!)), 3 * MIB);
-});
-
 const NOISE_PATH = itemPath({ path: "noise.txt" });
-const FULL = 64 * MIB;
 
-/** A service that has one large response cached in both codings, and `fill`, which takes all memory that is left. */
-async function startLarge(text = randomBytes(3 * MIB).toHex()) {
-  const site = await start({ maxBytes: FULL, files: { "noise.txt": text }, memoryMb: 256 });
+/** A service that has one large response cached in both codings. */
+async function startLarge() {
+  const site = await start({ "noise.txt": randomBytes(3 * MIB).toHex() });
   await (await site.send(NOISE_PATH)).body!.cancel();
   await gzipReady(site.service, NOISE_PATH);
-  return Object.assign(site, { fill: () => site.memory.acquire(FULL - site.memory.bytes) });
+  return site;
 }
 
-for (const coding of ["identity", "gzip"]) {
-  Deno.test(`a body in ${coding} that many clients read, or that need not be sent, takes no more memory`, async () => {
-    await using site = await startLarge();
+Deno.test("a body that many clients read, or that need not be sent, takes no more memory, in each coding", async () => {
+  await using site = await startLarge();
+  const { memory, send } = site;
+  for (const coding of ["identity", "gzip"]) {
     const headers = { "accept-encoding": coding };
-    const first = await site.send(NOISE_PATH, { headers });
+    const first = await send(NOISE_PATH, { headers });
     const length = Number(first.headers.get("content-length"));
-    assertEquals(site.memory.bytes, length);
-    const filled = await site.fill();
+    assertEquals(memory.bytes, length);
+    const others = await memory.acquire(MAX_BYTES - length);
 
-    const others = await Promise.all(
-      Array.from({ length: 20 }, () => site.send(NOISE_PATH, { headers })),
-    );
+    const more = Array.from({ length: 20 }, () => send(NOISE_PATH, { headers }));
+    const readers = [first, ...await Promise.all(more)];
     const etag = first.headers.get("etag")!;
-    const known = await site.send(NOISE_PATH, { headers: { ...headers, "if-none-match": etag } });
-    const head = await site.send(NOISE_PATH, { method: "HEAD", headers });
+    const known = await send(NOISE_PATH, { headers: { ...headers, "if-none-match": etag } });
+    const head = await send(NOISE_PATH, { method: "HEAD", headers });
 
     assertEquals([known.status, known.headers.get("etag")], [304, etag]);
     assertEquals([head.status, head.headers.get("etag")], [200, etag]);
     assertEquals(Number(head.headers.get("content-length")), length);
-    for (const response of [first, ...others]) {
-      assertEquals([response.status, await read(response)], [200, length]);
+    for (const response of readers) {
+      assertEquals(memory.bytes, MAX_BYTES, "until the last has read it");
+      assertEquals([coding, response.status, await read(response)], [coding, 200, length]);
     }
-    filled.release();
-    assertEquals(site.memory.bytes, 0);
-  });
-}
+    others.release();
+    assertEquals(memory.bytes, 0);
+  }
+});
 
 Deno.test("a response that waited for memory is as old as it is when it leaves, and checked again when it is too old", async () => {
   for (const [waitMs, age, counts] of [[7_000, "7", {}], [60_000, "0", { commit: 1 }]] as const) {
@@ -195,17 +170,17 @@ Deno.test("a response that waited for memory is as old as it is when it leaves, 
 });
 
 Deno.test("reserveBytes() grows a request's first reservation without a wait", async () => {
-  await using site = await start({ maxBytes: 4 * MIB });
+  await using site = await start();
   const info: Deno.ServeHandlerInfo = {
     remoteAddr: { transport: "tcp", hostname: "192.0.2.1", port: 50_000 },
     completed: Promise.resolve(),
   };
   const context = new HttpContext(new Request("http://localhost"), info, site.service.services);
 
-  await context.reserveBytes(3 * MIB);
+  await context.reserveBytes(MAX_BYTES - MIB);
   await context.reserveBytes(3 * MIB);
 
-  assertEquals(site.memory.bytes, 6 * MIB);
+  assertEquals(site.memory.bytes, MAX_BYTES + 2 * MIB);
   (await context.takeReservation(MIB)).release();
   assertEquals([site.memory.bytes, context.reservation], [0, null]);
 });
@@ -216,17 +191,6 @@ function openPaced(bytes: Uint8Array<ArrayBuffer>, clock: TestClock) {
   const reader = pacedBody(bytes, { clock, onEnd: () => state.ended++ }).getReader();
   return { reader, state };
 }
-
-Deno.test("pacedBody() sends all bytes, and ends once", async () => {
-  const clock = new TestClock();
-  const bytes = randomBytes(3 * MIB + 5);
-  let ended = 0;
-
-  const body = pacedBody(bytes, { clock, onEnd: () => ended++ });
-
-  assertEquals(await new Response(body).bytes(), bytes);
-  assertEquals([ended, clock.timerCount], [1, 0]);
-});
 
 Deno.test("pacedBody() ends for a client that stops reading, never reads, or disconnects", async () => {
   const clock = new TestClock();
@@ -246,16 +210,18 @@ Deno.test("pacedBody() ends for a client that stops reading, never reads, or dis
   assertEquals(clock.timerCount, 0);
 });
 
-Deno.test("pacedBody() goes on for a slow client, and ends for one that is too slow", async () => {
+Deno.test("pacedBody() sends all bytes to a slow client, and ends for one that is too slow", async () => {
+  const bytes = randomBytes(4 * MIB + 5);
   // 64 KiB each time: just 4 kB a second on average, and a little less.
   for (const [pauseMs, isWhole] of [[16_384, true], [17_000, false]] as const) {
     const clock = new TestClock();
-    const { reader, state } = openPaced(new Uint8Array(4 * MIB), clock);
-    let length = 0;
+    const { reader, state } = openPaced(bytes, clock);
+    const parts: Uint8Array<ArrayBuffer>[] = [];
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
-      length += part.value.length;
+      parts.push(part.value);
       clock.advance(pauseMs);
     }
-    assertEquals([length === 4 * MIB, state.ended, clock.timerCount], [isWhole, 1, 0]);
+    const sent = await new Blob(parts).bytes();
+    assertEquals([equalBytes(sent, bytes), state.ended, clock.timerCount], [isWhole, 1, 0]);
   }
 });

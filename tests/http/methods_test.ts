@@ -4,23 +4,8 @@ import { assertEquals } from "@std/assert";
 import type { ProblemBody } from "../../lib/api/contract.ts";
 import { json, rawRequest } from "../raw_http.ts";
 import { itemPath, listPath, startService } from "../service.ts";
-import { startSite } from "../site.ts";
 
 const PATHS = [listPath(), itemPath({ path: "a" }), "/api/health", "/", "/none", "/api/%zz", "//"];
-
-Deno.test("CORS headers are the same for every origin and for none", async () => {
-  await using site = await startSite({ "posts/a.md": "" });
-  const { service } = site;
-  const headersFor = async (origin: Record<string, string>) => {
-    const { headers } = await service.get(listPath(), { headers: origin });
-    headers.delete("x-request-id");
-    return [...headers];
-  };
-  await headersFor({});
-  const none = await headersFor({});
-  assertEquals(await headersFor({ origin: "https://a.test" }), none);
-  assertEquals(await headersFor({ origin: "null" }), none);
-});
 
 Deno.test("OPTIONS is answered on every path, and every other method is not allowed, known to HTTP or not", async () => {
   await using service = await startService();

@@ -1,27 +1,18 @@
 // Deliveries of GitHub's webhook, genuine and not, to one process and to several that share a store.
 
 import { assertEquals, assertLessOrEqual, assertThrows } from "@std/assert";
-import fc from "fast-check";
 import { CollectionsError } from "../../lib/errors.ts";
 import { parseDelivery, Webhook } from "../../lib/http/webhook.ts";
 import type { CachedSource } from "../../lib/source/cached_source.ts";
 import { backgroundContext } from "../../lib/source/source.ts";
 import { TestClock } from "../test_clock.ts";
-import { type Site, startGitSite, startSite } from "../site.ts";
+import { startGitSite, startSite } from "../site.ts";
 import { testOnEachStore } from "../kv_connect/shared_stores.ts";
 import { listPath, startService, type TestService } from "../service.ts";
 import { deliver, ENV, PATH, push, pushWithHook, signed } from "./deliveries.ts";
 import { freshnessOf } from "./freshness_of.ts";
 
 const FILES = { "posts/a.md": "" };
-
-/** What some work costs: requests to the double. */
-async function cost({ gh, service }: Site, work: () => Promise<unknown>): Promise<number> {
-  gh.resetCounts();
-  await work();
-  await settled(service);
-  return gh.requests.length;
-}
 
 /** Waits for the checks that a delivery caused; they are started before it is answered. */
 async function settled({ services }: TestService): Promise<void> {
@@ -44,45 +35,44 @@ Deno.test("a push shows once its delivery was answered and checked, and a missin
   }
 });
 
-Deno.test("each event that changes refs or visibility causes a check, as JSON or in a form; others are 204, malformed ones 400", async () => {
-  await using site = await startSite(FILES, { env: ENV });
-  await site.service.list();
-  const form = { "content-type": "application/x-www-form-urlencoded" };
+Deno.test("a genuine delivery checks a repository in use, once; others change nothing, and forged ones are charged", async () => {
+  await using site = await startSite(FILES, { env: { ...ENV, MISSES_PER_MINUTE: "3" } });
+  const { gh, service } = site;
+  await service.list();
+  const remote = "203.0.113.9";
+  const first = push();
+  const signature = signed(first);
+  const capitals = signature.replace(/\w+$/, (hex) => hex.toUpperCase());
+  const withSignature = (value: string) => ({ "x-hub-signature-256": value });
+  const forged = "401 signature-invalid";
   type Row = [status: string, checks: number, body: string, headers?: Record<string, string>];
   const rows: Row[] = [
-    ...["push", "create", "delete", "repository", "public"]
-      .map((event): Row => ["202", 1, push(), { "x-github-event": event }]),
-    ...["ping", "issues"].map((event): Row => ["204", 0, push(), { "x-github-event": event }]),
-    ["202", 1, `payload=${encodeURIComponent(push())}`, form],
-    ...["", "no json", push("octo")].map((body): Row => ["400 invalid-parameters", 0, body]),
-    ["400 invalid-parameters", 0, push(), { "x-github-event": "" }],
+    ["202", 1, first],
+    ["202", 0, first, { "x-github-delivery": "another" }],
+    ["202", 0, first, withSignature(capitals)],
+    ["202", 0, push("octo/other")],
+    ["204", 0, push(), { "x-github-event": "ping" }],
+    ["400 invalid-parameters", 0, "no json"],
+    [forged, 0, push(), withSignature(signature)],
+    [forged, 0, first, withSignature("")],
+    [forged, 0, first.slice(0, -1), withSignature(signature)],
+    [forged, 0, "", withSignature(signature)],
+    ["202", 1, push()],
   ];
-  for (const [status, checks, body, headers = {}] of rows) {
-    const requested = await cost(site, async () => {
-      assertEquals(await deliver(site.service, body, headers), status);
-    });
-    assertEquals(requested, checks, `${body} ${JSON.stringify(headers)}`);
+  for (const [status, checks, body, headers] of rows) {
+    gh.resetCounts();
+    assertEquals([body, await deliver(service, body, headers, { remote })], [body, status]);
+    await settled(service);
+    assertEquals([body, headers, gh.requests.length], [body, headers, checks]);
   }
-});
-
-Deno.test("a repeated delivery causes one check in all, and one about what is not in use none", async () => {
-  await using site = await startSite(FILES, { env: ENV });
-  const { service } = site;
-  await service.list();
-  const body = push();
-  const signature = signed(body);
-  const repeated = await cost(site, async () => {
-    for (let n = 0; n < 10; n++) {
-      const digits = n % 2 ? signature.replace(/\w+$/, (hex) => hex.toUpperCase()) : signature;
-      const headers = { "x-github-delivery": `${n}`, "x-hub-signature-256": digits };
-      assertEquals(await deliver(service, body, headers), "202");
-      await settled(service);
-    }
-  });
-  assertEquals(repeated, 1);
-  assertEquals(await cost(site, () => deliver(service, push("octo/other"))), 0);
+  const unknown = listPath({ repo: "absent" });
+  assertEquals((await service.get(unknown, { remote })).status, 429);
+  assertEquals((await service.get(unknown)).status, 404, "others are not charged");
   service.clock.advance(60_000);
-  assertEquals(await cost(site, () => deliver(service, push())), 0, "unused for 60 s");
+  gh.resetCounts();
+  assertEquals(await deliver(service, push()), "202");
+  await settled(service);
+  assertEquals(gh.requests.length, 0, "unused for 60 s");
 });
 
 Deno.test("a check that was sent before a delivery does not count, and many cause one more", async () => {
@@ -104,34 +94,6 @@ Deno.test("a check that was sent before a delivery does not count, and many caus
   await settled(service);
   assertEquals((await freshnessOf(site))[0], "a b");
   assertEquals(gh.counts().commit, 2);
-});
-
-Deno.test("a forged, truncated or unsigned delivery is 401, changes nothing and is charged", async () => {
-  await using site = await startSite(FILES, { env: { ...ENV, MISSES_PER_MINUTE: "3" } });
-  const { service } = site;
-  await service.list();
-  const remote = "203.0.113.9";
-  const body = push();
-  const signature = signed(body);
-  const refused: [body: string, signature: string][] = [
-    [body, signed(body, "another")],
-    [body, ""],
-    [body.slice(0, -1), signature],
-    ["", signature],
-  ];
-  for (const [body, signature] of refused) {
-    const requested = await cost(site, async () => {
-      const headers = { "x-hub-signature-256": signature };
-      const status = await deliver(service, body, headers, { remote });
-      assertEquals(status, "401 signature-invalid");
-    });
-    assertEquals(requested, 0);
-  }
-  const unknown = listPath({ repo: "absent" });
-  assertEquals((await service.get(unknown, { remote })).status, 429);
-  const genuine = await deliver(service, push(), {}, { remote });
-  assertEquals(genuine, "202", "never 429 where it is signed");
-  assertEquals((await service.get(unknown)).status, 404, "others are not charged");
 });
 
 Deno.test("a body over 25 MiB is 413, announced or not, and one just under it is read", async () => {
@@ -163,18 +125,14 @@ Deno.test("a body over 25 MiB is 413, announced or not, and one just under it is
   assertEquals(new TextDecoder().decode(start), "HTTP/1.1 413");
 });
 
-Deno.test("a body that does not come in 10 s is refused, and its memory given back", async () => {
+Deno.test("a body that does not come in 10 s is refused", async () => {
   await using service = await startService({ env: ENV });
   const requested = Promise.withResolvers<void>();
-  let pieces = 0;
-  const body = new ReadableStream({
-    async pull(controller) {
-      controller.enqueue(new Uint8Array(1 << 16));
-      if (++pieces < 48) return;
-      requested.resolve();
-      await new Promise(() => {});
-    },
-  }, { highWaterMark: 0 });
+  const pull = () => {
+    requested.resolve();
+    return new Promise<void>(() => {});
+  };
+  const body = new ReadableStream({ pull }, { highWaterMark: 0 });
   const headers = { "x-hub-signature-256": signed("") };
   const answer = service.get(PATH, { method: "POST", body, headers });
   await requested.promise;
@@ -214,10 +172,8 @@ const HEADER = `sha256=${HEX}`;
 /** Whether a webhook with these secrets takes the body, as a ping. */
 async function isTaken(secrets: string[], header: string | null, body = BODY): Promise<boolean> {
   const webhook = new Webhook({ secrets, clock: new TestClock(), onChange() {} });
-  const headers = {
-    "x-github-event": "ping",
-    ...(header === null ? {} : { "x-hub-signature-256": header }),
-  };
+  const headers = new Headers({ "x-github-event": "ping" });
+  if (header !== null) headers.set("x-hub-signature-256", header);
   const request = new Request("http://a", { method: "POST", headers, body });
   try {
     return (await webhook.receive(request, backgroundContext("a"))).status === 204;
@@ -228,25 +184,24 @@ async function isTaken(secrets: string[], header: string | null, body = BODY): P
 }
 
 function flipped(bytes: Uint8Array<ArrayBuffer>, at: number, bit: number) {
-  return bytes.map((byte, index) => index === at % bytes.length ? byte ^ (1 << bit) : byte);
+  return bytes.map((byte, index) => index === at ? byte ^ (1 << bit) : byte);
 }
 
-Deno.test("Webhook takes GitHub's documented example, by any of its secrets", async () => {
+Deno.test("Webhook takes GitHub's documented example by any of its secrets, with every bit as it was", async () => {
   for (const secrets of [[SECRET], ["old", SECRET], [SECRET, "new"]]) {
     assertEquals(await isTaken(secrets, HEADER), true);
   }
-  assertEquals(await isTaken([SECRET], `sha256=${HEX.toUpperCase()}`), true);
-});
-
-Deno.test("Webhook refuses every changed bit, another secret and what is no whole SHA-256", async () => {
   assertEquals(await isTaken(["It's a Secret to everybody"], HEADER), false);
-  assertEquals(await isTaken([SECRET], HEADER, BODY.slice(0, -1)), false);
   assertEquals(await isTaken([SECRET], HEADER, encoder.encode("Hello, World!\n")), false);
-  await fc.assert(fc.asyncProperty(fc.nat(31), fc.nat(7), async (at, bit) => {
-    assertEquals(await isTaken([SECRET], HEADER, flipped(BODY, at, bit)), false);
-    const hex = flipped(Uint8Array.fromHex(HEX), at, bit).toHex();
-    assertEquals(await isTaken([SECRET], `sha256=${hex}`), false);
-  }));
+  for (let bit = 0; bit < 8; bit++) {
+    for (const at of BODY.keys()) {
+      assertEquals(await isTaken([SECRET], HEADER, flipped(BODY, at, bit)), false);
+    }
+    const hash = Uint8Array.fromHex(HEX);
+    for (const at of hash.keys()) {
+      assertEquals(await isTaken([SECRET], `sha256=${flipped(hash, at, bit).toHex()}`), false);
+    }
+  }
   const bad = [
     ...[null, "", HEX, "sha256=", `sha1=${HEX.slice(0, 40)}`, `sha256=${HEX.slice(1)}`],
     ...[`${HEADER}0`, `${HEADER}, ${HEADER}`, `${HEADER.slice(0, -1)}g`, `sha512=${HEX}`],
@@ -263,14 +218,10 @@ function payload(full_name: unknown): string {
   return JSON.stringify({ ref: "refs/heads/x", repository: { full_name } });
 }
 
-function parse(
-  body: string | Uint8Array,
-  { event = "push", type = JSON_TYPE }: { event?: string | null; type?: string | null } = {},
-) {
-  const headers = new Headers();
-  if (event !== null) headers.set("x-github-event", event);
-  if (type !== null) headers.set("content-type", type);
-  return parseDelivery(headers, typeof body === "string" ? encoder.encode(body) : body);
+function parse(body: string | Uint8Array, { event = "push", type = JSON_TYPE } = {}) {
+  const headers = { "x-github-event": event, "content-type": type };
+  const bytes = typeof body === "string" ? encoder.encode(body) : body;
+  return parseDelivery(new Headers(headers), bytes);
 }
 
 Deno.test("parseDelivery() gives the repository of the events that change one, from JSON and from a form", () => {
@@ -297,8 +248,8 @@ Deno.test("parseDelivery() names what is malformed", () => {
   const texts = ["", "{", "null", "[]", "7", '"octo/site"', "{}", '{"repository":null}'];
   type Row = [parameter: string, body: string | Uint8Array, Parameters<typeof parse>[1]?];
   const bad: Row[] = [
-    ...[null, ""].map((event): Row => ["X-GitHub-Event", json, { event }]),
-    ...[null, "", "text/plain", "multipart/form-data"]
+    ["X-GitHub-Event", json, { event: "" }],
+    ...["", "text/plain", "multipart/form-data"]
       .map((type): Row => ["Content-Type", json, { type }]),
     ["Content-Type", `other=${json}`, { type: FORM }],
     ["payload", "payload=%7B", { type: FORM }],

@@ -30,7 +30,7 @@ export interface KvEntry {
 /** The messages by name. */
 export interface Messages {
   SnapshotRead: {
-    ranges: { start: Uint8Array; end: Uint8Array; limit: number; reverse: boolean }[];
+    ranges: { start: Uint8Array; end: Uint8Array; limit: number }[];
   };
   SnapshotReadOutput: {
     ranges: { values: KvEntry[] }[];
@@ -49,7 +49,7 @@ export interface Messages {
 // Each field: name, number, type; `*` in front of a type: repeated. A type that is not a scalar is a message.
 const fields: Record<string, string> = {
   SnapshotRead: "ranges 1 *ReadRange",
-  ReadRange: "start 1 BYTES, end 2 BYTES, limit 3 INT32, reverse 4 BOOL",
+  ReadRange: "start 1 BYTES, end 2 BYTES, limit 3 INT32",
   SnapshotReadOutput: "ranges 1 *ReadRangeOutput, readIsStronglyConsistent 4 BOOL, status 8 INT32",
   ReadRangeOutput: "values 1 *KvEntry",
   AtomicWrite: "checks 1 *Check, mutations 2 *Mutation",

@@ -3,7 +3,7 @@
 //
 //   await using server = await KvConnectServer.start();
 //   using kv = await server.open();
-//   server.fault = oneIn(10);
+//   server.fault = (operation) => operation === "watch" ? 503 : null;
 
 import {
   decode,
@@ -17,14 +17,6 @@ import {
 
 /** Kinds of requests; the answer to `metadata` has the address for the others. */
 export type KvOperation = "metadata" | "snapshot_read" | "atomic_write" | "watch";
-
-/** The status of a failed answer, given instead of the operation, or null; `count` counts requests from 1. */
-export type KvFault = (operation: KvOperation, count: number) => number | null;
-
-/** Fails every n-th request, metadata aside. Deno's client repeats without end what fails with 500 or more. */
-export function oneIn(n: number, status = 503): KvFault {
-  return (operation, count) => operation !== "metadata" && count % n === 0 ? status : null;
-}
 
 /** The access token of every store of the tests. */
 export const TOKEN = "a-token-of-the-tests";
@@ -46,7 +38,11 @@ export class KvConnectServer implements AsyncDisposable {
   metadataTtlMs = 3_600_000;
   /** Real time that passes before each answer. */
   latencyMs = 0;
-  fault: KvFault = () => null;
+  /**
+   * The status of a failed answer, given instead of the operation, or null; `count` counts requests from 1. Deno's client
+   * repeats without end what fails with 500 or more.
+   */
+  fault: (operation: KvOperation, count: number) => number | null = () => null;
   /** Requests so far, refused ones included; clear it to count anew. */
   readonly counts = new Map<KvOperation, number>();
   #databaseId = crypto.randomUUID();
@@ -132,8 +128,8 @@ export class KvConnectServer implements AsyncDisposable {
   }
 
   async #read({ ranges }: Messages["SnapshotRead"]): Promise<Messages["SnapshotReadOutput"]> {
-    const outputs = ranges.map(async ({ start, end, limit, reverse }) => {
-      const options = { limit, reverse, batchSize: Math.min(limit, 1000) };
+    const outputs = ranges.map(async ({ start, end, limit }) => {
+      const options = { limit, batchSize: Math.min(limit, 1000) };
       const list = this.local.list<StoredValue>({ start: [start], end: [end] }, options);
       return { values: await Array.fromAsync(list, toEntry) };
     });
