@@ -1,7 +1,6 @@
 // Settings: each variable's default, its bounds, and the one line that names a bad one.
 
-import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { openServices } from "../lib/services.ts";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { type Config, parseSettings, SETTING_NAMES, SettingsError } from "../lib/settings.ts";
 
 function parse(env: Record<string, string>): Config {
@@ -106,17 +105,4 @@ Deno.test("parseSettings() derives the other addresses from GITHUB_API_URL", () 
   assertEquals([github.webUrl, github.gitUrl], ["https://w.test", "https://w.test"]);
   assertEquals(parse({ GITHUB_GIT_URL: "none" }).github.gitUrl, null);
   assertEquals(parse({ GITHUB_GIT_URL: "https://v.test/" }).github.gitUrl, "https://v.test");
-});
-
-Deno.test("openServices() names the variable of what it cannot open", async () => {
-  const file = await Deno.makeTempFile();
-  const rows = [
-    [file, ":memory:", `Cannot start with "LOCAL_REPOS_DIR": there is no folder "${file}"`],
-    ["none", `${file}/kv.db`, 'Cannot start with "KV_PATH": Cannot open the key-value store'],
-  ] as const;
-  for (const [LOCAL_REPOS_DIR, KV_PATH, line] of rows) {
-    const config = parse({ LOCAL_REPOS_DIR, KV_PATH });
-    await assertRejects(() => openServices(config), SettingsError, line);
-  }
-  await Deno.remove(file);
 });

@@ -5,7 +5,7 @@ import { join } from "@std/path";
 import { SETTING_NAMES } from "../lib/settings.ts";
 import { makeGitRepository } from "./github/git_repository.ts";
 import { GithubDouble } from "./github/github_double.ts";
-import { runTask, serveTask, taskCommand, type TaskEnd } from "./run_task.ts";
+import { runTask, serveTask, taskCommand } from "./run_task.ts";
 import { readSourceFiles, root } from "./source_files.ts";
 
 const { tasks } = JSON.parse(await Deno.readTextFile(join(root, "deno.json")));
@@ -14,16 +14,6 @@ const LIST = "/api/list-collection-items?owner=local&repo=blog&collection=posts"
 type Task = Awaited<ReturnType<typeof serveTask>>;
 
 const fetchJson = async ({ url }: Task, path: string) => await (await fetch(url + path)).json();
-
-/** What a preview reports in its one line, once it is stopped. */
-async function previewed(service: Task): Promise<unknown> {
-  service.signal("SIGTERM");
-  const { code, stdout } = await service.ended;
-  const lines = stdout.split("\n").filter((line) => line.includes('"event":"preview"'));
-  assertEquals([code, lines.length], [0, 1], stdout);
-  const { url, repositories, names } = JSON.parse(lines[0]!);
-  return { url, repositories, names };
-}
 
 /** Whether a connection is accepted; one that is reset came while the listener closed. */
 async function connects(port: number): Promise<boolean> {
@@ -144,36 +134,29 @@ function freePort(): number {
 
 Deno.test("start and preview stop with one line that names what cannot be used", async () => {
   using busy = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const taken = `127.0.0.1:${busy.addr.port}`;
+  const PORT = `${busy.addr.port}`;
   const outside = await Deno.makeTempDir();
-  const start = (env: Record<string, string>) => runTask("start", { env });
-  const preview = (...args: string[]) => runTask("preview", { args });
-  const cases: [ended: Promise<TaskEnd>, line: string][] = [
-    [start({ PORT: "http" }), 'Cannot start with "PORT": must be a whole number'],
+  const cases: [task: string, env: Record<string, string>, line: string][] = [
+    ["start", { PORT: "http" }, 'Cannot start with "PORT": must be a whole number'],
     [
-      start({ HOST: "127.0.0.1", PORT: `${busy.addr.port}` }),
-      `Cannot listen on "${taken}": it is in use, set PORT to a free one`,
+      "start",
+      { HOST: "127.0.0.1", PORT },
+      `Cannot listen on "127.0.0.1:${PORT}": it is in use, set PORT to a free one`,
     ],
     [
-      start({ LOCAL_REPOS_DIR: outside }),
-      `Cannot start with "LOCAL_REPOS_DIR": reading it is not permitted, add --allow-read=${outside}`,
-    ],
-    [
-      start({ KV_PATH: `${outside}/kv.db` }),
+      "start",
+      { KV_PATH: `${outside}/kv.db` },
       `Cannot start with "KV_PATH": Cannot open the key-value store "${outside}/kv.db": ` +
       `its permission is missing, add --allow-read=${outside} --allow-write=${outside}`,
     ],
     [
-      preview(),
+      "preview",
+      {},
       'Cannot start a preview: name one folder, as in "deno task preview ../my-repos"',
     ],
-    [
-      preview(`${outside}/none`),
-      `Cannot start with "LOCAL_REPOS_DIR": there is no folder "${outside}/none"`,
-    ],
   ];
-  for (const [ended, line] of cases) {
-    assertEquals(await ended, { code: 1, stdout: "", stderr: `${line}\n` });
+  for (const [task, env, line] of cases) {
+    assertEquals(await runTask(task, { env }), { code: 1, stdout: "", stderr: `${line}\n` });
   }
   await Deno.remove(outside, { recursive: true });
 });
@@ -194,28 +177,14 @@ Deno.test("preview serves a folder from anywhere, on the loopback interface and 
     assertEquals(list.items[0].path, "posts/a.md");
     const elsewhere = await fetchJson(service, LIST.replace("owner=local", "owner=octo"));
     assertEquals(elsewhere.code, "repository-not-allowed");
-    const [url, names] = [`${service.url}/`, others.join(", ")];
-    assertEquals(await previewed(service), { url, repositories: 21, names });
+    service.signal("SIGTERM");
+    const { code, stdout } = await service.ended;
+    const lines = stdout.split("\n").filter((line) => line.includes('"event":"preview"'));
+    assertEquals([code, lines.length], [0, 1], stdout);
+    const { url, repositories, names } = JSON.parse(lines[0]!);
+    assertEquals([url, repositories, names], [`${service.url}/`, 21, others.join(", ")]);
   }
   const left = await Array.fromAsync(Deno.readDir(folder), ({ name }) => name);
   assertEquals(left.sort(), [".hidden", ...others, "site", "two words"]);
-  await Deno.remove(folder, { recursive: true });
-});
-
-Deno.test("preview serves one Git checkout without what lies beside it", async () => {
-  await using git = await makeGitRepository({ "posts/a.md": "# A\n" });
-  const folder = await Deno.makeTempDir();
-  const checkout = join(folder, "site");
-  await git.git("clone", "--quiet", git.dir, checkout);
-  await Deno.mkdir(join(folder, "secret/posts"), { recursive: true });
-  {
-    await using service = await serveTask("preview", { args: [checkout] });
-    for (const [repo, code] of [["site", undefined], ["secret", "repository-not-allowed"]]) {
-      const body = await fetchJson(service, LIST.replace("blog", repo!));
-      assertEquals([repo, body.code], [repo, code]);
-    }
-    const url = `${service.url}/`;
-    assertEquals(await previewed(service), { url, repositories: 1, names: "site" });
-  }
   await Deno.remove(folder, { recursive: true });
 });

@@ -1,7 +1,7 @@
 // Pages of another origin: what they may request, what they may read, the client as they load it; README's five lines and
 // the example blog of the documentation.
 
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import type { Page } from "playwright-core";
 import type { GitFiles } from "../github/git_repository.ts";
 import { root } from "../source_files.ts";
@@ -30,41 +30,30 @@ function pageTest(
 
 pageTest("a page elsewhere calls both operations and reads headers", {}, async (page, site) => {
   const seen = await page.evaluate(async (url) => {
-    const list = await fetch(`${url}posts&limit=3`, { cache: "no-store" });
-    const { items } = await list.json();
-    const item = await fetch(items[0].contentUrl);
-    const missing = await fetch(`${url}none`);
+    const list = await fetch(`${url}posts&limit=3`);
     const names = ["etag", "link", "age", "cache-status", "x-request-id"];
-    return {
-      list: Object.fromEntries(names.map((name) => [name, list.headers.get(name)])),
-      content: (await item.json()).content,
-      missing: [missing.status, missing.headers.get("content-type"), (await missing.json()).code],
-    };
+    const { items } = await list.json();
+    const item = await (await fetch(items[0].contentUrl)).json();
+    const missing = await (await fetch(`${url}none`)).json();
+    const unread = names.filter((name) => !list.headers.has(name));
+    return { unread, content: item.content.slice(-9), missing: missing.code };
   }, `${site.url}api/list-collection-items?owner=octo&repo=site&collection=`);
 
-  assertMatch(seen.list["etag"]!, /^"[^"]+"$/);
-  assertMatch(seen.list["link"]!, /rel="next"/);
-  assertEquals(seen.list["age"], "0");
-  assertMatch(seen.list["cache-status"]!, /^collections; /);
-  assert(seen.list["x-request-id"]);
-  assert(seen.content.endsWith("# Post 0\n"));
-  assertEquals(seen.missing, [404, "application/problem+json", "collection-not-found"]);
+  assertEquals(seen, { unread: [], content: "# Post 0\n", missing: "collection-not-found" });
 });
 
 pageTest("a page elsewhere imports /client.js and uses it", {}, async (page, site) => {
   const seen = await page.evaluate(async (url) => {
-    const { CollectionsClient, ProblemError } = await import(`${url}client.js`);
+    const { CollectionsClient } = await import(`${url}client.js`);
     const client = new CollectionsClient(undefined, { reuse: true });
     const posts = { owner: "octo", repo: "site", collection: "posts" };
     let count = 0;
     for await (const _ of client.items({ ...posts, limit: 5 })) count++;
-    await client.listItems({ ...posts, page: 1, limit: 5 });
-    const problem = await client.listItems({ ...posts, collection: "none" })
-      .catch((error: unknown) => error instanceof ProblemError ? error : null);
-    return { count, code: problem?.code };
+    const again = await client.listItems({ ...posts, page: 1, limit: 5 });
+    return [count, again.items.length];
   }, site.url);
 
-  assertEquals(seen, { count: 12, code: "collection-not-found" });
+  assertEquals(seen, [12, 5]);
   // The client revalidates, for which the browser sends a preflight.
   const lines = site.service.logLines("request").map(({ method, status }) => `${method} ${status}`);
   assertEquals(lines.filter((line) => /304|OPTIONS/.test(line)), ["OPTIONS 204", "GET 304"]);
@@ -124,28 +113,29 @@ pageTest("the example page has contents, links, no hostile HTML", HOSTILE_BLOG, 
   await contents.first().waitFor();
 
   assertEquals(await contents.allTextContents(), ["One", "Two"]);
-  const ids = await contents.evaluateAll((links) =>
-    links.map((link) => (link as unknown as { hash: string }).hash)
-  );
-  assertEquals(ids, ["#user-content-one", "#user-content-two"]);
-  assertEquals(await page.locator(ids.join(", ")).count(), 2);
+  for (const [at, id] of ["user-content-one", "user-content-two"].entries()) {
+    assertEquals(await contents.nth(at).getAttribute("href"), `#${id}`);
+    assertEquals(await page.locator(`#${id}`).count(), 1);
+  }
   assertEquals(await page.evaluate("globalThis.hit"), undefined);
   await page.locator("article").getByRole("link", { name: "b" }).click();
   await page.getByRole("heading", { name: "B" }).waitFor();
   assertEquals(new URL(page.url()).search, `${POSTS}&branch=main&post=b`);
 });
 
-pageTest("the example page runs no code of another host", BLOG, async (page, _, elsewhere) => {
-  const { url, requested } = elsewhere;
-  await page.goto(`${url}/?service=${url}/evil&post=2026/apple-days`);
-  await page.locator("article").first().waitFor();
-  assertEquals(requested.filter((path) => path.startsWith("/evil")), []);
-});
+pageTest(
+  "the example page runs no code of another host, and says what is missing",
+  BLOG,
+  async (page, _, elsewhere) => {
+    const { url, requested } = elsewhere;
+    await page.goto(`${url}/?service=${url}/evil&post=2026/apple-days`);
+    await page.locator("article").first().waitFor();
+    assertEquals(requested.filter((path) => path.startsWith("/evil")), []);
 
-pageTest("the example page says what is missing", BLOG, async (page, _, { url }) => {
-  await page.goto(`${url}/?post=none`);
-  await page.locator("main", { hasText: '"none"' }).waitFor();
-  await using down = servePage(example.replace("http://localhost:8000", "http://127.0.0.1:1"));
-  await page.goto(down.url);
-  await page.getByText("The service at http://127.0.0.1:1 does not answer.").waitFor();
-});
+    await page.goto(`${url}/?post=none`);
+    await page.locator("main", { hasText: '"none"' }).waitFor();
+    await using down = servePage(example.replace("http://localhost:8000", "http://127.0.0.1:1"));
+    await page.goto(down.url);
+    await page.getByText("The service at http://127.0.0.1:1 does not answer.").waitFor();
+  },
+);

@@ -22,23 +22,21 @@ const SLUGS = [
 /** Builds an example with the packed client; gives the HTML files that came out, by path. */
 async function build(example: string, output: string): Promise<Map<string, string>> {
   await using service = await startService({ env: { LOCAL_REPOS_DIR: `${root}/examples` } });
-  const url = `http://127.0.0.1:${service.listen()}`;
   const dir = await Deno.makeTempDir();
   try {
     await cp(`${root}/packages/client`, `${dir}/client`, { recursive: true });
-    await run("npm", ["pack"], { cwd: `${dir}/client` });
+    const packed = await run("npm", ["pack"], { cwd: `${dir}/client` });
     const cwd = `${dir}/site`;
     await cp(`${root}/examples/${example}`, cwd, { recursive: true });
-    const packed = `${dir}/client/repo-collections-client-1.0.0.tgz`;
-    await run("npm", ["install", "--no-audit", "--no-fund", packed], { cwd });
+    const client = `../client/${packed.out.trim().split("\n").at(-1)}`;
+    await run("npm", ["install", "--no-audit", "--no-fund", client], { cwd });
+    const url = `http://127.0.0.1:${service.listen()}`;
     const env = { COLLECTIONS_URL: url, ASTRO_TELEMETRY_DISABLED: "1" };
     await run("npm", ["run", "build"], { cwd, env });
-    const files = new Map<string, string>();
-    for (const path of await readdir(`${cwd}/${output}`, { recursive: true })) {
-      if (!path.endsWith(".html")) continue;
-      files.set(`/${path}`, await Deno.readTextFile(`${cwd}/${output}/${path}`));
-    }
-    return files;
+    const paths = await readdir(`${cwd}/${output}`, { recursive: true });
+    const pages = paths.filter((path) => path.endsWith(".html"));
+    const texts = pages.map((path) => Deno.readTextFile(`${cwd}/${output}/${path}`));
+    return new Map((await Promise.all(texts)).map((text, at) => [`/${pages[at]}`, text]));
   } finally {
     await Deno.remove(dir, { recursive: true });
   }
