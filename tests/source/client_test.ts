@@ -6,18 +6,19 @@ import { serveRepository } from "../github/served_repository.ts";
 import { TestClock } from "../test_clock.ts";
 import { openClient, uncharged } from "./open_github.ts";
 
-async function open(options: { tokens?: readonly string[]; timeoutMs?: number } = {}) {
+/** A client of a double with `octo/site`, and requests of each kind. */
+async function open({ tokens = [] }: { tokens?: readonly string[] } = {}) {
   const clock = new TestClock();
   const served = await serveRepository({ "a.md": "A\n" }, { now: clock.now });
   const { gh, url } = served;
-  for (const token of options.tokens ?? []) gh.addToken(token);
-  const client = openClient({ ...options, clock });
+  for (const token of tokens) gh.addToken(token);
+  const client = openClient({ tokens, clock });
   const request = (kind: GitHubRequest["kind"], url: string, accept = "application/json") => ({
     ...{ kind, url, accept, context: uncharged, maxBytes: 1 << 20 },
   });
+  const object = `object(oid: "${"0".repeat(40)}") { ... on Blob { text } }`;
   const query =
-    `query ($owner: String!, $name: String!) { repository(owner: $owner, name: $name) ` +
-    `{ f0: object(oid: "${"0".repeat(40)}") { ... on Blob { text } } }}`;
+    `query ($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { f0: ${object} }}`;
   const variables = { owner: "octo", name: "site" };
   return {
     ...served,
@@ -79,18 +80,17 @@ Deno.test("GitHubClient does not repeat what was refused, late, a GraphQL batch 
 });
 
 Deno.test("GitHubClient gives each request its time, and leaves no timer", async () => {
-  await using opened = await open({ timeoutMs: 1_234 });
+  await using opened = await open();
   const { clock, gh, commit, fail, status } = opened;
   await status(commit);
   assertEquals(clock.timerCount, 0);
-
   gh.fault = { kind: "hang" };
   const failed = fail(commit);
   await gh.log.until(() => gh.pauses.waiting === 1);
-  clock.advance(1_233);
+  clock.advance(9_999);
   assertEquals(clock.timerCount, 1);
   clock.advance(1);
-  assertEquals((await failed).message, 'Cannot read "commit": no answer in 1234 ms');
+  assertEquals((await failed).message, 'Cannot read "commit": no answer in 10000 ms');
   assertEquals(clock.timerCount, 0);
 });
 

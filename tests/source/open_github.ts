@@ -16,13 +16,9 @@ export interface OpenOptions {
   readonly clock: Clock;
   readonly tokens?: readonly string[];
   /** As ALLOWED_REPOS. */
-  readonly allowed?: string | undefined;
+  readonly allowed?: string;
   readonly raw?: boolean;
-  readonly timeoutMs?: number;
-  readonly log?: Log;
   readonly kv?: KvTier | null;
-  /** Base of Git's own protocol; none if left out. */
-  readonly gitUrl?: string;
 }
 
 /** Small text files, each different. */
@@ -50,14 +46,10 @@ export const silentLog: Log = { level: "silent", debug: drop, info: drop, warn: 
 
 const FRESH_MS = 60_000;
 
-function clientOptions({ clock, tokens = [], timeoutMs = 10_000, log = silentLog }: OpenOptions) {
-  return {
-    tokens: new TokenPool(tokens, { clock, log }),
-    clock,
-    log,
-    timeoutMs,
-    userAgent: "test",
-  };
+function clientOptions({ clock, tokens = [] }: OpenOptions) {
+  const log = silentLog;
+  const pool = new TokenPool(tokens, { clock, log });
+  return { tokens: pool, clock, log, timeoutMs: 10_000, userAgent: "test" };
 }
 
 /** Sends requests with these tokens. */
@@ -69,12 +61,11 @@ export function openClient(options: OpenOptions): GitHubClient {
 export function openGitHub(double: GithubDouble, options: OpenOptions): GitHubSource {
   const { apiUrl, graphqlUrl, webUrl } = double;
   const rawUrl = options.raw === false ? null : double.rawUrl;
+  const allowed = options.allowed?.toLowerCase().split(",");
   return new GitHubSource({
     ...clientOptions(options),
-    addresses: { apiUrl, graphqlUrl, rawUrl, webUrl, gitUrl: options.gitUrl ?? null },
-    allowedRepos: options.allowed === undefined
-      ? null
-      : new Set(options.allowed.toLowerCase().split(",")),
+    addresses: { apiUrl, graphqlUrl, rawUrl, webUrl, gitUrl: null },
+    allowedRepos: allowed === undefined ? null : new Set(allowed),
     freshForMs: FRESH_MS,
   });
 }

@@ -1,5 +1,6 @@
-// Refs at the level of the source: shared checks, refresh ahead, waits after failures, webhooks. What a check costs is in
-// upstream_requests_test.ts, what is denied in tombstones_test.ts, each kind of failure in outage_test.ts.
+// Refs at the level of the source: shared checks, refresh ahead, waits after failures. What a check costs is in
+// upstream_requests_test.ts, what is denied in tombstones_test.ts, each kind of failure in outage_test.ts, checks for a
+// webhook in webhook_test.ts.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { countReads } from "../cache/watched_kv.ts";
@@ -113,19 +114,6 @@ Deno.test("refreshDue() never throws, waits out a backoff, and tries once for on
   }
 });
 
-Deno.test("a process takes over what another one knew, but checks it itself, by the same validator", async () => {
-  await using opened = await openRefs(NAMED);
-  const { clock, cost, gh, start } = opened;
-  await opened.resolve();
-  assertEquals(await cost(start().resolve), [304]);
-  gh.fault = { kind: "status", status: 500 };
-  assertEquals(await start().outcome(), "stale", "but never as fresh");
-  clock.advance(1);
-  gh.fault = null;
-  gh.addToken("t1");
-  assertEquals(await cost(start({ tokens: ["t1"] }).resolve), [200], "ETags are a token's own");
-});
-
 Deno.test("a clock that is set back makes no ref fresh and stops no check", async () => {
   await using opened = await openRefs(NAMED);
   const { clock, cost, gh, resolve } = opened;
@@ -192,25 +180,6 @@ Deno.test("40 known refs have 40 answers while the source hangs", async () => {
       assertEquals(await found, queries.map(() => "stale"));
     }
   }
-});
-
-Deno.test("recheck() checks the refs of a repository that are in use, missing ones too, and no other", async () => {
-  await using opened = await openRefs(NAMED);
-  const { cached: { refs }, clock, cost, gh, git, outcome, resolve } = opened;
-  gh.add("octo/other", git);
-  await opened.use("unused");
-  clock.advance(60_000);
-  await resolve();
-  await resolve({ repo: "other" });
-  assertEquals(await outcome({ branch: "new" }), "branch-not-found");
-  await git.branch("new");
-  const moved = await git.commit({ "b.md": "changed\n" });
-  await cost(() => refs.recheck("octo/site"));
-  assertEquals(gh.requests.every(({ path }) => path.includes("/octo/site/")), true);
-  assertEquals(gh.requests.some(({ path }) => path.includes("unused")), false);
-  const { commit, freshness } = await resolve();
-  assertEquals([commit, freshness, await outcome({ branch: "new" })], [moved, "hit", "hit"]);
-  assertEquals(await cost(() => refs.recheck("octo/absent")), []);
 });
 
 Deno.test("a cold resolve reads the store once, and a repeated tombstone not at all", async () => {

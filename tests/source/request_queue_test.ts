@@ -4,15 +4,10 @@ import { RequestQueue } from "../../lib/source/request_queue.ts";
 import { TestClock } from "../test_clock.ts";
 
 /** A queue, and tasks that the test ends, by name in the order in which they started. */
-function open(options: { concurrency: number; maxQueued?: number; maxQueuedPerClient?: number }) {
+function open(options: { concurrency?: number; maxQueued?: number; maxQueuedPerClient?: number }) {
   const clock = new TestClock();
-  const queue = new RequestQueue({
-    maxQueued: 9,
-    maxQueuedPerClient: 9,
-    maxWaitMs: 1_000,
-    clock,
-    ...options,
-  });
+  const bounds = { concurrency: 1, maxQueued: 9, maxQueuedPerClient: 9, ...options };
+  const queue = new RequestQueue({ ...bounds, maxWaitMs: 1_000, clock });
   const started: string[] = [];
   const ends = new Map<string, () => void>();
   const run = (name: string, client = "a", signal?: AbortSignal) =>
@@ -22,9 +17,11 @@ function open(options: { concurrency: number; maxQueued?: number; maxQueuedPerCl
       ends.set(name, resolve);
       return promise;
     }, { client, signal });
-  const end = async (name: string) => {
-    ends.get(name)!();
-    await new Promise((resolve) => setTimeout(resolve, 0));
+  const end = async (...names: string[]) => {
+    for (const name of names) {
+      ends.get(name)!();
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    }
   };
   return { clock, queue, started, run, end };
 }
@@ -41,30 +38,26 @@ Deno.test("RequestQueue bounds the tasks that run, that wait, and that wait for 
   all.push(run("6", "b"));
   await isBusy(run("7", "c"));
   assertEquals(started, ["1", "2"]);
-  for (const name of ["1", "2", "3", "6", "4"]) await end(name);
+  await end("1", "2", "3", "6", "4");
   await Promise.all(all);
-  assertEquals(started, ["1", "2", "3", "6", "4"]);
   const last = run("8");
-  assertEquals(started.at(-1), "8", "all slots are free again");
+  assertEquals(started, ["1", "2", "3", "6", "4", "8"], "all slots are free again");
   await end("8");
   await last;
 });
 
 Deno.test("RequestQueue lets clients start in turn", async () => {
-  const { started, run, end } = open({ concurrency: 1 });
-  const all = [
-    ...["a1", "a2", "a3", "a4"].map((name) => run(name, "a")),
-    ...["b1", "b2"].map((name) => run(name, "b")),
-    run("c1", "c"),
-  ];
+  const { started, run, end } = open({});
+  const names = ["a1", "a2", "a3", "a4", "b1", "b2", "c1"];
+  const all = names.map((name) => run(name, name.slice(0, 1)));
   const order = ["a1", "a2", "b1", "c1", "a3", "b2", "a4"];
-  for (const name of order) await end(name);
+  await end(...order);
   assertEquals(started, order);
   await Promise.all(all);
 });
 
 Deno.test("RequestQueue rejects at once what waited too long, and what was aborted", async () => {
-  const { clock, started, run, end } = open({ concurrency: 1, maxQueued: 2 });
+  const { clock, started, run, end } = open({ maxQueued: 2 });
   const first = run("first");
   const late = run("late");
   const left = new AbortController();
@@ -76,14 +69,13 @@ Deno.test("RequestQueue rejects at once what waited too long, and what was abort
   const later = run("later");
   clock.advance(1);
   await isBusy(late);
-  await end("first");
-  await end("later");
+  await end("first", "later");
   await Promise.all([first, later]);
   assertEquals([started, clock.timerCount], [["first", "later"], 0]);
 });
 
 Deno.test("RequestQueue gives a slot to the next request where its owner left in the same moment", async () => {
-  const { started, run, end } = open({ concurrency: 1 });
+  const { started, run, end } = open({});
   const left = new AbortController();
   const first = run("first");
   const aborted = run("aborted", "a", left.signal);
@@ -98,7 +90,7 @@ Deno.test("RequestQueue gives a slot to the next request where its owner left in
 });
 
 Deno.test("RequestQueue continues after tasks that fail", async () => {
-  const { queue } = open({ concurrency: 1 });
+  const { queue } = open({});
   const failed = queue.run(() => Promise.reject(new Error("no")), { client: "a" });
   const done = queue.run(() => Promise.resolve("yes"), { client: "a" });
   await assertRejects(() => failed, Error, "no");

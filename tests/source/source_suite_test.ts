@@ -1,35 +1,235 @@
-import { GithubDouble } from "../github/github_double.ts";
+// What every implementation of the source port does, whatever it reads from. The repository is a real one, checked out,
+// and all that is expected comes from Git. A new implementation begins with a row of `implementations`.
+
+import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
+import { CollectionsError } from "../../lib/errors.ts";
+import type { FileList } from "../../lib/source/file_list.ts";
+import { blobId } from "../../lib/source/git_object_id.ts";
 import { LocalSource } from "../../lib/source/local/local_source.ts";
-import type { Source } from "../../lib/source/source.ts";
-import { openCached, openGitHub, type OpenOptions } from "./open_github.ts";
-import { type OpenedSource, type SampleRepository, testSource } from "./source_suite.ts";
+import type { FileRef, Source, TreeEntry } from "../../lib/source/source.ts";
+import { GithubDouble } from "../github/github_double.ts";
+import { type GitContent, GitRepository } from "../github/git_repository.ts";
+import { TestClock } from "../test_clock.ts";
+import { openCached, openGitHub, uncharged } from "./open_github.ts";
 
-type Open = (double: GithubDouble, options: OpenOptions) => Source;
+/** What an implementation may be opened over: `gh` has the repository of the folder `root/Sample` as `octo/Sample`. */
+type Sample = Awaited<ReturnType<typeof openSample>>;
 
-/** Puts the sample behind a double, and an implementation before it. */
-function over(open: Open, options: Omit<OpenOptions, "clock"> & { isCached: boolean }) {
-  return (sample: SampleRepository): OpenedSource => {
-    const { isCached, ...rest } = options;
-    const double = new GithubDouble(sample.clock.now);
-    double.add(`Octo/${sample.repo}`, sample.git);
-    for (const token of options.tokens ?? []) double.addToken(token);
-    return {
-      source: open(double, { clock: sample.clock, ...rest }),
-      name: { owner: "octo", repo: sample.repo },
-      isCached,
-      [Symbol.asyncDispose]: () => double[Symbol.asyncDispose](),
-    };
+const withToken = { tokens: ["t1"] };
+
+/** `isCached`: a ref is checked again only once its check is no longer fresh, and its live state changes in place. */
+const implementations: [name: string, open: (sample: Sample) => Source, isCached: boolean][] = [
+  ["GitHubSource without a token", ({ gh, clock }) => openGitHub(gh, { clock }), false],
+  [
+    "GitHubSource by the API alone",
+    ({ gh, clock }) => openGitHub(gh, { clock, raw: false }),
+    false,
+  ],
+  ["GitHubSource with a token", ({ gh, clock }) => openGitHub(gh, { clock, ...withToken }), false],
+  ["CachedSource without a token", ({ gh, clock }) => openCached(gh, { clock }), true],
+  ["CachedSource with a token", ({ gh, clock }) => openCached(gh, { clock, ...withToken }), true],
+  ["LocalSource", ({ root, clock }) => new LocalSource({ root, now: clock.now }), true],
+];
+
+const noId = "0123456789".repeat(4);
+
+/** Files whose names and bytes go wrong where a reader is careless about encodings or about Git's order. */
+const sampleFiles: Record<string, GitContent> = {
+  ".hidden/secret.md": "not listed\n",
+  "README.md": "# Sample\n",
+  "run.sh": { executable: "#!/bin/sh\n" },
+  "posts/link.md": { symlink: "hello.md" },
+  "posts/hello.md": "---\ntitle: Hello\n---\n# Hello\n",
+  "posts/2026/with space.md": "A name with a space\n",
+  "posts/2026/Grüße aus Köln.md": "Grüße, 世界, 🍞\n",
+  "posts/2026/100% + #1?&=.md": "A name that needs escaping in a URL\n",
+  "posts/2026/back\\slash.md": "a character like any other\n",
+  "posts/a/file.md": "below a\n",
+  "posts/a-b.md": "sorts before the folder a\n",
+  "posts/a0.md": "sorts after the folder a\n",
+  "posts/\uff5e.md": "sorts before the bread by bytes, after it by UTF-16\n",
+  "posts/\u{1f35e}.md": "bread\n",
+  "posts/copy of hello.md": "---\ntitle: Hello\n---\n# Hello\n",
+  "bytes/empty.txt": "",
+  "bytes/bom.md": "\ufeff# With a byte order mark\n",
+  "bytes/crlf.md": "one\r\ntwo\r\n",
+  "bytes/latin-1.txt": Uint8Array.of(0x47, 0x72, 0xfc, 0xdf, 0x65, 0x0a),
+  "bytes/every byte.bin": Uint8Array.from({ length: 256 }, (_, index) => index),
+  "bytes/large.bin": Uint8Array.from({ length: 1_200_000 }, (_, index) => (index * 31) >> 4),
+};
+
+async function openSample() {
+  const root = await Deno.makeTempDir({ prefix: "source_suite_" });
+  const dir = `${root}/Sample`;
+  await Deno.mkdir(dir);
+  await new GitRepository(dir).git("init", "--quiet", "--initial-branch=main");
+  const git = new GitRepository(dir);
+  // A minute ahead, so that what was written just now counts as old.
+  const clock = new TestClock(Date.now() + 60_000);
+  const gh = new GithubDouble(clock.now);
+  gh.add("octo/Sample", git);
+  gh.addToken("t1");
+  /** Commits changes, which the files of the working tree follow. */
+  const commit = async (changes: Record<string, GitContent | null>) => {
+    await git.commit(changes);
+    await git.git("reset", "--quiet", "--hard");
+  };
+  await commit(sampleFiles);
+  return {
+    ...{ root, git, clock, gh, commit },
+    async [Symbol.asyncDispose]() {
+      await gh[Symbol.asyncDispose]();
+      await Deno.remove(root, { recursive: true });
+    },
   };
 }
 
-testSource("GitHubSource without a token", over(openGitHub, { isCached: false }));
-testSource("GitHubSource by the API alone", over(openGitHub, { raw: false, isCached: false }));
-testSource("GitHubSource with a token", over(openGitHub, { tokens: ["t1"], isCached: false }));
-testSource("CachedSource without a token", over(openCached, { isCached: true }));
-testSource("CachedSource with a token", over(openCached, { tokens: ["t1"], isCached: true }));
-testSource("LocalSource", (sample) => ({
-  source: new LocalSource({ root: sample.root, now: sample.clock.now }),
-  name: { owner: "local", repo: sample.repo },
-  isCached: true,
-  [Symbol.asyncDispose]: () => Promise.resolve(),
-}));
+for (const [implementation, open, isCached] of implementations) {
+  const owner = implementation === "LocalSource" ? "local" : "octo";
+  const name = { owner, repo: "Sample" };
+
+  const test = (behaviour: string, body: (opened: Opened) => Promise<void>) =>
+    Deno.test(`${implementation}: ${behaviour}`, async () => {
+      await using sample = await openSample();
+      const source = open(sample);
+      const resolve = (branch: string | null = "main", repository = name) =>
+        source.resolve({ ...repository, branch }, uncharged);
+      await body({ ...sample, source, resolve });
+    });
+
+  test("resolve() answers the branch, null and HEAD alike, and names in any case", async (opened) => {
+    const { clock, git, resolve } = opened;
+    const named = await resolve();
+    assertEquals([named.name, named.branch], [name, "main"]);
+    if (owner !== "local") assertEquals(named.commit, await git.head());
+    assert(/^[0-9a-f]{40}$/.test(named.commit), named.commit);
+    assertEquals([named.ref.commit, named.checkedAtMs], [named.commit, clock.now()]);
+    const byDefault = await resolve(null);
+    assertEquals([byDefault.commit, byDefault.branch], [named.commit, "main"]);
+    assertEquals((await resolve("HEAD")).commit, named.commit);
+    const upper = { owner: owner.toUpperCase(), repo: "SAMPLE" };
+    const shouted = await resolve("main", upper);
+    assertEquals([shouted.name, shouted.commit], [upper, named.commit]);
+  });
+
+  test("resolve() finds no repository and no branch that does not exist", async (opened) => {
+    const { source, resolve } = opened;
+    for (const branch of ["absent", "feature/absent", "MAIN", noId]) {
+      const error = await assertRejects(() => resolve(branch), CollectionsError, '"main"');
+      assertEquals(error.code, "branch-not-found");
+    }
+    for (const branch of [null, "main", "HEAD"]) {
+      const resolving = () => resolve(branch, { owner, repo: "absent" });
+      assertEquals((await assertRejects(resolving, CollectionsError)).code, "repository-not-found");
+    }
+    const context = { ...uncharged, signal: AbortSignal.abort(new Error("left")) };
+    await assertRejects(() => source.resolve({ ...name, branch: null }, context));
+  });
+
+  test("resolve() sees a new commit once its check is no longer fresh", async (opened) => {
+    const { clock, resolve, source } = opened;
+    const before = await resolve();
+    const again = await resolve();
+    clock.advance(before.ref.freshForMs);
+    const same = await resolve();
+    await opened.commit({ "posts/new.md": "New\n", "posts/hello.md": null });
+    clock.advance(before.ref.freshForMs);
+    const after = await resolve();
+
+    assertEquals([again.commit, same.commit], [before.commit, before.commit]);
+    assert(after.commit !== before.commit);
+    if (isCached) {
+      const freshness = [before, again, same, after].map((snapshot) => snapshot.freshness);
+      assertEquals(freshness, ["miss", "hit", "revalidated", "moved"]);
+      assert(before.ref === after.ref, "one live state a ref");
+    }
+    assertEquals(after.ref.commit, after.commit);
+    const posts = await folderAt(opened, "posts");
+    const files = await source.files(after, posts, uncharged);
+    assertEquals(filesOf(files), await expectedFiles(opened, "posts"));
+  });
+
+  test("tree() and files() give what git ls-tree gives, and fail for an id that names nothing", async (opened) => {
+    const { source, resolve } = opened;
+    const snapshot = await resolve();
+    for (const path of ["", "posts", "posts/2026", "bytes"]) {
+      const id = await folderAt(opened, path);
+      const entries = await source.tree(snapshot, id, uncharged);
+      const listed = entries.filter(({ name }) => !name.startsWith(".")).map(comparable);
+      assertEquals(listed, await expectedEntries(opened, path));
+      const files = await source.files(snapshot, id, uncharged);
+      assertEquals(filesOf(files), await expectedFiles(opened, path), `"${path}"`);
+    }
+    await assertRejects(() => source.tree(snapshot, noId, uncharged), CollectionsError);
+    await assertRejects(() => source.files(snapshot, noId, uncharged), CollectionsError);
+  });
+
+  test("blobs() gives the bytes that git cat-file gives, and an Error for a missing file", async (opened) => {
+    const { git, resolve, source } = opened;
+    const files = await expectedFiles(opened, "");
+    assertEquals(files.length, Object.keys(sampleFiles).length - 2, "one is hidden, one a link");
+    const snapshot = await resolve();
+    const absent = { path: "posts/absent.md", id: noId, size: 5 };
+    const blobs = await source.blobs(snapshot, [absent, ...files], uncharged);
+    for (const { path, id } of files) {
+      const bytes = blobs.get(id);
+      assertInstanceOf(bytes, Uint8Array, path);
+      assertEquals(bytes, await git.blob(id), path);
+      assertEquals(blobId(bytes), id, path);
+    }
+    assertInstanceOf(blobs.get(noId), Error);
+    assertEquals(blobs.size, new Set(files.map(({ id }) => id)).size + 1);
+    assertEquals(await source.blobs(snapshot, [], uncharged), new Map());
+  });
+}
+
+interface Opened extends Sample {
+  readonly source: Source;
+  /** The snapshot of a branch, `main` if left out; of the sample, or of a repository of another name. */
+  resolve(
+    branch?: string | null,
+    repository?: { owner: string; repo: string },
+  ): ReturnType<Source["resolve"]>;
+}
+
+/** The tree id of a folder, found as a use case finds it: from the root down. */
+async function folderAt({ resolve, source }: Opened, path: string): Promise<string> {
+  const snapshot = await resolve();
+  let id = snapshot.commit;
+  for (const segment of path.split("/").filter((segment) => segment !== "")) {
+    const entries = await source.tree(snapshot, id, uncharged);
+    const entry = entries.find(({ name }) => name === segment);
+    assertEquals(entry?.kind, "folder", path);
+    id = entry!.id;
+  }
+  return id;
+}
+
+function comparable({ name, kind, id, size }: TreeEntry) {
+  return { name, kind, id, size: kind === "file" ? size : null };
+}
+
+async function expectedEntries({ git }: Sample, path: string) {
+  const output = await git.git("ls-tree", "-l", "-z", `HEAD:${path}`);
+  const kinds: Record<string, string> = { "040000": "folder", "120000": "symbolic link" };
+  return output.split("\0").filter((line) => line !== "").map((line) => {
+    const [, mode, id, size, name] = /^(\d+) \w+ (\w+) +(\d+|-)\t(.*)$/s.exec(line)!;
+    const kind = kinds[mode!] ?? "file";
+    return { name: name!, kind, id: id!, size: kind === "file" ? Number(size) : null };
+  }).filter(({ name }) => !name.startsWith("."));
+}
+
+async function expectedFiles({ git }: Sample, path: string): Promise<FileRef[]> {
+  const entries = await git.lsTree("HEAD", path);
+  return entries.filter(({ mode, path }) => mode !== "120000" && !/(^|\/)\./.test(path))
+    .map((entry) => ({
+      path: path === "" ? entry.path : entry.path.slice(path.length + 1),
+      id: entry.oid,
+      size: entry.size!,
+    }));
+}
+
+function filesOf(list: FileList | null): FileRef[] {
+  assert(list !== null);
+  return Array.from({ length: list.length }, (_, index) => list.at(index));
+}
