@@ -82,6 +82,18 @@ Deno.test("readBlobs() turns to the API for what the raw host lacks, for three f
   }
 });
 
+Deno.test("readBlobs() gives no bytes that do not hash to their id, and the others all the same", async () => {
+  for (const options of [{}, withToken, { raw: false }]) {
+    await using reader = await openBlobs(textFiles(5), options);
+    const { path, id } = reader.files[2]!;
+    reader.gh.fault = (request) =>
+      request.kind === "graphql" || request.path.endsWith(path) || request.path.endsWith(id)
+        ? { kind: "wrong-bytes" }
+        : null;
+    assertEquals(await reader.read(), { [path]: "source-failed" });
+  }
+});
+
 Deno.test("readBlobs() stops where the raw host limits, and after a few failures in a row", async () => {
   const cases: [options: OpenFor, fault: Fault, code: string, most: number][] = [
     [{}, { kind: "status", status: 429, only: ["raw"] }, "source-rate-limited", 8],
