@@ -1,37 +1,30 @@
-// The service as a process of its own, behind a GitHub that fails in every way while requests keep coming. Known answers
-// stay right, others are problems of the contract, and in the end everything is as it was.
+// The service behind a GitHub that fails in every way while requests keep coming. Known answers stay right, others are
+// problems of the contract, and after each fault everything is as it was.
 
 import { assert, assertEquals } from "@std/assert";
-import { makeGitRepository } from "../github/git_repository.ts";
 import type { Fault } from "../github/github_faults.ts";
-import { startDouble } from "../github/start_double.ts";
-import { serveTask } from "../run_task.ts";
 import { itemPath, listPath } from "../service.ts";
+import { startSite } from "../site.ts";
 
 const FILES = { "posts/a.md": "# A\n", "posts/b.md": "# B\n", "posts/c/d.md": "# D\n" };
-const TOKEN = "ghp_token";
 const KNOWN = 5;
-/** Repositories without any request so far, for each fault. */
-const NEW_EACH = 20;
 const CLIENTS = 10;
 const TURNS = 10;
 
-/** Each with the status of a request that needs the source under it. */
-const ATTACKS: readonly (readonly [Fault | "down", number])[] = [
-  [{ kind: "status", status: 500 }, 502],
-  [{ kind: "status", status: 404 }, 404],
-  [{ kind: "status", status: 451 }, 451],
-  [{ kind: "garbage" }, 502],
-  [{ kind: "wrong-bytes" }, 502],
-  [{ kind: "evil-tree", entries: [{ path: "../x", mode: "100644", sha: "1", size: 1 }] }, 502],
-  [{ kind: "slow", delayMs: 100 }, 200],
-  // After these the source is not queried for a while.
-  [{ kind: "reset" }, 502],
-  [{ kind: "cut" }, 502],
-  ["down", 502],
+/** Each with the statuses of requests that need the source under it. */
+const ATTACKS: readonly (readonly [fault: Fault | "down", statuses: readonly number[]])[] = [
+  [{ kind: "status", status: 500 }, [502]],
+  [{ kind: "status", status: 404 }, [404]],
+  [{ kind: "status", status: 451 }, [451]],
+  [{ kind: "garbage" }, [502]],
+  // A list without contents needs none of the bytes.
+  [{ kind: "wrong-bytes" }, [200, 502]],
+  [{ kind: "evil-tree", entries: [{ path: "../x", mode: "100644", sha: "1", size: 1 }] }, [502]],
+  [{ kind: "slow", delayMs: 100 }, [200]],
+  [{ kind: "reset" }, [502]],
+  [{ kind: "cut" }, [502]],
+  ["down", [502]],
 ];
-/** A request on its way when a fault begins or ends may meet the one before, or none. */
-const ALWAYS = [200, 502];
 const PATHS = [
   (owner: string) => listPath({ owner }),
   (owner: string) => listPath({ owner, includeContent: true }),
@@ -39,59 +32,47 @@ const PATHS = [
 ];
 
 Deno.test("the service goes on through every fault of its source, under load", async () => {
-  await using git = await makeGitRepository(FILES);
-  const names = Array.from({ length: KNOWN + NEW_EACH * ATTACKS.length }, (_, n) => `o${n}/site`);
-  await using double = await startDouble({
-    repositories: Object.fromEntries(names.map((name) => [name, { dir: git.dir }])),
-    token: TOKEN,
-  });
-  await using service = await serveTask("start", {
-    env: { GITHUB_API_URL: double.apiUrl, GITHUB_TOKEN: TOKEN, MISSES_PER_MINUTE: "0" },
-  });
-  /** Right bodies for the first repository, by path; those of the others differ in its name alone. */
-  const right = new Map<string, string>();
-  for (let index = 0; index < KNOWN; index++) {
-    for (const pathOf of PATHS) {
-      const path = pathOf(`o${index}`);
-      const response = await fetch(service.url + path);
-      assertEquals([path, response.status], [path, 200]);
-      right.set(path, await response.text());
-    }
-  }
-  const check = async (path: string, allowed: readonly number[]) => {
-    const response = await fetch(service.url + path);
-    const { headers, status } = response;
+  await using site = await startSite(FILES, { env: { MISSES_PER_MINUTE: "0" } });
+  const { gh, repository, service } = site;
+  let owners = 0;
+  const addOwner = () => {
+    gh.add(`o${owners}/site`, repository);
+    return `o${owners++}`;
+  };
+  const known = Array.from({ length: KNOWN }, addOwner);
+  /** Right bodies for the first repository; those of the others differ in its name alone. */
+  const right: string[] = [];
+  for (const pathOf of PATHS) right.push(await (await service.get(pathOf("o0"))).text());
+  const check = async (turn: number, owner: string, allowed: readonly number[]) => {
+    const path = PATHS[turn % PATHS.length]!(owner);
+    const response = await service.get(path);
     const text = await response.text();
-    assertEquals(headers.get("access-control-allow-origin"), "*");
-    assert(allowed.includes(status), `${status} ${path} ${text.slice(0, 300)}`);
-    const body = JSON.parse(text);
-    if (status !== 200) return assertEquals(body.requestId, headers.get("x-request-id"));
-    if (body.items?.some(({ error }: { error?: unknown }) => error !== undefined)) return;
-    const owner = /owner=(o\d+)/.exec(path)![1]!;
-    const expected = right.get(path.replace(owner, "o0"))!;
-    assertEquals(text, expected.replaceAll(/\bo0\b/g, owner));
+    assert(allowed.includes(response.status), `${response.status} ${path} ${text.slice(0, 300)}`);
+    // Contents that cannot be given are errors of their items.
+    if (response.status !== 200 || text.includes('"error":{')) return;
+    assertEquals(text, right[turn % PATHS.length]!.replaceAll(/\bo0\b/g, owner));
+  };
+  const checkKnown = async () => {
+    for (const owner of known) {
+      for (const turn of PATHS.keys()) await check(turn, owner, [200]);
+    }
   };
 
-  let repositories = KNOWN;
-  for (const [fault, expected] of ATTACKS) {
-    await (fault === "down" ? double.call("down") : double.call("set", { fault }));
-    const end = repositories + NEW_EACH;
+  await checkKnown();
+  for (const [fault, statuses] of ATTACKS) {
+    if (fault === "down") await gh.down();
+    else gh.fault = fault;
     await Promise.all(Array.from({ length: CLIENTS }, async (_, client) => {
       for (let turn = 0; turn < TURNS; turn++) {
-        const pathOf = PATHS[turn % PATHS.length]!;
-        if ((turn + client) % 2 === 0) await check(pathOf(`o${turn % KNOWN}`), [200]);
-        else if (repositories < end) {
-          await check(pathOf(`o${repositories++}`), [expected, ...ALWAYS]);
-        }
+        if ((turn + client) % 2 === 0) await check(turn, known[turn % KNOWN]!, [200]);
+        else await check(turn, addOwner(), statuses);
       }
     }));
-    repositories = end;
-    await (fault === "down" ? double.call("up") : double.call("set", { fault: null }));
+    if (fault === "down") gh.up();
+    else gh.fault = null;
+    // No back-off is longer.
+    service.clock.advance(3_600_000);
+    await checkKnown();
   }
-  for (const path of right.keys()) await check(path, [200]);
-
-  service.signal("SIGTERM");
-  const { stdout } = await service.ended;
-  assert(!stdout.includes('"internal error"'), stdout);
-  assertEquals(await double.call("unexpected"), []);
+  assertEquals(service.logLines("internal error"), []);
 });
