@@ -7,14 +7,6 @@ import type { GitRepository } from "./git_repository.ts";
 import type { GithubDouble } from "./github_double.ts";
 import { type Account, type HostedRepository, sees } from "./github_state.ts";
 
-/** An answer. `etagOf` stands for the body's content where hashing it would be slow. */
-export interface Reply {
-  status: number;
-  headers: Record<string, string>;
-  body: Uint8Array<ArrayBuffer>;
-  etagOf?: string;
-}
-
 /** The body of a tree; only blobs have a `size`, submodules have no `url`. */
 export interface GithubTree {
   sha: string;
@@ -25,37 +17,22 @@ export interface GithubTree {
 /** A request that the service must not send; the message says what is wrong with it. */
 export class UnexpectedRequest extends Error {}
 
-/** An answer with a body of text. */
-export function textReply(type: string, text: string, status = 200): Reply {
-  return { status, headers: { "content-type": type }, body: new TextEncoder().encode(text) };
-}
-
-/** A JSON answer. */
-export function jsonReply(body: unknown, status = 200): Reply {
-  return textReply("application/json; charset=utf-8", JSON.stringify(body), status);
-}
-
-/** An error as GitHub words it: `{ message, status }`. */
+/** An error as GitHub words it. */
 export function errorReply(
   status: number,
   message: string,
   headers: Record<string, string> = {},
-): Reply {
-  const reply = jsonReply({ message, status: `${status}` }, status);
-  return { ...reply, headers: { ...reply.headers, ...headers } };
+): Response {
+  return Response.json({ message, status: `${status}` }, { status, headers });
 }
 
 const notFound = () => errorReply(404, "Not Found");
 
-/** The answer with its validator, which differs by content, media type and account, or 304 where the request has it. */
-export function validated(reply: Reply, request: Request, account: Account): Reply {
-  const hash = createHash("sha256").update(`${account} ${reply.headers["content-type"]}\n`)
-    .update(reply.etagOf ?? reply.body).digest("hex");
-  const etag = `W/"${hash}"`;
-  if (request.headers.get("if-none-match") === etag) {
-    return { status: 304, headers: { etag }, body: new Uint8Array() };
-  }
-  return { ...reply, headers: { ...reply.headers, etag } };
+/** Text with its validator, which differs by account, or 304 where the request has it. */
+function validated(text: string, type: string, { known }: RestRequest, account: Account): Response {
+  const etag = `W/"${createHash("sha256").update(`${account} ${text}`).digest("hex")}"`;
+  if (known === etag) return new Response(null, { status: 304, headers: { etag } });
+  return new Response(text, { headers: { "content-type": type, etag } });
 }
 
 const JSON_TYPES = ["application/vnd.github+json", "application/json", "*/*"];
@@ -102,6 +79,8 @@ function parseRestRequest({ method, url, headers }: Request) {
       rest: rest + search,
       /** The last part of the path, decoded: a ref, a tree or an object id. */
       subject: decodeURIComponent(subject),
+      /** The validator that it has. */
+      known: headers.get("if-none-match"),
     };
   }
   throw new UnexpectedRequest("no such endpoint");
@@ -120,7 +99,7 @@ function parseRawRequest({ method, url, headers }: Request) {
 }
 
 /** Answers a REST request. */
-export function answerRest(double: GithubDouble, request: RestRequest, account: Account): Reply {
+export function answerRest(double: GithubDouble, request: RestRequest, account: Account): Response {
   const { kind, subject } = request;
   const repository = typeof request.repository === "number"
     ? double.findById(request.repository)
@@ -129,11 +108,15 @@ export function answerRest(double: GithubDouble, request: RestRequest, account: 
   if (!sees(account, repository)) return notFound();
   const { git, blocked, defaultBranch } = repository;
   if (blocked) return errorReply(blocked, "Repository access blocked");
-  if (kind === "repo") return jsonReply(repositoryBody(repository));
+  if (kind === "repo") {
+    const text = JSON.stringify(repositoryBody(repository));
+    return validated(text, "application/json; charset=utf-8", request, account);
+  }
   if (!git) return errorReply(409, "Git Repository is empty.");
   if (kind === "commit") {
     const oid = resolveCommit(git, defaultBranch, subject);
-    if (oid !== null) return textReply("application/vnd.github.sha; charset=utf-8", oid);
+    const type = "application/vnd.github.sha; charset=utf-8";
+    if (oid !== null) return validated(oid, type, request, account);
     if (double.missingRefStatus === 404) return notFound();
     return errorReply(422, `No commit found for SHA: ${subject}`);
   }
@@ -141,7 +124,7 @@ export function answerRest(double: GithubDouble, request: RestRequest, account: 
     const blob = git.store.read(subject);
     if (blob?.type !== "blob") return notFound();
     const headers = { "content-type": "application/vnd.github.raw; charset=utf-8" };
-    return { status: 200, headers, body: blob.bytes, etagOf: subject };
+    return new Response(blob.bytes, { headers });
   }
   const [, ref = subject, path] = double.takesPaths ? /^([^:]*):(.+)$/.exec(subject) ?? [] : [];
   const root = resolveCommit(git, defaultBranch, ref) ?? (OBJECT_ID.test(ref) ? ref : "");
@@ -154,7 +137,7 @@ function redirectReply(
   double: GithubDouble,
   { repository, rest }: RestRequest,
   account: Account,
-): Reply {
+): Response {
   const found = double.redirectOf(String(repository));
   if (!found || (found.target && !sees(account, found.target))) return notFound();
   const { target } = found;
@@ -193,7 +176,7 @@ function treeReply(
   { owner, name, git }: HostedRepository,
   oid: string,
   isRecursive: boolean,
-): Reply {
+): Response {
   const url = `${double.apiUrl}/repos/${owner}/${name}/git`;
   const tree: GithubTree["tree"] = [];
   let bytes = 2;
@@ -213,8 +196,7 @@ function treeReply(
       return !isRecursive || type !== "tree" || visit(sha, `${path}/`);
     });
   const truncated = !visit(oid, "");
-  const reply = jsonReply({ sha: oid, url: `${url}/trees/${oid}`, tree, truncated });
-  return { ...reply, etagOf: `${oid} ${isRecursive} ${tree.length}` };
+  return Response.json({ sha: oid, url: `${url}/trees/${oid}`, tree, truncated });
 }
 
 /** Git and GitHub take a file for binary that has a NUL byte among its first. */
@@ -224,15 +206,14 @@ const isBinary = (bytes: Uint8Array) => bytes.subarray(0, 8000).includes(0);
  * Answers a request to the raw host: public repositories only, outside every quota, cached for five minutes. Requests
  * name a commit id, so an old answer is never wrong.
  */
-export function answerRaw(double: GithubDouble, { repository, revision }: RawRequest): Reply {
+export function answerRaw(double: GithubDouble, { repository, revision }: RawRequest): Response {
   const found = double.follow(repository);
   const isVisible = found?.visibility === "public" && !found.blocked;
   const file = isVisible ? found.git?.find(revision) : null;
-  const text = "text/plain; charset=utf-8";
-  if (file?.type !== "blob") return textReply(text, "404: Not Found", 404);
-  const type = isBinary(file.bytes) ? "application/octet-stream" : text;
+  if (file?.type !== "blob") return new Response("404: Not Found", { status: 404 });
+  const type = isBinary(file.bytes) ? "application/octet-stream" : "text/plain; charset=utf-8";
   const headers = { "content-type": type, "cache-control": "max-age=300" };
-  return { status: 200, headers, body: file.bytes };
+  return new Response(file.bytes, { headers });
 }
 
 /** The one form of query that is taken, without its white space: the `text` of aliased objects of one repository. */
@@ -242,13 +223,13 @@ const OBJECT = /(\w+):object\(oid:"([0-9a-f]{40})"/g;
 const MAX_TEXT_BYTES = 512_000;
 
 /** Answers `POST /graphql`. @throws {UnexpectedRequest} on a query of another form. */
-export function answerGraphql(double: GithubDouble, body: string, account: Account): Reply {
+export function answerGraphql(double: GithubDouble, body: string, account: Account): Response {
   const { query, variables: { owner, name } = {} } = JSON.parse(body);
   const [, objects] = QUERY.exec(String(query).replaceAll(/\s/g, "")) ?? [];
   if (!objects || !owner || !name) throw new UnexpectedRequest(`GraphQL "${query}"`);
   const found = double.follow(`${owner}/${name}`);
   if (!found || found.blocked || !sees(account, found)) {
-    return jsonReply({ data: { repository: null }, errors: [{ type: "NOT_FOUND" }] });
+    return Response.json({ data: { repository: null }, errors: [{ type: "NOT_FOUND" }] });
   }
   // Cut at 512,000 bytes, null for binaries, and lossy where the bytes are not UTF-8.
   const decoder = new TextDecoder("utf-8", { ignoreBOM: !double.graphqlStripsBom });
@@ -264,5 +245,5 @@ export function answerGraphql(double: GithubDouble, body: string, account: Accou
     return [alias, object?.type === "blob" ? { text: textOf(object.bytes) } : object && {}];
   });
   const data = { repository: Object.fromEntries(values) };
-  return jsonReply(errors.length > 0 ? { data, errors } : { data });
+  return Response.json(errors.length > 0 ? { data, errors } : { data });
 }

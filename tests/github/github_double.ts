@@ -14,12 +14,9 @@ import {
   answerRaw,
   answerRest,
   errorReply,
-  jsonReply,
   type ParsedRequest,
   parseRequest,
-  type Reply,
   UnexpectedRequest,
-  validated,
 } from "./github_api.ts";
 import { type Fault, replyInstead, spoil } from "./github_faults.ts";
 import { GithubLog, GithubPauses, type LoggedRequest, type RequestKind } from "./github_log.ts";
@@ -152,16 +149,15 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
       if (fault?.kind === "slow") await this.pauses.sleep(fault.delayMs);
       if (fault?.kind === "hang") logged.aborted = await this.pauses.hang(request.signal);
       const reply = fault && replyInstead(fault, this.now()) ||
-        spoil(fault, await this.reply(request, parsed, account), parsed.kind);
-      const quota = parsed.kind === "raw" ? {} : this.quotaHeaders(account ?? null, parsed.kind);
-      const headers = { ...quota, ...reply.headers };
-      return this.send(request, logged, fault, { ...reply, headers });
+        await spoil(fault, await this.reply(request, parsed, account), parsed.kind);
+      if (parsed.kind !== "raw") this.stateQuota(reply.headers, account ?? null, parsed.kind);
+      return await this.send(request, logged, fault, reply);
     } catch (error) {
       if (!(error instanceof UnexpectedRequest)) throw error;
       logged.kind = "unexpected";
       this.unexpected.push(`${request.method} ${logged.path}: ${error.message}`);
       const reply = errorReply(418, `The double does not expect this: ${error.message}`);
-      return this.send(request, logged, null, reply);
+      return await this.send(request, logged, null, reply);
     } finally {
       end();
     }
@@ -176,7 +172,7 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     request: Request,
     parsed: ParsedRequest,
     account: Account | undefined,
-  ): Promise<Reply> {
+  ): Promise<Response> {
     if (parsed.kind === "raw") return answerRaw(this, parsed);
     if (account === undefined) return errorReply(401, "Bad credentials");
     const isGraphql = parsed.kind === "graphql";
@@ -187,13 +183,12 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     if (quota.remaining <= 0) {
       const message = "API rate limit exceeded for 127.0.0.1.";
       return isGraphql && this.graphqlQuotaStatus === 200
-        ? jsonReply({ errors: [{ type: "RATE_LIMITED", message }] })
+        ? Response.json({ errors: [{ type: "RATE_LIMITED", message }] })
         : errorReply(403, message);
     }
-    let reply = isGraphql
+    const reply = isGraphql
       ? answerGraphql(this, await request.text(), account)
       : answerRest(this, parsed, account);
-    if (reply.status === 200 && !isGraphql) reply = validated(reply, request, account);
     // A 304 is free with a valid token only.
     if (reply.status !== 304 || account === null) {
       quota.remaining--;
@@ -202,44 +197,49 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     return reply;
   }
 
-  private quotaHeaders(account: Account, kind: RequestKind): Record<string, string> {
+  private stateQuota(headers: Headers, account: Account, kind: RequestKind): void {
     const resource = kind === "graphql" ? kind : "core";
     const { limit, remaining, resetAtMs } = this.quotaOf(account, resource);
-    return {
-      "x-ratelimit-limit": String(limit),
-      "x-ratelimit-remaining": String(Math.max(0, remaining)),
-      "x-ratelimit-reset": String(Math.ceil(resetAtMs / 1000)),
+    const stated = {
+      "x-ratelimit-limit": limit,
+      "x-ratelimit-remaining": Math.max(0, remaining),
+      "x-ratelimit-reset": Math.ceil(resetAtMs / 1000),
       "x-ratelimit-resource": resource,
     };
+    for (const [name, value] of Object.entries(stated)) {
+      // A fault may state something else.
+      if (!headers.has(name)) headers.set(name, String(value));
+    }
   }
 
-  private send(
+  private async send(
     request: Request,
     logged: LoggedRequest,
     fault: Fault | null,
-    { status, headers, body }: Reply,
-  ): Response {
+    reply: Response,
+  ): Promise<Response> {
+    const { status, headers } = reply;
     if (status === 301) logged.kind = "redirect";
     logged.status = status;
+    if (status === 304) return reply;
+    const body = await reply.bytes();
     logged.bytes = body.length;
-    if (status === 304) return new Response(null, { status, headers });
     if (fault && ["hang", "stall", "reset", "cut"].includes(fault.kind)) {
-      return this.sendHalf(logged, fault, { status, headers, body });
+      headers.set("content-length", String(body.length));
+      return new Response(this.half(body, fault, logged), { status, headers });
     }
     const isGzipped = /\bgzip\b/.test(request.headers.get("accept-encoding") ?? "") &&
-      headers["content-type"]?.startsWith("application/json") && body.length >= GZIP_FROM_BYTES;
+      headers.get("content-type")?.startsWith("application/json") &&
+      body.length >= GZIP_FROM_BYTES;
     if (!isGzipped) return new Response(body, { status, headers });
-    const gzipped = new Uint8Array(gzipSync(body, { level: 1 }));
-    return new Response(gzipped, { status, headers: { ...headers, "content-encoding": "gzip" } });
+    headers.set("content-encoding", "gzip");
+    return new Response(new Uint8Array(gzipSync(body, { level: 1 })), { status, headers });
   }
 
-  private sendHalf(
-    logged: LoggedRequest,
-    fault: Fault,
-    { status, headers, body }: Reply,
-  ): Response {
+  /** Half of a body, and then what the fault does. */
+  private half(body: Uint8Array, fault: Fault, logged: LoggedRequest): ReadableStream<Uint8Array> {
     const disconnect = new AbortController();
-    const stream = new ReadableStream<Uint8Array>({
+    return new ReadableStream({
       start: async (controller) => {
         if (body.length > 1) controller.enqueue(body.subarray(0, body.length >> 1));
         if (fault.kind === "stall") logged.aborted = await this.pauses.hang(disconnect.signal);
@@ -249,7 +249,5 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
       },
       cancel: () => disconnect.abort(),
     });
-    const length = { "content-length": String(body.length) };
-    return new Response(stream, { status, headers: { ...headers, ...length } });
   }
 }

@@ -4,7 +4,7 @@
 import type { TestClock } from "../test_clock.ts";
 import type { GithubDouble } from "./github_double.ts";
 import type { RequestKind } from "./github_log.ts";
-import { errorReply, type Reply, textReply } from "./github_api.ts";
+import { errorReply } from "./github_api.ts";
 
 /** A fault; `only` limits it to some kinds of requests. */
 export type Fault = { only?: RequestKind[] } & FaultKind;
@@ -34,11 +34,8 @@ type FaultKind =
   /** Trees with these `entries` at their end. */
   | { kind: "evil-tree"; entries: unknown[] };
 
-const encode = (text: string) => new TextEncoder().encode(text);
-const parse = (bytes: Uint8Array) => JSON.parse(new TextDecoder().decode(bytes));
-
 /** The answer that a fault gives instead of the real one, or null if it gives none. */
-export function replyInstead(fault: Fault, nowMs: number): Reply | null {
+export function replyInstead(fault: Fault, nowMs: number): Response | null {
   switch (fault.kind) {
     case "hang":
       return errorReply(502, "Server Error");
@@ -59,34 +56,37 @@ export function replyInstead(fault: Fault, nowMs: number): Reply | null {
       return errorReply(Number(fault.kind.slice(-3)), message, headers);
     }
     case "garbage":
-      return textReply("application/json; charset=utf-8", '{"sha": "0123');
+      return new Response('{"sha": "0123', { headers: { "content-type": "application/json" } });
     case "html":
-      return textReply("text/html; charset=utf-8", "<!DOCTYPE html><title>Unicorn!</title>");
+      return new Response("<!DOCTYPE html>", { headers: { "content-type": "text/html" } });
     default:
       return null;
   }
 }
 
 /** The real answer, changed as the fault requires. */
-export function spoil(fault: Fault | null, reply: Reply, kind: RequestKind): Reply {
-  if (fault === null || reply.status !== 200) return reply;
+export async function spoil(
+  fault: Fault | null,
+  reply: Response,
+  kind: RequestKind,
+): Promise<Response> {
+  const { status, headers } = reply;
+  if (fault === null || status !== 200) return reply;
   if (fault.kind === "evil-tree" && kind.startsWith("tree")) {
-    const body = parse(reply.body);
+    const body = await reply.json();
     body.tree.push(...fault.entries);
-    return { ...reply, body: encode(JSON.stringify(body)) };
+    return Response.json(body, { headers });
   }
   if (fault.kind !== "wrong-bytes") return reply;
-  if (kind === "raw" || kind === "blob") return { ...reply, body: flip(reply.body) };
+  if (kind === "raw" || kind === "blob") {
+    const bytes = await reply.bytes();
+    if (bytes.length > 0) bytes[0]! ^= 1;
+    return new Response(bytes, { headers });
+  }
   if (kind !== "graphql") return reply;
   const wrong = (key: string, value: unknown) =>
     key === "text" && typeof value === "string" ? `${value}!` : value;
-  return { ...reply, body: encode(JSON.stringify(parse(reply.body), wrong)) };
-}
-
-function flip(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  const copy = bytes.length === 0 ? new Uint8Array(1) : new Uint8Array(bytes);
-  copy[0]! ^= 1;
-  return copy;
+  return new Response(JSON.stringify(await reply.json(), wrong), { headers });
 }
 
 /** SOURCE_TIMEOUT_MS by default. */
