@@ -79,13 +79,3 @@ Deno.test("a comparison holds for values of its own kind, in the order of sortin
     ),
   });
 });
-
-Deno.test("parseFilters() names a filter that is none, whatever is in its brackets", () => {
-  const key = "[frontMatter.a]";
-  const operators = ["[GT]", "[]", "[gt][gt]", "x", "[exists]"].map((text) => key + text);
-  for (const name of [...operators, "[name][gt]", "[size]", ""]) {
-    const { errors } = parseFilters([[`filter${name}`, "1"]]);
-    assertEquals(errors.map(({ parameter }) => parameter), [`filter${name}`]);
-  }
-  assertEquals(parseFilters([["filter[frontMatter.a[0]]", "1"]]).errors, []);
-});
