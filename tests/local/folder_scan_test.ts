@@ -33,17 +33,16 @@ Deno.test("scanFolder() reuses an unchanged entry, and reads it again when size,
   const first = await file.scan();
   assertEquals([first.id, first.size, first.mode], [idOf("one\n"), 4, "100644"]);
   assert(await file.scan() === first);
-  for (
-    const [change, expected] of [
-      [() => Deno.writeTextFile(file.path, "longer\n"), "longer\n"],
-      [() => Deno.utime(file.path, 1, 1), "longer\n"],
-      [() => Deno.chmod(file.path, 0o755), "longer\n"],
-    ] as const
-  ) {
+  const changes: [change: () => Promise<void>, text: string][] = [
+    [() => Deno.writeTextFile(file.path, "longer\n"), "longer\n"],
+    [() => Deno.utime(file.path, 1, 1), "longer\n"],
+    [() => Deno.chmod(file.path, 0o755), "longer\n"],
+  ];
+  for (const [change, text] of changes) {
     const before = await file.scan();
     await change();
     const after = await file.scan();
-    assertEquals([after === before, after.id], [false, idOf(expected)]);
+    assertEquals([after === before, after.id], [false, idOf(text)]);
   }
   assertEquals((await file.scan()).mode, "100755");
 });
@@ -72,6 +71,7 @@ Deno.test("readScannedFile() does not follow a link that took the file's place",
   await using file = await withFile("x".repeat(200));
   const { path } = file;
   const scanned = await file.scan();
+  // The link has the size of the file.
   const target = `${path}_${"x".repeat(199 - path.length)}`;
   await Deno.rename(path, target);
   await Deno.symlink(target, path);
@@ -87,22 +87,18 @@ async function makeCheckout(branch: string): Promise<SampleFolder> {
   return folder;
 }
 
-Deno.test("checkedOutBranch() names the branch of a checkout, its commit when detached", async () => {
+Deno.test("checkedOutBranch() names the branch of a checkout and of a linked worktree, or the detached commit", async () => {
   await using folder = await makeCheckout("ä/b-1");
-  assertEquals(await checkedOutBranch(folder.dir), "ä/b-1");
-  const commit = await folder.git.head("ä/b-1");
-  await folder.git.git("checkout", "--quiet", "--detach");
-  assertEquals(await checkedOutBranch(folder.dir), commit);
-});
-
-Deno.test("checkedOutBranch() follows the file of a linked worktree", async () => {
-  await using folder = await makeCheckout("main");
-  await folder.git.git("worktree", "add", "--quiet", "-b", "side", "linked");
-  const pointer = await Deno.readTextFile(`${folder.dir}/linked/.git`);
-  for (const text of [pointer, pointer.replace(folder.dir, "..")]) {
-    await Deno.writeTextFile(`${folder.dir}/linked/.git`, text);
-    assertEquals(await checkedOutBranch(`${folder.dir}/linked`), "side", text);
+  const { git, dir } = folder;
+  assertEquals(await checkedOutBranch(dir), "ä/b-1");
+  await git.git("worktree", "add", "--quiet", "-b", "side", "linked");
+  const pointer = await Deno.readTextFile(`${dir}/linked/.git`);
+  for (const text of [pointer, pointer.replace(dir, "..")]) {
+    await Deno.writeTextFile(`${dir}/linked/.git`, text);
+    assertEquals(await checkedOutBranch(`${dir}/linked`), "side", text);
   }
+  await git.git("checkout", "--quiet", "--detach");
+  assertEquals(await checkedOutBranch(dir), await git.head("ä/b-1"));
 });
 
 Deno.test("checkedOutBranch() is main for a plain folder, and where HEAD is absent or no branch", async () => {
@@ -111,17 +107,9 @@ Deno.test("checkedOutBranch() is main for a plain folder, and where HEAD is abse
     assertEquals(await checkedOutBranch(`${folder.dir}/${name}`), "main", what);
   await isMain("sub", "below a checkout");
   await isMain("absent", "no folder");
-  for (
-    const content of [
-      "",
-      "ref: refs/heads/.invalid\n",
-      "ref: refs/heads/\n",
-      "ref: refs/heads/two words\n",
-      "ref: refs/remotes/origin/dev\n",
-      "../../etc/passwd\n",
-      `ref: refs/heads/${"x".repeat(5000)}\n`,
-    ]
-  ) {
+  const refs = ["heads/.invalid", "heads/", "heads/two words", "remotes/origin/dev"];
+  const heads = [...refs, `heads/${"x".repeat(5000)}`].map((ref) => `ref: refs/${ref}\n`);
+  for (const content of [...heads, "", "../../etc/passwd\n"]) {
     await Deno.writeTextFile(`${folder.dir}/.git/HEAD`, content);
     await isMain("", content.slice(0, 40));
   }

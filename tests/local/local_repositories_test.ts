@@ -61,16 +61,14 @@ Deno.test({
 
 Deno.test("localRepositoryNames() names what requests can name and may see, sorted", async () => {
   await using made = await makeCheckout("Blog");
+  const localReposDir = made.parent;
   for (const name of ["docs", ".hidden", "node_modules", "my blog", "x.git"]) {
-    await Deno.mkdir(join(made.parent, name));
+    await Deno.mkdir(join(localReposDir, name));
   }
-  await Deno.writeTextFile(join(made.parent, "file"), "");
-  const names = (allowed: string[] | null) =>
-    localRepositoryNames({
-      localReposDir: made.parent,
-      allowedRepos: allowed === null ? null : new Set(allowed),
-    });
-  assertEquals(await names(null), ["Blog", "docs"]);
-  assertEquals(await names(["local/blog"]), ["Blog"]);
+  await Deno.writeTextFile(join(localReposDir, "file"), "");
+  const all = await localRepositoryNames({ localReposDir, allowedRepos: null });
+  assertEquals(all, ["Blog", "docs"]);
+  const allowedRepos = new Set(["local/blog"]);
+  assertEquals(await localRepositoryNames({ localReposDir, allowedRepos }), ["Blog"]);
   assertEquals(await localRepositoryNames({ localReposDir: null, allowedRepos: null }), []);
 });

@@ -68,8 +68,7 @@ Deno.test("resolve() finds folders by name alone, an exact one first", async () 
 
 Deno.test("resolve() does not follow a repository that is a link, or has become one", async () => {
   await using folder = await makeSampleFolder({ "a.md": "A\n" });
-  const outside = await makeSampleFolder({ "secret.md": "secret\n" });
-  await using _ = outside;
+  await using outside = await makeSampleFolder({ "secret.md": "secret\n" });
   await Deno.symlink(outside.dir, `${folder.root}/linked`);
   await folder.refuses("repository-not-found", { repo: "linked" });
 
@@ -107,47 +106,39 @@ Deno.test("resolve() refuses a folder of too many entries, and caches no failed 
   assertEquals((await folder.resolve()).commit, first.commit);
 });
 
-Deno.test("nothing with a leading dot, nor node_modules, is listed or read", async () => {
-  await using folder = await makeSampleFolder({
+Deno.test("only plain files that are not hidden are listed and read; links lead nowhere", async () => {
+  const hidden = {
     ".env": "TOKEN=1\n",
     "node_modules/pkg/readme.md": "R\n",
     "posts/.draft.md": "D\n",
     "posts/.obsidian/app.json": "{}\n",
     "posts/node_modules/x.md": "X\n",
-    "posts/a.md": "A\n",
-    "only/.hidden": "H\n",
-  });
-  const snapshot = await folder.resolve();
-  assertEquals(await folder.rootEntries(snapshot), [["posts", "folder"]]);
-  assertEquals(await folder.paths(snapshot), ["posts/a.md"]);
-  const hidden = {
-    ".env": "TOKEN=1\n",
-    "posts/.draft.md": "D\n",
-    "posts/node_modules/x.md": "X\n",
-    "posts/../posts/a.md": "A\n",
   };
-  for (const [path, content] of Object.entries(hidden)) {
-    assertInstanceOf(await folder.read(snapshot, path, content), Error, path);
+  await using folder = await makeSampleFolder({
+    ...hidden,
+    "posts/a.md": "A\n",
+    "only/.hidden": "",
+    "../secret.md": "secret\n",
+  });
+  const targets = { absent: "absent", in: "posts/a.md", out: "../secret.md", up: folder.root };
+  for (const [name, target] of Object.entries(targets)) {
+    await Deno.symlink(target, `${folder.dir}/${name}`);
   }
-});
+  using _socket = Deno.listen({ transport: "unix", path: `${folder.dir}/socket` });
 
-Deno.test("links are listed as links and lead nowhere; sockets are not seen", async () => {
-  await using folder = await makeSampleFolder({ "a.md": "A\n" });
-  await Deno.writeTextFile(`${folder.root}/secret.md`, "secret\n");
-  await Deno.symlink("../secret.md", `${folder.dir}/out.md`);
-  await Deno.symlink(folder.root, `${folder.dir}/up`);
-  await Deno.symlink("a.md", `${folder.dir}/in.md`);
-  await Deno.symlink("absent", `${folder.dir}/dangling`);
-  // A process that ends without closing it leaves its socket behind.
-  const path = `${folder.dir}/socket`;
-  await runDeno("eval", `Deno.listen({ transport: "unix", path: "${path}" }); Deno.exit()`);
-  assert((await Deno.lstat(path)).isSocket);
   const snapshot = await folder.resolve();
-  const links = ["dangling", "in.md", "out.md", "up"].map((name) => [name, "symbolic link"]);
-  assertEquals<unknown>(await folder.rootEntries(snapshot), [["a.md", "file"], ...links]);
-  assertEquals(await folder.paths(snapshot), ["a.md"]);
-  const led = [["out.md", "secret\n"], ["up/secret.md", "secret\n"], ["in.md", "a.md"]] as const;
-  for (const [path, content] of led) {
+  const entries = (await folder.rootEntries(snapshot)).map((entry) => entry.join(": "));
+  const [link, posts] = ["symbolic link", "posts: folder"];
+  assertEquals(entries, [`absent: ${link}`, `in: ${link}`, `out: ${link}`, posts, `up: ${link}`]);
+  assertEquals(await folder.paths(snapshot), ["posts/a.md"]);
+  const unread = {
+    ...hidden,
+    "posts/../posts/a.md": "A\n",
+    "in": "posts/a.md",
+    "out": "secret\n",
+    "up/secret.md": "secret\n",
+  };
+  for (const [path, content] of Object.entries(unread)) {
     assertInstanceOf(await folder.read(snapshot, path, content), Error, path);
   }
 });
@@ -161,36 +152,25 @@ Deno.test("blobs() gives no bytes but those of the id, and has a changed file lo
   assertEquals(stale.code, "source-failed");
   assertEquals(await folder.read(snapshot, "b.md", "B\n"), "B\n");
   assertInstanceOf(await folder.read(snapshot, "b.md", "before\n"), CollectionsError);
+  await Deno.remove(`${folder.dir}/b.md`);
+  assertInstanceOf(await folder.read(snapshot, "b.md", "B\n"), CollectionsError);
 
   const next = await folder.resolve();
   assertEquals(next.freshness, "moved", "before the second is over");
   assertEquals(await folder.read(next, "a.md", "after!\n"), "after!\n");
 });
 
-Deno.test("blobs() does not open what took a file's place", async () => {
-  await using folder = await makeSampleFolder({ "a.md": "A\n", "b.md": "B\n" });
-  const snapshot = await folder.resolve();
-  await Deno.remove(`${folder.dir}/a.md`);
-  await Deno.symlink("b.md", `${folder.dir}/a.md`);
-  assertInstanceOf(await folder.read(snapshot, "a.md", "A\n"), Error);
-  await Deno.remove(`${folder.dir}/b.md`);
-  assertInstanceOf(await folder.read(snapshot, "b.md", "B\n"), Error);
-  assertEquals(await folder.rootEntries(await folder.resolve()), [["a.md", "symbolic link"]]);
-});
-
 Deno.test("the state before the last can still be read, an older one cannot", async () => {
   await using folder = await makeSampleFolder({ "posts/a.md": "1\n" });
-  const first = await folder.resolve();
-  const edit = async (text: string) => {
+  const states = [await folder.resolve()];
+  for (const text of ["second\n", "third\n"]) {
     await folder.write("posts/a.md", text);
     folder.advance(1000);
-    return await folder.resolve();
-  };
-  const second = await edit("second\n");
-  assertEquals(await folder.paths(first), ["posts/a.md"]);
-  await edit("third\n");
-  assertEquals(await folder.paths(second), ["posts/a.md"]);
-  const error = await assertRejects(() => folder.paths(first), CollectionsError);
+    assertEquals(await folder.paths(states.at(-1)!), ["posts/a.md"]);
+    states.push(await folder.resolve());
+  }
+  assertEquals(await folder.paths(states[1]!), ["posts/a.md"]);
+  const error = await assertRejects(() => folder.paths(states[0]!), CollectionsError);
   assertEquals(error.code, "source-failed");
 });
 
@@ -217,16 +197,14 @@ Deno.test("reading needs no permission but for the root, and leaves out what may
     const list = await source.files(snapshot, snapshot.commit, context);
     const blobs = await source.blobs(snapshot, [list.at(0)], context);
     console.log(list.length, new TextDecoder().decode(blobs.get(list.at(0).id)));`;
-  const file = await Deno.makeTempFile({ dir: folder.root, suffix: ".ts" });
-  await Deno.writeTextFile(file, script);
-  const denied = `--deny-read=${folder.dir}/no,${folder.dir}/no.md`;
-  const flags = ["--no-prompt", "--no-check", "--cached-only", await configFlag()];
-  const allowed = [`--allow-read=${folder.root}`, denied];
-  assertEquals(await runDeno("run", ...flags, ...allowed, file, folder.root), "1 A");
+  await folder.write("../script.ts", script);
+  const command = new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["run", "--no-prompt", "--no-check", "--cached-only", await configFlag()],
+      ...[`--allow-read=${folder.root}`, `--deny-read=${folder.dir}/no,${folder.dir}/no.md`],
+      ...[`${folder.root}/script.ts`, folder.root],
+    ],
+  });
+  const { stdout, stderr } = await command.output();
+  assertEquals(new TextDecoder().decode(stdout), "1 A\n\n", new TextDecoder().decode(stderr));
 });
-
-async function runDeno(...args: string[]): Promise<string> {
-  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args }).output();
-  assert(success, new TextDecoder().decode(stderr));
-  return new TextDecoder().decode(stdout).trim();
-}
