@@ -13,6 +13,11 @@ function list(query: string, read: ReadContext) {
   return listItems(parameters, read);
 }
 
+async function item(query: string, read: ReadContext) {
+  const parameters = parseItemQuery(`owner=octo&repo=site&${query}`);
+  return await itemBody(await readItem(parameters, read), parameters, read);
+}
+
 async function names(query: string, read: ReadContext): Promise<string> {
   return (await list(query, read)).body.items.map(({ name }) => name).join(" ");
 }
@@ -116,27 +121,17 @@ Deno.test("listItems() is not ready in time, goes on in the background, and is r
   await list("", source.read());
   const barrier = Promise.withResolvers<void>();
   source.barrier = barrier.promise;
-  const waiting = list("sort=frontMatter.n", source.read());
-  let isAnswered = false;
-  waiting.catch(() => isAnswered = true);
+  const waiting = rejects(list("sort=frontMatter.n", source.read()), "collection-not-ready");
   await settle();
-  source.clock.advance(7_999);
-  await settle();
-  assertEquals(isAnswered, false);
-  source.clock.advance(1);
-  const error = await rejects(waiting, "collection-not-ready");
-  assertEquals(error.facts.retryAfterSeconds, 5);
+  source.clock.advance(8_000);
+  assertEquals((await waiting).facts.retryAfterSeconds, 5);
   barrier.resolve();
-  await settle();
-  assertEquals(source.counts.blobs, 20);
   assert((await names("sort=frontMatter.n&limit=3", source.read())).startsWith("0.md 15.md"));
   assertEquals(source.counts.blobs, 20);
 });
 
 Deno.test("HTML of a page is a background job, of a file it is charged; a failure is remembered for 5 minutes", async () => {
   const source = new MemorySource([["posts/a.md", "A"]]);
-  const query = "owner=octo&repo=site&path=posts/a.md&includeHtml=true";
-  const parameters = parseItemQuery(query);
   const failing = Promise.withResolvers<{ message: string }>();
   let rendered = 0;
   source.markdown.render = () => {
@@ -158,7 +153,7 @@ Deno.test("HTML of a page is a background job, of a file it is charged; a failur
   }
   source.clock.advance(300_000);
   const read = source.read();
-  const { body } = await itemBody(await readItem(parameters, read), parameters, read);
+  const { body } = await item("path=posts/a.md&includeHtml=true", read);
   assertEquals([body.htmlError, rendered, read.misses()], [{ message: "late" }, 3, 2]);
 });
 
@@ -201,10 +196,26 @@ Deno.test("listItems() reads at most 20,000 files for a sort, chosen by path, an
   await list("sort=frontMatter.a&filter[path]=1/**", source.read());
 });
 
+Deno.test("listItems() takes a file over the size cap for one without front matter", async () => {
+  const source = new MemorySource([
+    ["posts/a.md", "---\nn: 1\n---\n"],
+    ["posts/big.md", `---\nn: 3\n---\n${"x".repeat(1 << 20)}`],
+    ["posts/c.md", "---\nn: 2\n---\n"],
+  ]);
+  const rows: [query: string, found: string][] = [
+    ["sort=frontMatter.n", "a.md c.md big.md"],
+    ["sort=-frontMatter.n", "c.md a.md big.md"],
+    ["filter[frontMatter.n]=!1", "big.md c.md"],
+  ];
+  for (const [query, found] of rows) {
+    assertEquals([query, await names(query, source.read())], [query, found]);
+  }
+});
+
 Deno.test("listItems() reserves memory by the page's paths and files before it builds the page", async () => {
-  const folder = "中".repeat(80);
+  const folder = `${"中".repeat(80)}/`.repeat(4);
   const source = new MemorySource(
-    Array.from({ length: 200 }, (_, n) => [`posts/${`${folder}/`.repeat(4)}${n}.md`, "x"]),
+    Array.from({ length: 200 }, (_, n) => [`posts/${folder}${n}.md`, "x"]),
   );
   let built = 0;
   source.webUrl = () => `${built++}`;
@@ -215,10 +226,11 @@ Deno.test("listItems() reserves memory by the page's paths and files before it b
       return Promise.reject(new CollectionsError("service-busy", "full"));
     },
   });
-  await rejects(list("limit=200", busy), "service-busy");
+  for (const query of ["limit=200", "limit=200&filter[name]=*.md"]) {
+    await rejects(list(query, busy), "service-busy");
+  }
   // 200 paths of a thousand bytes, with their copies.
   assert(reserved[0]! > 200 * 1_000 * 20, `${reserved[0]}`);
-  await rejects(list("limit=200&includeContent=false&filter[name]=*.md", busy), "service-busy");
   assertEquals([built, source.counts.blobs], [0, 0]);
   // A small page needs no reservation.
   assertEquals((await list("limit=5", busy)).body.items.length, 5);
@@ -235,8 +247,7 @@ Deno.test("listItems() leaves out contentUrl for a path over 4,096 bytes", async
 Deno.test("a path more than 2,000 folders deep is refused after 2,000 requests", async () => {
   const path = `${"d/".repeat(2_040)}a.md`;
   const source = new MemorySource([[path, ""]]);
-  const parameters = parseItemQuery(`owner=octo&repo=site&path=${path}`);
-  await rejects(readItem(parameters, source.read()), "collection-too-large");
+  await rejects(item(`path=${path}`, source.read()), "collection-too-large");
   assertEquals(source.counts.tree, 2_000);
 });
 
@@ -244,19 +255,24 @@ Deno.test("a file is not complete without the front matter of a neighbor, which 
   const text = "---\nn: 1\n---\n";
   const source = new MemorySource(["a", "b", "c"].map((name) => [`posts/${name}.md`, text + name]));
   source.failures.set("posts/c.md", sourceFailed("no"));
-  const query = "owner=octo&repo=site&collection=posts&slug=b&includeNeighbors=true";
-  const [parameters, read] = [parseItemQuery(query), source.read()];
-  const { body, complete } = await itemBody(await readItem(parameters, read), parameters, read);
+  const neighbors = "collection=posts&slug=b&includeNeighbors=true";
+  const { body, complete } = await item(neighbors, source.read());
   const { previous, next } = JSON.parse(JSON.stringify(body));
   assertEquals([complete, previous.frontMatter], [false, { n: 1 }]);
   assertEquals(Object.keys(next), ["name", "path", "slug", "contentUrl"]);
 });
 
-Deno.test("an unknown collection is searched for once per commit, and charged once", async () => {
-  const source = new MemorySource([["postings/a.md", ""], ["content/recipes/b.md", ""]]);
+Deno.test("an unknown collection is searched for once per commit, charged once, and a file of that name is named", async () => {
+  const source = new MemorySource([
+    ["postings/a.md", ""],
+    ["content/recipes/b.md", ""],
+    ["content/posts", "a file where a collection usually is"],
+    ["data/posts", "another one"],
+  ]);
   const first = source.read();
   const error = await rejects(list("", first), "collection-not-found");
-  assertEquals(error.facts.suggestions, ["postings", "content", "recipes"]);
+  assertEquals(error.facts.suggestions, ["postings", "content", "data", "recipes"]);
+  assert(error.detail.startsWith('"content/posts" is a file, not a folder.'), error.detail);
   const trees = source.counts.tree;
   const second = source.read();
   const again = await rejects(list("", second), "collection-not-found");
@@ -270,10 +286,7 @@ Deno.test("a page of a named collection finds its folder once", async () => {
     ["deep/er/posts/a.md", ""],
     ["deep/er/posts/b.txt", ""],
   ]);
-  const { body } = await list("", source.read());
-  const { collection, items } = body;
-  assertEquals([collection.path, collection.source], ["deep/er/posts", "admin/config.yml"]);
-  assertEquals(items.map(({ name }) => name), ["a.md"]);
+  assertEquals(await names("", source.read()), "a.md");
   const { tree, files } = source.counts;
   await list("page=2&limit=1", source.read());
   assertEquals([source.counts.tree, source.counts.files], [tree, files]);
@@ -281,12 +294,8 @@ Deno.test("a page of a named collection finds its folder once", async () => {
 
 Deno.test("itemBody() lists a collection for the links of Markdown, and not for Markdown that is no text", async () => {
   const source = new MemorySource([["posts/a.md", "[b](b.md)"], ["posts/binary.md", "\0"]]);
-  const filesRead = async (path: string) => {
-    const before = source.counts.files;
-    const search = `owner=octo&repo=site&collection=posts&path=posts/${path}&includeHtml=true`;
-    const [parameters, read] = [parseItemQuery(search), source.read()];
-    await itemBody(await readItem(parameters, read), parameters, read);
-    return source.counts.files - before;
-  };
-  assertEquals([await filesRead("binary.md"), await filesRead("a.md")], [0, 1]);
+  await item("collection=posts&path=posts/binary.md&includeHtml=true", source.read());
+  assertEquals(source.counts.files, 0);
+  await item("collection=posts&path=posts/a.md&includeHtml=true", source.read());
+  assertEquals(source.counts.files, 1);
 });

@@ -40,8 +40,8 @@ Deno.test("MarkdownRenderer renders many files at once, and leaves no timer", as
   assertEquals(parts.clock.timerCount, 0);
 });
 
-Deno.test("MDX and what is over 1 MiB have an error, without a thread", async () => {
-  using parts = startRenderer();
+Deno.test("MDX and what is over 1 MiB have an error without a thread, deep nesting has one from it", async () => {
+  using parts = startRenderer({ limitMs: 30_000 });
   let timers = 0;
   parts.clock.onTimer = () => timers++;
   assertStringIncludes(await parts.render("# a", {}, "a.MDX"), "not execute");
@@ -49,28 +49,20 @@ Deno.test("MDX and what is over 1 MiB have an error, without a thread", async ()
     assertStringIncludes(await parts.render(text), "over 1 MiB");
   }
   assertEquals(timers, 0);
-});
-
-Deno.test("a file that is nested too deeply says so", async () => {
-  using parts = startRenderer({ limitMs: 30_000 });
   assertStringIncludes(await parts.render("<b>".repeat(5_000)), "nested too deeply");
 });
 
 Deno.test("hostile files of 1 MiB end within their limit, and the renderer goes on", async () => {
   const fill = (text: string) => text.repeat(MIB / text.length);
-  const backticks = Array.from({ length: 1400 }, (_, i) => "`".repeat(i)).join(" ");
   const hostile = {
     quotes: fill(">"),
     lists: fill("- "),
     brackets: fill("["),
     images: fill("![["),
-    closed: fill("[]"),
-    backticks,
+    backticks: Array.from({ length: 1400 }, (_, i) => "`".repeat(i)).join(" "),
     emphasis: SLOW,
-    strong: fill("**x*"),
     tables: `${"|a".repeat(500)}\n${"|-".repeat(500)}\n${"|b\n".repeat(300_000)}`,
-    elements: fill("<b>"),
-    nested: fill("<p><b>"),
+    elements: fill("<p><b>"),
     attributes: fill("<a "),
     headings: fill("# a\n"),
     references: `[a]: ${"b".repeat(MIB / 2)}\n\n${"[a] ".repeat(MIB / 10)}`,
