@@ -1,24 +1,17 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { sortYielding, systemClock, yieldToEventLoop } from "../lib/clock.ts";
 
-Deno.test("systemClock fires timers in the order of time, and sleep() ends with the signal", async () => {
-  const fired: string[] = [];
-  const { promise, resolve } = Promise.withResolvers<void>();
-  systemClock.setTimer(20, () => {
-    fired.push("last");
-    resolve();
-  });
-  systemClock.setTimer(1, () => fired.push("canceled"))();
-  systemClock.setTimer(1, () => fired.push("first"));
-  await promise;
-  assertEquals(fired, ["first", "last"]);
-
+Deno.test("systemClock cancels a timer, and sleep() ends with its signal", async () => {
+  let calls = 0;
+  systemClock.setTimer(0, () => calls++)();
+  systemClock.setTimer(0, () => calls++);
+  await systemClock.sleep(5);
+  assertEquals(calls, 1);
   const leaving = new AbortController();
   const sleeping = systemClock.sleep(60_000, leaving.signal);
   leaving.abort(new Error("left"));
   await assertRejects(() => sleeping, Error, "left");
   await assertRejects(() => systemClock.sleep(60_000, leaving.signal), Error, "left");
-  await systemClock.sleep(0);
 });
 
 let latestMs = 0;
@@ -78,10 +71,9 @@ Deno.test("yieldToEventLoop() goes on at once while the slice of 8 ms lasts", as
 
 Deno.test("sortYielding() sorts as the engine does, and lets others run in between", async () => {
   const byKey = (a: { key: number }, b: { key: number }) => a.key - b.key;
-  for (const count of [0, 1, 2_048, 2_049, 9_000]) {
-    const items = Array.from({ length: count }, (_, place) => ({
-      ...{ key: Math.abs(Math.imul(place, 2_654_435_761)) % 500, place },
-    }));
+  for (const count of [0, 2_048, 2_049, 9_000]) {
+    const keys = Array.from({ length: count }, (_, place) => place * 7919 % 500);
+    const items = keys.map((key, place) => ({ key, place }));
     const copy = [...items];
     assertEquals(await sortYielding(items, byKey), items.toSorted(byKey));
     assertEquals(items, copy, "not in place");
@@ -89,9 +81,9 @@ Deno.test("sortYielding() sorts as the engine does, and lets others run in betwe
   using _ticks = useTicks({ perLookMs: 1 });
   let turns = 0;
   using _others = onTurns(() => turns++);
-  const items = Array.from({ length: 60_000 }, (_, index) => index * 7919 % 60_000);
-  await sortYielding(items, (a, b) => a - b);
-  // A look at the clock for each of 30 runs, and for every 256 of the steps that merge them: a turn after each 8 of these looks.
+  const numbers = Array.from({ length: 60_000 }, (_, index) => index * 7919 % 60_000);
+  await sortYielding(numbers, (a, b) => a - b);
+  // It looks at the clock for each of 30 runs, and for every 256 of the steps that merge them: a turn after 8 looks.
   assert(turns > 100, `${turns} turns`);
 });
 

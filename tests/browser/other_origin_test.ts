@@ -6,10 +6,21 @@ import type { Page } from "playwright-core";
 import type { GitFiles } from "../github/git_repository.ts";
 import { root } from "../source_files.ts";
 import { assertAccessible, browserTest, POSTS, saveScreenshot } from "./browser.ts";
-import { type ServedSite, servePage, waitUntil } from "./browser.ts";
+import { type ServedSite, waitUntil } from "./browser.ts";
 
 const example = await Deno.readTextFile(`${root}/examples/page/index.html`);
 const readme = await Deno.readTextFile(`${root}/README.md`);
+
+/** Serves one page from another origin than the service's: `localhost`, and another port. */
+function servePage(html: string) {
+  const requested: string[] = [];
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
+    requested.push(new URL(request.url).pathname);
+    return new Response(html, { headers: { "content-type": "text/html; charset=utf-8" } });
+  });
+  const url = `http://localhost:${server.addr.port}`;
+  return { url, requested, [Symbol.asyncDispose]: () => server.shutdown() };
+}
 
 /** A test with a page of another origin than the service's, whose address is put in the place of the documented one. */
 function pageTest(

@@ -28,9 +28,7 @@ browserTest("the playground opens on the example, at least 12 rows of it in view
     return top >= 0 && bottom <= document.querySelector(".list .request").getBoundingClientRect().top;
   }).length`;
   for (const [width, height, least] of [[1440, 900, 12], [390, 844, 8]] as const) {
-    const page = await open("", { viewport: { width, height } });
-    await waitForItems(page, "12 items");
-    assertEquals((await titles(page))[0], "Keeping a starter alive");
+    const page = await open("", { viewport: { width, height }, items: "12 items" });
     const inView = await page.evaluate<number>(isInView);
     assert(inView >= least, `${inView} rows are in view at ${width}x${height}`);
   }
@@ -45,9 +43,9 @@ browserTest("rows show title, date and tags, folders are groups", async (open) =
   const first = await page.locator(".list tbody tr:not(.group)").first().innerText();
   assertMatch(first, /^Keeping a starter alive\s+keeping-a-starter-alive\.md\s+2024-04-21\s/);
   await leadsTo(page, "5 items", page.getByRole("link", { name: "2025" }).first().click());
-  assertEquals(await page.locator(".crumbs a").allTextContents(), ["/", "posts", "2025"]);
-  await page.locator(".crumbs").getByRole("link", { name: "posts" }).click();
-  await waitForItems(page, "12 items");
+  const crumbs = page.locator(".crumbs a");
+  assertEquals(await crumbs.allTextContents(), ["/", "posts", "2025"]);
+  await leadsTo(page, "12 items", crumbs.nth(1).click());
 });
 
 browserTest("owner/repo alone leads to the whole repository and its own branch", async (open) => {
@@ -119,28 +117,28 @@ browserTest("a header sorts, up, down and not at all, and a deep link has it all
 browserTest("tags, typed filters and facets filter, and chips take that back", async (open) => {
   const page = await open("", { items: "12 items" });
 
-  await page.locator(".list tbody").getByRole("link", { name: "news" }).first().click();
-  await waitForItems(page, "3 items");
+  const tag = page.locator(".list tbody").getByRole("link", { name: "news" }).first();
+  await leadsTo(page, "3 items", tag.click());
   assertEquals(await page.locator(".chips").innerText(), "tags: news ×");
   await leadsTo(page, "2 items", enter(page, "#filter", "draft=false"));
   const filters = "&filter[frontMatter.tags]=news&filter[frontMatter.draft]=false";
   assert(searchOf(page).endsWith(filters), searchOf(page));
-  await page.getByRole("link", { name: "Remove the filter tags: news" }).click();
-  await waitForItems(page, "10 items");
+  const chip = page.getByRole("link", { name: "Remove the filter tags: news" });
+  await leadsTo(page, "10 items", chip.click());
   await leadsTo(page, "2 items", enter(page, "#filter", "date>=2026-05-01"));
   await leadsTo(page, "10 items", page.goBack());
 
   await page.getByRole("button", { name: "Facets" }).click();
-  await page.locator(".facets").getByRole("link", { name: "bakery 3" }).click();
-  await waitForItems(page, "3 items");
+  const facet = page.locator(".facets").getByRole("link", { name: "bakery 3" });
+  await leadsTo(page, "3 items", facet.click());
   await enter(page, "#filter", "nothing");
   await page.getByText("No item matches the filters.").waitFor();
   await leadsTo(page, "12 items", page.getByRole("link", { name: "Remove them" }).click());
 });
 
 browserTest("Next shows the next page from its first row on", async (open, { url }) => {
-  const page = await open(`${POSTS}&limit=5`, { viewport: { width: 1000, height: 500 } });
-  await waitForItems(page, "1–5 of 12");
+  const viewport = { width: 1000, height: 500 };
+  const page = await open(`${POSTS}&limit=5`, { viewport, items: "1–5 of 12" });
   const next = page.getByRole("link", { name: "Next" });
 
   await leadsTo(page, "6–10 of 12", next.press("Enter"));
@@ -157,8 +155,8 @@ browserTest("Next shows the next page from its first row on", async (open, { url
 
 browserTest("a panel's request is one line, with code and JSON on demand", async (open) => {
   const permissions = ["clipboard-read", "clipboard-write"];
-  const page = await open(`${POSTS}&limit=5&filter[name]=!it's%20$(x)`, { permissions });
-  await waitForItems(page, "1–5 of 12");
+  const address = `${POSTS}&limit=5&filter[name]=!it's%20$(x)`;
+  const page = await open(address, { permissions, items: "1–5 of 12" });
   const line = page.locator(".list .line");
   const exchange = page.locator(".exchange");
   const copy = async (panel: Locator, button: string) => {
@@ -168,8 +166,8 @@ browserTest("a panel's request is one line, with code and JSON on demand", async
   };
 
   assertMatch(await line.innerText(), /200 · \d+ ms · [\d.]+ KB · fresh \d+ s\s+Copy/);
-  const address = await copy(line, "Copy");
-  assertEquals((await (await fetch(address)).json()).items.length, 5);
+  const sent = await copy(line, "Copy");
+  assertEquals((await (await fetch(sent)).json()).items.length, 5);
   await line.getByRole("button", { name: /^200/ }).click();
   assertMatch(await exchange.innerText(), /GET http[^]*cache-status[^]*"totalItems": 12/);
   const code = await copy(exchange, "fetch");

@@ -3,7 +3,7 @@
 import { assertEquals } from "@std/assert";
 import { columnsOf, facetKeysOf, titleOf } from "../../static/assets/list.ts";
 import { parseTable } from "../../static/assets/preview.ts";
-import { durationWords, freshWords, sizeWords, snippetsFor } from "../../static/assets/requests.ts";
+import { durationWords, freshWords, sizeWords } from "../../static/assets/requests.ts";
 import { EMPTY, filterWords, parseFilter, parsePlace } from "../../static/assets/state.ts";
 import { itemParameters, listParameters, operationUrl } from "../../static/assets/state.ts";
 import { readState, stateAt, stateUrl } from "../../static/assets/state.ts";
@@ -11,36 +11,33 @@ import { readState, stateAt, stateUrl } from "../../static/assets/state.ts";
 const DOCS = { owner: "withastro", repo: "docs", branch: "HEAD", folder: "", file: "" };
 const BASE = "https://github.com/withastro/docs";
 
-Deno.test("parsePlace() takes owner/repo, and every address of a repository that people paste", () => {
+Deno.test("parsePlace() takes owner/repo, every address that people paste, and nothing else", () => {
   const name = "withastro/docs";
-  const texts = [name, `  ${name}/ `, BASE, `http://github.com/${name}/`, `github.com/${name}`]
-    .concat([`www.github.com/${name}`, `${BASE}.git`, `git@github.com:${name}.git`])
-    .concat([`ssh://git@github.com/${name}.git`, `git+https://github.com/${name}.git`])
+  const texts = [name, `  ${name}/ `, BASE, `http://github.com/${name}/`, `www.github.com/${name}`]
+    .concat([`${BASE}.git`, `git@github.com:${name}.git`, `ssh://git@github.com/${name}.git`])
     .concat([`${BASE}?tab=readme-ov-file#readme`, `${BASE}/issues/12`])
     .concat([`https://github.company.example/${name}`, `https://cdn.jsdelivr.net/gh/${name}/`]);
   for (const text of texts) assertEquals(parsePlace(text), DOCS, text);
   assertEquals(parsePlace("local/blog")?.branch, "", "a local folder has one branch");
+  const none = ["", "docs", "/", "a b/c", "https://github.com/x", "https://cdn.jsdelivr.net/npm/x"];
+  for (const text of none) assertEquals(parsePlace(text), null, text);
 });
 
 Deno.test("parsePlace() takes branch, folder and file out of addresses of all four kinds", () => {
   const at = { ...DOCS, branch: "main" };
   const file = { ...at, folder: "a/b c", file: "a/b c/d.md" };
-  assertEquals(parsePlace(`${BASE}/tree/main`), at);
-  assertEquals(parsePlace(`${BASE}/tree/main/a/b%20c`), { ...at, folder: "a/b c" });
-  const files = [
-    `${BASE}/blob/main/a/b%20c/d.md?plain=1#L3`,
-    "https://raw.githubusercontent.com/withastro/docs/main/a/b%20c/d.md",
-    "https://raw.githubusercontent.com/withastro/docs/refs/heads/main/a/b%20c/d.md",
-    "https://cdn.jsdelivr.net/gh/withastro/docs@main/a/b%20c/d.md",
-  ];
-  for (const text of files) assertEquals(parsePlace(text), file, text);
-  assertEquals(parsePlace("withastro/docs/src/content"), { ...DOCS, folder: "src/content" });
-  assertEquals(parsePlace("withastro/docs/tree/main/a"), { ...at, folder: "a" });
-});
-
-Deno.test("parsePlace() gives null for what names no repository", () => {
-  const none = ["", "docs", "/", "a b/c", "https://github.com/x", "https://cdn.jsdelivr.net/npm/x"];
-  for (const text of none) assertEquals(parsePlace(text), null, text);
+  const raw = "https://raw.githubusercontent.com/withastro/docs";
+  const places: Record<string, typeof DOCS> = {
+    [`${BASE}/tree/main`]: at,
+    [`${BASE}/tree/main/a/b%20c`]: { ...at, folder: "a/b c" },
+    [`${BASE}/blob/main/a/b%20c/d.md?plain=1#L3`]: file,
+    [`${raw}/main/a/b%20c/d.md`]: file,
+    [`${raw}/refs/heads/main/a/b%20c/d.md`]: file,
+    "https://cdn.jsdelivr.net/gh/withastro/docs@main/a/b%20c/d.md": file,
+    "withastro/docs/src/content": { ...DOCS, folder: "src/content" },
+    "withastro/docs/tree/main/a": { ...at, folder: "a" },
+  };
+  for (const [text, place] of Object.entries(places)) assertEquals(parsePlace(text), place, text);
 });
 
 Deno.test("stateAt() takes over nothing of another collection but the size of a page", () => {
@@ -61,14 +58,13 @@ Deno.test("stateUrl() writes what readState() reads, and can stand in quotes", (
   assertEquals(readState("?owner=o&repo=r"), { ...EMPTY, owner: "o", repo: "r", collection: "/" });
 });
 
-Deno.test("operationUrl() leaves out what is not given, snippetsFor() makes code of it", () => {
+Deno.test("operationUrl() leaves out what is not given", () => {
   const state = readState("?owner=o&repo=r&collection=p&path=it%27s")!;
   const list = operationUrl("list-collection-items", listParameters(state), "http://h/x/?y=1");
   const query = "owner=o&repo=r&collection=p&includeFrontMatter=true";
   assertEquals(list, `http://h/x/api/list-collection-items?${query}`);
   const item = operationUrl("get-item-content", itemParameters(state), "http://h/");
   assertEquals(item, "http://h/api/get-item-content?owner=o&repo=r&path=it%27s");
-  assertEquals(snippetsFor(item).map(({ name }) => name), ["Address", "curl", "fetch"]);
 });
 
 Deno.test("parseFilter() reads tags, comparisons, globs and plain text, filterWords() says them", () => {
