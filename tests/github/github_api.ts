@@ -117,7 +117,6 @@ export function answerRest(double: GithubDouble, request: RestRequest, account: 
     const oid = resolveCommit(git, defaultBranch, subject);
     const type = "application/vnd.github.sha; charset=utf-8";
     if (oid !== null) return validated(oid, type, request, account);
-    if (double.missingRefStatus === 404) return notFound();
     return errorReply(422, `No commit found for SHA: ${subject}`);
   }
   if (kind === "blob") {
@@ -126,23 +125,20 @@ export function answerRest(double: GithubDouble, request: RestRequest, account: 
     const headers = { "content-type": "application/vnd.github.raw; charset=utf-8" };
     return new Response(blob.bytes, { headers });
   }
-  const [, ref = subject, path] = double.takesPaths ? /^([^:]*):(.+)$/.exec(subject) ?? [] : [];
+  // GitHub takes `{commit}:{path}` too, and does not document it.
+  const [, ref = subject, path] = /^([^:]*):(.+)$/.exec(subject) ?? [];
   const root = resolveCommit(git, defaultBranch, ref) ?? (OBJECT_ID.test(ref) ? ref : "");
   const tree = git.find(root + (path === undefined ? "^{tree}" : `:${path}`));
   if (tree?.type !== "tree") return notFound();
   return treeReply(double, repository, tree.oid, kind === "tree-recursive");
 }
 
-function redirectReply(
-  double: GithubDouble,
-  { repository, rest }: RestRequest,
-  account: Account,
-): Response {
-  const found = double.redirectOf(String(repository));
+function redirectReply(double: GithubDouble, request: RestRequest, account: Account): Response {
+  const found = double.redirectOf(String(request.repository));
   if (!found || (found.target && !sees(account, found.target))) return notFound();
-  const { target } = found;
-  const location = found.location.replace("{api}", double.apiUrl).replace("{rest}", rest)
-    .replace("{id}", `${target?.id}`).replace("{name}", `${target?.owner}/${target?.name}`);
+  const { id, owner, name } = found.target ?? {};
+  const location = found.location.replace("{api}", double.apiUrl).replace("{rest}", request.rest)
+    .replace("{id}", String(id)).replace("{name}", `${owner}/${name}`);
   return errorReply(301, "Moved Permanently", location === "" ? {} : { location });
 }
 
@@ -162,7 +158,7 @@ function repositoryBody({ id, owner, name, visibility, defaultBranch }: HostedRe
  * of Git's revision syntax gets through.
  */
 function resolveCommit(git: GitRepository, defaultBranch: string, ref: string): string | null {
-  if (/[\p{Cc}\p{Cs} ~^:?*[\\]|\.\.|@\{|^-|^$/u.test(ref)) return null;
+  if (/[\^:]|\.\./.test(ref)) return null;
   const names = [`refs/heads/${ref}`, `refs/tags/${ref}`];
   if (/^(heads|tags)\//.test(ref)) names.unshift(`refs/${ref}`);
   if (ref.startsWith("refs/") || OBJECT_ID.test(ref)) names.unshift(ref);

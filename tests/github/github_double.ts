@@ -38,14 +38,10 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
   /** Whatever waits at the moment. */
   readonly pauses = new GithubPauses(() => this.log.notify());
 
-  /** Whether `git/trees/{commit}:{path}` is taken, which other hosts lack. */
-  takesPaths = true;
   /** Entries after which a recursive tree is truncated. */
   truncateAt = 100_000;
   /** Bytes of the `tree` array's JSON after which a recursive tree is truncated. */
   truncateBytes = 7_000_000;
-  /** Status of the answer for the commit of a ref that does not exist. */
-  missingRefStatus: 422 | 404 = 422;
   /** Status when the GraphQL quota is spent: 200 with `errors`, or 403. */
   graphqlQuotaStatus: 200 | 403 = 200;
   /** Objects in one query after which GraphQL gives null and an error for the rest. */
@@ -130,7 +126,6 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
       token: account ?? null,
       conditional: request.headers.has("if-none-match"),
       bytes: 0,
-      aborted: false,
       userAgent: request.headers.get("user-agent"),
     };
     const end = this.log.begin(logged);
@@ -147,7 +142,7 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
       }
       const fault = this.faultFor(logged);
       if (fault?.kind === "slow") await this.pauses.sleep(fault.delayMs);
-      if (fault?.kind === "hang") logged.aborted = await this.pauses.hang(request.signal);
+      if (fault?.kind === "hang") await this.pauses.hang(request.signal);
       const reply = fault && replyInstead(fault, this.now()) ||
         await spoil(fault, await this.reply(request, parsed, account), parsed.kind);
       if (parsed.kind !== "raw") this.stateQuota(reply.headers, account ?? null, parsed.kind);
@@ -226,7 +221,7 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     logged.bytes = body.length;
     if (fault && ["hang", "stall", "reset", "cut"].includes(fault.kind)) {
       headers.set("content-length", String(body.length));
-      return new Response(this.half(body, fault, logged), { status, headers });
+      return new Response(this.half(body, fault), { status, headers });
     }
     const isGzipped = /\bgzip\b/.test(request.headers.get("accept-encoding") ?? "") &&
       headers.get("content-type")?.startsWith("application/json") &&
@@ -237,12 +232,12 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
   }
 
   /** Half of a body, and then what the fault does. */
-  private half(body: Uint8Array, fault: Fault, logged: LoggedRequest): ReadableStream<Uint8Array> {
+  private half(body: Uint8Array, fault: Fault): ReadableStream<Uint8Array> {
     const disconnect = new AbortController();
     return new ReadableStream({
       start: async (controller) => {
         if (body.length > 1) controller.enqueue(body.subarray(0, body.length >> 1));
-        if (fault.kind === "stall") logged.aborted = await this.pauses.hang(disconnect.signal);
+        if (fault.kind === "stall") await this.pauses.hang(disconnect.signal);
         if (disconnect.signal.aborted) return;
         if (fault.kind === "cut") controller.close();
         else controller.error(new InjectedFault());

@@ -18,8 +18,6 @@ export interface LoggedRequest {
   conditional: boolean;
   /** Bytes of the answer's body, before compression. */
   bytes: number;
-  /** Whether the client went away while the answer hung. */
-  aborted: boolean;
   userAgent: string | null;
 }
 
@@ -90,15 +88,14 @@ export class GithubPauses {
     if (durationMs > 0) await this.until(AbortSignal.timeout(durationMs));
   }
 
-  /** Waits until `signal`, which says that the client went away; gives whether it did. */
-  async hang(signal: AbortSignal): Promise<boolean> {
-    if (signal.aborted) return true;
+  /** Waits until `signal`, which says that the client went away. */
+  async hang(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
     this.hangs.add(signal);
     const isOver = this.until(signal);
     this.onHang();
     await isOver;
     this.hangs.delete(signal);
-    return signal.aborted;
   }
 
   /** Ends every wait. */

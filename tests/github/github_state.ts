@@ -56,16 +56,8 @@ export class GithubState {
     git: GitRepository | null,
     options: Partial<Pick<HostedRepository, "visibility" | "defaultBranch" | "blocked">> = {},
   ): void {
-    this.put(fullName, {
-      id: ++this.lastId,
-      owner: "",
-      name: "",
-      git,
-      visibility: "public",
-      defaultBranch: "main",
-      blocked: null,
-      ...options,
-    });
+    const usual = { visibility: "public", defaultBranch: "main", blocked: null } as const;
+    this.put(fullName, { ...usual, ...options, git, id: ++this.lastId, owner: "", name: "" });
   }
 
   /** The repository of that very name, or null. */

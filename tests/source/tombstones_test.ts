@@ -164,10 +164,10 @@ Deno.test("nothing is written for refs that never were there", async () => {
 Deno.test("a missing branch names the default one, also where visibility is unchanged, if that can be had", async () => {
   await using opened = await openRefs({ tokens: ["t1"] });
   const { clock, gh, git, outcome, resolve } = opened;
-  gh.missingRefStatus = 404;
   await git.branch("dev");
   for (const branch of ["main", "dev"]) await resolve({ branch });
   await git.deleteBranch("dev");
+  gh.fault = { kind: "status", status: 404, only: ["commit"] };
   clock.advance(MINUTE_MS);
   const missing = await assertRejects(() => resolve({ branch: "dev" }), CollectionsError, '"main"');
   assertEquals(missing.code, "branch-not-found");

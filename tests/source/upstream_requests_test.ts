@@ -51,7 +51,7 @@ Deno.test("a host that takes no paths has the folders read one by one, and then 
   const files = Object.fromEntries(depths.map((depth) => [`${nested(depth)}/a.md`, "A\n"]));
   await using site = await start(files, NAMED);
   const { cost, gh, repository, service } = site;
-  gh.takesPaths = false;
+  gh.fault = ({ path }) => path.includes("%3A") ? { kind: "status", status: 404 } : null;
   for (const depth of depths) {
     const branch = `branch-${depth}`;
     await repository.branch(branch);
