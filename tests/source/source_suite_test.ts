@@ -209,24 +209,24 @@ function comparable({ name, kind, id, size }: TreeEntry) {
   return { name, kind, id, size: kind === "file" ? size : null };
 }
 
-async function expectedEntries({ git }: Sample, path: string) {
-  const output = await git.git("ls-tree", "-l", "-z", `HEAD:${path}`);
+const isHidden = (path: string) => /(^|\/)\./.test(path);
+
+function expectedEntries({ git }: Sample, path: string) {
   const kinds: Record<string, string> = { "040000": "folder", "120000": "symbolic link" };
-  return output.split("\0").filter((line) => line !== "").map((line) => {
-    const [, mode, id, size, name] = /^(\d+) \w+ (\w+) +(\d+|-)\t(.*)$/s.exec(line)!;
-    const kind = kinds[mode!] ?? "file";
-    return { name: name!, kind, id: id!, size: kind === "file" ? Number(size) : null };
-  }).filter(({ name }) => !name.startsWith("."));
+  const entries = git.store.tree(git.find(`HEAD:${path}`)!.oid)!;
+  return entries.filter(({ name }) => !isHidden(name)).map(({ name, mode, oid, size }) => {
+    const kind = kinds[mode] ?? "file";
+    return { name, kind, id: oid, size: kind === "file" ? size : null };
+  });
 }
 
 async function expectedFiles({ git }: Sample, path: string): Promise<FileRef[]> {
   const entries = await git.lsTree("HEAD", path);
-  return entries.filter(({ mode, path }) => mode !== "120000" && !/(^|\/)\./.test(path))
-    .map((entry) => ({
-      path: path === "" ? entry.path : entry.path.slice(path.length + 1),
-      id: entry.oid,
-      size: entry.size!,
-    }));
+  return entries.filter(({ mode, path }) => mode !== "120000" && !isHidden(path)).map((entry) => ({
+    path: path === "" ? entry.path : entry.path.slice(path.length + 1),
+    id: entry.oid,
+    size: entry.size!,
+  }));
 }
 
 function filesOf(list: FileList | null): FileRef[] {
