@@ -82,19 +82,6 @@ export async function configFlag(): Promise<string> {
   return `--config=${join(root, await configName("dev"))}`;
 }
 
-/** The program and arguments of a task, for a test that needs its process itself and not `deno task`. */
-export async function taskCommand(name: string): Promise<[string, ...string[]]> {
-  const { tasks } = JSON.parse(await Deno.readTextFile(join(root, "deno.json")));
-  let command: string = tasks[name];
-  for (const [part, inner] of command.matchAll(/\$\(deno ([^)]*)\)/g)) {
-    const args = inner!.split(" ");
-    const { stdout } = await new Deno.Command(Deno.execPath(), { args, cwd: root }).output();
-    command = command.replace(part, new TextDecoder().decode(stdout).trim());
-  }
-  const [, ...args] = command.split(" ");
-  return [Deno.execPath(), ...args];
-}
-
 function command(name: string, { args = [], env = {}, maxFiles }: TaskOptions): Deno.Command {
   const unset = Object.fromEntries(SETTING_NAMES.map((setting) => [setting, ""]));
   const task = [Deno.execPath(), "task", "--quiet", name, ...args];
