@@ -228,24 +228,16 @@ testOnEachStore("KvTier of processes that write at once never sees half a value"
   assertEquals(await one.tier.get([["both"]]), await other.tier.get([["both"]]));
 });
 
-testOnEachStore(
-  "KvTier takes no record of another key, nor one with a changed byte",
-  async (store) => {
-    await using opened = await open(store);
-    const { tier, kv } = opened;
-    const keys = [["a"], ["b"]];
-    for (const key of keys) tier.set(key, randomBytes(10), { ttlMs });
-    await tier.flush();
-    const [one, other] = await allEntries(kv) as Deno.KvEntry<Uint8Array>[];
-    for (let at = 0; at < one!.value.length; at++) {
-      const changed = one!.value.map((byte, index) => index === at ? byte ^ 1 : byte);
-      await kv.set(one!.key, changed);
-      assertEquals([at, (await tier.get(keys)).filter((value) => value !== null).length], [at, 1]);
-    }
-    await kv.atomic().set(one!.key, other!.value).set(other!.key, one!.value).commit();
-    assertEquals(await tier.get(keys), [null, null]);
-  },
-);
+testOnEachStore("KvTier takes no record of another key", async (store) => {
+  await using opened = await open(store);
+  const { tier, kv } = opened;
+  const keys = [["a"], ["b"]];
+  for (const key of keys) tier.set(key, randomBytes(10), { ttlMs });
+  await tier.flush();
+  const [one, other] = await allEntries(kv);
+  await kv.atomic().set(one!.key, other!.value).set(other!.key, one!.value).commit();
+  assertEquals(await tier.get(keys), [null, null]);
+});
 
 /** What is decoded of a stored record and its parts under a key. */
 async function decode(key: string, record: unknown, parts: readonly unknown[]) {

@@ -1,14 +1,7 @@
 // Validators and codings: strong tags, one per coding, compared weakly; gzip where the client accepts it.
 
 import { assert, assertEquals } from "@std/assert";
-import {
-  addGzip,
-  dataHeaders,
-  dataResponse,
-  jsonBody,
-  negotiateBody,
-  readyBody,
-} from "../../lib/http/responses.ts";
+import { addGzip, jsonBody, negotiateBody, readyBody } from "../../lib/http/responses.ts";
 import { itemPath, startService } from "../service.ts";
 import { startSite } from "../site.ts";
 import { gzipReady } from "./freshness_of.ts";
@@ -17,7 +10,6 @@ const TEXT = "long enough to be compressed\n".repeat(100);
 const FILES = { "posts/a.md": TEXT };
 const GZIP = { headers: { "accept-encoding": "gzip" } };
 const path = itemPath({ path: "posts/a.md" });
-const CHECK = { requestId: "1", checkedAtMs: 0, freshForMs: 60_000, isStorable: true };
 
 function bodyOf(content: string | Uint8Array<ArrayBuffer>, contentType = "text/plain") {
   const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
@@ -44,26 +36,6 @@ Deno.test("jsonBody() has the bytes of JSON.stringify()", async () => {
   for (const value of values) {
     const { content } = (await jsonBody(value)).identity;
     assertEquals(await new Response(content).text(), JSON.stringify(value));
-  }
-});
-
-Deno.test("dataResponse() gives each response its own headers, and every body byte by byte", async () => {
-  for (const text of ["plain", "schön", "\ufeffmarked", "\x00\x7f"]) {
-    const body = await bodyOf(text);
-    const send = (nowMs: number, requestId: string) =>
-      dataResponse(
-        negotiateBody(body, requestWith({})),
-        dataHeaders({ ...CHECK, requestId, cacheStatus: "hit" }, nowMs),
-      );
-    const first = send(1_000, "1");
-    const second = send(2_000, "2");
-    first.headers.set("x-other", "of one response alone");
-
-    const shown = [first, second].map(({ headers }) =>
-      ["x-request-id", "age", "x-other"].map((name) => headers.get(name))
-    );
-    assertEquals(shown, [["1", "1", "of one response alone"], ["2", "2", null]]);
-    assertEquals(await second.bytes(), new TextEncoder().encode(text));
   }
 });
 

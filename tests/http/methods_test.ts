@@ -29,18 +29,6 @@ Deno.test("OPTIONS is answered on every path, and every other method is not allo
   }
 });
 
-Deno.test("dots in a request's path lead nowhere", async () => {
-  await using service = await startService();
-  const port = service.listen();
-  const paths = ["/../deno.json", "/%2e%2e/deno.json", "/api/..%2f..%2fmain.ts", "/..\\main.ts"];
-
-  for (const path of paths) {
-    const response = await rawRequest(port, `GET ${path} HTTP/1.1`, "Host: localhost");
-    assertEquals([path, response.status], [path, 404]);
-    assertEquals(json<ProblemBody>(response).code, "route-not-found");
-  }
-});
-
 Deno.test("createHandler() makes a problem of what fails ahead of the framework", async () => {
   await using service = await startService({
     change(services) {

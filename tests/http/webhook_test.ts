@@ -13,6 +13,7 @@ import { deliver, ENV, PATH, push, pushWithHook, signed } from "./deliveries.ts"
 import { freshnessOf } from "./freshness_of.ts";
 
 const FILES = { "posts/a.md": "" };
+const encoder = new TextEncoder();
 
 /** Waits for the checks that a delivery caused; they are started before it is answered. */
 async function settled({ services }: TestService): Promise<void> {
@@ -99,27 +100,23 @@ Deno.test("a check that was sent before a delivery does not count, and many caus
 Deno.test("a body over 25 MiB is 413, announced or not, and one just under it is read", async () => {
   await using service = await startService({ env: ENV });
   const port = service.listen();
-  const type = { "content-type": "application/json", "x-github-event": "push" };
-  const send = async (body: BodyInit, signature: string) => {
-    const headers = { ...type, "x-hub-signature-256": signature };
-    const url = `http://127.0.0.1:${port}${PATH}`;
-    const response = await fetch(url, { method: "POST", body, headers });
+  const status = async (bytes: number, toBody: (body: Uint8Array<ArrayBuffer>) => BodyInit) => {
+    const body = new Uint8Array(bytes).fill(32);
+    encoder.encodeInto(push(), body);
+    const type = { "content-type": "application/json", "x-github-event": "push" };
+    const headers = { ...type, "x-hub-signature-256": signed(body) };
+    const init = { method: "POST", headers, body: toBody(body) };
+    const response = await fetch(`http://127.0.0.1:${port}${PATH}`, init);
     await response.body?.cancel();
     return response.status;
   };
-  const padded = (bytes: number) => {
-    const body = new Uint8Array(bytes).fill(32);
-    new TextEncoder().encodeInto(push(), body);
-    return body;
-  };
-  const [largest, huge] = [padded(25 << 20), padded((25 << 20) + 1)];
-  assertEquals(await send(largest, signed(largest)), 202);
-  assertEquals(await send(ReadableStream.from([huge]), signed(huge)), 413);
+  assertEquals(await status(25 << 20, (body) => body), 202);
+  assertEquals(await status((25 << 20) + 1, (body) => ReadableStream.from([body])), 413);
   // Refused by its announced length alone: nothing of the body is sent.
   using connection = await Deno.connect({ hostname: "127.0.0.1", port });
-  const head = `POST ${PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 26214401\r\n` +
-    `X-Hub-Signature-256: ${signed(huge)}\r\n\r\n`;
-  await connection.write(new TextEncoder().encode(head));
+  const head = [`POST ${PATH} HTTP/1.1`, "Host: localhost", "Content-Length: 26214401"];
+  const lines = [...head, `X-Hub-Signature-256: ${signed("")}`, "", ""];
+  await connection.write(encoder.encode(lines.join("\r\n")));
   const start = new Uint8Array(12);
   await connection.read(start);
   assertEquals(new TextDecoder().decode(start), "HTTP/1.1 413");
@@ -162,7 +159,6 @@ testOnEachStore("a push shows in 2 s in every process that shares the store", as
   assertLessOrEqual(Math.max(...delaysMs), 2_000);
 });
 
-const encoder = new TextEncoder();
 // The example of https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries
 const SECRET = "It's a Secret to Everybody";
 const BODY = encoder.encode("Hello, World!");
@@ -183,26 +179,16 @@ async function isTaken(secrets: string[], header: string | null, body = BODY): P
   }
 }
 
-function flipped(bytes: Uint8Array<ArrayBuffer>, at: number, bit: number) {
-  return bytes.map((byte, index) => index === at ? byte ^ (1 << bit) : byte);
-}
-
-Deno.test("Webhook takes GitHub's documented example by any of its secrets, with every bit as it was", async () => {
+Deno.test("Webhook takes GitHub's documented example by any of its secrets, with every byte as it was", async () => {
   for (const secrets of [[SECRET], ["old", SECRET], [SECRET, "new"]]) {
     assertEquals(await isTaken(secrets, HEADER), true);
   }
   assertEquals(await isTaken(["It's a Secret to everybody"], HEADER), false);
   assertEquals(await isTaken([SECRET], HEADER, encoder.encode("Hello, World!\n")), false);
-  for (let bit = 0; bit < 8; bit++) {
-    for (const at of BODY.keys()) {
-      assertEquals(await isTaken([SECRET], HEADER, flipped(BODY, at, bit)), false);
-    }
-    const hash = Uint8Array.fromHex(HEX);
-    for (const at of hash.keys()) {
-      assertEquals(await isTaken([SECRET], `sha256=${flipped(hash, at, bit).toHex()}`), false);
-    }
-  }
+  const hash = Uint8Array.fromHex(HEX);
+  const changed = Array.from(hash, (byte, at) => hash.with(at, byte ^ 1).toHex());
   const bad = [
+    ...changed.map((hex) => `sha256=${hex}`),
     ...[null, "", HEX, "sha256=", `sha1=${HEX.slice(0, 40)}`, `sha256=${HEX.slice(1)}`],
     ...[`${HEADER}0`, `${HEADER}, ${HEADER}`, `${HEADER.slice(0, -1)}g`, `sha512=${HEX}`],
   ];

@@ -39,7 +39,7 @@ export interface Messages {
   };
   AtomicWrite: {
     checks: { key: Uint8Array; versionstamp: Uint8Array }[];
-    mutations: { key: Uint8Array; value?: KvValue; mutationType: number; expireAtMs: bigint }[];
+    mutations: { key: Uint8Array; value?: KvValue; mutationType: number }[];
   };
   AtomicWriteOutput: { status: number; versionstamp: Uint8Array };
   Watch: { keys: { key: Uint8Array }[] };
@@ -55,7 +55,7 @@ const fields: Record<string, string> = {
   AtomicWrite: "checks 1 *Check, mutations 2 *Mutation",
   AtomicWriteOutput: "status 1 INT32, versionstamp 2 BYTES",
   Check: "key 1 BYTES, versionstamp 2 BYTES",
-  Mutation: "key 1 BYTES, value 2 KvValue, mutationType 3 INT32, expireAtMs 4 INT64",
+  Mutation: "key 1 BYTES, value 2 KvValue, mutationType 3 INT32",
   KvValue: "data 1 BYTES, encoding 2 INT32",
   KvEntry: "key 1 BYTES, value 2 BYTES, encoding 3 INT32, versionstamp 4 BYTES",
   Watch: "keys 1 *WatchKey",

@@ -1,5 +1,6 @@
 // A remote Deno KV for tests: KV Connect, version 3 (denoland/denokv, proto/kv-connect.md), on top of a local Deno KV in
-// memory. It counts requests, and is slow, fails, moves or goes away on request. It sets, deletes, checks and watches.
+// memory. It counts requests, and is slow, fails, moves or goes away on request. It sets, deletes, checks and watches;
+// nothing expires.
 //
 //   await using server = await KvConnectServer.start();
 //   using kv = await server.open();
@@ -98,10 +99,8 @@ export class KvConnectServer implements AsyncDisposable {
     if (status !== null) return refuse(status, "A fault set by the test.");
     const { headers } = request;
     const isMetadata = operation === "metadata";
-    const token = isMetadata ? this.token : `data-${this.token}`;
-    if (headers.get("authorization") !== `Bearer ${token}`) {
-      return refuse(401, "The token is refused.");
-    }
+    const expected = isMetadata ? `Bearer ${this.token}` : `Bearer data-${this.token}`;
+    if (headers.get("authorization") !== expected) return refuse(401, "The token is refused.");
     if (isMetadata) return this.#metadata(JSON.parse(new TextDecoder().decode(body)));
     if (!pathname.startsWith(`${this.endpoint}/`)) return refuse(503, "Not here.");
     const isKnown = headers.get("x-denokv-version") === "3" &&
@@ -142,14 +141,12 @@ export class KvConnectServer implements AsyncDisposable {
     for (const { key, versionstamp } of write.checks) {
       atomic.check({ key: [key], versionstamp: versionstamp.toHex() || null });
     }
-    for (const { key, value, mutationType, expireAtMs } of write.mutations) {
+    for (const { key, value, mutationType } of write.mutations) {
       if (mutationType === MutationType.DELETE) atomic.delete([key]);
       else if (mutationType === MutationType.SET) {
         const { data, encoding } = value!;
-        const expireIn = Math.max(1, Number(expireAtMs) - Date.now());
         // A copy: KV stores the whole buffer behind a view. Bytes as they are, since they may be as long as KV allows.
-        const stored = encoding === BYTES ? data.slice() : { data: data.slice(), encoding };
-        atomic.set([key], stored, expireAtMs === 0n ? {} : { expireIn });
+        atomic.set([key], encoding === BYTES ? data.slice() : { data: data.slice(), encoding });
       } else throw new TypeError(`Cannot mutate by type ${mutationType}`);
     }
     const result = await atomic.commit();
