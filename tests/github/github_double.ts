@@ -28,6 +28,13 @@ class InjectedFault extends Error {}
 /** GitHub compresses its JSON from about this size on. */
 const GZIP_FROM_BYTES = 1_000;
 
+/** `real` gives the answer of the double. */
+type Intercept = (
+  request: Request,
+  logged: LoggedRequest,
+  real: () => Promise<Response>,
+) => Response | null | Promise<Response | null>;
+
 /** A GitHub double. A test changes the public fields at any time. */
 export class GithubDouble extends GithubState implements AsyncDisposable {
   /** Base URL of the REST API, without a slash at its end. */
@@ -54,9 +61,7 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
   /** What goes wrong with every request that it concerns; a function chooses it for each request. */
   fault: Fault | null | ((logged: LoggedRequest) => Fault | null) = null;
   /** Answers in place of the double, where it gives a response. */
-  intercept:
-    | ((request: Request, logged: LoggedRequest) => Response | null | Promise<Response | null>)
-    | null = null;
+  intercept: Intercept | null = null;
   private server: Deno.HttpServer<Deno.NetAddr> | null = null;
 
   /** Starts a double on a free port of the loopback interface. `now` is its clock, in ms since the epoch. */
@@ -135,7 +140,8 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
       const parsed = parseRequest(request);
       logged.kind = parsed.kind;
       await this.pauses.sleep(this.latencyMs);
-      const taken = await this.intercept?.(request, logged);
+      const real = () => this.reply(request, parsed, account);
+      const taken = await this.intercept?.(request, logged, real);
       if (taken) {
         logged.status = taken.status;
         return taken;
@@ -144,7 +150,7 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
       if (fault?.kind === "slow") await this.pauses.sleep(fault.delayMs);
       if (fault?.kind === "hang") await this.pauses.hang(request.signal);
       const reply = fault && replyInstead(fault, this.now()) ||
-        await spoil(fault, await this.reply(request, parsed, account), parsed.kind);
+        await spoil(fault, await real(), parsed.kind);
       if (parsed.kind !== "raw") this.stateQuota(reply.headers, account ?? null, parsed.kind);
       return await this.send(request, logged, fault, reply);
     } catch (error) {
