@@ -22,15 +22,13 @@ const code = (cell: string) => cell.match(/^`([^`]*)`$/)?.[1] ?? null;
 
 /** The rows of the tables of a document whose head begins with these cells. */
 async function table(path: string, ...head: string[]): Promise<string[][]> {
-  const lines = (await read(path)).split("\n");
   const cells = (line: string) => line.split("|").slice(1, -1).map((cell) => cell.trim());
-  const tables = lines.flatMap((line, at) => {
-    if (!head.every((cell, column) => cells(line)[column] === cell)) return [];
-    const end = lines.findIndex((line, index) => index > at && !line.startsWith("|"));
-    return [lines.slice(at + 2, end < 0 ? undefined : end).map(cells)];
-  });
-  assert(tables.length > 0, `there is no table of ${head}`);
-  return tables.flat();
+  const tables = (await read(path)).match(/(^\|.*\n)+/gm) ?? [];
+  const rows = tables.map((text) => text.trim().split("\n").map(cells))
+    .filter(([names]) => head.every((name, column) => names![column] === name))
+    .flatMap(([_names, _line, ...rows]) => rows);
+  assert(rows.length > 0, `there is no table of ${head}`);
+  return rows;
 }
 
 Deno.test("the documents' requests are answered as they say, their metrics are counted", async () => {

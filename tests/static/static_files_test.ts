@@ -6,12 +6,6 @@ import { startService, type TestService } from "../service.ts";
 
 const PAGES = ["/", "/reference", "/problems/branch-not-found"];
 
-/** The folder of the assets, as the playground names it. */
-async function assetsOf(service: TestService): Promise<string> {
-  const html = await (await service.get("/")).text();
-  return `/${html.match(/"(assets\/[0-9a-f]{12})\/app\.ts"/)![1]}`;
-}
-
 Deno.test("pages have a policy that lets in nothing inline, nothing from elsewhere, and scripts of one folder", async () => {
   await using service = await startService();
   await using named = await startService({ env: { PUBLIC_URL: "https://h.example/c" } });
@@ -62,25 +56,26 @@ Deno.test("every file that a page names is there, and so is every module that a 
 
 Deno.test("an asset of the current version is cached for good, of another version revalidated", async () => {
   await using service = await startService();
-  const assets = await assetsOf(service);
-  const current = await service.get(`${assets}/app.ts`, { headers: { "accept-encoding": "gzip" } });
-  const other = await service.get("/assets/before/app.ts");
-
-  assertEquals(current.headers.get("cache-control"), "public, max-age=31536000, immutable");
-  assertEquals(current.headers.get("content-type"), "text/javascript; charset=utf-8");
-  assertEquals(current.headers.get("content-encoding"), "gzip");
-  assertEquals(other.headers.get("cache-control"), "no-cache");
-  assertEquals(other.headers.get("content-encoding"), null);
-  const unpacked = current.body!.pipeThrough(new DecompressionStream("gzip"));
-  const code = await new Response(unpacked).text();
-  assertEquals(await other.text(), code);
+  const html = await (await service.get("/")).text();
+  const current = `/${html.match(/"(assets\/[0-9a-f]{12}\/app\.ts)"/)![1]}`;
+  const get = async (path: string, headers: Record<string, string>) => {
+    const { status, headers: given, body } = await service.get(path, { headers });
+    const names = ["cache-control", "content-type", "content-encoding"];
+    return { status, body, etag: given.get("etag")!, given: names.map((name) => given.get(name)) };
+  };
+  const type = "text/javascript; charset=utf-8";
+  const packed = await get(current, { "accept-encoding": "gzip" });
+  assertEquals(packed.given, ["public, max-age=31536000, immutable", type, "gzip"]);
+  const other = await get("/assets/before/app.ts", {});
+  assertEquals(other.given, ["no-cache", type, null]);
+  const code = await new Response(other.body).text();
+  const unpacked = packed.body!.pipeThrough(new DecompressionStream("gzip"));
+  assertEquals(await new Response(unpacked).text(), code);
   assert(!/: State\b|^interface /m.test(code), "the types are gone");
 
-  const etag = current.headers.get("etag")!;
-  const again = await service.get("/assets/before/app.ts", {
-    headers: { "if-none-match": etag, "accept-encoding": "gzip" },
-  });
-  assertEquals([again.status, again.headers.get("etag"), again.body], [304, etag, null]);
+  const known = { "if-none-match": packed.etag, "accept-encoding": "gzip" };
+  const again = await get("/assets/before/app.ts", known);
+  assertEquals([again.status, again.etag, again.body], [304, packed.etag, null]);
 });
 
 Deno.test("only names of the tables are served", async () => {
