@@ -1,12 +1,11 @@
 // `deno task bench:greedy`: one client address sends the most expensive requests as fast as it can, at default settings,
 // while a second address reads 20 known pages once a second. The second must not be slowed, memory must stay bounded, and
-// requests to GitHub must stay within the first one's charges. `--write` puts the report into RESULTS.md; `--seconds`
-// sets the time, 60 by default; `--only` chooses kinds of requests by name, separated by commas.
+// requests to GitHub must stay within the first one's charges. `--seconds` sets the time, 60 by default.
 
 import { makeGitRepository } from "../tests/github/git_repository.ts";
+import { itemPath, listPath, type Parameters } from "../tests/service.ts";
 import { post } from "./markdown.ts";
-import { memoryOf, outputOf, pathOf, pause } from "./processes.ts";
-import { settingsFor, startService, startSource } from "./processes.ts";
+import { memoryOf, outputOf, pause, startService, startSource } from "./processes.ts";
 import { atMost, flag, p99, runBench, table } from "./report.ts";
 
 const seconds = Number(flag("seconds", "60"));
@@ -14,7 +13,6 @@ const seconds = Number(flag("seconds", "60"));
 /** Connections of each kind. */
 const CONNECTIONS = 4;
 const KNOWN_PAGES = 20;
-const READER_ADDRESS = "127.0.0.2";
 const CACHE_MEMORY_MB = 64;
 const MISSES_PER_MINUTE = 120;
 /** Requests to GitHub of the most expensive request with a token: 2,000 for folders, and 20,000 files in batches of 50. */
@@ -34,40 +32,36 @@ interface Kind {
   readonly readForMs?: number;
 }
 
-const list = (collection: string, more: Record<string, string> = {}) =>
-  pathOf("list", { repo: "greedy", collection, ...more });
-const item = (more: Record<string, string>) => pathOf("item", { repo: "greedy", ...more });
+const list = (collection: string, more: Parameters = {}) => listPath({ collection, ...more });
 const ofBranch = (n: number) => list("posts", { branch: `b${n % BRANCHES}` });
-const ofLarge = (n: number) => list("large", { includeContent: "true", limit: `${100 - n % 97}` });
+const ofLarge = (n: number) => list("large", { includeContent: true, limit: 100 - n % 97 });
 const deepPath = (n: number) => `deep/${n % DEEP.folders}/${"d/".repeat(DEEP.levels)}`;
 const filters = (n: number) =>
   [..."abcdefghijklmnopqrst"].map((a) => `&filter[path]=!*${n}${a.repeat(190)}`).join("");
-const AS_HTML = { includeHtml: "true", limit: "100" };
-const NEIGHBORS = { collection: "posts", includeNeighbors: "true" };
-const HUGE = { "x-large": "x".repeat(15_000) };
+const ofRange = (n: number) => ({ range: `bytes=${n % 1000}-${n % 7 * 1000}` });
+const huge = (n: number) => ({
+  "x-large": "x".repeat(15_000),
+  "if-none-match": `"${n}", `.repeat(1_000),
+});
+const AS_HTML = { includeHtml: true, limit: 100 };
+const NEIGHBORS = { collection: "posts", includeNeighbors: true };
 
 const KINDS: Readonly<Record<string, Kind>> = {
-  "pages of long paths": { path: (n) => list("long", { limit: `${1000 - n % 500}` }) },
-  "20 long filters": { path: (n) => list("many", { limit: "1" }) + filters(n) },
+  "pages of long paths": { path: (n) => list("long", { limit: 1000 - n % 500 }) },
+  "20 long filters": { path: (n) => list("many", { limit: 1 }) + filters(n) },
   "sorts by front matter": { path: (n) => list("posts", { sort: `frontMatter.key${n}` }) },
   "unknown collections": { path: (n) => list(`no-such-collection-${n}`) },
   "dropped connections": { path: ofBranch, dropAfterMs: 10 },
   "slow readers": { path: ofLarge, readForMs: 5_000 },
   "many branches": { path: ofBranch },
   "large pages": { path: ofLarge },
-  "deep folders": { path: (n) => item({ path: `${deepPath(n)}none${n}.md` }) },
-  "random parameters": { path: (n) => `${list("posts", { page: `${1 + n % 60}` })}&x${n}=${n}` },
-  "ranges": {
-    path: () => "/client.js",
-    headers: (n) => ({ range: `bytes=${n % 1000}-${n % 7 * 1000}` }),
-  },
-  "huge headers": {
-    path: () => list("posts"),
-    headers: (n) => ({ ...HUGE, "if-none-match": `"${n}", `.repeat(1_000) }),
-  },
+  "deep folders": { path: (n) => itemPath({ path: `${deepPath(n)}none${n}.md` }) },
+  "random parameters": { path: (n) => `${list("posts", { page: 1 + n % 60 })}&x${n}=${n}` },
+  "ranges": { path: () => "/client.js", headers: ofRange },
+  "huge headers": { path: () => list("posts"), headers: huge },
   "pages as HTML": { path: (n) => list("markup", { ...AS_HTML, linkTemplate: `/${n}/{slug}` }) },
   "neighbors": {
-    path: (n) => item({ ...NEIGHBORS, slug: `p${n % 3_000}`, sort: `frontMatter.key${n}` }),
+    path: (n) => itemPath({ ...NEIGHBORS, slug: `p${n % 3_000}`, sort: `frontMatter.key${n}` }),
   },
 };
 
@@ -103,44 +97,43 @@ async function send(origin: string, kind: Kind, n: number, stop: AbortSignal): P
 
 /** Reads pages over one connection from an address of its own; Deno cannot choose the address, curl can. */
 async function readPages(urls: readonly string[]): Promise<{ status: number; ms: number }[]> {
-  const text = await outputOf("curl", [
-    ...["--silent", "--interface", READER_ADDRESS],
-    ...["--write-out", "\\n@ %{http_code} %{time_total}\\n"],
-    ...urls.flatMap((url) => ["--output", "/dev/null", url]),
-  ]);
-  return [...text.matchAll(/^@ (\d+) ([\d.]+)$/gm)]
-    .map(([, status, time]) => ({ status: Number(status), ms: Number(time) * 1000 }));
+  const format = "%{http_code} %{time_total}\\n";
+  const reads = urls.flatMap((url) => ["--output", "/dev/null", url]);
+  const command = ["curl", "--silent", "--interface", "127.0.0.2", "--write-out", format, ...reads];
+  return (await outputOf(command)).trim().split("\n").map((line) => {
+    const [status = NaN, seconds = NaN] = line.split(" ").map(Number);
+    return { status, ms: seconds * 1000 };
+  });
 }
 
-async function measure(cleanup: AsyncDisposableStack) {
+await runBench({ title: "Greedy client", section: "bench:greedy" }, async (cleanup) => {
   const git = cleanup.use(await makeGitRepository(files()));
   for (let n = 0; n < BRANCHES; n++) await git.branch(`b${n}`);
-  const double = await startSource(cleanup, {
-    greedy: { dir: git.dir },
-    known: { generate: { folders: 1, filesPerFolder: 1_000 } },
+  const { double, settings } = await startSource(cleanup, {
+    "octo/site": { dir: git.dir },
+    "octo/known": { generate: { folders: 1, filesPerFolder: 1_000 } },
   });
-  const { MISSES_PER_MINUTE: _unlimited, SOURCE_TIMEOUT_MS: _long, ...env } = settingsFor(double);
-  const { origin, pid } = cleanup.use(await startService({ env }));
-  const known = { repo: "known", collection: "posts", limit: "20" };
-  const pageOf = (index: number) => origin + pathOf("list", { ...known, page: `${index + 1}` });
-  const pages = Array.from({ length: KNOWN_PAGES }, (_, index) => pageOf(index));
+  const env = { ...settings, MISSES_PER_MINUTE: "", SOURCE_TIMEOUT_MS: "" };
+  const service = cleanup.use(await startService({ env }));
+  const pages = Array.from({ length: KNOWN_PAGES }, (_, index) => {
+    return service.origin + listPath({ repo: "known", limit: 20, page: index + 1 });
+  });
   await readPages(pages);
   const stop = new AbortController();
-  const only = flag("only", Object.keys(KINDS).join()).split(",");
-  const answers = new Map(only.map((name) => [name, new Map<number, number>()]));
+  const answers = Object.keys(KINDS).map((name) => [name, new Map<number, number>()] as const);
   let sent = 0;
   // First one after the other, so that each has read what it needs before all of them compete for that.
-  for (const name of only) {
+  for (const kind of Object.values(KINDS)) {
     const n = sent++;
-    const first = () => send(origin, KINDS[name]!, n, stop.signal);
+    const first = () => send(service.origin, kind, n, stop.signal);
     for (let tries = 0; tries < 9 && [429, 503].includes(await first()); tries++) await pause(500);
   }
   await double.call("resetCounts");
 
-  const greedy = [...answers].flatMap(([name, counts]) =>
+  const greedy = answers.flatMap(([name, counts]) =>
     Array.from({ length: CONNECTIONS }, async () => {
       while (!stop.signal.aborted) {
-        const status = await send(origin, KINDS[name]!, sent++, stop.signal);
+        const status = await send(service.origin, KINDS[name]!, sent++, stop.signal);
         counts.set(status, (counts.get(status) ?? 0) + 1);
       }
     })
@@ -150,41 +143,31 @@ async function measure(cleanup: AsyncDisposableStack) {
   for (let second = 0; second < seconds; second++) {
     const startedMs = performance.now();
     read.push(...await readPages(pages));
-    peakMb = Math.max(peakMb, (await memoryOf(pid)).nowMb);
+    peakMb = Math.max(peakMb, (await memoryOf(service)).nowMb);
     await pause(Math.max(0, 1000 - (performance.now() - startedMs)));
   }
   stop.abort();
   await Promise.all(greedy);
   const counts = await double.call("counts") as Record<string, number>;
   const upstream = Object.values(counts).reduce((sum, count) => sum + count, 0);
-
-  const errors = read.filter(({ status }) => status !== 200);
   const charged = MISSES_PER_MINUTE * MAX_REQUESTS_A_MISS * Math.max(1, seconds / 60);
+  const shown = (counts: ReadonlyMap<number, number>) =>
+    [...counts].sort(([a], [b]) => a - b)
+      .map(([status, count]) => `${count} × ${status || "dropped"}`).join(", ");
   return {
     conditions: [
-      `${seconds} s, ${only.length} kinds of requests, ${CONNECTIONS} connections each, from one address; the second ` +
-      `address reads ${KNOWN_PAGES} known pages once a second, ${read.length} in all; default settings`,
+      `${seconds} s, ${answers.length} kinds of requests, ${CONNECTIONS} connections each, from one address; the ` +
+      `second address reads ${KNOWN_PAGES} known pages once a second, ${read.length} in all; default settings`,
       `Requests to GitHub: ${JSON.stringify(counts)}`,
     ],
     goals: [
       atMost("p99 of the second address, ms", 250, p99(read.map(({ ms }) => ms))),
-      atMost("errors of the second address", 0, errors.length),
+      atMost("errors of the second address", 0, read.filter(({ status }) => status !== 200).length),
       atMost("resident memory, MiB", 512 + CACHE_MEMORY_MB, peakMb),
       atMost("requests to GitHub", charged, upstream),
     ],
     parts: [
-      table(
-        ["greedy request", "answers"],
-        [...answers].map(([name, counts]) => [
-          name,
-          [...counts].sort(([a], [b]) => a - b)
-            .map(([status, count]) => `${count} × ${status || "dropped"}`).join(", "),
-        ]),
-      ),
+      table(["greedy request", "answers"], answers.map(([name, counts]) => [name, shown(counts)])),
     ],
   };
-}
-
-if (import.meta.main) {
-  await runBench({ title: "Greedy client", section: "bench:greedy" }, measure);
-}
+});

@@ -1,20 +1,16 @@
 // `deno task bench:hostile`: 100,000 hostile requests (`--requests` for another number, `--seed` for others), sent to a
 // service in a process of its own: most with no limit on misses, a fifth with the default limit. Reports the responses
-// and the requests that reached the source; fails where a rule was broken. `--write` puts the report into RESULTS.md.
+// and the requests that reached the source; fails where a rule was broken.
 
 import type { LoggedRequest } from "../tests/github/github_log.ts";
-import { type RawAnswer, RawClient, textOf } from "./clients.ts";
-import {
-  HOSTILE_FILES,
-  type HostileRequest,
-  hostileRequests,
-  isEscaped,
-} from "./hostile_requests.ts";
-import { pathOf, settingsFor, startService, startSource } from "./processes.ts";
+import { listPath } from "../tests/service.ts";
+import { rawRequest, type RawResponse } from "../tests/raw_http.ts";
+import type { HostileRequest } from "./hostile_requests.ts";
+import { HOSTILE_FILES, hostileRequests, isEscaped } from "./hostile_requests.ts";
+import { startService, startSource, textOf } from "./processes.ts";
 import { atMost, flag, number, runBench, table } from "./report.ts";
 
 const CONNECTIONS = 32;
-const GIVE_UP_MS = 10_000;
 const SLOW_MS = 1_000;
 const SHOWN = 10;
 /** The contract's errors of 500 and more; `internal-error` is a fault that no request may cause. */
@@ -27,31 +23,71 @@ const PHASES = [
   { title: "the default limit on misses", fifths: 1, env: { MISSES_PER_MINUTE: "" } },
 ];
 const REFUSED = "refused by the HTTP server";
-const RULES = [
-  ["error", "answers of 500 and more that are not the contract's"],
-  ["headers", "answers without CORS or an id, or with a header that a request made up"],
-  ["slow", `answers after more than ${SLOW_MS} ms`],
-  ["unanswered", "requests without an answer"],
-  ["unescaped", "requests that reached the source with an unescaped value"],
-  ["unexpected", "requests that the source does not know"],
-] as const;
+const RULES = {
+  error: "answers of 500 and more that are not the contract's",
+  headers: "answers without CORS or an id, or with a header that a request made up",
+  slow: `answers after more than ${SLOW_MS} ms`,
+  unanswered: "requests without an answer",
+  unescaped: "requests that reached the source with an unescaped value",
+  unexpected: "requests that the source does not know",
+};
 
 const [total, seed] = [Number(flag("requests", "100000")), Number(flag("seed", "1"))];
 
-async function measure(cleanup: AsyncDisposableStack) {
-  const double = await startSource(cleanup, { odd: { files: HOSTILE_FILES } });
-  const classes = new Map<string, number[]>();
-  const slowest: { what: string; ms: number }[] = [];
-  const broken: Record<typeof RULES[number][0], string[]> = {
-    ...{ error: [], headers: [], slow: [], unanswered: [], unescaped: [], unexpected: [] },
-  };
-  const startedMs = performance.now();
+/** How many requests of each phase had an answer. */
+const counts = new Map<string, number[]>();
+const slowest: { what: string; ms: number }[] = [];
+const broken: { rule: keyof typeof RULES; what: string }[] = [];
 
-  for (const [phase, { fifths, env }] of PHASES.entries()) {
-    const settings = { ...settingsFor(double), GITHUB_RAW_URL: double.rawUrl, ...env };
+function note(request: HostileRequest, answer: RawResponse | null, phase: number, ms: number) {
+  const name = classOf(request, answer);
+  const breaks = (rule: keyof typeof RULES) =>
+    broken.push({ rule, what: `${name}, ${number(ms)} ms: ${shown(request)}` });
+  counts.getOrInsertComputed(name, () => PHASES.map(() => 0))[phase]!++;
+  slowest.push({ what: `\`${shown(request).replaceAll(/[|`]/g, "·")}\``, ms });
+  slowest.sort((a, b) => b.ms - a.ms).splice(SHOWN);
+  if (ms > SLOW_MS) breaks("slow");
+  if (name === REFUSED) return;
+  if (answer === null) return void breaks("unanswered");
+  const { status, headers } = answer;
+  if (status >= 500 && !SERVER_ERRORS.includes(name)) breaks("error");
+  const isOpen = headers.get("access-control-allow-origin") === "*" && headers.has("x-request-id");
+  if (!isOpen || headers.has("x-evil")) breaks("headers");
+}
+
+/** The answer, or null where none comes. */
+function send(origin: string, { method, target, headers }: HostileRequest) {
+  const { host, port } = new URL(origin);
+  const hasHost = headers.some(([name]) => name === "Host");
+  const fields = hasHost ? headers : [["Host", host], ...headers];
+  const lines = [`${method} ${target} HTTP/1.1`, ...fields.map((field) => field.join(": "))];
+  return rawRequest(Number(port), ...lines).catch(() => null);
+}
+
+function classOf({ mayRefuse }: HostileRequest, answer: RawResponse | null): string {
+  const isAnswered = answer !== null &&
+    (answer.status >= 500 || answer.headers.has("x-request-id"));
+  if (mayRefuse && !isAnswered) return REFUSED;
+  if (answer === null) return "none";
+  const isProblem = answer.headers.get("content-type") === "application/problem+json";
+  // Neither the answer to HEAD nor a compressed one shows its code.
+  const code = isProblem ? /"code":"([a-z-]+)"/.exec(textOf(answer))?.[1] : undefined;
+  return code === undefined ? `${answer.status}` : `${answer.status} ${code}`;
+}
+
+function shown({ method, target, headers }: HostileRequest): string {
+  const parts = [`${method} ${target}`, ...headers.map((field) => field.join(": "))];
+  return parts.map((part) => part.replaceAll(/[^\x20-\x7e]/g, "·").slice(0, 120)).join(" ");
+}
+
+await runBench({ title: "Hostile requests", section: "bench:hostile" }, async (cleanup) => {
+  const { double, settings } = await startSource(cleanup, { "octo/odd": { files: HOSTILE_FILES } });
+  const startedMs = performance.now();
+  for (const [phase, { fifths, env: more }] of PHASES.entries()) {
+    const env = { ...settings, GITHUB_RAW_URL: double.rawUrl, ...more };
     // Ready when it has rendered Markdown, for which it loads most.
-    const path = pathOf("list", { repo: "odd", collection: "posts", includeHtml: "true" });
-    await using service = await startService({ env: settings, path });
+    const path = listPath({ repo: "odd", includeHtml: true });
+    await using service = await startService({ env, path });
     const requests = hostileRequests({ seed: seed + phase, count: total * fifths / 5 });
     await Promise.all(Array.from({ length: CONNECTIONS }, async () => {
       for (const request of requests) {
@@ -63,14 +99,10 @@ async function measure(cleanup: AsyncDisposableStack) {
   }
   const seconds = (performance.now() - startedMs) / 1000;
   const logged = await double.call("requests") as LoggedRequest[];
-  const graphqlPath = new URL(double.graphqlUrl).pathname;
-  const rest = logged.map(({ path }) => path).filter((path) => path !== graphqlPath);
-  broken.unescaped = rest.filter((path) => !isEscaped(path));
-  broken.unexpected = await double.call("unexpected") as string[];
-  for (const [rule, found] of Object.entries(broken)) {
-    for (const what of found.slice(0, SHOWN)) console.error(`${rule}: ${what}`);
-  }
-  const rows = [...classes].sort(([a], [b]) => a < b ? -1 : 1);
+  const rest = logged.filter(({ kind }) => kind !== "graphql").map(({ path }) => path);
+  const unexpected = await double.call("unexpected") as string[];
+  for (const what of rest) if (!isEscaped(what)) broken.push({ rule: "unescaped", what });
+  for (const what of unexpected) broken.push({ rule: "unexpected", what });
   return {
     conditions: [
       `${number(total)} generated requests (seed ${seed}) in ${number(seconds)} s, ` +
@@ -79,57 +111,18 @@ async function measure(cleanup: AsyncDisposableStack) {
       `${logged.length} requests reached the source, all but ${rest.length} of them GraphQL`,
       `"${REFUSED}": a request that HTTP or a URL forbids, closed or answered with 4xx without an id`,
     ],
-    goals: RULES.map(([rule, what]) => atMost(what, 0, broken[rule].length)),
+    goals: Object.entries(RULES).map(([rule, what]) => {
+      const found = broken.filter((one) => one.rule === rule);
+      for (const { what } of found.slice(0, SHOWN)) console.error(`${rule}: ${what}`);
+      return atMost(what, 0, found.length);
+    }),
     parts: [
       table(
         ["answer", ...PHASES.map(({ title }) => title)],
-        rows.map(([name, counts]) => [name, ...counts.map(number)]),
+        [...counts].sort(([a], [b]) => a < b ? -1 : 1)
+          .map(([name, phases]) => [name, ...phases.map(number)]),
       ),
       table(["the slowest", "ms"], slowest.map(({ what, ms }) => [what, number(ms)])),
     ],
   };
-
-  function note(request: HostileRequest, answer: RawAnswer | null, phase: number, ms: number) {
-    const name = classOf(request, answer);
-    const what = `${name}, ${number(ms)} ms: ${shown(request)}`;
-    const counts = classes.get(name) ?? PHASES.map(() => 0);
-    classes.set(name, counts.with(phase, counts[phase]! + 1));
-    slowest.push({ what: `\`${shown(request).replaceAll(/[|`]/g, "·")}\``, ms });
-    slowest.sort((a, b) => b.ms - a.ms).splice(SHOWN);
-    if (ms > SLOW_MS) broken.slow.push(what);
-    if (name === REFUSED) return;
-    if (answer === null) return void broken.unanswered.push(what);
-    if (answer.status >= 500 && !SERVER_ERRORS.includes(name)) broken.error.push(what);
-    const { headers } = answer;
-    const open = headers.get("access-control-allow-origin") === "*" && headers.has("x-request-id");
-    if (!open || headers.has("x-evil")) broken.headers.push(what);
-  }
-}
-
-/** The answer, or null where none comes. */
-async function send(origin: string, request: HostileRequest): Promise<RawAnswer | null> {
-  const { method, target, headers } = request;
-  using client = await RawClient.connect(origin);
-  const timer = setTimeout(() => client[Symbol.dispose](), GIVE_UP_MS);
-  const answer = client.send(method, target, [...headers, ["Connection", "close"]]);
-  return await answer.catch(() => null).finally(() => clearTimeout(timer));
-}
-
-function classOf({ mayRefuse }: HostileRequest, answer: RawAnswer | null): string {
-  const isAnswered = answer !== null &&
-    (answer.status >= 500 || answer.headers.has("x-request-id"));
-  if (mayRefuse && !isAnswered) return REFUSED;
-  if (answer === null) return "none";
-  const isProblem = answer.headers.get("content-type") === "application/problem+json";
-  const code = isProblem ? /"code":"([a-z-]+)"/.exec(textOf(answer))?.[1] : undefined;
-  return code === undefined ? `${answer.status}` : `${answer.status} ${code}`;
-}
-
-function shown({ method, target, headers }: HostileRequest): string {
-  const parts = [`${method} ${target}`, ...headers.map((field) => field.join(": "))];
-  return parts.map((part) => part.replaceAll(/[^\x20-\x7e]/g, "·").slice(0, 120)).join(" ");
-}
-
-if (import.meta.main) {
-  await runBench({ title: "Hostile requests", section: "bench:hostile" }, measure);
-}
+});

@@ -3,12 +3,16 @@
 
 import type { GitContent } from "../tests/github/git_repository.ts";
 
+const words = (text: string) => text.split(" ");
+const escaped = (text: string) => encodeURIComponent(text.toWellFormed());
+/** The text as it is, but for what would end the request line. */
+const passable = (text: string) => text.replaceAll(/[^\x21-\x7e]/gu, escaped);
+
 /** A folder 150 levels deep, which may take a request a level. */
 const DEEP = "d/".repeat(150);
 
-const ALIASES = Array.from("bcdefghij", (name, index) => {
-  const last = `*${"abcdefghi"[index]}`;
-  return `${name}: &${name} [${Array(9).fill(last).join(",")}]\n`;
+const ALIASES = [..."abcdefghi"].map((name, index) => {
+  return `${"bcdefghij"[index]}: &${"bcdefghij"[index]} [${`*${name},`.repeat(9)}]\n`;
 }).join("");
 
 const FILE_NAMES =
@@ -45,6 +49,7 @@ const GOOD: Values = {
   collection: ["posts", "posts", "content/ü b", "%2e%2e", DEEP, "/", "ü b"],
   path: Object.keys(HOSTILE_FILES),
 };
+const BOOLEANS = words("includeContent includeFrontMatter includeHtml includeNeighbors recursive");
 const BAD: Values = {
   owner: ["-a", "a".repeat(40), "octo/odd", "..", "octo%", "local", "__proto__", "o\u0000"],
   repo: [".", "..", "odd.git", "odd/../..", "a".repeat(101), "od d", "constructor", "odd?x#y"],
@@ -57,14 +62,10 @@ const BAD: Values = {
   slug: ["a", "link", "__proto__", "..", "with space", "*", "s".repeat(1_025)],
   page: words("0 -1 01 1e3 0x1 1.0 999999999 1000000000 NaN Infinity １ 1 9"),
   limit: words("0 101 1000 1001 -0 1_000 1"),
-  includeContent: words("true TRUE yes 1 2"),
-  includeFrontMatter: words("true true 0 []"),
-  includeHtml: words("true true TRUE 0"),
-  includeNeighbors: words("true true [] 1"),
+  ...Object.fromEntries(BOOLEANS.map((name) => [name, words("true true 0 1 2 TRUE yes []")])),
   linkTemplate: ["/{slug}", "javascript:{slug}", "{".repeat(1_000), '/"><script>{slug}'],
   fields: ["slug,size", "frontMatter.__proto__", "html", ",".repeat(500), "path,".repeat(300)],
   facets: ["frontMatter.a", "frontMatter.constructor,size", "path", "a,b,c,d,e,f"],
-  recursive: ["false", "no"],
   format: ["raw", "raw", "RAW", "html", "json\u0000"],
   sort: [
     ...["-path,-path", "frontMatter.__proto__", "-frontMatter.constructor", ",".repeat(500)],
@@ -113,15 +114,15 @@ const HEADERS: Values = {
   "X-Forwarded-Proto": ["javascript"],
   "X-Request-Id": ["a".repeat(5_000)],
 };
-const REFUSED: readonly (Pick<HostileRequest, "target"> & Partial<HostileRequest>)[] = [
+const REFUSED: readonly Partial<HostileRequest>[] = [
   ...["/api/health\0", "/api/he alth", "http://evil.test:99999999/", `/${"a".repeat(70_000)}`]
     .map((target) => ({ target })),
-  { method: "G\0T", target: "/" },
-  { target: "/", headers: [["X-A", "a\0b"]] },
-  { target: "/", headers: [["X A", "b"]] },
-  { target: "/", headers: [["Transfer-Encoding", "chunked"], ["Content-Length", "5"]] },
-  { target: "/", headers: Array.from({ length: 300 }, (_, index) => [`X-${index}`, "1"]) },
-  { target: "/", headers: [["X-Long", "a".repeat(80_000)]] },
+  { method: "G\0T" },
+  { headers: [["X-A", "a\0b"]] },
+  { headers: [["X A", "b"]] },
+  { headers: [["Transfer-Encoding", "chunked"], ["Content-Length", "5"]] },
+  { headers: Array.from({ length: 300 }, (_, index) => [`X-${index}`, "1"]) },
+  { headers: [["X-Long", "a".repeat(80_000)]] },
 ];
 /** Heads of more than this may be refused. */
 const MOST_BYTES = 60_000;
@@ -154,16 +155,14 @@ export function* hostileRequests(
     const replaced = times(random(4) === 0 ? 4 : 1, hostileField);
     const names = replaced.map((text) => text.split("=")[0]);
     const good = Object.keys(GOOD).filter((name) => !names.includes(name) || random(10) === 0);
-    const many = times(
-      random(200) === 0 ? 8_000 : 0,
-      () => one([`x${random(9_999)}`, "page=1", "&"]),
-    );
+    const junk = () => one([`x${random(9_999)}`, "page=1", "&"]);
+    const many = times(random(200) === 0 ? 8_000 : 0, junk);
     const fields = good.map((name) => `${name}=${escaped(one(GOOD[name]!))}`);
     return [...fields, ...replaced, ...many].join("&");
   };
   for (let made = 0; made < count; made++) {
     if (random(40) === 0) {
-      yield { method: "GET", headers: [], ...one(REFUSED), mayRefuse: true };
+      yield { method: "GET", target: "/", headers: [], ...one(REFUSED), mayRefuse: true };
       continue;
     }
     const place = () => one(PLACES) + (random(3) === 0 ? passable(soup()) : "");
@@ -193,17 +192,4 @@ export function isEscaped(path: string): boolean {
       return false;
     }
   });
-}
-
-function words(text: string): string[] {
-  return text.split(" ");
-}
-
-function escaped(text: string): string {
-  return encodeURIComponent(text.toWellFormed());
-}
-
-/** The text as it is, but for what would end the request line. */
-function passable(text: string): string {
-  return text.replaceAll(/[^\x21-\x7e]/gu, escaped);
 }

@@ -3,27 +3,19 @@
 
 import { join } from "@std/path";
 import { configFlag } from "../tests/run_task.ts";
-import { type RawAnswer, SERVER_CORE } from "./clients.ts";
+import { root } from "../tests/source_files.ts";
 import type { PreparedAnswer } from "./peer_server.ts";
-import { freePort, pause, processorMs, type RunningProcess } from "./processes.ts";
-import { startProcess, startService } from "./processes.ts";
+import { type Answer, DATA_FOLDER, type Env, freePort } from "./processes.ts";
+import { startProcess, startService, untilAnswered } from "./processes.ts";
 
-/** A server that runs. */
-export interface StartedServer extends AsyncDisposable {
-  /** Where a scenario is requested. */
-  originOf(scenario: string): string;
-  /** Its processor time so far, in ms. */
-  processorMs(): Promise<number>;
-}
+/** A server that runs, as one process or several, and where each scenario is requested of it. */
+type StartedServer = Awaited<ReturnType<typeof startPrepared>>;
 
-/** Settings of the service, a folder for configurations and logs, and the service's answers, which peers send, by scenario. */
-export interface ServerOptions {
-  readonly env: Readonly<Record<string, string>>;
-  readonly folder: string;
-  readonly answers: Readonly<Record<string, RawAnswer>>;
-}
+/** The service's answers, which peers send, by scenario. */
+export type Answers = Readonly<Record<string, Answer>>;
 
-const ON_CORE = { core: SERVER_CORE };
+/** The core of servers. */
+export const core = 0;
 const STARTS = {
   ...{ bare: startPeer, skeleton: startPeer, service: startOurs, "service, info": startOurs },
   ...{ hono: startPeer, nginx: startNginx, varnish: startVarnish },
@@ -35,104 +27,81 @@ export type Server = keyof typeof STARTS;
 /** All kinds of servers. */
 export const SERVERS = Object.keys(STARTS) as Server[];
 
-/** Starts one server. */
-export function startServer(server: Server, options: ServerOptions): Promise<StartedServer> {
-  return STARTS[server](options, server);
+/** Starts one server; `env` are settings of the service. */
+export function startServer(server: Server, env: Env, answers: Answers): Promise<StartedServer> {
+  return STARTS[server](env, answers, server);
 }
 
-/** The server, which may be several processes, as soon as its ports take connections. */
-async function started(
-  processes: readonly RunningProcess[],
-  ports: Readonly<Record<string, number>>,
-): Promise<StartedServer> {
-  const isListening = (port: number) =>
-    Deno.connect({ hostname: "127.0.0.1", port }).then((one) => (one.close(), true), () => false);
-  for (const port of Object.values(ports)) {
-    for (let tries = 0; !await isListening(port); tries++) {
-      if (tries === 250) throw new Error(`Cannot reach port "${port}": it does not listen`);
-      await pause(20);
-    }
-  }
-  return {
-    originOf: (scenario) => `http://127.0.0.1:${ports[scenario] ?? ports["any"]}`,
-    async processorMs() {
-      const times = await Promise.all(processes.map(({ pid }) => processorMs(pid)));
-      return times.reduce((sum, ms) => sum + ms);
-    },
-    async [Symbol.asyncDispose]() {
-      for (const process of processes) await process[Symbol.asyncDispose]();
-    },
-  };
-}
-
-async function startOurs({ env, folder }: ServerOptions, server: string): Promise<StartedServer> {
+async function startOurs(env: Env, _: Answers, server: Server): Promise<StartedServer> {
   const level = server === "service" ? "warn" : "info";
-  const logFile = join(folder, `${level}.log`);
-  const service = await startService({ env: { ...env, LOG_LEVEL: level }, logFile, ...ON_CORE });
-  return await started([service], { any: Number(new URL(service.origin).port) });
+  const outputFile = `${DATA_FOLDER}/${level}.log`;
+  const service = await startService({ env: { ...env, LOG_LEVEL: level }, outputFile, core });
+  return { processes: [service], originOf: () => service.origin };
 }
 
 /** The answers, each with a port of its own. Headers that every server of HTTP makes itself are left out. */
-function prepare({ answers }: ServerOptions) {
+function prepare(answers: Answers): PreparedAnswer[] {
   const own = ["date", "connection", "keep-alive"];
-  const prepared = Object.entries(answers).map(([name, { status, ...answer }]): PreparedAnswer => {
-    const headers = Object.fromEntries([...answer.headers].filter(([name]) => !own.includes(name)));
-    const body = status === 304 ? null : answer.body.toBase64();
-    return { name, port: freePort(), status, headers, body };
-  });
-  return { prepared, ports: Object.fromEntries(prepared.map(({ name, port }) => [name, port])) };
+  return Object.entries(answers).map(([name, { status, headers, body }]) => ({
+    ...{ name, port: freePort(), status },
+    headers: Object.fromEntries([...headers].filter(([name]) => !own.includes(name))),
+    body: status === 304 ? null : body.toBase64(),
+  }));
 }
 
-async function startPeer(options: ServerOptions, peer: string): Promise<StartedServer> {
-  const { prepared, ports } = prepare(options);
-  const file = join(options.folder, "answers.json");
-  await Deno.writeTextFile(file, JSON.stringify(prepared));
-  const flags = [await configFlag(), "--allow-net=127.0.0.1", `--allow-read=${file}`];
-  const command = [Deno.execPath(), "run", ...flags, "bench/peer_server.ts", peer, file] as const;
-  return await started([startProcess(command, ON_CORE)], ports);
+/** Starts a program that sends prepared answers, and waits until it does. */
+async function startPrepared(prepared: readonly PreparedAnswer[], command: readonly string[]) {
+  const ports = new Map(prepared.map(({ name, port }) => [name, port]));
+  const originOf = (scenario: string) => `http://127.0.0.1:${ports.get(scenario)}`;
+  const process = startProcess(command, { core });
+  await untilAnswered(process, `${originOf("list")}/api/health`);
+  return { processes: [process], originOf };
+}
+
+async function startPeer(_: Env, answers: Answers, peer: Server): Promise<StartedServer> {
+  const prepared = prepare(answers);
+  const flags = [await configFlag(), "--allow-net=127.0.0.1"];
+  const args = ["bench/peer_server.ts", peer, JSON.stringify(prepared)];
+  return await startPrepared(prepared, [Deno.execPath(), "run", ...flags, ...args]);
 }
 
 /** One process; the body is a file, the headers are the service's. */
-async function startNginx(options: ServerOptions): Promise<StartedServer> {
-  const dir = join(options.folder, "nginx");
+async function startNginx(_: Env, answers: Answers): Promise<StartedServer> {
+  const dir = join(root, DATA_FOLDER, "nginx");
   await Deno.mkdir(dir, { recursive: true });
-  const { prepared, ports } = prepare(options);
+  const prepared = prepare(answers);
   const servers: string[] = [];
   for (const { name, port, status, headers, body } of prepared) {
-    const type = headers["content-type"] ?? "application/json";
-    const own = Object.entries(headers)
-      .filter(([header]) => !["content-type", "content-length"].includes(header))
+    const { "content-type": type = "application/json", "content-length": _, ...own } = headers;
+    const added = Object.entries(own)
       .map(([header, value]) => `add_header ${header} '${value.replaceAll("'", "")}' always;`);
     await Deno.writeFile(join(dir, name), Uint8Array.fromBase64(body ?? ""));
     const action = status === 200 ? `root ${dir}; try_files /${name} =500;` : `return ${status};`;
     servers.push(`server {
       listen 127.0.0.1:${port}; etag off; if_modified_since off; default_type '${type}'; types {}
-      ${own.join("\n      ")}
+      ${added.join("\n      ")}
       location / { ${action} }
     }`);
   }
-  const config = join(dir, "nginx.conf");
-  await Deno.writeTextFile(
-    config,
-    `daemon off; master_process off; pid ${dir}/pid; error_log ${dir}/error.log;
+  const config = `daemon off; master_process off; pid ${dir}/pid; error_log ${dir}/error.log;
     events { worker_connections 512; }
     http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000000;
       open_file_cache max=64; client_body_temp_path ${dir}; proxy_temp_path ${dir};
       fastcgi_temp_path ${dir}; uwsgi_temp_path ${dir}; scgi_temp_path ${dir};
-      ${servers.join("\n")} }`,
-  );
-  const nginx = startProcess(["nginx", "-c", config, "-p", dir], ON_CORE);
-  return await started([nginx], ports);
+      ${servers.join("\n")} }`;
+  await Deno.writeTextFile(join(dir, "nginx.conf"), config);
+  return await startPrepared(prepared, ["nginx", "-c", join(dir, "nginx.conf"), "-p", dir]);
 }
 
 /** In front of the service; its processor time is that of both. */
-async function startVarnish({ env, folder }: ServerOptions): Promise<StartedServer> {
-  const service = await startService({ env, ...ON_CORE });
-  const port = freePort();
+async function startVarnish(env: Env): Promise<StartedServer> {
+  const service = await startService({ env, core });
+  const address = `127.0.0.1:${freePort()}`;
   const varnish = startProcess([
-    ...["sh", "-c", 'PATH="$PATH:/usr/sbin" exec varnishd "$@" 2>/dev/null', "sh", "-F"] as const,
-    ...["-a", `127.0.0.1:${port}`, "-b", new URL(service.origin).host],
-    ...["-n", join(folder, "varnish"), "-s", "malloc,64m"],
-  ], ON_CORE);
-  return await started([varnish, service], { any: port });
+    ...["sh", "-c", 'PATH="$PATH:/usr/sbin" exec varnishd "$@" 2>/dev/null', "sh", "-F"],
+    ...["-a", address, "-b", new URL(service.origin).host],
+    ...["-n", join(root, DATA_FOLDER, "varnish"), "-s", "malloc,64m"],
+  ], { core });
+  await untilAnswered(varnish, `http://${address}/api/health`);
+  return { processes: [varnish, service], originOf: () => `http://${address}` };
 }

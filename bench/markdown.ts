@@ -1,10 +1,12 @@
 // `deno task bench:markdown`: through a service, the time of pages as HTML, the processor time of a post with neighbors, and
 // the hits of another client while hostile Markdown is rendered, which must not be late. Fails where a goal is missed.
 
+import type { ContentBody } from "../lib/api/contract.ts";
 import { makeGitRepository } from "../tests/github/git_repository.ts";
-import { RawClient, textOf } from "./clients.ts";
-import { pathOf, pause, processorMs, settingsFor, startService, startSource } from "./processes.ts";
-import { atMost, median, number, p99, runBench, table } from "./report.ts";
+import { json } from "../tests/raw_http.ts";
+import { itemPath, listPath } from "../tests/service.ts";
+import { get, pause, processorMs, startService, startSource, untilAnswered } from "./processes.ts";
+import { atMost, median, number, p99, runBench, sample, table } from "./report.ts";
 
 const SENTENCE =
   "Some *emphasised* text, `code` and **more** of it, in a sentence of a usual length. ";
@@ -42,48 +44,41 @@ function* files(): Generator<readonly [path: string, content: string]> {
   for (let n = 0; n < 3_000; n++) yield [`many/${n}.md`, `---\nweight: ${n % 40}\n---\n# ${n}\n`];
 }
 
+const NEIGHBORS = { collection: "many", sort: "-frontMatter.weight", includeNeighbors: true };
+
 async function measure(cleanup: AsyncDisposableStack) {
   const repository = cleanup.use(await makeGitRepository(files()));
-  const double = await startSource(cleanup, { blog: { dir: repository.dir } });
-  const env = { ...settingsFor(double), TRUST_PROXY: "true", CACHE_MEMORY_MB: "256" };
-  const { origin, pid } = cleanup.use(await startService({ env }));
-  const client = cleanup.use(await RawClient.connect(origin));
-  const other = cleanup.use(await RawClient.connect(origin));
-  const get = (operation: "list" | "item", parameters: Record<string, string>, by = client) =>
-    by.get(pathOf(operation, { repo: "blog", ...parameters }), {
-      "x-forwarded-for": by === client ? "192.0.2.1" : "192.0.2.2",
-    });
+  const { double, settings } = await startSource(cleanup, { "octo/site": { dir: repository.dir } });
+  const env = { ...settings, TRUST_PROXY: "true", CACHE_MEMORY_MB: "256" };
+  const service = cleanup.use(await startService({ env }));
+  const request = (path: string, address = "192.0.2.1") =>
+    get(service.origin, path, { "x-forwarded-for": address });
   let made = 0;
   /** Made anew, though everything in it is cached: each template is a response of its own. */
-  const anew = (operation: "list" | "item", parameters: Record<string, string>) =>
-    get(operation, { linkTemplate: `/${made++}/{slug}`, ...parameters });
-  const page = (include: string) =>
-    anew("list", { collection: "posts", limit: "100", [include]: "true" });
-  const around = { includeNeighbors: "true", sort: "-frontMatter.weight", collection: "many" };
+  const anew = (path: string) => request(`${path}&linkTemplate=/${made++}/%7Bslug%7D`);
+  const warm = (path: string) => untilAnswered(service, service.origin + path);
+  const neighborsOf = (slug: number) => anew(itemPath({ ...NEIGHBORS, slug }));
 
-  const times = { includeContent: [] as number[], includeHtml: [] as number[] };
-  for (const include of Object.keys(times)) {
-    while ((await page(include)).status !== 200) await pause(500);
-  }
-  for (let round = 0; round < 20; round++) {
-    for (const [include, ms] of Object.entries(times)) {
-      ms.push((await page(include)).ms);
-      // A body is compressed after it is sent.
-      await pause(300);
-    }
-  }
-  const [content, html] = [median(times.includeContent), median(times.includeHtml)];
+  const pages = ["includeContent", "includeHtml"]
+    .map((include) => ({ path: listPath({ limit: 100, [include]: true }) }));
+  for (const { path } of pages) await warm(path);
+  const rows = await sample(20, pages, async ({ path }) => {
+    // A body is compressed after it is sent.
+    await pause(300);
+    return (await anew(path)).ms;
+  });
+  const [content = NaN, html = NaN] = rows.map(({ times }) => median(times));
 
-  while ((await anew("item", { ...around, slug: "7" })).status !== 200) await pause(500);
-  const costOf = async (parameters: (n: number) => Record<string, string>) => {
-    for (let n = 0; n < 500; n++) await anew("item", parameters(n));
-    const beforeMs = await processorMs(pid);
-    for (let n = 0; n < 1_000; n++) await anew("item", parameters(n % 500));
-    return (await processorMs(pid) - beforeMs) / 1_000;
+  await warm(itemPath({ ...NEIGHBORS, slug: 7 }));
+  const costOf = async (send: (n: number) => Promise<unknown>) => {
+    for (let n = 0; n < 500; n++) await send(n);
+    const beforeMs = await processorMs(service);
+    for (let n = 0; n < 1_000; n++) await send(n % 500);
+    return (await processorMs(service) - beforeMs) / 1_000;
   };
-  const byPathMs = await costOf((n) => ({ path: `many/${n}.md` }));
+  const byPathMs = await costOf((n) => anew(itemPath({ path: `many/${n}.md` })));
   await double.call("resetCounts");
-  const aroundMs = await costOf((n) => ({ ...around, slug: `${n}` }));
+  const aroundMs = await costOf(neighborsOf);
   // The check of the branch is no part of a request: it is done once a minute.
   const { commit: _, ...requests } = await double.call("counts") as Record<string, number>;
   const upstream = Object.values(requests).reduce((sum, count) => sum + count, 0);
@@ -92,17 +87,15 @@ async function measure(cleanup: AsyncDisposableStack) {
   let isDone = false;
   const reading = (async () => {
     for (; !isDone; await pause(5)) {
-      const hit = await get("list", { collection: "many", limit: "10" }, other);
-      if (hit.status !== 200) throw new Error(`Cannot read a hit: status ${hit.status}`);
-      hits.push(hit.ms);
+      hits.push((await request(listPath({ collection: "many", limit: 10 }), "192.0.2.2")).ms);
     }
   })();
-  const rows: string[][] = [];
+  const lines: string[][] = [];
   for (const name of Object.keys(HOSTILE)) {
-    const answer = await get("item", { path: `hostile/${name}.md`, includeHtml: "true" });
-    const outcome = JSON.parse(textOf(answer)).htmlError?.message ?? `status ${answer.status}`;
-    rows.push([name, number(answer.ms), outcome]);
-    if (answer.status !== 200) throw new Error(`Cannot read "${name}": ${outcome}`);
+    const answer = await request(itemPath({ path: `hostile/${name}.md`, includeHtml: true }));
+    const { htmlError } = json<ContentBody>(answer);
+    const outcome = htmlError?.message ?? `status ${answer.status}`;
+    lines.push([name, number(answer.ms), outcome]);
   }
   isDone = true;
   await reading;
@@ -119,7 +112,7 @@ async function measure(cleanup: AsyncDisposableStack) {
       atMost("requests to the source of 1,500 posts with neighbors", 0, upstream),
       atMost("another client's hits while hostile files are rendered, p99, ms", 100, p99(hits)),
     ],
-    parts: [table(["hostile file of 1 MiB", "ms", "answer"], rows)],
+    parts: [table(["hostile file of 1 MiB", "ms", "answer"], lines)],
   };
 }
 

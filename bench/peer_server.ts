@@ -1,7 +1,7 @@
 // Servers that the service is compared with, as a process: `bare` sends what was there before the first request;
 // `skeleton` adds the least that any cache must do, one look-up by the request's URL, two request headers and three fresh
-// response headers; `hono` is Hono with its `cors()` and `etag()`. The arguments are the kind of server, and a file of
-// JSON with the answers, each with the port that it is sent from.
+// response headers; `hono` is Hono with its `cors()` and `etag()`. The arguments are the kind of server, and JSON of the
+// answers, each with the port that it is sent from.
 
 import { Hono } from "hono";
 import { cors } from "hono/cors";
@@ -16,10 +16,7 @@ export interface PreparedAnswer {
   readonly body: string | null;
 }
 
-type Peer = (
-  body: BodyInit | null,
-  init: Pick<PreparedAnswer, "status" | "headers">,
-) => Deno.ServeHandler;
+type Peer = (body: BodyInit | null, init: PreparedAnswer) => Deno.ServeHandler;
 
 const bare: Peer = (body, init) => () => new Response(body, init);
 
@@ -58,9 +55,9 @@ function bodyOf(body: string | null): BodyInit | null {
 
 if (import.meta.main) {
   const peers: Record<string, Peer> = { bare, skeleton, hono };
-  const [peer, file] = Deno.args;
-  const input: PreparedAnswer[] = JSON.parse(await Deno.readTextFile(file!));
-  for (const { port, body, ...init } of input) {
-    Deno.serve({ hostname: "127.0.0.1", port, onListen() {} }, peers[peer!]!(bodyOf(body), init));
+  const [peer, answers] = Deno.args;
+  for (const prepared of JSON.parse(answers!) as PreparedAnswer[]) {
+    const options = { hostname: "127.0.0.1", port: prepared.port, onListen() {} };
+    Deno.serve(options, peers[peer!]!(bodyOf(prepared.body), prepared));
   }
 }

@@ -1,30 +1,28 @@
-// What benches print: goals and tables as Markdown, statistics, the machine, and the file that `--write` puts a report
-// into.
+// What benches print: goals and tables as Markdown, statistics, the machine; and samples.
 
 import { join } from "@std/path";
 import { parseArgs } from "node:util";
 import { outputOf, withProcesses } from "./processes.ts";
 
-/** One goal of a bench: the bound and the measurement. */
-export interface Goal {
-  readonly what: string;
-  readonly wanted: string;
-  readonly measured: string;
-  readonly met: boolean;
-}
+/** One goal of a bench, as a row of the table of goals. */
+export type Goal = readonly [what: string, wanted: string, measured: string, met: string];
 
 /** The goal that a number, or the median of several, is at most so much. */
 export function atMost(what: string, most: number, measured: number | readonly number[]): Goal {
   const values = [measured].flat();
-  const met = median(values) <= most;
-  return { what, wanted: `at most ${number(most)}`, measured: spread(values), met };
+  return [what, `at most ${number(most)}`, spread(values), met(median(values) <= most)];
 }
 
 /** The goal that a number, or the median of several, is at least so much. */
 export function atLeast(what: string, least: number, measured: number | readonly number[]): Goal {
   const values = [measured].flat();
-  const met = median(values) >= least;
-  return { what, wanted: `at least ${number(least)}`, measured: spread(values), met };
+  return [what, `at least ${number(least)}`, spread(values), met(median(values) >= least)];
+}
+
+/** Whether a goal is met, as a table shows it; where it is not, the process fails. */
+export function met(isMet: boolean): string {
+  if (!isMet) Deno.exitCode = 1;
+  return isMet ? "yes" : "**no**";
 }
 
 /** A Markdown table; the first column is text, the others are numbers. */
@@ -56,6 +54,22 @@ export function p99(values: readonly number[]): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * 0.99) - 1)] ?? NaN;
 }
 
+/** Measures each case once a round. The first round only fills caches, and does not count. */
+export async function sample<Case>(
+  rounds: number,
+  cases: readonly Case[],
+  timeOf: (one: Case, round: number) => Promise<number>,
+): Promise<(Case & { readonly times: number[] })[]> {
+  const rows = cases.map((one) => ({ ...one, times: [] as number[] }));
+  for (let round = 0; round <= rounds; round++) {
+    for (const row of rows) {
+      const time = await timeOf(row, round);
+      if (round > 0) row.times.push(time);
+    }
+  }
+  return rows;
+}
+
 /** The median with least and greatest, as text; one number alone. */
 export function spread(values: readonly number[]): string {
   if (values.length < 2) return number(values[0] ?? NaN);
@@ -71,7 +85,7 @@ export function flag(name: string, otherwise: string): string {
 
 /**
  * Runs a bench and prints its report; `--write` puts that in place of the section's last one in RESULTS.md. `conditions`
- * are lines on how it was measured, beside those on the machine. The process fails where a goal is missed.
+ * are lines on how it was measured, beside those on the machine.
  */
 export async function runBench(
   { title, section }: { title: string; section: string },
@@ -79,46 +93,36 @@ export async function runBench(
     Record<"conditions" | "parts", readonly string[]> & { readonly goals: readonly Goal[] }
   >,
 ): Promise<void> {
-  const machine = await describeMachine();
+  const info = await outputOf(["cat", "/proc/cpuinfo"]);
+  const processor = info.match(/^model name\s*:\s*(.+)$/m)?.[1] ?? Deno.build.arch;
+  const cores = `${navigator.hardwareConcurrency} cores`;
+  const gib = (Deno.systemMemoryInfo().total / 2 ** 30).toFixed(0);
+  const commit = await outputOf(["git", "rev-parse", "--short", "HEAD"]);
+  const date = new Date().toISOString().slice(0, 16).replace("T", " ");
+  const machine = [
+    `Date: ${date} UTC, commit ${commit.trim()}`,
+    `Machine: ${processor}, ${cores}, ${gib} GiB, ${Deno.build.os}; ` +
+    `load average at the start ${Deno.loadavg()[0]!.toFixed(1)}`,
+    `Deno ${Deno.version.deno}, V8 ${Deno.version.v8}`,
+  ];
   await withProcesses(async (cleanup) => {
     const { conditions, goals, parts } = await measure(cleanup);
     const list = [...machine, ...conditions].map((line) => `- ${line}`).join("\n");
-    const rows = goals.map((
-      { what, wanted, measured, met },
-    ) => [what, wanted, measured, met ? "yes" : "**no**"]);
-    const summary = table(["goal", "wanted", "measured", "met"], rows);
+    const summary = table(["goal", "wanted", "measured", "met"], goals);
     const markdown = [`## ${title}`, list, summary, ...parts].join("\n\n");
     console.log(markdown);
     const results = join(import.meta.dirname!, "RESULTS.md");
     if (Deno.args.includes("--write")) await writeSection(results, section, markdown);
-    if (goals.some(({ met }) => !met)) Deno.exitCode = 1;
   });
 }
 
-async function describeMachine(): Promise<string[]> {
-  const info = await outputOf("cat", ["/proc/cpuinfo"]).catch(() => "");
-  const processor = info.match(/^model name\s*:\s*(.+)$/m)?.[1] ?? Deno.build.arch;
-  const gib = (Deno.systemMemoryInfo().total / 2 ** 30).toFixed(0);
-  const machine =
-    `${processor}, ${navigator.hardwareConcurrency} cores, ${gib} GiB, ${Deno.build.os}`;
-  const commit = await outputOf("git", ["rev-parse", "--short", "HEAD"]).catch(() => "unknown");
-  const date = new Date().toISOString().slice(0, 16).replace("T", " ");
-  return [
-    `Date: ${date} UTC, commit ${commit.trim()}`,
-    `Machine: ${machine}; load average at the start ${Deno.loadavg()[0]!.toFixed(1)}`,
-    `Deno ${Deno.version.deno}, V8 ${Deno.version.v8}`,
-  ];
-}
-
 /** What stands between the two marks of a section. */
-export function marked(section: string): RegExp {
-  return new RegExp(`(?<=<!-- ${section} -->).*(?=<!-- end of ${section} -->)`, "s");
-}
+export const marked = (section: string) =>
+  new RegExp(`(?<=<!-- ${section} -->).*(?=<!-- end of ${section} -->)`, "s");
 
-/** Puts Markdown between the marks of a section, which a new one gets at the file's end. */
+/** Puts Markdown between the marks of a section. @throws {Error} where the file has none. */
 export async function writeSection(file: string, section: string, markdown: string): Promise<void> {
   const old = await Deno.readTextFile(file);
-  const isThere = marked(section).test(old);
-  const text = isThere ? old : `${old}\n<!-- ${section} --><!-- end of ${section} -->\n`;
-  await Deno.writeTextFile(file, text.replace(marked(section), () => `\n\n${markdown}\n\n`));
+  if (!marked(section).test(old)) throw new Error(`Cannot write "${section}": no marks in ${file}`);
+  await Deno.writeTextFile(file, old.replace(marked(section), () => `\n\n${markdown}\n\n`));
 }

@@ -1,21 +1,16 @@
 // `deno task bench:soak`: the service for minutes under everything at once: hits, misses, bad input, commits, a source
 // that fails in every way, and SIGKILL. Every answer is compared with git's. Then the source hangs while 40 branches are
-// in use. Exits with 1 where an answer was wrong or too old, the process crashed, or memory grew; `--write` puts the
-// report into RESULTS.md.
+// in use. Fails where an answer was wrong or too old, the process crashed, or memory grew; `--minutes` sets the time.
 
-import { join } from "@std/path";
+import { assert } from "@std/assert";
 import type { Fault } from "../tests/github/github_faults.ts";
 import type { RunningDouble } from "../tests/github/start_double.ts";
-import { memoryOf, pathOf, pause, projectRoot, type RunningService } from "./processes.ts";
-import { settingsFor, startService, startSource } from "./processes.ts";
+import { listPath } from "../tests/service.ts";
+import { DATA_FOLDER, type Env, memoryOf, pause, type RunningService } from "./processes.ts";
+import { startService, startSource } from "./processes.ts";
 import { atLeast, atMost, flag, median, number, runBench, table } from "./report.ts";
-import {
-  chooseRequest,
-  type NamedRepository,
-  random,
-  require,
-  TrueRepository,
-} from "./soak_truth.ts";
+import { chooseRequest, makeTrueRepository, pick, random } from "./soak_truth.ts";
+import type { TrueRepository, TrueState } from "./soak_truth.ts";
 
 const [HOT, COLD, CLIENTS, KILLS] = [3, 300, 6, 4];
 const BRANCHES = Array.from({ length: 40 }, (_, index) => `topic/b${index}`);
@@ -29,15 +24,16 @@ const EXCUSED_AFTER_MS = 60_000 + 3_000 + 1_000;
 const MAX_AGE_MS = 60_000;
 const SLACK_MS = 1_000;
 
-const FAULTS: readonly (() => Fault | "down")[] = [
-  () => ({ kind: "status", status: 500 }),
-  () => ({ kind: "garbage" }),
-  () => ({ kind: "quota403", resetAtMs: Date.now() + FAULT_MS }),
-  () => ({ kind: "hang" }),
-  () => ({ kind: "wrong-bytes" }),
-  () => "down",
-  () => ({ kind: "secondary429", retryAfterSeconds: FAULT_MS / 1000 }),
-  () => ({ kind: "reset" }),
+/** What happens to the source, one after the other. */
+const faults = (): readonly (Fault | { kind: "down" })[] => [
+  { kind: "status", status: 500 },
+  { kind: "garbage" },
+  { kind: "quota403", resetAtMs: Date.now() + FAULT_MS },
+  { kind: "hang" },
+  { kind: "wrong-bytes" },
+  { kind: "down" },
+  { kind: "secondary429", retryAfterSeconds: FAULT_MS / 1000 },
+  { kind: "reset" },
 ];
 
 const minutes = flag("minutes", "5");
@@ -47,9 +43,8 @@ const totalMs = Number(minutes) * 60_000;
 const tally = {
   requests: 0,
   commits: 0,
-  kills: 0,
-  /** Exit codes of processes that ended by themselves. */
-  crashes: [] as number[],
+  /** Processes that ended by themselves. */
+  crashes: 0,
   wrong: [] as string[],
   faults: [] as string[],
   answers: new Map<string, number>(),
@@ -62,47 +57,168 @@ const tally = {
   excusedUntilMs: 0,
 };
 
+/** A repository under the name by which it is requested, and the branches that are requested beside `main`. */
+type Named = readonly [owner: string, repository: TrueRepository, branches: readonly string[]];
+
 /** The process that answers requests; null while there is none. */
 let current: RunningService | null = null;
-let lastDownMs = 0;
 
-async function measure(cleanup: AsyncDisposableStack) {
-  const hot: NamedRepository[] = [];
-  for (let n = 0; n < HOT; n++) {
-    hot.push({ owner: `hot${n}`, repository: await TrueRepository.make(cleanup), branches: [] });
+/** One client: sends a request, judges the answer, and goes on until the time is over. */
+async function requestUntil(endMs: number, named: readonly Named[]): Promise<void> {
+  for (; Date.now() < endMs; await pause(random(8))) {
+    const service = current;
+    if (service === null) continue;
+    const [owner, repository, branches] = pick(named);
+    const branch = random(2) === 0 && branches.length > 0 ? { branch: pick(branches) } : {};
+    const { path, check } = chooseRequest({ owner, ...branch });
+    const sentAtMs = Date.now();
+    tally.requests++;
+    try {
+      const response = await fetch(service.origin + path, { signal: AbortSignal.timeout(20_000) });
+      const body = await response.json();
+      const hasData = response.status === 200;
+      const state = hasData ? await repository.stateOf(body.repository.commit) : null;
+      judge(response, sentAtMs, state, body.code);
+      if (state !== null) check(body, state);
+    } catch (error) {
+      const wrong = `${new Date(sentAtMs).toISOString()} ${path}: ${error}`;
+      if (service === current) tally.wrong.push(wrong);
+    }
   }
-  const repository = await TrueRepository.make(cleanup, BRANCHES);
-  const coldOne = { repository, branches: BRANCHES.slice(0, 5) };
-  const cold = Array.from({ length: COLD }, (_, n) => ({ owner: `cold${n}`, ...coldOne }));
-  const repositories = [...hot, ...cold]
-    .map(({ owner, repository }) => [`${owner}/site`, { dir: repository.git.dir }]);
-  const double = await startSource(cleanup, Object.fromEntries(repositories));
-  const store = join("data", `soak-${crypto.randomUUID()}`);
-  cleanup.defer(() => Deno.remove(join(projectRoot, store), { recursive: true }));
-  const env = { ...settingsFor(double), ...SETTINGS, KV_PATH: `./${store}/kv` };
-  const startMs = Date.now();
-  const endMs = startMs + totalMs;
+}
+
+/** Compares an answer with the contract; `state` is what it shows. @throws {Error} saying what is wrong. */
+function judge(response: Response, sentAtMs: number, state: TrueState | null, code?: string) {
+  const { status, headers } = response;
+  const isOpen = headers.get("access-control-allow-origin") === "*" && headers.has("x-request-id");
+  assert(isOpen, "no CORS, or no X-Request-Id");
+  const cacheStatus = headers.get("cache-status") ?? "";
+  const isStale = cacheStatus.endsWith("detail=stale-if-error");
+  const isSourceProblem = [502, 503, 504].includes(status);
+  // The queue may be full without a fault, and a long preparation goes on.
+  const isExcused = code === "service-busy" || code === "collection-not-ready" ||
+    sentAtMs <= tally.excusedUntilMs;
+  if ((isStale || isSourceProblem) && !isExcused) tally.unexcused++;
+  const answer = `${status} ${code ?? cacheStatus.replace(/^collections; |; ttl=-?\d+/g, "")}`;
+  tally.answers.set(answer, (tally.answers.get(answer) ?? 0) + 1);
+  if (state === null) {
+    // Files come and go.
+    assert(isSourceProblem || answer === "404 item-not-found", answer);
+    assert(headers.get("cache-control") === "no-store", "a problem that may be cached");
+  } else if (!isStale) {
+    const ageMs = Number(headers.get("age") ?? NaN) * 1000;
+    const behindMs = Math.max(0, sentAtMs - state.replacedAtMs);
+    const isFresh = ageMs <= MAX_AGE_MS && behindMs <= MAX_AGE_MS + SLACK_MS;
+    assert(isFresh, `Age ${ageMs} ms, replaced ${behindMs} ms ago`);
+    tally.greatestAgeMs = Math.max(tally.greatestAgeMs, ageMs);
+    tally.greatestBehindMs = Math.max(tally.greatestBehindMs, behindMs);
+  }
+}
+
+async function commitUntil(endMs: number, named: readonly Named[]): Promise<void> {
+  for (; Date.now() + COMMIT_EVERY_MS < endMs; tally.commits++) {
+    await pause(COMMIT_EVERY_MS);
+    await pick(named)[1].change();
+  }
+}
+
+/** One fault after the other, with time to recover between; the last is over at `endMs`. */
+async function failUntil(endMs: number, double: RunningDouble): Promise<void> {
+  for (let turn = 0; Date.now() + BETWEEN_FAULTS_MS + FAULT_MS < endMs; turn++) {
+    await pause(BETWEEN_FAULTS_MS);
+    const fault = faults()[turn % faults().length]!;
+    tally.faults.push(fault.kind);
+    tally.excusedUntilMs = Infinity;
+    await (fault.kind === "down" ? double.call("down") : double.call("set", { fault }));
+    await pause(FAULT_MS);
+    await endFault(double);
+    tally.excusedUntilMs = Date.now() + EXCUSED_AFTER_MS;
+  }
+}
+
+async function endFault(double: RunningDouble): Promise<void> {
+  await double.call("up");
+  await double.call("set", { fault: null });
+  await double.call("release");
+}
+
+/**
+ * Runs one process after the other on one store. All but the last are killed, as a lost machine would be; gives the
+ * medians of that one's memory after a warm-up and at the end, in MiB.
+ */
+async function killThenMeasure(env: Env, endMs: number) {
+  const timeAt = (share: number) => endMs - totalMs * (1 - share);
+  const until = (share: number) => pause(Math.max(0, timeAt(share) - Date.now()));
+  const start = async () => {
+    const service = current = await startService({ env });
+    service.status.then(() => tally.crashes += current === service ? 1 : 0);
+    return service;
+  };
+  for (let kill = 1; kill <= KILLS; kill++) {
+    const service = await start();
+    await until(0.1 * kill);
+    current = null;
+    service.kill("SIGKILL");
+    await service.status;
+  }
+  const service = await start();
+  const medianUntil = async (share: number) => {
+    const takenMb: number[] = [];
+    for (; Date.now() < timeAt(share); await pause(500)) {
+      takenMb.push((await memoryOf(service)).nowMb);
+    }
+    return median(takenMb);
+  };
+  await until(0.6);
+  return { firstMb: await medianUntil(0.8), lastMb: await medianUntil(1) };
+}
+
+/** Reads 40 branches, waits until their checks are too old, lets the source hang, and reads them again at once. */
+async function answersWhileHanging(double: RunningDouble): Promise<number> {
+  const read = async (branch: string) => {
+    const path = listPath({ owner: "cold0", collection: "c0", branch });
+    const response = await fetch(current!.origin + path);
+    await response.body?.cancel();
+    return response.status;
+  };
+  for (const branch of BRANCHES) assert(await read(branch) === 200, `no list of ${branch}`);
+  await pause(MAX_AGE_MS + SLACK_MS);
+  await double.call("set", { fault: { kind: "hang" } });
+  const statuses = await Promise.all(BRANCHES.map(read));
+  await endFault(double);
+  return statuses.filter((status) => status === 200).length;
+}
+
+await runBench({ title: "Soak", section: "bench:soak" }, async (cleanup) => {
+  const hot: Named[] = [];
+  for (let n = 0; n < HOT; n++) hot.push([`hot${n}`, await makeTrueRepository(cleanup), []]);
+  const many = await makeTrueRepository(cleanup, BRANCHES);
+  const requested = BRANCHES.slice(0, 5);
+  const cold = Array.from({ length: COLD }, (_, n): Named => [`cold${n}`, many, requested]);
+  const served = [...hot, ...cold].map(([owner, { git }]) => [`${owner}/site`, { dir: git.dir }]);
+  const { double, settings } = await startSource(cleanup, Object.fromEntries(served));
+  const env = { ...settings, ...SETTINGS, KV_PATH: `${DATA_FOLDER}/kv` };
+  const endMs = Date.now() + totalMs;
   const named = [...hot, ...hot, ...cold.slice(0, 100), ...cold];
-  const [[firstMb, lastMb]] = await Promise.all([
-    killThenMeasure(env, startMs, cleanup),
+  const [{ firstMb, lastMb }] = await Promise.all([
+    killThenMeasure(env, endMs),
     commitUntil(endMs, hot),
-    failUntil(startMs + totalMs / 2 - EXCUSED_AFTER_MS / 2, double),
+    failUntil(endMs - totalMs / 2 - EXCUSED_AFTER_MS / 2, double),
     ...Array.from({ length: CLIENTS }, () => requestUntil(endMs, named)),
   ]);
   const known = await answersWhileHanging(double);
-  const { requests, commits, faults, kills } = tally;
   const mostMb = firstMb + Math.max(firstMb * 0.1, 20);
   return {
     conditions: [
-      `${minutes} minutes, ${number(requests)} requests, ` +
-      `${commits} commits, ${kills} times SIGKILL`,
-      `${faults.length} faults: ${faults.join(", ")}`,
+      `${minutes} minutes, ${number(tally.requests)} requests, ` +
+      `${tally.commits} commits, ${KILLS} times SIGKILL`,
+      `${tally.faults.length} faults: ${tally.faults.join(", ")}`,
       `Settings: \`MISSES_PER_MINUTE=0\`, ${JSON.stringify(SETTINGS)}`,
       `A fault excuses problems and stale answers for ${EXCUSED_AFTER_MS / 1000} s after its end`,
     ],
     goals: [
       atMost("wrong answers", 0, tally.wrong.length),
-      atMost("crashes", 0, tally.crashes.length),
+      atMost("crashes", 0, tally.crashes),
       atMost("stale answers, or of 500 and more, that no fault excuses", 0, tally.unexcused),
       atMost("greatest Age while the source was up, s", 60, tally.greatestAgeMs / 1000),
       atMost("a shown commit was replaced for, s", 61, tally.greatestBehindMs / 1000),
@@ -114,148 +230,4 @@ async function measure(cleanup: AsyncDisposableStack) {
       ...tally.wrong.slice(0, 10).map((line) => `- ${line}`),
     ],
   };
-}
-
-/** One client: sends a request, compares the answer, and goes on until the time is over. */
-async function requestUntil(endMs: number, named: readonly NamedRepository[]): Promise<void> {
-  for (; Date.now() < endMs; await pause(random(8))) {
-    if (current === null) continue;
-    const sentAtMs = Date.now();
-    const request = chooseRequest(named);
-    tally.requests++;
-    try {
-      const signal = AbortSignal.timeout(20_000);
-      const response = await fetch(current.origin + request.path, { signal });
-      await judge(request, response, await response.json(), sentAtMs);
-    } catch (error) {
-      const wasDown = current === null || lastDownMs >= sentAtMs;
-      const wrong = `${new Date(sentAtMs).toISOString()} ${request.path}: ${error}`;
-      if (!wasDown) tally.wrong.push(wrong);
-    }
-  }
-}
-
-/** Compares an answer with git and with the contract. @throws {Error} saying what is wrong. */
-async function judge(
-  { repository, check }: ReturnType<typeof chooseRequest>,
-  { status, headers }: Response,
-  // deno-lint-ignore no-explicit-any -- an answer is judged field by field
-  value: any,
-  sentAtMs: number,
-): Promise<void> {
-  const isOpen = headers.get("access-control-allow-origin") === "*" && headers.has("x-request-id");
-  require(isOpen, "no CORS, or no X-Request-Id");
-  const cacheStatus = headers.get("cache-status") ?? "";
-  const isStale = cacheStatus.endsWith("detail=stale-if-error");
-  const isSourceProblem = [502, 503, 504].includes(status);
-  // The queue may be full without a fault, and a long preparation goes on.
-  const isExcused = ["service-busy", "collection-not-ready"].includes(value.code) ||
-    sentAtMs <= tally.excusedUntilMs;
-  if ((isStale || isSourceProblem) && !isExcused) tally.unexcused++;
-  const outcome = value.code ?? cacheStatus.replace(/^collections; |; ttl=-?\d+/g, "");
-  const answer = `${status} ${outcome}`;
-  tally.answers.set(answer, (tally.answers.get(answer) ?? 0) + 1);
-  if (status >= 400) {
-    require(headers.get("cache-control") === "no-store", "a problem that may be cached");
-    // Files come and go.
-    return require(isSourceProblem || answer === "404 item-not-found", answer);
-  }
-  require(status === 200, answer);
-  const state = await repository.stateOf(value.repository.commit);
-  check(value, state);
-  if (isStale) return;
-  const ageMs = Number(headers.get("age") ?? NaN) * 1000;
-  const behindMs = Math.max(0, sentAtMs - state.replacedAtMs);
-  const isFresh = ageMs <= MAX_AGE_MS && behindMs <= MAX_AGE_MS + SLACK_MS;
-  require(isFresh, `Age ${ageMs} ms, replaced ${behindMs} ms ago`);
-  tally.greatestAgeMs = Math.max(tally.greatestAgeMs, ageMs);
-  tally.greatestBehindMs = Math.max(tally.greatestBehindMs, behindMs);
-}
-
-async function commitUntil(endMs: number, named: readonly NamedRepository[]): Promise<void> {
-  for (; Date.now() + COMMIT_EVERY_MS < endMs; tally.commits++) {
-    await pause(COMMIT_EVERY_MS);
-    await named[random(named.length)]!.repository.change();
-  }
-}
-
-/** One fault after the other, with time to recover between; the last is over at `endMs`. */
-async function failUntil(endMs: number, double: RunningDouble): Promise<void> {
-  for (let turn = 0; Date.now() + BETWEEN_FAULTS_MS + FAULT_MS < endMs; turn++) {
-    await pause(BETWEEN_FAULTS_MS);
-    const fault = FAULTS[turn % FAULTS.length]!();
-    tally.faults.push(fault === "down" ? fault : fault.kind);
-    tally.excusedUntilMs = Infinity;
-    if (fault === "down") await double.call("down");
-    else await double.call("set", { fault });
-    await pause(FAULT_MS);
-    if (fault === "down") await double.call("up");
-    else await endFault(double);
-    tally.excusedUntilMs = Date.now() + EXCUSED_AFTER_MS;
-  }
-}
-
-async function endFault(double: RunningDouble): Promise<void> {
-  await double.call("set", { fault: null });
-  await double.call("release");
-}
-
-/**
- * Runs one process after the other on one store. All but the last are killed, as a lost machine would be; gives the
- * median of that one's memory after a warm-up and at the end, in MiB.
- */
-async function killThenMeasure(
-  env: Readonly<Record<string, string>>,
-  startMs: number,
-  cleanup: AsyncDisposableStack,
-): Promise<[firstMb: number, lastMb: number]> {
-  const until = (timeMs: number) => pause(Math.max(0, timeMs - Date.now()));
-  const start = async () => {
-    const service = current = cleanup.use(await startService({ env }));
-    service.ended.then(({ code }) => {
-      if (current === service) tally.crashes.push(code);
-    });
-    return service;
-  };
-  for (let kill = 1; kill <= KILLS; kill++) {
-    const { pid, ended } = await start();
-    await until(startMs + totalMs * 0.4 * kill / KILLS);
-    current = null;
-    tally.kills++;
-    Deno.kill(pid, "SIGKILL");
-    await ended;
-    lastDownMs = Date.now();
-  }
-  const { pid } = await start();
-  await pause(Math.min(60_000, totalMs * 0.2));
-  const endMs = startMs + totalMs;
-  const windowMs = Math.min(60_000, (endMs - Date.now()) / 2);
-  const medianMb = async () => {
-    const taken: number[] = [];
-    for (const end = Date.now() + windowMs; Date.now() < end; await pause(500)) {
-      taken.push((await memoryOf(pid)).nowMb);
-    }
-    return median(taken);
-  };
-  const firstMb = await medianMb();
-  await until(endMs - windowMs);
-  return [firstMb, await medianMb()];
-}
-
-/** Reads 40 branches, waits until their checks are too old, lets the source hang, and reads them again at once. */
-async function answersWhileHanging(double: RunningDouble): Promise<number> {
-  const read = async (branch: string) => {
-    const path = pathOf("list", { owner: "cold0", repo: "site", collection: "c0", branch });
-    const response = await fetch(current!.origin + path);
-    await response.body?.cancel();
-    return response.status;
-  };
-  for (const branch of BRANCHES) require(await read(branch) === 200, `no list of ${branch}`);
-  await pause(MAX_AGE_MS + SLACK_MS);
-  await double.call("set", { fault: { kind: "hang" } });
-  const statuses = await Promise.all(BRANCHES.map(read));
-  await endFault(double);
-  return statuses.filter((status) => status === 200).length;
-}
-
-if (import.meta.main) await runBench({ title: "Soak", section: "bench:soak" }, measure);
+});

@@ -1,26 +1,15 @@
-// The service's requests to GitHub, counted by the double: requests, how many are a 304, the quota that they cost, and the
-// bytes of their answers. Then the memory of a process after many different requests.
-//
-//   deno task bench:cost                       prints both
-//   deno task bench:cost --check docs/caching.md    prints the table, and fails where the file shows another one between its
-//                                                   two marks
-//   deno task bench:cost --write docs/caching.md    puts it there
+// `deno task bench:cost`: the service's requests to GitHub, counted by the double: requests, how many are a 304, the quota
+// that they cost, and the bytes of their answers. Then the memory of a process after many different requests.
+// `--check FILE` prints the first table alone, and fails where the file shows another one between its two marks;
+// `--write FILE` puts it there.
 
 import { assert, assertEquals } from "@std/assert";
-import { parseArgs } from "node:util";
 import pLimit from "p-limit";
-import { generateFiles } from "../tests/github/generated_files.ts";
-import { makeGitRepository } from "../tests/github/git_repository.ts";
-import { type Access, COST_SCENARIOS, openSite, tokenOf } from "./cost_scenarios.ts";
-import {
-  memoryOf,
-  pathOf,
-  settingsFor,
-  startService,
-  startSource,
-  withProcesses,
-} from "./processes.ts";
-import { marked, number, table, writeSection } from "./report.ts";
+import type { GeneratedFiles } from "../tests/github/generated_files.ts";
+import { listPath, type Parameters } from "../tests/service.ts";
+import { type Access, COST_SCENARIOS, openSite, TOKEN } from "./cost_scenarios.ts";
+import { memoryOf, startService, startSource, withProcesses } from "./processes.ts";
+import { flag, marked, met, number, table, writeSection } from "./report.ts";
 
 /** What one scenario cost: the columns of the table. */
 export type Cost = Awaited<ReturnType<typeof measureCost>>;
@@ -39,7 +28,7 @@ export async function measureCost(scenario: typeof COST_SCENARIOS[number], acces
   gh.resetCounts();
   if (bridge) bridge.requests.length = 0;
   await scenario.work(site);
-  const token = tokenOf(access);
+  const token = access === "none" ? null : TOKEN;
   return {
     title: scenario.title,
     access,
@@ -69,118 +58,91 @@ export function shows(text: string, markdown: string): boolean {
   return narrow(marked(SECTION).exec(text)?.[0]) === narrow(markdown);
 }
 
-type Query = Readonly<Record<string, string>>;
-
-const FOLDERS = 200;
-const SHAPE = { folders: 100, filesPerFolder: 20, identical: true };
-const MILLION = Array.from({ length: 10 }, (_, index) => `million-${index}`);
 const AT_ONCE = 16;
 const CACHE_MEMORY_MB = 64;
-
-const GENERATED = {
+const FOLDERS = Array.from({ length: 100 }, (_, n) => `posts/d${String(n).padStart(3, "0")}`);
+const MANY = Array.from({ length: 200 }, (_, n) => `many-${n}`);
+const MILLION = Array.from({ length: 10 }, (_, n) => `million-${n}`);
+const SHAPE = { folders: FOLDERS.length, identical: true };
+/** The repositories of `octo`. */
+const GENERATED: Readonly<Record<string, GeneratedFiles>> = {
+  ...Object.fromEntries(MANY.map((repo) => [repo, { ...SHAPE, filesPerFolder: 20 }])),
+  ...Object.fromEntries(MILLION.map((repo) => [repo, { ...SHAPE, filesPerFolder: 1_000 }])),
   "small-files": { folders: 100, filesPerFolder: 200, bytes: 3_000 },
   "large-files": { folders: 10, filesPerFolder: 100, bytes: 150_000 },
-  ...Object.fromEntries(
-    MILLION.map((repo) => [repo, { folders: 100, filesPerFolder: 1_000, identical: true }]),
-  ),
 };
 
-const COLLECTIONS = Array.from({ length: FOLDERS * SHAPE.folders }, (_, n): Query => {
-  const place = String(n % SHAPE.folders).padStart(3, "0");
-  return { repo: "many", collection: `folder-${Math.floor(n / SHAPE.folders)}/d${place}` };
-});
-const SMALL = ["path", "-path", "name"].map((sort) => contentOf("small-files", { sort }));
-const LARGE = ["100", "99", "98", "97", "96"].map((limit) => contentOf("large-files", { limit }));
+const COLLECTIONS = MANY.flatMap((repo) => FOLDERS.map((collection) => ({ repo, collection })));
+const FIRST_ITEMS = COLLECTIONS.map((list) => ({ ...list, limit: 1 }));
+const SMALL = ["path", "-path", "name"]
+  .map((sort) => ({ repo: "small-files", includeContent: true, limit: 100, sort }));
+const LARGE = [100, 99, 98, 97, 96]
+  .map((limit) => ({ repo: "large-files", includeContent: true, limit }));
 
-/**
- * What is requested, one part after the other: what the process may take beside the cache, in MiB, and how many times the
- * answers must fill the cache.
- */
-const PARTS: [title: string, mostMb: number, fillsTimes: number, queries: () => Query[]][] = [
-  ["20,000 lists, of as many collections", 256, 2, () => COLLECTIONS],
-  ["lists of 10 collections of 100,000 files", 768, 0, () => MILLION.map((repo) => postsOf(repo))],
-  ["100,000 answers of one item", 768, 1, () => pages(5, COLLECTIONS, { limit: "1" })],
-  ["pages of 100 files of 3 kB, with content", 768, 2, () => pages(200, SMALL)],
-  ["pages of 15 MB, with content", 1_536, 2, () => pages(10, LARGE)],
+/** The first pages of each list; what the process may take beside the cache; how often the answers must fill the cache. */
+const part = (title: string, lists: Parameters[], pages: number, mostMb: number, fills: number) => {
+  return { title, lists, pages, mostMb, fills };
+};
+/** What is requested, one part after the other. */
+const PARTS = [
+  part("20,000 lists, of as many collections", COLLECTIONS, 1, 256, 2),
+  part("lists of 10 collections of 100,000 files", MILLION.map((repo) => ({ repo })), 1, 768, 0),
+  part("100,000 answers of one item", FIRST_ITEMS, 5, 768, 1),
+  part("pages of 100 files of 3 kB, with content", SMALL, 200, 768, 2),
+  part("pages of 15 MB, with content", LARGE, 10, 1_536, 2),
 ];
-
-function postsOf(repo: string, more: Query = {}): Query {
-  return { repo, collection: "posts", ...more };
-}
-
-function contentOf(repo: string, more: Query): Query {
-  return postsOf(repo, { includeContent: "true", limit: "100", ...more });
-}
-
-/** The first pages of each list. */
-function pages(most: number, lists: readonly Query[], more: Query = {}): Query[] {
-  return lists.flatMap((list) =>
-    Array.from({ length: most }, (_, index) => ({ ...list, ...more, page: `${index + 1}` }))
-  );
-}
-
-const HEAD = [
-  ...["requested once each", "answers", "503 instead", "their MiB", "process after"],
-  ...["at most so far", "beside CACHE_MEMORY_MB", "may be", "met"],
-];
-
-function* manyFiles() {
-  for (let folder = 0; folder < FOLDERS; folder++) {
-    yield* generateFiles({ ...SHAPE, prefix: `folder-${folder}` });
-  }
-}
+const HEAD = "requested once each|answers|503 instead|their MiB|process after|at most so far|" +
+  "beside CACHE_MEMORY_MB|may be|met";
 
 /** Requests, measures and prints a table; the process fails where the service took more than it may. */
 async function measureMemory(cleanup: AsyncDisposableStack): Promise<void> {
-  const git = cleanup.use(await makeGitRepository(manyFiles()));
-  const generated = Object.entries(GENERATED).map(([name, generate]) => [name, { generate }]);
-  const repositories = { many: { dir: git.dir }, ...Object.fromEntries(generated) };
-  const settings = settingsFor(await startSource(cleanup, repositories));
+  const repositories = Object.entries(GENERATED)
+    .map(([repo, generate]) => [`octo/${repo}`, { generate }]);
+  const { settings } = await startSource(cleanup, Object.fromEntries(repositories));
   const env = { ...settings, CACHE_MEMORY_MB: `${CACHE_MEMORY_MB}` };
   const service = cleanup.use(await startService({ env }));
-  const { nowMb: beforeMb } = await memoryOf(service.pid);
+  const { nowMb: beforeMb } = await memoryOf(service);
   const rows: string[][] = [];
   const limit = pLimit(AT_ONCE);
-  for (const [title, mostMb, fillsTimes, queries] of PARTS) {
+  for (const { title, lists, pages, mostMb, fills } of PARTS) {
     let [answers, bytes, busy] = [0, 0, 0];
-    await limit.map(queries(), async (query) => {
-      const response = await fetch(service.origin + pathOf("list", query));
+    const paths = lists.flatMap((list) =>
+      Array.from({ length: pages }, (_, index) => listPath({ ...list, page: index + 1 }))
+    );
+    await limit.map(paths, async (path) => {
+      const response = await fetch(service.origin + path);
       const { length } = await response.bytes();
       // Large answers wait for memory, and a wait that takes too long is a 503: that is part of the bound.
       if (response.status === 503) return void busy++;
-      assertEquals(response.status, 200, JSON.stringify(query));
+      assertEquals(response.status, 200, path);
       bytes += length;
       answers++;
     });
     const answerMb = Math.round(bytes / 2 ** 20);
-    assert(answerMb >= fillsTimes * CACHE_MEMORY_MB, `${title}: too few for the cache`);
-    const { nowMb, peakMb } = await memoryOf(service.pid);
+    assert(answerMb >= fills * CACHE_MEMORY_MB, `${title}: too few for the cache`);
+    const { nowMb, peakMb } = await memoryOf(service);
     const besideMb = peakMb - CACHE_MEMORY_MB;
-    const isMet = besideMb <= mostMb;
     const numbers = [answers, busy, answerMb, nowMb, peakMb, besideMb, mostMb].map(number);
-    rows.push([title, ...numbers, isMet ? "yes" : "**no**"]);
-    if (!isMet) Deno.exitCode = 1;
+    rows.push([title, ...numbers, met(besideMb <= mostMb)]);
   }
   console.log(
     `\nMemory in MiB with CACHE_MEMORY_MB=${CACHE_MEMORY_MB}, one part after the other, ${AT_ONCE} requests at once; ` +
-      `the process had ${beforeMb} after its start.\n\n${table(HEAD, rows)}`,
+      `the process had ${beforeMb} after its start.\n\n${table(HEAD.split("|"), rows)}`,
   );
 }
 
-async function main(): Promise<void> {
-  const options = { check: { type: "string" }, write: { type: "string" } } as const;
-  const { check, write } = parseArgs({ args: Deno.args, options }).values;
+if (import.meta.main) {
+  const [check, write] = [flag("check", ""), flag("write", "")];
   const costs: Cost[] = [];
   for (const scenario of COST_SCENARIOS) {
     for (const access of scenario.accesses) costs.push(await measureCost(scenario, access));
   }
   const markdown = costTable(costs);
   console.log(markdown);
-  if (write !== undefined) return await writeSection(write, SECTION, markdown);
-  if (check === undefined) return await withProcesses(measureMemory);
-  if (shows(await Deno.readTextFile(check), markdown)) return;
-  console.error(`"${check}" does not show these rows; --write does it`);
-  Deno.exitCode = 1;
+  if (write !== "") await writeSection(write, SECTION, markdown);
+  else if (check === "") await withProcesses(measureMemory);
+  else if (!shows(await Deno.readTextFile(check), markdown)) {
+    console.error(`"${check}" does not show these rows; --write does it`);
+    Deno.exitCode = 1;
+  }
 }
-
-if (import.meta.main) await main();

@@ -1,5 +1,7 @@
 // HTTP as bytes on a connection, for what a client library would mend, hide or refuse to send.
 
+import { Buffer } from "node:buffer";
+
 /** A response as it came; names of headers are in lower case. */
 export interface RawResponse {
   readonly status: number;
@@ -7,12 +9,28 @@ export interface RawResponse {
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
-/** Sends the lines of a request's head to a port of the loopback interface, and reads until the server hangs up. */
+/** A response that has not ended by then never will. */
+const GIVE_UP_MS = 60_000;
+
+/**
+ * Sends the lines of a request's head to a port of the loopback interface, and reads until the server hangs up.
+ * @throws {Error} where it does so before the response is whole.
+ */
 export async function rawRequest(port: number, ...lines: string[]): Promise<RawResponse> {
   using connection = await Deno.connect({ hostname: "127.0.0.1", port });
-  const head = [...lines, "Connection: close", "", ""].join("\r\n");
-  await connection.write(new TextEncoder().encode(head));
-  return parse(await new Response(connection.readable).bytes());
+  const timer = setTimeout(() => connection[Symbol.dispose](), GIVE_UP_MS);
+  try {
+    const head = Buffer.from([...lines, "Connection: close", "", ""].join("\r\n"));
+    for (let at = 0; at < head.length;) at += await connection.write(head.subarray(at));
+    const response = parse(await new Response(connection.readable).bytes());
+    const { status, headers, body } = response;
+    const hasNoBody = lines[0]!.startsWith("HEAD ") || status === 204 || status === 304;
+    const wanted = hasNoBody ? 0 : Number(headers.get("content-length") ?? body.length);
+    if (body.length === wanted) return response;
+    throw new Error(`Cannot read "${lines[0]}": the connection ended early`);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** The JSON of a response's body. */
@@ -21,9 +39,10 @@ export function json<T>({ body }: RawResponse): T {
 }
 
 function parse(bytes: Uint8Array<ArrayBuffer>): RawResponse {
-  const text = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
-  const end = text.indexOf("\r\n\r\n");
-  const [statusLine = "", ...fields] = text.slice(0, end).split("\r\n");
+  const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const end = all.indexOf("\r\n\r\n");
+  if (end < 0) throw new Error("Cannot read a response: the connection ended early");
+  const [statusLine = "", ...fields] = all.subarray(0, end).toString("latin1").split("\r\n");
   const headers = new Headers(fields.map((field): [string, string] => {
     const colon = field.indexOf(":");
     return [field.slice(0, colon), field.slice(colon + 1).trim()];
