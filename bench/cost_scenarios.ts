@@ -34,7 +34,7 @@ export async function openSite(access: Access): Promise<Site & { bridge?: GitHtt
   const env = { LOG_LEVEL: "silent", GITHUB_TOKEN: access === "none" ? "" : TOKEN, ...named };
   const site = await (access === "none" ? startGitSite : startSite)(files(), { env });
   site.gh.addToken(TOKEN);
-  site.gh.setQuota(null, { limit: 60, remaining: 60 });
+  Object.assign(site.gh.quota(null), { limit: 60, remaining: 60 });
   return site;
 }
 

@@ -34,7 +34,7 @@ export async function measureCost(scenario: typeof COST_SCENARIOS[number], acces
     access,
     requests: gh.requests.length,
     unchanged: gh.requests.filter(({ status }) => status === 304).length,
-    quota: gh.quotaSpent(token) + gh.quotaSpent(token, "graphql"),
+    quota: gh.quota(token).spent + gh.quota(token, "graphql").spent,
     lsRefs: bridge?.requests.length ?? 0,
     bytes: gh.requests.reduce((sum, { bytes }) => sum + bytes, 0),
   };

@@ -37,7 +37,7 @@ async function start<B extends GitHttpBridge | null>(
   const clock = new TestClock(Date.now() + 60_000);
   const served = await serveRepository(files, { now: clock.now, branch });
   const { gh, repository } = served;
-  gh.setQuota(null, { limit: 100_000, remaining: 100_000 });
+  Object.assign(gh.quota(null), { limit: 100_000, remaining: 100_000 });
   const bridge = openBridge(gh);
   const service = await startService({
     ...options,

@@ -101,9 +101,7 @@ function parseRawRequest({ method, url, headers }: Request) {
 /** Answers a REST request. */
 export function answerRest(double: GithubDouble, request: RestRequest, account: Account): Response {
   const { kind, subject } = request;
-  const repository = typeof request.repository === "number"
-    ? double.findById(request.repository)
-    : double.find(request.repository);
+  const repository = double.find(request.repository);
   if (!repository) return redirectReply(double, request, account);
   if (!sees(account, repository)) return notFound();
   const { git, blocked, defaultBranch } = repository;

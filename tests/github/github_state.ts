@@ -35,6 +35,7 @@ export function sees(account: Account, { visibility }: HostedRepository): boolea
 }
 
 type QuotaResource = "core" | "graphql";
+/** `spent` counts the points that were taken since {@linkcode GithubState.resetCounts}. */
 type Quota = Record<"limit" | "remaining" | "resetAtMs" | "spent", number>;
 
 const HOUR_MS = 3_600_000;
@@ -60,14 +61,10 @@ export class GithubState {
     this.put(fullName, { ...usual, ...options, git, id: ++this.lastId, owner: "", name: "" });
   }
 
-  /** The repository of that very name, or null. */
-  find(fullName: string): HostedRepository | null {
-    return this.byName.get(fullName.toLowerCase()) ?? null;
-  }
-
-  /** The repository of that id, or null. */
-  findById(id: number): HostedRepository | null {
-    return this.byName.values().find((repository) => repository.id === id) ?? null;
+  /** The repository of that very name, or of that id, or null. */
+  find(key: string | number): HostedRepository | null {
+    if (typeof key === "string") return this.byName.get(key.toLowerCase()) ?? null;
+    return this.byName.values().find(({ id }) => id === key) ?? null;
   }
 
   /** Where an old name leads, or null if it never was a name. */
@@ -131,11 +128,18 @@ export class GithubState {
     return this.revoked.has(token) ? undefined : this.tokens.get(token);
   }
 
+  /** The quota of a token, or of clients without one (null), to look at or to change. */
+  quota(token: string | null, resource: QuotaResource = "core"): Quota {
+    const account = token === null ? null : this.tokens.get(token);
+    if (account !== undefined) return this.quotaOf(account, resource);
+    throw new Error(`Cannot find "${token}": the double has no such token`);
+  }
+
   /**
    * An account's quota: 60 requests an hour without a token, 5,000 with one, GraphQL points apart. It is full again once
    * its hour is over. https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api
    */
-  quotaOf(account: Account, resource: QuotaResource = "core"): Quota {
+  protected quotaOf(account: Account, resource: QuotaResource): Quota {
     const limit = account === null ? 60 : 5000;
     const full = { limit, remaining: limit, resetAtMs: 0, spent: 0 };
     const quota = this.quotas.getOrInsert(`${account} ${resource}`, full);
@@ -145,28 +149,9 @@ export class GithubState {
     return quota;
   }
 
-  /** Changes the quota of a token, or of clients without one (null). */
-  setQuota(
-    token: string | null,
-    { resource = "core", ...change }: Partial<Quota> & { resource?: QuotaResource },
-  ): void {
-    Object.assign(this.quotaOf(this.known(token), resource), change);
-  }
-
-  /** Points of a quota taken since {@linkcode resetCounts}. */
-  quotaSpent(token: string | null, resource?: QuotaResource): number {
-    return this.quotaOf(this.known(token), resource).spent;
-  }
-
   /** Starts the counting of points anew; the quotas stay as they are. */
   resetCounts(): void {
     for (const quota of this.quotas.values()) quota.spent = 0;
-  }
-
-  private known(token: string | null): Account {
-    const account = token === null ? null : this.tokens.get(token);
-    if (account !== undefined) return account;
-    throw new Error(`Cannot find "${token}": the double has no such token`);
   }
 
   private put(fullName: string, repository: HostedRepository): void {

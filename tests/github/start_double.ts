@@ -86,7 +86,9 @@ async function serve({ repositories, token }: DoubleConfig): Promise<void> {
   }
   gh.addToken(token);
   const plenty = { limit: 10_000_000, remaining: 10_000_000 };
-  for (const resource of ["core", "graphql"] as const) gh.setQuota(token, { ...plenty, resource });
+  for (const resource of ["core", "graphql"] as const) {
+    Object.assign(gh.quota(token, resource), plenty);
+  }
   const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
   const control = Deno.serve(options, async (request) => {
     const { name, fields } = await request.json();

@@ -51,7 +51,7 @@ export async function deliver(
 async function startTwo(store: SharedStore, env: Record<string, string>) {
   const clock = new TestClock(Date.now() + 60_000);
   const served = await serveRepository(FILES, { now: clock.now });
-  served.gh.setQuota(null, { limit: 100_000, remaining: 100_000 });
+  Object.assign(served.gh.quota(null), { limit: 100_000, remaining: 100_000 });
   const path: Record<string, string> = isFile(store) ? {} : { KV_PATH: store.path };
   const start = async () =>
     await startService({

@@ -57,7 +57,7 @@ Deno.test("readBlobs() reads by the raw host at the commit id without a token, 8
     return null;
   };
   assertEquals(await reader.read(), {});
-  assertEquals([gh.counts(), gh.log.maxConcurrent, gh.quotaSpent(null)], [{ raw: 48 }, 8, 0]);
+  assertEquals([gh.counts(), gh.log.maxConcurrent, gh.quota(null).spent], [{ raw: 48 }, 8, 0]);
   const commit = await git.head();
   assert(gh.requests.every(({ path }) => path.startsWith(`/raw/octo/site/${commit}/posts/`)));
 
@@ -140,7 +140,7 @@ Deno.test("readBlobs() reads each content once, in a query of one point; a singl
   await using reader = await openBlobs(two, withToken);
   const { gh } = reader;
   assertEquals(await reader.read(), {});
-  assertEquals([gh.counts(), gh.quotaSpent("t1", "graphql")], [{ graphql: 1 }, 1]);
+  assertEquals([gh.counts(), gh.quota("t1", "graphql").spent], [{ graphql: 1 }, 1]);
   assert(gh.requests[0]!.bytes < 300);
   await reader.read(reader.files.slice(0, 1));
   assertEquals(gh.counts(), { blob: 1 });
@@ -193,9 +193,9 @@ Deno.test("readBlobs() continues with the next token when GraphQL's quota is spe
       return gh.counts();
     };
     gh.graphqlQuotaStatus = status;
-    gh.setQuota("t1", { resource: "graphql", remaining: 0 });
+    gh.quota("t1", "graphql").remaining = 0;
     assertEquals([await read(), await read()], [{ graphql: 2 }, { graphql: 1 }]);
-    gh.setQuota("t2", { resource: "graphql", remaining: 0 });
+    gh.quota("t2", "graphql").remaining = 0;
     // The client knows the second time that all are spent.
     assertEquals([await read(), await read()], [{ graphql: 1, blob: 10 }, { blob: 10 }]);
   }

@@ -139,7 +139,7 @@ Deno.test("GitHubClient goes on with another token after a limit, and stops one 
   assertEquals(gh.requests.map(({ token }) => token), [0, 1, 1]);
 
   await using other = await open({ tokens: ["t1"] });
-  other.gh.setQuota("t1", { remaining: 1 });
+  other.gh.quota("t1").remaining = 1;
   assertEquals(await other.status(other.commit), 200);
   // The answer stated that nothing is left, so nothing more is sent.
   assertEquals((await other.fail(other.tree)).code, "source-rate-limited");
@@ -215,7 +215,7 @@ Deno.test("GitHubClient sends a validator with the token alone that it came from
   const { headers, token } = await client.request(commit);
   const known = { etag: headers.get("etag")!, fingerprint: token.fingerprint };
   assertEquals(await status({ ...commit, known }), 304);
-  assertEquals([gh.quotaSpent("t1"), gh.quotaSpent("t2")], [1, 0]);
+  assertEquals([gh.quota("t1").spent, gh.quota("t2").spent], [1, 0]);
 
   // When this token's quota is spent, the client uses the other, whose ETags differ.
   gh.fault = ({ token }) => token === 0 ? { kind: "quota403" } : null;

@@ -21,7 +21,7 @@ export async function openRefs(options: Omit<OpenOptions, "clock"> = {}) {
   const clock = new TestClock();
   const served = await serveRepository({ "a.md": "A\n", "b.md": "B\n" }, { now: clock.now });
   const { gh, repository } = served;
-  gh.setQuota(null, { remaining: 100_000 });
+  gh.quota(null).remaining = 100_000;
   for (const token of options.tokens ?? []) gh.addToken(token);
   const store = await openStore(clock);
   const start = (other: Omit<OpenOptions, "clock"> = {}) => {

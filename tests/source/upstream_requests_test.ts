@@ -83,7 +83,7 @@ Deno.test("the same again costs nothing for 60 s, and after 61 s one 304, two wi
     await cost(list);
     assertEquals(checks(), expected);
     const { GITHUB_TOKEN: token = null } = env;
-    assertEquals(gh.quotaSpent(token), token === null ? 1 : 0);
+    assertEquals(gh.quota(token).spent, token === null ? 1 : 0);
     assertEquals(await cost(() => list(1)), {});
   }
 });
@@ -105,7 +105,7 @@ Deno.test("an hour on one branch costs 72 conditional requests and 3 of quota wi
   for (const [env, most, spent] of [[NAMED, 72, 3], [{}, 60, 60]] as const) {
     await using site = await start({ "posts/a.md": "A\n" }, env);
     const { gh, service } = site;
-    gh.setQuota(null, { limit: 60, remaining: 60 });
+    Object.assign(gh.quota(null), { limit: 60, remaining: 60 });
     for (let second = 0; second < 3600; second++) {
       assertEquals((await service.get(listPath(), { method: "HEAD" })).status, 200);
       service.clock.advance(1000);
@@ -115,7 +115,7 @@ Deno.test("an hour on one branch costs 72 conditional requests and 3 of quota wi
     assertEquals([first, new Set(again)], ["commit 200", new Set(["commit again 304"])]);
     assert(again.length <= most, `${again.length} conditional requests`);
     assertEquals(gh.requests.length - again.length - 1, 2, "the trees, once");
-    assertEquals(gh.quotaSpent(env === NAMED ? "t1" : null), spent);
+    assertEquals(gh.quota(env === NAMED ? "t1" : null).spent, spent);
   }
 });
 
@@ -146,7 +146,7 @@ Deno.test("contents cost one query with a token, else requests of the raw host o
     const { cost, gh, repository, service } = site;
     const list = () => service.list({ includeContent: true, limit: 50 });
     assertEquals(await cost(list), { commit: 1, tree: 1, "tree-recursive": 1, ...cold });
-    assertEquals(gh.quotaSpent(env === NAMED ? "t1" : null), spent);
+    assertEquals(gh.quota(env === NAMED ? "t1" : null).spent, spent);
     assertEquals(await cost(list), {});
     await repository.commit({ "posts/post-007.md": "changed\n" });
     service.clock.advance(MINUTE_MS);
