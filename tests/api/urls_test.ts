@@ -71,3 +71,10 @@ Deno.test("itemUrl() leads back to the parameters that it was made of", () => {
     assertEquals(url.origin + url.pathname, `${BASE}/api/get-item-content`);
   }));
 });
+
+Deno.test("itemUrl() leaves out what changes nothing", () => {
+  const given =
+    "owner=o&repo=r&collection=c&slug=s&sort=name&recursive=0&filter[name]=*&format=json";
+  const address = `${BASE}/api/get-item-content?owner=o&repo=r&collection=c&slug=s`;
+  assertEquals(itemUrl(BASE, parseItemQuery(given)), address);
+});

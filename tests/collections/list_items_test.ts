@@ -236,6 +236,31 @@ Deno.test("listItems() reserves memory by the page's paths and files before it b
   assertEquals((await list("limit=5", busy)).body.items.length, 5);
 });
 
+Deno.test("a page carries 16 MiB of file bytes, those of the first paths, and the front matter of the others", async () => {
+  const [mib, head] = ["x".repeat(1 << 20), "---\nn: 1\n---\n"];
+  const source = new MemorySource([
+    ...Array.from({ length: 15 }, (_, n) => [`posts/0/${n}.txt`, mib] as const),
+    ["posts/large.md", `${mib}x`],
+    // By bytes the first of these, by UTF-16 the second.
+    ["posts/\uff5e.md", head.padEnd(1 << 20)],
+    ["posts/\u{1f35e}.md", head],
+    ["posts/\u{1f35e}0.md", ""],
+  ]);
+  const { body } = await list("includeContent=1&limit=100&sort=-path", source.read());
+  const found = body.items.slice(0, 5).map((
+    { content, error, frontMatter },
+  ) => [error?.code ?? content!.length, frontMatter?.n]);
+  assertEquals(found, [
+    [0, undefined],
+    ["page-too-large", 1],
+    [1 << 20, 1],
+    ["item-too-large", undefined],
+    [1 << 20, undefined],
+  ]);
+  const next = await list("includeContent=1&limit=18&page=2", source.read());
+  assertEquals(next.body.items.map(({ content }) => content), [""], "the next page begins anew");
+});
+
 Deno.test("listItems() leaves out contentUrl for a path over 4,096 bytes", async () => {
   const long = `posts/${`${"d".repeat(200)}/`.repeat(21)}long.md`;
   const { body } = await list("", new MemorySource([["posts/ok.md", ""], [long, ""]]).read());
