@@ -34,26 +34,14 @@ async function start<B extends GitHttpBridge | null>(
   { branch = "main", env, ...options }: SiteOptions,
   openBridge: (gh: GithubDouble) => B,
 ): Promise<Site & { readonly bridge: B }> {
+  await using parts = new AsyncDisposableStack();
   const clock = new TestClock(Date.now() + 60_000);
-  const served = await serveRepository(files, { now: clock.now, branch });
-  const { gh, repository } = served;
+  const { gh, repository } = parts.use(await serveRepository(files, { now: clock.now, branch }));
   Object.assign(gh.quota(null), { limit: 100_000, remaining: 100_000 });
-  const bridge = openBridge(gh);
-  const service = await startService({
-    ...options,
-    env: { ...bridge === null ? {} : { GITHUB_GIT_URL: bridge.url }, ...env },
-    github: gh,
-    clock,
-  });
-  return {
-    service,
-    gh,
-    repository,
-    bridge,
-    async [Symbol.asyncDispose]() {
-      await service[Symbol.asyncDispose]();
-      await bridge?.[Symbol.asyncDispose]();
-      await served[Symbol.asyncDispose]();
-    },
-  };
+  const bridge = parts.use(openBridge(gh));
+  const gitEnv = bridge === null ? {} : { GITHUB_GIT_URL: bridge.url };
+  const all = { ...options, env: { ...gitEnv, ...env }, github: gh, clock };
+  const service = parts.use(await startService(all));
+  const opened = parts.move();
+  return { service, gh, repository, bridge, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }

@@ -16,35 +16,28 @@ Deno.test("withProcesses() leaves no process behind when a bench fails", async (
 });
 
 Deno.test("withProcesses() ends its processes and cleans up when a signal ends it", async () => {
-  const module = new URL("../../bench/processes.ts", import.meta.url);
+  const folder = await Deno.makeTempDir();
   const code = `
-    import { startProcess, withProcesses } from "${module}";
+    import { startProcess, withProcesses } from "${
+    import.meta.resolve("../../bench/processes.ts")
+  }";
     await withProcesses(async (cleanup) => {
-      cleanup.defer(() => Deno.remove(Deno.args[0], { recursive: true }));
+      cleanup.defer(() => Deno.remove("${folder}", { recursive: true }));
       const child = cleanup.use(startProcess(["sleep", "600"]));
       console.log(child.pid);
       await child.status;
       throw new Error("Cannot go on without it");
     });`;
-  const folder = await Deno.makeTempDir();
-  const leftover = await Deno.makeTempDir();
-  try {
-    await Deno.writeTextFile(`${folder}/bench.ts`, code);
-    const bench = startProcess([
-      ...[Deno.execPath(), "run", "--allow-all", await configFlag()],
-      ...[`${folder}/bench.ts`, leftover],
-    ], { outputFile: `${folder}/output` });
-    let pid = 0;
-    while (pid === 0) {
-      await pause(5);
-      pid = parseInt(await Deno.readTextFile(`${folder}/output`).catch(() => "")) || 0;
-    }
-    Deno.kill(bench.pid, "SIGTERM");
-    assertEquals((await bench.status).code, 130);
-    // Signal 0 only tests whether the process exists.
-    await assertRejects(() => outputOf(["kill", "-0", String(pid)]), Error);
-    await assertRejects(() => Deno.stat(leftover), Deno.errors.NotFound);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
+  const outputFile = `${folder}/output`;
+  const bench = startProcess([Deno.execPath(), "eval", await configFlag(), code], { outputFile });
+  let pid = NaN;
+  while (Number.isNaN(pid)) {
+    await pause(5);
+    pid = parseInt(await Deno.readTextFile(outputFile).catch(() => ""));
   }
+  Deno.kill(bench.pid, "SIGTERM");
+  assertEquals((await bench.status).code, 130);
+  // Signal 0 only tests whether the process exists.
+  await assertRejects(() => outputOf(["kill", "-0", String(pid)]), Error);
+  await assertRejects(() => Deno.stat(folder), Deno.errors.NotFound);
 });

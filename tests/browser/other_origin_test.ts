@@ -39,36 +39,42 @@ function pageTest(
   }, options);
 }
 
-pageTest("a page elsewhere calls both operations and reads headers", {}, async (page, site) => {
-  const seen = await page.evaluate(async (url) => {
-    const list = await fetch(`${url}posts&limit=3`);
-    const names = ["etag", "link", "age", "cache-status", "x-request-id"];
-    const { items } = await list.json();
-    const item = await (await fetch(items[0].contentUrl)).json();
-    const missing = await (await fetch(`${url}none`)).json();
-    const unread = names.filter((name) => !list.headers.has(name));
-    return { unread, content: item.content.slice(-9), missing: missing.code };
-  }, `${site.url}api/list-collection-items?owner=octo&repo=site&collection=`);
+pageTest(
+  "a page elsewhere calls both operations, reads headers and uses /client.js",
+  {},
+  async (page, site) => {
+    const seen = await page.evaluate(async (url) => {
+      const posts = { owner: "octo", repo: "site", collection: "posts" };
+      const address = `${url}api/list-collection-items?${new URLSearchParams(posts)}`;
+      const list = await fetch(`${address}&limit=3`, { cache: "no-store" });
+      const names = ["etag", "link", "age", "cache-status", "x-request-id"];
+      const { items } = await list.json();
+      const item = await (await fetch(items[0].contentUrl)).json();
+      const missing = await (await fetch(`${address}none`)).json();
 
-  assertEquals(seen, { unread: [], content: "# Post 0\n", missing: "collection-not-found" });
-});
+      const { CollectionsClient } = await import(`${url}client.js`);
+      const client = new CollectionsClient(undefined, { reuse: true });
+      let count = 0;
+      for await (const _ of client.items({ ...posts, limit: 5 })) count++;
+      const again = await client.listItems({ ...posts, page: 1, limit: 5 });
+      return {
+        unread: names.filter((name) => !list.headers.has(name)),
+        content: item.content.slice(-9),
+        missing: missing.code,
+        counts: [count, again.items.length],
+      };
+    }, site.url);
 
-pageTest("a page elsewhere imports /client.js and uses it", {}, async (page, site) => {
-  const seen = await page.evaluate(async (url) => {
-    const { CollectionsClient } = await import(`${url}client.js`);
-    const client = new CollectionsClient(undefined, { reuse: true });
-    const posts = { owner: "octo", repo: "site", collection: "posts" };
-    let count = 0;
-    for await (const _ of client.items({ ...posts, limit: 5 })) count++;
-    const again = await client.listItems({ ...posts, page: 1, limit: 5 });
-    return [count, again.items.length];
-  }, site.url);
-
-  assertEquals(seen, [12, 5]);
-  // The client revalidates, for which the browser sends a preflight.
-  const lines = site.service.logLines("request").map(({ method, status }) => `${method} ${status}`);
-  assertEquals(lines.filter((line) => /304|OPTIONS/.test(line)), ["OPTIONS 204", "GET 304"]);
-});
+    const content = "# Post 0\n";
+    const missing = "collection-not-found";
+    assertEquals(seen, { unread: [], content, missing, counts: [12, 5] });
+    // The client revalidates, for which the browser sends a preflight.
+    const lines = site.service.logLines("request").map(({ method, status }) =>
+      `${method} ${status}`
+    );
+    assertEquals(lines.filter((line) => /304|OPTIONS/.test(line)), ["OPTIONS 204", "GET 304"]);
+  },
+);
 
 const [, lines = ""] = readme.match(/```html\n(.*?)```/s) ?? [];
 
