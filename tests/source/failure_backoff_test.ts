@@ -19,19 +19,20 @@ const other = ref("main", "other", "other");
 function open() {
   const clock = new TestClock();
   const backoff = new FailureBackoff(clock);
-  const fail = async (name: RefName, error: CollectionsError, isKnown = true) => {
-    await backoff.check(name, isKnown, () => Promise.reject(error)).catch(() => {});
+  /** One check, which fails unless the error is null. */
+  const check = async (name: RefName, error: CollectionsError | null, isKnown = true) => {
+    const outcome = () => error === null ? Promise.resolve() : Promise.reject(error);
+    await backoff.check(name, isKnown, outcome).catch(() => {});
   };
   return {
     clock,
     backoff,
-    fail,
+    check,
     failure: (name: RefName) => backoff.refFailure(name),
-    succeed: (name: RefName) => backoff.check(name, true, () => Promise.resolve()),
-    /** One failed check of a repository of each owner. */
-    async failAll(error: CollectionsError, owners: string) {
+    /** One check of a repository of each owner. */
+    async checkAll(error: CollectionsError | null, owners: string) {
       for (const [index, owner] of owners.split("").entries()) {
-        await fail(ref("main", `${index}`, owner), error);
+        await check(ref("main", `${index}`, owner), error);
       }
     },
     /** For how many whole seconds from now a ref is not requested. */
@@ -46,103 +47,89 @@ function open() {
 }
 
 Deno.test("FailureBackoff doubles the wait of a ref up to a minute, and ends it with an answer", async () => {
-  const { clock, fail, failure, succeed, waits } = open();
+  const { check, clock, failure, waits } = open();
   const seen: number[] = [];
   for (let times = 0; times < 6; times++) {
-    await fail(ref(), failed);
+    await check(ref(), failed);
     assertEquals(failure(ref()), failed);
     clock.setWallClock(clock.now() - 3_600_000);
     seen.push(waits(ref()));
   }
   assertEquals(seen, [5, 10, 20, 40, 60, 60]);
-  await succeed(ref());
+  await check(ref(), null);
   assertEquals(failure(ref()), null);
-  await fail(ref(), failed);
-  await fail(ref(), repositoryNotFound("octo", "site"));
+  await check(ref(), failed);
+  await check(ref(), repositoryNotFound("octo", "site"));
   assertEquals(failure(ref()), null, "that there is none is an answer");
 });
 
 Deno.test("FailureBackoff waits as long as the source requests, but never over an hour", async () => {
   for (const [restMs, seconds] of [[120_000, 120], [1_000, 5], [86_400_000, 3600]] as const) {
-    const { fail, waits } = open();
-    await fail(ref(), sourceFailed("answered 503", { restMs }));
+    const { check, waits } = open();
+    await check(ref(), sourceFailed("answered 503", { restMs }));
     assertEquals(waits(ref()), seconds);
   }
 });
 
 Deno.test("a ref that always fails stops none of its siblings, nor do many that were never found", async () => {
-  const { clock, fail, failure } = open();
+  const { check, clock, failure } = open();
   for (let times = 0; times < 20; times++) {
-    await fail(ref("broken"), failed);
-    await fail(ref(`no-${times}`), failed, false);
+    await check(ref("broken"), failed);
+    await check(ref(`no-${times}`), failed, false);
     assertEquals(failure(ref("main")), null);
     clock.advance(60_000);
   }
 });
 
 Deno.test("several known refs that fail in a row stop their repository, and an answer ends that", async () => {
-  const { backoff, fail, failure, succeed, waits } = open();
+  const { backoff, check, failure, waits } = open();
   // What is denied of one ref is not said of its siblings.
   const denial = repositoryNotFound("octo", "site");
-  await fail(ref("a"), failed);
-  await fail(ref("b"), new CollectionsError("source-failed", "failed", { denial }));
+  await check(ref("a"), failed);
+  await check(ref("b"), new CollectionsError("source-failed", "failed", { denial }));
   assertEquals([failure(ref("main"))?.denial, failure(other)], [undefined, null]);
   assertEquals(backoff.objectFailure("octo/site", "tree 2")?.code, "source-failed");
   assertEquals(waits(ref("main")), 5);
   // Repeated failures of these two add nothing.
-  await fail(ref("a"), failed);
+  await check(ref("a"), failed);
   assertEquals(failure(ref("main")), null);
-  await fail(ref("c"), failed);
+  await check(ref("c"), failed);
   assertEquals(waits(ref("main")), 10);
-  await succeed(ref("main"));
-  await fail(ref("c"), failed);
+  await check(ref("main"), null);
+  await check(ref("d"), failed);
   assertEquals(failure(ref("main")), null);
 });
 
-Deno.test("FailureBackoff takes the source for down after 5 unreached refs in a row over 3 owners", async () => {
-  for (const error of [unreached, sourceTimeout("no answer")]) {
-    const { fail, failAll, failure, waits } = open();
-    await failAll(error, "abCc");
-    assertEquals(failure(other), null);
-    await fail(ref("main", "5", "a"), error);
-    assertEquals(failure(other), error);
-    assertEquals(waits(other), 5);
-    await fail(ref("main", "6", "a"), error);
-    assertEquals(waits(other), 10);
-  }
-});
+type Checks = [owners: string, outcome: CollectionsError | null];
 
-const notDown: [string, (opened: ReturnType<typeof open>) => unknown][] = [
-  ["two owners", ({ failAll }) => failAll(unreached, "abABaba")],
-  ["answers with an error", ({ failAll }) => failAll(failed, "abcdeabcde")],
-  ["full queues", ({ failAll }) => failAll(serviceBusy(1), "abcdeabcde")],
-  ["objects", ({ backoff }) => {
-    for (const owner of "abcde") backoff.objectOutcome(`${owner}/1`, "tree 1", unreached);
-  }],
-  ["an answer in between", async ({ failAll, succeed }) => {
-    await failAll(unreached, "abcd");
-    await succeed(ref("main", "z", "z"));
-    await failAll(unreached, "abcd");
-  }],
-  ["an error answer in between", async ({ failAll, fail }) => {
-    await failAll(unreached, "abcd");
-    await fail(ref("main", "z", "z"), failed);
-    await failAll(unreached, "abcd");
-  }],
+const rows: [name: string, isDown: boolean, ...Checks[]][] = [
+  ["five in a row of three owners", true, ["abCca", unreached]],
+  ["five late answers", true, ["abCca", sourceTimeout("no answer")]],
+  ["four in a row", false, ["abCc", unreached]],
+  ["two owners", false, ["abABaba", unreached]],
+  ["answers with an error", false, ["abcdeabcde", failed]],
+  ["full queues", false, ["abcdeabcde", serviceBusy(1)]],
+  ["an answer in between", false, ["abcd", unreached], ["z", null], ["abcd", unreached]],
+  ["an error answer in between", false, ["abcd", unreached], ["z", failed], ["abcd", unreached]],
 ];
 
-Deno.test("FailureBackoff never takes the source for down for less than that", async () => {
-  for (const [name, act] of notDown) {
-    const opened = open();
-    await act(opened);
-    assertEquals([name, opened.failure(other)], [name, null]);
+Deno.test("FailureBackoff takes the source for down after 5 unreached refs in a row over 3 owners, and not before", async () => {
+  for (const [name, isDown, ...checks] of rows) {
+    const { backoff, checkAll, failure, waits } = open();
+    for (const [owners, outcome] of checks) await checkAll(outcome, owners);
+    for (const owner of "abcde") backoff.objectOutcome(`${owner}/1`, "tree 1", unreached);
+    assertEquals([name, failure(other) !== null], [name, isDown]);
+    if (!isDown) continue;
+    assertEquals(waits(other), 5);
+    await checkAll(unreached, "a");
+    assertEquals(waits(other), 10);
   }
 });
 
 Deno.test("after a wait one request probes, and the others go on when it was answered", async () => {
   const third = ref("main", "third");
-  const { backoff, clock, failAll, failure } = open();
-  await failAll(unreached, "abcde");
+  const { backoff, clock, checkAll, failure } = open();
+  await checkAll(unreached, "abcde");
   clock.advance(5_000);
   await assertRejects(() => backoff.check(other, true, () => Promise.reject(unreached)));
   assertEquals(failure(third), unreached);

@@ -121,14 +121,3 @@ Deno.test("two moves in a row are followed, and no third, nor one that leads els
     assertEquals([repo, found, gh.counts()], [repo, ...expected]);
   }
 });
-
-Deno.test("a temporary redirect is a failure, and leaves no tombstone", async () => {
-  for (const status of [302, 307]) {
-    await using opened = await openRefs();
-    await opened.resolve();
-    opened.clock.advance(60_000);
-    const maintenance = new Response(null, { status, headers: { location: "/maintenance" } });
-    opened.gh.intercept = () => maintenance.clone();
-    assertEquals(await opened.outcome(), "stale");
-  }
-});

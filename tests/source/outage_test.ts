@@ -10,11 +10,15 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const STATUS = { "source-failed": 502, "source-timeout": 504, "source-rate-limited": 503 };
 
+const MAINTENANCE = { kind: "status", headers: { location: "/maintenance" } } as const;
+
 /** What fails, and what is said where nothing is known; null where the double stops listening. */
 const OUTAGES: readonly [name: string, fault: Fault | null, code: keyof typeof STATUS][] = [
   ["refusing", null, "source-failed"],
   ["resetting", { kind: "reset" }, "source-failed"],
   ["500", { kind: "status", status: 500 }, "source-failed"],
+  ["302 for now", { ...MAINTENANCE, status: 302 }, "source-failed"],
+  ["307 for now", { ...MAINTENANCE, status: 307 }, "source-failed"],
   ["garbage JSON", { kind: "garbage" }, "source-failed"],
   ["HTML", { kind: "html" }, "source-failed"],
   ["hanging", { kind: "hang" }, "source-timeout"],

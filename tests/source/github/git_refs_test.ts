@@ -80,22 +80,6 @@ Deno.test("an empty repository counts as empty only after REST confirms it", asy
   assertEquals([code, site.gh.counts()], ["repository-empty", { commit: 1 }]);
 });
 
-Deno.test("a removed branch is missing within 60 s, and found again within 60 s", async () => {
-  await using site = await start();
-  const { repository, service: { clock } } = site;
-  const list = () => freshnessOf(site, listPath({ branch: "soon" }));
-  await repository.branch("soon");
-  await list();
-  await repository.deleteBranch("soon");
-  clock.advance(MINUTE_MS - 1);
-  assertEquals((await list())[0], "a");
-  clock.advance(1);
-  assertEquals(await list(), [404, "branch-not-found"]);
-  await repository.branch("soon");
-  clock.advance(MINUTE_MS);
-  assertEquals((await list())[0], "a");
-});
-
 Deno.test("a 401 is checked by REST; where REST fails, nothing older is sent", async () => {
   await using site = await start();
   const { gh, bridge, service: { clock } } = site;
