@@ -1,15 +1,13 @@
-// A GitHub double in a process of its own, for tests and benches that must not share a process with it. Run as a program,
-// this file is that process: its one argument is a JSON {@linkcode DoubleConfig}; it writes its addresses as one line of
-// JSON, and takes calls at `controlUrl`, which answers while the double is down.
+// A GitHub double on a thread of its own, for benches, whose work must not delay its answers. The thread runs this file
+// too: each message to it is a call, answered at the port that comes with it.
 
-import { configFlag } from "../run_task.ts";
 import { type GeneratedFiles, generateFiles } from "./generated_files.ts";
 import { type GitContent, GitRepository, makeGitRepository } from "./git_repository.ts";
 import { GithubDouble } from "./github_double.ts";
 
-/** What the process serves. */
+/** What the thread serves. */
 export interface DoubleConfig {
-  /** By name; `dir` is the folder of a {@linkcode GitRepository} that another process has made and may change. */
+  /** By name; `dir` is the folder of a {@linkcode GitRepository} that another thread has made and may change. */
   repositories: Record<
     string,
     { files: Record<string, GitContent> } | { generate: GeneratedFiles } | { dir: string }
@@ -19,64 +17,41 @@ export interface DoubleConfig {
 }
 
 /** `set` sets fields, `release` ends every wait; the others are methods and fields of the double. */
-type Call =
-  | "set"
-  | "release"
-  | "up"
-  | "down"
-  | "resetCounts"
-  | "counts"
-  | "requests"
-  | "unexpected";
-
-/** A double in a process of its own. */
-export interface RunningDouble
-  extends AsyncDisposable, Pick<GithubDouble, "apiUrl" | "rawUrl" | "graphqlUrl"> {
-  call(name: Call, fields?: Partial<GithubDouble>): Promise<unknown>;
+interface Call {
+  readonly name:
+    | ("set" | "release" | "up" | "down")
+    | ("resetCounts" | "counts" | "requests" | "unexpected");
+  readonly fields?: Partial<GithubDouble> | undefined;
 }
 
-const PERMISSIONS = ["--allow-net=127.0.0.1", "--allow-run=git", "--allow-read", "--allow-write"];
+/** A double on a thread of its own. */
+export interface RunningDouble
+  extends Disposable, Pick<GithubDouble, "apiUrl" | "rawUrl" | "graphqlUrl"> {
+  call(name: Call["name"], fields?: Call["fields"]): Promise<unknown>;
+}
 
-/** Starts a double and waits until it serves. @throws {Error} if it ends before that. */
+/** Starts a double and waits until it serves. */
 export async function startDouble(config: DoubleConfig): Promise<RunningDouble> {
-  const flags = [await configFlag(), ...PERMISSIONS, "--allow-env=PATH"];
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", ...flags, import.meta.url, JSON.stringify(config)],
-    stdin: "null",
-    stdout: "piped",
-    stderr: "inherit",
-  }).spawn();
-  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  let line = "";
-  while (!line.includes("\n")) {
-    const { value, done } = await reader.read();
-    if (done) throw new Error(`Cannot start a double: status ${(await child.status).code}`);
-    line += value;
-  }
-  const { controlUrl, ...urls } = JSON.parse(line);
+  const worker = new Worker(import.meta.url, { type: "module" });
+  const send = (message: DoubleConfig | Call): Promise<unknown> => {
+    const { port1, port2 } = new MessageChannel();
+    worker.postMessage(message, [port2]);
+    return new Promise((resolve) => {
+      port1.onmessage = ({ data }) => {
+        port1.close();
+        resolve(data);
+      };
+    });
+  };
+  const urls = await send(config) as Pick<GithubDouble, "apiUrl" | "rawUrl" | "graphqlUrl">;
   return {
     ...urls,
-    async call(name, fields) {
-      const body = JSON.stringify({ name, fields });
-      return await (await fetch(controlUrl, { method: "POST", body })).json();
-    },
-    async [Symbol.asyncDispose]() {
-      child.kill("SIGTERM");
-      await reader.cancel();
-      await child.status;
-    },
+    call: (name, fields) => send({ name, fields }),
+    [Symbol.dispose]: () => worker.terminate(),
   };
 }
 
-function run(gh: GithubDouble, name: Call, fields: Partial<GithubDouble>): unknown {
-  if (name === "set") return void Object.assign(gh, fields);
-  if (name === "release") return gh.pauses.release();
-  const member: unknown = gh[name];
-  return typeof member === "function" ? member.call(gh) : member;
-}
-
-async function serve({ repositories, token }: DoubleConfig): Promise<void> {
-  const gh = new GithubDouble();
+async function serve(gh: GithubDouble, { repositories, token }: DoubleConfig) {
   for (const [name, wanted] of Object.entries(repositories)) {
     if ("dir" in wanted) gh.add(name, new GitRepository(wanted.dir));
     else {
@@ -85,18 +60,24 @@ async function serve({ repositories, token }: DoubleConfig): Promise<void> {
     }
   }
   gh.addToken(token);
-  const plenty = { limit: 10_000_000, remaining: 10_000_000 };
   for (const resource of ["core", "graphql"] as const) {
-    Object.assign(gh.quota(token, resource), plenty);
+    Object.assign(gh.quota(token, resource), { limit: 10_000_000, remaining: 10_000_000 });
   }
-  const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
-  const control = Deno.serve(options, async (request) => {
-    const { name, fields } = await request.json();
-    return Response.json(await run(gh, name, fields) ?? null);
-  });
   const { apiUrl, rawUrl, graphqlUrl } = gh;
-  const controlUrl = `http://127.0.0.1:${control.addr.port}`;
-  console.log(JSON.stringify({ apiUrl, rawUrl, graphqlUrl, controlUrl }));
+  return { apiUrl, rawUrl, graphqlUrl };
 }
 
-if (import.meta.main) await serve(JSON.parse(Deno.args[0]!));
+function run(gh: GithubDouble, { name, fields }: Call): unknown {
+  if (name === "set") return void Object.assign(gh, fields);
+  if (name === "release") return gh.pauses.release();
+  const member: unknown = gh[name];
+  return typeof member === "function" ? member.call(gh) : member;
+}
+
+if ("DedicatedWorkerGlobalScope" in globalThis) {
+  const gh = new GithubDouble();
+  addEventListener("message", async (event) => {
+    const { data, ports: [port] } = event as MessageEvent<DoubleConfig | Call>;
+    port!.postMessage(await ("name" in data ? run(gh, data) : serve(gh, data)));
+  });
+}
