@@ -269,12 +269,14 @@ export function collectionNotFound(
 export const collectionTooLarge = (collection: string, why: string) =>
   problem("collection-too-large", { collection, why });
 
-/** Says what is at the path instead of a file: a folder, a symbolic link, a submodule, or nothing. */
+/** Says what is at the path instead of a file: a folder, a symbolic link, a submodule, or nothing; or that it is outside. */
 export function itemNotFound(path: string, what?: string) {
   const texts: Readonly<Record<string, string>> = {
     nothing:
       `There is no file "${path}" on this branch. Paths are case-sensitive and start at the repository's root.`,
     folder: `"${path}" is a folder. List it with list-collection-items.`,
+    outside:
+      `"${path}" is not in the folder of the collection. Leave out collection, or correct it.`,
   };
   const state = texts[what ?? "nothing"] ?? `"${path}" is a ${what}; only files are served.`;
   return problem("item-not-found", { state });

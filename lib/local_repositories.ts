@@ -54,7 +54,8 @@ export async function previewSettings(args: readonly string[]): Promise<Record<s
       'Cannot start a preview: name one folder, as in "deno task preview ../my-repos"',
     );
   }
-  const settings = { HOST: "127.0.0.1", KV_PATH: ":memory:" };
+  // One author on this machine, who may build a whole site with HTML.
+  const settings = { HOST: "127.0.0.1", KV_PATH: ":memory:", MISSES_PER_MINUTE: "0" };
   const path = resolve(dir);
   const isCheckout = await Deno.lstat(join(path, ".git")).then(() => true, () => false);
   if (!isCheckout) return { ...settings, LOCAL_REPOS_DIR: path, ALLOWED_REPOS: "local/*" };

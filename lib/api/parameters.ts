@@ -142,8 +142,8 @@ const filter = z.array(z.tuple([z.string(), z.string()]))
     type: "object",
     additionalProperties: {
       type: ["string", "object"],
-      maxLength: 1024,
-      additionalProperties: { type: "string", maxLength: 1024 },
+      maxLength: 4096,
+      additionalProperties: { type: "string", maxLength: 4096 },
     },
     examples: [{ "frontMatter.draft": "!true" }],
   });
@@ -179,8 +179,9 @@ export const listParameters = z.object({
     examples: ["frontMatter.tags"],
     type: "string",
   }),
-}).refine(({ limit = 0, fields, ...given }) => {
-  // Of a bad list of fields nothing is known yet.
+}).refine(({ limit = 0, fields, includeContent, includeHtml }) => {
+  // A bad parameter still is its text here, which says nothing.
+  const given = { includeContent: includeContent === true, includeHtml: includeHtml === true };
   const { content, html } = needsOf({ ...given, ...(Array.isArray(fields) ? { fields } : {}) });
   return !(content || html) || Number(limit) <= MAX_CONTENT_LIMIT;
 }, late("limit", `must be at most ${MAX_CONTENT_LIMIT} when content or HTML is included`));
@@ -311,12 +312,16 @@ function encode(schema: z.ZodObject, given: Given): string {
     .join("&");
 }
 
-/** `Link` header of a page (RFC 8288). */
+/** Clients and proxies refuse a response whose headers are much longer; Node's `fetch` takes 16 KiB of them. */
+const MAX_LINK_CHARS = 8_192;
+
+/** `Link` header of a page (RFC 8288); null where it is too long to be sent, with filters of thousands of characters. */
 export function linkHeader(
   { first, previous: prev, next, last }: Omit<ListBody["links"], "self">,
-): string {
-  return Object.entries({ first, prev, next, last })
+): string | null {
+  const header = Object.entries({ first, prev, next, last })
     .filter(([, url]) => url !== null)
     .map(([rel, url]) => `<${url}>; rel="${rel}"`)
     .join(", ");
+  return header.length > MAX_LINK_CHARS ? null : header;
 }

@@ -12,7 +12,6 @@ import {
 import { compareKeys, sortKeyOf } from "./sort.ts";
 
 const MAX_FILTERS = 20;
-const MAX_VALUE_CHARS = 1024;
 /** Of all values together, since each item is matched against each of them. */
 const MAX_TOTAL_CHARS = 4096;
 const MAX_SHOWN_CHARS = 80;
@@ -47,7 +46,7 @@ export function parseFilters(given: Iterable<readonly [name: string, value: stri
   const errors: ParameterError[] = [];
   let chars = 0;
   for (const [name, value] of given) {
-    chars += value.length;
+    chars += [...value].length;
     const isLong = chars > MAX_TOTAL_CHARS;
     if (isLong || byPath.length + byFrontMatter.length + errors.length === MAX_FILTERS) {
       const message = isLong
@@ -57,9 +56,6 @@ export function parseFilters(given: Iterable<readonly [name: string, value: stri
       break;
     }
     try {
-      if (value.length > MAX_VALUE_CHARS) {
-        throw new SyntaxError(`must be at most ${MAX_VALUE_CHARS} characters long`);
-      }
       const [, field = "", operator] = FILTER_NAME.exec(name) ?? [];
       const isOfPath = (field === "name" || field === "path") && operator === undefined;
       if (isOfPath) byPath.push(parsePathTest(field, value));

@@ -1,13 +1,11 @@
 // Matches paths against a glob without a regular expression, whose backtracking could take exponential time: a star that
 // fails takes one more character, a `**` one more segment, and earlier parts are never tried again.
 
-const MAX_PATTERN_CHARS = 1024;
-
 /**
  * Compiles a glob to a test of whole paths. `*` stands for any characters of one segment, `?` for one of them, `**` as a
  * whole segment for any number of segments (at the end for at least one). Brackets, braces and backslashes are ordinary
  * characters, as they are in file names such as `[slug].md`.
- * @throws {SyntaxError} for a pattern that no path can match, that is too long, or with `**` as part of a segment.
+ * @throws {SyntaxError} for a pattern that no path can match, or with `**` as part of a segment.
  * @example
  * ```ts
  * compileGlob("2026/**")("2026/05/hello.md"); // true
@@ -15,9 +13,6 @@ const MAX_PATTERN_CHARS = 1024;
  * ```
  */
 export function compileGlob(pattern: string): (path: string) => boolean {
-  if (pattern.length > MAX_PATTERN_CHARS) {
-    throw new SyntaxError(`it is longer than ${MAX_PATTERN_CHARS} characters`);
-  }
   // deno-lint-ignore no-control-regex -- no path that is served has one
   if (/[\u0000-\u001f\u007f]/.test(pattern)) throw new SyntaxError("it has a control character");
   const segments = pattern.split("/");

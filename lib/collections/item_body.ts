@@ -29,7 +29,7 @@ const BINARY = /^(image\/(?!svg)|audio\/|video\/|font\/|application\/(pdf|zip|gz
  * Scripts would satisfy a page's `script-src 'self'`.
  */
 const ACTIVE =
-  /^(text\/(html|xml|javascript|xsl)|application\/(javascript|xml)|(?!image\/svg\+xml$).*\+xml)\b/;
+  /^(text\/(html|xml|javascript|xsl)|application\/(javascript|ecmascript|xml)|(?!image\/svg\+xml$).*\+xml)\b/;
 
 /** The part of a path after its last slash. */
 export function fileName(path: string): string {

@@ -108,9 +108,11 @@ export async function addFrontMatters(items: readonly Item[], read: ReadContext)
   }
 }
 
-/** Whether the source gave all that was requested of the items' files. */
-export const isComplete = (items: readonly Item[]) =>
-  !items.some(({ error }) => error?.code.startsWith("source-"));
+/** For how long a response with these items may be cached, in ms: not at all where the source failed to give a file. */
+export function cacheTime(items: readonly Item[]): number {
+  if (items.some(({ error }) => error?.code.startsWith("source-"))) return 0;
+  return items.some(({ htmlError }) => htmlError !== undefined) ? FAILURE_TTL_MS : Infinity;
+}
 
 /** The items whose files fit into a page together, the first by path first; the others get an error. */
 function takeFitting(

@@ -5,20 +5,19 @@ import { DEFAULTS, type ListParameters, listUrl } from "../api/parameters.ts";
 import { yieldToEventLoop } from "../clock.ts";
 import { needsOf, project } from "./fields.ts";
 import { BYTES_PER_PATH_BYTE } from "./item_body.ts";
-import { addContents, contentBytes, isComplete, itemOf } from "./item_contents.ts";
+import { addContents, cacheTime, contentBytes, itemOf } from "./item_contents.ts";
 import { listFiles, selectItems } from "./list_files.ts";
 import { type ReadContext, reserve } from "./read_context.ts";
 import { displayPath, resolveCollection } from "./resolve_collection.ts";
 
 /**
- * Lists one page of a collection. One that is not complete lacks files that the source failed to give, and must not be
- * cached.
+ * Lists one page of a collection, and for how long the page may be cached, by {@linkcode cacheTime}.
  * @throws {CollectionsError} what finding, listing and selecting throw, or service-busy.
  */
 export async function listItems(
   parameters: ListParameters,
   read: ReadContext,
-): Promise<{ body: ListBody; complete: boolean }> {
+): Promise<{ body: ListBody; cacheForMs: number }> {
   const folder = await resolveCollection(parameters.collection, read);
   const files = await listFiles(folder, read, parameters.recursive);
   const { indices: selected, facets } = await selectItems(files, parameters, { folder, read });
@@ -80,5 +79,5 @@ export async function listItems(
     facets: parameters.facets && facets,
     warnings: warnings.length === 0 ? undefined : warnings,
   };
-  return { body, complete: isComplete(items) };
+  return { body, cacheForMs: cacheTime(items) };
 }

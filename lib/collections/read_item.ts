@@ -15,7 +15,7 @@ import {
   slugOf,
   textOf,
 } from "./item_body.ts";
-import { addFrontMatters, addTexts, isComplete, itemOf } from "./item_contents.ts";
+import { addFrontMatters, addTexts, cacheTime, itemOf } from "./item_contents.ts";
 import { listFiles, selectItems } from "./list_files.ts";
 import { findEntry, readBlob, type ReadContext, reserve } from "./read_context.ts";
 import {
@@ -33,7 +33,9 @@ export async function readItem(parameters: ItemParameters, read: ReadContext) {
   const { collection, slug, format, includeHtml } = parameters;
   const folder = collection === undefined ? null : await resolveCollection(collection, read);
   const path = parameters.path ?? await findSlug(slug!, folder!, read);
-  if (folder !== null && !path.startsWith(pathIn(folder.path, ""))) throw itemNotFound(path);
+  if (folder !== null && !path.startsWith(pathIn(folder.path, ""))) {
+    throw itemNotFound(path, "outside");
+  }
   const entry = await findEntry(path, read);
   if (entry?.kind !== "file") throw itemNotFound(path, entry?.kind);
   const { id, size } = entry;
@@ -51,14 +53,14 @@ export async function readItem(parameters: ItemParameters, read: ReadContext) {
 }
 
 /**
- * The JSON body for a file. One that is not complete lacks the front matter of a neighbor that the source failed to give.
+ * The JSON body for a file, and for how long it may be cached, by {@linkcode cacheTime}.
  * @throws {CollectionsError} as lists do.
  */
 export async function itemBody(
   file: Awaited<ReturnType<typeof readItem>>,
   parameters: ItemParameters,
   read: ReadContext,
-): Promise<{ body: ContentBody; complete: boolean }> {
+): Promise<{ body: ContentBody; cacheForMs: number }> {
   const { path, folder } = file;
   const { includeHtml: html = false, includeNeighbors = false, linkTemplate } = parameters;
   const { name: repository, branch, commit } = read.snapshot;
@@ -75,7 +77,8 @@ export async function itemBody(
   // The type is that of an item without its content.
   const first = { repository: { ...repository, branch, commit } };
   const body = { ...first, ...item, previous, next } as ContentBody;
-  return { body, complete: isComplete(neighbors.filter((item) => item !== null)) };
+  const items = [item, ...neighbors.filter((item) => item !== null)];
+  return { body, cacheForMs: cacheTime(items) };
 }
 
 function pickNeighbor({ name, path, slug, contentUrl, frontMatter }: ItemBody): NeighborBody {

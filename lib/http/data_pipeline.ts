@@ -111,7 +111,7 @@ async function findResponse(query: DataQuery, snapshot: Snapshot, state: State):
     : itemUrl(context.baseUrl, query.parameters);
   const cached = responses.get(address);
   let entry: ResponseEntry;
-  if (cached !== undefined && showsSame(cached, snapshot)) {
+  if (cached !== undefined && showsSame(cached, snapshot) && clock.now() < cached.expiresAtMs) {
     metrics.countHit("response");
     entry = { ...cached, ref };
   } else {
@@ -119,10 +119,11 @@ async function findResponse(query: DataQuery, snapshot: Snapshot, state: State):
     const isWaiting = failed !== null && clock.monotonicMs() < failed.untilMs;
     try {
       if (isWaiting) throw failed.error;
-      const { body, isComplete } = await makeBody(query, snapshot, state);
+      const { body, cacheForMs } = await makeBody(query, snapshot, state);
       const { repository = "", route } = context;
-      entry = { body, commit, branch, ref, repository, route };
-      if (!isComplete) return { entry, isComplete };
+      const expiresAtMs = clock.now() + cacheForMs;
+      entry = { body, commit, branch, ref, repository, route, expiresAtMs };
+      if (cacheForMs === 0) return { entry, isComplete: false };
     } catch (error) {
       // Only a failure of the source lets an older response stand, and none that first said the ref is missing.
       if (!isSourceFailure(error) || error.denial !== undefined) throw error;
@@ -156,14 +157,14 @@ async function makeBody(query: DataQuery, snapshot: Snapshot, { context, service
     reserveBytes: (bytes) => context.reserveBytes(bytes),
   };
   if (query.kind === "list") {
-    const { body, complete } = await listItems(query.parameters, read);
-    const headers = { link: linkHeader(body.links) };
-    return { body: await jsonBody({ ...body }, headers), isComplete: complete };
+    const { body, cacheForMs } = await listItems(query.parameters, read);
+    const link = linkHeader(body.links);
+    return { body: await jsonBody({ ...body }, link === null ? {} : { link }), cacheForMs };
   }
   const file = await readItem(query.parameters, read);
-  if (query.parameters.format === "raw") return { body: await rawBody(file), isComplete: true };
-  const { body, complete } = await itemBody(file, query.parameters, read);
-  return { body: await jsonBody({ ...body }), isComplete: complete };
+  if (query.parameters.format === "raw") return { body: await rawBody(file), cacheForMs: Infinity };
+  const { body, cacheForMs } = await itemBody(file, query.parameters, read);
+  return { body: await jsonBody({ ...body }), cacheForMs };
 }
 
 function cacheStatusOf({ freshness }: Snapshot, missed: boolean, isComplete: boolean) {

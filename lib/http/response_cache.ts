@@ -14,6 +14,8 @@ export interface ResponseEntry {
   readonly ref: RefState;
   readonly repository: string;
   readonly route: string;
+  /** In ms since the epoch; Infinity for a response that only a push changes. */
+  readonly expiresAtMs: number;
   /** A later commit whose response could not be made, and until when (monotonic ms) it is not tried again. */
   readonly failed?: { readonly commit: string; readonly error: unknown; readonly untilMs: number };
 }
@@ -76,11 +78,12 @@ export class ResponseCache {
     const address = this.addresses.get(requestKey);
     const entry = address === undefined ? undefined : this.entries.get(address);
     if (entry === undefined) return null;
-    const { commit, ref } = entry;
+    const { commit, ref, expiresAtMs } = entry;
     const now = this.options.now();
     const ageMs = now - ref.checkedAtMs;
     // A negative age comes from a clock that was set back, and says nothing.
     if (ref.commit !== commit || ageMs < 0 || ageMs >= ref.freshForMs) return null;
+    if (now >= expiresAtMs) return null;
     ref.wantedAtMs = now;
     return entry;
   }

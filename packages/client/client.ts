@@ -318,7 +318,7 @@ export class ProblemError extends Error {
 
 /** Thrown where the front matter of an item does not fit the schema of a request. */
 export class SchemaError extends Error {
-  /** The file, from the repository's root. */
+  /** The file, from the repository's root; with `fields` without `path` its slug, if anything. */
   readonly path: string;
   readonly issues: readonly SchemaIssue[];
 
@@ -339,7 +339,8 @@ const DEFAULT_MAX_WAIT_MS = 30_000;
 /** The largest pages that the service gives. */
 const MAX_LIMIT = 1000;
 const MAX_LIMIT_WITH_CONTENT = 100;
-const CONTENT_FIELDS = /(^|,)\s*(content|encoding|body|html|headings|excerpt|words)\s*(,|$)/;
+const CONTENT_FIELDS =
+  /(^|,)\s*(content|encoding|body|html|headings|excerpt|words|htmlError)\s*(,|$)/;
 
 /** Sends requests to one service. */
 export class CollectionsClient {
@@ -540,12 +541,15 @@ function queryOf(parameters: object): URLSearchParams {
 }
 
 async function applySchema<Data>(
-  item: { path: string; frontMatter?: Data | undefined },
+  // With `fields` it has neither path nor slug for sure.
+  item: { path?: string; slug?: string; frontMatter?: Data | undefined },
   schema: Schema<Data> | undefined,
 ): Promise<void> {
   if (schema === undefined || item.frontMatter === undefined) return;
   const result = await schema["~standard"].validate(item.frontMatter);
-  if (result.issues !== undefined) throw new SchemaError(item.path, result.issues);
+  if (result.issues !== undefined) {
+    throw new SchemaError(item.path ?? item.slug ?? "", result.issues);
+  }
   item.frontMatter = result.value;
 }
 

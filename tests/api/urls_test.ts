@@ -1,7 +1,13 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { branchProblem, pathProblem } from "../../lib/api/names.ts";
-import { itemUrl, listUrl, parseItemQuery, parseListQuery } from "../../lib/api/parameters.ts";
+import {
+  itemUrl,
+  linkHeader,
+  listUrl,
+  parseItemQuery,
+  parseListQuery,
+} from "../../lib/api/parameters.ts";
 import { CollectionsError } from "../../lib/errors.ts";
 
 const BASE = "https://service.test:8080/base";
@@ -77,4 +83,14 @@ Deno.test("itemUrl() leaves out what changes nothing", () => {
     "owner=o&repo=r&collection=c&slug=s&sort=name&recursive=0&filter[name]=*&format=json";
   const address = `${BASE}/api/get-item-content?owner=o&repo=r&collection=c&slug=s`;
   assertEquals(itemUrl(BASE, parseItemQuery(given)), address);
+});
+
+Deno.test("linkHeader() is null where it has more than 8,192 characters", () => {
+  const lengthOf = (url: string) =>
+    linkHeader({ first: url, previous: null, next: null, last: url })?.length;
+  const rest = `<>; rel="first", <>; rel="last"`.length;
+  assertEquals([4_080, 4_081].map((length) => lengthOf("x".repeat(length))), [
+    2 * 4_080 + rest,
+    undefined,
+  ]);
 });

@@ -24,9 +24,7 @@ Deno.test("compileGlob() keeps * and ? within a segment, crosses with **, takes 
 
 Deno.test("compileGlob() refuses what no path can match", () => {
   const patterns = ["", "/a", "a/", "a//b", "a/../b", "./a", "a**", "**a", "***", "a\nb", "a\x7f"];
-  for (const pattern of [...patterns, "a".repeat(1_025)]) {
-    assertThrows(() => compileGlob(pattern), SyntaxError);
-  }
+  for (const pattern of patterns) assertThrows(() => compileGlob(pattern), SyntaxError);
 });
 
 Deno.test("compileGlob() does not blow up", () => {

@@ -148,13 +148,15 @@ Deno.test("HTML of a page is a background job, of a file it is charged; a failur
   await settle();
   for (const [passedMs, times] of [[0, 1], [299_999, 1], [1, 2]] as const) {
     source.clock.advance(passedMs);
-    const { body } = await list("includeHtml=true", source.read());
+    const { body, cacheForMs } = await list("includeHtml=true", source.read());
     assertEquals([body.items[0]?.htmlError, rendered], [{ message: "late" }, times]);
+    assertEquals(cacheForMs, 300_000);
   }
   source.clock.advance(300_000);
   const read = source.read();
-  const { body } = await item("path=posts/a.md&includeHtml=true", read);
+  const { body, cacheForMs } = await item("path=posts/a.md&includeHtml=true", read);
   assertEquals([body.htmlError, rendered, read.misses()], [{ message: "late" }, 3, 2]);
+  assertEquals([cacheForMs, (await list("", read)).cacheForMs], [300_000, Infinity]);
 });
 
 Deno.test("listItems() remembers that front matter does not fit into memory", async () => {
@@ -173,7 +175,7 @@ Deno.test("listItems() fails a sorted list when a file cannot be read, and reads
   source.failures.set("posts/3/3.md", sourceFailed("no"));
   await rejects(list("sort=-frontMatter.n", source.read()), "source-failed");
   const page = await list("includeFrontMatter=true&limit=1000", source.read());
-  assertEquals(page.complete, false);
+  assertEquals(page.cacheForMs, 0);
   const failed = page.body.items.filter(({ error }) => error !== undefined);
   assertEquals(failed.map(({ name, error }) => `${name} ${error!.code}`), ["3.md source-failed"]);
   source.failures.clear();
@@ -276,14 +278,14 @@ Deno.test("a path more than 2,000 folders deep is refused after 2,000 requests",
   assertEquals(source.counts.tree, 2_000);
 });
 
-Deno.test("a file is not complete without the front matter of a neighbor, which carries no error", async () => {
+Deno.test("a file is not cached without the front matter of a neighbor, which carries no error", async () => {
   const text = "---\nn: 1\n---\n";
   const source = new MemorySource(["a", "b", "c"].map((name) => [`posts/${name}.md`, text + name]));
   source.failures.set("posts/c.md", sourceFailed("no"));
   const neighbors = "collection=posts&slug=b&includeNeighbors=true";
-  const { body, complete } = await item(neighbors, source.read());
+  const { body, cacheForMs } = await item(neighbors, source.read());
   const { previous, next } = JSON.parse(JSON.stringify(body));
-  assertEquals([complete, previous.frontMatter], [false, { n: 1 }]);
+  assertEquals([cacheForMs, previous.frontMatter], [0, { n: 1 }]);
   assertEquals(Object.keys(next), ["name", "path", "slug", "contentUrl"]);
 });
 

@@ -14,6 +14,7 @@ async function entryOf(bytes: Uint8Array<ArrayBuffer>): Promise<ResponseEntry> {
     ref: { commit: "1", checkedAtMs: 0, freshForMs: 60_000, wantedAtMs: 0, previous: [] },
     repository: "octo/site",
     route: "/",
+    expiresAtMs: Infinity,
   };
 }
 
@@ -49,17 +50,19 @@ Deno.test("ResponseCache compresses what it stores, once, and counts both coding
   assertEquals([cache.get("refused"), refused.body.gzip], [undefined, null]);
 });
 
-Deno.test("ResponseCache fresh() gives a response of its ref's commit, from the check until it is old", async () => {
-  const rows: [ageMs: number, commit: string, isFresh: boolean][] = [
+Deno.test("ResponseCache fresh() gives a response of its ref's commit, from the check until either is old", async () => {
+  const rows: [ageMs: number, commit: string, isFresh: boolean, expiresAtMs?: number][] = [
     [0, "1", true],
     [59_999, "1", true],
     [60_000, "1", false],
     [-1, "1", false],
     [0, "2", false],
+    [0, "1", true, 100_001],
+    [0, "1", false, 100_000],
   ];
-  for (const [ageMs, commit, isFresh] of rows) {
+  for (const [ageMs, commit, isFresh, expiresAtMs = Infinity] of rows) {
     const cache = new ResponseCache({ maxBytes: MAX_BYTES, now: () => 100_000 });
-    const entry = await entryOf(new Uint8Array(10));
+    const entry = { ...await entryOf(new Uint8Array(10)), expiresAtMs };
     cache.set("address", entry);
     cache.alias("request", "address");
     Object.assign(entry.ref, { checkedAtMs: 100_000 - ageMs, commit });

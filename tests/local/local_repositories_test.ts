@@ -34,8 +34,13 @@ Deno.test("previewSettings() of a link to a checkout shows what it leads to", as
   const link = join(made.parent, "link");
   await Deno.symlink(made.checkout, link);
   for (const dir of [made.checkout, link]) {
-    const { LOCAL_REPOS_DIR, ALLOWED_REPOS } = await previewSettings([dir]);
-    assertEquals([LOCAL_REPOS_DIR, ALLOWED_REPOS], [made.parent, "local/Blog_1.0"]);
+    assertEquals(await previewSettings([dir]), {
+      HOST: "127.0.0.1",
+      KV_PATH: ":memory:",
+      MISSES_PER_MINUTE: "0",
+      LOCAL_REPOS_DIR: made.parent,
+      ALLOWED_REPOS: "local/Blog_1.0",
+    });
   }
 });
 

@@ -3,7 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { watchBlobs } from "../github/served_repository.ts";
 import { openFile } from "../kv_connect/shared_stores.ts";
-import { itemPath, type Parameters, startService } from "../service.ts";
+import { itemPath, listPath, type Parameters, startService } from "../service.ts";
 import { startSite } from "../site.ts";
 
 const POST = `---
@@ -166,7 +166,10 @@ Deno.test("a slug names the only Markdown file, or is ambiguous", async () => {
   assertEquals(await problem({ slug: "b" }), ["slug-ambiguous", ["posts/b.md", "posts/b.mdx"]]);
   assertEquals(await problem({ slug: "c" }), ["slug-ambiguous", ["posts/c.json", "posts/c.txt"]]);
   assertEquals(await problem({ slug: "a.md" }), ["item-not-found", undefined]);
-  assertEquals(await problem({ path: "other/e.md" }), ["item-not-found", undefined]);
+  const { code, detail } = await service.problem(
+    itemPath({ collection: "posts", path: "other/e.md" }),
+  );
+  assertEquals([code, detail.slice(0, 30)], ["item-not-found", '"other/e.md" is not in the fol']);
   assertEquals((await service.item({ collection: "posts", path: "posts/a.json" })).name, "a.json");
 });
 
@@ -201,4 +204,29 @@ Deno.test("facets tell values of different types apart, and count an element onc
   const counts: [unknown, number][] = [["a", 2], ["b", 2], [3, 1], ["3", 1], [true, 1]];
   const tags = counts.map(([value, count]) => ({ value, count }));
   assertEquals<unknown>(facets, { "frontMatter.tags": tags });
+});
+
+Deno.test("an htmlError is sent for 5 minutes, not for as long as the branch stays", async () => {
+  let isBusy = true;
+  await using site = await startSite({ "posts/a.md": "# A\n" }, {
+    change(services) {
+      const { markdown } = services;
+      const render = markdown.render.bind(markdown);
+      markdown.render = (...of) => isBusy ? Promise.resolve({ message: "late" }) : render(...of);
+      return services;
+    },
+  });
+  const { service } = site;
+  const paths = [
+    listPath({ collection: "posts", includeHtml: "1" }),
+    itemPath({ path: "posts/a.md", includeHtml: "1" }),
+  ];
+  const isRendered = async (path: string) =>
+    (await (await service.get(path)).text()).includes("</h1>");
+  const passedMs: [number, boolean][] = [[0, false], [299_999, false], [300_001, true]];
+  for (const [ms, expected] of passedMs) {
+    service.clock.advance(ms);
+    for (const path of paths) assertEquals([ms, await isRendered(path)], [ms, expected]);
+    isBusy = false;
+  }
 });

@@ -84,7 +84,7 @@ Deno.test("get-item-content gives a file of just the size cap, and refuses one o
 });
 
 Deno.test("format=raw sends what a browser would run as plain text, but for SVG, under a policy", async () => {
-  const plain = "html HTM xhtml xht shtml xml xsl xslt rss atom mathml js mjs".split(" ");
+  const plain = "html HTM xhtml xht shtml xml xsl xslt rss atom mathml js mjs ecma".split(" ");
   const types: Record<string, string> = {
     ...Object.fromEntries(plain.map((end) => [`a.${end}`, "text/plain; charset=utf-8"])),
     "a.svg": "image/svg+xml",

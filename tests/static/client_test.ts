@@ -133,10 +133,11 @@ Deno.test("CollectionsClient.items() requests the largest pages, and pins the co
     parts.site.service.clock.advance(60_000);
   }
   for await (const _ of parts.client.items({ ...POSTS, includeContent: true })) break;
+  for await (const _ of parts.client.items({ ...POSTS, fields: "slug,htmlError" })) break;
   for await (const _ of parts.client.items({ ...POSTS, limit: 7 })) break;
 
   const queries = parts.sent.map(({ url }) => new URL(url).searchParams);
-  assertEquals(queries.map((query) => query.get("limit")), ["1000", "1000", "100", "7"]);
+  assertEquals(queries.map((query) => query.get("limit")), ["1000", "1000", "100", "100", "7"]);
   assertEquals([names.length, new Set(names).size], [1003, 1003]);
   assertEquals(queries.map((query) => query.get("branch")?.length).slice(0, 2), [undefined, 40]);
 });
@@ -168,6 +169,12 @@ Deno.test("CollectionsClient types front matter by a schema, and names the file 
   const text = 'The front matter of "posts/p3.md" does not fit: n: ';
   const error = await assertRejects(refused, SchemaError, text);
   assertEquals([error.path, error.issues.length], ["posts/p3.md", 1]);
+  const bySlug = { ...POSTS, fields: "slug,frontMatter.n" };
+  await assertRejects(
+    () => client.listItems(bySlug, { schema: wrong }),
+    SchemaError,
+    'of "p0" does',
+  );
   // A type alone decides.
   const typed = client.items<{ n: number }>({ ...POSTS, includeFrontMatter: true });
   const [first] = await Array.fromAsync(typed);
