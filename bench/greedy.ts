@@ -39,10 +39,8 @@ const deepPath = (n: number) => `deep/${n % DEEP.folders}/${"d/".repeat(DEEP.lev
 const filters = (n: number) =>
   [..."abcdefghijklmnopqrst"].map((a) => `&filter[path]=!*${n}${a.repeat(190)}`).join("");
 const ofRange = (n: number) => ({ range: `bytes=${n % 1000}-${n % 7 * 1000}` });
-const huge = (n: number) => ({
-  "x-large": "x".repeat(15_000),
-  "if-none-match": `"${n}", `.repeat(1_000),
-});
+const LARGE = { "x-large": "x".repeat(15_000) };
+const huge = (n: number) => ({ ...LARGE, "if-none-match": `"${n}", `.repeat(1_000) });
 const AS_HTML = { includeHtml: true, limit: 100 };
 const NEIGHBORS = { collection: "posts", includeNeighbors: true };
 

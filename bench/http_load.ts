@@ -62,8 +62,7 @@ export async function load(url: string, headers: Env = {}, seconds = LOAD.second
 
 /** One measurement; `processorUs` is the server's processor time for one request, in µs. */
 type Run = LoadResult & { readonly processorUs: number };
-/** The measurements of all rounds, by scenario and server. */
-type Runs = Map<string, Run[]>;
+type Runs = ReadonlyMap<string, Run[]>;
 
 /** Measures all scenarios on their servers, as the service at `origin` answers them; a table and the goals. */
 export async function measureLoad(origin: string, rounds: number, env: Env): Promise<Part> {
@@ -71,7 +70,8 @@ export async function measureLoad(origin: string, rounds: number, env: Env): Pro
   for (const name of Object.keys(SCENARIOS)) {
     answers[name] = (await warm(name, origin, true)).answer;
   }
-  const runs: Runs = new Map();
+  /** Of all rounds, by scenario and server. */
+  const runs = new Map<string, Run[]>();
   // The first round only warms up the machine's caches.
   for (let round = -1; round < rounds; round++) {
     for (const index of SERVERS.keys()) {

@@ -28,9 +28,8 @@ export type Server = keyof typeof STARTS;
 export const SERVERS = Object.keys(STARTS) as Server[];
 
 /** Starts one server; `env` are settings of the service. */
-export function startServer(server: Server, env: Env, answers: Answers): Promise<StartedServer> {
-  return STARTS[server](env, answers, server);
-}
+export const startServer = (server: Server, env: Env, answers: Answers): Promise<StartedServer> =>
+  STARTS[server](env, answers, server);
 
 async function startOurs(env: Env, _: Answers, server: Server): Promise<StartedServer> {
   const level = server === "service" ? "warn" : "info";

@@ -18,6 +18,7 @@ export type Env = Readonly<Record<string, string>>;
 /** A folder below the root where the service may write; it is there as long as `withProcesses` runs. */
 export const DATA_FOLDER = `./data/bench-${Deno.pid}`;
 const START_WITHIN_MS = 20_000;
+const STOP_WITHIN_MS = 5_000;
 const SIGNALS: readonly Deno.Signal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 const children = new Set<Deno.ChildProcess>();
 
@@ -52,7 +53,7 @@ export interface ProcessOptions {
   readonly core?: number;
 }
 
-/** Starts a program; disposing of it ends it. */
+/** Starts a program; disposing of it ends it, at last by SIGKILL. */
 export function startProcess(
   command: readonly string[],
   { env = {}, outputFile = "/dev/null", core }: ProcessOptions = {},
@@ -64,6 +65,12 @@ export function startProcess(
   const child = new Deno.Command(program, options).spawn();
   children.add(child);
   child.status.finally(() => children.delete(child));
+  const dispose = child[Symbol.asyncDispose].bind(child);
+  child[Symbol.asyncDispose] = async () => {
+    const kill = () => outputOf(["kill", "-KILL", `${child.pid}`]).catch(() => {});
+    const timer = setTimeout(kill, STOP_WITHIN_MS);
+    await dispose().finally(() => clearTimeout(timer));
+  };
   return child;
 }
 

@@ -1,7 +1,6 @@
 // What benches print: goals and tables as Markdown, statistics, the machine; and samples.
 
 import { join } from "@std/path";
-import { parseArgs } from "node:util";
 import { outputOf, withProcesses } from "./processes.ts";
 
 /** One goal of a bench, as a row of the table of goals. */
@@ -79,8 +78,8 @@ export function spread(values: readonly number[]): string {
 
 /** What a flag of the bench gives, as in `--seconds 20`. */
 export function flag(name: string, otherwise: string): string {
-  const options = { [name]: { type: "string" as const } };
-  return `${parseArgs({ args: Deno.args, options, strict: false }).values[name] ?? otherwise}`;
+  const index = Deno.args.indexOf(`--${name}`);
+  return index < 0 ? otherwise : Deno.args[index + 1] ?? otherwise;
 }
 
 /**
@@ -95,13 +94,12 @@ export async function runBench(
 ): Promise<void> {
   const info = await outputOf(["cat", "/proc/cpuinfo"]);
   const processor = info.match(/^model name\s*:\s*(.+)$/m)?.[1] ?? Deno.build.arch;
-  const cores = `${navigator.hardwareConcurrency} cores`;
   const gib = (Deno.systemMemoryInfo().total / 2 ** 30).toFixed(0);
   const commit = await outputOf(["git", "rev-parse", "--short", "HEAD"]);
   const date = new Date().toISOString().slice(0, 16).replace("T", " ");
   const machine = [
     `Date: ${date} UTC, commit ${commit.trim()}`,
-    `Machine: ${processor}, ${cores}, ${gib} GiB, ${Deno.build.os}; ` +
+    `Machine: ${processor}, ${navigator.hardwareConcurrency} cores, ${gib} GiB, ${Deno.build.os}; ` +
     `load average at the start ${Deno.loadavg()[0]!.toFixed(1)}`,
     `Deno ${Deno.version.deno}, V8 ${Deno.version.v8}`,
   ];

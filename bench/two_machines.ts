@@ -23,8 +23,8 @@ const EVENT = { "content-type": "application/json", "x-github-event": "push" };
 
 async function deliver({ origin }: RunningService, body: string, signature: string) {
   const headers = { ...EVENT, "x-hub-signature-256": signature };
-  const init = { method: "POST", body, headers };
-  const response = await fetch(`${origin}/api/webhooks/github`, init);
+  const url = `${origin}/api/webhooks/github`;
+  const response = await fetch(url, { method: "POST", body, headers });
   await response.body?.cancel();
   return response.status;
 }
@@ -38,7 +38,6 @@ await runBench({ title, section: "two machines" }, async (cleanup) => {
   const { double, settings } = await startSource(cleanup, { "octo/site": { dir: repository.dir } });
   const env = {
     ...settings,
-    SOURCE_TIMEOUT_MS: "",
     KV_PATH: store.url,
     DENO_KV_ACCESS_TOKEN: store.token,
     GITHUB_WEBHOOK_SECRET: SECRET,
