@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertInstanceOf } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
 import { fitsBatch, planBatches } from "../../lib/source/github/blobs.ts";
 import { type Fault, timeOutHangs } from "../github/github_faults.ts";
@@ -21,25 +21,24 @@ async function openBlobs(contents: GitFiles, options: OpenFor = {}) {
   const entries = await git.lsTree("HEAD");
   const files = entries.map(({ path, oid, size }) => ({ path, id: oid, size: size! }));
   const snapshot = await source.resolve({ owner: "octo", repo: "site", branch: null }, uncharged);
-  return {
-    ...served,
-    ...{ git, clock, files },
-    /** Reads these files, or all; counts begin anew. Gives the codes of errors by path, after comparing all bytes. */
-    async read(wanted = files): Promise<Record<string, string>> {
-      gh.resetCounts();
-      const blobs = await source.blobs(snapshot, wanted, uncharged);
-      const errors: Record<string, string> = {};
-      for (const { path, id } of wanted) {
-        const result = blobs.get(id);
-        if (result instanceof CollectionsError) errors[path] = result.code;
-        else {
-          assertInstanceOf(result, Uint8Array, path);
-          assertEquals(result, await git.blob(id), path);
-        }
-      }
-      return errors;
-    },
+  /** Reads these files and compares their bytes; counts begin anew. Gives the codes of errors by path. */
+  const read = async (wanted = files): Promise<Record<string, string>> => {
+    gh.resetCounts();
+    const blobs = await source.blobs(snapshot, wanted, uncharged);
+    const errors: Record<string, string> = {};
+    for (const { path, id } of wanted) {
+      const result = blobs.get(id);
+      if (result instanceof CollectionsError) errors[path] = result.code;
+      else assertEquals(result, await git.blob(id), path);
+    }
+    return errors;
   };
+  /** What it costs to read all files, or these, of which none fails. */
+  const cost = async (wanted = files) => {
+    assertEquals(await read(wanted), {});
+    return gh.counts();
+  };
+  return { ...served, clock, files, read, cost };
 }
 
 /** Each different code of errors, and how many errors there are. */
@@ -50,15 +49,15 @@ function summary(errors: Record<string, string>): [codes: string[], count: numbe
 
 Deno.test("readBlobs() reads by the raw host at the commit id without a token, 8 at once over all pages", async () => {
   await using reader = await openBlobs(textFiles(48));
-  const { gh, files, git } = reader;
+  const { gh, files, repository } = reader;
   // Every request waits until the eighth is there; were there a ninth at once, it would be seen.
   gh.intercept = async () => {
     await gh.log.until(() => gh.log.inFlight === 8 || gh.requests.length > 40);
     return null;
   };
-  assertEquals(await reader.read(), {});
-  assertEquals([gh.counts(), gh.log.maxConcurrent, gh.quota(null).spent], [{ raw: 48 }, 8, 0]);
-  const commit = await git.head();
+  assertEquals(await reader.cost(), { raw: 48 });
+  assertEquals([gh.log.maxConcurrent, gh.quota(null).spent], [8, 0]);
+  const commit = await repository.head();
   assert(gh.requests.every(({ path }) => path.startsWith(`/raw/octo/site/${commit}/posts/`)));
 
   await Promise.all([reader.read(files.slice(0, 24)), reader.read(files.slice(24))]);
@@ -71,8 +70,7 @@ Deno.test("readBlobs() turns to the API for what the raw host lacks, for three f
   const missing: Fault = { kind: "status", status: 404 };
   gh.fault = ({ kind, path }) =>
     kind === "raw" && files.slice(0, 3).some((file) => path.endsWith(file.path)) ? missing : null;
-  assertEquals(await reader.read(), {});
-  assertEquals(gh.counts(), { raw: 20, blob: 3 });
+  assertEquals(await reader.cost(), { raw: 20, blob: 3 });
 
   const faults: Fault[] = [missing, { kind: "wrong-bytes" }, { kind: "html" }, { kind: "reset" }];
   for (const fault of faults) {
@@ -139,11 +137,9 @@ Deno.test("readBlobs() reads each content once, in a query of one point; a singl
   const two = textFiles(20).map(([path], index) => [path, `${index % 2}\n`] as const);
   await using reader = await openBlobs(two, withToken);
   const { gh } = reader;
-  assertEquals(await reader.read(), {});
-  assertEquals([gh.counts(), gh.quota("t1", "graphql").spent], [{ graphql: 1 }, 1]);
+  assertEquals([await reader.cost(), gh.quota("t1", "graphql").spent], [{ graphql: 1 }, 1]);
   assert(gh.requests[0]!.bytes < 300);
-  await reader.read(reader.files.slice(0, 1));
-  assertEquals(gh.counts(), { blob: 1 });
+  assertEquals(await reader.cost(reader.files.slice(0, 1)), { blob: 1 });
 });
 
 Deno.test("readBlobs() leaves what GraphQL cannot give exactly to the blobs API", async () => {
@@ -157,46 +153,36 @@ Deno.test("readBlobs() leaves what GraphQL cannot give exactly to the blobs API"
     "empty.md": "",
   };
   await using reader = await openBlobs(files, withToken);
-  assertEquals(await reader.read(), {});
-  assertEquals(reader.gh.counts(), { graphql: 1, blob: 4 });
+  assertEquals(await reader.cost(), { graphql: 1, blob: 4 });
   reader.gh.graphqlStripsBom = true;
-  assertEquals(await reader.read(), {});
-  assertEquals(reader.gh.counts(), { graphql: 1, blob: 5 });
+  assertEquals(await reader.cost(), { graphql: 1, blob: 5 });
 });
 
 Deno.test("readBlobs() reads the files of a failed batch one by one", async () => {
   await using reader = await openBlobs(textFiles(40), withToken);
-  const { clock, gh } = reader;
+  const { clock, cost, gh } = reader;
   timeOutHangs(clock, gh);
-  const read = async () => {
-    assertEquals(await reader.read(), {});
-    return gh.counts();
-  };
   for (const kind of ["garbage", "html", "reset", "wrong-bytes", "hang"] as const) {
     gh.fault = { kind, only: ["graphql"] };
-    assertEquals([kind, await read()], [kind, { graphql: 1, blob: 40 }]);
+    assertEquals([kind, await cost()], [kind, { graphql: 1, blob: 40 }]);
   }
   gh.fault = null;
   gh.graphqlMaxObjects = 0;
-  assertEquals(await read(), { graphql: 1, blob: 40 });
+  assertEquals(await cost(), { graphql: 1, blob: 40 });
   // What a partial answer left out is requested again.
   gh.graphqlMaxObjects = 15;
-  assertEquals(await read(), { graphql: 3 });
+  assertEquals(await cost(), { graphql: 3 });
 });
 
 Deno.test("readBlobs() continues with the next token when GraphQL's quota is spent, whatever the status", async () => {
   for (const status of [200, 403] as const) {
     await using reader = await openBlobs(textFiles(10), { tokens: ["t1", "t2"] });
-    const { gh } = reader;
-    const read = async () => {
-      assertEquals(await reader.read(), {});
-      return gh.counts();
-    };
+    const { cost, gh } = reader;
     gh.graphqlQuotaStatus = status;
     gh.quota("t1", "graphql").remaining = 0;
-    assertEquals([await read(), await read()], [{ graphql: 2 }, { graphql: 1 }]);
+    assertEquals([await cost(), await cost()], [{ graphql: 2 }, { graphql: 1 }]);
     gh.quota("t2", "graphql").remaining = 0;
     // The client knows the second time that all are spent.
-    assertEquals([await read(), await read()], [{ graphql: 1, blob: 10 }, { blob: 10 }]);
+    assertEquals([await cost(), await cost()], [{ graphql: 1, blob: 10 }, { blob: 10 }]);
   }
 });

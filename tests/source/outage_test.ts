@@ -31,10 +31,8 @@ const OUTAGES: readonly [name: string, fault: Fault | null, code: keyof typeof S
 ];
 
 const collections = Array.from({ length: 10 }, (_, index) => `c${index}`);
-const files = Object.fromEntries(
-  collections.flatMap((name) =>
-    ["a", "b"].map((file) => [`${name}/${file}.md`, `${name} ${file}`])
-  ),
+const files = collections.flatMap((name) =>
+  ["a", "b"].map((file) => [`${name}/${file}.md`, `${name} ${file}`] as const)
 );
 /** Half of the lists have their contents. */
 const paths = collections.map((collection, index) =>

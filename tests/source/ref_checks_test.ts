@@ -158,14 +158,12 @@ Deno.test("40 known refs have 40 answers while the source hangs", async () => {
   for (const owners of [1, 40]) {
     await using opened = await openRefs({ tokens: ["t1"] });
     const { clock, gh, git, outcome } = opened;
-    const queries = Array.from(
-      { length: 40 },
-      (_, index) => owners > 1 ? { owner: `o${index}` } : { branch: `b${index}` },
-    );
-    for (const { owner, branch } of queries) {
-      if (owner !== undefined) gh.add(`${owner}/site`, git);
-      else await git.branch(branch);
+    const numbers = Array.from({ length: 40 }, (_, number) => number);
+    for (const number of numbers) {
+      gh.add(`o${number}/site`, git);
+      await git.branch(`b${number}`);
     }
+    const queries = numbers.map((n) => owners > 1 ? { owner: `o${n}` } : { branch: `b${n}` });
     for (const query of queries) await outcome(query);
     clock.advance(61_000);
     gh.fault = { kind: "hang" };

@@ -20,11 +20,7 @@ const withToken = { tokens: ["t1"] };
 /** `isCached`: a ref is checked again only once its check is no longer fresh, and its live state changes in place. */
 const implementations: [name: string, open: (sample: Sample) => Source, isCached: boolean][] = [
   ["GitHubSource without a token", ({ gh, clock }) => openGitHub(gh, { clock }), false],
-  [
-    "GitHubSource by the API alone",
-    ({ gh, clock }) => openGitHub(gh, { clock, raw: false }),
-    false,
-  ],
+  ["GitHubSource by the API", ({ gh, clock }) => openGitHub(gh, { clock, raw: false }), false],
   ["GitHubSource with a token", ({ gh, clock }) => openGitHub(gh, { clock, ...withToken }), false],
   ["CachedSource without a token", ({ gh, clock }) => openCached(gh, { clock }), true],
   ["CachedSource with a token", ({ gh, clock }) => openCached(gh, { clock, ...withToken }), true],

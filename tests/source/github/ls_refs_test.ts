@@ -150,12 +150,8 @@ Deno.test("lsRefs() tells a denial and a limit by their status, and uses a list 
   assertEquals(await given(401, {}), { kind: "denied" });
   bridge.intercept = endless(() => "a".repeat(60_000), { status: 401 }).respond;
   assertEquals(await served.ask(), { kind: "denied" });
-  const waits: [retryAfter: string, ms: number][] = [
-    ["0", 1000],
-    ["999999999999", 86_400_000],
-    ["soon", 3_600_000],
-  ];
-  for (const [value, retryAfterMs] of waits) {
+  const waits = { "0": 1000, "999999999999": 86_400_000, "soon": 3_600_000 };
+  for (const [value, retryAfterMs] of Object.entries(waits)) {
     const result = await given(429, { "retry-after": value });
     assertEquals(result, { kind: "rate-limited", retryAfterMs }, value);
   }
@@ -166,10 +162,7 @@ Deno.test("lsRefs() finds one of 10,000 refs, and stops reading past the name", 
   const { repository, bridge, ask } = served;
   const commit = await repository.head();
   const names = Array.from({ length: 10_000 }, (_, n) => `v${n}`).toSorted();
-  const refs = [
-    ...names.map((name) => `heads/${name}`),
-    ...["v", ...names].map((name) => `tags/${name}`),
-  ];
+  const refs = [...names.map((name) => `heads/${name}`), "tags/v"];
   const packed = refs.map((name) => `${commit} refs/${name}\n`).join("");
   const sorted = "# pack-refs with: peeled fully-peeled sorted \n";
   await Deno.writeTextFile(`${repository.dir}/packed-refs`, sorted + packed);
@@ -220,10 +213,8 @@ function endless(line: (n: number) => string, init: ResponseInit = {}) {
     },
     cancel: () => void (state.isLeft = true),
   });
-  return {
-    state,
-    respond: () => new Response(body, { headers: { "content-type": TYPE }, ...init }),
-  };
+  const headers = { "content-type": TYPE };
+  return { state, respond: () => new Response(body, { headers, ...init }) };
 }
 
 function pktLine(text: string): string {
