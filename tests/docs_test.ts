@@ -9,6 +9,7 @@ import { ERRORS } from "../lib/errors.ts";
 import { parseSettings, SETTING_NAMES } from "../lib/settings.ts";
 import { serveTask } from "./run_task.ts";
 import { readSourceFiles, root } from "./source_files.ts";
+import { run } from "./static/run_command.ts";
 
 const read = (path: string) => Deno.readTextFile(join(root, path));
 const paths = ["README.md", "CONTRIBUTING.md", "SECURITY.md"];
@@ -78,10 +79,9 @@ Deno.test("the README's fetch call, its client in Node and the example blog's li
   await Deno.writeTextFile(join(folder, "package.json"), '{ "type": "module" }');
   // Only the port differs from what is printed.
   await Deno.writeTextFile(join(folder, "posts.js"), posts!.replace(ORIGIN, service.url));
-  const node = new Deno.Command("node", { args: ["posts.js"], cwd: folder });
-  const { code, stdout } = await node.output();
-  const printed = new TextDecoder().decode(stdout).trimEnd().split("\n");
-  assertEquals([code, printed.length], [0, 12]);
+  const { out } = await run("node", ["posts.js"], { cwd: folder });
+  const printed = out.trimEnd().split("\n");
+  assertEquals(printed.length, 12);
   assert(printed.includes("Apple days 602"), printed.join());
   await Deno.remove(folder, { recursive: true });
 

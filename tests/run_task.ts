@@ -17,15 +17,8 @@ export interface TaskOptions {
   readonly unread?: Promise<void>;
 }
 
-/** How a task ended. `stderr` is without the line by which `deno task` names the task. */
-export interface TaskEnd {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** Runs a task to its end. */
-export async function runTask(name: string, options: TaskOptions = {}): Promise<TaskEnd> {
+/** Runs a task to its end. `stderr` is without the line by which `deno task` names the task. */
+export async function runTask(name: string, options: TaskOptions = {}) {
   const { code, stdout, stderr } = await command(name, options).output();
   const decoder = new TextDecoder();
   return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
@@ -51,7 +44,7 @@ export async function serveTask(name: string, options: TaskOptions = {}) {
     return text;
   };
   const ended = Promise.all([child.status, readOutput(), new Response(child.stderr).text()])
-    .then(([{ code }, stdout, stderr]): TaskEnd => ({ code, stdout, stderr }));
+    .then(([{ code }, stdout, stderr]) => ({ code, stdout, stderr }));
   const first = await Promise.race([listening, ended]);
   if ("code" in first) throw new Error(`Cannot run "${name}": ${first.stderr || first.stdout}`);
   const { host, port } = first;

@@ -107,7 +107,9 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
 
 Deno.test("start:parallel serves from two isolates or more with one store, and closes on SIGTERM", async () => {
   const folder = `data/parallel-${crypto.randomUUID()}`;
-  const port = freePort();
+  const free = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = free.addr;
+  free.close();
   const env = { PORT: `${port}`, HOST: "127.0.0.1", KV_PATH: `./${folder}/kv`, DENO_JOBS: "2" };
   try {
     await using service = await serveTask("start:parallel", { env });
@@ -128,11 +130,6 @@ Deno.test("start:parallel serves from two isolates or more with one store, and c
     await Deno.remove(join(root, folder), { recursive: true });
   }
 });
-
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
-}
 
 Deno.test("start and preview stop with one line that names what cannot be used", async () => {
   using busy = Deno.listen({ hostname: "127.0.0.1", port: 0 });

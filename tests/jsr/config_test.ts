@@ -30,8 +30,8 @@ async function copyConfig() {
     async run(args: readonly string[], env: Record<string, string>) {
       const options = { args: [...args], cwd: dir, env: { NO_COLOR: "1", ...env } };
       const { stdout, stderr } = await new Deno.Command(Deno.execPath(), options).output();
-      const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trim();
-      return { stdout: decode(stdout), stderr: decode(stderr) };
+      const [out, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes).trim());
+      return { stdout: out!, stderr: err! };
     },
     [Symbol.asyncDispose]: () => Deno.remove(dir, { recursive: true }),
   };
