@@ -1,4 +1,4 @@
-// Everything that can go wrong at GitHub or on the way there, as data, so that a separate process can receive it too.
+// Everything that can go wrong at GitHub or on the way there, as data, which another thread can receive too.
 // Refused connections are `down()` and `up()` of the double itself.
 
 import type { TestClock } from "../test_clock.ts";
