@@ -20,10 +20,7 @@ export type GitFiles =
 /** One line of `git ls-tree -r -l`. */
 export type ListedEntry = Omit<GitTreeEntry, "name"> & { readonly path: string };
 
-interface Entry {
-  readonly mode: string;
-  readonly oid: string;
-}
+type Entry = Pick<GitTreeEntry, "mode" | "oid">;
 
 const FIRST_COMMIT_SECONDS = 1_700_000_000;
 const [NAME, EMAIL] = ["Test Author", "author@example.org"];

@@ -74,7 +74,7 @@ export class GithubState {
 
   /** {@linkcode find}, following the redirects of old names. */
   follow(fullName: string): HostedRepository | null {
-    return this.find(fullName) ?? this.redirectOf(fullName)?.target ?? null;
+    return this.find(fullName) ?? this.find(this.redirectOf(fullName)?.target?.id ?? 0);
   }
 
   /** {@linkcode find}, for changing its fields. @throws {Error} if there is none. */
@@ -102,13 +102,9 @@ export class GithubState {
     this.redirects.set(fullName.toLowerCase(), { target: null, location });
   }
 
-  /** Deletes a repository and its old names: 404 from then on. */
+  /** Deletes a repository: 404 from then on. */
   remove(fullName: string): void {
-    const repository = this.get(fullName);
     this.byName.delete(fullName.toLowerCase());
-    for (const [name, { target }] of this.redirects) {
-      if (target === repository) this.redirects.delete(name);
-    }
   }
 
   /** Makes a token valid; its index is its place in the order of adding. */
