@@ -99,19 +99,6 @@ testOnEachStore("KvTier gathers writes into few commits and reads nothing first"
   assertLessOrEqual(calls.length, 9);
 });
 
-testOnEachStore("KvTier gives a value until its time and not from then on", async (store) => {
-  await using opened = await open(store);
-  const { tier, clock } = opened;
-  tier.set(["small"], randomBytes(10), { ttlMs: 500 });
-  tier.set(["large"], randomBytes(200_000), { ttlMs: 500 });
-  await tier.flush();
-  const found = async () => (await tier.get([["small"], ["large"]])).map((value) => value !== null);
-  clock.advance(499);
-  assertEquals(await found(), [true, true]);
-  clock.advance(1);
-  assertEquals(await found(), [false, false]);
-});
-
 testOnEachStore("KvTier tells keys and scopes apart, and drops keys too long", async (store) => {
   await using opened = await open(store);
   const { tier, kv, clock, stored, errors } = opened;

@@ -52,12 +52,8 @@ async function startTwo(store: SharedStore, env: Record<string, string>) {
   const clock = new TestClock(Date.now() + 60_000);
   const served = await serveRepository(FILES, { now: clock.now });
   Object.assign(served.gh.quota(null), { limit: 100_000, remaining: 100_000 });
-  const path: Record<string, string> = isFile(store) ? {} : { KV_PATH: store.path };
-  const start = async () =>
-    await startService({
-      ...{ env: { LOG_LEVEL: "silent", MISSES_PER_MINUTE: "0", ...path, ...env }, clock },
-      ...{ github: served.gh, kv: await store.open() },
-    });
+  const settings = { LOG_LEVEL: "silent", MISSES_PER_MINUTE: "0", KV_PATH: store.path, ...env };
+  const start = () => startService({ env: settings, clock, github: served.gh });
   const services = [await start(), await start()] as const;
   return {
     clock,
@@ -68,10 +64,6 @@ async function startTwo(store: SharedStore, env: Record<string, string>) {
       await served[Symbol.asyncDispose]();
     },
   };
-}
-
-function isFile({ path }: SharedStore): boolean {
-  return path.startsWith("/");
 }
 
 async function shownBy(service: TestService): Promise<string> {
@@ -86,9 +78,9 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
 
 /** Pushes, and delivers to the first service; gives how long each of the two took to show each push, in ms of their clock. */
 export async function pushWithHook(store: SharedStore, count: number): Promise<number[]> {
+  using kv = await store.open();
   await using two = await startTwo(store, ENV);
   const { clock, repository, services: [receiver, other] } = two;
-  using kv = await store.open();
   const published = async () => {
     for await (const { value } of kv.list<{ last: number }>({ prefix: ["rc2", "changes"] })) {
       return value.last;
@@ -104,7 +96,7 @@ export async function pushWithHook(store: SharedStore, count: number): Promise<n
     delaysMs.push(clock.now() - pushedAtMs);
     await until(async () => await published() === n);
     // A file is polled once a second; a remote store reports changes.
-    if (isFile(store)) clock.advance(1_000);
+    if (store.path.startsWith("/")) clock.advance(1_000);
     await until(async () => await shownBy(other) === commit);
     delaysMs.push(clock.now() - pushedAtMs);
   }
