@@ -44,7 +44,7 @@ function allowedFor(path: string): readonly string[] {
 const PLACES: readonly [what: string, text: RegExp, places: readonly string[]][] = [
   ["the environment", /\bDeno\.env\./, ["fresh.config.ts"]],
   ["GitHub's answers", /from ".*\/github\//, ["lib/services.ts", "lib/source/github/"]],
-  // A ByteSemaphore bounds the upstream answers of one client, too.
+  // ByteSemaphore is not among them: a second one bounds the upstream answers of one client.
   [
     "parts that are made once",
     /\bnew (BackgroundJobs|CachedSource|GitHubSource|KvTier|LargeBodies|LineLog|LocalSource|Metrics|ObjectCache|RateLimit|ResponseCache|TokenPool)\(/,

@@ -22,10 +22,6 @@ const FRIENDLY = `# Friendly
 
 [Next](./next.md#part) [Elsewhere](https://example.test/) [Below](#far-below)
 
-| a | b |
-| - | - |
-| 1 | 2 |
-
 \`\`\`js
 const one = 1;
 \`\`\`
