@@ -116,20 +116,6 @@ Deno.test("a sort that no request waits for stops before its end, and nothing of
   assertEquals(await missesOf("sort=-name", source), 1);
 });
 
-Deno.test("listItems() is not ready in time, goes on in the background, and is right afterwards", async () => {
-  const source = new MemorySource(posts(20, (n) => `---\nn: ${n % 3}\n---\n${n}`));
-  await list("", source.read());
-  const barrier = Promise.withResolvers<void>();
-  source.barrier = barrier.promise;
-  const waiting = rejects(list("sort=frontMatter.n", source.read()), "collection-not-ready");
-  await settle();
-  source.clock.advance(8_000);
-  assertEquals((await waiting).facts.retryAfterSeconds, 5);
-  barrier.resolve();
-  assert((await names("sort=frontMatter.n&limit=3", source.read())).startsWith("0.md 15.md"));
-  assertEquals(source.counts.blobs, 20);
-});
-
 Deno.test("HTML of a page is a background job, of a file it is charged; a failure is remembered for 5 minutes", async () => {
   const source = new MemorySource([["posts/a.md", "A"]]);
   const failing = Promise.withResolvers<{ message: string }>();

@@ -1,11 +1,16 @@
-// A source at the port: one repository of files in memory, whose answers a test can truncate, fail or delay, and which
-// counts reads. The counts are of requests, as if nothing were cached.
+// A source at the port: one repository of files in memory, whose answers a test can truncate or fail, and which counts
+// reads. The counts are of requests, as if nothing were cached.
 
 import { BackgroundJobs } from "../../lib/background_jobs.ts";
 import { ObjectCache } from "../../lib/cache/object_cache.ts";
 import type { ReadContext } from "../../lib/collections/read_context.ts";
 import { MarkdownRenderer } from "../../lib/markdown/renderer.ts";
-import { FileListBuilder, fileListKind, isListedPath } from "../../lib/source/file_list.ts";
+import {
+  type FileList,
+  FileListBuilder,
+  fileListKind,
+  isListedPath,
+} from "../../lib/source/file_list.ts";
 import { blobId } from "../../lib/source/git_object_id.ts";
 import type {
   FileRef,
@@ -30,8 +35,6 @@ export class MemorySource implements Source {
   truncateAt = Infinity;
   /** Why a file cannot be read, by its path. */
   readonly failures = new Map<string, Error>();
-  /** What every read of files waits for. */
-  barrier: Promise<void> = Promise.resolve();
   readonly snapshot: Snapshot = {
     name: { owner: "octo", repo: "site" },
     branch: "main",
@@ -79,9 +82,8 @@ export class MemorySource implements Source {
     return Promise.resolve(this.snapshot);
   }
 
-  async tree(_snapshot: Snapshot, treeId: string): Promise<TreeEntries> {
+  tree(_snapshot: Snapshot, treeId: string): Promise<TreeEntries> {
     this.counts.tree++;
-    await this.barrier;
     const entries = this.below(treeId).map(({ path, inside, id, size }): TreeEntry => {
       const name = inside.split("/", 1)[0]!;
       const folder = path.slice(0, path.length - inside.length + name.length);
@@ -89,36 +91,35 @@ export class MemorySource implements Source {
         ? { name, kind: "file", id, size }
         : { name, kind: "folder", id: folder, size: 0 };
     });
-    return [...new Map(entries.map((entry) => [entry.name, entry])).values()];
+    const byName = new Map(entries.map((entry) => [entry.name, entry]));
+    return Promise.resolve([...byName.values()]);
   }
 
-  async files(_snapshot: Snapshot, treeId: string) {
+  files(_snapshot: Snapshot, treeId: string): Promise<FileList | null> {
     const known = this.objects.peek(fileListKind, "octo/site", treeId);
-    if (known !== undefined && known !== "truncated") return known;
+    if (known !== undefined && known !== "truncated") return Promise.resolve(known);
     this.counts.files++;
-    await this.barrier;
     const builder = new FileListBuilder();
     for (const { inside, id, size } of this.below(treeId)) {
       if (!isListedPath(inside)) continue;
       if (inside.includes("\uFFFD")) builder.omit();
       else builder.add({ path: inside, id, size });
     }
-    if (builder.length > this.truncateAt) return null;
+    if (builder.length > this.truncateAt) return Promise.resolve(null);
     const files = builder.build();
     this.objects.set(fileListKind, "octo/site", treeId, files);
-    return files;
+    return Promise.resolve(files);
   }
 
   filesAt(): Promise<null> {
     return Promise.resolve(null);
   }
 
-  async blobs(_snapshot: Snapshot, files: readonly FileRef[], context: RequestContext) {
+  blobs(_snapshot: Snapshot, files: readonly FileRef[], context: RequestContext) {
     if (files.length > 0) context.recordMiss();
     this.counts.blobs += files.length;
-    await this.barrier;
     const read = ({ path }: FileRef) => this.failures.get(path) ?? this.contents.get(path)!.bytes;
-    return new Map(files.map((file) => [file.id, read(file)]));
+    return Promise.resolve(new Map(files.map((file) => [file.id, read(file)])));
   }
 
   webUrl(_snapshot: Snapshot, path: string): string {

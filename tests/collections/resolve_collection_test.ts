@@ -30,6 +30,7 @@ Deno.test("suggest() gives the five nearest usable names once, by edits as a sha
 Deno.test("suggestions are names that work as collection, whatever folders are called", async () => {
   const parent = `${"y".repeat(250)}/`.repeat(4);
   await using site = await startSite({
+    "admin/config.yml": "collections: [{ name: zzzy, folder: gone }]",
     "_./a.md": "1",
     "_../a.md": "2",
     "a\u0001b/a.md": "3",
@@ -40,6 +41,7 @@ Deno.test("suggestions are names that work as collection, whatever folders are c
   });
   const { suggestions } = await site.service.problem(listPath({ collection: "zzzz" }));
   assertEquals(suggestions!.slice(0, 2), ["zz", "zzz"]);
+  assert(!suggestions!.includes(".zz"), "hidden folders are no collections");
   const below = await site.service.problem(listPath({ collection: `${parent}z` }));
   for (const collection of [...suggestions!, ...below.suggestions!]) {
     await site.service.list({ collection });

@@ -17,33 +17,34 @@ Deno.test("resolve() gives a plain folder as main, a checkout as its branch, at 
   await folder.git.git("init", "--quiet", "--initial-branch=drafts/2026");
   await folder.git.git("add", "--all");
   assertEquals(plain.commit, await folder.git.git("write-tree"));
-  folder.advance(1000);
+  folder.clock.advance(1000);
   const after = await folder.resolve({ branch: "drafts/2026" });
   const moved = ["drafts/2026", "moved", plain.commit];
   assertEquals([after.branch, after.freshness, after.commit], moved);
   const freshUntilMs = plain.ref.checkedAtMs + plain.ref.freshForMs;
-  assert(freshUntilMs <= folder.now(), "no answer of the old branch is fresh");
+  assert(freshUntilMs <= folder.clock.now(), "no answer of the old branch is fresh");
   await folder.refuses("branch-not-found", { branch: "main" });
 });
 
 Deno.test("resolve() scans the folder at most once a second, once for concurrent requests", async () => {
   await using folder = await makeSampleFolder({ "a.md": "A\n" });
-  const both = async () => await Promise.all([folder.resolve(), folder.resolve()]);
-  const [first, joined] = await both();
-  assertEquals([first.freshness, joined.freshness], ["miss", "miss"]);
+  const first = await folder.resolve();
+  assertEquals(first.freshness, "miss");
   const list = await folder.list(first);
   await folder.write("a.md", "edited\n");
-  folder.advance(999);
+  folder.clock.advance(999);
   const within = await folder.resolve();
   assertEquals([within.freshness, within.commit], ["hit", first.commit]);
-  assertEquals(within.ref.wantedAtMs, folder.now());
-  folder.advance(1);
-  const [looked] = await both();
-  assertEquals([looked.freshness, looked.checkedAtMs], ["moved", folder.now()]);
+  assertEquals(within.ref.wantedAtMs, folder.clock.now());
+  folder.clock.advance(1);
+  const both = () => Promise.all([folder.resolve(), folder.resolve()]);
+  const [looked, joined] = await both();
+  assertEquals([looked.freshness, looked.checkedAtMs], ["moved", folder.clock.now()]);
+  assertEquals(joined.freshness, "moved");
   assertEquals(await folder.read(looked, "a.md", "edited\n"), "edited\n");
   assert(await folder.list(first) === list);
   const current = await folder.list(looked);
-  folder.advance(1000);
+  folder.clock.advance(1000);
   const unchanged = await both();
   assertEquals(unchanged.map(({ freshness }) => freshness), ["revalidated", "revalidated"]);
   assert(await folder.list(unchanged[0]) === current, "nothing is built anew");
@@ -75,7 +76,7 @@ Deno.test("resolve() does not follow a repository that is a link, or has become 
   await folder.resolve();
   await Deno.remove(folder.dir, { recursive: true });
   await Deno.symlink(outside.dir, folder.dir);
-  folder.advance(1000);
+  folder.clock.advance(1000);
   await folder.refuses("repository-not-found");
   await Deno.remove(folder.dir);
   await folder.refuses("repository-not-found");
@@ -98,7 +99,7 @@ Deno.test("resolve() refuses a folder of too many entries, and caches no failed 
   const first = await folder.resolve();
   assertEquals(await folder.paths(first), ["a/b/c.md", "d.md"]);
   await folder.write("e.md", "E\n");
-  folder.advance(1000);
+  folder.clock.advance(1000);
   for (let times = 0; times < 2; times++) {
     assert((await folder.refuses("collection-too-large")).includes("more than 4 files"));
   }
@@ -165,7 +166,7 @@ Deno.test("the state before the last can still be read, an older one cannot", as
   const states = [await folder.resolve()];
   for (const text of ["second\n", "third\n"]) {
     await folder.write("posts/a.md", text);
-    folder.advance(1000);
+    folder.clock.advance(1000);
     assertEquals(await folder.paths(states.at(-1)!), ["posts/a.md"]);
     states.push(await folder.resolve());
   }

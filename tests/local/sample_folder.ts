@@ -1,4 +1,4 @@
-// A folder of files to serve, for the tests of local folders. It has a clock of its own.
+// A folder of files to serve, for the tests of local folders.
 
 import { dirname } from "@std/path";
 import { assertEquals, assertRejects } from "@std/assert";
@@ -8,6 +8,7 @@ import { blobId } from "../../lib/source/git_object_id.ts";
 import { LocalSource } from "../../lib/source/local/local_source.ts";
 import type { RefQuery, RequestContext, Snapshot } from "../../lib/source/source.ts";
 import { GitRepository } from "../github/git_repository.ts";
+import { TestClock } from "../test_clock.ts";
 
 /** A client that must not be charged: local reads cost no quota. */
 export const uncharged: RequestContext = {
@@ -21,18 +22,12 @@ export const uncharged: RequestContext = {
 export class SampleFolder implements AsyncDisposable {
   readonly dir: string;
   readonly source: LocalSource;
-  private nowMs = Date.now() + 60_000;
+  /** A minute ahead, so that what was written just now counts as old. */
+  readonly clock = new TestClock(Date.now() + 60_000);
 
   constructor(readonly root: string, maxEntries: number) {
     this.dir = `${root}/blog`;
-    this.source = new LocalSource({ root, now: this.now, maxEntries });
-  }
-
-  readonly now = () => this.nowMs;
-
-  /** Lets time pass. */
-  advance(ms: number): void {
-    this.nowMs += ms;
+    this.source = new LocalSource({ root, now: this.clock.now, maxEntries });
   }
 
   /** The git command in this folder, which need not be a checkout. */

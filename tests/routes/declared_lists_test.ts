@@ -20,7 +20,9 @@ const declare = (...entries: (readonly [name: string, folder: string])[]) =>
 Deno.test("a list by a declared name has the files that its CMS shows", async () => {
   const [articles, source] = ["src/articles", ".pages.yml"];
   await using site = await startSite({
-    [source]: `content: [{ name: blog, type: collection, path: ${articles}, exclude: README.md }]`,
+    [source]: `content:
+      - { name: blog, type: collection, path: ${articles}, exclude: README.md }
+      - { name: pictures, type: collection, path: ${articles}, extension: png }`,
     "src/articles/2026-01-02-hello.md": "# Hello\n",
     "src/articles/2026/nested.md": "# Nested\n",
     "src/articles/README.md": "no post",
@@ -29,6 +31,7 @@ Deno.test("a list by a declared name has the files that its CMS shows", async ()
   const [first, nested] = ["2026-01-02-hello.md", "2026/nested.md"];
   const rows: [name: string, Parameters, shown: (string | undefined)[]][] = [
     ["blog", {}, [articles, source, `${first} ${nested}`]],
+    ["pictures", {}, [articles, source, "picture.png"]],
     ["blog", { "filter[path]": "2026/**" }, [articles, source, nested]],
     ["blog", { sort: "-name" }, [articles, source, `${nested} ${first}`]],
     ["blog", { recursive: false }, [articles, source, first]],

@@ -8,6 +8,7 @@ import { startSite } from "../site.ts";
 
 const POST = `---
 title: First
+author: { name: Ann, id: 1, mail: a }
 ---
 # Hello *there*
 
@@ -129,11 +130,9 @@ Deno.test("fields cuts items to their named keys and reads nothing else", async 
     (await service.list({ fields, ...more, "filter[name]": name })).items[0];
   assertEquals(await named("slug,size"), { slug: "first", size: POST.length });
   assertEquals(requested, []);
-  const frontMatter = { title: "First" };
-  assertEquals(await named("slug,frontMatter.title,frontMatter.none"), {
-    slug: "first",
-    frontMatter,
-  });
+  const keys = ["title", "none", "author.name", "author.id"].map((key) => `frontMatter.${key}`);
+  const frontMatter = { author: { id: 1, name: "Ann" }, title: "First" };
+  assertEquals(await named(`slug,${keys}`), { slug: "first", frontMatter });
   assertEquals(requested.length, 1);
   // The `include…` parameters have no effect beside `fields`.
   const whole = { includeContent: true, limit: 1000 };

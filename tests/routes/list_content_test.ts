@@ -1,8 +1,12 @@
 // A list that carries the front matter or the content of its items: the same as in get-item-content, an error where
-// content is missing, and the page's cacheability.
+// content is missing, and how often files are read.
 
 import { assertEquals } from "@std/assert";
+import { generateFiles } from "../github/generated_files.ts";
 import type { GitContent } from "../github/git_repository.ts";
+import { watchBlobs } from "../github/served_repository.ts";
+import { openFile } from "../kv_connect/shared_stores.ts";
+import { startService } from "../service.ts";
 import { startSite } from "../site.ts";
 
 const bytes = (...parts: (string | number[])[]) =>
@@ -79,4 +83,32 @@ Deno.test("files that the source fails on are errors in their positions, and the
   gh.fault = { kind: "secondary429", only: ["raw", "blob"] };
   const limited = Array(3).fill("source-rate-limited").join(" ");
   for (let time = 0; time < 2; time++) assertEquals(await look(), limited);
+});
+
+Deno.test("a sort by front matter reads each file once, after a commit what it changed, after a restart nothing", async () => {
+  const posts = [...generateFiles({ folders: 3, filesPerFolder: 100 })];
+  const env = { GITHUB_TOKEN: "token" };
+  await using store = await openFile();
+  await using site = await startSite(posts, { env, kv: await store.open() });
+  const { service: { clock, services }, gh, repository } = site;
+  gh.addToken("token");
+  const requested = watchBlobs(gh);
+  const newest = { sort: "-frontMatter.date", limit: 10, includeFrontMatter: true };
+  await site.service.list(newest);
+  assertEquals(requested.length, 300);
+
+  requested.length = 0;
+  const path = "posts/d001/post-00002.md";
+  await repository.commit({ [path]: "---\ndate: zzz\n---\n" });
+  clock.advance(60_000);
+  const before = await site.service.list(newest);
+  assertEquals([before.items[0]?.path, before.items[0]?.frontMatter], [path, { date: "zzz" }]);
+  assertEquals(requested, [await repository.resolve(`main:${path}`)]);
+
+  await services.close();
+  gh.resetCounts();
+  await using again = await startService({ env, github: gh, clock, kv: await store.open() });
+  assertEquals(await again.list(newest), before);
+  await again.list({ ...newest, sort: "frontMatter.title", page: 7 });
+  assertEquals(Object.keys(gh.counts()).toSorted(), ["commit", "repo"]);
 });
