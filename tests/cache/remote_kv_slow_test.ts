@@ -2,33 +2,28 @@
 
 import { assert, assertEquals, assertLessOrEqual } from "@std/assert";
 import { KvConnectServer, TOKEN } from "../kv_connect/kv_connect_server.ts";
-import { serveRepository } from "../github/served_repository.ts";
 import { listPath, startService, type TestService } from "../service.ts";
 import { startSite } from "../site.ts";
-import { TestClock } from "../test_clock.ts";
 
 const FILES = Object.fromEntries(
   Array.from({ length: 40 }, (_, n) => [`posts/${n}.md`, `---\ntitle: ${n}\n---\n${n}\n`]),
 );
-const LISTS = [{}, { includeContent: true }, {
-  sort: "-frontMatter.title",
-  includeFrontMatter: true,
-}];
+const SORTED = { sort: "-frontMatter.title", includeFrontMatter: true };
+const LISTS = [{}, { includeContent: true }, SORTED];
 
-/** Services that open a server's store by its URL, each as a process does, all of one GitHub. */
+/** Services that open a server's store by its URL, each as a process does, and what one on a store of its own answers. */
 async function open() {
-  const expected = await expectedBodies();
+  const site = await startSite(FILES);
+  const { gh, service: { clock } } = site;
+  gh.addToken("t1");
   const server = await KvConnectServer.start();
-  const clock = new TestClock(Date.now() + 60_000);
-  const served = await serveRepository(FILES, { now: clock.now });
-  served.gh.addToken("t1");
   const env = { KV_PATH: server.url, GITHUB_TOKEN: "t1", ALLOWED_REPOS: "octo/*" };
   Deno.env.set("DENO_KV_ACCESS_TOKEN", TOKEN);
   return {
-    ...{ expected, server, gh: served.gh },
-    start: () => startService({ env, github: served.gh, clock }),
+    ...{ expected: await bodies(site.service), server, gh },
+    start: () => startService({ env, github: gh, clock }),
     async [Symbol.asyncDispose]() {
-      await served[Symbol.asyncDispose]();
+      await site[Symbol.asyncDispose]();
       await server[Symbol.asyncDispose]();
     },
   };
@@ -41,17 +36,9 @@ function bodies(service: TestService): Promise<string[]> {
   );
 }
 
-/** What a service on a store of its own answers. */
-async function expectedBodies(): Promise<string[]> {
-  await using site = await startSite(FILES);
-  return await bodies(site.service);
-}
-
-const pause = () => new Promise((resume) => setTimeout(resume, 2));
-
 /** Waits for real work; fails by never ending. */
 async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await pause();
+  while (!condition()) await new Promise((resume) => setTimeout(resume, 2));
 }
 
 for (const latencyMs of [10, 100]) {

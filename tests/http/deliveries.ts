@@ -1,10 +1,10 @@
 // Deliveries as GitHub signs them, and two services on one store, of which only the first receives pushes.
 
 import { assertEquals } from "@std/assert";
-import { serveRepository, signatureOf } from "../github/served_repository.ts";
+import { signatureOf } from "../github/served_repository.ts";
 import type { SharedStore } from "../kv_connect/shared_stores.ts";
 import { listPath, type RequestOptions, startService, type TestService } from "../service.ts";
-import { TestClock } from "../test_clock.ts";
+import { startSite } from "../site.ts";
 
 const KEY = "a-secret-of-the-tests";
 /** Two secrets, of which the second signs here. */
@@ -48,20 +48,16 @@ export async function deliver(
 }
 
 /** Two services that share a store, of which only the first receives deliveries. */
-async function startTwo(store: SharedStore, env: Record<string, string>) {
-  const clock = new TestClock(Date.now() + 60_000);
-  const served = await serveRepository(FILES, { now: clock.now });
-  Object.assign(served.gh.quota(null), { limit: 100_000, remaining: 100_000 });
-  const settings = { LOG_LEVEL: "silent", MISSES_PER_MINUTE: "0", KV_PATH: store.path, ...env };
-  const start = () => startService({ env: settings, clock, github: served.gh });
-  const services = [await start(), await start()] as const;
+async function startTwo(store: SharedStore, more: Record<string, string>) {
+  const env = { LOG_LEVEL: "silent", MISSES_PER_MINUTE: "0", KV_PATH: store.path, ...more };
+  const site = await startSite(FILES, { env });
+  const { gh, repository, service: { clock } } = site;
+  const other = await startService({ env, github: gh, clock });
   return {
-    clock,
-    services,
-    repository: served.repository,
+    ...{ clock, repository, services: [site.service, other] as const },
     async [Symbol.asyncDispose]() {
-      for (const service of services) await service[Symbol.asyncDispose]();
-      await served[Symbol.asyncDispose]();
+      await other[Symbol.asyncDispose]();
+      await site[Symbol.asyncDispose]();
     },
   };
 }
