@@ -95,6 +95,7 @@ testOnEachStore("ChangeFeed stores the last 100 names, and replaces damage", asy
   await using two = await startProcess(store);
   await one.kv.set(KEY, "damaged");
   one.publish("octo/again");
+  await ringOf(one, 1);
   assertEquals(await two.hears(1), ["octo/again"]);
 });
 

@@ -58,7 +58,7 @@ Deno.test("FileListBuilder addAll() puts a folder's files below its path", () =>
 
 Deno.test("FileList views the bytes of a list, at any offset, and takes none that are cut", () => {
   const id = "1".repeat(40);
-  const all = ["a/b.md", "a/c.md", "d.md"].map((path, size) => ({ path, id, size }));
+  const all = ["a/b.md", "a/c.md", "\ufeffd.md"].map((path, size) => ({ path, id, size }));
   const { bytes } = build(all);
   for (let offset = 0; offset < 8; offset++) {
     const shifted = new Uint8Array(bytes.length + offset);

@@ -58,6 +58,7 @@ Deno.test("REST is requested once for what a tag or an id names, each time where
   const tree = (await repository.resolve("HEAD^{tree}"))!;
   await repository.tag("noted", { annotated: true });
   await repository.git("update-ref", "refs/tags/tree", tree);
+  assertEquals(await cost(site, () => commitOf(site, "HEAD")), [COLD, 1]);
   assertEquals(await commitOf(site, "noted"), commit);
   for (const branch of ["HEAD", "noted", commit]) {
     const list = async () => assertEquals(await commitOf(site, branch), commit);
