@@ -38,7 +38,7 @@ await runBench({ title, section: "two machines" }, async (cleanup) => {
   const { double, settings } = await startSource(cleanup, { "octo/site": { dir: repository.dir } });
   const env = {
     ...settings,
-    KV_PATH: store.url,
+    KV_PATH: store.path,
     DENO_KV_ACCESS_TOKEN: store.token,
     GITHUB_WEBHOOK_SECRET: SECRET,
     ALLOWED_REPOS: "octo/*",

@@ -17,7 +17,7 @@ async function open() {
   const { gh, service: { clock } } = site;
   gh.addToken("t1");
   const server = await KvConnectServer.start();
-  const env = { KV_PATH: server.url, GITHUB_TOKEN: "t1", ALLOWED_REPOS: "octo/*" };
+  const env = { KV_PATH: server.path, GITHUB_TOKEN: "t1", ALLOWED_REPOS: "octo/*" };
   Deno.env.set("DENO_KV_ACCESS_TOKEN", TOKEN);
   return {
     ...{ expected: await bodies(site.service), server, gh },
@@ -87,7 +87,7 @@ Deno.test("a service starts without a remote store that is away, says so once, a
     await until(() => service.clock.timerCount > 0);
   }
   const [line, ...more] = service.logLines("key-value store away, caching in memory only");
-  assert(String(line?.reason).includes(server.url), String(line?.reason));
+  assert(String(line?.reason).includes(server.path), String(line?.reason));
   assertEquals(more, []);
 
   server.up();

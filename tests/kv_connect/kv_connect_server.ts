@@ -29,8 +29,8 @@ const BYTES = 3;
 
 /** One database on one port; `await using` stops it. */
 export class KvConnectServer implements AsyncDisposable {
-  /** What `Deno.openKv()` takes. */
-  url = "";
+  /** KV_PATH, which is a URL here. */
+  path = "";
   /** What DENO_KV_ACCESS_TOKEN must be. Once this changes, clients that have the old one are refused. */
   token = TOKEN;
   /** Base of the data path. Once this changes, the old one answers 503; clients get the new one with their next metadata. */
@@ -66,19 +66,19 @@ export class KvConnectServer implements AsyncDisposable {
   /** Opens the database as the service does. */
   async open(): Promise<Deno.Kv> {
     Deno.env.set("DENO_KV_ACCESS_TOKEN", TOKEN);
-    return await Deno.openKv(this.url);
+    return await Deno.openKv(this.path);
   }
 
   /** Listens (again, after {@linkcode down}, on the same port). */
   up(): void {
-    const port = this.url === "" ? 0 : Number(new URL(this.url).port);
+    const port = this.path === "" ? 0 : Number(new URL(this.path).port);
     this.#closing = new AbortController();
     const onError = (error: unknown) => new Response(String(error), { status: 400 });
     this.#server ??= Deno.serve(
       { hostname: "127.0.0.1", port, onListen() {}, onError },
       (request) => this.#answer(request),
     );
-    this.url = `http://127.0.0.1:${this.#server.addr.port}`;
+    this.path = `http://127.0.0.1:${this.#server.addr.port}`;
   }
 
   /** Ends every watch and stops listening: connections are refused. What is stored stays. */

@@ -16,7 +16,7 @@ export interface SharedStore extends AsyncDisposable {
 
 const STORES: readonly (readonly [kind: string, open: () => Promise<SharedStore>])[] = [
   ["a file", openFile],
-  ["a remote store", openRemote],
+  ["a remote store", KvConnectServer.start],
   ...Deno.env.get("DENOKV") ? [["denokv", openDenoKv] as const] : [],
 ];
 
@@ -38,15 +38,6 @@ export async function openFile(): Promise<SharedStore> {
     open: () => Deno.openKv(path),
     path,
     [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }),
-  };
-}
-
-async function openRemote(): Promise<SharedStore> {
-  const server = await KvConnectServer.start();
-  return {
-    open: () => server.open(),
-    path: server.url,
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
 
