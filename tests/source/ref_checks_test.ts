@@ -20,9 +20,10 @@ Deno.test("concurrent requests share one check, which charges the first where th
   assertEquals(misses, [false, true, true]);
 });
 
-Deno.test("refreshDue() checks refs of which the check is 50 s old, if requested since", async () => {
+Deno.test("refreshDue() checks refs of which the check is 50 s old, if requested since, and shares a check with requests", async () => {
   await using opened = await openRefs(NAMED);
-  const { clock, cost, refreshDue, outcome } = opened;
+  const { clock, cost, refreshDue } = opened;
+  const outcome = () => opened.outcome({ branch: "main" });
   await opened.use("main");
   clock.advance(49_998);
   assertEquals(await cost(refreshDue), []);
@@ -31,26 +32,14 @@ Deno.test("refreshDue() checks refs of which the check is 50 s old, if requested
   clock.advance(50_000);
   assertEquals(await cost(refreshDue), [], "not requested since");
   clock.advance(9_999);
-  assertEquals(await outcome({ branch: "main" }), "hit", "it lasts as long as any other check");
+  assertEquals(await outcome(), "hit", "it lasts as long as any other check");
   clock.advance(1);
-  assertEquals(await outcome({ branch: "main" }), "revalidated");
-});
-
-Deno.test("a check under way is joined by refreshDue() and requests, and not repeated within 50 s", async () => {
-  await using opened = await openRefs(NAMED);
-  const { clock, gh, refreshDue, resolve, statuses } = opened;
-  await resolve();
-  clock.advance(10);
-  await resolve();
-  clock.advance(59_990);
-  gh.resetCounts();
-  await Promise.all([refreshDue(), resolve(), refreshDue(), resolve()]);
-  assertEquals(statuses(), [304]);
-  for (let second = 1; second <= 50; second++) {
-    clock.advance(1000);
-    await Promise.all([refreshDue(), resolve()]);
-    assertEquals(statuses().length, second < 50 ? 1 : 2);
-  }
+  const all = () => Promise.all([refreshDue(), outcome(), refreshDue(), outcome()]);
+  assertEquals(await cost(all), [304]);
+  clock.advance(49_999);
+  assertEquals([await outcome(), await cost(refreshDue)], ["hit", []]);
+  clock.advance(1);
+  assertEquals(await cost(refreshDue), [304]);
 });
 
 Deno.test("refreshDue() checks very many refs a few at once, and each once", async () => {

@@ -52,27 +52,22 @@ async function failureOf(parsed: Promise<unknown>): Promise<string> {
   return error.message;
 }
 
-Deno.test("repositoryAnswer takes a repository as GitHub describes it", () => {
-  const described: Required<Pick<Schemas["full-repository"], keyof RepositoryFields>> = {
+Deno.test("a repository and a tree are taken as GitHub describes them", () => {
+  const repository: Required<Pick<Schemas["full-repository"], keyof RepositoryFields>> = {
     private: false,
     visibility: "public",
     full_name: "octocat/Hello-World",
     default_branch: "main",
   };
-  const fields: RepositoryFields = described;
-  assertEquals(repositoryAnswer.parse(fields), described);
-});
+  const fields: RepositoryFields = repository;
+  assertEquals(repositoryAnswer.parse(fields), repository);
 
-Deno.test("parseTree() takes a tree as GitHub describes it", () => {
-  const described = {
-    sha: id,
-    truncated: false,
-    tree: [
-      { path: "file.rb", mode: "100644", type: "blob", sha: id, size: 30 },
-      { path: "docs", mode: "040000", type: "tree", sha: id },
-    ],
-  } satisfies Schemas["git-tree"];
-  assertEquals(parseTree(encode(described)), [
+  const tree = [
+    { path: "file.rb", mode: "100644", type: "blob", sha: id, size: 30 },
+    { path: "docs", mode: "040000", type: "tree", sha: id },
+  ];
+  const answer = { sha: id, truncated: false, tree } satisfies Schemas["git-tree"];
+  assertEquals(parseTree(encode(answer)), [
     { name: "file.rb", kind: "file", id, size: 30 },
     { name: "docs", kind: "folder", id, size: 0 },
   ]);
