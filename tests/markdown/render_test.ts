@@ -112,7 +112,7 @@ Deno.test("alerts carry their class and title, and other quotes stay quotes", ()
     assertStringIncludes(html(alert), "Note</p>\n<p>a</p>");
   }
   const quotes = ["> [!NOTE]", "> [!OTHER]\n> a", "> [!constructor]\n> a", "> [!NOTE] a"]
-    .concat(["> [!NOTE]**a**", "> \\[!NOTE]\n> a", "> a\n> [!NOTE]", "- > [!NOTE]\n  > a"]);
+    .concat(["> [!NOTE]**a** b", "> \\[!NOTE]\n> a", "> a\n> [!NOTE]", "- > [!NOTE]\n  > a"]);
   for (const text of quotes) {
     assert(!html(text).includes("markdown-alert"), text);
     assertStringIncludes(html(text), "<blockquote>", text);
