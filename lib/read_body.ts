@@ -29,7 +29,7 @@ export class BodyReader {
   }
 
   /**
-   * The body of a response, whole or until `isEnough` is true of what was read; it sees the whole body too. `onWait` is
+   * The body of a response, whole or until `isEnough` is true of what was read so far. `onWait` is
    * called before and after a wait for memory, which is no delay of the source.
    * @throws {RangeError} where it is longer than `maxBytes`; the rest is not read.
    * @throws {CollectionsError} service-busy where there was no memory for too long; the signal's reason.
@@ -59,9 +59,7 @@ export class BodyReader {
       const announced = isEnough === undefined ? Number(headers.get("content-length") ?? 0) : 0;
       while (announced <= maxBytes) {
         const { done, value } = await reader.read();
-        if (isEnough?.(buffer.subarray(0, length)) || done) {
-          return { bytes: resized(buffer, length), release };
-        }
+        if (done) return { bytes: resized(buffer, length), release };
         const needed = length + value.length;
         if (needed > maxBytes) break;
         if (needed > MIB && reservations.length === 0) await reserve(this.medium, MEDIUM_BYTES);
@@ -73,6 +71,9 @@ export class BodyReader {
         }
         buffer.set(value, length);
         length = needed;
+        if (isEnough?.(buffer.subarray(0, length))) {
+          return { bytes: resized(buffer, length), release };
+        }
         // Decompressed pieces may all be there already, and reading them runs ahead of every timer and request.
         if (length > MIB) await yieldToEventLoop(signal);
       }

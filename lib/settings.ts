@@ -6,8 +6,9 @@ import { LOG_LEVELS } from "./log.ts";
 import type { AllowedRepos } from "./source/source.ts";
 
 const MIB = 1 << 20;
-/** Text of visible ASCII. */
-const SECRET = /^[\x21-\x7e]+$/;
+/** Text of visible ASCII, since it goes into a header. */
+const TOKEN = /^[\x21-\x7e]+$/;
+const SECRET = /^\P{Cc}+$/u;
 const REPOSITORY = /^[a-z0-9_-]+\/(\*|[a-z0-9._-]+)$/i;
 
 /** Every setting with its variable, in the order of the documents. Sizes in bytes, times in ms; null where there is none. */
@@ -19,9 +20,12 @@ const SETTINGS = {
   graphqlUrl: ["GITHUB_GRAPHQL_URL", address().optional()],
   rawUrl: ["GITHUB_RAW_URL", address().optional()],
   webUrl: ["GITHUB_WEB_URL", address().optional()],
-  tokens: ["GITHUB_TOKEN", list(SECRET, "tokens without spaces").default([])],
+  tokens: ["GITHUB_TOKEN", list(TOKEN, "tokens without spaces").default([])],
   gitUrl: ["GITHUB_GIT_URL", address({ orNone: true }).optional()],
-  webhookSecrets: ["GITHUB_WEBHOOK_SECRET", list(SECRET, "secrets without spaces").default([])],
+  webhookSecrets: [
+    "GITHUB_WEBHOOK_SECRET",
+    list(SECRET, "secrets without control characters", { minimum: 1 }).default([]),
+  ],
   allowedRepos: [
     "ALLOWED_REPOS",
     list(REPOSITORY, "owner/repo or owner/*", { minimum: 1 })
@@ -33,7 +37,13 @@ const SETTINGS = {
     "LOCAL_REPOS_DIR",
     z.string().transform((path) => path === "none" ? null : path).optional(),
   ],
-  kvPath: ["KV_PATH", z.string().nullable().default(null)],
+  kvPath: [
+    "KV_PATH",
+    z.string().refine(
+      (path) => !/^[a-z][a-z0-9+.-]*:\/\//i.test(path) || httpUrl(path) !== null,
+      "must be a path, :memory:, or the http or https address of a Deno KV",
+    ).nullable().default(null),
+  ],
   kvWriteBytesPerHour: ["KV_WRITE_MB_PER_HOUR", megabytes(0, 1_000_000, 128)],
   cacheMemoryBytes: ["CACHE_MEMORY_MB", megabytes(1, 65_536, 64)],
   maxItemBytes: ["MAX_ITEM_MB", megabytes(1, 100, 10)],
@@ -101,14 +111,19 @@ function megabytes(minimum: number, maximum: number, byDefault: number) {
 
 function address({ orNone = false } = {}) {
   const isAddress = (value: string) => {
-    const url = URL.parse(value);
-    return url !== null && /^https?:$/.test(url.protocol) &&
-      url.username + url.password + url.search + url.hash === "";
+    const url = httpUrl(value);
+    // A `?` or `#` with nothing behind it is in no part of the URL.
+    return url !== null && url.username + url.password === "" && !/[?#]/.test(value);
   };
   return z.string().refine(
     (value) => orNone && value === "none" || isAddress(value),
     "must be an http or https address, without user, query or fragment",
   ).transform((value) => value === "none" ? value : new URL(value).href.replace(/\/+$/, ""));
+}
+
+function httpUrl(text: string): URL | null {
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol) ? url : null;
 }
 
 function flag() {

@@ -41,7 +41,7 @@ export interface ReadyBody {
 }
 
 const MIN_GZIP_BYTES = 1024;
-const COMPRESSIBLE = /^text\/|json|xml|javascript|toml|yaml|image\/svg/;
+const COMPRESSIBLE = /^text\/|json|xml|javascript|typescript|toml|yaml|image\/svg/;
 const GZIP_SLICE_BYTES = 64 * 1024;
 /** Larger bodies reserve memory while they are sent. */
 const LARGE_BODY_BYTES = 1 << 20;

@@ -86,7 +86,7 @@ export class HttpContext implements RequestContext {
 /** The settings that determine a request's origin. */
 type OriginOptions = Pick<Config, "publicUrl" | "trustProxy" | "isPreview">;
 
-const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
+const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d*)?$/;
 const LOOPBACK = /^(?:(?:[a-z0-9-]+\.)*localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 /**
@@ -126,8 +126,9 @@ export function limitToLoopback(request: Request, { headers }: Response): void {
 /** The base of the absolute URLs in a response: the configured one, the proxy's, or the request's own origin. */
 export function baseUrl(request: Request, { publicUrl, trustProxy }: OriginOptions): string {
   if (publicUrl !== null) return publicUrl;
-  // A request that was sent to no valid host gets a problem, whatever its base.
-  const own = URL.parse(request.url) ?? new URL("http://localhost");
+  const sent = URL.parse(request.url);
+  // A request that was sent to no valid host gets a problem, whose addresses need some host.
+  const own = sent !== null && HOST.test(sent.host) ? sent : new URL("http://localhost");
   if (!trustProxy) return own.origin;
   const protocol = lastForwarded(request, "x-forwarded-proto")?.toLowerCase();
   const host = lastForwarded(request, "x-forwarded-host");

@@ -154,7 +154,7 @@ function bodyResponse(
   own: Readonly<Record<string, string>>,
 ): Response {
   const { headers: sent } = request;
-  const range = sent.has("if-range")
+  const range = request.method === "HEAD" || sent.has("if-range")
     ? null
     : sent.get("range")?.match(/^bytes=(?:(\d+)-(\d*)|-(\d+))$/);
   const negotiated = negotiateBody(range ? { ...body, gzip: null } : body, request);

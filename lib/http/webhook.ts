@@ -1,7 +1,6 @@
 // Deliveries of GitHub's webhook. A delivery is parsed only after its signature was found valid, and then only for the
 // repository's name. Unsigned deliveries cost their sender misses, and never delay a signed one.
 
-import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import type { Clock } from "../clock.ts";
 import { bodyTooLarge, CollectionsError, invalidParameters, signatureInvalid } from "../errors.ts";
@@ -13,8 +12,6 @@ const MAX_BYTES = 25 << 20;
 /** GitHub waits 10 s for an answer. */
 const READ_WITHIN_MS = 10_000;
 const WAIT_FOR_MEMORY_MS = 5_000;
-/** A delivery that is sent again while it is among the last ones causes nothing. */
-const MAX_RECEIVED = 1_000;
 const EVENTS: ReadonlySet<string> = new Set(["push", "create", "delete", "repository", "public"]);
 
 const payloadSchema = z.object({
@@ -27,15 +24,13 @@ const payloadSchema = z.object({
 export class Webhook {
   private readonly keys: Promise<CryptoKey[]>;
   private readonly bodies: BodyReader;
-  /** Signatures of the last deliveries. */
-  private readonly received = new LRUCache<string, true>({ max: MAX_RECEIVED });
 
   constructor(
     private readonly options: {
       /** One or more, of GITHUB_WEBHOOK_SECRET; any one of them signs. */
       readonly secrets: readonly string[];
       readonly clock: Clock;
-      /** Called for each new delivery that says a repository has changed. */
+      /** Called for each delivery that says a repository has changed, one that is sent again among them. */
       readonly onChange: (name: RepositoryName) => void;
     },
   ) {
@@ -61,8 +56,7 @@ export class Webhook {
       if (!await this.isSigned(bytes, signature)) throw refused(signatureInvalid(), context);
       const name = parseDelivery(request.headers, bytes);
       if (name === null) return new Response(null, { status: 204 });
-      if (!this.received.has(signature)) this.options.onChange(name);
-      this.received.set(signature, true);
+      this.options.onChange(name);
       return new Response(null, { status: 202 });
     } finally {
       release();

@@ -86,6 +86,8 @@ export class RefChecks {
   private readonly loads = new SingleFlight<KnownRef | null>({ keepRunning: true });
   private readonly flights = new SingleFlight<FoundRef>({ keepRunning: true });
   private readonly refreshSlots = pLimit(REFRESHED_AT_ONCE);
+  /** The refs of the checks under way. */
+  private readonly checking = new Set<RefName>();
   /** Refs that a webhook reported as changed: no earlier check counts. */
   private readonly mustCheck = new Set<string>();
   private readonly closing = new AbortController();
@@ -149,13 +151,13 @@ export class RefChecks {
    * A check under way does not count; calls during a check cause one more after it. Never throws.
    */
   async recheck(repository: string): Promise<void> {
+    const isInUse = (known: KnownRef) => this.isRecent(known.ref.wantedAtMs) || this.isFresh(known);
     const inUse = [
-      ...this.known.values().filter((known) =>
-        this.isRecent(known.ref.wantedAtMs) || this.isFresh(known)
-      ),
-      ...this.tombstones.values().filter(({ atMs }) => this.isRecent(atMs)),
-    ].filter(({ name }) => repositoryKey(name) === repository);
-    await Promise.all(inUse.map(async ({ name }) => {
+      ...this.known.values().filter(isInUse).map(({ name }) => name),
+      ...this.tombstones.values().filter(({ atMs }) => this.isRecent(atMs)).map(({ name }) => name),
+      ...this.checking,
+    ].filter((name) => repositoryKey(name) === repository);
+    await Promise.all(inUse.map(async (name) => {
       const key = refKey(name);
       this.mustCheck.add(key);
       while (this.mustCheck.has(key)) await this.checkAhead(name);
@@ -209,6 +211,7 @@ export class RefChecks {
     if (isEarly && !mustCheck) return { known, freshness: "hit" };
     const failure = backoff.refFailure(name);
     const checkedAtMs = clock.now();
+    this.checking.add(name);
     if (known !== undefined && failure === null) known.triedAtMs = checkedAtMs;
     const query = {
       ...name,
@@ -226,6 +229,8 @@ export class RefChecks {
       if (tombstone !== null) await this.recordMissing(known, tombstone);
       else if (known && isCheckFailure(error)) return await this.staleFallback(known, error);
       throw error;
+    } finally {
+      this.checking.delete(name);
     }
   }
 

@@ -29,7 +29,8 @@ Deno.test("a Host that is not host[:port] is a bad request, whatever the path an
       const id = response.headers.get("x-request-id");
       assertEquals(site.service.logLines("request").at(-1)?.id, id);
       if (start.startsWith("HEAD")) continue;
-      const { code, requestId, errors } = json<ProblemBody>(response);
+      const { type, code, requestId, errors } = json<ProblemBody>(response);
+      assert(/^http:\/\/[\w.,:-]+\/problems\/invalid-parameters$/.test(type), type);
       assertEquals([code, requestId], ["invalid-parameters", id]);
       assertEquals(errors?.map(({ parameter }) => parameter), ["Host"]);
     }
@@ -41,6 +42,10 @@ Deno.test("a Host that is not host[:port] is a bad request, whatever the path an
     [400, `http://user@a.test${LIST}`, "a.test"],
     [400, `http://user:secret@a.test${LIST}`, "a.test"],
     [400, `http://a"b${LIST}`, "a.test"],
+    // RFC 3986, 3.2.3: a port is any number of digits.
+    [200, LIST, "a.test:"],
+    [200, LIST, "a.test:00081"],
+    [400, LIST, "a.test:65536"],
   ];
   for (const [status, target, host] of rows) {
     const response = await rawRequest(port, `GET ${target} HTTP/1.1`, `Host: ${host}`);

@@ -52,8 +52,10 @@ Deno.test("BodyReader stops at the first piece past its bound, or at once where 
   }
   // A body that may be left early may be announced longer.
   const headers = { "content-length": `${11 * PIECE}` };
-  const left = await read(11, { maxBytes: 10 * PIECE, headers, isEnough: () => true });
-  assertEquals(left.bytes.length, 0);
+  const { body, seen } = pieces(11);
+  const left = await read(body, { maxBytes: 10 * PIECE, headers, isEnough: () => true });
+  // What follows is not waited for: it may never come.
+  assertEquals([left.bytes.length, seen.pieces], [PIECE, 1]);
 });
 
 Deno.test("BodyReader gives a body of just the bound whole, in a buffer of its own", async () => {

@@ -128,12 +128,12 @@ export class GitHubClient {
       throw sourceFailed(`Cannot read "graphql": there is no token`);
     }
     const token = await tokens.choose(quota, known?.fingerprint);
-    let answered = false;
+    let outcome: Parameters<typeof tokens.release>[2] = "unknown";
     try {
       const answer = await this.send(request, this.headersOf(request, token));
       const limit = this.limitOf(answer);
-      answered = limit === null;
       if (limit === null) {
+        outcome = "answered";
         tokens.note(token, quota, answer.headers);
         if (answer.status !== 401 || token.secret === null) return { ...answer, token };
         tokens.refuse(token);
@@ -142,8 +142,11 @@ export class GitHubClient {
       }
       answer.release();
       return null;
+    } catch (error) {
+      if (error instanceof CollectionsError) outcome = error;
+      throw error;
     } finally {
-      tokens.release(token, quota, answered);
+      tokens.release(token, quota, outcome);
     }
   }
 

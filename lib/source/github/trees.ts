@@ -99,6 +99,7 @@ export async function parseInWorker(
   let worker: Worker | null = null;
   const late = Promise.withResolvers<never>();
   const cancelTimer = clock.setTimer(START_WITHIN_MS, () => late.reject(new Error("too late")));
+  late.promise.catch(() => {}); // Nothing waits for it where no worker can be made.
   try {
     try {
       worker = new Worker(new URL("./tree_worker.ts", import.meta.url), WORKER_OPTIONS);
