@@ -43,6 +43,8 @@ interface Place {
 
 /** Bytes of files that one page carries at most, and reads at most for their front matter alone. */
 const MAX_PAGE_BYTES = { content: 16 << 20, frontMatter: 32 << 20 };
+/** Resolving the addresses of more HTML than this takes long enough to be charged, rendered before or not. */
+const MAX_UNCHARGED_HTML_BYTES = 1 << 20;
 /** Rendering may fail for lack of time on a busy machine, so a failure is cached for a short time only. */
 const FAILURE_TTL_MS = 5 * 60_000;
 
@@ -168,6 +170,11 @@ export async function addTexts(
   for (const [id, result] of await renderHtml([...texts.values()], place.list, read)) {
     rendered.set(id, result);
   }
+  const isLarge = markdown.reduce((sum, item) => {
+    const result = rendered.get(htmlId(item));
+    return result !== undefined && "parts" in result ? sum + renderedKind.sizeOf(result) : sum;
+  }, 0) > MAX_UNCHARGED_HTML_BYTES;
+  if (isLarge) read.context.recordMiss();
   const join = htmlJoiner(place, read);
   for (const item of markdown) {
     await yieldToEventLoop();

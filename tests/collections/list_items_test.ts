@@ -145,6 +145,18 @@ Deno.test("HTML of a page is a background job, of a file it is charged; a failur
   assertEquals([cacheForMs, (await list("", read)).cacheForMs], [300_000, Infinity]);
 });
 
+Deno.test("putting together over 1 MiB of HTML is charged, rendered before or not", async () => {
+  for (const [chars, misses] of [[500_000, 0], [530_000, 1]] as const) {
+    const source = new MemorySource([["posts/a.md", "A"]]);
+    const outline = { addresses: [], headings: [], excerpt: "", words: 0 };
+    source.markdown.render = () => Promise.resolve({ parts: ["x".repeat(chars)], ...outline });
+    await list("includeHtml=true", source.read());
+    const again = source.read();
+    await list("includeHtml=true&linkTemplate=/{slug}", again);
+    assertEquals([chars, again.misses()], [chars, misses]);
+  }
+});
+
 Deno.test("listItems() remembers that front matter does not fit into memory", async () => {
   const source = new MemorySource(posts(400, (n) => `---\na: ${"x".repeat(60_000)}${n}\n---\n`));
   const error = await rejects(list("sort=frontMatter.a", source.read()), "collection-too-large");
