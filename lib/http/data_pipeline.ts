@@ -140,8 +140,7 @@ async function findResponse(query: DataQuery, snapshot: Snapshot, state: State):
     }
   }
   responses.set(address, entry);
-  // The fast path must not send a stale response: the next request then queries the source again.
-  if (snapshot.freshness !== "stale") responses.alias(requestKey(context.request, config), address);
+  responses.alias(requestKey(context.request, config), address);
   return { entry, isComplete: true };
 }
 
