@@ -1,7 +1,7 @@
 // Lists by the names that a repository declares for its CMS. What each system's configuration means is in cms_test.ts.
 
 import { assert, assertEquals } from "@std/assert";
-import { listPath, type Parameters, type TestService } from "../service.ts";
+import { itemPath, listPath, type Parameters, type TestService } from "../service.ts";
 import { startSite } from "../site.ts";
 
 /** The folder of a collection, the file that declares it, and its items' paths inside of the folder. */
@@ -41,6 +41,8 @@ Deno.test("a list by a declared name has the files that its CMS shows", async ()
   for (const [name, parameters, shown] of rows) {
     assertEquals(await look(site.service, name, parameters), shown);
   }
+  const left = await site.service.problem(itemPath({ collection: "blog", slug: "README" }));
+  assertEquals(left.code, "item-not-found");
 });
 
 Deno.test("a folder of that name comes first, then those declared, file by file, then the usual places", async () => {

@@ -36,7 +36,7 @@ Deno.test("list-collection-items makes slugs and content types of names", async 
     ["Makefile", "Makefile", "text/plain; charset=utf-8"],
     ["a.b.md", "a.b", "text/markdown; charset=utf-8"],
     ["archive.tar.gz", "archive.tar", "application/gzip"],
-    ["main.ts", "main", "text/plain; charset=utf-8"],
+    ["main.TS", "main", "text/plain; charset=utf-8"],
     ["no extension", "no extension", "application/octet-stream"],
     ["page.HTML", "page", "text/html; charset=utf-8"],
     ["sub.folder/plain", "sub.folder/plain", "application/octet-stream"],

@@ -19,7 +19,7 @@ interface Details {
   readonly arrange?: (site: Site) => unknown;
   /** Seconds of `Retry-After`; absent where there is none. */
   readonly retryAfter?: number;
-  /** In the text of the body. */
+  /** In the text of the body, where openapi_test.ts compares no such problem whole. */
   readonly says?: RegExp;
 }
 
@@ -43,18 +43,17 @@ const hangTooLong = ({ gh, service }: Site) =>
   };
 
 const NEWEST = listPath({ sort: "-frontMatter.date" });
-const TWICE = itemPath({ collection: "posts", slug: "twice" });
 
 /** One way to cause each problem, or several. */
 const ROWS: readonly (readonly [code: ProblemCode, path: string, details?: Details])[] = [
-  ["invalid-parameters", listPath({ page: 0 }), { says: /"errors":\[{"parameter":"page",/ }],
+  ["invalid-parameters", listPath({ page: 0 })],
   ["repository-not-allowed", listPath(), { env: { ALLOWED_REPOS: "octo/other" } }],
   ["repository-not-found", listPath({ repo: "none" })],
-  ["branch-not-found", listPath({ branch: "none" }), { says: /default branch is \\"main\\"/ }],
-  ["collection-not-found", listPath({ collection: "post" }), { says: /"posts","more"/ }],
+  ["branch-not-found", listPath({ branch: "none" })],
+  ["collection-not-found", listPath({ collection: "post" })],
   ["collection-not-found", listPath({ collection: "posts/a.md" }), { says: /is a file/ }],
-  ["item-not-found", itemPath({ path: "posts" }), { says: /is a folder/ }],
-  ["slug-ambiguous", TWICE, { says: /"paths":\["posts\/twice.html","posts\/twice.txt"\]/ }],
+  ["item-not-found", itemPath({ path: "posts" })],
+  ["slug-ambiguous", itemPath({ collection: "posts", slug: "twice" })],
   ["route-not-found", "/api/none"],
   ["route-not-found", "/api/%zz"],
   ["method-not-allowed", listPath(), { init: { method: "POST" } }],
