@@ -4,8 +4,6 @@
 import type { Clock } from "./clock.ts";
 import { serviceBusy } from "./errors.ts";
 
-const RETRY_AFTER_SECONDS = 5;
-
 /** A reserved part of the bound. */
 export interface Reservation {
   readonly bytes: number;
@@ -45,18 +43,18 @@ export class ByteSemaphore {
     const { maxBytes, maxWaiting, maxWaitMs, clock } = this.options;
     const bytes = Math.min(wanted, maxBytes);
     if (this.waiting === 0 && this.fits(bytes)) return this.reserve(bytes);
-    if (this.waiting >= maxWaiting) throw serviceBusy(RETRY_AFTER_SECONDS);
+    if (this.waiting >= maxWaiting) throw serviceBusy();
     const { promise, resolve: admit, reject } = Promise.withResolvers<Reservation>();
     const waiter = { bytes, admit };
     this.waiters.add(waiter);
     const leave = (reason: unknown) => {
-      // One that was admitted already gets its reservation, and releases it.
-      if (!this.waiters.delete(waiter)) return;
+      this.waiters.delete(waiter);
+      // Does nothing for one that was admitted already: it gets its reservation, and releases it.
       reject(reason);
       this.admitNext();
     };
     const abort = () => leave(signal?.reason);
-    const cancelTimer = clock.setTimer(maxWaitMs, () => leave(serviceBusy(RETRY_AFTER_SECONDS)));
+    const cancelTimer = clock.setTimer(maxWaitMs, () => leave(serviceBusy()));
     signal?.addEventListener("abort", abort, { once: true });
     try {
       return await promise;

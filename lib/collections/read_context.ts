@@ -44,7 +44,6 @@ export const MAX_TREE_READS = 2_000;
 const MIN_RESERVED_BYTES = 1 << 20;
 /** A request waits for this share of `waitMs` at least, however long the work before took. */
 const MIN_WAIT_SHARE = 0.1;
-const RETRY_AFTER_SECONDS = 5;
 
 /** The repository's key in caches. */
 export function repositoryOf(read: ReadContext): string {
@@ -124,6 +123,6 @@ export async function runJob<T>(
     work: (signal) =>
       work({ ...read, context: backgroundContext(client, signal), treeReads: { count: 1 } }),
   });
-  if (result === "running") throw collectionNotReady(collection, RETRY_AFTER_SECONDS);
+  if (result === "running") throw collectionNotReady(collection);
   return result;
 }

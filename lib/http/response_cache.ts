@@ -31,7 +31,7 @@ export class ResponseCache {
   private readonly maxBodyBytes: number;
 
   constructor(private readonly options: { maxBytes: number; now: () => number }) {
-    const maxBytes = Math.max(1, Math.floor(options.maxBytes));
+    const maxBytes = Math.floor(options.maxBytes);
     this.maxBodyBytes = maxBytes / 4 - OVERHEAD_BYTES;
     this.entries = new LRUCache({
       maxSize: maxBytes,
@@ -39,7 +39,7 @@ export class ResponseCache {
         identity.content.length + (gzip?.content.length ?? 0) + 2 * address.length + OVERHEAD_BYTES,
     });
     this.addresses = new LRUCache({
-      maxSize: Math.max(1, Math.floor(maxBytes / 8)),
+      maxSize: Math.floor(maxBytes / 8),
       sizeCalculation: (value, key) => 2 * (key.length + value.length) + 200,
     });
   }

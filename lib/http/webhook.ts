@@ -49,7 +49,7 @@ export class Webhook {
    */
   async receive(request: Request, context: RequestContext): Promise<Response> {
     const header = request.headers.get("x-hub-signature-256") ?? "";
-    const signature = /^sha256=([0-9a-f]{64})$/i.exec(header)?.[1]?.toLowerCase();
+    const signature = /^sha256=([0-9a-f]{64})$/i.exec(header)?.[1];
     if (signature === undefined) throw refused(signatureInvalid(), context);
     const { bytes, release } = await this.read(request, context);
     try {
