@@ -53,7 +53,7 @@ export async function openServices(
   const localDir = await findLocalDir(config.localReposDir);
   const local = localDir === null ? null : new LocalSource({ root: localDir, now: clock.now });
   const scope = scopeOf(config);
-  const { tier, isRemote, stopOpening } = await openTier(config, scope, kv, { clock, log });
+  const { tier, stopOpening } = await openTier(config, scope, kv, { clock, log });
   const objects = new ObjectCache({
     maxBytes: config.cacheMemoryBytes * OBJECTS_SHARE,
     kv: tier,
@@ -85,7 +85,7 @@ export async function openServices(
   );
   const hasWebhook = config.webhookSecrets.length > 0;
   const feed = tier === null || !hasWebhook ? null : new ChangeFeed({
-    ...{ tier, clock, scope, isRemote },
+    ...{ tier, clock, scope, isRemote: isRemoteKv(config.kvPath) },
     onChange: (name) => void github.refs.recheck(name),
   });
   await feed?.start();
@@ -153,26 +153,25 @@ async function openTier(
   given: Deno.Kv | undefined,
   options: { readonly clock: Clock; readonly log: Log },
 ) {
-  const isRemote = isRemoteKv(kvPath);
   const makeTier = (kv: Deno.Kv | null) =>
     new KvTier(kv, {
       ...{ clock: options.clock, scope, maxBytesPerHour: kvWriteBytesPerHour },
       onError: (error) => options.log.warn("key-value store failed", describeError(error)),
     });
   try {
-    if (given === undefined && isRemote) {
+    if (given === undefined && isRemoteKv(kvPath)) {
       const tier = makeTier(null);
       const onOpen = (kv: Deno.Kv) => tier.attach(kv);
-      return { tier, isRemote, stopOpening: await openRemoteKv(kvPath, { ...options, onOpen }) };
+      return { tier, stopOpening: await openRemoteKv(kvPath, { ...options, onOpen }) };
     }
     const tier = makeTier(given ?? await openKv(kvPath, options));
-    return { tier, isRemote, stopOpening() {} };
+    return { tier, stopOpening() {} };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     if (kvPath !== null) throw new SettingsError(`Cannot start with "KV_PATH": ${reason}`);
     // No setting names the store, and the service is correct without one, only slower.
     options.log.warn("no key-value store, caching in memory only", { reason });
-    return { tier: null, isRemote, stopOpening() {} };
+    return { tier: null, stopOpening() {} };
   }
 }
 

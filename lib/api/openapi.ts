@@ -139,7 +139,7 @@ function operationParameters(schema: z.ZodObject): DocumentPart[] {
   return Object.entries(properties).map(([name, property]) => {
     // zod describes a value as text with a pattern; its meaning, bounds and default come from `.meta()`, whose default it
     // drops for a parameter that is more than text.
-    const { description, examples, pattern, enum: values, items: _, ...rest } = {
+    const { description, examples, pattern: _, enum: values, items: __, ...rest } = {
       ...property as DocumentPart,
       ...(schema.shape[name] as z.ZodType).meta(),
     };
@@ -150,11 +150,7 @@ function operationParameters(schema: z.ZodObject): DocumentPart[] {
       required: required.includes(name),
       ...(rest["type"] === "object" ? { style: "deepObject", explode: true } : {}),
       description,
-      schema: {
-        ...rest,
-        ...(isText && pattern !== undefined ? { pattern } : {}),
-        ...(isText && values !== undefined ? { enum: values } : {}),
-      },
+      schema: isText && values !== undefined ? { ...rest, enum: values } : rest,
       ...(Array.isArray(examples) ? { example: examples[0] } : {}),
     };
   });

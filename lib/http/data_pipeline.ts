@@ -158,12 +158,12 @@ async function makeBody(query: DataQuery, snapshot: Snapshot, { context, service
   if (query.kind === "list") {
     const { body, cacheForMs } = await listItems(query.parameters, read);
     const link = linkHeader(body.links);
-    return { body: await jsonBody({ ...body }, link === null ? {} : { link }), cacheForMs };
+    return { body: await jsonBody(body, link === null ? {} : { link }), cacheForMs };
   }
   const file = await readItem(query.parameters, read);
   if (query.parameters.format === "raw") return { body: await rawBody(file), cacheForMs: Infinity };
   const { body, cacheForMs } = await itemBody(file, query.parameters, read);
-  return { body: await jsonBody({ ...body }), cacheForMs };
+  return { body: await jsonBody(body), cacheForMs };
 }
 
 function cacheStatusOf({ freshness }: Snapshot, missed: boolean, isComplete: boolean) {

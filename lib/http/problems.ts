@@ -13,7 +13,7 @@ import {
 import { describeError } from "../log.ts";
 import { textResponse } from "./responses.ts";
 import type { State } from "./state.ts";
-import { PAGE_POLICY } from "./static_files.ts";
+import { escapeHtml, PAGE_POLICY } from "./static_files.ts";
 
 /** nginx's "client closed request", for the log; no client receives the response. */
 const CLIENT_CLOSED_REQUEST = 499;
@@ -96,6 +96,5 @@ export async function problemPage(
 }
 
 function toHtml(text: string): string {
-  const escaped = text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
-  return escaped.replaceAll(/`([^`]*)`/g, "<code>$1</code>");
+  return escapeHtml(text).replaceAll(/`([^`]*)`/g, "<code>$1</code>");
 }

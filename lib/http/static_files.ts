@@ -143,7 +143,8 @@ export async function pageResponse(
   return bodyResponse(request, body, { ...REVALIDATED, ...policy });
 }
 
-function escapeHtml(text: string): string {
+/** Text as HTML, in elements and in quoted attributes. */
+export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
 }
 

@@ -9,11 +9,8 @@ import { define } from "../../lib/http/state.ts";
 export const handler = define.handlers({
   async GET({ url, state: { services } }) {
     const headers = { "content-type": "application/json", "cache-control": "no-store" };
-    if (!url.searchParams.has("ready")) {
-      return textResponse(JSON.stringify({ status: "ok", version: project.version }), { headers });
-    }
-    const health = await services.health();
-    const isReady = health.store !== "failed";
+    const health = url.searchParams.has("ready") ? await services.health() : null;
+    const isReady = health?.store !== "failed";
     const body = { status: isReady ? "ok" : "not-ready", version: project.version, ...health };
     return textResponse(JSON.stringify(body), { status: isReady ? 200 : 503, headers });
   },
