@@ -76,9 +76,8 @@ function parsePathTest(field: "name" | "path", value: string): PathTest {
     throw new SyntaxError("must be a glob without a slash: a name has none");
   }
   try {
-    const matches = compileGlob(pattern);
-    const nameOf = (path: string) => path.slice(path.lastIndexOf("/") + 1);
-    return (path) => matches(field === "name" ? nameOf(path) : path) !== negated;
+    const matches = compileGlob(field === "name" ? `**/${pattern}` : pattern);
+    return (path) => matches(path) !== negated;
   } catch (error) {
     throw new SyntaxError(`must be a glob that can match: ${(error as Error).message}`);
   }

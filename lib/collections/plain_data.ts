@@ -128,9 +128,7 @@ function toPlain(value: unknown, depth: number): PlainValue {
 function parseYaml(text: string, limits: DataLimits, yaml: typeof import("yaml")): PlainValue {
   checkTokens(text, limits, new yaml.Lexer());
   const document = yaml.parseDocument(text, {
-    version: "1.2",
     schema: "core",
-    merge: false,
     resolveKnownTags: false,
     stringKeys: true,
     // The parser's own check takes a time that grows with the square of the keys.

@@ -103,10 +103,9 @@ async function search(name: string, read: ReadContext) {
 
 /** Names that would have worked, from folders that were read already: siblings of a path, else known places. */
 async function suggestions(name: string, declared: readonly Declared[], read: ReadContext) {
-  const isUsable = (candidate: string) => collectionProblem(candidate) === null;
   const candidates: string[] = [];
   // A configuration may name very many folders, and each may cost a request.
-  const nearest = suggest(name, declared.map((one) => one.name), isUsable);
+  const nearest = suggest(name, declared.map((one) => one.name));
   for (const declaration of declared.filter((one) => nearest.includes(one.name))) {
     const folder = await findEntry(declaration.folder, read);
     if (folder?.kind === "folder") candidates.push(declaration.name);
@@ -115,7 +114,7 @@ async function suggestions(name: string, declared: readonly Declared[], read: Re
   const places = PLACES.filter((place) => place.endsWith("/")).map((place) => place.slice(0, -1));
   if (parent !== "") candidates.push(...await foldersIn(parent, read, `${parent}/`));
   for (const place of ["", ...places]) candidates.push(...await foldersIn(place, read));
-  return suggest(name, candidates, isUsable);
+  return suggest(name, candidates);
 }
 
 /** The folders in a folder with `prefix` in front; those of the root without their `_`. */
@@ -129,15 +128,11 @@ async function foldersIn(path: string, read: ReadContext, prefix = ""): Promise<
 }
 
 /**
- * At most five of the candidates (of the first 2,000) for which `isUsable` is true, the likeliest first; ties by name.
+ * At most five of the candidates (of the first 2,000) that can be requested, the likeliest first; ties by name.
  * The distance is 0 for the same name in another case, 1 where one contains the other, else 1 and the edits as a share of
  * the longer name's length.
  */
-export function suggest(
-  name: string,
-  candidates: readonly string[],
-  isUsable: (name: string) => boolean,
-): string[] {
+export function suggest(name: string, candidates: readonly string[]): string[] {
   const wanted = name.toLowerCase();
   const wantedEnd = wanted.slice(-MAX_COMPARED_CHARS);
   const distanceOf = (lower: string): number => {
@@ -149,6 +144,6 @@ export function suggest(
   const compared = new Set(candidates.slice(0, MAX_CANDIDATES)).values()
     .map((name) => ({ name, distance: distanceOf(name.toLowerCase()) })).toArray()
     .sort((a, b) => a.distance - b.distance || (a.name < b.name ? -1 : 1));
-  return compared.values().map(({ name }) => name).filter(isUsable)
-    .take(MAX_SUGGESTIONS).toArray();
+  return compared.values().map(({ name }) => name)
+    .filter((name) => collectionProblem(name) === null).take(MAX_SUGGESTIONS).toArray();
 }

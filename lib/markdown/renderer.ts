@@ -162,7 +162,6 @@ function startThread() {
   let answer = Promise.withResolvers<Result>();
   let fault: Error | null = null;
   const stop = (why: string) => {
-    if (fault !== null) return;
     fault = new Error(`Cannot render Markdown: the thread was stopped: ${why}`);
     worker.terminate();
     port.close();
