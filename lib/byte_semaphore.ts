@@ -29,11 +29,6 @@ export class ByteSemaphore {
     },
   ) {}
 
-  /** How many requests wait now. */
-  get waiting(): number {
-    return this.waiters.size;
-  }
-
   /**
    * Reserves bytes, first come first served; a request for more than the bound gets all of it.
    * @throws {CollectionsError} service-busy when too many wait or the wait takes too long; the signal's reason.
@@ -42,8 +37,8 @@ export class ByteSemaphore {
     signal?.throwIfAborted();
     const { maxBytes, maxWaiting, maxWaitMs, clock } = this.options;
     const bytes = Math.min(wanted, maxBytes);
-    if (this.waiting === 0 && this.fits(bytes)) return this.reserve(bytes);
-    if (this.waiting >= maxWaiting) throw serviceBusy();
+    if (this.waiters.size === 0 && this.fits(bytes)) return this.reserve(bytes);
+    if (this.waiters.size >= maxWaiting) throw serviceBusy();
     const { promise, resolve: admit, reject } = Promise.withResolvers<Reservation>();
     const waiter = { bytes, admit };
     this.waiters.add(waiter);

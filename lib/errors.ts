@@ -1,6 +1,5 @@
 // Every error that a response can carry, in one table. Problem responses, the pages under /problems, the OpenAPI document
-// and the README's rows all come from it. Of an error only `detail` and `facts` reach a client; `message` and `cause` are
-// for the log.
+// and the README's rows all come from it. Of an error only `detail` and `facts` reach a client; `message` is for the log.
 
 /**
  * Every code that a response can have, in the order of the contract's table. Its texts: the sentence of a response, with
