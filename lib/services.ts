@@ -140,7 +140,7 @@ export async function openServices(
       stopOpening();
       await feed?.close();
       await github.refs.close();
-      await objects.close();
+      await tier?.close();
       await log.close();
     },
   };

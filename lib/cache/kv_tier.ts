@@ -64,8 +64,7 @@ export class KvTier {
 
   /** Sets a store that could be opened only now; the tier closes it. */
   attach(kv: Deno.Kv): void {
-    if (this.isClosed) kv.close();
-    else this.kv = kv;
+    this.kv = kv;
   }
 
   /**
@@ -119,7 +118,6 @@ export class KvTier {
 
   /** Commits pending writes and closes the store. */
   async close(): Promise<void> {
-    if (this.isClosed) return;
     this.isClosed = true;
     await this.flush();
     try {

@@ -110,12 +110,6 @@ export class ObjectCache {
     kv.set([kind.name, repository, id], bytes, { ttlMs: TTL_MS });
   }
 
-  /** Resolves when pending writes are done, then closes the store. */
-  async close(): Promise<void> {
-    this.memory.clear();
-    await this.options.kv?.close();
-  }
-
   private remember<T>(kind: ObjectKind<T>, repository: string, id: string, value: T): void {
     const key = memoryKey(kind, repository, id);
     const size = Math.ceil(kind.sizeOf(value)) + key.length + ENTRY_OVERHEAD_BYTES;

@@ -38,7 +38,7 @@ async function open({ maxBytes = 1e6 } = {}) {
     await kv.flush();
     return new ObjectCache({ maxBytes, kv });
   };
-  return { cache, calls, hits, clock, second, [Symbol.asyncDispose]: () => cache.close() };
+  return { cache, calls, hits, clock, second, [Symbol.asyncDispose]: () => kv.close() };
 }
 
 Deno.test("ObjectCache reads memory without a store read, and the store with one read", async () => {
