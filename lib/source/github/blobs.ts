@@ -38,23 +38,22 @@ interface Page {
   rawMisses: number;
 }
 
-/** One result a distinct id. @throws the context's abort reason, nothing else. */
+/** One result for each of `files`, whose ids are distinct. @throws the context's abort reason, nothing else. */
 export async function readBlobs(
   host: GitHubHost,
   ...[snapshot, files, context]: Parameters<Source["blobs"]>
 ): Promise<Blobs> {
   const results = new Map<string, BlobResult>();
   const page: Page = { host, snapshot, context, results, rawMisses: 0 };
-  const wanted = [...new Map(files.map((file) => [file.id, file])).values()];
-  if (host.tokens.hasToken && wanted.length > 1) {
-    const batches = planBatches(wanted.filter(fitsBatch));
+  if (host.tokens.hasToken && files.length > 1) {
+    const batches = planBatches(files.filter(fitsBatch));
     // What a failed batch leaves out is read one by one.
     const read = (batch: readonly FileRef[]) =>
       readBatch(page, batch).catch(() => context.signal?.throwIfAborted());
     await pLimit(MAX_AT_ONCE).map(batches, read);
   }
   let failuresInARow: Error[] = [];
-  const missing = wanted.filter((file) => !results.has(file.id));
+  const missing = files.filter((file) => !results.has(file.id));
   await pLimit(MAX_AT_ONCE).map(missing, async (file) => {
     try {
       if (failuresInARow.length >= MAX_FAILURES) throw failuresInARow.at(-1);

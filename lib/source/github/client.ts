@@ -227,7 +227,7 @@ export class GitHubClient {
 
 /** For how long a quota stays spent, in ms; a minute where the answer does not say. */
 export function quotaWaitMs(headers: Headers, now: number): number {
-  const resetMs = Number(headers.get("x-ratelimit-reset") ?? NaN) * 1000 - now;
+  const resetMs = Number(headers.get("x-ratelimit-reset")) * 1000 - now;
   return resetMs > 0 ? resetMs : SECONDARY_WAIT_MS;
 }
 

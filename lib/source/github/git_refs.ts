@@ -159,13 +159,13 @@ export async function lsRefs(
 ): Promise<LsRefsResult> {
   const isList = ({ status, headers }: Pick<Response, "status" | "headers">) =>
     status === 200 && headers.get("content-type") === HEADERS.accept;
-  let url = `${gitUrl}/${encodeURIComponent(owner)}/${encodeURIComponent(repo)}.git`;
+  let suffix = ".git";
   try {
     for (let hop = 0;; hop++) {
       const search = new RefSearch(forms);
       const answer = await client.requestPlainly({
         kind: "ls-refs",
-        url: `${url}/git-upload-pack`,
+        url: `${gitUrl}/${owner}/${repo}${suffix}/git-upload-pack`,
         body: requestBody(forms),
         maxBytes: MAX_BYTES,
         context,
@@ -181,12 +181,11 @@ export async function lsRefs(
       }
       const location = status === 301 && hop < MAX_HOPS ? headers.get("location") : null;
       const path = pathBelow(gitUrl, location) ?? "";
-      const [, newOwner, newRepo, suffix = ""] = REDIRECT_PATH.exec(path) ?? [];
+      const [, newOwner, newRepo, newSuffix = ""] = REDIRECT_PATH.exec(path) ?? [];
       if (newOwner === undefined || newRepo === undefined) {
         throw new SyntaxError(`the host answered ${status} or something that is no list of refs`);
       }
-      [owner, repo] = [newOwner, newRepo];
-      url = `${gitUrl}/${owner}/${repo}${suffix}`;
+      [owner, repo, suffix] = [newOwner, newRepo, newSuffix];
     }
   } catch (error) {
     if (!isSourceFailure(error) && !(error instanceof SyntaxError)) throw error;

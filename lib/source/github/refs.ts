@@ -42,8 +42,6 @@ export const repositoryAnswer = z.object({
 
 const ACCEPT = { repo: "application/vnd.github+json", commit: "application/vnd.github.sha" };
 const MAX_BYTES = 1 << 20;
-/** What names a commit where no branch and no tag has that name. */
-const COMMIT_ID = /^[0-9a-f]{40}$/i;
 
 /** Whether an id names a commit of a repository that everyone may see. @throws {CollectionsError} as the port's `resolve`. */
 export async function isCommit(
@@ -111,7 +109,7 @@ export class RestRefSearch {
       const isUnchanged = answer.status === 304;
       if (isUnchanged || answer.status === 200) {
         const commit = isUnchanged ? query.known!.commit : commitIn(answer);
-        if (COMMIT_ID.test(form) && commit !== form.toLowerCase()) continue;
+        if (OBJECT_ID.test(form) && commit !== form) continue;
         await this.requireAllowed(answer.base, null);
         return {
           commit,
@@ -192,11 +190,12 @@ async function send(
   return answer;
 }
 
-/** What a name may mean: the default branch, or a branch, a tag and, if it may be one, a commit id. */
+/** What a name may mean: the default branch, or a branch, a tag and, if it may be one, a commit id in lower case. */
 export function formsOf(branch: string, commitIds: boolean): string[] {
   if (branch === "HEAD") return ["HEAD"];
   const forms = [`heads/${branch}`, `tags/${branch}`];
-  return commitIds && COMMIT_ID.test(branch) ? [...forms, branch.toLowerCase()] : forms;
+  const id = branch.toLowerCase();
+  return commitIds && OBJECT_ID.test(id) ? [...forms, id] : forms;
 }
 
 /** The commit id of an `application/vnd.github.sha` answer. @throws {CollectionsError} source-failed. */

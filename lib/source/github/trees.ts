@@ -56,10 +56,9 @@ export async function parseFolder(bytes: Uint8Array<ArrayBuffer>): Promise<Folde
 }
 
 function treeOf(bytes: Uint8Array<ArrayBuffer>) {
-  const value = parseJson(bytes) as { tree?: unknown; truncated?: unknown; sha?: unknown } | null;
-  const tree = value?.tree;
+  const { tree, truncated, sha } = (parseJson(bytes) ?? {}) as Record<string, unknown>;
   if (!Array.isArray(tree)) throw unusable("the answer has none");
-  return { tree: tree as unknown[], truncated: value?.truncated, sha: String(value?.sha) };
+  return { tree: tree as unknown[], truncated, sha: String(sha) };
 }
 
 function entryOf(raw: unknown) {
