@@ -145,9 +145,7 @@ export class CachedSource implements Source {
   ): Promise<T> {
     const { objects } = this.options;
     const repository = repositoryKey(snapshot.name);
-    // A flight may have ended while the store was read.
-    const cached = (await objects.getMany(kind, repository, [id], lookupOf(snapshot))).get(id) ??
-      objects.peek(kind, repository, id);
+    const cached = (await objects.getMany(kind, repository, [id], lookupOf(snapshot))).get(id);
     if (cached !== undefined) return cached;
     const object = `${kind.name} ${id}`;
     const key = `${repository}\n${object}`;

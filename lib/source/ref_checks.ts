@@ -221,7 +221,7 @@ export class RefChecks {
     const resolve = () => source.resolve(query, backgroundContext(client, this.closing.signal));
     try {
       // A result by one protocol says nothing about the other one, which failed.
-      const { commit, validators = "" } =
+      const { commit, validators } =
         await (failure === null ? backoff.check(name, known !== undefined, resolve) : resolve());
       return this.recordFound(name, known, { commit, validators, checkedAtMs });
     } catch (error) {

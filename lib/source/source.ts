@@ -94,7 +94,7 @@ export interface Snapshot {
   readonly checkedAtMs: number;
   readonly freshness: Freshness;
   /** For the source itself: validators for its next conditional request, and where it found the repository. */
-  readonly validators?: string;
+  readonly validators: string;
 }
 
 /** One entry of one folder. `name` is a single path segment; `size` is in bytes, for files only. */

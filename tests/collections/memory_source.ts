@@ -42,6 +42,7 @@ export class MemorySource implements Source {
     ref: { commit: COMMIT, checkedAtMs: 0, freshForMs: 60_000, wantedAtMs: 0, previous: [] },
     checkedAtMs: 0,
     freshness: "hit",
+    validators: "",
   };
   private readonly contents: ReadonlyMap<string, { id: string; bytes: Uint8Array<ArrayBuffer> }>;
 

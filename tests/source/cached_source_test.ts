@@ -21,6 +21,7 @@ const snapshot: Snapshot = {
   ref: { commit: "c", checkedAtMs: 1, freshForMs: 60_000, wantedAtMs: 1, previous: [] },
   checkedAtMs: 1,
   freshness: "miss",
+  validators: "",
 };
 
 /** Caches over a source that counts requests, and answers once `release` is called. */

@@ -60,7 +60,6 @@ export class LocalSource implements Source {
     if (branch !== null && branch !== look.branch && branch !== "HEAD") {
       throw branchNotFound(branch, look.branch);
     }
-    look.ref.wantedAtMs = this.options.now();
     const { commit, checkedAtMs } = look.ref;
     return { ...look, name: { owner, repo }, commit, checkedAtMs, validators: folder.name };
   };
@@ -109,7 +108,7 @@ export class LocalSource implements Source {
   }
 
   /** The folder of a snapshot, and its state if it is one of the last two. */
-  private stateOf({ validators = "", commit }: Snapshot) {
+  private stateOf({ validators, commit }: Snapshot) {
     const folder = this.folders.get(validators);
     return { folder, state: folder?.states.find(({ root }) => root.id === commit) };
   }
