@@ -367,12 +367,10 @@ export class CollectionsClient {
   /** One page of a collection. @throws {ProblemError | SchemaError} */
   async listItems<Data = FrontMatter>(
     parameters: ListParameters,
-    options: RequestOptions<Data> = {},
+    { signal, schema }: RequestOptions<Data> = {},
   ): Promise<ItemPage<Data>> {
-    const page = await this.#ask("list-collection-items", parameters, options.signal) as ItemPage<
-      Data
-    >;
-    for (const item of page.items) await applySchema(item, options.schema);
+    const page = await this.#ask<ItemPage<Data>>("list-collection-items", parameters, signal);
+    for (const item of page.items) await applySchema(item, schema);
     return page;
   }
 
@@ -431,7 +429,7 @@ export class CollectionsClient {
     parameters: object,
     { signal, schema }: RequestOptions<Data>,
   ): Promise<ItemContent<Data>> {
-    const item = await this.#ask("get-item-content", parameters, signal) as ItemContent<Data>;
+    const item = await this.#ask<ItemContent<Data>>("get-item-content", parameters, signal);
     for (const part of [item, item.previous, item.next]) if (part) await applySchema(part, schema);
     return item;
   }
@@ -458,22 +456,19 @@ export class CollectionsClient {
     // Only the query is taken, so that headers go to no other host.
     const query = item.contentUrl.slice(item.contentUrl.indexOf("?"));
     const url = `${this.#baseUrl}/api/get-item-content${query}&format=raw`;
-    const response = await this.#send(url, {}, signal);
+    const response = await this.#send(url, signal);
     if (!response.ok) throw new ProblemError(asProblem(await readJson(response), response));
     return new Uint8Array(await response.arrayBuffer());
   }
 
-  async #ask(operation: string, parameters: object, signal?: AbortSignal): Promise<unknown> {
+  async #ask<Body>(operation: string, parameters: object, signal?: AbortSignal): Promise<Body> {
     const url = `${this.#baseUrl}/api/${operation}?${queryOf(parameters)}`;
     const cached = this.#cached?.get(url);
-    const tag: Record<string, string> = cached === undefined
-      ? {}
-      : { "if-none-match": cached.etag };
-    const response = await this.#send(url, tag, signal);
+    const response = await this.#send(url, signal, cached?.etag);
     if (response.status === 304 && cached !== undefined) {
       await response.body?.cancel();
       this.#cache(url, cached);
-      return structuredClone(cached.body);
+      return structuredClone(cached.body) as Body;
     }
     const body = await readJson(response);
     if (!response.ok) throw new ProblemError(asProblem(body, response));
@@ -482,22 +477,18 @@ export class CollectionsClient {
     }
     const etag = response.headers.get("etag");
     if (etag !== null) this.#cache(url, { etag, body: structuredClone(body) });
-    return body;
+    return body as Body;
   }
 
   /** Sends a request, again after each `Retry-After` while there is time for it. */
-  async #send(
-    url: string,
-    headers: Record<string, string>,
-    signal?: AbortSignal,
-  ): Promise<Response> {
+  async #send(url: string, signal?: AbortSignal, etag?: string): Promise<Response> {
     const { maxWaitMs = DEFAULT_MAX_WAIT_MS, wait = waitMs } = this.#options;
-    const all = new Headers(this.#options.headers);
-    for (const [name, value] of Object.entries(headers)) all.set(name, value);
+    const headers = new Headers(this.#options.headers);
+    if (etag !== undefined) headers.set("if-none-match", etag);
     // A browser's fetch must be called on its window.
     const send = this.#options.fetch ?? ((input, init) => fetch(input, init));
     for (let leftMs = maxWaitMs;;) {
-      const response = await send(url, { headers: all, ...signal ? { signal } : {} });
+      const response = await send(url, { headers, ...signal ? { signal } : {} });
       const seconds = Number(response.headers.get("retry-after") ?? NaN);
       const ms = Math.max(1, seconds) * 1000;
       if (![429, 503].includes(response.status) || !(ms <= leftMs)) return response;
@@ -512,10 +503,8 @@ export class CollectionsClient {
     if (cached === null) return;
     cached.delete(url);
     cached.set(url, answer);
-    for (const oldest of cached.keys()) {
-      if (cached.size <= MAX_CACHED) break;
-      cached.delete(oldest);
-    }
+    const [oldest] = cached.keys();
+    if (cached.size > MAX_CACHED) cached.delete(oldest!);
   }
 }
 
