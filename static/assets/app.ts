@@ -94,11 +94,10 @@ let told = "";
 
 function paint(): void {
   render(html`<${App} />`, root);
-  const isItemThere = item.answer !== null && itemModule !== null;
   if (focusNext === "row" && list.answer !== null) {
     focusNext = "";
     focusFirstRow();
-  } else if (focusNext === "file" && (isItemThere || item.isWaiting) && itemModule !== null) {
+  } else if (focusNext === "file") {
     const heading = document.getElementById("file-title");
     if (heading !== null) focusNext = "";
     heading?.focus();

@@ -13,14 +13,12 @@ export interface Item {
   readonly name: string;
   readonly path: string;
   readonly size: number;
-  readonly contentType: string;
   readonly frontMatter?: Data;
   readonly frontMatterError?: { readonly message: string; readonly line: number };
 }
 
 /** A page of a list. */
 export interface ListBody {
-  readonly repository: { readonly branch: string; readonly commit: string };
   readonly collection: { readonly name: string; readonly path: string };
   readonly items: readonly Item[];
   readonly pagination: {
@@ -36,7 +34,7 @@ export interface ListBody {
 }
 
 /** A column made from a key of the front matter. */
-export interface Column {
+interface Column {
   readonly key: string;
   readonly kind: "date" | "list" | "text";
 }
@@ -279,7 +277,7 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
     const columns = columnsOf(items);
     const hasTitles = items.some((item) => titleOf(item) !== item.name);
     const isGrouped = ["", "path", "-path"].includes(state.sort);
-    const root = collection.path === "" || collection.path === "/" ? "" : `${collection.path}/`;
+    const root = collection.path === "" ? "" : `${collection.path}/`;
     const groups = isGrouped
       ? Map.groupBy(items, ({ path }) => folderOf(path.slice(root.length)))
       : new Map([["", items]]);
@@ -302,7 +300,7 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
         ${[...groups].map(([folder, members]) =>
           html`<tbody key=${folder}>
           ${
-            folder !== "" && isGrouped && html`
+            folder !== "" && html`
               <tr class="group">
                 <th colspan=${width} scope="rowgroup">
                           <a href=${stateUrl({

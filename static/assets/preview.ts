@@ -15,13 +15,11 @@ export interface FileBody {
   readonly sha: string;
   readonly size: number;
   readonly contentType: string;
-  readonly contentUrl: string;
   readonly htmlUrl?: string;
   readonly encoding: "utf-8" | "base64";
   readonly content: string;
   readonly frontMatter?: Data;
   readonly frontMatterError?: { readonly message: string; readonly line: number };
-  readonly body?: string;
   readonly html?: string;
   readonly htmlError?: { readonly message: string };
 }
@@ -81,7 +79,7 @@ const LANGUAGES: Readonly<Record<string, string>> = {
 };
 
 /** How a file is shown. */
-export type Kind =
+type Kind =
   | "empty"
   | "html"
   | "image"
@@ -95,16 +93,13 @@ export type Kind =
   | "binary";
 
 /** The kind of a file. Its bytes decide between text and binary, whatever its name says. */
-export function kindOf(
-  file: Pick<FileBody, "name" | "contentType" | "encoding" | "size" | "html">,
-): Kind {
-  const { name, contentType, encoding, size } = file;
+function kindOf({ name, contentType, encoding, size, html }: FileBody): Kind {
   if (size === 0) return "empty";
   const main = contentType.match(/^(image|audio|video)\//)?.[1];
   if (main !== undefined) return main as Kind;
   if (contentType.startsWith("application/pdf")) return "pdf";
   if (encoding !== "utf-8") return "binary";
-  if (file.html !== undefined) return "html";
+  if (html !== undefined) return "html";
   if (/\.(json|geojson|webmanifest)$/i.test(name)) return "json";
   if (/\.(csv|tsv)$/i.test(name)) return "table";
   return /\.ipynb$/i.test(name) ? "notebook" : "text";
@@ -140,9 +135,7 @@ export function Preview({ file, state, rawUrl }: PreviewProps) {
           )}. <a href=${rawUrl} target="_blank" rel="noopener">Open it</a></p>
       `;
     case "binary":
-      return html`<p class="empty">This file is not text: ${sizeWords(file.size)} of ${
-        file.contentType.split(";")[0]
-      }.</p>`;
+      return sourceOf(file);
     case "json":
       return jsonPreview(file);
     case "table":
@@ -374,7 +367,7 @@ interface JsonTreeProps {
 }
 
 /** A value of JSON; objects and lists open on demand. */
-export class JsonTree extends Component<JsonTreeProps, { open: boolean }> {
+class JsonTree extends Component<JsonTreeProps, { open: boolean }> {
   override state = { open: this.props.depth < 2 };
 
   override render() {

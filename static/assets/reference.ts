@@ -30,7 +30,7 @@ interface Parameter {
   readonly example?: unknown;
 }
 
-type Examples = Readonly<Record<string, { readonly summary?: string; readonly value: unknown }>>;
+type Examples = Readonly<Record<string, { readonly value: unknown }>>;
 
 interface Operation {
   readonly operationId: string;
@@ -46,7 +46,7 @@ interface Operation {
 }
 
 interface Document {
-  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly info: { readonly description: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }

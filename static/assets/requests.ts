@@ -43,7 +43,6 @@ const MAX_TRIES = 30;
 /** One panel's request: the newest replaces the others, and one that is not ready is repeated. `onChange` repaints. */
 export class Loader<T> {
   operation = "";
-  parameters: Pairs = [];
   url = "";
   /** Null before the first request and while a response is awaited. */
   answer: Answer<T> | null = null;
@@ -63,7 +62,7 @@ export class Loader<T> {
     const url = operationUrl(operation, parameters, document.baseURI);
     if (url === this.url && !again && this.answer?.problem == null) return;
     this.clear();
-    Object.assign(this, { operation, parameters, url, isWaiting: true });
+    Object.assign(this, { operation, url, isWaiting: true });
     this.startedAtMs = performance.now();
     const { signal } = this.#abort;
     const ticking = setInterval(() => this.#onChange(), 1000);

@@ -88,7 +88,7 @@ Deno.test("parseFilter() reads tags, comparisons, globs and plain text, filterWo
   assertEquals(filterWords(["filter[frontMatter.cover][exists]", "false"]), "no cover");
 });
 
-const FILE = { name: "a.md", path: "a.md", size: 1, contentType: "text/markdown" };
+const FILE = { name: "a.md", path: "a.md", size: 1 };
 const item = (frontMatter: Record<string, unknown>) => ({ ...FILE, frontMatter });
 
 Deno.test("columnsOf() chooses a date, a list, then what most items have; a mapping makes none", () => {
