@@ -120,7 +120,6 @@ function parseFrontMatterTest(
 
 /** Null for what has no text: lists, mappings, nothing. */
 function textOf(value: PlainValue | undefined): string | null {
-  if (typeof value === "string") return value;
   if (value === undefined || (typeof value === "object" && value !== null)) return null;
   return String(value);
 }
