@@ -38,9 +38,8 @@ function firstState(): State | null {
 }
 
 /** Shows a state under its address. */
-function go(state: State, { replace = false } = {}): void {
-  if (replace) history.replaceState(null, "", stateUrl(state));
-  else history.pushState(null, "", stateUrl(state));
+function go(state: State): void {
+  history.pushState(null, "", stateUrl(state));
   show(state);
 }
 

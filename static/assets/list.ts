@@ -72,7 +72,7 @@ function kindOf(values: readonly unknown[]): Column["kind"] | null {
   const all = (test: (value: unknown) => boolean) => values.every(test);
   if (all((value) => typeof value === "string" && /^\d{4}-\d\d-\d\d/.test(value))) return "date";
   if (all((value) => Array.isArray(value) && value.every(isShort))) return "list";
-  return all((value) => isShort(value)) ? "text" : null;
+  return all(isShort) ? "text" : null;
 }
 
 function isShort(value: unknown): boolean {

@@ -83,12 +83,12 @@ function placePairs(state: State): Pairs {
 
 /** The parameters of the list for a state, with front matter, since rows show it. */
 export function listParameters(state: State): Pairs {
-  return given([...placePairs(state), ["includeFrontMatter", "true"]]);
+  return [...placePairs(state), ["includeFrontMatter", "true"]];
 }
 
 /** The parameters of the open file. */
 export function itemParameters({ owner, repo, branch, path }: State, more: Pairs = []): Pairs {
-  return given([["owner", owner], ["repo", repo], ["branch", branch], ["path", path], ...more]);
+  return [["owner", owner], ["repo", repo], ["branch", branch], ["path", path], ...more];
 }
 
 /** The address of an operation; `baseUrl` is that of the page. */
@@ -96,18 +96,15 @@ export function operationUrl(operation: string, parameters: Pairs, baseUrl: stri
   return new URL(`api/${operation}?${encode(parameters)}`, baseUrl).href;
 }
 
-function given(pairs: Pairs): Pairs {
-  return pairs.filter(([, value]) => value !== "");
-}
-
-/** Strict, so that an address can stand in quotes of any kind. */
+/** Without what is empty. Strict, so that an address can stand in quotes of any kind. */
 function encode(pairs: Pairs): string {
   const strict = (text: string) =>
     encodeURIComponent(text.toWellFormed()).replace(
       /[!'()*]/g,
       (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
     );
-  return given(pairs).map(([name, value]) => `${strict(name)}=${strict(value)}`).join("&");
+  return pairs.filter(([, value]) => value !== "")
+    .map(([name, value]) => `${strict(name)}=${strict(value)}`).join("&");
 }
 
 /** The parts of a typed or pasted text; `folder` is empty for the whole repository. */
