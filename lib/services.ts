@@ -72,7 +72,6 @@ export async function openServices(
       timeoutMs: config.sourceTimeoutMs,
       userAgent: `repo-collections/${project.version}`,
       allowedRepos: config.allowedRepos,
-      freshForMs: REF_FRESH_MS,
       onRequest({ kind, result }) {
         metrics.countUpstream(kind, result);
         if (result === "aborted") return;

@@ -28,7 +28,7 @@ interface OpenKvOptions {
  * @throws {Error} `Cannot open the key-value store …`
  */
 export async function openKv(path: string | null, options: OpenKvOptions): Promise<Deno.Kv> {
-  const isUrl = path !== null && /^[a-z][a-z0-9+.-]*:\/\//i.test(path);
+  const isUrl = isRemoteKv(path);
   try {
     if (typeof Deno.openKv !== "function") throw new TypeError("add --unstable-kv");
     const isFile = path !== null && !isUrl && path !== ":memory:";

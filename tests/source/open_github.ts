@@ -44,8 +44,6 @@ const drop = () => {};
 /** A log that drops everything. */
 export const silentLog: Log = { level: "silent", debug: drop, info: drop, warn: drop, error: drop };
 
-const FRESH_MS = 60_000;
-
 function clientOptions({ clock, tokens = [] }: OpenOptions) {
   const log = silentLog;
   const pool = new TokenPool(tokens, { clock, log });
@@ -66,7 +64,6 @@ export function openGitHub(double: GithubDouble, options: OpenOptions): GitHubSo
     ...clientOptions(options),
     addresses: { apiUrl, graphqlUrl, rawUrl, webUrl, gitUrl: null },
     allowedRepos: allowed === undefined ? null : new Set(allowed),
-    freshForMs: FRESH_MS,
   });
 }
 
@@ -75,7 +72,7 @@ export function openCached(double: GithubDouble, options: OpenOptions): CachedSo
   const { clock, kv = null } = options;
   const objects = new ObjectCache({ maxBytes: 64 << 20, kv });
   const source = openGitHub(double, options);
-  return new CachedSource(source, { objects, kv, clock, freshForMs: FRESH_MS });
+  return new CachedSource(source, { objects, kv, clock, freshForMs: 60_000 });
 }
 
 /** A store in memory for several processes; each opens it by its own tier. */

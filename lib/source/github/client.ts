@@ -47,7 +47,7 @@ export interface GitHubRequest {
 }
 
 /** `release` is to be called once its bytes are parsed. */
-export type HttpAnswer = Body & { readonly status: number; readonly headers: Headers };
+type HttpAnswer = Body & { readonly status: number; readonly headers: Headers };
 
 /** An answer that says something about the repository: 2xx, 3xx, or a 4xx that is no limit. */
 export type GitHubAnswer = HttpAnswer & { readonly token: Token };

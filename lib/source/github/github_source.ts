@@ -18,11 +18,9 @@ import {
 import { RestRefSearch } from "./refs.ts";
 import { parseFolder, parseInWorker, parseTree } from "./trees.ts";
 
-export interface GitHubSourceOptions extends GitHubClientOptions, Pick<GitHubHost, "allowedRepos"> {
+interface GitHubSourceOptions extends GitHubClientOptions, Pick<GitHubHost, "allowedRepos"> {
   readonly addresses: GitHubAddresses;
   readonly log: Log;
-  /** How long a checked ref may be served without another check, in ms. */
-  readonly freshForMs: number;
 }
 
 const TREE_MAX_BYTES = 64 << 20;
@@ -35,15 +33,15 @@ export class GitHubSource implements Source {
   private readonly git: GitRefs | null;
   private readonly largeAnswers = pLimit(1);
 
-  constructor(private readonly options: GitHubSourceOptions) {
+  constructor(options: GitHubSourceOptions) {
     const { addresses: { gitUrl }, log } = options;
     this.host = { ...options, ...options.addresses, client: new GitHubClient(options) };
     this.git = gitUrl === null ? null : new GitRefs({ ...this.host, gitUrl }, log);
   }
 
   readonly resolve: Source["resolve"] = async (query, context) => {
-    const { host, git, options: { freshForMs } } = this;
-    const { owner, repo, known } = query;
+    const { host, git } = this;
+    const { owner, repo } = query;
     const branch = query.branch ?? DEFAULT_BRANCH;
     const checkedAtMs = host.clock.now();
     // Git's own protocol costs no REST quota, but sees public repositories alone.
@@ -53,14 +51,14 @@ export class GitHubSource implements Source {
     const { commit, validators } = "commit" in byGit
       ? byGit
       : await new RestRefSearch(host, { ...query, branch }, context, byGit.denial).find();
-    const changed = known?.commit === commit ? "revalidated" : "moved";
     return {
       name: { owner, repo },
       branch,
       commit,
-      ref: { commit, checkedAtMs, freshForMs, wantedAtMs: checkedAtMs, previous: [] },
+      // Nothing is remembered here: CachedSource has the live state, and knows what was there before.
+      ref: { commit, checkedAtMs, freshForMs: 0, wantedAtMs: checkedAtMs, previous: [] },
       checkedAtMs,
-      freshness: known === undefined ? "miss" : changed,
+      freshness: "miss",
       validators: JSON.stringify(validators),
     };
   };
@@ -95,9 +93,7 @@ export class GitHubSource implements Source {
   };
 
   private readonly parseFolder = (bytes: Uint8Array<ArrayBuffer>): Promise<FolderFiles | null> =>
-    bytes.length < LARGE_ANSWER_BYTES
-      ? parseFolder(bytes)
-      : parseInWorker(bytes, this.options.clock);
+    bytes.length < LARGE_ANSWER_BYTES ? parseFolder(bytes) : parseInWorker(bytes, this.host.clock);
 
   private async readTree<T>(
     snapshot: Snapshot,

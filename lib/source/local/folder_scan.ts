@@ -14,7 +14,7 @@ const READ_AT_ONCE = 16;
 const SETTLED_AFTER_MS = 2_000;
 
 /** A file, or a symbolic link, whose id is that of its target's path, as in Git. */
-export interface ScannedFile extends TreeEntry {
+interface ScannedFile extends TreeEntry {
   readonly kind: "file" | "symbolic link";
   readonly mode: GitMode;
   /** Size, times, inode and mode before it was read. While they stand, so does its id; "" has it read again. */
