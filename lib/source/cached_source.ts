@@ -2,7 +2,6 @@
 // per id. Cached objects are reached only through a snapshot, and so through a ref that was checked in time.
 
 import { jsonCodec, type ObjectCache, type ObjectKind } from "../cache/object_cache.ts";
-import { sourceFailed } from "../errors.ts";
 import { SingleFlight } from "../single_flight.ts";
 import { FailureBackoff } from "./failure_backoff.ts";
 import { fileListKind } from "./file_list.ts";
@@ -128,8 +127,7 @@ export class CachedSource implements Source {
       if (signal.aborted) leave();
       signal.addEventListener("abort", leave);
       reading ??= this.source.blobs(snapshot, files, context);
-      const result = (await reading).get(id) ??
-        sourceFailed(`Cannot read "${id}": no answer had it`);
+      const result = (await reading).get(id)!;
       const isFailure = result instanceof Error;
       this.backoff.objectOutcome(repository, id, isFailure ? result : null);
       if (!isFailure) this.options.objects.set(blobKind, repository, id, result);

@@ -63,7 +63,6 @@ Deno.test("resolve() finds folders by name alone, an exact one first", async () 
   for (const repo of [...paths, ".hidden", "node_modules", "file.md", "constructor"]) {
     await folder.refuses("repository-not-found", { repo });
   }
-  await folder.refuses("repository-not-found", { owner: "acme" });
 });
 
 Deno.test("resolve() does not follow a repository that is a link, or has become one", async () => {

@@ -4,12 +4,7 @@
 
 import { join } from "@std/path";
 import pLimit from "p-limit";
-import {
-  branchNotFound,
-  CollectionsError,
-  repositoryNotFound,
-  sourceFailed,
-} from "../../errors.ts";
+import { branchNotFound, CollectionsError, sourceFailed } from "../../errors.ts";
 import { describeError } from "../../log.ts";
 import { type FileList, FileListBuilder } from "../file_list.ts";
 import type { BlobResult, FileRef, RequestContext, Snapshot, Source } from "../source.ts";
@@ -49,7 +44,6 @@ export class LocalSource implements Source {
    */
   readonly resolve: Source["resolve"] = async ({ owner, repo, branch }, { signal }) => {
     signal?.throwIfAborted();
-    if (owner.toLowerCase() !== LOCAL_OWNER) throw repositoryNotFound(owner, repo);
     const folder = await this.find(repo);
     const look = await folder.look().catch((cause) => {
       if (cause instanceof CollectionsError) throw cause;
