@@ -5,6 +5,7 @@ Deno.test("compileGlob() keeps * and ? within a segment, crosses with **, takes 
   const rows: [pattern: string, matching: string, others: string][] = [
     ["*.md", "hello.md .md a.md.md", "hello.mdx 2026/hello.md"],
     ["*ab*b", "ab.b aab.abb", "ab aba a/b.b"],
+    ["ab*", "ab abc", "a"],
     ["a?c", "abc", "a/c ac"],
     ["?.md", "😀.md", ".md ab.md"],
     ["2026/**", "2026/05/hello.md 2026/hello.md", "2026 20261/hello.md"],
