@@ -113,7 +113,7 @@ async function findResponse(query: DataQuery, snapshot: Snapshot, state: State):
   let entry: ResponseEntry;
   if (cached !== undefined && showsSame(cached, snapshot) && clock.now() < cached.expiresAtMs) {
     metrics.countHit("response");
-    entry = { ...cached };
+    entry = { ...cached, ref };
   } else {
     const failed = cached?.failed?.commit === commit ? cached.failed : null;
     const isWaiting = failed !== null && clock.monotonicMs() < failed.untilMs;
