@@ -27,7 +27,7 @@ type Result = Rendered | RenderError;
 
 interface Job extends PromiseWithResolvers<Result> {
   readonly text: string;
-  readonly client: unknown;
+  readonly client: string;
   /** The time that its client has used; forgotten with the client's last job. */
   readonly account: { usedMs: number };
 }
@@ -45,14 +45,13 @@ export class MarkdownRenderer {
 
   /**
    * Renders a file without its front matter; its name tells whether it is MDX. Clients, named by `client`, share time
-   * fairly; without it each call is a client of its own. Errors depend on the machine's load too: cache them for minutes.
-   *
+   * fairly. Errors depend on the machine's load too: cache them for minutes.
    * @throws {CollectionsError} service-busy when too much waits already, of this client or of all.
    * @throws {Error} when the thread cannot be started, or the renderer is closed.
    */
   async render(
     { name, text }: { readonly name: string; readonly text: string },
-    { signal, client = {} }: { signal?: AbortSignal | undefined; client?: unknown } = {},
+    { signal, client }: { readonly signal?: AbortSignal | undefined; readonly client: string },
   ): Promise<Result> {
     signal?.throwIfAborted();
     if (this.#isClosed) throw new Error("Cannot render Markdown: the renderer is closed");

@@ -14,14 +14,18 @@ const LIMIT_MS = 500;
 /** Takes minutes. */
 const SLOW = "*a_ ".repeat(MIB / 4);
 
-type Options = Parameters<MarkdownRenderer["render"]>[1];
+interface Options {
+  signal?: AbortSignal | undefined;
+  client?: string | undefined;
+}
 
-/** A renderer that gives the HTML of texts, or why there is none. */
+/** A renderer that gives the HTML of texts, or why there is none; each call is a client of its own without `client`. */
 function startRenderer(options: { clock?: Clock; limitMs?: number } = {}) {
   const clock = new TestClock();
   const renderer = new MarkdownRenderer({ clock, limitMs: LIMIT_MS, ...options });
   const render = async (text: string, options: Options = {}, name = "a.md") => {
-    const result = await renderer.render({ name, text }, options);
+    const { signal, client = crypto.randomUUID() } = options;
+    const result = await renderer.render({ name, text }, { signal, client });
     return "parts" in result ? joinHtml(result, () => null) : result.message;
   };
   return { clock, renderer, render, [Symbol.dispose]: () => renderer.close() };
