@@ -38,7 +38,7 @@ export function jsonCodec<T>(maxBytes: number): NonNullable<ObjectKind<T>["codec
 export class ObjectCache {
   private readonly memory: LRUCache<string, NonNullable<unknown>>;
 
-  /** `maxBytes` bounds keys, values and overhead in memory; `onHit` is called for every value that is found. */
+  /** `maxBytes`, at least 1, bounds keys, values and overhead in memory; `onHit` is called for every value that is found. */
   constructor(
     private readonly options: {
       readonly maxBytes: number;
@@ -46,8 +46,7 @@ export class ObjectCache {
       readonly onHit?: (tier: "memory" | "kv") => void;
     },
   ) {
-    // lru-cache reads 0 as "without bound"; every entry is larger than 1.
-    this.memory = new LRUCache({ maxSize: Math.max(1, Math.floor(options.maxBytes)) });
+    this.memory = new LRUCache({ maxSize: Math.floor(options.maxBytes) });
   }
 
   /** Bytes in memory. */
