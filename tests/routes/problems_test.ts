@@ -55,7 +55,8 @@ const ROWS: readonly (readonly [code: ProblemCode, path: string, details?: Detai
   ["item-not-found", itemPath({ path: "posts" })],
   ["slug-ambiguous", itemPath({ collection: "posts", slug: "twice" })],
   ["route-not-found", "/api/none"],
-  ["route-not-found", "/api/%zz"],
+  // The framework decodes a parameter of a path.
+  ["route-not-found", "/problems/%ff"],
   ["method-not-allowed", listPath(), { init: { method: "POST" } }],
   ["repository-empty", listPath({ repo: "e" }), { arrange: ({ gh }) => gh.add("octo/e", null) }],
   ["item-too-large", itemPath({ path: "more/large.bin" }), { env: { MAX_ITEM_MB: "1" } }],
