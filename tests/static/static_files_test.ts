@@ -125,6 +125,8 @@ Deno.test("a range is answered, an unsatisfiable one is 416, a malformed one ign
   }
   for (const range of ["bytes=9-2", "lines=1-2"]) assertEquals((await get(range)).status, 200);
   assertEquals((await get("bytes=0-9", { "if-range": '"x"' })).status, 200);
+  // RFC 9110, 13.2.2: that nothing has changed is said first.
+  assertEquals((await get("bytes=0-9", { "if-none-match": "*" })).status, 304);
   // RFC 9110, 14.2: a range is of GET alone.
   const head = await service.get("/client.js", { method: "HEAD", headers: { range: "bytes=0-9" } });
   assertEquals([head.status, head.headers.get("content-length")], [200, String(size)]);
