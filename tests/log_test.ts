@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { LineLog, type LogLevel, sinkTo } from "../lib/log.ts";
+import { describeError, LineLog, type LogLevel, sinkTo } from "../lib/log.ts";
 import { TestClock } from "./test_clock.ts";
 
 /** A log whose output takes a write only when the test allows it. */
@@ -110,4 +110,10 @@ Deno.test("LineLog goes on after a write that fails, and sinkTo() after one that
     await log.flush();
   }
   assertEquals(written, "written\n");
+});
+
+Deno.test("describeError() names the class and the place, and quotes nothing", () => {
+  const { error, at } = describeError(new TypeError("secret /home/someone"));
+  assertEquals([error, at?.replace(/\d+$/, "")], ["TypeError", "log_test.ts:"]);
+  assertEquals(describeError("secret"), { error: "string" });
 });
