@@ -15,6 +15,7 @@ interface Parameter {
   readonly name: string;
   readonly in: string;
   readonly required: boolean;
+  readonly style?: string;
   readonly schema: Readonly<Record<string, unknown>>;
 }
 
@@ -54,6 +55,9 @@ Deno.test("openApiText() has the parameters of the contract's tables", () => {
     const rows = shown.map((row) => row.join(" ").replace(/( -)? *$/, ""));
     assertEquals(rows, table.split(/\s*[|\n]\s*/));
     assertEquals(new Set(parameters.map((parameter) => parameter.in)), new Set(["query"]));
+    // `filter[name]=*.md`; other parameters have the default style.
+    const styles = parameters.filter(({ style }) => style).map(({ name, style }) => [name, style]);
+    assertEquals(styles, [["filter", "deepObject"]]);
   }
 });
 
