@@ -33,7 +33,6 @@ export interface CodedBody {
 
 /** A body that can be sent. `gzip` is added later, and only where it is smaller. */
 export interface ReadyBody {
-  readonly contentType: string;
   /** Headers of a 304. */
   readonly headers: HeaderRecord;
   readonly identity: CodedBody;
@@ -122,13 +121,13 @@ export async function readyBody(
   const content = isText ? new TextDecoder().decode(bytes) : bytes;
   const length = String(bytes.length);
   const sent = { ...headers, etag, "content-type": contentType, "content-length": length };
-  return { contentType, headers, identity: { content, etag, headers: sent }, gzip: null };
+  return { headers, identity: { content, etag, headers: sent }, gzip: null };
 }
 
 /** Adds the gzip coding where it is worth it. */
 export async function addGzip(body: ReadyBody): Promise<void> {
   const { content, etag, headers } = body.identity;
-  if (content.length < MIN_GZIP_BYTES || !COMPRESSIBLE.test(body.contentType)) return;
+  if (content.length < MIN_GZIP_BYTES || !COMPRESSIBLE.test(headers["content-type"]!)) return;
   const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
   const pieces = ReadableStream.from(piecesOf(bytes));
   const packed = await new Response(pieces.pipeThrough(new CompressionStream("gzip"))).bytes();
