@@ -99,6 +99,17 @@ testOnEachStore("KvTier gathers writes into few commits and reads nothing first"
   assertLessOrEqual(calls.length, 9);
 });
 
+testOnEachStore("KvTier gives a value until its time and not from then on", async (store) => {
+  await using opened = await open(store);
+  const { tier, clock, stored } = opened;
+  tier.set(["a"], randomBytes(10), { ttlMs: 500 });
+  await tier.flush();
+  clock.advance(499);
+  assert(await stored(["a"]) !== null);
+  clock.advance(1);
+  assertEquals(await stored(["a"]), null);
+});
+
 testOnEachStore("KvTier tells keys and scopes apart, and drops keys too long", async (store) => {
   await using opened = await open(store);
   const { tier, kv, clock, stored, errors } = opened;
@@ -114,6 +125,9 @@ testOnEachStore("KvTier tells keys and scopes apart, and drops keys too long", a
   }
   const other = new KvTier(kv, { clock, scope: "other", maxBytesPerHour: 0 });
   assertEquals(await other.get(keys), keys.map(() => null));
+  other.set(keys[0]!, randomBytes(10), { ttlMs, isEssential: true });
+  await other.flush();
+  assert(equalBytes(await stored(keys[0]!), values[0]!), "the other scope's value is beside it");
   for (const key of [["a".repeat(2_000)], ["\0".repeat(1_000)]]) {
     tier.set(key, randomBytes(10), { ttlMs });
     assertEquals(await stored(key), null);
