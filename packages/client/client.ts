@@ -21,12 +21,15 @@ interface RepositoryParameters {
   branch?: string | undefined;
 }
 
-/** A value that an item's must equal, or with `!` in front must not; or comparisons with it. */
-export type FilterValue = string | readonly string[] | {
-  readonly lt?: string | number;
-  readonly lte?: string | number;
-  readonly gt?: string | number;
-  readonly gte?: string | number;
+/** A number or boolean is sent as its text. */
+type FilterText = string | number | boolean;
+
+/** A value that an item's must equal, or with `!` in front must not; several that it all must; or comparisons with it. */
+export type FilterValue = FilterText | readonly FilterText[] | {
+  readonly lt?: FilterText;
+  readonly lte?: FilterText;
+  readonly gt?: FilterText;
+  readonly gte?: FilterText;
   readonly exists?: boolean;
 };
 
@@ -351,13 +354,13 @@ export class CollectionsClient {
 
   /**
    * Without an address: the service that this file was loaded from. A file that was saved elsewhere needs one.
-   * @throws {TypeError} where the address is none of `http:` or `https:`, such as that of a saved file.
+   * @throws {TypeError} where the address is none of `http:` or `https:`, such as that of a saved file, or has a `?` or `#`.
    */
   constructor(baseUrl: string | URL = new URL(".", import.meta.url), options: ClientOptions = {}) {
     this.#baseUrl = String(baseUrl).replace(/\/+$/, "");
-    if (/^(?!https?:)[a-z][a-z0-9+.-]*:/i.test(this.#baseUrl)) {
+    if (/^(?!https?:)[a-z][a-z0-9+.-]*:|[?#]/i.test(this.#baseUrl)) {
       throw new TypeError(
-        `Cannot ask "${baseUrl}": give the service's address, such as "http://localhost:8000"`,
+        `Cannot ask "${baseUrl}": give the service's address, such as "http://localhost:8000", without "?" and "#"`,
       );
     }
     this.#options = options;
@@ -369,15 +372,22 @@ export class CollectionsClient {
     parameters: ListParameters,
     { signal, schema }: RequestOptions<Data> = {},
   ): Promise<ItemPage<Data>> {
-    const page = await this.#ask<ItemPage<Data>>("list-collection-items", parameters, signal);
+    const page = await this.#ask<ItemPage<Data>>(
+      "list-collection-items",
+      "items",
+      parameters,
+      signal,
+    );
     for (const item of page.items) await applySchema(item, schema);
     return page;
   }
 
   /**
    * The items of a collection from `page` on, each page requested when it is needed, and as large as possible without a
-   * `limit`. All pages are of the commit of the first. Where a deployment gives no commits, which are local folders
-   * and chosen repositories, a change between two pages can move an item from one to the other.
+   * `limit`. All pages are of the commit of the first, and addresses in later pages (`contentUrl`, `htmlUrl`, those in
+   * `html`) therefore name that commit as their `branch`: they show that state for good. Where a deployment gives no
+   * commits, which are local folders and chosen repositories, a change between two pages can move an item from one to
+   * the other.
    * @throws {ProblemError | SchemaError}
    */
   async *items<Data = FrontMatter>(
@@ -429,15 +439,20 @@ export class CollectionsClient {
     parameters: object,
     { signal, schema }: RequestOptions<Data>,
   ): Promise<ItemContent<Data>> {
-    const item = await this.#ask<ItemContent<Data>>("get-item-content", parameters, signal);
+    const item = await this.#ask<ItemContent<Data>>(
+      "get-item-content",
+      "content",
+      parameters,
+      signal,
+    );
     for (const part of [item, item.previous, item.next]) if (part) await applySchema(part, schema);
     return item;
   }
 
   /**
-   * The bytes of an item: out of its content where it has that, else from the service.
+   * The bytes of an item: out of its content where it has that with its encoding, else from the service.
    * @throws {ProblemError}
-   * @throws {TypeError} where an item has neither content nor an address.
+   * @throws {TypeError} where an item has neither content with its encoding nor an address.
    */
   async bytes(
     item: Pick<File<unknown>, "contentUrl"> & {
@@ -446,12 +461,15 @@ export class CollectionsClient {
     },
     { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<Uint8Array<ArrayBuffer>> {
-    if (item.content !== undefined) {
+    // With `fields` an item may have content alone, which could be text or base64.
+    if (item.content !== undefined && item.encoding !== undefined) {
       if (item.encoding !== "base64") return new TextEncoder().encode(item.content);
       return Uint8Array.from(atob(item.content), (char) => char.charCodeAt(0));
     }
     if (item.contentUrl === undefined) {
-      throw new TypeError("Cannot read the bytes of an item: it has no contentUrl");
+      throw new TypeError(
+        "Cannot read the bytes of an item: it has no contentUrl, nor content with its encoding",
+      );
     }
     // Only the query is taken, so that headers go to no other host.
     const query = item.contentUrl.slice(item.contentUrl.indexOf("?"));
@@ -461,7 +479,13 @@ export class CollectionsClient {
     return new Uint8Array(await response.arrayBuffer());
   }
 
-  async #ask<Body>(operation: string, parameters: object, signal?: AbortSignal): Promise<Body> {
+  /** The answer of an operation; `key` is in every such answer. */
+  async #ask<Body>(
+    operation: string,
+    key: keyof Body & string,
+    parameters: object,
+    signal?: AbortSignal,
+  ): Promise<Body> {
     const url = `${this.#baseUrl}/api/${operation}?${queryOf(parameters)}`;
     const cached = this.#cached?.get(url);
     const response = await this.#send(url, signal, cached?.etag);
@@ -472,8 +496,9 @@ export class CollectionsClient {
     }
     const body = await readJson(response);
     if (!response.ok) throw new ProblemError(asProblem(body, response));
-    if (typeof body !== "object" || body === null) {
-      throw new ProblemError(asProblem(body, { status: 502, statusText: "No JSON in the answer" }));
+    if (typeof body !== "object" || body === null || !(key in body)) {
+      const statusText = `No ${key} in the answer`;
+      throw new ProblemError(asProblem(undefined, { status: 502, statusText }));
     }
     const etag = response.headers.get("etag");
     if (etag !== null) this.#cache(url, { etag, body: structuredClone(body) });
@@ -489,8 +514,7 @@ export class CollectionsClient {
     const send = this.#options.fetch ?? ((input, init) => fetch(input, init));
     for (let leftMs = maxWaitMs;;) {
       const response = await send(url, { headers, ...signal ? { signal } : {} });
-      const seconds = Number(response.headers.get("retry-after") ?? NaN);
-      const ms = Math.max(1, seconds) * 1000;
+      const ms = retryAfterMs(response.headers);
       if (![429, 503].includes(response.status) || !(ms <= leftMs)) return response;
       await response.body?.cancel();
       leftMs -= ms;
@@ -513,20 +537,36 @@ function queryOf(parameters: object): URLSearchParams {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
     if (name === "filter") {
-      for (const [key, filter] of Object.entries<FilterValue>(value ?? {})) {
-        if (typeof filter === "string") query.append(`filter[${key}]`, filter);
-        else if (Array.isArray(filter)) {
-          for (const text of filter) query.append(`filter[${key}]`, text);
-        } else {
-          for (const [comparison, text] of Object.entries(filter)) {
-            if (text !== undefined) query.append(`filter[${key}][${comparison}]`, String(text));
-          }
-        }
+      for (const [key, filter] of Object.entries(value ?? {})) {
+        for (const [name, text] of filterParameters(key, filter)) query.append(name, text);
       }
     } else if (value !== undefined) query.set(name, String(value));
   }
   query.sort();
   return query;
+}
+
+/**
+ * The names and texts of one filter, whose type code without types may miss.
+ * @throws {TypeError} where one would be left out, since that selects items that were not asked for.
+ */
+function filterParameters(key: string, filter: unknown): [name: string, text: string][] {
+  const name = `filter[${key}]`;
+  let given: [name: string, value: unknown][] = [[name, filter]];
+  if (Array.isArray(filter)) given = filter.map((value) => [name, value]);
+  else if (typeof filter === "object" && filter !== null) {
+    given = Object.entries(filter).filter(([, value]) => value !== undefined)
+      .map(([comparison, value]) => [`${name}[${comparison}]`, value]);
+  }
+  if (given.length === 0 || !given.every(([, value]) => isFilterText(value))) {
+    const accepted = "a text, number or boolean, a list of them, or comparisons with them";
+    throw new TypeError(`Cannot send the filter "${key}": give it ${accepted}`);
+  }
+  return given.map(([name, value]) => [name, String(value)]);
+}
+
+function isFilterText(value: unknown): boolean {
+  return ["string", "number", "boolean"].includes(typeof value);
 }
 
 async function applySchema<Data>(
@@ -540,6 +580,13 @@ async function applySchema<Data>(
     throw new SchemaError(item.path ?? item.slug ?? "", result.issues);
   }
   item.frontMatter = result.value;
+}
+
+/** At least a second, or NaN without a `Retry-After`; one that is a date is compared with the service's own clock. */
+function retryAfterMs(headers: Headers): number {
+  const text = headers.get("retry-after") ?? "";
+  const now = Date.parse(headers.get("date") ?? "") || Date.now();
+  return Math.max(1000, /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now);
 }
 
 /** Resolves after some time, or rejects with the signal's reason. */

@@ -66,6 +66,14 @@ Deno.test("npm pack gives a package that Node imports, with declarations for Typ
   assert(declared.includes("getItemBySlug<Data = FrontMatter>") && !declared.includes("fetch("));
 });
 
+Deno.test("the package has one name, version and licence for npm and JSR", async () => {
+  const texts = ["deno.json", "package.json"].map((name) =>
+    Deno.readTextFile(`${PACKAGE}/${name}`)
+  );
+  const [jsr, npm] = (await Promise.all(texts)).map((text) => JSON.parse(text));
+  assertEquals([npm.name, npm.version, npm.license], [jsr.name, jsr.version, jsr.license]);
+});
+
 Deno.test("deno publish accepts the package as it is", async () => {
   await using copy = await makeFolder(PACKAGE);
   const flags = ["--dry-run", "--allow-dirty", "--no-lock"];

@@ -2,7 +2,7 @@
 
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { z } from "zod";
-import type { ClientOptions, Problem } from "../../packages/client/client.ts";
+import type { ClientOptions, ListParameters, Problem } from "../../packages/client/client.ts";
 import { CollectionsClient, ProblemError, SchemaError } from "../../packages/client/client.ts";
 import type { GitFiles } from "../github/git_repository.ts";
 import { startSite } from "../site.ts";
@@ -35,12 +35,14 @@ Deno.test("CollectionsClient sends every parameter, filters under their names", 
     ...{ ...POSTS, branch: "main", limit: 2, sort: "-frontMatter.n", facets: "frontMatter.odd" },
     ...{ includeFrontMatter: true, includeContent: undefined },
     filter: {
-      "frontMatter.odd": "true",
+      "frontMatter.odd": true,
       "frontMatter.n": { gte: 2, lt: 6 },
       "frontMatter.cover": { exists: false },
       "path": ["!p1.md", "p*.md"],
     },
   });
+  const byNumber = { filter: { "frontMatter.n": 5, "frontMatter.odd": ["!false", true] } };
+  assertEquals((await parts.client.listItems({ ...POSTS, ...byNumber })).items[0]?.slug, "p5");
   assertEquals(page.items.map(({ frontMatter }) => frontMatter?.["n"]), [5, 3]);
   assertEquals(page.facets, { "frontMatter.odd": [{ value: true, count: 2 }] });
 
@@ -52,6 +54,21 @@ Deno.test("CollectionsClient sends every parameter, filters under their names", 
   assertEquals(item.headings?.map(({ text }) => text), ["3"]);
 });
 
+Deno.test("CollectionsClient sends no request whose filter would be left out, and names the filter", async () => {
+  const client = new CollectionsClient("http://localhost", {
+    fetch: () => Promise.reject(new Error("a request")),
+  });
+  const bad = [null, undefined, [], {}, new Date(0), () => true, [null], [["a"]], { gte: null }];
+  for (const value of [...bad, { gte: [1] }, { gte: undefined }]) {
+    const parameters = { ...POSTS, filter: { "frontMatter.n": "1", "frontMatter.draft": value } };
+    await assertRejects(
+      () => client.listItems(parameters as unknown as ListParameters),
+      TypeError,
+      'Cannot send the filter "frontMatter.draft": give it a text, number or boolean',
+    );
+  }
+});
+
 Deno.test("CollectionsClient throws a problem as a ProblemError, whoever answers", async () => {
   await using parts = await startClient();
   const refused = parts.client.listItems({ ...POSTS, collection: "post" });
@@ -60,7 +77,8 @@ Deno.test("CollectionsClient throws a problem as a ProblemError, whoever answers
   assertEquals(problem.suggestions, ["posts"]);
 
   const gateway = new Response("<h1>Bad</h1>", { status: 502, statusText: "Bad Gateway" });
-  for (const response of [gateway, new Response("<h1>Log in</h1>")]) {
+  const others = [new Response("<h1>Log in</h1>"), Response.json({}), Response.json([])];
+  for (const response of [gateway, ...others]) {
     const fetch = () => Promise.resolve(response);
     const client = new CollectionsClient("http://localhost", { fetch });
     const error = await assertRejects(() => client.listItems(POSTS), ProblemError);
@@ -71,7 +89,8 @@ Deno.test("CollectionsClient throws a problem as a ProblemError, whoever answers
 Deno.test("CollectionsClient takes a service's address, or one within a page's own site", async () => {
   const own = new URL("../../packages/client/", import.meta.url).href;
   assertThrows(() => new CollectionsClient(), TypeError, `Cannot ask "${own}": give the service's`);
-  for (const baseUrl of ["localhost:8000", "blob:http://h/1", new URL("data:text/plain,x")]) {
+  const others = ["localhost:8000", "blob:http://h/1", "http://h/?key=1", "http://h/#a", "/c?"];
+  for (const baseUrl of [...others, new URL("data:text/plain,x")]) {
     assertThrows(() => new CollectionsClient(baseUrl), TypeError, `Cannot ask "${baseUrl}"`);
   }
   const asked: string[] = [];
@@ -190,17 +209,21 @@ Deno.test("CollectionsClient.bytes() decodes content, and reads what came withou
     assertEquals(await client.bytes(items[0]!), bytes);
     assertEquals(await client.bytes(items[1]!), new TextEncoder().encode("ü\n"));
   }
+  const { items: [item] } = await client.listItems({ ...POSTS, fields: "content,contentUrl" });
+  assertEquals(await client.bytes(item!), bytes);
   // Headers of the client go to its own service, whatever an item says.
   const query = "?owner=octo&repo=site&path=";
   const elsewhere = { contentUrl: `http://elsewhere.test/x${query}posts%2Fa.txt` };
   assertEquals((await client.bytes(elsewhere)).length, 3);
-  await assertRejects(() => client.bytes({}), TypeError, "it has no contentUrl");
+  for (const item of [{}, { content: "AP8K" }]) {
+    await assertRejects(() => client.bytes(item), TypeError, "it has no contentUrl");
+  }
   await assertRejects(() => client.bytes({ contentUrl: `${query}none` }), ProblemError);
 });
 
 Deno.test("CollectionsClient waits as long as Retry-After says, in all no longer than it may", async () => {
   const cases: [
-    seconds: number[],
+    retryAfter: (number | string)[],
     maxWaitMs: number | undefined,
     waited: number[],
     code: string,
@@ -208,17 +231,20 @@ Deno.test("CollectionsClient waits as long as Retry-After says, in all no longer
     [[2, 0, 5], undefined, [2000, 1000, 5000], "none"],
     [[20, 20], undefined, [20_000], "collection-not-ready"],
     [[1], 0, [], "collection-not-ready"],
+    // As a date, by the service's clock.
+    [["Tue, 10 Nov 2026 08:00:20 GMT"], undefined, [20_000], "none"],
+    [["Tue, 10 Nov 2026 08:00:31 GMT"], undefined, [], "collection-not-ready"],
   ];
-  for (const [seconds, maxWaitMs, waited, expected] of cases) {
+  for (const [retryAfter, maxWaitMs, waited, expected] of cases) {
     const waits: number[] = [];
     const client = new CollectionsClient("http://localhost", {
       ...maxWaitMs === undefined ? {} : { maxWaitMs },
       wait: (ms) => Promise.resolve(void waits.push(ms)),
       fetch() {
-        const wait = seconds.shift();
+        const wait = retryAfter.shift();
         if (wait === undefined) return Promise.resolve(Response.json({ items: [] }));
         const problem: Partial<Problem> = { code: "collection-not-ready", detail: "Later." };
-        const headers = { "retry-after": String(wait) };
+        const headers = { "retry-after": String(wait), "date": "Tue, 10 Nov 2026 08:00:00 GMT" };
         return Promise.resolve(Response.json(problem, { status: 503, headers }));
       },
     });
