@@ -105,7 +105,7 @@ const HOSTILE_BLOG = {
   files: {
     "posts/a.md": "---\ntitle: A\n---\n# A\n\n## One\n\n[b](b.md#two) " +
       "<img src=x onerror='globalThis.hit=1'>\n\n## Two\n",
-    "posts/b.md": "---\ntitle: B\n---\n# B\n",
+    "posts/b.md": "---\ntitle: B\n---\n# Of its own\n",
   },
 };
 
@@ -119,8 +119,10 @@ pageTest("the example page has contents, links, no hostile HTML", HOSTILE_BLOG, 
     assertEquals(await page.locator(`#${id}`).count(), 1);
   }
   assertEquals(await page.evaluate("globalThis.hit"), undefined);
+  assertEquals(await page.locator("h1").allTextContents(), ["A"]);
   await page.locator("article").getByRole("link", { name: "b" }).click();
   await page.getByRole("heading", { name: "B" }).waitFor();
+  assertEquals(await page.locator("h1").allTextContents(), ["B", "Of its own"]);
   assertEquals(new URL(page.url()).search, `${POSTS}&branch=main&post=b`);
 });
 

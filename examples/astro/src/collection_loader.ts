@@ -8,21 +8,28 @@ export function collectionLoader(service: string, parameters: ListParameters): L
   const client = new CollectionsClient(service);
   return {
     name: "repo-collections",
-    async load({ store, parseData, logger }) {
+    async load({ store, parseData, generateDigest, logger }) {
       const gone = new Set(store.keys());
       const request = { ...parameters, includeFrontMatter: true, includeHtml: true };
       for await (const item of client.items(request)) {
-        const { slug, sha, html, htmlError, body, headings, frontMatter } = item;
-        if (htmlError !== undefined) logger.warn(`${item.path}: ${htmlError.message}`);
+        const { slug, sha, html, body, headings, frontMatter } = item;
+        const problem = item.error?.detail ?? item.htmlError?.message;
+        if (problem !== undefined) {
+          logger.warn(`${item.path}: ${problem}`);
+          // The entry of the last build stays, since the next request may succeed.
+          gone.delete(slug);
+        }
         if (html === undefined) continue;
         gone.delete(slug);
-        if (store.get(slug)?.digest === sha) continue;
+        // The HTML depends on where its links lead, too.
+        const digest = generateDigest({ service, ...parameters, sha });
+        if (store.get(slug)?.digest === digest) continue;
         const data = await parseData({ id: slug, data: frontMatter ?? {} });
         const astroHeadings = headings?.map(({ id, ...heading }) => ({ ...heading, slug: id }));
         store.set({
           id: slug,
           data,
-          digest: sha,
+          digest,
           ...body !== undefined && { body },
           rendered: { html, metadata: { headings: astroHeadings ?? [] } },
         });

@@ -9,7 +9,7 @@ const posts = defineCollection({
     repo: "blog",
     collection: "posts",
     filter: { name: "*.md", "frontMatter.draft": "!true" },
-    linkTemplate: "/{slug}",
+    linkTemplate: "/{slug}/",
   }),
   schema: z.object({ title: z.string(), date: z.coerce.date(), tags: z.array(z.string()).default([]) }),
 });
