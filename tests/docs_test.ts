@@ -153,10 +153,13 @@ Deno.test("the documented parameters and errors are those of the code", async ()
   assertEquals(errors, Object.entries(ERRORS).map(([name, { status }]) => [name, status]));
 });
 
+/** Where an event is logged; the log itself writes one, too. */
+const EVENT = /\b(?:log\.|this\.format\(")(debug|info|warn|error)(?:\(\s*"|", ")([^"]+)"/g;
+
 Deno.test("the documented events are those that are logged, at their levels", async () => {
   const sources = await readSourceFiles();
   const logged = sources.filter(({ path }) => path === "main.ts" || path.startsWith("lib/"))
-    .flatMap(({ text }) => [...text.matchAll(/\blog\.(debug|info|warn|error)\(\s*"([^"]+)"/g)])
+    .flatMap(({ text }) => [...text.matchAll(EVENT)])
     .map(([, level, event]) => `${level} ${event}`);
   const rows = (await table("docs/operations.md", "level", "event"))
     .map(([level, event]) => `${code(level!)} ${code(event!)}`);
