@@ -1,5 +1,6 @@
 // Bounds the bytes of memory that concurrent work reserves, for large responses and for large upstream answers. Requests
-// are granted in their order: a small one never overtakes a large one that waits.
+// are granted in their order, so that a small one never overtakes a large one that waits, but for those of a client that
+// has its share: a client that reads slowly takes no memory from the others.
 
 import type { Clock } from "./clock.ts";
 import { serviceBusy } from "./errors.ts";
@@ -13,11 +14,21 @@ export interface Reservation {
   release(): void;
 }
 
+/** Of the bytes, what one client may have beyond its first reservation; and of the places in the queue. */
+const CLIENT_SHARE = { bytes: 1 / 2, waiting: 1 / 4 };
+
+interface Waiter {
+  readonly client: string | undefined;
+  readonly bytes: number;
+  readonly admit: (granted: Reservation) => void;
+}
+
 /** A semaphore that counts bytes. */
 export class ByteSemaphore {
   /** Bytes that are reserved now. */
   bytes = 0;
-  private readonly waiters = new Set<{ bytes: number; admit: (granted: Reservation) => void }>();
+  private readonly waiters = new Set<Waiter>();
+  private readonly bytesOf = new Map<string, number>();
 
   constructor(
     private readonly options: {
@@ -30,18 +41,27 @@ export class ByteSemaphore {
   ) {}
 
   /**
-   * Reserves bytes, first come first served; a request for more than the bound gets all of it.
+   * Reserves bytes by the rule above; a request for more than the bound gets all of it. Without a client no share applies.
    * @throws {CollectionsError} service-busy when too many wait or the wait takes too long; the signal's reason.
    */
-  async acquire(wanted: number, signal?: AbortSignal): Promise<Reservation> {
+  async acquire(
+    wanted: number,
+    { client, signal }: { client?: string; signal?: AbortSignal } = {},
+  ): Promise<Reservation> {
     signal?.throwIfAborted();
     const { maxBytes, maxWaiting, maxWaitMs, clock } = this.options;
     const bytes = Math.min(wanted, maxBytes);
-    if (this.waiters.size === 0 && this.fits(bytes)) return this.reserve(bytes);
-    if (this.waiters.size >= maxWaiting) throw serviceBusy();
     const { promise, resolve: admit, reject } = Promise.withResolvers<Reservation>();
-    const waiter = { bytes, admit };
+    const waiter = { client, bytes, admit };
     this.waiters.add(waiter);
+    this.admitNext();
+    if (!this.waiters.has(waiter)) return promise;
+    const own = [...this.waiters].filter((other) => other.client === client).length;
+    const isGreedy = client !== undefined && own > maxWaiting * CLIENT_SHARE.waiting;
+    if (this.waiters.size > maxWaiting || isGreedy) {
+      this.waiters.delete(waiter);
+      throw serviceBusy();
+    }
     const leave = (reason: unknown) => {
       this.waiters.delete(waiter);
       // Does nothing for one that was admitted already: it gets its reservation, and releases it.
@@ -59,26 +79,38 @@ export class ByteSemaphore {
     }
   }
 
-  private fits(bytes: number): boolean {
-    return this.bytes + bytes <= this.options.maxBytes;
+  private admitNext(): void {
+    const { maxBytes } = this.options;
+    for (const waiter of this.waiters) {
+      const { client, bytes } = waiter;
+      const own = client === undefined ? 0 : this.bytesOf.get(client) ?? 0;
+      if (own > 0 && own + bytes > maxBytes * CLIENT_SHARE.bytes) continue;
+      if (this.bytes + bytes > maxBytes) return;
+      this.waiters.delete(waiter);
+      waiter.admit(this.reserve(waiter));
+    }
   }
 
-  private reserve(bytes: number): Reservation {
-    const resize = (to: number) => {
-      this.bytes += to - reservation.bytes;
-      reservation.bytes = to;
-      this.admitNext();
+  private reserve({ client, bytes }: Waiter): Reservation {
+    const reservation = {
+      bytes: 0,
+      resize: (to: number) => {
+        this.count(client, to - reservation.bytes);
+        reservation.bytes = to;
+        this.admitNext();
+      },
+      release: () => reservation.resize(0),
     };
-    const reservation = { bytes, resize, release: () => resize(0) };
-    this.bytes += bytes;
+    this.count(client, bytes);
+    reservation.bytes = bytes;
     return reservation;
   }
 
-  private admitNext(): void {
-    for (const waiter of this.waiters) {
-      if (!this.fits(waiter.bytes)) return;
-      this.waiters.delete(waiter);
-      waiter.admit(this.reserve(waiter.bytes));
-    }
+  private count(client: string | undefined, added: number): void {
+    this.bytes += added;
+    if (client === undefined) return;
+    const own = (this.bytesOf.get(client) ?? 0) + added;
+    if (own > 0) this.bytesOf.set(client, own);
+    else this.bytesOf.delete(client);
   }
 }

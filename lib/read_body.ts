@@ -47,7 +47,7 @@ export class BodyReader {
     const release = () => reservations.forEach((reservation) => reservation.release());
     const reserve = async (semaphore: ByteSemaphore, bytes: number) => {
       onWait(true);
-      reservations.push(await semaphore.acquire(bytes, signal));
+      reservations.push(await semaphore.acquire(bytes, { signal }));
       onWait(false);
     };
     if (body === null) return { bytes: new Uint8Array(0), release };

@@ -9,7 +9,7 @@ function open() {
   const acquired: string[] = [];
   /** Adds a name to `acquired` when its bytes are reserved. */
   const acquire = async (name: string, bytes: number, signal?: AbortSignal) => {
-    const reservation = await semaphore.acquire(bytes, signal);
+    const reservation = await semaphore.acquire(bytes, signal ? { signal } : {});
     acquired.push(name);
     return reservation;
   };
@@ -39,7 +39,7 @@ Deno.test("ByteSemaphore admits what fits, first come first served, and lets a r
   await assertRejects(() => c, Error, "left");
   await d;
   assertEquals(await state(), ["a,b,d", 65]);
-  await assertRejects(() => semaphore.acquire(0, leaving.signal), Error, "left");
+  await assertRejects(() => semaphore.acquire(0, leaving), Error, "left");
 });
 
 Deno.test("ByteSemaphore gives all of itself to a larger request, and counts growth at once", async () => {
@@ -69,4 +69,21 @@ Deno.test("ByteSemaphore refuses a request when the queue is full or the wait to
   assertEquals([semaphore.bytes, clock.timerCount], [100, 0]);
   void semaphore.acquire(1);
   assertEquals(clock.timerCount, 1, "it waits, since the others have left");
+});
+
+Deno.test("ByteSemaphore leaves half of itself, and most of its queue, to other clients", async () => {
+  const clock = new TestClock();
+  const semaphore = new ByteSemaphore({ maxBytes: 100, maxWaiting: 8, maxWaitMs: 1, clock });
+  const [greedy, other] = [{ client: "greedy" }, { client: "other" }];
+  const first = await semaphore.acquire(30, greedy);
+  await semaphore.acquire(20, greedy);
+  const waiting = [semaphore.acquire(1, greedy), semaphore.acquire(1, greedy)];
+  await rejectsBusy(semaphore.acquire(1, greedy));
+  assertEquals((await semaphore.acquire(50, other)).bytes, 50);
+  // One that has nothing yet may have all.
+  const large = semaphore.acquire(100, { client: "third" });
+  first.release();
+  assertEquals((await Promise.all(waiting)).map(({ bytes }) => bytes), [1, 1]);
+  clock.advance(1);
+  await rejectsBusy(large);
 });

@@ -313,15 +313,20 @@ function encode(schema: z.ZodObject, given: Given): string {
 }
 
 /** Clients and proxies refuse a response whose headers are much longer; Node's `fetch` takes 16 KiB of them. */
-const MAX_LINK_CHARS = 8_192;
+const MAX_LINK_CHARS = 12_288;
 
-/** `Link` header of a page (RFC 8288); null where it is too long to be sent, with filters of thousands of characters. */
+/**
+ * `Link` header of a page (RFC 8288). With filters of thousands of characters it has the pages before and after alone; null
+ * where those are too long, too.
+ */
 export function linkHeader(
   { first, previous: prev, next, last }: Omit<ListBody["links"], "self">,
 ): string | null {
-  const header = Object.entries({ first, prev, next, last })
-    .filter(([, url]) => url !== null)
-    .map(([rel, url]) => `<${url}>; rel="${rel}"`)
-    .join(", ");
-  return header.length > MAX_LINK_CHARS ? null : header;
+  const headerOf = (links: Readonly<Record<string, string | null>>) =>
+    Object.entries(links)
+      .filter(([, url]) => url !== null)
+      .map(([rel, url]) => `<${url}>; rel="${rel}"`)
+      .join(", ");
+  return [headerOf({ first, prev, next, last }), headerOf({ prev, next })]
+    .find((header) => header !== "" && header.length <= MAX_LINK_CHARS) ?? null;
 }

@@ -113,7 +113,8 @@ export async function addFrontMatters(items: readonly Item[], read: ReadContext)
 /** For how long a response with these items may be cached, in ms: not at all where the source failed to give a file. */
 export function cacheTime(items: readonly Item[]): number {
   if (items.some(({ error }) => error?.code.startsWith("source-"))) return 0;
-  return items.some(({ htmlError }) => htmlError !== undefined) ? FAILURE_TTL_MS : Infinity;
+  const mayEnd = ({ htmlError, name }: Item) => htmlError !== undefined && !isMdx(name);
+  return items.some(mayEnd) ? FAILURE_TTL_MS : Infinity;
 }
 
 /** The items whose files fit into a page together, the first by path first; the others get an error. */

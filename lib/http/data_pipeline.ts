@@ -56,9 +56,17 @@ export async function serveData(query: DataQuery, state: State): Promise<Respons
   try {
     for (let check = 0;; check++) {
       const snapshot = await services.sourceOf(owner).resolve({ owner, repo, branch }, context);
+      // What the source gave may have shown that the state is not valid any more: a local file was edited meanwhile.
+      const mayRepeat = () => snapshot.ref.checkedAtMs === 0 && check < MAX_RECHECKS;
       if (found === null || !showsSame(found.entry, snapshot)) {
-        found = await findResponse(query, snapshot, state);
+        try {
+          found = await findResponse(query, snapshot, state);
+        } catch (error) {
+          if (mayRepeat()) continue;
+          throw error;
+        }
       }
+      if (mayRepeat()) continue;
       const negotiated = negotiateBody(found.entry.body, context.request);
       const { large } = negotiated;
       if (large !== null && reserved !== large) {
@@ -111,7 +119,9 @@ async function findResponse(query: DataQuery, snapshot: Snapshot, state: State):
     : itemUrl(context.baseUrl, query.parameters);
   const cached = responses.get(address);
   let entry: ResponseEntry;
-  if (cached !== undefined && showsSame(cached, snapshot) && clock.now() < cached.expiresAtMs) {
+  const isStale = snapshot.freshness === "stale";
+  const lasts = cached !== undefined && (isStale || clock.now() < cached.expiresAtMs);
+  if (lasts && showsSame(cached, snapshot)) {
     metrics.countHit("response");
     entry = { ...cached, ref };
   } else {

@@ -70,13 +70,13 @@ export class HttpContext implements RequestContext {
     const { reservation } = this;
     // A later reservation grows the first without a wait: two requests with parts of it would wait for each other.
     if (reservation !== null) return reservation.resize(reservation.bytes + bytes);
-    this.reservation = await this.services.responseMemory.acquire(bytes, this.signal);
+    this.reservation = await this.services.responseMemory.acquire(bytes, this);
   }
 
   /** Transfers the reservation, as one of exactly `bytes`; the caller releases it. @throws as {@linkcode reserveBytes}. */
   async takeReservation(bytes: number): Promise<Reservation> {
     const reservation = this.reservation ??
-      await this.services.responseMemory.acquire(bytes, this.signal);
+      await this.services.responseMemory.acquire(bytes, this);
     this.reservation = null;
     reservation.resize(bytes);
     return reservation;

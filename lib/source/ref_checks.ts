@@ -33,8 +33,8 @@ const STALE_FOR_MS = 24 * 3_600_000;
 const MAX_REFS = 20_000;
 /** GitHub's quota without a token lets at most so many commits be read in its window of an hour. */
 const MAX_PREVIOUS = 60;
-/** A ref in use is checked ahead of need once its check is this old. */
-const REFRESH_AFTER_MS = 50_000;
+/** A ref in use is checked ahead of need once its check has this share of its fresh time behind it. */
+const REFRESH_SHARE = 5 / 6;
 /** Each check is one to three requests at once, of the 64 in its lane. */
 const REFRESHED_AT_ONCE = 8;
 const REFRESH_CLIENT = "refresh";
@@ -134,7 +134,7 @@ export class RefChecks {
     // Those that are queued are still due.
     if (this.refreshSlots.pendingCount > 0) return;
     const isDue = ({ name, ref, triedAtMs }: KnownRef) =>
-      ref.wantedAtMs > triedAtMs && this.ageMs(ref.checkedAtMs) >= REFRESH_AFTER_MS &&
+      ref.wantedAtMs > triedAtMs && this.ageMs(ref.checkedAtMs) >= this.refreshAfterMs &&
       this.options.backoff.refFailure(name) === null && !this.flights.has(refKey(name));
     const due = this.known.values().filter(isDue).toArray();
     await Promise.all(due.map((known) =>
@@ -172,6 +172,10 @@ export class RefChecks {
 
   readonly settled = () => this.flights.settled();
 
+  private get refreshAfterMs(): number {
+    return this.options.freshForMs * REFRESH_SHARE;
+  }
+
   private readonly ageMs = (atMs: number) => this.options.clock.now() - atMs;
 
   private isRecent(atMs: number): boolean {
@@ -207,7 +211,7 @@ export class RefChecks {
     // Requests that came while the previous check was under way find its result here.
     const mustCheck = this.mustCheck.delete(key);
     const isEarly = known && this.isFresh(known) &&
-      this.ageMs(known.ref.checkedAtMs) < REFRESH_AFTER_MS;
+      this.ageMs(known.ref.checkedAtMs) < this.refreshAfterMs;
     if (isEarly && !mustCheck) return { known, freshness: "hit" };
     const failure = backoff.refFailure(name);
     const checkedAtMs = clock.now();

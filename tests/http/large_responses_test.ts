@@ -155,9 +155,9 @@ Deno.test("a response that waited for memory is as old as it is when it leaves, 
     await using site = await startLarge();
     const { memory, service: { clock } } = site;
     const acquire = memory.acquire.bind(memory);
-    memory.acquire = (bytes, signal) => {
+    memory.acquire = (bytes, of) => {
       clock.advance(waitMs);
-      return acquire(bytes, signal);
+      return acquire(bytes, of);
     };
     site.gh.resetCounts();
 

@@ -83,3 +83,20 @@ Deno.test("a local folder gives nothing hidden and nothing from outside", async 
   }
   assertEquals((await service.list({ ...LOCAL, collection: "/" })).items.length, 1);
 });
+
+Deno.test("a file that was edited or deleted since the last look is read as it is now", async () => {
+  await using folder = await makeSampleFolder({ "posts/a.md": "1", "posts/b.md": "2" });
+  await using service = await serve(folder);
+  await service.list(LOCAL);
+  await folder.write("posts/a.md", "edited");
+  const content = async () => (await service.item({ ...LOCAL, path: "posts/a.md" })).content;
+  assertEquals(await content(), "edited");
+  await folder.write("posts/b.md", "---\nn: 1\n---\n");
+  const { items } = await service.list({ ...LOCAL, includeContent: true });
+  assertEquals(items.map(({ frontMatter, error }) => [frontMatter, error]), [
+    [undefined, undefined],
+    [{ n: 1 }, undefined],
+  ]);
+  await Deno.remove(`${folder.dir}/posts/a.md`);
+  assertEquals((await service.get(item("posts/a.md"))).status, 404);
+});

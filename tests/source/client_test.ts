@@ -197,6 +197,21 @@ Deno.test("GitHubClient sends one request after a limit, and the others when tha
   }
 });
 
+Deno.test("GitHubClient sends the others after a limit when the first has no answer, which fails alone", async () => {
+  await using opened = await open();
+  const { clock, gh, commit, fail, status } = opened;
+  gh.fault = { kind: "secondary429" };
+  await fail(commit);
+  clock.advance(60_000);
+  gh.resetCounts();
+  gh.fault = () => gh.requests.length === 1 ? { kind: "hang" } : null;
+  const first = fail(commit);
+  const others = Promise.all([commit, commit, commit].map(status));
+  await gh.log.until(() => gh.pauses.waiting === 1);
+  clock.advance(10_000);
+  assertEquals([(await first).code, await others], ["source-timeout", [200, 200, 200]]);
+});
+
 Deno.test("GitHubClient sets a refused token aside and at last goes on without, except for GraphQL", async () => {
   await using opened = await open({ tokens: ["hidden-1", "hidden-2"] });
   const { gh, commit, fail, graphql, status } = opened;

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { CollectionsError, sourceTimeout } from "../../lib/errors.ts";
+import { CollectionsError } from "../../lib/errors.ts";
 import { type Quota, type Token, TokenPool } from "../../lib/source/github/tokens.ts";
 import { TestClock } from "../test_clock.ts";
 import { silentLog } from "./open_github.ts";
@@ -23,7 +23,7 @@ async function open(count: number) {
   /** The token for one request that GitHub answers. */
   const use = async (quota: Quota = "core", fingerprint?: string): Promise<Token> => {
     const token = await pool.choose(quota, fingerprint);
-    pool.release(token, quota, "answered");
+    pool.release(token, quota, true);
     return token;
   };
   const waitSeconds = async (quota: Quota = "core"): Promise<number | undefined> => {
@@ -113,10 +113,10 @@ Deno.test("after a wait one request goes alone, and the others wait for its answ
   await turn();
   assertEquals(chosen, 0);
   // The first got no answer: the next one is the probe.
-  pool.release(first, "core", "unknown");
+  pool.release(first, "core", false);
   await turn();
   assertEquals(chosen, 1);
-  pool.release(first, "core", "answered");
+  pool.release(first, "core", true);
   await Promise.all(others);
 
   pool.limit(first, 30_000, "api");
@@ -124,15 +124,8 @@ Deno.test("after a wait one request goes alone, and the others wait for its answ
   await pool.choose("core");
   const limited = [waitSeconds(), waitSeconds()];
   pool.limit(first, 60_000, "api");
-  pool.release(first, "core", "unknown");
+  pool.release(first, "core", false);
   assertEquals(await Promise.all(limited), [60, 60]);
-
-  clock.advance(60_000);
-  await pool.choose("core");
-  const failing = Array.from({ length: 5 }, () => pool.choose("core").catch((error) => error));
-  const late = sourceTimeout("late");
-  pool.release(first, "core", late);
-  assertEquals(await Promise.all(failing), Array(5).fill(late), "none waits as long as the first");
 });
 
 Deno.test("TokenPool sets a refused token aside and names it by its place", async () => {

@@ -128,12 +128,12 @@ export class GitHubClient {
       throw sourceFailed(`Cannot read "graphql": there is no token`);
     }
     const token = await tokens.choose(quota, known?.fingerprint);
-    let outcome: Parameters<typeof tokens.release>[2] = "unknown";
+    let isOver = false;
     try {
       const answer = await this.send(request, this.headersOf(request, token));
       const limit = this.limitOf(answer);
+      isOver = limit === null;
       if (limit === null) {
-        outcome = "answered";
         tokens.note(token, quota, answer.headers);
         if (answer.status !== 401 || token.secret === null) return { ...answer, token };
         tokens.refuse(token);
@@ -143,10 +143,11 @@ export class GitHubClient {
       answer.release();
       return null;
     } catch (error) {
-      if (error instanceof CollectionsError) outcome = error;
+      // Without an answer nothing says that the limit lasts, and a second wait would take as long.
+      isOver = error instanceof CollectionsError;
       throw error;
     } finally {
-      tokens.release(token, quota, outcome);
+      tokens.release(token, quota, isOver);
     }
   }
 

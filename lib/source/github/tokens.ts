@@ -4,7 +4,7 @@
 
 import { createHash } from "node:crypto";
 import type { Clock } from "../../clock.ts";
-import { type CollectionsError, sourceRateLimited } from "../../errors.ts";
+import { sourceRateLimited } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { MAX_WAIT_MS } from "../failure_backoff.ts";
 
@@ -35,8 +35,7 @@ export class TokenPool {
 
   /**
    * The token with this fingerprint while it has quota, else the one with most quota left; to be given back by `release`.
-   * @throws {CollectionsError} source-rate-limited when the quota of the last is spent; the failure of the first request
-   * after a wait, where that had to be waited for.
+   * @throws {CollectionsError} source-rate-limited when the quota of the last is spent.
    */
   async choose(quota: Quota, fingerprint?: string): Promise<Token> {
     while (true) {
@@ -56,18 +55,16 @@ export class TokenPool {
         if (state.remaining === 0) state.probe = Promise.withResolvers();
         return best;
       }
-      const failure = await ready[0]!.quotas[quota].probe?.promise;
-      // Each of those that wait would take as long to fail.
-      if (failure) throw failure;
+      await ready[0]!.quotas[quota].probe?.promise;
     }
   }
 
-  /** Returns a chosen token. An answer that is a limit, or a request that was aborted, tells the others nothing. */
-  release(token: Token, quota: Quota, outcome: "answered" | "unknown" | CollectionsError): void {
+  /** Returns a chosen token. `isOver`: whether the requests that wait for this one need not wait for another one. */
+  release(token: Token, quota: Quota, isOver: boolean): void {
     const state = token.quotas[quota];
     if (state.probe === null) return;
-    if (outcome === "answered" && this.now() >= state.resetAtMs) state.remaining = UNKNOWN;
-    state.probe.resolve(typeof outcome === "string" ? null : outcome);
+    if (isOver && this.now() >= state.resetAtMs) state.remaining = UNKNOWN;
+    state.probe.resolve();
     state.probe = null;
   }
 
@@ -132,7 +129,7 @@ function newToken(secret: string | null, index: number) {
     /** By `clock.monotonicMs()`, so a jump of the wall clock changes no wait. */
     resetAtMs: 0,
     /** The first request after the wait. */
-    probe: null as PromiseWithResolvers<CollectionsError | null> | null,
+    probe: null as PromiseWithResolvers<void> | null,
   });
   return {
     /** Counts from 1; 0 stands for requests without a token. */
