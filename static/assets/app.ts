@@ -56,12 +56,14 @@ function show(state: State | null, { again = false } = {}): void {
       stateUrl({ ...before, path: "", view: "preview" });
   if (moved) focusNext = "row";
   else if (state.path !== "" && state.path !== before?.path && !WIDE.matches) focusNext = "file";
-  void list.load("list-collection-items", listParameters(state), { again });
+  // A reader who goes somewhere tries again what had a problem.
+  const options = (loader: Loader<unknown>) => ({ again: again || loader.answer?.problem != null });
+  void list.load("list-collection-items", listParameters(state), options(list));
   if (state.path === "") item.clear();
   else {
     void loadItemModule();
     const parameters = itemParameters(state, [["includeHtml", "true"]]);
-    void item.load("get-item-content", parameters, { again });
+    void item.load("get-item-content", parameters, options(item));
   }
   paint();
   if (state.path === "" && before !== null && before.path !== "" && !moved) focusRow(before.path);

@@ -42,19 +42,27 @@ interface Column {
 const MAX_COLUMNS = 3;
 const MAX_FACETS = 5;
 const TITLES = ["title", "name", "label"];
+const MAX_KEY_CHARACTERS = 256;
+
+/** Whether a parameter can name a key: a dot leads into a mapping, a comma ends a facet, "][" a filter's key. */
+function isAddressable(key: string): boolean {
+  return /^[^.,]+$/.test(key) && !key.includes("][") &&
+    `frontMatter.${key}`.length <= MAX_KEY_CHARACTERS;
+}
+
+/** The values that front matter has, by key. */
+function valuesByKey(items: readonly Item[]): Map<string, unknown[]> {
+  const entries = items.flatMap(({ frontMatter = {} }) => Object.entries(frontMatter));
+  const byKey = Map.groupBy(entries, ([key]) => key);
+  return new Map([...byKey].map(([key, all]) => [key, all.map(([, value]) => value)]));
+}
 
 /** The columns for some items: a date, a list such as tags, then what most items have. Titles have their own column. */
 export function columnsOf(items: readonly Item[]): Column[] {
-  const values = new Map<string, unknown[]>();
-  for (const { frontMatter = {} } of items) {
-    for (const [key, value] of Object.entries(frontMatter)) {
-      if (TITLES.includes(key) || value === null) continue;
-      values.set(key, [...values.get(key) ?? [], value]);
-    }
-  }
-  const columns = [...values].flatMap(([key, all]): (Column & { rank: number })[] => {
+  const columns = [...valuesByKey(items)].flatMap(([key, values]) => {
+    const all = values.filter((value) => value !== null);
     const kind = kindOf(all);
-    if (kind === null) return [];
+    if (TITLES.includes(key) || all.length === 0 || kind === null) return [];
     const preferred = ["date", "tags"].includes(key) ? 100 : kind === "text" ? 0 : 10;
     return [{ key, kind, rank: preferred + all.length / items.length }];
   });
@@ -82,13 +90,8 @@ function isShort(value: unknown): boolean {
 
 /** The keys worth counting: lists first, then short texts that occur more than once. */
 export function facetKeysOf(items: readonly Item[]): string[] {
-  const columns = new Map<string, unknown[]>();
-  for (const { frontMatter = {} } of items) {
-    for (const [key, value] of Object.entries(frontMatter)) {
-      columns.set(key, [...columns.get(key) ?? [], value]);
-    }
-  }
-  const kinds = [...columns].map(([key, values]) => ({
+  const byKey = [...valuesByKey(items)].filter(([key]) => isAddressable(key));
+  const kinds = byKey.map(([key, values]) => ({
     key,
     kind: kindOf(values),
     repeats: new Set(values).size < values.length,
@@ -124,8 +127,15 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
     if (this.state.facetsOpen) this.#loadFacets();
   }
 
+  #toggleFacets = () => {
+    // To open the panel again is to try again.
+    if (this.#facets.answer?.problem != null) this.#facets.clear();
+    this.setState({ facetsOpen: !this.state.facetsOpen });
+  };
+
   #loadFacets() {
-    if (this.#keys.length === 0) return;
+    // The keys are those of the list that is shown.
+    if (this.#keys.length === 0 || this.props.loader.answer?.body == null) return;
     const state: State = { ...this.props.state, page: "", limit: "1", sort: "" };
     const facets = this.#keys.map((key) => `frontMatter.${key}`).join(",");
     void this.#facets.load("list-collection-items", [
@@ -170,14 +180,13 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
         <form class="filter" role="search" onSubmit=${this.#submit}>
           <label class="hidden" for="filter">Filter</label>
           <input id="filter" name="filter" type="search" autocomplete="off" spellcheck="false"
-            placeholder="Filter: text, #tag, draft=true, date>=2025" aria-keyshortcuts="/" />
+            placeholder="Filter: text, #tag, draft=true, date>=2025-01-01" aria-keyshortcuts="/" />
           <kbd aria-hidden="true">/</kbd>
         </form>
         <button type="button" class=${
       this.#keys.length > 0 ? "quiet" : "quiet off"
     } aria-expanded=${this.state.facetsOpen}
-          aria-controls="facets" onClick=${() =>
-      this.setState({ facetsOpen: !this.state.facetsOpen })}>Facets</button>
+          aria-controls="facets" onClick=${this.#toggleFacets}>Facets</button>
         ${this.#options()}
       </header>
       ${this.state.facetsOpen && html`<div id="facets" class="facets">${this.#facetList()}</div>`}
@@ -241,21 +250,22 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
   }
 
   #facetList() {
-    const { state } = this.props;
+    const { state, loader } = this.props;
     const { answer, isWaiting } = this.#facets;
-    if (isWaiting) {
+    if (isWaiting || loader.isWaiting) {
       return html`
         <${Progress} loader=${this.#facets} />
         <p class="soft">Counting…</p>
       `;
     }
-    const counted = answer?.body?.facets ?? {};
+    const counts = loader.answer?.body == null ? null : answer;
+    const counted = counts?.body?.facets ?? {};
     const facets = this.#keys.flatMap((key) => {
       const values = counted[`frontMatter.${key}`] ?? [];
       return values.length > 0 ? [[`frontMatter.${key}`, values] as const] : [];
     });
     if (facets.length === 0) {
-      return html`<p class="soft">${answer?.problem?.detail ?? "There is nothing to count."}</p>`;
+      return html`<p class="soft">${counts?.problem?.detail ?? "There is nothing to count."}</p>`;
     }
     return facets.map(([key, values]) =>
       html`

@@ -111,8 +111,23 @@ interface PreviewProps {
   readonly rawUrl: string;
 }
 
-/** The content of a file. */
-export function Preview({ file, state, rawUrl }: PreviewProps) {
+/** The content of a file; as text where the preview of its kind fails, which a malformed file can cause. */
+export class Preview extends Component<PreviewProps, { hasFailed: boolean }> {
+  override state = { hasFailed: false };
+
+  static override getDerivedStateFromError() {
+    return { hasFailed: true };
+  }
+
+  override render() {
+    if (!this.state.hasFailed) return html`<${PreviewOfKind} ...${this.props} />`;
+    return html`<p class="notice bad">This file has no preview: it is not as its kind should be.</p>${
+      sourceOf(this.props.file)
+    }`;
+  }
+}
+
+function PreviewOfKind({ file, state, rawUrl }: PreviewProps) {
   const kind = kindOf(file);
   switch (kind) {
     case "empty":
@@ -452,16 +467,11 @@ interface Cell {
   }[];
 }
 
+/** @throws for what is no notebook. */
 function notebookPreview(file: FileBody) {
-  let cells: readonly Cell[];
-  let language = "python";
-  try {
-    const notebook = JSON.parse(file.content);
-    cells = notebook.cells.slice(0, MAX_ROWS);
-    language = notebook.metadata?.kernelspec?.language ?? language;
-  } catch {
-    return html`<p class="notice bad">This notebook cannot be read.</p>${sourceOf(file)}`;
-  }
+  const notebook = JSON.parse(file.content);
+  const cells: readonly Cell[] = notebook.cells.slice(0, MAX_ROWS);
+  const language = notebook.metadata?.kernelspec?.language ?? "python";
   const joined = (text: unknown) =>
     Array.isArray(text) ? text.join("") : typeof text === "string" ? text : "";
   const known = Object.values(LANGUAGES).includes(language) ? language : null;

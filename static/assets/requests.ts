@@ -57,10 +57,10 @@ export class Loader<T> {
     this.#onChange = onChange;
   }
 
-  /** Sends the request, unless this very request was answered already. */
+  /** Sends the request, unless this very request was sent already: only `again` repeats one, after a problem too. */
   async load(operation: string, parameters: Pairs, { again = false } = {}): Promise<void> {
     const url = operationUrl(operation, parameters, document.baseURI);
-    if (url === this.url && !again && this.answer?.problem == null) return;
+    if (url === this.url && !again) return;
     this.clear();
     Object.assign(this, { operation, url, isWaiting: true });
     this.startedAtMs = performance.now();

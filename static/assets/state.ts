@@ -213,7 +213,7 @@ export function parseFilter(text: string): readonly [string, string] | null {
   return [`filter[${subject}]`, operator === "!=" ? `!${value}` : value];
 }
 
-/** A filter in words, such as `tags: news` or `date ≥ 2025`. */
+/** A filter in words, such as `tags: news` or `date ≥ 2025-01-01`. */
 export function filterWords([name, value]: readonly [string, string]): string {
   const [, subject = name, comparison] = name.match(/^filter\[(.*?)\](?:\[(.*)\])?$/s) ?? [];
   const key = subject.replace(/^frontMatter\./, "");

@@ -103,6 +103,8 @@ Deno.test("columnsOf() chooses a date, a list, then what most items have; a mapp
   assertEquals(columnsOf([item({ a: 1, b: 2, c: 3, d: 4 })]).length, 3);
   assertEquals(columnsOf([]), []);
   assertEquals(facetKeysOf([...items, item({ draft: true, author: "t" })]), ["tags", "draft"]);
+  const refused = ["", "x,y", "Q.", "a.b", "a][b", "k".repeat(245)].map((key) => [key, ["x"]]);
+  assertEquals(facetKeysOf([item({ ...Object.fromEntries(refused), tags: ["x"] })]), ["tags"]);
   assertEquals([titleOf(items[0]!), titleOf(item({ title: " " }))], ["A", "a.md"]);
 });
 
