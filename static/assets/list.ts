@@ -262,7 +262,7 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
     const counted = counts?.body?.facets ?? {};
     const facets = this.#keys.flatMap((key) => {
       const values = counted[`frontMatter.${key}`] ?? [];
-      return values.length > 0 ? [[`frontMatter.${key}`, values] as const] : [];
+      return values.length > 0 ? [[key, values] as const] : [];
     });
     if (facets.length === 0) {
       return html`<p class="soft">${counts?.problem?.detail ?? "There is nothing to count."}</p>`;
@@ -270,11 +270,13 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
     return facets.map(([key, values]) =>
       html`
         <dl>
-          <dt>${words(key.replace("frontMatter.", ""))}</dt>
+          <dt>${words(key)}</dt>
           <dd>${values.slice(0, 30).map(({ value, count }) =>
-            html`<a class="pill" href=${filteredBy(state, key, value)}>${
-              String(value)
-            } <small>${count}</small></a>`
+            valueLink(
+              filteredBy(state, key, value),
+              "pill",
+              html`${String(value)} <small>${count}</small>`,
+            )
           )}</dd>
         </dl>
       `
@@ -347,10 +349,20 @@ function words(key: string): string {
   return spaced.charAt(0).toUpperCase() + spaced.slice(1);
 }
 
-function filteredBy(state: State, key: string, value: unknown): string {
-  const filter = [`filter[${key}]`, String(value)] as const;
-  const others = state.filters.filter(([name, text]) => name !== filter[0] || text !== filter[1]);
-  return stateUrl({ ...state, filters: [...others, filter], page: "" });
+/** The list with only what has a value; null where no filter means it: "!" in front negates, an empty one is none. */
+function filteredBy(state: State, key: string, value: unknown): string | null {
+  const text = String(value);
+  if (text === "" || text.startsWith("!") || !isAddressable(key)) return null;
+  const name = `filter[frontMatter.${key}]`;
+  const others = state.filters.filter((filter) => filter[0] !== name || filter[1] !== text);
+  return stateUrl({ ...state, filters: [...others, [name, text]], page: "" });
+}
+
+/** A value that leads to what has it. */
+function valueLink(url: string | null, name: string, content: unknown) {
+  return url === null
+    ? html`<span class=${name}>${content}</span>`
+    : html`<a class=${name} href=${url}>${content}</a>`;
 }
 
 /** A header that sorts: a date or size first from the top, a text first from A. */
@@ -394,11 +406,7 @@ function row(
 
 function cell(value: unknown, key: string, state: State) {
   if (Array.isArray(value)) {
-    return value.map((one) =>
-      html`
-        <a class="tag" href=${filteredBy(state, `frontMatter.${key}`, one)}>${String(one)}</a>
-      `
-    );
+    return value.map((one) => valueLink(filteredBy(state, key, one), "tag", String(one)));
   }
   if (value === undefined || value === null) return null;
   const text = String(value);

@@ -103,7 +103,7 @@ const HOSTILE_BLOG = {
   html: example,
   path: `/${POSTS}&branch=main&post=a`,
   files: {
-    "posts/a.md": "---\ntitle: A\n---\n# A\n\n## One\n\n[b](b.md#two) " +
+    "posts/a.md": "---\ntitle: A\ntags: [b, '!b', '']\n---\n# A\n\n## One\n\n[b](b.md#two) " +
       "<img src=x onerror='globalThis.hit=1'>\n\n## Two\n",
     "posts/b.md": "---\ntitle: B\n---\n# Of its own\n",
   },
@@ -124,6 +124,12 @@ pageTest("the example page has contents, links, no hostile HTML", HOSTILE_BLOG, 
   await page.getByRole("heading", { name: "B" }).waitFor();
   assertEquals(await page.locator("h1").allTextContents(), ["B", "Of its own"]);
   assertEquals(new URL(page.url()).search, `${POSTS}&branch=main&post=b`);
+
+  // A link of "!b" would lead to every other post.
+  await page.getByRole("link", { name: "All posts" }).click();
+  const tags = page.getByRole("navigation", { name: "Tags" });
+  await tags.getByText("!b (1)").waitFor();
+  assertEquals(await tags.getByRole("link").allTextContents(), ["b (1)"]);
 });
 
 pageTest(

@@ -161,13 +161,17 @@ browserTest("facets are requested once for a list, after a problem too", async (
   await facets.click();
   await facets.click();
   await page.locator(".facets").getByRole("link", { name: "a 2" }).waitFor();
+  // No filter means these: "!" in front negates.
+  assertEquals((await page.locator(".facets span").allTextContents()).sort(), [" 1", "!a 1"]);
+  assertEquals(await page.locator(".list tr a.tag").allTextContents(), ["a", "a"]);
+  assertEquals(await page.locator(".list tr span.tag").allTextContents(), ["!a", ""]);
   await enter(page, "#branch", "none");
   await page.getByText("There is nothing to count.").waitFor();
   await pass();
   assertEquals(requests.length, 2);
 }, {
   files: {
-    "posts/1.md": '---\ntags: [a]\n"x,y": [a]\n"Q.": [a]\n---\n',
+    "posts/1.md": '---\ntags: [a, "!a", ""]\n"x,y": [a]\n"Q.": [a]\n---\n',
     "posts/2.md": "---\ntags: [a]\n---\n",
   },
 });
