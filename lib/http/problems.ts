@@ -73,7 +73,7 @@ function toPublicError(error: unknown, requestId: string): CollectionsError {
   return internalError(requestId);
 }
 
-let template: Promise<string> | null = null;
+let template: string | null = null;
 
 /** The page of a code. `root` is where the service's pages are, seen from where the page is shown. */
 export async function problemPage(
@@ -88,8 +88,8 @@ export async function problemPage(
     todo: list(todo.map(toHtml)),
     others: list(Object.keys(ERRORS).filter((other) => other !== code).map(pill)),
   };
-  template ??= Deno.readTextFile(new URL("../../static/problem.html", import.meta.url));
-  const page = (await template).replaceAll(/%([a-z]+)%/g, (_, name) => values[name] ?? "");
+  template ??= await Deno.readTextFile(new URL("../../static/problem.html", import.meta.url));
+  const page = template.replaceAll(/%([a-z]+)%/g, (_, name) => values[name] ?? "");
   const type = "text/html; charset=utf-8";
   const common = { "content-type": type, "content-security-policy": PAGE_POLICY };
   return textResponse(page, { ...options, headers: { ...common, ...options.headers } });

@@ -79,7 +79,7 @@ function bodyOf(key: string, make: () => Promise<ReadyBody>): Promise<ReadyBody>
   return body;
 }
 
-let assets: ReturnType<typeof readAssets> | null = null;
+let assets: Awaited<ReturnType<typeof readAssets>> | null = null;
 
 /** Every asset; `version` is a digest of all of them, so that their imports of each other need no rewriting. */
 async function readAssets() {
@@ -107,7 +107,7 @@ export async function assetResponse(
   request: Request,
   { name = "", version }: { name?: string; version?: string },
 ): Promise<Response> {
-  const known = await (assets ??= readAssets());
+  const known = (assets ??= await readAssets());
   const body = known.files.get(name);
   if (body === undefined) throw routeNotFound();
   return bodyResponse(request, body, version === known.version ? IMMUTABLE : REVALIDATED);
@@ -133,7 +133,7 @@ export async function pageResponse(
   },
 ): Promise<Response> {
   const body = await bodyOf(JSON.stringify([name, values]), async () => {
-    const { version } = await (assets ??= readAssets());
+    const { version } = (assets ??= await readAssets());
     const all: Readonly<Record<string, string>> = { ...values, assets: `assets/${version}` };
     const text = await Deno.readTextFile(new URL(`static/${name}`, ROOT));
     const filled = text.replaceAll(/%([a-z]+)%/g, (_, key: string) => escapeHtml(all[key] ?? ""));
