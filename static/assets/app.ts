@@ -28,6 +28,8 @@ const item = new Loader<any>(paint);
 let current: State | null = readState(location.search) ?? firstState();
 /** Where the focus goes once its panel is there. */
 let focusNext: "row" | "file" | "" = "";
+/** The field that had the focus before, which may be drawn anew. */
+let fieldId = "";
 let itemModule: typeof import("./item.ts") | null = null;
 
 /** The repository that a deployment shows by itself; null: none. */
@@ -54,8 +56,10 @@ function show(state: State | null, { again = false } = {}): void {
   }
   const moved = before === null || stateUrl({ ...state, path: "", view: "preview" }) !==
       stateUrl({ ...before, path: "", view: "preview" });
-  if (moved) focusNext = "row";
-  else if (state.path !== "" && state.path !== before?.path && !WIDE.matches) focusNext = "file";
+  if (moved) {
+    focusNext = "row";
+    fieldId = document.activeElement?.id ?? "";
+  } else if (state.path !== "" && state.path !== before?.path && !WIDE.matches) focusNext = "file";
   // A reader who goes somewhere tries again what had a problem.
   const options = (loader: Loader<unknown>) => ({ again: again || loader.answer?.problem != null });
   void list.load("list-collection-items", listParameters(state), options(list));
@@ -97,14 +101,16 @@ function paint(): void {
   render(html`<${App} />`, root);
   if (focusNext === "row" && list.answer !== null) {
     focusNext = "";
-    focusFirstRow();
+    focusFirstRow(fieldId);
   } else if (focusNext === "file") {
     const heading = document.getElementById("file-title");
     if (heading !== null) focusNext = "";
     heading?.focus();
   }
-  const body = list.answer?.body;
-  const text = body == null ? "" : `${captionOf(body.pagination)} in ${body.collection.name}`;
+  const { body, problem } = list.answer ?? {};
+  const text = body != null
+    ? `${captionOf(body.pagination)} in ${body.collection.name}`
+    : problem?.title ?? "";
   if (text !== told) announce(told = text);
 }
 
@@ -328,6 +334,11 @@ document.addEventListener("click", (event) => {
   if (state !== null) go(state);
 });
 document.addEventListener("keydown", (event) => {
+  const menu = document.querySelector<HTMLElement>("details.menu[open]");
+  if (event.key === "Escape" && menu !== null) {
+    menu.removeAttribute("open");
+    return menu.querySelector("summary")?.focus();
+  }
   const isTyping = (event.target as Element).closest?.("input, select, textarea") != null;
   if (isTyping || event.metaKey || event.ctrlKey || event.altKey) return;
   if (event.key === "/") {
@@ -338,11 +349,13 @@ document.addEventListener("keydown", (event) => {
   }
 });
 // A menu that is left is closed.
-document.addEventListener("click", (event) => {
-  for (const menu of document.querySelectorAll("details.menu[open]")) {
-    if (!menu.contains(event.target as Node)) menu.removeAttribute("open");
-  }
-});
+for (const type of ["click", "focusin"]) {
+  document.addEventListener(type, (event) => {
+    for (const menu of document.querySelectorAll("details.menu[open]")) {
+      if (!menu.contains(event.target as Node)) menu.removeAttribute("open");
+    }
+  });
+}
 addEventListener("popstate", () => show(readState(location.search) ?? firstState()));
 WIDE.addEventListener("change", paint);
 show(current);

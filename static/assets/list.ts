@@ -2,7 +2,7 @@
 // The list of a collection: its rows with the columns that their front matter gives, filters as chips, and the pager.
 
 import { Component, html } from "./preact.js";
-import { announce, Loader, ProblemPanel, Progress, RequestLine, sizeWords } from "./requests.ts";
+import { Loader, ProblemPanel, Progress, RequestLine, sizeWords } from "./requests.ts";
 import { filterWords, listParameters, parseFilter, type State, stateUrl } from "./state.ts";
 
 /** Front matter, or a part of it. */
@@ -42,6 +42,8 @@ interface Column {
 const MAX_COLUMNS = 3;
 const MAX_FACETS = 5;
 const TITLES = ["title", "name", "label"];
+/** The offered sizes of a page; empty: the service's own. */
+const LIMITS = ["", "25", "50", "100", "250", "1000"];
 const MAX_KEY_CHARACTERS = 256;
 
 /** Whether a parameter can name a key: a dot leads into a mapping, a comma ends a facet, "][" a filter's key. */
@@ -102,12 +104,18 @@ export function facetKeysOf(items: readonly Item[]): string[] {
   ].map(({ key }) => key).slice(0, MAX_FACETS);
 }
 
+/** The key of the front matter that titles an item. */
+function titleKeyOf({ frontMatter = {} }: Pick<Item, "frontMatter">): string | undefined {
+  return TITLES.find((key) => {
+    const value = frontMatter[key];
+    return typeof value === "string" && value.trim() !== "" || typeof value === "number";
+  });
+}
+
 /** The text of a row. */
-export function titleOf({ name, frontMatter = {} }: Pick<Item, "name" | "frontMatter">): string {
-  const title = TITLES.map((key) => frontMatter[key]).find((value) =>
-    typeof value === "string" && value.trim() !== "" || typeof value === "number"
-  );
-  return title === undefined ? name : String(title);
+export function titleOf(item: Pick<Item, "name" | "frontMatter">): string {
+  const key = titleKeyOf(item);
+  return key === undefined ? item.name : String(item.frontMatter?.[key]);
 }
 
 interface ListProps {
@@ -234,7 +242,7 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
         <div class="popup">
           <label>Rows a page <select onChange=${(event: Event) =>
             set({ limit: (event.target as HTMLSelectElement).value })}>
-                ${["", "25", "50", "100", "250", "1000"].map((limit) =>
+                ${[...new Set([...LIMITS, state.limit])].map((limit) =>
                   html`<option value=${limit} selected=${limit === state.limit}>${
                     limit || "Default"
                   }</option>`
@@ -288,6 +296,9 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
     if (items.length === 0) return emptyList(pagination, state);
     const columns = columnsOf(items);
     const hasTitles = items.some((item) => titleOf(item) !== item.name);
+    const titleKeys = new Set(items.flatMap((item) => titleKeyOf(item) ?? []));
+    // Titles under several keys have no order of their own.
+    const titleKey = titleKeys.size === 1 ? `frontMatter.${[...titleKeys][0]}` : null;
     const isGrouped = ["", "path", "-path"].includes(state.sort);
     const root = collection.path === "" ? "" : `${collection.path}/`;
     const groups = isGrouped
@@ -301,11 +312,15 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
         <thead><tr>
           ${header(state, {
             label: hasTitles ? "Title" : "Name",
-            key: hasTitles ? "frontMatter.title" : "name",
+            key: hasTitles ? titleKey : "name",
             kind: "text",
           })}
           ${columns.map(({ key, kind }) =>
-            header(state, { label: words(key), key: `frontMatter.${key}`, kind })
+            header(state, {
+              label: words(key),
+              key: isAddressable(key) ? `frontMatter.${key}` : null,
+              kind,
+            })
           )}
           ${header(state, { label: "Size", key: "size", kind: "size" })}
         </tr></thead>
@@ -365,8 +380,16 @@ function valueLink(url: string | null, name: string, content: unknown) {
     : html`<a class=${name} href=${url}>${content}</a>`;
 }
 
+interface Header {
+  readonly label: string;
+  /** What it sorts by, if anything. */
+  readonly key: string | null;
+  readonly kind: Column["kind"] | "size";
+}
+
 /** A header that sorts: a date or size first from the top, a text first from A. */
-function header(state: State, { label, key, kind }: { label: string; key: string; kind: string }) {
+function header(state: State, { label, key, kind }: Header) {
+  if (key === null) return html`<th scope="col" class=${`k-${kind}`}>${label}</th>`;
   const isDown = state.sort === `-${key}`;
   const isUp = state.sort === key;
   const first = kind === "date" || kind === "size" ? `-${key}` : key;
@@ -466,10 +489,10 @@ function skeleton() {
   }</div>`;
 }
 
-/** Takes a reader to the first row. */
-export function focusFirstRow(): void {
+/** Takes a reader to the first row; without one, back to the field that the new list took the focus from. */
+export function focusFirstRow(fieldId: string): void {
   document.querySelector(".list .body")?.scrollTo({ top: 0 });
   const first = document.querySelector<HTMLElement>(".list a[data-path]");
-  first?.focus({ preventScroll: true });
-  if (first === null) announce("The list is empty");
+  if (first !== null) first.focus({ preventScroll: true });
+  else if (document.activeElement === document.body) document.getElementById(fieldId)?.focus();
 }

@@ -6,7 +6,7 @@ import type { Config, DOMPurify } from "./dompurify.js";
 import { Component, html } from "./preact.js";
 import type { Data } from "./list.ts";
 import { sizeWords } from "./requests.ts";
-import { type State, stateUrl } from "./state.ts";
+import { operationUrl, type State, stateUrl } from "./state.ts";
 
 /** One file, as the service gives it. */
 export interface FileBody {
@@ -297,8 +297,10 @@ function fitLink(link: HTMLAnchorElement, { path, htmlUrl }: FileBody, state: St
   const url = URL.parse(href, document.baseURI);
   const encoded = path.split("/").map(encodeURIComponent).join("/");
   const webRoot = htmlUrl?.endsWith(encoded) ? htmlUrl.slice(0, -encoded.length) : null;
-  const inRepository = url !== null && url.pathname.endsWith("/api/get-item-content")
-    ? url.searchParams.get("path")
+  const query = isContentUrl(url) ? url?.searchParams : null;
+  const repository = `${query?.get("owner")}/${query?.get("repo")}`.toLowerCase();
+  const inRepository = repository === `${state.owner}/${state.repo}`.toLowerCase()
+    ? query?.get("path") ?? null
     : webRoot !== null && href.startsWith(webRoot)
     ? decode(href.slice(webRoot.length).split(/[?#]/)[0]!)
     : null;
@@ -318,10 +320,15 @@ function decode(text: string): string | null {
   }
 }
 
+/** Whether an address is of a file's content at this service. */
+function isContentUrl(url: URL | null): boolean {
+  return url?.href.startsWith(operationUrl("get-item-content", [], document.baseURI)) ?? false;
+}
+
 /** A picture from another host becomes a link to it. */
 function fitImage(image: HTMLImageElement) {
   const url = URL.parse(image.getAttribute("src") ?? "", document.baseURI);
-  if (url?.pathname.endsWith("/api/get-item-content") || url?.protocol === "data:") {
+  if (isContentUrl(url) || url?.protocol === "data:") {
     image.loading = "lazy";
     return;
   }

@@ -14,6 +14,8 @@ const HOSTILE = `# Hostile
 <form action="https://evil.test/"><input name="repository" value="x"><button>Go</button></form>
 <a id="app" name="announcer" href="#">clobber</a>
 <img src="https://evil.test/pixel.png" alt="pixel">
+<img src="https://evil.test/api/get-item-content?path=a" alt="content">
+<a href="https://evil.test/api/get-item-content?owner=octo&repo=site&path=a">other host</a>
 `;
 
 const FRIENDLY = `# Friendly
@@ -50,7 +52,10 @@ browserTest("hostile Markdown does nothing", async (open) => {
   }
   assertEquals(await prose.locator("[style], .progress, #app, [name=announcer]").count(), 0);
   // Pictures from elsewhere are links; the browser's watch fails the test if one was requested.
-  assert(await prose.getByText("Picture elsewhere: pixel").isVisible());
+  for (const name of ["pixel", "content"]) {
+    assert(await prose.getByText(`Picture elsewhere: ${name}`).isVisible(), name);
+  }
+  assertEquals(await prose.getByText("other host").getAttribute("target"), "_blank");
 }, {
   files: { "posts/hostile.md": HOSTILE },
   reports: /^(Executing|Applying) inline .* violates the following Content Security Policy/,

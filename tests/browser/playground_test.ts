@@ -114,6 +114,26 @@ browserTest("a header sorts, up, down and not at all, and a deep link has it all
   assertEquals(await other.locator("tr.current a[data-path]").innerText(), "Rain and rye");
 });
 
+browserTest("a header sorts by the key that is shown, or not at all", async (open) => {
+  const named = await open("?owner=octo&repo=site&collection=named", { items: "2 items" });
+  assertEquals(await titles(named), ["Zoe", "Adam"]);
+  await named.locator("thead").getByRole("link", { name: "Title" }).click();
+  await named.locator('th[aria-sort="ascending"]').waitFor();
+  await rows(named).first().waitFor();
+  assertEquals(await titles(named), ["Adam", "Zoe"]);
+
+  const mixed = await open("?owner=octo&repo=site&collection=mixed", { items: "2 items" });
+  assertEquals(await mixed.locator("thead th").allInnerTexts(), ["Title", "X,y", "Size"]);
+  assertEquals(await mixed.locator("thead a").allInnerTexts(), ["Size"]);
+}, {
+  files: {
+    "named/a.md": "---\nname: Zoe\n---\n",
+    "named/z.md": "---\nname: Adam\n---\n",
+    "mixed/a.md": "---\nlabel: A\n---\n",
+    "mixed/b.md": '---\ntitle: B\n"x,y": 1\n---\n',
+  },
+});
+
 browserTest("tags, typed filters and facets filter, and chips take that back", async (open) => {
   const page = await open("", { items: "12 items" });
 
@@ -189,8 +209,17 @@ browserTest("Next shows the next page from its first row on", async (open, { url
   await leadsTo(page, "6–10 of 12", page.goBack());
   await page.goto(`${url}${POSTS}&limit=5&page=9`);
   await leadsTo(page, "1–5 of 12", page.getByRole("link", { name: "Show the first page" }).click());
-  await page.getByLabel("Options").click();
-  await leadsTo(page, "12 items", page.getByLabel("Rows a page").selectOption("25"));
+  const options = page.getByLabel("Options");
+  const size = page.getByLabel("Rows a page");
+  await options.click();
+  assertEquals(await size.inputValue(), "5");
+  await size.press("Escape");
+  assertEquals([await size.isVisible(), await focused(page, "ariaLabel")], [false, "Options"]);
+  await options.press("Enter");
+  await page.locator("#filter").focus();
+  assertEquals(await size.isVisible(), false);
+  await options.click();
+  await leadsTo(page, "12 items", size.selectOption("25"));
 });
 
 browserTest("a panel's request is one line, with code and JSON on demand", async (open) => {
@@ -281,6 +310,9 @@ browserTest("problems say what to do, and lead there", async (open, site) => {
   assertEquals(await about.getAttribute("href"), `${site.url}problems/collection-not-found`);
   await leadsTo(page, "12 items", page.getByRole("link", { name: "posts", exact: true }).click());
   await enter(page, "#branch", "none");
+  await page.getByRole("heading", { name: "Branch not found" }).waitFor();
+  assertEquals(await focused(page, "id"), "branch");
+  assertEquals(await page.locator("#announcer").textContent(), "Branch not found");
   await leadsTo(page, "12 items", page.getByRole("link", { name: "the default branch" }).click());
   await page.goto(`${site.url}${POSTS}&limit=1001&branch=a..b`);
   await page.locator(".errors li", { hasText: "limit" }).waitFor();
