@@ -212,8 +212,8 @@ class Foreign extends Component<{ load: () => Promise<Node>; class: string; text
 
   override render() {
     const { class: name, text = "" } = this.props;
-    const keep = (element: HTMLElement | null) => void (this.#element = element);
-    return html`<div class=${name} ref=${keep}>${text}</div>`;
+    const setElement = (element: HTMLElement | null) => void (this.#element = element);
+    return html`<div class=${name} ref=${setElement}>${text}</div>`;
   }
 }
 

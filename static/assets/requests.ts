@@ -229,7 +229,7 @@ export class RequestLine extends Component<RequestLineProps, { open: boolean; co
       ${
       open
         ? html`
-          <div class="exchange" id=${id} role="region" aria-label="Request"
+          <div class="request-details" id=${id} role="region" aria-label="Request"
             tabindex="0">${this.#details(loader)}</div>
         `
         : null

@@ -227,7 +227,7 @@ browserTest("a panel's request is one line, with code and JSON on demand", async
   const address = `${POSTS}&limit=5&filter[name]=!it's%20$(x)`;
   const page = await open(address, { permissions, items: "1–5 of 12" });
   const line = page.locator(".list .line");
-  const exchange = page.locator(".exchange");
+  const details = page.locator(".request-details");
   const copy = async (panel: Locator, button: string) => {
     await panel.getByRole("button", { name: button }).click();
     await panel.getByText("Copied").waitFor();
@@ -238,11 +238,11 @@ browserTest("a panel's request is one line, with code and JSON on demand", async
   const sent = await copy(line, "Copy");
   assertEquals((await (await fetch(sent)).json()).items.length, 5);
   await line.getByRole("button", { name: /^200/ }).click();
-  assertMatch(await exchange.innerText(), /GET http[^]*cache-status[^]*"totalItems": 12/);
-  const code = await copy(exchange, "fetch");
+  assertMatch(await details.innerText(), /GET http[^]*cache-status[^]*"totalItems": 12/);
+  const code = await copy(details, "fetch");
   const run = new Function(`return (async () => { ${code} return items; })()`);
   assertEquals((await run()).length, 5);
-  const command = await copy(exchange, "curl");
+  const command = await copy(details, "curl");
   const { stdout } = await new Deno.Command("sh", { args: ["-c", command] }).output();
   assertEquals(JSON.parse(new TextDecoder().decode(stdout)).items.length, 5);
 });
