@@ -114,7 +114,8 @@ export function freePort(): number {
  */
 export async function processorMs(...processes: readonly Deno.ChildProcess[]): Promise<number> {
   const own = processes.map(({ pid }) => `${pid} $(cat /proc/${pid}/task/*/children 2>/dev/null)`);
-  const script = `for p in ${own.join(" ")}; do cat /proc/$p/task/*/schedstat 2>/dev/null; done; true`;
+  // A thread may end meanwhile.
+  const script = `for p in ${own.join(" ")}; do cat /proc/$p/task/*/schedstat; done 2>/dev/null; :`;
   const lines = (await outputOf(["sh", "-c", script])).trim().split("\n");
   return lines.reduce((sum, line) => sum + Number(line.split(" ")[0]), 0) / 1e6;
 }
