@@ -1,6 +1,6 @@
 // Bounds the bytes of memory that concurrent work reserves, for large responses and for large upstream answers. Requests
-// are granted in their order, so that a small one never overtakes a large one that waits, but for those of a client that
-// has its share: a client that reads slowly takes no memory from the others.
+// are granted in their order, so that a small one never overtakes a large one that waits. Only those of a client that has
+// its share are passed over: a client that reads slowly must not take all memory.
 
 import type { Clock } from "./clock.ts";
 import { serviceBusy } from "./errors.ts";

@@ -76,6 +76,7 @@ function parsePathTest(field: "name" | "path", value: string): PathTest {
     throw new SyntaxError("must be a glob without a slash: a name has none");
   }
   try {
+    // The name is the last segment of a path.
     const matches = compileGlob(field === "name" ? `**/${pattern}` : pattern);
     return (path) => matches(path) !== negated;
   } catch (error) {

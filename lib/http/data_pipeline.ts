@@ -56,7 +56,7 @@ export async function serveData(query: DataQuery, state: State): Promise<Respons
   try {
     for (let check = 0;; check++) {
       const snapshot = await services.sourceOf(owner).resolve({ owner, repo, branch }, context);
-      // What the source gave may have shown that the state is not valid any more: a local file was edited meanwhile.
+      // Reading may have shown that the state is outdated: a local file was edited meanwhile.
       const mayRepeat = () => snapshot.ref.checkedAtMs === 0 && check < MAX_RECHECKS;
       if (found === null || !showsSame(found.entry, snapshot)) {
         try {

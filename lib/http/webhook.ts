@@ -1,5 +1,6 @@
 // Deliveries of GitHub's webhook. A delivery is parsed only after its signature was found valid, and then only for the
-// repository's name. Unsigned deliveries cost their sender misses, and never delay a signed one.
+// repository's name. Unsigned deliveries cost their sender misses; those over 1 MiB share a bound of memory with signed
+// ones.
 
 import { z } from "zod";
 import type { Clock } from "../clock.ts";

@@ -360,7 +360,7 @@ export class CollectionsClient {
     this.#baseUrl = String(baseUrl).replace(/\/+$/, "");
     if (/^(?!https?:)[a-z][a-z0-9+.-]*:|[?#]/i.test(this.#baseUrl)) {
       throw new TypeError(
-        `Cannot ask "${baseUrl}": give the service's address, such as "http://localhost:8000", without "?" and "#"`,
+        `Cannot use "${baseUrl}": give the service's address, such as "http://localhost:8000", without "?" and "#"`,
       );
     }
     this.#options = options;
@@ -372,7 +372,7 @@ export class CollectionsClient {
     parameters: ListParameters,
     { signal, schema }: RequestOptions<Data> = {},
   ): Promise<ItemPage<Data>> {
-    const page = await this.#ask<ItemPage<Data>>(
+    const page = await this.#request<ItemPage<Data>>(
       "list-collection-items",
       "items",
       parameters,
@@ -439,7 +439,7 @@ export class CollectionsClient {
     parameters: object,
     { signal, schema }: RequestOptions<Data>,
   ): Promise<ItemContent<Data>> {
-    const item = await this.#ask<ItemContent<Data>>(
+    const item = await this.#request<ItemContent<Data>>(
       "get-item-content",
       "content",
       parameters,
@@ -480,7 +480,7 @@ export class CollectionsClient {
   }
 
   /** The answer of an operation; `key` is in every such answer. */
-  async #ask<Body>(
+  async #request<Body>(
     operation: string,
     key: keyof Body & string,
     parameters: object,

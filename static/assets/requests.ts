@@ -143,7 +143,7 @@ export function freshWords(headers: Headers): string {
   const age = Number(headers.get("age") ?? NaN);
   const maxAge = Number(headers.get("cache-control")?.match(/max-age=(\d+)/)?.[1] ?? NaN);
   if (/stale-if-error/.test(headers.get("cache-status") ?? "")) {
-    return `${durationWords(age)} old, the source cannot be asked`;
+    return `${durationWords(age)} old, the source does not answer`;
   }
   if (Number.isNaN(maxAge)) return "as it is now";
   return `fresh ${durationWords(Math.max(0, maxAge - (Number.isNaN(age) ? 0 : age)))}`;
@@ -219,7 +219,7 @@ export class RequestLine extends Component<RequestLineProps, { open: boolean; co
     if (url === "") return html`<footer class="request"></footer>`;
     const { open } = this.state;
     const id = `request-${loader.operation}`;
-    const facts = answer === null ? "Asking…" : [
+    const facts = answer === null ? "Waiting…" : [
       answer.status ?? "No answer",
       `${Math.round(answer.ms)} ms`,
       answer.bytes > 0 ? sizeWords(answer.bytes) : "",
@@ -281,7 +281,7 @@ export function Progress({ loader }: { loader: Loader<unknown> }) {
   const left = retry === null ? 0 : Math.max(0, Math.ceil((retry.atMs - now) / 1000));
   const text = retry === null
     ? `Still asking the source: ${seconds} s`
-    : `${retry.problem.title}. ${left > 0 ? `Asking again in ${left} s` : "Asking again"}`;
+    : `${retry.problem.title}. ${left > 0 ? `Trying again in ${left} s` : "Trying again"}`;
   return html`<p class="progress-line" role="status">${text}</p>`;
 }
 

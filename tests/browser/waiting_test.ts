@@ -88,12 +88,12 @@ for (const code of ["collection-not-ready", "too-many-requests"]) {
     await refuse(page, { title: "Not yet", code, retryAfterSeconds: 20 }, 2);
 
     await page.goto(site.url + LIST);
-    await page.getByText("Not yet. Asking again in 20 s").waitFor();
+    await page.getByText("Not yet. Trying again in 20 s").waitFor();
     assertEquals(await page.locator(".problem").count(), 0);
     await page.clock.runFor(5_000);
-    await page.getByText("Not yet. Asking again in 15 s").waitFor();
+    await page.getByText("Not yet. Trying again in 15 s").waitFor();
     await page.clock.runFor(15_000);
-    await page.getByText("Not yet. Asking again in 20 s").waitFor();
+    await page.getByText("Not yet. Trying again in 20 s").waitFor();
     await page.clock.runFor(20_000);
     await waitForItems(page, "1–5 of 12");
   });

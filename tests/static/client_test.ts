@@ -88,10 +88,10 @@ Deno.test("CollectionsClient throws a problem as a ProblemError, whoever answers
 
 Deno.test("CollectionsClient takes a service's address, or one within a page's own site", async () => {
   const own = new URL("../../packages/client/", import.meta.url).href;
-  assertThrows(() => new CollectionsClient(), TypeError, `Cannot ask "${own}": give the service's`);
+  assertThrows(() => new CollectionsClient(), TypeError, `Cannot use "${own}": give the service's`);
   const others = ["localhost:8000", "blob:http://h/1", "http://h/?key=1", "http://h/#a", "/c?"];
   for (const baseUrl of [...others, new URL("data:text/plain,x")]) {
-    assertThrows(() => new CollectionsClient(baseUrl), TypeError, `Cannot ask "${baseUrl}"`);
+    assertThrows(() => new CollectionsClient(baseUrl), TypeError, `Cannot use "${baseUrl}"`);
   }
   const asked: string[] = [];
   const fetch = (url: unknown) => {

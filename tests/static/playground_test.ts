@@ -123,6 +123,6 @@ Deno.test("sizes, times and freshness in words", () => {
   assertEquals(fresh({ "cache-control": "no-cache", age: "0" }), "as it is now");
   assertEquals(
     fresh({ age: "310", "cache-status": "collections; hit; ttl=-250; detail=stale-if-error" }),
-    "5 min old, the source cannot be asked",
+    "5 min old, the source does not answer",
   );
 });

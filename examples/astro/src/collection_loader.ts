@@ -9,7 +9,7 @@ export function collectionLoader(service: string, parameters: ListParameters): L
   return {
     name: "repo-collections",
     async load({ store, parseData, generateDigest, logger }) {
-      const gone = new Set(store.keys());
+      const removed = new Set(store.keys());
       const request = { ...parameters, includeFrontMatter: true, includeHtml: true };
       for await (const item of client.items(request)) {
         const { slug, sha, html, body, headings, frontMatter } = item;
@@ -17,10 +17,10 @@ export function collectionLoader(service: string, parameters: ListParameters): L
         if (problem !== undefined) {
           logger.warn(`${item.path}: ${problem}`);
           // The entry of the last build stays, since the next request may succeed.
-          gone.delete(slug);
+          removed.delete(slug);
         }
         if (html === undefined) continue;
-        gone.delete(slug);
+        removed.delete(slug);
         // The HTML depends on where its links lead, too.
         const digest = generateDigest({ service, ...parameters, sha });
         if (store.get(slug)?.digest === digest) continue;
@@ -34,7 +34,7 @@ export function collectionLoader(service: string, parameters: ListParameters): L
           rendered: { html, metadata: { headings: astroHeadings ?? [] } },
         });
       }
-      for (const id of gone) store.delete(id);
+      for (const id of removed) store.delete(id);
     },
   };
 }

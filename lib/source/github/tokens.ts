@@ -59,7 +59,7 @@ export class TokenPool {
     }
   }
 
-  /** Returns a chosen token. `isOver`: whether the requests that wait for this one need not wait for another one. */
+  /** Returns a chosen token. `isOver`: whether the wait is over, and what waits for this request is sent. */
   release(token: Token, quota: Quota, isOver: boolean): void {
     const state = token.quotas[quota];
     if (state.probe === null) return;
