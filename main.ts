@@ -126,6 +126,8 @@ function keepListening(
 
 /** Refreshes refs until a signal; then stops the service and exits with 0. */
 function runUntilStopped(services: Services, stopService: () => Promise<void>): void {
+  // Or the first request would wait for it.
+  void services.startThreads();
   const refreshing = setInterval(() => services.refreshDue(), REFRESH_EVERY_MS);
   let isStopping = false;
   const stop = async () => {

@@ -64,7 +64,7 @@ export const ERRORS = {
     "Push a first commit, and send the request again.",
   ]),
   "slug-ambiguous": row("item", 409, "Several files have this slug", [
-    'Several files of the collection have the slug "{slug}". Read one of "paths" with path.',
+    '{count} files of the collection have the slug "{slug}". Read one of "paths" with path.',
     "Several files of the collection have that slug, and none is the only Markdown file.",
     "See `paths`: read one of them with `path`.",
   ]),
@@ -83,6 +83,12 @@ export const ERRORS = {
     'The collection "{collection}" cannot be listed whole: {why}. Ask for one of its sub-folders.',
     "The folder has more files than can be listed truthfully. A short list would look like a complete one, so there is none.",
     "Ask for one of its sub-folders.",
+  ]),
+  "query-too-expensive": row("all", 422, "Query takes too long", [
+    'Sorting, filtering or counting "{collection}" takes longer than one request may. Use fewer or simpler filters, or a smaller collection.',
+    "The work that the parameters ask for takes longer than one request may.",
+    "Use fewer filters, with fewer stars, or fewer `facets`.",
+    "Ask for one of the collection's sub-folders.",
   ]),
   "too-many-requests": row("all", 429, "Too many requests", [
     "Your address sent too many requests whose answers are not in the cache. Try again in {retryAfterSeconds} seconds.",
@@ -268,6 +274,10 @@ export function collectionNotFound(
 export const collectionTooLarge = (collection: string, why: string) =>
   problem("collection-too-large", { collection, why });
 
+/** For a query over a collection that takes too long or too much memory. */
+export const queryTooExpensive = (collection: string) =>
+  problem("query-too-expensive", { collection });
+
 /** Says what is at the path instead of a file: a folder, a symbolic link, a submodule, or nothing; or that it is outside. */
 export function itemNotFound(path: string, what?: string) {
   const texts: Readonly<Record<string, string>> = {
@@ -281,8 +291,12 @@ export function itemNotFound(path: string, what?: string) {
   return problem("item-not-found", { state });
 }
 
-export const slugAmbiguous = (slug: string, paths: readonly string[]) =>
-  problem("slug-ambiguous", { slug }, { paths });
+/** How many paths an error names. */
+export const MAX_NAMED_PATHS = 20;
+
+/** `paths` are the first of `count`. */
+export const slugAmbiguous = (slug: string, count: number, paths: readonly string[]) =>
+  problem("slug-ambiguous", { slug, count }, { paths });
 
 export const slugNotFound = (collection: string, slug: string) =>
   problem("item-not-found", {

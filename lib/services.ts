@@ -1,7 +1,7 @@
 // The one place that names concrete classes and wires them together.
 
 import project from "../deno.json" with { type: "json" };
-import { BackgroundJobs } from "./background_jobs.ts";
+
 import { ByteSemaphore } from "./byte_semaphore.ts";
 import { KvTier } from "./cache/kv_tier.ts";
 import { ObjectCache } from "./cache/object_cache.ts";
@@ -9,12 +9,12 @@ import { isRemoteKv, openKv, openRemoteKv } from "./cache/open_kv.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { RateLimit } from "./http/limits.ts";
 import { LargeBodies } from "./http/paced_body.ts";
-import { ResponseCache } from "./http/response_cache.ts";
+import { type MadeBody, ResponseCache } from "./http/response_cache.ts";
 import { Webhook } from "./http/webhook.ts";
 import { findLocalDir } from "./local_repositories.ts";
 import { describeError, LineLog, type Log, sinkTo } from "./log.ts";
-import { MarkdownRenderer } from "./markdown/renderer.ts";
 import { Metrics } from "./metrics.ts";
+import { SingleFlight } from "./single_flight.ts";
 import { type Config, SettingsError } from "./settings.ts";
 import { CachedSource } from "./source/cached_source.ts";
 import { ChangeFeed } from "./source/change_feed.ts";
@@ -22,6 +22,9 @@ import { GitHubSource } from "./source/github/github_source.ts";
 import { TokenPool } from "./source/github/tokens.ts";
 import { LOCAL_OWNER, LocalSource } from "./source/local/local_source.ts";
 import { repositoryKey, type Source } from "./source/source.ts";
+import type { Compute } from "./thread/compute.ts";
+import { ContentThreads } from "./thread/content_thread.ts";
+import { BackgroundJobs } from "./work/background_jobs.ts";
 
 /** The parts that requests are served with. */
 export type Services = Awaited<ReturnType<typeof openServices>>;
@@ -29,7 +32,7 @@ export type Services = Awaited<ReturnType<typeof openServices>>;
 /** For how long a checked ref may be served. */
 const REF_FRESH_MS = 60_000;
 /** The largest pages take all of it, one at a time. */
-const RESPONSE_MEMORY = { maxBytes: 96 << 20, maxWaiting: 64, maxWaitMs: 10_000 };
+const RESPONSE_MEMORY = { maxBytes: 96 << 20, maxWaiting: 256, maxWaitMs: 10_000 };
 /** Shares of CACHE_MEMORY_MB. */
 const OBJECTS_SHARE = 0.7;
 const RESPONSES_SHARE = 0.3;
@@ -37,10 +40,17 @@ const RESPONSES_SHARE = 0.3;
 /** Opens everything; a test gives parts of its own. @throws {SettingsError} where a setting names what cannot be opened. */
 export async function openServices(
   config: Config,
-  parts: { readonly clock?: Clock; readonly log?: LineLog; readonly kv?: Deno.Kv } = {},
+  parts: {
+    readonly clock?: Clock;
+    readonly log?: LineLog;
+    readonly kv?: Deno.Kv;
+    readonly compute?: Compute;
+  } = {},
 ) {
   const { clock = systemClock, kv } = parts;
   const log = parts.log ?? new LineLog(sinkTo(Deno.stdout), { level: config.logLevel });
+  const threads = new ContentThreads({ clock, log }, navigator.hardwareConcurrency);
+  const { compute = threads } = parts;
   const metrics = new Metrics(() => ({
     quota_left: quotaLeft(),
     memory_bytes: {
@@ -67,6 +77,7 @@ export async function openServices(
     new GitHubSource({
       addresses: config.github,
       tokens,
+      compute,
       clock,
       log,
       timeoutMs: config.sourceTimeoutMs,
@@ -98,7 +109,6 @@ export async function openServices(
   });
 
   const jobs = new BackgroundJobs({ clock });
-  const markdown = new MarkdownRenderer({ clock });
   const responses = new ResponseCache({
     maxBytes: config.cacheMemoryBytes * RESPONSES_SHARE,
     now: clock.now,
@@ -111,7 +121,7 @@ export async function openServices(
   });
 
   return {
-    ...{ config, clock, log, metrics, objects, jobs, markdown, responses, responseMemory, webhook },
+    ...{ config, clock, log, metrics, objects, jobs, compute, responses, responseMemory, webhook },
     /** The source of an owner's repositories; owners compare without case. */
     sourceOf: (owner: string): Source =>
       local !== null && owner.toLowerCase() === LOCAL_OWNER ? local : github,
@@ -120,6 +130,8 @@ export async function openServices(
       monotonicMs: () => clock.monotonicMs(),
     }),
     largeBodies: new LargeBodies(),
+    /** Bodies that are being made. */
+    making: new SingleFlight<MadeBody>(),
     /** Whether the service can do its work, without a request to the source. Never throws. */
     async health() {
       const source = { quotaLeft: quotaLeft(), lastSuccess, lastFailure };
@@ -132,10 +144,12 @@ export async function openServices(
      * check costs quota, or a query that the Git host may limit: none is sent ahead of need.
      */
     refreshDue: () => tokens.hasToken ? github.refs.refreshDue() : Promise.resolve(),
+    /** Starts the content thread ahead of need. Never throws. */
+    startThreads: () => threads.start(),
     /** Flushes pending cache writes and log lines, and closes all resources. */
     async close() {
       jobs.close();
-      markdown.close();
+      threads.close();
       stopOpening();
       await feed?.close();
       await github.refs.close();

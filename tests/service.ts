@@ -11,8 +11,10 @@ import { createHandler, type Handler } from "../lib/http/app.ts";
 import { LineLog } from "../lib/log.ts";
 import { openServices, type Services } from "../lib/services.ts";
 import { parseSettings } from "../lib/settings.ts";
+import type { Compute } from "../lib/thread/compute.ts";
 import { app } from "../main.ts";
 import { checkContract } from "./contract_check.ts";
+import { WatchedCompute } from "./thread/watched_compute.ts";
 import type { GithubDouble } from "./github/github_double.ts";
 import { TestClock } from "./test_clock.ts";
 
@@ -26,6 +28,8 @@ export interface ServiceOptions {
   readonly kv?: Deno.Kv;
   /** Whether it previews local folders. */
   readonly isPreview?: boolean;
+  /** Where content is computed over: on the test's own thread unless told otherwise. */
+  readonly compute?: Compute;
   /** Puts other parts in place of the real ones. */
   readonly change?: (services: Services) => Services;
 }
@@ -158,7 +162,8 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   const log = new TestLog(() => {}, { level: config.logLevel, clock });
   // With KV_PATH the service opens its store by itself.
   const kv = options.kv ?? (env.KV_PATH ? null : await Deno.openKv(":memory:"));
-  const opened = await openServices(config, { clock, log, ...kv === null ? {} : { kv } });
+  const { compute = new WatchedCompute() } = options;
+  const opened = await openServices(config, { clock, log, compute, ...kv === null ? {} : { kv } });
   const services = options.change?.(opened) ?? opened;
   return new TestService(clock, services, createHandler(app, services), log.lines);
 }

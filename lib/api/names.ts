@@ -66,3 +66,13 @@ export function trimSlashes(path: string): string {
   while (end > start && path[end - 1] === "/") end--;
   return path.slice(start, end);
 }
+
+/** A path for a URL, its slashes kept. */
+export function encodePath(path: string): string {
+  return path.split("/").map(encodeURIComponent).join("/");
+}
+
+/** How errors name a folder, which is "" for the repository's root. */
+export function displayPath(path: string): string {
+  return path === "" ? "/" : path;
+}

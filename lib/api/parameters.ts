@@ -3,9 +3,9 @@
 // omitted parameter stays undefined, since links leave it out too; `DEFAULTS` has the value that then applies.
 
 import { z } from "zod";
-import { needsOf, parseFacets, parseFields } from "../collections/fields.ts";
-import { isFilterParameter, parseFilters } from "../collections/filter.ts";
-import { parseSort } from "../collections/sort.ts";
+import { needsOf, parseFacets, parseFields } from "../content/fields.ts";
+import { isFilterParameter, parseFilters } from "../content/filter.ts";
+import { parseSort } from "../content/sort.ts";
 import { invalidParameters } from "../errors.ts";
 import type { ListBody } from "./contract.ts";
 import {

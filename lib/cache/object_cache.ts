@@ -17,7 +17,7 @@ export interface ObjectKind<T> {
   sizeOf(value: T): number;
   /** For the key-value store. A kind without a codec lives in memory only. */
   readonly codec?: {
-    encode(value: T): Bytes;
+    encode(value: T): Uint8Array;
     /** Null, or an error, for bytes that do not decode. */
     decode(bytes: Bytes): T | null;
     /** Values that encode to more bytes than this stay in memory only. */
@@ -106,7 +106,8 @@ export class ObjectCache {
     if (kv === null || kind.codec === undefined) return;
     const bytes = kind.codec.encode(value);
     if (bytes.length > kind.codec.maxBytes) return;
-    kv.set([kind.name, repository, id], bytes, { ttlMs: TTL_MS });
+    // Shared memory too is copied before it is stored.
+    kv.set([kind.name, repository, id], bytes as Bytes, { ttlMs: TTL_MS });
   }
 
   private remember<T>(kind: ObjectKind<T>, repository: string, id: string, value: T): void {

@@ -1,23 +1,35 @@
 // One page of a collection's items, as in the wire contract.
 
-import type { ItemBody, ListBody } from "../api/contract.ts";
+import type { ListBody } from "../api/contract.ts";
 import { DEFAULTS, type ListParameters, listUrl } from "../api/parameters.ts";
-import { yieldToEventLoop } from "../clock.ts";
-import { needsOf, project } from "./fields.ts";
-import { BYTES_PER_PATH_BYTE } from "./item_body.ts";
-import { addContents, cacheTime, contentBytes, itemOf } from "./item_contents.ts";
-import { listFiles, selectItems } from "./list_files.ts";
-import { type ReadContext, reserve } from "./read_context.ts";
-import { displayPath, resolveCollection } from "./resolve_collection.ts";
+import { needsOf, project } from "../content/fields.ts";
+import { collectionTooLarge } from "../errors.ts";
+import { itemOf } from "./item_body.ts";
+import { describeItems } from "./item_contents.ts";
+import { encodeAll, joinPieces, MAX_JSON_BYTES, objectOf } from "./json_pieces.ts";
+import { listFiles } from "./list_files.ts";
+import type { ReadContext } from "./read_context.ts";
+import { displayPath } from "../api/names.ts";
+import { resolveCollection } from "./resolve_collection.ts";
+import { selectItems } from "./select_items.ts";
+
+/** What an item without its contents may have: two addresses encode its path of at most 4,096 bytes. */
+const MAX_ITEM_BYTES = 40 * 1024;
+
+/** A body as JSON, and for how long it may be cached, in ms. */
+export interface JsonBody {
+  readonly json: Uint8Array<ArrayBuffer>;
+  readonly cacheForMs: number;
+}
 
 /**
- * Lists one page of a collection, and for how long the page may be cached, by {@linkcode cacheTime}.
+ * Lists one page of a collection.
  * @throws {CollectionsError} what finding, listing and selecting throw, or service-busy.
  */
 export async function listItems(
   parameters: ListParameters,
   read: ReadContext,
-): Promise<{ body: ListBody; cacheForMs: number }> {
+): Promise<JsonBody & { readonly links: ListBody["links"] }> {
   const folder = await resolveCollection(parameters.collection, read);
   const files = await listFiles(folder, read, parameters.recursive);
   const { indices: selected, facets } = await selectItems(files, parameters, { folder, read });
@@ -28,23 +40,6 @@ export async function listItems(
     { length: Math.min(page * limit, totalItems) - start },
     (_, offset) => selected?.[start + offset] ?? start + offset,
   );
-
-  const needs = needsOf(parameters);
-  // A path has at most three bytes a character.
-  const pathBytes = indices.reduce(
-    (sum, index) => sum + 3 * folder.path.length + files.pathBytes(index).length,
-    0,
-  );
-  const sizes = indices.map((index) => files.sizeAt(index));
-  await reserve(read, pathBytes * BYTES_PER_PATH_BYTE + contentBytes(sizes, needs, read));
-  const items: ItemBody[] = [];
-  for (const index of indices) {
-    // A path may have 4,096 bytes, which two addresses encode.
-    await yieldToEventLoop();
-    items.push(itemOf(files.at(index), folder, read));
-  }
-  const place = { collection: { folder, files }, linkTemplate, list: displayPath(folder.path) };
-  await addContents(items, needs, { place, read });
 
   const totalPages = Math.ceil(totalItems / limit);
   const hasNext = page < totalPages;
@@ -59,25 +54,56 @@ export async function listItems(
     ...files.omitted === 0 ? [] : [`Left out ${omitted} not UTF-8`],
   ];
   const { name: repository, branch, commit } = read.snapshot;
-  const body = {
+  const links = {
+    self: listUrl(read.baseUrl, parameters),
+    first: pageUrl(1),
+    previous: hasPrevious ? pageUrl(Math.min(page - 1, totalPages)) : null,
+    next: hasNext ? pageUrl(page + 1) : null,
+    last: pageUrl(Math.max(totalPages, 1)),
+  };
+  const head = JSON.stringify({
     repository: { ...repository, branch, commit },
     collection: {
       name: parameters.collection,
       path: folder.path,
       source: folder.declared?.source,
     },
-    // The type is that of whole items, which `fields` cuts.
-    items: fields === undefined ? items : items.map((item) => project(item, fields) as ItemBody),
+  });
+  const tail = JSON.stringify({
     pagination: { page, limit, totalItems, totalPages, hasNext, hasPrevious },
-    links: {
-      self: listUrl(read.baseUrl, parameters),
-      first: pageUrl(1),
-      previous: hasPrevious ? pageUrl(Math.min(page - 1, totalPages)) : null,
-      next: hasNext ? pageUrl(page + 1) : null,
-      last: pageUrl(Math.max(totalPages, 1)),
-    },
+    links,
     facets: parameters.facets && facets,
     warnings: warnings.length === 0 ? undefined : warnings,
-  };
-  return { body, cacheForMs: cacheTime(items) };
+  });
+
+  await read.reserveBytes(Math.min(indices.length * MAX_ITEM_BYTES, MAX_JSON_BYTES));
+  const items = indices.map((index) => itemOf(files.at(index), folder, read));
+  const encoded = await encodeAll(
+    items,
+    (item) => fields === undefined ? item : project(item, fields),
+    read,
+  );
+  const collection = displayPath(folder.path);
+  const used = encoded.reduce(
+    (sum, { length }) => sum + length + 3,
+    3 * (head.length + tail.length),
+  );
+  if (used > MAX_JSON_BYTES) {
+    const why = `a page of ${limit} items has more than ${MAX_JSON_BYTES} bytes; lower limit`;
+    throw collectionTooLarge(collection, why);
+  }
+  const { parts, cacheForMs } = await describeItems(items, {
+    ...{ needs: needsOf(parameters), fields, linkTemplate, list: collection },
+    collection: { folder, files },
+    maxBytes: MAX_JSON_BYTES - used,
+  }, read);
+  const json = await joinPieces([
+    `${head.slice(0, -1)},"items":[`,
+    ...encoded.flatMap((own, index) => [
+      index === 0 ? "" : ",",
+      ...objectOf(own, parts.get(items[index]!)?.json),
+    ]),
+    `],${tail.slice(1)}`,
+  ]);
+  return { json, links, cacheForMs };
 }

@@ -1,11 +1,11 @@
 // What every use case reads with: one state of one repository, for one request. Reads of folders are counted, so that no
 // request causes more than MAX_TREE_READS of them however deep a repository's folders are.
 
-import type { BackgroundJobs } from "../background_jobs.ts";
+import type { BackgroundJobs } from "../work/background_jobs.ts";
 import type { ObjectCache } from "../cache/object_cache.ts";
 import type { Clock } from "../clock.ts";
 import { collectionNotReady, collectionTooLarge } from "../errors.ts";
-import type { MarkdownRenderer } from "../markdown/renderer.ts";
+import type { Compute, Task } from "../thread/compute.ts";
 import { FileList, fileListKind } from "../source/file_list.ts";
 import {
   backgroundContext,
@@ -14,8 +14,8 @@ import {
   type RequestContext,
   type Snapshot,
   type Source,
-  type TreeEntry,
 } from "../source/source.ts";
+import type { TreeEntry } from "../source/tree_entries.ts";
 
 /** One request's view of one repository. */
 export interface ReadContext {
@@ -24,7 +24,7 @@ export interface ReadContext {
   readonly context: RequestContext;
   readonly objects: ObjectCache;
   readonly jobs: BackgroundJobs;
-  readonly markdown: Pick<MarkdownRenderer, "render">;
+  readonly compute: Compute;
   readonly clock: Clock;
   /** What addresses in bodies begin with. */
   readonly baseUrl: string;
@@ -34,14 +34,12 @@ export interface ReadContext {
   readonly limits: { readonly maxItemBytes: number; readonly waitMs: number };
   /** Folders that were read so far; begins at 0. */
   readonly treeReads: { count: number };
-  /** Reserves memory for a large response before it is built. @throws {CollectionsError} service-busy. */
+  /** Reserves memory for the response before it is built. @throws {CollectionsError} service-busy. */
   reserveBytes(bytes: number): Promise<void>;
 }
 
 /** Folders that one request, or one background listing, may read. */
 export const MAX_TREE_READS = 2_000;
-/** Smaller responses are not worth a reservation. */
-const MIN_RESERVED_BYTES = 1 << 20;
 /** A request waits for this share of `waitMs` at least, however long the work before took. */
 const MIN_WAIT_SHARE = 0.1;
 
@@ -78,7 +76,7 @@ export async function findEntry(path: string, read: ReadContext): Promise<FoundE
     if (index >= 0) return { kind: "file", ...(list as FileList).at(index) };
     const name = rest.split("/", 1)[0]!;
     rest = rest.slice(name.length + 1);
-    const next = (await readTree(read, entry.id, path)).find((entry) => entry.name === name);
+    const next = (await readTree(read, entry.id, path)).find(name);
     if (next === undefined) return null;
     entry = next;
   }
@@ -92,9 +90,23 @@ export async function readBlob(file: FileRef, { source, snapshot, context }: Rea
   return result;
 }
 
-/** Reserves memory where a response is large. @throws {CollectionsError} service-busy. */
-export async function reserve(read: ReadContext, bytes: number): Promise<void> {
-  if (bytes >= MIN_RESERVED_BYTES) await read.reserveBytes(bytes);
+/**
+ * The output of a task, whose time the request's client is charged for. `linearIn` as in `RunOptions`.
+ * @throws as {@linkcode Compute.run}.
+ */
+export function runTask<Input, Output>(
+  read: ReadContext,
+  task: Task<Input, Output>,
+  input: Input,
+  options: { readonly isLong?: boolean; readonly linearIn?: number } = {},
+): Promise<Output> {
+  const { compute, context } = read;
+  const { client, signal } = context;
+  const charge = (processorMs: number) => context.charge(processorMs);
+  return compute.run(task, input, {
+    ...options,
+    ...{ client, signal, charge, repository: repositoryOf(read) },
+  });
 }
 
 /**
@@ -115,13 +127,16 @@ export async function runJob<T>(
   const repository = repositoryOf(read);
   const leftMs = waitMs - (clock.monotonicMs() - startedAtMs);
   const result = await read.jobs.run({
-    ...{ client, repository, usesSource, signal },
+    ...{ client, usesSource, signal },
     key: `${repository} ${key}`,
     waitMs: Math.max(leftMs, waitMs * MIN_WAIT_SHARE),
     onStart: () => read.context.recordMiss(),
     // The request has read the folder itself.
-    work: (signal) =>
-      work({ ...read, context: backgroundContext(client, signal), treeReads: { count: 1 } }),
+    work: (signal) => {
+      const charge = (processorMs: number) => read.context.charge(processorMs);
+      const context = backgroundContext(client, signal, charge);
+      return work({ ...read, context, treeReads: { count: 1 } });
+    },
   });
   if (result === "running") throw collectionNotReady(collection);
   return result;

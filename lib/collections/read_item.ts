@@ -1,36 +1,37 @@
 // One file with its content, as in the wire contract: by its path, or by its slug in a collection, where it may have
 // neighbors.
 
-import type { ContentBody, ItemBody, NeighborBody } from "../api/contract.ts";
+import { displayPath } from "../api/names.ts";
 import type { ItemParameters } from "../api/parameters.ts";
-import { itemNotFound, itemTooLarge, slugAmbiguous, slugNotFound } from "../errors.ts";
-import { isMarkdown } from "../markdown/renderer.ts";
-import { STEPS_PER_YIELD, yieldToEventLoop } from "../clock.ts";
-import { compileRule } from "./cms.ts";
+import { contentTypeOf, fileName, isMarkdown } from "../content/file_names.ts";
+import { findSlugTask } from "../content/tasks.ts";
 import {
-  BYTES_PER_CONTENT_BYTE,
-  contentTypeOf,
-  fileBody,
-  fileName,
-  slugOf,
-  textOf,
-} from "./item_body.ts";
-import { addFrontMatters, addTexts, cacheTime, itemOf } from "./item_contents.ts";
-import { listFiles, selectItems } from "./list_files.ts";
-import { findEntry, readBlob, type ReadContext, reserve } from "./read_context.ts";
-import {
-  type CollectionFolder,
-  displayPath,
-  pathIn,
-  resolveCollection,
-} from "./resolve_collection.ts";
+  CollectionsError,
+  itemNotFound,
+  itemTooLarge,
+  queryTooExpensive,
+  slugAmbiguous,
+  slugNotFound,
+} from "../errors.ts";
+import { TimeLimitError } from "../thread/compute.ts";
+import { fileBody, itemOf } from "./item_body.ts";
+import { describeItems } from "./item_contents.ts";
+import { encodeAll, joinPieces, MAX_JSON_BYTES, objectOf } from "./json_pieces.ts";
+import type { JsonBody } from "./list_items.ts";
+import { listFiles } from "./list_files.ts";
+import { findEntry, readBlob, type ReadContext, runTask } from "./read_context.ts";
+import { type CollectionFolder, pathIn, resolveCollection } from "./resolve_collection.ts";
+import { selectItems } from "./select_items.ts";
+
+/** A file of the greatest size fits as base64, or as text that needs few escapes. */
+const JSON_BYTES_PER_BYTE = 1.5;
 
 /**
  * Reads one file; `folder` is the collection that the request names.
  * @throws {CollectionsError} item-not-found, naming what is there instead; slug-ambiguous, item-too-large, and others.
  */
 export async function readItem(parameters: ItemParameters, read: ReadContext) {
-  const { collection, slug, format, includeHtml } = parameters;
+  const { collection, slug } = parameters;
   const folder = collection === undefined ? null : await resolveCollection(collection, read);
   const path = parameters.path ?? await findSlug(slug!, folder!, read);
   if (folder !== null && !path.startsWith(pathIn(folder.path, ""))) {
@@ -44,73 +45,71 @@ export async function readItem(parameters: ItemParameters, read: ReadContext) {
     const htmlUrl = read.source.webUrl(read.snapshot, path);
     throw itemTooLarge(path, { size, maxBytes, ...(htmlUrl === null ? {} : { htmlUrl }) });
   }
-  const { content, html } = BYTES_PER_CONTENT_BYTE;
-  const factor = content + (includeHtml === true ? html : 0);
-  await reserve(read, format === "raw" ? size : size * factor);
   const bytes = await readBlob({ path, id, size }, read);
   const name = fileName(path);
   return { name, path, id, size, contentType: contentTypeOf(name), bytes, folder };
 }
 
-/**
- * The JSON body for a file, and for how long it may be cached, by {@linkcode cacheTime}.
- * @throws {CollectionsError} as lists do.
- */
+/** The JSON body for a file. @throws {CollectionsError} as lists do; item-too-large where it does not fit into JSON. */
 export async function itemBody(
   file: Awaited<ReturnType<typeof readItem>>,
   parameters: ItemParameters,
   read: ReadContext,
-): Promise<{ body: ContentBody; cacheForMs: number }> {
-  const { path, folder } = file;
+): Promise<JsonBody> {
+  const { path, size, folder } = file;
   const { includeHtml: html = false, includeNeighbors = false, linkTemplate } = parameters;
   const { name: repository, branch, commit } = read.snapshot;
-  const hasLinks = html && folder !== null && isMarkdown(path) && textOf(file.bytes) !== null;
+  // What has a NUL is no text, and has no HTML.
+  const hasLinks = html && folder !== null && isMarkdown(path) && !file.bytes.includes(0);
   const collection = hasLinks ? { folder, files: await listFiles(folder, read) } : null;
-  const place = { collection, linkTemplate, list: null };
+  const maxBytes = Math.max(MAX_JSON_BYTES, read.limits.maxItemBytes * JSON_BYTES_PER_BYTE);
   const item = fileBody(file, read);
-  const blobs = new Map([[file.id, file.bytes]]);
-  await addTexts([item], { content: true, html }, { place, read, blobs });
+  const { parts, cacheForMs } = await describeItems([item], {
+    ...{ needs: { content: true, frontMatter: true, html }, linkTemplate, collection, maxBytes },
+    list: null,
+    blobs: new Map([[file.id, file.bytes]]),
+  }, read);
+  const part = parts.get(item)!;
+  if (part.isCut) throw jsonTooLarge(path, { size, maxBytes });
   const neighbors = includeNeighbors && folder !== null
     ? await neighborsOf(path, parameters, { folder, read })
-    : [];
-  const [previous, next] = neighbors.map((item) => item && pickNeighbor(item));
-  // The type is that of an item without its content.
-  const first = { repository: { ...repository, branch, commit } };
-  const body = { ...first, ...item, previous, next } as ContentBody;
-  const items = [item, ...neighbors.filter((item) => item !== null)];
-  return { body, cacheForMs: cacheTime(items) };
+    : null;
+  const [own] = await encodeAll(
+    [{ repository: { ...repository, branch, commit }, ...item }],
+    (of) => of,
+    read,
+  );
+  const [previous, next] = neighbors?.pieces ?? [];
+  const json = await joinPieces([
+    ...objectOf(own!, part.json).slice(0, -1),
+    ...previous === undefined || next === undefined
+      ? []
+      : [',"previous":', ...previous, ',"next":', ...next],
+    "}",
+  ]);
+  return { json, cacheForMs: Math.min(cacheForMs, neighbors?.cacheForMs ?? Infinity) };
 }
 
-function pickNeighbor({ name, path, slug, contentUrl, frontMatter }: ItemBody): NeighborBody {
-  return { name, path, slug, contentUrl, frontMatter };
-}
+const jsonTooLarge = (path: string, { size, maxBytes }: { size: number; maxBytes: number }) =>
+  new CollectionsError(
+    "item-too-large",
+    `"${path}" does not fit into ${maxBytes} bytes of JSON. Read it with format=raw.`,
+    { size, maxBytes },
+  );
 
-/** The path of the item with a slug, of several the only Markdown file. A file with an extension sorts next to `slug.`. */
+/** The path of the item with a slug, of several the only Markdown file. */
 async function findSlug(slug: string, folder: CollectionFolder, read: ReadContext) {
-  const files = await listFiles(folder, read);
-  const accepts = compileRule(folder.declared?.rule);
-  const found: string[] = [];
-  const add = (path: string) => {
-    if (slugOf(path) === slug && accepts(path)) found.push(path);
-  };
-  if (files.indexOf(slug) >= 0) add(slug);
-  const first = files.lowerBound(`${slug}.`);
-  for (let index = first; index < files.length; index++) {
-    // `a.` begins the path of `a.b.md` too, of which a folder may have any number.
-    if ((index - first) % STEPS_PER_YIELD === STEPS_PER_YIELD - 1) {
-      read.context.recordMiss();
-      await yieldToEventLoop(read.context.signal);
-    }
-    const path = files.pathAt(index);
-    if (!path.startsWith(`${slug}.`)) break;
-    add(path);
-  }
-  if (found.length === 0) throw slugNotFound(displayPath(folder.path), slug);
-  const paths = found.map((path) => pathIn(folder.path, path));
-  const markdown = paths.filter(isMarkdown);
-  const [path, ...others] = markdown.length > 0 ? markdown : paths;
-  if (others.length > 0) throw slugAmbiguous(slug, paths);
-  return path!;
+  const list = await listFiles(folder, read);
+  const input = { files: list.bytes, slug, rule: folder.declared?.rule };
+  const collection = displayPath(folder.path);
+  const { count, paths: inside } = await runTask(read, findSlugTask, input).catch((error) => {
+    throw error instanceof TimeLimitError ? queryTooExpensive(collection) : error;
+  });
+  const paths = inside.map((path) => pathIn(folder.path, path));
+  const [path] = paths;
+  if (path === undefined) throw slugNotFound(collection, slug);
+  if (count > 1) throw slugAmbiguous(slug, count, paths);
+  return path;
 }
 
 /** The items before and after a file in the order of the parameters' selection; null where it is not in it. */
@@ -118,7 +117,7 @@ async function neighborsOf(
   path: string,
   parameters: ItemParameters,
   { folder, read }: { folder: CollectionFolder; read: ReadContext },
-): Promise<(ItemBody | null)[]> {
+) {
   const files = await listFiles(folder, read, parameters.recursive);
   const { indices } = await selectItems(files, parameters, { folder, read });
   const index = files.indexOf(path.slice(pathIn(folder.path, "").length));
@@ -128,6 +127,19 @@ async function neighborsOf(
     const isThere = at >= 0 && place >= 0 && place < total;
     return isThere ? itemOf(files.at(indices?.[place] ?? place), folder, read) : null;
   });
-  await addFrontMatters(items.filter((item) => item !== null), read);
-  return items;
+  const { parts, cacheForMs } = await describeItems(items.filter((item) => item !== null), {
+    needs: { content: false, frontMatter: true, html: false },
+    ...{ fields: "frontMatter", collection: null, list: null, maxBytes: MAX_JSON_BYTES },
+  }, read);
+  const pieces: (string | Uint8Array)[][] = [];
+  for (const item of items) {
+    if (item === null) {
+      pieces.push(["null"]);
+      continue;
+    }
+    const { name, path, slug, contentUrl } = item;
+    const [own] = await encodeAll([{ name, path, slug, contentUrl }], (of) => of, read);
+    pieces.push(objectOf(own!, parts.get(item)?.json));
+  }
+  return { pieces, cacheForMs };
 }

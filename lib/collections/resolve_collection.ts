@@ -6,7 +6,8 @@ import { distance as countEdits } from "fastest-levenshtein";
 import { collectionProblem } from "../api/names.ts";
 import { jsonCodec, type ObjectKind } from "../cache/object_cache.ts";
 import { collectionNotFound } from "../errors.ts";
-import { type Declared, readDeclarations } from "./cms.ts";
+import type { Declared } from "../content/declared.ts";
+import { readDeclarations } from "./declarations.ts";
 import {
   countTreeRead,
   findEntry,
@@ -46,9 +47,6 @@ const folderKind: ObjectKind<CollectionFolder> = {
   codec: jsonCodec(16_384),
 };
 const missingKind: ObjectKind<MissingCollection> = { name: "missing-collection", sizeOf };
-
-/** How errors name a folder. */
-export const displayPath = (path: string) => path === "" ? "/" : path;
 
 /** The path from the repository's root of a path inside a folder. */
 export const pathIn = (folder: string, inside: string) =>
@@ -121,8 +119,8 @@ async function suggestions(name: string, declared: readonly Declared[], read: Re
 async function foldersIn(path: string, read: ReadContext, prefix = ""): Promise<string[]> {
   const folder = await findEntry(path, read);
   if (folder?.kind !== "folder") return [];
-  return (await readTree(read, folder.id, path)).values()
-    .filter(({ kind, name }) => kind === "folder" && !name.startsWith("."))
+  return (await readTree(read, folder.id, path)).ofKind("folder")
+    .filter(({ name }) => !name.startsWith("."))
     .take(MAX_CANDIDATES)
     .map(({ name }) => prefix + (path === "" ? name.replace(/^_(?=.)/s, "") : name)).toArray();
 }

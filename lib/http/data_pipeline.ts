@@ -7,10 +7,11 @@ import { itemUrl, linkHeader, listUrl } from "../api/parameters.ts";
 import { listItems } from "../collections/list_items.ts";
 import type { ReadContext } from "../collections/read_context.ts";
 import { itemBody, readItem } from "../collections/read_item.ts";
-import { isSourceFailure, repositoryNotAllowed } from "../errors.ts";
-import { isAllowed, type Snapshot } from "../source/source.ts";
+import type { Reservation } from "../byte_semaphore.ts";
+import { CollectionsError, isSourceFailure, repositoryNotAllowed } from "../errors.ts";
+import { isAllowed, type RequestContext, type Snapshot } from "../source/source.ts";
 import { pacedBody } from "./paced_body.ts";
-import type { ResponseEntry } from "./response_cache.ts";
+import type { MadeBody, ResponseEntry } from "./response_cache.ts";
 import {
   type Bytes,
   dataHeaders,
@@ -129,7 +130,7 @@ async function findResponse(query: DataQuery, snapshot: Snapshot, state: State):
     const isWaiting = failed !== null && clock.monotonicMs() < failed.untilMs;
     try {
       if (isWaiting) throw failed.error;
-      const { body, cacheForMs } = await makeBody(query, snapshot, state);
+      const { body, cacheForMs } = await makeShared(address, query, snapshot, state);
       const { repository = "", route } = context;
       const expiresAtMs = clock.now() + cacheForMs;
       entry = { body, commit, branch, ref, repository, route, expiresAtMs };
@@ -154,26 +155,79 @@ async function findResponse(query: DataQuery, snapshot: Snapshot, state: State):
   return { entry, isComplete: true };
 }
 
-async function makeBody(query: DataQuery, snapshot: Snapshot, { context, services }: State) {
-  const { clock, config, jobs, markdown, objects } = services;
-  const { baseUrl, startedAtMs } = context;
+/** The body of a response. Requests for the same one at the same time share it, and the first is charged. */
+async function makeShared(
+  address: string,
+  query: DataQuery,
+  snapshot: Snapshot,
+  state: State,
+): Promise<MadeBody> {
+  const { context, services } = state;
+  const key = `${snapshot.commit} ${snapshot.branch} ${address}`;
+  for (;;) {
+    const isFirst = !services.making.has(key);
+    try {
+      const make = (signal: AbortSignal) => makeBody(query, snapshot, state, signal);
+      return await services.making.run(key, make, context.signal);
+    } catch (error) {
+      // The other client has no misses left, which says nothing about this one.
+      const isOthers = error instanceof CollectionsError && error.code === "too-many-requests";
+      if (isFirst || !isOthers) throw error;
+    }
+  }
+}
+
+async function makeBody(
+  query: DataQuery,
+  snapshot: Snapshot,
+  state: State,
+  signal: AbortSignal,
+): Promise<MadeBody> {
+  const { responseMemory } = state.services;
+  const { client } = state.context;
+  let reserved: Reservation | null = null;
+  const reserveBytes = async (bytes: number) => {
+    reserved?.release();
+    reserved = await responseMemory.acquire(bytes, { client, signal });
+  };
+  try {
+    return await makeBodyWithin(query, snapshot, state, { signal, reserveBytes });
+  } finally {
+    (reserved as Reservation | null)?.release();
+  }
+}
+
+async function makeBodyWithin(
+  query: DataQuery,
+  snapshot: Snapshot,
+  { context: requestContext, services }: State,
+  { signal, reserveBytes }: Pick<ReadContext, "reserveBytes"> & { readonly signal: AbortSignal },
+): Promise<MadeBody> {
+  const { clock, compute, config, jobs, objects } = services;
+  const { baseUrl, startedAtMs, client } = requestContext;
+  const context: RequestContext = {
+    client,
+    signal,
+    recordMiss: (options) => requestContext.recordMiss(options),
+    charge: (processorMs) => requestContext.charge(processorMs),
+  };
   const waitMs = config.sourceTimeoutMs * JOB_WAIT_SHARE;
   const read: ReadContext = {
     source: services.sourceOf(snapshot.name.owner),
-    ...{ snapshot, context, objects, jobs, markdown, clock, startedAtMs, baseUrl },
+    ...{ snapshot, context, objects, jobs, compute, clock, startedAtMs, baseUrl },
     limits: { maxItemBytes: config.maxItemBytes, waitMs },
     treeReads: { count: 0 },
-    reserveBytes: (bytes) => context.reserveBytes(bytes),
+    reserveBytes,
   };
   if (query.kind === "list") {
-    const { body, cacheForMs } = await listItems(query.parameters, read);
-    const link = linkHeader(body.links);
-    return { body: await jsonBody(body, link === null ? {} : { link }), cacheForMs };
+    const { json, links, cacheForMs } = await listItems(query.parameters, read);
+    const link = linkHeader(links);
+    return { body: await jsonBody(json, link === null ? {} : { link }), cacheForMs };
   }
   const file = await readItem(query.parameters, read);
   if (query.parameters.format === "raw") return { body: await rawBody(file), cacheForMs: Infinity };
-  const { body, cacheForMs } = await itemBody(file, query.parameters, read);
-  return { body: await jsonBody(body), cacheForMs };
+  const { json, cacheForMs } = await itemBody(file, query.parameters, read);
+  return { body: await jsonBody(json), cacheForMs };
 }
 
 function cacheStatusOf({ freshness }: Snapshot, missed: boolean, isComplete: boolean) {

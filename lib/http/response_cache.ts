@@ -5,6 +5,12 @@ import { LRUCache } from "lru-cache";
 import type { RefState } from "../source/source.ts";
 import { addGzip, type ReadyBody } from "./responses.ts";
 
+/** A body, and for how long it may be cached, in ms. */
+export interface MadeBody {
+  readonly body: ReadyBody;
+  readonly cacheForMs: number;
+}
+
 /** A cached response; `repository` and `route` are for the log line and metrics. */
 export interface ResponseEntry {
   readonly body: ReadyBody;

@@ -3,7 +3,7 @@
 
 import { acceptsEncodings, eTag } from "@std/http";
 import { LRUCache } from "lru-cache";
-import { rawContentType } from "../collections/item_body.ts";
+import { rawContentType } from "../content/file_names.ts";
 import { yieldToEventLoop } from "../clock.ts";
 
 /** On every response, whatever its status. It exposes each header that the service sends and that is not safelisted. */
@@ -45,47 +45,9 @@ const GZIP_SLICE_BYTES = 64 * 1024;
 /** Larger bodies reserve memory while they are sent. */
 const LARGE_BODY_BYTES = 1 << 20;
 
-/**
- * JSON, with the elements of its arrays encoded one by one: a page of long paths has 28 MiB, and as one text it takes three
- * times as much and blocks the thread for as long as other clients may wait.
- */
-export async function jsonBody(
-  value: Readonly<Record<string, unknown>>,
-  headers: HeaderRecord = {},
-): Promise<ReadyBody> {
-  const encoder = new TextEncoder();
-  let bytes = new Uint8Array(16 * 1024);
-  let used = 0;
-  const write = (text: string) => {
-    // UTF-8 takes at most three bytes for each UTF-16 code unit.
-    const wanted = used + text.length * 3;
-    if (wanted > bytes.length) {
-      // A transfer frees the old bytes at once, without waiting for a garbage collection.
-      const length = Math.max(wanted, Math.ceil(bytes.length * 1.5));
-      bytes = new Uint8Array(bytes.buffer.transfer(length));
-    }
-    used += encoder.encodeInto(text, bytes.subarray(used)).written;
-  };
-  write("{");
-  let before = "";
-  for (const [name, part] of Object.entries(value)) {
-    if (part === undefined) continue;
-    write(`${before}${JSON.stringify(name)}:`);
-    before = ",";
-    if (!Array.isArray(part)) {
-      write(JSON.stringify(part));
-      continue;
-    }
-    write("[");
-    for (const [index, element] of part.entries()) {
-      await yieldToEventLoop();
-      write((index === 0 ? "" : ",") + JSON.stringify(element));
-    }
-    write("]");
-  }
-  write("}");
-  bytes = new Uint8Array(bytes.buffer.transfer(used));
-  return await readyBody({ bytes, contentType: "application/json", headers });
+/** A body of JSON. */
+export function jsonBody(bytes: Bytes, headers: HeaderRecord = {}): Promise<ReadyBody> {
+  return readyBody({ bytes, contentType: "application/json", headers });
 }
 
 /** A file's bytes. The policy and the type keep a browser from running anything in them. */

@@ -1,7 +1,7 @@
 // A Source over another one that sends it as few requests as possible: refs by the rule of ref_checks.ts, objects once
 // per id. Cached objects are reached only through a snapshot, and so through a ref that was checked in time.
 
-import { jsonCodec, type ObjectCache, type ObjectKind } from "../cache/object_cache.ts";
+import type { ObjectCache, ObjectKind } from "../cache/object_cache.ts";
 import { SingleFlight } from "../single_flight.ts";
 import { FailureBackoff } from "./failure_backoff.ts";
 import { fileListKind } from "./file_list.ts";
@@ -16,20 +16,11 @@ import {
   type RequestContext,
   type Snapshot,
   type Source,
-  type TreeEntries,
 } from "./source.ts";
+import { treeKind } from "./tree_entries.ts";
 
 type RefChecksOptions = ConstructorParameters<typeof RefChecks>[0];
 type CachedSourceOptions = Omit<RefChecksOptions, "source" | "backoff"> & { objects: ObjectCache };
-
-/** Of memory, measured. */
-const ENTRY_BYTES = 200;
-
-const treeKind: ObjectKind<TreeEntries> = {
-  name: "tree",
-  sizeOf: (entries) => (entries.length + 1) * ENTRY_BYTES,
-  codec: jsonCodec(16 << 20),
-};
 
 const blobKind: ObjectKind<Uint8Array<ArrayBuffer>> = {
   name: "blob",
@@ -167,10 +158,12 @@ export class CachedSource implements Source {
   /** Shares work between the requests for a key; it has no client's signal. */
   private share<T>(
     key: string,
-    { client, signal }: RequestContext,
+    context: RequestContext,
     work: (shared: RequestContext) => Promise<T>,
   ): Promise<T> {
-    const run = (signal: AbortSignal) => work(backgroundContext(client, signal));
+    const { client, signal } = context;
+    const charge = (processorMs: number) => context.charge(processorMs);
+    const run = (signal: AbortSignal) => work(backgroundContext(client, signal, charge));
     return this.flights.run(key, run, signal) as Promise<T>;
   }
 }

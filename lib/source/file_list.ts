@@ -1,14 +1,19 @@
-// Every file below one folder, in byte order of path, in one block of bytes: 100,000 files take some 10 MB, a page is cut
-// without touching the rest, and the form in memory is the form that is stored.
+// Every entry below one folder, in byte order of path, in one block of bytes: 100,000 files take some 10 MB, a page is cut
+// without touching the rest, and the form in memory is the form that is stored. The block is shared memory, so that both
+// threads read the same list.
 
 import { Buffer } from "node:buffer";
 import type { ObjectKind } from "../cache/object_cache.ts";
-import type { Bytes } from "../cache/kv_value.ts";
 
 const ID_BYTES = 20;
 const encoder = new TextEncoder();
 // A path may begin with a byte order mark.
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+let scratch = new Uint8Array(4096);
+
+/** What an entry can be, as Git's modes say (gitdatamodel): 100644 or 100755, 040000, 120000, 160000. */
+export const ENTRY_KINDS = ["file", "folder", "symbolic link", "submodule"] as const;
+export type EntryKind = typeof ENTRY_KINDS[number];
 
 /** A file: its path from the folder of its list, its blob id (40 hex digits), its size in bytes. */
 export interface ListedFile {
@@ -23,9 +28,9 @@ export function isListedPath(path: string): boolean {
 }
 
 /**
- * An immutable, sorted list of files; build one with {@linkcode FileListBuilder}. An index is from 0 to length - 1. Its
+ * An immutable, sorted list of files; build one with {@linkcode FileListBuilder}. An index is from 0 to length - 1. The
  * bytes are, little-endian: the number of files and of those left out, sizes, where each path begins and the last one
- * ends, ids, paths.
+ * ends, ids, kinds, paths.
  */
 export class FileList {
   readonly length: number;
@@ -34,32 +39,38 @@ export class FileList {
   private readonly sizes: Float64Array;
   private readonly offsets: Uint32Array;
   private readonly ids: Uint8Array;
-  private readonly paths: Uint8Array;
+  private readonly kinds: Uint8Array;
+  private readonly paths: Buffer;
 
   /** A view of the bytes of a list. @throws {RangeError} where they cannot be one. */
-  constructor(readonly bytes: Bytes) {
+  constructor(readonly bytes: Uint8Array) {
     // Typed arrays need aligned views; what does not begin on 8 bytes is copied once.
     const { buffer, byteOffset } = bytes.byteOffset % 8 === 0 ? bytes : bytes.slice();
     const [count = 0, omitted = 0] = new Uint32Array(buffer, byteOffset, 2);
     const offsetsAt = 8 + count * 8;
     const idsAt = offsetsAt + (count + 1) * 4;
-    const pathsAt = idsAt + count * ID_BYTES;
+    const kindsAt = idsAt + count * ID_BYTES;
+    const pathsAt = kindsAt + count;
     this.length = count;
     this.omitted = omitted;
     this.sizes = new Float64Array(buffer, byteOffset + 8, count);
     this.offsets = new Uint32Array(buffer, byteOffset + offsetsAt, count + 1);
-    this.ids = bytes.subarray(idsAt, pathsAt);
-    this.paths = bytes.subarray(pathsAt);
+    this.ids = bytes.subarray(idsAt, kindsAt);
+    this.kinds = bytes.subarray(kindsAt, pathsAt);
     if (this.offsets[count] !== bytes.length - pathsAt) throw new RangeError("not a file list");
+    this.paths = Buffer.from(buffer, byteOffset + pathsAt, bytes.length - pathsAt);
   }
 
   at(index: number): ListedFile {
-    const id = this.ids.subarray(index * ID_BYTES, (index + 1) * ID_BYTES).toHex();
-    return { path: this.pathAt(index), id, size: this.sizeAt(index) };
+    return { path: this.pathAt(index), id: this.idAt(index), size: this.sizeAt(index) };
   }
 
   pathAt(index: number): string {
-    return decoder.decode(this.pathBytes(index));
+    // Decoding from shared memory copies all of it each time (Deno 2.9.6).
+    const bytes = this.pathBytes(index);
+    if (bytes.length > scratch.length) scratch = new Uint8Array(bytes.length * 2);
+    scratch.set(bytes);
+    return decoder.decode(scratch.subarray(0, bytes.length));
   }
 
   /** The path in UTF-8. */
@@ -67,8 +78,16 @@ export class FileList {
     return this.paths.subarray(this.offsets[index], this.offsets[index + 1]);
   }
 
+  idAt(index: number): string {
+    return this.ids.subarray(index * ID_BYTES, (index + 1) * ID_BYTES).toHex();
+  }
+
   sizeAt(index: number): number {
     return this.sizes[index]!;
+  }
+
+  kindAt(index: number): EntryKind {
+    return ENTRY_KINDS[this.kinds[index]!]!;
   }
 
   /** The index of a file by its path, in logarithmic time; -1 when it is not listed. */
@@ -91,12 +110,13 @@ export class FileList {
   }
 }
 
-/** Gathers files in any order, without an object a file: there may be a million. */
+/** Gathers files, without an object a file: there may be a million. Files that come in order are not sorted again. */
 export class FileListBuilder {
   private paths = new Uint8Array(4096);
   private ids = new Uint8Array(128 * ID_BYTES);
   private readonly offsets = [0];
   private readonly sizes: number[] = [];
+  private readonly kinds: number[] = [];
   private isSorted = true;
   private omitted = 0;
 
@@ -104,19 +124,11 @@ export class FileListBuilder {
     return this.sizes.length;
   }
 
-  add({ path, id, size }: ListedFile): void {
-    const { length } = this;
-    const start = this.offsets[length]!;
-    this.paths = withCapacity(this.paths, start + path.length * 3);
-    this.ids = withCapacity(this.ids, (length + 1) * ID_BYTES);
+  add({ path, id, size }: ListedFile, kind: EntryKind = "file"): void {
+    const start = this.reserve(path.length * 3);
     const end = start + encoder.encodeInto(path, this.paths.subarray(start)).written;
-    this.ids.subarray(length * ID_BYTES).setFromHex(id);
-    if (this.isSorted && length > 0) {
-      const before = this.paths.subarray(this.offsets[length - 1], start);
-      this.isSorted = Buffer.compare(before, this.paths.subarray(start, end)) <= 0;
-    }
-    this.offsets.push(end);
-    this.sizes.push(size);
+    this.ids.subarray(this.length * ID_BYTES).setFromHex(id);
+    this.finish(end, { size, kind });
   }
 
   /** Counts files that are left out because their names are not UTF-8. */
@@ -124,13 +136,15 @@ export class FileListBuilder {
     this.omitted += count;
   }
 
-  /** Takes a list of a sub-folder; `prefix` is that folder's path. */
-  addAll(list: FileList, prefix: string): void {
-    for (let index = 0; index < list.length; index++) {
-      const file = list.at(index);
-      this.add({ ...file, path: `${prefix}/${file.path}` });
-    }
-    this.omit(list.omitted);
+  /** Takes one entry of another list, below `prefix`, which is empty or ends in a slash, in UTF-8. */
+  addFrom(list: FileList, index: number, prefix: Uint8Array): void {
+    const path = list.pathBytes(index);
+    const start = this.reserve(prefix.length + path.length);
+    this.paths.set(prefix, start);
+    this.paths.set(path, start + prefix.length);
+    this.ids.subarray(this.length * ID_BYTES).setFromHex(list.idAt(index));
+    const entry = { size: list.sizeAt(index), kind: list.kindAt(index) };
+    this.finish(start + prefix.length + path.length, entry);
   }
 
   /** The list of all that was taken, in byte order of path. */
@@ -141,9 +155,11 @@ export class FileListBuilder {
       new Float64Array(this.sizes),
       new Uint32Array(this.offsets),
       this.ids.subarray(0, length * ID_BYTES),
+      new Uint8Array(this.kinds),
       this.paths.subarray(0, this.offsets[length]),
     ];
-    const bytes = new Uint8Array(arrays.reduce((sum, { byteLength }) => sum + byteLength, 0));
+    const byteLength = arrays.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    const bytes = new Uint8Array(new SharedArrayBuffer(byteLength));
     let at = 0;
     for (const { buffer, byteOffset, byteLength } of arrays) {
       bytes.set(new Uint8Array(buffer, byteOffset, byteLength), at);
@@ -154,13 +170,34 @@ export class FileListBuilder {
     const order = Uint32Array.from(this.sizes.keys())
       .sort((a, b) => Buffer.compare(list.pathBytes(a), list.pathBytes(b)));
     const sorted = new FileListBuilder();
-    for (const index of order) sorted.add(list.at(index));
+    const noPrefix = new Uint8Array();
+    for (const index of order) sorted.addFrom(list, index, noPrefix);
     sorted.omit(list.omitted);
     return sorted.build();
   }
+
+  /** Makes room for one more path; returns where it starts. */
+  private reserve(pathBytes: number): number {
+    const start = this.offsets[this.length]!;
+    this.paths = withCapacity(this.paths, start + pathBytes);
+    this.ids = withCapacity(this.ids, (this.length + 1) * ID_BYTES);
+    return start;
+  }
+
+  private finish(end: number, { size, kind }: { size: number; kind: EntryKind }): void {
+    const { length } = this;
+    if (this.isSorted && length > 0) {
+      const start = this.offsets[length]!;
+      const before = this.paths.subarray(this.offsets[length - 1], start);
+      this.isSorted = Buffer.compare(before, this.paths.subarray(start, end)) <= 0;
+    }
+    this.offsets.push(end);
+    this.sizes.push(size);
+    this.kinds.push(ENTRY_KINDS.indexOf(kind));
+  }
 }
 
-function withCapacity(bytes: Bytes, least: number): Bytes {
+function withCapacity(bytes: Uint8Array<ArrayBuffer>, least: number): Uint8Array<ArrayBuffer> {
   if (bytes.length >= least) return bytes;
   return new Uint8Array(bytes.buffer.transfer(Math.max(least, bytes.length * 2)));
 }
@@ -170,16 +207,24 @@ export function comparePaths(a: string, b: string): number {
   return Buffer.compare(encoder.encode(a), encoder.encode(b));
 }
 
+/** The bytes of a list in memory that both threads can read. */
+export function shared(bytes: Uint8Array): Uint8Array {
+  if (bytes.buffer instanceof SharedArrayBuffer) return bytes;
+  const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
+  copy.set(bytes);
+  return copy;
+}
+
 /**
  * The files below a folder, under its tree id, or a mark that the source cannot list them in one answer. A list that was
  * assembled from several answers replaces that mark.
  */
 export const fileListKind: ObjectKind<FileList | "truncated"> = {
-  name: "files",
+  name: "file-list",
   sizeOf: (files) => files === "truncated" ? 0 : files.bytes.length,
   codec: {
     encode: (files) => files === "truncated" ? new Uint8Array(0) : files.bytes,
-    decode: (bytes) => bytes.length === 0 ? "truncated" : new FileList(bytes),
+    decode: (bytes) => bytes.length === 0 ? "truncated" : new FileList(shared(bytes)),
     // Larger lists are not queued for writing to the key-value store.
     maxBytes: 64 << 20,
   },

@@ -3,6 +3,7 @@
 
 import type { CollectionsError } from "../errors.ts";
 import type { FileList, ListedFile } from "./file_list.ts";
+import type { TreeEntries } from "./tree_entries.ts";
 
 /**
  * The part of a request that a source needs to bound its cost and to charge it: its signal aborts when the client
@@ -17,11 +18,17 @@ export interface RequestContext {
    * @throws {CollectionsError} too-many-requests when this client may cause no more misses.
    */
   recordMiss(options?: { readonly joined: boolean }): void;
+  /** Counts processor time that this request used, in ms. */
+  charge(processorMs: number): void;
 }
 
-/** The context of work without a client: refresh ahead, background jobs whose start was charged already. */
-export function backgroundContext(client: string, signal?: AbortSignal): RequestContext {
-  return { client, signal, recordMiss() {} };
+/** The context of work without a request: refresh ahead, background jobs whose start was charged already. */
+export function backgroundContext(
+  client: string,
+  signal?: AbortSignal,
+  charge: RequestContext["charge"] = () => {},
+): RequestContext {
+  return { client, signal, recordMiss() {}, charge };
 }
 
 /** A repository as the request spelled it. Rules compare owner and repo without case. */
@@ -97,17 +104,6 @@ export interface Snapshot {
   readonly validators: string;
 }
 
-/** One entry of one folder. `name` is a single path segment; `size` is in bytes, for files only. */
-export interface TreeEntry {
-  readonly name: string;
-  /** As Git's modes say (gitdatamodel): 100644 or 100755, 040000, 120000, 160000. */
-  readonly kind: "file" | "folder" | "symbolic link" | "submodule";
-  readonly id: string;
-  readonly size: number;
-}
-
-export type TreeEntries = readonly TreeEntry[];
-
 /** A file by its path from the repository's root. */
 export type FileRef = ListedFile;
 
@@ -151,6 +147,9 @@ export interface Source {
    */
   blobs(snapshot: Snapshot, files: readonly FileRef[], context: RequestContext): Promise<Blobs>;
 
-  /** The page that shows a file to a person; null for a source without web pages. */
+  /**
+   * The page that shows a file to a person; null for a source without web pages. The address of every file is that of the
+   * path "", followed by the encoded path.
+   */
   webUrl(snapshot: Snapshot, path: string): string | null;
 }

@@ -226,6 +226,7 @@ export type ProblemCode =
   | "body-too-large"
   | "item-too-large"
   | "collection-too-large"
+  | "query-too-expensive"
   | "too-many-requests"
   | "repository-blocked"
   | "internal-error"

@@ -2,20 +2,26 @@
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { parseItemQuery, parseListQuery } from "../../lib/api/parameters.ts";
-import { listItems } from "../../lib/collections/list_items.ts";
+import type { ContentBody, ListBody } from "../../lib/api/contract.ts";
+import { type JsonBody, listItems } from "../../lib/collections/list_items.ts";
 import type { ReadContext } from "../../lib/collections/read_context.ts";
 import { itemBody, readItem } from "../../lib/collections/read_item.ts";
 import { CollectionsError, sourceFailed, tooManyRequests } from "../../lib/errors.ts";
+import { WatchedCompute } from "../thread/watched_compute.ts";
 import { MemorySource } from "./memory_source.ts";
 
-function list(query: string, read: ReadContext) {
+function parse<Body>({ json, ...more }: JsonBody): { body: Body; cacheForMs: number } {
+  return { ...more, body: JSON.parse(new TextDecoder().decode(json)) };
+}
+
+async function list(query: string, read: ReadContext) {
   const parameters = parseListQuery(`owner=octo&repo=site&collection=posts&${query}`);
-  return listItems(parameters, read);
+  return parse<ListBody>(await listItems(parameters, read));
 }
 
 async function item(query: string, read: ReadContext) {
   const parameters = parseItemQuery(`owner=octo&repo=site&${query}`);
-  return await itemBody(await readItem(parameters, read), parameters, read);
+  return parse<ContentBody>(await itemBody(await readItem(parameters, read), parameters, read));
 }
 
 async function names(query: string, read: ReadContext): Promise<string> {
@@ -104,55 +110,43 @@ Deno.test("listItems() charges a sort or filter that reads nothing, once", async
   }
 });
 
-Deno.test("a sort that no request waits for stops before its end, and nothing of it is kept", async () => {
-  const source = new MemorySource(posts(3_000, () => ""));
-  const leaving = new AbortController();
-  const { signal } = leaving;
-  // The client leaves while the work starts.
-  const recordMiss = () => queueMicrotask(() => leaving.abort(new Error("left")));
-  const left = source.read("192.0.2.1", { context: { client: "192.0.2.1", signal, recordMiss } });
-  await assertRejects(() => list("sort=-name", left), Error, "left");
-  while (source.jobs.counts.running > 0) await settle();
-  assertEquals(await missesOf("sort=-name", source), 1);
-});
+/** Has the source's renderer give this result once it is allowed to; counts the files. */
+function slowRenderer(source: MemorySource, result: string, until: Promise<unknown>) {
+  const compute = new WatchedCompute();
+  compute.answer = async (task) => {
+    if (task !== "render") return undefined;
+    await until;
+    return { results: [result], isSlow: false };
+  };
+  source.compute = compute;
+  return () => compute.filesOf("render");
+}
 
 Deno.test("HTML of a page is a background job, of a file it is charged; a failure is cached for 5 minutes", async () => {
   const source = new MemorySource([["posts/a.md", "A"]]);
   const htmlError = { message: "late" };
-  const failing = Promise.withResolvers<typeof htmlError>();
-  let rendered = 0;
-  source.markdown.render = () => {
-    rendered++;
-    return failing.promise;
-  };
+  const failing = Promise.withResolvers<void>();
+  const rendered = slowRenderer(source, "late", failing.promise);
   const first = source.read();
   const waiting = rejects(list("includeHtml=true", first), "collection-not-ready");
   await settle();
   source.clock.advance(8_000);
   await waiting;
-  assertEquals(first.misses(), 2, "for the file and the job");
-  failing.resolve(htmlError);
+  assertEquals(first.misses(), 1, "for the job");
+  failing.resolve();
   await settle();
   const page = await list("includeHtml=true", source.read());
-  assertEquals([page.body.items[0]?.htmlError, page.cacheForMs, rendered], [htmlError, 300_000, 1]);
+  assertEquals([page.body.items[0]?.htmlError, page.cacheForMs, rendered()], [
+    htmlError,
+    300_000,
+    1,
+  ]);
   source.clock.advance(300_000);
   const read = source.read();
   const { body, cacheForMs } = await item("path=posts/a.md&includeHtml=true", read);
-  assertEquals([body.htmlError, cacheForMs, rendered], [htmlError, 300_000, 2]);
+  assertEquals([body.htmlError, cacheForMs, rendered()], [htmlError, 300_000, 2]);
   assertEquals(read.misses(), 2, "for the file and its HTML");
   assertEquals((await list("", read)).cacheForMs, Infinity);
-});
-
-Deno.test("putting together over 1 MiB of HTML is charged, rendered before or not", async () => {
-  for (const [chars, misses] of [[500_000, 0], [530_000, 1]] as const) {
-    const source = new MemorySource([["posts/a.md", "A"]]);
-    const outline = { addresses: [], headings: [], excerpt: "", words: 0 };
-    source.markdown.render = () => Promise.resolve({ parts: ["x".repeat(chars)], ...outline });
-    await list("includeHtml=true", source.read());
-    const again = source.read();
-    await list("includeHtml=true&linkTemplate=/{slug}", again);
-    assertEquals([chars, again.misses()], [chars, misses]);
-  }
 });
 
 Deno.test("listItems() remembers that front matter does not fit into memory", async () => {
@@ -210,11 +204,8 @@ Deno.test("listItems() takes a file over the size cap for one without front matt
   }
 });
 
-Deno.test("listItems() reserves memory by the page's paths and files before it builds the page", async () => {
-  const folder = `${"中".repeat(80)}/`.repeat(4);
-  const source = new MemorySource(
-    Array.from({ length: 200 }, (_, n) => [`posts/${folder}${n}.md`, "x"]),
-  );
+Deno.test("listItems() reserves memory before it builds the page", async () => {
+  const source = new MemorySource(posts(200, () => "x"));
   let built = 0;
   source.webUrl = () => `${built++}`;
   const reserved: number[] = [];
@@ -227,17 +218,14 @@ Deno.test("listItems() reserves memory by the page's paths and files before it b
   for (const query of ["limit=200", "limit=200&filter[name]=*.md"]) {
     await rejects(list(query, busy), "service-busy");
   }
-  // 200 paths of a thousand bytes, with their copies.
-  assert(reserved[0]! > 200 * 1_000 * 20, `${reserved[0]}`);
+  assertEquals(reserved, [200 * 40 * 1024, 200 * 40 * 1024]);
   assertEquals([built, source.counts.blobs], [0, 0]);
-  // A small page needs no reservation.
-  assertEquals((await list("limit=5", busy)).body.items.length, 5);
 });
 
-Deno.test("a page carries 16 MiB of file bytes, those of the first paths, and the front matter of the others", async () => {
+Deno.test("a page carries 4 MiB of file bytes, those of the first paths, and the front matter of the others", async () => {
   const [mib, head] = ["x".repeat(1 << 20), "---\nn: 1\n---\n"];
   const source = new MemorySource([
-    ...Array.from({ length: 15 }, (_, n) => [`posts/0/${n}.txt`, mib] as const),
+    ...Array.from({ length: 3 }, (_, n) => [`posts/0/${n}.txt`, mib] as const),
     ["posts/large.md", `${mib}x`],
     // By bytes the first of these, by UTF-16 the second.
     ["posts/\uff5e.md", head.padEnd(1 << 20)],
@@ -255,8 +243,33 @@ Deno.test("a page carries 16 MiB of file bytes, those of the first paths, and th
     ["item-too-large", undefined],
     [1 << 20, undefined],
   ]);
-  const next = await list("includeContent=1&limit=18&page=2", source.read());
+  const next = await list("includeContent=1&limit=6&page=2", source.read());
   assertEquals(next.body.items.map(({ content }) => content), [""], "the next page begins anew");
+});
+
+Deno.test("a page has at most 16 MiB of JSON, counted with its escapes", async () => {
+  // Six bytes of JSON for each byte of the file, of which four fit into a page.
+  const source = new MemorySource(
+    Array.from({ length: 4 }, (_, n) => [`posts/${n}.txt`, "\u0001".repeat((1 << 20) - n)]),
+  );
+  const { json } = await listItems(
+    parseListQuery("owner=octo&repo=site&collection=posts&includeContent=1"),
+    source.read(),
+  );
+  assert(json.length <= 16 << 20, `${json.length}`);
+  const { body } = parse<ListBody>({ json, cacheForMs: 0 });
+  const codes = body.items.map(({ error, content }) => error?.code ?? content!.length);
+  assertEquals(codes, [1 << 20, (1 << 20) - 1, "page-too-large", "page-too-large"]);
+});
+
+Deno.test("a page of paths over 16 MiB is refused", async () => {
+  const folder = `${"中".repeat(80)}/`.repeat(15);
+  const source = new MemorySource(
+    Array.from({ length: 900 }, (_, n) => [`posts/${folder}${n}.md`, "x"]),
+  );
+  const error = await rejects(list("limit=1000", source.read()), "collection-too-large");
+  assert(error.detail.includes("lower limit"), error.detail);
+  await list("limit=100", source.read());
 });
 
 Deno.test("listItems() leaves out contentUrl for a path over 4,096 bytes", async () => {

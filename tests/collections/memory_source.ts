@@ -1,10 +1,8 @@
 // A source at the port: one repository of files in memory, whose answers a test can truncate or fail, and which counts
 // reads. The counts are of requests, as if nothing were cached.
 
-import { BackgroundJobs } from "../../lib/background_jobs.ts";
 import { ObjectCache } from "../../lib/cache/object_cache.ts";
 import type { ReadContext } from "../../lib/collections/read_context.ts";
-import { MarkdownRenderer } from "../../lib/markdown/renderer.ts";
 import {
   type FileList,
   FileListBuilder,
@@ -12,25 +10,23 @@ import {
   isListedPath,
 } from "../../lib/source/file_list.ts";
 import { blobId } from "../../lib/source/git_object_id.ts";
-import type {
-  FileRef,
-  RequestContext,
-  Snapshot,
-  Source,
-  TreeEntries,
-  TreeEntry,
-} from "../../lib/source/source.ts";
+import type { FileRef, RequestContext, Snapshot, Source } from "../../lib/source/source.ts";
+import { TreeEntries, type TreeEntry } from "../../lib/source/tree_entries.ts";
+import type { Compute } from "../../lib/thread/compute.ts";
+import { BackgroundJobs } from "../../lib/work/background_jobs.ts";
+import { WatchedCompute } from "../thread/watched_compute.ts";
 import { TestClock } from "../test_clock.ts";
 
 const COMMIT = "c".repeat(40);
 
-/** A source in memory; the id of a folder's tree is its path. */
+/** A source in memory. */
 export class MemorySource implements Source {
   readonly counts = { tree: 0, files: 0, blobs: 0 };
   readonly clock = new TestClock();
   readonly objects = new ObjectCache({ maxBytes: 64 << 20, kv: null });
   readonly jobs = new BackgroundJobs({ clock: this.clock });
-  readonly markdown = new MarkdownRenderer({ clock: this.clock });
+  /** Where tasks run; a test may put another one in its place. */
+  compute: Compute = new WatchedCompute();
   /** A recursive listing of more files than this is truncated. */
   truncateAt = Infinity;
   /** Why a file cannot be read, by its path. */
@@ -44,6 +40,8 @@ export class MemorySource implements Source {
     freshness: "hit",
     validators: "",
   };
+  /** The folders that were named, by tree id. */
+  private readonly folders = new Map<string, string>();
   private readonly contents: ReadonlyMap<string, { id: string; bytes: Uint8Array<ArrayBuffer> }>;
 
   constructor(files: readonly (readonly [path: string, content: string])[]) {
@@ -59,11 +57,12 @@ export class MemorySource implements Source {
     { recordMiss = () => {}, ...rest }: Partial<ReadContext> & { recordMiss?: () => void } = {},
   ): ReadContext & { readonly misses: () => number } {
     let misses = 0;
-    const { snapshot, objects, jobs, markdown, clock } = this;
+    const { snapshot, objects, jobs, compute, clock } = this;
     return {
-      ...{ source: this, snapshot, objects, jobs, markdown, clock },
+      ...{ source: this, snapshot, objects, jobs, compute, clock },
       context: {
         client,
+        charge() {},
         recordMiss() {
           recordMiss();
           misses++;
@@ -90,10 +89,10 @@ export class MemorySource implements Source {
       const folder = path.slice(0, path.length - inside.length + name.length);
       return name === inside
         ? { name, kind: "file", id, size }
-        : { name, kind: "folder", id: folder, size: 0 };
+        : { name, kind: "folder", id: this.idOf(folder), size: 0 };
     });
     const byName = new Map(entries.map((entry) => [entry.name, entry]));
-    return Promise.resolve([...byName.values()]);
+    return Promise.resolve(TreeEntries.of(byName.values()));
   }
 
   files(_snapshot: Snapshot, treeId: string): Promise<FileList | null> {
@@ -127,9 +126,15 @@ export class MemorySource implements Source {
     return `https://github.test/octo/site/blob/main/${path}`;
   }
 
+  private idOf(folder: string): string {
+    const id = blobId(new TextEncoder().encode(folder));
+    this.folders.set(id, folder);
+    return id;
+  }
+
   /** The files below a folder, `inside` from there. */
   private below(treeId: string) {
-    const prefix = treeId === COMMIT ? "" : `${treeId}/`;
+    const prefix = treeId === COMMIT ? "" : `${this.folders.get(treeId)}/`;
     return [...this.contents].filter(([path]) => path.startsWith(prefix))
       .map(([path, { id, bytes }]) => (
         { path, inside: path.slice(prefix.length), id, size: bytes.length }

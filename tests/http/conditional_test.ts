@@ -1,7 +1,7 @@
 // Validators and codings: strong tags, one per coding, compared weakly; gzip where the client accepts it.
 
 import { assert, assertEquals } from "@std/assert";
-import { addGzip, jsonBody, negotiateBody, readyBody } from "../../lib/http/responses.ts";
+import { addGzip, negotiateBody, readyBody } from "../../lib/http/responses.ts";
 import { itemPath, startService } from "../service.ts";
 import { startSite } from "../site.ts";
 import { gzipReady } from "./freshness_of.ts";
@@ -19,21 +19,6 @@ function bodyOf(content: string | Uint8Array<ArrayBuffer>, contentType = "text/p
 function requestWith(headers: Record<string, string>): Request {
   return new Request("http://localhost", { headers });
 }
-
-Deno.test("jsonBody() has the bytes of JSON.stringify()", async () => {
-  const long = '\u4e2d\ud83d\ude00\n"x'.repeat(20_000);
-  const values = [
-    {},
-    { a: undefined },
-    { a: [] },
-    { a: null, '\u4e2d"': [1, "x", { b: [undefined, 2] }], c: undefined, d: "e" },
-    { items: Array.from({ length: 50 }, (_, n) => ({ n, long })), lone: "\ud83d" },
-  ];
-  for (const value of values) {
-    const { content } = (await jsonBody(value)).identity;
-    assertEquals(await new Response(content).text(), JSON.stringify(value));
-  }
-});
 
 Deno.test("negotiateBody() matches the tag of either coding in any form of If-None-Match, before and after compression", async () => {
   const body = await bodyOf(TEXT);

@@ -74,16 +74,6 @@ Deno.test("a response reserves its body's memory while that is sent, and nothing
   gh.fault = { kind: "wrong-bytes" };
   const failed = await send(itemPath({ owner: "second", path: "posts/b.md" }));
   assertEquals([failed.status, memory.bytes], [502, 0]);
-
-  const disconnect = new AbortController();
-  gh.fault = { kind: "hang", only: ["blob", "raw"] };
-  const path = itemPath({ owner: "third", path: "posts/a.md" });
-  const left = send(path, { signal: disconnect.signal });
-  await gh.log.until(() => gh.pauses.waiting > 0);
-  assert(memory.bytes > 2 * MIB);
-  disconnect.abort();
-  await left;
-  assertEquals(memory.bytes, 0);
 });
 
 Deno.test("responses that find no memory are busy; small ones are sent, and later ones too", async () => {

@@ -13,6 +13,7 @@ import { TestClock } from "../test_clock.ts";
 /** A client that must not be charged: local reads cost no quota. */
 export const uncharged: RequestContext = {
   client: "test",
+  charge() {},
   recordMiss() {
     throw new Error("Cannot read a local folder: a miss was recorded");
   },
@@ -64,7 +65,7 @@ export class SampleFolder implements AsyncDisposable {
   /** Name and kind of the root's entries. */
   async rootEntries(snapshot: Snapshot): Promise<[string, string][]> {
     const entries = await this.source.tree(snapshot, snapshot.commit, uncharged);
-    return entries.map(({ name, kind }) => [name, kind]);
+    return [...entries].map(({ name, kind }) => [name, kind]);
   }
 
   /** What is read at a path by the id of this content: its text, or the error. */

@@ -1,11 +1,11 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { RenderFailure, renderMarkdown } from "../../lib/markdown/render.ts";
+import { RenderFailure, renderMarkdown } from "../../lib/content/render_markdown.ts";
 import {
   addressResolver,
   type AddressTargets,
   joinHtml,
   type Rendered,
-} from "../../lib/markdown/rendered.ts";
+} from "../../lib/content/rendered.ts";
 
 /** The HTML with addresses that show what was to be resolved. */
 function join(rendered: Rendered): string {

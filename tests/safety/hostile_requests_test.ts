@@ -49,7 +49,7 @@ Deno.test("a request of any size is answered in little time", async () => {
     [`${good}&${"&".repeat(1 << 20)}`, 200],
     [`owner=octo&repo=site&collection=${"/".repeat(1 << 20)}`, 400],
     [`${good}&sort=frontMatter.${"a.".repeat(100_000)}`, 400],
-    [`${good}&filter[path]=${"**/".repeat(300)}x`, 200],
+    [`${good}&filter[path]=${"**/".repeat(300)}x`, 400],
   ];
   for (const [query, expected] of queries) {
     const what = query.slice(0, 70);

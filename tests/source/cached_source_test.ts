@@ -4,6 +4,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { countReads } from "../cache/watched_kv.ts";
 import { ObjectCache } from "../../lib/cache/object_cache.ts";
 import { CollectionsError, sourceFailed, sourceRateLimited } from "../../lib/errors.ts";
+import { TreeEntries } from "../../lib/source/tree_entries.ts";
 import { CachedSource } from "../../lib/source/cached_source.ts";
 import { FileListBuilder, fileListKind } from "../../lib/source/file_list.ts";
 import type { BlobResult, RequestContext, Snapshot, Source } from "../../lib/source/source.ts";
@@ -46,7 +47,7 @@ async function open() {
       counting.trees.push(id);
       await released.promise;
       if (counting.failure !== null) throw counting.failure;
-      return [];
+      return TreeEntries.of([]);
     },
     files() {
       counting.trees.push("files");
@@ -77,7 +78,11 @@ Deno.test("CachedSource reads a tree once, also where the first of several reque
   const recordMiss: RequestContext["recordMiss"] = () => {
     throw new Error("too many requests");
   };
-  const refused = assertRejects(() => tree("1", { client: "a", recordMiss }), Error, "too many");
+  const refused = assertRejects(
+    () => tree("1", { client: "a", recordMiss, charge() {} }),
+    Error,
+    "too many",
+  );
   const { misses, context } = charged();
   const all = Promise.all([tree("1", context), tree("1", context), tree("1", context)]);
   counting.release();

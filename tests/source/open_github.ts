@@ -8,6 +8,7 @@ import type { RequestContext } from "../../lib/source/source.ts";
 import { CachedSource } from "../../lib/source/cached_source.ts";
 import { GitHubClient } from "../../lib/source/github/client.ts";
 import { GitHubSource } from "../../lib/source/github/github_source.ts";
+import { inlineCompute } from "../../lib/thread/content_thread.ts";
 import { TokenPool } from "../../lib/source/github/tokens.ts";
 import type { GithubDouble } from "../github/github_double.ts";
 
@@ -30,13 +31,13 @@ export function textFiles(count: number, bytes = 0): [path: string, content: str
 }
 
 /** A context that is never charged. */
-export const uncharged: RequestContext = { client: "192.0.2.1", recordMiss() {} };
+export const uncharged: RequestContext = { client: "192.0.2.1", recordMiss() {}, charge() {} };
 
 /** A context, and its charges in their order: whether each was for work that another request started. */
 export function charged(signal?: AbortSignal) {
   const misses: (boolean | undefined)[] = [];
   const recordMiss: RequestContext["recordMiss"] = (options) => void misses.push(options?.joined);
-  return { misses, context: { client: "192.0.2.1", recordMiss, signal } };
+  return { misses, context: { client: "192.0.2.1", recordMiss, charge() {}, signal } };
 }
 
 const drop = () => {};
@@ -62,6 +63,7 @@ export function openGitHub(double: GithubDouble, options: OpenOptions): GitHubSo
   const allowed = options.allowed?.toLowerCase().split(",");
   return new GitHubSource({
     ...clientOptions(options),
+    compute: inlineCompute,
     addresses: { apiUrl, graphqlUrl, rawUrl, webUrl, gitUrl: null },
     allowedRepos: allowed === undefined ? null : new Set(allowed),
   });

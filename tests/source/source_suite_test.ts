@@ -6,7 +6,8 @@ import { CollectionsError } from "../../lib/errors.ts";
 import type { FileList } from "../../lib/source/file_list.ts";
 import { blobId } from "../../lib/source/git_object_id.ts";
 import { LocalSource } from "../../lib/source/local/local_source.ts";
-import type { FileRef, Source, TreeEntry } from "../../lib/source/source.ts";
+import type { FileRef, Source } from "../../lib/source/source.ts";
+import type { TreeEntry } from "../../lib/source/tree_entries.ts";
 import { GithubDouble } from "../github/github_double.ts";
 import { type GitContent, GitRepository } from "../github/git_repository.ts";
 import { TestClock } from "../test_clock.ts";
@@ -151,7 +152,7 @@ for (const [implementation, open, isCached] of implementations) {
     for (const path of ["", "posts", "posts/2026", "bytes"]) {
       const id = await folderAt(opened, path);
       const entries = await source.tree(snapshot, id, uncharged);
-      const listed = entries.filter(({ name }) => !name.startsWith(".")).map(comparable);
+      const listed = [...entries].filter(({ name }) => !name.startsWith(".")).map(comparable);
       assertEquals(listed, await expectedEntries(opened, path));
       const files = await source.files(snapshot, id, uncharged);
       assertEquals(filesOf(files), await expectedFiles(opened, path), `"${path}"`);
@@ -194,7 +195,7 @@ async function folderAt({ resolve, source }: Opened, path: string): Promise<stri
   let id = snapshot.commit;
   for (const segment of path.split("/").filter((segment) => segment !== "")) {
     const entries = await source.tree(snapshot, id, uncharged);
-    const entry = entries.find(({ name }) => name === segment);
+    const entry = entries.find(segment);
     assertEquals(entry?.kind, "folder", path);
     id = entry!.id;
   }

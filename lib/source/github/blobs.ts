@@ -1,14 +1,15 @@
 // File contents from GitHub by the cheapest means: GraphQL batches with a token, the raw host without one, the blobs API
 // for what those cannot give. No bytes leave this file that do not hash to the id that was requested.
 
-import { lookup } from "mrmime";
 import pLimit from "p-limit";
 import { z } from "zod";
+import { encodePath } from "../../api/names.ts";
+import { registeredType } from "../../content/file_names.ts";
 import { sourceFailed } from "../../errors.ts";
 import { blobId } from "../git_object_id.ts";
 import type { BlobResult, Blobs, FileRef, RequestContext, Snapshot, Source } from "../source.ts";
 import { quotaWaitMs } from "./client.ts";
-import { encodePath, type GitHubHost, parseAnswer, refusal, requestObject } from "./host.ts";
+import { type GitHubHost, parseAnswer, refusal, requestObject } from "./host.ts";
 
 const MAX_AT_ONCE = 8;
 /** After so many failures in a row the source counts as down, and the rest is not requested. */
@@ -72,7 +73,8 @@ export async function readBlobs(
 export function fitsBatch(file: FileRef): boolean {
   if (file.size > BATCH_MAX_TEXT_BYTES) return false;
   // In a repository `.ts` is TypeScript and not a video.
-  const type = file.path.endsWith(".ts") ? "text/plain" : lookup(file.path) ?? "text/plain";
+  const extension = file.path.slice(file.path.lastIndexOf(".") + 1).toLowerCase();
+  const type = extension === "ts" ? "text/plain" : registeredType(extension) ?? "text/plain";
   return /^text\/|[/+](json|xml|yaml|toml|javascript|typescript)$|^application\/x-/.test(type);
 }
 

@@ -1,14 +1,17 @@
 // GitHub behind the Source port: ref -> commit -> root tree -> folder -> recursive tree of that folder alone, then
 // blobs. Caches nothing: CachedSource does.
 
-import pLimit from "p-limit";
+import { encodePath } from "../../api/names.ts";
+import { sourceFailed } from "../../errors.ts";
 import type { Log } from "../../log.ts";
-import { DEFAULT_BRANCH, type FolderFiles, type Snapshot, type Source } from "../source.ts";
+import { TimeLimitError } from "../../thread/compute.ts";
+import { FileList } from "../file_list.ts";
+import { DEFAULT_BRANCH, type Snapshot, type Source } from "../source.ts";
+import { TreeEntries } from "../tree_entries.ts";
 import { readBlobs } from "./blobs.ts";
 import { GitHubClient, type GitHubClientOptions } from "./client.ts";
 import { GitRefs } from "./git_refs.ts";
 import {
-  encodePath,
   type GitHubAddresses,
   type GitHubHost,
   refusal,
@@ -16,22 +19,22 @@ import {
   requestObject,
 } from "./host.ts";
 import { RestRefSearch } from "./refs.ts";
-import { parseFolder, parseInWorker, parseTree } from "./trees.ts";
+import { readTreeTask } from "./trees.ts";
 
-interface GitHubSourceOptions extends GitHubClientOptions, Pick<GitHubHost, "allowedRepos"> {
+interface GitHubSourceOptions
+  extends GitHubClientOptions, Pick<GitHubHost, "allowedRepos" | "compute"> {
   readonly addresses: GitHubAddresses;
   readonly log: Log;
 }
 
 const TREE_MAX_BYTES = 64 << 20;
-/** Parsed JSON takes many times its bytes: large answers are parsed one at a time. */
-const LARGE_ANSWER_BYTES = 1 << 20;
+/** Larger answers take longer to parse than the first try of a task may. */
+const LARGE_ANSWER_BYTES = 8 << 20;
 
 /** Reads repositories of one GitHub host. */
 export class GitHubSource implements Source {
   private readonly host: GitHubHost;
   private readonly git: GitRefs | null;
-  private readonly largeAnswers = pLimit(1);
 
   constructor(options: GitHubSourceOptions) {
     const { addresses: { gitUrl }, log } = options;
@@ -63,14 +66,17 @@ export class GitHubSource implements Source {
     };
   };
 
-  readonly tree: Source["tree"] = (snapshot, treeId, context) =>
-    this.readTree(snapshot, { kind: "tree", rest: `/git/trees/${treeId}`, context }, parseTree);
+  readonly tree: Source["tree"] = async (snapshot, treeId, context) => {
+    const rest = `/git/trees/${treeId}`;
+    const read = await this.readTree(snapshot, { kind: "tree", rest, context });
+    return new TreeEntries(new FileList(read!.bytes));
+  };
 
   readonly files: Source["files"] = async (snapshot, treeId, context) => {
     // `recursive` means recursive whatever its value is, so a plain request leaves it out.
     const rest = `/git/trees/${treeId}?recursive=1`;
-    const request = { kind: "tree-recursive", rest, context } as const;
-    return (await this.readTree(snapshot, request, this.parseFolder))?.files ?? null;
+    const read = await this.readTree(snapshot, { kind: "tree-recursive", rest, context });
+    return read && new FileList(read.bytes);
   };
 
   /**
@@ -79,9 +85,9 @@ export class GitHubSource implements Source {
    */
   readonly filesAt: Source["filesAt"] = async (snapshot, path, context) => {
     const rest = `/git/trees/${encodeURIComponent(`${snapshot.commit}:${path}`)}?recursive=1`;
-    const request = { kind: "tree-recursive", rest, context, absent: null } as const;
-    const folder = await this.readTree(snapshot, request, this.parseFolder);
-    return folder?.treeId ? folder : null;
+    const request = { kind: "tree-recursive", rest, context, mayBeAbsent: true } as const;
+    const read = await this.readTree(snapshot, request);
+    return read?.treeId ? { treeId: read.treeId, files: new FileList(read.bytes) } : null;
   };
 
   readonly blobs: Source["blobs"] = (snapshot, files, context) =>
@@ -92,24 +98,30 @@ export class GitHubSource implements Source {
     return webUrl && `${webUrl}/${owner}/${repo}/blob/${encodePath(branch)}/${encodePath(path)}`;
   };
 
-  private readonly parseFolder = (bytes: Uint8Array<ArrayBuffer>): Promise<FolderFiles | null> =>
-    bytes.length < LARGE_ANSWER_BYTES ? parseFolder(bytes) : parseInWorker(bytes, this.host.clock);
-
-  private async readTree<T>(
+  /** Null for a truncated answer, and for a tree that may be absent and is. */
+  private async readTree(
     snapshot: Snapshot,
-    /** `absent` is the result where there is no such tree, which is an error without it. */
-    { absent, ...request }: Pick<RepositoryRequest, "kind" | "rest" | "context"> & { absent?: T },
-    parse: (bytes: Uint8Array<ArrayBuffer>) => T | Promise<T>,
-  ): Promise<T> {
+    { mayBeAbsent = false, ...request }:
+      & Pick<RepositoryRequest, "kind" | "rest" | "context">
+      & { mayBeAbsent?: boolean },
+  ) {
+    const { context } = request;
     const accept = "application/vnd.github+json";
     const options = { ...request, accept, maxBytes: TREE_MAX_BYTES };
     const { status, bytes, release } = await requestObject(this.host, snapshot, options);
     try {
-      if (absent !== undefined && (status === 404 || status === 422)) return absent;
+      if (mayBeAbsent && (status === 404 || status === 422)) return null;
       if (status !== 200) throw refusal(snapshot.name, status);
-      return bytes.length < LARGE_ANSWER_BYTES
-        ? await parse(bytes)
-        : await this.largeAnswers(() => parse(bytes));
+      const input = { answer: bytes, isRecursive: request.kind === "tree-recursive" };
+      return await this.host.compute.run(readTreeTask, input, {
+        ...context,
+        charge: (ms) => context.charge(ms),
+        linearIn: bytes.length,
+        isLong: bytes.length > LARGE_ANSWER_BYTES,
+      });
+    } catch (error) {
+      if (!(error instanceof TimeLimitError)) throw error;
+      throw sourceFailed(`Cannot read "tree": the answer takes too long to parse`);
     } finally {
       release();
     }

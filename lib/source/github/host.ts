@@ -10,8 +10,10 @@ import {
   repositoryNotFound,
   sourceFailed,
 } from "../../errors.ts";
+import type { Compute } from "../../thread/compute.ts";
 import type { AllowedRepos, RepositoryName, Snapshot } from "../source.ts";
 import type { GitHubAnswer, GitHubClient, GitHubRequest } from "./client.ts";
+import { parseJson } from "./json.ts";
 import type { TokenPool } from "./tokens.ts";
 
 /** Addresses of one GitHub host, none with a slash at the end; null for what it does not have. */
@@ -28,6 +30,8 @@ export interface GitHubHost extends GitHubAddresses {
   readonly client: GitHubClient;
   readonly tokens: TokenPool;
   readonly clock: Clock;
+  /** Parses large answers. */
+  readonly compute: Compute;
   /**
    * What the operator allowed by name, or null. With names, private repositories are served too, and 40 hex digits name
    * no commit, since in a network of forks such an id may be anybody's.
@@ -68,8 +72,6 @@ export type RepositoryAnswer = GitHubAnswer & { readonly base: string };
 /** How many moves of a repository are followed. */
 export const MAX_HOPS = 2;
 const BASE = /^(?:repositories\/[0-9]+|repos\/[A-Za-z0-9_-]+\/[A-Za-z0-9._-]+)(?=[/?]|$)/;
-
-export const encodePath = (path: string) => path.split("/").map(encodeURIComponent).join("/");
 
 /** The base of a repository under the requested name. */
 export const namedBase = ({ owner, repo }: RepositoryName) => `repos/${owner}/${repo}`;
@@ -122,17 +124,6 @@ export function refusal({ owner, repo }: RepositoryName, status: number): Collec
   if ([403, 404, 410].includes(status)) return repositoryNotFound(owner, repo);
   // A status that GitHub does not document says nothing about the repository.
   return sourceFailed(`Cannot read "${owner}/${repo}": GitHub answered ${status}`);
-}
-
-export const OBJECT_ID = /^[0-9a-f]{40}$/;
-
-/** The JSON of an answer. @throws {CollectionsError} source-failed for anything else. */
-export function parseJson(bytes: Uint8Array<ArrayBuffer>): unknown {
-  try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-  } catch (error) {
-    throw sourceFailed(`Cannot read "answer": it is not JSON`, { cause: error });
-  }
 }
 
 /** The JSON of an answer, if it has the shape. @throws {CollectionsError} source-failed for anything else. */

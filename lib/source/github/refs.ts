@@ -17,7 +17,6 @@ import type { GitHubAnswer, Validator } from "./client.ts";
 import {
   type GitHubHost,
   namedBase,
-  OBJECT_ID,
   parseAnswer,
   parseValidators,
   refusal,
@@ -26,6 +25,7 @@ import {
   type RepositoryRequest,
   requestRepository,
 } from "./host.ts";
+import { OBJECT_ID } from "./json.ts";
 
 export type FoundRef = { readonly commit: string; readonly validators: RefValidators };
 
@@ -36,12 +36,13 @@ export type BranchQuery = RefQuery & { readonly branch: string };
 export const repositoryAnswer = z.object({
   private: z.boolean(),
   visibility: z.string().optional(),
-  full_name: z.string().optional(),
-  default_branch: z.string().min(1).optional(),
+  full_name: z.string().max(201).optional(),
+  default_branch: z.string().min(1).max(255).optional(),
 });
 
 const ACCEPT = { repo: "application/vnd.github+json", commit: "application/vnd.github.sha" };
-const MAX_BYTES = 1 << 20;
+/** An answer about a repository has some 20 kB. */
+const MAX_BYTES = 128 << 10;
 
 /** Whether an id names a commit of a repository that everyone may see. @throws {CollectionsError} as the port's `resolve`. */
 export async function isCommit(

@@ -7,7 +7,7 @@ import pLimit from "p-limit";
 import { CollectionsError } from "../../errors.ts";
 import { blobHash, blobId, type GitMode, inGitOrder, treeId } from "../git_object_id.ts";
 import type { FileList } from "../file_list.ts";
-import type { TreeEntry } from "../source.ts";
+import type { TreeEntry } from "../tree_entries.ts";
 
 const READ_AT_ONCE = 16;
 /** A file may change again within the resolution of its times, which is two seconds where it is coarsest. */

@@ -8,6 +8,7 @@ import { branchNotFound, CollectionsError, sourceFailed } from "../../errors.ts"
 import { describeError } from "../../log.ts";
 import { type FileList, FileListBuilder } from "../file_list.ts";
 import type { BlobResult, FileRef, RequestContext, Snapshot, Source } from "../source.ts";
+import { TreeEntries } from "../tree_entries.ts";
 import {
   checkedOutBranch,
   type FolderState,
@@ -58,7 +59,8 @@ export class LocalSource implements Source {
     return { ...look, name: { owner, repo }, commit, checkedAtMs, validators: folder.name };
   };
 
-  readonly tree: Source["tree"] = (...of) => Promise.try(() => this.folderIn(...of).entries);
+  readonly tree: Source["tree"] = (...of) =>
+    Promise.try(() => TreeEntries.of(this.folderIn(...of).entries));
 
   /** Never null. */
   readonly files = (...of: Parameters<Source["files"]>): Promise<FileList> =>

@@ -1,0 +1,43 @@
+// The collections that a repository itself declares for its content management system. Each configuration file is parsed
+// once per blob id.
+
+import type { ObjectKind } from "../cache/object_cache.ts";
+import { CONFIG_PATHS, type Declarations, unreadable } from "../content/declared.ts";
+import { declarationsTask } from "../content/tasks.ts";
+import { TimeLimitError } from "../thread/compute.ts";
+import { findEntry, readBlob, type ReadContext, repositoryOf, runTask } from "./read_context.ts";
+
+/** A configuration is written by hand; a larger file is not one. */
+const MAX_BYTES = 1 << 20;
+
+/** Parsed configurations, by path and blob id, which alone determine the result. */
+const declarationsKind: ObjectKind<Declarations> = {
+  name: "declarations",
+  sizeOf: (declarations) => 200 + 2 * JSON.stringify(declarations).length,
+};
+
+/** All declared collections, in the order of the files, and the warnings. @throws {CollectionsError} a source failure. */
+export async function readDeclarations(read: ReadContext) {
+  const found = await Promise.all(CONFIG_PATHS.map((path) => readConfigFile(path, read)));
+  return {
+    collections: found.flatMap(({ collections }) => collections),
+    warnings: found.map(({ warning }) => warning).filter((warning) => warning !== null),
+  };
+}
+
+async function readConfigFile(path: string, read: ReadContext): Promise<Declarations> {
+  const entry = await findEntry(path, read);
+  if (entry?.kind !== "file") return { collections: [], warning: null };
+  const { id, size } = entry;
+  if (size > MAX_BYTES) return unreadable(path, `it has more than ${MAX_BYTES} bytes`);
+  const key = `${path} ${id}`;
+  const cached = read.objects.peek(declarationsKind, repositoryOf(read), key);
+  if (cached !== undefined) return cached;
+  const bytes = await readBlob({ path, id, size }, read);
+  const declarations = await runTask(read, declarationsTask, { path, bytes }).catch((error) => {
+    if (!(error instanceof TimeLimitError)) throw error;
+    return unreadable(path, "it takes too long to parse");
+  });
+  read.objects.set(declarationsKind, repositoryOf(read), key, declarations);
+  return declarations;
+}

@@ -1,0 +1,192 @@
+// Untrusted YAML and TOML as plain JSON data. The result is bounded while it is built (depth, what aliases repeat), and no
+// check compares every key with every other. A key of a file is always an own property, `__proto__` too, so that no file
+// reaches a prototype.
+
+import { parse as parseToml, TomlError } from "smol-toml";
+import {
+  Composer,
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  type Node,
+  Parser,
+  type Scalar,
+} from "yaml";
+import { type PlainObject, type PlainValue, setOwn } from "./plain_value.ts";
+
+/** What one text may cost: its characters, and the characters that YAML's aliases repeat in the result. */
+type DataLimits = Readonly<Record<"maxChars" | "maxRepeatedChars", number>>;
+
+const MAX_DEPTH = 64;
+const TOO_DEEP = `The text is nested deeper than ${MAX_DEPTH} levels`;
+const MAX_MESSAGE_CHARS = 160;
+
+/** A text that cannot be read. `message`, one short line, may be shown to anyone; `line` counts from 1 in that text. */
+export class DataError extends Error {
+  override readonly name = "DataError";
+
+  constructor(message: string, readonly line: number) {
+    // Parsers quote the text that they failed at, which may be long and may contain anything.
+    const chars = [...message.trim().split("\n", 1)[0]!.replace(/[\s\p{C}]+/gu, " ").trim()];
+    const isShort = chars.length <= MAX_MESSAGE_CHARS;
+    super(isShort ? chars.join("") : `${chars.slice(0, MAX_MESSAGE_CHARS - 1).join("")}…`);
+  }
+}
+
+/**
+ * Parses one document; the first error ends the parse. A number that JSON cannot carry (not finite, an integer past 2^53)
+ * is text. YAML 1.2 is read by the core schema (yaml.org/spec/1.2.2, 10.3): keys are strings as written, dates stay text,
+ * no content is the empty mapping. TOML 1.0 has its dates as ISO 8601 text. The time that this takes is not bounded.
+ * @throws {DataError} for what does not parse, a repeated key, and a text over a limit.
+ */
+export function parseData(
+  text: string,
+  { format, ...limits }: DataLimits & { readonly format: "yaml" | "toml" },
+): PlainValue {
+  if (text.length > limits.maxChars) {
+    throw new DataError(`The text is longer than ${limits.maxChars} characters`, 1);
+  }
+  try {
+    return format === "toml" ? parseTomlText(text) : parseYaml(text, limits);
+  } catch (error) {
+    // The parsers descend by recursion.
+    throw error instanceof RangeError ? new DataError(TOO_DEEP, 1) : error;
+  }
+}
+
+function parseTomlText(text: string): PlainValue {
+  try {
+    return toPlain(parseToml(text, { integersAsBigInt: "asNeeded" }), 0);
+  } catch (error) {
+    if (error instanceof DataError || error instanceof RangeError) throw error;
+    if (!(error instanceof TomlError)) throw new DataError("The text cannot be parsed", 1);
+    throw new DataError(error.message.replace("Invalid TOML document: ", ""), error.line);
+  }
+}
+
+function toPlain(value: unknown, depth: number): PlainValue {
+  // The parser does not say where a table stood.
+  if (depth > MAX_DEPTH) throw new DataError(TOO_DEEP, 1);
+  if (typeof value === "string" || typeof value === "boolean") return value;
+  if (typeof value === "number") {
+    return Number.isFinite(value) ? value : String(value).toLowerCase().replace("infinity", "inf");
+  }
+  if (typeof value === "bigint") return value.toString();
+  if (value instanceof Date) return value.toISOString();
+  if (Array.isArray(value)) return value.map((item) => toPlain(item, depth + 1));
+  const object: PlainObject = {};
+  for (const [key, item] of Object.entries(value as object)) {
+    setOwn(object, key, toPlain(item, depth + 1));
+  }
+  return object;
+}
+
+/** The document of a text. The parser's own `parseDocument()` gathers all errors, of which a hostile text has very many. */
+function composeYaml(text: string): Document.Parsed | null {
+  const composer = new Composer({
+    schema: "core",
+    resolveKnownTags: false,
+    stringKeys: true,
+    // The parser's own check takes a time that grows with the square of the keys.
+    uniqueKeys: false,
+  });
+  let first: DataError | null = null;
+  // The composer takes its handler of errors from this property. It catches what is thrown there, and reports it again.
+  (composer as unknown as { onError: ErrorHandler }).onError = (at, code, message, isWarning) => {
+    if (isWarning === true) return;
+    const isDeep = code === "RESOURCE_EXHAUSTION";
+    throw first ??= new DataError(isDeep ? TOO_DEEP : message, lineAt(text, offsetOf(at)));
+  };
+  const documents: Document.Parsed[] = [];
+  const add = (document: Document.Parsed) => {
+    documents.push(document);
+    const [, second] = documents;
+    if (second === undefined) return;
+    const message = "Source contains multiple documents; please use YAML.parseAllDocuments()";
+    throw new DataError(message, lineAt(text, second.range[0]));
+  };
+  for (const token of new Parser().parse(text)) {
+    if (token.type === "error") {
+      const message = token.source
+        ? `${token.message}: ${JSON.stringify(token.source)}`
+        : token.message;
+      throw new DataError(message, lineAt(text, token.offset));
+    }
+    for (const document of composer.next(token) as Iterable<Document.Parsed>) add(document);
+  }
+  for (const document of composer.end() as Iterable<Document.Parsed>) add(document);
+  const [document = null] = documents;
+  const error = document?.errors[0];
+  if (error !== undefined) throw new DataError(error.message, lineAt(text, error.pos[0]));
+  return document;
+}
+
+type ErrorPosition = number | readonly number[] | { readonly offset: number };
+type ErrorHandler = (
+  at: ErrorPosition,
+  code: string,
+  message: string,
+  isWarning?: boolean,
+) => void;
+
+function offsetOf(at: ErrorPosition): number {
+  if (typeof at === "number") return at;
+  return "offset" in at ? at.offset : at[0]!;
+}
+
+function parseYaml(text: string, limits: DataLimits): PlainValue {
+  const document = composeYaml(text);
+  const anchors = new Map<string, PlainValue>();
+  let repeatedChars = 0;
+  const failAt = (node: unknown, message: string) =>
+    new DataError(message, lineAt(text, (node as Node | null)?.range?.[0] ?? 0));
+
+  /** In document order, as anchors have to be. */
+  const read = (node: unknown, depth: number): PlainValue => {
+    if (depth > MAX_DEPTH) throw failAt(node, TOO_DEEP);
+    if (isAlias(node)) {
+      const value = anchors.get(node.source);
+      if (value === undefined) {
+        throw failAt(node, "An alias stands before the anchor that it names");
+      }
+      repeatedChars += JSON.stringify(value).length;
+      if (repeatedChars <= limits.maxRepeatedChars) return value;
+      throw failAt(node, `Aliases repeat more than ${limits.maxRepeatedChars} characters`);
+    }
+    const value = readContent(node, depth);
+    // Set only now: an alias inside its own anchor has no value yet.
+    const anchor = (node as Node | null)?.anchor;
+    if (anchor !== undefined) anchors.set(anchor, value);
+    return value;
+  };
+
+  const readContent = (node: unknown, depth: number): PlainValue => {
+    if (isScalar(node)) return readScalar(node);
+    if (isSeq(node)) return node.items.map((item) => read(item, depth + 1));
+    if (!isMap(node)) return null;
+    const object: PlainObject = {};
+    for (const pair of node.items) {
+      // `stringKeys` leaves no other kind without an error.
+      const key = String(read(pair.key, depth + 1));
+      if (Object.hasOwn(object, key)) throw failAt(pair.key, "Map keys must be unique");
+      setOwn(object, key, read(pair.value, depth + 1));
+    }
+    return object;
+  };
+  return document === null || document.contents === null ? {} : read(document.contents, 0);
+}
+
+function readScalar({ value, source = "" }: Scalar): PlainValue {
+  if (value === null || typeof value === "string" || typeof value === "boolean") return value;
+  // An integer as the core schema writes it; past 2^53 a number would lose digits of it.
+  const isInteger = /^(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$/.test(source);
+  const isExact = Number.isSafeInteger(value) || (Number.isFinite(value) && !isInteger);
+  return isExact ? value as number : source;
+}
+
+/** The line, from 1, on which the character at `offset` stands. */
+function lineAt(text: string, offset: number): number {
+  return text.slice(0, offset).split("\n").length;
+}

@@ -1,0 +1,302 @@
+// GitHub Flavored Markdown to sanitized HTML: unified's pipeline with GitHub's schema. A pure function of the text, and
+// not bounded in time: only the worker calls it. Constructs that let a small file grow without bound are refused here.
+
+import type { Element, Root } from "hast";
+import type { Blockquote, Nodes, Paragraph, Root as MarkdownRoot } from "mdast";
+import rehypeRaw from "rehype-raw";
+import rehypeSanitize, { defaultSchema, type Options as Schema } from "rehype-sanitize";
+import rehypeSlug from "rehype-slug";
+import rehypeStringify from "rehype-stringify";
+import remarkGfm from "remark-gfm";
+import remarkParse from "remark-parse";
+import remarkRehype from "remark-rehype";
+import { unified } from "unified";
+import { MAX_HTML_LENGTH, type Rendered } from "./rendered.ts";
+
+/** What the sanitizer puts before every id and name. */
+const ID_PREFIX = "user-content-";
+
+/** References repeat the address of their definition; the bound is the size of the largest allowed file. */
+const MAX_REFERENCED_LENGTH = 1024 * 1024;
+/** Every row gets as many cells as its table has columns, whether they are written or not. */
+const MAX_TABLE_CELLS = 100_000;
+/** Nested headings repeat the text of those inside them. */
+const MAX_HEADINGS_LENGTH = 1024 * 1024;
+const MAX_ADDRESSES = 5_000;
+const MAX_EXCERPT_LENGTH = 300;
+
+/** Marks the generated heading of footnotes, and open addresses while the HTML is written. Random, so that no file can contain it. */
+const TOKEN = crypto.randomUUID();
+const OPEN_ADDRESS = new RegExp(` (?:href|src)="${TOKEN}\\d+"`);
+
+const ATTRIBUTES = defaultSchema.attributes ?? {};
+
+/** GitHub's rules, but for what the contract narrows: fewer schemes, and no attribute that only a form or a map uses. */
+const SCHEMA: Schema = {
+  ...defaultSchema,
+  clobberPrefix: ID_PREFIX,
+  protocols: { href: ["http", "https", "mailto"], src: ["http", "https"] },
+  // The text of these is no text of the file.
+  strip: ["script", "style", "template", "title", "iframe", "noembed", "noframes"],
+  attributes: {
+    ...ATTRIBUTES,
+    "*": without(
+      ATTRIBUTES["*"],
+      "accept acceptCharset action encType htmlFor isMap maxLength method multiple prompt readOnly selected useMap",
+    ),
+    blockquote: [],
+    del: [],
+    div: [
+      ...ATTRIBUTES["div"] ?? [],
+      ["className", /^markdown-alert(-(note|tip|important|warning|caution))?$/],
+    ],
+    img: without(ATTRIBUTES["img"], "longDesc"),
+    ins: [],
+    p: [["className", "markdown-alert-title"]],
+    q: [],
+    source: [],
+  },
+};
+
+/** Elements that stand in a line of text; every other one ends the word before it. */
+const INLINE = new Set(
+  "a b code del em i img input ins kbd q rp rt ruby s samp span strike strong sub sup tt var"
+    .split(" "),
+);
+
+const parser = unified().use(remarkParse).use(remarkGfm).freeze();
+// The sanitizer puts the prefix before all ids, so it is left out here.
+const toHtmlTree = unified().use(remarkRehype, {
+  allowDangerousHtml: true,
+  clobberPrefix: "",
+  footnoteLabel: TOKEN,
+}).freeze();
+const sanitizer = unified().use(rehypeRaw).use(() => lowerSchemes).use(rehypeSanitize, SCHEMA)
+  .use(rehypeSlug, { prefix: ID_PREFIX }).freeze();
+const writer = unified().use(rehypeStringify).freeze();
+
+/** A file that cannot be rendered, with the reason as a sentence. */
+export class RenderFailure extends Error {}
+
+/**
+ * Renders the text of a Markdown file, front matter left out.
+ * @throws {RenderFailure} for a file whose HTML would be too large, or with more than 5,000 relative addresses.
+ * @throws {RangeError} for one that is nested too deeply: the pipeline walks trees by recursion.
+ */
+export function renderMarkdown(text: string): Rendered {
+  const markdown = text.replace(/^\ufeff/, "");
+  const source = parser.parse(markdown);
+  refuseGrowth(source);
+  for (const node of source.children) if (node.type === "blockquote") markAlert(node, markdown);
+  const tree = sanitizer.runSync(toHtmlTree.runSync(source)) as Root;
+  const footnotesHeading = elementsOf(tree).find(({ children: [text] }) =>
+    text?.type === "text" && text.value === TOKEN
+  );
+  if (footnotesHeading) footnotesHeading.children = [{ type: "text", value: "Footnotes" }];
+  removeStrayInputs(tree);
+  const addresses = openAddresses(tree);
+  const html = writer.stringify(tree);
+  if (html.length > MAX_HTML_LENGTH) throw new RenderFailure("The file's HTML is too large.");
+  return { parts: html.split(OPEN_ADDRESS), addresses, ...outlineOf(tree, footnotesHeading) };
+}
+
+/** The sanitizer compares schemes as they are written, which count without case (RFC 3986, 3.1). */
+function lowerSchemes(tree: Root): void {
+  for (const { properties } of elementsOf(tree)) {
+    for (const name of ["href", "src"]) {
+      const value = properties[name];
+      if (typeof value !== "string") continue;
+      properties[name] = value.replace(/^[a-z][a-z0-9+.-]*:/i, (scheme) => scheme.toLowerCase());
+    }
+  }
+}
+
+function without<Item>(attributes: readonly Item[] | null | undefined, names: string): Item[] {
+  const left = new Set<unknown>(names.split(" "));
+  return (attributes ?? []).filter((attribute) => !left.has(attribute));
+}
+
+/** Refuses what takes few characters to write and many to render. */
+function refuseGrowth(tree: MarkdownRoot): void {
+  const definitions = new Map<string, number>();
+  const references: string[] = [];
+  let cells = 0;
+  const stack: Nodes[] = [tree];
+  for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
+    if (node.type === "definition") {
+      const { identifier, url, title } = node;
+      const length = url.length + (title?.length ?? 0);
+      // The first definition of a name counts; counting a longer one after it is harmless.
+      definitions.set(identifier, Math.max(length, definitions.get(identifier) ?? 0));
+    } else if (node.type === "linkReference" || node.type === "imageReference") {
+      references.push(node.identifier);
+    } else if (node.type === "table") {
+      cells += node.children.length * (node.children[0]?.children.length ?? 0);
+    }
+    if ("children" in node) { for (const child of node.children) stack.push(child); }
+  }
+  if (cells > MAX_TABLE_CELLS) throw new RenderFailure("The file's tables have too many cells.");
+  const referenced = references.reduce((sum, name) => sum + (definitions.get(name) ?? 0), 0);
+  if (referenced > MAX_REFERENCED_LENGTH) {
+    throw new RenderFailure("The file refers too often to long addresses.");
+  }
+}
+
+/**
+ * Makes a titled box of GitHub's alerts: a block quote at the top level whose first line is `[!NOTE]` or the like becomes
+ * a `div` of class `markdown-alert-note`. `source` is the text that was parsed.
+ */
+function markAlert(quote: Blockquote, source: string): void {
+  const [first, ...rest] = quote.children;
+  if (first?.type !== "paragraph") return;
+  const [marker, ...inline] = first.children;
+  // Checked in the source too, because `\[!NOTE]` has the same text and is no alert.
+  if (marker?.type !== "text" || source[marker.position?.start.offset ?? 0] !== "[") return;
+  const match = /^\[!(note|tip|important|warning|caution)\][ \t]*(\n|$)/i.exec(marker.value);
+  if (match === null) return;
+  if (match[2] === "") {
+    // The marker is alone on its line only if a line break or nothing follows it.
+    if (inline.length > 0 && inline[0]!.type !== "break") return;
+    inline.shift();
+  }
+  const text = marker.value.slice(match[0].length);
+  const children = text === "" ? inline : [{ ...marker, value: text }, ...inline];
+  const body = children.length === 0 ? rest : [{ ...first, children }, ...rest];
+  if (body.length === 0) return;
+  const kind = match[1]!.toLowerCase();
+  const title: Paragraph = {
+    type: "paragraph",
+    children: [{ type: "text", value: kind[0]!.toUpperCase() + kind.slice(1) }],
+    data: { hProperties: { className: ["markdown-alert-title"] } },
+  };
+  quote.children = [title, ...body];
+  const className = ["markdown-alert", `markdown-alert-${kind}`];
+  quote.data = { hName: "div", hProperties: { className } };
+}
+
+/** Leaves the checkboxes of task lists, and removes every other. */
+function removeStrayInputs(tree: Root): void {
+  const parents = [tree, ...elementsOf(tree)];
+  const items = parents.filter((node) =>
+    isElement(node, "li") && [node.properties.className].flat().includes("task-list-item")
+  );
+  // In a loose list the checkbox stands in a paragraph.
+  const paragraphs = items.flatMap(({ children }) =>
+    children.filter((node) => isElement(node, "p"))
+  );
+  const tasks = new Set<unknown>([...items, ...paragraphs]);
+  for (const parent of parents) {
+    if (tasks.has(parent)) continue;
+    parent.children = (parent.children as Root["children"]).filter((node) =>
+      !isElement(node, "input")
+    ) as typeof parent.children;
+  }
+}
+
+/** Every element below a node, in document order. Without recursion, since hostile trees are deep. */
+function* elementsOf(parent: Root | Element): Generator<Element> {
+  const stack = [...parent.children].reverse();
+  for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
+    if (node.type !== "element") continue;
+    yield node;
+    for (let i = node.children.length - 1; i >= 0; i--) stack.push(node.children[i]!);
+  }
+}
+
+/**
+ * Replaces each relative address by `TOKEN` and its number, and gives the addresses. In-page ones get the sanitizer's
+ * prefix, protocol-relative ones become https.
+ */
+function openAddresses(tree: Root): Rendered["addresses"] {
+  const elements = [...elementsOf(tree)];
+  const names = new Set(elements.flatMap(({ properties: { id, name } }) => [id, name]));
+  const addresses: Rendered["addresses"] = [];
+  for (const { tagName, properties } of elements) {
+    if (tagName !== "a" && tagName !== "img") continue;
+    const attribute = tagName === "a" ? "href" : "src";
+    const value = properties[attribute];
+    if (typeof value !== "string") continue;
+    // As a browser reads it: without tabs and line ends, and without outer white space (WHATWG URL, 4.4).
+    // deno-lint-ignore no-control-regex -- the standard names these characters
+    const url = value.replace(/[\t\n\r]/g, "").replace(/^[\x00-\x20]+|[\x00-\x20]+$/g, "");
+    const absolute = url.startsWith("//") ? `https:${url}` : url;
+    if (url === "" || url.startsWith("#")) {
+      properties[attribute] = tagName === "a" ? inPageAddress(url, names) : undefined;
+    } else if (/^[a-z][a-z0-9+.-]*:/i.test(absolute)) {
+      // An address that no browser can parse is dropped.
+      properties[attribute] = URL.canParse(absolute) ? absolute : undefined;
+    } else {
+      if (addresses.length === MAX_ADDRESSES) {
+        throw new RenderFailure(`The file has more than ${MAX_ADDRESSES} relative addresses.`);
+      }
+      properties[attribute] = `${TOKEN}${addresses.length}`;
+      const [, path = "", fragment = ""] = /^([^?#]*)[^#]*(#[^]*)?$/.exec(url) ?? [];
+      addresses.push({ kind: tagName === "a" ? "link" : "image", path: decode(path), fragment });
+    }
+  }
+  return addresses;
+}
+
+function inPageAddress(url: string, names: ReadonlySet<unknown>): string {
+  const fragment = url.slice(1);
+  const isName = (prefix: string) =>
+    [fragment, decode(fragment)].some((name) => names.has(prefix + name));
+  // An author may write the prefix, which works on GitHub too. `#` and `#top` are the page's top (HTML, 7.4.6.4).
+  const isComplete = isName("") || fragment === "" || fragment.toLowerCase() === "top";
+  return isComplete && !isName(ID_PREFIX) ? url : `#${ID_PREFIX}${fragment}`;
+}
+
+/** Percent-decodes once; what is no valid escape stays as it is. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** A post's outline for lists, as its HTML has it, but for the heading that was generated for its footnotes. */
+function outlineOf(tree: Root, generated: Element | undefined) {
+  const headings: Rendered["headings"] = [];
+  let length = 0;
+  for (const element of elementsOf(tree)) {
+    const depth = Number(/^h([1-6])$/.exec(element.tagName)?.[1]);
+    if (!(depth > 0) || element === generated) continue;
+    const heading = { depth, id: String(element.properties.id), text: collapse(textOf(element)) };
+    length += heading.id.length + heading.text.length;
+    if (length > MAX_HEADINGS_LENGTH) throw new RenderFailure("The file's headings are too long.");
+    headings.push(heading);
+  }
+  const paragraphs = tree.children.values().filter((node) => isElement(node, "p"));
+  const text = paragraphs.map((node) => collapse(textOf(node))).find((text) => text !== "");
+  const words = textOf(tree).match(/\S+/g)?.length ?? 0;
+  return { headings, excerpt: cutAtWord(text ?? ""), words };
+}
+
+function isElement(node: Root | Root["children"][number], name: string): node is Element {
+  return node.type === "element" && node.tagName === name;
+}
+
+/** The text of a node, a space at the boundaries of its blocks. */
+function textOf(parent: Root | Element): string {
+  let text = "";
+  for (const node of parent.children) {
+    if (node.type === "text") text += node.value;
+    else if (node.type === "element") {
+      text += INLINE.has(node.tagName) ? textOf(node) : ` ${textOf(node)} `;
+    }
+  }
+  return text;
+}
+
+function collapse(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}
+
+function cutAtWord(text: string): string {
+  if (text.length <= MAX_EXCERPT_LENGTH) return text;
+  const space = text.lastIndexOf(" ", MAX_EXCERPT_LENGTH);
+  if (space > 0) return text.slice(0, space);
+  // One long word, or a script without spaces: cut it, but no character of two units.
+  return text.slice(0, MAX_EXCERPT_LENGTH).replace(/[\ud800-\udbff]$/, "");
+}

@@ -1,0 +1,124 @@
+// Which files of a folder a list has, in what order, and its facets. The filters by path run first, so that no more files
+// are read than the list can have. Files whose front matter the thread does not have are asked for.
+
+import { displayPath } from "../api/names.ts";
+import type { FacetsBody } from "../api/contract.ts";
+import { collectionTooLarge, MAX_NAMED_PATHS } from "../errors.ts";
+import { FileList } from "../source/file_list.ts";
+import { compileRule, type EntryRule } from "./declared.ts";
+import { derivedText } from "./derived.ts";
+import { countFacets } from "./facets.ts";
+import { fileName, isMarkdown, needsReading, slugOf } from "./file_names.ts";
+import { parseFilters } from "./filter.ts";
+import type { FrontMatter } from "./front_matter.ts";
+import type { PlainObject } from "./plain_value.ts";
+import { parseSort, sortIndices } from "./sort.ts";
+
+/** What sorting and filtering by front matter may read at most, and what it may take as JSON. */
+const MAX_READ = { files: 20_000, bytes: 256 << 20, chars: 16 << 20 };
+
+export interface SelectInput {
+  readonly repository: string;
+  /** Of the repository's root, for errors. */
+  readonly folder: string;
+  readonly files: Uint8Array;
+  readonly rule: EntryRule | undefined;
+  readonly sort: string;
+  readonly filter: readonly (readonly [string, string])[];
+  readonly facets: readonly string[];
+  readonly maxItemBytes: number;
+}
+
+export type Selection = {
+  /** The indices of the selected files in their order, and the requested facets. */
+  readonly indices: Uint32Array;
+  readonly facets: FacetsBody;
+};
+
+/** A selection, or the indices of files whose front matter has to be derived first. */
+export type SelectOutput = Selection | { readonly missing: Uint32Array };
+
+/** Selects by parameters that were checked. @throws {CollectionsError} collection-too-large. */
+export function select(input: SelectInput): SelectOutput {
+  const { repository, rule, sort, filter, facets, maxItemBytes } = input;
+  const files = new FileList(input.files);
+  const order = parseSort(sort);
+  const { byPath, byFrontMatter } = parseFilters(filter);
+  const readsFiles = typeof order.by !== "string" || byFrontMatter.length + facets.length > 0;
+  const accepts = compileRule(rule);
+  const tooLarge = (why: string) => collectionTooLarge(displayPath(input.folder), why);
+
+  const chosen: number[] = [];
+  /** The blob ids of the files that are read, by index. */
+  const ids = new Map<number, string>();
+  let bytes = 0;
+  for (let index = 0; index < files.length; index++) {
+    const path = files.pathAt(index);
+    if (!accepts(path) || !byPath.every((passes) => passes(path))) continue;
+    chosen.push(index);
+    const size = files.sizeAt(index);
+    if (!readsFiles || !needsReading(fileName(path), size, maxItemBytes)) continue;
+    ids.set(index, files.idAt(index));
+    bytes += size;
+    if (ids.size > MAX_READ.files || bytes > MAX_READ.bytes) {
+      const hasMany = ids.size > MAX_READ.files;
+      const most = hasMany ? `${MAX_READ.files} files` : `${MAX_READ.bytes} bytes`;
+      throw tooLarge(`sorting or filtering by front matter reads at most ${most}`);
+    }
+  }
+
+  const texts = new Map<string, string>();
+  const missing: number[] = [];
+  let chars = 0;
+  for (const [index, id] of ids) {
+    if (texts.has(id)) continue;
+    const text = derivedText(repository, id);
+    // One file of several with the same content is enough.
+    if (text === undefined) missing.push(index);
+    chars += text?.length ?? 0;
+    if (chars > MAX_READ.chars) throw tooLarge("its front matter does not fit into memory");
+    texts.set(id, text ?? "");
+  }
+  if (missing.length > 0) return { missing: Uint32Array.from(missing) };
+
+  const parsed = new Map<string, PlainObject | null>();
+  for (const [id, text] of texts) {
+    parsed.set(id, (JSON.parse(text) as FrontMatter).frontMatter ?? null);
+  }
+  const frontMatterAt = (index: number) => parsed.get(ids.get(index) ?? "") ?? null;
+  const passing = chosen.filter((index) =>
+    byFrontMatter.every((passes) => passes(frontMatterAt(index)))
+  );
+  const indices = sortIndices(passing, order, {
+    name: (index) => fileName(files.pathAt(index)),
+    size: (index) => files.sizeAt(index),
+    frontMatter: frontMatterAt,
+  });
+  return { indices, facets: countFacets(facets, passing.map(frontMatterAt)) };
+}
+
+export interface FindSlugInput {
+  readonly files: Uint8Array;
+  readonly slug: string;
+  readonly rule: EntryRule | undefined;
+}
+
+/** The items with a slug, those of Markdown where there are any: how many, and the first of their paths. */
+export function findSlug({ slug, rule, ...input }: FindSlugInput) {
+  const files = new FileList(input.files);
+  const accepts = compileRule(rule);
+  const found: string[] = [];
+  const add = (path: string) => {
+    if (slugOf(path) === slug && accepts(path)) found.push(path);
+  };
+  if (files.indexOf(slug) >= 0) add(slug);
+  // A file with an extension sorts next to `slug.`.
+  for (let index = files.lowerBound(`${slug}.`); index < files.length; index++) {
+    const path = files.pathAt(index);
+    if (!path.startsWith(`${slug}.`)) break;
+    add(path);
+  }
+  const markdown = found.filter(isMarkdown);
+  const paths = markdown.length > 0 ? markdown : found;
+  return { count: paths.length, paths: paths.slice(0, MAX_NAMED_PATHS) };
+}

@@ -1,0 +1,63 @@
+// The entries of one folder, as a list in which the path of a folder ends in a slash. That is the order of Git's own trees.
+
+import type { ObjectKind } from "../cache/object_cache.ts";
+import { type EntryKind, FileList, FileListBuilder, shared } from "./file_list.ts";
+
+/** One entry of one folder. `name` is a single path segment; `size` is in bytes, for files only. */
+export interface TreeEntry {
+  readonly name: string;
+  readonly kind: EntryKind;
+  readonly id: string;
+  readonly size: number;
+}
+
+/** The entries of one folder, in Git's order. */
+export class TreeEntries {
+  constructor(readonly list: FileList) {}
+
+  static of(entries: Iterable<TreeEntry>): TreeEntries {
+    const builder = new FileListBuilder();
+    for (const { name, kind, id, size } of entries) {
+      builder.add({ path: kind === "folder" ? `${name}/` : name, id, size }, kind);
+    }
+    return new TreeEntries(builder.build());
+  }
+
+  get length(): number {
+    return this.list.length;
+  }
+
+  at(index: number): TreeEntry {
+    const { path, id, size } = this.list.at(index);
+    const kind = this.list.kindAt(index);
+    return { name: kind === "folder" ? path.slice(0, -1) : path, kind, id, size };
+  }
+
+  /** The entry of this name, in logarithmic time; undefined where there is none. */
+  find(name: string): TreeEntry | undefined {
+    const found = [name, `${name}/`].map((path) => this.list.indexOf(path));
+    const index = found.find((index) => index >= 0);
+    return index === undefined ? undefined : this.at(index);
+  }
+
+  *[Symbol.iterator](): Generator<TreeEntry> {
+    for (let index = 0; index < this.length; index++) yield this.at(index);
+  }
+
+  /** The entries of one kind; the others are not decoded. */
+  *ofKind(kind: EntryKind): Generator<TreeEntry> {
+    for (let index = 0; index < this.length; index++) {
+      if (this.list.kindAt(index) === kind) yield this.at(index);
+    }
+  }
+}
+
+export const treeKind: ObjectKind<TreeEntries> = {
+  name: "tree-entries",
+  sizeOf: ({ list }) => list.bytes.length,
+  codec: {
+    encode: ({ list }) => list.bytes,
+    decode: (bytes) => new TreeEntries(new FileList(shared(bytes))),
+    maxBytes: 16 << 20,
+  },
+};

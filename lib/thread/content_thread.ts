@@ -1,0 +1,234 @@
+// The serving thread's side of the content thread. One task runs at a time, and the next one is of the client that has
+// used the least time. A piece of work is tried for a short time first. One that takes longer is tried once more with all
+// its time, when no other client's short work waits.
+
+import { type Clock, orAborted } from "../clock.ts";
+import { CollectionsError, type ProblemCode } from "../errors.ts";
+import { describeError, type Log } from "../log.ts";
+import { FairQueue } from "../work/fair_queue.ts";
+import {
+  type Compute,
+  LIMIT_MS,
+  type RunOptions,
+  SMALL_BYTES,
+  type Task,
+  TimeLimitError,
+  TURN_MS,
+  unlimited,
+} from "./compute.ts";
+import type { TaskReply, TaskRequest } from "./thread.ts";
+
+/** What the heap of the thread may take. */
+const MAX_HEAP_MB = 256;
+/** The thread stops a piece of work itself. Past this time it is replaced: one that is out of memory never answers. */
+const GRACE_MS = 1_000;
+const START_WITHIN_MS = 10_000;
+/** The first task of a name loads its modules. */
+const LOAD_WITHIN_MS = 5_000;
+/** Where no worker can be started, the same code runs here, and a start is tried again after this time. */
+const START_AGAIN_AFTER_MS = 60_000;
+/** Long work waits until other clients have had this much of the thread, in ms. */
+const LONG_DELAY_MS = 5_000;
+const QUEUE = { maxWaiting: 512, maxWaitingPerClient: 64, maxWaitMs: 30_000 };
+
+/** The threads of a process. A repository keeps its thread, which keeps what it derived of it. */
+export class ContentThreads implements Compute {
+  readonly #threads: readonly ContentThread[];
+
+  constructor(options: { readonly clock: Clock; readonly log: Log }, cores: number) {
+    this.#threads = Array.from({ length: cores > 2 ? 2 : 1 }, () => new ContentThread(options));
+  }
+
+  /** How many tasks wait. */
+  get waiting(): number {
+    return this.#threads.reduce((sum, { waiting }) => sum + waiting, 0);
+  }
+
+  run<Input, Output>(
+    task: Task<Input, Output>,
+    input: Input,
+    options: RunOptions,
+  ): Promise<Output> {
+    const { repository = "" } = options;
+    let hash = 0;
+    for (let at = 0; at < repository.length; at++) hash = hash * 31 + repository.charCodeAt(at) | 0;
+    return this.#threads[Math.abs(hash) % this.#threads.length]!.run(task, input, options);
+  }
+
+  /** Starts the threads, so that the first request does not wait for that. Never throws. */
+  async start(): Promise<void> {
+    await Promise.all(this.#threads.map((thread) => thread.start()));
+  }
+
+  close(): void {
+    for (const thread of this.#threads) thread.close();
+  }
+}
+
+/** Runs tasks on a thread without permissions, which it starts when it is first needed. */
+export class ContentThread implements Compute {
+  readonly #queue: FairQueue;
+  #worker: Promise<WorkerHandle | null> | null = null;
+  #isClosed = false;
+
+  constructor(private readonly options: { readonly clock: Clock; readonly log: Log }) {
+    this.#queue = new FairQueue({ ...QUEUE, capacity: 1, clock: options.clock });
+  }
+
+  get waiting(): number {
+    return this.#queue.waiting;
+  }
+
+  async start(): Promise<void> {
+    await (this.#worker ??= this.#open());
+  }
+
+  async run<Input, Output>(
+    task: Task<Input, Output>,
+    input: Input,
+    options: RunOptions,
+  ): Promise<Output> {
+    const { client, signal, charge, linearIn = Infinity } = options;
+    signal?.throwIfAborted();
+    if (linearIn <= SMALL_BYTES) return (await task.load())(input, unlimited);
+    const { clock } = this.options;
+    let { isLong = false } = options;
+    for (;;) {
+      const delay = isLong ? LONG_DELAY_MS : 0;
+      const permit = await this.#queue.acquire({ client, delay, signal });
+      if (signal?.aborted) {
+        permit.release(0);
+        throw signal.reason;
+      }
+      const startedAtMs = clock.monotonicMs();
+      // The thread is occupied until it answers, whether or not the caller still waits.
+      const answer = this.#attempt(task, input, isLong).finally(() => {
+        const usedMs = clock.monotonicMs() - startedAtMs;
+        permit.release(usedMs);
+        charge?.(usedMs);
+      });
+      const reply = await orAborted(answer, signal);
+      if (reply !== null) return reply.output;
+      if (isLong) throw new TimeLimitError("The work takes too long");
+      isLong = true;
+    }
+  }
+
+  /** Ends the thread. What runs fails. */
+  close(): void {
+    this.#isClosed = true;
+    this.#worker?.then((worker) => worker?.stop("it is closed"));
+    this.#worker = null;
+  }
+
+  /**
+   * One try; null where it took too long, or the thread ended for another reason.
+   * @throws {TimeLimitError} where the thread does not answer, as one that is out of memory.
+   */
+  async #attempt<Input, Output>(
+    task: Task<Input, Output>,
+    input: Input,
+    isLong: boolean,
+  ): Promise<{ output: Output } | null> {
+    if (this.#isClosed) throw new Error("Cannot compute: the service stops");
+    const opening = this.#worker ??= this.#open();
+    const worker = await opening;
+    if (worker === null) return { output: (await task.load())(input, unlimited) };
+    const limitMs = isLong ? LIMIT_MS.long : LIMIT_MS.first;
+    const { clock, log } = this.options;
+    let isSilent = false;
+    const graceMs = worker.loaded.has(task.name) ? GRACE_MS : LOAD_WITHIN_MS;
+    worker.loaded.add(task.name);
+    const cancelTimer = clock.setTimer(TURN_MS + limitMs + graceMs, () => {
+      isSilent = true;
+      worker.stop("it does not answer");
+    });
+    let reply: TaskReply;
+    try {
+      reply = await worker.ask({ task: task.name, input, limitMs });
+    } catch (error) {
+      if (this.#worker === opening) this.#worker = null;
+      log.warn("content thread replaced", { task: task.name, ...describeError(error) });
+      if (isSilent) throw new TimeLimitError("The work takes too much memory");
+      return null;
+    } finally {
+      cancelTimer();
+    }
+    if ("output" in reply) return { output: reply.output as Output };
+    if ("isOverLimit" in reply) return null;
+    if ("fault" in reply) throw new Error(`Cannot run "${task.name}": ${reply.fault}`);
+    const { code, detail, message } = reply.failure;
+    throw new CollectionsError(code as ProblemCode, detail, { message });
+  }
+
+  /** A started worker; null where none can be started. */
+  async #open(): Promise<WorkerHandle | null> {
+    const { clock, log } = this.options;
+    let worker: WorkerHandle | null = null;
+    const cancelTimer = clock.setTimer(START_WITHIN_MS, () => worker?.stop("it does not start"));
+    try {
+      worker = startWorker();
+      await worker.ready;
+      return worker;
+    } catch (error) {
+      log.warn("no content thread, computing on the serving thread", describeError(error));
+      clock.setTimer(START_AGAIN_AFTER_MS, () => this.#worker = null);
+      return null;
+    } finally {
+      cancelTimer();
+    }
+  }
+}
+
+type WorkerHandle = ReturnType<typeof startWorker>;
+
+/** Starts the worker, with a port to the thread inside it. Once stopped, it rejects everything. */
+function startWorker() {
+  // Reading is for the modules of the thread inside.
+  const read = [new URL("../../", import.meta.url)];
+  const none = { env: false, ffi: false, import: false, net: false, run: false, sys: false };
+  const worker = new Worker(new URL("./sandbox.ts", import.meta.url), {
+    type: "module",
+    name: "content",
+    deno: { permissions: { ...none, read, write: false } },
+  });
+  const { port1: port, port2 } = new MessageChannel();
+  let answer = Promise.withResolvers<TaskReply>();
+  let fault: Error | null = null;
+  const stop = (why: string) => {
+    fault ??= new Error(`The content thread was stopped: ${why}`);
+    worker.terminate();
+    port.close();
+    answer.reject(fault);
+  };
+  worker.onerror = (event) => {
+    // Or it would end the process.
+    event.preventDefault();
+    stop(event.message);
+  };
+  port.onmessage = ({ data }) => answer.resolve(data);
+  worker.postMessage({ port: port2, maxHeapMb: MAX_HEAP_MB }, [port2]);
+  return {
+    ready: answer.promise as Promise<unknown>,
+    /** The names of the tasks that were sent. */
+    loaded: new Set<string>(),
+    /** Sends one request; the next may be sent when this one is answered. */
+    ask(request: TaskRequest): Promise<TaskReply> {
+      answer = Promise.withResolvers();
+      if (fault !== null) answer.reject(fault);
+      else port.postMessage(request);
+      return answer.promise;
+    },
+    stop,
+  };
+}
+
+/** Runs every task on the calling thread: for tests, and for parts that have no other. */
+export const inlineCompute: Compute = {
+  async run(task, input, { signal }) {
+    signal?.throwIfAborted();
+    const work = await task.load();
+    signal?.throwIfAborted();
+    return work(input, unlimited);
+  },
+};

@@ -1,0 +1,10 @@
+// Every task that the content thread can run, by name.
+
+import * as content from "../content/tasks.ts";
+import { readTreeTask } from "../source/github/trees.ts";
+import type { Task } from "./compute.ts";
+
+export const TASKS: ReadonlyMap<string, Task<never, unknown>> = new Map(
+  [...Object.values(content), readTreeTask]
+    .map((task) => [task.name, task as Task<never, unknown>]),
+);

@@ -1,0 +1,69 @@
+// The content thread: runs one task after the other, each piece of work within its time. `Worker.terminate()` does not
+// stop a loop (Deno 2.9.6, github.com/denoland/deno/pull/35657). The time-out of `vm.Script` does, and leaves the thread
+// usable.
+
+import { Script } from "node:vm";
+import { type MessagePort, parentPort } from "node:worker_threads";
+import { CollectionsError } from "../errors.ts";
+import { type Pace, TimeLimitError, TURN_MS } from "./compute.ts";
+import { TASKS } from "./tasks.ts";
+
+/** The message to the thread. */
+export interface TaskRequest {
+  readonly task: string;
+  readonly input: unknown;
+  readonly limitMs: number;
+}
+
+/** The thread's answer; its first message is "ready". */
+export type TaskReply =
+  | { readonly output: unknown }
+  | { readonly isOverLimit: true }
+  | { readonly failure: { code: string; detail: string; message: string } }
+  | { readonly fault: string };
+
+let work: () => unknown = () => {};
+Object.assign(globalThis, { runWork: () => work() });
+const script = new Script("runWork()");
+
+function paceOf(limitMs: number): Pace {
+  const endsAtMs = performance.now() + TURN_MS;
+  return {
+    isOver: () => performance.now() >= endsAtMs,
+    within<T>(piece: () => T): T {
+      work = piece;
+      try {
+        return script.runInThisContext({ timeout: limitMs });
+      } catch (error) {
+        const { code } = error as { code?: string };
+        if (code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
+        throw new TimeLimitError(`The work takes longer than ${limitMs} ms`);
+      }
+    },
+  };
+}
+
+function replyOf(error: unknown): TaskReply {
+  if (error instanceof TimeLimitError) return { isOverLimit: true };
+  if (error instanceof CollectionsError) {
+    const { code, detail, message } = error;
+    return { failure: { code, detail, message } };
+  }
+  return { fault: error instanceof Error ? error.stack ?? error.message : String(error) };
+}
+
+parentPort?.once("message", (port: MessagePort) => {
+  // Deno walks every byte of a message before it calls a listener of Node's `on("message")`.
+  const channel = port as unknown as globalThis.MessagePort;
+  channel.onmessage = async ({ data: { task, input, limitMs } }: MessageEvent<TaskRequest>) => {
+    try {
+      const { load, transfer } = TASKS.get(task)!;
+      const run = await load();
+      const output = run(input as never, paceOf(limitMs));
+      channel.postMessage({ output } satisfies TaskReply, transfer?.(output) ?? []);
+    } catch (error) {
+      channel.postMessage(replyOf(error));
+    }
+  };
+  channel.postMessage("ready");
+});

@@ -1,0 +1,207 @@
+import { assert, assertEquals } from "@std/assert";
+import { parseDeclarations } from "../../lib/content/cms.ts";
+import { compileRule, type Declared } from "../../lib/content/declared.ts";
+
+function declare(path: string, text: string): readonly Declared[] {
+  const { collections, warning } = parseDeclarations(path, text);
+  assertEquals(warning, null);
+  for (const collection of collections) assertEquals(collection.source, path);
+  return collections;
+}
+
+function folders(path: string, text: string): Record<string, string> {
+  const collections = declare(path, text);
+  return Object.fromEntries(collections.map(({ name, folder }) => [name, folder]));
+}
+
+const PATHS = ("README.md hello.md hello.mdx hellomd data.json data.yml 2026/hello.md " +
+  "2026/README.md 2026/index.md 2026/05/hello.md drafts/idea.md").split(" ");
+const MARKDOWN = PATHS.filter((path) => path.endsWith(".md"));
+const DIRECT = MARKDOWN.filter((path) => !path.includes("/"));
+const TWO = MARKDOWN.filter((path) => path.split("/").length <= 2);
+
+/** Checks the folder of each collection, and which of PATHS are entries of it. */
+async function checkRules(
+  path: string,
+  text: string,
+  expected: Readonly<Record<string, readonly [folder: string, entries: readonly string[]]>>,
+): void {
+  const collections = declare(path, text);
+  assertEquals(
+    collections.map(({ name, folder, rule }) => [name, folder, PATHS.filter(compileRule(rule))]),
+    Object.entries(expected).map(([name, [folder, entries]]) => [name, folder, entries]),
+  );
+}
+
+const PAGES_CMS = `
+media: { input: src/media, output: /media }
+content:
+  - name: posts
+    type: collection
+    path: src/posts
+    exclude: [README.md, drafts]
+    filename: "{year}-{month}-{day}-{primary}.md"
+    fields: [{ name: title, type: string }, { name: body, type: rich-text }]
+  - { name: flat, type: collection, path: /content/flat/, subfolders: false, exclude: README.md }
+  - { name: authors, type: collection, path: authors, filename: { template: "{primary}.json" } }
+  - { name: everything, type: collection, path: "", extension: "" }
+  - { name: mdx, type: collection, path: docs, extension: mdx }
+  - { name: site, label: Site settings, type: file, path: src/_data/site.json }
+  - name: shop
+    type: group
+    items:
+      - { name: products, type: collection, path: products }
+      - { type: group, items: [{ name: brands, type: collection, path: brands }] }
+`;
+
+Deno.test("parseDeclarations() reads the collections of Pages CMS, in groups too", async () => {
+  await checkRules(".pages.yml", PAGES_CMS, {
+    posts: ["src/posts", ["hello.md", "2026/hello.md", "2026/index.md", "2026/05/hello.md"]],
+    flat: ["content/flat", ["hello.md"]],
+    authors: ["authors", ["data.json"]],
+    everything: ["", PATHS],
+    mdx: ["docs", ["hello.mdx"]],
+    products: ["products", MARKDOWN],
+    brands: ["brands", MARKDOWN],
+  });
+});
+
+const DECAP_CMS = `
+backend: { name: git-gateway, branch: main }
+i18n: { structure: multiple_folders, locales: [en, de] }
+defaults: &defaults { folder: content/shared, extension: json }
+collections:
+  - label: "Blog"
+    name: "blog"
+    folder: "/_posts/blog/"
+    slug: "{{year}}-{{month}}-{{day}}-{{slug}}"
+    fields: [{ label: "Title", name: "title", widget: "string" }]
+  - name: pages
+    folder: content/pages
+    nested: { depth: 2, summary: '{{title}}' }
+    meta: { path: { widget: string, label: 'Path', index_file: '_index' } }
+  - { name: tree, folder: content/tree, nested: { depth: 100 } }
+  - { name: deep, folder: content/deep, nested: {} }
+  - { name: bundles, folder: content/bundles, path: '{{slug}}/index' }
+  - { name: years, folder: content/years, path: '{{year}}/{{slug}}' }
+  - { name: mdx, folder: ./docs, extension: mdx }
+  - { name: dotted, folder: docs, extension: .md }
+  - { name: data, folder: data, format: yaml }
+  - { name: translated, folder: i18n, i18n: true }
+  - { name: files, folder: i18n, path: '{{slug}}/index', i18n: { structure: multiple_files } }
+  - { <<: *defaults, name: merged }
+  - { <<: [{ extension: mdx }, *defaults], name: first }
+  - { label: Settings, name: settings, files: [{ name: site, file: data/site.yml }] }
+`;
+
+Deno.test("parseDeclarations() reads the folder collections of Decap, Netlify and Sveltia CMS", async () => {
+  for (const folder of ["admin", "static/admin", "public/admin"]) {
+    await checkRules(`${folder}/config.yml`, DECAP_CMS, {
+      blog: ["_posts/blog", DIRECT],
+      pages: ["content/pages", TWO],
+      tree: ["content/tree", MARKDOWN],
+      deep: ["content/deep", MARKDOWN],
+      bundles: ["content/bundles", ["2026/index.md"]],
+      years: ["content/years", TWO.filter((path) => path.includes("/"))],
+      mdx: ["docs", ["hello.mdx"]],
+      dotted: ["docs", DIRECT],
+      data: ["data", ["data.yml"]],
+      translated: ["i18n", TWO],
+      files: ["i18n", TWO],
+      merged: ["content/shared", ["data.json"]],
+      first: ["content/shared", ["hello.mdx"]],
+    });
+  }
+});
+
+Deno.test("parseDeclarations() reads the collections of Jekyll, as a list and as a mapping", async () => {
+  await checkRules("_config.yml", "\ufeffcollections:\n  - staff_members\n", {
+    staff_members: ["_staff_members", PATHS],
+    posts: ["_posts", PATHS],
+  });
+  const mapping = "{ books: { output: true, permalink: /books/:path/ }, posts: { output: true } }";
+  const rows: [path: string, text: string, found: Record<string, string>][] = [
+    ["_config.yaml", `title: My site\ncollections_dir: my\ncollections: ${mapping}\n`, {
+      books: "my/_books",
+      posts: "my/_posts",
+    }],
+    ["_config.toml", 'source = "./docs"\ncollections = ["books"]\n', {
+      books: "docs/_books",
+      posts: "docs/_posts",
+    }],
+    ["_config.yml", 'collections_dir: "../.."\ncollections: [a]\n', {}],
+    ["_config.yml", "collections: [a/b, {}, null, 7]\n", { "7": "_7", posts: "_posts" }],
+  ];
+  for (const [path, text, found] of rows) assertEquals(folders(path, text), found);
+});
+
+Deno.test("parseDeclarations() skips what is not a folder of the repository, and names that cannot be requested", async () => {
+  const declareOne = (name: string, folder: string) =>
+    folders("admin/config.yml", `collections: [{ name: ${name}, folder: ${folder} }]`);
+  const bad = ["..", "a//b", '"a\\u0000b"', "~"];
+  const badFolders = "../etc a/../b a/./b ./../a '{{locale}}/posts' [a] 1".split(" ");
+  for (const folder of [...bad, ...badFolders, `${"a/".repeat(512)}b`]) {
+    assertEquals([folder, await declareOne("a", folder)], [folder, {}]);
+  }
+  for (const name of [...bad, ".", "/a", "a/", "x".repeat(1025)]) {
+    assertEquals([name, await declareOne(name, "posts")], [name, {}]);
+  }
+  for (const name of ["Mein Blog", "a/b", "x".repeat(1024)]) {
+    assertEquals(await declareOne(name, "posts"), { [name]: "posts" });
+  }
+});
+
+Deno.test("parseDeclarations() survives values of other kinds", () => {
+  const values = ["1", "text", "[]", "{}", "[1, a, null, [[]], {}]", "{__proto__: {name: a}}"];
+  const keys = "name path folder exclude subfolders filename extension nested i18n".split(" ");
+  for (const value of values) {
+    const entry = keys.map((key) => `${key}: ${value}`).join(", ");
+    const texts = [
+      ...["content", "collections", "collections_dir", "source", "i18n"]
+        .map((key) => `${key}: ${value}\n`),
+      `content: [{type: collection, ${entry}}]\ncollections: [{${entry}}]\n`,
+    ];
+    for (const path of [".pages.yml", "admin/config.yml", "_config.yml"]) {
+      for (const text of texts) {
+        for (const { rule } of declare(path, text)) compileRule(rule)("a/b.md");
+      }
+    }
+  }
+  assertEquals(({} as Record<string, unknown>).name, undefined);
+});
+
+Deno.test("parseDeclarations() says in one sentence why a file was skipped, and bounds what it costs", () => {
+  const bomb = Array.from(
+    { length: 30 },
+    (_, i) => `a${i}: &a${i} {<<: [${i === 0 ? "" : Array(9).fill(`*a${i - 1}`).join(", ")}]}\n`,
+  );
+  const rows: [path: string, text: string, warning: string][] = [
+    [".pages.yml", "content:\n  - name: a\n    name: b\n", "Map keys must be unique (line 3)"],
+    ["admin/config.yml", "- a\n- b\n", "The text is not a mapping (line 1)"],
+    ["admin/config.yml", "[".repeat(100_000), "nested deeper than 64 levels (line 1)"],
+    ["_config.toml", "a = 1\nb = \n", "(line 2)"],
+    ["_config.yml", `a: ${"x".repeat(300_000)}`, "longer than 262144 characters (line 1)"],
+    ["admin/config.yml", `${bomb.join("")}collections: [*a29]\n`, "Aliases repeat more than"],
+  ];
+  for (const [path, text, message] of rows) {
+    const { collections, warning } = parseDeclarations(path, text);
+    assertEquals(collections, []);
+    assert(warning?.startsWith(`Cannot read "${path}": `) && warning.includes(message), warning!);
+  }
+  // Slashes that a backtracking expression would go over 10^10 times.
+  const path = `${"/".repeat(200_000)}a${"/".repeat(50_000)}b`;
+  const slashes = `content: [{name: a, type: collection, path: "${path}"}]`;
+  assertEquals(folders(".pages.yml", slashes), {});
+});
+
+Deno.test("parseDeclarations() takes the first of a name, and 200 collections", () => {
+  const path = "admin/config.yml";
+  const config = (...names: string[]) =>
+    `collections: [${names.map((name, at) => `{ name: ${name}, folder: f${at} }`)}]\n`;
+  assertEquals(folders(path, config("posts", "posts")), { posts: "f0" });
+  const names = Array.from({ length: 201 }, (_, at) => `c${at}`);
+  assertEquals((declare(path, config(...names.slice(0, 200)))).length, 200);
+  const { collections, warning } = parseDeclarations(path, config(...names));
+  assertEquals(collections.at(-1)?.name, "c199");
+  assertEquals(warning, `Cannot read "${path}" whole: it declares more than 200 collections`);
+});

@@ -1,0 +1,230 @@
+// The real thread. Only work that takes far longer than its limit is expected to be stopped.
+
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { type Clock, systemClock } from "../../lib/clock.ts";
+import { deriveTask, lackingTask, renderTask, selectTask } from "../../lib/content/tasks.ts";
+import { CollectionsError } from "../../lib/errors.ts";
+import { FileListBuilder } from "../../lib/source/file_list.ts";
+import { readTreeTask } from "../../lib/source/github/trees.ts";
+import { LIMIT_MS, type Task, TimeLimitError } from "../../lib/thread/compute.ts";
+import { ContentThread, inlineCompute } from "../../lib/thread/content_thread.ts";
+import { silentLog } from "../source/open_github.ts";
+import { TestClock } from "../test_clock.ts";
+
+const MIB = 1 << 20;
+/** Markdown that takes minutes. */
+const SLOW = "*a_ ".repeat(MIB / 4);
+
+const bytesOf = (text: string) => new TextEncoder().encode(text);
+
+function start(clock: Clock = systemClock) {
+  const thread = new ContentThread({ clock, log: silentLog });
+  let files = 0;
+  const render = async (
+    text: string,
+    client: string = crypto.randomUUID(),
+    isLong = false,
+  ) => {
+    const input = { repository: "octo/site", files: [{ id: `${files++}`, bytes: bytesOf(text) }] };
+    const { results, isSlow } = await thread.run(renderTask, input, { client, isLong });
+    const [result] = results;
+    if (isSlow) return "slow";
+    if (typeof result === "string") return result;
+    return JSON.parse(new TextDecoder().decode(result)).parts.join("");
+  };
+  return { thread, render, [Symbol.dispose]: () => thread.close() };
+}
+
+Deno.test("ContentThread gives what the same code gives inline", async () => {
+  using opened = start();
+  const tree = [{ path: "a.md", mode: "100644", sha: "1".repeat(40), size: 1 }];
+  const answer = bytesOf(JSON.stringify({ sha: "", truncated: false, tree }));
+  const bytes = bytesOf("---\nn: 1\n---\n# A\n");
+  const files = [{ id: "a", bytes }, { id: "b", bytes: bytesOf("---\n[\n---\n") }];
+  const builder = new FileListBuilder();
+  for (const path of ["a.md", "b.md"]) builder.add({ path, id: "0".repeat(40), size: 1 });
+  const query = { rule: undefined, sort: "-name", filter: [], facets: [], maxItemBytes: 1 };
+  const run = async <Input, Output>(task: Task<Input, Output>, input: Input) => {
+    const options = { client: "a", repository: "octo/site" };
+    const onThread = await opened.thread.run(task, input, options);
+    assertEquals(onThread, await inlineCompute.run(task, input, options), task.name);
+  };
+  await run(readTreeTask, { answer, isRecursive: true });
+  await run(readTreeTask, { answer, isRecursive: false });
+  await run(lackingTask, { repository: "octo/site", ids: ["a", "b"] });
+  await run(deriveTask, { repository: "octo/site", files });
+  await run(lackingTask, { repository: "octo/site", ids: ["a", "b"] });
+  await run(renderTask, { repository: "octo/site", files: files.slice(1) });
+  const list = builder.build().bytes;
+  await run(selectTask, { repository: "octo/site", folder: "posts", files: list, ...query });
+});
+
+Deno.test("ContentThread gives the error that a task throws", async () => {
+  using opened = start();
+  const input = { answer: bytesOf("[".repeat(40_000)), isRecursive: true };
+  const error = await assertRejects(
+    () => opened.thread.run(readTreeTask, input, { client: "a" }),
+    CollectionsError,
+  );
+  assertEquals([error.code, error.message], [
+    "source-failed",
+    'Cannot read "answer": it is nested too deeply',
+  ]);
+});
+
+Deno.test("ContentThread stops work at its limit, and works on", async () => {
+  using opened = start();
+  for (const isLong of [false, true]) {
+    assertEquals(await opened.render(SLOW, "a", isLong), "slow");
+    assertEquals(await opened.render("*b*", "b"), "<p><em>b</em></p>");
+  }
+});
+
+Deno.test("ContentThread tries one piece of work twice", async () => {
+  using opened = start();
+  const builder = new FileListBuilder();
+  const path = `${"a/".repeat(1_900)}a`;
+  for (let n = 0; n < 4_000; n++) {
+    builder.add({ path: path + String(n).padStart(4, "0"), id: "0".repeat(40), size: 1 });
+  }
+  const filter = Array.from(
+    { length: 20 },
+    () => ["filter[path]", `!**/${"a/".repeat(29)}b`] as const,
+  );
+  const query = { rule: undefined, sort: "path", filter, facets: [], maxItemBytes: 1 };
+  const input = { repository: "r", folder: "posts", files: builder.build().bytes, ...query };
+  const charged: number[] = [];
+  await assertRejects(
+    () => opened.thread.run(selectTask, input, { client: "a", charge: (ms) => charged.push(ms) }),
+    TimeLimitError,
+    "too long",
+  );
+  assertEquals(charged.length, 2);
+  assert(charged[0]! >= LIMIT_MS.first && charged[1]! >= LIMIT_MS.long, `${charged}`);
+});
+
+Deno.test("ContentThread is replaced where it does not answer", async () => {
+  const clock = new TestClock();
+  using opened = start(clock);
+  assertEquals(await opened.render("a"), "<p>a</p>");
+  let fired = false;
+  clock.onTimer = () => {
+    if (!fired) queueMicrotask(() => clock.advance(60_000));
+    fired = true;
+  };
+  await assertRejects(() => opened.render(SLOW, "a", true), TimeLimitError, "too much memory");
+  clock.onTimer = () => {};
+  assertEquals(await opened.render("c"), "<p>c</p>");
+});
+
+Deno.test("ContentThread tries work again whose thread was ended", async () => {
+  using opened = start();
+  const { Worker } = globalThis;
+  const workers: Worker[] = [];
+  globalThis.Worker = class extends Worker {
+    constructor(...parameters: ConstructorParameters<typeof Worker>) {
+      super(...parameters);
+      workers.push(this);
+    }
+  };
+  try {
+    assertEquals(await opened.render("a"), "<p>a</p>");
+    const rendering = opened.render("# long\n".repeat(2_000));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    workers[0]!.onerror!(new ErrorEvent("error", { cancelable: true, message: "killed" }));
+    assert((await rendering).startsWith("<h1"), "the work is done by the next thread");
+    assertEquals(workers.length, 2);
+  } finally {
+    globalThis.Worker = Worker;
+  }
+});
+
+Deno.test("ContentThread works inline where no worker starts", async () => {
+  const { Worker } = globalThis;
+  globalThis.Worker = null as never;
+  using opened = start();
+  try {
+    assertEquals(await opened.render("*a*"), "<p><em>a</em></p>");
+  } finally {
+    globalThis.Worker = Worker;
+  }
+});
+
+Deno.test("ContentThread serves the client that has used least", async () => {
+  using opened = start();
+  const ended: string[] = [];
+  const render = async (name: string, text: string, client: string) => {
+    await opened.render(text, client);
+    ended.push(name);
+  };
+  await opened.thread.start();
+  await Promise.all([
+    ...["hostile 1", "hostile 2", "hostile 3"].map((name) => render(name, SLOW, "h")),
+    ...["page 1", "page 2", "page 3"].map((name) => render(name, "a", "p")),
+    render("post", "a", "q"),
+  ]);
+  assertEquals(ended[0], "hostile 1");
+  assertEquals(ended.slice(-2), ["hostile 2", "hostile 3"]);
+});
+
+Deno.test("ContentThread ends the wait of a caller that leaves", async () => {
+  using opened = start();
+  const leaving = new AbortController();
+  const input = { repository: "r", files: [{ id: "s", bytes: bytesOf(SLOW) }] };
+  const options = { client: "a", signal: leaving.signal };
+  const runs = [1, 2, 3].map(() => opened.thread.run(renderTask, input, options));
+  const left = runs.map((run) => assertRejects(() => run, Error, "left"));
+  leaving.abort(new Error("left"));
+  await Promise.all(left);
+  assertEquals(opened.thread.waiting, 0);
+  assertEquals(await opened.render("a", "a"), "<p>a</p>");
+});
+
+Deno.test("ContentThread refuses more than 64 waiting tasks of a client", async () => {
+  const clock = new TestClock();
+  using opened = start(clock);
+  const leaving = new AbortController();
+  const run = (client: string) =>
+    opened.thread.run(
+      renderTask,
+      { repository: "r", files: [{ id: "s", bytes: bytesOf("a") }] },
+      { client, signal: leaving.signal },
+    );
+  const waiting = Array.from({ length: 65 }, () => assertRejects(() => run("a"), Error, "left"));
+  await assertRejects(() => run("a"), CollectionsError, "Too many");
+  const other = assertRejects(() => run("b"), Error, "left");
+  leaving.abort(new Error("left"));
+  await Promise.all([...waiting, other]);
+});
+
+Deno.test("ContentThread close() ends what runs and takes nothing more", async () => {
+  using opened = start();
+  await opened.thread.start();
+  const running = opened.render(SLOW);
+  const closed = assertRejects(() => running, Error);
+  opened.thread.close();
+  await closed;
+  await assertRejects(() => opened.render("a"), Error, "the service stops");
+});
+
+Deno.test("hostile Markdown of 1 MiB ends within its limit", async () => {
+  const fill = (text: string) => text.repeat(MIB / text.length);
+  const hostile = {
+    quotes: fill(">"),
+    lists: fill("- "),
+    brackets: fill("["),
+    images: fill("![["),
+    backticks: Array.from({ length: 1400 }, (_, i) => "`".repeat(i)).join(" "),
+    tables: `${"|a".repeat(500)}\n${"|-".repeat(500)}\n${"|b\n".repeat(300_000)}`,
+    elements: fill("<p><b>"),
+    attributes: fill("<a "),
+    headings: fill("# a\n"),
+    references: `[a]: ${"b".repeat(MIB / 2)}\n\n${"[a] ".repeat(MIB / 10)}`,
+  };
+  using opened = start();
+  for (const [name, text] of Object.entries(hostile)) {
+    const result = await opened.render(text);
+    assert(/^slow$|nested too|too many|refers too/.test(result), `${name}: ${result.slice(0, 80)}`);
+    assertEquals(await opened.render("*b*"), "<p><em>b</em></p>", name);
+  }
+});
