@@ -40,84 +40,56 @@ export function compileGlob(pattern: string): (path: string) => boolean {
   return matchPath(segments);
 }
 
-/** The segments between two `**` are searched for as a run. */
+type Test<Part> = (part: Part) => boolean;
+
+/** A test of a path; the segments between two `**` are a run. */
 function matchPath(segments: readonly string[]): (path: string) => boolean {
-  const runs: ((name: string) => boolean)[][] = [[]];
+  const runs: Test<string>[][] = [[]];
   for (const segment of segments) {
     if (segment === "**") runs.push([]);
     else runs.at(-1)!.push(matchSegment(segment));
   }
-  const [first, ...others] = runs;
-  if (others.length === 0) {
-    return (path) => {
-      const names = path.split("/", first!.length + 1);
-      return names.length === first!.length && holdsAt(first!, names, 0);
-    };
-  }
-  const last = others.pop()!;
-  const least = runs.reduce((sum, run) => sum + run.length, 0);
-  return (path) => {
-    const names = path.split("/");
-    const end = names.length - last.length;
-    if (names.length < least || !holdsAt(first!, names, 0) || !holdsAt(last, names, end)) {
-      return false;
-    }
-    let at = first!.length;
-    for (const run of others) {
-      while (at + run.length <= end && !holdsAt(run, names, at)) at++;
-      if (at + run.length > end) return false;
-      at += run.length;
-    }
-    return at <= end;
-  };
-}
-
-function holdsAt(
-  run: readonly ((name: string) => boolean)[],
-  names: readonly string[],
-  at: number,
-): boolean {
-  return run.every((matches, offset) => matches(names[at + offset]!));
+  return (path) => matchRuns(runs, path.split("/"));
 }
 
 /** A test of one segment; `?` stands for one character, one outside the BMP too. */
-function matchSegment(pattern: string): (name: string) => boolean {
+function matchSegment(pattern: string): Test<string> {
   if (!/[*?]/.test(pattern)) return (name) => name === pattern;
   const literals = pattern.split("*");
-  const first = literals.shift()!;
-  const last = literals.pop();
-  if (!pattern.includes("?")) {
-    if (last === undefined) return (name) => name === first;
-    return (name) => {
-      const end = name.length - last.length;
-      let at = first.length;
-      if (end < at || !name.startsWith(first) || !name.endsWith(last)) return false;
-      for (const literal of literals) {
-        const found = name.indexOf(literal, at);
-        if (found < 0 || found + literal.length > end) return false;
-        at = found + literal.length;
-      }
-      return true;
-    };
+  if (pattern.includes("?")) {
+    const runs = literals.map((literal) =>
+      Array.from(literal, (char) => (other: string) => char === "?" || char === other)
+    );
+    return (name) => matchRuns(runs, [...name]);
   }
+  const [first = "", ...others] = literals;
+  const last = others.pop()!;
   return (name) => {
-    const chars = [...name];
-    const [firstChars, lastChars] = [[...first], [...last ?? ""]];
-    const end = chars.length - lastChars.length;
-    let at = firstChars.length;
-    if (last === undefined) return end === at && charsHold(firstChars, chars, 0);
-    if (end < at || !charsHold(firstChars, chars, 0) || !charsHold(lastChars, chars, end)) {
-      return false;
-    }
-    for (const literal of literals.map((text) => [...text])) {
-      while (at + literal.length <= end && !charsHold(literal, chars, at)) at++;
-      if (at + literal.length > end) return false;
-      at += literal.length;
+    const end = name.length - last.length;
+    let at = first.length;
+    if (end < at || !name.startsWith(first) || !name.endsWith(last)) return false;
+    for (const literal of others) {
+      const found = name.indexOf(literal, at);
+      if (found < 0 || found + literal.length > end) return false;
+      at = found + literal.length;
     }
     return true;
   };
 }
 
-function charsHold(literal: readonly string[], chars: readonly string[], at: number): boolean {
-  return literal.every((char, offset) => char === "?" || char === chars[at + offset]);
+/** Whether parts consist of these runs, the first at the start and the last at the end, with any parts in between. */
+function matchRuns<Part>(runs: readonly (readonly Test<Part>[])[], parts: readonly Part[]) {
+  const holdsAt = (run: readonly Test<Part>[], at: number) =>
+    run.every((matches, offset) => matches(parts[at + offset]!));
+  const [first = [], ...others] = runs;
+  const last = others.pop();
+  if (last === undefined) return parts.length === first.length && holdsAt(first, 0);
+  const end = parts.length - last.length;
+  let at = first.length;
+  if (end < at || !holdsAt(first, 0) || !holdsAt(last, end)) return false;
+  for (const run of others) {
+    while (at + run.length <= end && !holdsAt(run, at)) at++;
+    at += run.length;
+  }
+  return at <= end;
 }

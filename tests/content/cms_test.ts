@@ -21,7 +21,7 @@ const DIRECT = MARKDOWN.filter((path) => !path.includes("/"));
 const TWO = MARKDOWN.filter((path) => path.split("/").length <= 2);
 
 /** Checks the folder of each collection, and which of PATHS are entries of it. */
-async function checkRules(
+function checkRules(
   path: string,
   text: string,
   expected: Readonly<Record<string, readonly [folder: string, entries: readonly string[]]>>,
@@ -54,8 +54,8 @@ content:
       - { type: group, items: [{ name: brands, type: collection, path: brands }] }
 `;
 
-Deno.test("parseDeclarations() reads the collections of Pages CMS, in groups too", async () => {
-  await checkRules(".pages.yml", PAGES_CMS, {
+Deno.test("parseDeclarations() reads the collections of Pages CMS, in groups too", () => {
+  checkRules(".pages.yml", PAGES_CMS, {
     posts: ["src/posts", ["hello.md", "2026/hello.md", "2026/index.md", "2026/05/hello.md"]],
     flat: ["content/flat", ["hello.md"]],
     authors: ["authors", ["data.json"]],
@@ -94,9 +94,9 @@ collections:
   - { label: Settings, name: settings, files: [{ name: site, file: data/site.yml }] }
 `;
 
-Deno.test("parseDeclarations() reads the folder collections of Decap, Netlify and Sveltia CMS", async () => {
+Deno.test("parseDeclarations() reads the folder collections of Decap, Netlify and Sveltia CMS", () => {
   for (const folder of ["admin", "static/admin", "public/admin"]) {
-    await checkRules(`${folder}/config.yml`, DECAP_CMS, {
+    checkRules(`${folder}/config.yml`, DECAP_CMS, {
       blog: ["_posts/blog", DIRECT],
       pages: ["content/pages", TWO],
       tree: ["content/tree", MARKDOWN],
@@ -114,8 +114,8 @@ Deno.test("parseDeclarations() reads the folder collections of Decap, Netlify an
   }
 });
 
-Deno.test("parseDeclarations() reads the collections of Jekyll, as a list and as a mapping", async () => {
-  await checkRules("_config.yml", "\ufeffcollections:\n  - staff_members\n", {
+Deno.test("parseDeclarations() reads the collections of Jekyll, as a list and as a mapping", () => {
+  checkRules("_config.yml", "\ufeffcollections:\n  - staff_members\n", {
     staff_members: ["_staff_members", PATHS],
     posts: ["_posts", PATHS],
   });

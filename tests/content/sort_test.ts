@@ -39,7 +39,7 @@ Deno.test("sortIndices() sorts by path, size, and names as English readers do", 
 });
 
 Deno.test("sortIndices() puts kinds in order, - reverses all but what has no order", () => {
-  const byValue = (values: readonly PlainValue[], sign = ""): PlainValue[]> = {
+  const byValue = (values: readonly PlainValue[], sign = ""): PlainValue[] => {
     const items = values.map((v) => ({ frontMatter: { v } }));
     return (sorted(`${sign}frontMatter.v`, items)).map((index) => values[index]!);
   };

@@ -80,9 +80,12 @@ Deno.test("responses that find no memory are busy; small ones are sent, and late
   await using site = await start();
   const { memory } = site;
   const path = itemPath({ path: "posts/a.md" });
-  // Four fit while they are made, one waits for them, and the others are refused.
+  // Some fit, a quarter of the queue waits for them, and the others are refused.
   const first = await Promise.all(
-    Array.from({ length: 12 }, (_, index) => site.send(`${path}&unknown=${index}`)),
+    Array.from(
+      { length: 300 },
+      (_, index) => site.send(`${path}&includeHtml=1&linkTemplate=/${index}/{slug}`),
+    ),
   );
   const sent = first.filter(({ status }) => status === 200);
   const busy = first.filter(({ status }) => status === 503);
