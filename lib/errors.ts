@@ -208,6 +208,10 @@ export function isSourceFailure(error: unknown): error is CollectionsError {
     /^source-(failed|timeout|rate-limited)$/.test(error.code);
 }
 
+/** An error names at most so many parameters or paths. */
+export const MAX_NAMED = 20;
+const MAX_NAME_CHARS = 80;
+
 /** The values that a sentence of the table names. */
 type Values<Text> = Text extends `${string}{${infer Name}}${infer Rest}`
   ? Record<Name, string | number> & Values<Rest>
@@ -332,11 +336,18 @@ export const collectionNotReady = (collection: string, retryAfterSeconds = RETRY
 export const tooManyRequests = (retryAfterSeconds: number) =>
   problem("too-many-requests", { retryAfterSeconds }, { retryAfterSeconds });
 
-/** Names every bad parameter at once. */
-export function invalidParameters(errors: readonly ParameterError[]) {
+/** Names every bad parameter at once, up to {@linkcode MAX_NAMED}. */
+export function invalidParameters(given: readonly ParameterError[]) {
+  const errors = given.slice(0, MAX_NAMED)
+    .map(({ parameter, message }) => ({ parameter: shorten(parameter), message }));
   const names = [...new Set(errors.map((error) => error.parameter))];
+  if (given.length > MAX_NAMED) names.push(`and ${given.length - MAX_NAMED} more`);
   const subject = names.length === 1 ? "This parameter is" : "These parameters are";
   return problem("invalid-parameters", { subject, names: names.join(", ") }, { errors });
+}
+
+function shorten(name: string): string {
+  return name.length <= MAX_NAME_CHARS ? name : `${name.slice(0, MAX_NAME_CHARS).toWellFormed()}…`;
 }
 
 export const routeNotFound = () => problem("route-not-found", {});

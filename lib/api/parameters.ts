@@ -2,6 +2,7 @@
 // a request. Every value is text that goes through a pipe, never coerced: "1e2", " 5" and "0x1F" are no integers here. An
 // omitted parameter stays undefined, since links leave it out too; `DEFAULTS` has the value that then applies.
 
+import { Buffer, isUtf8 } from "node:buffer";
 import { z } from "zod";
 import { needsOf, parseFacets, parseFields } from "../collections/fields.ts";
 import { isFilterParameter, parseFilters } from "../collections/filter.ts";
@@ -19,6 +20,8 @@ import {
 /** The values that apply to omitted parameters. */
 export const DEFAULTS = { page: 1, limit: 50 };
 
+/** Of an address, empty and unknown ones among them: more are refused before any is decoded. */
+const MAX_PARAMETERS = 100;
 /** Greatest `limit` of a page, and of one that carries content or HTML. */
 const MAX_LIMIT = 1000;
 const MAX_CONTENT_LIMIT = 100;
@@ -243,13 +246,18 @@ export const parseItemQuery = (search: string) => parseQuery(search, itemParamet
 /**
  * Decoding is strict (WHATWG URL form encoding read without repair): what a browser would replace or drop is an error.
  * Unknown parameters are ignored, an empty optional one is left out, and a bad one gets one message.
- * @throws {CollectionsError} invalid-parameters, naming every bad one.
+ * @throws {CollectionsError} invalid-parameters, naming every bad one, or too many parameters.
  */
 function parseQuery<T extends z.ZodObject>(search: string, schema: T): z.infer<T> {
   const filters: [string, string][] = [];
   const values = new Map<string, string | [string, string][]>([["filter", filters]]);
   const errors = new Map<string, string>();
-  for (const field of search.split("&")) {
+  const fields = search.split("&", MAX_PARAMETERS + 1);
+  if (fields.length > MAX_PARAMETERS) {
+    const message = `must have at most ${MAX_PARAMETERS} parameters, separated by &`;
+    throw invalidParameters([{ parameter: "query", message }]);
+  }
+  for (const field of fields) {
     const [, before = "", after = ""] = /^([^=]*)=?(.*)$/s.exec(field) ?? [];
     const name = decode(before);
     if (name === null) continue;
@@ -277,13 +285,15 @@ function parseQuery<T extends z.ZodObject>(search: string, schema: T): z.infer<T
   throw invalidParameters([...errors].map(([parameter, message]) => ({ parameter, message })));
 }
 
-/** `+` is a space, a plus is `%2B`; null for a malformed escape or bytes that are not UTF-8. */
+/**
+ * `+` is a space, a plus is `%2B`; null for a malformed escape or bytes that are not UTF-8. Both are found ahead of
+ * decoding, since an exception takes longer than all the rest.
+ */
 function decode(text: string): string | null {
-  try {
-    return decodeURIComponent(text.replaceAll("+", " "));
-  } catch {
-    return null;
-  }
+  if (/%(?![0-9a-f]{2})/i.test(text)) return null;
+  // A URL's query is ASCII, so that each character of the unescaped text is one byte.
+  if (!isUtf8(Buffer.from(unescape(text), "latin1"))) return null;
+  return decodeURIComponent(text.replaceAll("+", " "));
 }
 
 /** The address of a page of items, which is also its cache key; `page` is always in it, other omitted ones are not. */
