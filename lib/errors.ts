@@ -64,7 +64,7 @@ export const ERRORS = {
     "Push a first commit, and send the request again.",
   ]),
   "slug-ambiguous": row("item", 409, "Several files have this slug", [
-    'Several files of the collection have the slug "{slug}". Read one of "paths" with path.',
+    '{count} files of the collection have the slug "{slug}". Read one of them with path; "paths" names {named}.',
     "Several files of the collection have that slug, and none is the only Markdown file.",
     "See `paths`: read one of them with `path`.",
   ]),
@@ -162,7 +162,7 @@ interface ErrorFacts {
   readonly size?: number;
   readonly maxBytes?: number;
   readonly htmlUrl?: string;
-  /** The files that a slug names. */
+  /** Files that a slug names. */
   readonly paths?: readonly string[];
   /** Whole seconds after which the same request can succeed. */
   readonly retryAfterSeconds?: number;
@@ -285,8 +285,12 @@ export function itemNotFound(path: string, what?: string) {
   return problem("item-not-found", { state });
 }
 
-export const slugAmbiguous = (slug: string, paths: readonly string[]) =>
-  problem("slug-ambiguous", { slug }, { paths });
+/** Names at most {@linkcode MAX_NAMED} of the paths: any number of files can have one slug. */
+export function slugAmbiguous(slug: string, paths: readonly string[]) {
+  const count = paths.length;
+  const named = count > MAX_NAMED ? `the first ${MAX_NAMED}` : "all";
+  return problem("slug-ambiguous", { slug, count, named }, { paths: paths.slice(0, MAX_NAMED) });
+}
 
 export const slugNotFound = (collection: string, slug: string) =>
   problem("item-not-found", {

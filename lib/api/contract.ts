@@ -143,7 +143,7 @@ export const problemBody = z.object({
   errors: z.array(z.object({ parameter: z.string(), message: z.string() })).max(MAX_NAMED)
     .optional(),
   suggestions: z.array(z.string()).max(5).optional(),
-  paths: z.array(z.string()).optional(),
+  paths: z.array(z.string()).max(MAX_NAMED).optional(),
   size: z.int().optional(),
   maxBytes: z.int().optional(),
   htmlUrl: z.url().optional(),
