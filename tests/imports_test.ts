@@ -5,7 +5,7 @@ const sources = await readSourceFiles();
 const serving = sources.filter(({ path }) => !/^(tests|bench)\//.test(path));
 
 /** What every part may import; these import each other only. */
-const LEAVES = "background_jobs byte_semaphore clock errors log read_body single_flight"
+const LEAVES = "background_jobs byte_semaphore clock errors log media_type read_body single_flight"
   .split(" ").map((name) => `lib/${name}.ts`);
 
 /** What a folder may import beside itself and the leaves: routes -> http -> collections -> source -> cache. */

@@ -1,10 +1,10 @@
 // The JSON of a file in both operations, and its media type, which its name alone decides, so that a list and a file's own
 // response agree.
 
-import { lookup } from "mrmime";
 import type { ItemBody } from "../api/contract.ts";
 import { itemPathProblem } from "../api/names.ts";
 import { itemUrl } from "../api/parameters.ts";
+import { registeredType } from "../media_type.ts";
 import type { FileRef } from "../source/source.ts";
 import type { ReadContext } from "./read_context.ts";
 
@@ -47,7 +47,7 @@ export function slugOf(pathInside: string): string {
 export function contentTypeOf(name: string): string {
   const extension = name.slice(name.lastIndexOf(".") + 1).toLowerCase();
   if (PLAIN_NAMES.test(name) || PLAIN_TEXT.has(extension)) return PLAIN;
-  const type = name.includes(".") ? lookup(name) : undefined;
+  const type = registeredType(name);
   return type?.startsWith("text/") ? `${type}; charset=utf-8` : type ?? "application/octet-stream";
 }
 

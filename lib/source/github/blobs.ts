@@ -1,10 +1,10 @@
 // File contents from GitHub by the cheapest means: GraphQL batches with a token, the raw host without one, the blobs API
 // for what those cannot give. No bytes leave this file that do not hash to the id that was requested.
 
-import { lookup } from "mrmime";
 import pLimit from "p-limit";
 import { z } from "zod";
 import { sourceFailed } from "../../errors.ts";
+import { registeredType } from "../../media_type.ts";
 import { blobId } from "../git_object_id.ts";
 import type { BlobResult, Blobs, FileRef, RequestContext, Snapshot, Source } from "../source.ts";
 import { quotaWaitMs } from "./client.ts";
@@ -72,7 +72,7 @@ export async function readBlobs(
 export function fitsBatch(file: FileRef): boolean {
   if (file.size > BATCH_MAX_TEXT_BYTES) return false;
   // In a repository `.ts` is TypeScript and not a video.
-  const type = file.path.endsWith(".ts") ? "text/plain" : lookup(file.path) ?? "text/plain";
+  const type = file.path.endsWith(".ts") ? "text/plain" : registeredType(file.path) ?? "text/plain";
   return /^text\/|[/+](json|xml|yaml|toml|javascript|typescript)$|^application\/x-/.test(type);
 }
 
