@@ -18,7 +18,7 @@ import {
 } from "./names.ts";
 
 /** The values that apply to omitted parameters. */
-export const DEFAULTS = { page: 1, limit: 50 };
+export const DEFAULTS = { page: 1, limit: 50, branch: "main", sort: "path", recursive: true };
 
 /** Of an address, empty and unknown ones among them: more are refused before any is decoded. */
 const MAX_PARAMETERS = 100;
@@ -96,7 +96,7 @@ const branch = text(branchProblem).optional().meta({
   description:
     "A branch, else a tag, else a full commit id; `HEAD` is the default branch. Git's rules for names hold.",
   examples: ["main"],
-  default: "main",
+  default: DEFAULTS.branch,
   ...upTo(255),
 });
 
@@ -112,10 +112,10 @@ const sort = parsed((value) => parseSort(value) && value).optional().meta({
   description:
     "`path`, `name`, `size` or `frontMatter.<key>` (dots go deeper), with `-` in front for descending.",
   examples: ["-frontMatter.date"],
-  default: "path",
+  default: DEFAULTS.sort,
 });
 
-const recursive = flag("Whether files in sub-folders are items too.", true);
+const recursive = flag("Whether files in sub-folders are items too.", DEFAULTS.recursive);
 
 const includeHtml = flag(
   "Whether Markdown carries `html`, sanitized, with `headings`, `excerpt` and `words`.",
@@ -237,8 +237,18 @@ export type ListParameters = z.infer<typeof listParameters>;
 /** A checked item request. */
 export type ItemParameters = z.infer<typeof itemParameters>;
 
-/** The parameters of a list request from a query string without its `?`; throws as {@linkcode parseQuery}. */
-export const parseListQuery = (search: string) => parseQuery(search, listParameters);
+/**
+ * The parameters of a list request from a query string without its `?`; throws as {@linkcode parseQuery}. Those without an
+ * effect are checked and then count as omitted, so that they are in no link, and one response serves all their values:
+ * what `fields` decides in their place, and `linkTemplate` without HTML.
+ */
+export function parseListQuery(search: string): ListParameters {
+  const given = parseQuery(search, listParameters);
+  if (!needsOf(given).html) delete given.linkTemplate;
+  if (given.fields === undefined) return given;
+  const { includeContent: _1, includeFrontMatter: _2, includeHtml: _3, ...others } = given;
+  return others;
+}
 
 /** The parameters of an item request; throws as {@linkcode parseQuery}. */
 export const parseItemQuery = (search: string) => parseQuery(search, itemParameters);
@@ -296,18 +306,39 @@ function decode(text: string): string | null {
   return decodeURIComponent(text.replaceAll("+", " "));
 }
 
-/** The address of a page of items, which is also its cache key; `page` is always in it, other omitted ones are not. */
+/**
+ * The address of a page of items; `page` is always in it, other omitted ones are not. It is also the key of the response,
+ * whose links repeat every parameter as it was given.
+ */
 export function listUrl(baseUrl: string, given: ListParameters): string {
   const page = given.page ?? DEFAULTS.page;
   return `${baseUrl}/api/list-collection-items?${encode(listParameters, { ...given, page })}`;
 }
 
-/** The address of a file's content, which is also its cache key; parameters that change nothing are left out. */
+/** The address of a file's content. */
 export function itemUrl(baseUrl: string, given: ItemParameters): string {
-  const { sort, recursive, filter } = given.includeNeighbors === true ? given : {};
-  const format = given.format === "raw" ? "raw" : undefined;
-  const values = { ...given, sort, recursive, filter, format };
-  return `${baseUrl}/api/get-item-content?${encode(itemParameters, values)}`;
+  return `${baseUrl}/api/get-item-content?${encode(itemParameters, given)}`;
+}
+
+/** The key of an item's response: its address with nothing that has no effect, and filters in an order of their own. */
+export function itemKey(baseUrl: string, given: ItemParameters): string {
+  const { owner, repo, path, collection, slug, format } = given;
+  const branch = given.branch === DEFAULTS.branch ? undefined : given.branch;
+  const file = { owner, repo, branch, path, collection, slug };
+  if (format === "raw") return itemUrl(baseUrl, { ...file, format });
+  const html = given.includeHtml === true
+    ? { includeHtml: true, linkTemplate: given.linkTemplate }
+    : {};
+  if (given.includeNeighbors !== true) return itemUrl(baseUrl, { ...file, ...html });
+  const filters = new Set(given.filter?.map((filter) => JSON.stringify(filter)));
+  return itemUrl(baseUrl, {
+    ...file,
+    ...html,
+    includeNeighbors: true,
+    sort: given.sort === DEFAULTS.sort ? undefined : given.sort,
+    recursive: given.recursive === DEFAULTS.recursive ? undefined : given.recursive,
+    filter: [...filters].sort().map((filter) => JSON.parse(filter)),
+  });
 }
 
 type Given = Readonly<Record<string, unknown>> & { filter?: [string, string][] | undefined };

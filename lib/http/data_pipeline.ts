@@ -3,7 +3,7 @@
 // response of the older commit is sent.
 
 import type { ItemParameters, ListParameters } from "../api/parameters.ts";
-import { itemUrl, linkHeader, listUrl } from "../api/parameters.ts";
+import { itemKey, linkHeader, listUrl } from "../api/parameters.ts";
 import { listItems } from "../collections/list_items.ts";
 import type { ReadContext } from "../collections/read_context.ts";
 import { itemBody, readItem } from "../collections/read_item.ts";
@@ -113,10 +113,9 @@ function showsSame(entry: ResponseEntry, { commit, branch }: Snapshot): boolean 
 async function findResponse(query: DataQuery, snapshot: Snapshot, state: State): Promise<Found> {
   const { services: { clock, config, metrics, responses }, context } = state;
   const { commit, branch, ref } = snapshot;
-  // The normalised address of the response is its cache key.
   const address = query.kind === "list"
     ? listUrl(context.baseUrl, query.parameters)
-    : itemUrl(context.baseUrl, query.parameters);
+    : itemKey(context.baseUrl, query.parameters);
   const cached = responses.get(address);
   let entry: ResponseEntry;
   const isStale = snapshot.freshness === "stale";
