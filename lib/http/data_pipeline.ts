@@ -8,7 +8,7 @@ import { listItems } from "../collections/list_items.ts";
 import type { ReadContext } from "../collections/read_context.ts";
 import { itemBody, readItem } from "../collections/read_item.ts";
 import { isSourceFailure, repositoryNotAllowed } from "../errors.ts";
-import { isAllowed, type Snapshot } from "../source/source.ts";
+import { BYTES_PER_PROCESSOR_MS, isAllowed, type Snapshot } from "../source/source.ts";
 import { pacedBody } from "./paced_body.ts";
 import type { ResponseEntry } from "./response_cache.ts";
 import {
@@ -128,7 +128,9 @@ async function findResponse(query: DataQuery, snapshot: Snapshot, state: State):
     const isWaiting = failed !== null && clock.monotonicMs() < failed.untilMs;
     try {
       if (isWaiting) throw failed.error;
+      context.requireMiss();
       const { body, cacheForMs } = await makeBody(query, snapshot, state);
+      context.charge(body.identity.content.length / BYTES_PER_PROCESSOR_MS);
       const { repository = "", route } = context;
       const expiresAtMs = clock.now() + cacheForMs;
       entry = { body, commit, branch, ref, repository, route, expiresAtMs };

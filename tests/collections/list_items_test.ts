@@ -6,6 +6,7 @@ import { listItems } from "../../lib/collections/list_items.ts";
 import type { ReadContext } from "../../lib/collections/read_context.ts";
 import { itemBody, readItem } from "../../lib/collections/read_item.ts";
 import { CollectionsError, sourceFailed, tooManyRequests } from "../../lib/errors.ts";
+import { backgroundContext } from "../../lib/source/source.ts";
 import { MemorySource } from "./memory_source.ts";
 
 function list(query: string, read: ReadContext) {
@@ -110,7 +111,8 @@ Deno.test("a sort that no request waits for stops before its end, and nothing of
   const { signal } = leaving;
   // The client leaves while the work starts.
   const recordMiss = () => queueMicrotask(() => leaving.abort(new Error("left")));
-  const left = source.read("192.0.2.1", { context: { client: "192.0.2.1", signal, recordMiss } });
+  const context = { ...backgroundContext("192.0.2.1", signal), recordMiss };
+  const left = source.read("192.0.2.1", { context });
   await assertRejects(() => list("sort=-name", left), Error, "left");
   while (source.jobs.counts.running > 0) await settle();
   assertEquals(await missesOf("sort=-name", source), 1);

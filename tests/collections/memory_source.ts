@@ -12,13 +12,14 @@ import {
   isListedPath,
 } from "../../lib/source/file_list.ts";
 import { blobId } from "../../lib/source/git_object_id.ts";
-import type {
-  FileRef,
-  RequestContext,
-  Snapshot,
-  Source,
-  TreeEntries,
-  TreeEntry,
+import {
+  backgroundContext,
+  type FileRef,
+  type RequestContext,
+  type Snapshot,
+  type Source,
+  type TreeEntries,
+  type TreeEntry,
 } from "../../lib/source/source.ts";
 import { TestClock } from "../test_clock.ts";
 
@@ -63,7 +64,7 @@ export class MemorySource implements Source {
     return {
       ...{ source: this, snapshot, objects, jobs, markdown, clock },
       context: {
-        client,
+        ...backgroundContext(client),
         recordMiss() {
           recordMiss();
           misses++;
