@@ -64,7 +64,7 @@ export const ERRORS = {
     "Push a first commit, and send the request again.",
   ]),
   "slug-ambiguous": row("item", 409, "Several files have this slug", [
-    '{count} files of the collection have the slug "{slug}". Read one of "paths" with path.',
+    '{count} files of the collection have the slug "{slug}". Read one of them with path; "paths" names {named}.',
     "Several files of the collection have that slug, and none is the only Markdown file.",
     "See `paths`: read one of them with `path`.",
   ]),
@@ -168,7 +168,7 @@ interface ErrorFacts {
   readonly size?: number;
   readonly maxBytes?: number;
   readonly htmlUrl?: string;
-  /** The files that a slug names. */
+  /** Files that a slug names. */
   readonly paths?: readonly string[];
   /** Whole seconds after which the same request can succeed. */
   readonly retryAfterSeconds?: number;
@@ -213,6 +213,10 @@ export function isSourceFailure(error: unknown): error is CollectionsError {
   return error instanceof CollectionsError &&
     /^source-(failed|timeout|rate-limited)$/.test(error.code);
 }
+
+/** An error names at most so many parameters or paths. */
+export const MAX_NAMED = 20;
+const MAX_NAME_CHARS = 80;
 
 /** The values that a sentence of the table names. */
 type Values<Text> = Text extends `${string}{${infer Name}}${infer Rest}`
@@ -294,9 +298,11 @@ export function itemNotFound(path: string, what?: string) {
 /** How many paths an error names. */
 export const MAX_NAMED_PATHS = 20;
 
-/** `paths` are the first of `count`. */
-export const slugAmbiguous = (slug: string, count: number, paths: readonly string[]) =>
-  problem("slug-ambiguous", { slug, count }, { paths });
+/** `paths` are the first of `count`: any number of files can have one slug. */
+export function slugAmbiguous(slug: string, count: number, paths: readonly string[]) {
+  const named = count > paths.length ? `the first ${paths.length}` : "all";
+  return problem("slug-ambiguous", { slug, count, named }, { paths });
+}
 
 export const slugNotFound = (collection: string, slug: string) =>
   problem("item-not-found", {
@@ -346,11 +352,18 @@ export const collectionNotReady = (collection: string, retryAfterSeconds = RETRY
 export const tooManyRequests = (retryAfterSeconds: number) =>
   problem("too-many-requests", { retryAfterSeconds }, { retryAfterSeconds });
 
-/** Names every bad parameter at once. */
-export function invalidParameters(errors: readonly ParameterError[]) {
+/** Names every bad parameter at once, up to {@linkcode MAX_NAMED}. */
+export function invalidParameters(given: readonly ParameterError[]) {
+  const errors = given.slice(0, MAX_NAMED)
+    .map(({ parameter, message }) => ({ parameter: shorten(parameter), message }));
   const names = [...new Set(errors.map((error) => error.parameter))];
+  if (given.length > MAX_NAMED) names.push(`and ${given.length - MAX_NAMED} more`);
   const subject = names.length === 1 ? "This parameter is" : "These parameters are";
   return problem("invalid-parameters", { subject, names: names.join(", ") }, { errors });
+}
+
+function shorten(name: string): string {
+  return name.length <= MAX_NAME_CHARS ? name : `${name.slice(0, MAX_NAME_CHARS).toWellFormed()}…`;
 }
 
 export const routeNotFound = () => problem("route-not-found", {});

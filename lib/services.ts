@@ -33,6 +33,8 @@ export type Services = Awaited<ReturnType<typeof openServices>>;
 const REF_FRESH_MS = 60_000;
 /** The largest pages take all of it, one at a time. */
 const RESPONSE_MEMORY = { maxBytes: 96 << 20, maxWaiting: 256, maxWaitMs: 10_000 };
+/** How often probes of readiness read the store, whoever sends them. */
+const PROBE_EVERY_MS = 1_000;
 /** Shares of CACHE_MEMORY_MB. */
 const OBJECTS_SHARE = 0.7;
 const RESPONSES_SHARE = 0.3;
@@ -120,6 +122,8 @@ export async function openServices(
     graphql: tokens.remaining("graphql"),
   });
 
+  let probe = { atMs: -Infinity, answer: Promise.resolve<unknown>(null) };
+
   return {
     ...{ config, clock, log, metrics, objects, jobs, compute, responses, responseMemory, webhook },
     /** The source of an owner's repositories; owners compare without case. */
@@ -136,8 +140,11 @@ export async function openServices(
     async health() {
       const source = { quotaLeft: quotaLeft(), lastSuccess, lastFailure };
       if (tier === null) return { store: "none", source };
-      const answer = await tier.attempt((kv) => kv.get(["health"]));
-      return { store: answer === null ? "failed" : "ok", source };
+      const now = clock.monotonicMs();
+      if (now - probe.atMs >= PROBE_EVERY_MS) {
+        probe = { atMs: now, answer: tier.attempt((kv) => kv.get(["health"])) };
+      }
+      return { store: await probe.answer === null ? "failed" : "ok", source };
     },
     /**
      * Checks refs that are in use before they are due; to be called every second or so. Never throws. Without a token a

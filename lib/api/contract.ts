@@ -1,6 +1,7 @@
 // The bodies of the wire contract. Types derive from these schemas, and so does the OpenAPI document.
 
 import { z } from "zod";
+import { MAX_NAMED } from "../errors.ts";
 
 const sha = z.string().regex(/^[0-9a-f]{40}$/);
 
@@ -139,9 +140,10 @@ export const problemBody = z.object({
   detail: z.string(),
   code: z.string(),
   requestId: z.string(),
-  errors: z.array(z.object({ parameter: z.string(), message: z.string() })).optional(),
+  errors: z.array(z.object({ parameter: z.string(), message: z.string() })).max(MAX_NAMED)
+    .optional(),
   suggestions: z.array(z.string()).max(5).optional(),
-  paths: z.array(z.string()).optional(),
+  paths: z.array(z.string()).max(MAX_NAMED).optional(),
   size: z.int().optional(),
   maxBytes: z.int().optional(),
   htmlUrl: z.url().optional(),

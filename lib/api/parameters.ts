@@ -2,6 +2,7 @@
 // a request. Every value is text that goes through a pipe, never coerced: "1e2", " 5" and "0x1F" are no integers here. An
 // omitted parameter stays undefined, since links leave it out too; `DEFAULTS` has the value that then applies.
 
+import { Buffer, isUtf8 } from "node:buffer";
 import { z } from "zod";
 import { needsOf, parseFacets, parseFields } from "../content/fields.ts";
 import { isFilterParameter, parseFilters } from "../content/filter.ts";
@@ -17,8 +18,10 @@ import {
 } from "./names.ts";
 
 /** The values that apply to omitted parameters. */
-export const DEFAULTS = { page: 1, limit: 50 };
+export const DEFAULTS = { page: 1, limit: 50, branch: "main", sort: "path", recursive: true };
 
+/** Of an address, empty and unknown ones among them: more are refused before any is decoded. */
+const MAX_PARAMETERS = 100;
 /** Greatest `limit` of a page, and of one that carries content or HTML. */
 const MAX_LIMIT = 1000;
 const MAX_CONTENT_LIMIT = 100;
@@ -93,7 +96,7 @@ const branch = text(branchProblem).optional().meta({
   description:
     "A branch, else a tag, else a full commit id; `HEAD` is the default branch. Git's rules for names hold.",
   examples: ["main"],
-  default: "main",
+  default: DEFAULTS.branch,
   ...upTo(255),
 });
 
@@ -109,10 +112,10 @@ const sort = parsed((value) => parseSort(value) && value).optional().meta({
   description:
     "`path`, `name`, `size` or `frontMatter.<key>` (dots go deeper), with `-` in front for descending.",
   examples: ["-frontMatter.date"],
-  default: "path",
+  default: DEFAULTS.sort,
 });
 
-const recursive = flag("Whether files in sub-folders are items too.", true);
+const recursive = flag("Whether files in sub-folders are items too.", DEFAULTS.recursive);
 
 const includeHtml = flag(
   "Whether Markdown carries `html`, sanitized, with `headings`, `excerpt` and `words`.",
@@ -234,8 +237,18 @@ export type ListParameters = z.infer<typeof listParameters>;
 /** A checked item request. */
 export type ItemParameters = z.infer<typeof itemParameters>;
 
-/** The parameters of a list request from a query string without its `?`; throws as {@linkcode parseQuery}. */
-export const parseListQuery = (search: string) => parseQuery(search, listParameters);
+/**
+ * The parameters of a list request from a query string without its `?`; throws as {@linkcode parseQuery}. Those without an
+ * effect are checked and then count as omitted, so that they are in no link, and one response serves all their values:
+ * what `fields` decides in their place, and `linkTemplate` without HTML.
+ */
+export function parseListQuery(search: string): ListParameters {
+  const given = parseQuery(search, listParameters);
+  if (!needsOf(given).html) delete given.linkTemplate;
+  if (given.fields === undefined) return given;
+  const { includeContent: _1, includeFrontMatter: _2, includeHtml: _3, ...others } = given;
+  return others;
+}
 
 /** The parameters of an item request; throws as {@linkcode parseQuery}. */
 export const parseItemQuery = (search: string) => parseQuery(search, itemParameters);
@@ -243,13 +256,18 @@ export const parseItemQuery = (search: string) => parseQuery(search, itemParamet
 /**
  * Decoding is strict (WHATWG URL form encoding read without repair): what a browser would replace or drop is an error.
  * Unknown parameters are ignored, an empty optional one is left out, and a bad one gets one message.
- * @throws {CollectionsError} invalid-parameters, naming every bad one.
+ * @throws {CollectionsError} invalid-parameters, naming every bad one, or too many parameters.
  */
 function parseQuery<T extends z.ZodObject>(search: string, schema: T): z.infer<T> {
   const filters: [string, string][] = [];
   const values = new Map<string, string | [string, string][]>([["filter", filters]]);
   const errors = new Map<string, string>();
-  for (const field of search.split("&")) {
+  const fields = search.split("&", MAX_PARAMETERS + 1);
+  if (fields.length > MAX_PARAMETERS) {
+    const message = `must have at most ${MAX_PARAMETERS} parameters, separated by &`;
+    throw invalidParameters([{ parameter: "query", message }]);
+  }
+  for (const field of fields) {
     const [, before = "", after = ""] = /^([^=]*)=?(.*)$/s.exec(field) ?? [];
     const name = decode(before);
     if (name === null) continue;
@@ -277,27 +295,50 @@ function parseQuery<T extends z.ZodObject>(search: string, schema: T): z.infer<T
   throw invalidParameters([...errors].map(([parameter, message]) => ({ parameter, message })));
 }
 
-/** `+` is a space, a plus is `%2B`; null for a malformed escape or bytes that are not UTF-8. */
+/**
+ * `+` is a space, a plus is `%2B`; null for a malformed escape or bytes that are not UTF-8. Both are found ahead of
+ * decoding, since an exception takes longer than all the rest.
+ */
 function decode(text: string): string | null {
-  try {
-    return decodeURIComponent(text.replaceAll("+", " "));
-  } catch {
-    return null;
-  }
+  if (/%(?![0-9a-f]{2})/i.test(text)) return null;
+  // A URL's query is ASCII, so that each character of the unescaped text is one byte.
+  if (!isUtf8(Buffer.from(unescape(text), "latin1"))) return null;
+  return decodeURIComponent(text.replaceAll("+", " "));
 }
 
-/** The address of a page of items, which is also its cache key; `page` is always in it, other omitted ones are not. */
+/**
+ * The address of a page of items; `page` is always in it, other omitted ones are not. It is also the key of the response,
+ * whose links repeat every parameter as it was given.
+ */
 export function listUrl(baseUrl: string, given: ListParameters): string {
   const page = given.page ?? DEFAULTS.page;
   return `${baseUrl}/api/list-collection-items?${encode(listParameters, { ...given, page })}`;
 }
 
-/** The address of a file's content, which is also its cache key; parameters that change nothing are left out. */
+/** The address of a file's content. */
 export function itemUrl(baseUrl: string, given: ItemParameters): string {
-  const { sort, recursive, filter } = given.includeNeighbors === true ? given : {};
-  const format = given.format === "raw" ? "raw" : undefined;
-  const values = { ...given, sort, recursive, filter, format };
-  return `${baseUrl}/api/get-item-content?${encode(itemParameters, values)}`;
+  return `${baseUrl}/api/get-item-content?${encode(itemParameters, given)}`;
+}
+
+/** The key of an item's response: its address with nothing that has no effect, and filters in an order of their own. */
+export function itemKey(baseUrl: string, given: ItemParameters): string {
+  const { owner, repo, path, collection, slug, format } = given;
+  const branch = given.branch === DEFAULTS.branch ? undefined : given.branch;
+  const file = { owner, repo, branch, path, collection, slug };
+  if (format === "raw") return itemUrl(baseUrl, { ...file, format });
+  const html = given.includeHtml === true
+    ? { includeHtml: true, linkTemplate: given.linkTemplate }
+    : {};
+  if (given.includeNeighbors !== true) return itemUrl(baseUrl, { ...file, ...html });
+  const filters = new Set(given.filter?.map((filter) => JSON.stringify(filter)));
+  return itemUrl(baseUrl, {
+    ...file,
+    ...html,
+    includeNeighbors: true,
+    sort: given.sort === DEFAULTS.sort ? undefined : given.sort,
+    recursive: given.recursive === DEFAULTS.recursive ? undefined : given.recursive,
+    filter: [...filters].sort().map((filter) => JSON.parse(filter)),
+  });
 }
 
 type Given = Readonly<Record<string, unknown>> & { filter?: [string, string][] | undefined };

@@ -61,13 +61,17 @@ export class ObjectCache {
 
   /**
    * The value under each id that has one, by id. All ids that are not in memory are read together; `memoryOnly` skips the
-   * key-value store, where it is known to have nothing. Never rejects.
+   * key-value store, where it is known to have nothing. `onStoreRead` is called with their number before they are read
+   * from it. Never rejects.
    */
   async getMany<T>(
     kind: ObjectKind<T>,
     repository: string,
     ids: readonly string[],
-    { memoryOnly = false }: { readonly memoryOnly?: boolean } = {},
+    { memoryOnly = false, onStoreRead }: {
+      readonly memoryOnly?: boolean;
+      readonly onStoreRead?: (count: number) => void;
+    } = {},
   ): Promise<Map<string, T>> {
     const { kv, onHit } = this.options;
     const found = new Map<string, T>();
@@ -81,6 +85,7 @@ export class ObjectCache {
       }
     }
     if (missing.length === 0 || memoryOnly || kv === null || !kind.codec) return found;
+    onStoreRead?.(missing.length);
     const keys = missing.map((id) => [kind.name, repository, id]);
     const stored = await kv.get(keys, { consistency: "eventual" });
     for (const [index, id] of missing.entries()) {

@@ -111,7 +111,7 @@ async function respond(
   const allow = methods.join(", ");
   let response: Response;
   try {
-    checkHost(request, config);
+    context.check(() => checkHost(request, config));
     if (request.method === "OPTIONS") {
       response = new Response(null, { status: 204, headers: { ...PREFLIGHT_HEADERS, allow } });
     } else {

@@ -3,13 +3,18 @@
 // response of the older commit is sent.
 
 import type { ItemParameters, ListParameters } from "../api/parameters.ts";
-import { itemUrl, linkHeader, listUrl } from "../api/parameters.ts";
+import { itemKey, linkHeader, listUrl } from "../api/parameters.ts";
 import { listItems } from "../collections/list_items.ts";
 import type { ReadContext } from "../collections/read_context.ts";
 import { itemBody, readItem } from "../collections/read_item.ts";
 import type { Reservation } from "../byte_semaphore.ts";
 import { CollectionsError, isSourceFailure, repositoryNotAllowed } from "../errors.ts";
-import { isAllowed, type RequestContext, type Snapshot } from "../source/source.ts";
+import {
+  BYTES_PER_PROCESSOR_MS,
+  isAllowed,
+  type RequestContext,
+  type Snapshot,
+} from "../source/source.ts";
 import { pacedBody } from "./paced_body.ts";
 import type { MadeBody, ResponseEntry } from "./response_cache.ts";
 import {
@@ -114,10 +119,9 @@ function showsSame(entry: ResponseEntry, { commit, branch }: Snapshot): boolean 
 async function findResponse(query: DataQuery, snapshot: Snapshot, state: State): Promise<Found> {
   const { services: { clock, config, metrics, responses }, context } = state;
   const { commit, branch, ref } = snapshot;
-  // The normalised address of the response is its cache key.
   const address = query.kind === "list"
     ? listUrl(context.baseUrl, query.parameters)
-    : itemUrl(context.baseUrl, query.parameters);
+    : itemKey(context.baseUrl, query.parameters);
   const cached = responses.get(address);
   let entry: ResponseEntry;
   const isStale = snapshot.freshness === "stale";
@@ -166,6 +170,7 @@ async function makeShared(
   const key = `${snapshot.commit} ${snapshot.branch} ${address}`;
   for (;;) {
     const isFirst = !services.making.has(key);
+    if (isFirst) context.requireMiss();
     try {
       const make = (signal: AbortSignal) => makeBody(query, snapshot, state, signal);
       return await services.making.run(key, make, context.signal);
@@ -191,7 +196,9 @@ async function makeBody(
     reserved = await responseMemory.acquire(bytes, { client, signal });
   };
   try {
-    return await makeBodyWithin(query, snapshot, state, { signal, reserveBytes });
+    const made = await makeBodyWithin(query, snapshot, state, { signal, reserveBytes });
+    state.context.charge(made.body.identity.content.length / BYTES_PER_PROCESSOR_MS);
+    return made;
   } finally {
     (reserved as Reservation | null)?.release();
   }
@@ -209,6 +216,7 @@ async function makeBodyWithin(
     client,
     signal,
     recordMiss: (options) => requestContext.recordMiss(options),
+    requireMiss: () => requestContext.requireMiss(),
     charge: (processorMs) => requestContext.charge(processorMs),
   };
   const waitMs = config.sourceTimeoutMs * JOB_WAIT_SHARE;

@@ -6,7 +6,7 @@ import { invalidParameters } from "../errors.ts";
 import type { Services } from "../services.ts";
 import type { Config } from "../settings.ts";
 import type { RequestContext } from "../source/source.ts";
-import { clientAddress, lastForwarded } from "./limits.ts";
+import { clientAddress, lastForwarded, PROCESSOR_MS_PER_MISS } from "./limits.ts";
 
 /** Fresh's per-request state. */
 export interface State {
@@ -16,6 +16,8 @@ export interface State {
 
 /** Fresh's typed helpers with this service's state; routes use `define.handlers`. */
 export const define: Define<State> = createDefine<State>();
+
+const MIN_BAD_REQUEST_MS = 1;
 
 const processId = crypto.randomUUID().slice(0, 8);
 let requests = 0;
@@ -40,7 +42,9 @@ export class HttpContext implements RequestContext {
   repository: string | undefined;
   /** Memory for the response, until {@linkcode takeReservation} transfers it. */
   reservation: Reservation | null = null;
-  private isCharged = false;
+  /** What the client has paid for this request, in misses: the greatest of what its parts cost. */
+  private paid = 0;
+  private processorMs = 0;
 
   constructor(
     readonly request: Request,
@@ -60,12 +64,36 @@ export class HttpContext implements RequestContext {
 
   recordMiss({ joined }: { joined: boolean } = { joined: false }): void {
     this.missed = true;
-    if (joined || this.isCharged) return;
-    this.services.rateLimit.take(this.client);
-    this.isCharged = true;
+    if (joined || this.paid >= 1) return;
+    this.requireMiss();
+    this.pay(1);
   }
 
-  charge(_processorMs: number): void {
+  requireMiss(): void {
+    if (this.paid < 1) this.services.rateLimit.require(this.client, 1 - this.paid);
+  }
+
+  charge(processorMs: number): void {
+    this.processorMs += processorMs;
+    this.pay(this.processorMs / PROCESSOR_MS_PER_MISS);
+  }
+
+  private pay(misses: number): void {
+    if (misses <= this.paid) return;
+    this.services.rateLimit.charge(this.client, misses - this.paid);
+    this.paid = misses;
+  }
+
+  /** The result of checking the request. A bad one is charged for the time of the check, and for 1 ms at least. */
+  check<T>(work: () => T): T {
+    const { clock } = this.services;
+    const startedAtMs = clock.monotonicMs();
+    try {
+      return work();
+    } catch (error) {
+      this.charge(Math.max(MIN_BAD_REQUEST_MS, clock.monotonicMs() - startedAtMs));
+      throw error;
+    }
   }
 
   /** Reserves memory for the response. @throws {CollectionsError} service-busy. */

@@ -10,6 +10,7 @@ import {
   backgroundContext,
   type BlobResult,
   type Blobs,
+  BYTES_PER_PROCESSOR_MS,
   DEFAULT_BRANCH,
   type FileRef,
   repositoryKey,
@@ -21,6 +22,9 @@ import { treeKind } from "./tree_entries.ts";
 
 type RefChecksOptions = ConstructorParameters<typeof RefChecks>[0];
 type CachedSourceOptions = Omit<RefChecksOptions, "source" | "backoff"> & { objects: ObjectCache };
+
+/** Processor time of one value that is read from the store, measured. */
+const STORE_READ_MS = 0.5;
 
 const blobKind: ObjectKind<Uint8Array<ArrayBuffer>> = {
   name: "blob",
@@ -69,6 +73,7 @@ export class CachedSource implements Source {
     return await this.share(key, context, async (shared) => {
       const folder = await this.source.filesAt(snapshot, path, shared);
       if (folder !== null) {
+        shared.charge(fileListKind.sizeOf(folder.files) / BYTES_PER_PROCESSOR_MS);
         this.options.objects.set(fileListKind, repository, folder.treeId, folder.files);
       }
       return folder;
@@ -80,7 +85,7 @@ export class CachedSource implements Source {
     const wanted = new Map(files.map((file) => [file.id, file]));
     const ids = [...wanted.keys()];
     const results = new Map<string, BlobResult>(
-      await this.options.objects.getMany(blobKind, repository, ids, lookupOf(snapshot)),
+      await this.options.objects.getMany(blobKind, repository, ids, lookupOf(snapshot, context)),
     );
     const joined: string[] = [];
     const started: FileRef[] = [];
@@ -93,7 +98,7 @@ export class CachedSource implements Source {
     }
     context.signal?.throwIfAborted();
     if (started.length + joined.length > 0) context.recordMiss({ joined: started.length === 0 });
-    const readBlob = this.batch(snapshot, started, context.client);
+    const readBlob = this.batch(snapshot, started, context);
     await Promise.all([...started.map(({ id }) => id), ...joined].map(async (id) => {
       const read = (signal: AbortSignal) => readBlob(id, signal);
       const result = await this.flights.run(`${repository}\nblob ${id}`, read, context.signal);
@@ -105,10 +110,10 @@ export class CachedSource implements Source {
   readonly webUrl: Source["webUrl"] = (snapshot, path) => this.source.webUrl(snapshot, path);
 
   /** Reads files together, when the first is read; the request is aborted when the reads of all are. */
-  private batch(snapshot: Snapshot, files: readonly FileRef[], client: string) {
+  private batch(snapshot: Snapshot, files: readonly FileRef[], request: RequestContext) {
     const repository = repositoryKey(snapshot.name);
     const controller = new AbortController();
-    const context = backgroundContext(client, controller.signal);
+    const context = sharedContext(request, controller.signal);
     let left = files.length;
     const leave = () => {
       if (--left === 0) controller.abort();
@@ -121,7 +126,9 @@ export class CachedSource implements Source {
       const result = (await reading).get(id)!;
       const isFailure = result instanceof Error;
       this.backoff.objectOutcome(repository, id, isFailure ? result : null);
-      if (!isFailure) this.options.objects.set(blobKind, repository, id, result);
+      if (isFailure) return result;
+      context.charge(result.length / BYTES_PER_PROCESSOR_MS);
+      this.options.objects.set(blobKind, repository, id, result);
       return result;
     };
   }
@@ -134,7 +141,8 @@ export class CachedSource implements Source {
   ): Promise<T> {
     const { objects } = this.options;
     const repository = repositoryKey(snapshot.name);
-    const cached = (await objects.getMany(kind, repository, [id], lookupOf(snapshot))).get(id);
+    const lookup = lookupOf(snapshot, context);
+    const cached = (await objects.getMany(kind, repository, [id], lookup)).get(id);
     if (cached !== undefined) return cached;
     const object = `${kind.name} ${id}`;
     const key = `${repository}\n${object}`;
@@ -146,6 +154,7 @@ export class CachedSource implements Source {
       try {
         const value = await fetch(shared);
         this.backoff.objectOutcome(repository, object, null);
+        shared.charge(kind.sizeOf(value) / BYTES_PER_PROCESSOR_MS);
         objects.set(kind, repository, id, value);
         return value;
       } catch (error) {
@@ -158,15 +167,20 @@ export class CachedSource implements Source {
   /** Shares work between the requests for a key; it has no client's signal. */
   private share<T>(
     key: string,
-    context: RequestContext,
+    request: RequestContext,
     work: (shared: RequestContext) => Promise<T>,
   ): Promise<T> {
-    const { client, signal } = context;
-    const charge = (processorMs: number) => context.charge(processorMs);
-    const run = (signal: AbortSignal) => work(backgroundContext(client, signal, charge));
-    return this.flights.run(key, run, signal) as Promise<T>;
+    const run = (signal: AbortSignal) => work(sharedContext(request, signal));
+    return this.flights.run(key, run, request.signal) as Promise<T>;
   }
 }
 
-/** A repository that no process knew a moment ago has no objects in the store: its first request skips those reads. */
-const lookupOf = ({ freshness }: Snapshot) => ({ memoryOnly: freshness === "miss" });
+/** The context of work that a request starts and others may share; the one that starts it is charged. */
+const sharedContext = (request: RequestContext, signal: AbortSignal) =>
+  backgroundContext(request.client, signal, (processorMs) => request.charge(processorMs));
+
+const lookupOf = ({ freshness }: Snapshot, context: RequestContext) => ({
+  // A repository that no process knew a moment ago has no objects in the store: its first request skips those reads.
+  memoryOnly: freshness === "miss",
+  onStoreRead: (count: number) => context.charge(count * STORE_READ_MS),
+});

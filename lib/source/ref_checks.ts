@@ -38,6 +38,8 @@ const REFRESH_SHARE = 5 / 6;
 /** Each check is one to three requests at once, of the 64 in its lane. */
 const REFRESHED_AT_ONCE = 8;
 const REFRESH_CLIENT = "refresh";
+/** A check of a known ref costs its client as much as so much processor time: a quarter of a miss. */
+const CHECK_MS = 25;
 
 /** The errors that say a ref is missing, or its repository; the texts name that as the request spelled it. */
 const DENIALS = {
@@ -111,7 +113,17 @@ export class RefChecks {
     const now = this.options.clock.now();
     const denied = this.tombstones.get(key);
     if (denied?.isCertain && this.isRecent(denied.atMs)) throw errorOf(denied, name);
-    const loaded = this.known.get(key) ?? await this.loads.run(key, () => this.load(name));
+    let loaded = this.known.get(key) ?? null;
+    let uncharged = 0;
+    if (loaded === null || !this.isFresh(loaded)) {
+      if (!this.loads.has(key) && !this.flights.has(key)) {
+        context.requireMiss();
+        // While the source fails, most checks send nothing.
+        if (this.options.backoff.refFailure(name) === null) context.charge(CHECK_MS);
+        else uncharged = CHECK_MS;
+      }
+      loaded ??= await this.loads.run(key, () => this.load(name));
+    }
     if (loaded === null) context.recordMiss({ joined: this.flights.has(key) });
     const { known, freshness } = loaded !== null && this.isFresh(loaded)
       ? { known: loaded, freshness: "hit" as const }
@@ -121,6 +133,7 @@ export class RefChecks {
           throw tombstone?.isCertain ? errorOf(tombstone, name) : error;
         });
     const { ref, validators } = known;
+    if (freshness !== "stale") context.charge(uncharged);
     ref.wantedAtMs = now;
     const { commit, checkedAtMs } = ref;
     return { name: { owner, repo }, branch, commit, ref, checkedAtMs, freshness, validators };

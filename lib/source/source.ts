@@ -18,18 +18,26 @@ export interface RequestContext {
    * @throws {CollectionsError} too-many-requests when this client may cause no more misses.
    */
   recordMiss(options?: { readonly joined: boolean }): void;
+  /** For work whose cost is known only afterwards. @throws {CollectionsError} as {@linkcode recordMiss}. */
+  requireMiss(): void;
   /** Counts processor time that this request used, in ms. */
   charge(processorMs: number): void;
 }
 
-/** The context of work without a request: refresh ahead, background jobs whose start was charged already. */
+/**
+ * The context of work without a request: refresh ahead, and background jobs whose start was charged already. `charge` is
+ * that of the request which started the work, where there is one.
+ */
 export function backgroundContext(
   client: string,
   signal?: AbortSignal,
   charge: RequestContext["charge"] = () => {},
 ): RequestContext {
-  return { client, signal, recordMiss() {}, charge };
+  return { client, signal, charge, recordMiss() {}, requireMiss() {} };
 }
+
+/** A measure of the time that parsing, hashing and encoding take, which many requests share in turns: 1 ms for 100 kB. */
+export const BYTES_PER_PROCESSOR_MS = 100_000;
 
 /** A repository as the request spelled it. Rules compare owner and repo without case. */
 export interface RepositoryName {

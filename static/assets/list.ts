@@ -104,10 +104,15 @@ export function facetKeysOf(items: readonly Item[]): string[] {
   ].map(({ key }) => key).slice(0, MAX_FACETS);
 }
 
+/** The value of a key of an item's own front matter; a key of other items may be one that every object inherits. */
+export function valueOf({ frontMatter = {} }: Pick<Item, "frontMatter">, key: string): unknown {
+  return Object.hasOwn(frontMatter, key) ? frontMatter[key] : undefined;
+}
+
 /** The key of the front matter that titles an item. */
-function titleKeyOf({ frontMatter = {} }: Pick<Item, "frontMatter">): string | undefined {
+function titleKeyOf(item: Pick<Item, "frontMatter">): string | undefined {
   return TITLES.find((key) => {
-    const value = frontMatter[key];
+    const value = valueOf(item, key);
     return typeof value === "string" && value.trim() !== "" || typeof value === "number";
   });
 }
@@ -115,7 +120,7 @@ function titleKeyOf({ frontMatter = {} }: Pick<Item, "frontMatter">): string | u
 /** The text of a row. */
 export function titleOf(item: Pick<Item, "name" | "frontMatter">): string {
   const key = titleKeyOf(item);
-  return key === undefined ? item.name : String(item.frontMatter?.[key]);
+  return key === undefined ? item.name : String(valueOf(item, key));
 }
 
 interface ListProps {
@@ -409,7 +414,7 @@ function row(
   item: Item,
   { state, columns, secondary }: { state: State; columns: readonly Column[]; secondary: string },
 ) {
-  const { path, name, frontMatter = {}, frontMatterError, size } = item;
+  const { path, name, frontMatterError, size } = item;
   const title = titleOf(item);
   const isCurrent = path === state.path;
   const second = frontMatterError
@@ -420,7 +425,7 @@ function row(
       aria-current=${isCurrent ? "true" : null}>${title}</a>${second}</td>
     ${
     columns.map(({ key, kind }) =>
-      html`<td class=${`k-${kind}`}>${cell(frontMatter[key], key, state)}</td>`
+      html`<td class=${`k-${kind}`}>${cell(valueOf(item, key), key, state)}</td>`
     )
   }
     <td class="k-size">${sizeWords(size)}</td>

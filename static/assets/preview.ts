@@ -29,7 +29,7 @@ const MAX_HIGHLIGHTED_CHARACTERS = 100_000;
 const MAX_ROWS = 500;
 
 /** By extension, or by the name that a fence gives. */
-const LANGUAGES: Readonly<Record<string, string>> = {
+const LANGUAGES: ReadonlyMap<string, string> = new Map(Object.entries({
   bash: "bash",
   cjs: "javascript",
   css: "css",
@@ -76,7 +76,7 @@ const LANGUAGES: Readonly<Record<string, string>> = {
   shell: "bash",
   typescript: "typescript",
   makefile: "makefile",
-};
+}));
 
 /** How a file is shown. */
 type Kind =
@@ -175,9 +175,10 @@ export function sourceOf(file: FileBody) {
   return codeBlock(file.content, languageOf(file.name));
 }
 
-function languageOf(name: string): string | null {
+/** The language of a file by its name; null for an unknown one. */
+export function languageOf(name: string): string | null {
   const word = name.toLowerCase().split(".").at(-1)!;
-  return LANGUAGES[word] ?? null;
+  return LANGUAGES.get(word) ?? null;
 }
 
 /** A text in a box that scrolls, highlighted as soon as the highlighter is there. */
@@ -262,7 +263,7 @@ async function serviceHtml(file: FileBody, state: State): Promise<Node> {
     purify.removeHook("afterSanitizeAttributes", fit);
   }
   for (const code of fragment.querySelectorAll("pre > code[class*='language-']")) {
-    const language = LANGUAGES[code.className.replace("language-", "").toLowerCase()];
+    const language = LANGUAGES.get(code.className.replace("language-", "").toLowerCase());
     const text = code.textContent ?? "";
     if (language === undefined || text.length > MAX_HIGHLIGHTED_CHARACTERS) continue;
     // The plain text stays where there is no highlighter.
@@ -481,7 +482,7 @@ function notebookPreview(file: FileBody) {
   const language = notebook.metadata?.kernelspec?.language ?? "python";
   const joined = (text: unknown) =>
     Array.isArray(text) ? text.join("") : typeof text === "string" ? text : "";
-  const known = Object.values(LANGUAGES).includes(language) ? language : null;
+  const known = [...LANGUAGES.values()].includes(language) ? language : null;
   return html`<div class="notebook">${
     cells.map(({ cell_type, source, outputs = [] }, at) =>
       html`<div class="cell" key=${at}>${

@@ -213,12 +213,18 @@ export function parseFilter(text: string): readonly [string, string] | null {
   return [`filter[${subject}]`, operator === "!=" ? `!${value}` : value];
 }
 
+const SIGNS: ReadonlyMap<string, string> = new Map([
+  ["gte", "≥"],
+  ["lte", "≤"],
+  ["gt", ">"],
+  ["lt", "<"],
+]);
+
 /** A filter in words, such as `tags: news` or `date ≥ 2025-01-01`. */
 export function filterWords([name, value]: readonly [string, string]): string {
   const [, subject = name, comparison] = name.match(/^filter\[(.*?)\](?:\[(.*)\])?$/s) ?? [];
   const key = subject.replace(/^frontMatter\./, "");
-  const signs: Record<string, string> = { gte: "≥", lte: "≤", gt: ">", lt: "<" };
   if (comparison === "exists") return value === "false" ? `no ${key}` : `has ${key}`;
-  if (comparison !== undefined) return `${key} ${signs[comparison] ?? comparison} ${value}`;
+  if (comparison !== undefined) return `${key} ${SIGNS.get(comparison) ?? comparison} ${value}`;
   return value.startsWith("!") ? `${key}: not ${value.slice(1)}` : `${key}: ${value}`;
 }

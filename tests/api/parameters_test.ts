@@ -1,8 +1,9 @@
 // How a query string is read: strictly, each parameter once, every bad one named, both sides of each bound.
 
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { parseItemQuery, parseListQuery } from "../../lib/api/parameters.ts";
 import { CollectionsError } from "../../lib/errors.ts";
+import { countDecoding } from "../count_decoding.ts";
 
 const LIST = "owner=o&repo=r&collection=c";
 const ITEM = "owner=o&repo=r&path=a";
@@ -138,6 +139,38 @@ Deno.test("what cannot be decoded is bad, in a known parameter; a plus is a spac
   }
   const query = "owner=o&%72epo=r&collection=a+b%2Bc&Page=7&__proto__=1&constructor";
   assertEquals(parseListQuery(query), { owner: "o", repo: "r", collection: "a b+c" });
+});
+
+Deno.test("an address has at most 100 parameters, empty ones too, and more are not decoded", () => {
+  using decoding = countDecoding();
+  const more = (count: number) => LIST + "&".repeat(count - 1) + "%zz=1";
+  assertEquals(badOnes(more(98)), "");
+  assertEquals(decoding.failed, 0);
+  const { calls } = decoding;
+
+  assertEquals(errorsOf(more(99)), [
+    ["query", "must have at most 100 parameters, separated by &"],
+  ]);
+  assertEquals(badOnes(more(60_000), parseItemQuery), "query");
+
+  assertEquals([calls > 0, decoding.calls], [true, calls]);
+});
+
+Deno.test("malformed escapes are found without exceptions", () => {
+  using decoding = countDecoding();
+  for (const bad of ["%zz", "%", "%c3", "%ff%fe"]) {
+    badOnes(`${LIST}&branch=${bad.repeat(1000)}${`&${bad}=1&filter[path]=${bad}`.repeat(45)}`);
+  }
+  assertEquals(decoding.failed, 0);
+});
+
+Deno.test("at most 20 bad parameters are named, each in 80 characters", () => {
+  const filters = Array.from({ length: 90 }, (_, n) => `&filter[${n}]=%zz`).join("");
+  const long = `&filter[${"x".repeat(1000)}]=%zz`;
+  const error = assertThrows(() => parseListQuery(`${LIST}${long}${filters}`), CollectionsError);
+  const names = error.facts.errors!.map(({ parameter }) => parameter);
+  assertEquals([names.length, names[0]], [20, `filter[${"x".repeat(73)}…`]);
+  assertStringIncludes(error.detail, "filter[18], and 71 more.");
 });
 
 Deno.test("bad filters and sorts are named as they were given, and say what is good", () => {

@@ -2,6 +2,7 @@ import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { branchProblem, pathProblem } from "../../lib/api/names.ts";
 import {
+  itemKey,
   itemUrl,
   linkHeader,
   listUrl,
@@ -78,11 +79,58 @@ Deno.test("itemUrl() leads back to the parameters that it was made of", () => {
   }));
 });
 
-Deno.test("itemUrl() leaves out what changes nothing", () => {
-  const given =
-    "owner=o&repo=r&collection=c&slug=s&sort=name&recursive=0&filter[name]=*&format=json";
-  const address = `${BASE}/api/get-item-content?owner=o&repo=r&collection=c&slug=s`;
-  assertEquals(itemUrl(BASE, parseItemQuery(given)), address);
+Deno.test("listUrl() leaves out what has no effect, and keeps defaults that were given", () => {
+  const list = "owner=o&repo=r&collection=c";
+  const rows: [given: string, kept: string][] = [
+    ["linkTemplate=/{slug}", "page=1"],
+    ["fields=slug&linkTemplate=/{slug}&includeHtml=1", "page=1&fields=slug"],
+    [
+      "fields=slug,html&linkTemplate=/{slug}",
+      "page=1&linkTemplate=%2F%7Bslug%7D&fields=html%2Cslug",
+    ],
+    [
+      "includeContent=1&includeHtml=0&includeFrontMatter=true&fields=name,slug,name",
+      "page=1&fields=name%2Cslug",
+    ],
+    [
+      "branch=main&limit=50&includeContent=0&sort=path&recursive=1",
+      "branch=main&page=1&limit=50&includeContent=false&sort=path&recursive=true",
+    ],
+  ];
+  for (const [given, kept] of rows) {
+    const url = listUrl(BASE, parseListQuery(`${list}&${given}`));
+    assertEquals([given, url], [given, `${BASE}/api/list-collection-items?${list}&${kept}`]);
+  }
+});
+
+Deno.test("itemKey() is one key for all requests with equal responses", () => {
+  const item = "owner=o&repo=r&collection=c&slug=s";
+  const html = `${item}&includeHtml=true`;
+  const neighbors = `${item}&includeNeighbors=1`;
+  const rows: [kept: string, equal: string[]][] = [
+    [
+      item,
+      [
+        "branch=main&format=json&recursive=1&sort=path&includeHtml=0&includeNeighbors=false",
+        "sort=name&recursive=0&filter[name]=*&linkTemplate=/{slug}",
+      ].map((more) => `${item}&${more}`),
+    ],
+    [`${item}&format=raw`, [
+      `${neighbors}&format=raw&includeHtml=1&linkTemplate=/{slug}&branch=main`,
+    ]],
+    [`${html}&linkTemplate=/{slug}`, [`${html}&linkTemplate=/{slug}&sort=size`]],
+    [`${neighbors}&filter[name]=a&filter[path]=b`, [
+      `${neighbors}&filter[path]=b&filter[name]=a&filter[path]=b&sort=path&recursive=true`,
+    ]],
+    ...["branch=HEAD", "sort=-path&includeNeighbors=1", "recursive=0&includeNeighbors=1"]
+      .map((more): [string, string[]] => [`${item}&${more}`, []]),
+  ];
+  const keyOf = (given: string) => itemKey(BASE, parseItemQuery(given));
+  const keys = rows.map(([kept, equal]) => {
+    for (const given of equal) assertEquals([given, keyOf(given)], [given, keyOf(kept)]);
+    return keyOf(kept);
+  });
+  assertEquals(new Set(keys).size, rows.length);
 });
 
 Deno.test("linkHeader() has at most 12,288 characters: without the first and last page, or null", () => {

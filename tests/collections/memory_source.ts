@@ -10,7 +10,13 @@ import {
   isListedPath,
 } from "../../lib/source/file_list.ts";
 import { blobId } from "../../lib/source/git_object_id.ts";
-import type { FileRef, RequestContext, Snapshot, Source } from "../../lib/source/source.ts";
+import {
+  backgroundContext,
+  type FileRef,
+  type RequestContext,
+  type Snapshot,
+  type Source,
+} from "../../lib/source/source.ts";
 import { TreeEntries, type TreeEntry } from "../../lib/source/tree_entries.ts";
 import type { Compute } from "../../lib/thread/compute.ts";
 import { BackgroundJobs } from "../../lib/work/background_jobs.ts";
@@ -61,8 +67,7 @@ export class MemorySource implements Source {
     return {
       ...{ source: this, snapshot, objects, jobs, compute, clock },
       context: {
-        client,
-        charge() {},
+        ...backgroundContext(client),
         recordMiss() {
           recordMiss();
           misses++;

@@ -124,6 +124,21 @@ Deno.test("a response is made again when the branch took another name meanwhile"
   assertEquals(repository.branch, "draft");
 });
 
+Deno.test("parameters without an effect lead to the same cached response", async () => {
+  await using site = await startSite({ "posts/a.md": "" });
+  const { service } = site;
+  const hits = () => Number(/tier="response"} (\d+)/.exec(service.services.metrics.toText())?.[1]);
+  const path = { path: "posts/a.md" };
+  await service.list();
+  await service.item(path);
+  const before = hits() || 0;
+  for (const slug of "abc") {
+    await service.list({ linkTemplate: `/${slug}/{slug}` });
+    await service.item({ ...path, branch: "main", sort: "name", linkTemplate: `/${slug}/{slug}` });
+  }
+  assertEquals(hits() - before, 6);
+});
+
 Deno.test("an older response is sent where a new commit is known and cannot be read yet", async () => {
   await using site = await startSite({ "posts/a.md": "" });
   const { service: { clock }, gh, repository } = site;

@@ -1,8 +1,11 @@
-// Misses cost, hits do not; a client is counted by its address.
+// Misses, checks and processor time cost, hits do not; a client is counted by its address.
 
-import { assertEquals } from "@std/assert";
-import { clientAddress, clientKey } from "../../lib/http/limits.ts";
-import { listPath } from "../service.ts";
+import { assertEquals, assertThrows } from "@std/assert";
+import { CollectionsError } from "../../lib/errors.ts";
+import { clientAddress, clientKey, RateLimit } from "../../lib/http/limits.ts";
+import { HttpContext } from "../../lib/http/state.ts";
+import { countReads } from "../cache/watched_kv.ts";
+import { itemPath, listPath } from "../service.ts";
 import { startSite } from "../site.ts";
 
 const FILES = { "posts/a.md": "", "pages/b.md": "" };
@@ -72,13 +75,14 @@ Deno.test("past its misses a client gets 429 for the time that Retry-After and R
   const { service, statusOf } = site;
   assertEquals([await statusOf("site"), await statusOf("r1")], [200, 404]);
 
+  assertEquals(await statusOf("site"), 200);
+
   // Time is monotonic.
   service.clock.setWallClock(service.clock.now() - 3_600_000);
   const refused = await service.get(listPath({ repo: "r2" }));
   assertEquals([refused.status, refused.headers.get("retry-after")], [429, "30"]);
   assertEquals(refused.headers.get("ratelimit-policy"), '"misses";q=2;w=60');
   assertEquals(refused.headers.get("ratelimit"), '"misses";r=0;t=60');
-  assertEquals(await statusOf("site"), 200);
   assertEquals(await statusOf("r3", "192.0.2.2"), 404);
 
   service.clock.advance(29_999);
@@ -87,23 +91,106 @@ Deno.test("past its misses a client gets 429 for the time that Retry-After and R
   assertEquals([await statusOf("r2"), await statusOf("r4")], [404, 429]);
 });
 
-Deno.test("a re-check of a known branch is no miss, nor is a bad request or a repeated not-found", async () => {
+Deno.test("a repeated not-found is no miss", async () => {
+  await using site = await start(1);
+  assertEquals(await site.statusOf("none"), 404);
+  site.gh.resetCounts();
+  assertEquals(await site.statusOf("none"), 404);
+  assertEquals(site.gh.counts(), {});
+});
+
+Deno.test("a check of a known branch costs a quarter of a miss, and is refused without one left", async () => {
   await using site = await start(2);
   const { service, gh, statusOf } = site;
-  for (const path of [listPath({ page: 0 }), listPath({ page: -1 }), "/none"]) {
-    await service.problem(path);
-  }
-  await service.list();
-  await statusOf("none");
+  const branches = ["main", "HEAD"];
+  for (const branch of branches) await service.list({ branch });
+  service.clock.advance(60_000);
+  for (const branch of branches) await service.list({ branch });
+  assertEquals(await statusOf("n1"), 404);
 
+  const refused = await service.get(listPath({ repo: "n2" }));
+  assertEquals(refused.headers.get("retry-after"), "15", "half a miss is missing");
+  service.clock.advance(60_000);
+  assertEquals([await statusOf("n3"), await statusOf("n4")], [404, 404]);
   gh.resetCounts();
-  assertEquals(await statusOf("none"), 404);
+  assertEquals([await statusOf("site"), await statusOf("site")], [429, 429]);
   assertEquals(gh.counts(), {});
-  for (let minute = 0; minute < 3; minute++) {
-    service.clock.advance(60_000);
-    const statuses = [await statusOf("n1"), await statusOf("n2"), await statusOf("n3")];
-    assertEquals([...statuses, await statusOf("site")], [404, 404, 429, 200]);
+});
+
+Deno.test("older responses cost nothing while the source fails", async () => {
+  await using site = await start(2);
+  const { service, gh, statusOf } = site;
+  await service.list();
+  gh.fault = { kind: "status", status: 500 };
+  service.clock.advance(60_000);
+  for (let request = 0; request < 20; request++) assertEquals(await statusOf("site"), 200);
+});
+
+Deno.test("bad requests cost their client 1 ms of processor time each at least", async () => {
+  await using site = await start(2);
+  const { service, statusOf } = site;
+  const bad = [listPath({ page: 0 }), itemPath({ path: "" })];
+  for (let request = 0; request < 90; request++) await service.send(bad[request % 2]!);
+  assertEquals([await statusOf("n1"), await statusOf("n2"), await statusOf("n2", "192.0.2.2")], [
+    404,
+    429,
+    404,
+  ]);
+});
+
+Deno.test("charge() costs a miss for 100 ms of processor time, of which a miss includes the first", async () => {
+  await using site = await start(2);
+  const { rateLimit } = site.service.services;
+  const context = (hostname: string) => {
+    const remoteAddr: Deno.NetAddr = { transport: "tcp", hostname, port: 50_000 };
+    const info = { remoteAddr, completed: Promise.resolve() };
+    return new HttpContext(new Request("http://localhost"), info, site.service.services);
+  };
+  const left = (client: string) => {
+    const headers = new Headers();
+    rateLimit.describe(client, headers);
+    return headers.get("ratelimit")!.slice('"misses";'.length);
+  };
+  const [a, b, c] = ["192.0.2.7", "192.0.2.8", "192.0.2.9"] as const;
+  const [first, second] = [context(a), context(b)];
+  first.charge(75);
+  first.charge(75);
+  second.recordMiss();
+  second.charge(100);
+  for (let request = 0; request < 20; request++) context(c).charge(5);
+  assertEquals([a, b, c].map(left), ["r=0;t=45", "r=1;t=30", "r=1;t=30"]);
+
+  // A debt is worked off within a window.
+  second.charge(1_000_000);
+  second.charge(1_000_000);
+  assertEquals(left(b), "r=0;t=90");
+  const error = assertThrows(() => context(b).requireMiss(), CollectionsError);
+  assertEquals(error.facts.retryAfterSeconds, 60);
+  site.service.clock.advance(60_000);
+  context(b).requireMiss();
+});
+
+Deno.test("without a limit nothing is refused or described", () => {
+  const rateLimit = new RateLimit({ perMinute: 0, monotonicMs: () => 0 });
+  rateLimit.charge("a", 1_000);
+  rateLimit.require("a", 1);
+  const headers = new Headers();
+  rateLimit.describe("a", headers);
+  assertEquals([...headers], []);
+});
+
+Deno.test("a client past its limit causes no read of the store, whatever it requests", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const reads = countReads(kv);
+  await using site = await startSite(FILES, { kv, env: { MISSES_PER_MINUTE: "1" } });
+  await site.service.list();
+  const { count } = reads;
+  for (const parameters of [{ repo: "none" }, { branch: "other" }, { page: 2 }, { sort: "name" }]) {
+    const path = listPath(parameters);
+    assertEquals([path, (await site.service.get(path)).status], [path, 429]);
   }
+  await site.service.list();
+  assertEquals(reads.count, count);
 });
 
 Deno.test("a request that joins another one's work is no miss, and one that adds to it is", async () => {

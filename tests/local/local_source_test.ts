@@ -192,7 +192,7 @@ Deno.test("reading needs no permission but for the root, and leaves out what may
   const script = `
     import { LocalSource } from "${module}";
     const source = new LocalSource({ root: Deno.args[0], now: () => Date.now() });
-    const context = { client: "test", recordMiss() {}, charge() {} };
+    const context = { client: "test", recordMiss() {}, requireMiss() {}, charge() {} };
     const snapshot = await source.resolve({ owner: "local", repo: "blog", branch: null }, context);
     const list = await source.files(snapshot, snapshot.commit, context);
     const blobs = await source.blobs(snapshot, [list.at(0)], context);

@@ -6,14 +6,18 @@ import { CollectionsError, type ProblemCode } from "../../lib/errors.ts";
 import type { FileList } from "../../lib/source/file_list.ts";
 import { blobId } from "../../lib/source/git_object_id.ts";
 import { LocalSource } from "../../lib/source/local/local_source.ts";
-import type { RefQuery, RequestContext, Snapshot } from "../../lib/source/source.ts";
+import {
+  backgroundContext,
+  type RefQuery,
+  type RequestContext,
+  type Snapshot,
+} from "../../lib/source/source.ts";
 import { GitRepository } from "../github/git_repository.ts";
 import { TestClock } from "../test_clock.ts";
 
 /** A client that must not be charged: local reads cost no quota. */
 export const uncharged: RequestContext = {
-  client: "test",
-  charge() {},
+  ...backgroundContext("test"),
   recordMiss() {
     throw new Error("Cannot read a local folder: a miss was recorded");
   },

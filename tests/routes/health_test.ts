@@ -35,11 +35,31 @@ Deno.test("GET /api/health reports the process, ?ready the last state of the sou
   assertEquals(gh.requests.length, requested);
 });
 
+Deno.test("GET /api/health?ready reads the store at most once a second", async () => {
+  const kv = await Deno.openKv(":memory:");
+  let reads = 0;
+  const get = kv.get.bind(kv);
+  kv.get = ((...parameters: Parameters<typeof get>) => {
+    reads++;
+    return get(...parameters);
+  }) as typeof kv.get;
+  await using service = await startService({ kv });
+  const probe = (remote: string) => service.send("/api/health?ready", { remote });
+  await Promise.all(Array.from({ length: 50 }, (_, n) => probe(`192.0.2.${n}`)));
+  service.clock.advance(999);
+  await probe("192.0.2.1");
+  assertEquals(reads, 1);
+  service.clock.advance(1);
+  await probe("192.0.2.1");
+  assertEquals(reads, 2);
+});
+
 Deno.test("GET /api/health?ready is 503 while the store fails", async () => {
   const kv = await Deno.openKv(":memory:");
   await using service = await startService({ kv });
   assertEquals((await service.get("/api/health?ready")).status, 200);
   kv.close();
+  service.clock.advance(1_000);
 
   // Not by get(): the answer of a probe is no problem of the contract.
   const response = await service.send("/api/health?ready");

@@ -143,6 +143,18 @@ Deno.test("fields cuts items to their named keys and reads nothing else", async 
   assert(links.next!.includes("&fields=name%2Cslug"), links.next!);
 });
 
+Deno.test("slug-ambiguous names at most 20 paths, and counts all", async () => {
+  const files = Array.from({ length: 21 }, (_, n): [string, string] => [`posts/a.x${n}`, ""]);
+  await using site = await startSite(files);
+  const path = itemPath({ collection: "posts", slug: "a" });
+  const { detail, paths } = await site.service.problem(path);
+  assertEquals([paths?.length, paths?.[19]], [20, "posts/a.x8"]);
+  assertEquals(
+    detail,
+    '21 files of the collection have the slug "a". Read one of them with path; "paths" names the first 20.',
+  );
+});
+
 Deno.test("a slug names the only Markdown file, or is ambiguous", async () => {
   const names = "a.md a.json a.b.md b.md b.mdx c.json c.txt d x/a.md".split(" ");
   const files = names.map((name): [string, string] => [`posts/${name}`, ""]);

@@ -4,6 +4,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import process from "node:process";
 import { HOSTILE_FILES, hostileRequests, isEscaped } from "../../bench/hostile_requests.ts";
+import { countDecoding } from "../count_decoding.ts";
 import { listPath } from "../service.ts";
 import { startSite } from "../site.ts";
 
@@ -38,15 +39,16 @@ Deno.test("a request of any size is answered in little time", async () => {
   const good = "owner=octo&repo=site&collection=posts";
   const names = Array.from({ length: 10_000 }, (_, index) => `x${index}=${index}`);
   const queries: [query: string, expected: number][] = [
-    [`${good}&${"x=1&".repeat(10_000)}`, 200],
-    [`${good}&${names.join("&")}`, 200],
+    [`${good}&${"x=1&".repeat(10_000)}`, 400],
+    [`${good}&${names.join("&")}`, 400],
+    [`${good}&${"%zz&".repeat(10_000)}`, 400],
     [`${good}&${"page=1&".repeat(10_000)}`, 400],
     [`${good}&${"filter[name]=*a*b*c*&".repeat(10_000)}`, 400],
     [`${good}&branch=${"a".repeat(1 << 20)}`, 400],
     [`${good}&${"a".repeat(1 << 20)}=1`, 200],
     [`${good}&x=${"%41".repeat(350_000)}`, 200],
     [`${good}&page=${"%".repeat(1 << 20)}`, 400],
-    [`${good}&${"&".repeat(1 << 20)}`, 200],
+    [`${good}&${"&".repeat(1 << 20)}`, 400],
     [`owner=octo&repo=site&collection=${"/".repeat(1 << 20)}`, 400],
     [`${good}&sort=frontMatter.${"a.".repeat(100_000)}`, 400],
     [`${good}&filter[path]=${"**/".repeat(300)}x`, 400],
@@ -62,6 +64,16 @@ Deno.test("a request of any size is answered in little time", async () => {
     // each of its characters would take hours.
     assert(user < 2_000_000, `${what}: ${user} µs`);
     if (expected !== 200) assert(text.length < 20_000, `${what}: ${text.length} characters`);
+  }
+});
+
+Deno.test("a path with malformed escapes costs at most one exception", async () => {
+  await using site = await startSite(FILES);
+  for (const path of ["/problems/", "/", "/api/", "/assets/1/", "/vendor/"]) {
+    using decoding = countDecoding();
+    const response = await site.service.send(path + "%zz%ff".repeat(10_000));
+    assertEquals([path, response.status, decoding.failed <= 1], [path, 404, true]);
+    await response.body?.cancel();
   }
 });
 

@@ -127,7 +127,8 @@ Deno.test("planBatches() bounds batches by 50 files and 1 MiB, in order", () => 
 
 Deno.test("fitsBatch() takes text that GraphQL gives whole", () => {
   const taken = (paths: string[]) => paths.filter((path) => fitsBatch(file(10, path)));
-  const texts = ["a.md", "b.json", "c.yaml", "d.svg", "e.mdx", "LICENSE", "f.ts", "g.toml"];
+  const texts = ["a.md", "b.json", "c.yaml", "d.svg", "e.mdx", "LICENSE", "f.ts", "g.toml"]
+    .concat("h.constructor", "i.__proto__", "j.toString");
   assertEquals(taken([...texts, "a.png", "b.pdf", "c.woff2", "d.zip", "e.mp4"]), texts);
   assertEquals([fitsBatch(file(512_000)), fitsBatch(file(512_001))], [true, false]);
 });

@@ -7,7 +7,13 @@ import { CollectionsError, sourceFailed, sourceRateLimited } from "../../lib/err
 import { TreeEntries } from "../../lib/source/tree_entries.ts";
 import { CachedSource } from "../../lib/source/cached_source.ts";
 import { FileListBuilder, fileListKind } from "../../lib/source/file_list.ts";
-import type { BlobResult, RequestContext, Snapshot, Source } from "../../lib/source/source.ts";
+import {
+  backgroundContext,
+  type BlobResult,
+  type RequestContext,
+  type Snapshot,
+  type Source,
+} from "../../lib/source/source.ts";
 import { TestClock } from "../test_clock.ts";
 import { charged, openStore, uncharged } from "./open_github.ts";
 
@@ -79,7 +85,7 @@ Deno.test("CachedSource reads a tree once, also where the first of several reque
     throw new Error("too many requests");
   };
   const refused = assertRejects(
-    () => tree("1", { client: "a", recordMiss, charge() {} }),
+    () => tree("1", { ...backgroundContext("a"), recordMiss }),
     Error,
     "too many",
   );
@@ -90,6 +96,26 @@ Deno.test("CachedSource reads a tree once, also where the first of several reque
   await refused;
   await tree("1", context);
   assertEquals([counting.trees, misses], [["1"], [false, true, true]]);
+});
+
+Deno.test("CachedSource charges what it reads from the store and from the source, by their size", async () => {
+  using opened = await open();
+  const { counting, source } = opened;
+  const known: Snapshot = { ...snapshot, freshness: "hit" };
+  let chargedMs = 0;
+  const charge = (processorMs: number) => void (chargedMs += processorMs);
+  const context = { ...uncharged, charge };
+  counting.release();
+  const tree = () => source.tree(known, "1", context);
+  // Both look into the store; what one of them reads from the source is charged once.
+  await Promise.all([tree(), tree()]);
+  assertEquals(chargedMs, 2 * 0.5 + 200 / 100_000);
+  chargedMs = 0;
+  await tree();
+  assertEquals(chargedMs, 0);
+  const blobs = await source.blobs(known, ["a", "b"].map(file), context);
+  const [a, b] = [...blobs.values()].map((blob) => (blob as Uint8Array).length);
+  assertEquals(chargedMs, 2 * 0.5 + a! / 100_000 + b! / 100_000);
 });
 
 Deno.test("CachedSource leaves a failed object alone for its wait, and charges nothing for it", async () => {

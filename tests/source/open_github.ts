@@ -4,7 +4,7 @@ import { KvTier } from "../../lib/cache/kv_tier.ts";
 import { ObjectCache } from "../../lib/cache/object_cache.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import type { RequestContext } from "../../lib/source/source.ts";
+import { backgroundContext, type RequestContext } from "../../lib/source/source.ts";
 import { CachedSource } from "../../lib/source/cached_source.ts";
 import { GitHubClient } from "../../lib/source/github/client.ts";
 import { GitHubSource } from "../../lib/source/github/github_source.ts";
@@ -31,13 +31,13 @@ export function textFiles(count: number, bytes = 0): [path: string, content: str
 }
 
 /** A context that is never charged. */
-export const uncharged: RequestContext = { client: "192.0.2.1", recordMiss() {}, charge() {} };
+export const uncharged: RequestContext = backgroundContext("192.0.2.1");
 
-/** A context, and its charges in their order: whether each was for work that another request started. */
+/** A context, and its misses in their order: whether each was for work that another request started. */
 export function charged(signal?: AbortSignal) {
   const misses: (boolean | undefined)[] = [];
   const recordMiss: RequestContext["recordMiss"] = (options) => void misses.push(options?.joined);
-  return { misses, context: { client: "192.0.2.1", recordMiss, charge() {}, signal } };
+  return { misses, context: { ...backgroundContext("192.0.2.1", signal), recordMiss } };
 }
 
 const drop = () => {};

@@ -1,8 +1,8 @@
 // The parts of the playground without a page: parsing of what is typed and of the address, rows and previews.
 
 import { assertEquals } from "@std/assert";
-import { columnsOf, facetKeysOf, titleOf } from "../../static/assets/list.ts";
-import { parseTable } from "../../static/assets/preview.ts";
+import { columnsOf, facetKeysOf, titleOf, valueOf } from "../../static/assets/list.ts";
+import { languageOf, parseTable } from "../../static/assets/preview.ts";
 import { durationWords, freshWords, sizeWords } from "../../static/assets/requests.ts";
 import { EMPTY, filterWords, parseFilter, parsePlace } from "../../static/assets/state.ts";
 import { itemParameters, listParameters, operationUrl } from "../../static/assets/state.ts";
@@ -106,6 +106,14 @@ Deno.test("columnsOf() chooses a date, a list, then what most items have; a mapp
   const refused = ["", "x,y", "Q.", "a.b", "a][b", "k".repeat(245)].map((key) => [key, ["x"]]);
   assertEquals(facetKeysOf([item({ ...Object.fromEntries(refused), tags: ["x"] })]), ["tags"]);
   assertEquals([titleOf(items[0]!), titleOf(item({ title: " " }))], ["A", "a.md"]);
+});
+
+Deno.test("names that every object inherits have no language, no words and no value", () => {
+  for (const name of ["constructor", "__proto__", "toString", "hasOwnProperty"]) {
+    assertEquals([languageOf(`x.${name}`), valueOf(item({}), name)], [null, undefined]);
+    assertEquals(filterWords([`filter[frontMatter.a][${name}]`, "1"]), `a ${name} 1`);
+  }
+  assertEquals([languageOf("x.TS"), valueOf(item({ a: 1 }), "a")], ["typescript", 1]);
 });
 
 Deno.test("parseTable() reads quotes, breaks in them and both line ends (RFC 4180)", () => {
