@@ -9,7 +9,6 @@ import type { ReadContext } from "../collections/read_context.ts";
 import { itemBody, readItem } from "../collections/read_item.ts";
 import { isSourceFailure, repositoryNotAllowed } from "../errors.ts";
 import { BYTES_PER_PROCESSOR_MS, isAllowed, type Snapshot } from "../source/source.ts";
-import { pacedBody } from "./paced_body.ts";
 import type { ResponseEntry } from "./response_cache.ts";
 import {
   type Bytes,
@@ -90,7 +89,7 @@ export async function serveData(query: DataQuery, state: State): Promise<Respons
         isStorable: isComplete,
       }, clock.now());
       if (large === null) return dataResponse(negotiated, headers);
-      const stream = pacedBody(large, { clock, onEnd: release });
+      const stream = context.pace(large, release);
       // The stream releases its memory from here on.
       release = () => {};
       return dataResponse(negotiated, headers, stream);
