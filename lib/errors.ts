@@ -92,8 +92,9 @@ export const ERRORS = {
   ]),
   "too-many-requests": row("all", 429, "Too many requests", [
     "Your address sent too many requests whose answers are not in the cache. Try again in {retryAfterSeconds} seconds.",
-    "Your address sent too many requests whose answers were not in the cache. Cached answers are never limited.",
+    "Your address sent too many requests whose answers were not in the cache, or has over 1,000 requests under way at once.",
     "Wait as long as `Retry-After` says.",
+    "Read each response to its end, or close its connection.",
     "Send the same requests again rather than new ones; a page of 100 items costs as little as one of 10.",
   ]),
   "repository-blocked": row("all", 451, "Repository is blocked", [
@@ -351,6 +352,14 @@ export const collectionNotReady = (collection: string, retryAfterSeconds = RETRY
 /** This client caused too many cache misses; cached answers are still sent. */
 export const tooManyRequests = (retryAfterSeconds: number) =>
   problem("too-many-requests", { retryAfterSeconds }, { retryAfterSeconds });
+
+/** This client has too many requests under way, cached ones among them. */
+export const tooManyUnderWay = () =>
+  new CollectionsError(
+    "too-many-requests",
+    "Your address has too many requests under way. Read their responses to the end, or close their connections.",
+    { retryAfterSeconds: 1 },
+  );
 
 /** Names every bad parameter at once, up to {@linkcode MAX_NAMED}. */
 export function invalidParameters(given: readonly ParameterError[]) {

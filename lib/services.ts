@@ -10,6 +10,7 @@ import { type Clock, systemClock } from "./clock.ts";
 import { RateLimit } from "./http/limits.ts";
 import { LargeBodies } from "./http/paced_body.ts";
 import { type MadeBody, ResponseCache } from "./http/response_cache.ts";
+import { UnderWay } from "./http/under_way.ts";
 import { Webhook } from "./http/webhook.ts";
 import { findLocalDir } from "./local_repositories.ts";
 import { describeError, LineLog, type Log, sinkTo } from "./log.ts";
@@ -136,6 +137,7 @@ export async function openServices(
     largeBodies: new LargeBodies(),
     /** Bodies that are being made. */
     making: new SingleFlight<MadeBody>(),
+    underWay: new UnderWay(),
     /** Whether the service can do its work, without a request to the source. Never throws. */
     async health() {
       const source = { quotaLeft: quotaLeft(), lastSuccess, lastFailure };

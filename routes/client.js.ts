@@ -2,4 +2,4 @@ import { define } from "../lib/http/state.ts";
 import { clientResponse } from "../lib/http/static_files.ts";
 
 /** `GET /client.js`: the client, for `import` in a page, in Deno or in Node. */
-export const handler = define.handlers({ GET: ({ req }) => clientResponse(req, "js") });
+export const handler = define.handlers({ GET: ({ state }) => clientResponse(state.context, "js") });

@@ -2,4 +2,4 @@ import { define } from "../lib/http/state.ts";
 import { clientResponse } from "../lib/http/static_files.ts";
 
 /** `GET /client.ts`: the client's source, which has its types. */
-export const handler = define.handlers({ GET: ({ req }) => clientResponse(req, "ts") });
+export const handler = define.handlers({ GET: ({ state }) => clientResponse(state.context, "ts") });

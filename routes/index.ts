@@ -6,13 +6,13 @@ const MAX_NAMES = 20;
 
 /** `GET /`: the playground. The page contains the names of the repositories that it may open on. */
 export const handler = define.handlers({
-  async GET({ req, state: { services: { config }, context: { baseUrl } } }) {
+  async GET({ state: { services: { config }, context } }) {
     // A folder that was deleted must not prevent the page.
     const names = await localRepositoryNames(config).catch(() => []);
     const values = {
       local: names.slice(0, MAX_NAMES).join(" "),
       open: String(config.allowedRepos === null),
     };
-    return pageResponse(req, { name: "index.html", baseUrl, values });
+    return pageResponse(context, { name: "index.html", values });
   },
 });

@@ -3,6 +3,5 @@ import { pageResponse } from "../lib/http/static_files.ts";
 
 /** `GET /reference`: the OpenAPI document as a page. */
 export const handler = define.handlers({
-  GET: ({ req, state: { context: { baseUrl } } }) =>
-    pageResponse(req, { name: "reference.html", baseUrl }),
+  GET: ({ state: { context } }) => pageResponse(context, { name: "reference.html" }),
 });

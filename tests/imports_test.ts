@@ -63,7 +63,7 @@ const PLACES: readonly [what: string, text: RegExp, places: readonly string[]][]
   // ByteSemaphore is not among them: a second one bounds the upstream answers of one client.
   [
     "parts that are made once",
-    /\bnew (BackgroundJobs|CachedSource|ContentThreads|GitHubSource|KvTier|LargeBodies|LineLog|LocalSource|Metrics|ObjectCache|RateLimit|ResponseCache|TokenPool)\(/,
+    /\bnew (BackgroundJobs|CachedSource|ContentThreads|GitHubSource|KvTier|LargeBodies|LineLog|LocalSource|Metrics|ObjectCache|RateLimit|ResponseCache|TokenPool|UnderWay)\(/,
     ["lib/services.ts"],
   ],
   [

@@ -6,9 +6,18 @@ import { methodNotAllowed, routeNotFound } from "../errors.ts";
 import type { Services } from "../services.ts";
 import { mountRoutes } from "./file_routes.ts";
 import { problemResponse } from "./problems.ts";
-import { COMMON_HEADERS, dataHeaders, dataResponse, negotiateBody } from "./responses.ts";
+import { pacedBody } from "./paced_body.ts";
+import {
+  type Bytes,
+  COMMON_HEADERS,
+  dataHeaders,
+  dataResponse,
+  negotiateBody,
+  type NegotiatedBody,
+} from "./responses.ts";
 import {
   checkHost,
+  clientOf,
   hasValidHost,
   HttpContext,
   limitToLoopback,
@@ -23,6 +32,7 @@ export type Handler = (
   info: Deno.ServeHandlerInfo,
 ) => Response | Promise<Response>;
 
+const encoder = new TextEncoder();
 const METHODS = ["GET", "HEAD", "OPTIONS"];
 // Fresh folds repeated slashes.
 const WEBHOOK_PATH = /^\/+api\/+webhooks\/+github\/*$/;
@@ -57,7 +67,9 @@ export function createHandler(app: App<State>, services: Services): Handler {
   const { isPreview } = services.config;
   return (request, info) => {
     try {
-      const cached = isPreview || !hasValidHost(request) ? null : cachedResponse(request, services);
+      const cached = isPreview || !hasValidHost(request)
+        ? null
+        : cachedResponse(request, info, services);
       if (cached !== null) return request.method === "HEAD" ? withoutBody(cached) : cached;
     } catch (error) {
       return respond(request, info, services, () => Promise.reject(error));
@@ -71,17 +83,21 @@ export function createHandler(app: App<State>, services: Services): Handler {
 
 /**
  * The response ahead of the framework: the request's URL leads to ready bytes, and nothing is parsed. Null where there is
- * no cached response that may be sent as it is.
+ * no cached response that may be sent as it is. @throws {CollectionsError} too-many-requests.
  */
-function cachedResponse(request: Request, services: Services): Response | null {
+function cachedResponse(
+  request: Request,
+  info: Deno.ServeHandlerInfo,
+  services: Services,
+): Response | null {
   const { method } = request;
   if (method !== "GET" && method !== "HEAD") return null;
   const { clock, config, metrics, responses } = services;
   const entry = responses.fresh(requestKey(request, config));
   if (entry === null) return null;
   const negotiated = negotiateBody(entry.body, request);
-  // Reserving memory may have to wait.
-  if (negotiated.large !== null) return null;
+  const stream = streamOfHit(negotiated, request, info, services);
+  if (stream === null) return null;
   const startedAtMs = clock.monotonicMs();
   const { ref: { checkedAtMs, freshForMs }, repository, route } = entry;
   const id = nextRequestId();
@@ -89,12 +105,41 @@ function cachedResponse(request: Request, services: Services): Response | null {
     { requestId: id, checkedAtMs, freshForMs, cacheStatus: "hit", isStorable: true },
     clock.now(),
   );
-  const response = dataResponse(negotiated, headers);
+  const response = dataResponse(negotiated, headers, stream);
   metrics.countHit("response");
   const cacheStatus = headers["cache-status"];
   const { status } = response;
   writeRequestLine(services, { request, id, route, repository, startedAtMs, status, cacheStatus });
   return response;
+}
+
+/**
+ * The stream that sends a cached body where that is large or counted; undefined where it is sent whole. Null where it has
+ * to wait for memory. @throws {CollectionsError} too-many-requests.
+ */
+function streamOfHit(
+  { coded: { content }, knownTag, large }: NegotiatedBody,
+  request: Request,
+  info: Deno.ServeHandlerInfo,
+  { clock, config, largeBodies, responseMemory, underWay }: Services,
+): ReadableStream<Bytes> | null | undefined {
+  if (knownTag !== null || request.method === "HEAD") return undefined;
+  const client = () => clientOf(request, info, config);
+  if (large === null) {
+    const weight = underWay.weightOfHit(client);
+    if (weight === 0) return undefined;
+    underWay.add(client(), info, weight);
+    return pacedBody(typeof content === "string" ? encoder.encode(content) : content, { clock });
+  }
+  const release = largeBodies.tryReserve(large, client(), responseMemory);
+  if (release === null) return null;
+  try {
+    underWay.add(client(), info);
+  } catch (error) {
+    release();
+    throw error;
+  }
+  return pacedBody(large, { clock, onEnd: release });
 }
 
 /** The response of a request that misses the fast path; `next` is the framework. */
@@ -104,13 +149,14 @@ async function respond(
   services: Services,
   next: (state: State) => Promise<Response>,
 ): Promise<Response> {
-  const { config, webhook } = services;
+  const { config, underWay, webhook } = services;
   const context = new HttpContext(request, info, services);
   const state = { context, services };
   const methods = methodsOf(request.url, webhook !== null);
   const allow = methods.join(", ");
   let response: Response;
   try {
+    underWay.add(context.client, info);
     context.check(() => checkHost(request, config));
     if (request.method === "OPTIONS") {
       response = new Response(null, { status: 204, headers: { ...PREFLIGHT_HEADERS, allow } });
@@ -131,7 +177,10 @@ async function respond(
   if (config.isPreview) limitToLoopback(request, response);
   const cacheStatus = headers.get("cache-status") ?? undefined;
   writeRequestLine(services, { ...context, status, cacheStatus });
-  return request.method === "HEAD" ? await withoutBody(response) : response;
+  if (request.method === "HEAD") return await withoutBody(response);
+  if (response.body === null || context.isPaced) return response;
+  // Sent as a stream, by which the server knows when it was sent.
+  return new Response(context.pace(await response.bytes()), { status, headers });
 }
 
 /** The methods of the address of a URL; without a webhook secret the webhook's address has only OPTIONS. */

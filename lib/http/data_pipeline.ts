@@ -15,7 +15,6 @@ import {
   type RequestContext,
   type Snapshot,
 } from "../source/source.ts";
-import { pacedBody } from "./paced_body.ts";
 import type { MadeBody, ResponseEntry } from "./response_cache.ts";
 import {
   type Bytes,
@@ -96,7 +95,7 @@ export async function serveData(query: DataQuery, state: State): Promise<Respons
         isStorable: isComplete,
       }, clock.now());
       if (large === null) return dataResponse(negotiated, headers);
-      const stream = pacedBody(large, { clock, onEnd: release });
+      const stream = context.pace(large, release);
       // The stream releases its memory from here on.
       release = () => {};
       return dataResponse(negotiated, headers, stream);

@@ -1,7 +1,7 @@
-// Large response bodies, sent in pieces as the client reads them. Their memory stays reserved until the last byte, so the
-// response ends early for a client that stops reading, or reads below a minimum rate.
+// Response bodies that are sent in pieces as the client reads them. The memory of large ones stays reserved until the last
+// byte, so a response ends early for a client that stops reading, or reads below a minimum rate.
 
-import type { Reservation } from "../byte_semaphore.ts";
+import type { ByteSemaphore, Reservation } from "../byte_semaphore.ts";
 import type { Clock } from "../clock.ts";
 import { CollectionsError } from "../errors.ts";
 import type { Bytes } from "./responses.ts";
@@ -11,10 +11,17 @@ const PIECE_BYTES = 64 * 1024;
 const STALL_MS = 20_000;
 /** What a client must read on average, counted from `STALL_MS` on: 4 kB a second. */
 const MIN_BYTES_PER_MS = 4;
+/** While less is reserved, a cached body need not wait for its memory. */
+const ROOM_BYTES = 32 << 20;
+
+interface Sending {
+  readonly reserved: Promise<Reservation>;
+  readers: number;
+}
 
 /** Reserves the memory of large bodies while they are sent; a body sent to several clients counts once. */
 export class LargeBodies {
-  private readonly sending = new Map<Bytes, { reserved: Promise<Reservation>; readers: number }>();
+  private readonly sending = new Map<Bytes, Sending>();
 
   /**
    * Reserves memory for sending a body, by `takeReservation` of the first of the requests that send it now. Resolves to the
@@ -28,26 +35,44 @@ export class LargeBodies {
     },
   ): Promise<() => void> {
     for (;;) {
-      const sending = this.sending.get(bytes) ??
-        { reserved: request.takeReservation(bytes.length), readers: 0 };
-      this.sending.set(bytes, sending);
-      sending.readers++;
+      const sending = this.join(bytes, () => request.takeReservation(bytes.length));
       try {
-        const reservation = await sending.reserved;
-        let isReleased = false;
-        return () => {
-          if (isReleased) return;
-          isReleased = true;
-          if (--sending.readers > 0) return;
-          this.sending.delete(bytes);
-          reservation.release();
-        };
+        await sending.reserved;
+        return this.releaseOf(bytes, sending);
       } catch (error) {
         if (this.sending.get(bytes) === sending) this.sending.delete(bytes);
         // Where the client of the request that reserves has left, another request reserves.
         if (error instanceof CollectionsError || request.signal.aborted) throw error;
       }
     }
+  }
+
+  /** The same at once, for a body that is in memory anyway; null where it has to wait. */
+  tryReserve(bytes: Bytes, client: string, memory: ByteSemaphore): (() => void) | null {
+    if (!this.sending.has(bytes) && memory.bytes + bytes.length > ROOM_BYTES) return null;
+    return this.releaseOf(bytes, this.join(bytes, () => memory.acquire(bytes.length, { client })));
+  }
+
+  private join(bytes: Bytes, reserve: () => Promise<Reservation>): Sending {
+    let sending = this.sending.get(bytes);
+    if (sending === undefined) {
+      sending = { reserved: reserve(), readers: 0 };
+      sending.reserved.catch(() => {});
+      this.sending.set(bytes, sending);
+    }
+    sending.readers++;
+    return sending;
+  }
+
+  private releaseOf(bytes: Bytes, sending: Sending): () => void {
+    let isReleased = false;
+    return () => {
+      if (isReleased) return;
+      isReleased = true;
+      if (--sending.readers > 0) return;
+      if (this.sending.get(bytes) === sending) this.sending.delete(bytes);
+      sending.reserved.then((reservation) => reservation.release(), () => {});
+    };
   }
 }
 
@@ -57,7 +82,7 @@ export class LargeBodies {
  */
 export function pacedBody(
   bytes: Bytes,
-  { clock, onEnd }: { clock: Clock; onEnd: () => void },
+  { clock, onEnd = () => {} }: { readonly clock: Clock; readonly onEnd?: () => void },
 ): ReadableStream<Bytes> {
   // Cleared at the end, since a connection may reference the stream for longer.
   let body: Bytes | null = bytes;
@@ -83,8 +108,8 @@ export function pacedBody(
       const isSlow = (clock.monotonicMs() - startedAtMs - STALL_MS) * MIN_BYTES_PER_MS > sent;
       if (body === null || sent === body.length || isSlow) return close(controller);
       cancelTimer();
-      // A copy, since the stream may take over what it is given.
-      const piece = body.slice(sent, sent + PIECE_BYTES);
+      // Not a copy: what takes it from the stream only reads it.
+      const piece = body.subarray(sent, sent + PIECE_BYTES);
       sent += piece.length;
       controller.enqueue(piece);
       watch(controller);

@@ -7,6 +7,8 @@ import type { Services } from "../services.ts";
 import type { Config } from "../settings.ts";
 import type { RequestContext } from "../source/source.ts";
 import { clientAddress, lastForwarded, PROCESSOR_MS_PER_MISS } from "./limits.ts";
+import { pacedBody } from "./paced_body.ts";
+import type { Bytes } from "./responses.ts";
 
 /** Fresh's per-request state. */
 export interface State {
@@ -40,6 +42,8 @@ export class HttpContext implements RequestContext {
   route = "none";
   /** The requested repository, for the log. */
   repository: string | undefined;
+  /** Whether the response's body is sent in pieces already. */
+  isPaced = false;
   /** Memory for the response, until {@linkcode takeReservation} transfers it. */
   reservation: Reservation | null = null;
   /** What the client has paid for this request, in misses: the greatest of what its parts cost. */
@@ -48,13 +52,12 @@ export class HttpContext implements RequestContext {
 
   constructor(
     readonly request: Request,
-    { remoteAddr }: Deno.ServeHandlerInfo,
+    info: Deno.ServeHandlerInfo,
     private readonly services: Pick<Services, "config" | "clock" | "rateLimit" | "responseMemory">,
   ) {
     const { config, clock } = services;
-    const remote = "hostname" in remoteAddr ? remoteAddr.hostname : "";
     this.baseUrl = baseUrl(request, config);
-    this.client = clientAddress(request, { remote, trustProxy: config.trustProxy });
+    this.client = clientOf(request, info, config);
     this.startedAtMs = clock.monotonicMs();
   }
 
@@ -94,6 +97,12 @@ export class HttpContext implements RequestContext {
       this.charge(Math.max(MIN_BAD_REQUEST_MS, clock.monotonicMs() - startedAtMs));
       throw error;
     }
+  }
+
+  /** The stream that sends a body; `onEnd` as {@linkcode pacedBody} says. */
+  pace(bytes: Bytes, onEnd?: () => void): ReadableStream<Bytes> {
+    this.isPaced = true;
+    return pacedBody(bytes, { clock: this.services.clock, ...onEnd && { onEnd } });
   }
 
   /** Reserves memory for the response. @throws {CollectionsError} service-busy. */
@@ -166,6 +175,16 @@ export function baseUrl(request: Request, { publicUrl, trustProxy }: OriginOptio
   const scheme = protocol === "https" || protocol === "http" ? `${protocol}:` : own.protocol;
   const name = host !== null && HOST.test(host) ? host : own.host;
   return URL.parse(`${scheme}//${name}`)?.origin ?? own.origin;
+}
+
+/** The address by which a client is counted. */
+export function clientOf(
+  request: Request,
+  { remoteAddr }: Pick<Deno.ServeHandlerInfo, "remoteAddr">,
+  { trustProxy }: Pick<Config, "trustProxy">,
+): string {
+  const remote = "hostname" in remoteAddr ? remoteAddr.hostname : "";
+  return clientAddress(request, { remote, trustProxy });
 }
 
 /** All that a response depends on beside the caches, read without parsing: the URL, and what a trusted proxy adds. */

@@ -5,6 +5,7 @@
 import { transformSync } from "amaro";
 import { routeNotFound } from "../errors.ts";
 import { addGzip, dataResponse, negotiateBody, type ReadyBody, readyBody } from "./responses.ts";
+import type { HttpContext } from "./state.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const HIGHLIGHT = "node_modules/@highlightjs/cdn-assets/es";
@@ -41,7 +42,7 @@ export const PAGE_POLICY = "default-src 'none'; base-uri 'none'; form-action 'se
  * The policy of a page with scripts. It names the folder of the assets, since under `'self'` any script of this origin could
  * run. Text becomes markup by way of DOMPurify alone. A source cannot name an IPv6 address (CSP 3, host-source).
  */
-function scriptPolicy(request: Request, baseUrl: string): string {
+function scriptPolicy({ request, baseUrl }: HttpContext): string {
   const origins = [...new Set([baseUrl, new URL(request.url).origin])];
   const scripts = origins.map((origin) =>
     /^https?:\/\/[\w.-]+(:\d+)?(\/[\w.~/-]*)?$/.test(origin) ? `${origin}/assets/` : "'self'"
@@ -79,7 +80,16 @@ function bodyOf(key: string, make: () => Promise<ReadyBody>): Promise<ReadyBody>
   return body;
 }
 
-let assets: Awaited<ReturnType<typeof readAssets>> | null = null;
+let assets: ReturnType<typeof readAssets> | null = null;
+
+/** Every asset, read once for all requests; after a failure once more. */
+function allAssets(): ReturnType<typeof readAssets> {
+  if (assets === null) {
+    assets = readAssets();
+    assets.catch(() => assets = null);
+  }
+  return assets;
+}
 
 /** Every asset; `version` is a digest of all of them, so that their imports of each other need no rewriting. */
 async function readAssets() {
@@ -104,43 +114,38 @@ async function readAssets() {
  * @throws {CollectionsError} route-not-found where there is no such asset.
  */
 export async function assetResponse(
-  request: Request,
+  context: HttpContext,
   { name = "", version }: { name?: string; version?: string },
 ): Promise<Response> {
-  const known = (assets ??= await readAssets());
+  const known = await allAssets();
   const body = known.files.get(name);
   if (body === undefined) throw routeNotFound();
-  return bodyResponse(request, body, version === known.version ? IMMUTABLE : REVALIDATED);
+  return bodyResponse(context, body, version === known.version ? IMMUTABLE : REVALIDATED);
 }
 
 /** Answers with the client as JavaScript, or as the TypeScript that it is. */
-export async function clientResponse(request: Request, type: "js" | "ts"): Promise<Response> {
+export async function clientResponse(context: HttpContext, type: "js" | "ts"): Promise<Response> {
   const contentType = type === "ts" ? TYPESCRIPT : JAVASCRIPT;
   const body = await bodyOf(type, () => fileBody("packages/client/client.ts", contentType));
   // Where Deno looks for the types of a module.
   const types = type === "ts" ? {} : { "x-typescript-types": "./client.ts" };
-  return bodyResponse(request, body, { ...REVALIDATED, ...types });
+  return bodyResponse(context, body, { ...REVALIDATED, ...types });
 }
 
 /** A page of static/. Each `%name%` in it becomes the value of that name, `%assets%` the folder of the assets. */
 export async function pageResponse(
-  request: Request,
-  { name, baseUrl, values = {} }: {
-    name: string;
-    /** The origin of this deployment as pages show it, without a slash at the end. */
-    baseUrl: string;
-    values?: Readonly<Record<string, string>>;
-  },
+  context: HttpContext,
+  { name, values = {} }: { name: string; values?: Readonly<Record<string, string>> },
 ): Promise<Response> {
   const body = await bodyOf(JSON.stringify([name, values]), async () => {
-    const { version } = (assets ??= await readAssets());
+    const { version } = await allAssets();
     const all: Readonly<Record<string, string>> = { ...values, assets: `assets/${version}` };
     const text = await Deno.readTextFile(new URL(`static/${name}`, ROOT));
     const filled = text.replaceAll(/%([a-z]+)%/g, (_, key: string) => escapeHtml(all[key] ?? ""));
     return await textBody(filled, "text/html; charset=utf-8");
   });
-  const policy = { "content-security-policy": scriptPolicy(request, baseUrl) };
-  return bodyResponse(request, body, { ...REVALIDATED, ...policy });
+  const policy = { "content-security-policy": scriptPolicy(context) };
+  return bodyResponse(context, body, { ...REVALIDATED, ...policy });
 }
 
 /** Text as HTML, in elements and in quoted attributes. */
@@ -150,20 +155,21 @@ export function escapeHtml(text: string): string {
 
 /** 200 or 304; with `Range`, which is about the plain bytes, 206 or 416 (RFC 9110, 14). */
 function bodyResponse(
-  request: Request,
+  context: HttpContext,
   body: ReadyBody,
   own: Readonly<Record<string, string>>,
 ): Response {
+  const { request } = context;
   const { headers: sent } = request;
   const range = request.method === "HEAD" || sent.has("if-range")
     ? null
     : sent.get("range")?.match(/^bytes=(?:(\d+)-(\d*)|-(\d+))$/);
   const negotiated = negotiateBody(range ? { ...body, gzip: null } : body, request);
-  const { coded: { content, headers }, knownTag } = negotiated;
+  const { coded: { content, headers }, knownTag, large } = negotiated;
   const common = { ...own, "accept-ranges": "bytes" };
   const [, from, to, suffix] = range ?? [];
   if (!range || knownTag !== null || (to && Number(to) < Number(from))) {
-    return dataResponse(negotiated, common);
+    return dataResponse(negotiated, common, large === null ? undefined : context.pace(large));
   }
   const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
   const { length } = bytes;
@@ -178,5 +184,6 @@ function bodyResponse(
     "content-length": `${end - first}`,
     "content-range": `bytes ${first}-${end - 1}/${length}`,
   };
-  return new Response(bytes.slice(first, end), { status: 206, headers: part });
+  const stream = context.pace(bytes.subarray(first, end));
+  return new Response(stream, { status: 206, headers: part });
 }

@@ -4,8 +4,8 @@ import { assetResponse } from "../../lib/http/static_files.ts";
 
 /** `GET /vendor/dompurify.js`: what a page needs to put the service's `html` into itself. */
 export const handler = define.handlers({
-  GET({ req, params }) {
+  GET({ state, params }) {
     if (params["name"] !== "dompurify.js") throw routeNotFound();
-    return assetResponse(req, params);
+    return assetResponse(state.context, params);
   },
 });

@@ -6,6 +6,23 @@ import { startService, type TestService } from "../service.ts";
 
 const PAGES = ["/", "/reference", "/problems/branch-not-found"];
 
+Deno.test("assets are read once for all requests that come first", async () => {
+  const readTextFile = Deno.readTextFile;
+  const read: string[] = [];
+  Deno.readTextFile = (path, options) => {
+    read.push(String(path));
+    return readTextFile(path, options);
+  };
+  try {
+    await using service = await startService();
+    const responses = Array.from({ length: 10 }, () => service.send("/vendor/dompurify.js"));
+    for (const response of await Promise.all(responses)) await response.body?.cancel();
+  } finally {
+    Deno.readTextFile = readTextFile;
+  }
+  assertEquals([read.length > 10, read.length], [true, new Set(read).size]);
+});
+
 Deno.test("pages have a policy that lets in nothing inline, nothing from elsewhere, and scripts of one folder", async () => {
   await using service = await startService();
   await using named = await startService({ env: { PUBLIC_URL: "https://h.example/c" } });

@@ -1,0 +1,164 @@
+// Requests under way: bounded for each client, over HTTP/1.1 and HTTP/2, cached or not; and responses over 64 KiB, which
+// are sent in pieces as they are read.
+
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { CollectionsError } from "../../lib/errors.ts";
+import { UnderWay } from "../../lib/http/under_way.ts";
+import { randomBytes } from "../cache/watched_kv.ts";
+import { itemPath, listPath, type TestService } from "../service.ts";
+import { startSite } from "../site.ts";
+import { gzipReady } from "./freshness_of.ts";
+import { openStreams } from "./h2_streams.ts";
+
+const CLIENT = "127.0.0.1";
+const KIB = 1 << 10;
+
+/** What tells when a response was sent. */
+function infoOf() {
+  const { promise: completed, resolve, reject } = Promise.withResolvers<void>();
+  return { completed, resolve, reject };
+}
+
+Deno.test("UnderWay refuses a client past 1,000, until responses were sent or their connections ended", async () => {
+  const underWay = new UnderWay();
+  const infos = Array.from({ length: 1_000 }, infoOf);
+  for (const info of infos) underWay.add("a", info);
+  const error = assertThrows(() => underWay.add("a", infoOf()), CollectionsError);
+  assertEquals([error.code, error.facts.retryAfterSeconds], ["too-many-requests", 1]);
+  underWay.add("b", infoOf());
+
+  infos[0]!.resolve();
+  infos[1]!.reject(new Error("disconnected"));
+  await Promise.allSettled([infos[0]!.completed, infos[1]!.completed]);
+  assertEquals([underWay.countOf("a"), underWay.countOf("b")], [998, 1]);
+  underWay.add("a", infoOf());
+});
+
+Deno.test("UnderWay does not ask a refused request when it was sent", () => {
+  const underWay = new UnderWay();
+  for (let n = 0; n < 1_000; n++) underWay.add("a", infoOf());
+  const info = {
+    get completed(): Promise<void> {
+      throw new Error("A promise that nobody waits for ends the process when it rejects");
+    },
+  };
+  assertThrows(() => underWay.add("a", info), CollectionsError);
+});
+
+Deno.test("UnderWay counts one hit of 64 for all, and each where a client has 512 under way", () => {
+  let chance = 0.999;
+  const underWay = new UnderWay(() => chance);
+  const weightOf = (client: string) => underWay.weightOfHit(() => client);
+  assertEquals([weightOf("a"), underWay.weightOfHit(() => assert(false) as never)], [0, 0]);
+  chance = 0;
+  assertEquals(weightOf("a"), 64);
+
+  for (let n = 0; n < 8; n++) underWay.add("a", infoOf(), 64);
+  assertEquals([weightOf("a"), weightOf("b")], [1, 64]);
+  chance = 0.999;
+  assertEquals([weightOf("a"), weightOf("b")], [1, 0]);
+});
+
+/** Waits until a client has so many under way. */
+async function untilCount({ services }: TestService, count: number): Promise<void> {
+  while (services.underWay.countOf(CLIENT) !== count) await new Promise((r) => setTimeout(r, 5));
+}
+
+for (
+  const [what, path] of [["cached", listPath()], ["other", "/problems/source-failed"]] as const
+) {
+  Deno.test(`of ${what} HTTP/2 requests that no one reads, 1,000 are under way, and none after them`, async () => {
+    let hits = 0;
+    await using site = await startSite({ "posts/a.md": "" }, {
+      env: { MISSES_PER_MINUTE: "0" },
+      // Every 64th by chance.
+      change: (services) =>
+        Object.assign(services, { underWay: new UnderWay(() => (hits++ % 64 === 63 ? 0 : 0.5)) }),
+    });
+    const { service } = site;
+    const url = `http://${CLIENT}:${service.listen()}`;
+    const statusOf = async () => {
+      const response = await fetch(url + path);
+      await response.body?.cancel();
+      return response.status;
+    };
+    assertEquals(await statusOf(), 200);
+    await untilCount(service, 0);
+
+    const streams = await openStreams(Number(new URL(url).port), path, 1_200);
+    await untilCount(service, 1_000);
+    assertEquals(await statusOf(), 429);
+
+    streams[Symbol.dispose]();
+    await untilCount(service, 0);
+    assertEquals(await statusOf(), 200);
+    await untilCount(service, 0);
+  });
+}
+
+Deno.test("HTTP/1.1 responses that no one reads are under way until their connection ends", async () => {
+  await using site = await startSite({ "large.txt": "x".repeat(8 << 20) });
+  const { service } = site;
+  const port = service.listen();
+  const connections: Deno.TcpConn[] = [];
+  for (let n = 0; n < 10; n++) {
+    const connection = await Deno.connect({ hostname: CLIENT, port });
+    connections.push(connection);
+    const path = itemPath({ path: "large.txt", format: "raw" });
+    const request = `GET ${path} HTTP/1.1\r\nHost: ${CLIENT}:${port}\r\n\r\n`;
+    await connection.write(new TextEncoder().encode(request));
+  }
+  await untilCount(service, 10);
+  for (const connection of connections) connection.close();
+  await untilCount(service, 0);
+});
+
+/** Some 100 KiB, ASCII or not, that gzip makes no smaller than 64 KiB. */
+const NOISE = randomBytes(90 * KIB).toBase64();
+
+Deno.test("every response over 64 KiB is sent in pieces, and ends for a client that stops reading", async () => {
+  await using site = await startSite({ "posts/ascii.md": NOISE, "posts/other.md": `ü${NOISE}` }, {
+    env: { PUBLIC_URL: `https://${"a".repeat(60)}.test/${"b".repeat(6_000)}` },
+  });
+  const { service } = site;
+  const ascii = itemPath({ path: "posts/ascii.md" });
+  const rows: [path: string, headers?: Record<string, string>][] = [
+    [ascii, { "accept-encoding": "gzip" }],
+    [ascii],
+    [itemPath({ path: "posts/other.md" })],
+    [itemPath({ path: "posts/other.md", format: "raw" })],
+    [listPath({ includeContent: true })],
+    ["/api/openapi.json"],
+    ["/vendor/dompurify.js"],
+    ["/vendor/dompurify.js", { range: "bytes=0-70000" }],
+  ];
+  await (await service.send(ascii)).body!.cancel();
+  await gzipReady(service, ascii);
+  for (const [path, headers = {}] of rows) {
+    for (const turn of ["first", "again"]) {
+      const response = await service.send(path, { headers });
+      const length = Number(response.headers.get("content-length"));
+      assertEquals(response.headers.get("content-encoding"), headers["accept-encoding"] ?? null);
+      assert(length > 64 * KIB, `${path} has ${length}`);
+      const reader = response.body!.getReader();
+      const { value } = await reader.read();
+      assertEquals([path, turn, value?.length], [path, turn, 64 * KIB]);
+      service.clock.advance(20_000);
+      assertEquals([path, turn, (await reader.read()).done], [path, turn, true]);
+    }
+  }
+});
+
+Deno.test("a cached response over 64 KiB is sent ahead of the framework", async () => {
+  await using site = await startSite({ "posts/a.md": NOISE });
+  const { service } = site;
+  const path = itemPath({ path: "posts/a.md" });
+  const first = await (await service.send(path)).text();
+  Object.assign(service.services, {
+    sourceOf() {
+      throw new Error("the source was asked");
+    },
+  });
+  const again = await service.send(path);
+  assertEquals([again.status, await again.text()], [200, first]);
+});
