@@ -3,7 +3,8 @@
 
 import { Script } from "node:vm";
 import { type MessagePort, parentPort } from "node:worker_threads";
-import { RenderFailure, renderMarkdown } from "./render.ts";
+import { RenderFailure } from "./growth.ts";
+import { renderMarkdown } from "./render.ts";
 import type { Rendered, RenderError } from "./rendered.ts";
 
 /** The message to the thread, which answers with a result; its first message is "ready". */
