@@ -2,7 +2,6 @@
 
 import { assertEquals } from "@std/assert";
 import { columnsOf, facetKeysOf, titleOf } from "../../static/assets/list.ts";
-import { parseTable } from "../../static/assets/preview.ts";
 import { durationWords, freshWords, sizeWords } from "../../static/assets/requests.ts";
 import { EMPTY, filterWords, parseFilter, parsePlace } from "../../static/assets/state.ts";
 import { itemParameters, listParameters, operationUrl } from "../../static/assets/state.ts";
@@ -106,12 +105,6 @@ Deno.test("columnsOf() chooses a date, a list, then what most items have; a mapp
   const refused = ["", "x,y", "Q.", "a.b", "a][b", "k".repeat(245)].map((key) => [key, ["x"]]);
   assertEquals(facetKeysOf([item({ ...Object.fromEntries(refused), tags: ["x"] })]), ["tags"]);
   assertEquals([titleOf(items[0]!), titleOf(item({ title: " " }))], ["A", "a.md"]);
-});
-
-Deno.test("parseTable() reads quotes, breaks in them and both line ends (RFC 4180)", () => {
-  const rows = [["a", "b"], ['x, "y"', "1\n2"], ["", "z"]];
-  assertEquals(parseTable('\uFEFFa,b\r\n"x, ""y""","1\n2"\n,z', ","), rows);
-  assertEquals(parseTable("a\tb\n", "\t"), [["a", "b"]]);
 });
 
 Deno.test("sizes, times and freshness in words", () => {
