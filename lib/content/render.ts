@@ -4,7 +4,8 @@ import { type Pace, TimeLimitError } from "../thread/compute.ts";
 import { derivedText, frontMatterText } from "./derived.ts";
 import { textOf } from "./file_text.ts";
 import { bodyOf } from "./front_matter.ts";
-import { RenderFailure, renderMarkdown } from "./render_markdown.ts";
+import { RenderFailure } from "./growth.ts";
+import { renderMarkdown } from "./render_markdown.ts";
 
 const MAX_BYTES = 1 << 20;
 

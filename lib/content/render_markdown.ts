@@ -2,7 +2,7 @@
 // not bounded in time: only the worker calls it. Constructs that let a small file grow without bound are refused here.
 
 import type { Element, Root } from "hast";
-import type { Blockquote, Nodes, Paragraph, Root as MarkdownRoot } from "mdast";
+import type { Blockquote, Paragraph } from "mdast";
 import rehypeRaw from "rehype-raw";
 import rehypeSanitize, { defaultSchema, type Options as Schema } from "rehype-sanitize";
 import rehypeSlug from "rehype-slug";
@@ -11,15 +11,12 @@ import remarkGfm from "remark-gfm";
 import remarkParse from "remark-parse";
 import remarkRehype from "remark-rehype";
 import { unified } from "unified";
+import { refuseGrowth, refuseSpans, RenderFailure } from "./growth.ts";
 import { MAX_HTML_LENGTH, type Rendered } from "./rendered.ts";
 
 /** What the sanitizer puts before every id and name. */
 const ID_PREFIX = "user-content-";
 
-/** References repeat the address of their definition; the bound is the size of the largest allowed file. */
-const MAX_REFERENCED_LENGTH = 1024 * 1024;
-/** Every row gets as many cells as its table has columns, whether they are written or not. */
-const MAX_TABLE_CELLS = 100_000;
 /** Nested headings repeat the text of those inside them. */
 const MAX_HEADINGS_LENGTH = 1024 * 1024;
 const MAX_ADDRESSES = 5_000;
@@ -31,7 +28,10 @@ const OPEN_ADDRESS = new RegExp(` (?:href|src)="${TOKEN}\\d+"`);
 
 const ATTRIBUTES = defaultSchema.attributes ?? {};
 
-/** GitHub's rules, but for what the contract narrows: fewer schemes, and no attribute that only a form or a map uses. */
+/**
+ * GitHub's rules, but for what the contract narrows: fewer schemes, and no attribute that only a form or a map uses, that
+ * changes how a page is used by keyboard, or that describes the page to search engines.
+ */
 const SCHEMA: Schema = {
   ...defaultSchema,
   clobberPrefix: ID_PREFIX,
@@ -42,12 +42,13 @@ const SCHEMA: Schema = {
     ...ATTRIBUTES,
     "*": without(
       ATTRIBUTES["*"],
-      "accept acceptCharset action encType htmlFor isMap maxLength method multiple prompt readOnly selected useMap",
+      "accept acceptCharset accessKey action encType htmlFor isMap itemProp maxLength method multiple prompt readOnly " +
+        "selected tabIndex useMap",
     ),
     blockquote: [],
     del: [],
     div: [
-      ...ATTRIBUTES["div"] ?? [],
+      ...without(ATTRIBUTES["div"], "itemScope itemType"),
       ["className", /^markdown-alert(-(note|tip|important|warning|caution))?$/],
     ],
     img: without(ATTRIBUTES["img"], "longDesc"),
@@ -75,9 +76,6 @@ const sanitizer = unified().use(rehypeRaw).use(() => lowerSchemes).use(rehypeSan
   .use(rehypeSlug, { prefix: ID_PREFIX }).freeze();
 const writer = unified().use(rehypeStringify).freeze();
 
-/** A file that cannot be rendered, with the reason as a sentence. */
-export class RenderFailure extends Error {}
-
 /**
  * Renders the text of a Markdown file, front matter left out.
  * @throws {RenderFailure} for a file whose HTML would be too large, or with more than 5,000 relative addresses.
@@ -94,6 +92,7 @@ export function renderMarkdown(text: string): Rendered {
   );
   if (footnotesHeading) footnotesHeading.children = [{ type: "text", value: "Footnotes" }];
   removeStrayInputs(tree);
+  refuseSpans(elementsOf(tree));
   const addresses = openAddresses(tree);
   const html = writer.stringify(tree);
   if (html.length > MAX_HTML_LENGTH) throw new RenderFailure("The file's HTML is too large.");
@@ -114,32 +113,6 @@ function lowerSchemes(tree: Root): void {
 function without<Item>(attributes: readonly Item[] | null | undefined, names: string): Item[] {
   const left = new Set<unknown>(names.split(" "));
   return (attributes ?? []).filter((attribute) => !left.has(attribute));
-}
-
-/** Refuses what takes few characters to write and many to render. */
-function refuseGrowth(tree: MarkdownRoot): void {
-  const definitions = new Map<string, number>();
-  const references: string[] = [];
-  let cells = 0;
-  const stack: Nodes[] = [tree];
-  for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
-    if (node.type === "definition") {
-      const { identifier, url, title } = node;
-      const length = url.length + (title?.length ?? 0);
-      // The first definition of a name counts; counting a longer one after it is harmless.
-      definitions.set(identifier, Math.max(length, definitions.get(identifier) ?? 0));
-    } else if (node.type === "linkReference" || node.type === "imageReference") {
-      references.push(node.identifier);
-    } else if (node.type === "table") {
-      cells += node.children.length * (node.children[0]?.children.length ?? 0);
-    }
-    if ("children" in node) { for (const child of node.children) stack.push(child); }
-  }
-  if (cells > MAX_TABLE_CELLS) throw new RenderFailure("The file's tables have too many cells.");
-  const referenced = references.reduce((sum, name) => sum + (definitions.get(name) ?? 0), 0);
-  if (referenced > MAX_REFERENCED_LENGTH) {
-    throw new RenderFailure("The file refers too often to long addresses.");
-  }
 }
 
 /**

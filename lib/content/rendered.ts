@@ -3,7 +3,7 @@
 // the file's path, its commit and the request. This module loads no part of the renderer.
 
 /** Changes whenever the same text gives another `Rendered`; part of the cache key. */
-export const RENDERER_VERSION = 4;
+export const RENDERER_VERSION = 5;
 
 /** A relative address of the file, which only the request can resolve. */
 export interface RelativeAddress {

@@ -40,7 +40,7 @@ export const PAGE_POLICY = "default-src 'none'; base-uri 'none'; form-action 'se
 
 /**
  * The policy of a page with scripts. It names the folder of the assets, since under `'self'` any script of this origin could
- * run. Text becomes markup by way of DOMPurify alone. A source cannot name an IPv6 address (CSP 3, host-source).
+ * run. Text becomes markup by way of DOMPurify alone, and the one worker is a file of that folder. A source cannot name an IPv6 address (CSP 3, host-source).
  */
 function scriptPolicy({ request, baseUrl }: HttpContext): string {
   const origins = [...new Set([baseUrl, new URL(request.url).origin])];
@@ -48,10 +48,13 @@ function scriptPolicy({ request, baseUrl }: HttpContext): string {
     /^https?:\/\/[\w.-]+(:\d+)?(\/[\w.~/-]*)?$/.test(origin) ? `${origin}/assets/` : "'self'"
   );
   const images = origins.filter((origin) => /^https?:\/\/[\w.-]+(:\d+)?$/.test(origin));
-  const trusted = "require-trusted-types-for 'script'; trusted-types dompurify";
+  const trusted = "require-trusted-types-for 'script'; trusted-types dompurify worker";
   return `${[PAGE_POLICY, ...images].join(" ")}; ${["script-src", ...scripts].join(" ")}; ` +
-    `connect-src 'self'; media-src 'self'; ${trusted}`;
+    `${["worker-src", ...scripts].join(" ")}; connect-src 'self'; media-src 'self'; ${trusted}`;
 }
+
+/** The policy of the worker, which computes over content of strangers: its own modules, and no request. */
+const WORKER_POLICY = "default-src 'none'; script-src 'self'";
 
 async function textBody(text: string, contentType: string): Promise<ReadyBody> {
   const body = await readyBody({ bytes: new TextEncoder().encode(text), contentType });
@@ -120,7 +123,9 @@ export async function assetResponse(
   const known = await allAssets();
   const body = known.files.get(name);
   if (body === undefined) throw routeNotFound();
-  return bodyResponse(context, body, version === known.version ? IMMUTABLE : REVALIDATED);
+  const policy = name === "worker.ts" ? { "content-security-policy": WORKER_POLICY } : {};
+  const caching = version === known.version ? IMMUTABLE : REVALIDATED;
+  return bodyResponse(context, body, { ...caching, ...policy });
 }
 
 /** Answers with the client as JavaScript, or as the TypeScript that it is. */

@@ -2,11 +2,12 @@
 // The open file: its head, front matter and content. Loaded when the first file is opened.
 
 import { html } from "./preact.js";
-import type { Data } from "./list.ts";
 import { titleOf } from "./list.ts";
 import { type FileBody, Preview, sourceOf } from "./preview.ts";
 import { type Loader, ProblemPanel, Progress, RequestLine, sizeWords } from "./requests.ts";
 import { itemParameters, operationUrl, type State, stateUrl } from "./state.ts";
+import type { TreeBuilder, TreeElement } from "./tree.ts";
+import { skeleton, treeView } from "./view.ts";
 
 interface ItemProps {
   readonly state: State;
@@ -47,10 +48,7 @@ export function ItemPanel({ state, loader, retry }: ItemProps) {
       </header>
       <div class="body" key=${state.path} tabindex="0" role="region" aria-label="Content">
           <${Progress} loader=${loader} />
-          ${isWaiting &&
-            html`<div class="skeleton text" aria-hidden="true">${
-              Array.from({ length: 9 }, (_, at) => html`<div key=${at}></div>`)
-            }</div>`}
+          ${isWaiting && skeleton()}
           ${answer?.problem != null &&
             html`<${ProblemPanel} problem=${answer.problem} state=${state} onRetry=${retry} />`}
           ${file !== null && fileBody(file, state)}
@@ -74,37 +72,29 @@ function fileBody(file: FileBody, state: State) {
     ${file.frontMatterError &&
       html`<p class="notice bad">The front matter does not parse, line ${file.frontMatterError.line}:
       ${file.frontMatterError.message}</p>`}
-    ${state.view === "source"
-      ? sourceOf(file)
-      : html`${frontMatterList(file.frontMatter)}<${Preview} key=${
-        file.sha + file.path
-      } file=${file} state=${state} rawUrl=${raw} />`}
+    ${state.view === "source" ? sourceOf(file) : html`
+      ${frontMatterList(file)}
+      <${Preview} key=${file.sha + file.path} file=${file} state=${state} rawUrl=${raw} />
+    `}
   `;
 }
 
-function frontMatterList(frontMatter: Data | undefined) {
+function frontMatterList({ sha, frontMatter }: FileBody) {
   const entries = Object.entries(frontMatter ?? {});
   if (entries.length === 0) return null;
-  return html`<dl class="front-matter">${
-    entries.map(([key, value]) =>
-      html`
-        <div>
-          <dt>${key}</dt>
-          <dd>${valueOf(value)}</dd>
-        </div>
-      `
-    )
-  }</dl>`;
+  return treeView(`front matter ${sha}`, (tree) => {
+    const list = tree.add(tree.root, "dl", { class: "front-matter" });
+    for (const [key, value] of entries) {
+      const field = tree.add(list, "div");
+      tree.text(tree.add(field, "dt"), key);
+      writeValue(tree, tree.add(field, "dd"), value);
+    }
+  });
 }
 
-function valueOf(value: unknown) {
+function writeValue(tree: TreeBuilder, parent: TreeElement, value: unknown): void {
   if (Array.isArray(value) && value.every((one) => typeof one !== "object")) {
-    return value.map((one) =>
-      html`
-        <span class="tag">${String(one)}</span>
-      `
-    );
-  }
-  if (typeof value !== "object" || value === null) return String(value);
-  return html`<code>${JSON.stringify(value)}</code>`;
+    for (const one of value) tree.text(tree.add(parent, "span", { class: "tag" }), String(one));
+  } else if (typeof value !== "object" || value === null) tree.text(parent, String(value));
+  else tree.text(tree.add(parent, "code"), JSON.stringify(value));
 }

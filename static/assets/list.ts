@@ -45,6 +45,15 @@ const TITLES = ["title", "name", "label"];
 /** The offered sizes of a page; empty: the service's own. */
 const LIMITS = ["", "25", "50", "100", "250", "1000"];
 const MAX_KEY_CHARACTERS = 256;
+/** What is shown of one item, however much its author wrote. */
+const MAX_KEYS = 100;
+const MAX_TAGS = 10;
+const MAX_SHOWN_CHARACTERS = 120;
+
+/** The beginning of a text that is too long. */
+function shortText(text: string): string {
+  return text.length <= MAX_SHOWN_CHARACTERS ? text : `${text.slice(0, MAX_SHOWN_CHARACTERS)}…`;
+}
 
 /** Whether a parameter can name a key: a dot leads into a mapping, a comma ends a facet, "][" a filter's key. */
 function isAddressable(key: string): boolean {
@@ -52,9 +61,11 @@ function isAddressable(key: string): boolean {
     `frontMatter.${key}`.length <= MAX_KEY_CHARACTERS;
 }
 
-/** The values that front matter has, by key. */
+/** The values that front matter has, by its first keys. */
 function valuesByKey(items: readonly Item[]): Map<string, unknown[]> {
-  const entries = items.flatMap(({ frontMatter = {} }) => Object.entries(frontMatter));
+  const entries = items.flatMap(({ frontMatter = {} }) =>
+    Object.entries(frontMatter).slice(0, MAX_KEYS)
+  );
   const byKey = Map.groupBy(entries, ([key]) => key);
   return new Map([...byKey].map(([key, all]) => [key, all.map(([, value]) => value)]));
 }
@@ -120,7 +131,7 @@ function titleKeyOf(item: Pick<Item, "frontMatter">): string | undefined {
 /** The text of a row. */
 export function titleOf(item: Pick<Item, "name" | "frontMatter">): string {
   const key = titleKeyOf(item);
-  return key === undefined ? item.name : String(valueOf(item, key));
+  return shortText(key === undefined ? item.name : String(valueOf(item, key)));
 }
 
 interface ListProps {
@@ -288,7 +299,7 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
             valueLink(
               filteredBy(state, key, value),
               "pill",
-              html`${String(value)} <small>${count}</small>`,
+              html`${shortText(String(value))} <small>${count}</small>`,
             )
           )}</dd>
         </dl>
@@ -340,7 +351,7 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
                             collection: root + folder,
                             page: "",
                             path: "",
-                          })}>${folder}</a></th>
+                          })}>${shortText(folder)}</a></th>
               </tr>
             `
           }
@@ -366,7 +377,7 @@ function folderOf(path: string): string {
 
 function words(key: string): string {
   const spaced = key.replaceAll(/[_-]+/g, " ").replaceAll(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
-  return spaced.charAt(0).toUpperCase() + spaced.slice(1);
+  return shortText(spaced.charAt(0).toUpperCase() + spaced.slice(1));
 }
 
 /** The list with only what has a value; null where no filter means it: "!" in front negates, an empty one is none. */
@@ -418,8 +429,11 @@ function row(
   const title = titleOf(item);
   const isCurrent = path === state.path;
   const second = frontMatterError
-    ? html`<span class="second bad">Front matter, line ${frontMatterError.line}: ${frontMatterError.message}</span>`
-    : (title !== name || secondary !== name) && html`<span class="second">${secondary}</span>`;
+    ? html`<span class="second bad">Front matter, line ${frontMatterError.line}: ${
+      shortText(frontMatterError.message)
+    }</span>`
+    : (title !== name || secondary !== name) &&
+      html`<span class="second">${shortText(secondary)}</span>`;
   return html`<tr key=${path} class=${isCurrent ? "current" : ""}>
     <td class="name"><a data-path=${path} href=${stateUrl({ ...state, path, view: "preview" })}
       aria-current=${isCurrent ? "true" : null}>${title}</a>${second}</td>
@@ -434,11 +448,14 @@ function row(
 
 function cell(value: unknown, key: string, state: State) {
   if (Array.isArray(value)) {
-    return value.map((one) => valueLink(filteredBy(state, key, one), "tag", String(one)));
+    const tags = value.slice(0, MAX_TAGS).map((one) =>
+      valueLink(filteredBy(state, key, one), "tag", String(one))
+    );
+    return value.length <= MAX_TAGS ? tags : [...tags, ` and ${value.length - MAX_TAGS} more`];
   }
   if (value === undefined || value === null) return null;
   const text = String(value);
-  return /^\d{4}-\d\d-\d\dT/.test(text) ? text.slice(0, 10) : text;
+  return /^\d{4}-\d\d-\d\dT/.test(text) ? text.slice(0, 10) : shortText(text);
 }
 
 /** The size of the list, in words. */

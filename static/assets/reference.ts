@@ -2,8 +2,8 @@
 // The reference: this deployment's OpenAPI document as a page.
 
 import { Component, html, render } from "./preact.js";
-import { codeBlock } from "./preview.ts";
 import { type Problem, snippetsFor } from "./requests.ts";
+import { codeView } from "./view.ts";
 
 interface Schema {
   readonly $ref?: string;
@@ -159,7 +159,7 @@ class Samples extends Component<{ examples: Examples }, { at: number }> {
           <div class="sample">
             <p class="sample-head"><span>Request</span>
               <a class="try" href=${`./${new URL(url).search}`}>Try it</a></p>
-            ${codeBlock(snippetsFor(url)[1]!.text, "bash")}
+            ${codeView(snippetsFor(url)[1]!.text, "bash")}
           </div>
         `}
         <div class="sample">
@@ -169,7 +169,7 @@ class Samples extends Component<{ examples: Examples }, { at: number }> {
                 this.setState({ at: (event.target as HTMLSelectElement).selectedIndex })}>
               ${entries.map(([name]) => html`<option key=${name}>${name}</option>`)}</select>
             `}</p>
-          <div key=${name}>${codeBlock(JSON.stringify(value, null, 2), "json")}</div>
+          <div key=${name}>${codeView(JSON.stringify(value, null, 2), "json")}</div>
         </div>
       </div>
     `;

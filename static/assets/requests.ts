@@ -22,6 +22,8 @@ export interface Problem {
 
 /** The response. Exactly one of `body` and `problem` is not null. */
 export interface Answer<T> {
+  /** As it was sent; empty where there was none. */
+  readonly text: string;
   readonly body: T | null;
   readonly problem: Problem | null;
   readonly status: number | null;
@@ -97,6 +99,7 @@ export class Loader<T> {
 async function fetchAnswer<T>(url: string, signal: AbortSignal): Promise<Answer<T>> {
   const startedAtMs = performance.now();
   const result = (part: Partial<Answer<T>>): Answer<T> => ({
+    text: "",
     body: null,
     problem: null,
     status: null,
@@ -107,9 +110,10 @@ async function fetchAnswer<T>(url: string, signal: AbortSignal): Promise<Answer<
   });
   try {
     const response = await fetch(url, { signal });
-    const text = await response.text();
     const { status, headers } = response;
-    const common = { status, headers, bytes: new TextEncoder().encode(text).length };
+    const content = await response.arrayBuffer();
+    const text = new TextDecoder().decode(content);
+    const common = { text, status, headers, bytes: content.byteLength };
     const json = JSON.parse(text);
     return result(response.ok ? { ...common, body: json } : { ...common, problem: json });
   } catch (error) {
@@ -179,7 +183,6 @@ export function announce(text: string): void {
   document.getElementById("announcer")!.textContent = text;
 }
 
-const MAX_JSON_CHARACTERS = 200_000;
 const TOLD_HEADERS = [
   "age",
   "cache-control",
@@ -247,7 +250,6 @@ export class RequestLine extends Component<RequestLineProps, { open: boolean; co
   }
 
   #details({ answer, url }: Loader<unknown>) {
-    const text = answer === null ? "" : JSON.stringify(answer.body ?? answer.problem, null, 2);
     const headers = TOLD_HEADERS.map((name) => [name, answer?.headers.get(name)] as const)
       .filter(([, value]) => value != null);
     return html`
@@ -264,10 +266,23 @@ export class RequestLine extends Component<RequestLineProps, { open: boolean; co
           </div>
         `
       )}</dl>
-      <pre class="code" tabindex="0" aria-label="Answer">${text.length <= MAX_JSON_CHARACTERS
-        ? text
-        : `${text.slice(0, MAX_JSON_CHARACTERS)}\n… ${sizeWords(text.length)} in all`}</pre>
+      ${answer !== null && answer.text !== "" && html`<${AnswerText} text=${answer.text} />`}
     `;
+  }
+}
+
+type Views = typeof import("./view.ts");
+
+/** An answer's JSON. What shows it is loaded when it is first needed. */
+class AnswerText extends Component<{ text: string }, { views: Views | null }> {
+  override state: { views: Views | null } = { views: null };
+
+  override async componentDidMount() {
+    this.setState({ views: await import("./view.ts") });
+  }
+
+  override render() {
+    return this.state.views?.answerView(this.props.text) ?? null;
   }
 }
 

@@ -105,3 +105,25 @@ browserTest("no script of this origin runs in the page but its own", async (open
   files: { "posts/a.md": "# A\n", "evil.js": "globalThis.hit = 1;\n" },
   reports: /violates the following Content Security Policy directive: "script-src/,
 });
+
+browserTest("no script of this origin runs as a worker but the page's", async (open, site) => {
+  const page = await open(`${POSTS}&path=code.js`);
+  await page.locator(".hljs-keyword").waitFor();
+  const raw = "api/get-item-content?owner=octo&repo=site&path=code.js&format=raw";
+
+  const started = (address: string) => `(() => { new Worker(${address}); return "started"; })()`;
+  const refusal = (code: string) =>
+    page.evaluate<string>(
+      `(() => { try { return ${code}; } catch ({ name }) { return name; } })()`,
+    );
+  assertEquals(await refusal(started(`"${site.url}${raw}"`)), "TypeError");
+  // The name of the page's own policy is taken, and there is no other.
+  for (const name of ["worker", "other"]) {
+    const policy = `trustedTypes.createPolicy("${name}", { createScriptURL: (url) => url })`;
+    const code = `${policy}.createScriptURL("${site.url}${raw}")`;
+    assertEquals(await refusal(started(code)), "TypeError", name);
+  }
+}, {
+  files: { "posts/a.md": "# A\n", "code.js": "const a = 1;\n" },
+  reports: /TrustedTypePolicy|TrustedScriptURL/,
+});

@@ -238,6 +238,7 @@ browserTest("a panel's request is one line, with code and JSON on demand", async
   const sent = await copy(line, "Copy");
   assertEquals((await (await fetch(sent)).json()).items.length, 5);
   await line.getByRole("button", { name: /^200/ }).click();
+  await details.getByText('"totalItems": 12').waitFor();
   assertMatch(await details.innerText(), /GET http[^]*cache-status[^]*"totalItems": 12/);
   const code = await copy(details, "fetch");
   const run = new Function(`return (async () => { ${code} return items; })()`);
@@ -266,7 +267,7 @@ const KINDS: [name: string, content: string | Uint8Array, selector: string, show
   ["table.csv", 'name,words\n"A, B","say ""hi"""\n', "td", 'say "hi"'],
   ["code.ts", "const a: number = 1; // one\n", ".hljs-keyword", "const"],
   ["work.ipynb", JSON.stringify(NOTEBOOK), ".output", "1"],
-  ["cells.ipynb", '{ "cells": "abc" }', "*", "This file has no preview"],
+  ["cells.ipynb", '{ "cells": "abc" }', "*", "This is shown as plain text"],
   ["cell.ipynb", '{ "cells": [null] }', ".code", "null"],
   ["outputs.ipynb", '{ "cells": [{ "outputs": {} }] }', ".code", "outputs"],
   ["data.ipynb", '{ "cells": [{ "outputs": [{ "data": null }] }] }', ".code", "outputs"],

@@ -115,6 +115,8 @@ export const payloads: readonly string[] = [
   '<p style="position:fixed;inset:0;background:url(javascript:alert(1))">x</p>',
   '<table background="javascript:alert(1)"><td background="javascript:alert(1)">x</td></table>',
   '<p class="site-header" slot="x" is="x-y" contenteditable popover>x</p>',
+  "<a href=# tabindex=1 accesskey=s>x</a><p tabindex=-1 inert hidden>x</p>",
+  '<div itemscope itemid=x itemtype="https://schema.org/Review"><b itemprop=author>x</b></div>',
   '<map name="x"><area href="javascript:alert(1)"></map><img usemap="#x" src="x">',
   "<html manifest=x><head><script>alert(1)</script></head><body onload=alert(1)>",
 ];

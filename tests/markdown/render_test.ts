@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { RenderFailure, renderMarkdown } from "../../lib/content/render_markdown.ts";
+import { RenderFailure } from "../../lib/content/growth.ts";
+import { renderMarkdown } from "../../lib/content/render_markdown.ts";
 import {
   addressResolver,
   type AddressTargets,
@@ -215,6 +216,17 @@ Deno.test("words are the runs of the HTML's text, ended by the boundaries of blo
     "```\na b\n```\n\n![not](c) https://d.example": 3,
     "a<script>b c</script>": 1,
   }, (markdown) => renderMarkdown(markdown).words);
+});
+
+Deno.test("cells of raw HTML count as many as they span", () => {
+  const table = (cell: string, count: number) =>
+    renderMarkdown(`<table><tr>${cell.repeat(count)}</tr></table>`).parts.length;
+  for (const cell of ["<td colspan=2000>", "<th colspan=25 rowspan=40>", "<td rowspan='1000 '>"]) {
+    assertEquals(table(cell, 100), 1, cell);
+    assertThrows(() => table(cell, 101), RenderFailure, "too many cells", cell);
+  }
+  assertThrows(() => table("<td rowspan=0>", 2), RenderFailure, "too many cells");
+  assertEquals(table("<td colspan=0 rowspan=-9>", 5000), 1);
 });
 
 Deno.test("what would grow without bound is refused", () => {

@@ -19,9 +19,9 @@ const ELEMENTS = new Set(
     .split(" "),
 );
 const SCHEMES = ["http:", "https:", "mailto:"];
-/** Attributes that load, lead, send, name a style, or reach into the page. */
+/** Attributes that load, lead, send, name a style, take the keyboard, or reach into the page. */
 const ATTRIBUTES =
-  /^(on.*|style|srcset|srcdoc|action|formaction|background|cite|longdesc|usemap|ping|xlink.*|slot|is|form|method|target|popover|contenteditable|autofocus)$/;
+  /^(on.*|style|srcset|srcdoc|action|formaction|background|cite|longdesc|usemap|ping|xlink.*|slot|is|form|method|target|popover|contenteditable|autofocus|tabindex|accesskey|inert|item.*)$/;
 const CLASSES =
   /^(language-.+|task-list-item|contains-task-list|footnotes|sr-only|data-footnote-backref|markdown-alert(-[a-z]+)?)$/;
 

@@ -2,7 +2,6 @@
 
 import { assertEquals } from "@std/assert";
 import { columnsOf, facetKeysOf, titleOf, valueOf } from "../../static/assets/list.ts";
-import { languageOf, parseTable } from "../../static/assets/preview.ts";
 import { durationWords, freshWords, sizeWords } from "../../static/assets/requests.ts";
 import { EMPTY, filterWords, parseFilter, parsePlace } from "../../static/assets/state.ts";
 import { itemParameters, listParameters, operationUrl } from "../../static/assets/state.ts";
@@ -108,18 +107,12 @@ Deno.test("columnsOf() chooses a date, a list, then what most items have; a mapp
   assertEquals([titleOf(items[0]!), titleOf(item({ title: " " }))], ["A", "a.md"]);
 });
 
-Deno.test("names that every object inherits have no language, no words and no value", () => {
+Deno.test("names that every object inherits have no words and no value", () => {
   for (const name of ["constructor", "__proto__", "toString", "hasOwnProperty"]) {
-    assertEquals([languageOf(`x.${name}`), valueOf(item({}), name)], [null, undefined]);
+    assertEquals(valueOf(item({}), name), undefined);
     assertEquals(filterWords([`filter[frontMatter.a][${name}]`, "1"]), `a ${name} 1`);
   }
-  assertEquals([languageOf("x.TS"), valueOf(item({ a: 1 }), "a")], ["typescript", 1]);
-});
-
-Deno.test("parseTable() reads quotes, breaks in them and both line ends (RFC 4180)", () => {
-  const rows = [["a", "b"], ['x, "y"', "1\n2"], ["", "z"]];
-  assertEquals(parseTable('\uFEFFa,b\r\n"x, ""y""","1\n2"\n,z', ","), rows);
-  assertEquals(parseTable("a\tb\n", "\t"), [["a", "b"]]);
+  assertEquals(valueOf(item({ a: 1 }), "a"), 1);
 });
 
 Deno.test("sizes, times and freshness in words", () => {

@@ -39,11 +39,16 @@ Deno.test("pages have a policy that lets in nothing inline, nothing from elsewhe
   const own = "http://localhost:8000/assets/";
   const policy = await policyOf(service, "/");
   assert(policy.includes("; require-trusted-types-for 'script'"), policy);
-  assert(policy.includes(`; script-src ${own};`), policy);
+  assert(policy.includes("; trusted-types dompurify worker"), policy);
+  assert(policy.includes(`; script-src ${own}; worker-src ${own};`), policy);
   assert(!(await policyOf(service, PAGES[2]!)).includes("script-src"));
-  assert((await policyOf(service, "http://[::1]:8000/")).includes("; script-src 'self';"));
-  const both = `; script-src https://h.example/c/assets/ ${own};`;
-  assert((await policyOf(named, "/")).includes(both));
+  assert(
+    (await policyOf(service, "http://[::1]:8000/")).includes(
+      "; script-src 'self'; worker-src 'self';",
+    ),
+  );
+  const both = `https://h.example/c/assets/ ${own};`;
+  assert((await policyOf(named, "/")).includes(`; script-src ${both} worker-src ${both}`));
 });
 
 Deno.test("every file that a page names is there, and so is every module that a module imports", async () => {
@@ -56,7 +61,9 @@ Deno.test("every file that a page names is there, and so is every module that a 
     assertEquals(response.status, 200, path);
     const text = await response.text();
     const isPage = response.headers.get("content-type") === "text/html; charset=utf-8";
-    const named = isPage ? /(?:src|href)="((?!data:)[^"?#]+)"/g : /(?:from|import\() ?"(\.[^"]+)"/g;
+    const named = isPage
+      ? /(?:src|href)="((?!data:)[^"?#]+)"/g
+      : /(?:from|import\(|new URL\() ?"(\.[^"]+)"/g;
     for (const [, name] of text.matchAll(named)) {
       await visit(new URL(name!, `http://h${path}`).pathname);
     }
@@ -66,7 +73,9 @@ Deno.test("every file that a page names is there, and so is every module that a 
     }
   };
   for (const page of PAGES) await visit(page);
-  for (const name of ["preview.ts", "dompurify.js", "reference.ts", "highlight-yaml.js"]) {
+  for (
+    const name of ["preview.ts", "worker.ts", "dompurify.js", "reference.ts", "highlight-yaml.js"]
+  ) {
     assert([...seen].some((path) => path.endsWith(`/${name}`)), name);
   }
 });
@@ -93,6 +102,14 @@ Deno.test("an asset of the current version is cached for good, of another versio
   const known = { "if-none-match": packed.etag, "accept-encoding": "gzip" };
   const again = await get("/assets/before/app.ts", known);
   assertEquals([again.status, again.etag, again.body], [304, packed.etag, null]);
+});
+
+Deno.test("the worker may load its modules, and send no request", async () => {
+  await using service = await startService();
+  const policyOf = async (name: string) =>
+    (await service.get(`/assets/x/${name}`)).headers.get("content-security-policy");
+  assertEquals(await policyOf("worker.ts"), "default-src 'none'; script-src 'self'");
+  assertEquals(await policyOf("work.ts"), null);
 });
 
 Deno.test("only names of the tables are served", async () => {

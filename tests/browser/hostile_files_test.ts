@@ -1,0 +1,147 @@
+// Files that are made to keep a reader's tab busy: the page answers all the time, and says what it does not show.
+
+import { assert, assertEquals } from "@std/assert";
+import type { Page } from "playwright-core";
+import { browserTest, waitUntil } from "./browser.ts";
+
+/** Files as people write them, which fill a preview. */
+const FRIENDLY: Record<string, string> = {
+  "code.ts": "const a = `x ${1}`; // one\n".repeat(3_500),
+  "table.csv": `${Array(19).fill("abc").join()}\n`.repeat(500),
+  "text.txt": "A line of words, and then another one.\n".repeat(2_500),
+};
+
+const CUT = "Cut: only a part of this is shown.";
+const UNCOLORED = "The code is shown as plain text. This takes longer than 1 s to prepare.";
+
+const BIDI = "a\u05d0";
+const CELLS = Array.from({ length: 20_000 }, (_, at) => ({
+  cell_type: at % 2 === 0 ? "code" : "markdown",
+  source: "x = 1\n".repeat(10),
+  outputs: [{ text: ["1\n"] }],
+}));
+
+/** Files that ask for as much work as a file can, and what the page says of them. */
+const HOSTILE: Record<string, [content: string, says: string]> = {
+  "commas.csv": [",".repeat(1_000_000), CUT],
+  "rows.csv": [`${",".repeat(99)}\n`.repeat(50_000), CUT],
+  "long.toml": ["a".repeat(100_000), UNCOLORED],
+  "deep.json": ["[".repeat(500_000) + "]".repeat(500_000), CUT],
+  "wide.json": [`[${"[],".repeat(1_000_000)}0]`, CUT],
+  "cells.ipynb": [JSON.stringify({ cells: CELLS }), CUT],
+  "line.txt": ["a b ".repeat(2_500_000), CUT],
+  "lines.txt": ["\n".repeat(1_000_000), CUT],
+  "directions.txt": [BIDI.repeat(500_000), CUT],
+  "marks.txt": [`a${"\u0301".repeat(1_000_000)}`, CUT],
+  "paragraph.md": [`# A\n\n${BIDI.repeat(20_000)}\n`, CUT],
+  "spans.md": [`<table><tr>${"<td colspan=1000>x</td>".repeat(99)}</tr></table>\n`, CUT],
+  "fields.md": [`---\na: "${BIDI.repeat(100_000)}"\n---\n# A\n`, CUT],
+};
+
+const TABS = "<p tabindex=1 accesskey=s>x</p>\n\n|a|\n|-|\n|b|\n";
+
+const files = {
+  ...FRIENDLY,
+  ...Object.fromEntries(Object.entries(HOSTILE).map(([name, [content]]) => [name, content])),
+  "tabs.md": TABS,
+  "small.ts": "const a = 1;\n",
+  "small.json": '{ "a": 1 }\n',
+};
+
+const folder = await Deno.makeTempDir();
+Deno.test.afterAll(() => Deno.remove(folder, { recursive: true }));
+
+/** A test with these files in a local folder. */
+function fileTest(name: string, body: (page: Page) => Promise<void>): void {
+  browserTest(name, async (open) => {
+    await Deno.mkdir(`${folder}/files`, { recursive: true });
+    for (const [path, text] of Object.entries(files)) {
+      await Deno.writeTextFile(`${folder}/files/${path}`, text);
+    }
+    const address = "?owner=local&repo=files&collection=%2F";
+    await body(await open(address, { items: `${Object.keys(files).length} items` }));
+  }, { env: { LOCAL_REPOS_DIR: folder } });
+}
+
+/** Measures the longest time between two turns of the event loop. */
+const METER = `globalThis.meter = { longestMs: 0, turns: 0 };
+  let before = performance.now();
+  const turn = () => {
+    const now = performance.now();
+    meter.longestMs = Math.max(meter.longestMs, now - before);
+    meter.turns++;
+    before = now;
+    setTimeout(turn);
+  };
+  turn();`;
+
+/** Opens a file, and gives the longest stall of the page until all of it that is shown is there. */
+async function longestStallMs(page: Page, name: string, says: string): Promise<number> {
+  await page.evaluate("meter.longestMs = 0");
+  await page.evaluate(`document.querySelector('a[data-path="${name}"]').click()`);
+  const file = page.locator(".file");
+  await file.locator(".meta .path", { hasText: name }).waitFor();
+  if (says !== "") await file.locator(".notice", { hasText: says }).first().waitFor();
+  await waitUntil(page, "document.querySelector('.file [aria-busy=true]') === null");
+  // What was put in last is laid out and painted too.
+  await page.evaluate(`new Promise((resolve) => {
+    const { turns } = meter;
+    const look = () => meter.turns > turns + 20 ? resolve() : requestAnimationFrame(look);
+    look();
+  })`);
+  return await page.evaluate<number>("meter.longestMs");
+}
+
+fileTest("no file stalls the page, which says what it cuts", async (page) => {
+  await page.evaluate(METER);
+  let friendlyMs = 0;
+  // The first file loads what the others need too.
+  for (const name of ["small.ts", ...Object.keys(FRIENDLY)]) {
+    friendlyMs = Math.max(friendlyMs, await longestStallMs(page, name, ""));
+  }
+  const stalls: string[] = [];
+  for (const [name, [, says]] of Object.entries(HOSTILE)) {
+    const hostileMs = await longestStallMs(page, name, says);
+    stalls.push(`${name} ${Math.round(hostileMs)}`);
+    assert(
+      hostileMs < 8 * friendlyMs,
+      `${stalls.join(", ")} ms, and friendly ${Math.round(friendlyMs)} ms`,
+    );
+  }
+  console.log(`longest stalls: friendly ${Math.round(friendlyMs)} ms; ${stalls.join(", ")} ms`);
+});
+
+fileTest("a worker starts when needed, and ends past its deadline", async (page) => {
+  let started = 0;
+  page.on("worker", () => started++);
+  const shows = async (name: string, selector: string) => {
+    await page.evaluate(`document.querySelector('a[data-path="${name}"]').click()`);
+    await page.locator(".file .meta .path", { hasText: name }).waitFor();
+    await page.locator(`.file ${selector}`).first().waitFor();
+  };
+  await shows("text.txt", ".block");
+  assertEquals(started, 0);
+  await shows("small.ts", ".hljs-keyword");
+  await shows("small.json", ".tree .v-number");
+  assertEquals(started, 1);
+  await shows("long.toml", ".notice");
+  await shows("small.ts", ".hljs-keyword");
+  assertEquals(started, 2);
+});
+
+fileTest("Markdown takes no key and no place among the tab stops", async (page) => {
+  // As if the service had let it through.
+  await page.route("**/api/get-item-content?**", async (route) => {
+    const response = await route.fetch();
+    const body = await response.json();
+    if (typeof body.html !== "string") return route.fulfill({ response });
+    const html = `<p tabindex="1" accesskey="s" inert>y</p>${body.html}`;
+    return route.fulfill({ response, body: JSON.stringify({ ...body, html }) });
+  });
+  await page.evaluate(`document.querySelector('a[data-path="tabs.md"]').click()`);
+  await page.locator(".prose td").waitFor();
+  assertEquals(await page.locator(".prose p").allTextContents(), ["y", "x"]);
+  assertEquals(await page.locator(".prose :is(p[tabindex], [accesskey], [inert])").count(), 0);
+  // What scrolls sideways is reached by keyboard.
+  assertEquals(await page.locator(".prose table").getAttribute("tabindex"), "0");
+});
