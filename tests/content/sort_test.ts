@@ -93,3 +93,26 @@ Deno.test("parseIsoDate() takes nothing else", () => {
     assertEquals(parseIsoDate(text), null, text.slice(0, 40));
   }
 });
+
+Deno.test("sortIndices() computes each key once", () => {
+  const count = (length: number) => {
+    let keys = 0;
+    sortIndices(Array.from({ length }, (_, n) => n), parseSort("name"), {
+      name: (index) => {
+        keys++;
+        return `${(index * 7919) % length}`;
+      },
+      size: () => 0,
+      frontMatter: () => null,
+    });
+    return keys;
+  };
+  assertEquals([count(1_000), count(2_000)], [1_000, 2_000]);
+});
+
+Deno.test("sortIndices() compares 256 characters of a text", () => {
+  const texts = [`${"x".repeat(256)}b`, `${"x".repeat(256)}a`, `${"x".repeat(255)}a`];
+  const items = texts.map((v) => ({ frontMatter: { v } }));
+  assertEquals(sorted("frontMatter.v", items), [2, 0, 1]);
+  assertEquals(sorted("name", texts.map((name) => ({ name }))), [2, 0, 1]);
+});
