@@ -113,9 +113,11 @@ export class GitHubClient {
     }
   }
 
-  /** Sends one request with these headers alone, in the lane of the checks: no token, no limits, no retry. */
-  requestPlainly(request: GitHubRequest, headers: HeadersInit): Promise<HttpAnswer> {
-    return this.lanes.checks.run(() => this.send(request, headers), request.context);
+  /** Sends one request to the Git host, in the lane of the checks: no token, no limits, no retry. */
+  requestGit(request: GitHubRequest, headers: Record<string, string>): Promise<HttpAnswer> {
+    // GitHub serves Git's protocol to a client that names itself so (jelmer/dulwich#562, isomorphic-git#247).
+    const named = { ...headers, "user-agent": `git/2 (${this.options.userAgent})` };
+    return this.lanes.checks.run(() => this.send(request, named), request.context);
   }
 
   /** One answer, or null where its token was refused or limited and another may be used. */
