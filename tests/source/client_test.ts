@@ -1,18 +1,19 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
+import type { Log } from "../../lib/log.ts";
 import type { GitHubRequest } from "../../lib/source/github/client.ts";
 import { type Fault, timeOutHangs } from "../github/github_faults.ts";
 import { serveRepository } from "../github/served_repository.ts";
 import { TestClock } from "../test_clock.ts";
-import { openClient, uncharged } from "./open_github.ts";
+import { openClient, openGitHub, recordedLog, uncharged } from "./open_github.ts";
 
 /** A client of a double with `octo/site`, and requests of each kind. */
-async function open({ tokens = [] }: { tokens?: readonly string[] } = {}) {
+async function open({ tokens = [], log }: { tokens?: readonly string[]; log?: Log } = {}) {
   const clock = new TestClock();
   const served = await serveRepository({ "a.md": "A\n" }, { now: clock.now });
   const { gh, url } = served;
   for (const token of tokens) gh.addToken(token);
-  const client = openClient({ tokens, clock });
+  const client = openClient({ tokens, clock, ...log && { log } });
   const request = (kind: GitHubRequest["kind"], url: string, accept = "application/json") => ({
     ...{ kind, url, accept, context: uncharged, maxBytes: 1 << 20 },
   });
@@ -68,6 +69,7 @@ Deno.test("GitHubClient does not repeat what was refused, late, a GraphQL batch 
     [{ kind: "status", status: 502 }, graphql, "source-failed", 0, 1],
     [{ kind: "reset" }, graphql, "source-failed", 0, 1],
     [{ kind: "status", status: 400 }, commit, "source-failed", 0, 1],
+    [{ kind: "status", status: 410 }, commit, "source-failed", 0, 1],
     [unavailable("120"), commit, "source-failed", 120_000, 1],
     [unavailable("soon"), commit, "source-failed", 0, 2],
   ];
@@ -238,6 +240,38 @@ Deno.test("GitHubClient sends a validator with the token alone that it came from
   assertEquals(await status({ ...commit, known }), 200);
   const sent = gh.requests.slice(-3).map(({ token, conditional }) => [token, conditional]);
   assertEquals(sent, [[0, true], [1, false], [1, false]]);
+});
+
+Deno.test("GitHubClient logs once that the API version ends", async () => {
+  const { log, lines } = recordedLog();
+  await using opened = await open({ log });
+  const { gh, commit, status } = opened;
+  assertEquals([await status(commit), lines], [200, []]);
+  const deprecation = "Tue, 10 Mar 2026 00:00:00 GMT";
+  const sunset = "Fri, 10 Mar 2028 00:00:00 GMT";
+  gh.intercept = async (_request, _logged, real) => {
+    const answer = await real();
+    answer.headers.set("deprecation", deprecation);
+    answer.headers.set("sunset", sunset);
+    return answer;
+  };
+  for (let times = 0; times < 3; times++) assertEquals(await status(commit), 200);
+  assertEquals(lines, [{ event: "API version ends", deprecation, sunset }]);
+});
+
+Deno.test("GitHubSource names an API version, but not to GitHub Enterprise Server", async () => {
+  const versions: (string | null)[] = [];
+  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
+    versions.push(request.headers.get("x-github-api-version"));
+    return new Response("0".repeat(40));
+  });
+  const base = `http://127.0.0.1:${server.addr.port}`;
+  for (const apiUrl of [base, `${base}/api/v3`]) {
+    const urls = { apiUrl, graphqlUrl: base, rawUrl: base, webUrl: "https://github.test" } as const;
+    const source = openGitHub(urls, { clock: new TestClock(), allowed: "octo/*" });
+    await source.resolve({ owner: "octo", repo: "site", branch: null }, uncharged);
+  }
+  assertEquals(versions, ["2026-03-10", null]);
 });
 
 Deno.test("GitHubClient ends with its request", async () => {

@@ -4,6 +4,7 @@
 
 import type { Clock } from "../../clock.ts";
 import { CollectionsError, sourceFailed, sourceTimeout } from "../../errors.ts";
+import type { Log } from "../../log.ts";
 import { type Body, BodyReader } from "../../read_body.ts";
 import { RequestQueue } from "../request_queue.ts";
 import type { RequestContext } from "../source.ts";
@@ -55,6 +56,9 @@ export type GitHubAnswer = HttpAnswer & { readonly token: Token };
 export interface GitHubClientOptions {
   readonly tokens: TokenPool;
   readonly clock: Clock;
+  readonly log: Log;
+  /** Null for the host's own default. */
+  readonly apiVersion: string | null;
   /** For one request, its time in the queue aside. */
   readonly timeoutMs: number;
   readonly userAgent: string;
@@ -72,6 +76,7 @@ const LIMIT_MESSAGE = /rate limit|abuse detection/i;
 export class GitHubClient {
   private readonly lanes: Record<keyof typeof LANES, RequestQueue>;
   private readonly bodies: BodyReader;
+  private isEndLogged = false;
 
   constructor(private readonly options: GitHubClientOptions) {
     const waits = { maxWaitMs: options.timeoutMs, clock: options.clock };
@@ -96,7 +101,7 @@ export class GitHubClient {
         if (answer === null) continue;
         const { status, headers, token } = answer;
         // The request is at fault, which says nothing about the repository; 304 answers a validator alone.
-        const isFault = [400, 401, 406].includes(status) ||
+        const isFault = [400, 401, 406, 410].includes(status) ||
           status === 304 && known?.fingerprint !== token.fingerprint;
         if (status < 500 && !isFault) return answer;
         answer.release();
@@ -133,6 +138,7 @@ export class GitHubClient {
     let isOver = false;
     try {
       const answer = await this.send(request, this.headersOf(request, token));
+      if (kind !== "raw") this.logEnd(answer.headers);
       const limit = this.limitOf(answer);
       isOver = limit === null;
       if (limit === null) {
@@ -168,13 +174,22 @@ export class GitHubClient {
   }
 
   private headersOf({ kind, accept, known }: GitHubRequest, token: Token): Headers {
-    const headers = new Headers({ "user-agent": this.options.userAgent });
+    const { apiVersion, userAgent } = this.options;
+    const headers = new Headers({ "user-agent": userAgent });
     if (accept !== undefined) headers.set("accept", accept);
-    if (kind !== "raw") headers.set("x-github-api-version", "2022-11-28");
+    if (kind !== "raw" && apiVersion !== null) headers.set("x-github-api-version", apiVersion);
     if (kind === "graphql") headers.set("content-type", "application/json");
     if (token.secret !== null) headers.set("authorization", `Bearer ${token.secret}`);
     if (known?.fingerprint === token.fingerprint) headers.set("if-none-match", known.etag);
     return headers;
+  }
+
+  /** Logs once that GitHub announces the end of the API version, which is answered 410 after that. */
+  private logEnd(headers: Headers): void {
+    const [deprecation, sunset] = [headers.get("deprecation"), headers.get("sunset")];
+    if (this.isEndLogged || deprecation === null && sunset === null) return;
+    this.isEndLogged = true;
+    this.options.log.warn("API version ends", { deprecation, sunset });
   }
 
   private async send(request: GitHubRequest, headers: HeadersInit): Promise<HttpAnswer> {

@@ -2,7 +2,6 @@
 // blobs. Caches nothing: CachedSource does.
 
 import pLimit from "p-limit";
-import type { Log } from "../../log.ts";
 import { DEFAULT_BRANCH, type FolderFiles, type Snapshot, type Source } from "../source.ts";
 import { readBlobs } from "./blobs.ts";
 import { GitHubClient, type GitHubClientOptions } from "./client.ts";
@@ -18,10 +17,13 @@ import {
 import { RestRefSearch } from "./refs.ts";
 import { parseFolder, parseInWorker, parseTree } from "./trees.ts";
 
-interface GitHubSourceOptions extends GitHubClientOptions, Pick<GitHubHost, "allowedRepos"> {
+interface GitHubSourceOptions
+  extends Omit<GitHubClientOptions, "apiVersion">, Pick<GitHubHost, "allowedRepos"> {
   readonly addresses: GitHubAddresses;
-  readonly log: Log;
 }
+
+/** docs.github.com/rest/about-the-rest-api/breaking-changes: it changes none of the fields that are read here. */
+const API_VERSION = "2026-03-10";
 
 const TREE_MAX_BYTES = 64 << 20;
 /** Parsed JSON takes many times its bytes: large answers are parsed one at a time. */
@@ -34,8 +36,11 @@ export class GitHubSource implements Source {
   private readonly largeAnswers = pLimit(1);
 
   constructor(options: GitHubSourceOptions) {
-    const { addresses: { gitUrl }, log } = options;
-    this.host = { ...options, ...options.addresses, client: new GitHubClient(options) };
+    const { addresses: { apiUrl, gitUrl }, log } = options;
+    // An older GitHub Enterprise Server answers 400 to a version that it does not have, and has a default.
+    const apiVersion = apiUrl.endsWith("/api/v3") ? null : API_VERSION;
+    const client = new GitHubClient({ ...options, apiVersion });
+    this.host = { ...options, ...options.addresses, client };
     this.git = gitUrl === null ? null : new GitRefs({ ...this.host, gitUrl }, log);
   }
 

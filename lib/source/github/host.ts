@@ -119,7 +119,7 @@ export function pathBelow(address: string, location: string | null): string | nu
 export function refusal({ owner, repo }: RepositoryName, status: number): CollectionsError {
   if (status === 451) return repositoryBlocked(owner, repo);
   if (status === 409) return repositoryEmpty(owner, repo);
-  if ([403, 404, 410].includes(status)) return repositoryNotFound(owner, repo);
+  if (status === 403 || status === 404) return repositoryNotFound(owner, repo);
   // A status that GitHub does not document says nothing about the repository.
   return sourceFailed(`Cannot read "${owner}/${repo}": GitHub answered ${status}`);
 }
