@@ -131,7 +131,7 @@ export async function openServices(
      * Checks refs that are in use before they are due; to be called every second or so. Never throws. Without a token a
      * check costs quota, or a query that the Git host may limit: none is sent ahead of need.
      */
-    refreshDue: () => tokens.hasToken ? github.refs.refreshDue() : Promise.resolve(),
+    refreshDue: () => tokens.isReady("core") ? github.refs.refreshDue() : Promise.resolve(),
     /** Flushes pending cache writes and log lines, and closes all resources. */
     async close() {
       jobs.close();

@@ -15,7 +15,7 @@ async function open({ tokens = [], log }: { tokens?: readonly string[]; log?: Lo
   for (const token of tokens) gh.addToken(token);
   const client = openClient({ tokens, clock, ...log && { log } });
   const request = (kind: GitHubRequest["kind"], url: string, accept = "application/json") => ({
-    ...{ kind, url, accept, context: uncharged, maxBytes: 1 << 20 },
+    ...{ kind, url, owner: "octo", accept, context: uncharged, maxBytes: 1 << 20 },
   });
   const object = `object(oid: "${"0".repeat(40)}") { ... on Blob { text } }`;
   const query =
@@ -120,11 +120,15 @@ Deno.test("GitHubClient detects both kinds of rate limit by header or message, a
   }
 });
 
-Deno.test("GitHubClient takes a 403 that is no limit for an answer, and a 304 to a request without a validator for a failure", async () => {
+Deno.test("GitHubClient takes a 403 that is no limit for an answer without a token alone, and a 304 to a request without a validator for a failure", async () => {
   await using opened = await open();
   const { gh, commit, fail, status } = opened;
   gh.fault = { kind: "status", status: 403 };
-  assertEquals(await status(commit), 403);
+  assertEquals([await status(commit), gh.requests.length], [403, 1]);
+  await using other = await open({ tokens: ["t1", "t2"] });
+  other.gh.fault = gh.fault;
+  assertEquals(await other.status(other.commit), 403);
+  assertEquals(other.gh.requests.map(({ token }) => token), [0, 1, null]);
   gh.fault = null;
   assertEquals(await status(commit), 200);
   gh.intercept = () => new Response(null, { status: 304 });
@@ -142,11 +146,13 @@ Deno.test("GitHubClient goes on with another token after a limit, and stops one 
 
   await using other = await open({ tokens: ["t1"] });
   other.gh.quota("t1").remaining = 1;
+  other.gh.quota(null).remaining = 1;
   assertEquals(await other.status(other.commit), 200);
-  // The answer stated that nothing is left, so nothing more is sent.
+  // The answers stated that nothing is left, so nothing more is sent.
+  assertEquals(await other.status(other.tree), 200);
   assertEquals((await other.fail(other.tree)).code, "source-rate-limited");
   assertEquals(await other.status(other.graphql), 200);
-  assertEquals(other.gh.counts(), { commit: 1, graphql: 1 });
+  assertEquals(other.gh.requests.map(({ token }) => token), [0, null, 0]);
 });
 
 Deno.test("GitHubClient sends nothing more of what waited when a limit was met", async () => {

@@ -6,8 +6,11 @@ import { silentLog } from "./open_github.ts";
 
 const HOUR_SECONDS = 3600;
 
-/** A pool whose first token has most quota left, and all its tokens in the order of their places. */
-async function open(count: number) {
+/**
+ * A pool whose first token has most quota left, and all its tokens in the order of their places. The quota without a token
+ * is spent for an hour, unless `anonymous` says otherwise.
+ */
+async function open(count: number, { anonymous = false } = {}) {
   const clock = new TestClock();
   const logged: [event: string, fields: unknown][] = [];
   const log = (event: string, fields?: unknown) => void logged.push([event, fields]);
@@ -21,13 +24,19 @@ async function open(count: number) {
     pool.note(token, quota, new Headers(headers));
   };
   /** The token for one request that GitHub answers. */
-  const use = async (quota: Quota = "core", fingerprint?: string): Promise<Token> => {
-    const token = await pool.choose(quota, fingerprint);
+  const use = async (
+    quota: Quota = "core",
+    { fingerprint, owner = "octo" }: { fingerprint?: string; owner?: string } = {},
+  ): Promise<Token> => {
+    const token = await pool.choose(quota, owner, fingerprint);
     pool.release(token, quota, true);
     return token;
   };
-  const waitSeconds = async (quota: Quota = "core"): Promise<number | undefined> => {
-    const { code, facts } = await assertRejects(() => pool.choose(quota), CollectionsError);
+  const waitSeconds = async (
+    quota: Quota = "core",
+    owner = "octo",
+  ): Promise<number | undefined> => {
+    const { code, facts } = await assertRejects(() => pool.choose(quota, owner), CollectionsError);
     assertEquals(code, "source-rate-limited");
     return facts.retryAfterSeconds;
   };
@@ -37,6 +46,8 @@ async function open(count: number) {
     tokens.push(token);
     note(token, 5000 - place);
   }
+  if (!anonymous) pool.limit(await use("raw"), HOUR_SECONDS * 1000, "api");
+  logged.length = 0;
   const [first, second, third] = tokens as [Token, Token, Token];
   return { clock, pool, logged, first, second, third, note, use, waitSeconds };
 }
@@ -49,10 +60,10 @@ Deno.test("TokenPool chooses the token with most quota left, or a validator's ow
   assertEquals(await use(), second);
   note(second, 9);
   assertEquals(await use(), third);
-  assertEquals(await use("core", second.fingerprint), second);
+  assertEquals(await use("core", second), second);
   note(second, 0);
-  assertEquals(await use("core", second.fingerprint), third);
-  assertEquals(await use("core", "of a token that is gone"), third);
+  assertEquals(await use("core", second), third);
+  assertEquals(await use("core", { fingerprint: "of a token that is gone" }), third);
 });
 
 Deno.test("TokenPool counts the quotas separately, and the raw host's without tokens", async () => {
@@ -107,9 +118,9 @@ Deno.test("after a wait one request goes alone, and the others wait for its answ
   const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
   pool.limit(first, 30_000, "api");
   clock.advance(30_000);
-  assertEquals(await pool.choose("core"), first);
+  assertEquals(await pool.choose("core", "octo"), first);
   let chosen = 0;
-  const others = Array.from({ length: 5 }, () => pool.choose("core").then(() => chosen++));
+  const others = Array.from({ length: 5 }, () => pool.choose("core", "octo").then(() => chosen++));
   await turn();
   assertEquals(chosen, 0);
   // The first got no answer: the next one is the probe.
@@ -121,7 +132,7 @@ Deno.test("after a wait one request goes alone, and the others wait for its answ
 
   pool.limit(first, 30_000, "api");
   clock.advance(30_000);
-  await pool.choose("core");
+  await pool.choose("core", "octo");
   const limited = [waitSeconds(), waitSeconds()];
   pool.limit(first, 60_000, "api");
   pool.release(first, "core", false);
@@ -129,7 +140,7 @@ Deno.test("after a wait one request goes alone, and the others wait for its answ
 });
 
 Deno.test("TokenPool sets a refused token aside and names it by its place", async () => {
-  const { first, logged, pool, second, use } = await open(2);
+  const { first, logged, pool, second, use } = await open(2, { anonymous: true });
   pool.refuse(first);
   pool.refuse(first);
   assertEquals([await use(), pool.hasToken], [second, true]);
@@ -143,11 +154,49 @@ Deno.test("TokenPool sets a refused token aside and names it by its place", asyn
   ]);
 });
 
+Deno.test("TokenPool goes on without a token while all wait, except for GraphQL", async () => {
+  const { clock, first, note, pool, second, use, waitSeconds } = await open(2, { anonymous: true });
+  note(first, 0);
+  pool.limit(second, 30_000, "api");
+  const anonymous = await use();
+  assertEquals([anonymous.place, pool.isReady("core"), pool.hasToken], [0, false, true]);
+  note(first, 0, "graphql");
+  assertEquals(await waitSeconds("graphql"), 30);
+  note(anonymous, 0, "core", 20);
+  assertEquals(await waitSeconds(), 20);
+  clock.advance(20_000);
+  assertEquals(await use(), anonymous);
+  clock.advance(10_000);
+  assertEquals([await use(), pool.isReady("core")], [second, true]);
+});
+
+Deno.test("TokenPool sets a token aside for an owner, or for all, for ten minutes, and logs it once", async () => {
+  const { clock, first, logged, pool, second, use } = await open(2, { anonymous: true });
+  pool.deny(first, "Octo", "forbidden");
+  pool.deny(first, "octo", "forbidden");
+  assertEquals([await use(), await use("core", { owner: "other" })], [second, first]);
+  assertEquals([pool.isReady("core", "OCTO"), pool.isReady("core")], [true, true]);
+  pool.deny(second, "*", "x".repeat(1000));
+  assertEquals([(await use()).place, await use("core", { owner: "other" })], [0, first]);
+  assertEquals([pool.isReady("core", "octo"), pool.hasToken], [false, true]);
+  const { code } = await assertRejects(() => pool.choose("graphql", "octo"), CollectionsError);
+  assertEquals([code, pool.unavailable("core", "octo").code], ["source-failed", "source-failed"]);
+  clock.advance(599_999);
+  assertEquals((await use()).place, 0);
+  clock.advance(1);
+  assertEquals((await use()).place, 1);
+  pool.deny(first, "octo", "forbidden");
+  assertEquals(logged, [
+    ["token set aside", { token: 1, owner: "Octo", message: "forbidden" }],
+    ["token set aside", { token: 2, owner: "*", message: "x".repeat(300) }],
+  ]);
+});
+
 Deno.test("TokenPool fingerprints differ by token, last over restarts and reveal no token", async () => {
   const prints = ({ first, second }: { first: Token; second: Token }) =>
     [first, second].map(({ fingerprint }) => fingerprint);
   const [one, other] = prints(await open(2));
   assertEquals(prints(await open(2)), [one, other]);
   assert(one !== other && !one!.includes("secret"));
-  assertEquals((await (await open(0)).use()).fingerprint, "none");
+  assertEquals((await (await open(0, { anonymous: true })).use()).fingerprint, "none");
 });

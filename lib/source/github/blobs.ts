@@ -101,6 +101,7 @@ async function readBatch(page: Page, files: readonly FileRef[]): Promise<void> {
   const answer = await host.client.request({
     kind: "graphql",
     url: host.graphqlUrl,
+    owner,
     accept: "application/json",
     body: JSON.stringify({ query, variables: { owner, name: repo } }),
     maxBytes: BATCH_ANSWER_MAX_BYTES,
@@ -134,10 +135,10 @@ async function readOne(page: Page, file: FileRef): Promise<BlobResult> {
   const { host, snapshot, context } = page;
   // One byte more than announced is enough to detect that the answer is another file.
   const maxBytes = Math.max(file.size + 1, 4096);
-  if (!host.tokens.hasToken && host.rawUrl !== null) {
-    const { name: { owner, repo }, commit } = snapshot;
+  const { name: { owner, repo }, commit } = snapshot;
+  if (!host.tokens.isReady("core", owner) && host.rawUrl !== null) {
     const url = `${host.rawUrl}/${owner}/${repo}/${commit}/${encodePath(file.path)}`;
-    const answer = await host.client.request({ kind: "raw", url, maxBytes, context })
+    const answer = await host.client.request({ kind: "raw", url, owner, maxBytes, context })
       .catch((error) => {
         if (error.code !== "source-failed") throw error;
       });

@@ -38,6 +38,8 @@ export type Validator = { readonly etag: string; readonly fingerprint: string };
 export interface GitHubRequest {
   readonly kind: keyof typeof LANE_OF;
   readonly url: string;
+  /** Whose repository it is about: an owner may not accept a token. */
+  readonly owner: string;
   readonly context: RequestContext;
   readonly accept?: string;
   readonly known?: Validator | null;
@@ -50,7 +52,7 @@ export interface GitHubRequest {
 /** `release` is to be called once its bytes are parsed. */
 type HttpAnswer = Body & { readonly status: number; readonly headers: Headers };
 
-/** An answer that says something about the repository: 2xx, 3xx, or a 4xx that is no limit. */
+/** An answer that says something about the repository: 2xx, 3xx, or a 4xx that is about neither a limit nor a token. */
 export type GitHubAnswer = HttpAnswer & { readonly token: Token };
 
 export interface GitHubClientOptions {
@@ -71,6 +73,10 @@ type Result = number | "network" | "timeout" | "aborted";
 const SECONDARY_WAIT_MS = 60_000;
 const MIN_WAIT_MS = 1_000;
 const LIMIT_MESSAGE = /rate limit|abuse detection/i;
+/** It locks valid tokens too, whoever owns the repository. */
+const LOCKED_MESSAGE = /login attempts? exceeded/i;
+/** Of an error, enough for its message. */
+const ERROR_HEAD_BYTES = 4096;
 
 /** For GitHub's API, its raw host and its Git host. */
 export class GitHubClient {
@@ -86,8 +92,8 @@ export class GitHubClient {
   }
 
   /**
-   * Sends one request, with another token where one is refused or out of quota, and once more after a network error
-   * or a 5xx, unless that says when to come back.
+   * Sends one request, with another token or none where one is refused, not accepted or out of quota, and once more
+   * after a network error or a 5xx, unless that says when to come back.
    * @throws {CollectionsError} a source failure or service-busy. @throws the reason of the context's signal.
    */
   async request(request: GitHubRequest): Promise<GitHubAnswer> {
@@ -125,16 +131,12 @@ export class GitHubClient {
     return this.lanes.checks.run(() => this.send(request, named), request.context);
   }
 
-  /** One answer, or null where its token was refused or limited and another may be used. */
+  /** One answer, or null where its token was refused, limited or not accepted, and another may be used. */
   private async attempt(request: GitHubRequest): Promise<GitHubAnswer | null> {
     const { tokens } = this.options;
-    const { kind, known } = request;
+    const { kind, known, owner } = request;
     const quota = kind === "graphql" || kind === "raw" ? kind : "core";
-    // GitHub answers no GraphQL without a token, and each try would cost quota.
-    if (quota === "graphql" && !tokens.hasToken) {
-      throw sourceFailed(`Cannot read "graphql": there is no token`);
-    }
-    const token = await tokens.choose(quota, known?.fingerprint);
+    const token = await tokens.choose(quota, owner, known?.fingerprint);
     let isOver = false;
     try {
       const answer = await this.send(request, this.headersOf(request, token));
@@ -143,8 +145,16 @@ export class GitHubClient {
       isOver = limit === null;
       if (limit === null) {
         tokens.note(token, quota, answer.headers);
-        if (answer.status !== 401 || token.secret === null) return { ...answer, token };
-        tokens.refuse(token);
+        const { status } = answer;
+        const text = status === 403 ? headOf(answer) : "";
+        // Blocked by GitHub's terms, whoever asks.
+        if (/"block"\s*:\s*\{/.test(text)) return { ...answer, status: 451, token };
+        if (token.secret === null || status !== 401 && status !== 403) return { ...answer, token };
+        if (status === 401) tokens.refuse(token);
+        else {
+          const message = /"message"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(text)?.[1] ?? "";
+          tokens.deny(token, LOCKED_MESSAGE.test(message) ? "*" : owner, message);
+        }
       } else {
         tokens.limit(token, limit.waitMs, limit.isQuota || quota === "raw" ? quota : "api");
       }
@@ -160,11 +170,11 @@ export class GitHubClient {
   }
 
   /** How long a rate limit lasts and whether it is of one quota; null for a refusal (403), which is no limit. */
-  private limitOf({ status, headers, bytes }: HttpAnswer) {
+  private limitOf(answer: HttpAnswer) {
+    const { status, headers } = answer;
     const isSpent = headers.get("x-ratelimit-remaining") === "0";
-    const saysSo = () => LIMIT_MESSAGE.test(new TextDecoder().decode(bytes.subarray(0, 4096)));
-    const isLimit = status === 429 ||
-      status === 403 && (isSpent || headers.has("retry-after") || saysSo());
+    const isLimit = status === 429 || status === 403 &&
+        (isSpent || headers.has("retry-after") || LIMIT_MESSAGE.test(headOf(answer)));
     if (!isLimit) return null;
     const now = this.options.clock.now();
     // A stated time to retry goes before the quota's own time.
@@ -242,6 +252,9 @@ export class GitHubClient {
     }
   }
 }
+
+const headOf = ({ bytes }: HttpAnswer) =>
+  new TextDecoder().decode(bytes.subarray(0, ERROR_HEAD_BYTES));
 
 /** For how long a quota stays spent, in ms; a minute where the answer does not say. */
 export function quotaWaitMs(headers: Headers, now: number): number {

@@ -166,6 +166,7 @@ export async function lsRefs(
       const search = new RefSearch(forms);
       const answer = await client.requestGit({
         kind: "ls-refs",
+        owner,
         url: `${gitUrl}/${owner}/${repo}${suffix}/git-upload-pack`,
         body: requestBody(forms),
         maxBytes: MAX_BYTES,

@@ -10,6 +10,7 @@ import {
   encodePath,
   type GitHubAddresses,
   type GitHubHost,
+  mayBeHidden,
   refusal,
   type RepositoryRequest,
   requestObject,
@@ -50,12 +51,13 @@ export class GitHubSource implements Source {
     const branch = query.branch ?? DEFAULT_BRANCH;
     const checkedAtMs = host.clock.now();
     // Git's own protocol costs no REST quota, but sees public repositories alone.
-    const byGit = git === null || host.tokens.hasToken
+    const byGit = git === null || host.tokens.isReady("core", owner)
       ? { denial: null }
       : await git.find({ ...query, branch }, context);
+    const denial = "commit" in byGit || mayBeHidden(host) ? null : byGit.denial;
     const { commit, validators } = "commit" in byGit
       ? byGit
-      : await new RestRefSearch(host, { ...query, branch }, context, byGit.denial).find();
+      : await new RestRefSearch(host, { ...query, branch }, context, denial).find();
     return {
       name: { owner, repo },
       branch,

@@ -1,10 +1,12 @@
-// The tokens of one GitHub host: which to use next, which are out of quota or refused. A log line names a token by its
-// place in the list; its characters go into the Authorization header and nowhere else. No wait is longer than GitHub's
-// windows of an hour, and the first request after a wait goes alone: the others wait for its answer.
+// The tokens of one GitHub host: which to use next, which are out of quota, refused or not accepted by an owner. Where
+// none can be used, requests go without a token. A log line names a token by its place in the list; its characters go
+// into the Authorization header and nowhere else. No wait is longer than GitHub's windows of an hour, and the first
+// request after a wait goes alone: the others wait for its answer.
 
 import { createHash } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import type { Clock } from "../../clock.ts";
-import { sourceRateLimited } from "../../errors.ts";
+import { type CollectionsError, sourceFailed, sourceRateLimited } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { MAX_WAIT_MS } from "../failure_backoff.ts";
 
@@ -15,11 +17,17 @@ export type Quota = "core" | "graphql" | "raw";
 export type Token = ReturnType<typeof newToken>;
 
 const UNKNOWN = Number.MAX_SAFE_INTEGER;
+/** Then the owner may have accepted the token, or a lock on logins ended. */
+const SET_ASIDE_MS = 600_000;
+const MAX_SET_ASIDE = 10_000;
+const MAX_MESSAGE_CHARS = 300;
 
 /** Chooses tokens by the quota that is left (docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api). */
 export class TokenPool {
   private readonly tokens: readonly Token[];
   private readonly anonymous = newToken(null, -1);
+  /** Until when a token is set aside for an owner, or for all owners. */
+  private readonly setAside = new LRUCache<string, number>({ max: MAX_SET_ASIDE });
 
   constructor(
     secrets: readonly string[],
@@ -33,20 +41,25 @@ export class TokenPool {
     return this.tokens.some(({ isRefused }) => !isRefused);
   }
 
+  /** Whether a token can be used now: for any owner where none is named. */
+  isReady(quota: Quota, owner = ""): boolean {
+    const now = this.now();
+    return this.accepted(quota, owner).some((token) => left(token, quota, now) > 0);
+  }
+
   /**
-   * The token with this fingerprint while it has quota, else the one with most quota left; to be given back by `release`.
-   * @throws {CollectionsError} source-rate-limited when the quota of the last is spent.
+   * The token with this fingerprint while it has quota, else the one with most quota left, else none; to be given back by
+   * `release`. @throws {CollectionsError} as {@linkcode TokenPool.unavailable} says.
    */
-  async choose(quota: Quota, fingerprint?: string): Promise<Token> {
+  async choose(quota: Quota, owner: string, fingerprint?: string): Promise<Token> {
+    // GitHub answers no GraphQL without a token.
+    const others = quota === "graphql" ? [] : [this.anonymous];
     while (true) {
       const now = this.now();
-      const usable = this.usable(quota);
-      const ready = usable.filter((token) => left(token, quota, now) > 0);
-      if (ready.length === 0) {
-        const waitMs = Math.min(...usable.map(({ quotas }) => quotas[quota].resetAtMs)) - now;
-        const message = `Cannot send a request to GitHub: the ${quota} quota is spent`;
-        throw sourceRateLimited(message, Math.ceil(waitMs / 1000));
-      }
+      const ready = [this.accepted(quota, owner), others]
+        .map((tokens) => tokens.filter((token) => left(token, quota, now) > 0))
+        .find(({ length }) => length > 0);
+      if (ready === undefined) throw this.unavailable(quota, owner, others);
       const free = ready.filter(({ quotas }) => quotas[quota].probe === null);
       const best = free.find((token) => token.fingerprint === fingerprint) ??
         free.toSorted((a, b) => left(b, quota, now) - left(a, quota, now))[0];
@@ -75,21 +88,28 @@ export class TokenPool {
     const remaining = number("remaining");
     const resetMs = number("reset") * 1000 - this.options.clock.now();
     // An answer that was under way when a limit came does not lift it.
-    const isStopped = state.remaining === 0 && this.now() < state.resetAtMs;
-    if (isStopped || !Number.isFinite(remaining) || !Number.isFinite(resetMs)) return;
+    if (isStopped(state, this.now()) || !Number.isFinite(remaining) || !Number.isFinite(resetMs)) {
+      return;
+    }
     state.remaining = remaining;
     state.resetAtMs = this.now() + bounded(resetMs);
   }
 
   /** Stops one token for a time, at most an hour: for one quota, or for the whole API (a secondary limit). */
   limit({ place, quotas }: Token, waitMs: number, quota: Quota | "api"): void {
-    const untilMs = this.now() + bounded(waitMs);
-    for (const state of quota === "api" ? [quotas.core, quotas.graphql] : [quotas[quota]]) {
-      state.resetAtMs = Math.max(state.remaining === 0 ? state.resetAtMs : 0, untilMs);
+    const now = this.now();
+    const states = quota === "api" ? [quotas.core, quotas.graphql] : [quotas[quota]];
+    // Requests that were under way together meet one limit.
+    const isNew = states.some((state) => !isStopped(state, now));
+    for (const state of states) {
+      state.resetAtMs = Math.max(
+        state.remaining === 0 ? state.resetAtMs : 0,
+        now + bounded(waitMs),
+      );
       state.remaining = 0;
     }
     const seconds = Math.ceil(bounded(waitMs) / 1000);
-    this.options.log.warn("token limited", { token: place, seconds });
+    if (isNew) this.options.log.warn("token limited", { token: place, seconds });
   }
 
   /** Sets a token aside that GitHub refused (401), until the next start. */
@@ -101,23 +121,53 @@ export class TokenPool {
     if (!this.hasToken) log.error("all tokens refused, continuing without a token");
   }
 
+  /** Sets a token aside for a while that GitHub did not accept (403): for one owner, or for all ("*"). */
+  deny({ place: token }: Token, owner: string, text: string): void {
+    const key = setAsideKey(token, owner);
+    const message = text.slice(0, MAX_MESSAGE_CHARS);
+    if (!this.setAside.has(key)) {
+      this.options.log.warn("token set aside", { token, owner, message });
+    }
+    this.setAside.set(key, this.now() + SET_ASIDE_MS);
+  }
+
   /** The quota left over all tokens in use, or null before the first answer that states it. */
   remaining(quota: Quota): number | null {
     const now = this.now();
-    const known = this.usable(quota).map((token) => left(token, quota, now))
-      .filter((count) => count !== UNKNOWN);
+    const tokens = this.accepted(quota, "");
+    const known = (tokens.length > 0 ? tokens : [this.anonymous])
+      .map((token) => left(token, quota, now)).filter((count) => count !== UNKNOWN);
     return known.length === 0 ? null : known.reduce((sum, count) => sum + count);
+  }
+
+  /** Why none of an owner's tokens, and none of these, can be used: until when the first waits, or that none is accepted. */
+  unavailable(quota: Quota, owner: string, others: readonly Token[] = []): CollectionsError {
+    const waits = [...this.accepted(quota, owner), ...others]
+      .map(({ quotas }) => quotas[quota].resetAtMs - this.now());
+    if (waits.length === 0) return sourceFailed(`Cannot use a token: "${owner}" accepts none`);
+    const seconds = Math.max(1, Math.ceil(Math.min(...waits) / 1000));
+    return sourceRateLimited(
+      `Cannot send a request to GitHub: the ${quota} quota is spent`,
+      seconds,
+    );
   }
 
   private now(): number {
     return this.options.clock.monotonicMs();
   }
 
-  private usable(quota: Quota): readonly Token[] {
-    if (quota === "raw" || !this.hasToken) return [this.anonymous];
-    return this.tokens.filter(({ isRefused }) => !isRefused);
+  private accepted(quota: Quota, owner: string): readonly Token[] {
+    if (quota === "raw") return [];
+    return this.tokens.filter(({ isRefused, place }) =>
+      !isRefused &&
+      ["*", owner].every((owner) =>
+        this.now() >= (this.setAside.get(setAsideKey(place, owner)) ?? 0)
+      )
+    );
   }
 }
+
+const setAsideKey = (place: number, owner: string) => `${place} ${owner.toLowerCase()}`;
 
 function newToken(secret: string | null, index: number) {
   const fingerprint = secret === null
@@ -145,6 +195,9 @@ function newToken(secret: string | null, index: number) {
 function bounded(waitMs: number): number {
   return Math.min(Math.max(waitMs, 0), MAX_WAIT_MS);
 }
+
+const isStopped = ({ remaining, resetAtMs }: Token["quotas"][Quota], now: number) =>
+  remaining === 0 && now < resetAtMs;
 
 function left({ quotas }: Token, quota: Quota, now: number): number {
   const { remaining, resetAtMs } = quotas[quota];

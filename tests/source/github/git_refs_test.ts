@@ -115,7 +115,7 @@ Deno.test("blocked repositories do not stop ls-refs for the others, and are not 
   service.clock.advance(MINUTE_MS);
   assertEquals(await cost(site, () => freshnessOf(site)), [{}, 1]);
   assertEquals(service.logLines("ls-refs paused"), []);
-  gh.get("octo/site").blocked = 451;
+  gh.get("octo/site").blocked = 403;
   service.clock.advance(MINUTE_MS);
   assertEquals(await freshnessOf(site), [451, "repository-blocked"]);
 });
