@@ -73,6 +73,8 @@ type Result = number | "network" | "timeout" | "aborted";
 const SECONDARY_WAIT_MS = 60_000;
 const MIN_WAIT_MS = 1_000;
 const LIMIT_MESSAGE = /rate limit|abuse detection/i;
+/** GraphQL's limits are 200 too. No text of a file matches, whose quotes are escaped in JSON. */
+const GRAPHQL_LIMIT = /"type"\s*:\s*"RATE_LIMIT|"message"\s*:\s*"[^"\\]*rate limit/i;
 /** It locks valid tokens too, whoever owns the repository. */
 const LOCKED_MESSAGE = /login attempts? exceeded/i;
 /** Of an error, enough for its message. */
@@ -141,7 +143,7 @@ export class GitHubClient {
     try {
       const answer = await this.send(request, this.headersOf(request, token));
       if (kind !== "raw") this.logEnd(answer.headers);
-      const limit = this.limitOf(answer);
+      const limit = this.limitOf(kind, answer);
       isOver = limit === null;
       if (limit === null) {
         tokens.note(token, quota, answer.headers);
@@ -170,11 +172,13 @@ export class GitHubClient {
   }
 
   /** How long a rate limit lasts and whether it is of one quota; null for a refusal (403), which is no limit. */
-  private limitOf(answer: HttpAnswer) {
+  private limitOf(kind: GitHubRequest["kind"], answer: HttpAnswer) {
     const { status, headers } = answer;
     const isSpent = headers.get("x-ratelimit-remaining") === "0";
-    const isLimit = status === 429 || status === 403 &&
-        (isSpent || headers.has("retry-after") || LIMIT_MESSAGE.test(headOf(answer)));
+    const isStated = headers.has("retry-after");
+    const isLimit = status === 429 ||
+      status === 403 && (isSpent || isStated || LIMIT_MESSAGE.test(headOf(answer))) ||
+      status === 200 && kind === "graphql" && (isStated || GRAPHQL_LIMIT.test(headOf(answer)));
     if (!isLimit) return null;
     const now = this.options.clock.now();
     // A stated time to retry goes before the quota's own time.
@@ -257,7 +261,7 @@ const headOf = ({ bytes }: HttpAnswer) =>
   new TextDecoder().decode(bytes.subarray(0, ERROR_HEAD_BYTES));
 
 /** For how long a quota stays spent, in ms; a minute where the answer does not say. */
-export function quotaWaitMs(headers: Headers, now: number): number {
+function quotaWaitMs(headers: Headers, now: number): number {
   const resetMs = Number(headers.get("x-ratelimit-reset")) * 1000 - now;
   return resetMs > 0 ? resetMs : SECONDARY_WAIT_MS;
 }

@@ -386,3 +386,131 @@ Deno.test("a token that is set aside is used for other owners, and again after t
   clock.advance(10 * MINUTE_MS);
   assertEquals(await tokens(paths[0]!), [0]);
 });
+
+/** One answer of GraphQL to the first token, and what then gives the contents of three files. */
+interface RecordedGraphql {
+  readonly name: string;
+  readonly source: string;
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: Readonly<Record<string, unknown>>;
+  /** The requests for contents with one token, where there is a raw host and where there is none, and with two tokens. */
+  readonly requests: readonly [withRaw: Kinds, withoutRaw: Kinds, secondToken: Kinds];
+  /** The problem of each item where there is one token and no raw host. */
+  readonly code: string | null;
+  readonly log: readonly LogLine[];
+}
+type Kinds = Readonly<Record<string, number>>;
+
+const primary = "API rate limit already exceeded for user ID 1.";
+const secondary = "You have exceeded a secondary rate limit. Please wait a few minutes.";
+const waits = (seconds: number) => [{ event: "token limited", token: 1, seconds }];
+const limitedRequests = [{ graphql: 1, raw: 3 }, { graphql: 1 }, { graphql: 2 }] as const;
+const failedRequests = [{ graphql: 1, blob: 3 }, { graphql: 1, blob: 3 }, {
+  graphql: 1,
+  blob: 3,
+}] as const;
+const limitedGraphql = { requests: limitedRequests, code: "source-rate-limited" };
+const failedGraphql = { requests: failedRequests, code: null, log: [] };
+
+const RECORDED_GRAPHQL: readonly RecordedGraphql[] = [
+  {
+    name: "a spent quota, as it is documented",
+    source: "github/docs, rate limits for the GraphQL API",
+    status: 200,
+    headers: { ...SPENT, "x-ratelimit-reset": "{in 600 s}" },
+    body: { errors: [{ type: "RATE_LIMITED", message: primary }] },
+    ...{ ...limitedGraphql, log: waits(600) },
+  },
+  {
+    name: "a spent quota, as it is reported",
+    source: "octokit/plugin-throttling.js#848",
+    status: 200,
+    headers: { ...SPENT, "x-ratelimit-reset": "{in 600 s}" },
+    body: { errors: [{ type: "RATE_LIMIT", code: "graphql_rate_limit", message: primary }] },
+    ...{ ...limitedGraphql, log: waits(600) },
+  },
+  {
+    name: "a secondary limit with Retry-After",
+    source: "github/docs, rate limits for the GraphQL API",
+    status: 200,
+    headers: { "retry-after": "45" },
+    body: { data: null, errors: [{ message: "Please wait." }] },
+    ...{ ...limitedGraphql, log: waits(45) },
+  },
+  {
+    name: "a secondary limit by its message",
+    source: "github/docs, rate limits for the GraphQL API",
+    status: 200,
+    body: { data: null, errors: [{ message: secondary }] },
+    ...{ ...limitedGraphql, log: waits(60) },
+  },
+  {
+    name: "a secondary limit",
+    source: "Azure/azure-rest-api-specs#36378",
+    status: 403,
+    body: { message: secondary, documentation_url: DOCS },
+    ...{ ...limitedGraphql, log: waits(60) },
+  },
+  {
+    name: "a lifetime over 366 days",
+    source: "HHS/simpler-grants-gov#2547",
+    status: 200,
+    body: {
+      data: { repository: null },
+      errors: [{ type: "FORBIDDEN", path: ["repository"], message: LIFETIME(366) }],
+    },
+    ...failedGraphql,
+  },
+  {
+    name: "a time-out",
+    source: "github/docs, time-outs of the GraphQL API",
+    status: 502,
+    body: { message: "We couldn't respond to your request in time." },
+    ...failedGraphql,
+  },
+  {
+    name: "limited words in a file",
+    source: "a file may have any text",
+    status: 200,
+    body: {
+      data: { repository: { f0: { text: `{"type":"RATE_LIMITED","message":"${secondary}"}` } } },
+    },
+    ...failedGraphql,
+  },
+];
+
+for (const recorded of RECORDED_GRAPHQL) {
+  const { name, status, requests: [withRaw, withoutRaw, secondToken], log, code } = recorded;
+  const rows = [
+    { tokens: ["t1"], hasRaw: true, requests: withRaw, code: null },
+    { tokens: ["t1"], hasRaw: false, requests: withoutRaw, code },
+    { tokens: ["t1", "t2"], hasRaw: false, requests: secondToken, code: null },
+  ];
+  for (const { tokens, hasRaw, requests, code } of rows) {
+    const how = `${tokens.length} token(s)${hasRaw ? ", raw host" : ""}`;
+    Deno.test(`recorded answer of GraphQL: ${name} (${status}), ${how}`, async () => {
+      const files = { "posts/a.md": "A\n", "posts/b.md": "B\n", "posts/c.md": "C\n" };
+      const raw = hasRaw ? {} : { GITHUB_RAW_URL: "" };
+      await using site = await startSite(files, { env: { GITHUB_TOKEN: tokens.join(), ...raw } });
+      const { gh, service } = site;
+      service.clock.advance(1000 - service.clock.now() % 1000);
+      for (const token of tokens) gh.addToken(token);
+      gh.intercept = (_request, { kind, token }) =>
+        kind === "graphql" && token === 0
+          ? reply({ ...RECORDED[0]!, headers: {}, ...recorded }, service.clock.now())
+          : null;
+      const { items } = await service.list({ includeContent: true });
+      const codes = new Set(items.map(({ error }) => error?.code ?? null));
+      assertEquals(codes, new Set([code]));
+      const { commit: _commit, repo: _repo, ...counts } = gh.counts();
+      const { tree: _tree, "tree-recursive": _recursive, ...contents } = counts;
+      assertEquals(contents, requests);
+      assertEquals(service.logLines("token limited").length, log.length);
+      for (const [index, line] of log.entries()) {
+        const written = service.logLines("token limited")[index]!;
+        assertEquals(written, { ...written, ...line });
+      }
+    });
+  }
+}
