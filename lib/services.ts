@@ -37,9 +37,15 @@ const RESPONSES_SHARE = 0.3;
 /** Opens everything; a test gives parts of its own. @throws {SettingsError} where a setting names what cannot be opened. */
 export async function openServices(
   config: Config,
-  parts: { readonly clock?: Clock; readonly log?: LineLog; readonly kv?: Deno.Kv } = {},
+  parts: {
+    readonly clock?: Clock;
+    readonly log?: LineLog;
+    readonly kv?: Deno.Kv;
+    /** How many isolates share the tokens now. */
+    readonly isolates?: () => number;
+  } = {},
 ) {
-  const { clock = systemClock, kv } = parts;
+  const { clock = systemClock, kv, isolates = () => 1 } = parts;
   const log = parts.log ?? new LineLog(sinkTo(Deno.stdout), { level: config.logLevel });
   const metrics = new Metrics(() => ({
     quota_left: quotaLeft(),
@@ -60,11 +66,12 @@ export async function openServices(
     onHit: (hit) => metrics.countHit(hit),
   });
 
-  const tokens = new TokenPool(config.tokens, { clock, log });
+  const tokens = new TokenPool(config.tokens, { clock, log, isolates });
   let lastSuccess: string | null = null;
   let lastFailure: string | null = null;
   const github = new CachedSource(
     new GitHubSource({
+      isolates,
       addresses: config.github,
       tokens,
       clock,

@@ -30,6 +30,8 @@ class InjectedFault extends Error {}
 
 /** GitHub compresses its JSON from about this size on. */
 const GZIP_FROM_BYTES = 1_000;
+/** GitHub's secondary limit, for a token. */
+const MAX_AT_ONCE = 100;
 /** Longer answers are trees and blobs like the shorter ones. */
 const MAX_CHECKED_BYTES = 1 << 18;
 
@@ -193,6 +195,10 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     const isGraphql = parsed.kind === "graphql";
     if (isGraphql && account === null) {
       return errorReply(401, "This endpoint requires you to be authenticated.");
+    }
+    if (account !== null && (!this.isPaced(account) || this.log.inFlight > MAX_AT_ONCE)) {
+      this.unexpected.push("a token has over 900 requests a minute or 100 at once");
+      return errorReply(403, "You have exceeded a secondary rate limit.", { "retry-after": "60" });
     }
     const quota = this.quotaOf(account, isGraphql ? "graphql" : "core");
     if (quota.remaining <= 0) {

@@ -55,8 +55,7 @@ export function recordedLog() {
 
 function clientOptions({ clock, tokens = [], log = silentLog }: OpenOptions) {
   const pool = new TokenPool(tokens, { clock, log });
-  const apiVersion = "2026-03-10";
-  return { tokens: pool, clock, log, apiVersion, timeoutMs: 10_000, userAgent: "test" };
+  return { tokens: pool, clock, log, timeoutMs: 10_000, userAgent: "test" };
 }
 
 /** Sends requests with these tokens. */

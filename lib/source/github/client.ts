@@ -59,11 +59,13 @@ export interface GitHubClientOptions {
   readonly tokens: TokenPool;
   readonly clock: Clock;
   readonly log: Log;
-  /** Null for the host's own default. */
-  readonly apiVersion: string | null;
+  /** The host's own default where it is left out. */
+  readonly apiVersion?: string;
   /** For one request, its time in the queue aside. */
   readonly timeoutMs: number;
   readonly userAgent: string;
+  /** How many isolates share what GitHub allows at once; 1 where it is left out. */
+  readonly isolates?: () => number;
   /** Called after each request with its status, or why there is none. */
   readonly onRequest?: (sent: Pick<GitHubRequest, "kind"> & { readonly result: Result }) => void;
 }
@@ -88,7 +90,13 @@ export class GitHubClient {
 
   constructor(private readonly options: GitHubClientOptions) {
     const waits = { maxWaitMs: options.timeoutMs, clock: options.clock };
-    const open = (lane: keyof typeof LANES) => new RequestQueue({ ...LANES[lane], ...waits });
+    const open = (lane: keyof typeof LANES) =>
+      new RequestQueue({
+        ...{ ...LANES[lane], ...waits },
+        get concurrency() {
+          return Math.max(1, Math.floor(LANES[lane].concurrency / (options.isolates?.() ?? 1)));
+        },
+      });
     this.lanes = { checks: open("checks"), bulk: open("bulk"), raw: open("raw") };
     this.bodies = new BodyReader(waits);
   }
@@ -136,9 +144,9 @@ export class GitHubClient {
   /** One answer, or null where its token was refused, limited or not accepted, and another may be used. */
   private async attempt(request: GitHubRequest): Promise<GitHubAnswer | null> {
     const { tokens } = this.options;
-    const { kind, known, owner } = request;
+    const { kind, owner } = request;
     const quota = kind === "graphql" || kind === "raw" ? kind : "core";
-    const token = await tokens.choose(quota, owner, known?.fingerprint);
+    const token = await tokens.choose(quota, { ...request, isBulk: LANE_OF[kind] === "bulk" });
     let isOver = false;
     try {
       const answer = await this.send(request, this.headersOf(request, token));
@@ -191,7 +199,7 @@ export class GitHubClient {
     const { apiVersion, userAgent } = this.options;
     const headers = new Headers({ "user-agent": userAgent });
     if (accept !== undefined) headers.set("accept", accept);
-    if (kind !== "raw" && apiVersion !== null) headers.set("x-github-api-version", apiVersion);
+    if (kind !== "raw" && apiVersion !== undefined) headers.set("x-github-api-version", apiVersion);
     if (kind === "graphql") headers.set("content-type", "application/json");
     if (token.secret !== null) headers.set("authorization", `Bearer ${token.secret}`);
     if (known?.fingerprint === token.fingerprint) headers.set("if-none-match", known.etag);

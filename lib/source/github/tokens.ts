@@ -9,6 +9,7 @@ import type { Clock } from "../../clock.ts";
 import { type CollectionsError, sourceFailed, sourceRateLimited } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { MAX_WAIT_MS } from "../failure_backoff.ts";
+import type { RequestContext } from "../source.ts";
 
 /** GitHub counts the REST API and GraphQL separately, and the raw host limits addresses. */
 export type Quota = "core" | "graphql" | "raw";
@@ -17,6 +18,16 @@ export type Quota = "core" | "graphql" | "raw";
 export type Token = ReturnType<typeof newToken>;
 
 const UNKNOWN = Number.MAX_SAFE_INTEGER;
+/**
+ * GitHub allows 900 points a minute for one token, and a read costs one. Each is followed by such a pause; of a minute's
+ * pauses a request may be ahead, but bulk reads leave some to the others: 881 at most in any minute.
+ */
+const POINT_MS = 60_000 / 440;
+const MAX_AHEAD_MS = { checks: 60_000, bulk: 53_000 };
+/** GitHub's largest quota an hour: a host that states a larger one is another, and has no such limit. */
+const MAX_PACED_QUOTA = 15_000;
+/** A secondary limit is repeated within this time, and then lasts twice as long as the last one, up to this. */
+const MAX_REPEATED_LIMIT_MS = 900_000;
 /** Then the owner may have accepted the token, or a lock on logins ended. */
 const SET_ASIDE_MS = 600_000;
 const MAX_SET_ASIDE = 10_000;
@@ -31,7 +42,12 @@ export class TokenPool {
 
   constructor(
     secrets: readonly string[],
-    private readonly options: { readonly clock: Clock; readonly log: Log },
+    private readonly options: {
+      readonly clock: Clock;
+      readonly log: Log;
+      /** How many isolates share each token's pace; 1 where it is left out. */
+      readonly isolates?: () => number;
+    },
   ) {
     this.tokens = secrets.map(newToken);
   }
@@ -44,31 +60,48 @@ export class TokenPool {
   /** Whether a token can be used now: for any owner where none is named. */
   isReady(quota: Quota, owner = ""): boolean {
     const now = this.now();
-    return this.accepted(quota, owner).some((token) => left(token, quota, now) > 0);
+    return this.accepted(quota, owner).some(({ quotas }) => left(quotas[quota], now) > 0);
   }
 
   /**
-   * The token with this fingerprint while it has quota, else the one with most quota left, else none; to be given back by
-   * `release`. @throws {CollectionsError} as {@linkcode TokenPool.unavailable} says.
+   * The token that a request's validator came from while it has quota, else the one with most quota left, else none; to be
+   * given back by `release`. Waits for the pace. @throws {CollectionsError} as {@linkcode TokenPool.unavailable} says.
+   * @throws the reason of the context's signal.
    */
-  async choose(quota: Quota, owner: string, fingerprint?: string): Promise<Token> {
+  async choose(
+    quota: Quota,
+    { owner, known, context, isBulk }: {
+      readonly owner: string;
+      readonly known?: { readonly fingerprint: string } | null;
+      readonly context: RequestContext;
+      readonly isBulk: boolean;
+    },
+  ): Promise<Token> {
     // GitHub answers no GraphQL without a token.
     const others = quota === "graphql" ? [] : [this.anonymous];
     while (true) {
       const now = this.now();
+      const quotaLeft = ({ quotas }: Token) => left(quotas[quota], now);
       const ready = [this.accepted(quota, owner), others]
-        .map((tokens) => tokens.filter((token) => left(token, quota, now) > 0))
+        .map((tokens) => tokens.filter((token) => quotaLeft(token) > 0))
         .find(({ length }) => length > 0);
       if (ready === undefined) throw this.unavailable(quota, owner, others);
+      const rank = (token: Token) =>
+        token.fingerprint === known?.fingerprint ? Infinity : quotaLeft(token);
       const free = ready.filter(({ quotas }) => quotas[quota].probe === null);
-      const best = free.find((token) => token.fingerprint === fingerprint) ??
-        free.toSorted((a, b) => left(b, quota, now) - left(a, quota, now))[0];
-      if (best !== undefined) {
-        const state = best.quotas[quota];
+      const waits: number[] = [];
+      for (const token of free.toSorted((a, b) => rank(b) - rank(a))) {
+        const aheadMs = Math.max(0, token.pacedUntilMs - now);
+        const waitMs = aheadMs - MAX_AHEAD_MS[isBulk ? "bulk" : "checks"];
+        waits.push(waitMs);
+        if (waitMs > 0) continue;
+        token.pacedUntilMs = now + aheadMs + token.pointMs * (this.options.isolates?.() ?? 1);
+        const state = token.quotas[quota];
         if (state.remaining === 0) state.probe = Promise.withResolvers();
-        return best;
+        return token;
       }
-      await ready[0]!.quotas[quota].probe?.promise;
+      if (waits.length > 0) await this.options.clock.sleep(Math.min(...waits), context.signal);
+      else await ready[0]!.quotas[quota].probe?.promise;
     }
   }
 
@@ -86,21 +119,33 @@ export class TokenPool {
     const state = token.quotas[quota];
     const number = (name: string) => Number(headers.get(`x-ratelimit-${name}`) ?? NaN);
     const remaining = number("remaining");
+    if (number("limit") > MAX_PACED_QUOTA) token.pointMs = 0;
     const resetMs = number("reset") * 1000 - this.options.clock.now();
     // An answer that was under way when a limit came does not lift it.
-    if (isStopped(state, this.now()) || !Number.isFinite(remaining) || !Number.isFinite(resetMs)) {
+    const isStopped = left(state, this.now()) === 0;
+    if (isStopped || !Number.isFinite(remaining) || !Number.isFinite(resetMs)) {
       return;
     }
     state.remaining = remaining;
     state.resetAtMs = this.now() + bounded(resetMs);
   }
 
-  /** Stops one token for a time, at most an hour: for one quota, or for the whole API (a secondary limit). */
+  /**
+   * Stops one token for a time, at most an hour: for one quota, or for the whole API. The latter, and the raw host's, are
+   * secondary limits, and last longer each time.
+   */
   limit({ place, quotas }: Token, waitMs: number, quota: Quota | "api"): void {
     const now = this.now();
     const states = quota === "api" ? [quotas.core, quotas.graphql] : [quotas[quota]];
     // Requests that were under way together meet one limit.
-    const isNew = states.some((state) => !isStopped(state, now));
+    const isNew = states.some((state) => left(state, now) > 0);
+    if (isNew && (quota === "api" || quota === "raw")) {
+      const { secondary } = states[0]!;
+      const isRepeated = now < secondary.untilMs + MAX_REPEATED_LIMIT_MS;
+      const leastMs = isRepeated ? Math.min(secondary.waitMs * 2, MAX_REPEATED_LIMIT_MS) : 0;
+      waitMs = Math.max(waitMs, leastMs);
+      Object.assign(secondary, { waitMs, untilMs: now + waitMs });
+    }
     for (const state of states) {
       state.resetAtMs = Math.max(
         state.remaining === 0 ? state.resetAtMs : 0,
@@ -136,7 +181,7 @@ export class TokenPool {
     const now = this.now();
     const tokens = this.accepted(quota, "");
     const known = (tokens.length > 0 ? tokens : [this.anonymous])
-      .map((token) => left(token, quota, now)).filter((count) => count !== UNKNOWN);
+      .map(({ quotas }) => left(quotas[quota], now)).filter((count) => count !== UNKNOWN);
     return known.length === 0 ? null : known.reduce((sum, count) => sum + count);
   }
 
@@ -178,6 +223,8 @@ function newToken(secret: string | null, index: number) {
     remaining: UNKNOWN,
     /** By `clock.monotonicMs()`, so a jump of the wall clock changes no wait. */
     resetAtMs: 0,
+    /** The last secondary limit. */
+    secondary: { waitMs: 0, untilMs: -Infinity },
     /** The first request after the wait. */
     probe: null as PromiseWithResolvers<void> | null,
   });
@@ -188,6 +235,9 @@ function newToken(secret: string | null, index: number) {
     /** Identifies the token of an ETag, across restarts, without revealing the token. */
     fingerprint,
     isRefused: false,
+    /** The pause after each request, none without a token, whose quota is small; and when the pauses so far end. */
+    pointMs: secret === null ? 0 : POINT_MS,
+    pacedUntilMs: 0,
     quotas: { core: quota(), graphql: quota(), raw: quota() },
   };
 }
@@ -196,10 +246,6 @@ function bounded(waitMs: number): number {
   return Math.min(Math.max(waitMs, 0), MAX_WAIT_MS);
 }
 
-const isStopped = ({ remaining, resetAtMs }: Token["quotas"][Quota], now: number) =>
-  remaining === 0 && now < resetAtMs;
-
-function left({ quotas }: Token, quota: Quota, now: number): number {
-  const { remaining, resetAtMs } = quotas[quota];
+function left({ remaining, resetAtMs }: Token["quotas"][Quota], now: number): number {
   return now >= resetAtMs ? UNKNOWN : remaining;
 }
