@@ -65,6 +65,8 @@ export class HttpContext implements RequestContext {
     this.isCharged = true;
   }
 
+  charge(_processorMs: number): void {}
+
   /** Reserves memory for the response. @throws {CollectionsError} service-busy. */
   async reserveBytes(bytes: number): Promise<void> {
     const { reservation } = this;

@@ -17,11 +17,13 @@ export interface RequestContext {
    * @throws {CollectionsError} too-many-requests when this client may cause no more misses.
    */
   recordMiss(options?: { readonly joined: boolean }): void;
+  /** Counts processor time that this request used, in ms. */
+  charge(processorMs: number): void;
 }
 
 /** The context of work without a client: refresh ahead, background jobs whose start was charged already. */
 export function backgroundContext(client: string, signal?: AbortSignal): RequestContext {
-  return { client, signal, recordMiss() {} };
+  return { client, signal, recordMiss() {}, charge() {} };
 }
 
 /** A repository as the request spelled it. Rules compare owner and repo without case. */

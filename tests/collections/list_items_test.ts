@@ -110,7 +110,9 @@ Deno.test("a sort that no request waits for stops before its end, and nothing of
   const { signal } = leaving;
   // The client leaves while the work starts.
   const recordMiss = () => queueMicrotask(() => leaving.abort(new Error("left")));
-  const left = source.read("192.0.2.1", { context: { client: "192.0.2.1", signal, recordMiss } });
+  const left = source.read("192.0.2.1", {
+    context: { client: "192.0.2.1", signal, recordMiss, charge() {} },
+  });
   await assertRejects(() => list("sort=-name", left), Error, "left");
   while (source.jobs.counts.running > 0) await settle();
   assertEquals(await missesOf("sort=-name", source), 1);

@@ -16,6 +16,7 @@ export const uncharged: RequestContext = {
   recordMiss() {
     throw new Error("Cannot read a local folder: a miss was recorded");
   },
+  charge() {},
 };
 
 /** The folder `blog` below a root, and a source over that root. */

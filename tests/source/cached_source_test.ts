@@ -77,7 +77,11 @@ Deno.test("CachedSource reads a tree once, also where the first of several reque
   const recordMiss: RequestContext["recordMiss"] = () => {
     throw new Error("too many requests");
   };
-  const refused = assertRejects(() => tree("1", { client: "a", recordMiss }), Error, "too many");
+  const refused = assertRejects(
+    () => tree("1", { client: "a", recordMiss, charge() {} }),
+    Error,
+    "too many",
+  );
   const { misses, context } = charged();
   const all = Promise.all([tree("1", context), tree("1", context), tree("1", context)]);
   counting.release();

@@ -30,13 +30,13 @@ export function textFiles(count: number, bytes = 0): [path: string, content: str
 }
 
 /** A context that is never charged. */
-export const uncharged: RequestContext = { client: "192.0.2.1", recordMiss() {} };
+export const uncharged: RequestContext = { client: "192.0.2.1", recordMiss() {}, charge() {} };
 
 /** A context, and its charges in their order: whether each was for work that another request started. */
 export function charged(signal?: AbortSignal) {
   const misses: (boolean | undefined)[] = [];
   const recordMiss: RequestContext["recordMiss"] = (options) => void misses.push(options?.joined);
-  return { misses, context: { client: "192.0.2.1", recordMiss, signal } };
+  return { misses, context: { client: "192.0.2.1", recordMiss, charge() {}, signal } };
 }
 
 const drop = () => {};
