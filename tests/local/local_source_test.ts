@@ -4,6 +4,8 @@ import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/asse
 import { CollectionsError } from "../../lib/errors.ts";
 import { LocalSource } from "../../lib/source/local/local_source.ts";
 import { configFlag } from "../run_task.ts";
+import { TestClock } from "../test_clock.ts";
+import { before } from "./file_calls.ts";
 import { makeSampleFolder, uncharged } from "./sample_folder.ts";
 
 Deno.test("resolve() gives a plain folder as main, a checkout as its branch, at Git's tree id of its files", async () => {
@@ -83,7 +85,7 @@ Deno.test("resolve() does not follow a repository that is a link, or has become 
 });
 
 Deno.test("resolve() fails where the root cannot be listed, and does not name it", async () => {
-  const source = new LocalSource({ root: "/nonexistent/root", now: () => 0 });
+  const source = new LocalSource({ root: "/nonexistent/root", clock: new TestClock() });
   const query = { owner: "local", repo: "blog", branch: null };
   const { code, detail } = await assertRejects(
     () => source.resolve(query, uncharged),
@@ -93,13 +95,13 @@ Deno.test("resolve() fails where the root cannot be listed, and does not name it
 });
 
 Deno.test("resolve() refuses a folder of too many entries, and caches no failed scan", async () => {
-  await using folder = await makeSampleFolder({ "a/b/c.md": "C\n", "d.md": "D\n" }, 4);
+  await using folder = await makeSampleFolder({ "a/b/c.md": "C\n", "d.md": "D\n" }, 5);
   const first = await folder.resolve();
   assertEquals(await folder.paths(first), ["a/b/c.md", "d.md"]);
   await folder.write("e.md", "E\n");
   folder.clock.advance(1000);
   for (let times = 0; times < 2; times++) {
-    assert((await folder.refuses("collection-too-large")).includes("more than 4 files"));
+    assert((await folder.refuses("collection-too-large")).includes("more than 5 files"));
   }
   await Deno.remove(`${folder.dir}/e.md`);
   assertEquals((await folder.resolve()).commit, first.commit);
@@ -160,6 +162,32 @@ Deno.test("blobs() gives no bytes but those of the id, and has a changed file lo
   assertEquals(await folder.read(next, "a.md", "after!\n"), "after!\n");
 });
 
+Deno.test("resolve() finds no folder that disappears or is replaced during the scan", async () => {
+  const changes: ((path: string) => void)[] = [
+    (path) => Deno.removeSync(path, { recursive: true }),
+    (path) => Deno.renameSync(path, `${path}_moved`),
+    (path) => {
+      Deno.removeSync(path, { recursive: true });
+      Deno.writeTextFileSync(path, "a file\n");
+    },
+    (path) => {
+      Deno.renameSync(path, `${path}_moved`);
+      Deno.symlinkSync(`${path}_moved`, path);
+    },
+  ];
+  for (const change of changes) {
+    for (const name of ["lstat", "readDir"] as const) {
+      await using folder = await makeSampleFolder({ "a.md": "A\n" });
+      using _changed = before(name, folder.dir, () => change(folder.dir));
+      const paths = await folder.resolve().then(
+        (snapshot) => folder.paths(snapshot),
+        (error) => error.code,
+      );
+      assert(paths === "repository-not-found" || paths.length === 0, `${change} ${name}: ${paths}`);
+    }
+  }
+});
+
 Deno.test("the state before the last can still be read, an older one cannot", async () => {
   await using folder = await makeSampleFolder({ "posts/a.md": "1\n" });
   const states = [await folder.resolve()];
@@ -189,10 +217,12 @@ Deno.test("names that are not UTF-8 are left out and counted, in a folder withou
 Deno.test("reading needs no permission but for the root, and leaves out what may not be read", async () => {
   await using folder = await makeSampleFolder({ "a.md": "A\n", "no/b.md": "B\n", "no.md": "C\n" });
   const module = new URL("../../lib/source/local/local_source.ts", import.meta.url);
+  const clock = new URL("../../lib/clock.ts", import.meta.url);
   const script = `
+    import { systemClock } from "${clock}";
     import { LocalSource } from "${module}";
-    const source = new LocalSource({ root: Deno.args[0], now: () => Date.now() });
-    const context = { client: "test", recordMiss() {} };
+    const source = new LocalSource({ root: Deno.args[0], clock: systemClock });
+    const context = { client: "test", recordMiss() {}, charge() {} };
     const snapshot = await source.resolve({ owner: "local", repo: "blog", branch: null }, context);
     const list = await source.files(snapshot, snapshot.commit, context);
     const blobs = await source.blobs(snapshot, [list.at(0)], context);

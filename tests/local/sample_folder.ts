@@ -28,7 +28,7 @@ export class SampleFolder implements AsyncDisposable {
 
   constructor(readonly root: string, maxEntries: number) {
     this.dir = `${root}/blog`;
-    this.source = new LocalSource({ root, now: this.clock.now, maxEntries });
+    this.source = new LocalSource({ root, clock: this.clock, maxEntries });
   }
 
   /** The git command in this folder, which need not be a checkout. */

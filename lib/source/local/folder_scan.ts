@@ -1,43 +1,51 @@
-// One scan of a local folder: which files there are, with Git's ids for them and for their folders, and which branch is
-// checked out. Only what may be served is listed: no name that begins with a dot, no `node_modules`, no device; links
-// are never followed, and Git is never run.
+// One scan of a local folder: which files there are, with Git's ids for them and for their folders. Only what may be
+// served is listed: no name that begins with a dot, no `node_modules`, no device. Links are never followed, also where
+// the author puts one in the place of a folder during the scan. What an earlier scan found is taken over by name, times
+// and inode. Everything else counts only once its folder's path has been checked (folder_trail.ts).
 
-import { basename, isAbsolute, join } from "@std/path";
-import pLimit from "p-limit";
+import { basename, dirname } from "@std/path";
+import type { Clock } from "../../clock.ts";
 import { CollectionsError } from "../../errors.ts";
-import { blobHash, blobId, type GitMode, inGitOrder, treeId } from "../git_object_id.ts";
-import type { FileList } from "../file_list.ts";
-import type { TreeEntry } from "../source.ts";
+import { blobId } from "../git_object_id.ts";
+import { BLOCK_BYTES, hashChecked, nullIfMissing } from "./checked_file.ts";
+import {
+  findFile,
+  findFolder,
+  folderOf,
+  type FolderState,
+  type ScannedEntry,
+  type ScannedFile,
+  type ScannedFolder,
+} from "./folder_state.ts";
+import { CHANGE_TIME_RESOLUTION_MS, FolderTrail } from "./folder_trail.ts";
 
 const READ_AT_ONCE = 16;
+/** How often a file or folder is read that changes meanwhile. */
+const MAX_TRIES = 3;
+/** How often a scan waits for a folder that has just changed. */
+const MAX_WAITS = 2;
 /** A file may change again within the resolution of its times, which is two seconds where it is coarsest. */
 const SETTLED_AFTER_MS = 2_000;
 
-/** A file, or a symbolic link, whose id is that of its target's path, as in Git. */
-interface ScannedFile extends TreeEntry {
-  readonly kind: "file" | "symbolic link";
-  readonly mode: GitMode;
-  /** Size, times, inode and mode before it was read. While they stand, so does its id; "" has it read again. */
-  stamp: string;
+/** What a scan did, also one that failed. */
+export interface ScanWork {
+  /** How many names were listed. */
+  names: number;
+  /** How many files were read, and how many whole blocks of them. */
+  reads: number;
+  blocks: number;
+  waitedMs: number;
 }
 
-/** A folder, its entries in Git's order. One without files does not exist, as in Git. */
-export interface ScannedFolder extends TreeEntry {
-  readonly kind: "folder";
-  readonly mode: "40000";
-  readonly entries: readonly (ScannedFile | ScannedFolder)[];
-  /** How many names in it are not UTF-8; they are not among the entries. */
-  readonly omitted: number;
-  /** Every file below it, once that was requested. */
-  list?: FileList;
-}
-
-export interface FolderState {
-  readonly root: ScannedFolder;
-  /** By tree id. */
-  readonly folders: ReadonlyMap<string, ScannedFolder>;
-  /** Files and links, by path from the root. */
-  readonly files: ReadonlyMap<string, ScannedFile>;
+interface ScanOptions {
+  /**
+   * How many files and folders there may be. A folder counts once for each level that it is below the root, and a large
+   * file once for each block, so that this bounds the whole work.
+   */
+  readonly maxEntries: number;
+  readonly clock: Pick<Clock, "now" | "sleep">;
+  /** Is counted up. */
+  readonly work: ScanWork;
 }
 
 /** Whether a path segment is served at all. */
@@ -45,149 +53,185 @@ export const isServedName = (name: string) => !name.startsWith(".") && name !== 
 
 /**
  * Scans the folder at `path`. `previous` is the result of the last scan; it is returned again where nothing changed. A
- * file that may not be read, or is deleted before it is read, is left out; any other failure fails the scan, since a
- * short list would be a wrong answer. `now` gives ms since the epoch.
- * @throws {CollectionsError} collection-too-large past `maxEntries` files and folders.
+ * file or folder that may not be read, or changes again and again, is left out; any other failure fails the scan, since
+ * a short list would be a wrong answer.
+ * @throws {CollectionsError} collection-too-large past `maxEntries`.
  * @throws {Deno.errors.NotFound} where there is no such folder or it is a link, and whatever else reading it gives.
  */
 export async function scanFolder(
   path: string,
   previous: FolderState | null,
-  { maxEntries, now }: { readonly maxEntries: number; readonly now: () => number },
+  options: ScanOptions,
 ): Promise<FolderState> {
-  if (!(await Deno.lstat(path)).isDirectory) {
-    throw new Deno.errors.NotFound(`Cannot scan "${path}": it is not a folder`);
-  }
-  const startedAtMs = now();
-  const limit = pLimit(READ_AT_ONCE);
-  const folders = new Map<string, ScannedFolder>();
-  const files = new Map<string, ScannedFile>();
-  let count = 0;
+  const above = new FolderTrail(dirname(path), null, options.clock);
+  await above.record();
+  const scan = new FolderScan(basename(path), options);
+  const trail = new FolderTrail(path, above, options.clock);
+  const root = await scan.scan("", trail, 0, previous?.root).catch((error) => {
+    // A file or link took its place.
+    if (!(error instanceof Deno.errors.NotADirectory)) throw error;
+    throw new Deno.errors.NotFound(error.message);
+  });
+  return root === previous?.root ? previous : { root, folders: scan.folders };
+}
 
-  /** The folder at a path from the root that is empty or ends in a slash. */
-  const scan = async (folderPath: string, name: string): Promise<ScannedFolder> => {
+/** One folder: names of sub-folders, and files, those that an earlier scan found apart. */
+interface Listing {
+  readonly folderNames: string[];
+  readonly known: ScannedFile[];
+  readonly found: ScannedFile[];
+  omitted: number;
+}
+
+class FolderScan {
+  /** By tree id. */
+  readonly folders = new Map<string, ScannedFolder>();
+  private readonly startedAtMs: number;
+  private entries = 0;
+  private waits = 0;
+
+  constructor(private readonly rootName: string, private readonly options: ScanOptions) {
+    this.startedAtMs = options.clock.now();
+  }
+
+  /** Scans a folder and those below it. Throws what reading the folder itself gives. */
+  async scan(
+    name: string,
+    trail: FolderTrail,
+    level: number,
+    previous: ScannedFolder | undefined,
+  ): Promise<ScannedFolder> {
+    // A check of its trail looks at each level. Its name was counted by the folder above.
+    this.count(Math.max(0, level - 1));
+    await trail.record();
+    const { folderNames, known, found, omitted } = await this.list(trail, previous);
+    const entries: ScannedEntry[] = [...known, ...found];
+    let omittedBelow = 0;
+    let isSame = found.length === 0;
+    for (const name of folderNames) {
+      const path = `${trail.path}/${name}`;
+      const before = findFolder(previous, name);
+      const below = await nullIfMissing(
+        this.scan(name, new FolderTrail(path, trail, this.options.clock), level + 1, before),
+      );
+      if (below !== null && below.entries.length > 0) {
+        entries.push(below);
+        isSame &&= below === before;
+      } else omittedBelow += below?.omitted ?? 0;
+    }
+    const all = { name, entries, omitted: omitted + omittedBelow };
+    isSame &&= all.entries.length === previous?.entries.length && all.omitted === previous.omitted;
+    const folder = isSame && previous ? previous : await folderOf(all);
+    this.folders.set(folder.id, folder);
+    return folder;
+  }
+
+  /** What stands in a folder. Files that no earlier scan found are left out where its path may have named another one. */
+  private async list(trail: FolderTrail, previous: ScannedFolder | undefined): Promise<Listing> {
+    for (let tries = 1;; tries++) {
+      const { entries } = this;
+      const listing = await this.read(trail, previous);
+      if (listing.found.length === 0 || await trail.held()) return listing;
+      if (tries === MAX_TRIES) return { ...listing, found: [] };
+      this.entries = entries;
+      await trail.renew();
+      if (trail.isSettled() || this.waits === MAX_WAITS) continue;
+      this.waits++;
+      this.options.work.waitedMs += CHANGE_TIME_RESOLUTION_MS;
+      await this.options.clock.sleep(CHANGE_TIME_RESOLUTION_MS);
+      await trail.renew();
+    }
+  }
+
+  private async read(trail: FolderTrail, previous: ScannedFolder | undefined): Promise<Listing> {
     const fileNames: string[] = [];
-    const folderNames: string[] = [];
-    let omitted = 0;
-    for await (const entry of Deno.readDir(join(path, folderPath))) {
+    const listing: Listing = { folderNames: [], known: [], found: [], omitted: 0 };
+    for await (const entry of Deno.readDir(trail.path)) {
+      this.count(1);
+      this.options.work.names++;
       if (!isServedName(entry.name)) continue;
       // Deno shows a name that is not UTF-8 with this character, and opens no file by it.
-      if (entry.name.includes("\ufffd")) omitted++;
-      else if (entry.isDirectory) folderNames.push(entry.name);
+      if (entry.name.includes("\ufffd")) listing.omitted++;
+      else if (entry.isDirectory) listing.folderNames.push(entry.name);
       else if (entry.isFile || entry.isSymlink) fileNames.push(entry.name);
-      else continue;
-      if (++count > maxEntries) {
-        const what = `The folder "${basename(path)}" cannot be served`;
-        const why = `it holds more than ${maxEntries} files and folders`;
-        throw new CollectionsError("collection-too-large", `${what}: ${why}.`);
-      }
     }
-    const found: (ScannedFile | ScannedFolder)[] = [];
-    for (const name of folderNames) {
-      const below = await nullIfMissing(scan(`${folderPath}${name}/`, name));
-      if (below !== null && below.entries.length > 0) found.push(below);
-      else omitted += below?.omitted ?? 0;
-    }
-    const read = await limit.map(fileNames, async (name) => {
-      const previousFile = previous?.files.get(folderPath + name);
-      const file = await scanFile(join(path, folderPath, name), name, startedAtMs, previousFile);
-      if (file !== null) files.set(folderPath + name, file);
-      return file;
+    await forEach(fileNames, async (name) => {
+      const before = findFile(previous, name);
+      const file = await this.scanFile(`${trail.path}/${name}`, name, before);
+      if (file !== null) (file === before ? listing.known : listing.found).push(file);
     });
-    found.push(...read.filter((file) => file !== null));
-    const entries = inGitOrder(found);
-    const id = treeId(entries);
-    const folder = { name, kind: "folder", mode: "40000", id, size: 0, entries, omitted } as const;
-    folders.set(id, folder);
-    return folder;
-  };
-
-  const root = await scan("", "");
-  const isUnchanged = previous !== null && files.size === previous.files.size &&
-    [...files].every(([path, file]) => previous.files.get(path) === file) &&
-    [...folders].every(([id, { omitted }]) => previous.folders.get(id)?.omitted === omitted);
-  return isUnchanged ? previous : { root, folders, files };
-}
-
-/** Reads a file or link, or reuses its previous entry. Null where it is deleted or may not be read. */
-async function scanFile(
-  path: string,
-  name: string,
-  startedAtMs: number,
-  previous: ScannedFile | undefined,
-): Promise<ScannedFile | null> {
-  const info = await nullIfMissing(Deno.lstat(path));
-  if (info === null || !(info.isFile || info.isSymlink)) return null;
-  const { size, mtime, ctime, ino, mode } = info;
-  // The change time cannot be set back, as the modification time can; not every file system has it.
-  const changedAtMs = (ctime ?? mtime)?.getTime() ?? Infinity;
-  const isSettled = changedAtMs + SETTLED_AFTER_MS <= startedAtMs;
-  const stamp = isSettled ? [size, mtime?.getTime(), ctime?.getTime(), ino, mode].join() : "";
-  if (previous !== undefined && stamp !== "" && previous.stamp === stamp) return previous;
-  const id = await nullIfMissing(hash(path, info));
-  if (id === null) return null;
-  if (info.isSymlink) return { name, kind: "symbolic link", mode: "120000", id, size: 0, stamp };
-  return { name, kind: "file", mode: (mode ?? 0) & 0o100 ? "100755" : "100644", id, size, stamp };
-}
-
-/** The bytes that a scanned file has by its id; null where the file at `path` has other bytes by now, or is deleted. */
-export async function readScannedFile(
-  path: string,
-  file: ScannedFile,
-): Promise<Uint8Array<ArrayBuffer> | null> {
-  // Checked first, so that a read never waits for a pipe and a file that grew is not read into memory.
-  const info = await nullIfMissing(Deno.lstat(path));
-  const isCandidate = info?.isFile && info.size === file.size;
-  const bytes = isCandidate ? await nullIfMissing(Deno.readFile(path)) : null;
-  if (bytes !== null && blobId(bytes) === file.id) return bytes;
-  file.stamp = "";
-  return null;
-}
-
-/** How a file fails that is deleted or may not be read; InvalidData: a link whose target is not UTF-8. */
-const MISSING = /^(NotFound|PermissionDenied|NotCapable|NotADirectory|IsADirectory|InvalidData)$/;
-
-async function nullIfMissing<T>(read: Promise<T>): Promise<T | null> {
-  try {
-    return await read;
-  } catch (error) {
-    if (error instanceof Error && MISSING.test(error.name)) return null;
-    throw error;
+    return listing;
   }
-}
 
-/** The blob id of a file or link. It is no content's where the file changes meanwhile; the next scan reads that again. */
-async function hash(path: string, { isSymlink, size }: Deno.FileInfo): Promise<string> {
-  if (isSymlink) return blobId(new TextEncoder().encode(await Deno.readLink(path)));
-  const hash = blobHash(size);
-  const { readable } = await Deno.open(path);
-  for await (const chunk of readable) hash.update(chunk);
-  return hash.digest("hex");
-}
-
-/**
- * The branch that is checked out in a folder, by Git's own files (gitrepository-layout), or the commit id where HEAD is
- * detached; `main` for a folder that is no Git checkout or whose HEAD may not be read.
- */
-export async function checkedOutBranch(folder: string): Promise<string> {
-  // A linked worktree, or a repository with a separate Git directory, has a file that says where it is.
-  const file = await readShort(join(folder, ".git"));
-  const dir = /^gitdir: (.+)$/.exec(file ?? "")?.[1] ?? ".git";
-  const head = await readShort(join(isAbsolute(dir) ? dir : join(folder, dir), "HEAD")) ?? "";
-  // A reftable repository has its HEAD elsewhere and puts the name `.invalid` here.
-  const branch = /^ref: refs\/heads\/([^\s.]\S*)$/.exec(head)?.[1];
-  return branch ?? /^([0-9a-f]{40}|[0-9a-f]{64})$/.exec(head)?.[0] ?? "main";
-}
-
-async function readShort(path: string): Promise<string | null> {
-  // Checked first, since reading a path without permission would prompt on a terminal.
-  const { state } = await Deno.permissions.query({ name: "read", path });
-  if (state !== "granted") return null;
-  try {
-    const { isFile, size } = await Deno.stat(path);
-    if (!isFile || size > 4096) return null;
-    return (await Deno.readTextFile(path)).replace(/\r?\n$/, "");
-  } catch {
+  /** Reads a file or link, or takes over its previous entry. Null where it is deleted or may not be read. */
+  private async scanFile(
+    path: string,
+    name: string,
+    previous: ScannedFile | undefined,
+  ): Promise<ScannedFile | null> {
+    for (let tries = 1; tries <= MAX_TRIES; tries++) {
+      const info = await nullIfMissing(Deno.lstat(path));
+      if (info === null || !(info.isFile || info.isSymlink)) return null;
+      this.count(Math.floor(info.size / BLOCK_BYTES));
+      const stamp = this.stampOf(info);
+      if (previous !== undefined && stamp !== "" && previous.stamp === stamp) return previous;
+      const file = await this.readFile(path, name, info);
+      if (file === null) continue;
+      const isSame = file.id === previous?.id && file.mode === previous.mode;
+      return Object.assign(isSame ? previous : file, { stamp });
+    }
     return null;
   }
+
+  /** What `lstat` described; null where something else is there by now. */
+  private async readFile(path: string, name: string, info: Deno.FileInfo) {
+    if (info.isSymlink) {
+      const target = await nullIfMissing(Deno.readLink(path));
+      if (target === null) return null;
+      const id = blobId(new TextEncoder().encode(target));
+      return { name, kind: "symbolic link", mode: "120000", id, size: 0 } as const;
+    }
+    const { size } = info;
+    this.options.work.reads++;
+    this.options.work.blocks += Math.floor(size / BLOCK_BYTES);
+    // It is no content's where the file changes meanwhile; the next scan reads that again.
+    const id = await hashChecked(path, info);
+    if (id === null) return null;
+    const mode = (info.mode ?? 0) & 0o100 ? "100755" : "100644";
+    return { name, kind: "file", mode, id, size } as const;
+  }
+
+  private stampOf({ size, mtime, ctime, dev, ino, mode }: Deno.FileInfo): string {
+    // The change time cannot be set back, as the modification time can; not every file system has it.
+    const changedAtMs = (ctime ?? mtime)?.getTime() ?? Infinity;
+    if (changedAtMs + SETTLED_AFTER_MS > this.startedAtMs) return "";
+    return [size, mtime?.getTime(), ctime?.getTime(), dev, ino, mode].join();
+  }
+
+  private count(entries: number): void {
+    this.entries += entries;
+    const { maxEntries } = this.options;
+    if (this.entries <= maxEntries) return;
+    const what = `The folder "${this.rootName}" cannot be served`;
+    const why = `it holds more than ${maxEntries} files and folders`;
+    const how = "where each level of a deep folder and each 64 KiB of a large file count";
+    throw new CollectionsError("collection-too-large", `${what}: ${why}, ${how}.`);
+  }
+}
+
+/** Calls `work` for each item, a few at once. Waits for those under way, also where one fails. */
+async function forEach<T>(
+  items: readonly T[],
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  let next = 0;
+  const worker = async () => {
+    while (next < items.length) {
+      await work(items[next++]!).catch((error) => {
+        next = items.length;
+        throw error;
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(READ_AT_ONCE, items.length) }, worker));
 }

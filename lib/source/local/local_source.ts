@@ -4,29 +4,30 @@
 
 import { join } from "@std/path";
 import pLimit from "p-limit";
+import type { Clock } from "../../clock.ts";
 import { branchNotFound, CollectionsError, sourceFailed } from "../../errors.ts";
 import { describeError } from "../../log.ts";
-import { type FileList, FileListBuilder } from "../file_list.ts";
+import type { FileList } from "../file_list.ts";
 import type { BlobResult, FileRef, RequestContext, Snapshot, Source } from "../source.ts";
+import { checkedOutBranch } from "./checked_out_branch.ts";
+import { isServedName, scanFolder, type ScanWork } from "./folder_scan.ts";
 import {
-  checkedOutBranch,
+  fileAt,
   type FolderState,
-  isServedName,
-  readScannedFile,
-  scanFolder,
+  listFiles,
+  ScannedFileReader,
   type ScannedFolder,
-} from "./folder_scan.ts";
+} from "./folder_state.ts";
 
 export const LOCAL_OWNER = "local";
 
 const READ_AT_ONCE = 8;
-const FRESH_FOR_MS = 1000;
+const FRESH_FOR_MS = 1_000;
 
 interface LocalSourceOptions {
   /** The folder whose sub-folders are served. */
   readonly root: string;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
+  readonly clock: Clock;
   /** How many files and folders a repository may have. */
   readonly maxEntries?: number;
 }
@@ -34,7 +35,7 @@ interface LocalSourceOptions {
 /** Serves local folders as they are. */
 export class LocalSource implements Source {
   private readonly folders = new Map<string, WatchedFolder>();
-  private readonly limit = pLimit(READ_AT_ONCE);
+  private readonly reads = pLimit(READ_AT_ONCE);
 
   constructor(private readonly options: LocalSourceOptions) {}
 
@@ -64,7 +65,7 @@ export class LocalSource implements Source {
   readonly files = (...of: Parameters<Source["files"]>): Promise<FileList> =>
     Promise.try(() => {
       const folder = this.folderIn(...of);
-      return folder.list ??= listOf(folder);
+      return folder.list ??= listFiles(folder);
     });
 
   /** Folders are in memory, and read by their ids. */
@@ -72,9 +73,19 @@ export class LocalSource implements Source {
 
   /** The bytes of files. A file that changed after the scan is an error, and causes a new scan. */
   readonly blobs: Source["blobs"] = async (snapshot, files, { signal }) => {
-    const results = await this.limit.map(files, async (file) => {
+    const { folder, state } = this.stateOf(snapshot);
+    const reader = folder && new ScannedFileReader(folder.path);
+    const read = async ({ path, id }: FileRef): Promise<BlobResult> => {
+      // Only a file that a scan listed is opened, whatever path is requested.
+      const file = state && fileAt(state.root, path);
+      if (!reader || file?.kind !== "file" || file.id !== id) return objectMissing(snapshot, id);
+      const bytes = await reader.read(path, file).catch((cause) => unreadable(id, cause));
+      if (bytes === null) folder?.expire();
+      return bytes ?? sourceFailed(`Cannot read "${id}": it has changed`);
+    };
+    const results = await this.reads.map(files, async (file) => {
       signal?.throwIfAborted();
-      return [file.id, await this.blob(snapshot, file)] as const;
+      return [file.id, await read(file)] as const;
     });
     return new Map(results);
   };
@@ -88,17 +99,26 @@ export class LocalSource implements Source {
   private async find(repo: string): Promise<WatchedFolder> {
     const known = this.folders.get(repo);
     if (known !== undefined) return known;
-    const entries = await Array.fromAsync(Deno.readDir(this.options.root)).catch((cause) => {
-      throw unreadable("the local folders", cause);
-    });
-    const names = entries.filter((entry) => entry.isDirectory && isServedName(entry.name))
-      .map(({ name }) => name).sort();
-    const name = names.find((name) => name === repo) ??
-      names.find((name) => name.toLowerCase() === repo.toLowerCase());
-    if (name === undefined) throw localFolderNotFound(repo);
+    const name = await this.nameOf(repo);
+    if (name === null) throw localFolderNotFound(repo);
     const folder = this.folders.get(name) ?? new WatchedFolder(name, this.options);
     this.folders.set(name, folder);
     return folder;
+  }
+
+  private async nameOf(repo: string): Promise<string | null> {
+    let similar: string | null = null;
+    try {
+      for await (const { name, isDirectory } of Deno.readDir(this.options.root)) {
+        if (!isDirectory || !isServedName(name)) continue;
+        if (name === repo) return name;
+        const isSimilar = name.toLowerCase() === repo.toLowerCase();
+        if (isSimilar && (similar === null || name < similar)) similar = name;
+      }
+    } catch (cause) {
+      throw unreadable("the local folders", cause);
+    }
+    return similar;
   }
 
   /** The folder of a snapshot, and its state if it is one of the last two. */
@@ -114,19 +134,6 @@ export class LocalSource implements Source {
     if (folder === undefined) throw objectMissing(snapshot, treeId);
     return folder;
   }
-
-  private async blob(snapshot: Snapshot, { path, id }: FileRef): Promise<BlobResult> {
-    // Only a file that a scan listed is opened, whatever path is requested.
-    const { folder, state } = this.stateOf(snapshot);
-    const file = state?.files.get(path);
-    if (!folder || file?.kind !== "file" || file.id !== id) return objectMissing(snapshot, id);
-    const bytes = await readScannedFile(join(folder.path, path), file)
-      .catch((cause) => unreadable(id, cause));
-    if (bytes !== null) return bytes;
-    // The next request scans the folder again.
-    if (folder.last !== null) folder.last.ref.checkedAtMs = 0;
-    return sourceFailed(`Cannot read "${id}": it has changed`);
-  }
 }
 
 type Look = Pick<Snapshot, "branch" | "ref" | "freshness">;
@@ -136,7 +143,7 @@ class WatchedFolder {
   readonly path: string;
   /** The last two, the latest first, so that a request that began to read one can finish when the next is there. */
   states: readonly FolderState[] = [];
-  last: Omit<Look, "freshness"> | null = null;
+  private last: Omit<Look, "freshness"> | null = null;
   private looking: Promise<Look> | null = null;
 
   constructor(readonly name: string, private readonly options: LocalSourceOptions) {
@@ -145,7 +152,7 @@ class WatchedFolder {
 
   /** The folder as it was at most a second ago. Throws what {@linkcode scanFolder} throws. */
   async look(): Promise<Look> {
-    const ageMs = this.options.now() - (this.last?.ref.checkedAtMs ?? 0);
+    const ageMs = this.options.clock.now() - (this.last?.ref.checkedAtMs ?? 0);
     if (this.last !== null && ageMs >= 0 && ageMs < FRESH_FOR_MS) {
       return { ...this.last, freshness: "hit" };
     }
@@ -153,12 +160,18 @@ class WatchedFolder {
     return await this.looking;
   }
 
+  /** Has the next request scan the folder again. */
+  expire(): void {
+    if (this.last !== null) this.last.ref.checkedAtMs = 0;
+  }
+
   private async scan(): Promise<Look> {
-    const { now, maxEntries = 1_000_000 } = this.options;
+    const { clock, maxEntries = 1_000_000 } = this.options;
     const { last, path, states } = this;
-    const checkedAtMs = now();
+    const checkedAtMs = clock.now();
+    const work: ScanWork = { names: 0, reads: 0, blocks: 0, waitedMs: 0 };
     const branch = await checkedOutBranch(path);
-    const state = await scanFolder(path, states[0] ?? null, { maxEntries, now });
+    const state = await scanFolder(path, states[0] ?? null, { maxEntries, clock, work });
     const commit = state.root.id;
     this.states = [state, ...states.filter(({ root }) => root.id !== commit)].slice(0, 2);
     if (last?.branch === branch) {
@@ -171,20 +184,6 @@ class WatchedFolder {
     this.last = { branch, ref: { commit, ...times, previous: [] } };
     return { ...this.last, freshness: last === null ? "miss" : "moved" };
   }
-}
-
-function listOf(root: ScannedFolder): FileList {
-  const builder = new FileListBuilder();
-  const add = (folder: ScannedFolder, prefix: string) => {
-    builder.omit(folder.omitted);
-    for (const entry of folder.entries) {
-      const path = prefix + entry.name;
-      if (entry.kind === "folder") add(entry, `${path}/`);
-      else if (entry.kind === "file") builder.add({ path, id: entry.id, size: entry.size });
-    }
-  };
-  add(root, "");
-  return builder.build();
 }
 
 /** Nothing local is private, so it names the folder. */

@@ -1,0 +1,147 @@
+// A local folder as a scan found it, and what is read from it: entries by path, lists, and bytes that still fit their ids.
+
+import { basename, dirname, join } from "@std/path";
+import { sortYielding, STEPS_PER_YIELD, yieldToEventLoop } from "../../clock.ts";
+import { type FileList, FileListBuilder } from "../file_list.ts";
+import { type GitMode, treeIdOfSorted } from "../git_object_id.ts";
+import type { TreeEntry } from "../source.ts";
+import { nullIfMissing, readChecked } from "./checked_file.ts";
+
+/** A file, or a symbolic link, whose id is that of its target's path, as in Git. */
+export interface ScannedFile extends TreeEntry {
+  readonly kind: "file" | "symbolic link";
+  readonly mode: GitMode;
+  /** Size, times, inode and mode before it was read. While they stand, so does its id; "" has it read again. */
+  stamp: string;
+}
+
+/** A folder, its entries in Git's order. One without files does not exist, as in Git. */
+export interface ScannedFolder extends TreeEntry {
+  readonly kind: "folder";
+  readonly mode: "40000";
+  readonly entries: readonly ScannedEntry[];
+  /** How many names in it are not UTF-8; they are not among the entries. */
+  readonly omitted: number;
+  /** Every file below it, once that was requested. */
+  list?: Promise<FileList>;
+}
+
+export type ScannedEntry = ScannedFile | ScannedFolder;
+
+export interface FolderState {
+  readonly root: ScannedFolder;
+  /** By tree id. */
+  readonly folders: ReadonlyMap<string, ScannedFolder>;
+}
+
+/** A folder with these entries. */
+export async function folderOf(
+  { name, entries, omitted }: Pick<ScannedFolder, "name" | "entries" | "omitted">,
+): Promise<ScannedFolder> {
+  const sorted = await sortYielding(entries, (a, b) => compareBytes(keyOf(a), keyOf(b)));
+  const id = await treeIdOfSorted(sorted);
+  return { name, kind: "folder", mode: "40000", id, size: 0, entries: sorted, omitted };
+}
+
+/** The file or link at a path from a folder. */
+export function fileAt(root: ScannedFolder, path: string): ScannedFile | undefined {
+  const names = path.split("/");
+  const name = names.pop()!;
+  return findFile(names.reduce(findFolder, root as ScannedFolder | undefined), name);
+}
+
+/** The file or link with this name in a folder. */
+export function findFile(folder: ScannedFolder | undefined, name: string): ScannedFile | undefined {
+  const entry = find(folder, name);
+  return entry?.kind === "folder" ? undefined : entry;
+}
+
+/** The sub-folder with this name. */
+export function findFolder(
+  folder: ScannedFolder | undefined,
+  name: string,
+): ScannedFolder | undefined {
+  const entry = find(folder, `${name}/`);
+  return entry?.kind === "folder" ? entry : undefined;
+}
+
+/** The entry with this key, in logarithmic time. */
+function find(folder: ScannedFolder | undefined, key: string): ScannedEntry | undefined {
+  const entries = folder?.entries ?? [];
+  let low = 0;
+  let high = entries.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const order = compareBytes(keyOf(entries[middle]!), key);
+    if (order === 0) return entries[middle];
+    if (order < 0) low = middle + 1;
+    else high = middle;
+  }
+  return undefined;
+}
+
+/** What Git orders entries by. */
+const keyOf = ({ kind, name }: ScannedEntry) => kind === "folder" ? `${name}/` : name;
+
+/** Orders as the bytes in UTF-8 do, without encoding: as strings do, but surrogates stand for the last characters. */
+function compareBytes(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let index = 0; index < length; index++) {
+    const [left, right] = [a.charCodeAt(index), b.charCodeAt(index)];
+    if (left !== right) return rankOf(left) - rankOf(right);
+  }
+  return a.length - b.length;
+}
+
+const rankOf = (unit: number) => unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
+
+/** Every file below a folder. The entries are in the order of the list already. */
+export async function listFiles(root: ScannedFolder): Promise<FileList> {
+  const builder = new FileListBuilder();
+  let steps = 0;
+  const add = async (folder: ScannedFolder, prefix: string) => {
+    builder.omit(folder.omitted);
+    for (const entry of folder.entries) {
+      if (++steps % STEPS_PER_YIELD === 0) await yieldToEventLoop();
+      const path = prefix + entry.name;
+      if (entry.kind === "folder") await add(entry, `${path}/`);
+      else if (entry.kind === "file") builder.add({ path, id: entry.id, size: entry.size });
+    }
+  };
+  await add(root, "");
+  return builder.build();
+}
+
+/**
+ * Reads files of the repository in `folder` that a scan listed. Its ids came from inside, so that no other bytes are ever
+ * given. What is reached through a link is not, even with the same bytes; each folder is checked once.
+ */
+export class ScannedFileReader {
+  private readonly checked = new Map<string, Promise<boolean>>();
+
+  constructor(private readonly folder: string) {}
+
+  /** The bytes that a file has by its id; null where it has others by now, is deleted, or is reached through a link. */
+  async read(path: string, file: ScannedFile): Promise<Uint8Array<ArrayBuffer> | null> {
+    const fullPath = join(this.folder, path);
+    const info = await nullIfMissing(Deno.lstat(fullPath));
+    // A file that grew is not read into memory.
+    const isCandidate = info?.isFile && info.size === file.size;
+    const content = isCandidate ? await readChecked(fullPath, info) : null;
+    if (content?.id === file.id && await this.isReal(dirname(path))) return content.bytes;
+    file.stamp = "";
+    return null;
+  }
+
+  /** Whether no link leads to a folder, by its path inside the repository. */
+  private isReal(path: string): Promise<boolean> {
+    const check = async () => {
+      const root = await Deno.realPath(dirname(this.folder));
+      const real = await nullIfMissing(Deno.realPath(join(this.folder, path)));
+      return real === join(root, basename(this.folder), path);
+    };
+    const known = this.checked.get(path) ?? check();
+    this.checked.set(path, known);
+    return known;
+  }
+}

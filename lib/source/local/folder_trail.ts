@@ -1,0 +1,76 @@
+// Whether a path named one and the same folder while it was read. Files are opened by path alone, and an author can put a
+// link in the place of any folder on the way and take it back. That changes the change time of the folder which lost a
+// name and got it back, and that of the folder which was renamed. No author can set change times.
+
+import type { Clock } from "../../clock.ts";
+import { nullIfMissing } from "./checked_file.ts";
+
+/**
+ * Two changes within this time may have the same change time, in ms: Deno gives whole seconds, and kernels read their
+ * clock every 10 ms.
+ */
+export const CHANGE_TIME_RESOLUTION_MS = 1_050;
+
+/** A folder at some moment. */
+interface Sight {
+  readonly id: string;
+  readonly times: string;
+  /** Whether each later change gives it other times. */
+  readonly isSettled: boolean;
+}
+
+/** A folder and those above it, up to one that its author cannot replace, as they were when they were recorded. */
+export class FolderTrail {
+  private seen: Sight | null = null;
+
+  /** `above` is null for the uppermost folder. It may be a link. */
+  constructor(
+    readonly path: string,
+    private readonly above: FolderTrail | null,
+    private readonly clock: Pick<Clock, "now">,
+  ) {}
+
+  /** Records the folder, after those above it. @throws {Deno.errors.NotFound} where there is none, or a link. */
+  async record(): Promise<void> {
+    this.seen = await this.look();
+    if (this.seen === null) throw new Deno.errors.NotFound(`Cannot scan "${this.path}": no folder`);
+  }
+
+  /** Records all of them anew, the uppermost first. @throws as {@linkcode record}. */
+  async renew(): Promise<void> {
+    await this.above?.renew();
+    await this.record();
+  }
+
+  /** Whether no change after {@linkcode record} can stay unseen. */
+  isSettled(): boolean {
+    if (this.above === null) return true;
+    const isOwn = this.seen?.isSettled || this.above.seen?.isSettled;
+    return Boolean(isOwn) && this.above.isSettled();
+  }
+
+  /**
+   * Whether the path has named this folder since it was recorded. For each folder on the way, it or the one above it has
+   * not changed. The innermost is checked first, so that its own check is covered by those that follow.
+   */
+  async held(isUnchangedBelow = true): Promise<boolean> {
+    const { seen } = this;
+    const sight = await this.look();
+    if (seen === null || seen.id !== sight?.id) return false;
+    const isUnchanged = seen.isSettled && seen.times === sight.times;
+    if (!isUnchanged && !isUnchangedBelow) return false;
+    return await this.above?.held(isUnchanged) ?? true;
+  }
+
+  private async look(): Promise<Sight | null> {
+    const read = this.above === null ? Deno.stat : Deno.lstat;
+    const info = await nullIfMissing(read(this.path));
+    if (info === null || !info.isDirectory) return null;
+    const { dev, ino, ctime, mtime } = info;
+    const times = [ctime?.getTime(), mtime?.getTime()];
+    // A time ahead of this clock is that of another clock, and settled as well.
+    const ageMs = Math.abs(this.clock.now() - (times[0] ?? times[1] ?? 0));
+    const isSettled = ageMs >= CHANGE_TIME_RESOLUTION_MS;
+    return { id: `${dev} ${ino}`, times: times.join(), isSettled };
+  }
+}
