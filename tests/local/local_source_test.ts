@@ -5,8 +5,8 @@ import { CollectionsError } from "../../lib/errors.ts";
 import { LocalSource } from "../../lib/source/local/local_source.ts";
 import { configFlag } from "../run_task.ts";
 import { TestClock } from "../test_clock.ts";
-import { before } from "./file_calls.ts";
-import { makeSampleFolder, uncharged } from "./sample_folder.ts";
+import { before, countCalls, replaceCall } from "./file_calls.ts";
+import { makeSampleFolder, type SampleFolder, uncharged } from "./sample_folder.ts";
 
 Deno.test("resolve() gives a plain folder as main, a checkout as its branch, at Git's tree id of its files", async () => {
   await using folder = await makeSampleFolder({ "posts/a.md": "A\n", "b.md": "B\n" });
@@ -49,6 +49,105 @@ Deno.test("resolve() scans the folder at most once a second, once for concurrent
   const unchanged = await both();
   assertEquals(unchanged.map(({ freshness }) => freshness), ["revalidated", "revalidated"]);
   assert(await folder.list(unchanged[0]) === current, "nothing is built anew");
+});
+
+/** Lets the first look at a file of each scan take time. */
+function slowScans({ clock, dir }: SampleFolder, takesMs: number): Disposable {
+  return replaceCall("lstat", (real) => (path) => {
+    if (path === `${dir}/a.md`) clock.advance(takesMs);
+    return real(path);
+  });
+}
+
+Deno.test("resolve() rests four times as long as the last scan took, at most 30 s", async () => {
+  for (const [takesMs, freshForMs] of [[100, 1_000], [2_000, 10_000], [20_000, 50_000]] as const) {
+    await using folder = await makeSampleFolder({ "a.md": "A\n" });
+    using _slow = slowScans(folder, takesMs);
+    using lookups = countCalls("lstat");
+    const first = await folder.resolve();
+    const lookupsOfScan = lookups.count;
+    assertEquals([first.ref.freshForMs, folder.clock.now() - first.checkedAtMs], [
+      freshForMs,
+      takesMs,
+    ]);
+    folder.clock.advance(freshForMs - takesMs - 1);
+    assertEquals((await folder.resolve()).freshness, "hit");
+    assertEquals(lookups.count, lookupsOfScan);
+    folder.clock.advance(1);
+    assertEquals((await folder.resolve()).freshness, "revalidated");
+    assert(lookups.count > lookupsOfScan);
+  }
+});
+
+Deno.test("resolve() repeats the failure of a scan while the folder rests", async () => {
+  await using folder = await makeSampleFolder({ "a.md": "A\n", "b.md": "B\n", "c.md": "C\n" }, 2);
+  using listings = countCalls("readDir");
+  using _slow = replaceCall("readDir", (real) => (path) => {
+    if (path === folder.dir) folder.clock.advance(1_000);
+    return real(path);
+  });
+  await folder.refuses("collection-too-large");
+  const { count } = listings;
+  folder.clock.advance(3_999);
+  await folder.refuses("collection-too-large");
+  assertEquals(listings.count, count);
+  folder.clock.advance(1);
+  await folder.refuses("collection-too-large");
+  assertEquals(listings.count, count + 1);
+});
+
+Deno.test("resolve() scans two folders at once, and the next when one is done", async () => {
+  await using folder = await makeSampleFolder({ "a.md": "A\n" });
+  const repos = ["blog", "two", "three", "four"];
+  for (const repo of repos) await Deno.mkdir(`${folder.root}/${repo}`, { recursive: true });
+  const open = Promise.withResolvers<void>();
+  let [running, most] = [0, 0];
+  using _held = replaceCall("stat", (real) => async (path) => {
+    // Each scan begins with the root.
+    if (path === folder.root) {
+      most = Math.max(most, ++running);
+      if (running === 2) setTimeout(open.resolve, 0);
+      await open.promise;
+      running--;
+    }
+    return await real(path);
+  });
+  await Promise.all(repos.map((repo) => folder.resolve({ repo })));
+  assertEquals(most, 2);
+});
+
+Deno.test("resolve() charges the request that starts a scan, for what it did", async () => {
+  const files = Array.from({ length: 50 }, (_, n) => [`${n}.md`, `${n}\n`] as const);
+  await using folder = await makeSampleFolder({ "a.md": "A\n", ...Object.fromEntries(files) });
+  const resolve = async () => {
+    let chargedMs = 0;
+    const charge = (ms: number) => void (chargedMs += ms);
+    const query = { owner: "local", repo: "blog", branch: null };
+    await folder.source.resolve(query, { ...uncharged, charge });
+    return Math.round(chargedMs * 100) / 100;
+  };
+  using _slow = slowScans(folder, 1_000);
+  // 51 names, each read; a request that joins or finds the result is not charged.
+  const both = await Promise.all([resolve(), resolve()]);
+  assertEquals(both.toSorted((a, b) => a - b), [0, 7.14]);
+  assertEquals(await resolve(), 0);
+  folder.clock.advance(10_000);
+  assertEquals(await resolve(), 2.04);
+});
+
+Deno.test("resolve() charges no more than the time that a scan took, and a failed one too", async () => {
+  await using folder = await makeSampleFolder({ "a.md": "A\n", "b.md": "B\n" }, 1);
+  const charged: number[] = [];
+  const charge = (ms: number) => void charged.push(ms);
+  const query = { owner: "local", repo: "blog", branch: null };
+  const resolve = () => folder.source.resolve(query, { ...uncharged, charge });
+  await assertRejects(resolve, CollectionsError);
+  using _slow = replaceCall("readDir", (real) => (path) => {
+    folder.clock.advance(0.01);
+    return real(path);
+  });
+  await assertRejects(resolve, CollectionsError);
+  assertEquals(charged, [0, 0.01]);
 });
 
 Deno.test("resolve() finds folders by name alone, an exact one first", async () => {
@@ -160,6 +259,21 @@ Deno.test("blobs() gives no bytes but those of the id, and has a changed file lo
   const next = await folder.resolve();
   assertEquals(next.freshness, "moved", "before the second is over");
   assertEquals(await folder.read(next, "a.md", "after!\n"), "after!\n");
+});
+
+Deno.test("blobs() causes no scan while the folder rests after one that it caused", async () => {
+  await using folder = await makeSampleFolder({ "a.md": "one\n" });
+  using _slow = slowScans(folder, 500);
+  const edit = async (before: string, text: string) => {
+    const snapshot = await folder.resolve();
+    await folder.write("a.md", text);
+    assertInstanceOf(await folder.read(snapshot, "a.md", before), CollectionsError);
+    return (await folder.resolve()).freshness;
+  };
+  assertEquals(await edit("one\n", "second\n"), "moved");
+  assertEquals(await edit("second\n", "third\n"), "hit");
+  folder.clock.advance(2_000);
+  assertEquals((await folder.resolve()).freshness, "moved");
 });
 
 Deno.test("resolve() finds no folder that disappears or is replaced during the scan", async () => {

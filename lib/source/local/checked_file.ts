@@ -1,5 +1,6 @@
-// Regular files in folders that their author may change at any moment. `lstat` has to find a regular file before one is
-// opened, and only that very file is read: a link that took its place is not followed. Opening never waits for a pipe.
+// Reads regular files in folders that their author may change at any moment. A file is opened only after `lstat` found a
+// regular file, and read only if it is that file: a link that took its place is not followed. Opening never waits for a
+// pipe. The folders on the way are not checked here: see folder_trail.ts.
 
 import { constants, promises } from "node:fs";
 import { blobHash } from "../git_object_id.ts";
@@ -10,27 +11,27 @@ export const BLOCK_BYTES = 1 << 16;
 // Windows has no O_NONBLOCK, and no pipes among its files.
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
-/** As many bytes of a file as `lstat` found, and the blob id that they have. */
+/** The bytes of a file, as many as `lstat` found, and their blob id. */
 interface FileContent {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly id: string;
 }
 
 /**
- * Reads the file that `lstat` described. The id is no content's where the file shrinks meanwhile. Null where another
- * file is at the path by now, or none that may be read.
+ * Reads the file that `lstat` described. Returns null if the path names another file by now, or none that may be read.
+ * If the file shrinks while it is read, the id fits nothing.
  */
 export function readChecked(path: string, found: Deno.FileInfo): Promise<FileContent | null> {
   return read(path, found, new Uint8Array(found.size));
 }
 
-/** The blob id of the file that `lstat` described; null as in {@linkcode readChecked}. */
+/** Returns the blob id of the file that `lstat` described, or null as {@linkcode readChecked} does. */
 export async function hashChecked(path: string, found: Deno.FileInfo): Promise<string | null> {
   const block = new Uint8Array(Math.min(found.size, BLOCK_BYTES));
   return (await read(path, found, block))?.id ?? null;
 }
 
-/** Reads into `bytes`, from its start again where the file has more. */
+/** Reads into `bytes`. If the file has more of them, later blocks overwrite earlier ones. */
 async function read(
   path: string,
   found: Deno.FileInfo,
@@ -62,12 +63,12 @@ async function read(
 /** Systems without inode numbers give 0 or null. */
 const isSameNumber = (a: number | null, b: number | null) => !a || !b || a === b;
 
-/** How a file fails that is absent, has another type by now, or may not be read. EINVAL: `readLink` of no link. */
+/** Errors for a file that is absent, has another type, or may not be read. EINVAL: `readLink` of another type. */
 const MISSING_CODES = /^(EACCES|EINVAL|EISDIR|ELOOP|ENAMETOOLONG|ENOENT|ENOTDIR|ENXIO|EPERM)$/;
-/** The same by name. InvalidData: a link whose target is not UTF-8. */
+/** Deno's errors without a code. InvalidData: a link whose target is not UTF-8. */
 const MISSING_NAMES = /^(InvalidData|NotCapable|NotFound)$/;
 
-/** The result of a read; null where there is nothing that may be read. @throws any other failure. */
+/** Returns the result of a read, or null if there is nothing that may be read. @throws any other failure. */
 export async function nullIfMissing<T>(read: Promise<T>): Promise<T | null> {
   try {
     return await read;

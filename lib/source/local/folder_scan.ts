@@ -1,7 +1,7 @@
 // One scan of a local folder: which files there are, with Git's ids for them and for their folders. Only what may be
-// served is listed: no name that begins with a dot, no `node_modules`, no device. Links are never followed, also where
-// the author puts one in the place of a folder during the scan. What an earlier scan found is taken over by name, times
-// and inode. Everything else counts only once its folder's path has been checked (folder_trail.ts).
+// served is listed: no name that begins with a dot, no `node_modules`, no device. Links are never followed, even if the
+// author puts one in the place of a folder during the scan. A file that an earlier scan listed, and that has the same name,
+// times and inode, is listed again. Any other file is listed only after its folder's path was checked (folder_trail.ts).
 
 import { basename, dirname } from "@std/path";
 import type { Clock } from "../../clock.ts";
@@ -20,18 +20,18 @@ import {
 import { CHANGE_TIME_RESOLUTION_MS, FolderTrail } from "./folder_trail.ts";
 
 const READ_AT_ONCE = 16;
-/** How often a file or folder is read that changes meanwhile. */
+/** How often a file or folder is read if it changes meanwhile. */
 const MAX_TRIES = 3;
-/** How often a scan waits for a folder that has just changed. */
+/** How often a scan waits until a change of a folder is old enough to tell it from the next one. */
 const MAX_WAITS = 2;
 /** A file may change again within the resolution of its times, which is two seconds where it is coarsest. */
 const SETTLED_AFTER_MS = 2_000;
 
-/** What a scan did, also one that failed. */
+/** What a scan has done, whether it succeeds or fails. */
 export interface ScanWork {
   /** How many names were listed. */
   names: number;
-  /** How many files were read, and how many whole blocks of them. */
+  /** How many files were read, and how many whole blocks they had. */
   reads: number;
   blocks: number;
   waitedMs: number;
@@ -44,7 +44,7 @@ interface ScanOptions {
    */
   readonly maxEntries: number;
   readonly clock: Pick<Clock, "now" | "sleep">;
-  /** Is counted up. */
+  /** The scan adds to these numbers. */
   readonly work: ScanWork;
 }
 
@@ -52,9 +52,9 @@ interface ScanOptions {
 export const isServedName = (name: string) => !name.startsWith(".") && name !== "node_modules";
 
 /**
- * Scans the folder at `path`. `previous` is the result of the last scan; it is returned again where nothing changed. A
- * file or folder that may not be read, or changes again and again, is left out; any other failure fails the scan, since
- * a short list would be a wrong answer.
+ * Scans the folder at `path`. `previous` is the result of the last scan, which is returned again if nothing changed. A
+ * file or folder that may not be read, or that changes again and again, is left out. Any other failure fails the scan,
+ * since a short list would be a wrong answer.
  * @throws {CollectionsError} collection-too-large past `maxEntries`.
  * @throws {Deno.errors.NotFound} where there is no such folder or it is a link, and whatever else reading it gives.
  */
@@ -75,7 +75,7 @@ export async function scanFolder(
   return root === previous?.root ? previous : { root, folders: scan.folders };
 }
 
-/** One folder: names of sub-folders, and files, those that an earlier scan found apart. */
+/** One folder: the names of its sub-folders, the files that an earlier scan listed, and the others. */
 interface Listing {
   readonly folderNames: string[];
   readonly known: ScannedFile[];
@@ -94,14 +94,14 @@ class FolderScan {
     this.startedAtMs = options.clock.now();
   }
 
-  /** Scans a folder and those below it. Throws what reading the folder itself gives. */
+  /** Scans a folder and those below it. Throws the error of reading the folder itself. */
   async scan(
     name: string,
     trail: FolderTrail,
     level: number,
     previous: ScannedFolder | undefined,
   ): Promise<ScannedFolder> {
-    // A check of its trail looks at each level. Its name was counted by the folder above.
+    // A check of the trail looks at each level. The folder above has counted the name.
     this.count(Math.max(0, level - 1));
     await trail.record();
     const { folderNames, known, found, omitted } = await this.list(trail, previous);
@@ -126,7 +126,7 @@ class FolderScan {
     return folder;
   }
 
-  /** What stands in a folder. Files that no earlier scan found are left out where its path may have named another one. */
+  /** Lists a folder. Files that no earlier scan listed are left out if the path may have named another folder. */
   private async list(trail: FolderTrail, previous: ScannedFolder | undefined): Promise<Listing> {
     for (let tries = 1;; tries++) {
       const { entries } = this;
@@ -163,7 +163,7 @@ class FolderScan {
     return listing;
   }
 
-  /** Reads a file or link, or takes over its previous entry. Null where it is deleted or may not be read. */
+  /** Returns the previous entry of a file or link if it still fits, or a new one. Null: it is deleted or unreadable. */
   private async scanFile(
     path: string,
     name: string,
@@ -183,7 +183,7 @@ class FolderScan {
     return null;
   }
 
-  /** What `lstat` described; null where something else is there by now. */
+  /** Reads what `lstat` described. Null: something else is there by now. */
   private async readFile(path: string, name: string, info: Deno.FileInfo) {
     if (info.isSymlink) {
       const target = await nullIfMissing(Deno.readLink(path));
@@ -194,7 +194,7 @@ class FolderScan {
     const { size } = info;
     this.options.work.reads++;
     this.options.work.blocks += Math.floor(size / BLOCK_BYTES);
-    // It is no content's where the file changes meanwhile; the next scan reads that again.
+    // If the file changes meanwhile, the id fits nothing, and the next scan reads the file again.
     const id = await hashChecked(path, info);
     if (id === null) return null;
     const mode = (info.mode ?? 0) & 0o100 ? "100755" : "100644";
@@ -219,7 +219,7 @@ class FolderScan {
   }
 }
 
-/** Calls `work` for each item, a few at once. Waits for those under way, also where one fails. */
+/** Calls `work` for each item, a few at once. Starts no more after a failure. */
 async function forEach<T>(
   items: readonly T[],
   work: (item: T) => Promise<void>,

@@ -1,4 +1,4 @@
-// A local folder as a scan found it, and what is read from it: entries by path, lists, and bytes that still fit their ids.
+// A local folder as a scan found it. Finds entries, lists files, and reads those whose bytes still fit their ids.
 
 import { basename, dirname, join } from "@std/path";
 import { sortYielding, STEPS_PER_YIELD, yieldToEventLoop } from "../../clock.ts";
@@ -34,7 +34,7 @@ export interface FolderState {
   readonly folders: ReadonlyMap<string, ScannedFolder>;
 }
 
-/** A folder with these entries. */
+/** Makes a folder of entries in any order. */
 export async function folderOf(
   { name, entries, omitted }: Pick<ScannedFolder, "name" | "entries" | "omitted">,
 ): Promise<ScannedFolder> {
@@ -83,7 +83,7 @@ function find(folder: ScannedFolder | undefined, key: string): ScannedEntry | un
 /** What Git orders entries by. */
 const keyOf = ({ kind, name }: ScannedEntry) => kind === "folder" ? `${name}/` : name;
 
-/** Orders as the bytes in UTF-8 do, without encoding: as strings do, but surrogates stand for the last characters. */
+/** Orders strings by their bytes in UTF-8, without encoding them. Surrogates sort behind all other units. */
 function compareBytes(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let index = 0; index < length; index++) {
@@ -95,7 +95,7 @@ function compareBytes(a: string, b: string): number {
 
 const rankOf = (unit: number) => unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 
-/** Every file below a folder. The entries are in the order of the list already. */
+/** Lists every file below a folder. Entries in Git's order give paths in byte order. */
 export async function listFiles(root: ScannedFolder): Promise<FileList> {
   const builder = new FileListBuilder();
   let steps = 0;
@@ -113,15 +113,15 @@ export async function listFiles(root: ScannedFolder): Promise<FileList> {
 }
 
 /**
- * Reads files of the repository in `folder` that a scan listed. Its ids came from inside, so that no other bytes are ever
- * given. What is reached through a link is not, even with the same bytes; each folder is checked once.
+ * Reads files that a scan of the repository in `folder` listed. Bytes are given only if they fit the id from the scan, so
+ * they are those of a file inside. A file behind a link is refused all the same. Each folder is checked for links once.
  */
 export class ScannedFileReader {
   private readonly checked = new Map<string, Promise<boolean>>();
 
   constructor(private readonly folder: string) {}
 
-  /** The bytes that a file has by its id; null where it has others by now, is deleted, or is reached through a link. */
+  /** Returns the bytes of a file, or null if it has changed, is deleted, or is behind a link. */
   async read(path: string, file: ScannedFile): Promise<Uint8Array<ArrayBuffer> | null> {
     const fullPath = join(this.folder, path);
     const info = await nullIfMissing(Deno.lstat(fullPath));
@@ -133,7 +133,7 @@ export class ScannedFileReader {
     return null;
   }
 
-  /** Whether no link leads to a folder, by its path inside the repository. */
+  /** Whether the path of a folder inside the repository has no link. */
   private isReal(path: string): Promise<boolean> {
     const check = async () => {
       const root = await Deno.realPath(dirname(this.folder));

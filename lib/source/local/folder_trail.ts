@@ -1,6 +1,7 @@
-// Whether a path named one and the same folder while it was read. Files are opened by path alone, and an author can put a
-// link in the place of any folder on the way and take it back. That changes the change time of the folder which lost a
-// name and got it back, and that of the folder which was renamed. No author can set change times.
+// Tells whether a path named one and the same folder while files were read through it. Deno opens files by path alone, and
+// an author can put a link in the place of any folder on the way and take it back a moment later, so that looking before
+// and after finds nothing. But this gives two folders a new change time: the one that was renamed, and the one above it.
+// Authors can set other times, but not this one.
 
 import type { Clock } from "../../clock.ts";
 import { nullIfMissing } from "./checked_file.ts";
@@ -19,30 +20,30 @@ interface Sight {
   readonly isSettled: boolean;
 }
 
-/** A folder and those above it, up to one that its author cannot replace, as they were when they were recorded. */
+/** A folder and those above it, as they were when they were recorded. */
 export class FolderTrail {
   private seen: Sight | null = null;
 
-  /** `above` is null for the uppermost folder. It may be a link. */
+  /** `above` is null for the uppermost folder, which authors cannot replace. It may be a link. */
   constructor(
     readonly path: string,
     private readonly above: FolderTrail | null,
     private readonly clock: Pick<Clock, "now">,
   ) {}
 
-  /** Records the folder, after those above it. @throws {Deno.errors.NotFound} where there is none, or a link. */
+  /** Records the folder. Those above it have to be recorded first. @throws {Deno.errors.NotFound} for none or a link. */
   async record(): Promise<void> {
     this.seen = await this.look();
     if (this.seen === null) throw new Deno.errors.NotFound(`Cannot scan "${this.path}": no folder`);
   }
 
-  /** Records all of them anew, the uppermost first. @throws as {@linkcode record}. */
+  /** Records all folders again, the uppermost first. @throws as {@linkcode record}. */
   async renew(): Promise<void> {
     await this.above?.renew();
     await this.record();
   }
 
-  /** Whether no change after {@linkcode record} can stay unseen. */
+  /** Whether {@linkcode held} would see each change since {@linkcode record}. */
   isSettled(): boolean {
     if (this.above === null) return true;
     const isOwn = this.seen?.isSettled || this.above.seen?.isSettled;
@@ -50,8 +51,8 @@ export class FolderTrail {
   }
 
   /**
-   * Whether the path has named this folder since it was recorded. For each folder on the way, it or the one above it has
-   * not changed. The innermost is checked first, so that its own check is covered by those that follow.
+   * Whether the path has named this folder ever since it was recorded: of each two neighbors on the way, one has not
+   * changed at all. The innermost folder is looked at first, so that the later looks confirm its path as well.
    */
   async held(isUnchangedBelow = true): Promise<boolean> {
     const { seen } = this;
@@ -68,7 +69,7 @@ export class FolderTrail {
     if (info === null || !info.isDirectory) return null;
     const { dev, ino, ctime, mtime } = info;
     const times = [ctime?.getTime(), mtime?.getTime()];
-    // A time ahead of this clock is that of another clock, and settled as well.
+    // A time in the future was given by another clock. A change now gets another one.
     const ageMs = Math.abs(this.clock.now() - (times[0] ?? times[1] ?? 0));
     const isSettled = ageMs >= CHANGE_TIME_RESOLUTION_MS;
     return { id: `${dev} ${ino}`, times: times.join(), isSettled };

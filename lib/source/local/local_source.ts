@@ -3,7 +3,7 @@
 // repositories come from the root's listing alone, so nothing outside the root can be named. No cache miss is counted.
 
 import { join } from "@std/path";
-import pLimit from "p-limit";
+import pLimit, { type LimitFunction } from "p-limit";
 import type { Clock } from "../../clock.ts";
 import { branchNotFound, CollectionsError, sourceFailed } from "../../errors.ts";
 import { describeError } from "../../log.ts";
@@ -22,7 +22,13 @@ import {
 export const LOCAL_OWNER = "local";
 
 const READ_AT_ONCE = 8;
-const FRESH_FOR_MS = 1_000;
+const SCANS_AT_ONCE = 2;
+const MIN_FRESH_MS = 1_000;
+/** After a scan, a folder rests for so many times as long as the scan took. */
+const REST_FACTOR = 4;
+const MAX_REST_MS = 30_000;
+/** The processor time of a scan, in ms for each name, each file that is read, and each block of it. Measured. */
+const COST_MS = { name: 0.04, read: 0.1, block: 0.1 };
 
 interface LocalSourceOptions {
   /** The folder whose sub-folders are served. */
@@ -36,17 +42,19 @@ interface LocalSourceOptions {
 export class LocalSource implements Source {
   private readonly folders = new Map<string, WatchedFolder>();
   private readonly reads = pLimit(READ_AT_ONCE);
+  private readonly scans = pLimit(SCANS_AT_ONCE);
 
   constructor(private readonly options: LocalSourceOptions) {}
 
   /**
-   * The folder's state, at most a second old. Its one branch is requested by its name, as null or as `HEAD`.
+   * Returns the folder's state, and scans the folder first if the state is no longer fresh. The request that starts a scan
+   * is charged for it. The folder's one branch is requested by its name, as null or as `HEAD`.
    * @throws {CollectionsError} repository-not-found, branch-not-found, collection-too-large, or a source failure.
    */
-  readonly resolve: Source["resolve"] = async ({ owner, repo, branch }, { signal }) => {
-    signal?.throwIfAborted();
+  readonly resolve: Source["resolve"] = async ({ owner, repo, branch }, context) => {
+    context.signal?.throwIfAborted();
     const folder = await this.find(repo);
-    const look = await folder.look().catch((cause) => {
+    const look = await folder.look(context).catch((cause) => {
       if (cause instanceof CollectionsError) throw cause;
       if (!(cause instanceof Deno.errors.NotFound)) throw unreadable(repo, cause);
       this.folders.delete(folder.name);
@@ -101,7 +109,7 @@ export class LocalSource implements Source {
     if (known !== undefined) return known;
     const name = await this.nameOf(repo);
     if (name === null) throw localFolderNotFound(repo);
-    const folder = this.folders.get(name) ?? new WatchedFolder(name, this.options);
+    const folder = this.folders.get(name) ?? new WatchedFolder(name, this.options, this.scans);
     this.folders.set(name, folder);
     return folder;
   }
@@ -138,53 +146,96 @@ export class LocalSource implements Source {
 
 type Look = Pick<Snapshot, "branch" | "ref" | "freshness">;
 
-/** One local folder as it changes: scanned at most once a second, by one scan at a time. */
+/** One local folder as it changes. There is one scan of it at a time, and a rest between two scans. */
 class WatchedFolder {
   readonly path: string;
   /** The last two, the latest first, so that a request that began to read one can finish when the next is there. */
   states: readonly FolderState[] = [];
   private last: Omit<Look, "freshness"> | null = null;
   private looking: Promise<Look> | null = null;
+  /** The error of the last scan; null if it succeeded. */
+  private failure: unknown = null;
+  /** By `clock.monotonicMs()`: when the last scan ended. The folder rests for `restMs` after it. */
+  private endedAtMs = 0;
+  private restMs = 0;
+  /** When the last scan that {@linkcode expire} caused has ended. */
+  private expiredAtMs = -Infinity;
 
-  constructor(readonly name: string, private readonly options: LocalSourceOptions) {
+  constructor(
+    readonly name: string,
+    private readonly options: LocalSourceOptions,
+    private readonly scans: LimitFunction,
+  ) {
     this.path = join(options.root, name);
   }
 
-  /** The folder as it was at most a second ago. Throws what {@linkcode scanFolder} throws. */
-  async look(): Promise<Look> {
-    const ageMs = this.options.clock.now() - (this.last?.ref.checkedAtMs ?? 0);
-    if (this.last !== null && ageMs >= 0 && ageMs < FRESH_FOR_MS) {
-      return { ...this.last, freshness: "hit" };
+  /** Returns the folder's state, after a scan if it is not fresh. Throws what {@linkcode scanFolder} throws. */
+  async look(context: RequestContext): Promise<Look> {
+    if (this.last !== null) {
+      const { checkedAtMs, freshForMs } = this.last.ref;
+      const ageMs = this.options.clock.now() - checkedAtMs;
+      if (ageMs >= 0 && ageMs < freshForMs) return { ...this.last, freshness: "hit" };
     }
-    this.looking ??= this.scan().finally(() => this.looking = null);
+    if (this.failure !== null && this.rests(this.endedAtMs)) throw this.failure;
+    this.looking ??= this.scans(() => this.scan(context)).finally(() => this.looking = null);
     return await this.looking;
   }
 
-  /** Has the next request scan the folder again. */
+  /** Makes the next request scan the folder, unless the folder rests after a scan that this caused. */
   expire(): void {
-    if (this.last !== null) this.last.ref.checkedAtMs = 0;
+    if (this.last !== null && !this.rests(this.expiredAtMs)) this.last.ref.checkedAtMs = 0;
   }
 
-  private async scan(): Promise<Look> {
-    const { clock, maxEntries = 1_000_000 } = this.options;
-    const { last, path, states } = this;
+  private rests(sinceMs: number): boolean {
+    return this.options.clock.monotonicMs() - sinceMs < this.restMs;
+  }
+
+  private async scan(context: RequestContext): Promise<Look> {
+    const { clock } = this.options;
+    const isExpired = this.last?.ref.checkedAtMs === 0;
+    const startedAtMs = clock.monotonicMs();
     const checkedAtMs = clock.now();
     const work: ScanWork = { names: 0, reads: 0, blocks: 0, waitedMs: 0 };
-    const branch = await checkedOutBranch(path);
-    const state = await scanFolder(path, states[0] ?? null, { maxEntries, clock, work });
+    const [outcome] = await Promise.allSettled([this.read(work)]);
+    this.endedAtMs = clock.monotonicMs();
+    const tookMs = this.endedAtMs - startedAtMs;
+    this.restMs = Math.min((tookMs - work.waitedMs) * REST_FACTOR, MAX_REST_MS);
+    if (isExpired) this.expiredAtMs = this.endedAtMs;
+    context.charge(Math.min(tookMs, processorMs(work)));
+    this.failure = outcome.status === "rejected" ? outcome.reason : null;
+    if (outcome.status === "rejected") throw outcome.reason;
+    const freshForMs = Math.max(MIN_FRESH_MS, tookMs + this.restMs);
+    return this.update(outcome.value, { checkedAtMs, freshForMs });
+  }
+
+  private async read(work: ScanWork) {
+    const { clock, maxEntries = 1_000_000 } = this.options;
+    const branch = await checkedOutBranch(this.path);
+    const state = await scanFolder(this.path, this.states[0] ?? null, { maxEntries, clock, work });
+    return { branch, state };
+  }
+
+  private update(
+    { branch, state }: { readonly branch: string; readonly state: FolderState },
+    times: Pick<Look["ref"], "checkedAtMs" | "freshForMs">,
+  ): Look {
+    const { last } = this;
     const commit = state.root.id;
-    this.states = [state, ...states.filter(({ root }) => root.id !== commit)].slice(0, 2);
+    this.states = [state, ...this.states.filter(({ root }) => root.id !== commit)].slice(0, 2);
     if (last?.branch === branch) {
       const freshness = last.ref.commit === commit ? "revalidated" : "moved";
-      Object.assign(last.ref, { commit, checkedAtMs });
+      Object.assign(last.ref, { commit, ...times });
       return { ...last, freshness };
     }
     // A ref state belongs to one branch: the other's is not renewed any more.
-    const times = { checkedAtMs, freshForMs: FRESH_FOR_MS, wantedAtMs: checkedAtMs };
-    this.last = { branch, ref: { commit, ...times, previous: [] } };
+    const ref = { commit, ...times, wantedAtMs: times.checkedAtMs, previous: [] };
+    this.last = { branch, ref };
     return { ...this.last, freshness: last === null ? "miss" : "moved" };
   }
 }
+
+const processorMs = ({ names, reads, blocks }: ScanWork) =>
+  names * COST_MS.name + reads * COST_MS.read + blocks * COST_MS.block;
 
 /** Nothing local is private, so it names the folder. */
 const localFolderNotFound = (repo: string) =>
