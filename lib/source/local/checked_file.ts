@@ -42,7 +42,7 @@ async function read(
   try {
     const opened = await handle.stat();
     const isFound = opened.isFile() && opened.size === found.size &&
-      opened.mtimeMs === found.mtime?.getTime() &&
+      isSameNumber(opened.mtimeMs, found.mtime?.getTime()) &&
       isSameNumber(opened.ino, found.ino) && isSameNumber(opened.dev, found.dev);
     if (!isFound) return null;
     const hash = blobHash(found.size);
@@ -60,8 +60,8 @@ async function read(
   }
 }
 
-/** Systems without inode numbers give 0 or null. */
-const isSameNumber = (a: number | null, b: number | null) => !a || !b || a === b;
+/** Systems without such a number give 0 or null. */
+const isSameNumber = (a: number | null, b: number | null | undefined) => !a || !b || a === b;
 
 /** Errors for a file that is absent, has another type, or may not be read. EINVAL: `readLink` of another type. */
 const MISSING_CODES = /^(EACCES|EINVAL|EISDIR|ELOOP|ENAMETOOLONG|ENOENT|ENOTDIR|ENXIO|EPERM)$/;
