@@ -1,6 +1,6 @@
 // Changes of files at an exact moment: before or after a call of Deno's that the scan of a folder makes.
 
-type Name = "lstat" | "readDir" | "stat";
+type Name = "lstat" | "readDir" | "realPath";
 type Call = (path: string) => unknown;
 
 /** Replaces a function of Deno's, until it is disposed of. */
@@ -25,7 +25,7 @@ export function before(name: Name, path: string, change: () => void): Disposable
 }
 
 /** Runs `change` once the first call with this path has its result. */
-export function after(name: "lstat" | "stat", path: string, change: () => void): Disposable {
+export function after(name: "lstat" | "realPath", path: string, change: () => void): Disposable {
   let isDone = false;
   return replaceCall(name, (real) => async (called) => {
     const result = await real(called);

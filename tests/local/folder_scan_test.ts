@@ -6,19 +6,19 @@ import {
   fileAt,
   type FolderState,
   listFiles,
+  readScanned,
   type ScannedFile,
-  ScannedFileReader,
   type ScannedFolder,
 } from "../../lib/source/local/folder_state.ts";
 import { TestClock } from "../test_clock.ts";
-import { after, before, countCalls } from "./file_calls.ts";
+import { after, before, countCalls, replaceCall } from "./file_calls.ts";
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 const idOf = (text: string) => blobId(bytesOf(text));
-const noWork = () => ({ names: 0, reads: 0, blocks: 0, waitedMs: 0 });
+const noWork = () => ({ names: 0, reads: 0, blocks: 0 });
 
 const read = ({ dir }: { dir: string }, path: string, file: ScannedFile) =>
-  new ScannedFileReader(dir).read(path, file);
+  readScanned(dir, path, file);
 
 /** Every path below a folder, links too. */
 const pathsOf = ({ entries }: ScannedFolder): string[] =>
@@ -74,7 +74,7 @@ Deno.test("scanFolder() reads again what it read within two seconds of a change"
   assertEquals(file.work.reads, 3);
 });
 
-Deno.test("ScannedFileReader.read() gives the bytes, or null and another scan where they are others", async () => {
+Deno.test("readScanned() gives the bytes, or null and another scan where they are others", async () => {
   await using file = await withFile("one\n");
   const scanned = await file.scan();
   assertEquals(await read(file, "a", scanned), new TextEncoder().encode("one\n"));
@@ -85,7 +85,7 @@ Deno.test("ScannedFileReader.read() gives the bytes, or null and another scan wh
   assertEquals((await file.scan()).id, idOf("two\n"));
 });
 
-Deno.test("ScannedFileReader.read() reads a file of several blocks, and no byte that was added", async () => {
+Deno.test("readScanned() reads a file of several blocks, and no byte that was added", async () => {
   const text = "0123456789".repeat(20_000);
   await using file = await withFile(text);
   const scanned = await file.scan();
@@ -98,7 +98,7 @@ Deno.test("ScannedFileReader.read() reads a file of several blocks, and no byte 
   assertEquals(await read(file, "a", scanned), null);
 });
 
-Deno.test("ScannedFileReader.read() does not follow a link that took the file's place", async () => {
+Deno.test("readScanned() does not follow a link that took the file's place", async () => {
   await using file = await withFile("one\n");
   const scanned = await file.scan();
   const { atime, mtime } = await Deno.lstat(file.path);
@@ -113,7 +113,7 @@ Deno.test("ScannedFileReader.read() does not follow a link that took the file's 
   assertEquals(await read(file, "a", scanned), null);
 });
 
-Deno.test("ScannedFileReader.read() does not follow a link that took a folder's place", async () => {
+Deno.test("readScanned() does not follow a link that took a folder's place", async () => {
   await using folders = await withFolders();
   const state = await folders.scan();
   const file = fileAt(state.root, "posts/a.md")!;
@@ -154,7 +154,7 @@ async function withFolders(clock = new TestClock(Date.now() + 60_000)) {
 }
 
 Deno.test("scanFolder() shows nothing of a folder outside that takes a folder's place", async () => {
-  const moments = [["lstat", "posts"], ["readDir", "posts"], ["lstat", "posts/a.md"]] as const;
+  const moments = [["realPath", "posts"], ["readDir", "posts"], ["lstat", "posts/a.md"]] as const;
   for (const [name, path] of moments) {
     await using folders = await withFolders();
     using _replaced = before(name, `${folders.dir}/${path}`, folders.replace);
@@ -165,36 +165,63 @@ Deno.test("scanFolder() shows nothing of a folder outside that takes a folder's 
 Deno.test("scanFolder() shows nothing of a folder outside that was in a folder's place for a moment", async () => {
   const moments = [["readDir", "posts"], ["lstat", "posts/a.md"]] as const;
   for (const [name, path] of moments) {
-    // The folders have just been made.
-    await using folders = await withFolders(new TestClock(Date.now()));
-    const full = `${folders.dir}/${path}`;
-    using _replaced = before(name, full, folders.replace);
+    await using folders = await withFolders();
+    using _replaced = before(name, `${folders.dir}/${path}`, folders.replace);
     using _back = after("lstat", `${folders.posts}/a.md`, folders.putBack);
-    assertEquals([path, ...pathsOf((await folders.scan()).root)], [path]);
+    const { root } = await folders.scan();
+    assertEquals([path, ...pathsOf(root)], [path, "posts/a.md"]);
+    assertEquals(fileAt(root, "posts/a.md")?.id, idOf("inside\n"));
   }
 });
 
-Deno.test("scanFolder() waits for a folder that has just changed, and then shows what is new in it", async () => {
-  const clock = new TestClock(Date.now());
-  await using folders = await withFolders(clock);
-  const work = noWork();
-  clock.sleep = (ms) => Promise.resolve(clock.advance(ms));
-  assertEquals(pathsOf((await folders.scan(work)).root), ["posts/a.md"]);
-  assertEquals(work.waitedMs, 1_050);
+/** Has the folder `posts` be inside or outside at each call for its file `a.md`. It is inside after the last call. */
+function flipping(folders: Awaited<ReturnType<typeof withFolders>>, calls: [string, boolean][]) {
+  let isOutside = false;
+  const flip = (toOutside: boolean) => {
+    if (toOutside !== isOutside) toOutside ? folders.replace() : folders.putBack();
+    isOutside = toOutside;
+  };
+  const left = [...calls];
+  const replaced = (["lstat", "realPath"] as const).map((name) =>
+    replaceCall(name, (real) => async (path) => {
+      if (path !== `${folders.posts}/a.md` || left.length === 0) return await real(path);
+      const [expected, toOutside] = left.shift()!;
+      assertEquals(name, expected);
+      flip(toOutside);
+      const result = await real(path);
+      if (left.length === 0) flip(false);
+      return result;
+    })
+  );
+  return { [Symbol.dispose]: () => replaced.forEach((replaced) => replaced[Symbol.dispose]()) };
+}
+
+Deno.test("scanFolder() checks a file before and after it is read", async () => {
+  // A link that is taken away for the check of the real path has to be taken away for the second one too.
+  const first = [["lstat", true], ["realPath", false], ["lstat", true]] as [string, boolean][];
+  for (const second of [[["realPath", true]], [["realPath", false], ["lstat", false]]]) {
+    await using folders = await withFolders();
+    using _flipping = flipping(folders, [...first, ...second] as [string, boolean][]);
+    assertEquals(fileAt((await folders.scan()).root, "posts/a.md")?.id, idOf("inside\n"));
+  }
 });
 
-Deno.test("scanFolder() leaves out what is new in a folder that changes again and again, and nothing else", async () => {
-  await using folders = await withFolders();
-  await folders.scan();
+Deno.test("scanFolder() shows files at once that were just created or renamed", async () => {
+  await using folders = await withFolders(new TestClock(Date.now()));
+  assertEquals(pathsOf((await folders.scan()).root), ["posts/a.md"]);
   await Deno.writeTextFile(`${folders.posts}/b.md`, "new\n");
-  // It is later than a minute after the first scan, so that a change is seen to be new.
-  const clock = folders.clock;
-  clock.setWallClock(Date.now());
-  const work = noWork();
-  assertEquals(pathsOf((await folders.scan(work)).root), ["posts/a.md"]);
-  assertEquals(work.waitedMs, 2 * 1_050, "it waits a few times at most");
-  clock.advance(60_000);
-  assertEquals(pathsOf((await folders.scan()).root), ["posts/a.md", "posts/b.md"]);
+  await Deno.rename(folders.posts, `${folders.dir}/articles`);
+  assertEquals(pathsOf((await folders.scan()).root), ["articles/a.md", "articles/b.md"]);
+});
+
+Deno.test("scanFolder() lists a folder at the next scan that it left out of one", async () => {
+  await using folders = await withFolders();
+  {
+    using _replaced = before("lstat", `${folders.posts}/a.md`, folders.replace);
+    assertEquals(pathsOf((await folders.scan()).root), []);
+  }
+  folders.putBack();
+  assertEquals(pathsOf((await folders.scan()).root), ["posts/a.md"]);
 });
 
 Deno.test("scanFolder() does not follow a link that took a file's place", async () => {
@@ -233,9 +260,9 @@ Deno.test("scanFolder() leaves out what disappears or changes its type meanwhile
   const changes = [
     ...[remove, toFile].flatMap((
       change,
-    ) => [["lstat", "posts", change], ["readDir", "posts", change]]),
+    ) => [["realPath", "posts", change], ["readDir", "posts", change]]),
     ...[remove, toFolder].map((change) => ["lstat", "posts/a.md", change]),
-  ] as ["lstat" | "readDir", string, (path: string) => void][];
+  ] as ["lstat" | "readDir" | "realPath", string, (path: string) => void][];
   for (const [name, path, change] of changes) {
     await using folders = await withFolders();
     await Deno.writeTextFile(`${folders.dir}/kept.md`, "kept\n");
@@ -256,16 +283,24 @@ Deno.test("scanFolder() reads what has changed, and builds only the folders arou
   const scan = async () => {
     const work = noWork();
     using lookups = countCalls("lstat");
+    using checks = countCalls("realPath");
     const { root } = await folders.scan(work);
     const [docs, posts] = root.entries;
-    return { root, docs, posts, lookups: lookups.count, names: work.names, reads: work.reads };
+    return {
+      root,
+      docs,
+      posts,
+      lookups: lookups.count + checks.count,
+      names: work.names,
+      reads: work.reads,
+    };
   };
   const cold = await scan();
   assertEquals([cold.names, cold.reads], [5, 2]);
   const warm = await scan();
   assertEquals([warm.names, warm.reads, warm.root === cold.root], [5, 0, true]);
-  // Four folders and two files.
-  assertEquals(warm.lookups, 6);
+  // Four folders twice, the folder above once, and two files.
+  assertEquals(warm.lookups, 11);
   await Deno.writeTextFile(`${folders.posts}/a.md`, "changed\n");
   const changed = await scan();
   assertEquals([changed.names, changed.reads], [5, 1]);

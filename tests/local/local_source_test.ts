@@ -51,10 +51,10 @@ Deno.test("resolve() scans the folder at most once a second, once for concurrent
   assert(await folder.list(unchanged[0]) === current, "nothing is built anew");
 });
 
-/** Lets the first look at a file of each scan take time. */
+/** Lets the listing of the folder take time in each scan. */
 function slowScans({ clock, dir }: SampleFolder, takesMs: number): Disposable {
-  return replaceCall("lstat", (real) => (path) => {
-    if (path === `${dir}/a.md`) clock.advance(takesMs);
+  return replaceCall("readDir", (real) => (path) => {
+    if (path === dir) clock.advance(takesMs);
     return real(path);
   });
 }
@@ -102,7 +102,7 @@ Deno.test("resolve() scans two folders at once, and the next when one is done", 
   for (const repo of repos) await Deno.mkdir(`${folder.root}/${repo}`, { recursive: true });
   const open = Promise.withResolvers<void>();
   let [running, most] = [0, 0];
-  using _held = replaceCall("stat", (real) => async (path) => {
+  using _held = replaceCall("realPath", (real) => async (path) => {
     // Each scan begins with the root.
     if (path === folder.root) {
       most = Math.max(most, ++running);
@@ -290,7 +290,7 @@ Deno.test("resolve() finds no folder that disappears or is replaced during the s
     },
   ];
   for (const change of changes) {
-    for (const name of ["lstat", "readDir"] as const) {
+    for (const name of ["realPath", "readDir"] as const) {
       await using folder = await makeSampleFolder({ "a.md": "A\n" });
       using _changed = before(name, folder.dir, () => change(folder.dir));
       const paths = await folder.resolve().then(

@@ -40,8 +40,8 @@ Deno.test("a local folder is looked at again after a second, so that an edit is 
 Deno.test("a large local folder rests after a scan, and answers say no-cache", async () => {
   await using folder = await makeSampleFolder({ "posts/a.md": "1" });
   await using service = await serve(folder);
-  using _slow = replaceCall("lstat", (real) => (path) => {
-    if (path.endsWith("/a.md")) service.clock.advance(3_000);
+  using _slow = replaceCall("readDir", (real) => (path) => {
+    if (path.endsWith("/posts")) service.clock.advance(3_000);
     return real(path);
   });
   const look = async () => {

@@ -1,7 +1,7 @@
 // The branch of a local folder, by Git's own files (gitrepository-layout). Git is never run.
 
-import { isAbsolute, join } from "@std/path";
-import { readChecked } from "./checked_file.ts";
+import { dirname, isAbsolute, join } from "@std/path";
+import { checkedPath, readChecked } from "./checked_file.ts";
 
 const MAX_BYTES = 4096;
 
@@ -23,11 +23,11 @@ export async function checkedOutBranch(folder: string): Promise<string> {
 async function readShort(path: string): Promise<string | null> {
   try {
     // Checked first, since reading a path without permission would prompt on a terminal.
-    const { state } = await Deno.permissions.query({ name: "read", path });
+    const { state } = await Deno.permissions.query({ name: "read", path: dirname(path) });
     if (state !== "granted") return null;
     const found = await Deno.lstat(path);
     if (!found.isFile || found.size > MAX_BYTES) return null;
-    const content = await readChecked(path, found);
+    const content = await readChecked(await checkedPath(path), found);
     return content && new TextDecoder().decode(content.bytes).replace(/\r?\n$/, "");
   } catch {
     return null;

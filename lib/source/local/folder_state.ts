@@ -1,11 +1,10 @@
 // A local folder as a scan found it. Finds entries, lists files, and reads those whose bytes still fit their ids.
 
-import { basename, dirname, join } from "@std/path";
 import { sortYielding, STEPS_PER_YIELD, yieldToEventLoop } from "../../clock.ts";
 import { type FileList, FileListBuilder } from "../file_list.ts";
 import { type GitMode, treeIdOfSorted } from "../git_object_id.ts";
 import type { TreeEntry } from "../source.ts";
-import { nullIfMissing, readChecked } from "./checked_file.ts";
+import { checkedPath, nullIfMissing, pathIn, readChecked } from "./checked_file.ts";
 
 /** A file, or a symbolic link, whose id is that of its target's path, as in Git. */
 export interface ScannedFile extends TreeEntry {
@@ -113,35 +112,20 @@ export async function listFiles(root: ScannedFolder): Promise<FileList> {
 }
 
 /**
- * Reads files that a scan of the repository in `folder` listed. Bytes are given only if they fit the id from the scan, so
- * they are those of a file inside. A file behind a link is refused all the same. Each folder is checked for links once.
+ * Reads a file that a scan of the repository in `folder` listed. Returns null if it has changed, is deleted, or is behind
+ * a link. Bytes are given only if they fit the id from the scan.
  */
-export class ScannedFileReader {
-  private readonly checked = new Map<string, Promise<boolean>>();
-
-  constructor(private readonly folder: string) {}
-
-  /** Returns the bytes of a file, or null if it has changed, is deleted, or is behind a link. */
-  async read(path: string, file: ScannedFile): Promise<Uint8Array<ArrayBuffer> | null> {
-    const fullPath = join(this.folder, path);
-    const info = await nullIfMissing(Deno.lstat(fullPath));
-    // A file that grew is not read into memory.
-    const isCandidate = info?.isFile && info.size === file.size;
-    const content = isCandidate ? await readChecked(fullPath, info) : null;
-    if (content?.id === file.id && await this.isReal(dirname(path))) return content.bytes;
-    file.stamp = "";
-    return null;
-  }
-
-  /** Whether the path of a folder inside the repository has no link. */
-  private isReal(path: string): Promise<boolean> {
-    const check = async () => {
-      const root = await Deno.realPath(dirname(this.folder));
-      const real = await nullIfMissing(Deno.realPath(join(this.folder, path)));
-      return real === join(root, basename(this.folder), path);
-    };
-    const known = this.checked.get(path) ?? check();
-    this.checked.set(path, known);
-    return known;
-  }
+export async function readScanned(
+  folder: string,
+  path: string,
+  file: ScannedFile,
+): Promise<Uint8Array<ArrayBuffer> | null> {
+  const at = pathIn(await checkedPath(folder), path);
+  const info = await nullIfMissing(Deno.lstat(at.path));
+  // A file that grew is not read into memory.
+  const isCandidate = info?.isFile && info.size === file.size;
+  const content = isCandidate ? await readChecked(at, info) : null;
+  if (content?.id === file.id) return content.bytes;
+  file.stamp = "";
+  return null;
 }

@@ -15,7 +15,7 @@ import {
   fileAt,
   type FolderState,
   listFiles,
-  ScannedFileReader,
+  readScanned,
   type ScannedFolder,
 } from "./folder_state.ts";
 
@@ -82,13 +82,14 @@ export class LocalSource implements Source {
   /** The bytes of files. A file that changed after the scan is an error, and causes a new scan. */
   readonly blobs: Source["blobs"] = async (snapshot, files, { signal }) => {
     const { folder, state } = this.stateOf(snapshot);
-    const reader = folder && new ScannedFileReader(folder.path);
     const read = async ({ path, id }: FileRef): Promise<BlobResult> => {
       // Only a file that a scan listed is opened, whatever path is requested.
       const file = state && fileAt(state.root, path);
-      if (!reader || file?.kind !== "file" || file.id !== id) return objectMissing(snapshot, id);
-      const bytes = await reader.read(path, file).catch((cause) => unreadable(id, cause));
-      if (bytes === null) folder?.expire();
+      if (!folder || file?.kind !== "file" || file.id !== id) return objectMissing(snapshot, id);
+      const bytes = await readScanned(folder.path, path, file).catch((cause) =>
+        unreadable(id, cause)
+      );
+      if (bytes === null) folder.expire();
       return bytes ?? sourceFailed(`Cannot read "${id}": it has changed`);
     };
     const results = await this.reads.map(files, async (file) => {
@@ -195,11 +196,11 @@ class WatchedFolder {
     const isExpired = this.last?.ref.checkedAtMs === 0;
     const startedAtMs = clock.monotonicMs();
     const checkedAtMs = clock.now();
-    const work: ScanWork = { names: 0, reads: 0, blocks: 0, waitedMs: 0 };
+    const work: ScanWork = { names: 0, reads: 0, blocks: 0 };
     const [outcome] = await Promise.allSettled([this.read(work)]);
     this.endedAtMs = clock.monotonicMs();
     const tookMs = this.endedAtMs - startedAtMs;
-    this.restMs = Math.min((tookMs - work.waitedMs) * REST_FACTOR, MAX_REST_MS);
+    this.restMs = Math.min(tookMs * REST_FACTOR, MAX_REST_MS);
     if (isExpired) this.expiredAtMs = this.endedAtMs;
     context.charge(Math.min(tookMs, processorMs(work)));
     this.failure = outcome.status === "rejected" ? outcome.reason : null;
