@@ -36,7 +36,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "lib/thread/compute.ts",
   ],
   // Names every task.
-  "lib/thread/": ["lib/content/tasks.ts", "lib/source/github/trees.ts", "lib/work/"],
+  "lib/thread/": ["lib/content/tasks.ts", "lib/source/github/", "lib/work/"],
   "lib/work/": [],
   "lib/http/": ["lib/"],
   "lib/": ["deno.json"],

@@ -1,10 +1,11 @@
 // Every task that the content thread can run, by name.
 
 import * as content from "../content/tasks.ts";
+import { readBlobsTask } from "../source/github/blob_answer.ts";
 import { readTreeTask } from "../source/github/trees.ts";
 import type { Task } from "./compute.ts";
 
 export const TASKS: ReadonlyMap<string, Task<never, unknown>> = new Map(
-  [...Object.values(content), readTreeTask]
+  [...Object.values(content), readBlobsTask, readTreeTask]
     .map((task) => [task.name, task as Task<never, unknown>]),
 );

@@ -2,13 +2,13 @@
 // for what those cannot give. No bytes leave this file that do not hash to the id that was requested.
 
 import pLimit from "p-limit";
-import { z } from "zod";
 import { encodePath } from "../../api/names.ts";
 import { registeredType } from "../../content/file_names.ts";
 import { sourceFailed } from "../../errors.ts";
 import { blobId } from "../git_object_id.ts";
 import type { BlobResult, Blobs, FileRef, RequestContext, Snapshot, Source } from "../source.ts";
-import { type GitHubHost, parseAnswer, refusal, requestObject } from "./host.ts";
+import { readBlobsTask } from "./blob_answer.ts";
+import { type GitHubHost, refusal, requestObject } from "./host.ts";
 
 const MAX_AT_ONCE = 8;
 /** After so many failures in a row the source counts as down, and the rest is not requested. */
@@ -19,16 +19,8 @@ const BATCH_MAX_FILES = 50;
 const BATCH_MAX_BYTES = 1 << 20;
 /** `Blob.text` is cut at this many bytes. */
 const BATCH_MAX_TEXT_BYTES = 512_000;
-const BATCH_ANSWER_MAX_BYTES = 16 << 20;
-
-/** The fields used of a GraphQL answer with one aliased `object` a blob (docs.github.com/graphql, type Blob). */
-const graphqlAnswer = z.object({
-  data: z.object({
-    repository: z.record(z.string(), z.object({ text: z.string().nullish() }).nullable())
-      .nullable(),
-  }).nullish(),
-  errors: z.array(z.unknown()).optional(),
-});
+/** JSON may take six bytes for one. */
+const BATCH_ANSWER_MAX_BYTES = 8 << 20;
 
 interface Page {
   readonly host: GitHubHost;
@@ -118,14 +110,15 @@ async function readBatch(page: Page, files: readonly FileRef[]): Promise<void> {
   });
   let rest = files;
   try {
-    const { data, errors } = parseAnswer(graphqlAnswer, answer);
-    rest = files.filter((file, index) => {
-      const blob = data?.repository?.[`f${index}`];
-      if (!blob) return errors !== undefined;
-      const bytes = new TextEncoder().encode(blob.text ?? "");
-      if (blobId(bytes) === file.id) results.set(file.id, bytes);
-      return false;
-    });
+    const { bytes } = answer;
+    const input = { answer: bytes, ids: files.map(({ id }) => id) };
+    const charge = (processorMs: number) => context.charge(processorMs);
+    const options = { ...context, charge, linearIn: bytes.length };
+    const { blobs, failed } = await host.compute.run(readBlobsTask, input, options);
+    for (const [index, blob] of blobs.entries()) {
+      if (blob !== null) results.set(files[index]!.id, blob);
+    }
+    rest = failed.map((index) => files[index]!);
   } finally {
     answer.release();
   }

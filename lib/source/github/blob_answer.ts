@@ -1,0 +1,50 @@
+// GraphQL's answer with one aliased `object` a blob (docs.github.com/graphql, type Blob) -> bytes that have the ids that
+// were requested.
+
+import { sourceFailed } from "../../errors.ts";
+import type { Task } from "../../thread/compute.ts";
+import { blobId } from "../git_object_id.ts";
+import { parseJson } from "./json.ts";
+
+interface BlobAnswer {
+  /** The bytes of each blob; null for one that is not given whole and exact. */
+  readonly blobs: readonly (Uint8Array<ArrayBuffer> | null)[];
+  /** The indices of those that are missing beside an error. */
+  readonly failed: readonly number[];
+}
+
+/** Reads one answer, whose aliases are `f0`, `f1` and so on, in the order of `ids`. */
+export const readBlobsTask: Task<{ answer: Uint8Array; ids: readonly string[] }, BlobAnswer> = {
+  name: "read-blobs",
+  load: () => Promise.resolve((input, pace) => pace.within(() => readBlobAnswer(input))),
+  transfer: ({ blobs }) => blobs.flatMap((bytes) => bytes?.buffer ?? []),
+};
+
+/** @throws {CollectionsError} source-failed for an answer of another shape. */
+function readBlobAnswer(
+  { answer, ids }: { answer: Uint8Array; ids: readonly string[] },
+): BlobAnswer {
+  const { data, errors } = objectOf(parseJson(answer));
+  if (errors !== undefined && !Array.isArray(errors)) throw unusable();
+  const repository = objectOf(objectOf(data ?? {}).repository ?? {});
+  const failed: number[] = [];
+  const blobs = ids.map((id, index) => {
+    const blob = Object.hasOwn(repository, `f${index}`) ? repository[`f${index}`] : null;
+    if (blob === null || blob === undefined) {
+      if (errors !== undefined) failed.push(index);
+      return null;
+    }
+    const text = objectOf(blob).text ?? "";
+    if (typeof text !== "string") throw unusable();
+    const bytes = new TextEncoder().encode(text);
+    return blobId(bytes) === id ? bytes : null;
+  });
+  return { blobs, failed };
+}
+
+function objectOf(value: unknown): Record<string, unknown> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw unusable();
+  return value as Record<string, unknown>;
+}
+
+const unusable = () => sourceFailed('Cannot read "answer": it has another shape');
