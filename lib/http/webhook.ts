@@ -2,6 +2,7 @@
 // repository's name. Unsigned deliveries cost their sender misses; those over 1 MiB share a bound of memory with signed
 // ones.
 
+import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import type { Clock } from "../clock.ts";
 import { bodyTooLarge, CollectionsError, invalidParameters, signatureInvalid } from "../errors.ts";
@@ -15,23 +16,30 @@ const READ_WITHIN_MS = 10_000;
 const WAIT_FOR_MEMORY_MS = 5_000;
 const EVENTS: ReadonlySet<string> = new Set(["push", "create", "delete", "repository", "public"]);
 
+const FULL_NAME = /^[A-Za-z0-9_-]{1,100}\/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}$/;
+/** The last deliveries are remembered; GitHub's ids have 36 characters. */
+const MAX_DELIVERIES = 1_000;
+const MAX_ID_CHARS = 64;
+
 const payloadSchema = z.object({
-  repository: z.object({
-    full_name: z.string().regex(/^[A-Za-z0-9_-]{1,100}\/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}$/),
-  }),
+  repository: z.object({ full_name: z.string().regex(FULL_NAME) }),
 });
+
+/** The repository of a delivery, and the name that it had before a rename or a transfer. */
+type Delivery = RepositoryName & { readonly former?: RepositoryName };
 
 /** Receives deliveries and reports the repositories that changed. */
 export class Webhook {
   private readonly keys: Promise<CryptoKey[]>;
   private readonly bodies: BodyReader;
+  private readonly deliveries = new LRUCache<string, true>({ max: MAX_DELIVERIES });
 
   constructor(
     private readonly options: {
       /** One or more, of GITHUB_WEBHOOK_SECRET; any one of them signs. */
       readonly secrets: readonly string[];
       readonly clock: Clock;
-      /** Called for each delivery that says a repository has changed, one that is sent again among them. */
+      /** Called once for each name in a delivery that says a repository has changed. */
       readonly onChange: (name: RepositoryName) => void;
     },
   ) {
@@ -49,15 +57,23 @@ export class Webhook {
    * while many like it are read.
    */
   async receive(request: Request, context: RequestContext): Promise<Response> {
-    const header = request.headers.get("x-hub-signature-256") ?? "";
+    const { onChange } = this.options;
+    const { headers } = request;
+    const header = headers.get("x-hub-signature-256") ?? "";
     const signature = /^sha256=([0-9a-f]{64})$/i.exec(header)?.[1];
     if (signature === undefined) throw refused(signatureInvalid(), context);
     const { bytes, release } = await this.read(request, context);
     try {
       if (!await this.isSigned(bytes, signature)) throw refused(signatureInvalid(), context);
-      const name = parseDelivery(request.headers, bytes);
-      if (name === null) return new Response(null, { status: 204 });
-      this.options.onChange(name);
+      const delivery = parseDelivery(headers, bytes);
+      if (delivery === null) return new Response(null, { status: 204 });
+      // One that is sent again has the same id.
+      const id = headers.get("x-github-delivery")?.slice(0, MAX_ID_CHARS) ?? crypto.randomUUID();
+      const isNew = !this.deliveries.has(id);
+      this.deliveries.set(id, true);
+      const { former, ...name } = delivery;
+      if (isNew) onChange(name);
+      if (isNew && former) onChange(former);
       return new Response(null, { status: 202 });
     } finally {
       release();
@@ -106,7 +122,7 @@ function refused(error: CollectionsError, context: RequestContext): CollectionsE
  * The repository that a signed delivery says has changed: JSON, or JSON in the form field `payload`. Null for an event that
  * changes nothing here (`ping` among them), whose payload is not read. @throws {CollectionsError} invalid-parameters.
  */
-export function parseDelivery(headers: Headers, body: Uint8Array): RepositoryName | null {
+export function parseDelivery(headers: Headers, body: Uint8Array): Delivery | null {
   const event = headers.get("x-github-event");
   if (!event) throw malformed("X-GitHub-Event", "is required");
   if (!EVENTS.has(event)) return null;
@@ -118,9 +134,15 @@ export function parseDelivery(headers: Headers, body: Uint8Array): RepositoryNam
     if (json === null || !isForm && type !== "application/json") {
       throw malformed("Content-Type", "must be application/json, or a form with the field payload");
     }
-    const name = payloadSchema.parse(JSON.parse(json)).repository.full_name;
-    const [owner = "", repo = ""] = name.split("/");
-    return { owner, repo };
+    const payload = JSON.parse(json);
+    const { full_name } = payloadSchema.parse(payload).repository;
+    const [owner = "", repo = ""] = full_name.split("/");
+    const { owner: moved, repository: renamed } = payload.changes ?? {};
+    const from = moved?.from?.user ?? moved?.from?.organization;
+    const former = { owner: from?.login ?? owner, repo: renamed?.name?.from ?? repo };
+    const formerName = `${former.owner}/${former.repo}`;
+    const isMoved = formerName !== full_name && FULL_NAME.test(formerName);
+    return isMoved ? { owner, repo, former } : { owner, repo };
   } catch (error) {
     if (error instanceof CollectionsError) throw error;
     throw malformed("payload", "must be the JSON of a GitHub event, with repository.full_name");

@@ -229,6 +229,14 @@ export function answerRaw(double: GithubDouble, { repository, revision }: RawReq
   return new Response(file.bytes, { headers });
 }
 
+/** The raw host limits requests without a token since May 2025, and may not say for how long (artifacthub/hub#4397). */
+export function rawLimitReply(
+  { retryAfterSeconds }: { retryAfterSeconds: number | null },
+): Response {
+  const headers = retryAfterSeconds === null ? {} : { "retry-after": `${retryAfterSeconds}` };
+  return new Response("429: Too Many Requests\n", { status: 429, headers });
+}
+
 /** The one form of query that is taken, without its white space: the `text` of aliased objects of one repository. */
 const QUERY =
   /^query\(\$owner:String!,\$name:String!\)\{repository\(owner:\$owner,name:\$name\)\{((?:\w+:object\(oid:"[0-9a-f]{40}"\)\{\.\.\.onBlob\{text\}\})+)\}\}$/;

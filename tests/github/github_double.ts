@@ -19,6 +19,7 @@ import {
   jsonReply,
   type ParsedRequest,
   parseRequest,
+  rawLimitReply,
   UnexpectedRequest,
 } from "./github_api.ts";
 import { type Fault, replyInstead, spoil } from "./github_faults.ts";
@@ -64,6 +65,8 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
   graphqlMaxObjects = Infinity;
   /** Whether GraphQL's `text` loses a byte order mark. */
   graphqlStripsBom = false;
+  /** After how many requests a minute the raw host answers 429, and when it says to come back, if it does. */
+  rawLimit: { readonly perMinute: number; readonly retryAfterSeconds: number | null } | null = null;
   /** Time that every answer takes, in real milliseconds. */
   latencyMs = 0;
 
@@ -190,13 +193,17 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     parsed: ParsedRequest,
     account: Account | undefined,
   ): Promise<Response> {
-    if (parsed.kind === "raw") return answerRaw(this, parsed);
+    if (parsed.kind === "raw") {
+      const { rawLimit } = this;
+      const isLimited = rawLimit !== null && this.isOver("raw", rawLimit.perMinute);
+      return isLimited ? rawLimitReply(rawLimit) : answerRaw(this, parsed);
+    }
     if (account === undefined) return errorReply(401, "Bad credentials");
     const isGraphql = parsed.kind === "graphql";
     if (isGraphql && account === null) {
       return errorReply(401, "This endpoint requires you to be authenticated.");
     }
-    if (account !== null && (!this.isPaced(account) || this.log.inFlight > MAX_AT_ONCE)) {
+    if (account !== null && (this.isOverPace(account) || this.log.inFlight > MAX_AT_ONCE)) {
       this.unexpected.push("a token has over 900 requests a minute or 100 at once");
       return errorReply(403, "You have exceeded a secondary rate limit.", { "retry-after": "60" });
     }

@@ -52,8 +52,8 @@ export class GithubState {
   private readonly tokens = new Map<string, number>();
   private readonly revoked = new Set<string>();
   private readonly quotas = new Map<string, Quota>();
-  /** When each token's requests of the last minute came. */
-  private readonly recent = new Map<number, number[]>();
+  /** When the requests of the last minute came, by their sender. */
+  private readonly recent = new Map<string, number[]>();
 
   constructor(protected readonly now: () => number = Date.now) {}
 
@@ -151,12 +151,18 @@ export class GithubState {
     return quota;
   }
 
-  /** Counts a request of a token; whether it is within the secondary limit of 900 points a minute. */
-  protected isPaced(account: number): boolean {
+  /** Counts a request of a token; whether that is over the secondary limit of 900 points a minute. */
+  protected isOverPace(account: number): boolean {
+    const isLarge = this.quotaOf(account, "core").limit > MAX_QUOTA;
+    return this.isOver(`token ${account}`, isLarge ? Infinity : POINTS_PER_MINUTE);
+  }
+
+  /** Counts a request; whether there were that many in the last minute. */
+  protected isOver(sender: string, perMinute: number): boolean {
     const nowMs = this.now();
-    const recent = (this.recent.get(account) ?? []).filter((atMs) => atMs > nowMs - 60_000);
-    this.recent.set(account, [...recent, nowMs]);
-    return recent.length < POINTS_PER_MINUTE || this.quotaOf(account, "core").limit > MAX_QUOTA;
+    const recent = (this.recent.get(sender) ?? []).filter((atMs) => atMs > nowMs - 60_000);
+    this.recent.set(sender, [...recent, nowMs]);
+    return recent.length >= perMinute;
   }
 
   /** Starts the counting of points anew; the quotas stay as they are. */

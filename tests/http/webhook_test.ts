@@ -1,6 +1,6 @@
 // Deliveries of GitHub's webhook, genuine and not, to one process and to several that share a store.
 
-import { assertEquals, assertLessOrEqual, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertLessOrEqual, assertThrows } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
 import { parseDelivery, Webhook } from "../../lib/http/webhook.ts";
 import type { CachedSource } from "../../lib/source/cached_source.ts";
@@ -58,6 +58,52 @@ Deno.test("each genuine delivery checks a repository in use; others change nothi
   assertEquals(await deliver(service, push()), "202");
   await settled(service);
   assertEquals(gh.requests.length, 0, "unused for 60 s");
+});
+
+Deno.test("the same X-GitHub-Delivery causes one check, whichever id it has", async () => {
+  await using site = await startSite(FILES, { env: ENV });
+  const { gh, service } = site;
+  await service.list();
+  const body = push();
+  const id = crypto.randomUUID();
+  const rows: [id: string | null, checks: number][] = [
+    ...[[id, 1], [id, 0], [id, 0], [crypto.randomUUID(), 1], [id, 0]] as [string, number][],
+    ...[[null, 1], [null, 1], ["x".repeat(10_000), 1], ["x".repeat(10_001), 0]] as const,
+  ].map(([id, checks]) => [id, checks]);
+  // A delivery that is not valid is not remembered.
+  const forged = { "x-github-delivery": id, "x-hub-signature-256": signed("") };
+  assertEquals(await deliver(service, body, forged), "401 signature-invalid");
+  for (const [id, checks] of rows) {
+    gh.resetCounts();
+    const headers: Record<string, string> = id === null ? {} : { "x-github-delivery": id };
+    assertEquals(await deliver(service, body, headers), "202");
+    await settled(service);
+    assertEquals([id?.length, gh.requests.length], [id?.length, checks]);
+  }
+});
+
+Deno.test("a rename and a transfer check the former name too", async () => {
+  const full_name = "Octo-Org/new";
+  const changes = {
+    rename: { repository: { name: { from: "site" } } },
+    transfer: { owner: { from: { user: { login: "octo" } } } },
+  };
+  const rows = [
+    { repository: { full_name: "octo/new" }, changes: changes.rename },
+    { repository: { full_name: "other/site" }, changes: changes.transfer },
+    { repository: { full_name }, changes: { ...changes.rename, ...changes.transfer } },
+  ];
+  for (const payload of rows) {
+    await using site = await startSite(FILES, { env: ENV });
+    const { gh, service } = site;
+    await service.list();
+    const body = JSON.stringify(payload);
+    gh.rename("octo/site", payload.repository.full_name);
+    gh.add("octo/site", null);
+    assertEquals(await deliver(service, body, { "x-github-event": "repository" }), "202");
+    await settled(service);
+    assertEquals(await freshnessOf(site), [409, "repository-empty"]);
+  }
 });
 
 Deno.test("a check that was sent before a delivery does not count, and many cause one more", async () => {
@@ -231,6 +277,57 @@ Deno.test("parseDelivery() gives the repository of the events that change one, f
   assertEquals(parse(new URLSearchParams({ payload: json }).toString(), { type: FORM }), name);
   for (const event of ["ping", "star", "toString", "PUSH"]) {
     assertEquals(parse("{", { event }), null);
+  }
+});
+
+Deno.test("parseDelivery() takes GitHub's own examples of every event", async () => {
+  const file = "../../node_modules/@octokit/webhooks-examples/api.github.com/index.json";
+  const examples = JSON.parse(await Deno.readTextFile(new URL(file, import.meta.url)));
+  const changed = new Set(["push", "create", "delete", "repository", "public"]);
+  const former = new Map<string, number>();
+  let count = 0;
+  for (const { name: event, examples: payloads } of examples) {
+    for (const payload of payloads) {
+      const { action, repository } = payload;
+      const delivery = parse(JSON.stringify(payload), { event });
+      count++;
+      if (!changed.has(event)) {
+        assertEquals([event, delivery], [event, null]);
+        continue;
+      }
+      const { owner, repo, former: before } = delivery!;
+      assertEquals(`${owner}/${repo}`, repository.full_name);
+      if (before === undefined) continue;
+      former.set(`${action}`, (former.get(`${action}`) ?? 0) + 1);
+      assert(before.owner !== owner || before.repo !== repo);
+    }
+  }
+  assert(count > 300, `${count} examples`);
+  // The example of a rename has the same name twice.
+  assertEquals([...former.keys()], ["transferred"]);
+});
+
+Deno.test("parseDelivery() gives the former name of a rename and of a transfer, if it is one", () => {
+  const of = (changes: unknown) => {
+    const json = JSON.stringify({ repository: { full_name: "octo/site" }, changes });
+    return parse(json, { event: "repository" })?.former;
+  };
+  const rename = (from: unknown) => ({ repository: { name: { from } } });
+  const transfer = (kind: string, login: unknown) => ({ owner: { from: { [kind]: { login } } } });
+  const rows: [changes: unknown, former: string | undefined][] = [
+    [rename("old.site"), "octo/old.site"],
+    [transfer("user", "before"), "before/site"],
+    [transfer("organization", "Before-Org"), "Before-Org/site"],
+    ...[undefined, null, {}, [], "repository", { description: { from: "x" } }, rename("site")]
+      .map((changes): [unknown, undefined] => [changes, undefined]),
+    ...["", "..", "a/b", "a\n", null, 7.5e300, ["x y"], "a".repeat(101)]
+      .map((name): [unknown, undefined] => [rename(name), undefined]),
+    [transfer("user", "../x"), undefined],
+    [{ owner: { from: null }, repository: { name: null } }, undefined],
+  ];
+  for (const [changes, former] of rows) {
+    const found = of(changes);
+    assertEquals([changes, found && `${found.owner}/${found.repo}`], [changes, former]);
   }
 });
 

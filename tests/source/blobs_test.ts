@@ -91,9 +91,8 @@ Deno.test("readBlobs() gives no bytes that do not hash to their id, and the othe
   }
 });
 
-Deno.test("readBlobs() stops where the raw host limits, and after a few failures in a row", async () => {
+Deno.test("readBlobs() stops after a few failures in a row", async () => {
   const cases: [options: OpenFor, fault: Fault, code: string, most: number][] = [
-    [{}, { kind: "status", status: 429, only: ["raw"] }, "source-rate-limited", 8],
     [{ raw: false }, { kind: "hang", only: ["blob"] }, "source-timeout", 20],
     [{ raw: false }, { kind: "reset", only: ["blob"] }, "source-failed", 20],
     [{ raw: false }, { kind: "garbage", only: ["blob"] }, "source-failed", 20],
@@ -104,12 +103,31 @@ Deno.test("readBlobs() stops where the raw host limits, and after a few failures
     timeOutHangs(clock, gh);
     gh.fault = fault;
     assertEquals(summary(await reader.read()), [[code], 30]);
-    // No request goes to the API in place of a limited one.
     assertEquals(Object.keys(gh.counts()), fault.only);
     assert(gh.requests.length <= most, `${gh.requests.length} requests`);
     gh.fault = null;
     clock.advance(60_000);
     assertEquals(await reader.read(), {});
+  }
+});
+
+Deno.test("readBlobs() reads by the API while the raw host limits, and leaves a part of the quota", async () => {
+  for (const retryAfterSeconds of [null, 90]) {
+    await using reader = await openBlobs(textFiles(60));
+    const { clock, files, gh } = reader;
+    gh.rawLimit = { perMinute: 10, retryAfterSeconds };
+    assertEquals(await reader.read(files.slice(0, 30)), {});
+    const { raw = 0, blob } = gh.counts();
+    assert(raw < 10 + 8 + 1, `${raw} requests to the raw host`);
+    assertEquals(blob, 20);
+    // 39 of 60 are left, and 20 are kept.
+    const [codes, count] = summary(await reader.read(files.slice(30)));
+    assertEquals([codes, gh.counts().raw], [["source-rate-limited"], undefined]);
+    assert(count >= 3 && count <= 11, `${count} failed`);
+    assert(gh.quota(null).remaining >= 11, `${gh.quota(null).remaining} left`);
+    gh.rawLimit = null;
+    clock.advance((retryAfterSeconds ?? 60) * 1000);
+    assertEquals(await reader.cost(), { raw: 60 });
   }
 });
 

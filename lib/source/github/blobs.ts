@@ -4,13 +4,15 @@
 import pLimit from "p-limit";
 import { encodePath } from "../../api/names.ts";
 import { registeredType } from "../../content/file_names.ts";
-import { sourceFailed } from "../../errors.ts";
+import { CollectionsError, sourceFailed } from "../../errors.ts";
 import { blobId } from "../git_object_id.ts";
 import type { BlobResult, Blobs, FileRef, RequestContext, Snapshot, Source } from "../source.ts";
 import { readBlobsTask } from "./blob_answer.ts";
 import { type GitHubHost, refusal, requestObject } from "./host.ts";
 
 const MAX_AT_ONCE = 8;
+/** Of the quota without a token, what is left to branches and folders while the raw host limits requests. */
+const KEPT_QUOTA = 20;
 /** After so many failures in a row the source counts as down, and the rest is not requested. */
 const MAX_FAILURES = 3;
 
@@ -136,14 +138,20 @@ async function readOne(page: Page, file: FileRef): Promise<BlobResult> {
     const url = `${host.rawUrl}/${owner}/${repo}/${commit}/${encodePath(file.path)}`;
     const answer = await host.client.request({ kind: "raw", url, owner, maxBytes, context })
       .catch((error) => {
-        if (error.code !== "source-failed") throw error;
+        if (!/^source-(failed|rate-limited)$/.test(error.code)) throw error;
+        return error as CollectionsError;
       });
-    answer?.release();
-    if (answer?.status === 200 && blobId(answer.bytes) === file.id) return answer.bytes;
+    const isFailure = answer instanceof CollectionsError;
+    if (!isFailure) answer.release();
+    if (!isFailure && answer.status === 200 && blobId(answer.bytes) === file.id) {
+      return answer.bytes;
+    }
     if (limit !== undefined) throw limit;
     // The API is no alternative for a whole page: without a token it answers 60 requests an hour.
-    if (++page.rawMisses > MAX_FAILURES) {
-      throw sourceFailed(`Cannot read "${file.id}": the raw host does not have it`);
+    const isLimited = isFailure && answer.code === "source-rate-limited";
+    const isSpent = (host.tokens.remaining("core") ?? Infinity) < KEPT_QUOTA;
+    if (isLimited ? isSpent : ++page.rawMisses > MAX_FAILURES) {
+      throw isFailure ? answer : sourceFailed(`Cannot read "${file.id}": the raw host lacks it`);
     }
   }
   const { status, bytes, release } = await requestObject(host, snapshot, {

@@ -60,7 +60,7 @@ export interface GitHubClientOptions {
   readonly clock: Clock;
   readonly log: Log;
   /** The host's own default where it is left out. */
-  readonly apiVersion?: string;
+  readonly apiVersion?: string | undefined;
   /** For one request, its time in the queue aside. */
   readonly timeoutMs: number;
   readonly userAgent: string;

@@ -41,8 +41,8 @@ export class GitHubSource implements Source {
   constructor(options: GitHubSourceOptions) {
     const { addresses: { apiUrl, gitUrl }, log } = options;
     // An older GitHub Enterprise Server answers 400 to a version that it does not have, and has a default.
-    const version = apiUrl.endsWith("/api/v3") ? {} : { apiVersion: API_VERSION };
-    const client = new GitHubClient({ ...options, ...version });
+    const apiVersion = apiUrl.endsWith("/api/v3") ? undefined : API_VERSION;
+    const client = new GitHubClient({ ...options, apiVersion });
     this.host = { ...options, ...options.addresses, client };
     this.git = gitUrl === null ? null : new GitRefs({ ...this.host, gitUrl }, log);
   }

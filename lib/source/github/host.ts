@@ -64,7 +64,7 @@ export function parseValidators(text = ""): RefValidators | null {
 
 /** A request to one repository: `base` is `repos/{owner}/{repo}` or `repositories/{id}`, `rest` is empty or begins with `/`. */
 export type RepositoryRequest =
-  & Omit<GitHubRequest, "url">
+  & Omit<GitHubRequest, "url" | "owner">
   & { readonly base: string; readonly rest: string };
 
 export type RepositoryAnswer = GitHubAnswer & { readonly base: string };
@@ -94,11 +94,13 @@ export async function requestRepository(
   const { client, apiUrl, tokens } = host;
   let base = firstBase;
   for (let hop = 0;; hop++) {
-    const answer = await client.request({ ...request, url: `${apiUrl}/${base}${rest}` });
+    // Or the repository's id, which stands for its owner after a move.
+    const [, owner = ""] = base.split("/");
+    const answer = await client.request({ ...request, owner, url: `${apiUrl}/${base}${rest}` });
     const isHidden = answer.status === 404 && answer.token.secret === null && mayBeHidden(host);
     if (!isHidden && ![301, 302, 307, 308].includes(answer.status)) return { ...answer, base };
     answer.release();
-    if (isHidden) throw tokens.unavailable("core", request.owner);
+    if (isHidden) throw tokens.unavailable("core", owner);
     const path = pathBelow(apiUrl, answer.headers.get("location")) ?? "";
     const target = hop < MAX_HOPS ? BASE.exec(path)?.[0] : undefined;
     // A temporary redirect (to a page about maintenance, say) tells nothing about the repository.
@@ -113,10 +115,10 @@ export async function requestRepository(
 export function requestObject(
   host: GitHubHost,
   { name, validators }: Snapshot,
-  request: Omit<RepositoryRequest, "base" | "owner">,
+  request: Omit<RepositoryRequest, "base">,
 ): Promise<RepositoryAnswer> {
   const base = parseValidators(validators)?.base ?? namedBase(name);
-  return requestRepository(host, { ...request, base, owner: name.owner });
+  return requestRepository(host, { ...request, base });
 }
 
 /** The path and query of a `Location` below an address, or null where it leads elsewhere. */

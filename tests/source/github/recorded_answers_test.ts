@@ -514,3 +514,149 @@ for (const recorded of RECORDED_GRAPHQL) {
     });
   }
 }
+
+/** One answer of the raw host, and how three files are read then. */
+interface RecordedRaw {
+  readonly name: string;
+  readonly source: string;
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** For how many seconds the raw host is not asked after this answer; 0 where it is asked again. */
+  readonly pausedSeconds: number;
+}
+
+const RECORDED_RAW: readonly RecordedRaw[] = [
+  {
+    name: "too many requests",
+    source: "artifacthub/hub#4397, denoland/deno#29366",
+    ...{ status: 429, body: "429: Too Many Requests\n", pausedSeconds: 60 },
+  },
+  {
+    name: "too many requests, with Retry-After",
+    source: "algolia/npm-search#993 (30 minutes)",
+    ...{ status: 429, headers: { "retry-after": "1800" }, body: "", pausedSeconds: 1800 },
+  },
+  {
+    name: "a file that is not there",
+    source: "the host's own text",
+    ...{ status: 404, body: "404: Not Found", pausedSeconds: 0 },
+  },
+  {
+    name: "a repository that is blocked",
+    source: "github/rest-api-description#3314, at the API",
+    ...{ status: 451, body: "451: Unavailable For Legal Reasons", pausedSeconds: 0 },
+  },
+  {
+    name: "a broken edge",
+    source: "PyGithub ReplayData, 503",
+    ...{ status: 503, body: HTML, pausedSeconds: 0 },
+  },
+];
+
+for (const { name, status, headers = {}, body, pausedSeconds } of RECORDED_RAW) {
+  Deno.test(`recorded answer of the raw host: ${name} (${status})`, async () => {
+    const files = { "posts/a.md": "A\n", "posts/b.md": "B\n", "posts/c.md": "C\n" };
+    await using site = await startSite(files);
+    const { gh, repository, service } = site;
+    gh.intercept = (_request, { kind }) =>
+      kind === "raw" ? new Response(body, { status, headers }) : null;
+    const contents = async () => {
+      const { items } = await service.list({ includeContent: true });
+      return items.map(({ content, error }) => content ?? error);
+    };
+    assertEquals(await contents(), ["A\n", "B\n", "C\n"]);
+    assertEquals(gh.counts().blob, 3);
+    const limits = service.logLines("token limited").map(({ token, seconds }) => [token, seconds]);
+    assertEquals(limits, pausedSeconds === 0 ? [] : [[0, pausedSeconds]]);
+    gh.resetCounts();
+    await repository.commit({ "posts/a.md": "new\n" });
+    service.clock.advance(MINUTE_MS - 1_000);
+    await freshnessOf(site);
+    service.clock.advance(1_000);
+    assertEquals((await contents())[0], "new\n");
+    assertEquals((gh.counts().raw ?? 0) > 0, pausedSeconds <= 60);
+  });
+}
+
+/** One answer of the Git host to a query without a token. */
+interface RecordedGit {
+  readonly name: string;
+  readonly source: string;
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** What is not queried then, and for how long; null where the answer is about one repository. */
+  readonly paused: readonly [of: "host" | "repository", seconds: number] | null;
+}
+
+const TAKEDOWN = "Repository unavailable due to DMCA takedown.\n";
+const RECORDED_GIT: readonly RecordedGit[] = [
+  {
+    name: "missing or not public",
+    source: "the host's own text",
+    ...{ status: 401, headers: { "www-authenticate": 'Basic realm="GitHub"' }, paused: null },
+    body: "Repository not found.",
+  },
+  {
+    name: "a takedown",
+    source: "ebullient/ttrpg-convert-cli#538, YuukiPS/DockerGS#9",
+    ...{ status: 403, body: TAKEDOWN, paused: null },
+  },
+  {
+    name: "nothing there",
+    source: "jelmer/dulwich#562",
+    ...{ status: 404, body: "Not Found", paused: null },
+  },
+  { name: "blocked by law", source: "RFC 7725", status: 451, body: TAKEDOWN, paused: null },
+  {
+    name: "too many requests",
+    source: "github.blog, updated rate limits for unauthenticated requests",
+    ...{ status: 429, headers: { "retry-after": "120" }, body: "", paused: ["host", 120] },
+  },
+  {
+    name: "too many requests without a time",
+    source: "github.blog, updated rate limits for unauthenticated requests",
+    ...{ status: 429, body: "", paused: ["host", 3600] },
+  },
+  {
+    name: "a server error",
+    source: "PyGithub ReplayData, 502",
+    ...{ status: 502, body: HTML, paused: ["repository", 600] },
+  },
+  {
+    name: "garbage",
+    source: "a proxy on the way",
+    ...{ status: 200, body: HTML, paused: ["repository", 600] },
+  },
+];
+
+for (const { name, status, headers = {}, body, paused } of RECORDED_GIT) {
+  Deno.test(`recorded answer of the Git host: ${name} (${status})`, async () => {
+    for (const isKnown of [true, false]) {
+      const kv = await Deno.openKv(":memory:");
+      await using site = await startGitSite(FILES, { env: { MISSES_PER_MINUTE: "0" }, kv });
+      const { bridge, gh, service } = site;
+      if (isKnown) await freshnessOf(site);
+      service.clock.advance(MINUTE_MS);
+      gh.resetCounts();
+      bridge.intercept = () => new Response(body, { status, headers });
+      // The API's answer decides.
+      const [shown, freshness] = await freshnessOf(site);
+      assertEquals([shown, gh.counts().commit], ["a", 1]);
+      if (isKnown) assertEquals(freshness, "fwd=stale; detail=revalidated");
+      assertEquals(await hasTombstone(kv), false);
+      const lines = service.logLines("ls-refs paused").map(({ of, seconds }) => [of, seconds]);
+      assertEquals(lines, paused === null ? [] : [[...paused]]);
+      bridge.requests.length = 0;
+      service.clock.advance(MINUTE_MS);
+      await freshnessOf(site);
+      assertEquals(bridge.requests.length, paused === null ? 1 : 0);
+      // What the API denies as well is denied.
+      gh.get("octo/site").blocked = 451;
+      service.clock.advance(MINUTE_MS);
+      assertEquals(await freshnessOf(site), [451, "repository-blocked"]);
+      assertEquals(await hasTombstone(kv), true);
+    }
+  });
+}
