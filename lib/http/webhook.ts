@@ -1,18 +1,22 @@
 // Deliveries of GitHub's webhook. A delivery is parsed only after its signature was found valid, and then only for the
-// repository's name. Unsigned deliveries cost their sender misses; those over 1 MiB share a bound of memory with signed
-// ones.
+// repository's name, which is reported at most once a second. Unsigned deliveries cost their sender misses; those over
+// 64 KiB share a bound of memory with signed ones, of which a client has at most half.
 
 import { z } from "zod";
 import type { Clock } from "../clock.ts";
 import { bodyTooLarge, CollectionsError, invalidParameters, signatureInvalid } from "../errors.ts";
 import { type Body, BodyReader } from "../read_body.ts";
-import type { RepositoryName, RequestContext } from "../source/source.ts";
+import { repositoryKey, type RepositoryName, type RequestContext } from "../source/source.ts";
 
 /** GitHub's payloads have at most 25 MB. */
 const MAX_BYTES = 25 << 20;
-/** GitHub waits 10 s for an answer. */
-const READ_WITHIN_MS = 10_000;
+/** Few deliveries are larger. */
+const FREE_BYTES = 64 << 10;
 const WAIT_FOR_MEMORY_MS = 5_000;
+/** A body that comes more slowly than 1 MB a second, from 2 s on, is not read further. */
+const PACE = { graceMs: 2_000, minBytesPerMs: 1_000 };
+/** How often a repository is reported, however many deliveries name it. */
+const REPORT_EVERY_MS = 1_000;
 const EVENTS: ReadonlySet<string> = new Set(["push", "create", "delete", "repository", "public"]);
 
 const payloadSchema = z.object({
@@ -25,13 +29,15 @@ const payloadSchema = z.object({
 export class Webhook {
   private readonly keys: Promise<CryptoKey[]>;
   private readonly bodies: BodyReader;
+  /** Repositories that were reported within the last second, and whether deliveries have named them since. */
+  private readonly reported = new Map<string, { isDue: boolean }>();
 
   constructor(
     private readonly options: {
       /** One or more, of GITHUB_WEBHOOK_SECRET; any one of them signs. */
       readonly secrets: readonly string[];
       readonly clock: Clock;
-      /** Called for each delivery that says a repository has changed, one that is sent again among them. */
+      /** Called when a delivery says that a repository has changed; once a second for all deliveries of that second. */
       readonly onChange: (name: RepositoryName) => void;
     },
   ) {
@@ -40,12 +46,13 @@ export class Webhook {
       const bytes = new TextEncoder().encode(secret);
       return crypto.subtle.importKey("raw", bytes, algorithm, false, ["verify"]);
     }));
-    this.bodies = new BodyReader({ maxWaitMs: WAIT_FOR_MEMORY_MS, clock: options.clock });
+    const { clock } = options;
+    this.bodies = new BodyReader({ maxWaitMs: WAIT_FOR_MEMORY_MS, freeBytes: FREE_BYTES, clock });
   }
 
   /**
    * Answers one delivery.
-   * @throws {CollectionsError} signature-invalid, body-too-large, invalid-parameters; service-busy for one over 1 MiB
+   * @throws {CollectionsError} signature-invalid, body-too-large, invalid-parameters; service-busy for one over 64 KiB
    * while many like it are read.
    */
   async receive(request: Request, context: RequestContext): Promise<Response> {
@@ -57,11 +64,27 @@ export class Webhook {
       if (!await this.isSigned(bytes, signature)) throw refused(signatureInvalid(), context);
       const name = parseDelivery(request.headers, bytes);
       if (name === null) return new Response(null, { status: 204 });
-      this.options.onChange(name);
+      this.report(name);
       return new Response(null, { status: 202 });
     } finally {
       release();
     }
+  }
+
+  private report(name: RepositoryName): void {
+    const key = repositoryKey(name);
+    const last = this.reported.get(key);
+    if (last !== undefined) {
+      last.isDue = true;
+      return;
+    }
+    const report = { isDue: false };
+    this.reported.set(key, report);
+    this.options.onChange(name);
+    this.options.clock.setTimer(REPORT_EVERY_MS, () => {
+      this.reported.delete(key);
+      if (report.isDue) this.report(name);
+    });
   }
 
   /** Whether a secret signed the body; the comparison takes constant time. */
@@ -74,12 +97,31 @@ export class Webhook {
   }
 
   private async read(request: Request, context: RequestContext): Promise<Body> {
+    const { clock } = this.options;
     const late = new AbortController();
-    const cancelTimer = this.options.clock.setTimer(READ_WITHIN_MS, () => late.abort());
     const { signal } = late;
+    let dueAtMs = clock.monotonicMs() + PACE.graceMs;
+    let cancelTimer = () => {};
+    const watch = () => {
+      cancelTimer();
+      cancelTimer = clock.setTimer(dueAtMs - clock.monotonicMs(), () => late.abort());
+    };
+    const onWait = (isWaiting: boolean) => {
+      dueAtMs = clock.monotonicMs() + PACE.graceMs;
+      if (isWaiting) cancelTimer();
+      else watch();
+    };
+    const counting = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+      start: watch,
+      transform(piece, controller) {
+        dueAtMs += piece.length / PACE.minBytesPerMs;
+        watch();
+        controller.enqueue(piece);
+      },
+    });
     try {
-      const body = request.body?.pipeThrough(new TransformStream(), { signal }) ?? null;
-      const options = { maxBytes: MAX_BYTES, signal, onWait() {} };
+      const body = request.body?.pipeThrough(counting, { signal }) ?? null;
+      const options = { maxBytes: MAX_BYTES, client: context.client, signal, onWait };
       return await this.bodies.read({ body, headers: request.headers }, options);
     } catch (error) {
       if (error instanceof RangeError) throw refused(bodyTooLarge(MAX_BYTES), context);
