@@ -1,6 +1,6 @@
-// Reads the bodies of upstream answers, and of deliveries, into memory that is bounded over all bodies: one over 1 MiB
-// reserves 8 MiB, and one that outgrows those all it may ever need, from a bound of its own, so that bodies that wait for
-// the second never block each other.
+// Reads the bodies of upstream answers, and of deliveries, into memory that is bounded over all bodies. Bodies over 1 MiB
+// reserve 8 MiB. A body that grows further reserves the maximum, from a bound of its own, so that bodies that wait for the
+// second never block each other.
 
 import { ByteSemaphore, type Reservation } from "./byte_semaphore.ts";
 import { type Clock, yieldToEventLoop } from "./clock.ts";
@@ -22,7 +22,14 @@ export class BodyReader {
   private readonly medium: ByteSemaphore;
   private readonly large: ByteSemaphore;
 
-  constructor(options: { readonly maxWaitMs: number; readonly clock: Clock }) {
+  /** Bodies of up to `freeBytes`, 1 MiB where that is left out, reserve nothing. */
+  constructor(
+    private readonly options: {
+      readonly maxWaitMs: number;
+      readonly clock: Clock;
+      readonly freeBytes?: number;
+    },
+  ) {
     const bounds = { maxBytes: BOUND_BYTES, maxWaiting: MAX_WAITING, ...options };
     this.medium = new ByteSemaphore(bounds);
     this.large = new ByteSemaphore(bounds);
@@ -30,14 +37,15 @@ export class BodyReader {
 
   /**
    * The body of a response, whole or until `isEnough` is true of what was read so far. `onWait` is
-   * called before and after a wait for memory, which is no delay of the source.
+   * called before and after a wait for memory, which is no delay of the source. A client has at most half of the memory.
    * @throws {RangeError} where it is longer than `maxBytes`; the rest is not read.
    * @throws {CollectionsError} service-busy where there was no memory for too long; the signal's reason.
    */
   async read(
     { body, headers }: Pick<Response, "body" | "headers">,
-    { maxBytes, isEnough, signal, onWait }: {
+    { maxBytes, isEnough, signal, onWait, client }: {
       readonly maxBytes: number;
+      readonly client?: string;
       readonly isEnough?: ((bytes: Uint8Array<ArrayBuffer>) => boolean) | undefined;
       readonly signal: AbortSignal;
       readonly onWait: (isWaiting: boolean) => void;
@@ -47,7 +55,7 @@ export class BodyReader {
     const release = () => reservations.forEach((reservation) => reservation.release());
     const reserve = async (semaphore: ByteSemaphore, bytes: number) => {
       onWait(true);
-      reservations.push(await semaphore.acquire(bytes, { signal }));
+      reservations.push(await semaphore.acquire(bytes, { signal, ...client && { client } }));
       onWait(false);
     };
     if (body === null) return { bytes: new Uint8Array(0), release };
@@ -55,6 +63,7 @@ export class BodyReader {
     // Deno gives a decompressed body as 4 KiB views of 64 KiB buffers, so each piece is copied at once.
     let buffer = new Uint8Array(64 << 10);
     let length = 0;
+    const { freeBytes = MIB } = this.options;
     try {
       const announced = isEnough === undefined ? Number(headers.get("content-length") ?? 0) : 0;
       while (announced <= maxBytes) {
@@ -62,7 +71,9 @@ export class BodyReader {
         if (done) return { bytes: resized(buffer, length), release };
         const needed = length + value.length;
         if (needed > maxBytes) break;
-        if (needed > MIB && reservations.length === 0) await reserve(this.medium, MEDIUM_BYTES);
+        if (needed > freeBytes && reservations.length === 0) {
+          await reserve(this.medium, MEDIUM_BYTES);
+        }
         if (needed > MEDIUM_BYTES && reservations.length === 1) {
           await reserve(this.large, maxBytes - MEDIUM_BYTES);
         }

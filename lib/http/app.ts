@@ -156,7 +156,8 @@ async function respond(
   const allow = methods.join(", ");
   let response: Response;
   try {
-    underWay.add(context.client, info);
+    // A signed delivery is never refused for what its address does beside it.
+    if (!methods.includes("POST")) underWay.add(context.client, info);
     context.check(() => checkHost(request, config));
     if (request.method === "OPTIONS") {
       response = new Response(null, { status: 204, headers: { ...PREFLIGHT_HEADERS, allow } });

@@ -1,19 +1,23 @@
 // Deliveries of GitHub's webhook. A delivery is parsed only after its signature was found valid, and then only for the
-// repository's name. Unsigned deliveries cost their sender misses; those over 1 MiB share a bound of memory with signed
-// ones.
+// repository's name, which is reported at most once a second. Unsigned deliveries cost their sender misses; those over
+// 64 KiB share a bound of memory with signed ones, of which a client has at most half.
 
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import type { Clock } from "../clock.ts";
 import { bodyTooLarge, CollectionsError, invalidParameters, signatureInvalid } from "../errors.ts";
 import { type Body, BodyReader } from "../read_body.ts";
-import type { RepositoryName, RequestContext } from "../source/source.ts";
+import { repositoryKey, type RepositoryName, type RequestContext } from "../source/source.ts";
 
 /** GitHub's payloads have at most 25 MB. */
 const MAX_BYTES = 25 << 20;
-/** GitHub waits 10 s for an answer. */
-const READ_WITHIN_MS = 10_000;
+/** Few deliveries are larger. */
+const FREE_BYTES = 64 << 10;
 const WAIT_FOR_MEMORY_MS = 5_000;
+/** A body that comes more slowly than 1 MB a second, from 2 s on, is not read further. */
+const PACE = { graceMs: 2_000, minBytesPerMs: 1_000 };
+/** How often a repository is reported, however many deliveries name it. */
+const REPORT_EVERY_MS = 1_000;
 const EVENTS: ReadonlySet<string> = new Set(["push", "create", "delete", "repository", "public"]);
 
 const FULL_NAME = /^[A-Za-z0-9_-]{1,100}\/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}$/;
@@ -33,13 +37,15 @@ export class Webhook {
   private readonly keys: Promise<CryptoKey[]>;
   private readonly bodies: BodyReader;
   private readonly deliveries = new LRUCache<string, true>({ max: MAX_DELIVERIES });
+  /** Repositories that were reported within the last second, and whether deliveries have named them since. */
+  private readonly reported = new Map<string, { isDue: boolean }>();
 
   constructor(
     private readonly options: {
       /** One or more, of GITHUB_WEBHOOK_SECRET; any one of them signs. */
       readonly secrets: readonly string[];
       readonly clock: Clock;
-      /** Called once for each name in a delivery that says a repository has changed. */
+      /** Called when a delivery says that a repository has changed; once a second for all deliveries of that second. */
       readonly onChange: (name: RepositoryName) => void;
     },
   ) {
@@ -48,12 +54,13 @@ export class Webhook {
       const bytes = new TextEncoder().encode(secret);
       return crypto.subtle.importKey("raw", bytes, algorithm, false, ["verify"]);
     }));
-    this.bodies = new BodyReader({ maxWaitMs: WAIT_FOR_MEMORY_MS, clock: options.clock });
+    const { clock } = options;
+    this.bodies = new BodyReader({ maxWaitMs: WAIT_FOR_MEMORY_MS, freeBytes: FREE_BYTES, clock });
   }
 
   /**
    * Answers one delivery.
-   * @throws {CollectionsError} signature-invalid, body-too-large, invalid-parameters; service-busy for one over 1 MiB
+   * @throws {CollectionsError} signature-invalid, body-too-large, invalid-parameters; service-busy for one over 64 KiB
    * while many like it are read.
    */
   async receive(request: Request, context: RequestContext): Promise<Response> {
@@ -65,19 +72,36 @@ export class Webhook {
     const { bytes, release } = await this.read(request, context);
     try {
       if (!await this.isSigned(bytes, signature)) throw refused(signatureInvalid(), context);
-      const delivery = parseDelivery(headers, bytes);
+      const delivery = parseDelivery(request.headers, bytes);
       if (delivery === null) return new Response(null, { status: 204 });
       // One that is sent again has the same id.
-      const id = headers.get("x-github-delivery")?.slice(0, MAX_ID_CHARS) ?? crypto.randomUUID();
+      const id = request.headers.get("x-github-delivery")?.slice(0, MAX_ID_CHARS) ??
+        crypto.randomUUID();
       const isNew = !this.deliveries.has(id);
       this.deliveries.set(id, true);
       const { former, ...name } = delivery;
-      if (isNew) onChange(name);
-      if (isNew && former) onChange(former);
+      if (isNew) this.report(name);
+      if (isNew && former) this.report(former);
       return new Response(null, { status: 202 });
     } finally {
       release();
     }
+  }
+
+  private report(name: RepositoryName): void {
+    const key = repositoryKey(name);
+    const last = this.reported.get(key);
+    if (last !== undefined) {
+      last.isDue = true;
+      return;
+    }
+    const report = { isDue: false };
+    this.reported.set(key, report);
+    this.options.onChange(name);
+    this.options.clock.setTimer(REPORT_EVERY_MS, () => {
+      this.reported.delete(key);
+      if (report.isDue) this.report(name);
+    });
   }
 
   /** Whether a secret signed the body; the comparison takes constant time. */
@@ -90,12 +114,31 @@ export class Webhook {
   }
 
   private async read(request: Request, context: RequestContext): Promise<Body> {
+    const { clock } = this.options;
     const late = new AbortController();
-    const cancelTimer = this.options.clock.setTimer(READ_WITHIN_MS, () => late.abort());
     const { signal } = late;
+    let dueAtMs = clock.monotonicMs() + PACE.graceMs;
+    let cancelTimer = () => {};
+    const watch = () => {
+      cancelTimer();
+      cancelTimer = clock.setTimer(dueAtMs - clock.monotonicMs(), () => late.abort());
+    };
+    const onWait = (isWaiting: boolean) => {
+      dueAtMs = clock.monotonicMs() + PACE.graceMs;
+      if (isWaiting) cancelTimer();
+      else watch();
+    };
+    const counting = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+      start: watch,
+      transform(piece, controller) {
+        dueAtMs += piece.length / PACE.minBytesPerMs;
+        watch();
+        controller.enqueue(piece);
+      },
+    });
     try {
-      const body = request.body?.pipeThrough(new TransformStream(), { signal }) ?? null;
-      const options = { maxBytes: MAX_BYTES, signal, onWait() {} };
+      const body = request.body?.pipeThrough(counting, { signal }) ?? null;
+      const options = { maxBytes: MAX_BYTES, client: context.client, signal, onWait };
       return await this.bodies.read({ body, headers: request.headers }, options);
     } catch (error) {
       if (error instanceof RangeError) throw refused(bodyTooLarge(MAX_BYTES), context);

@@ -85,6 +85,8 @@ export async function pushWithHook(store: SharedStore, count: number): Promise<n
   await Promise.all(two.services.map(shownBy));
   const delaysMs: number[] = [];
   for (let n = 1; n <= count; n++) {
+    // Deliveries check a repository once a second.
+    clock.advance(1_000);
     const pushedAtMs = clock.now();
     const commit = await repository.commit({ "posts/a.md": `${n}` });
     assertEquals(await deliver(receiver, push()), "202");

@@ -45,6 +45,7 @@ Deno.test("each genuine delivery checks a repository in use; others change nothi
     ["202", 1, push()],
   ];
   for (const [status, checks, body, headers] of rows) {
+    service.clock.advance(1_000);
     gh.resetCounts();
     assertEquals([body, await deliver(service, body, headers, { remote })], [body, status]);
     await settled(service);
@@ -149,6 +150,7 @@ Deno.test("a push shows after its delivery, a branch that was missing too", asyn
   assertEquals(await freshnessOf(site, newBranch), [404, "branch-not-found"]);
   await repository.branch("new");
   assertEquals((await freshnessOf(site, newBranch))[0], 404, "no delivery, no check");
+  service.clock.advance(1_000);
   assertEquals(await deliver(service, push()), "202");
   await settled(service);
   assertEquals((await freshnessOf(site, newBranch))[0], "a b");
@@ -179,19 +181,96 @@ Deno.test("a body over 25 MiB is 413, announced or not, and one just under it is
   assertEquals(new TextDecoder().decode(start), "HTTP/1.1 413");
 });
 
-Deno.test("a body that does not come in 10 s is refused", async () => {
-  await using service = await startService({ env: ENV });
-  const requested = Promise.withResolvers<void>();
-  const pull = () => {
-    requested.resolve();
-    return new Promise<void>(() => {});
+Deno.test("deliveries check a repository at once, and once more at the end of a second in which more came", async () => {
+  await using site = await startSite(FILES, { env: ENV });
+  const { gh, service } = site;
+  await service.list();
+  gh.resetCounts();
+  const checks = async () => {
+    await settled(service);
+    return gh.requests.length;
   };
-  const body = new ReadableStream({ pull }, { highWaterMark: 0 });
-  const headers = { "x-hub-signature-256": signed("") };
-  const answer = service.get(PATH, { method: "POST", body, headers });
-  await requested.promise;
-  service.clock.advance(10_000);
-  assertEquals((await answer).status, 401);
+  const replayed = push();
+  for (let n = 0; n < 10; n++) assertEquals(await deliver(service, replayed), "202");
+  assertEquals(await checks(), 1);
+  service.clock.advance(999);
+  assertEquals(await checks(), 1);
+  service.clock.advance(1);
+  assertEquals(await checks(), 2);
+  service.clock.advance(2_000);
+  assertEquals(await checks(), 2);
+  assertEquals(await deliver(service, replayed), "202");
+  assertEquals(await checks(), 3);
+});
+
+/** A signed delivery of `size` bytes, of which `given` come at once and more when `send` is called. */
+function slowDelivery(size: number, given: number) {
+  const bytes = new Uint8Array(size).fill(32);
+  encoder.encodeInto(push(), bytes);
+  const { readable, writable } = new TransformStream<Uint8Array<ArrayBuffer>>();
+  const writer = writable.getWriter();
+  let sent = 0;
+  const send = (count: number) => {
+    // A body that is not read further is canceled.
+    writer.write(bytes.slice(sent, sent += count)).catch(() => {});
+    if (sent === size) writer.close().catch(() => {});
+  };
+  send(given);
+  const type = { "content-type": "application/json", "x-github-event": "push" };
+  const headers = { ...type, "x-hub-signature-256": signed(bytes) };
+  return { send, init: { method: "POST", headers, body: readable } };
+}
+
+const turns = async () => {
+  for (let n = 0; n < 20; n++) await new Promise((resolve) => setTimeout(resolve, 0));
+};
+
+Deno.test("a body that comes at 1 MB a second is read, and one that stops or comes more slowly is refused", async () => {
+  const rows: [pieceMs: number, status: number][] = [[100, 202], [60_000, 401], [110, 401]];
+  for (const [pieceMs, status] of rows) {
+    await using service = await startService({ env: ENV });
+    const { send, init } = slowDelivery(3_000_000, 100_000);
+    const answer = service.send(PATH, init);
+    // In 29 pieces; 2 s are given in advance.
+    for (let n = 0; n < 29; n++) {
+      await turns();
+      service.clock.advance(pieceMs);
+      await turns();
+      if (n === 0 && pieceMs === 110) service.clock.advance(1_800);
+      send(100_000);
+    }
+    assertEquals([pieceMs, (await answer).status], [pieceMs, status]);
+  }
+});
+
+Deno.test("stalled bodies of one client leave half of the memory to others, and end after their time", async () => {
+  await using service = await startService({ env: ENV });
+  const size = 2 << 20;
+  const stalled = Array.from({ length: 12 }, () => {
+    const { init } = slowDelivery(size, size - 1);
+    return service.send(PATH, { ...init, remote: "203.0.113.9" });
+  });
+  await turns();
+  const { init } = slowDelivery(size, size);
+  assertEquals((await service.send(PATH, { ...init, remote: "192.0.2.1" })).status, 202);
+  // Those that waited for memory have as much time again when they get it.
+  for (let n = 0; n < 4; n++) {
+    service.clock.advance(5_000);
+    await turns();
+  }
+  const statuses = (await Promise.all(stalled)).map(({ status }) => status);
+  assertEquals(new Set(statuses), new Set([401, 503]));
+});
+
+Deno.test("signed deliveries are taken whatever else their address does", async () => {
+  await using site = await startSite(FILES, { env: { ...ENV, MISSES_PER_MINUTE: "1" } });
+  const { service } = site;
+  const remote = "203.0.113.9";
+  await service.get(listPath({ repo: "none" }), { remote });
+  const never = { completed: new Promise<void>(() => {}) };
+  for (let n = 0; n < 1_000; n++) service.services.underWay.add(remote, never);
+  assertEquals((await service.get(listPath(), { remote })).status, 429);
+  assertEquals(await deliver(service, push(), {}, { remote }), "202");
 });
 
 Deno.test("without a secret there is no webhook, and with one it takes POST and OPTIONS alone", async () => {
