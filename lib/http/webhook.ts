@@ -64,7 +64,6 @@ export class Webhook {
    * while many like it are read.
    */
   async receive(request: Request, context: RequestContext): Promise<Response> {
-    const { onChange } = this.options;
     const { headers } = request;
     const header = headers.get("x-hub-signature-256") ?? "";
     const signature = /^sha256=([0-9a-f]{64})$/i.exec(header)?.[1];
