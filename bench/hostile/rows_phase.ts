@@ -1,0 +1,132 @@
+// The first phase: one row after the other, each against a service of its own, so that no row is measured with what
+// another one left behind. A row that ends the process or stops it does not stop the bench.
+
+import { pause } from "../processes.ts";
+import { atMost, type Goal, number, table } from "../report.ts";
+import { newTally, type Tally } from "./attacker.ts";
+import { MOST_MS, type Polls } from "./health.ts";
+import type { AttackedService, Lab } from "./lab.ts";
+import type { Row } from "./row.ts";
+
+/** What one row came to. */
+export interface RowResult {
+  readonly row: Row;
+  readonly polls: Polls;
+  readonly peakMb: number;
+  readonly sourceRequests: number;
+  readonly tally: Tally;
+  /** What happened to the process, or null where it still answers. */
+  readonly end: string | null;
+}
+
+const [BEFORE_MS, WITHIN_MS] = [500, 30_000];
+/** How long the answer to the last poll may still take. */
+const GRACE_MS = 30_000;
+const SHOWN_ANSWERS = 4;
+
+/** Measures rows. `afterMs` is how long work behind the answers is waited for. */
+export async function measureRows(
+  lab: Lab,
+  rows: readonly Row[],
+  { afterMs }: { readonly afterMs: number },
+): Promise<RowResult[]> {
+  const results: RowResult[] = [];
+  for (const row of rows) {
+    const result = await measureRow(lab, row, afterMs).catch((error) => failedRow(row, error));
+    console.error(progressOf(result));
+    results.push(result);
+  }
+  return results;
+}
+
+async function measureRow(lab: Lab, row: Row, afterMs: number): Promise<RowResult> {
+  await lab.prepare({ rows: [row.name], bystanders: 0 });
+  await using attacked = await lab.startService(row);
+  const { port } = attacked;
+  await lab.call("first", { row: row.name, port });
+  await pause(row.waitMs ?? BEFORE_MS);
+  await lab.poller.start(port);
+  const withinMs = row.withinMs ?? WITHIN_MS;
+  const { sourceRequests, ...tally } = await lab.call("attack", { row: row.name, port, withinMs });
+  await pause(afterMs);
+  const polls = await lab.poller.stop(GRACE_MS);
+  const end = await endOf(attacked);
+  const wrong = row.check?.({ sourceRequests, storeMb: await attacked.storeMb() }) ?? null;
+  if (wrong !== null) tally.failures.push(wrong);
+  return { row, polls, peakMb: attacked.peakMb, sourceRequests, tally, end };
+}
+
+/** What happened to a service, or null where it still answers. */
+export async function endOf({ hasEnded, service }: AttackedService): Promise<string | null> {
+  if (hasEnded) return "the process ended";
+  const signal = AbortSignal.timeout(5_000);
+  const response = await fetch(`${service.origin}/api/health`, { signal }).catch(() => null);
+  await response?.body?.cancel();
+  return response?.status === 200 ? null : "the process does not answer";
+}
+
+function failedRow(row: Row, error: unknown): RowResult {
+  const polls = { count: 0, longestMs: NaN, slow: 0, lateMs: NaN, failures: 0 };
+  const tally = newTally();
+  tally.failures.push(`the row could not be measured: ${error}`);
+  return { row, polls, peakMb: NaN, sourceRequests: NaN, tally, end: null };
+}
+
+function progressOf({ row, polls, peakMb, tally, end }: RowResult): string {
+  const remarks = [end, ...tally.wrong.slice(0, 3), ...tally.failures, ...tally.notes];
+  const told = remarks.filter((remark) => remark !== null).join("; ");
+  const waits = `${number(polls.longestMs)} ms (own ${number(polls.lateMs)} ms)`;
+  return `${row.name}: ${waits}, ${peakMb} MiB, ${shownAnswers(tally)}${told && `; ${told}`}`;
+}
+
+/** The most frequent answers, in words. */
+export function shownAnswers({ answers }: Tally): string {
+  const ordered = Object.entries(answers).sort(([, a], [, b]) => b - a);
+  const shown = ordered.slice(0, SHOWN_ANSWERS).map(([name, count]) => `${count} × ${name}`);
+  const rest = ordered.slice(SHOWN_ANSWERS).reduce((sum, [, count]) => sum + count, 0);
+  return [...shown, ...rest > 0 ? [`${rest} others`] : []].join(", ");
+}
+
+/** The goals of the phase. */
+export function goalsOfRows(results: readonly RowResult[]): Goal[] {
+  const sum = (count: (result: RowResult) => number) =>
+    results.reduce((sum, result) => sum + count(result), 0);
+  return [
+    atMost(
+      `rows, of ${results.length}, with a wait of over ${MOST_MS} ms for health`,
+      0,
+      sum(({ polls }) => polls.longestMs <= MOST_MS ? 0 : 1),
+    ),
+    atMost("rows after which the service was gone", 0, sum(({ end }) => end === null ? 0 : 1)),
+    atMost("answers that are not the contract's", 0, sum(({ tally }) => tally.wrong.length)),
+    atMost(
+      "what other clients did not get, or a row used too much",
+      0,
+      sum(({ tally }) => tally.failures.length),
+    ),
+  ];
+}
+
+/** The tables of the phase. */
+export function partsOfRows(results: readonly RowResult[]): string[] {
+  const head = ["row", "by", "longest wait of health, ms", "the poll's own delay, ms", "peak MiB"];
+  const rows = results.map(({ row, polls, peakMb, sourceRequests, tally, end }) => [
+    `\`${row.name}\``,
+    row.attacker,
+    polls.longestMs > MOST_MS ? `**${number(polls.longestMs)}**` : number(polls.longestMs),
+    number(polls.lateMs),
+    number(peakMb),
+    number(sourceRequests),
+    end === null ? shownAnswers(tally) : `**${end}**, ${shownAnswers(tally)}`,
+  ]);
+  const remarks = results.flatMap(({ row, tally }) => [
+    ...tally.failures.map((text) => `- \`${row.name}\`: ${text}`),
+    ...tally.wrong.map((text) => `- \`${row.name}\`: ${text.replaceAll(/[`|]/g, "·")}`),
+    ...tally.notes.map((text) => `- \`${row.name}\`: ${text}`),
+  ]);
+  return [
+    "### Row by row",
+    table([...head, "requests to the source", "answers"], rows),
+    ...remarks.length > 0 ? [remarks.join("\n")] : [],
+  ];
+}
