@@ -53,7 +53,7 @@ export class Lab implements Disposable {
     const port = freePort();
     const permissions = [
       ...["--allow-net=127.0.0.1", "--allow-read=."],
-      ...[`--allow-write=${DATA_FOLDER}`, "--allow-env"],
+      ...[`--allow-write=${DATA_FOLDER}`, "--allow-env=PATH"],
     ];
     const script = join(root, "bench/hostile/attackers.ts");
     const command = [Deno.execPath(), "run", await configFlag(), "--no-prompt", ...permissions];

@@ -22,6 +22,8 @@ export interface RowResult {
 const [BEFORE_MS, WITHIN_MS] = [500, 30_000];
 /** How long the answer to the last poll may still take. */
 const GRACE_MS = 30_000;
+/** How long a service has to show that it still answers. */
+const ANSWER_WITHIN_MS = 5_000;
 const SHOWN_ANSWERS = 4;
 
 /** Measures rows. `afterMs` is how long work behind the answers is waited for. */
@@ -59,10 +61,10 @@ async function measureRow(lab: Lab, row: Row, afterMs: number): Promise<RowResul
 /** What happened to a service, or null where it still answers. */
 export async function endOf({ hasEnded, service }: AttackedService): Promise<string | null> {
   if (hasEnded) return "the process ended";
-  const signal = AbortSignal.timeout(5_000);
+  const signal = AbortSignal.timeout(ANSWER_WITHIN_MS);
   const response = await fetch(`${service.origin}/api/health`, { signal }).catch(() => null);
   await response?.body?.cancel();
-  return response?.status === 200 ? null : "the process does not answer";
+  return response?.status === 200 ? null : "the process did not answer for 5 s";
 }
 
 function failedRow(row: Row, error: unknown): RowResult {

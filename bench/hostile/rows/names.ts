@@ -296,7 +296,7 @@ export const NAME_ROWS: readonly Row[] = [
         includeNeighbors: true,
         sort: "-frontMatter.k",
         "filter[frontMatter.k][gte]": `${n}`,
-        "filter[path]": `!**/*${"*1".repeat(80)}x`,
+        "filter[path]": `!**/${"*1".repeat(80)}x`,
       })),
   },
   {
