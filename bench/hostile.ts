@@ -18,6 +18,7 @@ const seconds = Number(flag("minutes", "0")) * 60 || Number(flag("seconds", "60"
 const [total, seed] = [Number(flag("requests", "20000")), Number(flag("seed", "1"))];
 /** How long polls go on after the last answer of a row. */
 const afterMs = 1000 * Number(flag("after", "3"));
+const tries = Number(flag("tries", "3"));
 const yardstickMs = 1000 * Number(flag("yardstick", "3"));
 
 /** The waits of a service that nobody attacks: alone, and while the attackers keep their two threads busy. */
@@ -49,7 +50,11 @@ await runBench({ title: "Hostile clients", section: "bench:hostile" }, async (cl
   const goals: Goal[] = [];
   const parts: string[] = [];
   if (rows.length > 0) {
-    const results = await measureRows(lab, rows, { afterMs });
+    conditions.push(
+      `A row with a longer wait is measured up to ${tries} times, and the least wait counts (the others ` +
+        "in brackets), since a machine that is busy delays everybody",
+    );
+    const results = await measureRows(lab, rows, { afterMs, tries });
     goals.push(...goalsOfRows(results));
     parts.push(...partsOfRows(results));
   }

@@ -45,7 +45,9 @@ const SUCCESSES = [200, 202, 204, 304];
 const MAX_HEAD_BYTES = 60_000;
 /** Of each kind of remark. */
 const MAX_REMARKS = 20;
-/** How often another client tries again at most, however short a wait the service names. */
+/** How soon a client tries again that does not look at `Retry-After`. */
+const RETRY_MS = 1_000;
+/** How soon one tries again at the earliest that does. */
 const MIN_RETRY_MS = 500;
 
 export function newTally(): Tally {
@@ -143,6 +145,16 @@ export class Attacker {
     await Promise.all(Array.from({ length: Math.min(atOnce, times) }, async () => {
       while (sent < times && !this.signal.aborted) await this.send(make(sent++));
     }));
+  }
+
+  /** Sends a request again until it is answered for good, as a client does that comes back. */
+  async sendUntilReady(path: string, tries = 30): Promise<Http1Answer | null> {
+    for (let left = tries;; left--) {
+      const answer = await this.send(path);
+      const mayBeReady = answer !== null && [429, 503].includes(answer.status);
+      if (!mayBeReady || left <= 1 || this.signal.aborted) return answer;
+      await this.wait(RETRY_MS);
+    }
   }
 
   /**

@@ -65,12 +65,7 @@ const rowNamed = (name: string): Row => rowsNamed([name])[0]!;
 /** Sends requests one after the other, each until it is answered for good. */
 async function sendFirst(row: Row, attacker: Attacker): Promise<void> {
   for (const [index, path] of (row.first?.(siteOf(row)) ?? []).entries()) {
-    const client = attacker.from(1 + Math.floor(index / REQUESTS_PER_ADDRESS));
-    for (let tries = 0; tries < 20; tries++) {
-      const answer = await client.send(path);
-      if (answer !== null && ![429, 503].includes(answer.status)) break;
-      await attacker.wait(1_000);
-    }
+    await attacker.from(1 + Math.floor(index / REQUESTS_PER_ADDRESS)).sendUntilReady(path);
   }
 }
 

@@ -16,10 +16,9 @@ import {
   untilAnswered,
 } from "../processes.ts";
 import type { Commands } from "./attackers.ts";
-import { newTally } from "./attacker.ts";
-import { Attacker } from "./attacker.ts";
+import { Attacker, newTally } from "./attacker.ts";
 import { HealthPoller } from "./health.ts";
-import { type Row, siteOf } from "./row.ts";
+import { ORDINARY, siteOf } from "./row.ts";
 import { WEBHOOK_SECRET } from "./rows/connections.ts";
 import type { SourceAddresses, SourceConfig } from "./source.ts";
 import { TOKEN } from "./source_names.ts";
@@ -172,8 +171,7 @@ const WARM_WITHIN_MS = 20_000;
 async function warmUp(port: number): Promise<void> {
   const signal = AbortSignal.timeout(WARM_WITHIN_MS);
   const attacker = new Attacker({ port, network: WARM_NETWORK, signal, tally: newTally() });
-  const row: Row = { name: "ordinary", attacker: "anybody", attack: async () => {} };
-  const { list, item } = siteOf(row);
+  const { list, item } = siteOf(ORDINARY);
   const kinds = [
     { includeHtml: true },
     { includeContent: true, includeFrontMatter: true },

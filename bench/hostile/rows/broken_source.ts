@@ -4,7 +4,7 @@
 import { gzipSync } from "node:zlib";
 import { makeGitRepository } from "../../../tests/github/git_repository.ts";
 import { OWNERS } from "../source_names.ts";
-import { flood, gitFiles, many, posts, repeat, type Row } from "../row.ts";
+import { coldList, flood, gitFiles, many, posts, repeat, type Row } from "../row.ts";
 
 const MIB = 1 << 20;
 const ID = "1".repeat(40);
@@ -106,8 +106,8 @@ export const BROKEN_SOURCE_ROWS: readonly Row[] = [
         ),
       );
       await attacker.wait(2_000);
-      const other = list({ owner: "octo", repo: "ordinary" });
-      await attacker.bystander("another client's cold list", other, { withinMs: 3_000 });
+      const options = { withinMs: 3_000 };
+      await attacker.bystander("another client's cold list", coldList(), options);
       await held;
     },
     withinMs: 20_000,

@@ -6,7 +6,7 @@ import { signatureOf } from "../../../tests/github/served_repository.ts";
 import type { Attacker } from "../attacker.ts";
 import { type Http1Request, openHttp1, writeRequest } from "../http1.ts";
 import { Http2Connection } from "../http2.ts";
-import { gitFiles, many, posts, repositoryOf, type Row, type Site } from "../row.ts";
+import { gitFiles, many, repositoryOf, type Row, type Site } from "../row.ts";
 
 /** The secret of every service in the bench. */
 export const WEBHOOK_SECRET = "bench-secret";
@@ -16,11 +16,21 @@ const BRANCHES = 100;
 /** How long readers hold their connections. */
 const HOLD_MS = 8_000;
 
-/** Files whose items are just under 1 MiB, from which on an answer reserves memory. */
-const BELOW_MIB = { count: 20, bytes: 1_040_000 };
-const largeItems = (count: number, bytes: number) => () =>
-  makeGitRepository(gitFiles(posts(many(count, (n) => `${n}`.padEnd(bytes, "x")), "txt")));
-const itemOf = ({ item }: Site, n: number) => item({ path: `posts/${n % BELOW_MIB.count}.txt` });
+/** Collections of one file each, whose lists are just under 1 MiB, from which on an answer reserves memory. */
+const COLLECTIONS = 20;
+const [SMALL_BYTES, LARGE_BYTES] = [1_040_000, 4_000_000];
+const largeLists = (bytes: number) => () =>
+  makeGitRepository(gitFiles(many(COLLECTIONS, (n) => {
+    return [`posts/${n}/a.txt`, `${n}`.padEnd(bytes, "x")] as const;
+  })));
+/** Each of these addresses has an answer of its own. */
+const largeList = ({ list }: Site, n: number) =>
+  list({
+    collection: `posts/${n % COLLECTIONS}`,
+    includeContent: true,
+    limit: 1 + Math.floor(n / COLLECTIONS) % 100,
+  });
+const readLists = (site: Site) => many(COLLECTIONS, (n) => largeList(site, n));
 
 /** Connections that send a request, read nothing of its answer, and stay. */
 async function holdUnread(attacker: Attacker, count: number, path: (n: number) => string) {
@@ -40,6 +50,23 @@ async function holdUnread(attacker: Attacker, count: number, path: (n: number) =
   } finally {
     stack.dispose();
   }
+}
+
+/** Streams whose answers may send nothing of their bodies. */
+async function holdStreams(
+  attacker: Attacker,
+  site: Site,
+  { connections, streams }: { readonly connections: number; readonly streams: number },
+): Promise<void> {
+  await Promise.all(many(connections, async (k) => {
+    using connection = await Http2Connection.open(attacker.port, 0, attacker.signal);
+    let sent = 0;
+    for (; sent < streams && !connection.isOver; sent++) {
+      await connection.request(largeList(site, k * streams + sent), attacker.address);
+    }
+    await attacker.wait(HOLD_MS);
+    countStreams(attacker, connection, sent);
+  }));
 }
 
 /** A delivery as GitHub sends it. */
@@ -77,17 +104,17 @@ export const CONNECTION_ROWS: readonly Row[] = [
   {
     name: "slow-readers",
     attacker: "anybody",
-    repository: largeItems(BELOW_MIB.count, BELOW_MIB.bytes),
-    first: (site) => many(BELOW_MIB.count, (n) => itemOf(site, n)),
-    attack: (attacker, site) => holdUnread(attacker, 1_000, (n) => itemOf(site, n)),
+    repository: largeLists(SMALL_BYTES),
+    first: readLists,
+    attack: (attacker, site) => holdUnread(attacker, 1_000, (n) => largeList(site, n)),
   },
   {
     name: "slow-large-readers",
     attacker: "anybody",
-    repository: largeItems(BELOW_MIB.count, 4_000_000),
-    first: (site) => many(BELOW_MIB.count, (n) => itemOf(site, n)),
+    repository: largeLists(LARGE_BYTES),
+    first: readLists,
     attack: async (attacker, site) => {
-      const held = holdUnread(attacker, 300, (n) => itemOf(site, n));
+      const held = holdUnread(attacker, 300, (n) => largeList(site, n));
       await attacker.wait(2_000);
       const small = site.list({ limit: 1 });
       await attacker.bystander("another client's list", small, { withinMs: 1_000 });
@@ -97,16 +124,17 @@ export const CONNECTION_ROWS: readonly Row[] = [
   {
     name: "slow-streams",
     attacker: "anybody",
-    repository: largeItems(BELOW_MIB.count, BELOW_MIB.bytes),
-    first: (site) => many(BELOW_MIB.count, (n) => itemOf(site, n)),
-    attack: async (attacker, site) => {
-      using connection = await Http2Connection.open(attacker.port, 0, attacker.signal);
-      for (let n = 0; n < 2_400 && !connection.isOver; n++) {
-        await connection.request(itemOf(site, n), attacker.address);
-      }
-      await attacker.wait(HOLD_MS);
-      countStreams(attacker, connection, 2_400);
-    },
+    repository: largeLists(SMALL_BYTES),
+    first: readLists,
+    attack: (attacker, site) => holdStreams(attacker, site, { connections: 1, streams: 2_400 }),
+  },
+  {
+    // As many streams as a server takes on each of some connections.
+    name: "many-streams",
+    attacker: "anybody",
+    repository: largeLists(SMALL_BYTES),
+    first: readLists,
+    attack: (attacker, site) => holdStreams(attacker, site, { connections: 12, streams: 200 }),
   },
   {
     // Streams that are reset at once, which an HTTP/2 server may count as over while their work goes on.

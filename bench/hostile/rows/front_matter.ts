@@ -168,11 +168,7 @@ const SELECTION_ROWS: readonly Row[] = [
     repository: () =>
       makeGitRepository(gitFiles(posts(many(20_000, (n) => yaml(`k: ${n * 7_919 % 20_000}`))))),
     attack: async (attacker, { list }) => {
-      for (let tries = 0; tries < 20 && !attacker.signal.aborted; tries++) {
-        const answer = await attacker.send(list({ sort: "frontMatter.k" }));
-        if (answer?.status !== 503) break;
-        await attacker.wait(1_000);
-      }
+      await attacker.sendUntilReady(list({ sort: "frontMatter.k" }));
     },
     withinMs: 60_000,
   },

@@ -6,13 +6,15 @@ import { flood, gitFiles, many, posts, repeat, requests, type Row } from "../row
 
 /** Files over 1 MiB are not rendered. */
 const MAX_CHARS = 1_000_000;
-const FILES = 8;
+const FILES = 4;
 
 const fill = (part: string, chars = MAX_CHARS) => part.repeat(Math.floor(chars / part.length));
 
 /** A row whose files are the whole attack: one page of their HTML. Files differ, since equal ones are rendered once. */
 function page(name: string, make: (n: number) => string, count = FILES): Row {
-  const attack = requests(({ list }) => list({ includeHtml: true, limit: 100 }));
+  const attack: Row["attack"] = async (attacker, { list }) => {
+    await attacker.sendUntilReady(list({ includeHtml: true, limit: 100 }));
+  };
   const folder = () => posts(many(count, (n) => `${n}\n\n${make(n)}`));
   return { name, attacker: "author", folder, attack };
 }
@@ -96,10 +98,12 @@ const ADDRESS_ROWS: readonly Row[] = [
       makeGitRepository(
         gitFiles(many(20, (n) => [`posts/${DEEP_FOLDER}/${n}.md`, `${n}\n\n${IMAGES}`] as const)),
       ),
-    attack: flood(
-      { times: 3, atOnce: 3 },
-      (n, { list }) => list({ includeHtml: true, limit: 20 - n }),
-    ),
+    attack: async (attacker, { list }) => {
+      await Promise.all(
+        many(3, (n) => attacker.sendUntilReady(list({ includeHtml: true, limit: 20 - n }))),
+      );
+    },
+    withinMs: 60_000,
   },
   {
     // Each link leads to an item, which is found among 50,000.

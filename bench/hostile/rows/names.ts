@@ -189,12 +189,7 @@ export const NAME_ROWS: readonly Row[] = [
         return inFolder(store, "posts", tree(store, folders));
       }),
     attack: async (attacker, { list }) => {
-      // A client comes back until the list is there.
-      for (let tries = 0; tries < 20 && !attacker.signal.aborted; tries++) {
-        const answer = await attacker.send(list());
-        if (answer?.status !== 503) break;
-        await attacker.wait(1_000);
-      }
+      await attacker.sendUntilReady(list());
       await attacker.send(list({ page: 20_000 }));
       await attacker.send(list({ sort: "-name" }));
     },
@@ -228,11 +223,7 @@ export const NAME_ROWS: readonly Row[] = [
         return inFolder(store, "posts", tree(store, folders));
       }),
     attack: async (attacker, { list }) => {
-      for (let tries = 0; tries < 10 && !attacker.signal.aborted; tries++) {
-        const answer = await attacker.send(list({ limit: 1_000 }));
-        if (answer?.status !== 503) break;
-        await attacker.wait(1_000);
-      }
+      await attacker.sendUntilReady(list({ limit: 1_000 }));
     },
   },
   {
