@@ -69,6 +69,15 @@ async function sendFirst(row: Row, attacker: Attacker): Promise<void> {
   }
 }
 
+/** Lets a row attack. An attack that breaks is told and stops nothing. */
+async function attackWith(row: Row, attacker: Attacker): Promise<void> {
+  try {
+    await row.attack(attacker, siteOf(row));
+  } catch (error) {
+    if (!attacker.signal.aborted) attacker.fail(`the attack broke: ${error}`);
+  }
+}
+
 /** Numbers from 0 up to, and without, 1 (a linear congruential generator). */
 function randomNumbers(seed: number): () => number {
   let state = seed;
@@ -106,7 +115,7 @@ const commands: {
     const startedMs = performance.now();
     const limited = AbortSignal.any([signal, AbortSignal.timeout(withinMs)]);
     const attacker = new Attacker({ port, network: ATTACK_NETWORK, signal: limited, tally });
-    await rowNamed(row).attack(attacker, siteOf(rowNamed(row)));
+    await attackWith(rowNamed(row), attacker);
     const ms = performance.now() - startedMs;
     return { ...tally, ms, sourceRequests: await source!.count() - before };
   },
@@ -123,7 +132,7 @@ const commands: {
         const options = { port, network: `10.3.${client}`, signal: limited, tally };
         const attacker = new Attacker(options);
         await sendFirst(row, attacker);
-        if (!limited.aborted) await row.attack(attacker, siteOf(row));
+        if (!limited.aborted) await attackWith(row, attacker);
         addTally(tallies[row.name] ??= newTally(), tally);
       }
     }));

@@ -18,11 +18,10 @@ const FIRST_STATUS = 8;
 
 /** One connection. */
 export class Http2Connection implements Disposable {
-  /** Answers by status, `refused` for streams that the server did not take, `reset` for those that it ended. */
-  readonly answers = new Map<string, number>();
   /** Whether the server closes the connection. */
   isOver = false;
   private lastStream = -1;
+  private readonly waiting = new Map<number, (answer: string) => void>();
 
   private constructor(private readonly connection: Deno.TcpConn, private readonly port: number) {}
 
@@ -36,18 +35,20 @@ export class Http2Connection implements Disposable {
     settings.writeUInt32BE(windowBytes, 8);
     const first = frame(TYPE.settings, 0, 0, settings);
     await writeAll(connection, Buffer.concat([Buffer.from(PREFACE), first]));
-    opened.read().catch(() => {}).finally(() => opened.isOver = true);
+    opened.read().catch(() => {}).finally(() => opened.end());
     return opened;
   }
 
-  /** How many streams had an answer, or were refused or ended. */
-  get answered(): number {
-    return this.answers.values().reduce((sum, count) => sum + count, 0);
-  }
-
-  /** Sends one GET on a new stream, and gives the stream's number. */
-  async request(target: string, headers: Readonly<Record<string, string>> = {}): Promise<number> {
+  /**
+   * Sends one GET on a new stream. `answer` becomes the status, `refused` where the server did not take the stream,
+   * `reset` where it ended it, and `no answer` where the connection ends.
+   */
+  async request(
+    target: string,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<{ readonly stream: number; readonly answer: Promise<string> }> {
     const stream = this.lastStream += 2;
+    const answer = new Promise<string>((resolve) => this.waiting.set(stream, resolve));
     const fields = [
       Buffer.of(0x82, 0x86), // :method: GET, :scheme: http
       Buffer.concat([Buffer.of(0x04), text(target)]), // :path
@@ -56,8 +57,9 @@ export class Http2Connection implements Disposable {
         Buffer.concat([Buffer.of(0), text(name), text(value)])
       ),
     ];
-    await this.send(TYPE.headers, END_STREAM | END_HEADERS, stream, Buffer.concat(fields));
-    return stream;
+    if (this.isOver) this.end();
+    else await this.send(TYPE.headers, END_STREAM | END_HEADERS, stream, Buffer.concat(fields));
+    return { stream, answer };
   }
 
   /** Cancels a stream. */
@@ -71,8 +73,12 @@ export class Http2Connection implements Disposable {
     this.connection[Symbol.dispose]();
   }
 
-  private send(type: number, flags: number, stream: number, payload: Uint8Array): Promise<void> {
-    return writeAll(this.connection, frame(type, flags, stream, payload));
+  private async send(type: number, flags: number, stream: number, payload: Uint8Array) {
+    try {
+      await writeAll(this.connection, frame(type, flags, stream, payload));
+    } catch {
+      this.end();
+    }
   }
 
   private async read(): Promise<void> {
@@ -84,24 +90,36 @@ export class Http2Connection implements Disposable {
       rest = Buffer.concat([rest, buffer.subarray(0, count)]);
       while (rest.length >= 9 && rest.length >= 9 + rest.readUIntBE(0, 3)) {
         const end = 9 + rest.readUIntBE(0, 3);
-        await this.take(rest[3]!, rest[4]!, rest.subarray(9, end));
+        const stream = rest.readUInt32BE(5) & 0x7fffffff;
+        await this.take(rest[3]!, rest[4]!, stream, rest.subarray(9, end));
         rest = rest.subarray(end);
       }
     }
   }
 
-  private async take(type: number, flags: number, payload: Buffer): Promise<void> {
-    if (type === TYPE.headers) this.count(statusIn(payload));
+  private async take(
+    type: number,
+    flags: number,
+    stream: number,
+    payload: Buffer,
+  ): Promise<void> {
+    if (type === TYPE.headers) this.settle(stream, statusIn(payload));
     else if (type === TYPE.goAway) this.isOver = true;
     else if (type === TYPE.reset) {
-      this.count(payload.readUInt32BE(0) === REFUSED_STREAM ? "refused" : "reset");
+      this.settle(stream, payload.readUInt32BE(0) === REFUSED_STREAM ? "refused" : "reset");
     } else if ((type === TYPE.settings || type === TYPE.ping) && (flags & ACK) === 0) {
       await this.send(type, ACK, 0, type === TYPE.ping ? payload : Buffer.alloc(0));
     }
   }
 
-  private count(answer: string): void {
-    this.answers.set(answer, (this.answers.get(answer) ?? 0) + 1);
+  private settle(stream: number, answer: string): void {
+    this.waiting.get(stream)?.(answer);
+    this.waiting.delete(stream);
+  }
+
+  private end(): void {
+    this.isOver = true;
+    for (const stream of [...this.waiting.keys()]) this.settle(stream, "no answer");
   }
 }
 

@@ -67,7 +67,11 @@ export async function storm(
     const isStopped = await lab.poller.waitingMs() > STOPPED_AFTER_MS;
     if (attacked !== null && !attacked.hasEnded && !isStopped) continue;
     if (attacked !== null) {
-      ends.push(attacked.hasEnded ? "ended" : `stopped for over ${STOPPED_AFTER_MS / 1000} s`);
+      ends.push(
+        attacked.hasEnded
+          ? "the process ended"
+          : `the process stopped for over ${STOPPED_AFTER_MS / 1000} s`,
+      );
     }
     await attacked?.[Symbol.asyncDispose]();
     attacked = await lab.startService({ port }).catch(() => null);
@@ -75,7 +79,7 @@ export async function storm(
   const byRow = await attack;
   const { times, tally } = await quiet;
   const polls = await lab.poller.stop(STOPPED_AFTER_MS);
-  const last = attacked === null ? "not started again" : await endOf(attacked);
+  const last = attacked === null ? "the process did not start again" : await endOf(attacked);
   if (last !== null) ends.push(last);
   await attacked?.[Symbol.asyncDispose]();
   return {
@@ -155,7 +159,7 @@ export function partsOfStorm({ polls, ends, byRow, times, quiet }: StormResult):
       `- ${CLIENTS} clients of different addresses; ${slow}; the poll's own delay was at most ` +
       `${number(polls.lateMs)} ms`,
       `- The other client: ${counts}; answers: ${shownAnswers(quiet)}`,
-      ...ends.map((end) => `- A process ${end}`),
+      ...ends.map((end) => `- What happened: ${end}`),
       ...wrong.slice(0, 20),
     ].join("\n"),
     table(["row", "answers"], rows),

@@ -15,44 +15,72 @@ const MIB = 1 << 20;
 const BRANCHES = 100;
 /** How long readers hold their connections. */
 const HOLD_MS = 8_000;
+/** Requests under way at once, so that the service makes the answers and does not refuse them. */
+const AT_ONCE = 12;
+const [TRIES, RETRY_MS] = [20, 250];
 
-/** Collections of one file each, whose lists are just under 1 MiB, from which on an answer reserves memory. */
-const COLLECTIONS = 20;
-const [SMALL_BYTES, LARGE_BYTES] = [1_040_000, 4_000_000];
-const largeLists = (bytes: number) => () =>
-  makeGitRepository(gitFiles(many(COLLECTIONS, (n) => {
-    return [`posts/${n}/a.txt`, `${n}`.padEnd(bytes, "x")] as const;
+/** Files whose names fill a page of 1,000 items to just under 1 MiB, from which on an answer reserves memory. */
+const PAGES = 30;
+const longNames = () =>
+  makeGitRepository(gitFiles(many(PAGES * 1_000, (n) => {
+    return [`posts/${`${n}-`.padEnd(178, "x")}.md`, "x\n"] as const;
   })));
-/** Each of these addresses has an answer of its own. */
-const largeList = ({ list }: Site, n: number) =>
-  list({
-    collection: `posts/${n % COLLECTIONS}`,
-    includeContent: true,
-    limit: 1 + Math.floor(n / COLLECTIONS) % 100,
-  });
-const readLists = (site: Site) => many(COLLECTIONS, (n) => largeList(site, n));
+/** Each page is in the cache, so that a connection costs the attacker one request and no time. */
+const pageBelowMib = ({ list }: Site, n: number) => list({ page: 1 + n % PAGES, limit: 1_000 });
+const readPages = (site: Site) => many(PAGES, (n) => pageBelowMib(site, n));
 
-/** Connections that send a request, read nothing of its answer, and stay. */
+/** Collections of one file each, whose lists have 4 MB. */
+const COLLECTIONS = 20;
+const largeFiles = () =>
+  makeGitRepository(gitFiles(many(COLLECTIONS, (n) => {
+    return [`posts/${n}/a.txt`, `${n}`.padEnd(4_000_000, "x")] as const;
+  })));
+const largeList = ({ list }: Site, n: number) =>
+  list({ collection: `posts/${n % COLLECTIONS}`, includeContent: true });
+
+/** Connections that read the head of an answer and no more, and stay. One that is refused tries again. */
 async function holdUnread(attacker: Attacker, count: number, path: (n: number) => string) {
-  const stack = new DisposableStack();
-  try {
-    for (let n = 0; n < count && !attacker.signal.aborted; n++) {
-      try {
-        const connection = stack.use(await openHttp1(attacker.port, attacker.signal));
-        const request = { target: path(n), headers: attacker.address };
-        await writeRequest(connection, attacker.port, request);
-        attacker.count("unread");
-      } catch {
-        attacker.count("no connection");
+  using stack = new DisposableStack();
+  let begun = 0;
+  await Promise.all(many(AT_ONCE, async () => {
+    while (begun < count && !attacker.signal.aborted) {
+      const request = { target: path(begun++), headers: attacker.address };
+      for (let tries = 0; tries < TRIES && !attacker.signal.aborted; tries++) {
+        const connection = await openHttp1(attacker.port, attacker.signal).catch(() => null);
+        if (connection === null) {
+          attacker.count("no connection");
+          break;
+        }
+        const status = await readStatus(connection, attacker.port, request).catch(() =>
+          "no answer"
+        );
+        attacker.count(`${status} unread`);
+        if (status === "200") {
+          stack.use(connection);
+          break;
+        }
+        connection[Symbol.dispose]();
+        await attacker.wait(RETRY_MS);
       }
     }
-    await attacker.wait(HOLD_MS);
-  } finally {
-    stack.dispose();
-  }
+  }));
+  await attacker.wait(HOLD_MS);
 }
 
-/** Streams whose answers may send nothing of their bodies. */
+/** The status of an answer whose body stays unread. */
+async function readStatus(connection: Deno.Conn, port: number, request: Http1Request) {
+  await writeRequest(connection, port, request);
+  const buffer = new Uint8Array(12);
+  let length = 0;
+  while (length < buffer.length) {
+    const count = await connection.read(buffer.subarray(length));
+    if (count === null) throw new Error("Cannot read an answer: the connection ended early");
+    length += count;
+  }
+  return new TextDecoder().decode(buffer).slice(9);
+}
+
+/** Streams whose answers may send nothing of their bodies. One that is refused tries again. */
 async function holdStreams(
   attacker: Attacker,
   site: Site,
@@ -60,12 +88,22 @@ async function holdStreams(
 ): Promise<void> {
   await Promise.all(many(connections, async (k) => {
     using connection = await Http2Connection.open(attacker.port, 0, attacker.signal);
-    let sent = 0;
-    for (; sent < streams && !connection.isOver; sent++) {
-      await connection.request(largeList(site, k * streams + sent), attacker.address);
-    }
+    let begun = 0;
+    await Promise.all(many(Math.ceil(AT_ONCE / connections), async () => {
+      while (begun < streams && !connection.isOver) {
+        const path = pageBelowMib(site, k * streams + begun++);
+        for (let tries = 0; tries < TRIES && !connection.isOver; tries++) {
+          const { stream, answer } = await connection.request(path, attacker.address);
+          const status = await answer;
+          attacker.count(`${status} in a stream`);
+          if (status === "200" || status === "refused") break;
+          await connection.reset(stream);
+          await attacker.wait(RETRY_MS);
+        }
+      }
+    }));
     await attacker.wait(HOLD_MS);
-    countStreams(attacker, connection, sent);
+    attacker.count(connection.isOver ? "connection closed" : "connection kept");
   }));
 }
 
@@ -104,15 +142,16 @@ export const CONNECTION_ROWS: readonly Row[] = [
   {
     name: "slow-readers",
     attacker: "anybody",
-    repository: largeLists(SMALL_BYTES),
-    first: readLists,
-    attack: (attacker, site) => holdUnread(attacker, 1_000, (n) => largeList(site, n)),
+    repository: longNames,
+    first: readPages,
+    attack: (attacker, site) => holdUnread(attacker, 1_000, (n) => pageBelowMib(site, n)),
+    withinMs: 60_000,
   },
   {
     name: "slow-large-readers",
     attacker: "anybody",
-    repository: largeLists(LARGE_BYTES),
-    first: readLists,
+    repository: largeFiles,
+    first: (site) => many(COLLECTIONS, (n) => largeList(site, n)),
     attack: async (attacker, site) => {
       const held = holdUnread(attacker, 300, (n) => largeList(site, n));
       await attacker.wait(2_000);
@@ -124,17 +163,18 @@ export const CONNECTION_ROWS: readonly Row[] = [
   {
     name: "slow-streams",
     attacker: "anybody",
-    repository: largeLists(SMALL_BYTES),
-    first: readLists,
+    repository: longNames,
+    first: readPages,
     attack: (attacker, site) => holdStreams(attacker, site, { connections: 1, streams: 2_400 }),
   },
   {
     // As many streams as a server takes on each of some connections.
     name: "many-streams",
     attacker: "anybody",
-    repository: largeLists(SMALL_BYTES),
-    first: readLists,
+    repository: longNames,
+    first: readPages,
     attack: (attacker, site) => holdStreams(attacker, site, { connections: 12, streams: 200 }),
+    withinMs: 60_000,
   },
   {
     // Streams that are reset at once, which an HTTP/2 server may count as over while their work goes on.
@@ -143,17 +183,14 @@ export const CONNECTION_ROWS: readonly Row[] = [
     attack: async (attacker, { list }) => {
       for (let round = 0; round < 5 && !attacker.signal.aborted; round++) {
         using connection = await Http2Connection.open(attacker.port, 65_535, attacker.signal);
-        let sent = 0;
-        try {
-          for (; sent < 2_000 && !connection.isOver; sent++) {
-            const path = list({ sort: `frontMatter.k${round}-${sent}` });
-            await connection.reset(await connection.request(path, attacker.address));
-          }
-        } catch {
-          // The server has had enough.
+        for (let sent = 0; sent < 2_000 && !connection.isOver; sent++) {
+          const path = list({ sort: `frontMatter.k${round}-${sent}` });
+          const { stream } = await connection.request(path, attacker.address);
+          await connection.reset(stream);
+          attacker.count("reset");
         }
         await attacker.wait(500);
-        countStreams(attacker, connection, sent);
+        attacker.count(connection.isOver ? "connection closed" : "connection kept");
       }
     },
   },
@@ -195,11 +232,3 @@ export const CONNECTION_ROWS: readonly Row[] = [
     },
   },
 ];
-
-/** Counts what came of streams; the rest have no answer yet. */
-function countStreams(attacker: Attacker, connection: Http2Connection, sent: number): void {
-  for (const [answer, count] of connection.answers) attacker.count(`stream ${answer}`, count);
-  const missing = sent - connection.answered;
-  if (missing > 0) attacker.count("stream without an answer", missing);
-  if (connection.isOver) attacker.note("the server closed the connection");
-}
