@@ -157,7 +157,8 @@ async function respond(
   let response: Response;
   try {
     // A signed delivery is never refused for what its address does beside it.
-    if (!methods.includes("POST")) underWay.add(context.client, info);
+    const isDelivery = request.method === "POST" && methods.includes("POST");
+    if (!isDelivery) underWay.add(context.client, info);
     context.check(() => checkHost(request, config));
     if (request.method === "OPTIONS") {
       response = new Response(null, { status: 204, headers: { ...PREFLIGHT_HEADERS, allow } });
