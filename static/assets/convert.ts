@@ -1,12 +1,17 @@
 // What the worker makes of a file's text: a tree, for each kind of preview. How long that takes is up to the file's author,
 // so it runs in the worker alone. This module uses no DOM.
 
-import { BLOCK_CHARACTERS, buildTree, type Tree } from "./tree.ts";
+import { checkDrawing } from "./drawing.ts";
+import { type Attributes, readHtml } from "./markup.ts";
+import { BLOCK_CHARACTERS, buildTree, ConvertError, type Tree } from "./tree.ts";
 import type { TreeBuilder, TreeElement } from "./tree.ts";
 
 /** A piece of work for the worker. */
 export type Job =
-  | { readonly kind: "json" | "notebook" | "html" | "answer"; readonly text: string }
+  | {
+    readonly kind: "json" | "notebook" | "html" | "answer" | "drawing";
+    readonly text: string;
+  }
   | { readonly kind: "table"; readonly text: string; readonly separator: string }
   | { readonly kind: "code"; readonly blocks: readonly CodeBlock[] };
 
@@ -18,9 +23,6 @@ export interface CodeBlock {
 
 /** A text to HTML with elements for its colors. */
 export type Highlight = (block: CodeBlock) => string;
-
-/** A file that has no preview, with the reason as a sentence. */
-export class ConvertError extends Error {}
 
 const MAX_ROWS = 500;
 const MAX_COLUMNS = 100;
@@ -40,6 +42,9 @@ export function convert(job: Job, highlight: Highlight): Tree {
         return writeHtml(tree, job.text);
       case "answer":
         return writeAnswer(tree, job.text);
+      case "drawing":
+        // The browser draws it, if it may.
+        return checkDrawing(job.text);
       case "table":
         return writeTable(tree, job.text, job.separator);
       case "code":
@@ -232,54 +237,10 @@ function writeHtml(tree: TreeBuilder, html: string): void {
 
 const VOID = new Set(["br", "hr", "img", "input", "source", "wbr"]);
 
-type HtmlToken =
-  | { readonly kind: "text"; readonly text: string }
-  | { readonly kind: "end"; readonly name: string }
-  | { readonly kind: "start"; readonly name: string; readonly attributes: Map<string, string> };
-
-function* readHtml(html: string): Generator<HtmlToken> {
-  const tokens = /<(\/?)([a-z][a-z0-9-]*)((?:[^<>"']|"[^"]*"|'[^']*')*)>|<!--.*?-->|[^<]+|</gis;
-  for (const [token, slash, tag, attributes = ""] of html.matchAll(tokens)) {
-    const name = tag?.toLowerCase();
-    if (name === undefined) {
-      if (!token.startsWith("<!--")) yield { kind: "text", text: decodeReferences(token) };
-    } else if (slash !== "") yield { kind: "end", name };
-    else yield { kind: "start", name, attributes: readAttributes(attributes) };
-  }
-}
-
-function readAttributes(text: string): Map<string, string> {
-  const attributes = /([^\s=/"']+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"']+)))?/g;
-  const found = new Map<string, string>();
-  for (const [, name, double, single, bare] of text.matchAll(attributes)) {
-    found.set(name!.toLowerCase(), decodeReferences(double ?? single ?? bare ?? ""));
-  }
-  return found;
-}
-
-const REFERENCES: Readonly<Record<string, string>> = {
-  amp: "&",
-  apos: "'",
-  gt: ">",
-  lt: "<",
-  quot: '"',
-};
-
-function decodeReferences(text: string): string {
-  return text.replaceAll(
-    /&(?:#x([0-9a-f]{1,6})|#([0-9]{1,7})|(amp|apos|gt|lt|quot));/gi,
-    (reference, hex, decimal, name) => {
-      if (name !== undefined) return REFERENCES[name.toLowerCase()]!;
-      const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
-      return code <= 0x10ffff ? String.fromCodePoint(code) : reference;
-    },
-  );
-}
-
 /** Attributes that a page can show: the text of `alt` is laid out too. */
 function shortAttributes(
   tree: TreeBuilder,
-  attributes: ReadonlyMap<string, string>,
+  attributes: Attributes,
 ): Record<string, string> {
   const short: Record<string, string> = {};
   for (const [name, value] of attributes) {
@@ -305,8 +266,9 @@ function* colored(
 ): Generator<readonly [text: string, classes: readonly string[]]> {
   const classes: string[] = [];
   for (const token of readHtml(html)) {
-    if (token.kind === "start") classes.push(token.attributes.get("class") ?? "");
-    else if (token.kind === "end") classes.pop();
+    if (token.kind === "start") {
+      classes.push(token.attributes.find(([name]) => name === "class")?.[1] ?? "");
+    } else if (token.kind === "end") classes.pop();
     else yield [token.text, tree.isNearlyFull ? [] : classes];
   }
 }

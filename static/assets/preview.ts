@@ -8,8 +8,8 @@ import type { Data } from "./list.ts";
 import { sizeWords } from "./requests.ts";
 import { fragmentOf } from "./show.ts";
 import { operationUrl, type State, stateUrl } from "./state.ts";
-import { codeView, fromWorker, type Load, View } from "./view.ts";
-import { work } from "./work.ts";
+import { codeView, fromWorker, type Load, skeleton, View } from "./view.ts";
+import { work, WorkError } from "./work.ts";
 
 /** One file, as the service gives it. */
 export interface FileBody {
@@ -68,9 +68,14 @@ export function Preview({ file, state, rawUrl }: PreviewProps) {
     case "empty":
       return html`<p class="empty">This file is empty.</p>`;
     case "html":
-      return html`<${View} class="prose" load=${serviceHtml(file, state)} text=${file.content} />`;
+      return html`
+        <${View} class="prose" load=${serviceHtml(file, state)} finish=${drawPictures} text=${file
+          .content} />
+      `;
     case "image":
-      return html`<${Picture} file=${file} rawUrl=${rawUrl} />`;
+      return file.contentType.startsWith("image/svg")
+        ? html`<${Drawing} file=${file} rawUrl=${rawUrl} />`
+        : html`<${Picture} file=${file} url=${rawUrl} />`;
     case "audio":
     case "video":
       return html`
@@ -195,27 +200,100 @@ function isContentUrl(url: URL | null): boolean {
   return url?.href.startsWith(operationUrl("get-item-content", [], document.baseURI)) ?? false;
 }
 
-/** A picture from another host becomes a link to it. */
+/** Paths of pictures whose bytes a browser decodes beside the page. */
+const PHOTO = /\.(avif|bmp|gif|ico|jpe?g|png|webp)$/i;
+const MAX_DRAWINGS = 50;
+
+/** A picture from another host becomes a link to it. One that may be a drawing waits for `drawPictures()`. */
 function fitImage(image: HTMLImageElement) {
-  const url = URL.parse(image.getAttribute("src") ?? "", document.baseURI);
-  if (isContentUrl(url) || url?.protocol === "data:") {
-    image.loading = "lazy";
-    return;
-  }
+  const src = image.getAttribute("src") ?? "";
+  const url = URL.parse(src, document.baseURI);
+  delete image.dataset["drawing"];
+  if (!isContentUrl(url)) return image.replaceWith(linkToPicture(image, url, "elsewhere"));
+  image.loading = "lazy";
+  if (PHOTO.test(url?.searchParams.get("path") ?? "")) return;
+  image.removeAttribute("src");
+  image.dataset["drawing"] = src;
+}
+
+function linkToPicture(image: HTMLImageElement, url: URL | null, where: string): HTMLElement {
   const link = image.ownerDocument.createElement("a");
-  link.textContent = `Picture elsewhere: ${image.alt || url?.host || "no address"}`;
+  link.textContent = `Picture ${where}: ${image.alt || url?.host || "no address"}`;
   if (url !== null && /^https?:$/.test(url.protocol)) link.href = url.href;
   link.target = "_blank";
   link.rel = "noopener noreferrer nofollow";
-  image.replaceWith(link);
+  return link;
 }
 
-class Picture
-  extends Component<{ file: FileBody; rawUrl: string }, { size: string; broken: boolean }> {
-  override state = { size: "", broken: false };
+/** Gives the drawings in an element their addresses, one after the other. */
+async function drawPictures(element: Element, signal: AbortSignal): Promise<void> {
+  const images = element.querySelectorAll<HTMLImageElement>("img[data-drawing]");
+  for (const [at, image] of images.entries()) {
+    const url = image.dataset["drawing"]!;
+    try {
+      if (at >= MAX_DRAWINGS) throw new WorkError("There are too many drawings.");
+      const response = await fetch(url, { signal });
+      const isDrawing = response.headers.get("content-type")?.startsWith("image/svg") ?? false;
+      image.src = isDrawing ? await drawingUrl(await response.text(), signal) : url;
+    } catch {
+      signal.throwIfAborted();
+      image.replaceWith(linkToPicture(image, URL.parse(url, document.baseURI), "not drawn"));
+    }
+  }
+}
+
+/**
+ * The address of a drawing, made of its text, so that no other text is drawn than the one that the worker has checked.
+ * @throws {WorkError} where it may take long to draw it.
+ */
+async function drawingUrl(text: string, signal: AbortSignal): Promise<string> {
+  await work({ kind: "drawing", text }, signal);
+  return `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text.toWellFormed())}`;
+}
+
+interface DrawingState {
+  readonly url: string;
+  /** Why it is not drawn. */
+  readonly reason: string;
+}
+
+/** An SVG file; as text where it may take long to draw. */
+class Drawing extends Component<{ file: FileBody; rawUrl: string }, DrawingState> {
+  override state: DrawingState = { url: "", reason: "" };
+  readonly #abort = new AbortController();
+
+  override async componentDidMount() {
+    const { content, encoding } = this.props.file;
+    const { signal } = this.#abort;
+    try {
+      if (encoding !== "utf-8") throw new WorkError("It is not UTF-8.");
+      this.setState({ url: await drawingUrl(content, signal) });
+    } catch (error) {
+      if (signal.aborted) return;
+      this.setState({ reason: error instanceof WorkError ? error.message : "It cannot be shown." });
+    }
+  }
+
+  override componentWillUnmount() {
+    this.#abort.abort();
+  }
 
   override render() {
     const { file, rawUrl } = this.props;
+    const { url, reason } = this.state;
+    if (url !== "") return html`<${Picture} file=${file} url=${url} />`;
+    if (reason === "") return skeleton();
+    return html`<p class="notice bad">This is shown as plain text. ${reason} <a href=${rawUrl}
+      target="_blank" rel="noopener">Open it in a tab of its own</a></p>${sourceOf(file)}`;
+  }
+}
+
+class Picture
+  extends Component<{ file: FileBody; url: string }, { size: string; broken: boolean }> {
+  override state = { size: "", broken: false };
+
+  override render() {
+    const { file, url } = this.props;
     if (this.state.broken) {
       return html`
         <p
@@ -228,7 +306,7 @@ class Picture
     };
     return html`
       <figure class="picture">
-        <div><img src=${rawUrl} alt=${file.name} onLoad=${loaded}
+        <div><img src=${url} alt=${file.name} onLoad=${loaded}
             onError=${() => this.setState({ broken: true })} /></div>
         <figcaption>${this.state.size || "Loading…"} · ${sizeWords(file.size)}</figcaption>
       </figure>

@@ -34,6 +34,9 @@ const INLINE = new Set(
     .split(" "),
 );
 
+/** A file that has no preview, with the reason as a sentence. */
+export class ConvertError extends Error {}
+
 /** The budget is spent. */
 class Full extends Error {}
 

@@ -112,6 +112,8 @@ export function fromWorker(job: Job): Load {
 
 interface ViewProps {
   readonly load: Load;
+  /** Called when everything is there. */
+  readonly finish?: (element: Element, signal: AbortSignal) => Promise<void>;
   readonly class?: string;
   /** Shown where there are no nodes. */
   readonly text: string;
@@ -138,7 +140,11 @@ export class View extends Component<ViewProps, ViewState> {
       this.setState({ phase: "showing", isCut });
       const isWhole = await show([[this.#element!, nodes]], signal);
       this.setState({ phase: "shown", isCut: isCut || !isWhole });
-      if (!await highlight(this.#element!, signal)) this.setState({ isCut: true });
+      const [isStillWhole] = await Promise.all([
+        highlight(this.#element!, signal),
+        this.props.finish?.(this.#element!, signal),
+      ]);
+      if (!isStillWhole) this.setState({ isCut: true });
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof WorkError)) console.error(error);

@@ -2,8 +2,8 @@
 // The worker: it computes over the content of files, so that no file can keep the page from answering. `work.ts` starts it,
 // gives it one piece of work at a time, and ends it when that takes too long.
 
-import { type CodeBlock, convert, ConvertError, type Job } from "./convert.ts";
-import type { Tree } from "./tree.ts";
+import { type CodeBlock, convert, type Job } from "./convert.ts";
+import { ConvertError, type Tree } from "./tree.ts";
 
 /** What the worker says: that it has begun to compute, and then what came of it. */
 export type Report =

@@ -1,8 +1,9 @@
 // Previews as data: what is made of a file's text, and the budget that bounds it.
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { convert, ConvertError, type Job, parseTable } from "../../static/assets/convert.ts";
-import { buildTree, cutText, type Tree, type TreeNode } from "../../static/assets/tree.ts";
+import { convert, type Job, parseTable } from "../../static/assets/convert.ts";
+import { buildTree, ConvertError, cutText } from "../../static/assets/tree.ts";
+import type { Tree, TreeNode } from "../../static/assets/tree.ts";
 
 /** A tree as HTML, in which nothing is escaped. */
 function written(nodes: readonly TreeNode[]): string {
