@@ -26,8 +26,9 @@ if (import.meta.main && !isParallel) await orExit(serve(Deno.args));
 
 /**
  * What `deno task start:parallel` calls for each request, in each of its isolates. They share the port and a key-value
- * store in a file, nothing else; each checks refs itself, so each shows a push within 60 s. `deno run` warns of a
- * default export that serves, so that there is none without the task's argument.
+ * store in a file, and say how many they are, since each uses an equal share of a token; nothing else. Each checks refs
+ * itself, so each shows a push within 60 s. `deno run` warns of a default export that serves, so that there is none
+ * without the task's argument.
  */
 const served: { fetch: Handler } | undefined = isParallel
   ? { fetch: await orExit(openIsolate()) }
@@ -45,8 +46,22 @@ async function orExit<T>(started: Promise<T>): Promise<T> {
   }
 }
 
+/** How many isolates this process has, as far as they have told each other. */
+function countIsolates(): () => number {
+  const channel = new BroadcastChannel("isolates");
+  const ids = new Set([crypto.randomUUID()]);
+  const [own] = ids;
+  channel.onmessage = ({ data }) => {
+    if (ids.has(data)) return;
+    ids.add(data);
+    channel.postMessage(own);
+  };
+  channel.postMessage(own);
+  return () => ids.size;
+}
+
 async function openIsolate(): Promise<Handler> {
-  const services = await openServices(readSettings());
+  const services = await openServices(readSettings(), { isolates: countIsolates() });
   services.log.info("listening", { host: services.config.host, port: services.config.port });
   runUntilStopped(services, async () => {
     await services.close();

@@ -48,9 +48,11 @@ export async function openServices(
     readonly log?: LineLog;
     readonly kv?: Deno.Kv;
     readonly compute?: Compute;
+    /** How many isolates share the tokens now. */
+    readonly isolates?: () => number;
   } = {},
 ) {
-  const { clock = systemClock, kv } = parts;
+  const { clock = systemClock, kv, isolates = () => 1 } = parts;
   const log = parts.log ?? new LineLog(sinkTo(Deno.stdout), { level: config.logLevel });
   const threads = new ContentThreads({ clock, log }, navigator.hardwareConcurrency);
   const { compute = threads } = parts;
@@ -73,11 +75,12 @@ export async function openServices(
     onHit: (hit) => metrics.countHit(hit),
   });
 
-  const tokens = new TokenPool(config.tokens, { clock, log });
+  const tokens = new TokenPool(config.tokens, { clock, log, isolates });
   let lastSuccess: string | null = null;
   let lastFailure: string | null = null;
   const github = new CachedSource(
     new GitHubSource({
+      isolates,
       addresses: config.github,
       tokens,
       compute,
@@ -152,7 +155,7 @@ export async function openServices(
      * Checks refs that are in use before they are due; to be called every second or so. Never throws. Without a token a
      * check costs quota, or a query that the Git host may limit: none is sent ahead of need.
      */
-    refreshDue: () => tokens.hasToken ? github.refs.refreshDue() : Promise.resolve(),
+    refreshDue: () => tokens.isReady("core") ? github.refs.refreshDue() : Promise.resolve(),
     /** Starts the content thread ahead of need. Never throws. */
     startThreads: () => threads.start(),
     /** Flushes pending cache writes and log lines, and closes all resources. */

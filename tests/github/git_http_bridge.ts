@@ -1,6 +1,6 @@
 // Serves the Git repositories of a double over Git's smart HTTP protocol: each request is handed to `git upload-pack`, so
-// every answer about refs is Git's own. What surrounds Git at GitHub is done here: 401 for what is missing or not public,
-// 301 for an old name.
+// every answer about refs is Git's own. What surrounds Git at GitHub is done here: 404 for a client that does not name
+// itself Git (jelmer/dulwich#562), 401 for what is missing or not public, 403 for what is blocked, 301 for an old name.
 
 import { gitEnvironment, type GitRepository, makeGitRepository } from "./git_repository.ts";
 import type { GithubState } from "./github_state.ts";
@@ -32,6 +32,9 @@ export class GitHttpBridge implements AsyncDisposable {
     const [, encodedName = ""] = PATH.exec(new URL(request.url).pathname) ?? [];
     const name = decodeURIComponent(encodedName);
     this.requests.push(name);
+    if (!request.headers.get("user-agent")?.startsWith("git/")) {
+      return new Response("Not Found\n", { status: 404 });
+    }
     const intercepted = await this.intercept?.(request);
     if (intercepted) return intercepted;
     const redirect = this.state.redirectOf(name);
@@ -48,7 +51,9 @@ export class GitHttpBridge implements AsyncDisposable {
       const headers = { "www-authenticate": 'Basic realm="Git"' };
       return new Response("No anonymous access.\n", { status: 401, headers });
     }
-    if (hosted.blocked !== null) return new Response("Blocked.\n", { status: 403 });
+    if (hosted.blocked !== null) {
+      return new Response("Repository unavailable due to DMCA takedown.\n", { status: 403 });
+    }
     const { dir } = hosted.git ?? await (this.#empty ??= makeGitRepository());
     return await runGit(request, dir);
   }

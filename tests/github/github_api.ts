@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import type { GitRepository } from "./git_repository.ts";
 import type { GithubDouble } from "./github_double.ts";
 import { type Account, type HostedRepository, sees } from "./github_state.ts";
+import { repositoryBody } from "./repository_body.ts";
 
 /** The body of a tree; only blobs have a `size`, submodules have no `url`. */
 export interface GithubTree {
@@ -17,13 +18,32 @@ export interface GithubTree {
 /** A request that the service must not send; the message says what is wrong with it. */
 export class UnexpectedRequest extends Error {}
 
-/** An error as GitHub words it. */
+/** An error as GitHub words it; `more` are further fields of its body. */
 export function errorReply(
   status: number,
   message: string,
   headers: Record<string, string> = {},
+  more: Record<string, unknown> = {},
 ): Response {
-  return Response.json({ message, status: `${status}` }, { status, headers });
+  const body = { message, documentation_url: "https://docs.github.com/rest", status: `${status}` };
+  return jsonReply({ ...body, ...more }, { status, headers });
+}
+
+/** JSON as GitHub labels it. */
+export function jsonReply(
+  body: unknown,
+  { status = 200, headers = {} }: { status?: number; headers?: Record<string, string> } = {},
+): Response {
+  const type = { "content-type": "application/json; charset=utf-8" };
+  return new Response(JSON.stringify(body), { status, headers: { ...type, ...headers } });
+}
+
+/** A repository that is blocked by law (451) or by GitHub's terms (403): github/rest-api-description#3314. */
+function blockedReply(status: 451 | 403): Response {
+  const reason = status === 451 ? "dmca" : "tos";
+  const html_url = status === 451 ? "https://github.com/github/dmca/blob/master/notice.md" : null;
+  const block = { reason, created_at: "2026-01-01T00:00:00Z", html_url };
+  return jsonReply({ message: "Repository access blocked", block }, { status });
 }
 
 const notFound = () => errorReply(404, "Not Found");
@@ -36,13 +56,17 @@ function validated(text: string, type: string, { known }: RestRequest, account: 
 }
 
 const JSON_TYPES = ["application/vnd.github+json", "application/json", "*/*"];
-const ENDPOINTS: ["repo" | "commit" | "tree" | "blob", RegExp, mediaTypes: string[]][] = [
+/** Every endpoint, and the media types that a request may accept. */
+export const ENDPOINTS: ["repo" | "commit" | "tree" | "blob", RegExp, mediaTypes: string[]][] = [
   ["repo", /^()$/, JSON_TYPES],
   ["commit", /^\/commits\/(.+)$/, ["application/vnd.github.sha"]],
   ["tree", /^\/git\/trees\/([^/]+)$/, JSON_TYPES],
   ["blob", /^\/git\/blobs\/([^/]+)$/, ["application/vnd.github.raw+json"]],
 ];
-const REPOSITORY_PATH = /^\/(?:repos\/([^/]+\/[^/]+)|repositories\/(\d+))(\/.*)?$/;
+/** The first is GitHub's where a request names none. */
+export const API_VERSIONS = ["2022-11-28", "2026-03-10"];
+/** What a path says: the name or the id of a repository, and what follows it. */
+export const REPOSITORY_PATH = /^\/(?:repos\/([^/]+\/[^/]+)|repositories\/(\d+))(\/.*)?$/;
 const RAW_PATH = /^\/raw\/([^/]+\/[^/]+)\/([0-9a-f]{40})\/(.+)$/;
 const OBJECT_ID = /^[0-9a-f]{40}$/;
 
@@ -62,6 +86,10 @@ export function parseRequest(request: Request): ParsedRequest {
 function parseRestRequest({ method, url, headers }: Request) {
   const { pathname, search, searchParams } = new URL(url);
   if (method !== "GET") throw new UnexpectedRequest(`method ${method}`);
+  const version = headers.get("x-github-api-version");
+  if (version !== null && !API_VERSIONS.includes(version)) {
+    throw new UnexpectedRequest(`API version "${version}"`);
+  }
   const [found, name, id, rest = ""] = REPOSITORY_PATH.exec(pathname) ?? [];
   if (found === undefined) throw new UnexpectedRequest("no such path");
   for (const [kind, pattern, mediaTypes] of ENDPOINTS) {
@@ -105,9 +133,9 @@ export function answerRest(double: GithubDouble, request: RestRequest, account: 
   if (!repository) return redirectReply(double, request, account);
   if (!sees(account, repository)) return notFound();
   const { git, blocked, defaultBranch } = repository;
-  if (blocked) return errorReply(blocked, "Repository access blocked");
+  if (blocked) return blockedReply(blocked);
   if (kind === "repo") {
-    const text = JSON.stringify(repositoryBody(repository));
+    const text = JSON.stringify(repositoryBody(repository, double.apiUrl));
     return validated(text, "application/json; charset=utf-8", request, account);
   }
   if (!git) return errorReply(409, "Git Repository is empty.");
@@ -128,7 +156,9 @@ export function answerRest(double: GithubDouble, request: RestRequest, account: 
   const root = resolveCommit(git, defaultBranch, ref) ?? (OBJECT_ID.test(ref) ? ref : "");
   const tree = git.find(root + (path === undefined ? "^{tree}" : `:${path}`));
   if (tree?.type !== "tree") return notFound();
-  return treeReply(double, repository, tree.oid, kind === "tree-recursive");
+  // As `sha` GitHub gives the id of what was named: a commit's for a branch or a commit (hub4j/github-api, GHTreesTest).
+  const sha = path === undefined ? root : tree.oid;
+  return treeReply(double, repository, { sha, oid: tree.oid }, kind === "tree-recursive");
 }
 
 function redirectReply(double: GithubDouble, request: RestRequest, account: Account): Response {
@@ -138,17 +168,6 @@ function redirectReply(double: GithubDouble, request: RestRequest, account: Acco
   const location = found.location.replace("{api}", double.apiUrl).replace("{rest}", request.rest)
     .replace("{id}", String(id)).replace("{name}", `${owner}/${name}`);
   return errorReply(301, "Moved Permanently", location === "" ? {} : { location });
-}
-
-function repositoryBody({ id, owner, name, visibility, defaultBranch }: HostedRepository) {
-  return {
-    id,
-    name,
-    full_name: `${owner}/${name}`,
-    private: visibility !== "public",
-    visibility,
-    default_branch: defaultBranch,
-  };
 }
 
 /**
@@ -168,7 +187,7 @@ function resolveCommit(git: GitRepository, defaultBranch: string, ref: string): 
 function treeReply(
   double: GithubDouble,
   { owner, name, git }: HostedRepository,
-  oid: string,
+  { sha, oid }: { readonly sha: string; readonly oid: string },
   isRecursive: boolean,
 ): Response {
   const url = `${double.apiUrl}/repos/${owner}/${name}/git`;
@@ -190,7 +209,7 @@ function treeReply(
       return !isRecursive || type !== "tree" || visit(sha, `${path}/`);
     });
   const truncated = !visit(oid, "");
-  return Response.json({ sha: oid, url: `${url}/trees/${oid}`, tree, truncated });
+  return jsonReply({ sha, url: `${url}/trees/${sha}`, tree, truncated });
 }
 
 /** Git and GitHub take a file for binary that has a NUL byte among its first. */
@@ -223,7 +242,9 @@ export function answerGraphql(double: GithubDouble, body: string, account: Accou
   if (!objects || !owner || !name) throw new UnexpectedRequest(`GraphQL "${query}"`);
   const found = double.follow(`${owner}/${name}`);
   if (!found || found.blocked || !sees(account, found)) {
-    return Response.json({ data: { repository: null }, errors: [{ type: "NOT_FOUND" }] });
+    const message = `Could not resolve to a Repository with the name '${owner}/${name}'.`;
+    const error = { type: "NOT_FOUND", path: ["repository"], message };
+    return jsonReply({ data: { repository: null }, errors: [error] });
   }
   // Cut at 512,000 bytes, null for binaries, and lossy where the bytes are not UTF-8.
   const decoder = new TextDecoder("utf-8", { ignoreBOM: !double.graphqlStripsBom });
@@ -232,12 +253,13 @@ export function answerGraphql(double: GithubDouble, body: string, account: Accou
   const errors: unknown[] = [];
   const values = Array.from(objects.matchAll(OBJECT), ([, alias, oid], index) => {
     if (index >= double.graphqlMaxObjects) {
-      errors.push({ type: "RESOURCE_LIMITS_EXCEEDED", path: ["repository", alias] });
+      const message = "Resource limits for this query exceeded.";
+      errors.push({ type: "RESOURCE_LIMITS_EXCEEDED", path: ["repository", alias], message });
       return [alias, null];
     }
     const object = found.git?.store.read(oid!) ?? null;
     return [alias, object?.type === "blob" ? { text: textOf(object.bytes) } : object && {}];
   });
   const data = { repository: Object.fromEntries(values) };
-  return Response.json(errors.length > 0 ? { data, errors } : { data });
+  return jsonReply(errors.length > 0 ? { data, errors } : { data });
 }

@@ -9,11 +9,14 @@
 //   gh.fault = { kind: "status", status: 502 }; // or (logged) => …, or gh.down()
 
 import { gzipSync } from "node:zlib";
+import { type Exchange, faultsOf } from "./exchange_checks.ts";
 import {
   answerGraphql,
   answerRaw,
   answerRest,
+  API_VERSIONS,
   errorReply,
+  jsonReply,
   type ParsedRequest,
   parseRequest,
   UnexpectedRequest,
@@ -27,6 +30,10 @@ class InjectedFault extends Error {}
 
 /** GitHub compresses its JSON from about this size on. */
 const GZIP_FROM_BYTES = 1_000;
+/** GitHub's secondary limit, for a token. */
+const MAX_AT_ONCE = 100;
+/** Longer answers are trees and blobs like the shorter ones. */
+const MAX_CHECKED_BYTES = 1 << 18;
 
 /** `real` gives the answer of the double. */
 type Intercept = (
@@ -51,6 +58,8 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
   truncateBytes = 7_000_000;
   /** Status when the GraphQL quota is spent: 200 with `errors`, or 403. */
   graphqlQuotaStatus: 200 | 403 = 200;
+  /** How GraphQL names a limit: the first is documented, the second reported (octokit/plugin-throttling.js#848). */
+  graphqlLimitType: "RATE_LIMITED" | "RATE_LIMIT" = "RATE_LIMITED";
   /** Objects in one query after which GraphQL gives null and an error for the rest. */
   graphqlMaxObjects = Infinity;
   /** Whether GraphQL's `text` loses a byte order mark. */
@@ -63,6 +72,8 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
   /** Answers in place of the double, where it gives a response. */
   intercept: Intercept | null = null;
   private server: Deno.HttpServer<Deno.NetAddr> | null = null;
+  /** One of each kind of exchange. */
+  private readonly exchanges = new Map<string, Exchange>();
 
   /** Starts a double on a free port of the loopback interface. `now` is its clock, in ms since the epoch. */
   constructor(now?: () => number) {
@@ -113,9 +124,11 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     this.server = null;
   }
 
-  /** Stops everything. @throws {Error} naming every unexpected request. */
+  /** Stops everything. @throws {Error} naming every unexpected request, and what GitHub's description does not allow. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.down();
+    this.unexpected.push(...await faultsOf(this.exchanges.values()));
+    this.exchanges.clear();
     if (this.unexpected.length === 0) return;
     throw new Error(`Cannot accept requests to the double:\n${this.unexpected.join("\n")}`);
   }
@@ -151,7 +164,10 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
       if (fault?.kind === "hang") await this.pauses.hang(request.signal);
       const reply = fault && replyInstead(fault, this.now()) ||
         await spoil(fault, await real(), parsed.kind);
-      if (parsed.kind !== "raw") this.stateQuota(reply.headers, account ?? null, parsed.kind);
+      if (parsed.kind !== "raw") {
+        this.stateQuota(reply.headers, account ?? null, parsed.kind);
+        stateApi(reply.headers, request.headers, parsed.kind);
+      }
       return await this.send(request, logged, fault, reply);
     } catch (error) {
       if (!(error instanceof UnexpectedRequest)) throw error;
@@ -180,11 +196,15 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     if (isGraphql && account === null) {
       return errorReply(401, "This endpoint requires you to be authenticated.");
     }
+    if (account !== null && (!this.isPaced(account) || this.log.inFlight > MAX_AT_ONCE)) {
+      this.unexpected.push("a token has over 900 requests a minute or 100 at once");
+      return errorReply(403, "You have exceeded a secondary rate limit.", { "retry-after": "60" });
+    }
     const quota = this.quotaOf(account, isGraphql ? "graphql" : "core");
     if (quota.remaining <= 0) {
       const message = "API rate limit exceeded for 127.0.0.1.";
       return isGraphql && this.graphqlQuotaStatus === 200
-        ? Response.json({ errors: [{ type: "RATE_LIMITED", message }] })
+        ? jsonReply({ errors: [{ type: this.graphqlLimitType, message }] })
         : errorReply(403, message);
     }
     const reply = isGraphql
@@ -204,6 +224,7 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     const stated = {
       "x-ratelimit-limit": limit,
       "x-ratelimit-remaining": Math.max(0, remaining),
+      "x-ratelimit-used": limit - Math.max(0, remaining),
       "x-ratelimit-reset": Math.ceil(resetAtMs / 1000),
       "x-ratelimit-resource": resource,
     };
@@ -222,8 +243,11 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     const { status, headers } = reply;
     if (status === 301) logged.kind = "redirect";
     logged.status = status;
+    const body = status === 304 ? new Uint8Array() : await reply.bytes();
+    if (fault === null || /^(status|quota|secondary)/.test(fault.kind)) {
+      this.keep(request, logged, reply, body);
+    }
     if (status === 304) return reply;
-    const body = await reply.bytes();
     logged.bytes = body.length;
     if (fault && ["hang", "stall", "reset", "cut"].includes(fault.kind)) {
       headers.set("content-length", String(body.length));
@@ -235,6 +259,20 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     if (!isGzipped) return new Response(body, { status, headers });
     headers.set("content-encoding", "gzip");
     return new Response(new Uint8Array(gzipSync(body, { level: 1 })), { status, headers });
+  }
+
+  /** Keeps what the end of the double checks. */
+  private keep(
+    { method, headers }: Request,
+    { kind, path, status, token }: LoggedRequest,
+    reply: Response,
+    body: Uint8Array<ArrayBuffer>,
+  ): void {
+    if (["raw", "graphql", "unexpected"].includes(kind) || body.length > MAX_CHECKED_BYTES) return;
+    const accept = headers.get("accept");
+    const key = `${kind} ${status} ${token} ${accept} ${path.startsWith("/repositories/")}`;
+    const type = reply.headers.get("content-type");
+    this.exchanges.set(key, { method, path, accept, status, type, body });
   }
 
   /** Half of a body, and then what the fault does. */
@@ -251,4 +289,15 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
       cancel: () => disconnect.abort(),
     });
   }
+}
+
+/** The headers that GitHub's API sends whatever the quota; GraphQL has no versions. */
+function stateApi(headers: Headers, requested: Headers, kind: RequestKind): void {
+  const [, format] = /^application\/vnd\.github\.(\w+)/.exec(requested.get("accept") ?? "") ?? [];
+  const param = format === undefined ? "" : `; param=${format}`;
+  const isSha = format === "sha";
+  headers.set("x-github-media-type", `github.v3${param}${isSha ? "" : "; format=json"}`);
+  if (kind === "graphql") return;
+  const version = requested.get("x-github-api-version") ?? API_VERSIONS[0]!;
+  headers.set("x-github-api-version-selected", version);
 }

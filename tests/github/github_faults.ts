@@ -75,7 +75,7 @@ export async function spoil(
   if (fault.kind === "evil-tree" && kind.startsWith("tree")) {
     const body = await reply.json();
     body.tree.push(...fault.entries);
-    return Response.json(body, { headers });
+    return new Response(JSON.stringify(body), { headers });
   }
   if (fault.kind !== "wrong-bytes") return reply;
   if (kind === "raw" || kind === "blob") {

@@ -34,6 +34,10 @@ export function sees(account: Account, { visibility }: HostedRepository): boolea
   return visibility === "public" || account !== null;
 }
 
+/** GitHub's largest quota; benches have a larger one, and are not held to a pace. */
+const MAX_QUOTA = 15_000;
+const POINTS_PER_MINUTE = 900;
+
 type QuotaResource = "core" | "graphql";
 /** `spent` counts the points that were taken since {@linkcode GithubState.resetCounts}. */
 type Quota = Record<"limit" | "remaining" | "resetAtMs" | "spent", number>;
@@ -48,6 +52,8 @@ export class GithubState {
   private readonly tokens = new Map<string, number>();
   private readonly revoked = new Set<string>();
   private readonly quotas = new Map<string, Quota>();
+  /** When each token's requests of the last minute came. */
+  private readonly recent = new Map<number, number[]>();
 
   constructor(protected readonly now: () => number = Date.now) {}
 
@@ -143,6 +149,14 @@ export class GithubState {
       Object.assign(quota, { remaining: quota.limit, resetAtMs: this.now() + HOUR_MS });
     }
     return quota;
+  }
+
+  /** Counts a request of a token; whether it is within the secondary limit of 900 points a minute. */
+  protected isPaced(account: number): boolean {
+    const nowMs = this.now();
+    const recent = (this.recent.get(account) ?? []).filter((atMs) => atMs > nowMs - 60_000);
+    this.recent.set(account, [...recent, nowMs]);
+    return recent.length < POINTS_PER_MINUTE || this.quotaOf(account, "core").limit > MAX_QUOTA;
   }
 
   /** Starts the counting of points anew; the quotas stay as they are. */

@@ -1,20 +1,21 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
+import type { Log } from "../../lib/log.ts";
 import type { GitHubRequest } from "../../lib/source/github/client.ts";
 import { type Fault, timeOutHangs } from "../github/github_faults.ts";
 import { serveRepository } from "../github/served_repository.ts";
 import { TestClock } from "../test_clock.ts";
-import { openClient, uncharged } from "./open_github.ts";
+import { openClient, openGitHub, recordedLog, uncharged } from "./open_github.ts";
 
 /** A client of a double with `octo/site`, and requests of each kind. */
-async function open({ tokens = [] }: { tokens?: readonly string[] } = {}) {
+async function open({ tokens = [], log }: { tokens?: readonly string[]; log?: Log } = {}) {
   const clock = new TestClock();
   const served = await serveRepository({ "a.md": "A\n" }, { now: clock.now });
   const { gh, url } = served;
   for (const token of tokens) gh.addToken(token);
-  const client = openClient({ tokens, clock });
+  const client = openClient({ tokens, clock, ...log && { log } });
   const request = (kind: GitHubRequest["kind"], url: string, accept = "application/json") => ({
-    ...{ kind, url, accept, context: uncharged, maxBytes: 1 << 20 },
+    ...{ kind, url, owner: "octo", accept, context: uncharged, maxBytes: 1 << 20 },
   });
   const object = `object(oid: "${"0".repeat(40)}") { ... on Blob { text } }`;
   const query =
@@ -68,6 +69,7 @@ Deno.test("GitHubClient does not repeat what was refused, late, a GraphQL batch 
     [{ kind: "status", status: 502 }, graphql, "source-failed", 0, 1],
     [{ kind: "reset" }, graphql, "source-failed", 0, 1],
     [{ kind: "status", status: 400 }, commit, "source-failed", 0, 1],
+    [{ kind: "status", status: 410 }, commit, "source-failed", 0, 1],
     [unavailable("120"), commit, "source-failed", 120_000, 1],
     [unavailable("soon"), commit, "source-failed", 0, 2],
   ];
@@ -118,11 +120,15 @@ Deno.test("GitHubClient detects both kinds of rate limit by header or message, a
   }
 });
 
-Deno.test("GitHubClient takes a 403 that is no limit for an answer, and a 304 to a request without a validator for a failure", async () => {
+Deno.test("GitHubClient takes a 403 that is no limit for an answer without a token alone, and a 304 to a request without a validator for a failure", async () => {
   await using opened = await open();
   const { gh, commit, fail, status } = opened;
   gh.fault = { kind: "status", status: 403 };
-  assertEquals(await status(commit), 403);
+  assertEquals([await status(commit), gh.requests.length], [403, 1]);
+  await using other = await open({ tokens: ["t1", "t2"] });
+  other.gh.fault = gh.fault;
+  assertEquals(await other.status(other.commit), 403);
+  assertEquals(other.gh.requests.map(({ token }) => token), [0, 1, null]);
   gh.fault = null;
   assertEquals(await status(commit), 200);
   gh.intercept = () => new Response(null, { status: 304 });
@@ -140,11 +146,13 @@ Deno.test("GitHubClient goes on with another token after a limit, and stops one 
 
   await using other = await open({ tokens: ["t1"] });
   other.gh.quota("t1").remaining = 1;
+  other.gh.quota(null).remaining = 1;
   assertEquals(await other.status(other.commit), 200);
-  // The answer stated that nothing is left, so nothing more is sent.
+  // The answers stated that nothing is left, so nothing more is sent.
+  assertEquals(await other.status(other.tree), 200);
   assertEquals((await other.fail(other.tree)).code, "source-rate-limited");
   assertEquals(await other.status(other.graphql), 200);
-  assertEquals(other.gh.counts(), { commit: 1, graphql: 1 });
+  assertEquals(other.gh.requests.map(({ token }) => token), [0, null, 0]);
 });
 
 Deno.test("GitHubClient sends nothing more of what waited when a limit was met", async () => {
@@ -238,6 +246,38 @@ Deno.test("GitHubClient sends a validator with the token alone that it came from
   assertEquals(await status({ ...commit, known }), 200);
   const sent = gh.requests.slice(-3).map(({ token, conditional }) => [token, conditional]);
   assertEquals(sent, [[0, true], [1, false], [1, false]]);
+});
+
+Deno.test("GitHubClient logs once that the API version ends", async () => {
+  const { log, lines } = recordedLog();
+  await using opened = await open({ log });
+  const { gh, commit, status } = opened;
+  assertEquals([await status(commit), lines], [200, []]);
+  const deprecation = "Tue, 10 Mar 2026 00:00:00 GMT";
+  const sunset = "Fri, 10 Mar 2028 00:00:00 GMT";
+  gh.intercept = async (_request, _logged, real) => {
+    const answer = await real();
+    answer.headers.set("deprecation", deprecation);
+    answer.headers.set("sunset", sunset);
+    return answer;
+  };
+  for (let times = 0; times < 3; times++) assertEquals(await status(commit), 200);
+  assertEquals(lines, [{ event: "API version ends", deprecation, sunset }]);
+});
+
+Deno.test("GitHubSource names an API version, but not to GitHub Enterprise Server", async () => {
+  const versions: (string | null)[] = [];
+  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
+    versions.push(request.headers.get("x-github-api-version"));
+    return new Response("0".repeat(40));
+  });
+  const base = `http://127.0.0.1:${server.addr.port}`;
+  for (const apiUrl of [base, `${base}/api/v3`]) {
+    const urls = { apiUrl, graphqlUrl: base, rawUrl: base, webUrl: "https://github.test" } as const;
+    const source = openGitHub(urls, { clock: new TestClock(), allowed: "octo/*" });
+    await source.resolve({ owner: "octo", repo: "site", branch: null }, uncharged);
+  }
+  assertEquals(versions, ["2026-03-10", null]);
 });
 
 Deno.test("GitHubClient ends with its request", async () => {

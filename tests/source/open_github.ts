@@ -20,6 +20,7 @@ export interface OpenOptions {
   readonly allowed?: string;
   readonly raw?: boolean;
   readonly kv?: KvTier | null;
+  readonly log?: Log;
 }
 
 /** Small text files, each different. */
@@ -45,8 +46,15 @@ const drop = () => {};
 /** A log that drops everything. */
 export const silentLog: Log = { level: "silent", debug: drop, info: drop, warn: drop, error: drop };
 
-function clientOptions({ clock, tokens = [] }: OpenOptions) {
-  const log = silentLog;
+/** A log, and the lines that were written to it. */
+export function recordedLog() {
+  const lines: Record<string, unknown>[] = [];
+  const write = (event: string, fields = {}) => void lines.push({ event, ...fields });
+  const log: Log = { level: "debug", debug: write, info: write, warn: write, error: write };
+  return { log, lines };
+}
+
+function clientOptions({ clock, tokens = [], log = silentLog }: OpenOptions) {
   const pool = new TokenPool(tokens, { clock, log });
   return { tokens: pool, clock, log, timeoutMs: 10_000, userAgent: "test" };
 }
@@ -57,7 +65,10 @@ export function openClient(options: OpenOptions): GitHubClient {
 }
 
 /** Reads the double without caches. */
-export function openGitHub(double: GithubDouble, options: OpenOptions): GitHubSource {
+export function openGitHub(
+  double: Pick<GithubDouble, "apiUrl" | "graphqlUrl" | "rawUrl" | "webUrl">,
+  options: OpenOptions,
+): GitHubSource {
   const { apiUrl, graphqlUrl, webUrl } = double;
   const rawUrl = options.raw === false ? null : double.rawUrl;
   const allowed = options.allowed?.toLowerCase().split(",");

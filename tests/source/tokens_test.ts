@@ -2,17 +2,25 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
 import { type Quota, type Token, TokenPool } from "../../lib/source/github/tokens.ts";
 import { TestClock } from "../test_clock.ts";
-import { silentLog } from "./open_github.ts";
+import { silentLog, uncharged } from "./open_github.ts";
 
 const HOUR_SECONDS = 3600;
+const CHECK = { owner: "octo", context: uncharged, isBulk: false };
 
-/** A pool whose first token has most quota left, and all its tokens in the order of their places. */
-async function open(count: number) {
+/**
+ * A pool whose first token has most quota left, and all its tokens in the order of their places. The quota without a token
+ * is spent for an hour, unless `anonymous` says otherwise.
+ */
+async function open(count: number, { anonymous = false } = {}) {
   const clock = new TestClock();
   const logged: [event: string, fields: unknown][] = [];
   const log = (event: string, fields?: unknown) => void logged.push([event, fields]);
   const secrets = Array.from({ length: count }, (_, index) => `very-secret-${index + 1}`);
-  const pool = new TokenPool(secrets, { clock, log: { ...silentLog, error: log, warn: log } });
+  const pool = new TokenPool(secrets, {
+    clock,
+    log: { ...silentLog, error: log, warn: log },
+    isolates: () => 1,
+  });
   const tokens: Token[] = [];
   /** Records that a token has so much left, for an hour or for longer. */
   const note = (token: Token, remaining: number, quota: Quota = "core", seconds = HOUR_SECONDS) => {
@@ -21,13 +29,23 @@ async function open(count: number) {
     pool.note(token, quota, new Headers(headers));
   };
   /** The token for one request that GitHub answers. */
-  const use = async (quota: Quota = "core", fingerprint?: string): Promise<Token> => {
-    const token = await pool.choose(quota, fingerprint);
+  const use = async (
+    quota: Quota = "core",
+    { owner = "octo", known = null }: { owner?: string; known?: { fingerprint: string } | null } =
+      {},
+  ): Promise<Token> => {
+    const token = await pool.choose(quota, { ...CHECK, owner, known });
     pool.release(token, quota, true);
     return token;
   };
-  const waitSeconds = async (quota: Quota = "core"): Promise<number | undefined> => {
-    const { code, facts } = await assertRejects(() => pool.choose(quota), CollectionsError);
+  const waitSeconds = async (
+    quota: Quota = "core",
+    owner = "octo",
+  ): Promise<number | undefined> => {
+    const { code, facts } = await assertRejects(
+      () => pool.choose(quota, { ...CHECK, owner }),
+      CollectionsError,
+    );
     assertEquals(code, "source-rate-limited");
     return facts.retryAfterSeconds;
   };
@@ -37,6 +55,8 @@ async function open(count: number) {
     tokens.push(token);
     note(token, 5000 - place);
   }
+  if (!anonymous) pool.limit(await use("raw"), HOUR_SECONDS * 1000, "api");
+  logged.length = 0;
   const [first, second, third] = tokens as [Token, Token, Token];
   return { clock, pool, logged, first, second, third, note, use, waitSeconds };
 }
@@ -49,10 +69,10 @@ Deno.test("TokenPool chooses the token with most quota left, or a validator's ow
   assertEquals(await use(), second);
   note(second, 9);
   assertEquals(await use(), third);
-  assertEquals(await use("core", second.fingerprint), second);
+  assertEquals(await use("core", { known: second }), second);
   note(second, 0);
-  assertEquals(await use("core", second.fingerprint), third);
-  assertEquals(await use("core", "of a token that is gone"), third);
+  assertEquals(await use("core", { known: second }), third);
+  assertEquals(await use("core", { known: { fingerprint: "of a token that is gone" } }), third);
 });
 
 Deno.test("TokenPool counts the quotas separately, and the raw host's without tokens", async () => {
@@ -107,9 +127,9 @@ Deno.test("after a wait one request goes alone, and the others wait for its answ
   const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
   pool.limit(first, 30_000, "api");
   clock.advance(30_000);
-  assertEquals(await pool.choose("core"), first);
+  assertEquals(await pool.choose("core", CHECK), first);
   let chosen = 0;
-  const others = Array.from({ length: 5 }, () => pool.choose("core").then(() => chosen++));
+  const others = Array.from({ length: 5 }, () => pool.choose("core", CHECK).then(() => chosen++));
   await turn();
   assertEquals(chosen, 0);
   // The first got no answer: the next one is the probe.
@@ -119,17 +139,17 @@ Deno.test("after a wait one request goes alone, and the others wait for its answ
   pool.release(first, "core", true);
   await Promise.all(others);
 
-  pool.limit(first, 30_000, "api");
+  pool.limit(first, 30_000, "core");
   clock.advance(30_000);
-  await pool.choose("core");
+  await pool.choose("core", CHECK);
   const limited = [waitSeconds(), waitSeconds()];
-  pool.limit(first, 60_000, "api");
+  pool.limit(first, 60_000, "core");
   pool.release(first, "core", false);
   assertEquals(await Promise.all(limited), [60, 60]);
 });
 
 Deno.test("TokenPool sets a refused token aside and names it by its place", async () => {
-  const { first, logged, pool, second, use } = await open(2);
+  const { first, logged, pool, second, use } = await open(2, { anonymous: true });
   pool.refuse(first);
   pool.refuse(first);
   assertEquals([await use(), pool.hasToken], [second, true]);
@@ -143,11 +163,122 @@ Deno.test("TokenPool sets a refused token aside and names it by its place", asyn
   ]);
 });
 
+Deno.test("TokenPool goes on without a token while all wait, except for GraphQL", async () => {
+  const { clock, first, note, pool, second, use, waitSeconds } = await open(2, { anonymous: true });
+  note(first, 0);
+  pool.limit(second, 30_000, "api");
+  const anonymous = await use();
+  assertEquals([anonymous.place, pool.isReady("core"), pool.hasToken], [0, false, true]);
+  note(first, 0, "graphql");
+  assertEquals(await waitSeconds("graphql"), 30);
+  note(anonymous, 0, "core", 20);
+  assertEquals(await waitSeconds(), 20);
+  clock.advance(20_000);
+  assertEquals(await use(), anonymous);
+  clock.advance(10_000);
+  assertEquals([await use(), pool.isReady("core")], [second, true]);
+});
+
+Deno.test("TokenPool doubles the wait after each secondary limit, up to 15 minutes, and forgets them as late", async () => {
+  const { clock, first, logged, pool, use, waitSeconds } = await open(1);
+  const waits = [[60, 60], [60, 120], [17, 240], [60, 480], [60, 900], [60, 900], [3600, 3600]];
+  for (const [stated, seconds] of waits) {
+    pool.limit(first, stated! * 1000, "api");
+    // What was under way then met the same limit.
+    pool.limit(first, 10_000, "api");
+    assertEquals(await waitSeconds("graphql"), seconds);
+    clock.advance(seconds! * 1000);
+    assertEquals(await use(), first);
+    clock.advance(60_000);
+  }
+  assertEquals(logged.length, waits.length);
+  clock.advance(840_000);
+  pool.limit(first, 60_000, "api");
+  assertEquals(await waitSeconds("graphql"), 60);
+
+  const anonymous = await use("raw");
+  for (const seconds of [60, 120]) {
+    pool.limit(anonymous, 60_000, "raw");
+    assertEquals(await waitSeconds("raw"), seconds);
+    clock.advance(seconds * 1000);
+    await use("raw");
+  }
+});
+
+/** How many requests a token takes now. */
+async function takeAll(pool: TokenPool, isBulk: boolean): Promise<number> {
+  const left = new AbortController();
+  const context = { ...uncharged, signal: left.signal };
+  for (let taken = 0;; taken++) {
+    const chosen = pool.choose("core", { ...CHECK, context, isBulk }).then(() => true, () => false);
+    const turn = new Promise<null>((resume) => setTimeout(resume, 0, null));
+    if (await Promise.race([chosen, turn])) continue;
+    left.abort();
+    await chosen;
+    return taken;
+  }
+}
+
+Deno.test("TokenPool takes at most 900 requests a minute of a token, bulk reads less than checks", async () => {
+  for (const [share, isolates] of [[1, 1], [1 / 2, 2], [1 / 64, 64]] as const) {
+    const clock = new TestClock();
+    const pool = new TokenPool(["t1"], { clock, log: silentLog, isolates: () => isolates });
+    clock.advance(3_600_000);
+    const bulk = await takeAll(pool, true);
+    assert(bulk > 350 * share && bulk < 400 * share + 1, `${bulk} of ${share}`);
+    let perMinute = bulk + await takeAll(pool, false);
+    assert(perMinute > bulk || share < 1 / 2, "checks do not wait behind bulk reads");
+    for (let second = 0; second < 60; second++) {
+      clock.advance(1_000);
+      perMinute += await takeAll(pool, second % 2 === 0);
+    }
+    assert(perMinute * isolates <= 900, `${perMinute} a minute`);
+    assert(perMinute * isolates > 800, `${perMinute} a minute`);
+  }
+});
+
+Deno.test("TokenPool uses the next token where one is at its pace, and none where a host states a larger quota", async () => {
+  const { clock, first, pool, second } = await open(2, { anonymous: true });
+  clock.advance(60_000);
+  const [one, both] = [await takeAll(pool, true), new Set<Token>()];
+  for (let n = 0; n < 60; n++) both.add(await pool.choose("core", CHECK));
+  assertEquals([one > 700, one < 800, both], [true, true, new Set([first, second])]);
+  const large = { "x-ratelimit-limit": "100000", "x-ratelimit-remaining": "100000" };
+  pool.note(first, "core", new Headers({ ...large, "x-ratelimit-reset": "9999999999" }));
+  clock.advance(60_000);
+  for (let n = 0; n < 2_000; n++) assertEquals(await pool.choose("core", CHECK), first);
+});
+
+Deno.test("TokenPool sets a token aside for an owner, or for all, for ten minutes, and logs it once", async () => {
+  const { clock, first, logged, pool, second, use } = await open(2, { anonymous: true });
+  pool.deny(first, "Octo", "forbidden");
+  pool.deny(first, "octo", "forbidden");
+  assertEquals([await use(), await use("core", { owner: "other" })], [second, first]);
+  assertEquals([pool.isReady("core", "OCTO"), pool.isReady("core")], [true, true]);
+  pool.deny(second, "*", "x".repeat(1000));
+  assertEquals([(await use()).place, await use("core", { owner: "other" })], [0, first]);
+  assertEquals([pool.isReady("core", "octo"), pool.hasToken], [false, true]);
+  const { code } = await assertRejects(
+    () => pool.choose("graphql", CHECK),
+    CollectionsError,
+  );
+  assertEquals([code, pool.unavailable("core", "octo").code], ["source-failed", "source-failed"]);
+  clock.advance(599_999);
+  assertEquals((await use()).place, 0);
+  clock.advance(1);
+  assertEquals((await use()).place, 1);
+  pool.deny(first, "octo", "forbidden");
+  assertEquals(logged, [
+    ["token set aside", { token: 1, owner: "Octo", message: "forbidden" }],
+    ["token set aside", { token: 2, owner: "*", message: "x".repeat(300) }],
+  ]);
+});
+
 Deno.test("TokenPool fingerprints differ by token, last over restarts and reveal no token", async () => {
   const prints = ({ first, second }: { first: Token; second: Token }) =>
     [first, second].map(({ fingerprint }) => fingerprint);
   const [one, other] = prints(await open(2));
   assertEquals(prints(await open(2)), [one, other]);
   assert(one !== other && !one!.includes("secret"));
-  assertEquals((await (await open(0)).use()).fingerprint, "none");
+  assertEquals((await (await open(0, { anonymous: true })).use()).fingerprint, "none");
 });

@@ -21,7 +21,7 @@ type Host = { readonly gh: GithubDouble; readonly git: GitRepository };
 const removals: [name: string, code: string, remove: (host: Host) => unknown][] = [
   ["deleted", "repository-not-found", ({ gh }) => gh.remove("octo/site")],
   ["made private", "repository-not-found", ({ gh }) => gh.setVisibility("octo/site", "private")],
-  ["forbidden", "repository-not-found", ({ gh }) => gh.get("octo/site").blocked = 403],
+  ["blocked by its terms", "repository-blocked", ({ gh }) => gh.get("octo/site").blocked = 403],
   ["blocked by law", "repository-blocked", ({ gh }) => gh.get("octo/site").blocked = 451],
   ["emptied", "repository-empty", ({ gh }) => gh.add("octo/site", null)],
   ["without its branch", "branch-not-found", async ({ git }) => {

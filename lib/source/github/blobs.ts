@@ -8,7 +8,6 @@ import { registeredType } from "../../content/file_names.ts";
 import { sourceFailed } from "../../errors.ts";
 import { blobId } from "../git_object_id.ts";
 import type { BlobResult, Blobs, FileRef, RequestContext, Snapshot, Source } from "../source.ts";
-import { quotaWaitMs } from "./client.ts";
 import { type GitHubHost, parseAnswer, refusal, requestObject } from "./host.ts";
 
 const MAX_AT_ONCE = 8;
@@ -28,7 +27,7 @@ const graphqlAnswer = z.object({
     repository: z.record(z.string(), z.object({ text: z.string().nullish() }).nullable())
       .nullable(),
   }).nullish(),
-  errors: z.array(z.object({ type: z.string().optional() })).optional(),
+  errors: z.array(z.unknown()).optional(),
 });
 
 interface Page {
@@ -36,6 +35,8 @@ interface Page {
   readonly snapshot: Snapshot;
   readonly context: RequestContext;
   readonly results: Map<string, BlobResult>;
+  /** Why files may not be read at the API one by one: GraphQL, which reads them together, is limited. */
+  readonly limits: Map<string, BlobResult>;
   rawMisses: number;
 }
 
@@ -45,12 +46,18 @@ export async function readBlobs(
   ...[snapshot, files, context]: Parameters<Source["blobs"]>
 ): Promise<Blobs> {
   const results = new Map<string, BlobResult>();
-  const page: Page = { host, snapshot, context, results, rawMisses: 0 };
+  const limits = new Map<string, BlobResult>();
+  const page: Page = { host, snapshot, context, results, limits, rawMisses: 0 };
   if (host.tokens.hasToken && files.length > 1) {
     const batches = planBatches(files.filter(fitsBatch));
-    // What a failed batch leaves out is read one by one.
+    // What a failed batch leaves out is read one by one, and by the raw host alone where GraphQL is limited.
     const read = (batch: readonly FileRef[]) =>
-      readBatch(page, batch).catch(() => context.signal?.throwIfAborted());
+      readBatch(page, batch).catch((error) => {
+        context.signal?.throwIfAborted();
+        if (error.code !== "source-rate-limited") return;
+        const withoutRaw = host.rawUrl === null ? results : limits;
+        for (const { id } of batch) if (!results.has(id)) withoutRaw.set(id, error);
+      });
     await pLimit(MAX_AT_ONCE).map(batches, read);
   }
   let failuresInARow: Error[] = [];
@@ -103,6 +110,7 @@ async function readBatch(page: Page, files: readonly FileRef[]): Promise<void> {
   const answer = await host.client.request({
     kind: "graphql",
     url: host.graphqlUrl,
+    owner,
     accept: "application/json",
     body: JSON.stringify({ query, variables: { owner, name: repo } }),
     maxBytes: BATCH_ANSWER_MAX_BYTES,
@@ -111,13 +119,6 @@ async function readBatch(page: Page, files: readonly FileRef[]): Promise<void> {
   let rest = files;
   try {
     const { data, errors } = parseAnswer(graphqlAnswer, answer);
-    // A spent quota comes as 200 here (docs.github.com/graphql/overview/rate-limits-and-query-limits-for-the-graphql-api).
-    if (errors?.some((error) => error.type === "RATE_LIMITED")) {
-      const waitMs = quotaWaitMs(answer.headers, host.clock.now());
-      host.tokens.limit(answer.token, waitMs, "graphql");
-      // With the next token; with the last one spent the client throws.
-      return await readBatch(page, files);
-    }
     rest = files.filter((file, index) => {
       const blob = data?.repository?.[`f${index}`];
       if (!blob) return errors !== undefined;
@@ -136,15 +137,17 @@ async function readOne(page: Page, file: FileRef): Promise<BlobResult> {
   const { host, snapshot, context } = page;
   // One byte more than announced is enough to detect that the answer is another file.
   const maxBytes = Math.max(file.size + 1, 4096);
-  if (!host.tokens.hasToken && host.rawUrl !== null) {
-    const { name: { owner, repo }, commit } = snapshot;
+  const { name: { owner, repo }, commit } = snapshot;
+  const limit = page.limits.get(file.id);
+  if (host.rawUrl !== null && (limit !== undefined || !host.tokens.isReady("core", owner))) {
     const url = `${host.rawUrl}/${owner}/${repo}/${commit}/${encodePath(file.path)}`;
-    const answer = await host.client.request({ kind: "raw", url, maxBytes, context })
+    const answer = await host.client.request({ kind: "raw", url, owner, maxBytes, context })
       .catch((error) => {
         if (error.code !== "source-failed") throw error;
       });
     answer?.release();
     if (answer?.status === 200 && blobId(answer.bytes) === file.id) return answer.bytes;
+    if (limit !== undefined) throw limit;
     // The API is no alternative for a whole page: without a token it answers 60 requests an hour.
     if (++page.rawMisses > MAX_FAILURES) {
       throw sourceFailed(`Cannot read "${file.id}": the raw host does not have it`);

@@ -4,6 +4,7 @@
 
 import type { Clock } from "../../clock.ts";
 import { CollectionsError, sourceFailed, sourceTimeout } from "../../errors.ts";
+import type { Log } from "../../log.ts";
 import { type Body, BodyReader } from "../../read_body.ts";
 import { RequestQueue } from "../request_queue.ts";
 import type { RequestContext } from "../source.ts";
@@ -37,6 +38,8 @@ export type Validator = { readonly etag: string; readonly fingerprint: string };
 export interface GitHubRequest {
   readonly kind: keyof typeof LANE_OF;
   readonly url: string;
+  /** Whose repository it is about: an owner may not accept a token. */
+  readonly owner: string;
   readonly context: RequestContext;
   readonly accept?: string;
   readonly known?: Validator | null;
@@ -49,15 +52,20 @@ export interface GitHubRequest {
 /** `release` is to be called once its bytes are parsed. */
 type HttpAnswer = Body & { readonly status: number; readonly headers: Headers };
 
-/** An answer that says something about the repository: 2xx, 3xx, or a 4xx that is no limit. */
+/** An answer that says something about the repository: 2xx, 3xx, or a 4xx that is about neither a limit nor a token. */
 export type GitHubAnswer = HttpAnswer & { readonly token: Token };
 
 export interface GitHubClientOptions {
   readonly tokens: TokenPool;
   readonly clock: Clock;
+  readonly log: Log;
+  /** The host's own default where it is left out. */
+  readonly apiVersion?: string;
   /** For one request, its time in the queue aside. */
   readonly timeoutMs: number;
   readonly userAgent: string;
+  /** How many isolates share what GitHub allows at once; 1 where it is left out. */
+  readonly isolates?: () => number;
   /** Called after each request with its status, or why there is none. */
   readonly onRequest?: (sent: Pick<GitHubRequest, "kind"> & { readonly result: Result }) => void;
 }
@@ -67,22 +75,35 @@ type Result = number | "network" | "timeout" | "aborted";
 const SECONDARY_WAIT_MS = 60_000;
 const MIN_WAIT_MS = 1_000;
 const LIMIT_MESSAGE = /rate limit|abuse detection/i;
+/** GraphQL's limits are 200 too. No text of a file matches, whose quotes are escaped in JSON. */
+const GRAPHQL_LIMIT = /"type"\s*:\s*"RATE_LIMIT|"message"\s*:\s*"[^"\\]*rate limit/i;
+/** It locks valid tokens too, whoever owns the repository. */
+const LOCKED_MESSAGE = /login attempts? exceeded/i;
+/** Of an error, enough for its message. */
+const ERROR_HEAD_BYTES = 4096;
 
 /** For GitHub's API, its raw host and its Git host. */
 export class GitHubClient {
   private readonly lanes: Record<keyof typeof LANES, RequestQueue>;
   private readonly bodies: BodyReader;
+  private isEndLogged = false;
 
   constructor(private readonly options: GitHubClientOptions) {
     const waits = { maxWaitMs: options.timeoutMs, clock: options.clock };
-    const open = (lane: keyof typeof LANES) => new RequestQueue({ ...LANES[lane], ...waits });
+    const open = (lane: keyof typeof LANES) =>
+      new RequestQueue({
+        ...{ ...LANES[lane], ...waits },
+        get concurrency() {
+          return Math.max(1, Math.floor(LANES[lane].concurrency / (options.isolates?.() ?? 1)));
+        },
+      });
     this.lanes = { checks: open("checks"), bulk: open("bulk"), raw: open("raw") };
     this.bodies = new BodyReader(waits);
   }
 
   /**
-   * Sends one request, with another token where one is refused or out of quota, and once more after a network error
-   * or a 5xx, unless that says when to come back.
+   * Sends one request, with another token or none where one is refused, not accepted or out of quota, and once more
+   * after a network error or a 5xx, unless that says when to come back.
    * @throws {CollectionsError} a source failure or service-busy. @throws the reason of the context's signal.
    */
   async request(request: GitHubRequest): Promise<GitHubAnswer> {
@@ -96,7 +117,7 @@ export class GitHubClient {
         if (answer === null) continue;
         const { status, headers, token } = answer;
         // The request is at fault, which says nothing about the repository; 304 answers a validator alone.
-        const isFault = [400, 401, 406].includes(status) ||
+        const isFault = [400, 401, 406, 410].includes(status) ||
           status === 304 && known?.fingerprint !== token.fingerprint;
         if (status < 500 && !isFault) return answer;
         answer.release();
@@ -113,30 +134,37 @@ export class GitHubClient {
     }
   }
 
-  /** Sends one request with these headers alone, in the lane of the checks: no token, no limits, no retry. */
-  requestPlainly(request: GitHubRequest, headers: HeadersInit): Promise<HttpAnswer> {
-    return this.lanes.checks.run(() => this.send(request, headers), request.context);
+  /** Sends one request to the Git host, in the lane of the checks: no token, no limits, no retry. */
+  requestGit(request: GitHubRequest, headers: Record<string, string>): Promise<HttpAnswer> {
+    // GitHub serves Git's protocol to a client that names itself so (jelmer/dulwich#562, isomorphic-git#247).
+    const named = { ...headers, "user-agent": `git/2 (${this.options.userAgent})` };
+    return this.lanes.checks.run(() => this.send(request, named), request.context);
   }
 
-  /** One answer, or null where its token was refused or limited and another may be used. */
+  /** One answer, or null where its token was refused, limited or not accepted, and another may be used. */
   private async attempt(request: GitHubRequest): Promise<GitHubAnswer | null> {
     const { tokens } = this.options;
-    const { kind, known } = request;
+    const { kind, owner } = request;
     const quota = kind === "graphql" || kind === "raw" ? kind : "core";
-    // GitHub answers no GraphQL without a token, and each try would cost quota.
-    if (quota === "graphql" && !tokens.hasToken) {
-      throw sourceFailed(`Cannot read "graphql": there is no token`);
-    }
-    const token = await tokens.choose(quota, known?.fingerprint);
+    const token = await tokens.choose(quota, { ...request, isBulk: LANE_OF[kind] === "bulk" });
     let isOver = false;
     try {
       const answer = await this.send(request, this.headersOf(request, token));
-      const limit = this.limitOf(answer);
+      if (kind !== "raw") this.logEnd(answer.headers);
+      const limit = this.limitOf(kind, answer);
       isOver = limit === null;
       if (limit === null) {
         tokens.note(token, quota, answer.headers);
-        if (answer.status !== 401 || token.secret === null) return { ...answer, token };
-        tokens.refuse(token);
+        const { status } = answer;
+        const text = status === 403 ? headOf(answer) : "";
+        // Blocked by GitHub's terms, whoever asks.
+        if (/"block"\s*:\s*\{/.test(text)) return { ...answer, status: 451, token };
+        if (token.secret === null || status !== 401 && status !== 403) return { ...answer, token };
+        if (status === 401) tokens.refuse(token);
+        else {
+          const message = /"message"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(text)?.[1] ?? "";
+          tokens.deny(token, LOCKED_MESSAGE.test(message) ? "*" : owner, message);
+        }
       } else {
         tokens.limit(token, limit.waitMs, limit.isQuota || quota === "raw" ? quota : "api");
       }
@@ -152,11 +180,13 @@ export class GitHubClient {
   }
 
   /** How long a rate limit lasts and whether it is of one quota; null for a refusal (403), which is no limit. */
-  private limitOf({ status, headers, bytes }: HttpAnswer) {
+  private limitOf(kind: GitHubRequest["kind"], answer: HttpAnswer) {
+    const { status, headers } = answer;
     const isSpent = headers.get("x-ratelimit-remaining") === "0";
-    const saysSo = () => LIMIT_MESSAGE.test(new TextDecoder().decode(bytes.subarray(0, 4096)));
+    const isStated = headers.has("retry-after");
     const isLimit = status === 429 ||
-      status === 403 && (isSpent || headers.has("retry-after") || saysSo());
+      status === 403 && (isSpent || isStated || LIMIT_MESSAGE.test(headOf(answer))) ||
+      status === 200 && kind === "graphql" && (isStated || GRAPHQL_LIMIT.test(headOf(answer)));
     if (!isLimit) return null;
     const now = this.options.clock.now();
     // A stated time to retry goes before the quota's own time.
@@ -166,13 +196,22 @@ export class GitHubClient {
   }
 
   private headersOf({ kind, accept, known }: GitHubRequest, token: Token): Headers {
-    const headers = new Headers({ "user-agent": this.options.userAgent });
+    const { apiVersion, userAgent } = this.options;
+    const headers = new Headers({ "user-agent": userAgent });
     if (accept !== undefined) headers.set("accept", accept);
-    if (kind !== "raw") headers.set("x-github-api-version", "2022-11-28");
+    if (kind !== "raw" && apiVersion !== undefined) headers.set("x-github-api-version", apiVersion);
     if (kind === "graphql") headers.set("content-type", "application/json");
     if (token.secret !== null) headers.set("authorization", `Bearer ${token.secret}`);
     if (known?.fingerprint === token.fingerprint) headers.set("if-none-match", known.etag);
     return headers;
+  }
+
+  /** Logs once that GitHub announces the end of the API version, which is answered 410 after that. */
+  private logEnd(headers: Headers): void {
+    const [deprecation, sunset] = [headers.get("deprecation"), headers.get("sunset")];
+    if (this.isEndLogged || deprecation === null && sunset === null) return;
+    this.isEndLogged = true;
+    this.options.log.warn("API version ends", { deprecation, sunset });
   }
 
   private async send(request: GitHubRequest, headers: HeadersInit): Promise<HttpAnswer> {
@@ -226,8 +265,11 @@ export class GitHubClient {
   }
 }
 
+const headOf = ({ bytes }: HttpAnswer) =>
+  new TextDecoder().decode(bytes.subarray(0, ERROR_HEAD_BYTES));
+
 /** For how long a quota stays spent, in ms; a minute where the answer does not say. */
-export function quotaWaitMs(headers: Headers, now: number): number {
+function quotaWaitMs(headers: Headers, now: number): number {
   const resetMs = Number(headers.get("x-ratelimit-reset")) * 1000 - now;
   return resetMs > 0 ? resetMs : SECONDARY_WAIT_MS;
 }

@@ -93,7 +93,7 @@ export class GitHostHealth {
     return this.clock.monotonicMs() >= Math.max(untilMs, this.hostUntilMs);
   }
 
-  /** Takes the result of a query. A 401 is an answer like any other. */
+  /** Takes the result of a query. A denial is an answer like any other. */
   record(name: RepositoryName, result: LsRefsResult): void {
     const now = this.clock.monotonicMs();
     const repository = repositoryKey(name);
@@ -129,7 +129,7 @@ export type RefAnswer =
 /** What one query found. An answer has the name of the repository that gave it: the query's, or the target of a 301. */
 export type LsRefsResult =
   | RefAnswer & RepositoryName
-  /** 401: missing, or not public. */
+  /** Missing, not public, or blocked. */
   | { readonly kind: "denied" }
   | { readonly kind: "rate-limited"; readonly retryAfterMs: number }
   | { readonly kind: "unusable"; readonly reason: string };
@@ -140,9 +140,10 @@ const HEADERS = {
   "content-type": "application/x-git-upload-pack-request",
   "accept": "application/x-git-upload-pack-result",
   "git-protocol": "version=2",
-  "user-agent": "repo-collections",
 };
 const MAX_LINE_BYTES = 65_520;
+/** About one repository, not the host: missing or not public (401, 404), or blocked (403, 451). */
+const DENIALS: readonly number[] = [401, 403, 404, 451];
 // Git's names have no control characters, no space and no DEL (git check-ref-format).
 const LINE =
   /^([0-9a-f]{40}|unborn) ([^\0- \x7f]+)(?: symref-target:([^\0- \x7f]+))?(?: peeled:([0-9a-f]{40}))?\n?$/;
@@ -163,8 +164,9 @@ export async function lsRefs(
   try {
     for (let hop = 0;; hop++) {
       const search = new RefSearch(forms);
-      const answer = await client.requestPlainly({
+      const answer = await client.requestGit({
         kind: "ls-refs",
+        owner,
         url: `${gitUrl}/${owner}/${repo}${suffix}/git-upload-pack`,
         body: requestBody(forms),
         maxBytes: MAX_BYTES,
@@ -174,7 +176,7 @@ export async function lsRefs(
       answer.release();
       const { status, headers } = answer;
       if (isList(answer)) return { owner, repo, ...search.answer() };
-      if (status === 401) return { kind: "denied" };
+      if (DENIALS.includes(status)) return { kind: "denied" };
       if (status === 429) {
         const waitMs = retryAfterMs(headers, clock.now()) ?? HOST_PAUSE_MS;
         return { kind: "rate-limited", retryAfterMs: Math.min(Math.max(waitMs, 1000), DAY_MS) };

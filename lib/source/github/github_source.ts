@@ -14,6 +14,7 @@ import { GitRefs } from "./git_refs.ts";
 import {
   type GitHubAddresses,
   type GitHubHost,
+  mayBeHidden,
   refusal,
   type RepositoryRequest,
   requestObject,
@@ -22,10 +23,12 @@ import { RestRefSearch } from "./refs.ts";
 import { readTreeTask } from "./trees.ts";
 
 interface GitHubSourceOptions
-  extends GitHubClientOptions, Pick<GitHubHost, "allowedRepos" | "compute"> {
+  extends Omit<GitHubClientOptions, "apiVersion">, Pick<GitHubHost, "allowedRepos" | "compute"> {
   readonly addresses: GitHubAddresses;
-  readonly log: Log;
 }
+
+/** docs.github.com/rest/about-the-rest-api/breaking-changes: it changes none of the fields that are read here. */
+const API_VERSION = "2026-03-10";
 
 const TREE_MAX_BYTES = 64 << 20;
 /** Larger answers take longer to parse than the first try of a task may. */
@@ -37,8 +40,11 @@ export class GitHubSource implements Source {
   private readonly git: GitRefs | null;
 
   constructor(options: GitHubSourceOptions) {
-    const { addresses: { gitUrl }, log } = options;
-    this.host = { ...options, ...options.addresses, client: new GitHubClient(options) };
+    const { addresses: { apiUrl, gitUrl }, log } = options;
+    // An older GitHub Enterprise Server answers 400 to a version that it does not have, and has a default.
+    const version = apiUrl.endsWith("/api/v3") ? {} : { apiVersion: API_VERSION };
+    const client = new GitHubClient({ ...options, ...version });
+    this.host = { ...options, ...options.addresses, client };
     this.git = gitUrl === null ? null : new GitRefs({ ...this.host, gitUrl }, log);
   }
 
@@ -48,12 +54,13 @@ export class GitHubSource implements Source {
     const branch = query.branch ?? DEFAULT_BRANCH;
     const checkedAtMs = host.clock.now();
     // Git's own protocol costs no REST quota, but sees public repositories alone.
-    const byGit = git === null || host.tokens.hasToken
+    const byGit = git === null || host.tokens.isReady("core", owner)
       ? { denial: null }
       : await git.find({ ...query, branch }, context);
+    const denial = "commit" in byGit || mayBeHidden(host) ? null : byGit.denial;
     const { commit, validators } = "commit" in byGit
       ? byGit
-      : await new RestRefSearch(host, { ...query, branch }, context, byGit.denial).find();
+      : await new RestRefSearch(host, { ...query, branch }, context, denial).find();
     return {
       name: { owner, repo },
       branch,

@@ -73,6 +73,13 @@ export type RepositoryAnswer = GitHubAnswer & { readonly base: string };
 export const MAX_HOPS = 2;
 const BASE = /^(?:repositories\/[0-9]+|repos\/[A-Za-z0-9_-]+\/[A-Za-z0-9._-]+)(?=[/?]|$)/;
 
+/**
+ * Whether a repository may be hidden from a request without a token: private ones are served where they are allowed by
+ * name, and a token that waits, or is set aside, may see them.
+ */
+export const mayBeHidden = ({ allowedRepos, tokens }: GitHubHost) =>
+  allowedRepos !== null && tokens.hasToken;
+
 /** The base of a repository under the requested name. */
 export const namedBase = ({ owner, repo }: RepositoryName) => `repos/${owner}/${repo}`;
 
@@ -81,14 +88,17 @@ export const namedBase = ({ owner, repo }: RepositoryName) => `repos/${owner}/${
  * comes back as 404 where it is permanent: there is no repository to be read. @throws {CollectionsError} as the client.
  */
 export async function requestRepository(
-  { client, apiUrl }: GitHubHost,
+  host: GitHubHost,
   { base: firstBase, rest, ...request }: RepositoryRequest,
 ): Promise<RepositoryAnswer> {
+  const { client, apiUrl, tokens } = host;
   let base = firstBase;
   for (let hop = 0;; hop++) {
     const answer = await client.request({ ...request, url: `${apiUrl}/${base}${rest}` });
-    if (![301, 302, 307, 308].includes(answer.status)) return { ...answer, base };
+    const isHidden = answer.status === 404 && answer.token.secret === null && mayBeHidden(host);
+    if (!isHidden && ![301, 302, 307, 308].includes(answer.status)) return { ...answer, base };
     answer.release();
+    if (isHidden) throw tokens.unavailable("core", request.owner);
     const path = pathBelow(apiUrl, answer.headers.get("location")) ?? "";
     const target = hop < MAX_HOPS ? BASE.exec(path)?.[0] : undefined;
     // A temporary redirect (to a page about maintenance, say) tells nothing about the repository.
@@ -103,10 +113,10 @@ export async function requestRepository(
 export function requestObject(
   host: GitHubHost,
   { name, validators }: Snapshot,
-  request: Omit<RepositoryRequest, "base">,
+  request: Omit<RepositoryRequest, "base" | "owner">,
 ): Promise<RepositoryAnswer> {
   const base = parseValidators(validators)?.base ?? namedBase(name);
-  return requestRepository(host, { ...request, base });
+  return requestRepository(host, { ...request, base, owner: name.owner });
 }
 
 /** The path and query of a `Location` below an address, or null where it leads elsewhere. */
@@ -121,7 +131,7 @@ export function pathBelow(address: string, location: string | null): string | nu
 export function refusal({ owner, repo }: RepositoryName, status: number): CollectionsError {
   if (status === 451) return repositoryBlocked(owner, repo);
   if (status === 409) return repositoryEmpty(owner, repo);
-  if ([403, 404, 410].includes(status)) return repositoryNotFound(owner, repo);
+  if (status === 403 || status === 404) return repositoryNotFound(owner, repo);
   // A status that GitHub does not document says nothing about the repository.
   return sourceFailed(`Cannot read "${owner}/${repo}": GitHub answered ${status}`);
 }

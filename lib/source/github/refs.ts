@@ -51,7 +51,8 @@ export async function isCommit(
   { id, context }: { readonly id: string; readonly context: RequestContext },
 ): Promise<boolean> {
   const base = namedBase(name);
-  const answer = await send(host, { kind: "commit", base, rest: `/commits/${id}`, context });
+  const request = { kind: "commit", base, rest: `/commits/${id}`, owner: name.owner } as const;
+  const answer = await send(host, { ...request, context });
   if (answer.status === 200) return commitIn(answer) === id;
   if (answer.status === 404 || answer.status === 422) return false;
   throw refusal(name, answer.status);
@@ -165,6 +166,7 @@ export class RestRefSearch {
   private requestRef(form: string) {
     return send(this.host, {
       kind: "commit",
+      owner: this.query.owner,
       base: namedBase(this.query),
       rest: `/commits/${encodeURIComponent(form)}`,
       known: this.known?.form === form ? this.known.commit : null,
@@ -174,7 +176,8 @@ export class RestRefSearch {
 
   /** The repository, or that it is unchanged. @throws {CollectionsError} where it may not be seen. */
   private async requestRepository(known: Validator | null = null, base = namedBase(this.query)) {
-    const request = { kind: "repo", base, rest: "", known, context: this.context } as const;
+    const { context, query: { owner } } = this;
+    const request = { kind: "repo", owner, base, rest: "", known, context } as const;
     const answer = await send(this.host, request);
     if (answer.status === 200 || answer.status === 304) return answer;
     throw refusal(this.query, answer.status);

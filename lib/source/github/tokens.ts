@@ -1,12 +1,15 @@
-// The tokens of one GitHub host: which to use next, which are out of quota or refused. A log line names a token by its
-// place in the list; its characters go into the Authorization header and nowhere else. No wait is longer than GitHub's
-// windows of an hour, and the first request after a wait goes alone: the others wait for its answer.
+// The tokens of one GitHub host: which to use next, which are out of quota, refused or not accepted by an owner. Where
+// none can be used, requests go without a token. A log line names a token by its place in the list; its characters go
+// into the Authorization header and nowhere else. No wait is longer than GitHub's windows of an hour, and the first
+// request after a wait goes alone: the others wait for its answer.
 
 import { createHash } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import type { Clock } from "../../clock.ts";
-import { sourceRateLimited } from "../../errors.ts";
+import { type CollectionsError, sourceFailed, sourceRateLimited } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { MAX_WAIT_MS } from "../failure_backoff.ts";
+import type { RequestContext } from "../source.ts";
 
 /** GitHub counts the REST API and GraphQL separately, and the raw host limits addresses. */
 export type Quota = "core" | "graphql" | "raw";
@@ -15,15 +18,36 @@ export type Quota = "core" | "graphql" | "raw";
 export type Token = ReturnType<typeof newToken>;
 
 const UNKNOWN = Number.MAX_SAFE_INTEGER;
+/**
+ * GitHub allows 900 points a minute for one token, and a read costs one. Each is followed by such a pause; of a minute's
+ * pauses a request may be ahead, but bulk reads leave some to the others: 881 at most in any minute.
+ */
+const POINT_MS = 60_000 / 440;
+const MAX_AHEAD_MS = { checks: 60_000, bulk: 53_000 };
+/** GitHub's largest quota an hour: a host that states a larger one is another, and has no such limit. */
+const MAX_PACED_QUOTA = 15_000;
+/** A secondary limit is repeated within this time, and then lasts twice as long as the last one, up to this. */
+const MAX_REPEATED_LIMIT_MS = 900_000;
+/** Then the owner may have accepted the token, or a lock on logins ended. */
+const SET_ASIDE_MS = 600_000;
+const MAX_SET_ASIDE = 10_000;
+const MAX_MESSAGE_CHARS = 300;
 
 /** Chooses tokens by the quota that is left (docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api). */
 export class TokenPool {
   private readonly tokens: readonly Token[];
   private readonly anonymous = newToken(null, -1);
+  /** Until when a token is set aside for an owner, or for all owners. */
+  private readonly setAside = new LRUCache<string, number>({ max: MAX_SET_ASIDE });
 
   constructor(
     secrets: readonly string[],
-    private readonly options: { readonly clock: Clock; readonly log: Log },
+    private readonly options: {
+      readonly clock: Clock;
+      readonly log: Log;
+      /** How many isolates share each token's pace; 1 where it is left out. */
+      readonly isolates?: () => number;
+    },
   ) {
     this.tokens = secrets.map(newToken);
   }
@@ -33,29 +57,51 @@ export class TokenPool {
     return this.tokens.some(({ isRefused }) => !isRefused);
   }
 
+  /** Whether a token can be used now: for any owner where none is named. */
+  isReady(quota: Quota, owner = ""): boolean {
+    const now = this.now();
+    return this.accepted(quota, owner).some(({ quotas }) => left(quotas[quota], now) > 0);
+  }
+
   /**
-   * The token with this fingerprint while it has quota, else the one with most quota left; to be given back by `release`.
-   * @throws {CollectionsError} source-rate-limited when the quota of the last is spent.
+   * The token that a request's validator came from while it has quota, else the one with most quota left, else none; to be
+   * given back by `release`. Waits for the pace. @throws {CollectionsError} as {@linkcode TokenPool.unavailable} says.
+   * @throws the reason of the context's signal.
    */
-  async choose(quota: Quota, fingerprint?: string): Promise<Token> {
+  async choose(
+    quota: Quota,
+    { owner, known, context, isBulk }: {
+      readonly owner: string;
+      readonly known?: { readonly fingerprint: string } | null;
+      readonly context: RequestContext;
+      readonly isBulk: boolean;
+    },
+  ): Promise<Token> {
+    // GitHub answers no GraphQL without a token.
+    const others = quota === "graphql" ? [] : [this.anonymous];
     while (true) {
       const now = this.now();
-      const usable = this.usable(quota);
-      const ready = usable.filter((token) => left(token, quota, now) > 0);
-      if (ready.length === 0) {
-        const waitMs = Math.min(...usable.map(({ quotas }) => quotas[quota].resetAtMs)) - now;
-        const message = `Cannot send a request to GitHub: the ${quota} quota is spent`;
-        throw sourceRateLimited(message, Math.ceil(waitMs / 1000));
-      }
+      const quotaLeft = ({ quotas }: Token) => left(quotas[quota], now);
+      const ready = [this.accepted(quota, owner), others]
+        .map((tokens) => tokens.filter((token) => quotaLeft(token) > 0))
+        .find(({ length }) => length > 0);
+      if (ready === undefined) throw this.unavailable(quota, owner, others);
+      const rank = (token: Token) =>
+        token.fingerprint === known?.fingerprint ? Infinity : quotaLeft(token);
       const free = ready.filter(({ quotas }) => quotas[quota].probe === null);
-      const best = free.find((token) => token.fingerprint === fingerprint) ??
-        free.toSorted((a, b) => left(b, quota, now) - left(a, quota, now))[0];
-      if (best !== undefined) {
-        const state = best.quotas[quota];
+      const waits: number[] = [];
+      for (const token of free.toSorted((a, b) => rank(b) - rank(a))) {
+        const aheadMs = Math.max(0, token.pacedUntilMs - now);
+        const waitMs = aheadMs - MAX_AHEAD_MS[isBulk ? "bulk" : "checks"];
+        waits.push(waitMs);
+        if (waitMs > 0) continue;
+        token.pacedUntilMs = now + aheadMs + token.pointMs * (this.options.isolates?.() ?? 1);
+        const state = token.quotas[quota];
         if (state.remaining === 0) state.probe = Promise.withResolvers();
-        return best;
+        return token;
       }
-      await ready[0]!.quotas[quota].probe?.promise;
+      if (waits.length > 0) await this.options.clock.sleep(Math.min(...waits), context.signal);
+      else await ready[0]!.quotas[quota].probe?.promise;
     }
   }
 
@@ -73,23 +119,42 @@ export class TokenPool {
     const state = token.quotas[quota];
     const number = (name: string) => Number(headers.get(`x-ratelimit-${name}`) ?? NaN);
     const remaining = number("remaining");
+    if (number("limit") > MAX_PACED_QUOTA) token.pointMs = 0;
     const resetMs = number("reset") * 1000 - this.options.clock.now();
     // An answer that was under way when a limit came does not lift it.
-    const isStopped = state.remaining === 0 && this.now() < state.resetAtMs;
-    if (isStopped || !Number.isFinite(remaining) || !Number.isFinite(resetMs)) return;
+    const isStopped = left(state, this.now()) === 0;
+    if (isStopped || !Number.isFinite(remaining) || !Number.isFinite(resetMs)) {
+      return;
+    }
     state.remaining = remaining;
     state.resetAtMs = this.now() + bounded(resetMs);
   }
 
-  /** Stops one token for a time, at most an hour: for one quota, or for the whole API (a secondary limit). */
+  /**
+   * Stops one token for a time, at most an hour: for one quota, or for the whole API. The latter, and the raw host's, are
+   * secondary limits, and last longer each time.
+   */
   limit({ place, quotas }: Token, waitMs: number, quota: Quota | "api"): void {
-    const untilMs = this.now() + bounded(waitMs);
-    for (const state of quota === "api" ? [quotas.core, quotas.graphql] : [quotas[quota]]) {
-      state.resetAtMs = Math.max(state.remaining === 0 ? state.resetAtMs : 0, untilMs);
+    const now = this.now();
+    const states = quota === "api" ? [quotas.core, quotas.graphql] : [quotas[quota]];
+    // Requests that were under way together meet one limit.
+    const isNew = states.some((state) => left(state, now) > 0);
+    if (isNew && (quota === "api" || quota === "raw")) {
+      const { secondary } = states[0]!;
+      const isRepeated = now < secondary.untilMs + MAX_REPEATED_LIMIT_MS;
+      const leastMs = isRepeated ? Math.min(secondary.waitMs * 2, MAX_REPEATED_LIMIT_MS) : 0;
+      waitMs = Math.max(waitMs, leastMs);
+      Object.assign(secondary, { waitMs, untilMs: now + waitMs });
+    }
+    for (const state of states) {
+      state.resetAtMs = Math.max(
+        state.remaining === 0 ? state.resetAtMs : 0,
+        now + bounded(waitMs),
+      );
       state.remaining = 0;
     }
     const seconds = Math.ceil(bounded(waitMs) / 1000);
-    this.options.log.warn("token limited", { token: place, seconds });
+    if (isNew) this.options.log.warn("token limited", { token: place, seconds });
   }
 
   /** Sets a token aside that GitHub refused (401), until the next start. */
@@ -101,23 +166,53 @@ export class TokenPool {
     if (!this.hasToken) log.error("all tokens refused, continuing without a token");
   }
 
+  /** Sets a token aside for a while that GitHub did not accept (403): for one owner, or for all ("*"). */
+  deny({ place: token }: Token, owner: string, text: string): void {
+    const key = setAsideKey(token, owner);
+    const message = text.slice(0, MAX_MESSAGE_CHARS);
+    if (!this.setAside.has(key)) {
+      this.options.log.warn("token set aside", { token, owner, message });
+    }
+    this.setAside.set(key, this.now() + SET_ASIDE_MS);
+  }
+
   /** The quota left over all tokens in use, or null before the first answer that states it. */
   remaining(quota: Quota): number | null {
     const now = this.now();
-    const known = this.usable(quota).map((token) => left(token, quota, now))
-      .filter((count) => count !== UNKNOWN);
+    const tokens = this.accepted(quota, "");
+    const known = (tokens.length > 0 ? tokens : [this.anonymous])
+      .map(({ quotas }) => left(quotas[quota], now)).filter((count) => count !== UNKNOWN);
     return known.length === 0 ? null : known.reduce((sum, count) => sum + count);
+  }
+
+  /** Why none of an owner's tokens, and none of these, can be used: until when the first waits, or that none is accepted. */
+  unavailable(quota: Quota, owner: string, others: readonly Token[] = []): CollectionsError {
+    const waits = [...this.accepted(quota, owner), ...others]
+      .map(({ quotas }) => quotas[quota].resetAtMs - this.now());
+    if (waits.length === 0) return sourceFailed(`Cannot use a token: "${owner}" accepts none`);
+    const seconds = Math.max(1, Math.ceil(Math.min(...waits) / 1000));
+    return sourceRateLimited(
+      `Cannot send a request to GitHub: the ${quota} quota is spent`,
+      seconds,
+    );
   }
 
   private now(): number {
     return this.options.clock.monotonicMs();
   }
 
-  private usable(quota: Quota): readonly Token[] {
-    if (quota === "raw" || !this.hasToken) return [this.anonymous];
-    return this.tokens.filter(({ isRefused }) => !isRefused);
+  private accepted(quota: Quota, owner: string): readonly Token[] {
+    if (quota === "raw") return [];
+    return this.tokens.filter(({ isRefused, place }) =>
+      !isRefused &&
+      ["*", owner].every((owner) =>
+        this.now() >= (this.setAside.get(setAsideKey(place, owner)) ?? 0)
+      )
+    );
   }
 }
+
+const setAsideKey = (place: number, owner: string) => `${place} ${owner.toLowerCase()}`;
 
 function newToken(secret: string | null, index: number) {
   const fingerprint = secret === null
@@ -128,6 +223,8 @@ function newToken(secret: string | null, index: number) {
     remaining: UNKNOWN,
     /** By `clock.monotonicMs()`, so a jump of the wall clock changes no wait. */
     resetAtMs: 0,
+    /** The last secondary limit. */
+    secondary: { waitMs: 0, untilMs: -Infinity },
     /** The first request after the wait. */
     probe: null as PromiseWithResolvers<void> | null,
   });
@@ -138,6 +235,9 @@ function newToken(secret: string | null, index: number) {
     /** Identifies the token of an ETag, across restarts, without revealing the token. */
     fingerprint,
     isRefused: false,
+    /** The pause after each request, none without a token, whose quota is small; and when the pauses so far end. */
+    pointMs: secret === null ? 0 : POINT_MS,
+    pacedUntilMs: 0,
     quotas: { core: quota(), graphql: quota(), raw: quota() },
   };
 }
@@ -146,7 +246,6 @@ function bounded(waitMs: number): number {
   return Math.min(Math.max(waitMs, 0), MAX_WAIT_MS);
 }
 
-function left({ quotas }: Token, quota: Quota, now: number): number {
-  const { remaining, resetAtMs } = quotas[quota];
+function left({ remaining, resetAtMs }: Token["quotas"][Quota], now: number): number {
   return now >= resetAtMs ? UNKNOWN : remaining;
 }

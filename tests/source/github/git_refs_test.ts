@@ -103,6 +103,23 @@ Deno.test("a 401 is checked by REST; where REST fails, nothing older is sent", a
   assertEquals((await freshnessOf(site))[0], "a");
 });
 
+Deno.test("blocked repositories do not stop ls-refs for the others, and are not served", async () => {
+  await using site = await start();
+  const { gh, repository, service } = site;
+  await freshnessOf(site);
+  for (let n = 0; n < 6; n++) gh.add(`blocked${n}/site`, repository, { blocked: 451 });
+  for (let n = 0; n < 6; n++) {
+    const path = listPath({ owner: `blocked${n}` });
+    assertEquals(await freshnessOf(site, path), [451, "repository-blocked"]);
+  }
+  service.clock.advance(MINUTE_MS);
+  assertEquals(await cost(site, () => freshnessOf(site)), [{}, 1]);
+  assertEquals(service.logLines("ls-refs paused"), []);
+  gh.get("octo/site").blocked = 403;
+  service.clock.advance(MINUTE_MS);
+  assertEquals(await freshnessOf(site), [451, "repository-blocked"]);
+});
+
 Deno.test("an unchanged commit is fresh while REST's quota is spent, a new one gives the older answer", async () => {
   await using site = await startGitSite(FILES, { env: { MISSES_PER_MINUTE: "10" } });
   const { gh, repository, service: { clock } } = site;

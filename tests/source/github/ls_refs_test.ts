@@ -142,12 +142,14 @@ Deno.test("lsRefs() tells a denial and a limit by their status, and uses a list 
     bridge.intercept = () => new Response(good, { status, headers });
     return served.ask();
   };
-  for (const status of [206, 403, 404, 451, 500, 503]) {
+  for (const status of [206, 400, 410, 500, 503]) {
     assertEquals((await given(status, { "content-type": TYPE })).kind, "unusable");
   }
   assertEquals((await given(200, { "content-type": "text/html" })).kind, "unusable");
   assertEquals((await given(200, { "content-type": TYPE })).kind, "found");
-  assertEquals(await given(401, {}), { kind: "denied" });
+  for (const status of [401, 403, 404, 451]) {
+    assertEquals(await given(status, { "content-type": TYPE }), { kind: "denied" });
+  }
   bridge.intercept = endless(() => "a".repeat(60_000), { status: 401 }).respond;
   assertEquals(await served.ask(), { kind: "denied" });
   const waits = { "0": 1000, "999999999999": 86_400_000, "soon": 3_600_000 };
@@ -155,6 +157,19 @@ Deno.test("lsRefs() tells a denial and a limit by their status, and uses a list 
     const result = await given(429, { "retry-after": value });
     assertEquals(result, { kind: "rate-limited", retryAfterMs }, value);
   }
+});
+
+Deno.test("lsRefs() names itself Git, which GitHub wants, and the service", async () => {
+  await using served = await serve();
+  const { bridge, ask } = served;
+  const names: (string | null)[] = [];
+  bridge.intercept = ({ headers }) => {
+    names.push(headers.get("user-agent"));
+    return null;
+  };
+  assertEquals([(await ask()).kind, names], ["found", ["git/2 (test)"]]);
+  const other = await fetch(`${bridge.url}/octo/site.git/git-upload-pack`, { method: "POST" });
+  assertEquals([other.status, await other.text()], [404, "Not Found\n"]);
 });
 
 Deno.test("lsRefs() finds one of 10,000 refs, and stops reading past the name", async () => {

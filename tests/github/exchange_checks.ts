@@ -1,0 +1,133 @@
+// Checks what the service sends to GitHub's REST API, and what the double answers, against GitHub's own OpenAPI
+// description. Every double does so at its end, so every request of the suite is checked. The description has 13 MB;
+// what is used of it is kept in a temporary file, since each test file is a process of its own.
+
+import { Ajv } from "ajv";
+import addFormats from "ajv-formats";
+import { tmpdir } from "node:os";
+import { REPOSITORY_PATH } from "./github_api.ts";
+
+/** One request and its answer. */
+export interface Exchange {
+  readonly method: string;
+  /** Path and query as they were sent. */
+  readonly path: string;
+  readonly accept: string | null;
+  readonly status: number;
+  readonly type: string | null;
+  readonly body: Uint8Array<ArrayBuffer>;
+}
+
+type Content = Readonly<Record<string, { readonly schema: object }>>;
+interface Operation {
+  readonly description: string;
+  readonly parameters: readonly { readonly name: string; readonly in: string }[];
+  readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
+}
+interface Description {
+  readonly paths: Readonly<Record<string, { readonly get: Operation }>>;
+  readonly components: unknown;
+}
+
+const PACKAGE = new URL("../../node_modules/@octokit/openapi/", import.meta.url);
+/** The described endpoints by what follows the repository in a path. */
+const TEMPLATES: readonly [suffix: RegExp, template: string][] = [
+  [/^$/, "/repos/{owner}/{repo}"],
+  [/^\/commits\/[^/]+$/, "/repos/{owner}/{repo}/commits/{ref}"],
+  [/^\/git\/trees\/[^/]+$/, "/repos/{owner}/{repo}/git/trees/{tree_sha}"],
+  [/^\/git\/blobs\/[^/]+$/, "/repos/{owner}/{repo}/git/blobs/{file_sha}"],
+];
+/** Statuses of any endpoint, which the description does not repeat at each. */
+const ANYWHERE = /^(30[1247]|4(0[0139]|10|22|29|51)|5\d\d)$/;
+const ERROR = { $ref: "github#/components/schemas/basic-error" };
+
+let loaded: Promise<{ ajv: Ajv; paths: Description["paths"] }> | undefined;
+
+/** What is against the description, a line each. */
+export async function faultsOf(exchanges: Iterable<Exchange>): Promise<string[]> {
+  const { ajv, paths } = await (loaded ??= load());
+  return Array.from(exchanges).flatMap((exchange) => {
+    const { pathname, searchParams } = new URL(exchange.path, "http://github.test");
+    const rest = REPOSITORY_PATH.exec(pathname)?.[3] ?? "";
+    const template = TEMPLATES.find(([suffix]) => suffix.test(rest))?.[1] ?? "";
+    const operation = paths[template]?.get;
+    const { method, path, status } = exchange;
+    const fault = (text: string) => [`${method} ${path}, ${status}: ${text}`];
+    if (operation === undefined || method !== "GET") return fault("is not described");
+    const queries = operation.parameters.filter((parameter) => parameter.in === "query");
+    const unknown = [...searchParams.keys()].find((key) => !queries.some((q) => q.name === key));
+    if (unknown !== undefined) return fault(`the parameter "${unknown}" is not described`);
+    const success = operation.responses[200]?.content ?? {};
+    const isJson = [null, "*/*", "application/vnd.github+json"].includes(exchange.accept);
+    const accept = isJson ? "application/json" : exchange.accept!;
+    if (!(accept in success) && !operation.description.includes(`\`${accept}\``)) {
+      return fault(`the media type "${accept}" is not described`);
+    }
+    if (status === 304) return [];
+    const described = operation.responses[status]?.content?.["application/json"];
+    if (described === undefined && !ANYWHERE.test(`${status}`)) return fault("is not described");
+    if (status === 200 && accept !== "application/json") return [];
+    if (exchange.type !== "application/json; charset=utf-8") return fault(`is ${exchange.type}`);
+    const validate = ajv.compile(within(described?.schema ?? ERROR) as object);
+    if (validate(JSON.parse(new TextDecoder().decode(exchange.body)))) return [];
+    return fault(ajv.errorsText(validate.errors));
+  });
+}
+
+async function load() {
+  const { version } = JSON.parse(await Deno.readTextFile(new URL("package.json", PACKAGE)));
+  const file = `${tmpdir()}/github-openapi-${version}.json`;
+  const text = await Deno.readTextFile(file).catch(async () => {
+    const text = JSON.stringify(await excerpt());
+    const own = `${file}.${Deno.pid}`;
+    await Deno.writeTextFile(own, text);
+    await Deno.rename(own, file);
+    return text;
+  });
+  const { paths, components }: Description = JSON.parse(text);
+  const ajv = new Ajv({ strict: false, allErrors: true });
+  (addFormats as unknown as (ajv: Ajv) => void)(ajv);
+  ajv.addSchema({ $id: "github", components });
+  return { ajv, paths };
+}
+
+/** The described endpoints, and the components that they refer to. */
+async function excerpt(): Promise<Description> {
+  const whole = JSON.parse(
+    await Deno.readTextFile(new URL("generated/api.github.com.json", PACKAGE)),
+  );
+  const components: Record<string, Record<string, unknown>> = {};
+  const add = (value: unknown): void => {
+    for (
+      const [, kind, name] of JSON.stringify(value).matchAll(/"#\/components\/(\w+)\/([^"]+)"/g)
+    ) {
+      if (kind === "examples" || components[kind!]?.[name!] !== undefined) continue;
+      const component = whole.components[kind!][name!];
+      (components[kind!] ??= {})[name!] = component;
+      add(component);
+    }
+  };
+  const resolved = (value: { $ref?: string }) =>
+    value.$ref?.split("/").slice(1).reduce((at, key) => at[key], whole) ?? value;
+  add({ $ref: "#/components/schemas/basic-error" });
+  const paths = Object.fromEntries(TEMPLATES.map(([, template]) => {
+    const { description, parameters, responses } = whole.paths[template].get;
+    const get = {
+      description,
+      parameters: parameters.map(resolved),
+      responses: Object.fromEntries(
+        Object.entries(responses).map((
+          [status, response],
+        ) => [status, resolved(response as object)]),
+      ),
+    };
+    add(get);
+    return [template, { get }];
+  }));
+  return { paths, components };
+}
+
+/** A schema whose references lead into the added components. */
+function within(schema: object): unknown {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"github#/components/'));
+}
