@@ -109,7 +109,7 @@ Deno.test("CachedSource charges what it reads from the store and from the source
   const tree = () => source.tree(known, "1", context);
   // Both look into the store; what one of them reads from the source is charged once.
   await Promise.all([tree(), tree()]);
-  assertEquals(chargedMs, 2 * 0.5 + 200 / 100_000);
+  assertEquals(chargedMs, 2 * 0.5 + 12 / 100_000);
   chargedMs = 0;
   await tree();
   assertEquals(chargedMs, 0);

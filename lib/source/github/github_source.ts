@@ -3,7 +3,6 @@
 
 import { encodePath } from "../../api/names.ts";
 import { sourceFailed } from "../../errors.ts";
-import type { Log } from "../../log.ts";
 import { TimeLimitError } from "../../thread/compute.ts";
 import { FileList } from "../file_list.ts";
 import { DEFAULT_BRANCH, type Snapshot, type Source } from "../source.ts";
