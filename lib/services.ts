@@ -66,7 +66,7 @@ export async function openServices(
     },
   }));
   const localDir = await findLocalDir(config.localReposDir);
-  const local = localDir === null ? null : new LocalSource({ root: localDir, now: clock.now });
+  const local = localDir === null ? null : new LocalSource({ root: localDir, clock });
   const scope = scopeOf(config);
   const { tier, stopOpening } = await openTier(config, scope, kv, { clock, log });
   const objects = new ObjectCache({

@@ -166,8 +166,8 @@ function acceptsGzip(acceptEncoding: string | null): boolean {
   return accepted;
 }
 
-/** Data that is fresh for less than this, such as a local folder's, is sent as `no-cache`. */
-const MIN_SHARED_MS = 10_000;
+/** Shared caches keep data for so long. Data with another fresh time, such as a local folder's, is `no-cache`. */
+const SHARED_FOR_MS = 60_000;
 
 /** How the cache handled a response (RFC 9211), by the seconds until it has to be checked. */
 const CACHE_STATUS = {
@@ -192,9 +192,9 @@ export function dataHeaders(
   nowMs: number,
 ) {
   const age = Math.max(0, Math.floor((nowMs - checkedAtMs) / 1000));
-  const shared = freshForMs < MIN_SHARED_MS
-    ? "no-cache"
-    : `public, max-age=${Math.floor(freshForMs / 1000)}`;
+  const shared = freshForMs === SHARED_FOR_MS
+    ? `public, max-age=${SHARED_FOR_MS / 1000}`
+    : "no-cache";
   return {
     "cache-control": isStorable ? shared : "no-store",
     "age": String(age),

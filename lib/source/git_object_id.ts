@@ -3,6 +3,7 @@
 
 import { Buffer } from "node:buffer";
 import { createHash, type Hash } from "node:crypto";
+import { STEPS_PER_YIELD, yieldToEventLoop } from "../clock.ts";
 
 export type GitMode = "100644" | "100755" | "120000" | "40000" | "160000";
 
@@ -33,8 +34,23 @@ export function treeId(entries: readonly TreeObjectEntry[]): string {
   return createHash("sha1").update(`tree ${content.length}\0`).update(content).digest("hex");
 }
 
+/** As {@linkcode treeId}, of entries in the order of a tree object. Yields to the event loop. */
+export async function treeIdOfSorted(entries: readonly TreeObjectEntry[]): Promise<string> {
+  let length = 0;
+  for (const [index, { mode, name, id }] of entries.entries()) {
+    if (index % STEPS_PER_YIELD === 0) await yieldToEventLoop();
+    length += mode.length + Buffer.byteLength(name) + 2 + id.length / 2;
+  }
+  const hash = createHash("sha1").update(`tree ${length}\0`);
+  for (const [index, { mode, name, id }] of entries.entries()) {
+    if (index % STEPS_PER_YIELD === 0) await yieldToEventLoop();
+    hash.update(`${mode} ${name}\0`).update(id, "hex");
+  }
+  return hash.digest("hex");
+}
+
 /** Entries in the order of a tree object: by the bytes of their names, a folder's taken as if it ended in a slash. */
-export function inGitOrder<T extends Pick<TreeObjectEntry, "name" | "mode">>(
+function inGitOrder<T extends Pick<TreeObjectEntry, "name" | "mode">>(
   entries: readonly T[],
 ): T[] {
   return entries

@@ -11,15 +11,17 @@ export interface TreeEntry {
   readonly size: number;
 }
 
+export function addEntry(builder: FileListBuilder, { name, kind, id, size }: TreeEntry): void {
+  builder.add({ path: kind === "folder" ? `${name}/` : name, id, size }, kind);
+}
+
 /** The entries of one folder, in Git's order. */
 export class TreeEntries {
   constructor(readonly list: FileList) {}
 
   static of(entries: Iterable<TreeEntry>): TreeEntries {
     const builder = new FileListBuilder();
-    for (const { name, kind, id, size } of entries) {
-      builder.add({ path: kind === "folder" ? `${name}/` : name, id, size }, kind);
-    }
+    for (const entry of entries) addEntry(builder, entry);
     return new TreeEntries(builder.build());
   }
 

@@ -72,6 +72,7 @@ export class MemorySource implements Source {
           recordMiss();
           misses++;
         },
+        charge() {},
       },
       startedAtMs: clock.monotonicMs(),
       baseUrl: "http://localhost:8000",

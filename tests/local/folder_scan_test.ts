@@ -1,48 +1,65 @@
-import { assert, assertEquals } from "@std/assert";
-import { blobId } from "../../lib/source/git_object_id.ts";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { CollectionsError } from "../../lib/errors.ts";
+import { blobId, treeId, treeIdOfSorted } from "../../lib/source/git_object_id.ts";
+import { scanFolder } from "../../lib/source/local/folder_scan.ts";
 import {
-  checkedOutBranch,
-  readScannedFile,
-  scanFolder,
-} from "../../lib/source/local/folder_scan.ts";
-import { makeSampleFolder, type SampleFolder } from "./sample_folder.ts";
+  fileAt,
+  type FolderState,
+  listFiles,
+  readScanned,
+  type ScannedFile,
+  type ScannedFolder,
+} from "../../lib/source/local/folder_state.ts";
+import { TestClock } from "../test_clock.ts";
+import { after, before, countCalls, replaceCall } from "./file_calls.ts";
 
-const idOf = (text: string) => blobId(new TextEncoder().encode(text));
+const bytesOf = (text: string) => new TextEncoder().encode(text);
+const idOf = (text: string) => blobId(bytesOf(text));
+const noWork = () => ({ names: 0, reads: 0, blocks: 0 });
+
+const read = ({ dir }: { dir: string }, path: string, file: ScannedFile) =>
+  readScanned(dir, path, file);
+
+/** Every path below a folder, links too. */
+const pathsOf = ({ entries }: ScannedFolder): string[] =>
+  entries.flatMap((entry) =>
+    entry.kind === "folder" ? pathsOf(entry).map((path) => `${entry.name}/${path}`) : [entry.name]
+  );
 
 /** A folder with one file, and scans of it, each after the one before. */
 async function withFile(text: string) {
   const dir = await Deno.makeTempDir({ prefix: "scanned_file_" });
   const path = `${dir}/a`;
   await Deno.writeTextFile(path, text);
-  let state: Awaited<ReturnType<typeof scanFolder>> | null = null;
+  let state: FolderState | null = null;
   return {
-    path,
+    ...{ dir, path, work: noWork() },
     /** Some time after the last change, by which it can be told from a later one. */
     async scan(laterMs = 2_000) {
       const { ctime, mtime } = await Deno.lstat(path);
-      const now = () => (ctime ?? mtime)!.getTime() + laterMs;
-      state = await scanFolder(dir, state, { maxEntries: 10, now });
-      return state.files.get("a")!;
+      const clock = new TestClock((ctime ?? mtime)!.getTime() + laterMs);
+      state = await scanFolder(dir, state, { maxEntries: 10, clock, work: this.work });
+      return fileAt(state.root, "a")!;
     },
     [Symbol.asyncDispose]: () => Deno.remove(dir, { recursive: true }),
   };
 }
 
-Deno.test("scanFolder() reuses an unchanged entry, and reads it again when size, times or mode differ", async () => {
+Deno.test("scanFolder() reads a file again when its size, times or mode differ", async () => {
   await using file = await withFile("one\n");
   const first = await file.scan();
   assertEquals([first.id, first.size, first.mode], [idOf("one\n"), 4, "100644"]);
   assert(await file.scan() === first);
+  assertEquals(file.work.reads, 1);
   const changes: [change: () => Promise<void>, text: string][] = [
     [() => Deno.writeTextFile(file.path, "longer\n"), "longer\n"],
-    [() => Deno.utime(file.path, 1, 1), "longer\n"],
+    [() => Deno.utime(file.path, 0, 0), "longer\n"],
     [() => Deno.chmod(file.path, 0o755), "longer\n"],
   ];
-  for (const [change, text] of changes) {
-    const before = await file.scan();
+  for (const [index, [change, text]] of changes.entries()) {
     await change();
-    const after = await file.scan();
-    assertEquals([after === before, after.id], [false, idOf(text)]);
+    for (let scans = 0; scans < 2; scans++) assertEquals((await file.scan()).id, idOf(text));
+    assertEquals(file.work.reads, index + 2);
   }
   assertEquals((await file.scan()).mode, "100755");
 });
@@ -50,70 +67,307 @@ Deno.test("scanFolder() reuses an unchanged entry, and reads it again when size,
 Deno.test("scanFolder() reads again what it read within two seconds of a change", async () => {
   await using file = await withFile("one\n");
   const first = await file.scan(1_999);
-  const second = await file.scan(1_999);
-  const settled = await file.scan();
-  assertEquals([first === second, second === settled], [false, false]);
-  assert(await file.scan() === settled);
+  assert(await file.scan(1_999) === first, "it is the same");
+  await file.scan();
+  assertEquals(file.work.reads, 3);
+  await file.scan();
+  assertEquals(file.work.reads, 3);
 });
 
-Deno.test("readScannedFile() gives the bytes, or null and another scan where they are others", async () => {
+Deno.test("readScanned() gives the bytes, or null and another scan where they are others", async () => {
   await using file = await withFile("one\n");
   const scanned = await file.scan();
-  assertEquals(await readScannedFile(file.path, scanned), new TextEncoder().encode("one\n"));
+  assertEquals(await read(file, "a", scanned), new TextEncoder().encode("one\n"));
   const { atime, mtime } = await Deno.lstat(file.path);
   await Deno.writeTextFile(file.path, "two\n");
   await Deno.utime(file.path, atime!, mtime!);
-  assertEquals(await readScannedFile(file.path, scanned), null);
+  assertEquals(await read(file, "a", scanned), null);
   assertEquals((await file.scan()).id, idOf("two\n"));
 });
 
-Deno.test("readScannedFile() does not follow a link that took the file's place", async () => {
-  await using file = await withFile("x".repeat(200));
-  const { path } = file;
+Deno.test("readScanned() reads a file of several blocks, and no byte that was added", async () => {
+  const text = "0123456789".repeat(20_000);
+  await using file = await withFile(text);
   const scanned = await file.scan();
-  // The link has the size of the file.
-  const target = `${path}_${"x".repeat(199 - path.length)}`;
-  await Deno.rename(path, target);
-  await Deno.symlink(target, path);
-  assertEquals((await Deno.lstat(path)).size, scanned.size);
-  assertEquals(await readScannedFile(path, scanned), null);
+  assertEquals(scanned.id, idOf(text));
+  using _grown = after(
+    "lstat",
+    file.path,
+    () => Deno.writeTextFileSync(file.path, "more", { append: true }),
+  );
+  assertEquals(await read(file, "a", scanned), null);
 });
 
-/** A checkout of a branch with one commit. */
-async function makeCheckout(branch: string): Promise<SampleFolder> {
-  const folder = await makeSampleFolder({ "sub/a.md": "" });
-  await folder.git.git("init", "--quiet", `--initial-branch=${branch}`);
-  await folder.git.commit({ "a.md": "A\n" }, { branch });
-  return folder;
+Deno.test("readScanned() does not follow a link that took the file's place", async () => {
+  await using file = await withFile("one\n");
+  const scanned = await file.scan();
+  const { atime, mtime } = await Deno.lstat(file.path);
+  const replace = () => {
+    const copy = `${file.path}_copy`;
+    Deno.copyFileSync(file.path, copy);
+    Deno.utimeSync(copy, atime!, mtime!);
+    Deno.removeSync(file.path);
+    Deno.symlinkSync(copy, file.path);
+  };
+  using _replaced = after("lstat", file.path, replace);
+  assertEquals(await read(file, "a", scanned), null);
+});
+
+Deno.test("readScanned() does not follow a link that took a folder's place", async () => {
+  await using folders = await withFolders();
+  const state = await folders.scan();
+  const file = fileAt(state.root, "posts/a.md")!;
+  assertEquals(await read(folders, "posts/a.md", file), bytesOf("inside\n"));
+  // The file outside has the same bytes.
+  await Deno.writeTextFile(`${folders.outside}/a.md`, "inside\n");
+  folders.replace();
+  assertEquals(await read(folders, "posts/a.md", file), null);
+});
+
+/** A folder `blog` with the file `posts/a.md`, and a folder outside it that may take the place of `posts`. */
+async function withFolders(clock = new TestClock(Date.now() + 60_000)) {
+  const root = await Deno.makeTempDir({ prefix: "replaced_folder_" });
+  const [dir, outside] = [`${root}/blog`, `${root}/outside`];
+  const posts = `${dir}/posts`;
+  await Deno.mkdir(`${posts}/below`, { recursive: true });
+  await Deno.mkdir(`${outside}/below`, { recursive: true });
+  await Deno.writeTextFile(`${posts}/a.md`, "inside\n");
+  await Deno.writeTextFile(`${outside}/a.md`, "secret\n");
+  await Deno.writeTextFile(`${outside}/below/b.md`, "secret\n");
+  await Deno.symlink("secret", `${outside}/link`);
+  let previous: FolderState | null = null;
+  return {
+    ...{ dir, outside, posts, clock },
+    async scan(work = noWork()): Promise<FolderState> {
+      return previous = await scanFolder(dir, previous, { maxEntries: 100, clock, work });
+    },
+    replace() {
+      Deno.renameSync(posts, `${dir}/.moved`);
+      Deno.symlinkSync(outside, posts);
+    },
+    putBack() {
+      Deno.removeSync(posts);
+      Deno.renameSync(`${dir}/.moved`, posts);
+    },
+    [Symbol.asyncDispose]: () => Deno.remove(root, { recursive: true }),
+  };
 }
 
-Deno.test("checkedOutBranch() names the branch of a checkout and of a linked worktree, or the detached commit", async () => {
-  await using folder = await makeCheckout("ä/b-1");
-  const { git, dir } = folder;
-  assertEquals(await checkedOutBranch(dir), "ä/b-1");
-  await git.git("worktree", "add", "--quiet", "-b", "side", "linked");
-  const pointer = await Deno.readTextFile(`${dir}/linked/.git`);
-  for (const text of [pointer, pointer.replace(dir, "..")]) {
-    await Deno.writeTextFile(`${dir}/linked/.git`, text);
-    assertEquals(await checkedOutBranch(`${dir}/linked`), "side", text);
+Deno.test("scanFolder() shows nothing of a folder outside that takes a folder's place", async () => {
+  const moments = [["realPath", "posts"], ["readDir", "posts"], ["lstat", "posts/a.md"]] as const;
+  for (const [name, path] of moments) {
+    await using folders = await withFolders();
+    using _replaced = before(name, `${folders.dir}/${path}`, folders.replace);
+    assertEquals([path, ...pathsOf((await folders.scan()).root)], [path]);
   }
-  await git.git("checkout", "--quiet", "--detach");
-  assertEquals(await checkedOutBranch(dir), await git.head("ä/b-1"));
 });
 
-Deno.test("checkedOutBranch() is main for a plain folder, and where HEAD is absent or no branch", async () => {
-  await using folder = await makeCheckout("dev");
-  const isMain = async (name: string, what: string) =>
-    assertEquals(await checkedOutBranch(`${folder.dir}/${name}`), "main", what);
-  await isMain("sub", "below a checkout");
-  await isMain("absent", "no folder");
-  const refs = ["heads/.invalid", "heads/", "heads/two words", "remotes/origin/dev"];
-  const heads = [...refs, `heads/${"x".repeat(5000)}`].map((ref) => `ref: refs/${ref}\n`);
-  for (const content of [...heads, "", "../../etc/passwd\n"]) {
-    await Deno.writeTextFile(`${folder.dir}/.git/HEAD`, content);
-    await isMain("", content.slice(0, 40));
+Deno.test("scanFolder() shows nothing of a folder outside that was in a folder's place for a moment", async () => {
+  const moments = [["readDir", "posts"], ["lstat", "posts/a.md"]] as const;
+  for (const [name, path] of moments) {
+    await using folders = await withFolders();
+    using _replaced = before(name, `${folders.dir}/${path}`, folders.replace);
+    using _back = after("lstat", `${folders.posts}/a.md`, folders.putBack);
+    const { root } = await folders.scan();
+    assertEquals([path, ...pathsOf(root)], [path, "posts/a.md"]);
+    assertEquals(fileAt(root, "posts/a.md")?.id, idOf("inside\n"));
   }
-  await Deno.remove(`${folder.dir}/.git`, { recursive: true });
-  await Deno.writeTextFile(`${folder.dir}/.git`, "gitdir: /nonexistent\n");
-  await isMain("", "a pointer to nothing");
 });
+
+/** Has the folder `posts` be inside or outside at each call for its file `a.md`. It is inside after the last call. */
+function flipping(folders: Awaited<ReturnType<typeof withFolders>>, calls: [string, boolean][]) {
+  let isOutside = false;
+  const flip = (toOutside: boolean) => {
+    if (toOutside !== isOutside) toOutside ? folders.replace() : folders.putBack();
+    isOutside = toOutside;
+  };
+  const left = [...calls];
+  const replaced = (["lstat", "realPath"] as const).map((name) =>
+    replaceCall(name, (real) => async (path) => {
+      if (path !== `${folders.posts}/a.md` || left.length === 0) return await real(path);
+      const [expected, toOutside] = left.shift()!;
+      assertEquals(name, expected);
+      flip(toOutside);
+      const result = await real(path);
+      if (left.length === 0) flip(false);
+      return result;
+    })
+  );
+  return { [Symbol.dispose]: () => replaced.forEach((replaced) => replaced[Symbol.dispose]()) };
+}
+
+Deno.test("scanFolder() checks a file before and after it is read", async () => {
+  // A link that is taken away for the check of the real path has to be taken away for the second one too.
+  const first = [["lstat", true], ["realPath", false], ["lstat", true]] as [string, boolean][];
+  for (const second of [[["realPath", true]], [["realPath", false], ["lstat", false]]]) {
+    await using folders = await withFolders();
+    using _flipping = flipping(folders, [...first, ...second] as [string, boolean][]);
+    assertEquals(fileAt((await folders.scan()).root, "posts/a.md")?.id, idOf("inside\n"));
+  }
+});
+
+Deno.test("scanFolder() shows files at once that were just created or renamed", async () => {
+  await using folders = await withFolders(new TestClock(Date.now()));
+  assertEquals(pathsOf((await folders.scan()).root), ["posts/a.md"]);
+  await Deno.writeTextFile(`${folders.posts}/b.md`, "new\n");
+  await Deno.rename(folders.posts, `${folders.dir}/articles`);
+  assertEquals(pathsOf((await folders.scan()).root), ["articles/a.md", "articles/b.md"]);
+});
+
+Deno.test("scanFolder() lists a folder at the next scan that it left out of one", async () => {
+  await using folders = await withFolders();
+  {
+    using _replaced = before("lstat", `${folders.posts}/a.md`, folders.replace);
+    assertEquals(pathsOf((await folders.scan()).root), []);
+  }
+  folders.putBack();
+  assertEquals(pathsOf((await folders.scan()).root), ["posts/a.md"]);
+});
+
+Deno.test("scanFolder() does not follow a link that took a file's place", async () => {
+  await using folders = await withFolders();
+  const path = `${folders.posts}/a.md`;
+  const replace = () => {
+    Deno.removeSync(path);
+    Deno.symlinkSync(`${folders.outside}/a.md`, path);
+  };
+  using _replaced = after("lstat", path, replace);
+  const { root } = await folders.scan();
+  assertEquals(fileAt(root, "posts/a.md")?.kind, "symbolic link");
+});
+
+Deno.test("scanFolder() does not wait for a pipe that took a file's place", async () => {
+  await using folders = await withFolders();
+  const path = `${folders.posts}/a.md`;
+  const replace = () => {
+    Deno.removeSync(path);
+    assert(new Deno.Command("mkfifo", { args: [path] }).outputSync().success);
+  };
+  using _replaced = after("lstat", path, replace);
+  assertEquals(pathsOf((await folders.scan()).root), []);
+});
+
+Deno.test("scanFolder() leaves out what disappears or changes its type meanwhile", async () => {
+  const toFile = (path: string) => {
+    Deno.removeSync(path, { recursive: true });
+    Deno.writeTextFileSync(path, "now a file\n");
+  };
+  const toFolder = (path: string) => {
+    Deno.removeSync(path);
+    Deno.mkdirSync(path);
+  };
+  const remove = (path: string) => Deno.removeSync(path, { recursive: true });
+  const changes = [
+    ...[remove, toFile].flatMap((
+      change,
+    ) => [["realPath", "posts", change], ["readDir", "posts", change]]),
+    ...[remove, toFolder].map((change) => ["lstat", "posts/a.md", change]),
+  ] as ["lstat" | "readDir" | "realPath", string, (path: string) => void][];
+  for (const [name, path, change] of changes) {
+    await using folders = await withFolders();
+    await Deno.writeTextFile(`${folders.dir}/kept.md`, "kept\n");
+    const full = `${folders.dir}/${path}`;
+    using _changed = before(name, full, () => change(full));
+    assertEquals(
+      pathsOf((await folders.scan()).root),
+      ["kept.md"],
+      `${change.name} ${name} ${path}`,
+    );
+  }
+});
+
+Deno.test("scanFolder() reads what has changed, and builds only the folders around it anew", async () => {
+  await using folders = await withFolders();
+  await Deno.mkdir(`${folders.dir}/docs`);
+  await Deno.writeTextFile(`${folders.dir}/docs/c.md`, "C\n");
+  const scan = async () => {
+    const work = noWork();
+    using lookups = countCalls("lstat");
+    using checks = countCalls("realPath");
+    const { root } = await folders.scan(work);
+    const [docs, posts] = root.entries;
+    return {
+      root,
+      docs,
+      posts,
+      lookups: lookups.count + checks.count,
+      names: work.names,
+      reads: work.reads,
+    };
+  };
+  const cold = await scan();
+  assertEquals([cold.names, cold.reads], [5, 2]);
+  const warm = await scan();
+  assertEquals([warm.names, warm.reads, warm.root === cold.root], [5, 0, true]);
+  // Four folders twice, the folder above once, and two files.
+  assertEquals(warm.lookups, 11);
+  await Deno.writeTextFile(`${folders.posts}/a.md`, "changed\n");
+  const changed = await scan();
+  assertEquals([changed.names, changed.reads], [5, 1]);
+  assertEquals([changed.docs === cold.docs, changed.posts === cold.posts], [true, false]);
+});
+
+Deno.test("scanFolder() counts levels and blocks toward its limit, also of what it need not read", async () => {
+  await using folders = await withFolders();
+  const scan = (maxEntries: number, previous: FolderState | null = null) =>
+    scanFolder(folders.dir, previous, { maxEntries, clock: folders.clock, work: noWork() });
+  // posts, a.md, below at two levels.
+  const state = await scan(4);
+  await assertRejects(() => scan(3), CollectionsError, "more than 3 files and folders");
+  await assertRejects(() => scan(3, state), CollectionsError, "more than 3 files and folders");
+  await Deno.truncate(`${folders.posts}/a.md`, 2 << 16);
+  const large = await scan(6);
+  await assertRejects(() => scan(5, large), CollectionsError, "more than 5 files and folders");
+});
+
+Deno.test("listFiles() lets other tasks go on between slices", async () => {
+  const entries = Array.from({ length: 4_096 }, (_, index) => {
+    const name = String(index).padStart(4, "0");
+    return { name, kind: "file", mode: "100644", id: "0".repeat(40), size: 1, stamp: "" } as const;
+  });
+  const root = {
+    name: "",
+    kind: "folder",
+    mode: "40000",
+    id: "",
+    size: 0,
+    entries,
+    omitted: 0,
+  } as const;
+  using ticks = slowTicks();
+  const list = await listFiles(root);
+  assertEquals([list.length, list.pathAt(4_095)], [4_096, "4095"]);
+  assert(ticks.turns >= 4_096 / 256, String(ticks.turns));
+});
+
+Deno.test("treeIdOfSorted() is treeId(), and lets other tasks go on between slices", async () => {
+  const entries = Array.from({ length: 2_048 }, (_, index) => {
+    const name = `${String(index).padStart(4, "0")}-é`;
+    return { name, mode: "100644", id: idOf(name) } as const;
+  });
+  const id = treeId(entries);
+  using ticks = slowTicks();
+  assertEquals(await treeIdOfSorted(entries), id);
+  assert(ticks.turns >= 2_048 / 256, String(ticks.turns));
+});
+
+let latestMs = 0;
+
+/** Lets each look at the time end a slice, and counts the turns of other tasks. */
+function slowTicks() {
+  const real = performance.now;
+  // It never goes back, between tests neither.
+  latestMs = Math.max(latestMs, performance.now()) + 60_000;
+  performance.now = () => latestMs += 8;
+  const counted = { turns: 0 };
+  let timer = setTimeout(function next() {
+    counted.turns++;
+    timer = setTimeout(next, 0);
+  }, 0);
+  return Object.assign(counted, {
+    [Symbol.dispose]() {
+      clearTimeout(timer);
+      performance.now = real;
+    },
+  });
+}

@@ -4,7 +4,9 @@ import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/asse
 import { CollectionsError } from "../../lib/errors.ts";
 import { LocalSource } from "../../lib/source/local/local_source.ts";
 import { configFlag } from "../run_task.ts";
-import { makeSampleFolder, uncharged } from "./sample_folder.ts";
+import { TestClock } from "../test_clock.ts";
+import { before, countCalls, replaceCall } from "./file_calls.ts";
+import { makeSampleFolder, type SampleFolder, uncharged } from "./sample_folder.ts";
 
 Deno.test("resolve() gives a plain folder as main, a checkout as its branch, at Git's tree id of its files", async () => {
   await using folder = await makeSampleFolder({ "posts/a.md": "A\n", "b.md": "B\n" });
@@ -49,6 +51,105 @@ Deno.test("resolve() scans the folder at most once a second, once for concurrent
   assert(await folder.list(unchanged[0]) === current, "nothing is built anew");
 });
 
+/** Lets the listing of the folder take time in each scan. */
+function slowScans({ clock, dir }: SampleFolder, takesMs: number): Disposable {
+  return replaceCall("readDir", (real) => (path) => {
+    if (path === dir) clock.advance(takesMs);
+    return real(path);
+  });
+}
+
+Deno.test("resolve() rests four times as long as the last scan took, at most 30 s", async () => {
+  for (const [takesMs, freshForMs] of [[100, 1_000], [2_000, 10_000], [20_000, 50_000]] as const) {
+    await using folder = await makeSampleFolder({ "a.md": "A\n" });
+    using _slow = slowScans(folder, takesMs);
+    using lookups = countCalls("lstat");
+    const first = await folder.resolve();
+    const lookupsOfScan = lookups.count;
+    assertEquals([first.ref.freshForMs, folder.clock.now() - first.checkedAtMs], [
+      freshForMs,
+      takesMs,
+    ]);
+    folder.clock.advance(freshForMs - takesMs - 1);
+    assertEquals((await folder.resolve()).freshness, "hit");
+    assertEquals(lookups.count, lookupsOfScan);
+    folder.clock.advance(1);
+    assertEquals((await folder.resolve()).freshness, "revalidated");
+    assert(lookups.count > lookupsOfScan);
+  }
+});
+
+Deno.test("resolve() repeats the failure of a scan while the folder rests", async () => {
+  await using folder = await makeSampleFolder({ "a.md": "A\n", "b.md": "B\n", "c.md": "C\n" }, 2);
+  using listings = countCalls("readDir");
+  using _slow = replaceCall("readDir", (real) => (path) => {
+    if (path === folder.dir) folder.clock.advance(1_000);
+    return real(path);
+  });
+  await folder.refuses("collection-too-large");
+  const { count } = listings;
+  folder.clock.advance(3_999);
+  await folder.refuses("collection-too-large");
+  assertEquals(listings.count, count);
+  folder.clock.advance(1);
+  await folder.refuses("collection-too-large");
+  assertEquals(listings.count, count + 1);
+});
+
+Deno.test("resolve() scans two folders at once, and the next when one is done", async () => {
+  await using folder = await makeSampleFolder({ "a.md": "A\n" });
+  const repos = ["blog", "two", "three", "four"];
+  for (const repo of repos) await Deno.mkdir(`${folder.root}/${repo}`, { recursive: true });
+  const open = Promise.withResolvers<void>();
+  let [running, most] = [0, 0];
+  using _held = replaceCall("realPath", (real) => async (path) => {
+    // Each scan begins with the root.
+    if (path === folder.root) {
+      most = Math.max(most, ++running);
+      if (running === 2) setTimeout(open.resolve, 0);
+      await open.promise;
+      running--;
+    }
+    return await real(path);
+  });
+  await Promise.all(repos.map((repo) => folder.resolve({ repo })));
+  assertEquals(most, 2);
+});
+
+Deno.test("resolve() charges the request that starts a scan, for what it did", async () => {
+  const files = Array.from({ length: 50 }, (_, n) => [`${n}.md`, `${n}\n`] as const);
+  await using folder = await makeSampleFolder({ "a.md": "A\n", ...Object.fromEntries(files) });
+  const resolve = async () => {
+    let chargedMs = 0;
+    const charge = (ms: number) => void (chargedMs += ms);
+    const query = { owner: "local", repo: "blog", branch: null };
+    await folder.source.resolve(query, { ...uncharged, charge });
+    return Math.round(chargedMs * 100) / 100;
+  };
+  using _slow = slowScans(folder, 1_000);
+  // 51 names, each read; a request that joins or finds the result is not charged.
+  const both = await Promise.all([resolve(), resolve()]);
+  assertEquals(both.toSorted((a, b) => a - b), [0, 7.14]);
+  assertEquals(await resolve(), 0);
+  folder.clock.advance(10_000);
+  assertEquals(await resolve(), 2.04);
+});
+
+Deno.test("resolve() charges no more than the time that a scan took, and a failed one too", async () => {
+  await using folder = await makeSampleFolder({ "a.md": "A\n", "b.md": "B\n" }, 1);
+  const charged: number[] = [];
+  const charge = (ms: number) => void charged.push(ms);
+  const query = { owner: "local", repo: "blog", branch: null };
+  const resolve = () => folder.source.resolve(query, { ...uncharged, charge });
+  await assertRejects(resolve, CollectionsError);
+  using _slow = replaceCall("readDir", (real) => (path) => {
+    folder.clock.advance(0.01);
+    return real(path);
+  });
+  await assertRejects(resolve, CollectionsError);
+  assertEquals(charged, [0, 0.01]);
+});
+
 Deno.test("resolve() finds folders by name alone, an exact one first", async () => {
   await using folder = await makeSampleFolder({ "a.md": "A\n" });
   for (const name of ["Blog", ".hidden", "node_modules"]) {
@@ -83,7 +184,7 @@ Deno.test("resolve() does not follow a repository that is a link, or has become 
 });
 
 Deno.test("resolve() fails where the root cannot be listed, and does not name it", async () => {
-  const source = new LocalSource({ root: "/nonexistent/root", now: () => 0 });
+  const source = new LocalSource({ root: "/nonexistent/root", clock: new TestClock() });
   const query = { owner: "local", repo: "blog", branch: null };
   const { code, detail } = await assertRejects(
     () => source.resolve(query, uncharged),
@@ -93,13 +194,13 @@ Deno.test("resolve() fails where the root cannot be listed, and does not name it
 });
 
 Deno.test("resolve() refuses a folder of too many entries, and caches no failed scan", async () => {
-  await using folder = await makeSampleFolder({ "a/b/c.md": "C\n", "d.md": "D\n" }, 4);
+  await using folder = await makeSampleFolder({ "a/b/c.md": "C\n", "d.md": "D\n" }, 5);
   const first = await folder.resolve();
   assertEquals(await folder.paths(first), ["a/b/c.md", "d.md"]);
   await folder.write("e.md", "E\n");
   folder.clock.advance(1000);
   for (let times = 0; times < 2; times++) {
-    assert((await folder.refuses("collection-too-large")).includes("more than 4 files"));
+    assert((await folder.refuses("collection-too-large")).includes("more than 5 files"));
   }
   await Deno.remove(`${folder.dir}/e.md`);
   assertEquals((await folder.resolve()).commit, first.commit);
@@ -160,6 +261,47 @@ Deno.test("blobs() gives no bytes but those of the id, and has a changed file lo
   assertEquals(await folder.read(next, "a.md", "after!\n"), "after!\n");
 });
 
+Deno.test("blobs() causes no scan while the folder rests after one that it caused", async () => {
+  await using folder = await makeSampleFolder({ "a.md": "one\n" });
+  using _slow = slowScans(folder, 500);
+  const edit = async (before: string, text: string) => {
+    const snapshot = await folder.resolve();
+    await folder.write("a.md", text);
+    assertInstanceOf(await folder.read(snapshot, "a.md", before), CollectionsError);
+    return (await folder.resolve()).freshness;
+  };
+  assertEquals(await edit("one\n", "second\n"), "moved");
+  assertEquals(await edit("second\n", "third\n"), "hit");
+  folder.clock.advance(2_000);
+  assertEquals((await folder.resolve()).freshness, "moved");
+});
+
+Deno.test("resolve() finds no folder that disappears or is replaced during the scan", async () => {
+  const changes: ((path: string) => void)[] = [
+    (path) => Deno.removeSync(path, { recursive: true }),
+    (path) => Deno.renameSync(path, `${path}_moved`),
+    (path) => {
+      Deno.removeSync(path, { recursive: true });
+      Deno.writeTextFileSync(path, "a file\n");
+    },
+    (path) => {
+      Deno.renameSync(path, `${path}_moved`);
+      Deno.symlinkSync(`${path}_moved`, path);
+    },
+  ];
+  for (const change of changes) {
+    for (const name of ["realPath", "readDir"] as const) {
+      await using folder = await makeSampleFolder({ "a.md": "A\n" });
+      using _changed = before(name, folder.dir, () => change(folder.dir));
+      const paths = await folder.resolve().then(
+        (snapshot) => folder.paths(snapshot),
+        (error) => error.code,
+      );
+      assert(paths === "repository-not-found" || paths.length === 0, `${change} ${name}: ${paths}`);
+    }
+  }
+});
+
 Deno.test("the state before the last can still be read, an older one cannot", async () => {
   await using folder = await makeSampleFolder({ "posts/a.md": "1\n" });
   const states = [await folder.resolve()];
@@ -189,9 +331,11 @@ Deno.test("names that are not UTF-8 are left out and counted, in a folder withou
 Deno.test("reading needs no permission but for the root, and leaves out what may not be read", async () => {
   await using folder = await makeSampleFolder({ "a.md": "A\n", "no/b.md": "B\n", "no.md": "C\n" });
   const module = new URL("../../lib/source/local/local_source.ts", import.meta.url);
+  const clock = new URL("../../lib/clock.ts", import.meta.url);
   const script = `
+    import { systemClock } from "${clock}";
     import { LocalSource } from "${module}";
-    const source = new LocalSource({ root: Deno.args[0], now: () => Date.now() });
+    const source = new LocalSource({ root: Deno.args[0], clock: systemClock });
     const context = { client: "test", recordMiss() {}, requireMiss() {}, charge() {} };
     const snapshot = await source.resolve({ owner: "local", repo: "blog", branch: null }, context);
     const list = await source.files(snapshot, snapshot.commit, context);

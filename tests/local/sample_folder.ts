@@ -21,6 +21,7 @@ export const uncharged: RequestContext = {
   recordMiss() {
     throw new Error("Cannot read a local folder: a miss was recorded");
   },
+  charge() {},
 };
 
 /** The folder `blog` below a root, and a source over that root. */
@@ -32,7 +33,7 @@ export class SampleFolder implements AsyncDisposable {
 
   constructor(readonly root: string, maxEntries: number) {
     this.dir = `${root}/blog`;
-    this.source = new LocalSource({ root, now: this.clock.now, maxEntries });
+    this.source = new LocalSource({ root, clock: this.clock, maxEntries });
   }
 
   /** The git command in this folder, which need not be a checkout. */

@@ -25,7 +25,7 @@ const implementations: [name: string, open: (sample: Sample) => Source, isCached
   ["GitHubSource with a token", ({ gh, clock }) => openGitHub(gh, { clock, ...withToken }), false],
   ["CachedSource without a token", ({ gh, clock }) => openCached(gh, { clock }), true],
   ["CachedSource with a token", ({ gh, clock }) => openCached(gh, { clock, ...withToken }), true],
-  ["LocalSource", ({ root, clock }) => new LocalSource({ root, now: clock.now }), true],
+  ["LocalSource", ({ root, clock }) => new LocalSource({ root, clock }), true],
 ];
 
 const noId = "0123456789".repeat(4);

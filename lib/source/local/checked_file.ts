@@ -1,0 +1,108 @@
+// Reads regular files in folders that their author may change at any moment. Deno opens files by path alone, and follows
+// links that an author puts in the place of a folder. So a file is opened first. Then its real path must be the expected
+// one and name the file that is open. This is checked before and after the file is read. Opening never waits for a pipe.
+
+import { constants, promises } from "node:fs";
+import { basename, dirname, join } from "@std/path";
+import { blobHash } from "../git_object_id.ts";
+
+/** A file is read and hashed in blocks. Other tasks continue between two of them. */
+export const BLOCK_BYTES = 1 << 16;
+
+// Windows has no O_NONBLOCK, and no pipes among its files.
+const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+
+/** The bytes of a file, as many as `lstat` found, and their blob id. */
+interface FileContent {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly id: string;
+}
+
+/** A path, and its real path while no link has taken the place of a file or folder. */
+export interface CheckedPath {
+  readonly path: string;
+  readonly realPath: string;
+}
+
+/** The path of a file or folder that must not be a link. The folders above it may be. */
+export async function checkedPath(path: string): Promise<CheckedPath> {
+  return { path, realPath: join(await Deno.realPath(dirname(path)), basename(path)) };
+}
+
+/** The path of a file or folder that no link may lead to from `folder` on. */
+export const pathIn = (folder: CheckedPath, path: string): CheckedPath => ({
+  path: join(folder.path, path),
+  realPath: join(folder.realPath, path),
+});
+
+/** Whether the real path is the expected one. */
+export async function isReal({ path, realPath }: CheckedPath): Promise<boolean> {
+  return await nullIfMissing(Deno.realPath(path)) === realPath;
+}
+
+/** Whether the path still names the file or link that `lstat` described, and no link leads to it. */
+export async function isInPlace(at: CheckedPath, found: Deno.FileInfo): Promise<boolean> {
+  const { path, realPath } = at;
+  // The real path of a link is that of its target.
+  const unlinked = found.isSymlink ? { path: dirname(path), realPath: dirname(realPath) } : at;
+  if (!await isReal(unlinked)) return false;
+  // Not by the real path, which may be outside of what Deno is permitted to read.
+  const info = await nullIfMissing(Deno.lstat(path));
+  return info !== null && isSameFile(info, found);
+}
+
+/**
+ * Reads the regular file that `lstat` described. Returns null if the path names another file by now, or none that may be
+ * read. If the file shrinks while it is read, the id fits nothing. If `bytes` is shorter than the file, later blocks
+ * overwrite earlier ones.
+ */
+export async function readChecked(
+  at: CheckedPath,
+  found: Deno.FileInfo,
+  bytes: Uint8Array<ArrayBuffer> = new Uint8Array(found.size),
+): Promise<FileContent | null> {
+  const handle = await nullIfMissing(promises.open(at.path, OPEN_FLAGS));
+  if (handle === null) return null;
+  try {
+    const opened = await handle.stat();
+    const isFound = opened.isFile() && opened.size === found.size && isSameFile(opened, found);
+    if (!isFound || !await isInPlace(at, found)) return null;
+    const hash = blobHash(found.size);
+    for (let offset = 0; offset < found.size;) {
+      const start = offset % bytes.length;
+      const length = Math.min(BLOCK_BYTES, bytes.length - start, found.size - offset);
+      const { bytesRead } = await handle.read(bytes, start, length, null);
+      if (bytesRead === 0) break;
+      hash.update(bytes.subarray(start, start + bytesRead));
+      offset += bytesRead;
+    }
+    return await isInPlace(at, found) ? { bytes, id: hash.digest("hex") } : null;
+  } finally {
+    await handle.close();
+  }
+}
+
+type Identity = Pick<Deno.FileInfo, "dev" | "ino" | "size" | "mtime">;
+
+/** Systems without inode numbers give 0 or null. */
+const isSameFile = (a: Identity, b: Identity) =>
+  a.ino && b.ino
+    ? a.ino === b.ino && a.dev === b.dev
+    : a.size === b.size && a.mtime?.getTime() === b.mtime?.getTime();
+
+/** Errors for a file that is absent, has another type, or may not be read. EINVAL: `readLink` of another type. */
+const MISSING_CODES = /^(EACCES|EINVAL|EISDIR|ELOOP|ENAMETOOLONG|ENOENT|ENOTDIR|ENXIO|EPERM)$/;
+/** Deno's errors without a code. InvalidData: a link whose target is not UTF-8. */
+const MISSING_NAMES = /^(InvalidData|NotCapable|NotFound)$/;
+
+/** Returns the result of a read, or null if there is nothing that may be read. @throws any other failure. */
+export async function nullIfMissing<T>(read: Promise<T>): Promise<T | null> {
+  try {
+    return await read;
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    const code = "code" in error ? String(error.code) : "";
+    if (MISSING_CODES.test(code) || MISSING_NAMES.test(error.name)) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,35 @@
+// The branch of a local folder, by Git's own files (gitrepository-layout). Git is never run.
+
+import { dirname, isAbsolute, join } from "@std/path";
+import { checkedPath, readChecked } from "./checked_file.ts";
+
+const MAX_BYTES = 4096;
+
+/**
+ * The branch that is checked out in a folder, or the commit id where HEAD is detached; `main` for a folder that is no Git
+ * checkout or whose HEAD may not be read. Never throws.
+ */
+export async function checkedOutBranch(folder: string): Promise<string> {
+  // A linked worktree, or a repository with a separate Git directory, has a file that says where it is.
+  const file = await readShort(join(folder, ".git"));
+  const dir = /^gitdir: (.+)$/.exec(file ?? "")?.[1] ?? ".git";
+  const head = await readShort(join(isAbsolute(dir) ? dir : join(folder, dir), "HEAD")) ?? "";
+  // A reftable repository has its HEAD elsewhere and puts the name `.invalid` here.
+  const branch = /^ref: refs\/heads\/([^\s.]\S*)$/.exec(head)?.[1];
+  return branch ?? /^([0-9a-f]{40}|[0-9a-f]{64})$/.exec(head)?.[0] ?? "main";
+}
+
+/** A HEAD that is a link is not read: its target may be anything, and hexadecimal digits may be a secret. */
+async function readShort(path: string): Promise<string | null> {
+  try {
+    // Checked first, since reading a path without permission would prompt on a terminal.
+    const { state } = await Deno.permissions.query({ name: "read", path: dirname(path) });
+    if (state !== "granted") return null;
+    const found = await Deno.lstat(path);
+    if (!found.isFile || found.size > MAX_BYTES) return null;
+    const content = await readChecked(await checkedPath(path), found);
+    return content && new TextDecoder().decode(content.bytes).replace(/\r?\n$/, "");
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,42 @@
+import { assertEquals } from "@std/assert";
+import { checkedOutBranch } from "../../lib/source/local/checked_out_branch.ts";
+import { makeSampleFolder, type SampleFolder } from "./sample_folder.ts";
+
+/** A checkout of a branch with one commit. */
+async function makeCheckout(branch: string): Promise<SampleFolder> {
+  const folder = await makeSampleFolder({ "sub/a.md": "" });
+  await folder.git.git("init", "--quiet", `--initial-branch=${branch}`);
+  await folder.git.commit({ "a.md": "A\n" }, { branch });
+  return folder;
+}
+
+Deno.test("checkedOutBranch() names the branch of a checkout and of a linked worktree, or the detached commit", async () => {
+  await using folder = await makeCheckout("ä/b-1");
+  const { git, dir } = folder;
+  assertEquals(await checkedOutBranch(dir), "ä/b-1");
+  await git.git("worktree", "add", "--quiet", "-b", "side", "linked");
+  const pointer = await Deno.readTextFile(`${dir}/linked/.git`);
+  for (const text of [pointer, pointer.replace(dir, "..")]) {
+    await Deno.writeTextFile(`${dir}/linked/.git`, text);
+    assertEquals(await checkedOutBranch(`${dir}/linked`), "side", text);
+  }
+  await git.git("checkout", "--quiet", "--detach");
+  assertEquals(await checkedOutBranch(dir), await git.head("ä/b-1"));
+});
+
+Deno.test("checkedOutBranch() is main for a plain folder, and where HEAD is absent or no branch", async () => {
+  await using folder = await makeCheckout("dev");
+  const isMain = async (name: string, what: string) =>
+    assertEquals(await checkedOutBranch(`${folder.dir}/${name}`), "main", what);
+  await isMain("sub", "below a checkout");
+  await isMain("absent", "no folder");
+  const refs = ["heads/.invalid", "heads/", "heads/two words", "remotes/origin/dev"];
+  const heads = [...refs, `heads/${"x".repeat(5000)}`].map((ref) => `ref: refs/${ref}\n`);
+  for (const content of [...heads, "", "../../etc/passwd\n"]) {
+    await Deno.writeTextFile(`${folder.dir}/.git/HEAD`, content);
+    await isMain("", content.slice(0, 40));
+  }
+  await Deno.remove(`${folder.dir}/.git`, { recursive: true });
+  await Deno.writeTextFile(`${folder.dir}/.git`, "gitdir: /nonexistent\n");
+  await isMain("", "a pointer to nothing");
+});
