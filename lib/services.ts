@@ -189,7 +189,7 @@ async function openTier(
       const onOpen = (kv: Deno.Kv) => tier.attach(kv);
       return { tier, stopOpening: await openRemoteKv(kvPath, { ...options, onOpen }) };
     }
-    const tier = makeTier(given ?? await openKv(kvPath, options));
+    const tier = makeTier(given ?? await openKv(kvPath, options.clock));
     return { tier, stopOpening() {} };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

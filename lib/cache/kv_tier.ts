@@ -3,7 +3,7 @@
 // miss, never an error: no method throws.
 
 import pLimit from "p-limit";
-import type { Clock } from "../clock.ts";
+import { type Clock, orAborted } from "../clock.ts";
 import { type Bytes, decodeValue, encodeValue, readRecord } from "./kv_value.ts";
 
 /** The parts of a key, most general first. A key of more than about 1,900 bytes as UTF-8 is never found. */
@@ -23,10 +23,10 @@ const HOUR_MS = 3_600_000;
 
 const TIMEOUT_MS = 2_000;
 /** After a time-out, or several failures in a row (a refused token, for example), the store is not called for this long. */
-const REST_MS = 30_000;
-const REST_AFTER_FAILURES = 3;
+const PAUSE_MS = 30_000;
+const PAUSE_AFTER_FAILURES = 3;
 /** With three processes that write all the time, one commit in eight finds the file locked; on a busy machine more. */
-const LOCK_TRIES = 20;
+const LOCK_TRIES = 100;
 const MAX_LOCK_PAUSE_MS = 50;
 
 /** Options of {@linkcode KvTier}. */
@@ -51,7 +51,7 @@ export class KvTier {
   private pendingBytes = 0;
   private cancelTimer: (() => void) | null = null;
   private readonly oneFlush = pLimit(1);
-  private restsUntilMs = -Infinity;
+  private pausedUntilMs = -Infinity;
   private failuresInARow = 0;
   private isClosed = false;
   private hourEndsAtMs = -Infinity;
@@ -129,20 +129,22 @@ export class KvTier {
 
   /** The result of a store call; null where it fails, takes too long, or the store is paused. Never throws. */
   async attempt<T>(call: (kv: Deno.Kv) => T | Promise<T>): Promise<T | null> {
-    const { kv } = this;
-    if (kv === null || this.isResting) return null;
-    const late = Promise.withResolvers<never>();
-    const rest = () => this.restsUntilMs = this.clock.monotonicMs() + REST_MS;
-    const cancelTimer = this.clock.setTimer(TIMEOUT_MS, () => {
-      rest();
-      late.reject(new Error(`Cannot reach the key-value store: no answer in ${TIMEOUT_MS} ms`));
+    const { kv, clock } = this;
+    if (kv === null || this.isPaused) return null;
+    const timeout = new AbortController();
+    const cancelTimer = clock.setTimer(TIMEOUT_MS, () => {
+      const state = `no answer in ${TIMEOUT_MS} ms`;
+      timeout.abort(new Error(`Cannot reach the key-value store: ${state}`));
     });
     try {
-      const value = await Promise.race([this.retryLocked(() => call(kv)), late.promise]);
+      const { signal } = timeout;
+      const value = await orAborted(retryLocked(() => call(kv), clock, signal), signal);
       this.failuresInARow = 0;
       return value;
     } catch (error) {
-      if (++this.failuresInARow >= REST_AFTER_FAILURES) rest();
+      if (++this.failuresInARow >= PAUSE_AFTER_FAILURES || timeout.signal.aborted) {
+        this.pausedUntilMs = clock.monotonicMs() + PAUSE_MS;
+      }
       if (!this.isClosed) this.options.onError?.(error);
       return null;
     } finally {
@@ -194,7 +196,7 @@ export class KvTier {
   /** Parts come before the record that names them, so that a record without its parts is rare. */
   private async *mutationsOf(writes: readonly [string, PendingWrite][]): AsyncGenerator<Mutation> {
     for (const [id, { value, expiresAtMs, isEssential }] of writes) {
-      if (this.isResting) return;
+      if (this.isPaused) return;
       const { record, parts, partsId } = await encodeValue(this.scoped(id), value, expiresAtMs);
       const bytes = parts.reduce((sum, part) => sum + part.length, record.length);
       if (!isEssential && !this.takeBudget(bytes)) continue;
@@ -214,20 +216,8 @@ export class KvTier {
     return true;
   }
 
-  private get isResting(): boolean {
-    return this.kv === null || this.clock.monotonicMs() < this.restsUntilMs;
-  }
-
-  private async retryLocked<T>(call: () => T | Promise<T>): Promise<T> {
-    for (let triesLeft = LOCK_TRIES - 1;; triesLeft--) {
-      try {
-        return await call();
-      } catch (error) {
-        if (triesLeft === 0 || !isLocked(error)) throw error;
-        await this.clock.sleep(Math.random() * MAX_LOCK_PAUSE_MS);
-        if (this.isResting) throw error;
-      }
-    }
+  private get isPaused(): boolean {
+    return this.kv === null || this.clock.monotonicMs() < this.pausedUntilMs;
   }
 
   private forget(id: string): void {
@@ -244,9 +234,23 @@ export class KvTier {
   }
 }
 
-/** Whether two processes wrote to one SQLite file at once. */
-export function isLocked(error: unknown): boolean {
-  return String(error).includes("database is locked");
+/**
+ * The result of a call, which is repeated while another process has the SQLite file locked: one that makes the file
+ * locks it until its tables exist. @throws what `call` throws; the reason of `signal` between two calls.
+ */
+export async function retryLocked<T>(
+  call: () => T | Promise<T>,
+  clock: Clock,
+  signal?: AbortSignal,
+): Promise<T> {
+  for (let triesLeft = LOCK_TRIES - 1;; triesLeft--) {
+    try {
+      return await call();
+    } catch (error) {
+      if (triesLeft === 0 || !String(error).includes("database is locked")) throw error;
+      await clock.sleep(Math.random() * MAX_LOCK_PAUSE_MS, signal);
+    }
+  }
 }
 
 function fitsKv(id: string): boolean {

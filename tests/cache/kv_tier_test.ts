@@ -136,7 +136,7 @@ testOnEachStore("KvTier tells keys and scopes apart, and drops keys too long", a
 });
 
 testOnEachStore("KvTier retries a locked database, and reports what fails once", async (store) => {
-  let [error, failures] = ["database is locked", 19];
+  let [error, failures] = ["database is locked", 99];
   await using opened = await open(store, {
     before: (call) => {
       if (call === "commit" && failures-- > 0) throw new TypeError(error);
@@ -148,7 +148,7 @@ testOnEachStore("KvTier retries a locked database, and reports what fails once",
     return await stored([key]) !== null;
   };
   assert(await isStored("a"));
-  failures = 20;
+  failures = 100;
   assert(!await isStored("b"));
   [error, failures] = ["disk full", 1];
   assert(!await isStored("c"));

@@ -1,37 +1,50 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { DatabaseSync } from "node:sqlite";
 import { openKv as openKvWith } from "../../lib/cache/open_kv.ts";
 import { LineLog } from "../../lib/log.ts";
+import { openServices } from "../../lib/services.ts";
+import { parseSettings, SettingsError } from "../../lib/settings.ts";
 import { TOKEN } from "../kv_connect/kv_connect_server.ts";
 import { TestClock } from "../test_clock.ts";
 import { randomBytes } from "./watched_kv.ts";
 
-const clock = new TestClock(Date.UTC(2026, 0, 2, 3, 4, 5));
-const warnings: unknown[] = [];
-const log = Object.assign(new LineLog(() => {}, { level: "silent" }), {
-  warn: (...warning: unknown[]) => void warnings.push(warning),
-});
-const openKv = (path: string | null) => openKvWith(path, { clock, log });
-/** The name of a file that is set aside, with the time of the clock. */
-const ASIDE = "kv.sqlite3.damaged-2026-01-02T03-04-05-000Z";
+const clock = new TestClock();
+const openKv = (path: string | null) => openKvWith(path, clock);
 
-/** A file that a store has been closed on, in a folder of its own. */
-async function makeKvFile() {
+/** Files that were stores once, in a folder of their own. */
+async function makeDamagedFiles() {
   const folder = await Deno.makeTempDir();
-  const path = `${folder}/kv.sqlite3`;
-  const kv = await openKv(path);
+  const whole = `${folder}/kv`;
+  const kv = await openKv(whole);
   for (let i = 0; i < 50; i++) await kv.set(["a", i], randomBytes(20_000));
   kv.close();
-  const names = async () =>
-    (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name).sort();
-  return { path, names, [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }) };
+  const bytes = await Deno.readFile(whole);
+  const damaged = [
+    bytes.slice().fill(0, 0, 100),
+    bytes.slice().fill(7, 100, 4096),
+    bytes.slice().fill(7, 4096, 900_000),
+    bytes.slice(0, bytes.length / 2),
+    bytes.slice(0, 50),
+    randomBytes(bytes.length),
+  ];
+  const files = await Promise.all(damaged.map(async (bytes, index) => {
+    const path = `${folder}/damaged-${index}`;
+    await Deno.writeFile(path, bytes);
+    return { path, bytes };
+  }));
+  return { files, [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }) };
 }
 
-/** Sets `["a"]` to 1 in a process that leaves its write-ahead log behind. */
-async function writeAndDie(path: string): Promise<void> {
-  const writer =
-    `const kv = await Deno.openKv("${path}"); await kv.set(["a"], 1); Deno.kill(Deno.pid, "SIGKILL")`;
-  await new Deno.Command(Deno.execPath(), { args: ["eval", "--unstable-kv", writer] }).output();
+/** Services that open their store by themselves. */
+async function open(log: LineLog, env: Record<string, string> = {}) {
+  const settings: Record<string, string> = { LOCAL_REPOS_DIR: "none", ...env };
+  return await openServices(parseSettings((name) => settings[name]), { clock, log });
+}
+
+/** Runs with another function in the place of `Deno.openKv`. */
+async function withOpenKv(replacement: typeof Deno.openKv, run: () => Promise<void>) {
+  const real = Object.getOwnPropertyDescriptor(Deno, "openKv")!;
+  Object.defineProperty(Deno, "openKv", { ...real, get: () => replacement });
+  await run().finally(() => Object.defineProperty(Deno, "openKv", real));
 }
 
 Deno.test("openKv() opens what is or can be a store, and says why it cannot open another", async () => {
@@ -51,80 +64,53 @@ Deno.test("openKv() opens what is or can be a store, and says why it cannot open
   await Deno.remove(folder, { recursive: true });
 });
 
-const damages: Record<string, (bytes: Uint8Array<ArrayBuffer>) => Uint8Array> = {
-  "with its header zeroed": (bytes) => bytes.fill(0, 0, 100),
-  "with another first page": (bytes) => bytes.fill(7, 0, 4096),
-  "with another schema": (bytes) => bytes.fill(7, 100, 4096),
-  "with other pages": (bytes) => bytes.fill(7, 4096, 900_000),
-  "cut in half": (bytes) => bytes.slice(0, bytes.length / 2),
-  "cut after a few bytes": (bytes) => bytes.slice(0, 50),
-  "of other bytes": (bytes) => randomBytes(bytes.length),
-};
-
-Deno.test("openKv() sets a damaged file aside, warns once and starts an empty store", async () => {
-  for (const [name, damage] of Object.entries(damages)) {
-    await using file = await makeKvFile();
-    const damaged = damage(await Deno.readFile(file.path));
-    await Deno.writeFile(file.path, damaged);
-    warnings.length = 0;
-    for (let start = 0; start < 2; start++) {
-      const kv = await openKv(file.path);
-      assertEquals((await kv.get(["a", 5])).value, null, name);
-      await kv.set(["b"], start);
-      kv.close();
-    }
-    assertEquals(await Deno.readFile(file.path.replace("kv.sqlite3", ASIDE)), damaged);
-    assertEquals(await file.names(), ["kv.sqlite3", ASIDE]);
-    const event = "key-value store damaged, starting an empty one";
-    assertEquals(warnings, [[event, { setAside: ASIDE }]]);
+Deno.test("openServices() rejects a damaged KV_PATH and leaves it as it is", async () => {
+  await using damaged = await makeDamagedFiles();
+  const log = new LineLog(() => {}, { level: "silent" });
+  for (const { path, bytes } of damaged.files) {
+    const message = `Cannot start with "KV_PATH": Cannot open the key-value store "${path}": `;
+    await assertRejects(() => open(log, { KV_PATH: path }), SettingsError, message);
+    assertEquals(await Deno.readFile(path), bytes);
   }
 });
 
-Deno.test("openKv() sets the write-ahead log of a damaged file aside with it", async () => {
-  await using file = await makeKvFile();
-  await writeAndDie(file.path);
-  await Deno.truncate(file.path, (await Deno.stat(file.path)).size / 2);
-  (await openKv(file.path)).close();
-  assertEquals(await file.names(), ["kv.sqlite3", ASIDE, `${ASIDE}-shm`, `${ASIDE}-wal`]);
-});
-
-Deno.test("openKv() neither opens nor moves another program's database", async () => {
-  await using file = await makeKvFile();
-  for (const tables of [1, 400]) {
-    await Deno.remove(file.path);
-    const database = new DatabaseSync(file.path);
-    for (let i = 0; i < tables; i++) database.exec(`CREATE TABLE notes_${i} (text TEXT)`);
-    database.close();
-    const before = await Deno.readFile(file.path);
-    await assertRejects(() => openKv(file.path), Error, "it is another program's database");
-    assertEquals([await Deno.readFile(file.path), await file.names()], [before, ["kv.sqlite3"]]);
+Deno.test("openServices() warns where Deno's own store is damaged", async () => {
+  await using damaged = await makeDamagedFiles();
+  const { openKv } = Deno;
+  for (const { path } of damaged.files) {
+    await withOpenKv(() => openKv(path), async () => {
+      let text = "";
+      const sink = (bytes: Uint8Array) => void (text += new TextDecoder().decode(bytes));
+      const services = await open(new LineLog(sink, { level: "info" }));
+      assertEquals((await services.health()).store, "none");
+      await services.close();
+      const { event, reason } = JSON.parse(text);
+      assertEquals(event, "no key-value store, caching in memory only");
+      assertStringIncludes(reason, 'Cannot open the key-value store "default": ');
+    });
   }
 });
 
-Deno.test("openKv() opens a store whose schema is in its write-ahead log alone", async () => {
-  await using file = await makeKvFile();
-  await Deno.remove(file.path);
-  await writeAndDie(file.path);
-  assertEquals(await file.names(), ["kv.sqlite3", "kv.sqlite3-shm", "kv.sqlite3-wal"]);
-  const kv = await openKv(file.path);
-  assertEquals((await kv.get(["a"])).value, 1);
-  kv.close();
+Deno.test("openKv() waits while another process makes the file", async () => {
+  let failures = 99;
+  const { openKv: real } = Deno;
+  const openLocked = (path?: string) =>
+    failures-- > 0 ? Promise.reject(new TypeError("database is locked")) : real(path);
+  await withOpenKv(openLocked, async () => {
+    (await openKv(":memory:")).close();
+    failures = 100;
+    await assertRejects(() => openKv(":memory:"), Error, "database is locked");
+  });
 });
 
 Deno.test("openKv() does not reveal the path of Deno's own store", async () => {
-  const real = Object.getOwnPropertyDescriptor(Deno, "openKv")!;
-  try {
-    for (const path of ["/home/canary/.cache/deno/kv.sqlite3", "C:\\Users\\canary\\kv.sqlite3"]) {
-      const fail = () => Promise.reject(new Error(`unable to open database file: ${path}`));
-      Object.defineProperty(Deno, "openKv", { ...real, get: () => fail });
-      const error = await assertRejects(() => openKv(null), Error);
-      assertEquals(
-        error.message,
-        'Cannot open the key-value store "default": unable to open database file',
-      );
-    }
-  } finally {
-    Object.defineProperty(Deno, "openKv", real);
+  for (const path of ["/home/canary/.cache/deno/kv.sqlite3", "C:\\Users\\canary\\kv.sqlite3"]) {
+    const fail = () => Promise.reject(new Error(`unable to open database file: ${path}`));
+    await withOpenKv(fail, async () => {
+      const { message } = await assertRejects(() => openKv(null), Error);
+      const text = 'Cannot open the key-value store "default": unable to open database file';
+      assertEquals(message, text);
+    });
   }
 });
 
