@@ -2,23 +2,21 @@
 // are gathered and committed together, and no write reads first. A store that fails, is slow or has damaged data is a
 // miss, never an error: no method throws.
 
-import pLimit from "p-limit";
-import { type Clock, orAborted } from "../clock.ts";
-import { type Bytes, decodeValue, encodeValue, readRecord } from "./kv_value.ts";
+import { type Clock, orAborted, yieldToEventLoop } from "../clock.ts";
+import { type Bytes, decodeValue, encodeValue, MAX_VALUE_BYTES } from "./kv_value.ts";
 
-/** The parts of a key, most general first. A key of more than about 1,900 bytes as UTF-8 is never found. */
+/** Begins every key; change it when stored values mean something else. */
+export const KV_PREFIX = "rc3";
+
+/** The parts of a key, most general first, with less than 2,000 bytes as UTF-8: KV refuses longer keys. */
 export type CacheKey = readonly string[];
 
 const KEYS_PER_READ = 10;
 // A commit takes 819,200 bytes of mutations, keys included, and 81,920 bytes of keys.
 const MAX_COMMIT_BYTES = 700_000;
 const MAX_COMMIT_KEYS = 35;
-/** KV allows 2,048 bytes a key; the rest is for what surrounds a cache key. */
-const MAX_KEY_BYTES = 1_900;
 const MAX_PENDING_BYTES = 64 << 20;
 const FLUSH_AFTER_MS = 500; // A cold list reads objects one after the other, which then share a commit.
-// Values carry their own expiry; the store's removal only clears away what has expired.
-const REMOVAL_DELAY_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
 const TIMEOUT_MS = 2_000;
@@ -40,20 +38,24 @@ export interface KvTierOptions {
   readonly onError?: (error: unknown) => void;
 }
 
-type PendingWrite = { value: Bytes; expiresAtMs: number; isEssential: boolean };
-type Mutation = { key: Deno.KvKey; value: Bytes; expireIn: number };
+type PendingWrite = {
+  key: Deno.KvKey;
+  value: Uint8Array;
+  expiresAtMs: number;
+  isEssential: boolean;
+};
+type Mutation = { key: Deno.KvKey; record: Bytes; expireIn: number };
 
 /** The key-value tier of the caches. */
 export class KvTier {
   private readonly clock: Clock;
-  /** Writes that are not committed yet, by key; a later write to a key replaces the earlier one. */
-  private readonly pending = new Map<string, PendingWrite>();
+  private readonly pending: PendingWrite[] = [];
+  /** What is not committed yet, also of a flush under way. */
   private pendingBytes = 0;
+  private flushing = Promise.resolve();
   private cancelTimer: (() => void) | null = null;
-  private readonly oneFlush = pLimit(1);
   private pausedUntilMs = -Infinity;
   private failuresInARow = 0;
-  private isClosed = false;
   private hourEndsAtMs = -Infinity;
   private hourBytes = 0;
 
@@ -75,53 +77,52 @@ export class KvTier {
     keys: readonly CacheKey[],
     options: { readonly consistency?: Deno.KvConsistencyLevel } = {},
   ): Promise<(Bytes | null)[]> {
-    const ids = keys.map((key) => JSON.stringify(key));
-    const found = ids.map((id) => this.pending.get(id)?.value ?? null);
-    const missing = [...ids.keys()].filter((at) => found[at] === null && fitsKv(ids[at]!));
-    const reads: Promise<void>[] = [];
-    for (let from = 0; from < missing.length; from += KEYS_PER_READ) {
-      const batch = missing.slice(from, from + KEYS_PER_READ);
-      const kvKeys = batch.map((at) => this.kvKey("value", ids[at]!));
-      const reading = this.attempt((kv) => kv.getMany(kvKeys, options));
-      reads.push(...batch.map(async (at, index) => {
-        found[at] = await this.decode(ids[at]!, (await reading)?.[index]?.value, options);
-      }));
-    }
-    await Promise.all(reads);
-    return found;
+    const count = Math.ceil(keys.length / KEYS_PER_READ);
+    const reads = Array.from({ length: count }, async (_, n) => {
+      const batch = keys.slice(n * KEYS_PER_READ, (n + 1) * KEYS_PER_READ);
+      const entries = await this.attempt((kv) =>
+        kv.getMany<unknown[]>(batch.map((key) => this.kvKey(key)), options)
+      );
+      return batch.map((_, at) => decodeValue(entries?.[at]?.value, this.clock.now()));
+    });
+    return (await Promise.all(reads)).flat();
   }
 
   /**
-   * Writes bytes in the background, to be returned for `ttlMs`; {@linkcode get} finds them at once. Essential values are
+   * Writes bytes in the background, to be returned for `ttlMs`. What does not fit is not written. Essential values are
    * written regardless of the bounds: small ones that other processes rely on, such as refs.
    */
   set(
     key: CacheKey,
-    value: Bytes,
+    value: Uint8Array,
     { ttlMs, isEssential = false }: { readonly ttlMs: number; readonly isEssential?: boolean },
   ): void {
-    const id = JSON.stringify(key);
-    if (this.isClosed || !fitsKv(id)) return;
-    this.forget(id);
-    if (!isEssential && this.pendingBytes + value.length > MAX_PENDING_BYTES) return;
-    this.pending.set(id, { value, expiresAtMs: this.clock.now() + ttlMs, isEssential });
-    this.pendingBytes += value.length;
+    const pendingBytes = this.pendingBytes + value.length;
+    if (this.isPaused || value.length > MAX_VALUE_BYTES) return;
+    if (!isEssential && pendingBytes > MAX_PENDING_BYTES) return;
+    const expiresAtMs = this.clock.now() + ttlMs;
+    this.pending.push({ key: this.kvKey(key), value, expiresAtMs, isEssential });
+    this.pendingBytes = pendingBytes;
     this.cancelTimer ??= this.clock.setTimer(FLUSH_AFTER_MS, () => void this.flush());
   }
 
   /** Resolves when everything set before is committed or dropped. */
-  async flush(): Promise<void> {
+  flush(): Promise<void> {
     this.cancelTimer?.();
     this.cancelTimer = null;
-    await this.oneFlush(() => this.commitPending());
+    const writes = this.pending.splice(0);
+    this.flushing = this.flushing.then(() => this.commitAll(writes));
+    return this.flushing;
   }
 
   /** Commits pending writes and closes the store. */
   async close(): Promise<void> {
-    this.isClosed = true;
     await this.flush();
+    this.cancelTimer?.();
+    const { kv } = this;
+    this.kv = null;
     try {
-      this.kv?.close();
+      kv?.close();
     } catch {
       // It is closed already.
     }
@@ -145,66 +146,38 @@ export class KvTier {
       if (++this.failuresInARow >= PAUSE_AFTER_FAILURES || timeout.signal.aborted) {
         this.pausedUntilMs = clock.monotonicMs() + PAUSE_MS;
       }
-      if (!this.isClosed) this.options.onError?.(error);
+      if (this.kv !== null) this.options.onError?.(error);
       return null;
     } finally {
       cancelTimer();
     }
   }
 
-  private async decode(
-    id: string,
-    stored: unknown,
-    options: { readonly consistency?: Deno.KvConsistencyLevel },
-  ): Promise<Bytes | null> {
-    const record = readRecord(stored);
-    if (record === null || !(record.expiresAtMs > this.clock.now())) return null;
-    const { partsId, partCount: limit } = record;
-    const parts = limit === 0 ? [] : await this.attempt((kv) => {
-      const prefix = this.kvKey("parts", partsId);
-      const list = kv.list({ prefix }, { ...options, limit, batchSize: Math.min(limit, 500) });
-      return Array.fromAsync(list, ({ value }) => value);
-    });
-    return parts && await decodeValue(this.scoped(id), record, parts);
-  }
-
-  private async commitPending(): Promise<void> {
-    const writes = [...this.pending];
+  private async commitAll(writes: readonly PendingWrite[]): Promise<void> {
     let batch: Mutation[] = [];
-    let batchBytes = 0;
-    for await (const mutation of this.mutationsOf(writes)) {
-      const bytes = mutation.value.length;
-      if (batchBytes + bytes > MAX_COMMIT_BYTES || batch.length >= MAX_COMMIT_KEYS) {
+    let bytes = 0;
+    for (const { key, value, expiresAtMs, isEssential } of writes) {
+      await yieldToEventLoop();
+      const record = this.isPaused ? null : encodeValue(value, expiresAtMs);
+      this.pendingBytes -= value.length;
+      if (record === null || !(isEssential || this.takeBudget(record.length))) continue;
+      if (bytes + record.length > MAX_COMMIT_BYTES || batch.length >= MAX_COMMIT_KEYS) {
         await this.commit(batch);
-        [batch, batchBytes] = [[], 0];
+        [batch, bytes] = [[], 0];
       }
-      batch.push(mutation);
-      batchBytes += bytes;
+      // The store removes it some time after that.
+      batch.push({ key, record, expireIn: Math.max(1, expiresAtMs - this.clock.now()) });
+      bytes += record.length;
     }
     if (batch.length > 0) await this.commit(batch);
-    for (const [id, write] of writes) if (this.pending.get(id) === write) this.forget(id);
   }
 
   private async commit(mutations: readonly Mutation[]): Promise<void> {
     await this.attempt((kv) => {
       const operation = kv.atomic();
-      for (const { key, value, expireIn } of mutations) operation.set(key, value, { expireIn });
+      for (const { key, record, expireIn } of mutations) operation.set(key, record, { expireIn });
       return operation.commit();
     });
-  }
-
-  /** Parts come before the record that names them, so that a record without its parts is rare. */
-  private async *mutationsOf(writes: readonly [string, PendingWrite][]): AsyncGenerator<Mutation> {
-    for (const [id, { value, expiresAtMs, isEssential }] of writes) {
-      if (this.isPaused) return;
-      const { record, parts, partsId } = await encodeValue(this.scoped(id), value, expiresAtMs);
-      const bytes = parts.reduce((sum, part) => sum + part.length, record.length);
-      if (!isEssential && !this.takeBudget(bytes)) continue;
-      const expireIn = Math.max(1, expiresAtMs - this.clock.now()) + REMOVAL_DELAY_MS;
-      const prefix = this.kvKey("parts", partsId);
-      yield* parts.map((part, index) => ({ key: [...prefix, index], value: part, expireIn }));
-      yield { key: this.kvKey("value", id), value: record, expireIn };
-    }
   }
 
   /** Takes bytes out of the hour's budget; false, with nothing taken, where fewer are left. */
@@ -220,17 +193,8 @@ export class KvTier {
     return this.kv === null || this.clock.monotonicMs() < this.pausedUntilMs;
   }
 
-  private forget(id: string): void {
-    this.pendingBytes -= this.pending.get(id)?.value.length ?? 0;
-    this.pending.delete(id);
-  }
-
-  private kvKey(kind: "value" | "parts", id: string): Deno.KvKey {
-    return ["rc2", kind, this.options.scope, id];
-  }
-
-  private scoped(id: string): string {
-    return `${this.options.scope}\n${id}`;
+  private kvKey(key: CacheKey): Deno.KvKey {
+    return [KV_PREFIX, "value", this.options.scope, ...key];
   }
 }
 
@@ -251,8 +215,4 @@ export async function retryLocked<T>(
       await clock.sleep(Math.random() * MAX_LOCK_PAUSE_MS, signal);
     }
   }
-}
-
-function fitsKv(id: string): boolean {
-  return new TextEncoder().encode(id).length <= MAX_KEY_BYTES;
 }

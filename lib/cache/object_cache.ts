@@ -111,8 +111,7 @@ export class ObjectCache {
     if (kv === null || kind.codec === undefined) return;
     const bytes = kind.codec.encode(value);
     if (bytes.length > kind.codec.maxBytes) return;
-    // Shared memory too is copied before it is stored.
-    kv.set([kind.name, repository, id], bytes as Bytes, { ttlMs: TTL_MS });
+    kv.set([kind.name, repository, id], bytes, { ttlMs: TTL_MS });
   }
 
   private remember<T>(kind: ObjectKind<T>, repository: string, id: string, value: T): void {

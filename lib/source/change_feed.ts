@@ -2,7 +2,7 @@
 // process that cannot read the store in time finds changes by its own checks, within 60 s.
 
 import { z } from "zod";
-import type { KvTier } from "../cache/kv_tier.ts";
+import { KV_PREFIX, type KvTier } from "../cache/kv_tier.ts";
 import type { Clock } from "../clock.ts";
 
 /** How many names the ring has: 100 of 200 bytes fit a value of the store. */
@@ -45,7 +45,7 @@ export class ChangeFeed {
       readonly onChange: (name: string) => void;
     },
   ) {
-    this.key = ["rc2", "changes", options.scope];
+    this.key = [KV_PREFIX, "changes", options.scope];
   }
 
   /** Starts receiving; resolves when the names of before are known, or cannot be read. */

@@ -1,11 +1,17 @@
-import { createHash } from "node:crypto";
 import { assert, assertEquals, assertLessOrEqual, assertMatch } from "@std/assert";
 import { type CacheKey, KvTier, type KvTierOptions } from "../../lib/cache/kv_tier.ts";
-import { decodeValue, encodeValue, readRecord } from "../../lib/cache/kv_value.ts";
+import { MAX_VALUE_BYTES } from "../../lib/cache/kv_value.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { openFile, type SharedStore, testOnEachStore } from "../kv_connect/shared_stores.ts";
 import { TestClock } from "../test_clock.ts";
-import { allEntries, equalBytes, type KvCall, randomBytes, watchedKv } from "./watched_kv.ts";
+import {
+  allEntries,
+  equalBytes,
+  type KvCall,
+  letters,
+  randomBytes,
+  watchedKv,
+} from "./watched_kv.ts";
 
 const ttlMs = 60_000;
 const HOUR_MS = 3_600_000;
@@ -38,28 +44,40 @@ async function open(
   return { tier, kv, clock, calls, errors, stored, [Symbol.asyncDispose]: () => tier.close() };
 }
 
-const text = (size: number) => new Uint8Array(size).map((_, i) => 97 + (i * i) % 7);
-
-testOnEachStore("KvTier gives bytes of every size back, deflated where large", async (store) => {
+testOnEachStore("KvTier gives the bytes back that fit", async (store) => {
   await using opened = await open(store);
   const { tier, kv, stored, errors } = opened;
-  for (const size of [0, 1, 64_000, 64_001, 262_145, 2_000_000, 3]) {
-    for (const value of [randomBytes(size), text(size)]) {
-      tier.set(["a", "b"], value, { ttlMs });
-      assert(equalBytes(await stored(["a", "b"]), value), `${size}`);
-    }
+  for (const value of [0, 1, 300, 65_000].map(randomBytes)) {
+    tier.set(["a", "b"], value, { ttlMs });
+    assert(equalBytes(await stored(["a", "b"]), value), `${value.length}`);
   }
+  const text = new Uint8Array(MAX_VALUE_BYTES).map((_, i) => 97 + i % 7);
+  tier.set(["text"], text, { ttlMs });
+  assert(equalBytes(await stored(["text"]), text));
   assertEquals(await tier.get([["a"], ["never set"]]), [null, null]);
-  for (const { key, value } of await allEntries(kv)) {
-    assertLessOrEqual((value as Uint8Array).buffer.byteLength, 65_536);
-    await kv.delete(key);
-  }
-  tier.set(["a"], text(1_000_000), { ttlMs });
-  await tier.flush();
-  assertEquals([(await allEntries(kv)).length, errors], [1, []]);
+  const sizes = (await allEntries(kv)).map(({ value }) => (value as Uint8Array).buffer.byteLength);
+  assertEquals(sizes.length, 2);
+  assertLessOrEqual(Math.max(...sizes), 65_536);
+  assertEquals(errors, []);
 });
 
-testOnEachStore("KvTier reads ten keys a call, at once, and parts in one more", async (store) => {
+testOnEachStore("KvTier does not write what does not fit", async (store) => {
+  await using opened = await open(store);
+  const { tier, kv, calls, errors } = opened;
+  tier.set(["random"], randomBytes(65_536), { ttlMs });
+  tier.set(["zeros"], new Uint8Array(MAX_VALUE_BYTES + 1), { ttlMs, isEssential: true });
+  await tier.flush();
+  assertEquals([calls, await allEntries(kv), errors], [[], [], []]);
+});
+
+testOnEachStore("KvTier stores shared memory", async (store) => {
+  await using opened = await open(store);
+  const shared = new Uint8Array(new SharedArrayBuffer(100)).fill(7);
+  opened.tier.set(["shared"], shared, { ttlMs });
+  assertEquals(await opened.stored(["shared"]), new Uint8Array(100).fill(7));
+});
+
+testOnEachStore("KvTier get() reads ten keys a call, all at once", async (store) => {
   let [running, most] = [0, 0];
   await using opened = await open(store, {
     async before() {
@@ -70,14 +88,12 @@ testOnEachStore("KvTier reads ten keys a call, at once, and parts in one more", 
   });
   const { tier, calls } = opened;
   const keys = Array.from({ length: 25 }, (_, index) => [`${index}`]);
-  for (const key of keys) tier.set(key, randomBytes(10), { ttlMs });
-  tier.set(["large"], randomBytes(2_000_000), { ttlMs });
+  keys.forEach((key, n) => tier.set(key, new Uint8Array(n), { ttlMs }));
   await tier.flush();
   calls.length = 0;
-  assertEquals((await tier.get(keys)).filter((value) => value?.length === 10).length, 25);
-  assertEquals(most, 3);
-  await tier.get([["large"]]);
-  assertEquals(calls, ["getMany", "getMany", "getMany", "getMany", "list"]);
+  const lengths = (await tier.get(keys)).map((value) => value?.length);
+  assertEquals(lengths, keys.map((_, n) => n));
+  assertEquals([most, calls], [3, ["getMany", "getMany", "getMany"]]);
 });
 
 testOnEachStore("KvTier gathers writes into few commits and reads nothing first", async (store) => {
@@ -85,11 +101,11 @@ testOnEachStore("KvTier gathers writes into few commits and reads nothing first"
   const { tier, clock, calls, kv, errors, stored } = opened;
   for (let index = 0; index < 20; index++) tier.set([`${index}`], randomBytes(1_000), { ttlMs });
   tier.set(["0"], randomBytes(500), { ttlMs });
-  assertEquals((await tier.get([["0"]]))[0]!.length, 500, "the last write, not yet committed");
   assertEquals(calls, []);
   clock.advance(500);
   await tier.flush();
   assertEquals([calls, (await allEntries(kv)).length], [["commit"], 20]);
+  assertEquals((await tier.get([["0"]]))[0]!.length, 500, "the last write");
 
   // More than the store takes in one commit, by bytes and by bytes of keys.
   const keys = Array.from({ length: 60 }, (_, index) => [`${"é".repeat(900)}${index}`]);
@@ -102,23 +118,23 @@ testOnEachStore("KvTier gathers writes into few commits and reads nothing first"
 testOnEachStore("KvTier gives a value until its time and not from then on", async (store) => {
   await using opened = await open(store);
   const { tier, clock, stored } = opened;
-  tier.set(["a"], randomBytes(10), { ttlMs: 500 });
+  tier.set(["a"], randomBytes(10), { ttlMs });
   await tier.flush();
-  clock.advance(499);
+  clock.advance(ttlMs - 1);
   assert(await stored(["a"]) !== null);
   clock.advance(1);
   assertEquals(await stored(["a"]), null);
 });
 
-testOnEachStore("KvTier tells keys and scopes apart, and drops keys too long", async (store) => {
+testOnEachStore("KvTier tells keys and scopes apart", async (store) => {
   await using opened = await open(store);
   const { tier, kv, clock, stored, errors } = opened;
   const keys: CacheKey[] = [
     ...[["a"], ["a", "b"], ["b", "a"], ["a/b"], ["a", ""], ["", "a"], ["a,b"], [`a","b`], ["A"]],
-    ...[["é"], ["e\u0301"], ["a\0b"], ["a\0", "b"], ["1"], ["\ud800"], ["\udfff"]],
+    ...[["é"], ["e\u0301"], ["a\0b"], ["a\0", "b"], ["1"]],
     ["é".repeat(940)],
   ];
-  const values = keys.map((_, i) => randomBytes(i % 2 === 0 ? 10 : 70_000));
+  const values = keys.map(() => randomBytes(10));
   keys.forEach((key, i) => tier.set(key, values[i]!, { ttlMs }));
   for (const [i, key] of keys.entries()) {
     assert(equalBytes(await stored(key), values[i]!), JSON.stringify(key));
@@ -128,10 +144,6 @@ testOnEachStore("KvTier tells keys and scopes apart, and drops keys too long", a
   other.set(keys[0]!, randomBytes(10), { ttlMs, isEssential: true });
   await other.flush();
   assert(equalBytes(await stored(keys[0]!), values[0]!), "the other scope's value is beside it");
-  for (const key of [["a".repeat(2_000)], ["\0".repeat(1_000)]]) {
-    tier.set(key, randomBytes(10), { ttlMs });
-    assertEquals(await stored(key), null);
-  }
   assertEquals(errors, []);
 });
 
@@ -201,7 +213,7 @@ Deno.test("KvTier close() writes what is pending, and later calls answer as empt
   await using store = await openFile();
   const { tier, clock } = await open(store);
   const keys = Array.from({ length: 30 }, (_, i) => [`${i}`]);
-  for (const key of keys) tier.set(key, randomBytes(70_000), { ttlMs });
+  for (const key of keys) tier.set(key, randomBytes(50_000), { ttlMs });
   await Promise.all([tier.close(), tier.close()]);
   tier.set(["late"], randomBytes(1), { ttlMs });
   assertEquals(await tier.get([["late"], ["0"]]), [null, null]);
@@ -209,73 +221,37 @@ Deno.test("KvTier close() writes what is pending, and later calls answer as empt
   assert((await again.tier.get(keys)).every((value) => value !== null));
 });
 
-testOnEachStore("KvTier of processes that write at once never sees half a value", async (store) => {
-  await using one = await open(store, { clock: systemClock });
-  await using other = await open(store, { clock: systemClock });
-  const values = Array.from({ length: 40 }, () => randomBytes(100_000));
-  const write = async ({ tier }: typeof one, from: number) => {
-    for (let n = from; n < values.length; n += 2) {
-      tier.set(["both"], values[n]!, { ttlMs });
-      await tier.flush();
-      const [found] = await tier.get([["both"]]);
-      assert(values.some((value) => equalBytes(found!, value)));
-    }
-  };
-  await Promise.all([write(one, 0), write(other, 1)]);
-  assertEquals([...one.errors, ...other.errors], []);
-  assertEquals(await one.tier.get([["both"]]), await other.tier.get([["both"]]));
-});
-
-testOnEachStore("KvTier takes no record of another key", async (store) => {
-  await using opened = await open(store);
-  const { tier, kv } = opened;
-  const keys = [["a"], ["b"]];
-  for (const key of keys) tier.set(key, randomBytes(10), { ttlMs });
-  await tier.flush();
-  const [one, other] = await allEntries(kv);
-  await kv.atomic().set(one!.key, other!.value).set(other!.key, one!.value).commit();
-  assertEquals(await tier.get(keys), [null, null]);
-});
-
-/** What is decoded of a stored record and its parts under a key. */
-async function decode(key: string, record: unknown, parts: readonly unknown[]) {
-  const fields = readRecord(record);
-  return fields && await decodeValue(key, fields, parts);
-}
-
-Deno.test("decodeValue() gives a value as it was encoded under its key, and null whatever the damage", async () => {
-  const flipped = (bytes: Uint8Array, at: number) => bytes.with(at, bytes[at]! ^ 1);
-  for (const [size, partCount] of [[300, 0], [200_000, 3]] as const) {
-    const value = randomBytes(size);
-    const { record, parts } = await encodeValue("a", value, 1);
-    assert(equalBytes(await decode("a", record, parts), value));
-    assertEquals(parts.length, partCount);
-    assertEquals(await decode("b", record, parts), null, "under another key");
-
-    const records: unknown[] = ["another type", 7];
-    for (let at = 0; at < 300; at++) records.push(flipped(record, at), record.slice(0, at));
-    for (const damaged of records) assertEquals(await decode("a", damaged, parts), null);
-    for (const [n, part] of parts.entries()) {
-      const others = [[flipped(part, 7)], [part.slice(1)], [7], [part, part], []];
-      for (const other of others) {
-        const damaged = [...parts.slice(0, n), ...other, ...parts.slice(n + 1)];
-        assertEquals([n, await decode("a", record, damaged)], [n, null]);
+testOnEachStore(
+  "KvTier of processes that write at once reads one of their values",
+  async (store) => {
+    await using one = await open(store, { clock: systemClock });
+    await using other = await open(store, { clock: systemClock });
+    const values = Array.from({ length: 40 }, () => randomBytes(60_000));
+    const write = async ({ tier }: typeof one, from: number) => {
+      for (let n = from; n < values.length; n += 2) {
+        tier.set(["both"], values[n]!, { ttlMs });
+        await tier.flush();
+        const [found] = await tier.get([["both"]]);
+        assert(values.some((value) => equalBytes(found!, value)));
       }
-    }
-    if (partCount > 1) assertEquals(await decode("a", record, parts.toReversed()), null);
-  }
-});
+    };
+    await Promise.all([write(one, 0), write(other, 1)]);
+    assertEquals([...one.errors, ...other.errors], []);
+    assertEquals(await one.tier.get([["both"]]), await other.tier.get([["both"]]));
+  },
+);
 
-Deno.test("decodeValue() gives null for what does not inflate, or inflates past 64 MiB", async () => {
-  const inflated = async (size: number) => {
-    const { record, parts } = await encodeValue("a", new Uint8Array(size), 1);
-    return (await decode("a", record, parts))?.length;
-  };
-  assertEquals(await inflated(64 << 20), 64 << 20);
-  assertEquals(await inflated((64 << 20) + 1), undefined);
-  const { record } = await encodeValue("a", new Uint8Array(100), 1);
-  record[15] = 1;
-  const [fields, content] = [record.subarray(0, 16), record.subarray(48)];
-  record.set(createHash("sha256").update("a").update(fields).update(content).digest(), 16);
-  assertEquals(await decode("a", record, []), null, "marked as deflated, with a valid checksum");
+testOnEachStore("KvTier flush() yields between values", async (store) => {
+  await using opened = await open(store);
+  for (let n = 0; n < 16; n++) opened.tier.set([`${n}`], letters(), { ttlMs });
+  let isDone = false;
+  const flushed = opened.tier.flush().then(() => isDone = true);
+  let turns = 0;
+  while (!isDone) {
+    turns++;
+    await new Promise((resolve) => setTimeout(resolve, 0));
+  }
+  await flushed;
+  assertEquals(opened.calls, []);
+  assert(turns > 3, `${turns} turns`);
 });

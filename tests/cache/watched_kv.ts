@@ -2,24 +2,14 @@
 // values to store.
 
 /** The calls that reach the store. */
-export type KvCall = "getMany" | "list" | "commit";
+export type KvCall = "getMany" | "commit";
 
 /** Wraps `kv` with `before`, awaited ahead of each call; what it throws is thrown in place of the call. */
 export function watchedKv(kv: Deno.Kv, before: (call: KvCall) => void | Promise<void>): Deno.Kv {
-  const watched: Pick<Deno.Kv, "getMany" | "list" | "atomic" | "close"> = {
+  const watched: Pick<Deno.Kv, "getMany" | "atomic" | "close"> = {
     async getMany(keys, options) {
       await before("getMany");
       return await kv.getMany(keys, options);
-    },
-    list<T>(selector: Deno.KvListSelector, options?: Deno.KvListOptions) {
-      const entries = kv.list<T>(selector, options);
-      return Object.assign(
-        (async function* () {
-          await before("list");
-          yield* entries;
-        })(),
-        { cursor: "" },
-      ) as unknown as Deno.KvListIterator<T>;
     },
     atomic() {
       const operation = kv.atomic();
@@ -64,4 +54,9 @@ export function randomBytes(size: number): Uint8Array<ArrayBuffer> {
     crypto.getRandomValues(bytes.subarray(at, at + 65_536));
   }
   return bytes;
+}
+
+/** Random letters: a value that deflates slowly and does not fit. */
+export function letters(): Uint8Array<ArrayBuffer> {
+  return randomBytes(4 << 20).map((byte) => 97 + byte % 4);
 }

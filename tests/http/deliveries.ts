@@ -78,7 +78,7 @@ export async function pushWithHook(store: SharedStore, count: number): Promise<n
   await using two = await startTwo(store, ENV);
   const { clock, repository, services: [receiver, other] } = two;
   const published = async () => {
-    for await (const { value } of kv.list<{ last: number }>({ prefix: ["rc2", "changes"] })) {
+    for await (const { value } of kv.list<{ last: number }>({ prefix: ["rc3", "changes"] })) {
       return value.last;
     }
   };

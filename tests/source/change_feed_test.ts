@@ -6,7 +6,7 @@ import { ChangeFeed } from "../../lib/source/change_feed.ts";
 import { openFile, type SharedStore, testOnEachStore } from "../kv_connect/shared_stores.ts";
 import { TestClock } from "../test_clock.ts";
 
-const KEY = ["rc2", "changes", "s"];
+const KEY = ["rc3", "changes", "s"];
 const pause = () => new Promise((resume) => setTimeout(resume, 2));
 
 /** One process: a feed, the names it received, and the passing of time for it. */

@@ -30,13 +30,13 @@ async function open(store: SharedStore, files: GitFiles, settings: Record<string
       await using service = await start();
       return await work(service);
     },
-    /** What is stored now of some kinds, as the kind and id of each record's key. */
+    /** What is stored now of some kinds, as the kind and id of each key. */
     async stored(...kinds: string[]): Promise<string[]> {
       using kv = await store.open();
-      const entries = await Array.fromAsync(kv.list({ prefix: ["rc2", "value"] }));
-      const keys = entries.map(({ key }): string[] => JSON.parse(String(key.at(-1))));
-      return keys.filter(([kind]) => kinds.includes(kind!))
-        .map((key) => `${key[0]} ${key.at(-1)!.split("\n").at(-1)}`);
+      const entries = await Array.fromAsync(kv.list({ prefix: ["rc3", "value"] }));
+      return entries.map(({ key: [, , , kind, ...key] }) => [kind, key.at(-1)].map(String))
+        .filter(([kind]) => kinds.includes(kind!))
+        .map(([kind, id]) => `${kind} ${id!.split("\n").at(-1)}`);
     },
     [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
   };

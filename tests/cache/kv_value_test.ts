@@ -1,0 +1,57 @@
+import { assert, assertEquals, assertLessOrEqual } from "@std/assert";
+import { deflateSync } from "node:zlib";
+import { decodeValue, encodeValue, MAX_VALUE_BYTES } from "../../lib/cache/kv_value.ts";
+import { equalBytes, letters, randomBytes } from "./watched_kv.ts";
+
+const NOW = 1_000_000;
+const encode = (value: Uint8Array) => encodeValue(value, NOW + 1)!;
+
+/** The shortest time that some runs take, in ms. */
+function shortest(run: () => void): number {
+  return Math.min(...Array.from({ length: 5 }, () => {
+    const startMs = performance.now();
+    run();
+    return performance.now() - startMs;
+  }));
+}
+
+Deno.test("decodeValue() gives a value until it expires", () => {
+  const value = randomBytes(300);
+  const record = encode(value);
+  assert(equalBytes(decodeValue(record, NOW), value));
+  assertEquals(decodeValue(record, NOW + 1), null);
+});
+
+Deno.test("decodeValue() gives bytes with a buffer of their own", () => {
+  assertEquals(decodeValue(encode(new Uint8Array(300)), NOW)!.buffer.byteLength, 300);
+});
+
+Deno.test("decodeValue() is null for damaged records", () => {
+  const record = encode(randomBytes(300));
+  const records: unknown[] = ["another type", 7, null, { buffer: new ArrayBuffer(9) }];
+  for (let at = 0; at < record.length; at++) {
+    records.push(record.slice(0, at));
+    // A damaged expiry cannot be told from another one.
+    if (at >= 8) records.push(record.with(at, record[at]! ^ 1));
+  }
+  for (const damaged of records) assertEquals(decodeValue(damaged, NOW), null);
+});
+
+Deno.test("decodeValue() is null for a record that inflates past 4 MiB", () => {
+  const inflated = (bytes: number) => {
+    const record = encode(new Uint8Array(0));
+    return decodeValue(
+      new Uint8Array([...record.slice(0, 8), ...deflateSync(new Uint8Array(bytes))]),
+      NOW,
+    )?.length;
+  };
+  assertEquals(inflated(MAX_VALUE_BYTES), MAX_VALUE_BYTES);
+  assertEquals(inflated(MAX_VALUE_BYTES + 1), undefined);
+});
+
+Deno.test("encodeValue() stops soon where a value does not fit", () => {
+  const value = letters();
+  assertEquals(encodeValue(value, NOW), null);
+  const wholeMs = shortest(() => deflateSync(value));
+  assertLessOrEqual(shortest(() => encodeValue(value, NOW)), wholeMs / 20);
+});
