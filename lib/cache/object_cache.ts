@@ -18,21 +18,17 @@ export interface ObjectKind<T> {
   /** For the key-value store. A kind without a codec lives in memory only. */
   readonly codec?: {
     encode(value: T): Uint8Array;
-    /** Null, or an error, for bytes that do not decode. */
-    decode(bytes: Bytes): T | null;
-    /** Values that encode to more bytes than this stay in memory only. */
-    readonly maxBytes: number;
+    /** Null, or an error, for bytes that are not the value of this id. */
+    decode(bytes: Bytes, id: string): T | null;
   };
 }
 
 /** The codec of values that are plain JSON data. */
-export function jsonCodec<T>(maxBytes: number): NonNullable<ObjectKind<T>["codec"]> {
-  return {
-    encode: (value) => new TextEncoder().encode(JSON.stringify(value)),
-    decode: (bytes) => JSON.parse(new TextDecoder().decode(bytes)),
-    maxBytes,
-  };
-}
+export const jsonCodec = {
+  encode: (value: unknown): Bytes => new TextEncoder().encode(JSON.stringify(value)),
+  /** @throws {SyntaxError} for bytes that are not JSON. */
+  decode: (bytes: Bytes) => JSON.parse(new TextDecoder().decode(bytes)),
+};
 
 /** Caches immutable objects. Every key contains the repository: an id alone never gives access. */
 export class ObjectCache {
@@ -90,7 +86,7 @@ export class ObjectCache {
     const stored = await kv.get(keys, { consistency: "eventual" });
     for (const [index, id] of missing.entries()) {
       // A value that was set while the store was read is the newer one.
-      const value = this.peek(kind, repository, id) ?? decoded(kind.codec, stored[index]!);
+      const value = this.peek(kind, repository, id) ?? decode(kind.codec, stored[index]!, id);
       if (value === null) continue;
       onHit?.("kv");
       found.set(id, value);
@@ -109,9 +105,7 @@ export class ObjectCache {
     this.remember(kind, repository, id, value);
     const { kv } = this.options;
     if (kv === null || kind.codec === undefined) return;
-    const bytes = kind.codec.encode(value);
-    if (bytes.length > kind.codec.maxBytes) return;
-    kv.set([kind.name, repository, id], bytes, { ttlMs: TTL_MS });
+    kv.set([kind.name, repository, id], kind.codec.encode(value), { ttlMs: TTL_MS });
   }
 
   private remember<T>(kind: ObjectKind<T>, repository: string, id: string, value: T): void {
@@ -125,12 +119,13 @@ function memoryKey(kind: { readonly name: string }, repository: string, id: stri
   return `${kind.name}\n${repository}\n${id}`;
 }
 
-function decoded<T>(
+function decode<T>(
   codec: NonNullable<ObjectKind<T>["codec"]>,
   bytes: Bytes | null,
+  id: string,
 ): T | null {
   try {
-    return bytes && codec.decode(bytes);
+    return bytes && codec.decode(bytes, id);
   } catch {
     return null; // Written by a program that encodes otherwise.
   }

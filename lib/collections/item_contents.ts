@@ -64,7 +64,7 @@ const MDX_ERROR = "MDX is a program, which this service does not execute; it has
 const renderedKind: ObjectKind<Uint8Array> = {
   name: `html-${RENDERER_VERSION}`,
   sizeOf: (bytes) => bytes.length,
-  codec: { encode: (bytes) => bytes, decode: (bytes) => bytes, maxBytes: 4 << 20 },
+  codec: { encode: (bytes) => bytes, decode: (bytes) => bytes },
 };
 const failureKind: ObjectKind<{ readonly message: string; readonly untilMs: number }> = {
   name: "html-failure",

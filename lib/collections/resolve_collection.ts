@@ -44,7 +44,7 @@ const sizeOf = (value: CollectionFolder | MissingCollection) =>
 const folderKind: ObjectKind<CollectionFolder> = {
   name: "collection",
   sizeOf,
-  codec: jsonCodec(16_384),
+  codec: jsonCodec,
 };
 const missingKind: ObjectKind<MissingCollection> = { name: "missing-collection", sizeOf };
 

@@ -5,6 +5,7 @@ import type { ObjectCache, ObjectKind } from "../cache/object_cache.ts";
 import { SingleFlight } from "../single_flight.ts";
 import { FailureBackoff } from "./failure_backoff.ts";
 import { fileListKind } from "./file_list.ts";
+import { blobId } from "./git_object_id.ts";
 import { RefChecks } from "./ref_checks.ts";
 import {
   backgroundContext,
@@ -29,8 +30,7 @@ const STORE_READ_MS = 0.5;
 const blobKind: ObjectKind<Uint8Array<ArrayBuffer>> = {
   name: "blob",
   sizeOf: (bytes) => bytes.length,
-  // Larger files are not worth the space on disk.
-  codec: { encode: (bytes) => bytes, decode: (bytes) => bytes, maxBytes: 1 << 20 },
+  codec: { encode: (bytes) => bytes, decode: (bytes, id) => blobId(bytes) === id ? bytes : null },
 };
 
 /** Caches what another source answers. */

@@ -225,7 +225,5 @@ export const fileListKind: ObjectKind<FileList | "truncated"> = {
   codec: {
     encode: (files) => files === "truncated" ? new Uint8Array(0) : files.bytes,
     decode: (bytes) => bytes.length === 0 ? "truncated" : new FileList(shared(bytes)),
-    // Larger lists are not queued for writing to the key-value store.
-    maxBytes: 64 << 20,
   },
 };

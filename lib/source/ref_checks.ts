@@ -5,6 +5,8 @@
 import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
 import type { KvTier } from "../cache/kv_tier.ts";
+import type { Bytes } from "../cache/kv_value.ts";
+import { jsonCodec } from "../cache/object_cache.ts";
 import type { Clock } from "../clock.ts";
 import {
   CollectionsError,
@@ -309,23 +311,28 @@ export class RefChecks {
     const [key, repository] = keysOf(name);
     const keys = [["ref", key], ["tombstone", key], ["tombstone", repository]];
     const [stored = null, ...more] = await this.options.kv?.get(keys) ?? [];
-    const record = stored && decode<RefRecord>(stored);
-    const tombstones = more.flatMap((bytes) => bytes ? [decode<Tombstone>(bytes)] : []);
+    const record = decode<RefRecord>(stored);
+    const tombstones = more.flatMap((bytes) => decode<Tombstone>(bytes) ?? []);
     const isHidden = record && tombstones.some(({ atMs }) => atMs > record.checkedAtMs);
     return { record: isHidden ? null : record, tombstones };
   }
 
   private write(key: string[], value: RefRecord | Tombstone): void {
-    const bytes = new TextEncoder().encode(JSON.stringify(value));
-    this.options.kv?.set(key, bytes, { ttlMs: STALE_FOR_MS, isEssential: true });
+    this.options.kv?.set(key, jsonCodec.encode(value), { ttlMs: STALE_FOR_MS, isEssential: true });
   }
 }
 
 /** The key of a ref, and that of its repository. */
 const keysOf = (name: RefName) => [refKey(name), repositoryKey(name)] as const;
 
-/** What `write` stored: the tier gives no other bytes. */
-const decode = <T>(bytes: Uint8Array): T => JSON.parse(new TextDecoder().decode(bytes));
+/** What `write` stored; null for other bytes. */
+function decode<T>(bytes: Bytes | null): T | null {
+  try {
+    return bytes && jsonCodec.decode(bytes);
+  } catch {
+    return null;
+  }
+}
 
 /** The tombstone for an error, at the time of its request; null for an error that is no denial. */
 function tombstoneOf(error: unknown, name: RefName, atMs: number): Tombstone | null {

@@ -60,6 +60,5 @@ export const treeKind: ObjectKind<TreeEntries> = {
   codec: {
     encode: ({ list }) => list.bytes,
     decode: (bytes) => new TreeEntries(new FileList(shared(bytes))),
-    maxBytes: 16 << 20,
   },
 };

@@ -6,7 +6,7 @@ import {
   type ObjectKind,
 } from "../../lib/cache/object_cache.ts";
 import { TestClock } from "../test_clock.ts";
-import { type KvCall, watchedKv } from "./watched_kv.ts";
+import { type KvCall, randomBytes, watchedKv } from "./watched_kv.ts";
 
 const encoder = new TextEncoder();
 const TEXT: ObjectKind<string> = {
@@ -14,14 +14,14 @@ const TEXT: ObjectKind<string> = {
   sizeOf: (value) => value.length,
   codec: {
     encode: (value) => encoder.encode(value),
-    decode(bytes) {
-      const text = new TextDecoder().decode(bytes);
-      if (text === "throws") throw new Error("not decodable");
-      return text === "damaged" ? null : text;
+    decode(bytes, id) {
+      if (id === "throws") throw new Error("not decodable");
+      return id === "damaged" ? null : new TextDecoder().decode(bytes);
     },
-    maxBytes: 100,
   },
 };
+/** Does not fit into a value of the store. */
+const large = randomBytes(100_000).toHex();
 const FLEETING: ObjectKind<string> = { name: "fleeting", sizeOf: (value) => value.length };
 
 async function open({ maxBytes = 1e6 } = {}) {
@@ -77,10 +77,9 @@ Deno.test("ObjectCache stores for a day what has a codec, fits and decodes", asy
   cache.set(FLEETING, "a/b", "1", "one");
   assertEquals(await (await opened.second()).get(FLEETING, "a/b", "1"), undefined);
   assertEquals(calls, []);
-  const large = "x".repeat(101);
-  for (const text of ["throws", "damaged", large, "good"]) cache.set(TEXT, "a/b", text, text);
-  assertEquals(await cache.get(TEXT, "a/b", large), large);
-  const ids = ["throws", "damaged", large, "good"];
+  const ids = ["throws", "damaged", "large", "good"];
+  for (const id of ids) cache.set(TEXT, "a/b", id, id === "large" ? large : id);
+  assertEquals(await cache.get(TEXT, "a/b", "large"), large);
   const stored = async () => [...await (await opened.second()).getMany(TEXT, "a/b", ids)];
   assertEquals(await stored(), [["good", "good"]]);
   clock.advance(24 * 3_600_000 - 1);

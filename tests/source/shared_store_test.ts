@@ -2,6 +2,8 @@
 // are read again, and what may not be written is not.
 
 import { assertEquals } from "@std/assert";
+import { encodeValue } from "../../lib/cache/kv_value.ts";
+import { randomBytes } from "../cache/watched_kv.ts";
 import { serveRepository } from "../github/served_repository.ts";
 import type { GitFiles } from "../github/git_repository.ts";
 import { type SharedStore, testOnEachStore } from "../kv_connect/shared_stores.ts";
@@ -94,8 +96,8 @@ testOnEachStore("KV_WRITE_MB_PER_HOUR=0 writes no object, which memory has", asy
   assertEquals(await opened.stored("ref", "tree", "files", "blob"), ["ref main"]);
 });
 
-testOnEachStore("a blob over 1 MiB is cached in memory and not written", async (store) => {
-  const files = { "p/large.txt": "x".repeat((1 << 20) + 1), "p/small.txt": "x".repeat(1 << 20) };
+testOnEachStore("a blob that does not fit is cached in memory and not written", async (store) => {
+  const files = { "p/large.txt": randomBytes(100_000).toHex(), "p/small.txt": "x".repeat(1 << 20) };
   await using opened = await open(store, files);
   const { gh, git } = opened;
   const item = (service: TestService) => service.item({ path: "p/large.txt" });
@@ -111,22 +113,46 @@ testOnEachStore("a blob over 1 MiB is cached in memory and not written", async (
   assertEquals(gh.counts().blob, 1);
 });
 
-testOnEachStore("damaged values are read again, and fail where they cannot be", async (store) => {
-  await using opened = await open(store, textFiles(6));
-  const { clock, gh, inProcess } = opened;
+/** Ways to damage every value of a store. */
+const damages: Record<string, (value: Uint8Array, clock: TestClock) => Uint8Array> = {
+  "have another bit": (value) => value.with(-1, value.at(-1)! ^ 1),
+  "do not decode": (_, clock) => encodeValue(randomBytes(100), clock.now() + DAY_MS)!,
+};
+for (const [name, damage] of Object.entries(damages)) {
+  testOnEachStore(
+    `values that ${name} are read again, and fail where they cannot be`,
+    async (store) => {
+      await using opened = await open(store, textFiles(6));
+      const { clock, gh, inProcess } = opened;
+      const list = (service: TestService) => service.list({ includeContent: true });
+      const truth = await inProcess(list);
+      {
+        using kv = await store.open();
+        for await (const { key, value } of kv.list<Uint8Array>({ prefix: [] })) {
+          await kv.set(key, damage(value, clock));
+        }
+      }
+      clock.advance(MINUTE_MS);
+      gh.fault = { kind: "status", status: 500 };
+      assertEquals((await inProcess((service) => service.get(listPath()))).status, 502);
+      gh.fault = null;
+      gh.resetCounts();
+      assertEquals(await inProcess(list), truth);
+      assertEquals(gh.counts(), { commit: 1, tree: 1, "tree-recursive": 1, graphql: 1 });
+    },
+  );
+}
+
+testOnEachStore("a blob stored under another blob's id is read again", async (store) => {
+  await using opened = await open(store, textFiles(2));
+  const { inProcess } = opened;
   const list = (service: TestService) => service.list({ includeContent: true });
   const truth = await inProcess(list);
   {
     using kv = await store.open();
-    for await (const { key, value } of kv.list<Uint8Array>({ prefix: [] })) {
-      await kv.set(key, value.with(-1, value.at(-1)! ^ 1));
-    }
+    const entries = await Array.fromAsync(kv.list<Uint8Array>({ prefix: ["rc3", "value"] }));
+    const [one, other] = entries.filter(({ key }) => key[3] === "blob");
+    await kv.set(one!.key, other!.value);
   }
-  clock.advance(MINUTE_MS);
-  gh.fault = { kind: "status", status: 500 };
-  assertEquals((await inProcess((service) => service.get(listPath()))).status, 502);
-  gh.fault = null;
-  gh.resetCounts();
   assertEquals(await inProcess(list), truth);
-  assertEquals(gh.counts(), { commit: 1, tree: 1, "tree-recursive": 1, graphql: 1 });
 });
