@@ -149,14 +149,16 @@ export async function startSource(cleanup: AsyncDisposableStack, repositories: R
 /** A service process. */
 export type RunningService = Deno.ChildProcess & { readonly origin: string };
 
+/** How a service runs; `port` is a free one unless it is given. */
+type ServiceOptions = ProcessOptions & { readonly path?: string; readonly port?: number };
+
 /**
  * Starts a service and waits until it answers `path`. It gets no setting of the bench's environment, and a new store
  * unless KV_PATH names one. @throws {Error} where it ends before that.
  */
 export async function startService(
-  { env, path = "/api/health", ...options }: ProcessOptions & { readonly path?: string } = {},
+  { env, path = "/api/health", port = freePort(), ...options }: ServiceOptions = {},
 ): Promise<RunningService> {
-  const port = freePort();
   const origin = `http://127.0.0.1:${port}`;
   const { tasks } = JSON.parse(await Deno.readTextFile(join(root, "deno.json")));
   const service = startProcess(["sh", "-c", `exec ${tasks.start}`], {
