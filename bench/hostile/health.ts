@@ -150,7 +150,11 @@ if ("DedicatedWorkerGlobalScope" in globalThis) {
   let period: Period | null = null;
   addEventListener("message", async (event) => {
     const { data, ports: [port] } = event as MessageEvent<Message>;
-    if (data.name === "start") period = new Period(data.port);
+    if (data.name === "start") {
+      // One whose end nobody waited for, since its row failed.
+      period?.stop(0);
+      period = new Period(data.port);
+    }
     const answer = data.name === "stop"
       ? await period!.stop(data.graceMs)
       : data.name === "waiting"

@@ -56,7 +56,8 @@ export async function measureRows(
 
 const isQuick = ({ polls }: RowResult) => polls.longestMs <= MOST_MS;
 
-function betterOf(first: RowResult, second: RowResult): RowResult {
+/** The try of two whose wait is the least, with whatever else went wrong in both. */
+export function betterOf(first: RowResult, second: RowResult): RowResult {
   const [best, other] = second.polls.longestMs < first.polls.longestMs
     ? [second, first]
     : [first, second];
@@ -73,7 +74,7 @@ async function measureRow(lab: Lab, row: Row, afterMs: number): Promise<RowResul
   await lab.prepare({ rows: [row.name], bystanders: 0 });
   await using attacked = await lab.startService(row);
   const { port } = attacked;
-  await lab.call("first", { row: row.name, port });
+  const first = await lab.call("first", { row: row.name, port });
   await pause(row.waitMs ?? BEFORE_MS);
   await lab.poller.start(port);
   const withinMs = row.withinMs ?? WITHIN_MS;
@@ -83,6 +84,7 @@ async function measureRow(lab: Lab, row: Row, afterMs: number): Promise<RowResul
   const end = await endOf(attacked);
   const wrong = row.check?.({ sourceRequests, storeMb: await attacked.storeMb() }) ?? null;
   if (wrong !== null) tally.failures.push(wrong);
+  tally.wrong.push(...first.wrong);
   return { row, polls, peakMb: attacked.peakMb, sourceRequests, tally, end, earlierMs: [] };
 }
 
@@ -96,7 +98,7 @@ export async function endOf({ hasEnded, service }: AttackedService): Promise<str
 }
 
 function failedRow(row: Row, error: unknown): RowResult {
-  const polls = { count: 0, longestMs: NaN, slow: 0, lateMs: NaN, failures: 0 };
+  const polls = { count: 0, longestMs: Infinity, slow: 0, lateMs: NaN, failures: 0 };
   const tally = newTally();
   tally.failures.push(`the row could not be measured: ${error}`);
   return { row, polls, peakMb: NaN, sourceRequests: NaN, tally, end: null, earlierMs: [] };

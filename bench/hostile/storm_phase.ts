@@ -48,8 +48,8 @@ export async function storm(
   { seconds, seed }: { readonly seconds: number; readonly seed: number },
 ): Promise<StormResult> {
   const names = rows.filter(canJoin).map(({ name }) => name);
-  const bystanders = Math.ceil(seconds * 1000 / EVERY_MS.list + seconds * 1000 / EVERY_MS.sorted) +
-    4;
+  const lists = Object.values(EVERY_MS).map((everyMs) => Math.ceil(seconds * 1000 / everyMs) + 1);
+  const bystanders = lists.reduce((sum, count) => sum + count);
   await lab.prepare({ rows: names, bystanders });
   const ends: string[] = [];
   let peakMb = 0;
@@ -143,12 +143,9 @@ export function goalsOfStorm({ polls, peakMb, ends, byRow, times, quiet }: Storm
 export function partsOfStorm({ polls, ends, byRow, times, quiet }: StormResult): string[] {
   const rows = Object.entries(byRow).sort(([a], [b]) => a < b ? -1 : 1)
     .map(([name, tally]) => [`\`${name}\``, shownAnswers(tally)]);
-  const counts = `${number(times.list.length)} cold lists, ${
-    number(times.sorted.length)
-  } sorted lists`;
-  const slow = `${number(polls.slow)} of ${
-    number(polls.count)
-  } polls waited for over ${MOST_MS} ms`;
+  const [cold, sorted] = [times.list.length, times.sorted.length].map(number);
+  const [slow, all] = [polls.slow, polls.count].map(number);
+  const waits = `${slow} of ${all} polls waited for over ${MOST_MS} ms`;
   const wrong = [...Object.entries(byRow), ["the other client", quiet] as const]
     .flatMap(([name, tally]) =>
       tally.wrong.map((text) => `- ${name}: ${text.replaceAll(/[`|]/g, "·")}`)
@@ -156,9 +153,11 @@ export function partsOfStorm({ polls, ends, byRow, times, quiet }: StormResult):
   return [
     "### All at once",
     [
-      `- ${CLIENTS} clients of different addresses; ${slow}; the poll's own delay was at most ` +
+      `- ${CLIENTS} clients of different addresses; ${waits}; the poll's own delay was at most ` +
       `${number(polls.lateMs)} ms`,
-      `- The other client: ${counts}; answers: ${shownAnswers(quiet)}`,
+      `- The other client: ${cold} cold lists, ${sorted} sorted lists; answers: ${
+        shownAnswers(quiet)
+      }`,
       ...ends.map((end) => `- What happened: ${end}`),
       ...wrong.slice(0, 20),
     ].join("\n"),

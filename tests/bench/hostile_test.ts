@@ -6,6 +6,7 @@ import { HealthPoller } from "../../bench/hostile/health.ts";
 import { sendHttp1 } from "../../bench/hostile/http1.ts";
 import { Http2Connection } from "../../bench/hostile/http2.ts";
 import { siteOf } from "../../bench/hostile/row.ts";
+import { betterOf, type RowResult } from "../../bench/hostile/rows_phase.ts";
 import { runTask } from "../run_task.ts";
 import { root } from "../source_files.ts";
 
@@ -158,22 +159,52 @@ Deno.test("HealthPoller counts late and missing answers", async () => {
   using poller = new HealthPoller();
   await poller.start(server.addr.port);
   while (polls < 6) await new Promise((next) => setTimeout(next, 5));
-  const waiting = await poller.waitingMs();
+  let waitingMs = 0;
+  while (waitingMs < 150) waitingMs = await poller.waitingMs();
   const { count, longestMs, slow } = await poller.stop();
-  assertEquals(count, 5);
-  assert(longestMs >= 100);
-  assert(longestMs >= waiting);
-  assert(slow >= 1);
   held.resolve();
+  assertEquals(count, 5);
+  assert(longestMs >= waitingMs);
+  assert(slow >= 2);
 });
 
-Deno.test("Attacker.bystander() fails for a client that gets nothing", async () => {
-  await using server = serve(() => problem("service-busy", 503));
+/** What another client gets of a server, within 300 ms. */
+async function bystanderOf(handler: () => Response) {
+  await using server = serve(handler);
   const tally = newTally();
   const options = { port: server.addr.port, network: "10.0.0", signal: never, tally };
-  await new Attacker(options).bystander("a list", "/", { withinMs: 1 });
-  assertMatch(tally.failures.join(), /^a list: 503 service-busy after \d+ ms, wanted within 1 ms$/);
-  assertEquals(tally.answers, {});
+  await new Attacker(options).bystander("a list", "/", { withinMs: 300 });
+  return tally;
+}
+
+Deno.test("Attacker.bystander() fails for a client that gets nothing", async () => {
+  const { failures, answers } = await bystanderOf(() => problem("service-busy", 503));
+  assertMatch(failures.join(), /^a list: 503 service-busy after \d+ ms, wanted within 300 ms$/);
+  assertEquals(answers, {});
+});
+
+Deno.test("Attacker.bystander() notes what a client gets in time", async () => {
+  const { failures, notes } = await bystanderOf(() => Response.json({}, { headers: CONTRACT }));
+  assertEquals(failures, []);
+  assertMatch(notes.join(), /^a list: 200 after \d+ ms$/);
+});
+
+Deno.test("betterOf() takes the least wait and every fault", () => {
+  const [first, second] = [80, 20].map((longestMs, n): RowResult => ({
+    row: ROWS[0]!,
+    polls: { count: 1, longestMs, slow: 0, lateMs: 0, failures: 0 },
+    peakMb: 100 - n,
+    sourceRequests: n,
+    tally: { ...newTally(), answers: { [`20${n}`]: 1 }, wrong: [`wrong ${n}`] },
+    end: n === 0 ? "the process ended" : null,
+    earlierMs: [],
+  }));
+  for (const better of [betterOf(first!, second!), betterOf(second!, first!)]) {
+    assertEquals([better.polls.longestMs, better.earlierMs], [20, [80]]);
+    assertEquals([better.end, better.peakMb], ["the process ended", 100]);
+    assertEquals(better.tally.answers, { "201": 1 });
+    assertEquals(better.tally.wrong.toSorted(), ["wrong 0", "wrong 1"]);
+  }
 });
 
 Deno.test("the bench:hostile task measures a row", async () => {
