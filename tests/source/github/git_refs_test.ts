@@ -120,6 +120,25 @@ Deno.test("blocked repositories do not stop ls-refs for the others, and are not 
   assertEquals(await freshnessOf(site), [451, "repository-blocked"]);
 });
 
+Deno.test("refs are checked by ls-refs while every token waits, and by REST after that", async () => {
+  await using site = await start({ GITHUB_TOKEN: "t1", LOG_LEVEL: "silent" });
+  const { gh, repository, service: { clock, services } } = site;
+  gh.addToken("t1");
+  await freshnessOf(site);
+  gh.fault = ({ token }) => token === 0 ? { kind: "secondary429", retryAfterSeconds: 150 } : null;
+  clock.advance(MINUTE_MS);
+  await freshnessOf(site);
+  await repository.commit({ "posts/b.md": "" });
+  clock.advance(MINUTE_MS);
+  const list = async () => assertEquals((await freshnessOf(site))[0], "a b");
+  assertEquals(await cost(site, list), [COLD, 1], "no request with the token");
+  clock.advance(50_000);
+  assertEquals(await cost(site, () => services.refreshDue()), [{}, 0], "not ahead of need");
+  gh.fault = null;
+  clock.advance(50_000);
+  assertEquals(await cost(site, list), [{ commit: 1, repo: 1 }, 0]);
+});
+
 Deno.test("an unchanged commit is fresh while REST's quota is spent, a new one gives the older answer", async () => {
   await using site = await startGitSite(FILES, { env: { MISSES_PER_MINUTE: "10" } });
   const { gh, repository, service: { clock } } = site;
