@@ -139,6 +139,7 @@ Deno.test("after a wait one request goes alone, and the others wait for its answ
   pool.release(first, "core", true);
   await Promise.all(others);
 
+  clock.advance(900_000);
   pool.limit(first, 30_000, "core");
   clock.advance(30_000);
   await pool.choose("core", CHECK);

@@ -29,8 +29,6 @@ interface Page {
   readonly snapshot: Snapshot;
   readonly context: RequestContext;
   readonly results: Map<string, BlobResult>;
-  /** Why files may not be read at the API one by one: GraphQL, which reads them together, is limited. */
-  readonly limits: Map<string, BlobResult>;
   rawMisses: number;
 }
 
@@ -40,8 +38,7 @@ export async function readBlobs(
   ...[snapshot, files, context]: Parameters<Source["blobs"]>
 ): Promise<Blobs> {
   const results = new Map<string, BlobResult>();
-  const limits = new Map<string, BlobResult>();
-  const page: Page = { host, snapshot, context, results, limits, rawMisses: 0 };
+  const page: Page = { host, snapshot, context, results, rawMisses: 0 };
   if (host.tokens.hasToken && files.length > 1) {
     const batches = planBatches(files.filter(fitsBatch));
     // What a failed batch leaves out is read one by one, and by the raw host alone where GraphQL is limited.
@@ -49,13 +46,14 @@ export async function readBlobs(
       readBatch(page, batch).catch((error) => {
         context.signal?.throwIfAborted();
         if (error.code !== "source-rate-limited") return;
-        const withoutRaw = host.rawUrl === null ? results : limits;
-        for (const { id } of batch) if (!results.has(id)) withoutRaw.set(id, error);
+        for (const { id } of batch) if (!results.has(id)) results.set(id, error);
       });
     await pLimit(MAX_AT_ONCE).map(batches, read);
   }
   let failuresInARow: Error[] = [];
-  const missing = files.filter((file) => !results.has(file.id));
+  const missing = files.filter(({ id }) =>
+    !results.has(id) || host.rawUrl !== null && results.get(id) instanceof Error
+  );
   await pLimit(MAX_AT_ONCE).map(missing, async (file) => {
     try {
       if (failuresInARow.length >= MAX_FAILURES) throw failuresInARow.at(-1);
@@ -133,7 +131,8 @@ async function readOne(page: Page, file: FileRef): Promise<BlobResult> {
   // One byte more than announced is enough to detect that the answer is another file.
   const maxBytes = Math.max(file.size + 1, 4096);
   const { name: { owner, repo }, commit } = snapshot;
-  const limit = page.limits.get(file.id);
+  /** GraphQL's, which keeps a file from being read by itself at the API. */
+  const limit = page.results.get(file.id);
   if (host.rawUrl !== null && (limit !== undefined || !host.tokens.isReady("core", owner))) {
     const url = `${host.rawUrl}/${owner}/${repo}/${commit}/${encodePath(file.path)}`;
     const answer = await host.client.request({ kind: "raw", url, owner, maxBytes, context })

@@ -26,7 +26,7 @@ const POINT_MS = 60_000 / 440;
 const MAX_AHEAD_MS = { checks: 60_000, bulk: 53_000 };
 /** GitHub's largest quota an hour: a host that states a larger one is another, and has no such limit. */
 const MAX_PACED_QUOTA = 15_000;
-/** A secondary limit is repeated within this time, and then lasts twice as long as the last one, up to this. */
+/** A limit within this time after another one lasts twice as long as that, up to this. */
 const MAX_REPEATED_LIMIT_MS = 900_000;
 /** Then the owner may have accepted the token, or a lock on logins ended. */
 const SET_ASIDE_MS = 600_000;
@@ -131,20 +131,20 @@ export class TokenPool {
   }
 
   /**
-   * Stops one token for a time, at most an hour: for one quota, or for the whole API. The latter, and the raw host's, are
-   * secondary limits, and last longer each time.
+   * Stops one token for a time, at most an hour: for one quota, or for the whole API (a secondary limit). Limits that
+   * follow each other last longer each time; a spent quota lasts longer than that by itself.
    */
   limit({ place, quotas }: Token, waitMs: number, quota: Quota | "api"): void {
     const now = this.now();
     const states = quota === "api" ? [quotas.core, quotas.graphql] : [quotas[quota]];
     // Requests that were under way together meet one limit.
     const isNew = states.some((state) => left(state, now) > 0);
-    if (isNew && (quota === "api" || quota === "raw")) {
-      const { secondary } = states[0]!;
-      const isRepeated = now < secondary.untilMs + MAX_REPEATED_LIMIT_MS;
-      const leastMs = isRepeated ? Math.min(secondary.waitMs * 2, MAX_REPEATED_LIMIT_MS) : 0;
+    if (isNew) {
+      const { lastLimit } = states[0]!;
+      const isRepeated = now < lastLimit.untilMs + MAX_REPEATED_LIMIT_MS;
+      const leastMs = isRepeated ? Math.min(lastLimit.waitMs * 2, MAX_REPEATED_LIMIT_MS) : 0;
       waitMs = Math.max(waitMs, leastMs);
-      Object.assign(secondary, { waitMs, untilMs: now + waitMs });
+      Object.assign(lastLimit, { waitMs, untilMs: now + waitMs });
     }
     for (const state of states) {
       state.resetAtMs = Math.max(
@@ -223,8 +223,7 @@ function newToken(secret: string | null, index: number) {
     remaining: UNKNOWN,
     /** By `clock.monotonicMs()`, so a jump of the wall clock changes no wait. */
     resetAtMs: 0,
-    /** The last secondary limit. */
-    secondary: { waitMs: 0, untilMs: -Infinity },
+    lastLimit: { waitMs: 0, untilMs: -Infinity },
     /** The first request after the wait. */
     probe: null as PromiseWithResolvers<void> | null,
   });
