@@ -16,6 +16,8 @@ import {
 const ttlMs = 60_000;
 const HOUR_MS = 3_600_000;
 
+const turn = () => new Promise<void>((resolve) => setTimeout(resolve, 0));
+
 /** A tier on a store, and what reached the store. */
 async function open(
   store: SharedStore,
@@ -70,6 +72,19 @@ testOnEachStore("KvTier does not write what does not fit", async (store) => {
   assertEquals([calls, await allEntries(kv), errors], [[], [], []]);
 });
 
+testOnEachStore("KvTier set() drops writes beyond 64 MiB that wait", async (store) => {
+  await using opened = await open(store);
+  const { tier, kv } = opened;
+  const zeros = new Uint8Array(4 << 20);
+  for (let n = 0; n < 20; n++) tier.set([`${n}`], zeros, { ttlMs });
+  tier.set(["essential"], zeros, { ttlMs, isEssential: true });
+  await tier.flush();
+  assertEquals((await allEntries(kv)).length, 17);
+  tier.set(["later"], zeros, { ttlMs });
+  await tier.flush();
+  assertEquals((await allEntries(kv)).length, 18);
+});
+
 testOnEachStore("KvTier stores shared memory", async (store) => {
   await using opened = await open(store);
   const shared = new Uint8Array(new SharedArrayBuffer(100)).fill(7);
@@ -82,7 +97,7 @@ testOnEachStore("KvTier get() reads ten keys a call, all at once", async (store)
   await using opened = await open(store, {
     async before() {
       most = Math.max(most, ++running);
-      await new Promise((resolve) => setTimeout(resolve, 0));
+      await turn();
       running--;
     },
   });
@@ -103,6 +118,8 @@ testOnEachStore("KvTier gathers writes into few commits and reads nothing first"
   tier.set(["0"], randomBytes(500), { ttlMs });
   assertEquals(calls, []);
   clock.advance(500);
+  for (let turns = 0; turns < 200 && calls.length === 0; turns++) await turn();
+  assertEquals(calls, ["commit"]);
   await tier.flush();
   assertEquals([calls, (await allEntries(kv)).length], [["commit"], 20]);
   assertEquals((await tier.get([["0"]]))[0]!.length, 500, "the last write");
@@ -168,6 +185,41 @@ testOnEachStore("KvTier retries a locked database, and reports what fails once",
     "TypeError: database is locked",
     "TypeError: disk full",
   ]);
+});
+
+testOnEachStore("KvTier retries a locked database until its time-out", async (store) => {
+  const clock = new TestClock();
+  let tries = 0;
+  await using opened = await open(store, {
+    clock,
+    before: () => {
+      if (++tries === 10) clock.advance(2_000);
+      throw new TypeError("database is locked");
+    },
+  });
+  assertEquals(await opened.tier.get([["a"]]), [null]);
+  await turn();
+  await turn();
+  assertEquals(tries, 10);
+});
+
+testOnEachStore("KvTier does not call a store for 30 s after three failures", async (store) => {
+  let fails = true;
+  await using opened = await open(store, {
+    before: () => {
+      if (fails) throw new Error("refused");
+    },
+  });
+  const { tier, clock, calls, errors } = opened;
+  for (let n = 0; n < 5; n++) await tier.get([["a"]]);
+  assertEquals([calls.length, errors.length], [3, 3]);
+  fails = false;
+  clock.advance(29_999);
+  await tier.get([["a"]]);
+  assertEquals(calls.length, 3);
+  clock.advance(1);
+  await tier.get([["a"]]);
+  assertEquals([calls.length, errors.length], [4, 3]);
 });
 
 testOnEachStore("KvTier does not call a store for 30 s after 2 s without answer", async (store) => {
@@ -241,6 +293,16 @@ testOnEachStore(
   },
 );
 
+Deno.test("KvTier close() reports no reads that it ends", async () => {
+  await using store = await openFile();
+  const { tier, errors } = await open(store, {
+    before: (call) => call === "getMany" ? turn() : undefined,
+  });
+  const reading = tier.get([["a"]]);
+  await tier.close();
+  assertEquals([await reading, errors], [[null], []]);
+});
+
 testOnEachStore("KvTier flush() yields between values", async (store) => {
   await using opened = await open(store);
   for (let n = 0; n < 16; n++) opened.tier.set([`${n}`], letters(), { ttlMs });
@@ -249,7 +311,7 @@ testOnEachStore("KvTier flush() yields between values", async (store) => {
   let turns = 0;
   while (!isDone) {
     turns++;
-    await new Promise((resolve) => setTimeout(resolve, 0));
+    await turn();
   }
   await flushed;
   assertEquals(opened.calls, []);
