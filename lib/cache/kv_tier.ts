@@ -133,7 +133,9 @@ export class KvTier {
     const { kv, clock } = this;
     if (kv === null || this.isPaused) return null;
     const timeout = new AbortController();
+    const pause = () => this.pausedUntilMs = clock.monotonicMs() + PAUSE_MS;
     const cancelTimer = clock.setTimer(TIMEOUT_MS, () => {
+      pause();
       const state = `no answer in ${TIMEOUT_MS} ms`;
       timeout.abort(new Error(`Cannot reach the key-value store: ${state}`));
     });
@@ -143,9 +145,7 @@ export class KvTier {
       this.failuresInARow = 0;
       return value;
     } catch (error) {
-      if (++this.failuresInARow >= PAUSE_AFTER_FAILURES || timeout.signal.aborted) {
-        this.pausedUntilMs = clock.monotonicMs() + PAUSE_MS;
-      }
+      if (++this.failuresInARow >= PAUSE_AFTER_FAILURES && !timeout.signal.aborted) pause();
       if (this.kv !== null) this.options.onError?.(error);
       return null;
     } finally {

@@ -284,7 +284,7 @@ function answerWith({ gh, service }: Site, recorded: Recorded): void {
 /** Whether the store has a tombstone. */
 async function hasTombstone(kv: Deno.Kv): Promise<boolean> {
   const entries = await Array.fromAsync(kv.list({ prefix: [] }));
-  return entries.some(({ key }) => String(key.at(-1)).startsWith('["tombstone"'));
+  return entries.some(({ key }) => key.includes("tombstone"));
 }
 
 const TOKEN_EVENTS = /^token |^all tokens/;
