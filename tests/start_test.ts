@@ -131,36 +131,6 @@ Deno.test("start:parallel serves from two isolates or more with one store, and c
   }
 });
 
-Deno.test("isolates of start:parallel have a token's 100 requests at once together", async () => {
-  await using gh = new GithubDouble();
-  gh.addToken("t1");
-  const held = Promise.withResolvers<null>();
-  gh.intercept = () => held.promise;
-  const free = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = free.addr;
-  free.close();
-  const env = {
-    ...{ PORT: `${port}`, HOST: "127.0.0.1", KV_PATH: ":memory:", DENO_JOBS: "2" },
-    ...{ GITHUB_API_URL: gh.apiUrl, GITHUB_TOKEN: "t1", MISSES_PER_MINUTE: "0" },
-  };
-  await using service = await serveTask("start:parallel", { env });
-  await service.logged("listening", 2);
-  while (!await connects(port)) await new Promise((resolve) => setTimeout(resolve, 20));
-  const requests = Array.from({ length: 90 }, async (_, n) => {
-    const path = `/api/list-collection-items?owner=octo&repo=r${n}&collection=posts`;
-    const headers = { connection: "close" };
-    const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers });
-    await response.body?.cancel();
-  });
-  await gh.log.until(() => gh.log.inFlight === 64);
-  // Were there more, they would come by now.
-  await new Promise((resolve) => setTimeout(resolve, 500));
-  assertEquals(gh.log.maxConcurrent, 64, "32 checks of each");
-  held.resolve(null);
-  gh.intercept = null;
-  await Promise.allSettled(requests);
-});
-
 Deno.test("start and preview stop with one line that names what cannot be used", async () => {
   using busy = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const PORT = `${busy.addr.port}`;
