@@ -64,7 +64,7 @@ Deno.test("openKv() opens what is or can be a store, and says why it cannot open
   await Deno.remove(folder, { recursive: true });
 });
 
-Deno.test("openServices() rejects a damaged KV_PATH and leaves it as it is", async () => {
+Deno.test("openServices() rejects a damaged KV_PATH and leaves it", async () => {
   await using damaged = await makeDamagedFiles();
   const log = new LineLog(() => {}, { level: "silent" });
   for (const { path, bytes } of damaged.files) {

@@ -96,7 +96,7 @@ testOnEachStore("KV_WRITE_MB_PER_HOUR=0 writes no object, which memory has", asy
   assertEquals(await opened.stored("ref", "tree", "files", "blob"), ["ref main"]);
 });
 
-testOnEachStore("a blob that does not fit is cached in memory and not written", async (store) => {
+testOnEachStore("a blob that does not fit stays in memory only", async (store) => {
   const files = { "p/large.txt": randomBytes(100_000).toHex(), "p/small.txt": "x".repeat(1 << 20) };
   await using opened = await open(store, files);
   const { gh, git } = opened;
@@ -120,7 +120,7 @@ const damages: Record<string, (value: Uint8Array, clock: TestClock) => Uint8Arra
 };
 for (const [name, damage] of Object.entries(damages)) {
   testOnEachStore(
-    `values that ${name} are read again, and fail where they cannot be`,
+    `values that ${name} are read again`,
     async (store) => {
       await using opened = await open(store, textFiles(6));
       const { clock, gh, inProcess } = opened;
