@@ -224,15 +224,36 @@ type Values<Text> = Text extends `${string}{${infer Name}}${infer Rest}`
   ? Record<Name, string | number> & Values<Rest>
   : unknown;
 
-/** An error with the sentence of its row. */
-function problem<Code extends ProblemCode>(
+/** The facts that a problem carries are picked from its values by name. */
+const FACTS = [
+  "errors",
+  "suggestions",
+  "size",
+  "maxBytes",
+  "htmlUrl",
+  "paths",
+  "retryAfterSeconds",
+] as const;
+
+/**
+ * An error with the sentence of its row. `values` are what the sentence names, and the facts of the response.
+ *
+ * @example
+ * ```ts
+ * throw problem("too-many-requests", { retryAfterSeconds: 30 });
+ * ```
+ */
+export function problem<Code extends ProblemCode>(
   code: Code,
-  values: Values<typeof ERRORS[Code]["detail"]>,
-  options?: ErrorOptions,
+  values: Values<typeof ERRORS[Code]["detail"]> & ErrorFacts,
+  options?: Omit<ErrorOptions, keyof ErrorFacts>,
 ): CollectionsError {
-  const texts = values as Record<string, string | number>;
+  const texts = values as Record<string, unknown>;
   const detail = ERRORS[code].detail.replaceAll(/\{(\w+)\}/g, (_, name) => String(texts[name]));
-  return new CollectionsError(code, detail, options);
+  const facts = FACTS.filter((name) => texts[name] !== undefined).map((
+    name,
+  ) => [name, texts[name]]);
+  return new CollectionsError(code, detail, { ...options, ...Object.fromEntries(facts) });
 }
 
 /** For a repository that does not exist and for one that may not be seen: one text for both. */
@@ -272,7 +293,7 @@ export function collectionNotFound(
     ...suggestions.length > 0 ? ["Perhaps one of the suggestions is meant."] : [],
     ...warnings.map((warning) => `${warning}.`),
   ];
-  return problem("collection-not-found", { state: sentences.join(" ") }, { suggestions });
+  return problem("collection-not-found", { state: sentences.join(" "), suggestions });
 }
 
 /** For a collection that would cost more than one listing may. */
@@ -302,7 +323,7 @@ export const MAX_NAMED_PATHS = 20;
 /** `paths` are the first of `count`: any number of files can have one slug. */
 export function slugAmbiguous(slug: string, count: number, paths: readonly string[]) {
   const named = count > paths.length ? `the first ${paths.length}` : "all";
-  return problem("slug-ambiguous", { slug, count, named }, { paths });
+  return problem("slug-ambiguous", { slug, count, named, paths });
 }
 
 export const slugNotFound = (collection: string, slug: string) =>
@@ -315,7 +336,7 @@ export const slugNotFound = (collection: string, slug: string) =>
 export const itemTooLarge = (
   path: string,
   facts: { size: number; maxBytes: number; htmlUrl?: string },
-) => problem("item-too-large", { path, ...facts }, facts);
+) => problem("item-too-large", { path, ...facts });
 
 /** For an item whose bytes would take the page over its bound. */
 export const pageTooLarge = (path: string, maxBytes: number) =>
@@ -336,22 +357,22 @@ export const sourceTimeout = (message: string) =>
 
 /** Until the source's quota is renewed. `message` is for the log. */
 export const sourceRateLimited = (message: string, retryAfterSeconds: number) =>
-  problem("source-rate-limited", { retryAfterSeconds }, { message, retryAfterSeconds });
+  problem("source-rate-limited", { retryAfterSeconds }, { message });
 
 /** Of what ends by itself soon. */
 export const RETRY_AFTER_SECONDS = 5;
 
 /** A queue is full, or the wait in it took too long. */
 export const serviceBusy = (retryAfterSeconds = RETRY_AFTER_SECONDS) =>
-  problem("service-busy", { retryAfterSeconds }, { retryAfterSeconds });
+  problem("service-busy", { retryAfterSeconds });
 
 /** A background job reads the collection, and continues. */
 export const collectionNotReady = (collection: string, retryAfterSeconds = RETRY_AFTER_SECONDS) =>
-  problem("collection-not-ready", { collection, retryAfterSeconds }, { retryAfterSeconds });
+  problem("collection-not-ready", { collection, retryAfterSeconds });
 
 /** This client caused too many cache misses; cached answers are still sent. */
 export const tooManyRequests = (retryAfterSeconds: number) =>
-  problem("too-many-requests", { retryAfterSeconds }, { retryAfterSeconds });
+  problem("too-many-requests", { retryAfterSeconds });
 
 /** This client has too many requests under way, cached ones among them. */
 export const tooManyUnderWay = () =>
@@ -368,7 +389,7 @@ export function invalidParameters(given: readonly ParameterError[]) {
   const names = [...new Set(errors.map((error) => error.parameter))];
   if (given.length > MAX_NAMED) names.push(`and ${given.length - MAX_NAMED} more`);
   const subject = names.length === 1 ? "This parameter is" : "These parameters are";
-  return problem("invalid-parameters", { subject, names: names.join(", ") }, { errors });
+  return problem("invalid-parameters", { subject, names: names.join(", "), errors });
 }
 
 function shorten(name: string): string {
@@ -379,8 +400,7 @@ export const routeNotFound = () => problem("route-not-found", {});
 export const methodNotAllowed = (method: string, allowed: readonly string[]) =>
   problem("method-not-allowed", { allowed: allowed.join(", "), method: method.slice(0, 20) });
 export const signatureInvalid = () => problem("signature-invalid", {});
-export const bodyTooLarge = (maxBytes: number) =>
-  problem("body-too-large", { maxBytes }, { maxBytes });
+export const bodyTooLarge = (maxBytes: number) => problem("body-too-large", { maxBytes });
 
 /** A fault of this service: the response has the request id and nothing else. */
 export const internalError = (requestId: string) => problem("internal-error", { requestId });
