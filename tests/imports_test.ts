@@ -28,7 +28,12 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "lib/work/",
   ],
   // Functions of their input, which both threads run.
-  "lib/content/": ["lib/api/", "lib/source/file_list.ts", "lib/thread/compute.ts"],
+  "lib/content/": [
+    "lib/api/",
+    "lib/source/file_list.ts",
+    "lib/source/tree_entries.ts",
+    "lib/thread/compute.ts",
+  ],
   "lib/source/": [
     "lib/api/names.ts",
     "lib/cache/",

@@ -2,11 +2,11 @@
 // where site generators put collections. The first folder wins; a file of that name is skipped, and the error mentions
 // it when nothing matches. The root tree determines the result, so both outcomes are cached by tree id and name.
 
-import { distance as countEdits } from "fastest-levenshtein";
-import { collectionProblem } from "../api/names.ts";
 import { jsonCodec, type ObjectKind } from "../cache/object_cache.ts";
 import { collectionNotFound } from "../errors.ts";
 import type { Declared } from "../content/declared.ts";
+import type { NamedFolder } from "../content/suggest.ts";
+import { suggestTask } from "../content/tasks.ts";
 import { readDeclarations } from "./declarations.ts";
 import {
   countTreeRead,
@@ -14,6 +14,7 @@ import {
   type ReadContext,
   readTree,
   repositoryOf,
+  runTask,
 } from "./read_context.ts";
 
 /** The folder of a collection. `path` is "" for the repository's root. */
@@ -32,12 +33,6 @@ type MissingCollection = Parameters<typeof collectionNotFound>[1];
 /** Where a collection may be; `_` in front of its name where the folder ends so. */
 const PLACES = "content/ src/content/ _ collections/ collections/_ data/ _data/ docs/ src/"
   .split(" ");
-
-/** At most so many candidates are compared: a folder may have any number of entries. */
-const MAX_CANDIDATES = 2_000;
-const MAX_SUGGESTIONS = 5;
-/** Longer names are compared by their ends, which takes less time: beginnings are often one parent's path. */
-const MAX_COMPARED_CHARS = 32;
 
 const sizeOf = (value: CollectionFolder | MissingCollection) =>
   300 + 2 * JSON.stringify(value).length;
@@ -101,47 +96,24 @@ async function search(name: string, read: ReadContext) {
 
 /** Names that would have worked, from folders that were read already: siblings of a path, else known places. */
 async function suggestions(name: string, declared: readonly Declared[], read: ReadContext) {
-  const candidates: string[] = [];
+  const suggest = (names: readonly string[], folders: NamedFolder[] = []) =>
+    runTask(read, suggestTask, { name, names, folders });
   // A configuration may name very many folders, and each may cost a request.
-  const nearest = suggest(name, declared.map((one) => one.name));
+  const nearest = await suggest(declared.map((one) => one.name));
+  const names: string[] = [];
   for (const declaration of declared.filter((one) => nearest.includes(one.name))) {
     const folder = await findEntry(declaration.folder, read);
-    if (folder?.kind === "folder") candidates.push(declaration.name);
+    if (folder?.kind === "folder") names.push(declaration.name);
   }
   const parent = name.slice(0, Math.max(0, name.lastIndexOf("/")));
   const places = PLACES.filter((place) => place.endsWith("/")).map((place) => place.slice(0, -1));
-  if (parent !== "") candidates.push(...await foldersIn(parent, read, `${parent}/`));
-  for (const place of ["", ...places]) candidates.push(...await foldersIn(place, read));
-  return suggest(name, candidates);
-}
-
-/** The folders in a folder with `prefix` in front; those of the root without their `_`. */
-async function foldersIn(path: string, read: ReadContext, prefix = ""): Promise<string[]> {
-  const folder = await findEntry(path, read);
-  if (folder?.kind !== "folder") return [];
-  return (await readTree(read, folder.id, path)).ofKind("folder")
-    .filter(({ name }) => !name.startsWith("."))
-    .take(MAX_CANDIDATES)
-    .map(({ name }) => prefix + (path === "" ? name.replace(/^_(?=.)/s, "") : name)).toArray();
-}
-
-/**
- * At most five of the candidates (of the first 2,000) that can be requested, the likeliest first; ties by name.
- * The distance is 0 for the same name in another case, 1 where one contains the other, else 1 and the edits as a share of
- * the longer name's length.
- */
-export function suggest(name: string, candidates: readonly string[]): string[] {
-  const wanted = name.toLowerCase();
-  const wantedEnd = wanted.slice(-MAX_COMPARED_CHARS);
-  const distanceOf = (lower: string): number => {
-    if (lower === wanted) return 0;
-    if (lower.includes(wanted) || wanted.includes(lower)) return 1;
-    const end = lower.slice(-MAX_COMPARED_CHARS);
-    return 1 + countEdits(wantedEnd, end) / Math.max(end.length, wantedEnd.length);
-  };
-  const compared = new Set(candidates.slice(0, MAX_CANDIDATES)).values()
-    .map((name) => ({ name, distance: distanceOf(name.toLowerCase()) })).toArray()
-    .sort((a, b) => a.distance - b.distance || (a.name < b.name ? -1 : 1));
-  return compared.values().map(({ name }) => name)
-    .filter((name) => collectionProblem(name) === null).take(MAX_SUGGESTIONS).toArray();
+  const folders: NamedFolder[] = [];
+  for (const path of [...parent === "" ? [] : [parent], "", ...places]) {
+    const folder = await findEntry(path, read);
+    if (folder?.kind !== "folder") continue;
+    const { list } = await readTree(read, folder.id, path);
+    const prefix = path === parent && path !== "" ? `${path}/` : "";
+    folders.push({ entries: list.bytes, prefix, isRoot: path === "" });
+  }
+  return await suggest(names, folders);
 }

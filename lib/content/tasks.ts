@@ -7,6 +7,7 @@ import type { DescribedPart, DescribeInput } from "./describe.ts";
 import type { ListPart } from "./join_lists.ts";
 import type { RenderInput, RenderOutput } from "./render.ts";
 import type { FindSlugInput, SelectInput, SelectOutput } from "./select.ts";
+import type { SuggestInput } from "./suggest.ts";
 
 /** A task that is one piece of work. */
 function whole<Input, Output>(
@@ -68,4 +69,10 @@ export const declarationsTask: Task<{ path: string; bytes: Uint8Array }, Declara
 export const joinListsTask: Task<ListPart, Uint8Array> = whole(
   "join-lists",
   async () => (await import("./join_lists.ts")).joinLists,
+);
+
+/** Names that are like one that leads nowhere. */
+export const suggestTask: Task<SuggestInput, string[]> = whole(
+  "suggest",
+  async () => (await import("./suggest.ts")).suggest,
 );

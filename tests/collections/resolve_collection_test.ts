@@ -1,7 +1,7 @@
 // Names that lead to no collection: which ones the error suggests.
 
 import { assert, assertEquals } from "@std/assert";
-import { suggest } from "../../lib/collections/resolve_collection.ts";
+import { suggest } from "../../lib/content/suggest.ts";
 import { listPath } from "../service.ts";
 import { startSite } from "../site.ts";
 
@@ -19,12 +19,15 @@ Deno.test("suggest() gives the five nearest usable names once, by edits as a sha
     [`${parent}poists`, `${parent}other ${parent}posts`, `${parent}posts ${parent}other`],
   ];
   for (const [name, candidates, found] of rows) {
-    const suggested = suggest(name, candidates.split(" "));
+    const suggested = suggest({ name, names: candidates.split(" "), folders: [] });
     assertEquals(suggested.join(" "), found);
   }
   const names = Array.from({ length: 2_001 }, (_, n) => `${n}`);
-  assertEquals(suggest("1999", names)[0], "1999");
-  assert(!suggest("2000", names).includes("2000"), "only 2,000 names are compared");
+  assertEquals(suggest({ name: "1999", names, folders: [] })[0], "1999");
+  assert(
+    !suggest({ name: "2000", names, folders: [] }).includes("2000"),
+    "only 2,000 names are compared",
+  );
 });
 
 Deno.test("suggestions are names that work as collection, whatever folders are called", async () => {
