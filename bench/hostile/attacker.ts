@@ -32,6 +32,7 @@ const PROBLEMS: Readonly<Record<string, number>> = {
   "body-too-large": 413,
   "item-too-large": 422,
   "collection-too-large": 422,
+  "query-too-expensive": 422,
   "too-many-requests": 429,
   "repository-blocked": 451,
   "source-failed": 502,
