@@ -250,10 +250,9 @@ export function problem<Code extends ProblemCode>(
 ): CollectionsError {
   const texts = values as Record<string, unknown>;
   const detail = ERRORS[code].detail.replaceAll(/\{(\w+)\}/g, (_, name) => String(texts[name]));
-  const facts = FACTS.filter((name) => texts[name] !== undefined).map((
-    name,
-  ) => [name, texts[name]]);
-  return new CollectionsError(code, detail, { ...options, ...Object.fromEntries(facts) });
+  const given = FACTS.filter((name) => texts[name] !== undefined);
+  const facts = Object.fromEntries(given.map((name) => [name, texts[name]]));
+  return new CollectionsError(code, detail, { ...options, ...facts });
 }
 
 /** For a repository that does not exist and for one that may not be seen: one text for both. */
@@ -395,12 +394,3 @@ export function invalidParameters(given: readonly ParameterError[]) {
 function shorten(name: string): string {
   return name.length <= MAX_NAME_CHARS ? name : `${name.slice(0, MAX_NAME_CHARS).toWellFormed()}…`;
 }
-
-export const routeNotFound = () => problem("route-not-found", {});
-export const methodNotAllowed = (method: string, allowed: readonly string[]) =>
-  problem("method-not-allowed", { allowed: allowed.join(", "), method: method.slice(0, 20) });
-export const signatureInvalid = () => problem("signature-invalid", {});
-export const bodyTooLarge = (maxBytes: number) => problem("body-too-large", { maxBytes });
-
-/** A fault of this service: the response has the request id and nothing else. */
-export const internalError = (requestId: string) => problem("internal-error", { requestId });

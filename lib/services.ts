@@ -7,8 +7,8 @@ import { KvTier } from "./cache/kv_tier.ts";
 import { ObjectCache } from "./cache/object_cache.ts";
 import { isRemoteKv, openKv, openRemoteKv } from "./cache/open_kv.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { RateLimit } from "./http/limits.ts";
 import { LargeBodies } from "./http/paced_body.ts";
+import { RateLimit } from "./http/rate_limit.ts";
 import { type MadeBody, ResponseCache } from "./http/response_cache.ts";
 import { UnderWay } from "./http/under_way.ts";
 import { Webhook } from "./http/webhook.ts";
@@ -101,7 +101,10 @@ export async function openServices(
   );
   const hasWebhook = config.webhookSecrets.length > 0;
   const feed = tier === null || !hasWebhook ? null : new ChangeFeed({
-    ...{ tier, clock, scope, isRemote: isRemoteKv(config.kvPath) },
+    tier,
+    clock,
+    scope,
+    isRemote: isRemoteKv(config.kvPath),
     onChange: (name) => void github.refs.recheck(name),
   });
   await feed?.start();
@@ -129,7 +132,16 @@ export async function openServices(
   let probe = { atMs: -Infinity, answer: Promise.resolve<unknown>(null) };
 
   return {
-    ...{ config, clock, log, metrics, objects, jobs, compute, responses, responseMemory, webhook },
+    config,
+    clock,
+    log,
+    metrics,
+    objects,
+    jobs,
+    compute,
+    responses,
+    responseMemory,
+    webhook,
     /** The source of an owner's repositories; owners compare without case. */
     sourceOf: (owner: string): Source =>
       local !== null && owner.toLowerCase() === LOCAL_OWNER ? local : github,
@@ -180,7 +192,9 @@ async function openTier(
 ) {
   const makeTier = (kv: Deno.Kv | null) =>
     new KvTier(kv, {
-      ...{ clock: options.clock, scope, maxBytesPerHour: kvWriteBytesPerHour },
+      clock: options.clock,
+      scope,
+      maxBytesPerHour: kvWriteBytesPerHour,
       onError: (error) => options.log.warn("key-value store failed", describeError(error)),
     });
   try {

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { ListBody, ProblemBody } from "../../lib/api/contract.ts";
-import { baseUrl } from "../../lib/http/state.ts";
+import { baseUrl } from "../../lib/http/origin.ts";
 import { json, rawRequest } from "../raw_http.ts";
 import { listPath, startService } from "../service.ts";
 import { startSite } from "../site.ts";
