@@ -67,7 +67,9 @@ export async function openServices(
   }));
   const localDir = await findLocalDir(config.localReposDir);
   const local = localDir === null ? null : new LocalSource({ root: localDir, clock });
-  const scope = scopeOf(config);
+  // What the store was filled from. A store may outlive a change of settings, and must then not serve what is no longer
+  // allowed: repositories that were allowed by name, or those of another host.
+  const scope = `${config.allowedRepos === null ? "public" : "named"} at ${config.github.apiUrl}`;
   const { tier, stopOpening } = await openTier(config, scope, kv, { clock, log });
   const objects = new ObjectCache({
     maxBytes: config.cacheMemoryBytes * OBJECTS_SHARE,
@@ -212,12 +214,4 @@ async function openTier(
     options.log.warn("no key-value store, caching in memory only", { reason });
     return { tier: null, stopOpening() {} };
   }
-}
-
-/**
- * What a store was filled from. A store may outlive a change of settings, and must then not serve what is no longer
- * allowed: repositories that were allowed by name, or those of another host.
- */
-function scopeOf({ github, allowedRepos }: Config): string {
-  return `${allowedRepos === null ? "public" : "named"} at ${github.apiUrl}`;
 }

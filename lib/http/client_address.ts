@@ -34,7 +34,7 @@ export function clientKey(address: string): string {
     const pairs = mapped.map((group) => parseInt(group, 16));
     return pairs.flatMap((pair) => [pair >> 8, pair & 0xff]).join(".");
   }
-  const [left = [], right = []] = short.split("::").map((part) => part.split(":").filter(Boolean));
-  const zeros = Array<string>(8 - left.length - right.length).fill("0");
-  return `${[...left, ...zeros, ...right].slice(0, 4).join(":")}::/64`;
+  const zeros = "0:".repeat(8 - short.split(":").filter(Boolean).length);
+  const groups = short.replace("::", `:${zeros}`).split(":").filter(Boolean);
+  return `${groups.slice(0, 4).join(":")}::/64`;
 }
