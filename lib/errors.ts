@@ -23,6 +23,7 @@ export const ERRORS = {
     "This deployment serves only the repositories that its operator named.",
     "Ask the operator to add the repository to `ALLOWED_REPOS`, or run a service of your own.",
   ]),
+  // For a repository that does not exist and for one that may not be seen: one text for both.
   "repository-not-found": row("all", 404, "Repository not found", [
     'There is no public repository "{owner}/{repo}" here. Check the spelling of owner and repo, and that the repository is public.',
     "There is no such repository, or it is private. Both get the same answer, so that nothing private can be guessed.",
@@ -255,16 +256,6 @@ export function problem<Code extends ProblemCode>(
   return new CollectionsError(code, detail, { ...options, ...facts });
 }
 
-/** For a repository that does not exist and for one that may not be seen: one text for both. */
-export const repositoryNotFound = (owner: string, repo: string) =>
-  problem("repository-not-found", { owner, repo });
-export const repositoryNotAllowed = (owner: string, repo: string) =>
-  problem("repository-not-allowed", { owner, repo });
-export const repositoryEmpty = (owner: string, repo: string) =>
-  problem("repository-empty", { owner, repo });
-export const repositoryBlocked = (owner: string, repo: string) =>
-  problem("repository-blocked", { owner, repo });
-
 /** For a branch, tag or commit id; names the default branch where it is known. */
 export function branchNotFound(branch: string, defaultBranch: string | null) {
   const hint = defaultBranch === null
@@ -295,14 +286,6 @@ export function collectionNotFound(
   return problem("collection-not-found", { state: sentences.join(" "), suggestions });
 }
 
-/** For a collection that would cost more than one listing may. */
-export const collectionTooLarge = (collection: string, why: string) =>
-  problem("collection-too-large", { collection, why });
-
-/** For a query over a collection that takes too long or too much memory. */
-export const queryTooExpensive = (collection: string) =>
-  problem("query-too-expensive", { collection });
-
 /** Says what is at the path instead of a file: a folder, a symbolic link, a submodule, or nothing; or that it is outside. */
 export function itemNotFound(path: string, what?: string) {
   const texts: Readonly<Record<string, string>> = {
@@ -315,27 +298,6 @@ export function itemNotFound(path: string, what?: string) {
   const state = texts[what ?? "nothing"] ?? `"${path}" is a ${what}; only files are served.`;
   return problem("item-not-found", { state });
 }
-
-/** How many paths an error names. */
-export const MAX_NAMED_PATHS = 20;
-
-/** `paths` are the first of `count`: any number of files can have one slug. */
-export function slugAmbiguous(slug: string, count: number, paths: readonly string[]) {
-  const named = count > paths.length ? `the first ${paths.length}` : "all";
-  return problem("slug-ambiguous", { slug, count, named, paths });
-}
-
-export const slugNotFound = (collection: string, slug: string) =>
-  problem("item-not-found", {
-    state:
-      `The collection "${collection}" has no item with the slug "${slug}". Slugs are case-sensitive.`,
-  });
-
-/** For a file over the size cap, both in bytes. */
-export const itemTooLarge = (
-  path: string,
-  facts: { size: number; maxBytes: number; htmlUrl?: string },
-) => problem("item-too-large", { path, ...facts });
 
 /** For an item whose bytes would take the page over its bound. */
 export const pageTooLarge = (path: string, maxBytes: number) =>
@@ -358,28 +320,12 @@ export const sourceTimeout = (message: string) =>
 export const sourceRateLimited = (message: string, retryAfterSeconds: number) =>
   problem("source-rate-limited", { retryAfterSeconds }, { message });
 
-/** Of what ends by itself soon. */
+/** Sent with errors that usually clear up within seconds. */
 export const RETRY_AFTER_SECONDS = 5;
 
 /** A queue is full, or the wait in it took too long. */
 export const serviceBusy = (retryAfterSeconds = RETRY_AFTER_SECONDS) =>
   problem("service-busy", { retryAfterSeconds });
-
-/** A background job reads the collection, and continues. */
-export const collectionNotReady = (collection: string, retryAfterSeconds = RETRY_AFTER_SECONDS) =>
-  problem("collection-not-ready", { collection, retryAfterSeconds });
-
-/** This client caused too many cache misses; cached answers are still sent. */
-export const tooManyRequests = (retryAfterSeconds: number) =>
-  problem("too-many-requests", { retryAfterSeconds });
-
-/** This client has too many requests under way, cached ones among them. */
-export const tooManyUnderWay = () =>
-  new CollectionsError(
-    "too-many-requests",
-    "Your address has too many requests under way. Read their responses to the end, or close their connections.",
-    { retryAfterSeconds: 1 },
-  );
 
 /** Names every bad parameter at once, up to {@linkcode MAX_NAMED}. */
 export function invalidParameters(given: readonly ParameterError[]) {
