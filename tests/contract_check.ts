@@ -39,9 +39,6 @@ export async function checkContract(request: Request, response: Response): Promi
   if (["HEAD", "OPTIONS"].includes(method) || status === 304) assertEquals(bytes.length, 0);
   const { pathname } = new URL(request.url);
   const isData = pathname in paths && status < 400;
-  // Other content than the API's: the HTML page for an unknown address.
-  const wantsPage = /\btext\/html\b/.test(request.headers.get("accept") ?? "");
-  if (!(pathname in paths) && status === 404 && wantsPage) return;
   if (status < 400 && !isData) return;
   if (status >= 400) checkProblemHeaders(headers);
   else if (method !== "OPTIONS") checkDataHeaders(response);

@@ -59,7 +59,7 @@ export async function createApp(
       // `next()` may throw before it returns a promise. Fresh would answer in its own way.
       return await ctx.next();
     } catch (error) {
-      return await problemResponse(error, state);
+      return problemResponse(error, state);
     }
   });
   return { fresh, routes: await mountRoutes(fresh, routesUrl) };
@@ -184,7 +184,7 @@ async function respond(
   } catch (error) {
     // The framework fails on a malformed escape in the path.
     const isUnknown = error instanceof URIError;
-    response = await problemResponse(isUnknown ? problem("route-not-found", {}) : error, state);
+    response = problemResponse(isUnknown ? problem("route-not-found", {}) : error, state);
   }
   const { status, headers } = response;
   for (const [name, value] of Object.entries(COMMON_HEADERS)) headers.set(name, value);

@@ -11,24 +11,13 @@ import { escapeHtml, fillPage, HTML, PAGE_POLICY } from "./static_files.ts";
 /** nginx's "client closed request", for the log; no client receives the response. */
 const CLIENT_CLOSED_REQUEST = 499;
 
-/**
- * The response for an error that was caught; an unknown address may get a page. Logs what an operator should know of.
- */
-export async function problemResponse(
-  error: unknown,
-  { context, services }: State,
-): Promise<Response> {
+/** The response for an error that was caught; logs what an operator should know of. */
+export function problemResponse(error: unknown, { context, services }: State): Response {
   if (context.signal.aborted && error === context.signal.reason) {
     return new Response(null, { status: CLIENT_CLOSED_REQUEST });
   }
-  const { id, baseUrl, client, request } = context;
+  const { id, baseUrl, client } = context;
   const { code, detail, facts } = toPublicError(error, id);
-  if (code === "route-not-found" && /\btext\/html\b/.test(request.headers.get("accept") ?? "")) {
-    // A path, since the policy allows styles of the page's own origin alone.
-    const root = new URL(baseUrl).pathname.replace(/\/$/, "");
-    const headers = { "cache-control": "no-store", "vary": "Accept" };
-    return await problemPage(code, { root, status: 404, headers });
-  }
   const { status, title } = ERRORS[code as ProblemCode];
   if (status >= 500 && error instanceof CollectionsError) {
     services.log.warn("request failed", { id, code: error.code, reason: error.message });
@@ -55,15 +44,11 @@ function toPublicError(error: unknown, requestId: string): CollectionsError {
   return isUnknown ? problem("route-not-found", {}) : problem("internal-error", { requestId });
 }
 
-/** The page of a code. `root` is where the service's pages are, seen from where the page is shown. */
-export async function problemPage(
-  code: ProblemCode,
-  { root, ...options }: { root: string; status?: number; headers: Record<string, string> },
-): Promise<Response> {
+/** The page of a code. */
+export async function problemPage(code: ProblemCode): Promise<Response> {
   const { status, title, meaning, todo } = ERRORS[code];
   const toItems = (items: string[]) => items.map((item) => `<li>${item}</li>`).join("");
   const html = await fillPage("problem.html", {
-    root,
     code,
     title,
     status: String(status),
@@ -71,11 +56,16 @@ export async function problemPage(
     todo: toItems(todo.map(toHtml)),
     others: toItems(
       Object.keys(ERRORS).filter((other) => other !== code)
-        .map((other) => `<a class="pill" href="${root}/problems/${other}">${other}</a>`),
+        .map((other) => `<a class="pill" href="${other}">${other}</a>`),
     ),
   });
-  const common = { "content-type": HTML, "content-security-policy": PAGE_POLICY };
-  return textResponse(html, { ...options, headers: { ...common, ...options.headers } });
+  return textResponse(html, {
+    headers: {
+      "content-type": HTML,
+      "content-security-policy": PAGE_POLICY,
+      "cache-control": "public, max-age=3600",
+    },
+  });
 }
 
 function toHtml(text: string): string {

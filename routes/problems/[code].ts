@@ -7,6 +7,6 @@ export const handler = define.handlers({
   GET(ctx) {
     const code = ctx.params["code"] ?? "";
     if (!isProblemCode(code)) throw problem("route-not-found", {});
-    return problemPage(code, { root: "..", headers: { "cache-control": "public, max-age=3600" } });
+    return problemPage(code);
   },
 });

@@ -25,6 +25,9 @@ const COMMON_HEADERS = [
   "X-Request-Id",
 ];
 const DATA_HEADERS = ["Age", "Cache-Status", "ETag", "Vary"];
+const WEBHOOK_CODES: readonly ProblemCode[] = ["signature-invalid", "body-too-large"];
+/** A list has none of these. */
+const ITEM_CODES: readonly ProblemCode[] = ["item-not-found", "slug-ambiguous", "item-too-large"];
 /** Of the problems of one status. */
 const PROBLEM_HEADERS: Readonly<Record<number, readonly string[]>> = {
   405: ["Allow"],
@@ -85,7 +88,8 @@ function operation(
   ok: DocumentPart,
 ): DocumentPart {
   const codes = (Object.keys(ERRORS) as ProblemCode[])
-    .filter((code) => (ERRORS[code].only ?? kind) === kind);
+    .filter((code) => !WEBHOOK_CODES.includes(code))
+    .filter((code) => kind === "item" || !ITEM_CODES.includes(code));
   const problems = Object.entries(Object.groupBy(codes, (code) => ERRORS[code].status));
   const responses = Object.fromEntries(problems.map(([status, codes = []]) => {
     const isShown = ([code]: [string, unknown]) => codes.some((one) => one === code);
