@@ -286,7 +286,11 @@ const FACTS = [
  *
  * @example
  * ```ts
- * throw problem("too-many-requests", { retryAfterSeconds: 30 });
+ * import { equal } from "node:assert/strict";
+ *
+ * const { detail, facts } = problem("too-many-requests", { retryAfterSeconds: 30 });
+ * equal(facts.retryAfterSeconds, 30);
+ * equal(detail.endsWith("Try again in 30 seconds."), true);
  * ```
  */
 export function problem<Code extends ProblemCode>(

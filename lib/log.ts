@@ -108,6 +108,13 @@ export class LineLog {
 /**
  * What a log line may say of an unexpected error: its class and the place in this project where it arose, as
  * `file.ts:line`. Its message and stack may quote paths, secrets or contents, so they stay out.
+ *
+ * @example
+ * ```ts
+ * import { equal } from "node:assert/strict";
+ *
+ * equal(describeError(new TypeError("a secret")).error, "TypeError");
+ * ```
  */
 export function describeError(error: unknown): { error: string; at?: string } {
   if (!(error instanceof Error)) return { error: typeof error };

@@ -68,7 +68,19 @@ export class SettingsError extends Error {
 /** All settings. */
 export type Config = ReturnType<typeof parseSettings>;
 
-/** Reads the settings through `get`; empty means unset. @throws {SettingsError} naming the variable. */
+/**
+ * Reads the settings through `get`; empty means unset. @throws {SettingsError} naming the variable.
+ *
+ * @example
+ * ```ts
+ * import { equal } from "node:assert/strict";
+ *
+ * const env = new Map([["CACHE_MEMORY_MB", "32"], ["HOST", ""]]);
+ * const { cacheMemoryBytes, host } = parseSettings((name) => env.get(name));
+ * equal(cacheMemoryBytes, 32 * 1024 * 1024);
+ * equal(host, "0.0.0.0");
+ * ```
+ */
 export function parseSettings(
   get: (name: string) => string | undefined,
   { isPreview = false }: { isPreview?: boolean } = {},

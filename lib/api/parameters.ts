@@ -227,6 +227,17 @@ export type ItemParameters = z.infer<typeof itemParameters>;
  * The parameters of a list request from a query string without its `?`; throws as {@linkcode parseQuery}. Those without an
  * effect are checked and then count as omitted, so that they are in no link, and one response serves all their values:
  * what `fields` decides in their place, and `linkTemplate` without HTML.
+ *
+ * @example
+ * ```ts
+ * import { equal } from "node:assert/strict";
+ *
+ * const search = "owner=octo&repo=site&collection=/posts/&limit=10";
+ * const { collection, limit, page } = parseListQuery(search);
+ * equal(collection, "posts");
+ * equal(limit, 10);
+ * equal(page, undefined);
+ * ```
  */
 export function parseListQuery(search: string): ListParameters {
   const given = parseQuery(search, listParameters);
@@ -300,7 +311,17 @@ export function listUrl(baseUrl: string, given: ListParameters): string {
   return `${baseUrl}/api/list-collection-items?${encode(listParameters, { ...given, page })}`;
 }
 
-/** The address of a file's content. */
+/**
+ * The address of a file's content.
+ *
+ * @example
+ * ```ts
+ * import { equal } from "node:assert/strict";
+ *
+ * const url = itemUrl("https://api.test", { owner: "octo", repo: "site", path: "a b.md" });
+ * equal(url, "https://api.test/api/get-item-content?owner=octo&repo=site&path=a%20b.md");
+ * ```
+ */
 export function itemUrl(baseUrl: string, given: ItemParameters): string {
   return `${baseUrl}/api/get-item-content?${encode(itemParameters, given)}`;
 }
@@ -342,6 +363,14 @@ const MAX_LINK_CHARS = 12_288;
 /**
  * `Link` header of a page (RFC 8288). With filters of thousands of characters it has the pages before and after alone; null
  * where those are too long, too.
+ *
+ * @example
+ * ```ts
+ * import { equal } from "node:assert/strict";
+ *
+ * const header = linkHeader({ first: "/1", previous: null, next: "/2", last: "/9" });
+ * equal(header, '</1>; rel="first", </2>; rel="next", </9>; rel="last"');
+ * ```
  */
 export function linkHeader(
   { first, previous: prev, next, last }: Omit<ListBody["links"], "self">,

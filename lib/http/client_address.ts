@@ -23,6 +23,14 @@ export function clientOf(
 /**
  * An address by which misses are counted: IPv4 whole, IPv6 by its /64, since one client has all of that. An IPv4-mapped
  * address (RFC 4291, 2.5.5.2) counts as its IPv4 address; by their /64 all of them would share one count.
+ *
+ * @example
+ * ```ts
+ * import { equal } from "node:assert/strict";
+ *
+ * equal(clientKey("2001:db8::1"), "2001:db8:0:0::/64");
+ * equal(clientKey("::ffff:c000:201"), "192.0.2.1");
+ * ```
  */
 export function clientKey(address: string): string {
   if (!address.includes(":")) return address;

@@ -19,7 +19,18 @@ interface Bucket {
   readonly uncharged: number;
 }
 
-/** A token bucket by the generic cell rate algorithm (ITU-T I.371). 0 a minute allows any number. */
+/**
+ * A token bucket by the generic cell rate algorithm (ITU-T I.371). 0 a minute allows any number.
+ *
+ * @example
+ * ```ts
+ * import { throws } from "node:assert/strict";
+ *
+ * const limit = new RateLimit({ perMinute: 2, monotonicMs: () => 0 });
+ * limit.charge("192.0.2.1", 2);
+ * throws(() => limit.require("192.0.2.1", 1), { code: "too-many-requests" });
+ * ```
+ */
 export class RateLimit {
   private readonly buckets = new LRUCache<string, Bucket>({ max: MAX_CLIENTS });
 

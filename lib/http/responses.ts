@@ -61,7 +61,16 @@ export function rawBody(
   return readyBody({ bytes, contentType: rawContentType(contentType), headers });
 }
 
-/** `Content-Disposition: inline` with the name as ASCII and, by RFC 8187, whole (RFC 6266). */
+/**
+ * `Content-Disposition: inline` with the name as ASCII and, by RFC 8187, whole (RFC 6266).
+ *
+ * @example
+ * ```ts
+ * import { equal } from "node:assert/strict";
+ *
+ * equal(contentDisposition("é.md"), `inline; filename="_.md"; filename*=UTF-8''%C3%A9.md`);
+ * ```
+ */
 export function contentDisposition(name: string): string {
   const plain = name.replaceAll(/[^\x20-\x7e]|["\\%]/g, "_");
   const whole = encodeURIComponent(name.toWellFormed())

@@ -175,7 +175,16 @@ export async function fillPage(
   return template.replaceAll(/%([a-z]+)%/g, (_, key: string) => values[key] ?? "");
 }
 
-/** Text as HTML, in elements and in quoted attributes. */
+/**
+ * Text as HTML, in elements and in quoted attributes.
+ *
+ * @example
+ * ```ts
+ * import { equal } from "node:assert/strict";
+ *
+ * equal(escapeHtml("<b>"), "&#60;b&#62;");
+ * ```
+ */
 export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
 }
