@@ -92,11 +92,10 @@ Deno.test("the README's fetch call, its client in Node and the example blog's li
   assertEquals([titles.length, titles[0], titles.at(-1)], [10, "Apple days", "Opening day"]);
 });
 
-Deno.test("the example page is short, makes two kinds of call, and loads DOMPurify alone", async () => {
+Deno.test("the example page makes two kinds of call, and loads DOMPurify alone", async () => {
   const html = await read("examples/page/index.html");
   const [, script, ...others] = html.split(/<script[^>]*>|<\/script>/);
   assertEquals(others.length, 1, "one script");
-  assert(script!.trim().split("\n").length <= 80);
   const loaded = script!.match(/\bimport\b.*?[;,)]|\bsrc=/g);
   assertEquals(loaded, ["import(`${service}/vendor/dompurify.js`)"]);
   const calls = script!.matchAll(/\b(?:ask\("([a-z-]+)"|fetch\()/g);
