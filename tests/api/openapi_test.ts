@@ -24,16 +24,39 @@ const document = JSON.parse(openApiText("http://localhost:8000"));
 const paths: Record<string, { get: { parameters: Parameter[] } }> = document.paths;
 
 /** The contract's tables: name (with a bang where it is required), type, default, minimum and maximum (of a text: its length). */
-const TABLE: Record<string, string> = {
-  [LIST]: `owner! string - 1 39 | repo! string - 1 100 | collection! string - 1 1024
-    branch string main 1 255 | page integer 1 1 999999999 | limit integer 50 1 1000
-    includeContent boolean false | includeFrontMatter boolean false | includeHtml boolean false
-    linkTemplate string - 1 200 | sort string path | recursive boolean true | filter object
-    fields string | facets string`,
-  [ITEM]: `owner! string - 1 39 | repo! string - 1 100 | branch string main 1 255
-    path string - 1 4096 | collection string - 1 1024 | slug string - 1 4096
-    includeHtml boolean false | linkTemplate string - 1 200 | includeNeighbors boolean false
-    sort string path | recursive boolean true | filter object | format string json`,
+const TABLE: Record<string, string[]> = {
+  [LIST]: [
+    "owner! string - 1 39",
+    "repo! string - 1 100",
+    "collection! string - 1 1024",
+    "branch string main 1 255",
+    "page integer 1 1 999999999",
+    "limit integer 50 1 1000",
+    "includeContent boolean false",
+    "includeFrontMatter boolean false",
+    "includeHtml boolean false",
+    "linkTemplate string - 1 200",
+    "sort string path",
+    "recursive boolean true",
+    "filter object",
+    "fields string",
+    "facets string",
+  ],
+  [ITEM]: [
+    "owner! string - 1 39",
+    "repo! string - 1 100",
+    "branch string main 1 255",
+    "path string - 1 4096",
+    "collection string - 1 1024",
+    "slug string - 1 4096",
+    "includeHtml boolean false",
+    "linkTemplate string - 1 200",
+    "includeNeighbors boolean false",
+    "sort string path",
+    "recursive boolean true",
+    "filter object",
+    "format string json",
+  ],
 };
 
 Deno.test("openApiText() is valid OpenAPI 3.1", async () => {
@@ -47,12 +70,12 @@ Deno.test("openApiText() is valid OpenAPI 3.1", async () => {
 Deno.test("openApiText() has the parameters of the contract's tables", () => {
   for (const [path, table] of Object.entries(TABLE)) {
     const { parameters } = paths[path]!.get;
-    const shown = parameters.map(({ name, required, schema }) => [
-      ...[required ? `${name}!` : name, schema["type"], schema["default"] ?? "-"],
-      ...[schema["minimum"] ?? schema["minLength"], schema["maximum"] ?? schema["maxLength"]],
-    ]);
-    const rows = shown.map((row) => row.join(" ").replace(/( -)? *$/, ""));
-    assertEquals(rows, table.split(/\s*[|\n]\s*/));
+    const rows = parameters.map(({ name, required, schema }) => {
+      const { type, default: byDefault = "-", minimum, maximum, minLength, maxLength } = schema;
+      const row = [required ? `${name}!` : name, type, byDefault, minimum ?? minLength];
+      return [...row, maximum ?? maxLength].join(" ").replace(/( -)? *$/, "");
+    });
+    assertEquals(rows, table);
     assertEquals(new Set(parameters.map((parameter) => parameter.in)), new Set(["query"]));
     // `filter[name]=*.md`; other parameters have the default style.
     const styles = parameters.filter(({ style }) => style).map(({ name, style }) => [name, style]);

@@ -50,7 +50,9 @@ Deno.test("clientOf() takes the last entry of X-Forwarded-For, behind a trusted 
     ["[2001:db8:1:2::3]:443", "2001:db8:1:2::/64"],
     ["2001:db8:1:2::3", "2001:db8:1:2::/64"],
     ["[::ffff:c633:6402]:443", "198.51.100.2"],
-    ...[null, "", " ", "203.0.113.1,", ", "].map((none): [string | null, string] => [none, remote]),
+    [null, remote],
+    ["", remote],
+    ["203.0.113.1,", remote],
     ["203.0.113.1", remote, false],
   ];
   for (const [forwarded, address, trustProxy = true] of rows) {
