@@ -1,9 +1,7 @@
 // The Fresh app, and the start of the service: settings -> services -> handler, which listens until SIGINT or SIGTERM.
 
-import type { App } from "fresh";
 import { appConfig, readSettings } from "./fresh.config.ts";
-import { createApp, createHandler, type Handler } from "./lib/http/app.ts";
-import type { State } from "./lib/http/state.ts";
+import { createApp, createHandler, type Handler, type RoutedApp } from "./lib/http/app.ts";
 import { describeError } from "./lib/log.ts";
 import { localRepositoryNames, previewSettings } from "./lib/local_repositories.ts";
 import { openServices, type Services } from "./lib/services.ts";
@@ -15,8 +13,7 @@ const OTHERS_CLOSE_WITHIN_MS = 500;
 /** How many of a preview's repositories its log line names. */
 const MAX_NAMED = 20;
 
-/** All middlewares and routes. */
-export const app: App<State> = await createApp({
+export const app: RoutedApp = await createApp({
   routesUrl: new URL("./routes/", import.meta.url),
   appConfig,
 });

@@ -38,7 +38,6 @@ const ofLarge = (n: number) => list("large", { includeContent: true, limit: 100 
 const deepPath = (n: number) => `deep/${n % DEEP.folders}/${"d/".repeat(DEEP.levels)}`;
 const filters = (n: number) =>
   [..."abcdefghijklmnopqrst"].map((a) => `&filter[path]=!*${n}${a.repeat(190)}`).join("");
-const ofRange = (n: number) => ({ range: `bytes=${n % 1000}-${n % 7 * 1000}` });
 const LARGE = { "x-large": "x".repeat(15_000) };
 const huge = (n: number) => ({ ...LARGE, "if-none-match": `"${n}", `.repeat(1_000) });
 const AS_HTML = { includeHtml: true, limit: 100 };
@@ -55,7 +54,6 @@ const KINDS: Readonly<Record<string, Kind>> = {
   "large pages": { path: ofLarge },
   "deep folders": { path: (n) => itemPath({ path: `${deepPath(n)}none${n}.md` }) },
   "random parameters": { path: (n) => `${list("posts", { page: 1 + n % 60 })}&x${n}=${n}` },
-  "ranges": { path: () => "/client.js", headers: ofRange },
   "huge headers": { path: () => list("posts"), headers: huge },
   "pages as HTML": { path: (n) => list("markup", { ...AS_HTML, linkTemplate: `/${n}/{slug}` }) },
   "neighbors": {

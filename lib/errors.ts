@@ -2,150 +2,196 @@
 // and the README's rows all come from it. Of an error only `detail` and `facts` reach a client; `message` is for the log.
 
 /**
- * Every code that a response can have, in the order of the contract's table. Its texts: the sentence of a response, with
- * names of values in braces; then for the page under /problems, where backquotes mark code, what the code means and what
- * the sender of the request can do.
+ * Every code that a response can have, in the order of the contract's table: status, title, and the sentence of a response,
+ * with names of values in braces; then for the page under /problems, where backquotes mark code, what the code means and
+ * what the sender of the request can do.
  */
 export const ERRORS = {
-  "invalid-parameters": row("all", 400, "Parameters are missing or not usable", [
+  "invalid-parameters": row(
+    400,
+    "Parameters are missing or not usable",
     '{subject} not usable: {names}. See "errors".',
     "A parameter is missing, given twice, malformed or outside its limits. The service read nothing of the repository.",
     "Read `errors`: it names every bad parameter at once, each with what it must be.",
     "Encode values for a URL: a plus is `%2B`, a slash may stay as it is.",
-  ]),
-  "signature-invalid": row("webhook", 401, "Signature is missing or wrong", [
+  ),
+  "signature-invalid": row(
+    401,
+    "Signature is missing or wrong",
     "The delivery has no valid X-Hub-Signature-256. Compare the webhook's secret with GITHUB_WEBHOOK_SECRET.",
     "The webhook delivery is not signed with this deployment's secret.",
     "Set the same secret in the webhook's settings and in `GITHUB_WEBHOOK_SECRET`.",
-  ]),
-  "repository-not-allowed": row("all", 403, "This repository is not served here", [
+  ),
+  "repository-not-allowed": row(
+    403,
+    "This repository is not served here",
     'This deployment does not serve "{owner}/{repo}". Ask its operator to add it to ALLOWED_REPOS.',
     "This deployment serves only the repositories that its operator named.",
     "Ask the operator to add the repository to `ALLOWED_REPOS`, or run a service of your own.",
-  ]),
-  "repository-not-found": row("all", 404, "Repository not found", [
+  ),
+  // For a repository that does not exist and for one that may not be seen: one text for both.
+  "repository-not-found": row(
+    404,
+    "Repository not found",
     'There is no public repository "{owner}/{repo}" here. Check the spelling of owner and repo, and that the repository is public.',
     "There is no such repository, or it is private. Both get the same answer, so that nothing private can be guessed.",
     "Check the spelling of `owner` and `repo`.",
     "Check that everyone may see the repository.",
-  ]),
-  "branch-not-found": row("all", 404, "Branch not found", [
+  ),
+  "branch-not-found": row(
+    404,
+    "Branch not found",
     'The repository has no branch or tag "{branch}". {hint}',
     "The repository has neither a branch nor a tag of that name, and it is no commit id.",
     "See `detail`: it names the default branch.",
     "Use `branch=HEAD` for the default branch, whatever its name.",
-  ]),
-  "collection-not-found": row("all", 404, "Collection not found", [
+  ),
+  "collection-not-found": row(
+    404,
+    "Collection not found",
     "{state}",
     "No folder has that path or name, neither at the root nor where collections usually are, such as `content/` or `src/content/`.",
     "See `suggestions`: each works as `collection`.",
     "Give the whole path from the root, such as `src/content/posts`, or `/` for all of the repository.",
     "A single file is read with `get-item-content`.",
-  ]),
-  "item-not-found": row("item", 404, "File not found", [
+  ),
+  "item-not-found": row(
+    404,
+    "File not found",
     "{state}",
     "There is no file at that path on that branch: nothing, a folder, a link or a submodule.",
     "Check the path from the repository's root, upper and lower case too.",
     "Take `path` or `contentUrl` from a list of items instead of putting paths together.",
-  ]),
-  "route-not-found": row("all", 404, "Nothing at this address", [
+  ),
+  "route-not-found": row(
+    404,
+    "Nothing at this address",
     "There is nothing at this address. The two operations are /api/list-collection-items and /api/get-item-content.",
     "The service has nothing at this address.",
     "The operations are `/api/list-collection-items` and `/api/get-item-content`.",
-  ]),
-  "method-not-allowed": row("all", 405, "Method not allowed", [
+  ),
+  "method-not-allowed": row(
+    405,
+    "Method not allowed",
     "This address takes {allowed}, and not {method}.",
     "The service only reads.",
     "Use `GET`, `HEAD` or `OPTIONS`; `POST` is for the webhook alone.",
-  ]),
-  "repository-empty": row("all", 409, "Repository is empty", [
+  ),
+  "repository-empty": row(
+    409,
+    "Repository is empty",
     'The repository "{owner}/{repo}" has no commit yet. Push one and send the request again.',
     "The repository exists, but it has no commit yet.",
     "Push a first commit, and send the request again.",
-  ]),
-  "slug-ambiguous": row("item", 409, "Several files have this slug", [
+  ),
+  "slug-ambiguous": row(
+    409,
+    "Several files have this slug",
     '{count} files of the collection have the slug "{slug}". Read one of them with path; "paths" names {named}.',
     "Several files of the collection have that slug, and none is the only Markdown file.",
     "See `paths`: read one of them with `path`.",
-  ]),
-  "body-too-large": row("webhook", 413, "Body too large", [
+  ),
+  "body-too-large": row(
+    413,
+    "Body too large",
     "The body has more than {maxBytes} bytes.",
     "The webhook delivery is larger than GitHub sends.",
     "Deliveries have at most 25 MiB.",
-  ]),
-  "item-too-large": row("item", 422, "File too large", [
+  ),
+  "item-too-large": row(
+    422,
+    "File too large",
     '"{path}" has {size} bytes, this deployment reads files of up to {maxBytes} bytes.',
     "The file is larger than this deployment reads. `size` and `maxBytes` say by how much.",
     "Take the file from its host: `htmlUrl` leads to it.",
     "The operator can raise `MAX_ITEM_MB`.",
-  ]),
-  "collection-too-large": row("all", 422, "Collection too large", [
+  ),
+  "collection-too-large": row(
+    422,
+    "Collection too large",
     'The collection "{collection}" cannot be listed whole: {why}. Ask for one of its sub-folders.',
     "The folder has more files than can be listed truthfully. A short list would look like a complete one, so there is none.",
     "Ask for one of its sub-folders.",
-  ]),
-  "query-too-expensive": row("all", 422, "Query takes too long", [
+  ),
+  "query-too-expensive": row(
+    422,
+    "Query takes too long",
     'Sorting, filtering or counting "{collection}" takes longer than one request may. Use fewer or simpler filters, or a smaller collection.',
     "The work that the parameters ask for takes longer than one request may.",
     "Use fewer filters, with fewer stars, or fewer `facets`.",
     "Ask for one of the collection's sub-folders.",
-  ]),
-  "too-many-requests": row("all", 429, "Too many requests", [
+  ),
+  "too-many-requests": row(
+    429,
+    "Too many requests",
     "Your address sent too many requests whose answers are not in the cache. Try again in {retryAfterSeconds} seconds.",
     "Your address sent too many requests whose answers were not in the cache, or has over 1,000 requests under way at once.",
     "Wait as long as `Retry-After` says.",
     "Read each response to its end, or close its connection.",
     "Send the same requests again rather than new ones; a page of 100 items costs as little as one of 10.",
-  ]),
-  "repository-blocked": row("all", 451, "Repository is blocked", [
+  ),
+  "repository-blocked": row(
+    451,
+    "Repository is blocked",
     'The repository "{owner}/{repo}" is blocked by its host for legal reasons.',
     "The host of the repository blocks it for legal reasons.",
     "There is nothing that this service can do about it; its host tells more.",
-  ]),
-  "internal-error": row("all", 500, "Internal error", [
+  ),
+  "internal-error": row(
+    500,
+    "Internal error",
     "Something went wrong in this service. Tell its operator the request id {requestId}.",
     "Something went wrong in this service, and it is not your request's fault.",
     "Tell the operator the `requestId`: the log has the details under it.",
-  ]),
-  "source-failed": row("all", 502, "Source failed", [
+  ),
+  "source-failed": row(
+    502,
+    "Source failed",
     "The source of this repository answered with an error. Try again in a minute.",
     "The host of the repository answered with an error, or with something that is no answer.",
     "Try again in a minute.",
     "See whether the host reports trouble.",
-  ]),
-  "source-rate-limited": row("all", 503, "Source quota is spent", [
+  ),
+  "source-rate-limited": row(
+    503,
+    "Source quota is spent",
     "The source's quota is spent. Try again in {retryAfterSeconds} seconds.",
     "The quota that the repository's host grants to this service is spent.",
     "Wait as long as `Retry-After` says.",
     "The operator can add a `GITHUB_TOKEN`: it raises GitHub's quota from 60 to 5,000 requests an hour.",
-  ]),
-  "service-busy": row("all", 503, "Service is busy", [
+  ),
+  "service-busy": row(
+    503,
+    "Service is busy",
     "Too many requests are waiting already. Try again in {retryAfterSeconds} seconds.",
     "More requests are waiting than the service can answer soon.",
     "Wait as long as `Retry-After` says, and send the request again.",
-  ]),
-  "collection-not-ready": row("all", 503, "Collection is not ready", [
+  ),
+  "collection-not-ready": row(
+    503,
+    "Collection is not ready",
     'The files of "{collection}" are still being read. Send the request again in {retryAfterSeconds} seconds.',
     "The service is still reading the files of this collection, and continues to do so.",
     "Send the request again after `Retry-After`: what was read until then is cached.",
-  ]),
-  "source-timeout": row("all", 504, "Source did not answer in time", [
+  ),
+  "source-timeout": row(
+    504,
+    "Source did not answer in time",
     "The source of this repository did not answer in time. Try again in a minute.",
     "The host of the repository did not answer in time.",
     "Try again in a minute.",
     "The operator can raise `SOURCE_TIMEOUT_MS`.",
-  ]),
+  ),
 };
 
-function row<const Texts extends readonly [string, string, ...string[]]>(
-  operation: "all" | "item" | "webhook",
+function row<const Detail extends string>(
   status: number,
   title: string,
-  texts: Texts,
+  detail: Detail,
+  meaning: string,
+  ...todo: string[]
 ) {
-  const [detail, meaning, ...todo]: readonly string[] = texts;
-  const only = operation === "all" ? null : operation;
-  return { status, title, detail: detail as Texts[0], meaning: meaning!, todo, only };
+  return { status, title, detail, meaning, todo };
 }
 
 /** A code of {@linkcode ERRORS}. */
@@ -240,7 +286,11 @@ const FACTS = [
  *
  * @example
  * ```ts
- * throw problem("too-many-requests", { retryAfterSeconds: 30 });
+ * import { equal } from "node:assert/strict";
+ *
+ * const { detail, facts } = problem("too-many-requests", { retryAfterSeconds: 30 });
+ * equal(facts.retryAfterSeconds, 30);
+ * equal(detail.endsWith("Try again in 30 seconds."), true);
  * ```
  */
 export function problem<Code extends ProblemCode>(
@@ -250,21 +300,10 @@ export function problem<Code extends ProblemCode>(
 ): CollectionsError {
   const texts = values as Record<string, unknown>;
   const detail = ERRORS[code].detail.replaceAll(/\{(\w+)\}/g, (_, name) => String(texts[name]));
-  const facts = FACTS.filter((name) => texts[name] !== undefined).map((
-    name,
-  ) => [name, texts[name]]);
-  return new CollectionsError(code, detail, { ...options, ...Object.fromEntries(facts) });
+  const given = FACTS.filter((name) => texts[name] !== undefined);
+  const facts = Object.fromEntries(given.map((name) => [name, texts[name]]));
+  return new CollectionsError(code, detail, { ...options, ...facts });
 }
-
-/** For a repository that does not exist and for one that may not be seen: one text for both. */
-export const repositoryNotFound = (owner: string, repo: string) =>
-  problem("repository-not-found", { owner, repo });
-export const repositoryNotAllowed = (owner: string, repo: string) =>
-  problem("repository-not-allowed", { owner, repo });
-export const repositoryEmpty = (owner: string, repo: string) =>
-  problem("repository-empty", { owner, repo });
-export const repositoryBlocked = (owner: string, repo: string) =>
-  problem("repository-blocked", { owner, repo });
 
 /** For a branch, tag or commit id; names the default branch where it is known. */
 export function branchNotFound(branch: string, defaultBranch: string | null) {
@@ -296,14 +335,6 @@ export function collectionNotFound(
   return problem("collection-not-found", { state: sentences.join(" "), suggestions });
 }
 
-/** For a collection that would cost more than one listing may. */
-export const collectionTooLarge = (collection: string, why: string) =>
-  problem("collection-too-large", { collection, why });
-
-/** For a query over a collection that takes too long or too much memory. */
-export const queryTooExpensive = (collection: string) =>
-  problem("query-too-expensive", { collection });
-
 /** Says what is at the path instead of a file: a folder, a symbolic link, a submodule, or nothing; or that it is outside. */
 export function itemNotFound(path: string, what?: string) {
   const texts: Readonly<Record<string, string>> = {
@@ -316,27 +347,6 @@ export function itemNotFound(path: string, what?: string) {
   const state = texts[what ?? "nothing"] ?? `"${path}" is a ${what}; only files are served.`;
   return problem("item-not-found", { state });
 }
-
-/** How many paths an error names. */
-export const MAX_NAMED_PATHS = 20;
-
-/** `paths` are the first of `count`: any number of files can have one slug. */
-export function slugAmbiguous(slug: string, count: number, paths: readonly string[]) {
-  const named = count > paths.length ? `the first ${paths.length}` : "all";
-  return problem("slug-ambiguous", { slug, count, named, paths });
-}
-
-export const slugNotFound = (collection: string, slug: string) =>
-  problem("item-not-found", {
-    state:
-      `The collection "${collection}" has no item with the slug "${slug}". Slugs are case-sensitive.`,
-  });
-
-/** For a file over the size cap, both in bytes. */
-export const itemTooLarge = (
-  path: string,
-  facts: { size: number; maxBytes: number; htmlUrl?: string },
-) => problem("item-too-large", { path, ...facts });
 
 /** For an item whose bytes would take the page over its bound. */
 export const pageTooLarge = (path: string, maxBytes: number) =>
@@ -359,28 +369,12 @@ export const sourceTimeout = (message: string) =>
 export const sourceRateLimited = (message: string, retryAfterSeconds: number) =>
   problem("source-rate-limited", { retryAfterSeconds }, { message });
 
-/** Of what ends by itself soon. */
+/** Sent with errors that usually clear up within seconds. */
 export const RETRY_AFTER_SECONDS = 5;
 
 /** A queue is full, or the wait in it took too long. */
 export const serviceBusy = (retryAfterSeconds = RETRY_AFTER_SECONDS) =>
   problem("service-busy", { retryAfterSeconds });
-
-/** A background job reads the collection, and continues. */
-export const collectionNotReady = (collection: string, retryAfterSeconds = RETRY_AFTER_SECONDS) =>
-  problem("collection-not-ready", { collection, retryAfterSeconds });
-
-/** This client caused too many cache misses; cached answers are still sent. */
-export const tooManyRequests = (retryAfterSeconds: number) =>
-  problem("too-many-requests", { retryAfterSeconds });
-
-/** This client has too many requests under way, cached ones among them. */
-export const tooManyUnderWay = () =>
-  new CollectionsError(
-    "too-many-requests",
-    "Your address has too many requests under way. Read their responses to the end, or close their connections.",
-    { retryAfterSeconds: 1 },
-  );
 
 /** Names every bad parameter at once, up to {@linkcode MAX_NAMED}. */
 export function invalidParameters(given: readonly ParameterError[]) {
@@ -395,12 +389,3 @@ export function invalidParameters(given: readonly ParameterError[]) {
 function shorten(name: string): string {
   return name.length <= MAX_NAME_CHARS ? name : `${name.slice(0, MAX_NAME_CHARS).toWellFormed()}…`;
 }
-
-export const routeNotFound = () => problem("route-not-found", {});
-export const methodNotAllowed = (method: string, allowed: readonly string[]) =>
-  problem("method-not-allowed", { allowed: allowed.join(", "), method: method.slice(0, 20) });
-export const signatureInvalid = () => problem("signature-invalid", {});
-export const bodyTooLarge = (maxBytes: number) => problem("body-too-large", { maxBytes });
-
-/** A fault of this service: the response has the request id and nothing else. */
-export const internalError = (requestId: string) => problem("internal-error", { requestId });

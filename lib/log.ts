@@ -60,10 +60,7 @@ export class LineLog {
 
   /** Takes a line that is ready, without its end of line. */
   line(text: string): void {
-    if (this.pending.length + text.length >= MAX_PENDING_CHARACTERS) {
-      this.dropped++;
-      return;
-    }
+    if (this.pending.length + text.length >= MAX_PENDING_CHARACTERS) return void this.dropped++;
     this.pending += text + "\n";
     if (this.writing !== null) return; // The next write takes it.
     if (this.pending.length > FLUSH_AT_CHARACTERS) void this.flush();
@@ -88,12 +85,11 @@ export class LineLog {
 
   private async writePending(): Promise<void> {
     while (this.pending !== "") {
-      if (this.dropped > 0) {
-        this.pending += this.format("warn", "log lines dropped", { lines: this.dropped }) + "\n";
-        this.dropped = 0;
-      }
       const bytes = encoder.encode(this.pending);
+      const lines = this.dropped;
       this.pending = "";
+      this.dropped = 0;
+      if (lines > 0) this.warn("log lines dropped", { lines });
       // A log that cannot be written must not stop the service.
       await Promise.try(() => this.sink(bytes)).catch(() => {});
     }
@@ -102,20 +98,23 @@ export class LineLog {
 
   private writer(level: LogLevel): (event: string, fields?: LogFields) => void {
     return (event, fields) => {
-      const isLogged = LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(this.level);
-      if (isLogged) this.line(this.format(level, event, fields));
+      if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(this.level)) return;
+      const time = new Date(this.clock.now()).toISOString();
+      this.line(JSON.stringify({ time, level, event, ...fields }));
     };
-  }
-
-  private format(level: LogLevel, event: string, fields: LogFields = {}): string {
-    const time = new Date(this.clock.now()).toISOString();
-    return JSON.stringify({ time, level, event, ...fields });
   }
 }
 
 /**
  * What a log line may say of an unexpected error: its class and the place in this project where it arose, as
  * `file.ts:line`. Its message and stack may quote paths, secrets or contents, so they stay out.
+ *
+ * @example
+ * ```ts
+ * import { equal } from "node:assert/strict";
+ *
+ * equal(describeError(new TypeError("a secret")).error, "TypeError");
+ * ```
  */
 export function describeError(error: unknown): { error: string; at?: string } {
   if (!(error instanceof Error)) return { error: typeof error };

@@ -15,13 +15,13 @@ const GAUGES = {
 } as const;
 const LATENCY = "request_duration_seconds";
 /** Upper bounds of the latency buckets, in ms. */
-const BUCKETS_MS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000];
+const BUCKETS_MS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, Infinity];
 
 /** Counts, and writes the counts as text. */
 export class Metrics {
   /** By name of the counter and labels. */
   private readonly counts = new Map([["stale_answers_total", 0]]);
-  /** By route; one bucket more than there are bounds: the last is for what is slower than all. */
+  /** By route. */
   private readonly latencies = new Map<string, { readonly buckets: number[]; sumMs: number }>();
 
   /** `gauges` gives values by name and label; null is left out. */
@@ -36,12 +36,11 @@ export class Metrics {
     this.count(`requests_total{route="${route}",status="${status}"}`);
     let latency = this.latencies.get(route);
     if (latency === undefined) {
-      latency = { buckets: BUCKETS_MS.map(() => 0).concat(0), sumMs: 0 };
+      latency = { buckets: BUCKETS_MS.map(() => 0), sumMs: 0 };
       this.latencies.set(route, latency);
     }
     latency.sumMs += durationMs;
-    const bucket = BUCKETS_MS.findIndex((boundMs) => durationMs <= boundMs);
-    latency.buckets[bucket < 0 ? BUCKETS_MS.length : bucket]!++;
+    latency.buckets[BUCKETS_MS.findIndex((boundMs) => durationMs <= boundMs)]!++;
   }
 
   /** Counts a value found in a tier of the cache. */
@@ -61,41 +60,35 @@ export class Metrics {
 
   /** Everything, in Prometheus' text format. */
   toText(): string {
-    const series = [...this.counts].map(([series, count]) => `collections_${series} ${count}`);
-    return [
-      ...Object.entries(COUNTERS).flatMap(([name, help]) => [
-        ...family(name, "counter", help),
-        ...series.filter((line) => line.startsWith(`collections_${name}`)),
-      ]),
-      ...family(LATENCY, "histogram", "From a request to its answer."),
-      ...[...this.latencies].flatMap(([route, { buckets, sumMs }]) => {
-        let count = 0;
-        return [
-          ...buckets.map((added, index) => {
-            const le = index < BUCKETS_MS.length ? BUCKETS_MS[index]! / 1000 : "+Inf";
-            return `collections_${LATENCY}_bucket{route="${route}",le="${le}"} ${count += added}`;
-          }),
-          `collections_${LATENCY}_sum{route="${route}"} ${sumMs / 1000}`,
-          `collections_${LATENCY}_count{route="${route}"} ${count}`,
-        ];
-      }),
-      ...Object.entries(this.gauges()).flatMap(([name, values]) => {
-        const [label, help] = GAUGES[name as keyof typeof GAUGES];
-        return [
-          ...family(name, "gauge", help),
-          ...Object.entries(values).filter(([, value]) => value !== null)
-            .map(([of, value]) => `collections_${name}{${label}="${of}"} ${value}`),
-        ];
-      }),
-      "",
-    ].join("\n");
+    const lines: string[] = [];
+    const add = (series: string, value: number) => lines.push(`collections_${series} ${value}`);
+    const addFamily = (name: string, type: string, help: string) =>
+      lines.push(`# HELP collections_${name} ${help}`, `# TYPE collections_${name} ${type}`);
+    for (const [name, help] of Object.entries(COUNTERS)) {
+      addFamily(name, "counter", help);
+      for (const [series, count] of this.counts) if (series.startsWith(name)) add(series, count);
+    }
+    addFamily(LATENCY, "histogram", "From a request to its answer.");
+    for (const [route, { buckets, sumMs }] of this.latencies) {
+      let count = 0;
+      for (const [index, boundMs] of BUCKETS_MS.entries()) {
+        const le = boundMs === Infinity ? "+Inf" : boundMs / 1000;
+        add(`${LATENCY}_bucket{route="${route}",le="${le}"}`, count += buckets[index]!);
+      }
+      add(`${LATENCY}_sum{route="${route}"}`, sumMs / 1000);
+      add(`${LATENCY}_count{route="${route}"}`, count);
+    }
+    const gauges = this.gauges();
+    for (const [name, [label, help]] of Object.entries(GAUGES)) {
+      addFamily(name, "gauge", help);
+      for (const [key, value] of Object.entries(gauges[name as keyof typeof GAUGES])) {
+        if (value !== null) add(`${name}{${label}="${key}"}`, value);
+      }
+    }
+    return lines.join("\n") + "\n";
   }
 
   private count(series: string): void {
     this.counts.set(series, (this.counts.get(series) ?? 0) + 1);
   }
-}
-
-function family(name: string, type: string, help: string): string[] {
-  return [`# HELP collections_${name} ${help}`, `# TYPE collections_${name} ${type}`];
 }

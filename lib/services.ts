@@ -7,8 +7,8 @@ import { KvTier } from "./cache/kv_tier.ts";
 import { ObjectCache } from "./cache/object_cache.ts";
 import { isRemoteKv, openKv, openRemoteKv } from "./cache/open_kv.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { RateLimit } from "./http/limits.ts";
 import { LargeBodies } from "./http/paced_body.ts";
+import { RateLimit } from "./http/rate_limit.ts";
 import { type MadeBody, ResponseCache } from "./http/response_cache.ts";
 import { UnderWay } from "./http/under_way.ts";
 import { Webhook } from "./http/webhook.ts";
@@ -67,7 +67,9 @@ export async function openServices(
   }));
   const localDir = await findLocalDir(config.localReposDir);
   const local = localDir === null ? null : new LocalSource({ root: localDir, clock });
-  const scope = scopeOf(config);
+  // What the store was filled from. A store may outlive a change of settings, and must then not serve what is no longer
+  // allowed: repositories that were allowed by name, or those of another host.
+  const scope = `${config.allowedRepos === null ? "public" : "named"} at ${config.github.apiUrl}`;
   const { tier, stopOpening } = await openTier(config, scope, kv, { clock, log });
   const objects = new ObjectCache({
     maxBytes: config.cacheMemoryBytes * OBJECTS_SHARE,
@@ -101,7 +103,10 @@ export async function openServices(
   );
   const hasWebhook = config.webhookSecrets.length > 0;
   const feed = tier === null || !hasWebhook ? null : new ChangeFeed({
-    ...{ tier, clock, scope, isRemote: isRemoteKv(config.kvPath) },
+    tier,
+    clock,
+    scope,
+    isRemote: isRemoteKv(config.kvPath),
     onChange: (name) => void github.refs.recheck(name),
   });
   await feed?.start();
@@ -129,7 +134,16 @@ export async function openServices(
   let probe = { atMs: -Infinity, answer: Promise.resolve<unknown>(null) };
 
   return {
-    ...{ config, clock, log, metrics, objects, jobs, compute, responses, responseMemory, webhook },
+    config,
+    clock,
+    log,
+    metrics,
+    objects,
+    jobs,
+    compute,
+    responses,
+    responseMemory,
+    webhook,
     /** The source of an owner's repositories; owners compare without case. */
     sourceOf: (owner: string): Source =>
       local !== null && owner.toLowerCase() === LOCAL_OWNER ? local : github,
@@ -180,7 +194,9 @@ async function openTier(
 ) {
   const makeTier = (kv: Deno.Kv | null) =>
     new KvTier(kv, {
-      ...{ clock: options.clock, scope, maxBytesPerHour: kvWriteBytesPerHour },
+      clock: options.clock,
+      scope,
+      maxBytesPerHour: kvWriteBytesPerHour,
       onError: (error) => options.log.warn("key-value store failed", describeError(error)),
     });
   try {
@@ -198,12 +214,4 @@ async function openTier(
     options.log.warn("no key-value store, caching in memory only", { reason });
     return { tier: null, stopOpening() {} };
   }
-}
-
-/**
- * What a store was filled from. A store may outlive a change of settings, and must then not serve what is no longer
- * allowed: repositories that were allowed by name, or those of another host.
- */
-function scopeOf({ github, allowedRepos }: Config): string {
-  return `${allowedRepos === null ? "public" : "named"} at ${github.apiUrl}`;
 }

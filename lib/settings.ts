@@ -21,14 +21,14 @@ const SETTINGS = {
   rawUrl: ["GITHUB_RAW_URL", address().optional()],
   webUrl: ["GITHUB_WEB_URL", address().optional()],
   tokens: ["GITHUB_TOKEN", list(TOKEN, "tokens without spaces").default([])],
-  gitUrl: ["GITHUB_GIT_URL", address({ orNone: true }).optional()],
+  gitUrl: ["GITHUB_GIT_URL", address("none").optional()],
   webhookSecrets: [
     "GITHUB_WEBHOOK_SECRET",
-    list(SECRET, "secrets without control characters", { minimum: 1 }).default([]),
+    list(SECRET, "secrets without control characters", 1).default([]),
   ],
   allowedRepos: [
     "ALLOWED_REPOS",
-    list(REPOSITORY, "owner/repo or owner/*", { minimum: 1 })
+    list(REPOSITORY, "owner/repo or owner/*", 1)
       .transform((repos): AllowedRepos => new Set(repos.map((repo) => repo.toLowerCase())))
       .nullable().default(null),
   ],
@@ -40,7 +40,7 @@ const SETTINGS = {
   kvPath: [
     "KV_PATH",
     z.string().refine(
-      (path) => !/^[a-z][a-z0-9+.-]*:\/\//i.test(path) || httpUrl(path) !== null,
+      (path) => !path.includes("://") || isHttpUrl(path),
       "must be a path, :memory:, or the http or https address of a Deno KV",
     ).nullable().default(null),
   ],
@@ -68,7 +68,19 @@ export class SettingsError extends Error {
 /** All settings. */
 export type Config = ReturnType<typeof parseSettings>;
 
-/** Reads the settings through `get`; empty means unset. @throws {SettingsError} naming the variable. */
+/**
+ * Reads the settings through `get`; empty means unset. @throws {SettingsError} naming the variable.
+ *
+ * @example
+ * ```ts
+ * import { equal } from "node:assert/strict";
+ *
+ * const env = new Map([["CACHE_MEMORY_MB", "32"], ["HOST", ""]]);
+ * const { cacheMemoryBytes, host } = parseSettings((name) => env.get(name));
+ * equal(cacheMemoryBytes, 32 * 1024 * 1024);
+ * equal(host, "0.0.0.0");
+ * ```
+ */
 export function parseSettings(
   get: (name: string) => string | undefined,
   { isPreview = false }: { isPreview?: boolean } = {},
@@ -88,8 +100,7 @@ export function parseSettings(
   const github = Object.freeze({
     apiUrl,
     // GitHub Enterprise Server has /api/v3 and /api/graphql beside each other.
-    graphqlUrl: graphqlUrl ??
-      (apiUrl.endsWith("/api/v3") ? apiUrl.replace(/\/v3$/, "/graphql") : `${apiUrl}/graphql`),
+    graphqlUrl: graphqlUrl ?? `${apiUrl.replace(/(?<=\/api)\/v3$/, "")}/graphql`,
     rawUrl: rawUrl ?? publicOrNone("https://raw.githubusercontent.com"),
     webUrl: web,
     gitUrl: gitUrl === "none" ? null : gitUrl ?? web,
@@ -109,21 +120,21 @@ function megabytes(minimum: number, maximum: number, byDefault: number) {
   return whole(minimum, maximum).default(byDefault).transform((megabytes) => megabytes * MIB);
 }
 
-function address({ orNone = false } = {}) {
+/** An address without a slash at its end, or `other`. */
+function address(other?: string) {
   const isAddress = (value: string) => {
-    const url = httpUrl(value);
+    const { username, password } = URL.parse(value) ?? {};
     // A `?` or `#` with nothing behind it is in no part of the URL.
-    return url !== null && url.username + url.password === "" && !/[?#]/.test(value);
+    return isHttpUrl(value) && !username && !password && !/[?#]/.test(value);
   };
   return z.string().refine(
-    (value) => orNone && value === "none" || isAddress(value),
+    (value) => value === other || isAddress(value),
     "must be an http or https address, without user, query or fragment",
-  ).transform((value) => value === "none" ? value : new URL(value).href.replace(/\/+$/, ""));
+  ).transform((value) => value === other ? value : new URL(value).href.replace(/\/+$/, ""));
 }
 
-function httpUrl(text: string): URL | null {
-  const url = URL.parse(text);
-  return url !== null && /^https?:$/.test(url.protocol) ? url : null;
+function isHttpUrl(text: string): boolean {
+  return /^https?:$/.test(URL.parse(text)?.protocol ?? "");
 }
 
 function flag() {
@@ -132,7 +143,7 @@ function flag() {
 }
 
 /** Texts separated by commas. */
-function list(entry: RegExp, what: string, { minimum = 0 } = {}) {
+function list(entry: RegExp, what: string, minimum = 0) {
   const message = `must be ${what}, separated by commas`;
   const split = (text: string) => text.split(",").map((part) => part.trim()).filter(Boolean);
   return z.string().transform(split)

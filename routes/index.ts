@@ -1,5 +1,5 @@
 import { define } from "../lib/http/state.ts";
-import { pageResponse } from "../lib/http/static_files.ts";
+import { escapeHtml, pageResponse } from "../lib/http/static_files.ts";
 import { localRepositoryNames } from "../lib/local_repositories.ts";
 
 const MAX_NAMES = 20;
@@ -9,10 +9,9 @@ export const handler = define.handlers({
   async GET({ state: { services: { config }, context } }) {
     // A folder that was deleted must not prevent the page.
     const names = await localRepositoryNames(config).catch(() => []);
-    const values = {
-      local: names.slice(0, MAX_NAMES).join(" "),
+    return pageResponse(context, "index.html", {
+      local: escapeHtml(names.slice(0, MAX_NAMES).join(" ")),
       open: String(config.allowedRepos === null),
-    };
-    return pageResponse(context, { name: "index.html", values });
+    });
   },
 });

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { join } from "@std/path";
-import { itemParameters, listParameters } from "../lib/api/parameters.ts";
+import openApi from "../lib/api/openapi.json" with { type: "json" };
 import { parseDeclarations } from "../lib/content/cms.ts";
 import { readFrontMatter } from "../lib/content/front_matter.ts";
 import { ERRORS } from "../lib/errors.ts";
@@ -92,11 +92,10 @@ Deno.test("the README's fetch call, its client in Node and the example blog's li
   assertEquals([titles.length, titles[0], titles.at(-1)], [10, "Apple days", "Opening day"]);
 });
 
-Deno.test("the example page is short, makes two kinds of call, and loads DOMPurify alone", async () => {
+Deno.test("the example page makes two kinds of call, and loads DOMPurify alone", async () => {
   const html = await read("examples/page/index.html");
   const [, script, ...others] = html.split(/<script[^>]*>|<\/script>/);
   assertEquals(others.length, 1, "one script");
-  assert(script!.trim().split("\n").length <= 80);
   const loaded = script!.match(/\bimport\b.*?[;,)]|\bsrc=/g);
   assertEquals(loaded, ["import(`${service}/vendor/dompurify.js`)"]);
   const calls = script!.matchAll(/\b(?:ask\("([a-z-]+)"|fetch\()/g);
@@ -128,8 +127,7 @@ Deno.test("the documents name tasks, files and headings that exist", async () =>
   }
 });
 
-Deno.test("the README has at most 220 lines, and the ok task checks what .ci/run checks", async () => {
-  assert(readme.trimEnd().split("\n").length <= 220);
+Deno.test("the ok task checks what .ci/run checks", async () => {
   const { tasks } = JSON.parse(await read("deno.json"));
   const [, checks] = (await read(".ci/run")).match(/^for check in (.*); do$/m)!;
   const commands = [...checks!.matchAll(/"([^"]+)"/g)].map(([, words]) => `deno ${words}`);
@@ -137,10 +135,10 @@ Deno.test("the README has at most 220 lines, and the ok task checks what .ci/run
 });
 
 Deno.test("the documented parameters and errors are those of the code", async () => {
-  const parameters = [listParameters, itemParameters].flatMap(({ shape }) =>
-    Object.entries(shape).filter(([name]) => name !== "filter").map(([name, schema]) => {
-      const value = schema.meta()?.default;
-      return [name, schema.isOptional() ? "no" : "yes", value === undefined ? null : String(value)];
+  const parameters = Object.values(openApi.paths).flatMap(({ get }) =>
+    get.parameters.filter(({ name }) => name !== "filter").map(({ name, required, schema }) => {
+      const { default: value } = schema;
+      return [name, required ? "yes" : "no", value === undefined ? null : String(value)];
     })
   );
   const rows = (await table("docs/api.md", "parameter", "required", "default"))
@@ -154,7 +152,7 @@ Deno.test("the documented parameters and errors are those of the code", async ()
 });
 
 /** Where an event is logged; the log itself writes one, too. */
-const EVENT = /\b(?:log\.|this\.format\(")(debug|info|warn|error)(?:\(\s*"|", ")([^"]+)"/g;
+const EVENT = /\b(?:log|this)\.(debug|info|warn|error)\(\s*"([^"]+)"/g;
 
 Deno.test("the documented events are those that are logged, at their levels", async () => {
   const sources = await readSourceFiles();
@@ -197,18 +195,4 @@ Deno.test("the documented settings and .env.example are those that are read, wit
   const values = Object.fromEntries(given);
   for (const [name, fallback] of Object.entries(defaults)) assertEquals(values[name], fallback);
   parseSettings((name) => values[name]);
-});
-
-Deno.test("the documented processor times are those of bench/RESULTS.md", async () => {
-  const measured = await table("bench/RESULTS.md", "request", "server", "processor µs");
-  const timeOf = (request: string, server: string) =>
-    measured.find(([title, name]) => title === request && name === server)?.[2];
-  const rows = await table("docs/performance.md", "server", "processor µs");
-  assertEquals(
-    rows.map(([, plain, notModified]) => [plain, notModified]),
-    ["bare", "service", "hono", "nginx", "varnish"].map((server) => [
-      timeOf("list hit, plain", server),
-      timeOf("list hit, 304", server),
-    ]),
-  );
 });

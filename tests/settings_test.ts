@@ -101,7 +101,9 @@ Deno.test("parseSettings() derives the other addresses from GITHUB_API_URL", () 
   const none = { rawUrl: null, webUrl: null, gitUrl: null };
   const enterprise = "https://git.test/api";
   assertEquals(parse({ GITHUB_API_URL: `${enterprise}/v3/` }).github, {
-    ...{ apiUrl: `${enterprise}/v3`, graphqlUrl: `${enterprise}/graphql`, ...none },
+    apiUrl: `${enterprise}/v3`,
+    graphqlUrl: `${enterprise}/graphql`,
+    ...none,
   });
   const other = { apiUrl: "http://127.0.0.1:1", graphqlUrl: "http://127.0.0.1:1/graphql" };
   assertEquals(parse({ GITHUB_API_URL: other.apiUrl }).github, { ...other, ...none });

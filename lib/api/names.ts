@@ -9,7 +9,17 @@ function byteLength(text: string): number {
   return new TextEncoder().encode(text).length;
 }
 
-/** The rule for paths below a repository's root: plain segments, so that no path leads anywhere else. */
+/**
+ * The rule for paths below a repository's root: plain segments, so that no path leads anywhere else.
+ *
+ * @example
+ * ```ts
+ * import { equal } from "node:assert/strict";
+ *
+ * equal(pathProblem("posts/a.md"), null);
+ * equal(pathProblem("../a.md"), "must not have a segment `.` or `..`");
+ * ```
+ */
 export function pathProblem(path: string): string | null {
   if (path === "") return "must not be empty";
   if (CONTROL.test(path)) return "must not hold control characters";

@@ -31,12 +31,12 @@ function late(parameter: string, message = "") {
   return { path: [parameter], message, when: () => true };
 }
 
-/** Text checked by a rule that returns null for a valid value and else a sentence. */
-function text(rule: (value: string) => string | null) {
+/** Text checked by a rule that returns null for a valid value and else a sentence; the document has its bound. */
+function text(rule: (value: string) => string | null, maxLength: number) {
   return z.string().superRefine((value, context) => {
     const message = rule(value);
     if (message !== null) context.addIssue({ code: "custom", message });
-  });
+  }).meta({ minLength: 1, maxLength });
 }
 
 /** Text that a parser takes, which throws a SyntaxError. */
@@ -62,9 +62,6 @@ function integer(description: string, options: { default: number; maximum: numbe
     .meta({ description, type: "integer", minimum: 1, ...options });
 }
 
-/** For the document: the bounds of a length. */
-const upTo = (maxLength: number) => ({ minLength: 1, maxLength });
-
 function flag(description: string, byDefault = false) {
   return z.enum(["true", "false", "1", "0"], "must be true, false, 1 or 0")
     .transform((value) => value === "true" || value === "1")
@@ -72,40 +69,33 @@ function flag(description: string, byDefault = false) {
     .meta({ description, type: "boolean", default: byDefault });
 }
 
-const owner = text((value) =>
-  /^[A-Za-z0-9][A-Za-z0-9_-]{0,38}$/.test(value)
-    ? null
-    : "must be the name of a GitHub account: letters, digits and hyphens, at most 39"
+const owner = z.string().regex(
+  /^[A-Za-z0-9][A-Za-z0-9_-]{0,38}$/,
+  "must be the name of a GitHub account: letters, digits and hyphens, at most 39",
 ).meta({
   description: "The account that owns the repository; `local` for folders of this deployment.",
   examples: ["local"],
-  ...upTo(39),
+  minLength: 1,
+  maxLength: 39,
 });
 
-const repo = text((value) =>
-  /^[A-Za-z0-9._-]{1,100}$/.test(value) && !/^\.{1,2}$|\.git$/i.test(value)
-    ? null
-    : "must be the name of a GitHub repository: letters, digits, `.`, `_` and `-`, at most 100, without `.git`"
-).meta({
-  description: "The repository's name.",
-  examples: ["blog"],
-  ...upTo(100),
-});
+const repo = z.string().regex(
+  /^(?!\.{1,2}$|.*\.git$)[A-Za-z0-9._-]{1,100}$/i,
+  "must be the name of a GitHub repository: letters, digits, `.`, `_` and `-`, at most 100, without `.git`",
+).meta({ description: "The repository's name.", examples: ["blog"], minLength: 1, maxLength: 100 });
 
-const branch = text(branchProblem).optional().meta({
+const branch = text(branchProblem, 255).optional().meta({
   description:
     "A branch, else a tag, else a full commit id; `HEAD` is the default branch. Git's rules for names hold.",
   examples: ["main"],
   default: DEFAULTS.branch,
-  ...upTo(255),
 });
 
-const collection = text(collectionProblem).transform(trimSlashes).meta({
+const collection = text(collectionProblem, 1024).transform(trimSlashes).meta({
   description:
     "A name or a folder path; outer slashes are dropped, `/` alone is the repository's root.",
   examples: ["posts"],
   type: "string",
-  ...upTo(1024),
 });
 
 const sort = parsed((value) => parseSort(value) && value).optional().meta({
@@ -121,11 +111,10 @@ const includeHtml = flag(
   "Whether Markdown carries `html`, sanitized, with `headings`, `excerpt` and `words`.",
 );
 
-const linkTemplate = text(linkTemplateProblem).optional().meta({
+const linkTemplate = text(linkTemplateProblem, 200).optional().meta({
   description:
     "Where links between items of the collection lead in `html`: an address with `{slug}` once.",
   examples: ["/blog/{slug}"],
-  ...upTo(200),
 });
 
 /** All `filter[…]` of a request as name and value, in the order given. */
@@ -194,17 +183,14 @@ export const itemParameters = z.object({
   owner,
   repo,
   branch,
-  path: text(itemPathProblem).optional().meta({
+  path: text(itemPathProblem, 4096).optional().meta({
     description:
       "The path of one file, from the repository's root; this, or `collection` and `slug`.",
     examples: ["posts/hello.md"],
-    ...upTo(4096),
   }),
   collection: collection.optional(),
-  slug: text(itemPathProblem).optional().meta({
-    description: "The item of `collection` with this slug.",
-    ...upTo(4096),
-  }),
+  slug: text(itemPathProblem, 4096).optional()
+    .meta({ description: "The item of `collection` with this slug." }),
   includeHtml,
   linkTemplate,
   includeNeighbors: flag(
@@ -241,6 +227,17 @@ export type ItemParameters = z.infer<typeof itemParameters>;
  * The parameters of a list request from a query string without its `?`; throws as {@linkcode parseQuery}. Those without an
  * effect are checked and then count as omitted, so that they are in no link, and one response serves all their values:
  * what `fields` decides in their place, and `linkTemplate` without HTML.
+ *
+ * @example
+ * ```ts
+ * import { equal } from "node:assert/strict";
+ *
+ * const search = "owner=octo&repo=site&collection=/posts/&limit=10";
+ * const { collection, limit, page } = parseListQuery(search);
+ * equal(collection, "posts");
+ * equal(limit, 10);
+ * equal(page, undefined);
+ * ```
  */
 export function parseListQuery(search: string): ListParameters {
   const given = parseQuery(search, listParameters);
@@ -271,7 +268,7 @@ function parseQuery<T extends z.ZodObject>(search: string, schema: T): z.infer<T
     const [, before = "", after = ""] = /^([^=]*)=?(.*)$/s.exec(field) ?? [];
     const name = decode(before);
     if (name === null) continue;
-    const isFilter = "filter" in schema.shape && isFilterParameter(name);
+    const isFilter = isFilterParameter(name);
     if (!isFilter && !Object.hasOwn(schema.shape, name)) continue;
     const value = decode(after);
     if (value === null) errors.set(name, "has an escape that is no UTF-8 text");
@@ -287,9 +284,8 @@ function parseQuery<T extends z.ZodObject>(search: string, schema: T): z.infer<T
     // A bad filter's path ends in its own name.
     const parameter = String(path.at(-1));
     if (errors.has(parameter)) continue;
-    const given = values.get(String(path[0]));
-    const missing = given === undefined ? "is required" : "must not be empty";
-    errors.set(parameter, given === undefined || given.length === 0 ? missing : message);
+    const missing = values.has(parameter) ? "must not be empty" : "is required";
+    errors.set(parameter, values.get(String(path[0])) ? message : missing);
   }
   if (errors.size === 0 && result.success) return result.data;
   throw invalidParameters([...errors].map(([parameter, message]) => ({ parameter, message })));
@@ -315,29 +311,37 @@ export function listUrl(baseUrl: string, given: ListParameters): string {
   return `${baseUrl}/api/list-collection-items?${encode(listParameters, { ...given, page })}`;
 }
 
-/** The address of a file's content. */
+/**
+ * The address of a file's content.
+ *
+ * @example
+ * ```ts
+ * import { equal } from "node:assert/strict";
+ *
+ * const url = itemUrl("https://api.test", { owner: "octo", repo: "site", path: "a b.md" });
+ * equal(url, "https://api.test/api/get-item-content?owner=octo&repo=site&path=a%20b.md");
+ * ```
+ */
 export function itemUrl(baseUrl: string, given: ItemParameters): string {
   return `${baseUrl}/api/get-item-content?${encode(itemParameters, given)}`;
 }
 
 /** The key of an item's response: its address with nothing that has no effect, and filters in an order of their own. */
 export function itemKey(baseUrl: string, given: ItemParameters): string {
-  const { owner, repo, path, collection, slug, format } = given;
-  const branch = given.branch === DEFAULTS.branch ? undefined : given.branch;
-  const file = { owner, repo, branch, path, collection, slug };
-  if (format === "raw") return itemUrl(baseUrl, { ...file, format });
-  const html = given.includeHtml === true
-    ? { includeHtml: true, linkTemplate: given.linkTemplate }
-    : {};
-  if (given.includeNeighbors !== true) return itemUrl(baseUrl, { ...file, ...html });
-  const filters = new Set(given.filter?.map((filter) => JSON.stringify(filter)));
+  const isJson = given.format !== "raw";
+  const hasHtml = isJson && given.includeHtml === true;
+  const hasNeighbors = isJson && given.includeNeighbors === true;
+  const filters = new Set(given.filter?.map((filter) => JSON.stringify(filter)).sort());
   return itemUrl(baseUrl, {
-    ...file,
-    ...html,
-    includeNeighbors: true,
-    sort: given.sort === DEFAULTS.sort ? undefined : given.sort,
-    recursive: given.recursive === DEFAULTS.recursive ? undefined : given.recursive,
-    filter: [...filters].sort().map((filter) => JSON.parse(filter)),
+    ...given,
+    branch: given.branch === DEFAULTS.branch ? undefined : given.branch,
+    includeHtml: hasHtml || undefined,
+    linkTemplate: hasHtml ? given.linkTemplate : undefined,
+    includeNeighbors: hasNeighbors || undefined,
+    sort: hasNeighbors && given.sort !== DEFAULTS.sort ? given.sort : undefined,
+    recursive: hasNeighbors && given.recursive === false ? false : undefined,
+    filter: hasNeighbors ? [...filters].map((filter) => JSON.parse(filter)) : undefined,
+    format: isJson ? undefined : "raw",
   });
 }
 
@@ -359,6 +363,14 @@ const MAX_LINK_CHARS = 12_288;
 /**
  * `Link` header of a page (RFC 8288). With filters of thousands of characters it has the pages before and after alone; null
  * where those are too long, too.
+ *
+ * @example
+ * ```ts
+ * import { equal } from "node:assert/strict";
+ *
+ * const header = linkHeader({ first: "/1", previous: null, next: "/2", last: "/9" });
+ * equal(header, '</1>; rel="first", </2>; rel="next", </9>; rel="last"');
+ * ```
  */
 export function linkHeader(
   { first, previous: prev, next, last }: Omit<ListBody["links"], "self">,

@@ -10,13 +10,7 @@ import type { ItemNeeds } from "../content/fields.ts";
 import { isMarkdown, isMdx, needsReading } from "../content/file_names.ts";
 import { RENDERER_VERSION } from "../content/rendered.ts";
 import { describeTask } from "../content/tasks.ts";
-import {
-  itemTooLarge,
-  pageTooLarge,
-  queryTooExpensive,
-  serviceBusy,
-  sourceFailed,
-} from "../errors.ts";
+import { pageTooLarge, problem, serviceBusy, sourceFailed } from "../errors.ts";
 import { comparePaths, type FileList } from "../source/file_list.ts";
 import type { Blobs, FileRef } from "../source/source.ts";
 import { TimeLimitError } from "../thread/compute.ts";
@@ -128,7 +122,7 @@ function planPage(
     const wantsHtml = needs.html && isMarkdown(name);
     let error: Error | undefined;
     if (needs.content || wantsHtml) {
-      if (size > maxBytes) error = itemTooLarge(path, { size, maxBytes });
+      if (size > maxBytes) error = problem("item-too-large", { path, size, maxBytes });
       else if (!take("content", size)) error = pageTooLarge(path, MAX_PAGE_BYTES.content);
     }
     const isCarried = needs.content && error === undefined;
@@ -232,7 +226,9 @@ async function describeFiles(
       await read.reserveBytes(most);
       const input = { repository, files: described, fields, targets, maxBytes: most };
       const parts = await runTask(read, describeTask, input).catch((error) => {
-        throw error instanceof TimeLimitError ? queryTooExpensive(list ?? files[0]!.path) : error;
+        throw error instanceof TimeLimitError
+          ? problem("query-too-expensive", { collection: list ?? files[0]!.path })
+          : error;
       });
       if (parts === null) break;
       if (most === maxBytes || !parts.some(({ isCut }) => isCut)) return parts;

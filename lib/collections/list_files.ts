@@ -6,7 +6,7 @@ import { displayPath } from "../api/names.ts";
 import type { ObjectKind } from "../cache/object_cache.ts";
 import type { ListPart } from "../content/join_lists.ts";
 import { joinListsTask } from "../content/tasks.ts";
-import { collectionTooLarge } from "../errors.ts";
+import { problem } from "../errors.ts";
 import { FileList, fileListKind, isListedPath } from "../source/file_list.ts";
 import {
   countTreeRead,
@@ -110,6 +110,7 @@ async function join(part: ListPart, linearIn: number, read: ReadContext): Promis
 
 function requireFew(count: number, path: string): void {
   if (count > MAX_FILES) {
-    throw collectionTooLarge(displayPath(path), `it has more than ${MAX_FILES} files`);
+    const why = `it has more than ${MAX_FILES} files`;
+    throw problem("collection-too-large", { collection: displayPath(path), why });
   }
 }

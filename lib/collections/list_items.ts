@@ -3,7 +3,7 @@
 import type { ListBody } from "../api/contract.ts";
 import { DEFAULTS, type ListParameters, listUrl } from "../api/parameters.ts";
 import { needsOf, project } from "../content/fields.ts";
-import { collectionTooLarge } from "../errors.ts";
+import { problem } from "../errors.ts";
 import { itemOf } from "./item_body.ts";
 import { describeItems } from "./item_contents.ts";
 import { encodeAll, joinPieces, MAX_JSON_BYTES, objectOf } from "./json_pieces.ts";
@@ -90,7 +90,7 @@ export async function listItems(
   );
   if (used > MAX_JSON_BYTES) {
     const why = `a page of ${limit} items has more than ${MAX_JSON_BYTES} bytes; lower limit`;
-    throw collectionTooLarge(collection, why);
+    throw problem("collection-too-large", { collection, why });
   }
   const { parts, cacheForMs } = await describeItems(items, {
     ...{ needs: needsOf(parameters), fields, linkTemplate, list: collection },

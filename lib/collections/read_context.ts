@@ -4,7 +4,7 @@
 import type { BackgroundJobs } from "../work/background_jobs.ts";
 import type { ObjectCache } from "../cache/object_cache.ts";
 import type { Clock } from "../clock.ts";
-import { collectionNotReady, collectionTooLarge } from "../errors.ts";
+import { problem, RETRY_AFTER_SECONDS } from "../errors.ts";
 import type { Compute, Task } from "../thread/compute.ts";
 import { FileList, fileListKind } from "../source/file_list.ts";
 import {
@@ -51,7 +51,8 @@ export function repositoryOf(read: ReadContext): string {
 /** Counts one read of a folder. @throws {CollectionsError} collection-too-large past the bound. */
 export function countTreeRead(read: ReadContext, path: string): void {
   if (++read.treeReads.count > MAX_TREE_READS) {
-    throw collectionTooLarge(path, `it takes more than ${MAX_TREE_READS} requests`);
+    const why = `it takes more than ${MAX_TREE_READS} requests`;
+    throw problem("collection-too-large", { collection: path, why });
   }
 }
 
@@ -138,6 +139,8 @@ export async function runJob<T>(
       return work({ ...read, context, treeReads: { count: 1 } });
     },
   });
-  if (result === "running") throw collectionNotReady(collection);
+  if (result === "running") {
+    throw problem("collection-not-ready", { collection, retryAfterSeconds: RETRY_AFTER_SECONDS });
+  }
   return result;
 }

@@ -5,14 +5,7 @@ import { displayPath } from "../api/names.ts";
 import type { ItemParameters } from "../api/parameters.ts";
 import { contentTypeOf, fileName, isMarkdown } from "../content/file_names.ts";
 import { findSlugTask } from "../content/tasks.ts";
-import {
-  CollectionsError,
-  itemNotFound,
-  itemTooLarge,
-  queryTooExpensive,
-  slugAmbiguous,
-  slugNotFound,
-} from "../errors.ts";
+import { CollectionsError, itemNotFound, problem } from "../errors.ts";
 import { TimeLimitError } from "../thread/compute.ts";
 import { fileBody, itemOf } from "./item_body.ts";
 import { describeItems } from "./item_contents.ts";
@@ -43,7 +36,8 @@ export async function readItem(parameters: ItemParameters, read: ReadContext) {
   const { maxItemBytes: maxBytes } = read.limits;
   if (size > maxBytes) {
     const htmlUrl = read.source.webUrl(read.snapshot, path);
-    throw itemTooLarge(path, { size, maxBytes, ...(htmlUrl === null ? {} : { htmlUrl }) });
+    const link = htmlUrl === null ? {} : { htmlUrl };
+    throw problem("item-too-large", { path, size, maxBytes, ...link });
   }
   const bytes = await readBlob({ path, id, size }, read);
   const name = fileName(path);
@@ -103,12 +97,19 @@ async function findSlug(slug: string, folder: CollectionFolder, read: ReadContex
   const input = { files: list.bytes, slug, rule: folder.declared?.rule };
   const collection = displayPath(folder.path);
   const { count, paths: inside } = await runTask(read, findSlugTask, input).catch((error) => {
-    throw error instanceof TimeLimitError ? queryTooExpensive(collection) : error;
+    throw error instanceof TimeLimitError ? problem("query-too-expensive", { collection }) : error;
   });
   const paths = inside.map((path) => pathIn(folder.path, path));
   const [path] = paths;
-  if (path === undefined) throw slugNotFound(collection, slug);
-  if (count > 1) throw slugAmbiguous(slug, count, paths);
+  if (path === undefined) {
+    const state =
+      `The collection "${collection}" has no item with the slug "${slug}". Slugs are case-sensitive.`;
+    throw problem("item-not-found", { state });
+  }
+  if (count > 1) {
+    const named = count > paths.length ? `the first ${paths.length}` : "all";
+    throw problem("slug-ambiguous", { slug, count, named, paths });
+  }
   return path;
 }
 

@@ -6,7 +6,7 @@ import type { ListParameters } from "../api/parameters.ts";
 import type { ObjectKind } from "../cache/object_cache.ts";
 import type { SelectInput, Selection } from "../content/select.ts";
 import { selectTask } from "../content/tasks.ts";
-import { queryTooExpensive, serviceBusy } from "../errors.ts";
+import { problem, serviceBusy } from "../errors.ts";
 import type { FileList } from "../source/file_list.ts";
 import { TimeLimitError } from "../thread/compute.ts";
 import { deriveFiles } from "./derive.ts";
@@ -45,7 +45,9 @@ export async function selectItems(
   const collection = displayPath(folder.path);
   const work = async (read: ReadContext) => {
     const selected = await select(input, files, read).catch((error) => {
-      throw error instanceof TimeLimitError ? queryTooExpensive(collection) : error;
+      throw error instanceof TimeLimitError
+        ? problem("query-too-expensive", { collection })
+        : error;
     });
     read.objects.set(selectedKind, repository, id, selected);
     return selected;

@@ -3,7 +3,7 @@
 
 import { displayPath } from "../api/names.ts";
 import type { FacetsBody } from "../api/contract.ts";
-import { collectionTooLarge, MAX_NAMED_PATHS } from "../errors.ts";
+import { MAX_NAMED, problem } from "../errors.ts";
 import { FileList } from "../source/file_list.ts";
 import { compileRule, type EntryRule } from "./declared.ts";
 import { derivedText } from "./derived.ts";
@@ -46,7 +46,8 @@ export function select(input: SelectInput): SelectOutput {
   const { byPath, byFrontMatter } = parseFilters(filter);
   const readsFiles = typeof order.by !== "string" || byFrontMatter.length + facets.length > 0;
   const accepts = compileRule(rule);
-  const tooLarge = (why: string) => collectionTooLarge(displayPath(input.folder), why);
+  const collection = displayPath(input.folder);
+  const tooLarge = (why: string) => problem("collection-too-large", { collection, why });
 
   const chosen: number[] = [];
   /** The blob ids of the files that are read, by index. */
@@ -120,5 +121,5 @@ export function findSlug({ slug, rule, ...input }: FindSlugInput) {
   }
   const markdown = found.filter(isMarkdown);
   const paths = markdown.length > 0 ? markdown : found;
-  return { count: paths.length, paths: paths.slice(0, MAX_NAMED_PATHS) };
+  return { count: paths.length, paths: paths.slice(0, MAX_NAMED) };
 }

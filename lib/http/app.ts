@@ -2,11 +2,13 @@
 // and OPTIONS, the Fresh app. HEAD, the common headers and the log line are handled here, for all of them alike.
 
 import { App, type FreshConfig } from "fresh";
-import { methodNotAllowed, routeNotFound } from "../errors.ts";
+import { problem } from "../errors.ts";
 import type { Services } from "../services.ts";
-import { mountRoutes } from "./file_routes.ts";
-import { problemResponse } from "./problems.ts";
+import { clientOf } from "./client_address.ts";
+import { mountRoutes, type Route } from "./file_routes.ts";
+import { checkHost, hasValidHost, limitToLoopback, requestKey } from "./origin.ts";
 import { pacedBody } from "./paced_body.ts";
+import { problemResponse } from "./problems.ts";
 import {
   type Bytes,
   COMMON_HEADERS,
@@ -15,16 +17,7 @@ import {
   negotiateBody,
   type NegotiatedBody,
 } from "./responses.ts";
-import {
-  checkHost,
-  clientOf,
-  hasValidHost,
-  HttpContext,
-  limitToLoopback,
-  nextRequestId,
-  requestKey,
-  type State,
-} from "./state.ts";
+import { HttpContext, nextRequestId, type State } from "./state.ts";
 
 /** Answers every request; never throws or rejects. What it returns without a promise is sent sooner. */
 export type Handler = (
@@ -32,38 +25,49 @@ export type Handler = (
   info: Deno.ServeHandlerInfo,
 ) => Response | Promise<Response>;
 
+/** The Fresh app and its routes. */
+export interface RoutedApp {
+  readonly fresh: App<State>;
+  readonly routes: readonly Route[];
+}
+
 const encoder = new TextEncoder();
-const METHODS = ["GET", "HEAD", "OPTIONS"];
-// Fresh folds repeated slashes.
-const WEBHOOK_PATH = /^\/+api\/+webhooks\/+github\/*$/;
+
+/** Of an address without a route. */
+const READ_METHODS = ["GET", "HEAD", "OPTIONS"];
 
 /** CORS for every origin (Fetch Standard, "CORS protocol"): the service is read-only and has no credentials. */
 const PREFLIGHT_HEADERS: Readonly<Record<string, string>> = {
-  "access-control-allow-methods": METHODS.join(", "),
+  "access-control-allow-methods": READ_METHODS.join(", "),
   "access-control-allow-headers":
     "Accept, Cache-Control, Content-Type, If-Modified-Since, If-None-Match",
   "access-control-max-age": "86400",
 };
 
-/** What the handler passes to the app's first middleware. */
+/** What the handler passes to the app's middleware. */
 const states = new WeakMap<Request, State>();
 
-/** The Fresh app with the routes below `routesUrl`; {@linkcode createHandler} serves it. */
+/** The app with the routes below `routesUrl`; {@linkcode createHandler} serves it. */
 export async function createApp(
   { routesUrl, appConfig }: { routesUrl: URL; appConfig: FreshConfig },
-): Promise<App<State>> {
-  const app = new App<State>(appConfig);
-  app.use((ctx) => {
-    Object.assign(ctx.state, states.get(ctx.req));
-    return ctx.next();
+): Promise<RoutedApp> {
+  const fresh = new App<State>(appConfig);
+  fresh.use(async (ctx) => {
+    const state = states.get(ctx.req)!;
+    Object.assign(ctx.state, state);
+    try {
+      // `next()` may throw before it returns a promise. Fresh would answer in its own way.
+      return await ctx.next();
+    } catch (error) {
+      return problemResponse(error, state);
+    }
   });
-  await mountRoutes(app, routesUrl);
-  return app;
+  return { fresh, routes: await mountRoutes(fresh, routesUrl) };
 }
 
 /** Serves an app with these services. */
-export function createHandler(app: App<State>, services: Services): Handler {
-  const framework = app.handler();
+export function createHandler({ fresh, routes }: RoutedApp, services: Services): Handler {
+  const framework = fresh.handler();
   const { isPreview } = services.config;
   return (request, info) => {
     try {
@@ -72,9 +76,9 @@ export function createHandler(app: App<State>, services: Services): Handler {
         : cachedResponse(request, info, services);
       if (cached !== null) return request.method === "HEAD" ? withoutBody(cached) : cached;
     } catch (error) {
-      return respond(request, info, services, () => Promise.reject(error));
+      return respond(request, info, services, routes, () => Promise.reject(error));
     }
-    return respond(request, info, services, (state) => {
+    return respond(request, info, services, routes, (state) => {
       states.set(request, state);
       return framework(request, info);
     });
@@ -147,30 +151,40 @@ async function respond(
   request: Request,
   info: Deno.ServeHandlerInfo,
   services: Services,
+  routes: readonly Route[],
   next: (state: State) => Promise<Response>,
 ): Promise<Response> {
-  const { config, underWay, webhook } = services;
+  const { config, underWay } = services;
+  const { method } = request;
   const context = new HttpContext(request, info, services);
   const state = { context, services };
-  const methods = methodsOf(request.url, webhook !== null);
+  // Fresh folds repeated slashes, and ignores one at the end.
+  const path = URL.parse(request.url)?.pathname.replaceAll(/\/+/g, "/").replace(/(.)\/$/, "$1");
+  const route = routes.find((route) => route.path.test(path ?? ""));
+  const isEnabled = route === undefined || route.isEnabled(services);
+  const methods = route?.methods ?? READ_METHODS;
   const allow = methods.join(", ");
   let response: Response;
   try {
     // A signed delivery is never refused for what its address does beside it.
-    const isDelivery = request.method === "POST" && methods.includes("POST");
+    const isDelivery = isEnabled && method === "POST" && methods.includes("POST");
     if (!isDelivery) underWay.add(context.client, info);
     context.check(() => checkHost(request, config));
-    if (request.method === "OPTIONS") {
+    context.route = route?.pattern ?? "none";
+    if (method === "OPTIONS") {
       response = new Response(null, { status: 204, headers: { ...PREFLIGHT_HEADERS, allow } });
     } else {
+      if (!isEnabled) throw problem("route-not-found", {});
       // Fresh answers a method that it does not know with a bare 500.
-      if (methods.length === 1) throw routeNotFound();
-      if (!methods.includes(request.method)) throw methodNotAllowed(request.method, methods);
+      if (!methods.includes(method)) {
+        throw problem("method-not-allowed", { allowed: allow, method: method.slice(0, 20) });
+      }
       response = await next(state);
     }
   } catch (error) {
     // The framework fails on a malformed escape in the path.
-    response = problemResponse(error instanceof URIError ? routeNotFound() : error, state);
+    const isUnknown = error instanceof URIError;
+    response = problemResponse(isUnknown ? problem("route-not-found", {}) : error, state);
   }
   const { status, headers } = response;
   for (const [name, value] of Object.entries(COMMON_HEADERS)) headers.set(name, value);
@@ -179,16 +193,10 @@ async function respond(
   if (config.isPreview) limitToLoopback(request, response);
   const cacheStatus = headers.get("cache-status") ?? undefined;
   writeRequestLine(services, { ...context, status, cacheStatus });
-  if (request.method === "HEAD") return await withoutBody(response);
+  if (method === "HEAD") return await withoutBody(response);
   if (response.body === null || context.isPaced) return response;
   // Sent as a stream, by which the server knows when it was sent.
   return new Response(context.pace(await response.bytes()), { status, headers });
-}
-
-/** The methods of the address of a URL; without a webhook secret the webhook's address has only OPTIONS. */
-function methodsOf(url: string, hasWebhook: boolean): readonly string[] {
-  if (!WEBHOOK_PATH.test(URL.parse(url)?.pathname ?? "")) return METHODS;
-  return hasWebhook ? ["POST", "OPTIONS"] : ["OPTIONS"];
 }
 
 async function withoutBody(response: Response): Promise<Response> {

@@ -8,13 +8,14 @@ import { listItems } from "../collections/list_items.ts";
 import type { ReadContext } from "../collections/read_context.ts";
 import { itemBody, readItem } from "../collections/read_item.ts";
 import type { Reservation } from "../byte_semaphore.ts";
-import { CollectionsError, isSourceFailure, repositoryNotAllowed } from "../errors.ts";
+import { CollectionsError, isSourceFailure, problem } from "../errors.ts";
 import {
   BYTES_PER_PROCESSOR_MS,
   isAllowed,
   type RequestContext,
   type Snapshot,
 } from "../source/source.ts";
+import { requestKey } from "./origin.ts";
 import type { MadeBody, ResponseEntry } from "./response_cache.ts";
 import {
   type Bytes,
@@ -24,7 +25,7 @@ import {
   negotiateBody,
   rawBody,
 } from "./responses.ts";
-import { requestKey, type State } from "./state.ts";
+import type { State } from "./state.ts";
 
 /** A route's request for data. */
 export type DataQuery =
@@ -53,7 +54,9 @@ export async function serveData(query: DataQuery, state: State): Promise<Respons
   const { owner, repo, branch = null } = query.parameters;
   const { config, clock, largeBodies, metrics } = services;
   context.repository = `${owner}/${repo}`;
-  if (!isAllowed(config.allowedRepos, { owner, repo })) throw repositoryNotAllowed(owner, repo);
+  if (!isAllowed(config.allowedRepos, { owner, repo })) {
+    throw problem("repository-not-allowed", { owner, repo });
+  }
 
   let found: Found | null = null;
   let reserved: Bytes | null = null;

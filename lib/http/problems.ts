@@ -1,44 +1,15 @@
 // Errors as problem details (RFC 9457), and the page to which a problem's `type` leads. Only the public parts of a
 // CollectionsError reach a client; every other error is an internal error, whose response has only the request id.
 
-import { HttpError, type Middleware } from "fresh";
-import {
-  CollectionsError,
-  ERRORS,
-  internalError,
-  isProblemCode,
-  type ProblemCode,
-  routeNotFound,
-} from "../errors.ts";
+import { HttpError } from "fresh";
+import { CollectionsError, ERRORS, isProblemCode, problem, type ProblemCode } from "../errors.ts";
 import { describeError } from "../log.ts";
 import { textResponse } from "./responses.ts";
 import type { State } from "./state.ts";
-import { escapeHtml, PAGE_POLICY } from "./static_files.ts";
+import { escapeHtml, fillPage, HTML, PAGE_POLICY } from "./static_files.ts";
 
 /** nginx's "client closed request", for the log; no client receives the response. */
 const CLIENT_CLOSED_REQUEST = 499;
-
-/** Answers what routes throw, since Fresh would answer it in its own way; an unknown address may get a page. */
-export const problems: Middleware<State> = async (ctx) => {
-  const { req, url, state } = ctx;
-  state.context.route = ctx.route ?? "none";
-  // Fresh may or may not answer with a slash at the end, and the links of the page are relative.
-  if (url.pathname === "/reference/") {
-    return new Response(null, { status: 308, headers: { location: `../reference${url.search}` } });
-  }
-  try {
-    // `next()` may throw before it returns a promise.
-    return await ctx.next();
-  } catch (error) {
-    const isUnknown = toPublicError(error, "").code === "route-not-found";
-    const wantsPage = /\btext\/html\b/.test(req.headers.get("accept") ?? "");
-    if (!isUnknown || !wantsPage) return problemResponse(error, state);
-    // A path, since the policy allows styles of the page's own origin alone.
-    const root = new URL(state.context.baseUrl).pathname.replace(/\/$/, "");
-    const headers = { "cache-control": "no-store", "vary": "Accept" };
-    return problemPage("route-not-found", { root, status: 404, headers });
-  }
-};
 
 /** The response for an error that was caught; logs what an operator should know of. */
 export function problemResponse(error: unknown, { context, services }: State): Response {
@@ -69,30 +40,32 @@ export function problemResponse(error: unknown, { context, services }: State): R
 /** An error whose code is one of a response. */
 function toPublicError(error: unknown, requestId: string): CollectionsError {
   if (error instanceof CollectionsError && isProblemCode(error.code)) return error;
-  if (error instanceof HttpError && error.status === 404) return routeNotFound();
-  return internalError(requestId);
+  const isUnknown = error instanceof HttpError && error.status === 404;
+  return isUnknown ? problem("route-not-found", {}) : problem("internal-error", { requestId });
 }
 
-let template: string | null = null;
-
-/** The page of a code. `root` is where the service's pages are, seen from where the page is shown. */
-export async function problemPage(
-  code: ProblemCode,
-  { root, ...options }: { root: string; status?: number; headers: Record<string, string> },
-): Promise<Response> {
+/** The page of a code. */
+export async function problemPage(code: ProblemCode): Promise<Response> {
   const { status, title, meaning, todo } = ERRORS[code];
-  const list = (items: string[]) => items.map((item) => `<li>${item}</li>`).join("\n        ");
-  const pill = (code: string) => `<a class="pill" href="${root}/problems/${code}">${code}</a>`;
-  const values: Readonly<Record<string, string>> = {
-    ...{ root, code, title, status: String(status), meaning: toHtml(meaning) },
-    todo: list(todo.map(toHtml)),
-    others: list(Object.keys(ERRORS).filter((other) => other !== code).map(pill)),
-  };
-  template ??= await Deno.readTextFile(new URL("../../static/problem.html", import.meta.url));
-  const page = template.replaceAll(/%([a-z]+)%/g, (_, name) => values[name] ?? "");
-  const type = "text/html; charset=utf-8";
-  const common = { "content-type": type, "content-security-policy": PAGE_POLICY };
-  return textResponse(page, { ...options, headers: { ...common, ...options.headers } });
+  const toItems = (items: string[]) => items.map((item) => `<li>${item}</li>`).join("");
+  const html = await fillPage("problem.html", {
+    code,
+    title,
+    status: String(status),
+    meaning: toHtml(meaning),
+    todo: toItems(todo.map(toHtml)),
+    others: toItems(
+      Object.keys(ERRORS).filter((other) => other !== code)
+        .map((other) => `<a class="pill" href="${other}">${other}</a>`),
+    ),
+  });
+  return textResponse(html, {
+    headers: {
+      "content-type": HTML,
+      "content-security-policy": PAGE_POLICY,
+      "cache-control": "public, max-age=3600",
+    },
+  });
 }
 
 function toHtml(text: string): string {

@@ -10,9 +10,9 @@ import { yieldToEventLoop } from "../clock.ts";
 export const COMMON_HEADERS: Readonly<Record<string, string>> = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers":
-    "Accept-Ranges, Age, Allow, Cache-Status, Content-Disposition, Content-Encoding, Content-Range, " +
-    "Content-Security-Policy, Cross-Origin-Resource-Policy, Date, ETag, Link, Location, RateLimit, " +
-    "RateLimit-Policy, Retry-After, Vary, X-Content-Type-Options, X-Request-Id, X-TypeScript-Types",
+    "Age, Allow, Cache-Status, Content-Disposition, Content-Encoding, Content-Security-Policy, " +
+    "Cross-Origin-Resource-Policy, Date, ETag, Link, Location, RateLimit, RateLimit-Policy, " +
+    "Retry-After, Vary, X-Content-Type-Options, X-Request-Id, X-TypeScript-Types",
   "cross-origin-resource-policy": "cross-origin",
   "x-content-type-options": "nosniff",
 };
@@ -61,7 +61,16 @@ export function rawBody(
   return readyBody({ bytes, contentType: rawContentType(contentType), headers });
 }
 
-/** `Content-Disposition: inline` with the name as ASCII and, by RFC 8187, whole (RFC 6266). */
+/**
+ * `Content-Disposition: inline` with the name as ASCII and, by RFC 8187, whole (RFC 6266).
+ *
+ * @example
+ * ```ts
+ * import { equal } from "node:assert/strict";
+ *
+ * equal(contentDisposition("é.md"), `inline; filename="_.md"; filename*=UTF-8''%C3%A9.md`);
+ * ```
+ */
 export function contentDisposition(name: string): string {
   const plain = name.replaceAll(/[^\x20-\x7e]|["\\%]/g, "_");
   const whole = encodeURIComponent(name.toWellFormed())
@@ -247,4 +256,9 @@ export function textResponse(
   const bytes = new TextEncoder().encode(text);
   const length = { "content-length": String(bytes.length) };
   return new Response(bytes, { status, headers: { ...headers, ...length } });
+}
+
+/** Leads to another address for good. */
+export function redirectResponse(location: string): Response {
+  return new Response(null, { status: 308, headers: { location } });
 }

@@ -3,14 +3,37 @@
 // and found in a table by name: no name from a request reaches the file system.
 
 import { transformSync } from "amaro";
-import { routeNotFound } from "../errors.ts";
+import { problem } from "../errors.ts";
 import { addGzip, dataResponse, negotiateBody, type ReadyBody, readyBody } from "./responses.ts";
 import type { HttpContext } from "./state.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const HIGHLIGHT = "node_modules/@highlightjs/cdn-assets/es";
-const LANGUAGES = "bash css diff dockerfile go graphql ini java javascript json kotlin makefile " +
-  "markdown php python ruby rust scss sql swift typescript xml yaml";
+const LANGUAGES = [
+  "bash",
+  "css",
+  "diff",
+  "dockerfile",
+  "go",
+  "graphql",
+  "ini",
+  "java",
+  "javascript",
+  "json",
+  "kotlin",
+  "makefile",
+  "markdown",
+  "php",
+  "python",
+  "ruby",
+  "rust",
+  "scss",
+  "sql",
+  "swift",
+  "typescript",
+  "xml",
+  "yaml",
+];
 
 /** Files of npm packages, by their names among the assets. */
 const VENDOR: Record<string, string> = {
@@ -18,10 +41,12 @@ const VENDOR: Record<string, string> = {
   "dompurify.js": "node_modules/dompurify/dist/purify.es.mjs",
   "highlight.js": `${HIGHLIGHT}/core.min.js`,
 };
-for (const name of LANGUAGES.split(" ")) {
+for (const name of LANGUAGES) {
   VENDOR[`highlight-${name}.js`] = `${HIGHLIGHT}/languages/${name}.min.js`;
 }
 
+/** The type of a page. */
+export const HTML = "text/html; charset=utf-8";
 const JAVASCRIPT = "text/javascript; charset=utf-8";
 const TYPESCRIPT = "application/typescript; charset=utf-8";
 /** By the extension; the others are scripts. */
@@ -56,6 +81,19 @@ function scriptPolicy({ request, baseUrl }: HttpContext): string {
 /** The policy of the worker, which computes over content of strangers: its own modules, and no request. */
 const WORKER_POLICY = "default-src 'none'; script-src 'self'";
 
+/** What was read, by its name; a failure is not kept. */
+const known = new Map<string, Promise<unknown>>();
+
+function once<T>(name: string, read: () => Promise<T>): Promise<T> {
+  let value = known.get(name) as Promise<T> | undefined;
+  if (value === undefined) {
+    value = read();
+    value.catch(() => known.delete(name));
+    known.set(name, value);
+  }
+  return value;
+}
+
 async function textBody(text: string, contentType: string): Promise<ReadyBody> {
   const body = await readyBody({ bytes: new TextEncoder().encode(text), contentType });
   await addGzip(body);
@@ -68,30 +106,6 @@ async function fileBody(file: string, contentType: string): Promise<ReadyBody> {
   // Removed types leave blanks.
   const { code } = transformSync(text, { mode: "strip-only" });
   return await textBody(code.replaceAll(/[ \t]+$/gm, ""), contentType);
-}
-
-/** Bodies of pages and of the client, by what they are made of. */
-const bodies = new Map<string, Promise<ReadyBody>>();
-
-function bodyOf(key: string, make: () => Promise<ReadyBody>): Promise<ReadyBody> {
-  let body = bodies.get(key);
-  if (body === undefined) {
-    body = make();
-    body.catch(() => bodies.delete(key));
-    bodies.set(key, body);
-  }
-  return body;
-}
-
-let assets: ReturnType<typeof readAssets> | null = null;
-
-/** Every asset, read once for all requests; after a failure once more. */
-function allAssets(): ReturnType<typeof readAssets> {
-  if (assets === null) {
-    assets = readAssets();
-    assets.catch(() => assets = null);
-  }
-  return assets;
 }
 
 /** Every asset; `version` is a digest of all of them, so that their imports of each other need no rewriting. */
@@ -120,75 +134,67 @@ export async function assetResponse(
   context: HttpContext,
   { name = "", version }: { name?: string; version?: string },
 ): Promise<Response> {
-  const known = await allAssets();
-  const body = known.files.get(name);
-  if (body === undefined) throw routeNotFound();
+  const assets = await once("assets", readAssets);
+  const body = assets.files.get(name);
+  if (body === undefined) throw problem("route-not-found", {});
   const policy = name === "worker.ts" ? { "content-security-policy": WORKER_POLICY } : {};
-  const caching = version === known.version ? IMMUTABLE : REVALIDATED;
+  const caching = version === assets.version ? IMMUTABLE : REVALIDATED;
   return bodyResponse(context, body, { ...caching, ...policy });
 }
 
 /** Answers with the client as JavaScript, or as the TypeScript that it is. */
 export async function clientResponse(context: HttpContext, type: "js" | "ts"): Promise<Response> {
   const contentType = type === "ts" ? TYPESCRIPT : JAVASCRIPT;
-  const body = await bodyOf(type, () => fileBody("packages/client/client.ts", contentType));
+  const body = await once(type, () => fileBody("packages/client/client.ts", contentType));
   // Where Deno looks for the types of a module.
   const types = type === "ts" ? {} : { "x-typescript-types": "./client.ts" };
   return bodyResponse(context, body, { ...REVALIDATED, ...types });
 }
 
-/** A page of static/. Each `%name%` in it becomes the value of that name, `%assets%` the folder of the assets. */
+/** Answers with a page of static/; `values` as {@linkcode fillPage} says, `%assets%` is the folder of the assets. */
 export async function pageResponse(
   context: HttpContext,
-  { name, values = {} }: { name: string; values?: Readonly<Record<string, string>> },
+  name: string,
+  values: Readonly<Record<string, string>> = {},
 ): Promise<Response> {
-  const body = await bodyOf(JSON.stringify([name, values]), async () => {
-    const { version } = await allAssets();
-    const all: Readonly<Record<string, string>> = { ...values, assets: `assets/${version}` };
-    const text = await Deno.readTextFile(new URL(`static/${name}`, ROOT));
-    const filled = text.replaceAll(/%([a-z]+)%/g, (_, key: string) => escapeHtml(all[key] ?? ""));
-    return await textBody(filled, "text/html; charset=utf-8");
+  const body = await once(JSON.stringify([name, values]), async () => {
+    const { version } = await once("assets", readAssets);
+    const html = await fillPage(name, { ...values, assets: `assets/${version}` });
+    return await textBody(html, HTML);
   });
   const policy = { "content-security-policy": scriptPolicy(context) };
   return bodyResponse(context, body, { ...REVALIDATED, ...policy });
 }
 
-/** Text as HTML, in elements and in quoted attributes. */
+/** A page of static/ in which each `%name%` is the value of that name, which is HTML. */
+export async function fillPage(
+  name: string,
+  values: Readonly<Record<string, string>>,
+): Promise<string> {
+  const template = await once(name, () => Deno.readTextFile(new URL(`static/${name}`, ROOT)));
+  return template.replaceAll(/%([a-z]+)%/g, (_, key: string) => values[key] ?? "");
+}
+
+/**
+ * Text as HTML, in elements and in quoted attributes.
+ *
+ * @example
+ * ```ts
+ * import { equal } from "node:assert/strict";
+ *
+ * equal(escapeHtml("<b>"), "&#60;b&#62;");
+ * ```
+ */
 export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
 }
 
-/** 200 or 304; with `Range`, which is about the plain bytes, 206 or 416 (RFC 9110, 14). */
 function bodyResponse(
   context: HttpContext,
   body: ReadyBody,
   own: Readonly<Record<string, string>>,
 ): Response {
-  const { request } = context;
-  const { headers: sent } = request;
-  const range = request.method === "HEAD" || sent.has("if-range")
-    ? null
-    : sent.get("range")?.match(/^bytes=(?:(\d+)-(\d*)|-(\d+))$/);
-  const negotiated = negotiateBody(range ? { ...body, gzip: null } : body, request);
-  const { coded: { content, headers }, knownTag, large } = negotiated;
-  const common = { ...own, "accept-ranges": "bytes" };
-  const [, from, to, suffix] = range ?? [];
-  if (!range || knownTag !== null || (to && Number(to) < Number(from))) {
-    return dataResponse(negotiated, common, large === null ? undefined : context.pace(large));
-  }
-  const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
-  const { length } = bytes;
-  const first = from === undefined ? Math.max(0, length - Number(suffix)) : Number(from);
-  const end = Math.min(length, to ? Number(to) + 1 : length);
-  if (first >= length) {
-    const unsatisfied = { ...common, "content-range": `bytes */${length}` };
-    return new Response(null, { status: 416, headers: unsatisfied });
-  }
-  const part = {
-    ...{ ...headers, ...common },
-    "content-length": `${end - first}`,
-    "content-range": `bytes ${first}-${end - 1}/${length}`,
-  };
-  const stream = context.pace(bytes.subarray(first, end));
-  return new Response(stream, { status: 206, headers: part });
+  const negotiated = negotiateBody(body, context.request);
+  const { large } = negotiated;
+  return dataResponse(negotiated, own, large === null ? undefined : context.pace(large));
 }

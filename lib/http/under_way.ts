@@ -1,7 +1,7 @@
 // How many requests of a client are under way, from their arrival until their response is sent: a response that its client
 // does not take occupies memory. HTTP/2 carries 200 of them on one connection.
 
-import { tooManyUnderWay } from "../errors.ts";
+import { CollectionsError } from "../errors.ts";
 
 const MAX_PER_CLIENT = 1_000;
 /**
@@ -28,7 +28,13 @@ export class UnderWay {
    * @throws {CollectionsError} too-many-requests where too many of its client are under way.
    */
   add(client: string, info: Pick<Deno.ServeHandlerInfo, "completed">, weight = 1): void {
-    if (this.countOf(client) >= MAX_PER_CLIENT) throw tooManyUnderWay();
+    if (this.countOf(client) >= MAX_PER_CLIENT) {
+      throw new CollectionsError(
+        "too-many-requests",
+        "Your address has too many requests under way. Read their responses to the end, or close their connections.",
+        { retryAfterSeconds: 1 },
+      );
+    }
     this.change(client, weight);
     const end = () => this.change(client, -weight);
     // Read only here: once it was read, a client that disconnects makes it reject.

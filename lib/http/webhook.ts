@@ -5,7 +5,7 @@
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import type { Clock } from "../clock.ts";
-import { bodyTooLarge, CollectionsError, invalidParameters, signatureInvalid } from "../errors.ts";
+import { CollectionsError, invalidParameters, problem } from "../errors.ts";
 import { type Body, BodyReader } from "../read_body.ts";
 import { repositoryKey, type RepositoryName, type RequestContext } from "../source/source.ts";
 
@@ -67,10 +67,12 @@ export class Webhook {
     const { headers } = request;
     const header = headers.get("x-hub-signature-256") ?? "";
     const signature = /^sha256=([0-9a-f]{64})$/i.exec(header)?.[1];
-    if (signature === undefined) throw refused(signatureInvalid(), context);
+    if (signature === undefined) throw refused(problem("signature-invalid", {}), context);
     const { bytes, release } = await this.read(request, context);
     try {
-      if (!await this.isSigned(bytes, signature)) throw refused(signatureInvalid(), context);
+      if (!await this.isSigned(bytes, signature)) {
+        throw refused(problem("signature-invalid", {}), context);
+      }
       const delivery = parseDelivery(request.headers, bytes);
       if (delivery === null) return new Response(null, { status: 204 });
       // One that is sent again has the same id.
@@ -140,10 +142,12 @@ export class Webhook {
       const options = { maxBytes: MAX_BYTES, client: context.client, signal, onWait };
       return await this.bodies.read({ body, headers: request.headers }, options);
     } catch (error) {
-      if (error instanceof RangeError) throw refused(bodyTooLarge(MAX_BYTES), context);
+      if (error instanceof RangeError) {
+        throw refused(problem("body-too-large", { maxBytes: MAX_BYTES }), context);
+      }
       if (error instanceof CollectionsError) throw error;
       // A body that is late or ends early has no valid signature.
-      throw refused(signatureInvalid(), context);
+      throw refused(problem("signature-invalid", {}), context);
     } finally {
       cancelTimer();
     }

@@ -8,13 +8,7 @@ import type { KvTier } from "../cache/kv_tier.ts";
 import type { Bytes } from "../cache/kv_value.ts";
 import { jsonCodec } from "../cache/object_cache.ts";
 import type { Clock } from "../clock.ts";
-import {
-  CollectionsError,
-  repositoryBlocked,
-  repositoryEmpty,
-  repositoryNotAllowed,
-  repositoryNotFound,
-} from "../errors.ts";
+import { CollectionsError, problem } from "../errors.ts";
 import { SingleFlight } from "../single_flight.ts";
 import { type FailureBackoff, isCheckFailure } from "./failure_backoff.ts";
 import {
@@ -44,14 +38,14 @@ const REFRESH_CLIENT = "refresh";
 const CHECK_MS = 25;
 
 /** The errors that say a ref is missing, or its repository; the texts name that as the request spelled it. */
-const DENIALS = {
-  "repository-not-found": repositoryNotFound,
-  "repository-not-allowed": repositoryNotAllowed,
-  "repository-blocked": repositoryBlocked,
-  "repository-empty": repositoryEmpty,
-  "branch-not-found": null,
-};
-type DenialCode = keyof typeof DENIALS;
+const DENIALS = [
+  "repository-not-found",
+  "repository-not-allowed",
+  "repository-blocked",
+  "repository-empty",
+  "branch-not-found",
+] as const;
+type DenialCode = typeof DENIALS[number];
 
 /** A stored ref: the last commit with its validators. Freshness is not shared, so that no other clock is trusted. */
 type RefRecord = { commit: string; validators: string; checkedAtMs: number };
@@ -338,10 +332,12 @@ function decode<T>(bytes: Bytes | null): T | null {
 function tombstoneOf(error: unknown, name: RefName, atMs: number): Tombstone | null {
   if (!(error instanceof CollectionsError)) return null;
   const { code, detail } = error.denial ?? error;
-  if (!Object.hasOwn(DENIALS, code)) return null;
-  return { name, code: code as DenialCode, detail, atMs, isCertain: error.denial === undefined };
+  const denial = DENIALS.find((known) => known === code);
+  if (denial === undefined) return null;
+  return { name, code: denial, detail, atMs, isCertain: error.denial === undefined };
 }
 
 function errorOf({ code, detail }: Tombstone, { owner, repo }: RepositoryName): CollectionsError {
-  return DENIALS[code]?.(owner, repo) ?? new CollectionsError(code, detail);
+  if (code === "branch-not-found") return new CollectionsError(code, detail);
+  return problem(code, { owner, repo });
 }

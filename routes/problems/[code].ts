@@ -1,4 +1,4 @@
-import { isProblemCode, routeNotFound } from "../../lib/errors.ts";
+import { isProblemCode, problem } from "../../lib/errors.ts";
 import { problemPage } from "../../lib/http/problems.ts";
 import { define } from "../../lib/http/state.ts";
 
@@ -6,7 +6,7 @@ import { define } from "../../lib/http/state.ts";
 export const handler = define.handlers({
   GET(ctx) {
     const code = ctx.params["code"] ?? "";
-    if (!isProblemCode(code)) throw routeNotFound();
-    return problemPage(code, { root: "..", headers: { "cache-control": "public, max-age=3600" } });
+    if (!isProblemCode(code)) throw problem("route-not-found", {});
+    return problemPage(code);
   },
 });

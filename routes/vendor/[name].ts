@@ -1,11 +1,11 @@
-import { routeNotFound } from "../../lib/errors.ts";
+import { problem } from "../../lib/errors.ts";
 import { define } from "../../lib/http/state.ts";
 import { assetResponse } from "../../lib/http/static_files.ts";
 
 /** `GET /vendor/dompurify.js`: what a page needs to put the service's `html` into itself. */
 export const handler = define.handlers({
   GET({ state, params }) {
-    if (params["name"] !== "dompurify.js") throw routeNotFound();
+    if (params["name"] !== "dompurify.js") throw problem("route-not-found", {});
     return assetResponse(state.context, params);
   },
 });

@@ -6,7 +6,7 @@ import type { ContentBody, ListBody } from "../../lib/api/contract.ts";
 import { type JsonBody, listItems } from "../../lib/collections/list_items.ts";
 import type { ReadContext } from "../../lib/collections/read_context.ts";
 import { itemBody, readItem } from "../../lib/collections/read_item.ts";
-import { CollectionsError, sourceFailed, tooManyRequests } from "../../lib/errors.ts";
+import { CollectionsError, problem, sourceFailed } from "../../lib/errors.ts";
 import { WatchedCompute } from "../thread/watched_compute.ts";
 import { MemorySource } from "./memory_source.ts";
 
@@ -82,7 +82,7 @@ Deno.test("listItems() charges the request that starts a job, and a refused one 
   source.truncateAt = 5;
   const refused = source.read("198.51.100.1", {
     recordMiss() {
-      throw tooManyRequests(1);
+      throw problem("too-many-requests", { retryAfterSeconds: 1 });
     },
   });
   const others = [1, 2, 3].map((n) => source.read(`203.0.113.${n}`));

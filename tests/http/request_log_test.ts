@@ -10,8 +10,13 @@ Deno.test("every request has an id of its own, and one log line with it", async 
   await using site = await startSite({ "posts/a.md": "" });
   const { service } = site;
   const requests: [path: string, method: string][] = [
-    ...["GET", "HEAD", "OPTIONS", "POST"].map((method): [string, string] => [path, method]),
-    ...[listPath({ page: 0 }), "/none", "/api/%zz"].map((path): [string, string] => [path, "GET"]),
+    [path, "GET"],
+    [path, "HEAD"],
+    [path, "OPTIONS"],
+    [path, "POST"],
+    [listPath({ page: 0 }), "GET"],
+    ["/none", "GET"],
+    ["/api/%zz", "GET"],
   ];
   const responses: Response[] = [];
   for (const [path, method] of requests) responses.push(await service.get(path, { method }));

@@ -1,9 +1,9 @@
 // Each row of the table of errors, caused for real. The test service checks what all problems have in common.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { problemBody } from "../../lib/api/contract.ts";
 import { ERRORS, type ProblemCode } from "../../lib/errors.ts";
 import type { Services } from "../../lib/services.ts";
+import { problemBody } from "../api/body_schemas.ts";
 import { type Fault, timeOutHangs } from "../github/github_faults.ts";
 import { itemPath, listPath, type RequestOptions } from "../service.ts";
 import { TimeLimitError } from "../../lib/thread/compute.ts";

@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import {
   CollectionsError,
-  repositoryNotFound,
+  problem,
   serviceBusy,
   sourceFailed,
   sourceTimeout,
@@ -59,7 +59,7 @@ Deno.test("FailureBackoff doubles the wait of a ref up to a minute, and ends it 
   await check(ref(), null);
   assertEquals(failure(ref()), null);
   await check(ref(), failed);
-  await check(ref(), repositoryNotFound("octo", "site"));
+  await check(ref(), problem("repository-not-found", { owner: "octo", repo: "site" }));
   assertEquals(failure(ref()), null, "that there is none is an answer");
 });
 
@@ -84,7 +84,7 @@ Deno.test("a ref that always fails stops none of its siblings, nor do many that 
 Deno.test("several known refs that fail in a row stop their repository, and an answer ends that", async () => {
   const { backoff, check, failure, waits } = open();
   // What is denied of one ref is not said of its siblings.
-  const denial = repositoryNotFound("octo", "site");
+  const denial = problem("repository-not-found", { owner: "octo", repo: "site" });
   await check(ref("a"), failed);
   await check(ref("b"), new CollectionsError("source-failed", "failed", { denial }));
   assertEquals([failure(ref("main"))?.denial, failure(other)], [undefined, null]);

@@ -1,10 +1,11 @@
-// The client's types are the contract's: a field that one side has and the other has not, or of another type, does not
-// compile here. What runs is only that the file was checked at all.
+// The client's types, which the service uses too, are those of the OpenAPI document: a field that one side has and the
+// other has not, or of another type, does not compile here. What runs is only that the file was checked at all.
 
-import type { ContentBody, ItemBody, ListBody, ProblemBody } from "../../lib/api/contract.ts";
+import type { z } from "zod";
 import type { ItemParameters, ListParameters } from "../../lib/api/parameters.ts";
 import type { ProblemCode } from "../../lib/errors.ts";
 import type * as client from "../../packages/client/client.ts";
+import type { contentBody, itemBody, listBody, problemBody } from "../api/body_schemas.ts";
 
 /** A type with its parts spelled out, so that interfaces and intersections compare by their parts. */
 type Flat<T> = T extends readonly (infer E)[] ? Flat<E>[]
@@ -19,10 +20,11 @@ type Same<A, B> = (<T>() => T extends Flat<A> ? 1 : 2) extends (<T>() => T exten
 function hold<_T extends true>(): void {}
 
 Deno.test("the client has the contract's types", () => {
-  hold<Same<client.ItemPage, ListBody>>();
-  hold<Same<client.Item, ItemBody>>();
-  hold<Same<client.ItemContent, ContentBody>>();
-  hold<Same<Omit<client.Problem, "code">, Omit<ProblemBody, "code">>>();
+  type Page = z.infer<typeof listBody>;
+  hold<Same<Omit<client.ItemPage, "items">, Omit<Page, "items">>>();
+  hold<Same<client.Item, z.infer<typeof itemBody>>>();
+  hold<Same<client.ItemContent, z.infer<typeof contentBody>>>();
+  hold<Same<Omit<client.Problem, "code">, Omit<z.infer<typeof problemBody>, "code">>>();
   hold<Same<Exclude<client.ProblemCode, "not-a-service-answer">, ProblemCode>>();
   // The client writes filters as an object and lists of keys as they are sent, and requests JSON only.
   type Own = "filter" | "fields" | "facets";

@@ -1,11 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { BackgroundJobs, type JobOptions } from "../../lib/work/background_jobs.ts";
-import {
-  CollectionsError,
-  collectionTooLarge,
-  queryTooExpensive,
-  tooManyRequests,
-} from "../../lib/errors.ts";
+import { CollectionsError, problem } from "../../lib/errors.ts";
 import { TestClock } from "../test_clock.ts";
 
 /** Lets everything that is ready run. */
@@ -48,7 +43,7 @@ Deno.test("BackgroundJobs gives all requests the result of one run, charged to o
   let charges = 0;
   const onStart = () => void charges++;
   const refuse = () => {
-    throw tooManyRequests(1);
+    throw problem("too-many-requests", { retryAfterSeconds: 1 });
   };
   await rejectsWith("too-many-requests", run("a", { onStart: refuse }));
   assertEquals(jobs.count, 0);
@@ -126,7 +121,9 @@ Deno.test("BackgroundJobs caches the error of a collection that is too large, an
   let runs = 0;
   const work = () => {
     runs++;
-    return Promise.reject(collectionTooLarge("posts", "more than 3 files"));
+    return Promise.reject(
+      problem("collection-too-large", { collection: "posts", why: "more than 3 files" }),
+    );
   };
   for (let i = 0; i < 2; i++) await rejectsWith("collection-too-large", run("a", { work }));
   assertEquals(runs, 1);
@@ -134,7 +131,8 @@ Deno.test("BackgroundJobs caches the error of a collection that is too large, an
   await assertRejects(() => run("b", { work: fails }), Error, "run 2");
   await assertRejects(() => run("b", { work: fails }), Error, "run 3");
 
-  const expensive = () => Promise.reject(runs++ && queryTooExpensive("posts"));
+  const expensive = () =>
+    Promise.reject(runs++ && problem("query-too-expensive", { collection: "posts" }));
   for (let i = 0; i < 2; i++) {
     await rejectsWith("query-too-expensive", run("c", { work: expensive }));
   }

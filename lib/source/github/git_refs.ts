@@ -5,13 +5,7 @@
 import { Buffer } from "node:buffer";
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../clock.ts";
-import {
-  branchNotFound,
-  type CollectionsError,
-  isSourceFailure,
-  repositoryNotAllowed,
-  repositoryNotFound,
-} from "../../errors.ts";
+import { branchNotFound, type CollectionsError, isSourceFailure, problem } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { FailuresInARow } from "../failure_backoff.ts";
 import { isAllowed, repositoryKey, type RepositoryName, type RequestContext } from "../source.ts";
@@ -49,10 +43,10 @@ export class GitRefs {
     const answer = await lsRefs(this.host, { owner, repo, forms }, context);
     this.health.record(query, answer);
     if (answer.kind === "unusable" || answer.kind === "rate-limited") return { denial: null };
-    if (answer.kind === "denied") return { denial: repositoryNotFound(owner, repo) };
+    if (answer.kind === "denied") return { denial: problem("repository-not-found", query) };
     if (answer.kind === "unborn") return { denial: branchNotFound(branch, null) };
     // A repository that moved must be allowed under its own name as well.
-    if (!isAllowed(allowedRepos, answer)) throw repositoryNotAllowed(owner, repo);
+    if (!isAllowed(allowedRepos, answer)) throw problem("repository-not-allowed", query);
     const { form, commit } = answer.kind === "found"
       ? answer
       : { form: commitId ?? "", commit: commitId ?? "" };

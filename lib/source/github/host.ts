@@ -3,13 +3,7 @@
 
 import { z } from "zod";
 import type { Clock } from "../../clock.ts";
-import {
-  type CollectionsError,
-  repositoryBlocked,
-  repositoryEmpty,
-  repositoryNotFound,
-  sourceFailed,
-} from "../../errors.ts";
+import { type CollectionsError, problem, sourceFailed } from "../../errors.ts";
 import type { Compute } from "../../thread/compute.ts";
 import type { AllowedRepos, RepositoryName, Snapshot } from "../source.ts";
 import type { GitHubAnswer, GitHubClient, GitHubRequest } from "./client.ts";
@@ -131,9 +125,9 @@ export function pathBelow(address: string, location: string | null): string | nu
 
 /** The error that a status means for a request about a repository that should be there. */
 export function refusal({ owner, repo }: RepositoryName, status: number): CollectionsError {
-  if (status === 451) return repositoryBlocked(owner, repo);
-  if (status === 409) return repositoryEmpty(owner, repo);
-  if (status === 403 || status === 404) return repositoryNotFound(owner, repo);
+  if (status === 451) return problem("repository-blocked", { owner, repo });
+  if (status === 409) return problem("repository-empty", { owner, repo });
+  if (status === 403 || status === 404) return problem("repository-not-found", { owner, repo });
   // A status that GitHub does not document says nothing about the repository.
   return sourceFailed(`Cannot read "${owner}/${repo}": GitHub answered ${status}`);
 }

@@ -7,8 +7,7 @@ import {
   branchNotFound,
   type CollectionsError,
   isSourceFailure,
-  repositoryNotAllowed,
-  repositoryNotFound,
+  problem,
   sourceFailed,
 } from "../../errors.ts";
 import { isCheckFailure, withDenial } from "../failure_backoff.ts";
@@ -145,7 +144,7 @@ export class RestRefSearch {
     const { full_name = "" } = parseAnswer(repositoryAnswer, answer);
     const [owner = "", repo = ""] = full_name.split("/");
     if (!isAllowed(allowedRepos, { owner, repo })) {
-      throw repositoryNotAllowed(this.query.owner, this.query.repo);
+      throw problem("repository-not-allowed", this.query);
     }
   }
 
@@ -211,7 +210,7 @@ function requirePublic(name: RepositoryName, answer: RepositoryAnswer): void {
   if (answer.status === 304) return;
   const { private: isPrivate, visibility } = parseAnswer(repositoryAnswer, answer);
   if (isPrivate || (visibility ?? "public") !== "public") {
-    throw repositoryNotFound(name.owner, name.repo);
+    throw problem("repository-not-found", name);
   }
 }
 

@@ -1,10 +1,9 @@
-import { routeNotFound } from "../../../lib/errors.ts";
 import { define } from "../../../lib/http/state.ts";
+import type { Services } from "../../../lib/services.ts";
+
+export const isEnabled = ({ webhook }: Services): boolean => webhook !== null;
 
 /** `POST /api/webhooks/github`: GitHub reports that a repository changed; only where GITHUB_WEBHOOK_SECRET is set. */
 export const handler = define.handlers({
-  POST({ req, state: { services, context } }) {
-    if (services.webhook === null) throw routeNotFound();
-    return services.webhook.receive(req, context);
-  },
+  POST: ({ req, state: { services, context } }) => services.webhook!.receive(req, context),
 });

@@ -1,8 +1,8 @@
-// What a client may cost, counted in cache misses, and what a client is. Time is monotonic, so setting the clock back
-// neither blocks nor frees a client.
+// What a client may cost, counted in cache misses. Time is monotonic, so setting the clock back neither blocks nor frees a
+// client.
 
 import { LRUCache } from "lru-cache";
-import { tooManyRequests } from "../errors.ts";
+import { problem } from "../errors.ts";
 
 const MAX_CLIENTS = 50_000;
 const WINDOW_MS = 60_000;
@@ -19,7 +19,18 @@ interface Bucket {
   readonly uncharged: number;
 }
 
-/** A token bucket by the generic cell rate algorithm (ITU-T I.371). 0 a minute allows any number. */
+/**
+ * A token bucket by the generic cell rate algorithm (ITU-T I.371). 0 a minute allows any number.
+ *
+ * @example
+ * ```ts
+ * import { throws } from "node:assert/strict";
+ *
+ * const limit = new RateLimit({ perMinute: 2, monotonicMs: () => 0 });
+ * limit.charge("192.0.2.1", 2);
+ * throws(() => limit.require("192.0.2.1", 1), { code: "too-many-requests" });
+ * ```
+ */
 export class RateLimit {
   private readonly buckets = new LRUCache<string, Bucket>({ max: MAX_CLIENTS });
 
@@ -36,7 +47,9 @@ export class RateLimit {
     if (perMinute === 0) return;
     const waitMs = this.usedMs(client) + misses * WINDOW_MS / perMinute - WINDOW_MS;
     // Half a microsecond makes up for rounding when fractions are added.
-    if (waitMs > 0.0005) throw tooManyRequests(Math.ceil(waitMs / 1000));
+    if (waitMs > 0.0005) {
+      throw problem("too-many-requests", { retryAfterSeconds: Math.ceil(waitMs / 1000) });
+    }
   }
 
   /**
@@ -67,39 +80,4 @@ export class RateLimit {
     headers.set("ratelimit-policy", `"misses";q=${perMinute};w=${WINDOW_MS / 1000}`);
     headers.set("ratelimit", `"misses";r=${remaining};t=${Math.ceil(usedMs / 1000)}`);
   }
-}
-
-/** The last entry of a forwarded header, which the trusted proxy itself wrote; null where there is none. */
-export function lastForwarded({ headers }: Request, name: string): string | null {
-  return headers.get(name)?.split(",").at(-1)?.trim() || null;
-}
-
-/** The address of the client; behind a trusted proxy the last one that it wrote down. */
-export function clientAddress(
-  request: Request,
-  { remote, trustProxy }: { remote: string; trustProxy: boolean },
-): string {
-  const forwarded = trustProxy ? lastForwarded(request, "x-forwarded-for") : null;
-  return clientKey(
-    forwarded?.replace(/^\[(.*)\](:\d+)?$|^(\d[\d.]*):\d+$/, "$1$3") ?? remote,
-  );
-}
-
-/**
- * An address by which misses are counted: IPv4 whole, IPv6 by its /64, since one client has all of that. An IPv4-mapped
- * address (RFC 4291, 2.5.5.2) counts as its IPv4 address; by their /64 all of them would share one count.
- */
-export function clientKey(address: string): string {
-  if (!address.includes(":")) return address;
-  // A URL has IPv6 in its shortest form: hexadecimal groups without leading zeros, the longest run of zeros as `::`.
-  const short = URL.parse(`http://[${address.replace(/%.*$/, "")}]`)?.hostname.slice(1, -1);
-  if (short === undefined) return address;
-  const mapped = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(short)?.slice(1);
-  if (mapped !== undefined) {
-    const pairs = mapped.map((group) => parseInt(group, 16));
-    return pairs.flatMap((pair) => [pair >> 8, pair & 0xff]).join(".");
-  }
-  const [left = [], right = []] = short.split("::").map((part) => part.split(":").filter(Boolean));
-  const zeros = Array<string>(8 - left.length - right.length).fill("0");
-  return `${[...left, ...zeros, ...right].slice(0, 4).join(":")}::/64`;
 }

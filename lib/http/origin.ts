@@ -1,0 +1,67 @@
+// Where a request was sent to: the check of `Host`, and the base of the URLs in its response.
+
+import { invalidParameters } from "../errors.ts";
+import type { Config } from "../settings.ts";
+import { lastForwarded } from "./client_address.ts";
+
+/** The settings that determine a request's origin. */
+type OriginOptions = Pick<Config, "publicUrl" | "trustProxy" | "isPreview">;
+
+const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d*)?$/;
+const LOOPBACK = /^(?:(?:[a-z0-9-]+\.)*localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+
+/**
+ * Whether `Host` is `host[:port]` (RFC 9112, 3.2). The server puts it into the request's URL as it is, so anything more
+ * would change the path or the query.
+ */
+export function hasValidHost({ headers }: Request): boolean {
+  const host = headers.get("host");
+  return host === null || HOST.test(host);
+}
+
+/**
+ * Checks where a request was sent to. A preview answers loopback names only, so that no page can reach it by a name of
+ * its own that resolves to this machine (DNS rebinding).
+ * @throws {CollectionsError} invalid-parameters.
+ */
+export function checkHost(request: Request, { isPreview }: OriginOptions): void {
+  const url = hasValidHost(request) ? URL.parse(request.url) : null;
+  // A request line may carry a whole address, whose host counts then (RFC 9112, 3.2.2).
+  const isHost = url !== null && url.username + url.password === "" && HOST.test(url.host);
+  if (isHost && (!isPreview || LOOPBACK.test(url.hostname))) return;
+  const message = isHost ? "must be localhost in a preview" : "must be host[:port]";
+  throw invalidParameters([{ parameter: "Host", message }]);
+}
+
+/** Withholds a preview's response from pages of other machines: no CORS for them, and no embedding. */
+export function limitToLoopback(request: Request, { headers }: Response): void {
+  const origin = request.headers.get("origin");
+  headers.set("cross-origin-resource-policy", "same-site");
+  headers.append("vary", "Origin");
+  if (origin === null || LOOPBACK.test(URL.parse(origin)?.hostname ?? "")) return;
+  for (const name of [...headers.keys()]) {
+    if (name.startsWith("access-control-")) headers.delete(name);
+  }
+}
+
+/** The base of the absolute URLs in a response: the configured one, the proxy's, or the request's own origin. */
+export function baseUrl(request: Request, { publicUrl, trustProxy }: OriginOptions): string {
+  if (publicUrl !== null) return publicUrl;
+  const sent = URL.parse(request.url);
+  // A request that was sent to no valid host gets a problem, whose addresses need some host.
+  const own = sent !== null && HOST.test(sent.host) ? sent : new URL("http://localhost");
+  if (!trustProxy) return own.origin;
+  const protocol = lastForwarded(request, "x-forwarded-proto")?.toLowerCase();
+  const host = lastForwarded(request, "x-forwarded-host");
+  const scheme = protocol === "https" || protocol === "http" ? `${protocol}:` : own.protocol;
+  const name = host !== null && HOST.test(host) ? host : own.host;
+  return URL.parse(`${scheme}//${name}`)?.origin ?? own.origin;
+}
+
+/** All that a response depends on beside the caches, read without parsing: the URL, and what a trusted proxy adds. */
+export function requestKey({ url, headers }: Request, { trustProxy }: OriginOptions): string {
+  if (!trustProxy) return url;
+  const proto = headers.get("x-forwarded-proto") ?? "";
+  // An absent header and one that says "null" are different requests.
+  return `${url}\n${proto}\n${headers.get("x-forwarded-host") ?? ""}`;
+}
