@@ -4,6 +4,7 @@ import { blobId, treeId, treeIdOfSorted } from "../../lib/source/git_object_id.t
 import { scanFolder } from "../../lib/source/local/folder_scan.ts";
 import {
   fileAt,
+  folderOf,
   type FolderState,
   listFiles,
   readScanned,
@@ -22,7 +23,7 @@ const read = ({ dir }: { dir: string }, path: string, file: ScannedFile) =>
 
 /** Every path below a folder, links too. */
 const pathsOf = ({ entries }: ScannedFolder): string[] =>
-  entries.flatMap((entry) =>
+  [...entries.values()].flatMap((entry) =>
     entry.kind === "folder" ? pathsOf(entry).map((path) => `${entry.name}/${path}`) : [entry.name]
   );
 
@@ -74,17 +75,6 @@ Deno.test("scanFolder() reads again what it read within two seconds of a change"
   assertEquals(file.work.reads, 3);
 });
 
-Deno.test("readScanned() gives the bytes, or null and another scan where they are others", async () => {
-  await using file = await withFile("one\n");
-  const scanned = await file.scan();
-  assertEquals(await read(file, "a", scanned), new TextEncoder().encode("one\n"));
-  const { atime, mtime } = await Deno.lstat(file.path);
-  await Deno.writeTextFile(file.path, "two\n");
-  await Deno.utime(file.path, atime!, mtime!);
-  assertEquals(await read(file, "a", scanned), null);
-  assertEquals((await file.scan()).id, idOf("two\n"));
-});
-
 Deno.test("readScanned() reads a file of several blocks, and no byte that was added", async () => {
   const text = "0123456789".repeat(20_000);
   await using file = await withFile(text);
@@ -96,32 +86,6 @@ Deno.test("readScanned() reads a file of several blocks, and no byte that was ad
     () => Deno.writeTextFileSync(file.path, "more", { append: true }),
   );
   assertEquals(await read(file, "a", scanned), null);
-});
-
-Deno.test("readScanned() does not follow a link that took the file's place", async () => {
-  await using file = await withFile("one\n");
-  const scanned = await file.scan();
-  const { atime, mtime } = await Deno.lstat(file.path);
-  const replace = () => {
-    const copy = `${file.path}_copy`;
-    Deno.copyFileSync(file.path, copy);
-    Deno.utimeSync(copy, atime!, mtime!);
-    Deno.removeSync(file.path);
-    Deno.symlinkSync(copy, file.path);
-  };
-  using _replaced = after("lstat", file.path, replace);
-  assertEquals(await read(file, "a", scanned), null);
-});
-
-Deno.test("readScanned() does not follow a link that took a folder's place", async () => {
-  await using folders = await withFolders();
-  const state = await folders.scan();
-  const file = fileAt(state.root, "posts/a.md")!;
-  assertEquals(await read(folders, "posts/a.md", file), bytesOf("inside\n"));
-  // The file outside has the same bytes.
-  await Deno.writeTextFile(`${folders.outside}/a.md`, "inside\n");
-  folders.replace();
-  assertEquals(await read(folders, "posts/a.md", file), null);
 });
 
 /** A folder `blog` with the file `posts/a.md`, and a folder outside it that may take the place of `posts`. */
@@ -206,14 +170,6 @@ Deno.test("scanFolder() checks a file before and after it is read", async () => 
   }
 });
 
-Deno.test("scanFolder() shows files at once that were just created or renamed", async () => {
-  await using folders = await withFolders(new TestClock(Date.now()));
-  assertEquals(pathsOf((await folders.scan()).root), ["posts/a.md"]);
-  await Deno.writeTextFile(`${folders.posts}/b.md`, "new\n");
-  await Deno.rename(folders.posts, `${folders.dir}/articles`);
-  assertEquals(pathsOf((await folders.scan()).root), ["articles/a.md", "articles/b.md"]);
-});
-
 Deno.test("scanFolder() lists a folder at the next scan that it left out of one", async () => {
   await using folders = await withFolders();
   {
@@ -224,55 +180,67 @@ Deno.test("scanFolder() lists a folder at the next scan that it left out of one"
   assertEquals(pathsOf((await folders.scan()).root), ["posts/a.md"]);
 });
 
-Deno.test("scanFolder() does not follow a link that took a file's place", async () => {
-  await using folders = await withFolders();
-  const path = `${folders.posts}/a.md`;
-  const replace = () => {
-    Deno.removeSync(path);
-    Deno.symlinkSync(`${folders.outside}/a.md`, path);
-  };
-  using _replaced = after("lstat", path, replace);
-  const { root } = await folders.scan();
-  assertEquals(fileAt(root, "posts/a.md")?.kind, "symbolic link");
-});
+const remove = (path: string) => Deno.removeSync(path, { recursive: true });
 
-Deno.test("scanFolder() does not wait for a pipe that took a file's place", async () => {
-  await using folders = await withFolders();
-  const path = `${folders.posts}/a.md`;
-  const replace = () => {
-    Deno.removeSync(path);
+/** What can take the place of the file `a.md` or of its folder. */
+const REPLACE = {
+  nothing: remove,
+  "a file"(path: string) {
+    remove(path);
+    Deno.writeTextFileSync(path, "now a file\n");
+  },
+  "a folder"(path: string) {
+    remove(path);
+    Deno.mkdirSync(path);
+  },
+  "a pipe"(path: string) {
+    remove(path);
     assert(new Deno.Command("mkfifo", { args: [path] }).outputSync().success);
-  };
-  using _replaced = after("lstat", path, replace);
-  assertEquals(pathsOf((await folders.scan()).root), []);
-});
+  },
+  "a link"(path: string) {
+    Deno.renameSync(path, `${path}.moved`);
+    Deno.symlinkSync(`${path}.moved`, path);
+  },
+};
 
 Deno.test("scanFolder() leaves out what disappears or changes its type meanwhile", async () => {
-  const toFile = (path: string) => {
-    Deno.removeSync(path, { recursive: true });
-    Deno.writeTextFileSync(path, "now a file\n");
-  };
-  const toFolder = (path: string) => {
-    Deno.removeSync(path);
-    Deno.mkdirSync(path);
-  };
-  const remove = (path: string) => Deno.removeSync(path, { recursive: true });
-  const changes = [
-    ...[remove, toFile].flatMap((
-      change,
-    ) => [["realPath", "posts", change], ["readDir", "posts", change]]),
-    ...[remove, toFolder].map((change) => ["lstat", "posts/a.md", change]),
-  ] as ["lstat" | "readDir" | "realPath", string, (path: string) => void][];
-  for (const [name, path, change] of changes) {
+  const rows = [
+    { before: "realPath", path: "posts", by: ["nothing", "a file"] },
+    { before: "readDir", path: "posts", by: ["nothing", "a file"] },
+    { before: "lstat", path: "posts/a.md", by: ["nothing", "a folder", "a pipe"] },
+  ] as const;
+  for (const { before: call, path, by } of rows) {
+    for (const what of by) {
+      await using folders = await withFolders();
+      await Deno.writeTextFile(`${folders.dir}/kept.md`, "kept\n");
+      const full = `${folders.dir}/${path}`;
+      using _changed = before(call, full, () => REPLACE[what](full));
+      const found = pathsOf((await folders.scan()).root);
+      assertEquals([call, what, ...found], [call, what, "kept.md"]);
+    }
+  }
+});
+
+Deno.test("scanFolder() reads no link or pipe that took a file's place", async () => {
+  for (const what of ["a link", "a pipe"] as const) {
     await using folders = await withFolders();
-    await Deno.writeTextFile(`${folders.dir}/kept.md`, "kept\n");
+    const path = `${folders.posts}/a.md`;
+    using _replaced = after("lstat", path, () => REPLACE[what](path));
+    const { root } = await folders.scan();
+    const kind = what === "a link" ? "symbolic link" : undefined;
+    assertEquals([what, fileAt(root, "posts/a.md")?.kind], [what, kind]);
+  }
+});
+
+Deno.test("readScanned() follows no link that took the place of a file or folder", async () => {
+  for (const path of ["posts", "posts/a.md"]) {
+    await using folders = await withFolders();
+    const file = fileAt((await folders.scan()).root, "posts/a.md")!;
+    assertEquals(await read(folders, "posts/a.md", file), bytesOf("inside\n"));
     const full = `${folders.dir}/${path}`;
-    using _changed = before(name, full, () => change(full));
-    assertEquals(
-      pathsOf((await folders.scan()).root),
-      ["kept.md"],
-      `${change.name} ${name} ${path}`,
-    );
+    using _replaced = after("lstat", `${folders.posts}/a.md`, () => REPLACE["a link"](full));
+    // The bytes are the same, and in the folder.
+    assertEquals([path, await read(folders, "posts/a.md", file)], [path, null]);
   }
 });
 
@@ -285,7 +253,7 @@ Deno.test("scanFolder() reads what has changed, and builds only the folders arou
     using lookups = countCalls("lstat");
     using checks = countCalls("realPath");
     const { root } = await folders.scan(work);
-    const [docs, posts] = root.entries;
+    const [docs, posts] = root.entries.values();
     return {
       root,
       docs,
@@ -325,15 +293,7 @@ Deno.test("listFiles() lets other tasks go on between slices", async () => {
     const name = String(index).padStart(4, "0");
     return { name, kind: "file", mode: "100644", id: "0".repeat(40), size: 1, stamp: "" } as const;
   });
-  const root = {
-    name: "",
-    kind: "folder",
-    mode: "40000",
-    id: "",
-    size: 0,
-    entries,
-    omitted: 0,
-  } as const;
+  const root = await folderOf("", entries, 0);
   using ticks = slowTicks();
   const list = await listFiles(root);
   assertEquals([list.length, list.pathAt(4_095)], [4_096, "4095"]);

@@ -14,11 +14,12 @@ export interface ScannedFile extends TreeEntry {
   stamp: string;
 }
 
-/** A folder, its entries in Git's order. One without files does not exist, as in Git. */
+/** A folder. One without files does not exist, as in Git. */
 export interface ScannedFolder extends TreeEntry {
   readonly kind: "folder";
   readonly mode: "40000";
-  readonly entries: readonly ScannedEntry[];
+  /** In Git's order, by {@linkcode keyOf}. */
+  readonly entries: ReadonlyMap<string, ScannedEntry>;
   /** How many names in it are not UTF-8; they are not among the entries. */
   readonly omitted: number;
   /** Every file below it, once that was requested. */
@@ -37,48 +38,27 @@ export interface FolderState {
 
 /** Makes a folder of entries in any order. */
 export async function folderOf(
-  { name, entries, omitted }: Pick<ScannedFolder, "name" | "entries" | "omitted">,
+  name: string,
+  entries: readonly ScannedEntry[],
+  omitted: number,
 ): Promise<ScannedFolder> {
   const sorted = await sortYielding(entries, (a, b) => compareBytes(keyOf(a), keyOf(b)));
   const id = await treeIdOfSorted(sorted);
-  return { name, kind: "folder", mode: "40000", id, size: 0, entries: sorted, omitted };
+  const byKey = new Map<string, ScannedEntry>();
+  for (const entry of sorted) {
+    if (byKey.size % STEPS_PER_YIELD === 0) await yieldToEventLoop();
+    byKey.set(keyOf(entry), entry);
+  }
+  return { name, kind: "folder", mode: "40000", id, size: 0, entries: byKey, omitted };
 }
 
 /** The file or link at a path from a folder. */
 export function fileAt(root: ScannedFolder, path: string): ScannedFile | undefined {
-  const names = path.split("/");
-  const name = names.pop()!;
-  return findFile(names.reduce(findFolder, root as ScannedFolder | undefined), name);
-}
-
-/** The file or link with this name in a folder. */
-export function findFile(folder: ScannedFolder | undefined, name: string): ScannedFile | undefined {
-  const entry = find(folder, name);
-  return entry?.kind === "folder" ? undefined : entry;
-}
-
-/** The sub-folder with this name. */
-export function findFolder(
-  folder: ScannedFolder | undefined,
-  name: string,
-): ScannedFolder | undefined {
-  const entry = find(folder, `${name}/`);
-  return entry?.kind === "folder" ? entry : undefined;
-}
-
-/** The entry with this key, in logarithmic time. */
-function find(folder: ScannedFolder | undefined, key: string): ScannedEntry | undefined {
-  const entries = folder?.entries ?? [];
-  let low = 0;
-  let high = entries.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    const order = compareBytes(keyOf(entries[middle]!), key);
-    if (order === 0) return entries[middle];
-    if (order < 0) low = middle + 1;
-    else high = middle;
+  let entry: ScannedEntry | undefined = root;
+  for (const key of path.split(/(?<=\/)/)) {
+    entry = entry?.kind === "folder" ? entry.entries.get(key) : undefined;
   }
-  return undefined;
+  return entry?.kind === "folder" ? undefined : entry;
 }
 
 /** What Git orders entries by. */
@@ -99,8 +79,8 @@ const rankOf = (unit: number) => unit >= 0xd800 && unit <= 0xdfff ? unit + 0x100
 /** The entries of a folder. */
 export async function entriesOf({ entries }: ScannedFolder): Promise<TreeEntries> {
   const builder = new FileListBuilder();
-  for (const [step, entry] of entries.entries()) {
-    if (step % STEPS_PER_YIELD === 0) await yieldToEventLoop();
+  for (const entry of entries.values()) {
+    if (builder.length % STEPS_PER_YIELD === 0) await yieldToEventLoop();
     addEntry(builder, entry);
   }
   return new TreeEntries(builder.build());
@@ -112,7 +92,7 @@ export async function listFiles(root: ScannedFolder): Promise<FileList> {
   let steps = 0;
   const add = async (folder: ScannedFolder, prefix: string) => {
     builder.omit(folder.omitted);
-    for (const entry of folder.entries) {
+    for (const entry of folder.entries.values()) {
       if (++steps % STEPS_PER_YIELD === 0) await yieldToEventLoop();
       const path = prefix + entry.name;
       if (entry.kind === "folder") await add(entry, `${path}/`);
