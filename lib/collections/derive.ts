@@ -1,46 +1,73 @@
 // Has the content thread derive from files what it or the caches keep: front matter and HTML. A file that takes too long is
 // tried again alone. Then it has none for some minutes.
 
-import { deriveTask, lackingTask, renderTask } from "../content/tasks.ts";
+import type { Batch, FilesInput } from "../content/derive.ts";
+import type { Missing } from "../content/derived.ts";
+import { deriveTask, renderTask } from "../content/tasks.ts";
+import { problem, RETRY_AFTER_SECONDS } from "../errors.ts";
 import type { Blobs, FileRef } from "../source/source.ts";
-import { TimeLimitError } from "../thread/compute.ts";
+import { type Task, TimeLimitError } from "../thread/compute.ts";
 import { type ReadContext, repositoryOf, runTask } from "./read_context.ts";
 
 /** Files read together: few enough to bound memory, enough to fill several batches. */
 const CHUNK = { maxFiles: 400, maxBytes: 4 << 20 };
 /** What is copied to the thread at once. */
 const MAX_BATCH_BYTES = 1 << 20;
+/** Another client's files may take the place of what was derived, before it is used. */
+const MAX_ROUNDS = 3;
 
-type FileBytes = { readonly id: string; readonly bytes: Uint8Array };
+type FileBytes = FilesInput["files"][number];
 
 /**
- * Derives the front matter of those files whose front matter the thread does not have. Gives why some could not be read,
- * by id. @throws as {@linkcode runTask}.
+ * The output of a task that needs front matter, which is derived where the thread does not have it.
+ * @throws {CollectionsError} service-busy, or as {@linkcode runTask}.
  */
-export async function deriveFiles(
-  files: Iterable<FileRef>,
+export async function runOverFrontMatter<Input, Output extends object>(
   read: ReadContext,
-  known: Blobs = new Map(),
-): Promise<ReadonlyMap<string, Error>> {
+  task: Task<Input, Output | Missing>,
+  input: Input,
+  { fileAt, onFailure, blobs, ...options }: {
+    readonly subject: string;
+    readonly linearIn?: number;
+    /** The file that the task means by an index. */
+    readonly fileAt: (index: number) => FileRef;
+    /** Called for a file that could not be read, once all others are derived. */
+    readonly onFailure: (id: string, error: Error) => void;
+    /** Files that were read already. */
+    readonly blobs?: Blobs;
+  },
+): Promise<Output> {
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const output = await runTask(read, task, input, options);
+    if (!("missing" in output)) return output;
+    const files = new Map(output.missing.map((index) => [fileAt(index).id, fileAt(index)]));
+    for (const [id, error] of await deriveFiles(files.values(), read, blobs)) onFailure(id, error);
+  }
+  throw problem("service-busy", { retryAfterSeconds: RETRY_AFTER_SECONDS });
+}
+
+/** Derives the front matter of files. Gives why some could not be read, by id. */
+async function deriveFiles(files: Iterable<FileRef>, read: ReadContext, known: Blobs = new Map()) {
   const { source, snapshot, context } = read;
   const repository = repositoryOf(read);
-  const byId = new Map([...files].map((file) => [file.id, file]));
   const failures = new Map<string, Error>();
-  if (byId.size === 0) return failures;
-  const ids = await runTask(read, lackingTask, { repository, ids: [...byId.keys()] });
-  for (const chunk of chunksOf(ids.values().map((id) => byId.get(id)!))) {
+  for (const chunk of chunksOf(files)) {
     context.signal?.throwIfAborted();
-    const blobs = chunk.every(({ id }) => known.has(id))
-      ? new Map(chunk.map(({ id }) => [id, known.get(id)!]))
-      : await source.blobs(snapshot, chunk, context);
+    const isKnown = chunk.every(({ id }) => known.has(id));
+    const blobs = isKnown ? known : await source.blobs(snapshot, chunk, context);
     const readable: FileBytes[] = [];
-    for (const [id, bytes] of blobs) {
+    for (const { id } of chunk) {
+      const bytes = blobs.get(id)!;
       if (bytes instanceof Error) failures.set(id, bytes);
       else readable.push({ id, bytes });
     }
-    await inBatches(readable, read, async (files, options) => {
-      const isFailed = options.isFailed;
-      return await runTask(read, deriveTask, { repository, files, isFailed }, options);
+    const derive = (files: readonly FileBytes[], areSlow = false, isLong = false) =>
+      runTask(read, deriveTask, { repository, files, areSlow }, { isLong });
+    await inBatches(readable, read, {
+      work: (files, isLong) => derive(files, false, isLong),
+      async onResult(file, result) {
+        if (result === null) await derive([file], true);
+      },
     });
   }
   return failures;
@@ -53,37 +80,21 @@ export async function renderFiles(
   onResult: (id: string, result: Uint8Array | string) => void,
 ): Promise<void> {
   const repository = repositoryOf(read);
-  await inBatches(files, read, async (batch, options) => {
-    if (options.isFailed) {
-      onResult(batch[0]!.id, "The file takes longer than 2 s, or too much memory.");
-      return { done: 1, isSlow: false };
-    }
-    const { results, isSlow } = await runTask(
-      read,
-      renderTask,
-      { repository, files: batch },
-      options,
-    );
-    for (const [index, result] of results.entries()) onResult(batch[index]!.id, result);
-    return { done: results.length, isSlow };
+  await inBatches(files, read, {
+    work: (files, isLong) => runTask(read, renderTask, { repository, files }, { isLong }),
+    onResult: ({ id }, result) =>
+      onResult(id, result ?? "The file takes longer than 2 s, or too much memory."),
   });
 }
 
-interface TryOptions {
-  /** Whether the first file took too long before. */
-  readonly isLong: boolean;
-  /** Whether it took too long again. */
-  readonly isFailed: boolean;
-}
-
-/** Works on all files, in batches. `work` says how many of a batch are done, and whether the next one takes too long. */
-async function inBatches(
+/** Works on all files, in batches. The result of a file that takes too long also alone is null. */
+async function inBatches<T>(
   files: readonly FileBytes[],
   read: ReadContext,
-  work: (
-    batch: readonly FileBytes[],
-    options: TryOptions,
-  ) => Promise<{ readonly done: number; readonly isSlow: boolean }>,
+  { work, onResult }: {
+    readonly work: (batch: readonly FileBytes[], isLong: boolean) => Promise<Batch<T>>;
+    readonly onResult: (file: FileBytes, result: T | null) => void | Promise<void>;
+  },
 ): Promise<void> {
   let size = files.length;
   let tries = 0;
@@ -92,15 +103,18 @@ async function inBatches(
     let bytes = 0;
     const batch = files.slice(at, at + size)
       .filter((file, index) => (bytes += file.bytes.length) <= MAX_BATCH_BYTES || index === 0);
-    const options = { isLong: tries === 1, isFailed: tries === 2 };
-    const { done, isSlow } = await work(batch, options).catch((error) => {
+    const { results, isSlow } = await work(batch, tries === 1).catch((error) => {
       if (!(error instanceof TimeLimitError)) throw error;
-      return { done: 0, isSlow: true };
+      return { results: [], isSlow: true };
     });
-    at += done;
-    if (done > 0) tries = 0;
+    for (const result of results) await onResult(files[at++]!, result);
+    if (results.length > 0) tries = 0;
+    if (!isSlow) continue;
     // One by one from here on: which of several files ended the thread is not known.
-    if (isSlow) [tries, size] = [tries + 1, 1];
+    size = 1;
+    if (++tries < 2) continue;
+    await onResult(files[at++]!, null);
+    tries = 0;
   }
 }
 

@@ -1,63 +1,47 @@
-// Adds to the items of a page what their files contain, as pieces of JSON that the content thread makes: content, front
-// matter, HTML. A rendered file depends on its text alone and is cached by its blob id, in the key-value store too. Its
-// addresses are resolved for each response.
+// The items of a page as JSON, which the content thread makes: what it has to read for them, in what order, and what fits.
+// A rendered file depends on its text alone and is cached by its blob id, in the key-value store too. Its addresses are
+// resolved for each response.
 
-import { type ItemBody, itemErrorBody } from "../api/contract.ts";
+import { itemErrorBody } from "../api/contract.ts";
+import { displayPath } from "../api/names.ts";
 import { itemUrl } from "../api/parameters.ts";
 import type { ObjectKind } from "../cache/object_cache.ts";
-import type { DescribedFile, DescribedPart, LinkTargets } from "../content/describe.ts";
+import { FAILURE_TTL_MS } from "../content/derived.ts";
+import type { DescribedFile, DescribeInput, Description } from "../content/describe.ts";
 import type { ItemNeeds } from "../content/fields.ts";
-import { isMarkdown, isMdx, needsReading } from "../content/file_names.ts";
+import { fileName, isMarkdown, isMdx, needsReading } from "../content/file_names.ts";
 import { RENDERER_VERSION } from "../content/rendered.ts";
 import { describeTask } from "../content/tasks.ts";
-import {
-  itemTooLarge,
-  pageTooLarge,
-  queryTooExpensive,
-  serviceBusy,
-  sourceFailed,
-} from "../errors.ts";
+import { pageTooLarge, problem, sourceFailed } from "../errors.ts";
 import { comparePaths, type FileList } from "../source/file_list.ts";
 import type { Blobs, FileRef } from "../source/source.ts";
-import { TimeLimitError } from "../thread/compute.ts";
-import { deriveFiles, renderFiles } from "./derive.ts";
-import { type ReadContext, repositoryOf, runJob, runTask } from "./read_context.ts";
+import { renderFiles, runOverFrontMatter } from "./derive.ts";
+import { type ReadContext, repositoryOf, runJob } from "./read_context.ts";
 import { type CollectionFolder, pathIn } from "./resolve_collection.ts";
 
-/** A file in either operation. */
-export type Item = Omit<ItemBody, "slug">;
-
-/** What the files of a response are described by. */
-export interface Description {
+/** The files of a response, and what is said of them. */
+interface Page {
+  readonly files: readonly FileRef[];
   readonly needs: ItemNeeds;
   /** As in `DescribeInput`. */
-  readonly fields?: readonly string[] | "frontMatter" | undefined;
+  readonly fields?: readonly string[] | undefined;
   readonly linkTemplate?: string | undefined;
-  /** The collection that links between items stay in. */
-  readonly collection: { readonly folder: CollectionFolder; readonly files: FileList } | null;
-  /** How errors name the list; null for one file. */
-  readonly list: string | null;
-  /** Bytes of JSON that the contents may have. */
+  /** The collection whose items the files are; null for a file by itself. */
+  readonly folder: CollectionFolder | null;
+  /** The files of the collection that links between items stay in. */
+  readonly linked?: { readonly folder: CollectionFolder; readonly files: FileList } | null;
+  /** Bytes of JSON that the items may have. */
   readonly maxBytes: number;
   /** Files that were read already. */
   readonly blobs?: Blobs;
 }
 
-export interface Contents {
-  /** Properties of each item. */
-  readonly parts: ReadonlyMap<Item, DescribedPart>;
-  /** For how long they may be cached, in ms: not at all where the source failed to give a file. */
-  readonly cacheForMs: number;
-}
-
+/** Bytes of JSON that an answer has at most. */
+export const MAX_JSON_BYTES = 16 << 20;
+/** What an item without its contents may have: two addresses encode its path of at most 4,096 bytes. */
+const MAX_ITEM_BYTES = 40 * 1024;
 /** Bytes of files that one page carries at most, and reads at most for their front matter alone. */
 const MAX_PAGE_BYTES = { content: 4 << 20, frontMatter: 32 << 20 };
-/** Rendering may fail for lack of time on a busy machine, so a failure is cached for a short time only. */
-const FAILURE_TTL_MS = 5 * 60_000;
-/** Another client's files may take the place of what was derived, before it is used. */
-const MAX_ROUNDS = 3;
-/** What every page may take. */
-const MIN_JSON_BYTES = 1 << 20;
 const MDX_ERROR = "MDX is a program, which this service does not execute; it has no HTML.";
 
 /** Rendered files as the content thread makes and reads them. */
@@ -72,105 +56,97 @@ const failureKind: ObjectKind<{ readonly message: string; readonly untilMs: numb
 };
 
 /** One file of a page while it is described. */
-type PageFile =
-  & { -readonly [Key in keyof DescribedFile]: DescribedFile[Key] }
-  & { readonly item: Item; readonly isCarried: boolean; readonly hasHtml: boolean };
+type PageFile = { -readonly [Key in keyof DescribedFile]: DescribedFile[Key] };
 
 /**
- * What `needs` names of the files of a page. One that cannot be read has an error instead; the page does not fail.
+ * The items of a page, and for how long they may be cached, in ms: not at all where the source failed to give a file. A
+ * file that cannot be read has an error in place of its contents; the page does not fail.
  * @throws {CollectionsError} as {@linkcode runJob}, where Markdown has to be rendered for a list.
  */
 export async function describeItems(
-  items: readonly Item[],
-  description: Description,
+  page: Page,
   read: ReadContext,
-): Promise<Contents> {
-  const { needs } = description;
-  if (!needs.content && !needs.frontMatter && !needs.html) {
-    return { parts: new Map(), cacheForMs: Infinity };
+): Promise<Description & { readonly cacheForMs: number }> {
+  const { needs } = page;
+  const files: PageFile[] = page.files.map((file) => ({ ...file }));
+  if (!isPlain(needs)) planReads(files, page, read);
+  if (needs.html) await addHtml(files, page, read);
+  let { blobs } = page;
+  if (needs.content) {
+    const carried = files.filter(({ error }) => error === undefined);
+    blobs ??= await read.source.blobs(read.snapshot, carried, read.context);
+    for (const file of carried) {
+      const bytes = blobs.get(file.id)!;
+      if (bytes instanceof Error) fail(file, bytes);
+      else file.bytes = bytes;
+    }
   }
-  const files = planPage(items, description, read);
-  await addHtml(files, description, read);
-  const carried = files.filter(({ isCarried }) => isCarried).map(({ item }) => fileOf(item));
-  const blobs = description.blobs ??
-    await read.source.blobs(read.snapshot, carried, read.context);
-  for (const file of files.filter(({ isCarried }) => isCarried)) {
-    const blob = blobs.get(file.id)!;
-    if (blob instanceof Error) fail(file, blob);
-    else file.bytes = blob;
-  }
-  const parts = await describeFiles(files, { ...description, blobs }, read);
+  const described = await describeFiles(files, { ...page, ...(blobs && { blobs }) }, read);
   const hasFailed = files.some(({ error }) => error?.code.startsWith("source-"));
   const mayEnd = files.some(({ htmlError, path }) => htmlError !== undefined && !isMdx(path));
-  return {
-    parts: new Map(files.map(({ item }, index) => [item, parts[index]!])),
-    cacheForMs: hasFailed ? 0 : mayEnd ? FAILURE_TTL_MS : Infinity,
-  };
+  return { ...described, cacheForMs: hasFailed ? 0 : mayEnd ? FAILURE_TTL_MS : Infinity };
 }
 
-/** The files in byte order of path, which is the order in which they get their part of the page. */
-function planPage(
-  items: readonly Item[],
-  { needs, list }: Description,
-  read: ReadContext,
-): PageFile[] {
-  const { maxItemBytes: maxBytes } = read.limits;
+/** Whether no file has to be read. */
+const isPlain = ({ content, frontMatter, html }: ItemNeeds) => !(content || frontMatter || html);
+
+/** Decides which files are read. They get their part of the page in byte order of path. */
+function planReads(
+  files: readonly PageFile[],
+  { needs, folder }: Page,
+  { limits: { maxItemBytes: maxBytes } }: ReadContext,
+): void {
   // A single file is bounded by its own size.
-  const bytesLeft = { ...MAX_PAGE_BYTES, ...(list !== null ? {} : { content: maxBytes }) };
-  const take = (kind: keyof typeof bytesLeft, size: number) => {
-    const isFitting = size <= bytesLeft[kind];
-    if (isFitting) bytesLeft[kind] -= size;
-    return isFitting;
+  const bytesLeft = folder === null
+    ? { ...MAX_PAGE_BYTES, content: maxBytes }
+    : { ...MAX_PAGE_BYTES };
+  /** Takes the bytes of a file from one of the budgets, or says what does not fit. */
+  const take = (file: PageFile, budget: keyof typeof MAX_PAGE_BYTES) => {
+    if (file.size > bytesLeft[budget]) {
+      file.error = itemError(pageTooLarge(file.path, MAX_PAGE_BYTES[budget]));
+    } else bytesLeft[budget] -= file.size;
   };
-  return items.toSorted((a, b) => comparePaths(a.path, b.path)).map((item) => {
-    const { name, path, sha: id, size } = item;
-    const isText = needsReading(name, size, maxBytes);
-    const wantsHtml = needs.html && isMarkdown(name);
-    let error: Error | undefined;
-    if (needs.content || wantsHtml) {
-      if (size > maxBytes) error = itemTooLarge(path, { size, maxBytes });
-      else if (!take("content", size)) error = pageTooLarge(path, MAX_PAGE_BYTES.content);
+  for (const file of files.toSorted((a, b) => comparePaths(a.path, b.path))) {
+    const { path, size } = file;
+    if (needs.content || (needs.html && isMarkdown(path))) {
+      if (size > maxBytes) {
+        file.error = itemError(problem("item-too-large", { path, size, maxBytes }));
+      } else take(file, "content");
     }
-    const isCarried = needs.content && error === undefined;
-    let frontMatter = isText && (needs.frontMatter || isCarried);
-    if (frontMatter && !isCarried && !take("frontMatter", size)) {
-      frontMatter = false;
-      error = pageTooLarge(path, MAX_PAGE_BYTES.frontMatter);
+    const isCarried = needs.content && file.error === undefined;
+    if (!needsReading(fileName(path), size, maxBytes) || !(needs.frontMatter || isCarried)) {
+      continue;
     }
-    const hasHtml = wantsHtml && error === undefined;
-    const htmlError = hasHtml && isMdx(name) ? MDX_ERROR : undefined;
-    const none = { bytes: null, rendered: null };
-    return {
-      ...{ item, path, id, frontMatter, isCarried, hasHtml, htmlError, ...none },
-      error: error && itemError(error),
-    };
-  });
+    const before = file.error;
+    if (!isCarried) take(file, "frontMatter");
+    file.frontMatter = file.error === before;
+  }
 }
 
 /** Finds or makes the HTML of files. */
 async function addHtml(
   files: readonly PageFile[],
-  { blobs: known, list }: Description,
+  { blobs: known, folder }: Page,
   read: ReadContext,
 ): Promise<void> {
   const { clock, objects, source } = read;
   const repository = repositoryOf(read);
-  const markdown = files.filter(({ hasHtml, htmlError }) => hasHtml && htmlError === undefined);
+  const markdown = files.filter(({ path, error }) => isMarkdown(path) && error === undefined);
   const rendered = await objects.getMany(renderedKind, repository, markdown.map(({ id }) => id));
-  for (const file of markdown) {
-    file.rendered = rendered.get(file.id) ?? null;
-    const failure = objects.peek(failureKind, repository, file.id);
-    if (failure !== undefined && failure.untilMs > clock.monotonicMs()) {
-      file.htmlError = failure.message;
+  const missing = markdown.filter((file) => {
+    if (isMdx(file.path)) {
+      file.htmlError = MDX_ERROR;
+      return false;
     }
-  }
-  const missing = markdown.filter(({ rendered, htmlError }) =>
-    rendered === null && htmlError === undefined
-  );
+    const found = rendered.get(file.id);
+    if (found) file.rendered = found;
+    const failure = objects.peek(failureKind, repository, file.id);
+    if (failure && failure.untilMs > clock.monotonicMs()) file.htmlError = failure.message;
+    return file.rendered === undefined && file.htmlError === undefined;
+  });
   if (missing.length === 0) return;
   const work = async (read: ReadContext) => {
-    const refs = missing.map(({ item }) => fileOf(item));
-    const blobs = known ?? await source.blobs(read.snapshot, refs, read.context);
+    const blobs = known ?? await source.blobs(read.snapshot, missing, read.context);
     const results = new Map<string, Uint8Array | string | Error>();
     const readable: { id: string; bytes: Uint8Array }[] = [];
     for (const id of new Set(missing.map(({ id }) => id))) {
@@ -186,12 +162,16 @@ async function addHtml(
     });
     return results;
   };
-  const ids = missing.map(({ id }) => id).join(" ");
-  if (list === null) read.context.recordMiss();
-  // Each file may take seconds, so that a list's page is rendered by a background job.
-  const results = list === null
-    ? await work(read)
-    : await runJob(read, { key: `html ${ids}`, usesSource: false, collection: list, work });
+  let results;
+  if (folder === null) {
+    read.context.recordMiss();
+    results = await work(read);
+  } else {
+    // Each file may take seconds, so that a list's page is rendered by a background job.
+    const key = `html ${missing.map(({ id }) => id).join(" ")}`;
+    const collection = displayPath(folder.path);
+    results = await runJob(read, { key, usesSource: false, collection, work });
+  }
   for (const file of missing) {
     const result = results.get(file.id)!;
     if (result instanceof Error) fail(file, result);
@@ -202,70 +182,56 @@ async function addHtml(
 
 /** A file that cannot be read has its error alone. */
 function fail(file: PageFile, error: Error): void {
-  Object.assign(file, { error: itemError(error), frontMatter: false, bytes: null, rendered: null });
+  file.error = itemError(error);
+  file.frontMatter = false;
 }
 
 async function describeFiles(
   files: readonly PageFile[],
-  description: Description & { readonly blobs: Blobs },
+  { fields, folder, linkTemplate, linked, maxBytes, needs, blobs }: Page,
   read: ReadContext,
-): Promise<readonly DescribedPart[]> {
-  const { blobs, fields, list, maxBytes } = description;
-  const repository = repositoryOf(read);
-  const targets = targetsOf(description, read);
-  for (let round = 0; round < MAX_ROUNDS; round++) {
-    const derived = files.filter(({ frontMatter }) => frontMatter);
-    const failures = await deriveFiles(derived.map(({ item }) => fileOf(item)), read, blobs);
-    for (const file of derived) {
-      const failure = failures.get(file.id);
-      if (failure !== undefined) fail(file, failure);
-    }
-    const described = files.map((file): DescribedFile => {
-      const { item: _, isCarried: _isCarried, hasHtml: _hasHtml, ...described } = file;
-      return described;
-    });
-    // Few files need as much as they may: escapes and addresses can make them many times as large.
-    const likely = MIN_JSON_BYTES +
-      4 *
-        sum(described.map(({ bytes, rendered }) => (bytes?.length ?? 0) + (rendered?.length ?? 0)));
-    for (const most of [Math.min(likely, maxBytes), maxBytes]) {
-      await read.reserveBytes(most);
-      const input = { repository, files: described, fields, targets, maxBytes: most };
-      const parts = await runTask(read, describeTask, input).catch((error) => {
-        throw error instanceof TimeLimitError ? queryTooExpensive(list ?? files[0]!.path) : error;
-      });
-      if (parts === null) break;
-      if (most === maxBytes || !parts.some(({ isCut }) => isCut)) return parts;
-    }
-  }
-  throw serviceBusy();
-}
-
-const sum = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0);
-
-function targetsOf(
-  { collection, linkTemplate }: Pick<Description, "collection" | "linkTemplate">,
-  { baseUrl, snapshot, source }: ReadContext,
-): LinkTargets {
+): Promise<Description> {
+  const { baseUrl, snapshot, source } = read;
   const { name: { owner, repo }, branch } = snapshot;
-  return {
+  const input: Omit<DescribeInput, "maxBytes"> = {
+    ...{ repository: repositoryOf(read), files, fields, linkTemplate },
+    prefix: folder && pathIn(folder.path, ""),
     // The path is the last part of the address.
     contentUrlStart: itemUrl(baseUrl, { owner, repo, branch, path: "" }),
     webUrlStart: source.webUrl(snapshot, ""),
-    linkTemplate: linkTemplate ?? null,
-    collection: collection && {
-      prefix: pathIn(collection.folder.path, ""),
-      files: collection.files.bytes,
-      rule: collection.folder.declared?.rule,
-    },
+    linked: linked
+      ? {
+        prefix: pathIn(linked.folder.path, ""),
+        files: linked.files.bytes,
+        rule: linked.folder.declared?.rule,
+      }
+      : null,
   };
+  const describeWithin = async (maxBytes: number) => {
+    await read.reserveBytes(maxBytes);
+    return await runOverFrontMatter(read, describeTask, { ...input, maxBytes }, {
+      subject: folder === null ? files[0]!.path : displayPath(folder.path),
+      fileAt: (index) => files[index]!,
+      onFailure: (id, error) => {
+        for (const file of files) if (file.frontMatter && file.id === id) fail(file, error);
+      },
+      ...(blobs && { blobs }),
+      ...(!isPlain(needs)
+        ? {}
+        : { linearIn: files.reduce((sum, { path }) => sum + path.length, 0) }),
+    });
+  };
+  // Few files need as much as they may: escapes and addresses can make them many times as large.
+  const likely = files.reduce(
+    (sum, { bytes, rendered }) =>
+      sum + MAX_ITEM_BYTES + 4 * ((bytes?.length ?? 0) + (rendered?.length ?? 0)),
+    0,
+  );
+  const described = await describeWithin(Math.min(likely, maxBytes));
+  return described.isCut && likely < maxBytes ? await describeWithin(maxBytes) : described;
 }
 
-function fileOf({ path, sha, size }: Item): FileRef {
-  return { path, id: sha, size };
-}
-
-function itemError(error: Error): NonNullable<Item["error"]> {
+function itemError(error: Error): NonNullable<DescribedFile["error"]> {
   const known = itemErrorBody.safeParse(error);
   return known.success ? known.data : itemErrorBody.parse(sourceFailed(error.message));
 }

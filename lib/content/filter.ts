@@ -14,7 +14,6 @@ import { compareKeys, sortKeyOf } from "./sort.ts";
 const MAX_FILTERS = 20;
 /** Of all values together, since each item is matched against each of them. */
 const MAX_TOTAL_CHARS = 4096;
-const MAX_SHOWN_CHARS = 80;
 
 const GRAMMAR = "must be filter[name], filter[path], filter[frontMatter.<key>] or " +
   "filter[frontMatter.<key>][lt|lte|gt|gte|exists]";
@@ -62,7 +61,7 @@ export function parseFilters(given: Iterable<readonly [name: string, value: stri
       else byFrontMatter.push(parseFrontMatterTest(field, operator, value));
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
-      errors.push({ parameter: shorten(name), message: error.message });
+      errors.push({ parameter: name, message: error.message });
     }
   }
   return { byPath, byFrontMatter, errors };
@@ -123,9 +122,4 @@ function parseFrontMatterTest(
 function textOf(value: PlainValue | undefined): string | null {
   if (value === undefined || (typeof value === "object" && value !== null)) return null;
   return String(value);
-}
-
-function shorten(name: string): string {
-  const chars = [...name.slice(0, 2 * MAX_SHOWN_CHARS)];
-  return chars.length <= MAX_SHOWN_CHARS ? name : `${chars.slice(0, MAX_SHOWN_CHARS).join("")}…`;
 }

@@ -1,26 +1,22 @@
 import { assert, assertEquals } from "@std/assert";
-import { describe, type DescribeInput } from "../../lib/content/describe.ts";
+import { describe, type DescribeInput, type Description } from "../../lib/content/describe.ts";
 import { renderMarkdown } from "../../lib/content/render_markdown.ts";
 
 const encode = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
 
 function describeOne(file: Partial<DescribeInput["files"][number]>, maxBytes = 16 << 20) {
-  const none = { bytes: null, frontMatter: false, rendered: null };
-  const whole = { path: "a.md", id: "1", htmlError: undefined, error: undefined, ...none, ...file };
-  const [part] = describe({
+  const described = describe({
     repository: "octo/site",
-    files: [whole],
-    fields: undefined,
-    targets: {
-      contentUrlStart: "http://localhost/item?path=",
-      webUrlStart: null,
-      linkTemplate: null,
-      collection: null,
-    },
+    files: [{ path: "a.md", id: "1", size: 1, ...file }],
+    fields: ["content", "error", "html", "htmlError"],
+    prefix: null,
+    contentUrlStart: "http://localhost/item?path=",
+    webUrlStart: null,
+    linkTemplate: undefined,
+    linked: null,
     maxBytes,
-  })!;
-  const text = new TextDecoder().decode(part!.json);
-  return { ...part!, item: JSON.parse(`{${text.slice(1)}}`) };
+  }) as Description;
+  return { ...described, item: JSON.parse(new TextDecoder().decode(described.json)) };
 }
 
 Deno.test("describe() bounds HTML after its addresses are filled in", () => {
