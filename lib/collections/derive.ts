@@ -16,8 +16,6 @@ const MAX_BATCH_BYTES = 1 << 20;
 /** Another client's files may take the place of what was derived, before it is used. */
 const MAX_ROUNDS = 3;
 
-type FileBytes = FilesInput["files"][number];
-
 /**
  * The output of a task that needs front matter, which is derived where the thread does not have it.
  * @throws {CollectionsError} service-busy, or as {@linkcode runTask}.
@@ -33,102 +31,102 @@ export async function runOverFrontMatter<Input, Output extends object>(
     readonly fileAt: (index: number) => FileRef;
     /** Called for a file that could not be read, once all others are derived. */
     readonly onFailure: (id: string, error: Error) => void;
-    /** Files that were read already. */
     readonly blobs?: Blobs;
   },
 ): Promise<Output> {
+  const repository = repositoryOf(read);
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const output = await runTask(read, task, input, options);
     if (!("missing" in output)) return output;
-    const files = new Map(output.missing.map((index) => [fileAt(index).id, fileAt(index)]));
-    for (const [id, error] of await deriveFiles(files.values(), read, blobs)) onFailure(id, error);
+    const failures: [id: string, error: Error][] = [];
+    await workOn(output.missing.map(fileAt), read, {
+      blobs,
+      work: (files, isLong) => runTask(read, deriveTask, { repository, files }, { isLong }),
+      async onResult(id, result) {
+        if (result instanceof Error) failures.push([id, result]);
+        if (result !== null) return;
+        const files = [{ id, bytes: new Uint8Array() }];
+        await runTask(read, deriveTask, { repository, files, areSlow: true });
+      },
+    });
+    for (const [id, error] of failures) onFailure(id, error);
   }
   throw problem("service-busy", { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }
 
-/** Derives the front matter of files. Gives why some could not be read, by id. */
-async function deriveFiles(files: Iterable<FileRef>, read: ReadContext, known: Blobs = new Map()) {
-  const { source, snapshot, context } = read;
-  const repository = repositoryOf(read);
-  const failures = new Map<string, Error>();
-  for (const chunk of chunksOf(files)) {
-    context.signal?.throwIfAborted();
-    const isKnown = chunk.every(({ id }) => known.has(id));
-    const blobs = isKnown ? known : await source.blobs(snapshot, chunk, context);
-    const readable: FileBytes[] = [];
-    for (const { id } of chunk) {
-      const bytes = blobs.get(id)!;
-      if (bytes instanceof Error) failures.set(id, bytes);
-      else readable.push({ id, bytes });
-    }
-    const derive = (files: readonly FileBytes[], areSlow = false, isLong = false) =>
-      runTask(read, deriveTask, { repository, files, areSlow }, { isLong });
-    await inBatches(readable, read, {
-      work: (files, isLong) => derive(files, false, isLong),
-      async onResult(file, result) {
-        if (result === null) await derive([file], true);
-      },
-    });
-  }
-  return failures;
-}
-
-/** Renders Markdown files. `onResult` gets a `Rendered` as JSON, or why a file has none. @throws as {@linkcode runTask}. */
+/**
+ * Renders Markdown files. `onResult` gets a `Rendered` as JSON, a sentence why a file has none, or why it cannot be read.
+ * @throws as {@linkcode runTask}.
+ */
 export async function renderFiles(
-  files: readonly FileBytes[],
+  files: readonly FileRef[],
   read: ReadContext,
-  onResult: (id: string, result: Uint8Array | string) => void,
+  { blobs, onResult }: {
+    readonly blobs: Blobs | undefined;
+    readonly onResult: (id: string, result: Uint8Array | string | Error) => void;
+  },
 ): Promise<void> {
   const repository = repositoryOf(read);
-  await inBatches(files, read, {
+  await workOn(files, read, {
+    blobs,
     work: (files, isLong) => runTask(read, renderTask, { repository, files }, { isLong }),
-    onResult: ({ id }, result) =>
+    onResult: (id, result) =>
       onResult(id, result ?? "The file takes longer than 2 s, or too much memory."),
   });
 }
 
-/** Works on all files, in batches. The result of a file that takes too long also alone is null. */
-async function inBatches<T>(
-  files: readonly FileBytes[],
+/** Reads files where `blobs` lacks them, and works on them in batches. */
+async function workOn<T>(
+  files: readonly FileRef[],
   read: ReadContext,
-  { work, onResult }: {
-    readonly work: (batch: readonly FileBytes[], isLong: boolean) => Promise<Batch<T>>;
-    readonly onResult: (file: FileBytes, result: T | null) => void | Promise<void>;
+  { blobs: known, work, onResult }: {
+    readonly blobs: Blobs | undefined;
+    readonly work: (batch: FilesInput["files"], isLong: boolean) => Promise<Batch<T>>;
+    /** Gets an error for a file that cannot be read, null for one that takes too long also alone. */
+    readonly onResult: (id: string, result: T | Error | null) => void | Promise<void>;
   },
 ): Promise<void> {
-  let size = files.length;
-  let tries = 0;
-  for (let at = 0; at < files.length;) {
-    read.context.signal?.throwIfAborted();
-    let bytes = 0;
-    const batch = files.slice(at, at + size)
-      .filter((file, index) => (bytes += file.bytes.length) <= MAX_BATCH_BYTES || index === 0);
-    const { results, isSlow } = await work(batch, tries === 1).catch((error) => {
-      if (!(error instanceof TimeLimitError)) throw error;
-      return { results: [], isSlow: true };
-    });
-    for (const result of results) await onResult(files[at++]!, result);
-    if (results.length > 0) tries = 0;
-    if (!isSlow) continue;
-    // One by one from here on: which of several files ended the thread is not known.
-    size = 1;
-    if (++tries < 2) continue;
-    await onResult(files[at++]!, null);
-    tries = 0;
+  const { source, snapshot, context } = read;
+  const unique = [...new Map(files.map((file) => [file.id, file])).values()];
+  for (let next = 0; next < unique.length;) {
+    const chunk = fitting(unique.slice(next, next + CHUNK.maxFiles), CHUNK.maxBytes, "size");
+    next += chunk.length;
+    context.signal?.throwIfAborted();
+    const isKnown = known !== undefined && chunk.every(({ id }) => known.has(id));
+    const blobs = isKnown ? known : await source.blobs(snapshot, chunk, context);
+    const readable: { id: string; bytes: Uint8Array; length: number }[] = [];
+    for (const { id } of chunk) {
+      const bytes = blobs.get(id)!;
+      if (bytes instanceof Error) await onResult(id, bytes);
+      else readable.push({ id, bytes, length: bytes.length });
+    }
+    let size = readable.length;
+    let tries = 0;
+    for (let at = 0; at < readable.length;) {
+      context.signal?.throwIfAborted();
+      const batch = fitting(readable.slice(at, at + size), MAX_BATCH_BYTES, "length");
+      const { results, isSlow } = await work(batch, tries === 1).catch((error) => {
+        if (!(error instanceof TimeLimitError)) throw error;
+        return { results: [], isSlow: true };
+      });
+      for (const result of results) await onResult(readable[at++]!.id, result);
+      if (results.length > 0) tries = 0;
+      if (!isSlow) continue;
+      // One by one from here on: which of several files ended the thread is not known.
+      size = 1;
+      if (++tries < 2) continue;
+      await onResult(readable[at++]!.id, null);
+      tries = 0;
+    }
   }
 }
 
-function* chunksOf(files: Iterable<FileRef>): Generator<FileRef[]> {
-  let chunk: FileRef[] = [];
+/** The first files that have so many bytes together, one at least. */
+function fitting<Key extends string, File extends Readonly<Record<Key, number>>>(
+  files: readonly File[],
+  maxBytes: number,
+  key: Key,
+): File[] {
   let bytes = 0;
-  for (const file of files) {
-    bytes += file.size;
-    if (chunk.length === CHUNK.maxFiles || (chunk.length > 0 && bytes > CHUNK.maxBytes)) {
-      yield chunk;
-      chunk = [];
-      bytes = file.size;
-    }
-    chunk.push(file);
-  }
-  if (chunk.length > 0) yield chunk;
+  return files.filter((file, index) => (bytes += file[key]) <= maxBytes || index === 0);
 }

@@ -126,10 +126,10 @@ function planReads(
 /** Finds or makes the HTML of files. */
 async function addHtml(
   files: readonly PageFile[],
-  { blobs: known, folder }: Page,
+  { blobs, folder }: Page,
   read: ReadContext,
 ): Promise<void> {
-  const { clock, objects, source } = read;
+  const { clock, objects } = read;
   const repository = repositoryOf(read);
   const markdown = files.filter(({ path, error }) => isMarkdown(path) && error === undefined);
   const rendered = await objects.getMany(renderedKind, repository, markdown.map(({ id }) => id));
@@ -146,19 +146,16 @@ async function addHtml(
   });
   if (missing.length === 0) return;
   const work = async (read: ReadContext) => {
-    const blobs = known ?? await source.blobs(read.snapshot, missing, read.context);
     const results = new Map<string, Uint8Array | string | Error>();
-    const readable: { id: string; bytes: Uint8Array }[] = [];
-    for (const id of new Set(missing.map(({ id }) => id))) {
-      const bytes = blobs.get(id)!;
-      if (bytes instanceof Error) results.set(id, bytes);
-      else readable.push({ id, bytes });
-    }
-    await renderFiles(readable, read, (id, result) => {
-      results.set(id, result);
-      if (typeof result !== "string") return objects.set(renderedKind, repository, id, result);
-      const untilMs = clock.monotonicMs() + FAILURE_TTL_MS;
-      objects.set(failureKind, repository, id, { message: result, untilMs });
+    await renderFiles(missing, read, {
+      blobs,
+      onResult(id, result) {
+        results.set(id, result);
+        if (result instanceof Uint8Array) objects.set(renderedKind, repository, id, result);
+        if (typeof result !== "string") return;
+        const untilMs = clock.monotonicMs() + FAILURE_TTL_MS;
+        objects.set(failureKind, repository, id, { message: result, untilMs });
+      },
     });
     return results;
   };

@@ -85,17 +85,15 @@ export function describe(input: DescribeInput): Description | Missing {
     const frontMatter: FrontMatter = JSON.parse(texts[index]!);
     const contents = contentsOf(file, frontMatter, htmlOf);
     if (Object.keys(contents).length === 0) continue;
-    const ownBytes = Buffer.byteLength(items[index]!);
-    const moreBytes = (json: string) => Buffer.byteLength(json) - ownBytes;
+    bytesLeft += Buffer.byteLength(items[index]!);
     let json = jsonOf({ ...own[index], ...contents });
-    if (moreBytes(json) > bytesLeft) {
+    if (Buffer.byteLength(json) > bytesLeft) {
       isCut = true;
       const { detail } = pageTooLarge(file.path, maxBytes);
       const error = { code: "page-too-large", detail } as const;
-      json = jsonOf({ ...own[index], error, ...frontMatter });
-      if (moreBytes(json) > bytesLeft) json = jsonOf({ ...own[index], error });
+      json = jsonOf({ ...own[index], error });
     }
-    bytesLeft -= moreBytes(json);
+    bytesLeft -= Buffer.byteLength(json);
     items[index] = json;
   }
   return { json: encoder.encode(items.join()), isCut };
