@@ -1,7 +1,7 @@
 // One scan of a local folder: which files there are, with Git's ids for them and for their folders. Only what may be
 // served is listed: no name that begins with a dot, no `node_modules`, no device. Links are never followed, even if the
-// author puts one in the place of a folder during the scan: see checked_file.ts. A file that an earlier scan listed, and
-// that has the same name, times and inode, is listed again without reading it.
+// author puts one in the place of a folder during the scan: see checked_file.ts. A file that the scan before has read, and
+// that has the same times, size and inode, is not read again.
 
 import { basename } from "@std/path";
 import type { Clock } from "../../clock.ts";
@@ -21,7 +21,6 @@ import {
   folderOf,
   type FolderState,
   type ScannedEntry,
-  type ScannedFile,
   type ScannedFolder,
 } from "./folder_state.ts";
 
@@ -44,8 +43,8 @@ export interface ScanWork {
 export const isServedName = (name: string) => !name.startsWith(".") && name !== "node_modules";
 
 /**
- * Scans the folder at `path`. `previous` is the result of the last scan, which is returned again if nothing changed. A
- * file or folder that may not be read, a file that is replaced again and again, and a folder that is replaced meanwhile
+ * Scans the folder at `path`. `previous` is the result of the last scan, whose unchanged folders are taken over. A file
+ * or folder that may not be read, a file that is replaced again and again, and a folder that is replaced meanwhile
  * are left out. The next scan lists every folder again. Any other failure fails the scan, since a short list would be a
  * wrong answer.
  *
@@ -64,6 +63,7 @@ export async function scanFolder(
   },
 ): Promise<FolderState> {
   const folders = new Map<string, ScannedFolder>();
+  const blobIds = new Map<string, string>();
   const startedAtMs = clock.now();
   let counted = 0;
   const count = (entries: number) => {
@@ -76,13 +76,7 @@ export async function scanFolder(
   };
 
   /** Scans a folder and those below it. Throws the error of reading the folder itself. */
-  const scan = async (
-    name: string,
-    at: CheckedPath,
-    level: number,
-    before: ScannedEntry | undefined,
-  ): Promise<ScannedFolder> => {
-    const known = before?.kind === "folder" ? before : undefined;
+  const scan = async (at: CheckedPath, level: number): Promise<FoundFolder> => {
     // A path takes as long to check as it has levels. The folder above has counted the name.
     count(Math.max(0, level - 1));
     const fileNames: string[] = [];
@@ -99,16 +93,10 @@ export async function scanFolder(
       else if (entry.isFile || entry.isSymlink) fileNames.push(entry.name);
     }
     const entries: ScannedEntry[] = [];
-    let unchanged = 0;
-    const add = (entry: ScannedEntry, before: ScannedEntry | undefined) => {
-      entries.push(entry);
-      if (entry === before) unchanged++;
-    };
     const scanFiles = async () => {
       for (let name = fileNames.pop(); name !== undefined; name = fileNames.pop()) {
-        const before = known?.entries.get(name);
-        const file = await scanFile(pathIn(at, name), name, before);
-        if (file !== null) add(file, before);
+        const file = await scanFile(pathIn(at, name), name);
+        if (file !== null) entries.push(file);
       }
     };
     await Promise.all(Array.from({ length: READ_AT_ONCE }, scanFiles)).catch((error) => {
@@ -118,48 +106,43 @@ export async function scanFolder(
     });
     await checkFolder(at);
     for (const name of folderNames) {
-      const before = known?.entries.get(`${name}/`);
-      const below = await nullIfMissing(scan(name, pathIn(at, name), level + 1, before));
-      if (below?.entries.size) add(below, before);
-      else omitted += below?.omitted ?? 0;
+      const below = await nullIfMissing(scan(pathIn(at, name), level + 1));
+      if (below === null) continue;
+      const { id, folder: { tree } } = below;
+      if (tree.length === 0) omitted += tree.list.omitted;
+      else entries.push({ name, kind: "folder", mode: "40000", id, size: 0 });
     }
-    const isSame = unchanged === entries.length && unchanged === known?.entries.size &&
-      omitted === known.omitted;
-    const folder = isSame ? known : await folderOf(name, entries, omitted);
-    folders.set(folder.id, folder);
-    return folder;
+    const found = await folderOf(entries, omitted, previous);
+    folders.set(found.id, found.folder);
+    return found;
   };
 
-  /** Returns the previous entry of a file or link if it still fits, or a new one. Null: it is deleted or unreadable. */
-  const scanFile = async (
-    at: CheckedPath,
-    name: string,
-    before: ScannedEntry | undefined,
-  ): Promise<ScannedFile | null> => {
-    const known = before?.kind === "folder" ? undefined : before;
+  /** The entry of a file or link. Null: it is deleted or unreadable. */
+  const scanFile = async (at: CheckedPath, name: string): Promise<ScannedEntry | null> => {
     for (let tries = 1; tries <= MAX_TRIES; tries++) {
       const info = await nullIfMissing(Deno.lstat(at.path));
       if (info === null || !(info.isFile || info.isSymlink)) return null;
       count(Math.floor(info.size / BLOCK_BYTES));
-      const stamp = stampOf(info, startedAtMs);
-      if (stamp !== "" && known?.stamp === stamp) return known;
-      const file = await (info.isFile ? readFile(at, info, work) : readLink(at, info));
-      if (file === null) continue;
-      if (file.id !== known?.id || file.mode !== known.mode) return { name, stamp, ...file };
-      known.stamp = stamp;
-      return known;
+      const stamp = stampOf(at, info, startedAtMs);
+      const id = previous?.blobIds.get(stamp) ?? await readId(at, info, work);
+      if (id === null) continue;
+      if (stamp !== "") blobIds.set(stamp, id);
+      if (info.isSymlink) return { name, kind: "symbolic link", mode: "120000", id, size: 0 };
+      const mode = (info.mode ?? 0) & 0o100 ? "100755" : "100644";
+      return { name, kind: "file", mode, id, size: info.size };
     }
     return null;
   };
 
-  const root = await scan(basename(path), await checkedPath(path), 0, previous?.root)
-    .catch((error) => {
-      // A file took its place.
-      if (!(error instanceof Deno.errors.NotADirectory)) throw error;
-      throw new Deno.errors.NotFound(error.message);
-    });
-  return root === previous?.root ? previous : { root, folders };
+  const { id } = await scan(await checkedPath(path), 0).catch((error) => {
+    // A file took its place.
+    if (!(error instanceof Deno.errors.NotADirectory)) throw error;
+    throw new Deno.errors.NotFound(error.message);
+  });
+  return { id, folders, blobIds };
 }
+
+type FoundFolder = Awaited<ReturnType<typeof folderOf>>;
 
 async function checkFolder(at: CheckedPath): Promise<void> {
   if (await isReal(at)) return;
@@ -167,29 +150,25 @@ async function checkFolder(at: CheckedPath): Promise<void> {
 }
 
 /** What does not change while a file does not; "" for a file that may change without it. */
-function stampOf(info: Deno.FileInfo, nowMs: number): string {
+function stampOf(at: CheckedPath, info: Deno.FileInfo, nowMs: number): string {
   const { size, mtime, ctime, dev, ino, mode } = info;
   // The change time cannot be set back, as the modification time can; not every file system has it.
   const changedAtMs = (ctime ?? mtime)?.getTime() ?? Infinity;
   if (changedAtMs + SETTLED_AFTER_MS > nowMs) return "";
-  return [size, mtime?.getTime(), ctime?.getTime(), dev, ino, mode].join();
+  // Systems without inode numbers give 0 or null.
+  return [size, mtime?.getTime(), ctime?.getTime(), dev, ino || at.path, mode].join();
 }
 
-/** Reads the file that `lstat` described. Null: something else is there by now. */
-async function readFile(at: CheckedPath, info: Deno.FileInfo, work: ScanWork) {
-  const { size } = info;
+/** The blob id of the file or link that `lstat` described. Null: something else is there by now. */
+async function readId(at: CheckedPath, info: Deno.FileInfo, work: ScanWork) {
+  if (info.isSymlink) {
+    const target = await nullIfMissing(Deno.readLink(at.path));
+    if (target === null || !await isInPlace(at, info)) return null;
+    return blobId(new TextEncoder().encode(target));
+  }
   work.reads++;
-  work.blocks += Math.floor(size / BLOCK_BYTES);
+  work.blocks += Math.floor(info.size / BLOCK_BYTES);
   // If the file changes meanwhile, the id fits nothing, and the next scan reads the file again.
-  const content = await readChecked(at, info, new Uint8Array(Math.min(size, BLOCK_BYTES)));
-  const mode = (info.mode ?? 0) & 0o100 ? "100755" : "100644";
-  return content && { kind: "file", mode, id: content.id, size } as const;
-}
-
-/** As {@linkcode readFile}, for a link. */
-async function readLink(at: CheckedPath, info: Deno.FileInfo) {
-  const target = await nullIfMissing(Deno.readLink(at.path));
-  if (target === null || !await isInPlace(at, info)) return null;
-  const id = blobId(new TextEncoder().encode(target));
-  return { kind: "symbolic link", mode: "120000", id, size: 0 } as const;
+  const block = new Uint8Array(Math.min(info.size, BLOCK_BYTES));
+  return (await readChecked(at, info, block))?.id ?? null;
 }

@@ -11,14 +11,7 @@ import type { FileList } from "../file_list.ts";
 import type { BlobResult, FileRef, RequestContext, Snapshot, Source } from "../source.ts";
 import { checkedOutBranch } from "./checked_out_branch.ts";
 import { isServedName, scanFolder, type ScanWork } from "./folder_scan.ts";
-import {
-  entriesOf,
-  fileAt,
-  type FolderState,
-  listFiles,
-  readScanned,
-  type ScannedFolder,
-} from "./folder_state.ts";
+import { entryAt, type FolderState, listFiles, readScanned } from "./folder_state.ts";
 
 export const LOCAL_OWNER = "local";
 
@@ -68,17 +61,13 @@ export class LocalSource implements Source {
     return { ...look, name: { owner, repo }, commit, checkedAtMs, validators: folder.name };
   };
 
-  readonly tree: Source["tree"] = (...of) =>
-    Promise.try(() => {
-      const folder = this.folderIn(...of);
-      return folder.tree ??= entriesOf(folder);
-    });
+  readonly tree: Source["tree"] = (...of) => Promise.try(() => this.folderIn(...of).folder.tree);
 
   /** Never null. */
   readonly files = (...of: Parameters<Source["files"]>): Promise<FileList> =>
     Promise.try(() => {
-      const folder = this.folderIn(...of);
-      return folder.list ??= listFiles(folder);
+      const { state, folder } = this.folderIn(...of);
+      return folder.list ??= listFiles(state, of[1]);
     });
 
   /** Folders are in memory, and read by their ids. */
@@ -89,7 +78,7 @@ export class LocalSource implements Source {
     const { folder, state } = this.stateOf(snapshot);
     const read = async ({ path, id }: FileRef): Promise<BlobResult> => {
       // Only a file that a scan listed is opened, whatever path is requested.
-      const file = state && fileAt(state.root, path);
+      const file = state && entryAt(state, path);
       if (!folder || file?.kind !== "file" || file.id !== id) return objectMissing(snapshot, id);
       const bytes = await readScanned(folder.path, path, file).catch((cause) =>
         unreadable(id, cause)
@@ -132,15 +121,16 @@ export class LocalSource implements Source {
   /** The folder of a snapshot, and its state if it is one of the last two. */
   private stateOf({ validators, commit }: Snapshot) {
     const folder = this.folders.get(validators);
-    return { folder, state: folder?.states.find(({ root }) => root.id === commit) };
+    return { folder, state: folder?.states.find(({ id }) => id === commit) };
   }
 
   /** @throws {CollectionsError} source-failed where the folder is deleted. */
-  private folderIn(snapshot: Snapshot, treeId: string, { signal }: RequestContext): ScannedFolder {
+  private folderIn(snapshot: Snapshot, treeId: string, { signal }: RequestContext) {
     signal?.throwIfAborted();
-    const folder = this.stateOf(snapshot).state?.folders.get(treeId);
+    const { state } = this.stateOf(snapshot);
+    const folder = state?.folders.get(treeId);
     if (folder === undefined) throw objectMissing(snapshot, treeId);
-    return folder;
+    return { state: state!, folder };
   }
 }
 
@@ -209,8 +199,8 @@ class WatchedFolder {
     if (outcome.status === "rejected") throw outcome.reason;
 
     const { branch, state } = outcome.value;
-    const commit = state.root.id;
-    this.states = [state, ...states.filter(({ root }) => root.id !== commit)].slice(0, 2);
+    const commit = state.id;
+    this.states = [state, ...states.filter(({ id }) => id !== commit)].slice(0, 2);
     const found = { commit, checkedAtMs, freshForMs: Math.max(MIN_FRESH_MS, tookMs + restMs) };
     if (last?.branch === branch) {
       const freshness = last.ref.commit === commit ? "revalidated" : "moved";
