@@ -92,14 +92,14 @@ function* decapCms(config: PlainObject): Given {
     const nested = getMerged(entry, "nested");
     const template = trimSlashes(toText(getMerged(entry, "path")) ?? "{{slug}}");
     const isNested = isPlainObject(nested);
-    const levels = isNested ? getMerged(nested, "depth") : template.split("/").length;
+    // Without a depth every depth is allowed.
+    const depth = isNested ? getMerged(nested, "depth") : undefined;
     // Translations may have folders and names of their own.
     const isTranslated = Boolean(getMerged(entry, "i18n"));
-    // Without a depth every depth is allowed.
-    const isBounded = !isTranslated && typeof levels === "number" && levels >= 1;
+    const isBounded = !isTranslated && typeof depth === "number" && depth >= 1;
     const rule = {
       extension,
-      maxSegments: isBounded ? Math.floor(levels) : undefined,
+      maxSegments: isBounded ? Math.floor(depth) : undefined,
       glob: isNested || isTranslated ? undefined : templateGlob(template, extension),
     };
     yield { name: getMerged(entry, "name"), folder: getMerged(entry, "folder"), rule };

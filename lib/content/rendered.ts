@@ -2,6 +2,7 @@
 // cached by blob id and RENDERER_VERSION; its relative addresses are resolved for each response, because they depend on
 // the file's path, its commit and the request. This module loads no part of the renderer.
 
+import { posix } from "node:path";
 import { encodePath } from "../api/names.ts";
 
 /** Changes whenever the same text gives another `Rendered`; part of the cache key. */
@@ -101,12 +102,6 @@ function repositoryPath(relative: string, filePath: string): string | null {
   if (relative === "") return filePath;
   // deno-lint-ignore no-control-regex -- no path of the API has such characters
   if (/[\x00-\x1f\x7f]/.test(relative)) return null;
-  const folder = filePath.slice(0, filePath.lastIndexOf("/") + 1);
-  if (!/(^|\/)\.{0,2}(\/|$)/.test(relative)) return folder + relative;
-  const path = relative.startsWith("/") ? [] : folder.split("/").slice(0, -1);
-  for (const segment of relative.split("/")) {
-    if (segment === "..") path.pop();
-    else if (segment !== "" && segment !== ".") path.push(segment);
-  }
-  return path.length === 0 ? null : path.join("/");
+  const path = posix.resolve("/", posix.dirname(filePath), relative).slice(1);
+  return path === "" ? null : path;
 }

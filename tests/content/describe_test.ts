@@ -28,22 +28,3 @@ Deno.test("describe() bounds HTML after its addresses are filled in", () => {
   assert(json.length < 100);
   assert(describeOne({ rendered }).item.html.length > 100_000);
 });
-
-Deno.test("describe() writes no more than its budget", () => {
-  const bytes = new Uint8Array(1_000).fill(1);
-  const { item, isCut } = describeOne({ bytes }, 5_000);
-  assertEquals([isCut, item.error.code], [true, "page-too-large"]);
-  const { item: whole, json } = describeOne({ bytes }, 6_100);
-  assertEquals([whole.content.length, json.length <= 6_100], [1_000, true]);
-});
-
-Deno.test("nested headings have bounded text", () => {
-  const nested = "<h1><div>".repeat(150) + "x".repeat(10_000);
-  let message = "";
-  try {
-    renderMarkdown(nested);
-  } catch (error) {
-    message = (error as Error).message;
-  }
-  assertEquals(message, "The file's headings are too long.");
-});

@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import type { PlainObject, PlainValue } from "../../lib/content/plain_value.ts";
+import type { PlainObject } from "../../lib/content/plain_value.ts";
 import { parseIsoDate, parseSort, sortIndices } from "../../lib/content/sort.ts";
 
 type Item = { name?: string; size?: number; frontMatter?: PlainObject | null };

@@ -213,6 +213,7 @@ Deno.test("what would grow without bound is refused", () => {
   refused("[a](b) ".repeat(5001), "relative addresses");
   assertThrows(() => renderMarkdown("<b>".repeat(20_000)), RangeError);
   refused("&".repeat(900_000), "too large");
+  refused("<h1><div>".repeat(150) + "x".repeat(10_000), "headings are too long");
   assertEquals(renderMarkdown("[a](b) ".repeat(5000)).addresses.length, 5000);
 });
 
