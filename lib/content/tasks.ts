@@ -18,19 +18,17 @@ function whole<Input, Output>(
   };
 }
 
-/** A task that works on files one by one. */
-function batch<Input, Output>(
-  name: string,
-  load: Task<Input, Output>["load"],
-): Task<Input, Output> {
-  return { name, load };
-}
-
 /** The front matter of files, which the thread keeps. */
-export const deriveTask = batch("derive", async () => (await import("./derive.ts")).derive);
+export const deriveTask = {
+  name: "derive",
+  load: async () => (await import("./derive.ts")).derive,
+};
 
 /** Markdown as HTML whose addresses are open. */
-export const renderTask = batch("render", async () => (await import("./render.ts")).render);
+export const renderTask = {
+  name: "render",
+  load: async () => (await import("./render.ts")).render,
+};
 
 /** The items of a page, as JSON. */
 export const describeTask: Task<DescribeInput, Description | Missing> = {
