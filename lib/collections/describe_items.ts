@@ -191,7 +191,10 @@ async function describeFiles(
   const { baseUrl, snapshot, source } = read;
   const { name: { owner, repo }, branch } = snapshot;
   const input: Omit<DescribeInput, "maxBytes"> = {
-    ...{ repository: repositoryOf(read), files, fields, linkTemplate },
+    repository: repositoryOf(read),
+    files,
+    fields,
+    linkTemplate,
     prefix: folder && pathIn(folder.path, ""),
     // The path is the last part of the address.
     contentUrlStart: itemUrl(baseUrl, { owner, repo, branch, path: "" }),

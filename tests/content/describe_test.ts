@@ -10,8 +10,12 @@ Deno.test("describe() bounds HTML after its addresses are filled in", () => {
       repository: "octo/site",
       files: [{ path, id: "1", size: 1, rendered }],
       fields: ["html", "htmlError"],
-      ...{ prefix: null, contentUrlStart: "http://localhost/item?path=", webUrlStart: null },
-      ...{ linkTemplate: undefined, linked: null, maxBytes: 16 << 20 },
+      prefix: null,
+      contentUrlStart: "http://localhost/item?path=",
+      webUrlStart: null,
+      linkTemplate: undefined,
+      linked: null,
+      maxBytes: 16 << 20,
     }) as Description;
     return JSON.parse(new TextDecoder().decode(json));
   };

@@ -29,7 +29,9 @@ async function withFile(text: string) {
   await Deno.writeTextFile(path, text);
   let state: FolderState | null = null;
   return {
-    ...{ dir, path, work: noWork() },
+    dir,
+    path,
+    work: noWork(),
     /** Some time after the last change, by which it can be told from a later one. */
     async scan(laterMs = 2_000) {
       const { ctime, mtime } = await Deno.lstat(path);
@@ -95,7 +97,10 @@ async function withFolders(clock = new TestClock(Date.now() + 60_000)) {
   await Deno.symlink("secret", `${outside}/link`);
   let previous: FolderState | null = null;
   return {
-    ...{ dir, outside, posts, clock },
+    dir,
+    outside,
+    posts,
+    clock,
     async scan(work = noWork()): Promise<FolderState> {
       return previous = await scanFolder(dir, previous, { maxEntries: 100, clock, work });
     },

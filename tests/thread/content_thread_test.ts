@@ -55,8 +55,13 @@ Deno.test("ContentThread gives what the same code gives inline", async () => {
   const described: DescribeInput = {
     repository: "octo/site",
     files: ["a", "b"].map((id) => ({ path: `${id}.md`, id, size: 1, frontMatter: true })),
-    ...{ fields: undefined, prefix: "", contentUrlStart: "", webUrlStart: "", maxBytes: 1_000 },
-    ...{ linkTemplate: undefined, linked: null },
+    fields: undefined,
+    prefix: "",
+    contentUrlStart: "",
+    webUrlStart: "",
+    maxBytes: 1_000,
+    linkTemplate: undefined,
+    linked: null,
   };
   await run(describeTask, described);
   await run(deriveTask, { repository: "octo/site", files });
