@@ -3,7 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { join } from "@std/path";
 import openApi from "../lib/api/openapi.json" with { type: "json" };
-import { parseDeclarations } from "../lib/content/cms.ts";
+import { readConfig } from "../lib/content/cms.ts";
 import { readFrontMatter } from "../lib/content/front_matter.ts";
 import { ERRORS } from "../lib/errors.ts";
 import { parseSettings, SETTING_NAMES } from "../lib/settings.ts";
@@ -173,8 +173,9 @@ Deno.test("the documented limits of front matter and of CMS configurations are t
   ];
   for (const value of tooMuch) {
     const read = readFrontMatter(`---\nkey: ${value}\n---\n`);
-    const { warning } = parseDeclarations(".pages.yml", `key: ${value}\n`);
-    for (const message of [read!.frontMatterError!.message, warning!]) {
+    const bytes = new TextEncoder().encode(`key: ${value}\n`);
+    const { warning } = readConfig({ path: ".pages.yml", bytes });
+    for (const message of [read.frontMatterError!.message, warning!]) {
       const [, limit, unit] = message.match(/ than (\d+) (characters|levels)/)!;
       assert(limits.includes(`${Number(limit).toLocaleString("en-US")} ${unit}`), message);
     }

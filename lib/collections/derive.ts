@@ -1,120 +1,132 @@
 // Has the content thread derive from files what it or the caches keep: front matter and HTML. A file that takes too long is
 // tried again alone. Then it has none for some minutes.
 
-import { deriveTask, lackingTask, renderTask } from "../content/tasks.ts";
+import type { Batch, FilesInput } from "../content/derive.ts";
+import type { Missing } from "../content/derived.ts";
+import { deriveTask, renderTask } from "../content/tasks.ts";
+import { problem, RETRY_AFTER_SECONDS } from "../errors.ts";
 import type { Blobs, FileRef } from "../source/source.ts";
-import { TimeLimitError } from "../thread/compute.ts";
+import { type Task, TimeLimitError } from "../thread/compute.ts";
 import { type ReadContext, repositoryOf, runTask } from "./read_context.ts";
 
 /** Files read together: few enough to bound memory, enough to fill several batches. */
 const CHUNK = { maxFiles: 400, maxBytes: 4 << 20 };
 /** What is copied to the thread at once. */
 const MAX_BATCH_BYTES = 1 << 20;
-
-type FileBytes = { readonly id: string; readonly bytes: Uint8Array };
+/** Another client's files may take the place of what was derived, before it is used. */
+const MAX_ROUNDS = 3;
 
 /**
- * Derives the front matter of those files whose front matter the thread does not have. Gives why some could not be read,
- * by id. @throws as {@linkcode runTask}.
+ * The output of a task that needs front matter, which is derived where the thread does not have it.
+ * @throws {CollectionsError} service-busy, or as {@linkcode runTask}.
  */
-export async function deriveFiles(
-  files: Iterable<FileRef>,
+export async function runOverFrontMatter<Input, Output extends object>(
   read: ReadContext,
-  known: Blobs = new Map(),
-): Promise<ReadonlyMap<string, Error>> {
-  const { source, snapshot, context } = read;
+  task: Task<Input, Output | Missing>,
+  input: Input,
+  { fileAt, onFailure, blobs, ...options }: {
+    readonly subject: string;
+    readonly linearIn?: number;
+    /** The file that the task means by an index. */
+    readonly fileAt: (index: number) => FileRef;
+    /** Called for a file that could not be read, once all others are derived. */
+    readonly onFailure: (id: string, error: Error) => void;
+    readonly blobs?: Blobs;
+  },
+): Promise<Output> {
   const repository = repositoryOf(read);
-  const byId = new Map([...files].map((file) => [file.id, file]));
-  const failures = new Map<string, Error>();
-  if (byId.size === 0) return failures;
-  const ids = await runTask(read, lackingTask, { repository, ids: [...byId.keys()] });
-  for (const chunk of chunksOf(ids.values().map((id) => byId.get(id)!))) {
-    context.signal?.throwIfAborted();
-    const blobs = chunk.every(({ id }) => known.has(id))
-      ? new Map(chunk.map(({ id }) => [id, known.get(id)!]))
-      : await source.blobs(snapshot, chunk, context);
-    const readable: FileBytes[] = [];
-    for (const [id, bytes] of blobs) {
-      if (bytes instanceof Error) failures.set(id, bytes);
-      else readable.push({ id, bytes });
-    }
-    await inBatches(readable, read, async (files, options) => {
-      const isFailed = options.isFailed;
-      return await runTask(read, deriveTask, { repository, files, isFailed }, options);
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const output = await runTask(read, task, input, options);
+    if (!("missing" in output)) return output;
+    const failures: [id: string, error: Error][] = [];
+    await workOn(output.missing.map(fileAt), read, {
+      blobs,
+      work: (files, isLong) => runTask(read, deriveTask, { repository, files }, { isLong }),
+      async onResult(id, result) {
+        if (result instanceof Error) failures.push([id, result]);
+        if (result !== null) return;
+        const files = [{ id, bytes: new Uint8Array() }];
+        await runTask(read, deriveTask, { repository, files, areSlow: true });
+      },
     });
+    for (const [id, error] of failures) onFailure(id, error);
   }
-  return failures;
+  throw problem("service-busy", { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }
 
-/** Renders Markdown files. `onResult` gets a `Rendered` as JSON, or why a file has none. @throws as {@linkcode runTask}. */
+/**
+ * Renders Markdown files. `onResult` gets a `Rendered` as JSON, a sentence why a file has none, or why it cannot be read.
+ * @throws as {@linkcode runTask}.
+ */
 export async function renderFiles(
-  files: readonly FileBytes[],
+  files: readonly FileRef[],
   read: ReadContext,
-  onResult: (id: string, result: Uint8Array | string) => void,
+  { blobs, onResult }: {
+    readonly blobs: Blobs | undefined;
+    readonly onResult: (id: string, result: Uint8Array | string | Error) => void;
+  },
 ): Promise<void> {
   const repository = repositoryOf(read);
-  await inBatches(files, read, async (batch, options) => {
-    if (options.isFailed) {
-      onResult(batch[0]!.id, "The file takes longer than 2 s, or too much memory.");
-      return { done: 1, isSlow: false };
-    }
-    const { results, isSlow } = await runTask(
-      read,
-      renderTask,
-      { repository, files: batch },
-      options,
-    );
-    for (const [index, result] of results.entries()) onResult(batch[index]!.id, result);
-    return { done: results.length, isSlow };
+  await workOn(files, read, {
+    blobs,
+    work: (files, isLong) => runTask(read, renderTask, { repository, files }, { isLong }),
+    onResult: (id, result) =>
+      onResult(id, result ?? "The file takes longer than 2 s, or too much memory."),
   });
 }
 
-interface TryOptions {
-  /** Whether the first file took too long before. */
-  readonly isLong: boolean;
-  /** Whether it took too long again. */
-  readonly isFailed: boolean;
-}
-
-/** Works on all files, in batches. `work` says how many of a batch are done, and whether the next one takes too long. */
-async function inBatches(
-  files: readonly FileBytes[],
+/** Reads files where `blobs` lacks them, and works on them in batches. */
+async function workOn<T>(
+  files: readonly FileRef[],
   read: ReadContext,
-  work: (
-    batch: readonly FileBytes[],
-    options: TryOptions,
-  ) => Promise<{ readonly done: number; readonly isSlow: boolean }>,
+  { blobs: known, work, onResult }: {
+    readonly blobs: Blobs | undefined;
+    readonly work: (batch: FilesInput["files"], isLong: boolean) => Promise<Batch<T>>;
+    /** Gets an error for a file that cannot be read, null for one that takes too long also alone. */
+    readonly onResult: (id: string, result: T | Error | null) => void | Promise<void>;
+  },
 ): Promise<void> {
-  let size = files.length;
-  let tries = 0;
-  for (let at = 0; at < files.length;) {
-    read.context.signal?.throwIfAborted();
-    let bytes = 0;
-    const batch = files.slice(at, at + size)
-      .filter((file, index) => (bytes += file.bytes.length) <= MAX_BATCH_BYTES || index === 0);
-    const options = { isLong: tries === 1, isFailed: tries === 2 };
-    const { done, isSlow } = await work(batch, options).catch((error) => {
-      if (!(error instanceof TimeLimitError)) throw error;
-      return { done: 0, isSlow: true };
-    });
-    at += done;
-    if (done > 0) tries = 0;
-    // One by one from here on: which of several files ended the thread is not known.
-    if (isSlow) [tries, size] = [tries + 1, 1];
+  const { source, snapshot, context } = read;
+  const unique = [...new Map(files.map((file) => [file.id, file])).values()];
+  for (let next = 0; next < unique.length;) {
+    const chunk = fitting(unique.slice(next, next + CHUNK.maxFiles), CHUNK.maxBytes, "size");
+    next += chunk.length;
+    context.signal?.throwIfAborted();
+    const isKnown = known !== undefined && chunk.every(({ id }) => known.has(id));
+    const blobs = isKnown ? known : await source.blobs(snapshot, chunk, context);
+    const readable: { id: string; bytes: Uint8Array; length: number }[] = [];
+    for (const { id } of chunk) {
+      const bytes = blobs.get(id)!;
+      if (bytes instanceof Error) await onResult(id, bytes);
+      else readable.push({ id, bytes, length: bytes.length });
+    }
+    let size = readable.length;
+    let tries = 0;
+    for (let at = 0; at < readable.length;) {
+      context.signal?.throwIfAborted();
+      const batch = fitting(readable.slice(at, at + size), MAX_BATCH_BYTES, "length");
+      const { results, isSlow } = await work(batch, tries === 1).catch((error) => {
+        if (!(error instanceof TimeLimitError)) throw error;
+        return { results: [], isSlow: true };
+      });
+      for (const result of results) await onResult(readable[at++]!.id, result);
+      if (results.length > 0) tries = 0;
+      if (!isSlow) continue;
+      // One by one from here on: which of several files ended the thread is not known.
+      size = 1;
+      if (++tries < 2) continue;
+      await onResult(readable[at++]!.id, null);
+      tries = 0;
+    }
   }
 }
 
-function* chunksOf(files: Iterable<FileRef>): Generator<FileRef[]> {
-  let chunk: FileRef[] = [];
+/** The first files that have so many bytes together, one at least. */
+function fitting<Key extends string, File extends Readonly<Record<Key, number>>>(
+  files: readonly File[],
+  maxBytes: number,
+  key: Key,
+): File[] {
   let bytes = 0;
-  for (const file of files) {
-    bytes += file.size;
-    if (chunk.length === CHUNK.maxFiles || (chunk.length > 0 && bytes > CHUNK.maxBytes)) {
-      yield chunk;
-      chunk = [];
-      bytes = file.size;
-    }
-    chunk.push(file);
-  }
-  if (chunk.length > 0) yield chunk;
+  return files.filter((file, index) => (bytes += file[key]) <= maxBytes || index === 0);
 }

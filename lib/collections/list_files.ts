@@ -3,7 +3,6 @@
 
 import pLimit from "p-limit";
 import { displayPath } from "../api/names.ts";
-import type { ObjectKind } from "../cache/object_cache.ts";
 import type { ListPart } from "../content/join_lists.ts";
 import { joinListsTask } from "../content/tasks.ts";
 import { problem } from "../errors.ts";
@@ -23,12 +22,6 @@ const READS_AT_ONCE = 8;
 /** Longer lists take longer to join than the first try of a task may. */
 const LONG_BYTES = 8 << 20;
 
-/** The files directly in a folder; the key-value store has them as part of its tree. */
-const directFilesKind: ObjectKind<FileList> = {
-  name: "direct-files",
-  sizeOf: (files) => files.bytes.length,
-};
-
 /**
  * The files below a folder, or only those directly in it, sorted and without those that have a segment that begins with a
  * dot. Each answer is cached, so that a listing stopped by a spent quota continues from there.
@@ -40,14 +33,9 @@ export async function listFiles(
   recursive = true,
 ): Promise<FileList> {
   const { path, treeId } = folder;
-  const repository = repositoryOf(read);
   if (!recursive) {
-    const cached = read.objects.peek(directFilesKind, repository, treeId);
-    if (cached !== undefined) return cached;
     const { list } = await readTree(read, treeId, path);
-    const files = await join({ entries: list.bytes, folders: null }, list.bytes.length, read);
-    read.objects.set(directFilesKind, repository, treeId, files);
-    return files;
+    return await join({ entries: list.bytes, folders: null }, list.bytes.length, read);
   }
   countTreeRead(read, path);
   const whole = await read.source.files(read.snapshot, treeId, read.context);
@@ -57,7 +45,7 @@ export async function listFiles(
   }
   const work = async (read: ReadContext) => {
     const files = await listInParts(folder, read);
-    read.objects.set(fileListKind, repository, treeId, files);
+    read.objects.set(fileListKind, repositoryOf(read), treeId, files);
     return files;
   };
   // The path is in the key since a remembered error names it.

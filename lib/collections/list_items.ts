@@ -1,20 +1,15 @@
 // One page of a collection's items, as in the wire contract.
 
 import type { ListBody } from "../api/contract.ts";
+import { displayPath } from "../api/names.ts";
 import { DEFAULTS, type ListParameters, listUrl } from "../api/parameters.ts";
-import { needsOf, project } from "../content/fields.ts";
+import { needsOf } from "../content/fields.ts";
 import { problem } from "../errors.ts";
-import { itemOf } from "./item_body.ts";
-import { describeItems } from "./item_contents.ts";
-import { encodeAll, joinPieces, MAX_JSON_BYTES, objectOf } from "./json_pieces.ts";
+import { describeItems, MAX_JSON_BYTES } from "./describe_items.ts";
 import { listFiles } from "./list_files.ts";
 import type { ReadContext } from "./read_context.ts";
-import { displayPath } from "../api/names.ts";
 import { resolveCollection } from "./resolve_collection.ts";
 import { selectItems } from "./select_items.ts";
-
-/** What an item without its contents may have: two addresses encode its path of at most 4,096 bytes. */
-const MAX_ITEM_BYTES = 40 * 1024;
 
 /** A body as JSON, and for how long it may be cached, in ms. */
 export interface JsonBody {
@@ -31,14 +26,14 @@ export async function listItems(
   read: ReadContext,
 ): Promise<JsonBody & { readonly links: ListBody["links"] }> {
   const folder = await resolveCollection(parameters.collection, read);
-  const files = await listFiles(folder, read, parameters.recursive);
-  const { indices: selected, facets } = await selectItems(files, parameters, { folder, read });
+  const listed = await listFiles(folder, read, parameters.recursive);
+  const selected = await selectItems(listed, parameters, { folder, read });
   const { page = DEFAULTS.page, limit = DEFAULTS.limit, linkTemplate, fields } = parameters;
-  const totalItems = selected?.length ?? files.length;
-  const start = Math.min((page - 1) * limit, totalItems);
-  const indices = Array.from(
-    { length: Math.min(page * limit, totalItems) - start },
-    (_, offset) => selected?.[start + offset] ?? start + offset,
+  const { total: totalItems, facets } = selected;
+  const start = (page - 1) * limit;
+  const files = Array.from(
+    { length: Math.max(0, Math.min(limit, totalItems - start)) },
+    (_, offset) => selected.at(start + offset)!,
   );
 
   const totalPages = Math.ceil(totalItems / limit);
@@ -46,16 +41,13 @@ export async function listItems(
   // Past the end the page before is the last one that has items.
   const hasPrevious = totalItems > 0 && page > 1;
   const pageUrl = (page: number) => listUrl(read.baseUrl, { ...parameters, page });
-  const omitted = files.omitted === 1
-    ? "a file whose name is"
-    : `${files.omitted} files whose names are`;
-  const warnings = [
-    ...folder.warnings,
-    ...files.omitted === 0 ? [] : [`Left out ${omitted} not UTF-8`],
-  ];
+  const { omitted } = listed;
+  const warnings = [...folder.warnings];
+  if (omitted === 1) warnings.push("Left out a file whose name is not UTF-8");
+  if (omitted > 1) warnings.push(`Left out ${omitted} files whose names are not UTF-8`);
   const { name: repository, branch, commit } = read.snapshot;
   const links = {
-    self: listUrl(read.baseUrl, parameters),
+    self: pageUrl(page),
     first: pageUrl(1),
     previous: hasPrevious ? pageUrl(Math.min(page - 1, totalPages)) : null,
     next: hasNext ? pageUrl(page + 1) : null,
@@ -76,34 +68,19 @@ export async function listItems(
     warnings: warnings.length === 0 ? undefined : warnings,
   });
 
-  await read.reserveBytes(Math.min(indices.length * MAX_ITEM_BYTES, MAX_JSON_BYTES));
-  const items = indices.map((index) => itemOf(files.at(index), folder, read));
-  const encoded = await encodeAll(
-    items,
-    (item) => fields === undefined ? item : project(item, fields),
-    read,
-  );
-  const collection = displayPath(folder.path);
-  const used = encoded.reduce(
-    (sum, { length }) => sum + length + 3,
-    3 * (head.length + tail.length),
-  );
-  if (used > MAX_JSON_BYTES) {
-    const why = `a page of ${limit} items has more than ${MAX_JSON_BYTES} bytes; lower limit`;
-    throw problem("collection-too-large", { collection, why });
-  }
-  const { parts, cacheForMs } = await describeItems(items, {
-    ...{ needs: needsOf(parameters), fields, linkTemplate, list: collection },
-    collection: { folder, files },
-    maxBytes: MAX_JSON_BYTES - used,
+  const { json, isCut, cacheForMs } = await describeItems({
+    files,
+    needs: needsOf(parameters),
+    fields,
+    linkTemplate,
+    folder,
+    linked: { folder, files: listed },
+    maxBytes: MAX_JSON_BYTES - 3 * (head.length + tail.length) - files.length,
   }, read);
-  const json = await joinPieces([
-    `${head.slice(0, -1)},"items":[`,
-    ...encoded.flatMap((own, index) => [
-      index === 0 ? "" : ",",
-      ...objectOf(own, parts.get(items[index]!)?.json),
-    ]),
-    `],${tail.slice(1)}`,
-  ]);
-  return { json, links, cacheForMs };
+  if (isCut && json.length === 0) {
+    const why = `a page of ${limit} items has more than ${MAX_JSON_BYTES} bytes; lower limit`;
+    throw problem("collection-too-large", { collection: displayPath(folder.path), why });
+  }
+  const body = new Blob([`${head.slice(0, -1)},"items":[`, json, `],${tail.slice(1)}`]);
+  return { json: await body.bytes(), links, cacheForMs };
 }

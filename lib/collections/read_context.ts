@@ -5,7 +5,7 @@ import type { BackgroundJobs } from "../work/background_jobs.ts";
 import type { ObjectCache } from "../cache/object_cache.ts";
 import type { Clock } from "../clock.ts";
 import { problem, RETRY_AFTER_SECONDS } from "../errors.ts";
-import type { Compute, Task } from "../thread/compute.ts";
+import { type Compute, type RunOptions, type Task, TimeLimitError } from "../thread/compute.ts";
 import { FileList, fileListKind } from "../source/file_list.ts";
 import {
   backgroundContext,
@@ -92,22 +92,27 @@ export async function readBlob(file: FileRef, { source, snapshot, context }: Rea
 }
 
 /**
- * The output of a task, whose time the request's client is charged for. `linearIn` as in `RunOptions`.
+ * The output of a task, whose time the request's client is charged for. `linearIn` and `isLong` as in `RunOptions`.
+ * @throws {CollectionsError} query-too-expensive for work on a `subject`, as errors name it, that takes too long.
  * @throws as {@linkcode Compute.run}.
  */
-export function runTask<Input, Output>(
+export async function runTask<Input, Output>(
   read: ReadContext,
   task: Task<Input, Output>,
   input: Input,
-  options: { readonly isLong?: boolean; readonly linearIn?: number } = {},
+  { subject, ...options }: Pick<RunOptions, "isLong" | "linearIn"> & { readonly subject?: string } =
+    {},
 ): Promise<Output> {
   const { compute, context } = read;
   const { client, signal } = context;
   const charge = (processorMs: number) => context.charge(processorMs);
-  return compute.run(task, input, {
-    ...options,
-    ...{ client, signal, charge, repository: repositoryOf(read) },
-  });
+  const repository = repositoryOf(read);
+  try {
+    return await compute.run(task, input, { ...options, client, signal, charge, repository });
+  } catch (error) {
+    if (subject === undefined || !(error instanceof TimeLimitError)) throw error;
+    throw problem("query-too-expensive", { collection: subject });
+  }
 }
 
 /**

@@ -6,12 +6,9 @@ import type { ItemParameters } from "../api/parameters.ts";
 import { contentTypeOf, fileName, isMarkdown } from "../content/file_names.ts";
 import { findSlugTask } from "../content/tasks.ts";
 import { CollectionsError, itemNotFound, problem } from "../errors.ts";
-import { TimeLimitError } from "../thread/compute.ts";
-import { fileBody, itemOf } from "./item_body.ts";
-import { describeItems } from "./item_contents.ts";
-import { encodeAll, joinPieces, MAX_JSON_BYTES, objectOf } from "./json_pieces.ts";
-import type { JsonBody } from "./list_items.ts";
+import { describeItems, MAX_JSON_BYTES } from "./describe_items.ts";
 import { listFiles } from "./list_files.ts";
+import type { JsonBody } from "./list_items.ts";
 import { findEntry, readBlob, type ReadContext, runTask } from "./read_context.ts";
 import { type CollectionFolder, pathIn, resolveCollection } from "./resolve_collection.ts";
 import { selectItems } from "./select_items.ts";
@@ -36,8 +33,7 @@ export async function readItem(parameters: ItemParameters, read: ReadContext) {
   const { maxItemBytes: maxBytes } = read.limits;
   if (size > maxBytes) {
     const htmlUrl = read.source.webUrl(read.snapshot, path);
-    const link = htmlUrl === null ? {} : { htmlUrl };
-    throw problem("item-too-large", { path, size, maxBytes, ...link });
+    throw problem("item-too-large", { path, size, maxBytes, ...(htmlUrl && { htmlUrl }) });
   }
   const bytes = await readBlob({ path, id, size }, read);
   const name = fileName(path);
@@ -50,97 +46,82 @@ export async function itemBody(
   parameters: ItemParameters,
   read: ReadContext,
 ): Promise<JsonBody> {
-  const { path, size, folder } = file;
+  const { path, id, size, folder, bytes } = file;
   const { includeHtml: html = false, includeNeighbors = false, linkTemplate } = parameters;
   const { name: repository, branch, commit } = read.snapshot;
-  // What has a NUL is no text, and has no HTML.
-  const hasLinks = html && folder !== null && isMarkdown(path) && !file.bytes.includes(0);
-  const collection = hasLinks ? { folder, files: await listFiles(folder, read) } : null;
-  const maxBytes = Math.max(MAX_JSON_BYTES, read.limits.maxItemBytes * JSON_BYTES_PER_BYTE);
-  const item = fileBody(file, read);
-  const { parts, cacheForMs } = await describeItems([item], {
-    ...{ needs: { content: true, frontMatter: true, html }, linkTemplate, collection, maxBytes },
-    list: null,
-    blobs: new Map([[file.id, file.bytes]]),
-  }, read);
-  const part = parts.get(item)!;
-  if (part.isCut) throw jsonTooLarge(path, { size, maxBytes });
   const neighbors = includeNeighbors && folder !== null
     ? await neighborsOf(path, parameters, { folder, read })
     : null;
-  const [own] = await encodeAll(
-    [{ repository: { ...repository, branch, commit }, ...item }],
-    (of) => of,
-    read,
-  );
-  const [previous, next] = neighbors?.pieces ?? [];
-  const json = await joinPieces([
-    ...objectOf(own!, part.json).slice(0, -1),
-    ...previous === undefined || next === undefined
-      ? []
-      : [',"previous":', ...previous, ',"next":', ...next],
-    "}",
-  ]);
-  return { json, cacheForMs: Math.min(cacheForMs, neighbors?.cacheForMs ?? Infinity) };
+  // What has a NUL is no text, and has no HTML.
+  const hasLinks = html && folder !== null && isMarkdown(path) && !bytes.includes(0);
+  const maxBytes = Math.max(MAX_JSON_BYTES, read.limits.maxItemBytes * JSON_BYTES_PER_BYTE);
+  const { json, isCut, cacheForMs } = await describeItems({
+    files: [{ path, id, size }],
+    needs: { content: true, frontMatter: true, html },
+    linkTemplate,
+    folder: null,
+    linked: hasLinks ? { folder, files: await listFiles(folder, read) } : null,
+    maxBytes,
+    blobs: new Map([[id, bytes]]),
+  }, read);
+  if (isCut) {
+    const detail =
+      `"${path}" does not fit into ${maxBytes} bytes of JSON. Read it with format=raw.`;
+    throw new CollectionsError("item-too-large", detail, { size, maxBytes });
+  }
+  const head = JSON.stringify({ repository: { ...repository, branch, commit } });
+  const tail = neighbors === null ? "}" : `,${neighbors.json.slice(1)}`;
+  const body = new Blob([head.slice(0, -1), ",", json.subarray(1, -1), tail]);
+  return {
+    json: await body.bytes(),
+    cacheForMs: Math.min(cacheForMs, neighbors?.cacheForMs ?? Infinity),
+  };
 }
-
-const jsonTooLarge = (path: string, { size, maxBytes }: { size: number; maxBytes: number }) =>
-  new CollectionsError(
-    "item-too-large",
-    `"${path}" does not fit into ${maxBytes} bytes of JSON. Read it with format=raw.`,
-    { size, maxBytes },
-  );
 
 /** The path of the item with a slug, of several the only Markdown file. */
 async function findSlug(slug: string, folder: CollectionFolder, read: ReadContext) {
   const list = await listFiles(folder, read);
   const input = { files: list.bytes, slug, rule: folder.declared?.rule };
   const collection = displayPath(folder.path);
-  const { count, paths: inside } = await runTask(read, findSlugTask, input).catch((error) => {
-    throw error instanceof TimeLimitError ? problem("query-too-expensive", { collection }) : error;
-  });
-  const paths = inside.map((path) => pathIn(folder.path, path));
+  const found = await runTask(read, findSlugTask, input, { subject: collection });
+  const paths = found.paths.map((path) => pathIn(folder.path, path));
   const [path] = paths;
   if (path === undefined) {
     const state =
       `The collection "${collection}" has no item with the slug "${slug}". Slugs are case-sensitive.`;
     throw problem("item-not-found", { state });
   }
-  if (count > 1) {
-    const named = count > paths.length ? `the first ${paths.length}` : "all";
-    throw problem("slug-ambiguous", { slug, count, named, paths });
+  if (found.count > 1) {
+    const named = found.count > paths.length ? `the first ${paths.length}` : "all";
+    throw problem("slug-ambiguous", { slug, count: found.count, named, paths });
   }
   return path;
 }
 
-/** The items before and after a file in the order of the parameters' selection; null where it is not in it. */
+/** The items before and after a file in the order of the parameters' selection, as JSON; null where it is not in it. */
 async function neighborsOf(
   path: string,
   parameters: ItemParameters,
   { folder, read }: { folder: CollectionFolder; read: ReadContext },
 ) {
-  const files = await listFiles(folder, read, parameters.recursive);
-  const { indices } = await selectItems(files, parameters, { folder, read });
-  const index = files.indexOf(path.slice(pathIn(folder.path, "").length));
-  const at = index < 0 || indices === null ? index : indices.indexOf(index);
-  const total = indices?.length ?? files.length;
-  const items = [at - 1, at + 1].map((place) => {
-    const isThere = at >= 0 && place >= 0 && place < total;
-    return isThere ? itemOf(files.at(indices?.[place] ?? place), folder, read) : null;
-  });
-  const { parts, cacheForMs } = await describeItems(items.filter((item) => item !== null), {
+  const listed = await listFiles(folder, read, parameters.recursive);
+  const selected = await selectItems(listed, parameters, { folder, read });
+  const position = selected.positionOf(path);
+  const files = [position - 1, position + 1]
+    .map((beside) => position < 0 ? null : selected.at(beside));
+  const { json, cacheForMs } = await describeItems({
+    files: files.filter((file) => file !== null),
     needs: { content: false, frontMatter: true, html: false },
-    ...{ fields: "frontMatter", collection: null, list: null, maxBytes: MAX_JSON_BYTES },
+    fields: ["name", "path", "slug", "contentUrl", "frontMatter"],
+    folder,
+    maxBytes: MAX_JSON_BYTES,
   }, read);
-  const pieces: (string | Uint8Array)[][] = [];
-  for (const item of items) {
-    if (item === null) {
-      pieces.push(["null"]);
-      continue;
-    }
-    const { name, path, slug, contentUrl } = item;
-    const [own] = await encodeAll([{ name, path, slug, contentUrl }], (of) => of, read);
-    pieces.push(objectOf(own!, parts.get(item)?.json));
-  }
-  return { pieces, cacheForMs };
+  const items = JSON.parse(`[${new TextDecoder().decode(json)}]`);
+  const [previous, next] = files.map((file) => {
+    if (file === null) return null;
+    // An item is no less a neighbor for a file that cannot be read.
+    const { error: _, frontMatterError: _1, ...neighbor } = items.shift();
+    return neighbor;
+  });
+  return { json: JSON.stringify({ previous, next }), cacheForMs };
 }

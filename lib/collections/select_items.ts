@@ -4,17 +4,13 @@
 import { displayPath } from "../api/names.ts";
 import type { ListParameters } from "../api/parameters.ts";
 import type { ObjectKind } from "../cache/object_cache.ts";
-import type { SelectInput, Selection } from "../content/select.ts";
+import type { Selection } from "../content/select.ts";
 import { selectTask } from "../content/tasks.ts";
-import { problem, serviceBusy } from "../errors.ts";
 import type { FileList } from "../source/file_list.ts";
-import { TimeLimitError } from "../thread/compute.ts";
-import { deriveFiles } from "./derive.ts";
-import { type ReadContext, repositoryOf, runJob, runTask } from "./read_context.ts";
+import type { FileRef } from "../source/source.ts";
+import { runOverFrontMatter } from "./derive.ts";
+import { type ReadContext, repositoryOf, runJob } from "./read_context.ts";
 import { type CollectionFolder, pathIn } from "./resolve_collection.ts";
-
-/** Another client's files may take the place of what was derived, before it is used. */
-const MAX_ROUNDS = 3;
 
 const selectedKind: ObjectKind<Selection> = {
   name: "selection",
@@ -22,50 +18,57 @@ const selectedKind: ObjectKind<Selection> = {
 };
 
 /**
- * Selects files of a folder by checked parameters; `indices` null: all of them by path.
+ * Selects files of a folder by checked parameters.
  * @throws {CollectionsError} collection-too-large, query-too-expensive, or as {@linkcode runJob}.
  */
 export async function selectItems(
   files: FileList,
   parameters: Pick<ListParameters, "sort" | "filter" | "recursive" | "facets">,
   { folder, read }: { folder: CollectionFolder; read: ReadContext },
-): Promise<{ readonly indices: Uint32Array | null } & Pick<Selection, "facets">> {
+) {
   const { sort = "path", filter = [], recursive = true, facets = [] } = parameters;
-  const isPlain = sort === "path" && filter.length === 0 && facets.length === 0;
-  if (isPlain && folder.declared === null) return { indices: null, facets: {} };
+  const { path, treeId, declared } = folder;
   const repository = repositoryOf(read);
-  const rule = folder.declared?.rule;
-  const id = JSON.stringify([folder.treeId, rule, sort, filter, recursive, ...facets]);
-  const cached = read.objects.peek(selectedKind, repository, id);
-  if (cached !== undefined) return cached;
-  const input: SelectInput = {
-    ...{ repository, folder: folder.path, files: files.bytes, rule, sort, filter, facets },
-    maxItemBytes: read.limits.maxItemBytes,
+  const fileAt = (index: number): FileRef => {
+    const file = files.at(index);
+    return { ...file, path: pathIn(path, file.path) };
   };
-  const collection = displayPath(folder.path);
+
+  const rule = declared?.rule;
+  const id = JSON.stringify([treeId, rule, sort, filter, recursive, ...facets]);
   const work = async (read: ReadContext) => {
-    const selected = await select(input, files, read).catch((error) => {
-      throw error instanceof TimeLimitError
-        ? problem("query-too-expensive", { collection })
-        : error;
+    const { maxItemBytes } = read.limits;
+    const query = { rule, sort, filter, facets, maxItemBytes };
+    const input = { repository, folder: path, files: files.bytes, ...query };
+    const selection = await runOverFrontMatter(read, selectTask, input, {
+      subject: displayPath(path),
+      fileAt,
+      onFailure: (_, error) => {
+        throw error;
+      },
     });
-    read.objects.set(selectedKind, repository, id, selected);
-    return selected;
+    read.objects.set(selectedKind, repository, id, selection);
+    return selection;
   };
+  const isWhole = sort === "path" && filter.length + facets.length === 0 && declared === null;
   const usesSource = facets.length > 0 || sort.includes("frontMatter.") ||
     filter.some(([name]) => name.includes("frontMatter."));
-  return await runJob(read, { key: `selection ${id}`, usesSource, collection, work });
-}
+  const job = { key: `selection ${id}`, usesSource, collection: displayPath(path), work };
+  const selection = isWhole
+    ? null
+    : read.objects.peek(selectedKind, repository, id) ?? await runJob(read, job);
 
-async function select(input: SelectInput, files: FileList, read: ReadContext): Promise<Selection> {
-  for (let round = 0; round < MAX_ROUNDS; round++) {
-    const result = await runTask(read, selectTask, input);
-    if ("indices" in result) return result;
-    const missing = result.missing.values().map((index) => {
-      const file = files.at(index);
-      return { ...file, path: pathIn(input.folder, file.path) };
-    });
-    for (const failure of (await deriveFiles(missing, read)).values()) throw failure;
-  }
-  throw serviceBusy();
+  const total = selection?.indices.length ?? files.length;
+  return {
+    total,
+    facets: selection?.facets ?? {},
+    /** The file at a position in the order of the selection; null where there is none. */
+    at: (position: number): FileRef | null =>
+      position < 0 || position >= total ? null : fileAt(selection?.indices[position] ?? position),
+    /** The position of the file with this path from the repository's root; -1 where it is not selected. */
+    positionOf(filePath: string): number {
+      const index = files.indexOf(filePath.slice(pathIn(path, "").length));
+      return selection === null || index < 0 ? index : selection.indices.indexOf(index);
+    },
+  };
 }

@@ -11,17 +11,6 @@ import { getOwn, isPlainObject, type PlainObject, type PlainValue } from "./plai
 /** Name and folder as a configuration has them. */
 type Given = Generator<Pick<Declared, "rule"> & Record<"name" | "folder", PlainValue | undefined>>;
 
-/** The reader of each configuration file, by its path; it gives the declarations of the parsed file. */
-const READERS: ReadonlyMap<string, (config: PlainObject) => Given> = new Map([
-  [".pages.yml", (config) => pagesCms(getOwn(config, "content"))],
-  ["admin/config.yml", decapCms],
-  ["static/admin/config.yml", decapCms],
-  ["public/admin/config.yml", decapCms],
-  ["_config.yml", jekyll],
-  ["_config.yaml", jekyll],
-  ["_config.toml", jekyll],
-]);
-
 /** Configurations repeat whole lists of fields by alias, and are read once a repository, not once a file. */
 const LIMITS = { maxChars: 256 * 1024, maxRepeatedChars: 1024 * 1024 };
 const MAX_COLLECTIONS = 200;
@@ -33,18 +22,19 @@ const MAX_TEMPLATE_CHARS = 128;
 /** Reads the configuration file at `path`, which is one of {@linkcode CONFIG_PATHS}. */
 export function readConfig({ path, bytes }: { path: string; bytes: Uint8Array }): Declarations {
   const text = textOf(bytes);
-  return text === null ? unreadable(path, "it is not UTF-8 text") : parseDeclarations(path, text);
-}
-
-/** Reads the text of the configuration file at `path`, which is one of those that a CMS has. */
-export function parseDeclarations(path: string, text: string): Declarations {
+  if (text === null) return unreadable(path, "it is not UTF-8 text");
   const format = path.endsWith(".toml") ? "toml" : "yaml";
   try {
     // A byte order mark is no part of the document.
     const config = parseData(text.replace(/^\ufeff/, ""), { format, ...LIMITS });
     if (!isPlainObject(config)) throw new DataError("The text is not a mapping", 1);
     const byName = new Map<string, Declared>();
-    for (const given of READERS.get(path)!(config)) {
+    const system = path.startsWith("_config.")
+      ? jekyll
+      : path === ".pages.yml"
+      ? pagesCms
+      : decapCms;
+    for (const given of system(config)) {
       const name = toText(given.name);
       const folder = typeof given.folder === "string" ? trimFolder(given.folder) : null;
       if (name === null || !isUsable(name) || folder === null || byName.has(name)) continue;
@@ -69,10 +59,10 @@ const isUsable = (path: string) => path.length <= MAX_CHARS && pathProblem(path)
  * that of `filename`) that `exclude` does not name, in sub-folders too unless `subfolders` is false. Groups only arrange
  * the menu: the collections in them count as if they stood alone.
  */
-function* pagesCms(content: PlainValue | undefined): Given {
-  for (const entry of mappingsOf(content)) {
+function* pagesCms(parent: PlainObject, key = "content"): Given {
+  for (const entry of mappingsOf(getOwn(parent, key))) {
     const type = getOwn(entry, "type");
-    if (type === "group") yield* pagesCms(getOwn(entry, "items"));
+    if (type === "group") yield* pagesCms(entry, "items");
     if (type !== "collection") continue;
     const extension = getOwn(entry, "extension");
     const filename = getOwn(entry, "filename");
@@ -101,17 +91,16 @@ function* decapCms(config: PlainObject): Given {
       /^(?:yml|toml|json)$/.exec(format.replace("yaml", "yml"))?.[0] ?? "md";
     const nested = getMerged(entry, "nested");
     const template = trimSlashes(toText(getMerged(entry, "path")) ?? "{{slug}}");
-    const structure = structureOf(entry, config);
     const isNested = isPlainObject(nested);
-    const levels = isNested ? getMerged(nested, "depth") : template.split("/").length;
-    const languageFolders = structure === "multiple_folders" ? 1 : 0;
     // Without a depth every depth is allowed.
-    const isBounded = typeof levels === "number" && levels >= 1;
-    const hasGlob = !isNested && structure === "single_file";
+    const depth = isNested ? getMerged(nested, "depth") : undefined;
+    // Translations may have folders and names of their own.
+    const isTranslated = Boolean(getMerged(entry, "i18n"));
+    const isBounded = !isTranslated && typeof depth === "number" && depth >= 1;
     const rule = {
       extension,
-      maxSegments: isBounded ? Math.floor(levels) + languageFolders : undefined,
-      glob: hasGlob ? templateGlob(template, extension) : undefined,
+      maxSegments: isBounded ? Math.floor(depth) : undefined,
+      glob: isNested || isTranslated ? undefined : templateGlob(template, extension),
     };
     yield { name: getMerged(entry, "name"), folder: getMerged(entry, "folder"), rule };
   }
@@ -127,14 +116,6 @@ function templateGlob(template: string, extension: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Where translations are: in one file, or in files or folders by language (decapcms.org/docs/i18n). */
-function structureOf(entry: PlainObject, config: PlainObject): string {
-  const own = getMerged(entry, "i18n") ?? false;
-  const [ofEntry, ofConfig] = [own, getMerged(config, "i18n")]
-    .map((options) => isPlainObject(options) ? toText(getMerged(options, "structure")) : null);
-  return (own === false ? null : ofEntry ?? ofConfig) ?? "single_file";
 }
 
 /**

@@ -2,14 +2,7 @@
 // parameters decide.
 
 import type { ItemBody } from "../api/contract.ts";
-import {
-  getOwn,
-  isPlainObject,
-  parseFrontMatterKey,
-  type PlainObject,
-  readFrontMatterKey,
-  setOwn,
-} from "./plain_value.ts";
+import { getOwn, isPlainObject, parseFrontMatterKey, type PlainObject } from "./plain_value.ts";
 
 /** What has to be read of an item's file. */
 export type ItemNeeds = Readonly<Record<"content" | "frontMatter" | "html", boolean>>;
@@ -47,12 +40,11 @@ export function parseFacets(text: string): string[] {
 
 /** What a list's items need by its parameters. */
 export function needsOf(
-  { fields, includeContent = false, includeFrontMatter = false, includeHtml = false }: {
-    readonly fields?: readonly string[] | undefined;
-    readonly includeContent?: boolean | undefined;
-    readonly includeFrontMatter?: boolean | undefined;
-    readonly includeHtml?: boolean | undefined;
-  },
+  { fields, includeContent = false, includeFrontMatter = false, includeHtml = false }:
+    & { readonly fields?: readonly string[] | undefined }
+    & {
+      readonly [Key in "Content" | "FrontMatter" | "Html" as `include${Key}`]?: boolean | undefined;
+    },
 ): ItemNeeds {
   const needs = fields?.map(needOf);
   return {
@@ -84,18 +76,11 @@ function needOf(field: string): string {
 
 /** The named values of front matter, nested as they are. */
 function pick(frontMatter: PlainObject, fields: readonly (readonly string[])[]): PlainObject {
-  const picked: PlainObject = {};
-  for (const keys of fields) {
-    const value = readFrontMatterKey(frontMatter, keys);
-    if (value === undefined) continue;
-    let place = picked;
-    for (const key of keys.slice(0, -1)) {
-      const next = getOwn(place, key);
-      const inner = isPlainObject(next) ? next : {};
-      setOwn(place, key, inner);
-      place = inner;
-    }
-    setOwn(place, keys.at(-1)!, value);
-  }
-  return picked;
+  const picked = Map.groupBy(fields, ([key]) => key!).entries().map(([key, below]) => {
+    const value = getOwn(frontMatter, key);
+    if (below.some(({ length }) => length === 1)) return [key, value] as const;
+    const inner = isPlainObject(value) ? pick(value, below.map((keys) => keys.slice(1))) : {};
+    return [key, Object.keys(inner).length > 0 ? inner : undefined] as const;
+  });
+  return Object.fromEntries(picked.filter(([, value]) => value !== undefined)) as PlainObject;
 }

@@ -2,6 +2,7 @@
 // `filter[frontMatter.date][gte]=2026-01-01`. An item must satisfy all of them, and an error names every bad one.
 
 import type { ParameterError } from "../errors.ts";
+import { fileName } from "./file_names.ts";
 import { compileGlob } from "./glob.ts";
 import {
   parseFrontMatterKey,
@@ -14,7 +15,6 @@ import { compareKeys, sortKeyOf } from "./sort.ts";
 const MAX_FILTERS = 20;
 /** Of all values together, since each item is matched against each of them. */
 const MAX_TOTAL_CHARS = 4096;
-const MAX_SHOWN_CHARS = 80;
 
 const GRAMMAR = "must be filter[name], filter[path], filter[frontMatter.<key>] or " +
   "filter[frontMatter.<key>][lt|lte|gt|gte|exists]";
@@ -39,7 +39,7 @@ export function isFilterParameter(name: string): boolean {
   return name === "filter" || name.startsWith("filter[");
 }
 
-/** Reads the filters of a query by name and value; the same key may come twice. */
+/** Reads the filters of a query by name and value; the same key may come twice. `!` in front of a value negates. */
 export function parseFilters(given: Iterable<readonly [name: string, value: string]>) {
   const byPath: PathTest[] = [];
   const byFrontMatter: FrontMatterTest[] = [];
@@ -57,28 +57,32 @@ export function parseFilters(given: Iterable<readonly [name: string, value: stri
     }
     try {
       const [, field = "", operator] = FILTER_NAME.exec(name) ?? [];
-      const isOfPath = (field === "name" || field === "path") && operator === undefined;
-      if (isOfPath) byPath.push(parsePathTest(field, value));
-      else byFrontMatter.push(parseFrontMatterTest(field, operator, value));
+      const negated = operator === undefined && value.startsWith("!");
+      const text = negated ? value.slice(1) : value;
+      if (operator === undefined && (field === "name" || field === "path")) {
+        const test = globTest(field, text);
+        byPath.push((path) => test(path) !== negated);
+      } else {
+        const key = parseFrontMatterKey(field);
+        const test = key && valueTest(operator, text);
+        if (!test) throw new SyntaxError(GRAMMAR);
+        byFrontMatter.push((frontMatter) => test(readFrontMatterKey(frontMatter, key)) !== negated);
+      }
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
-      errors.push({ parameter: shorten(name), message: error.message });
+      errors.push({ parameter: name, message: error.message });
     }
   }
   return { byPath, byFrontMatter, errors };
 }
 
-/** A glob, negated by `!` in front. */
-function parsePathTest(field: "name" | "path", value: string): PathTest {
-  const negated = value.startsWith("!");
-  const pattern = negated ? value.slice(1) : value;
+function globTest(field: "name" | "path", pattern: string): PathTest {
   if (field === "name" && pattern.includes("/")) {
     throw new SyntaxError("must be a glob without a slash: a name has none");
   }
   try {
     const matches = compileGlob(pattern);
-    if (field === "path") return (path) => matches(path) !== negated;
-    return (path) => matches(path.slice(path.lastIndexOf("/") + 1)) !== negated;
+    return field === "path" ? matches : (path) => matches(fileName(path));
   } catch (error) {
     throw new SyntaxError(`must be a glob that can match: ${(error as Error).message}`);
   }
@@ -86,46 +90,28 @@ function parsePathTest(field: "name" | "path", value: string): PathTest {
 
 /**
  * A value matches by its text (that of numbers, booleans and null is their JSON), a list by any of its elements, a mapping
- * by nothing; `!` in front negates, so that an absent key passes. Comparisons match values of the filter's own kind, in
- * the order of sorting.
+ * by nothing. Comparisons match values of the filter's own kind, in the order of sorting. Null for an unknown operator.
  */
-function parseFrontMatterTest(
-  field: string,
+function valueTest(
   operator: string | undefined,
-  value: string,
-): FrontMatterTest {
-  const key = parseFrontMatterKey(field);
-  if (key === null) throw new SyntaxError(GRAMMAR);
+  given: string,
+): ((value: PlainValue | undefined) => boolean) | null {
   if (operator === undefined) {
-    const negated = value.startsWith("!");
-    const text = negated ? value.slice(1) : value;
-    return (frontMatter) =>
-      [readFrontMatterKey(frontMatter, key)].flat(1).some((one) => textOf(one) === text) !==
-        negated;
+    const isText = (one: PlainValue | undefined) =>
+      (one === null || typeof one !== "object") && one !== undefined && String(one) === given;
+    return (value) => [value].flat(1).some(isText);
   }
+  const isBoolean = given === "true" || given === "false";
   if (operator === "exists") {
-    if (value !== "true" && value !== "false") throw new SyntaxError("must be true or false");
-    return (frontMatter) =>
-      (readFrontMatterKey(frontMatter, key) !== undefined) === (value === "true");
+    if (!isBoolean) throw new SyntaxError("must be true or false");
+    return (value) => (value !== undefined) === (given === "true");
   }
   const holds = COMPARISONS.get(operator);
-  if (holds === undefined) throw new SyntaxError(GRAMMAR);
-  const isNumber = /^-?\d+(\.\d+)?$/.test(value);
-  const isBoolean = value === "true" || value === "false";
-  const wanted = sortKeyOf(isNumber ? Number(value) : isBoolean ? value === "true" : value)!;
-  return (frontMatter) => {
-    const found = sortKeyOf(readFrontMatterKey(frontMatter, key));
+  if (holds === undefined) return null;
+  const isNumber = /^-?\d+(\.\d+)?$/.test(given);
+  const wanted = sortKeyOf(isNumber ? Number(given) : isBoolean ? given === "true" : given)!;
+  return (value) => {
+    const found = sortKeyOf(value);
     return found?.kind === wanted.kind && holds(compareKeys(found, wanted));
   };
-}
-
-/** Null for what has no text: lists, mappings, nothing. */
-function textOf(value: PlainValue | undefined): string | null {
-  if (value === undefined || (typeof value === "object" && value !== null)) return null;
-  return String(value);
-}
-
-function shorten(name: string): string {
-  const chars = [...name.slice(0, 2 * MAX_SHOWN_CHARS)];
-  return chars.length <= MAX_SHOWN_CHARS ? name : `${chars.slice(0, MAX_SHOWN_CHARS).join("")}…`;
 }

@@ -49,47 +49,53 @@ function matchPath(segments: readonly string[]): (path: string) => boolean {
     if (segment === "**") runs.push([]);
     else runs.at(-1)!.push(matchSegment(segment));
   }
-  return (path) => matchRuns(runs, path.split("/"));
+  return (path) => matchTests(runs, path.split("/"));
 }
 
 /** A test of one segment; `?` stands for one character, one outside the BMP too. */
 function matchSegment(pattern: string): Test<string> {
-  if (!/[*?]/.test(pattern)) return (name) => name === pattern;
   const literals = pattern.split("*");
   if (pattern.includes("?")) {
     const runs = literals.map((literal) =>
       Array.from(literal, (char) => (other: string) => char === "?" || char === other)
     );
-    return (name) => matchRuns(runs, [...name]);
+    return (name) => matchTests(runs, [...name]);
   }
-  const [first = "", ...others] = literals;
-  const last = others.pop()!;
-  return (name) => {
-    const end = name.length - last.length;
-    let at = first.length;
-    if (end < at || !name.startsWith(first) || !name.endsWith(last)) return false;
-    for (const literal of others) {
-      const found = name.indexOf(literal, at);
-      if (found < 0 || found + literal.length > end) return false;
-      at = found + literal.length;
-    }
-    return true;
-  };
+  return (name) =>
+    matchRuns(literals, name.length, (literal, from, to) => {
+      if (from === to) return name.startsWith(literal, from) ? from : -1;
+      return name.indexOf(literal, from);
+    });
 }
 
-/** Whether parts consist of these runs, the first at the start and the last at the end, with any parts in between. */
-function matchRuns<Part>(runs: readonly (readonly Test<Part>[])[], parts: readonly Part[]) {
-  const holdsAt = (run: readonly Test<Part>[], at: number) =>
-    run.every((matches, offset) => matches(parts[at + offset]!));
-  const [first = [], ...others] = runs;
+function matchTests<Part>(runs: readonly (readonly Test<Part>[])[], parts: readonly Part[]) {
+  return matchRuns(runs, parts.length, (run, from, to) => {
+    for (let at = from; at <= to; at++) {
+      if (run.every((matches, offset) => matches(parts[at + offset]!))) return at;
+    }
+    return -1;
+  });
+}
+
+/**
+ * Whether something of this length consists of these runs, the first at the start and the last at the end, with anything
+ * in between. `find` gives the first position of a run, or -1 where it is not found up to `to`.
+ */
+function matchRuns<Run extends { readonly length: number }>(
+  [first, ...others]: readonly Run[],
+  length: number,
+  find: (run: Run, from: number, to: number) => number,
+): boolean {
   const last = others.pop();
-  if (last === undefined) return parts.length === first.length && holdsAt(first, 0);
-  const end = parts.length - last.length;
-  let at = first.length;
-  if (end < at || !holdsAt(first, 0) || !holdsAt(last, end)) return false;
+  let at = first!.length;
+  if (last === undefined) return length === at && find(first!, 0, 0) === 0;
+  const end = length - last.length;
+  if (end < at || find(first!, 0, 0) < 0 || find(last, end, end) < 0) return false;
   for (const run of others) {
-    while (at + run.length <= end && !holdsAt(run, at)) at++;
-    at += run.length;
+    const to = end - run.length;
+    const found = find(run, at, to);
+    if (found < 0 || found > to) return false;
+    at = found + run.length;
   }
-  return at <= end;
+  return true;
 }

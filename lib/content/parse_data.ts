@@ -1,6 +1,6 @@
 // Untrusted YAML and TOML as plain JSON data. The result is bounded while it is built (depth, what aliases repeat), and no
-// check compares every key with every other. A key of a file is always an own property, `__proto__` too, so that no file
-// reaches a prototype.
+// check compares every key with every other. `Object.fromEntries()` makes every key of a file an own property, `__proto__`
+// too, so that no file reaches a prototype.
 
 import { parse as parseToml, TomlError } from "smol-toml";
 import {
@@ -14,7 +14,7 @@ import {
   Parser,
   type Scalar,
 } from "yaml";
-import { type PlainObject, type PlainValue, setOwn } from "./plain_value.ts";
+import type { PlainValue } from "./plain_value.ts";
 
 /** What one text may cost: its characters, and the characters that YAML's aliases repeat in the result. */
 type DataLimits = Readonly<Record<"maxChars" | "maxRepeatedChars", number>>;
@@ -76,15 +76,12 @@ function toPlain(value: unknown, depth: number): PlainValue {
   if (typeof value === "bigint") return value.toString();
   if (value instanceof Date) return value.toISOString();
   if (Array.isArray(value)) return value.map((item) => toPlain(item, depth + 1));
-  const object: PlainObject = {};
-  for (const [key, item] of Object.entries(value as object)) {
-    setOwn(object, key, toPlain(item, depth + 1));
-  }
-  return object;
+  const entries = Object.entries(value as object);
+  return Object.fromEntries(entries.map(([key, item]) => [key, toPlain(item, depth + 1)]));
 }
 
 /** The document of a text. The parser's own `parseDocument()` gathers all errors, of which a hostile text has very many. */
-function composeYaml(text: string): Document.Parsed | null {
+function composeYaml(text: string): Document.Parsed | undefined {
   const composer = new Composer({
     schema: "core",
     resolveKnownTags: false,
@@ -97,44 +94,36 @@ function composeYaml(text: string): Document.Parsed | null {
   (composer as unknown as { onError: ErrorHandler }).onError = (at, code, message, isWarning) => {
     if (isWarning === true) return;
     const isDeep = code === "RESOURCE_EXHAUSTION";
-    throw first ??= new DataError(isDeep ? TOO_DEEP : message, lineAt(text, offsetOf(at)));
+    const offset = typeof at === "number" ? at : "offset" in at ? at.offset : at[0]!;
+    throw first ??= new DataError(isDeep ? TOO_DEEP : message, lineAt(text, offset));
   };
-  const documents: Document.Parsed[] = [];
-  const add = (document: Document.Parsed) => {
-    documents.push(document);
-    const [, second] = documents;
-    if (second === undefined) return;
+  const documents = composer.compose(tokensOf(text)) as Iterable<Document.Parsed>;
+  const [document, second] = documents;
+  if (second !== undefined) {
     const message = "Source contains multiple documents; please use YAML.parseAllDocuments()";
     throw new DataError(message, lineAt(text, second.range[0]));
-  };
-  for (const token of new Parser().parse(text)) {
-    if (token.type === "error") {
-      const message = token.source
-        ? `${token.message}: ${JSON.stringify(token.source)}`
-        : token.message;
-      throw new DataError(message, lineAt(text, token.offset));
-    }
-    for (const document of composer.next(token) as Iterable<Document.Parsed>) add(document);
   }
-  for (const document of composer.end() as Iterable<Document.Parsed>) add(document);
-  const [document = null] = documents;
   const error = document?.errors[0];
   if (error !== undefined) throw new DataError(error.message, lineAt(text, error.pos[0]));
   return document;
 }
 
-type ErrorPosition = number | readonly number[] | { readonly offset: number };
+function* tokensOf(text: string) {
+  for (const token of new Parser().parse(text)) {
+    if (token.type === "error") {
+      const source = token.source ? `: ${JSON.stringify(token.source)}` : "";
+      throw new DataError(token.message + source, lineAt(text, token.offset));
+    }
+    yield token;
+  }
+}
+
 type ErrorHandler = (
-  at: ErrorPosition,
+  at: number | readonly number[] | { readonly offset: number },
   code: string,
   message: string,
   isWarning?: boolean,
 ) => void;
-
-function offsetOf(at: ErrorPosition): number {
-  if (typeof at === "number") return at;
-  return "offset" in at ? at.offset : at[0]!;
-}
 
 function parseYaml(text: string, limits: DataLimits): PlainValue {
   const document = composeYaml(text);
@@ -166,16 +155,16 @@ function parseYaml(text: string, limits: DataLimits): PlainValue {
     if (isScalar(node)) return readScalar(node);
     if (isSeq(node)) return node.items.map((item) => read(item, depth + 1));
     if (!isMap(node)) return null;
-    const object: PlainObject = {};
+    const entries = new Map<string, PlainValue>();
     for (const pair of node.items) {
       // `stringKeys` leaves no other kind without an error.
       const key = String(read(pair.key, depth + 1));
-      if (Object.hasOwn(object, key)) throw failAt(pair.key, "Map keys must be unique");
-      setOwn(object, key, read(pair.value, depth + 1));
+      if (entries.has(key)) throw failAt(pair.key, "Map keys must be unique");
+      entries.set(key, read(pair.value, depth + 1));
     }
-    return object;
+    return Object.fromEntries(entries);
   };
-  return document === null || document.contents === null ? {} : read(document.contents, 0);
+  return document?.contents ? read(document.contents, 0) : {};
 }
 
 function readScalar({ value, source = "" }: Scalar): PlainValue {

@@ -16,15 +16,6 @@ export function getOwn(object: PlainObject, key: string): PlainValue | undefined
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** Sets a key as an own property, whatever its name. */
-export function setOwn(object: PlainObject, key: string, value: PlainValue): void {
-  // An assignment would set the prototype.
-  if (key === "__proto__") {
-    const attributes = { writable: true, enumerable: true, configurable: true };
-    Object.defineProperty(object, key, { value, ...attributes });
-  } else object[key] = value;
-}
-
 const KEY_PREFIX = "frontMatter.";
 const MAX_KEY_CHARS = 256;
 

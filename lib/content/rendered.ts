@@ -2,6 +2,9 @@
 // cached by blob id and RENDERER_VERSION; its relative addresses are resolved for each response, because they depend on
 // the file's path, its commit and the request. This module loads no part of the renderer.
 
+import { posix } from "node:path";
+import { encodePath } from "../api/names.ts";
+
 /** Changes whenever the same text gives another `Rendered`; part of the cache key. */
 export const RENDERER_VERSION = 5;
 
@@ -25,54 +28,34 @@ export interface Rendered {
   words: number;
 }
 
-/** Why a file has no HTML, as a sentence. */
-export interface RenderError {
-  message: string;
-}
-
-/** Where the links and images of one file lead. Paths begin at the repository's root. */
-export interface AddressTargets {
-  /** The file's own path. */
-  filePath: string;
-  /** The slug of an item of the collection, or null for any other file. */
-  slugOf(path: string): string | null;
-  linkTemplate: string | null;
-  contentUrl(path: string): string;
-  /** The address of the file's bytes (`format=raw`). */
-  rawUrl(path: string): string;
-  /** Null where the source has no web pages. */
-  htmlUrl(path: string): string | null;
+/** Where the links and images of files lead. Paths begin at the repository's root. */
+export interface LinkTargets {
+  /** The address of a file's content up to its path. */
+  readonly contentUrlStart: string;
+  /** The address of a file's web page up to its path; null where the source has no web pages. */
+  readonly webUrlStart: string | null;
+  readonly linkTemplate: string | undefined;
 }
 
 /** In UTF-16 units: of one file's HTML with all its addresses. */
 export const MAX_HTML_LENGTH = 4 * 1024 * 1024;
 
 /**
- * The HTML of a rendered file. `resolve` gives the address of a link or an image; null leaves the attribute out. Files of
- * one folder may share `written`, since what is written there leads to the same places.
+ * The HTML of a rendered file. `resolve` gives the address of a link or an image; null leaves the attribute out.
  * @throws {RangeError} where the HTML is larger than {@linkcode MAX_HTML_LENGTH}.
  */
 export function joinHtml(
   { parts, addresses }: Rendered,
   resolve: (address: RelativeAddress) => string | null,
-  written: Map<string, string> = new Map(),
 ): string {
   let html = parts[0] ?? "";
-  addresses.forEach((address, i) => {
-    const { kind, path, fragment } = address;
-    // Either may contain any character, so that the length tells where the path ends.
-    const key = `${kind}${path.length} ${path}${fragment}`;
-    let attribute = written.get(key);
-    if (attribute === undefined) {
-      const value = resolve(address);
-      const name = kind === "link" ? "href" : "src";
-      attribute = value === null ? "" : ` ${name}="${escapeAttribute(value)}"`;
-      // An empty path is the file itself.
-      if (path !== "") written.set(key, attribute);
-    }
-    html += attribute + (parts[i + 1] ?? "");
+  for (const [index, address] of addresses.entries()) {
+    const value = resolve(address);
+    const name = address.kind === "link" ? "href" : "src";
+    if (value !== null) html += ` ${name}="${escapeAttribute(value)}"`;
+    html += parts[index + 1] ?? "";
     if (html.length > MAX_HTML_LENGTH) throw new RangeError("The HTML is too large");
-  });
+  }
   return html;
 }
 
@@ -81,21 +64,34 @@ function escapeAttribute(value: string): string {
     .replaceAll(">", "&gt;");
 }
 
-/** Resolves the addresses of one file for `joinHtml()`; null for one that names no file (the root, control characters). */
-export function addressResolver(
-  targets: AddressTargets,
-): (address: RelativeAddress) => string | null {
-  return ({ kind, path: relative, fragment }) => {
-    const path = repositoryPath(relative, targets.filePath);
-    if (path === null) return null;
-    if (kind === "image") return targets.rawUrl(path) + fragment;
-    const slug = targets.slugOf(path);
-    if (slug === null) return (targets.htmlUrl(path) ?? targets.contentUrl(path)) + fragment;
-    if (targets.linkTemplate === null) return targets.contentUrl(path) + fragment;
-    const encoded = slug.split("/").map(encodeURIComponent).join("/");
-    // A function, since a slug may contain `$&`.
-    return targets.linkTemplate.replace("{slug}", () => encoded) + fragment;
-  };
+/** The address of a file's content. */
+export function contentUrlOf(path: string, { contentUrlStart }: LinkTargets): string {
+  return contentUrlStart + encodeURIComponent(path);
+}
+
+/** The address of a file's web page; null where the source has none. */
+export function webUrlOf(path: string, { webUrlStart }: LinkTargets): string | null {
+  return webUrlStart && webUrlStart + encodePath(path);
+}
+
+/**
+ * Where an address of the file at `filePath` leads; null for one that names no file (the root, control characters).
+ * `slugOf` gives the slug of an item of the collection, or null for any other file.
+ */
+export function resolveAddress(
+  { kind, path: relative, fragment }: RelativeAddress,
+  filePath: string,
+  targets: LinkTargets & { readonly slugOf: (path: string) => string | null },
+): string | null {
+  const path = repositoryPath(relative, filePath);
+  if (path === null) return null;
+  const contentUrl = contentUrlOf(path, targets);
+  if (kind === "image") return `${contentUrl}&format=raw${fragment}`;
+  const slug = targets.slugOf(path);
+  if (slug === null) return (webUrlOf(path, targets) ?? contentUrl) + fragment;
+  // A function, since a slug may contain `$&`.
+  const link = targets.linkTemplate?.replace("{slug}", () => encodePath(slug));
+  return (link ?? contentUrl) + fragment;
 }
 
 /**
@@ -106,12 +102,6 @@ function repositoryPath(relative: string, filePath: string): string | null {
   if (relative === "") return filePath;
   // deno-lint-ignore no-control-regex -- no path of the API has such characters
   if (/[\x00-\x1f\x7f]/.test(relative)) return null;
-  const folder = filePath.slice(0, filePath.lastIndexOf("/") + 1);
-  if (!/(^|\/)\.{0,2}(\/|$)/.test(relative)) return folder + relative;
-  const path = relative.startsWith("/") ? [] : folder.split("/").slice(0, -1);
-  for (const segment of relative.split("/")) {
-    if (segment === "..") path.pop();
-    else if (segment !== "" && segment !== ".") path.push(segment);
-  }
-  return path.length === 0 ? null : path.join("/");
+  const path = posix.resolve("/", posix.dirname(filePath), relative).slice(1);
+  return path === "" ? null : path;
 }

@@ -6,7 +6,7 @@ import type { FacetsBody } from "../api/contract.ts";
 import { MAX_NAMED, problem } from "../errors.ts";
 import { FileList } from "../source/file_list.ts";
 import { compileRule, type EntryRule } from "./declared.ts";
-import { derivedText } from "./derived.ts";
+import { derivedText, type Missing } from "./derived.ts";
 import { countFacets } from "./facets.ts";
 import { fileName, isMarkdown, needsReading, slugOf } from "./file_names.ts";
 import { parseFilters } from "./filter.ts";
@@ -29,17 +29,14 @@ export interface SelectInput {
   readonly maxItemBytes: number;
 }
 
-export type Selection = {
-  /** The indices of the selected files in their order, and the requested facets. */
+/** The indices of the selected files in their order, and the requested facets. */
+export interface Selection {
   readonly indices: Uint32Array;
   readonly facets: FacetsBody;
-};
-
-/** A selection, or the indices of files whose front matter has to be derived first. */
-export type SelectOutput = Selection | { readonly missing: Uint32Array };
+}
 
 /** Selects by parameters that were checked. @throws {CollectionsError} collection-too-large. */
-export function select(input: SelectInput): SelectOutput {
+export function select(input: SelectInput): Selection | Missing {
   const { repository, rule, sort, filter, facets, maxItemBytes } = input;
   const files = new FileList(input.files);
   const order = parseSort(sort);
@@ -62,30 +59,26 @@ export function select(input: SelectInput): SelectOutput {
     ids.set(index, files.idAt(index));
     bytes += size;
     if (ids.size > MAX_READ.files || bytes > MAX_READ.bytes) {
-      const hasMany = ids.size > MAX_READ.files;
-      const most = hasMany ? `${MAX_READ.files} files` : `${MAX_READ.bytes} bytes`;
+      const most = `${MAX_READ.files} files and ${MAX_READ.bytes} bytes`;
       throw tooLarge(`sorting or filtering by front matter reads at most ${most}`);
     }
   }
 
-  const texts = new Map<string, string>();
+  const parsed = new Map<string, PlainObject | null>();
   const missing: number[] = [];
   let chars = 0;
   for (const [index, id] of ids) {
-    if (texts.has(id)) continue;
-    const text = derivedText(repository, id);
     // One file of several with the same content is enough.
+    if (parsed.has(id)) continue;
+    const text = derivedText(repository, id);
     if (text === undefined) missing.push(index);
     chars += text?.length ?? 0;
     if (chars > MAX_READ.chars) throw tooLarge("its front matter does not fit into memory");
-    texts.set(id, text ?? "");
+    const { frontMatter }: FrontMatter = JSON.parse(text ?? "{}");
+    parsed.set(id, frontMatter ?? null);
   }
-  if (missing.length > 0) return { missing: Uint32Array.from(missing) };
+  if (missing.length > 0) return { missing };
 
-  const parsed = new Map<string, PlainObject | null>();
-  for (const [id, text] of texts) {
-    parsed.set(id, (JSON.parse(text) as FrontMatter).frontMatter ?? null);
-  }
   const frontMatterAt = (index: number) => parsed.get(ids.get(index) ?? "") ?? null;
   const passing = chosen.filter((index) =>
     byFrontMatter.every((passes) => passes(frontMatterAt(index)))
@@ -98,16 +91,13 @@ export function select(input: SelectInput): SelectOutput {
   return { indices, facets: countFacets(facets, passing.map(frontMatterAt)) };
 }
 
-export interface FindSlugInput {
-  readonly files: Uint8Array;
-  readonly slug: string;
-  readonly rule: EntryRule | undefined;
-}
-
 /** The items with a slug, those of Markdown where there are any: how many, and the first of their paths. */
-export function findSlug({ slug, rule, ...input }: FindSlugInput) {
+export function findSlug(
+  input: { files: Uint8Array; slug: string; rule: EntryRule | undefined },
+) {
+  const { slug } = input;
   const files = new FileList(input.files);
-  const accepts = compileRule(rule);
+  const accepts = compileRule(input.rule);
   const found: string[] = [];
   const add = (path: string) => {
     if (slugOf(path) === slug && accepts(path)) found.push(path);

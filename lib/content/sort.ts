@@ -85,7 +85,7 @@ export function compareKeys(a: SortKey, b: SortKey): number {
 }
 
 const DATE_TIME =
-  /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))(?:(?:[Tt]| +)([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d(?:[.,]\d{1,9})?))? *(?:[Zz]|([+-])([01]\d|2[0-3])(?::?([0-5]\d))?)?)?$/;
+  /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))(?:(?:[Tt]| +)((?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.,]\d{1,9})?)?) *(?:[Zz]|([+-](?:[01]\d|2[0-3]))(?::?([0-5]\d))?)?)?$/;
 const MAX_DATE_CHARS = 64;
 
 /**
@@ -95,12 +95,8 @@ const MAX_DATE_CHARS = 64;
 export function parseIsoDate(text: string): number | null {
   const match = text.length > MAX_DATE_CHARS ? null : DATE_TIME.exec(text);
   if (match === null) return null;
-  const [, date, hour, minute, second = "0", sign, zoneHour, zoneMinute] = match;
-  const midnightMs = Date.parse(date!);
+  const [, date = "", time = "00:00", hours = "+00", minutes = "00"] = match;
   // A day that the month does not have is one of the next month.
-  if (new Date(midnightMs).getUTCDate() !== Number(date!.slice(8))) return null;
-  const minutes = (hour = "0", minute = "0") => Number(hour) * 60 + Number(minute);
-  const zoneMinutes = minutes(zoneHour, zoneMinute) * (sign === "-" ? -1 : 1);
-  const ms = Number(`${second.replace(",", ".")}e3`);
-  return midnightMs + (minutes(hour, minute) - zoneMinutes) * 60_000 + ms;
+  if (new Date(date).getUTCDate() !== Number(date.slice(8))) return null;
+  return Date.parse(`${date}T${time.replace(",", ".")}${hours}:${minutes}`);
 }

@@ -206,8 +206,8 @@ Deno.test("listItems() takes a file over the size cap for one without front matt
 
 Deno.test("listItems() reserves memory before it builds the page", async () => {
   const source = new MemorySource(posts(200, () => "x"));
-  let built = 0;
-  source.webUrl = () => `${built++}`;
+  const compute = new WatchedCompute();
+  source.compute = compute;
   const reserved: number[] = [];
   const busy = source.read("192.0.2.1", {
     reserveBytes(bytes) {
@@ -219,7 +219,8 @@ Deno.test("listItems() reserves memory before it builds the page", async () => {
     await rejects(list(query, busy), "service-busy");
   }
   assertEquals(reserved, [200 * 40 * 1024, 200 * 40 * 1024]);
-  assertEquals([built, source.counts.blobs], [0, 0]);
+  assertEquals(compute.runs.filter(({ task }) => task === "describe"), []);
+  assertEquals(source.counts.blobs, 0);
 });
 
 Deno.test("a page carries 4 MiB of file bytes, those of the first paths, and the front matter of the others", async () => {

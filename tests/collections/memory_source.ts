@@ -65,7 +65,12 @@ export class MemorySource implements Source {
     let misses = 0;
     const { snapshot, objects, jobs, compute, clock } = this;
     return {
-      ...{ source: this, snapshot, objects, jobs, compute, clock },
+      source: this,
+      snapshot,
+      objects,
+      jobs,
+      compute,
+      clock,
       context: {
         ...backgroundContext(client),
         recordMiss() {

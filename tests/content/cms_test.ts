@@ -1,9 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
-import { parseDeclarations } from "../../lib/content/cms.ts";
+import { readConfig } from "../../lib/content/cms.ts";
 import { compileRule, type Declared } from "../../lib/content/declared.ts";
 
+const parse = (path: string, text: string) =>
+  readConfig({ path, bytes: new TextEncoder().encode(text) });
+
 function declare(path: string, text: string): readonly Declared[] {
-  const { collections, warning } = parseDeclarations(path, text);
+  const { collections, warning } = parse(path, text);
   assertEquals(warning, null);
   for (const collection of collections) assertEquals(collection.source, path);
   return collections;
@@ -54,7 +57,7 @@ content:
       - { type: group, items: [{ name: brands, type: collection, path: brands }] }
 `;
 
-Deno.test("parseDeclarations() reads the collections of Pages CMS, in groups too", () => {
+Deno.test("readConfig() reads the collections of Pages CMS, in groups too", () => {
   checkRules(".pages.yml", PAGES_CMS, {
     posts: ["src/posts", ["hello.md", "2026/hello.md", "2026/index.md", "2026/05/hello.md"]],
     flat: ["content/flat", ["hello.md"]],
@@ -94,7 +97,7 @@ collections:
   - { label: Settings, name: settings, files: [{ name: site, file: data/site.yml }] }
 `;
 
-Deno.test("parseDeclarations() reads the folder collections of Decap, Netlify and Sveltia CMS", () => {
+Deno.test("readConfig() reads the folder collections of Decap, Netlify and Sveltia CMS", () => {
   for (const folder of ["admin", "static/admin", "public/admin"]) {
     checkRules(`${folder}/config.yml`, DECAP_CMS, {
       blog: ["_posts/blog", DIRECT],
@@ -106,15 +109,15 @@ Deno.test("parseDeclarations() reads the folder collections of Decap, Netlify an
       mdx: ["docs", ["hello.mdx"]],
       dotted: ["docs", DIRECT],
       data: ["data", ["data.yml"]],
-      translated: ["i18n", TWO],
-      files: ["i18n", TWO],
+      translated: ["i18n", MARKDOWN],
+      files: ["i18n", MARKDOWN],
       merged: ["content/shared", ["data.json"]],
       first: ["content/shared", ["hello.mdx"]],
     });
   }
 });
 
-Deno.test("parseDeclarations() reads the collections of Jekyll, as a list and as a mapping", () => {
+Deno.test("readConfig() reads the collections of Jekyll, as a list and as a mapping", () => {
   checkRules("_config.yml", "\ufeffcollections:\n  - staff_members\n", {
     staff_members: ["_staff_members", PATHS],
     posts: ["_posts", PATHS],
@@ -135,7 +138,7 @@ Deno.test("parseDeclarations() reads the collections of Jekyll, as a list and as
   for (const [path, text, found] of rows) assertEquals(folders(path, text), found);
 });
 
-Deno.test("parseDeclarations() skips what is not a folder of the repository, and names that cannot be requested", async () => {
+Deno.test("readConfig() skips what is not a folder of the repository, and names that cannot be requested", async () => {
   const declareOne = (name: string, folder: string) =>
     folders("admin/config.yml", `collections: [{ name: ${name}, folder: ${folder} }]`);
   const bad = ["..", "a//b", '"a\\u0000b"', "~"];
@@ -151,7 +154,7 @@ Deno.test("parseDeclarations() skips what is not a folder of the repository, and
   }
 });
 
-Deno.test("parseDeclarations() survives values of other kinds", () => {
+Deno.test("readConfig() survives values of other kinds", () => {
   const values = ["1", "text", "[]", "{}", "[1, a, null, [[]], {}]", "{__proto__: {name: a}}"];
   const keys = "name path folder exclude subfolders filename extension nested i18n".split(" ");
   for (const value of values) {
@@ -170,7 +173,7 @@ Deno.test("parseDeclarations() survives values of other kinds", () => {
   assertEquals(({} as Record<string, unknown>).name, undefined);
 });
 
-Deno.test("parseDeclarations() says in one sentence why a file was skipped, and bounds what it costs", () => {
+Deno.test("readConfig() says in one sentence why a file was skipped, and bounds what it costs", () => {
   const bomb = Array.from(
     { length: 30 },
     (_, i) => `a${i}: &a${i} {<<: [${i === 0 ? "" : Array(9).fill(`*a${i - 1}`).join(", ")}]}\n`,
@@ -184,7 +187,7 @@ Deno.test("parseDeclarations() says in one sentence why a file was skipped, and 
     ["admin/config.yml", `${bomb.join("")}collections: [*a29]\n`, "Aliases repeat more than"],
   ];
   for (const [path, text, message] of rows) {
-    const { collections, warning } = parseDeclarations(path, text);
+    const { collections, warning } = parse(path, text);
     assertEquals(collections, []);
     assert(warning?.startsWith(`Cannot read "${path}": `) && warning.includes(message), warning!);
   }
@@ -194,14 +197,14 @@ Deno.test("parseDeclarations() says in one sentence why a file was skipped, and 
   assertEquals(folders(".pages.yml", slashes), {});
 });
 
-Deno.test("parseDeclarations() takes the first of a name, and 200 collections", () => {
+Deno.test("readConfig() takes the first of a name, and 200 collections", () => {
   const path = "admin/config.yml";
   const config = (...names: string[]) =>
     `collections: [${names.map((name, at) => `{ name: ${name}, folder: f${at} }`)}]\n`;
   assertEquals(folders(path, config("posts", "posts")), { posts: "f0" });
   const names = Array.from({ length: 201 }, (_, at) => `c${at}`);
   assertEquals((declare(path, config(...names.slice(0, 200)))).length, 200);
-  const { collections, warning } = parseDeclarations(path, config(...names));
+  const { collections, warning } = parse(path, config(...names));
   assertEquals(collections.at(-1)?.name, "c199");
   assertEquals(warning, `Cannot read "${path}" whole: it declares more than 200 collections`);
 });

@@ -1,18 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { countFacets, greatest } from "../../lib/content/facets.ts";
-
-Deno.test("countFacets() counts each element of a list once an item", () => {
-  const items = [{ t: ["a", "b", "a", 3, null] }, { t: "a" }, { t: ["3", true] }, null, {}];
-  assertEquals(countFacets(["frontMatter.t"], items), {
-    "frontMatter.t": [
-      { value: "a", count: 2 },
-      { value: 3, count: 1 },
-      { value: "3", count: 1 },
-      { value: "b", count: 1 },
-      { value: true, count: 1 },
-    ],
-  });
-});
+import { greatest } from "../../lib/content/facets.ts";
 
 Deno.test("greatest() gives the first 100 as a full sort does", () => {
   const counts = Array.from({ length: 1_000 }, (_, n) => [n, (n * 7919) % 137] as const);

@@ -1,24 +1,25 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
+import { splitFenced } from "../../lib/content/file_text.ts";
 import { readFrontMatter } from "../../lib/content/front_matter.ts";
 import type { PlainObject, PlainValue } from "../../lib/content/plain_value.ts";
 
-function read(text: string): { frontMatter: PlainObject; body: string } {
+function read(text: string): PlainObject {
   const result = readFrontMatter(text);
-  assert(result?.frontMatter, `no front matter: ${JSON.stringify(result).slice(0, 200)}`);
-  return { frontMatter: result.frontMatter, body: result.body };
+  assert(result.frontMatter, `no front matter: ${JSON.stringify(result).slice(0, 200)}`);
+  return result.frontMatter;
 }
 
 /** The error of a text, which is one short line. */
 function failure(text: string): { message: string; line: number } {
-  const error = (readFrontMatter(text))?.frontMatterError;
+  const error = readFrontMatter(text).frontMatterError;
   assert(error, `no error: ${text.slice(0, 50)}`);
   assert(error.message.length > 0 && error.message.length <= 160, error.message);
   assert(!/\p{Cc}/u.test(error.message), error.message);
   return error;
 }
 
-Deno.test("readFrontMatter() gives the mapping and what follows the closing line", () => {
+Deno.test("front matter is the mapping between the fences, the body what follows them", () => {
   const rows: [text: string, frontMatter: PlainObject, body: string][] = [
     ["---\ntitle: Hello\n---\n# Hello\n", { title: "Hello" }, "# Hello\n"],
     ['+++\ntitle = "Hello"\n+++\n\nText', { title: "Hello" }, "\nText"],
@@ -32,17 +33,17 @@ Deno.test("readFrontMatter() gives the mapping and what follows the closing line
     ["+++\n+++\nx = 1\n+++\nbody", {}, "x = 1\n+++\nbody"],
   ];
   for (const [text, frontMatter, body] of rows) {
-    assertEquals(read(text), { frontMatter, body });
+    assertEquals([read(text), splitFenced(text).body], [frontMatter, body]);
   }
 });
 
-Deno.test("readFrontMatter() gives null where there is no front matter", () => {
+Deno.test("readFrontMatter() gives nothing where there is no front matter", () => {
   const texts = "|---|---\n|+++|# Title\n---\na: 1\n---\n| ---\na: 1\n---\n|\n---\na: 1\n---\n|" +
     "---\na: 1\n|---\na: 1\n ---\n|---\na: 1\n----\n|---\na: 1\n+++\n|----\na: 1\n----\n|" +
     "--- a: 1\n---\n|---\ra: 1\r---\r|\ufeff\ufeff---\na: 1\n---\n|---\njust a paragraph\n---\n|" +
     "---\n- a\n- b\n---\n|---\n~\n---\n|---\n42\n---\n";
   for (const text of texts.split("|")) {
-    assertEquals(readFrontMatter(text), null, JSON.stringify(text));
+    assertEquals(readFrontMatter(text), {}, JSON.stringify(text));
   }
 });
 
@@ -69,7 +70,7 @@ Deno.test("readFrontMatter() reads YAML by the 1.2 core schema, TOML with ISO 86
     ["{&key c: &y d, e: *y, f: *key}", { c: "d", e: "d", f: "c" }],
   ];
   for (const [text, value] of ofYaml) {
-    assertEquals((read(`---\na: ${text}\n---\n`)).frontMatter, { a: value });
+    assertEquals(read(`---\na: ${text}\n---\n`), { a: value });
   }
   const ofToml: [block: string, value: PlainValue][] = [
     ...["2024-03-01", "9007199254740993", "nan", "inf", "-inf"]
@@ -82,7 +83,7 @@ Deno.test("readFrontMatter() reads YAML by the 1.2 core schema, TOML with ISO 86
     ['{ name = "A" }', { name: "A" }],
   ];
   for (const [text, value] of ofToml) {
-    assertEquals((read(`+++\na = ${text}\n+++\n`)).frontMatter, { a: value });
+    assertEquals(read(`+++\na = ${text}\n+++\n`), { a: value });
   }
 });
 
@@ -115,7 +116,7 @@ Deno.test("readFrontMatter() never reaches a prototype", () => {
   });
   try {
     for (const text of texts) {
-      const { frontMatter } = read(text);
+      const frontMatter = read(text);
       assertEquals(({} as Record<string, unknown>).polluted, undefined);
       assertEquals(Object.getPrototypeOf(frontMatter), Object.prototype);
       assertEquals(frontMatter.polluted, undefined);
@@ -170,7 +171,7 @@ Deno.test("readFrontMatter() ends at the first error", () => {
     try {
       const blank = readFrontMatter(`---\na: |\n ${"\t\n".repeat(lines)}\n---\nx\n`);
       const escape = readFrontMatter(`---\na: "${"\\q".repeat(lines)}"\n---\nx\n`);
-      assert(blank?.frontMatterError ?? escape?.frontMatterError);
+      assert(blank.frontMatterError ?? escape.frontMatterError);
     } finally {
       String.prototype.split = split;
     }
@@ -187,8 +188,8 @@ Deno.test("readFrontMatter() answers any text", () => {
   fc.assert(
     fc.property(fence, fc.array(piece, { maxLength: 60 }), (fence, pieces) => {
       const result = readFrontMatter(`${fence}${pieces.join("")}\n${fence}body`);
-      const { frontMatter, frontMatterError: error } = result ?? { frontMatter: {} };
-      assert(frontMatter || error!.line >= 1 && !/\p{Cc}/u.test(error!.message), error?.message);
+      const { frontMatterError: error } = result;
+      assert(!error || error.line >= 1 && !/\p{Cc}/u.test(error.message), error?.message);
     }),
     { numRuns: 500 },
   );

@@ -2,28 +2,6 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { compileGlob } from "../../lib/content/glob.ts";
 
-Deno.test("compileGlob() keeps * and ? within a segment, crosses with **, takes the rest as it is", () => {
-  const rows: [pattern: string, matching: string, others: string][] = [
-    ["*.md", "hello.md .md a.md.md", "hello.mdx 2026/hello.md"],
-    ["*ab*b", "ab.b aab.abb", "ab aba a/b.b"],
-    ["ab*", "ab abc", "a"],
-    ["a?c", "abc", "a/c ac"],
-    ["?.md", "😀.md", ".md ab.md"],
-    ["2026/**", "2026/05/hello.md 2026/hello.md", "2026 20261/hello.md"],
-    ["**/index.md", "index.md a/b/index.md", "a/myindex.md"],
-    ["**/a/b", "a/b a/a/b b/a/a/b", "a/b/a a/x/b"],
-    ["a/**/b", "a/b a/x/y/b a/b/b", "a/x/yb"],
-    ["a/**/**/b", "a/x/y/b a/b", "a/b/c"],
-    ["[slug].md", "[slug].md", "s.md"],
-    ["{a,b}\\*", "{a,b}\\x", "a\\x"],
-  ];
-  for (const [pattern, matching, others] of rows) {
-    const matches = compileGlob(pattern);
-    for (const path of matching.split(" ")) assert(matches(path), `${pattern} on ${path}`);
-    for (const path of others.split(" ")) assert(!matches(path), `${pattern} on ${path}`);
-  }
-});
-
 Deno.test("compileGlob() refuses what no path can match", () => {
   const patterns = ["", "/a", "a/", "a//b", "a/../b", "./a", "a**", "**a", "***", "a\nb", "a\x7f"];
   for (const pattern of patterns) assertThrows(() => compileGlob(pattern), SyntaxError);
@@ -38,9 +16,22 @@ Deno.test("compileGlob() bounds stars and segments", () => {
 });
 
 Deno.test("compileGlob() agrees with a matcher that tries everything", () => {
-  const piece = fc.constantFrom("a", "b", "*", "?", "/", "**", "/**/", "é", "😀");
+  const piece = fc.constantFrom(
+    "a",
+    "b",
+    "*",
+    "?",
+    "/",
+    "**",
+    "/**/",
+    "é",
+    "😀",
+    "[a]",
+    "{a,b}",
+    "\\",
+  );
   const pattern = fc.array(piece, { minLength: 1, maxLength: 8 }).map((parts) => parts.join(""));
-  const char = fc.constantFrom("a", "b", "/", "😀");
+  const char = fc.constantFrom("a", "b", "/", "😀", "[a]", "{a,b}", "\\");
   const path = fc.array(char, { minLength: 1, maxLength: 8 }).map((parts) => parts.join(""))
     .filter((path) => !/^\/|\/\/|\/$/.test(path));
   fc.assert(
@@ -53,8 +44,8 @@ Deno.test("compileGlob() agrees with a matcher that tries everything", () => {
       }
       const source = pattern.split("/").map((segment) => {
         if (segment === "**") return "**";
-        return [...segment].map((char) => char === "*" ? "[^/]*" : char === "?" ? "[^/]" : char)
-          .join("");
+        const signs: Record<string, string> = { "*": "[^/]*", "?": "[^/]" };
+        return [...segment].map((char) => signs[char] ?? RegExp.escape(char)).join("");
       });
       let expression = "";
       for (const [at, segment] of source.entries()) {

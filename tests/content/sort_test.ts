@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import type { PlainObject, PlainValue } from "../../lib/content/plain_value.ts";
+import type { PlainObject } from "../../lib/content/plain_value.ts";
 import { parseIsoDate, parseSort, sortIndices } from "../../lib/content/sort.ts";
 
 type Item = { name?: string; size?: number; frontMatter?: PlainObject | null };
@@ -23,51 +23,6 @@ Deno.test("parseSort() reads the fields, and - for descending, and refuses anyth
   for (const text of bad.split(" ")) {
     assertThrows(() => parseSort(text), SyntaxError, "must be path");
   }
-});
-
-Deno.test("sortIndices() sorts by path, size, and names as English readers do", () => {
-  assertEquals(sorted("path", [{}, {}, {}]), [0, 1, 2]);
-  assertEquals(sorted("-path", [{}, {}, {}]), [2, 1, 0]);
-  // Equal items stay in the order of paths, whatever the direction.
-  const sizes = [9, 10, 9, 8, 10].map((size) => ({ size }));
-  assertEquals(sorted("size", sizes), [3, 0, 2, 1, 4]);
-  assertEquals(sorted("-size", sizes), [1, 4, 0, 2, 3]);
-  const names = ["b10.md", "B2.md", "a.md", "ä.md", "b2.md", "2024-01-01", "1.md"];
-  const order = (sorted("name", names.map((name) => ({ name }))))
-    .map((index) => names[index]);
-  assertEquals(order, ["1.md", "2024-01-01", "a.md", "ä.md", "b2.md", "B2.md", "b10.md"]);
-});
-
-Deno.test("sortIndices() puts kinds in order, - reverses all but what has no order", () => {
-  const byValue = (values: readonly PlainValue[], sign = ""): PlainValue[] => {
-    const items = values.map((v) => ({ frontMatter: { v } }));
-    return (sorted(`${sign}frontMatter.v`, items)).map((index) => values[index]!);
-  };
-  const zoned = "2024-04-30T23:00:00-05:00";
-  const texts = [true, "b", [1], "2024-05-01", 10, null, "a10", false, { a: 1 }, zoned, 9, "a9"];
-  const ascending = [9, 10, "2024-05-01", zoned, "a9", "a10", "b", false, true];
-  const last = [[1], null, { a: 1 }];
-  assertEquals(byValue(texts), [...ascending, ...last]);
-  assertEquals(byValue(texts, "-"), [...ascending.toReversed(), ...last]);
-  const equal = [1, "1", "01", 1.0, "2024-05-01T00:00Z", "2024-05-01"];
-  assertEquals(byValue(equal), [1, 1, "2024-05-01T00:00Z", "2024-05-01", "1", "01"]);
-  // Long texts are compared by their beginning.
-  const long = "x".repeat(200_000);
-  assertEquals(byValue([`${long}b`, `${long}a`, "a"]), ["a", `${long}b`, `${long}a`]);
-});
-
-Deno.test("sortIndices() goes deeper at dots and sees only what the file says", () => {
-  const authors = [
-    { name: "b" },
-    "a",
-    null,
-    { name: "a" },
-    JSON.parse('{"__proto__": {"name": 0}}'),
-  ];
-  const items = authors.map((author) => ({ frontMatter: author && { author } }));
-  assertEquals(sorted("frontMatter.author.name", items), [3, 0, 1, 2, 4]);
-  assertEquals(sorted("frontMatter.constructor.name", items), [0, 1, 2, 3, 4]);
-  assertEquals(sorted("-frontMatter.toString", items), [0, 1, 2, 3, 4]);
 });
 
 Deno.test("parseIsoDate() takes dates and date-times, UTC where no zone is given", () => {

@@ -3,12 +3,11 @@ import { CollectionsError } from "../../lib/errors.ts";
 import { blobId, treeId, treeIdOfSorted } from "../../lib/source/git_object_id.ts";
 import { scanFolder } from "../../lib/source/local/folder_scan.ts";
 import {
-  fileAt,
+  entryAt,
+  folderOf,
   type FolderState,
   listFiles,
   readScanned,
-  type ScannedFile,
-  type ScannedFolder,
 } from "../../lib/source/local/folder_state.ts";
 import { TestClock } from "../test_clock.ts";
 import { after, before, countCalls, replaceCall } from "./file_calls.ts";
@@ -17,13 +16,10 @@ const bytesOf = (text: string) => new TextEncoder().encode(text);
 const idOf = (text: string) => blobId(bytesOf(text));
 const noWork = () => ({ names: 0, reads: 0, blocks: 0 });
 
-const read = ({ dir }: { dir: string }, path: string, file: ScannedFile) =>
-  readScanned(dir, path, file);
-
 /** Every path below a folder, links too. */
-const pathsOf = ({ entries }: ScannedFolder): string[] =>
-  entries.flatMap((entry) =>
-    entry.kind === "folder" ? pathsOf(entry).map((path) => `${entry.name}/${path}`) : [entry.name]
+const pathsOf = ({ folders, id }: Pick<FolderState, "folders" | "id">): string[] =>
+  [...folders.get(id)!.tree].flatMap(({ name, kind, id }) =>
+    kind === "folder" ? pathsOf({ folders, id }).map((path) => `${name}/${path}`) : [name]
   );
 
 /** A folder with one file, and scans of it, each after the one before. */
@@ -33,13 +29,15 @@ async function withFile(text: string) {
   await Deno.writeTextFile(path, text);
   let state: FolderState | null = null;
   return {
-    ...{ dir, path, work: noWork() },
+    dir,
+    path,
+    work: noWork(),
     /** Some time after the last change, by which it can be told from a later one. */
     async scan(laterMs = 2_000) {
       const { ctime, mtime } = await Deno.lstat(path);
       const clock = new TestClock((ctime ?? mtime)!.getTime() + laterMs);
       state = await scanFolder(dir, state, { maxEntries: 10, clock, work: this.work });
-      return fileAt(state.root, "a")!;
+      return { ...entryAt(state, "a")!, tree: state.id };
     },
     [Symbol.asyncDispose]: () => Deno.remove(dir, { recursive: true }),
   };
@@ -48,8 +46,8 @@ async function withFile(text: string) {
 Deno.test("scanFolder() reads a file again when its size, times or mode differ", async () => {
   await using file = await withFile("one\n");
   const first = await file.scan();
-  assertEquals([first.id, first.size, first.mode], [idOf("one\n"), 4, "100644"]);
-  assert(await file.scan() === first);
+  assertEquals([first.id, first.size], [idOf("one\n"), 4]);
+  assertEquals(await file.scan(), first);
   assertEquals(file.work.reads, 1);
   const changes: [change: () => Promise<void>, text: string][] = [
     [() => Deno.writeTextFile(file.path, "longer\n"), "longer\n"],
@@ -61,28 +59,16 @@ Deno.test("scanFolder() reads a file again when its size, times or mode differ",
     for (let scans = 0; scans < 2; scans++) assertEquals((await file.scan()).id, idOf(text));
     assertEquals(file.work.reads, index + 2);
   }
-  assertEquals((await file.scan()).mode, "100755");
+  const { tree, id } = await file.scan();
+  assertEquals(tree, treeId([{ name: "a", mode: "100755", id }]));
 });
 
 Deno.test("scanFolder() reads again what it read within two seconds of a change", async () => {
   await using file = await withFile("one\n");
-  const first = await file.scan(1_999);
-  assert(await file.scan(1_999) === first, "it is the same");
-  await file.scan();
+  for (const laterMs of [1_999, 1_999, 2_000]) await file.scan(laterMs);
   assertEquals(file.work.reads, 3);
   await file.scan();
   assertEquals(file.work.reads, 3);
-});
-
-Deno.test("readScanned() gives the bytes, or null and another scan where they are others", async () => {
-  await using file = await withFile("one\n");
-  const scanned = await file.scan();
-  assertEquals(await read(file, "a", scanned), new TextEncoder().encode("one\n"));
-  const { atime, mtime } = await Deno.lstat(file.path);
-  await Deno.writeTextFile(file.path, "two\n");
-  await Deno.utime(file.path, atime!, mtime!);
-  assertEquals(await read(file, "a", scanned), null);
-  assertEquals((await file.scan()).id, idOf("two\n"));
 });
 
 Deno.test("readScanned() reads a file of several blocks, and no byte that was added", async () => {
@@ -95,33 +81,7 @@ Deno.test("readScanned() reads a file of several blocks, and no byte that was ad
     file.path,
     () => Deno.writeTextFileSync(file.path, "more", { append: true }),
   );
-  assertEquals(await read(file, "a", scanned), null);
-});
-
-Deno.test("readScanned() does not follow a link that took the file's place", async () => {
-  await using file = await withFile("one\n");
-  const scanned = await file.scan();
-  const { atime, mtime } = await Deno.lstat(file.path);
-  const replace = () => {
-    const copy = `${file.path}_copy`;
-    Deno.copyFileSync(file.path, copy);
-    Deno.utimeSync(copy, atime!, mtime!);
-    Deno.removeSync(file.path);
-    Deno.symlinkSync(copy, file.path);
-  };
-  using _replaced = after("lstat", file.path, replace);
-  assertEquals(await read(file, "a", scanned), null);
-});
-
-Deno.test("readScanned() does not follow a link that took a folder's place", async () => {
-  await using folders = await withFolders();
-  const state = await folders.scan();
-  const file = fileAt(state.root, "posts/a.md")!;
-  assertEquals(await read(folders, "posts/a.md", file), bytesOf("inside\n"));
-  // The file outside has the same bytes.
-  await Deno.writeTextFile(`${folders.outside}/a.md`, "inside\n");
-  folders.replace();
-  assertEquals(await read(folders, "posts/a.md", file), null);
+  assertEquals(await readScanned(file.dir, "a", scanned), null);
 });
 
 /** A folder `blog` with the file `posts/a.md`, and a folder outside it that may take the place of `posts`. */
@@ -137,7 +97,10 @@ async function withFolders(clock = new TestClock(Date.now() + 60_000)) {
   await Deno.symlink("secret", `${outside}/link`);
   let previous: FolderState | null = null;
   return {
-    ...{ dir, outside, posts, clock },
+    dir,
+    outside,
+    posts,
+    clock,
     async scan(work = noWork()): Promise<FolderState> {
       return previous = await scanFolder(dir, previous, { maxEntries: 100, clock, work });
     },
@@ -158,7 +121,7 @@ Deno.test("scanFolder() shows nothing of a folder outside that takes a folder's 
   for (const [name, path] of moments) {
     await using folders = await withFolders();
     using _replaced = before(name, `${folders.dir}/${path}`, folders.replace);
-    assertEquals([path, ...pathsOf((await folders.scan()).root)], [path]);
+    assertEquals([path, ...pathsOf(await folders.scan())], [path]);
   }
 });
 
@@ -168,9 +131,9 @@ Deno.test("scanFolder() shows nothing of a folder outside that was in a folder's
     await using folders = await withFolders();
     using _replaced = before(name, `${folders.dir}/${path}`, folders.replace);
     using _back = after("lstat", `${folders.posts}/a.md`, folders.putBack);
-    const { root } = await folders.scan();
-    assertEquals([path, ...pathsOf(root)], [path, "posts/a.md"]);
-    assertEquals(fileAt(root, "posts/a.md")?.id, idOf("inside\n"));
+    const state = await folders.scan();
+    assertEquals([path, ...pathsOf(state)], [path, "posts/a.md"]);
+    assertEquals(entryAt(state, "posts/a.md")?.id, idOf("inside\n"));
   }
 });
 
@@ -202,81 +165,85 @@ Deno.test("scanFolder() checks a file before and after it is read", async () => 
   for (const second of [[["realPath", true]], [["realPath", false], ["lstat", false]]]) {
     await using folders = await withFolders();
     using _flipping = flipping(folders, [...first, ...second] as [string, boolean][]);
-    assertEquals(fileAt((await folders.scan()).root, "posts/a.md")?.id, idOf("inside\n"));
+    assertEquals(entryAt(await folders.scan(), "posts/a.md")?.id, idOf("inside\n"));
   }
-});
-
-Deno.test("scanFolder() shows files at once that were just created or renamed", async () => {
-  await using folders = await withFolders(new TestClock(Date.now()));
-  assertEquals(pathsOf((await folders.scan()).root), ["posts/a.md"]);
-  await Deno.writeTextFile(`${folders.posts}/b.md`, "new\n");
-  await Deno.rename(folders.posts, `${folders.dir}/articles`);
-  assertEquals(pathsOf((await folders.scan()).root), ["articles/a.md", "articles/b.md"]);
 });
 
 Deno.test("scanFolder() lists a folder at the next scan that it left out of one", async () => {
   await using folders = await withFolders();
   {
     using _replaced = before("lstat", `${folders.posts}/a.md`, folders.replace);
-    assertEquals(pathsOf((await folders.scan()).root), []);
+    assertEquals(pathsOf(await folders.scan()), []);
   }
   folders.putBack();
-  assertEquals(pathsOf((await folders.scan()).root), ["posts/a.md"]);
+  assertEquals(pathsOf(await folders.scan()), ["posts/a.md"]);
 });
 
-Deno.test("scanFolder() does not follow a link that took a file's place", async () => {
-  await using folders = await withFolders();
-  const path = `${folders.posts}/a.md`;
-  const replace = () => {
-    Deno.removeSync(path);
-    Deno.symlinkSync(`${folders.outside}/a.md`, path);
-  };
-  using _replaced = after("lstat", path, replace);
-  const { root } = await folders.scan();
-  assertEquals(fileAt(root, "posts/a.md")?.kind, "symbolic link");
-});
+const remove = (path: string) => Deno.removeSync(path, { recursive: true });
 
-Deno.test("scanFolder() does not wait for a pipe that took a file's place", async () => {
-  await using folders = await withFolders();
-  const path = `${folders.posts}/a.md`;
-  const replace = () => {
-    Deno.removeSync(path);
+/** What can take the place of the file `a.md` or of its folder. */
+const REPLACE = {
+  nothing: remove,
+  "a file"(path: string) {
+    remove(path);
+    Deno.writeTextFileSync(path, "now a file\n");
+  },
+  "a folder"(path: string) {
+    remove(path);
+    Deno.mkdirSync(path);
+  },
+  "a pipe"(path: string) {
+    remove(path);
     assert(new Deno.Command("mkfifo", { args: [path] }).outputSync().success);
-  };
-  using _replaced = after("lstat", path, replace);
-  assertEquals(pathsOf((await folders.scan()).root), []);
-});
+  },
+  "a link"(path: string) {
+    Deno.renameSync(path, `${path}.moved`);
+    Deno.symlinkSync(`${path}.moved`, path);
+  },
+};
 
 Deno.test("scanFolder() leaves out what disappears or changes its type meanwhile", async () => {
-  const toFile = (path: string) => {
-    Deno.removeSync(path, { recursive: true });
-    Deno.writeTextFileSync(path, "now a file\n");
-  };
-  const toFolder = (path: string) => {
-    Deno.removeSync(path);
-    Deno.mkdirSync(path);
-  };
-  const remove = (path: string) => Deno.removeSync(path, { recursive: true });
-  const changes = [
-    ...[remove, toFile].flatMap((
-      change,
-    ) => [["realPath", "posts", change], ["readDir", "posts", change]]),
-    ...[remove, toFolder].map((change) => ["lstat", "posts/a.md", change]),
-  ] as ["lstat" | "readDir" | "realPath", string, (path: string) => void][];
-  for (const [name, path, change] of changes) {
-    await using folders = await withFolders();
-    await Deno.writeTextFile(`${folders.dir}/kept.md`, "kept\n");
-    const full = `${folders.dir}/${path}`;
-    using _changed = before(name, full, () => change(full));
-    assertEquals(
-      pathsOf((await folders.scan()).root),
-      ["kept.md"],
-      `${change.name} ${name} ${path}`,
-    );
+  const rows = [
+    { before: "realPath", path: "posts", by: ["nothing", "a file"] },
+    { before: "readDir", path: "posts", by: ["nothing", "a file"] },
+    { before: "lstat", path: "posts/a.md", by: ["nothing", "a folder", "a pipe"] },
+  ] as const;
+  for (const { before: call, path, by } of rows) {
+    for (const what of by) {
+      await using folders = await withFolders();
+      await Deno.writeTextFile(`${folders.dir}/kept.md`, "kept\n");
+      const full = `${folders.dir}/${path}`;
+      using _changed = before(call, full, () => REPLACE[what](full));
+      const found = pathsOf(await folders.scan());
+      assertEquals([call, what, ...found], [call, what, "kept.md"]);
+    }
   }
 });
 
-Deno.test("scanFolder() reads what has changed, and builds only the folders around it anew", async () => {
+Deno.test("scanFolder() reads no link or pipe that took a file's place", async () => {
+  for (const what of ["a link", "a pipe"] as const) {
+    await using folders = await withFolders();
+    const path = `${folders.posts}/a.md`;
+    using _replaced = after("lstat", path, () => REPLACE[what](path));
+    const state = await folders.scan();
+    const kind = what === "a link" ? "symbolic link" : undefined;
+    assertEquals([what, entryAt(state, "posts/a.md")?.kind], [what, kind]);
+  }
+});
+
+Deno.test("readScanned() follows no link that took the place of a file or folder", async () => {
+  for (const path of ["posts", "posts/a.md"]) {
+    await using folders = await withFolders();
+    const file = entryAt(await folders.scan(), "posts/a.md")!;
+    assertEquals(await readScanned(folders.dir, "posts/a.md", file), bytesOf("inside\n"));
+    const full = `${folders.dir}/${path}`;
+    using _replaced = after("lstat", `${folders.posts}/a.md`, () => REPLACE["a link"](full));
+    // The bytes are the same, and in the folder.
+    assertEquals([path, await readScanned(folders.dir, "posts/a.md", file)], [path, null]);
+  }
+});
+
+Deno.test("scanFolder() reads what has changed, and takes over the other folders", async () => {
   await using folders = await withFolders();
   await Deno.mkdir(`${folders.dir}/docs`);
   await Deno.writeTextFile(`${folders.dir}/docs/c.md`, "C\n");
@@ -284,26 +251,20 @@ Deno.test("scanFolder() reads what has changed, and builds only the folders arou
     const work = noWork();
     using lookups = countCalls("lstat");
     using checks = countCalls("realPath");
-    const { root } = await folders.scan(work);
-    const [docs, posts] = root.entries;
-    return {
-      root,
-      docs,
-      posts,
-      lookups: lookups.count + checks.count,
-      names: work.names,
-      reads: work.reads,
-    };
+    const state = await folders.scan(work);
+    const [docs, posts] = ["docs", "posts"]
+      .map((name) => state.folders.get(entryAt(state, name)!.id));
+    return { docs, posts, lookups: lookups.count + checks.count, work };
   };
   const cold = await scan();
-  assertEquals([cold.names, cold.reads], [5, 2]);
+  assertEquals(cold.work, { names: 5, reads: 2, blocks: 0 });
   const warm = await scan();
-  assertEquals([warm.names, warm.reads, warm.root === cold.root], [5, 0, true]);
+  assertEquals(warm.work, { names: 5, reads: 0, blocks: 0 });
   // Four folders twice, the folder above once, and two files.
   assertEquals(warm.lookups, 11);
   await Deno.writeTextFile(`${folders.posts}/a.md`, "changed\n");
   const changed = await scan();
-  assertEquals([changed.names, changed.reads], [5, 1]);
+  assertEquals(changed.work, { names: 5, reads: 1, blocks: 0 });
   assertEquals([changed.docs === cold.docs, changed.posts === cold.posts], [true, false]);
 });
 
@@ -323,19 +284,12 @@ Deno.test("scanFolder() counts levels and blocks toward its limit, also of what 
 Deno.test("listFiles() lets other tasks go on between slices", async () => {
   const entries = Array.from({ length: 4_096 }, (_, index) => {
     const name = String(index).padStart(4, "0");
-    return { name, kind: "file", mode: "100644", id: "0".repeat(40), size: 1, stamp: "" } as const;
+    return { name, kind: "file", mode: "100644", id: "0".repeat(40), size: 1 } as const;
   });
-  const root = {
-    name: "",
-    kind: "folder",
-    mode: "40000",
-    id: "",
-    size: 0,
-    entries,
-    omitted: 0,
-  } as const;
+  const { id, folder } = await folderOf(entries, 0, null);
+  const state = { id, folders: new Map([[id, folder]]), blobIds: new Map() };
   using ticks = slowTicks();
-  const list = await listFiles(root);
+  const list = await listFiles(state, id);
   assertEquals([list.length, list.pathAt(4_095)], [4_096, "4095"]);
   assert(ticks.turns >= 4_096 / 256, String(ticks.turns));
 });

@@ -193,19 +193,6 @@ Deno.test("resolve() fails where the root cannot be listed, and does not name it
   assertEquals([code, detail.includes("nonexistent")], ["source-failed", false]);
 });
 
-Deno.test("resolve() refuses a folder of too many entries, and caches no failed scan", async () => {
-  await using folder = await makeSampleFolder({ "a/b/c.md": "C\n", "d.md": "D\n" }, 5);
-  const first = await folder.resolve();
-  assertEquals(await folder.paths(first), ["a/b/c.md", "d.md"]);
-  await folder.write("e.md", "E\n");
-  folder.clock.advance(1000);
-  for (let times = 0; times < 2; times++) {
-    assert((await folder.refuses("collection-too-large")).includes("more than 5 files"));
-  }
-  await Deno.remove(`${folder.dir}/e.md`);
-  assertEquals((await folder.resolve()).commit, first.commit);
-});
-
 Deno.test("only plain files that are not hidden are listed and read; links lead nowhere", async () => {
   const hidden = {
     ".env": "TOKEN=1\n",

@@ -1,12 +1,7 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { RenderFailure } from "../../lib/content/growth.ts";
 import { renderMarkdown } from "../../lib/content/render_markdown.ts";
-import {
-  addressResolver,
-  type AddressTargets,
-  joinHtml,
-  type Rendered,
-} from "../../lib/content/rendered.ts";
+import { joinHtml, type Rendered, resolveAddress } from "../../lib/content/rendered.ts";
 
 /** The HTML with addresses that show what was to be resolved. */
 function join(rendered: Rendered): string {
@@ -163,25 +158,6 @@ Deno.test("absolute addresses stay, protocol-relative ones are https, other sche
   assertEquals(cited, '<p><q>b</q><img src="image:d"></p>');
 });
 
-Deno.test("joinHtml() resolves what files of a folder have in common once", () => {
-  const written = new Map<string, string>();
-  const requested: string[] = [];
-  const join = (name: string, markdown: string) =>
-    joinHtml(renderMarkdown(markdown), ({ kind, path, fragment }) => {
-      requested.push(`${kind} ${path}${fragment}`);
-      return `/${path || name}${fragment}`;
-    }, written);
-
-  assertEquals(
-    join("1", "[a](b#c) [a](b%23c) ![a](b) [a](b) [a](?)"),
-    '<p><a href="/b#c">a</a> <a href="/b#c">a</a> <img src="/b" alt="a"> <a href="/b">a</a> ' +
-      '<a href="/1">a</a></p>',
-  );
-  assertEquals(requested, ["link b#c", "link b#c", "image b", "link b", "link "]);
-  assertEquals(join("2", "[a](b) [a](?)"), '<p><a href="/b">a</a> <a href="/2">a</a></p>');
-  assertEquals(requested.slice(5), ["link "]);
-});
-
 Deno.test("joinHtml() escapes what it puts in and leaves null out", () => {
   const rendered = renderMarkdown("[a](b)![c](d)");
   assertEquals(
@@ -237,51 +213,54 @@ Deno.test("what would grow without bound is refused", () => {
   refused("[a](b) ".repeat(5001), "relative addresses");
   assertThrows(() => renderMarkdown("<b>".repeat(20_000)), RangeError);
   refused("&".repeat(900_000), "too large");
+  refused("<h1><div>".repeat(150) + "x".repeat(10_000), "headings are too long");
   assertEquals(renderMarkdown("[a](b) ".repeat(5000)).addresses.length, 5000);
 });
 
-const TARGETS: AddressTargets = {
-  filePath: "src/posts/a.md",
-  slugOf: (path) => /^src\/posts\/(.*)\.md$/.exec(path)?.[1] ?? null,
-  linkTemplate: null,
-  contentUrl: (path) => `content:${path}`,
-  rawUrl: (path) => `raw:${path}`,
-  htmlUrl: (path) => `web:${path}`,
+const TARGETS = {
+  slugOf: (path: string) => /^src\/posts\/(.*)\.md$/.exec(path)?.[1] ?? null,
+  linkTemplate: undefined as string | undefined,
+  contentUrlStart: "content:",
+  webUrlStart: "web:" as string | null,
 };
 
-Deno.test("addressResolver() starts at the file's folder and stays in the repository", () => {
-  const paths: Record<string, string> = {
-    "b.png": "src/posts/b.png",
-    "./img/b c.png": "src/posts/img/b c.png",
-    "../b.png": "src/b.png",
-    "/b.png": "b.png",
-    "/../../etc/passwd": "etc/passwd",
-    "../../../../b.png": "b.png",
-    "x/../..//./y/": "src/y",
-    "..\\b.png": "src/posts/..\\b.png",
-    "": "src/posts/a.md",
-  };
-  const resolve = addressResolver(TARGETS);
-  for (const [path, found] of Object.entries(paths)) {
-    assertEquals(resolve({ kind: "image", path, fragment: "#f" }), `raw:${found}#f`, path);
+Deno.test("resolveAddress() starts at the file's folder and stays in the repository", () => {
+  const image = (path: string, filePath = "src/posts/a.md") =>
+    resolveAddress({ kind: "image", path, fragment: "#f" }, filePath, TARGETS);
+  const rows: [path: string, found: string][] = [
+    ["b.png", "src/posts/b.png"],
+    ["./img/b c.png", "src/posts/img/b c.png"],
+    ["../b.png", "src/b.png"],
+    ["/b.png", "b.png"],
+    ["/../../etc/passwd", "etc/passwd"],
+    ["../../../../b.png", "b.png"],
+    ["x/../..//./y/", "src/y"],
+    ["..\\b.png", "src/posts/..\\b.png"],
+    ["", "src/posts/a.md"],
+  ];
+  for (const [path, found] of rows) {
+    assertEquals(image(path), `content:${encodeURIComponent(found)}&format=raw#f`, path);
   }
   for (const path of ["/", "../..", "../../..", "a\u0000b", "a\nb", "\u007f"]) {
-    assertEquals(resolve({ kind: "image", path, fragment: "" }), null, path);
+    assertEquals(image(path), null, path);
   }
-  const atRoot = addressResolver({ ...TARGETS, filePath: "a.md" });
-  assertEquals(atRoot({ kind: "image", path: "b.png", fragment: "" }), "raw:b.png");
+  assertEquals(image("b.png", "a.md"), "content:b.png&format=raw#f");
 });
 
-Deno.test("addressResolver() tells items and other files apart, and fills the link template", () => {
-  const link = (path: string, changes: Partial<AddressTargets> = {}) =>
-    addressResolver({ ...TARGETS, ...changes })({ kind: "link", path, fragment: "#f" });
+Deno.test("resolveAddress() tells items and other files apart, and fills the link template", () => {
+  const link = (path: string, changes: Partial<typeof TARGETS> = {}) =>
+    resolveAddress(
+      { kind: "link", path, fragment: "#f" },
+      "src/posts/a.md",
+      { ...TARGETS, ...changes },
+    );
   const linkTemplate = "/x/{slug}.html";
-  assertEquals(link("b.md"), "content:src/posts/b.md#f");
+  assertEquals(link("b.md"), "content:src%2Fposts%2Fb.md#f");
   assertEquals(link("b.md", { linkTemplate }), "/x/b.html#f");
   const encoded = link("2026/é ?#$&.md", { linkTemplate });
   assertEquals(encoded, "/x/2026/%C3%A9%20%3F%23%24%26.html#f");
   assertEquals(link("../LICENSE"), "web:src/LICENSE#f");
   assertEquals(link("../LICENSE", { linkTemplate }), "web:src/LICENSE#f");
-  assertEquals(link("../LICENSE", { htmlUrl: () => null }), "content:src/LICENSE#f");
+  assertEquals(link("../LICENSE", { webUrlStart: null }), "content:src%2FLICENSE#f");
   assertEquals(link("/"), null);
 });

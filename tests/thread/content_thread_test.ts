@@ -2,7 +2,8 @@
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type Clock, systemClock } from "../../lib/clock.ts";
-import { deriveTask, lackingTask, renderTask, selectTask } from "../../lib/content/tasks.ts";
+import type { DescribeInput } from "../../lib/content/describe.ts";
+import { deriveTask, describeTask, renderTask, selectTask } from "../../lib/content/tasks.ts";
 import { CollectionsError } from "../../lib/errors.ts";
 import { FileListBuilder } from "../../lib/source/file_list.ts";
 import { readTreeTask } from "../../lib/source/github/trees.ts";
@@ -51,9 +52,20 @@ Deno.test("ContentThread gives what the same code gives inline", async () => {
   };
   await run(readTreeTask, { answer, isRecursive: true });
   await run(readTreeTask, { answer, isRecursive: false });
-  await run(lackingTask, { repository: "octo/site", ids: ["a", "b"] });
+  const described: DescribeInput = {
+    repository: "octo/site",
+    files: ["a", "b"].map((id) => ({ path: `${id}.md`, id, size: 1, frontMatter: true })),
+    fields: undefined,
+    prefix: "",
+    contentUrlStart: "",
+    webUrlStart: "",
+    maxBytes: 1_000,
+    linkTemplate: undefined,
+    linked: null,
+  };
+  await run(describeTask, described);
   await run(deriveTask, { repository: "octo/site", files });
-  await run(lackingTask, { repository: "octo/site", ids: ["a", "b"] });
+  await run(describeTask, described);
   await run(renderTask, { repository: "octo/site", files: files.slice(1) });
   const list = builder.build().bytes;
   await run(selectTask, { repository: "octo/site", folder: "posts", files: list, ...query });

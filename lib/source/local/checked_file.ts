@@ -91,18 +91,17 @@ const isSameFile = (a: Identity, b: Identity) =>
     : a.size === b.size && a.mtime?.getTime() === b.mtime?.getTime();
 
 /** Errors for a file that is absent, has another type, or may not be read. EINVAL: `readLink` of another type. */
-const MISSING_CODES = /^(EACCES|EINVAL|EISDIR|ELOOP|ENAMETOOLONG|ENOENT|ENOTDIR|ENXIO|EPERM)$/;
-/** Deno's errors without a code. InvalidData: a link whose target is not UTF-8. */
-const MISSING_NAMES = /^(InvalidData|NotCapable|NotFound)$/;
+const MISSING =
+  /^(EACCES|EINVAL|EISDIR|ELOOP|ENAMETOOLONG|ENOENT|ENOTDIR|ENXIO|EPERM|InvalidData|NotCapable|NotFound)$/;
 
 /** Returns the result of a read, or null if there is nothing that may be read. @throws any other failure. */
 export async function nullIfMissing<T>(read: Promise<T>): Promise<T | null> {
   try {
     return await read;
   } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    const code = "code" in error ? String(error.code) : "";
-    if (MISSING_CODES.test(code) || MISSING_NAMES.test(error.name)) return null;
+    // Deno's errors may have no code. InvalidData: a link whose target is not UTF-8.
+    const { code, name } = error as { code?: string; name?: string };
+    if ([code, name].some((text) => text !== undefined && MISSING.test(text))) return null;
     throw error;
   }
 }

@@ -1,84 +1,48 @@
-// A local folder as a scan found it. Finds entries, lists files, and reads those whose bytes still fit their ids.
+// A local folder as a scan found it: trees by their ids, as in Git. Lists files, and reads those whose bytes still fit
+// their ids.
 
 import { sortYielding, STEPS_PER_YIELD, yieldToEventLoop } from "../../clock.ts";
 import { type FileList, FileListBuilder } from "../file_list.ts";
-import { type GitMode, treeIdOfSorted } from "../git_object_id.ts";
+import { treeIdOfSorted, type TreeObjectEntry } from "../git_object_id.ts";
 import { addEntry, TreeEntries, type TreeEntry } from "../tree_entries.ts";
 import { checkedPath, nullIfMissing, pathIn, readChecked } from "./checked_file.ts";
 
-/** A file, or a symbolic link, whose id is that of its target's path, as in Git. */
-export interface ScannedFile extends TreeEntry {
-  readonly kind: "file" | "symbolic link";
-  readonly mode: GitMode;
-  /** Size, times, inode and mode before it was read. While they stand, so does its id; "" has it read again. */
-  stamp: string;
-}
+/** A file, a symbolic link, whose id is that of its target's path, or a folder. */
+export type ScannedEntry = TreeEntry & TreeObjectEntry;
 
-/** A folder, its entries in Git's order. One without files does not exist, as in Git. */
-export interface ScannedFolder extends TreeEntry {
-  readonly kind: "folder";
-  readonly mode: "40000";
-  readonly entries: readonly ScannedEntry[];
-  /** How many names in it are not UTF-8; they are not among the entries. */
-  readonly omitted: number;
+/** A folder. One without files does not exist, as in Git. */
+export interface ScannedFolder {
+  readonly tree: TreeEntries;
   /** Every file below it, once that was requested. */
   list?: Promise<FileList>;
-  /** Its entries as the port gives them, once they were requested. */
-  tree?: Promise<TreeEntries>;
 }
-
-export type ScannedEntry = ScannedFile | ScannedFolder;
 
 export interface FolderState {
-  readonly root: ScannedFolder;
-  /** By tree id. */
+  /** The tree id of the folder itself. */
+  readonly id: string;
+  /** The folder and those below it, by tree id. */
   readonly folders: ReadonlyMap<string, ScannedFolder>;
+  /** Blob ids by what `lstat` says of their files. */
+  readonly blobIds: ReadonlyMap<string, string>;
 }
 
-/** Makes a folder of entries in any order. */
+/** Makes a folder of entries in any order, or takes the one of an earlier scan. */
 export async function folderOf(
-  { name, entries, omitted }: Pick<ScannedFolder, "name" | "entries" | "omitted">,
-): Promise<ScannedFolder> {
+  entries: readonly ScannedEntry[],
+  omitted: number,
+  previous: FolderState | null,
+): Promise<{ readonly id: string; readonly folder: ScannedFolder }> {
   const sorted = await sortYielding(entries, (a, b) => compareBytes(keyOf(a), keyOf(b)));
   const id = await treeIdOfSorted(sorted);
-  return { name, kind: "folder", mode: "40000", id, size: 0, entries: sorted, omitted };
-}
-
-/** The file or link at a path from a folder. */
-export function fileAt(root: ScannedFolder, path: string): ScannedFile | undefined {
-  const names = path.split("/");
-  const name = names.pop()!;
-  return findFile(names.reduce(findFolder, root as ScannedFolder | undefined), name);
-}
-
-/** The file or link with this name in a folder. */
-export function findFile(folder: ScannedFolder | undefined, name: string): ScannedFile | undefined {
-  const entry = find(folder, name);
-  return entry?.kind === "folder" ? undefined : entry;
-}
-
-/** The sub-folder with this name. */
-export function findFolder(
-  folder: ScannedFolder | undefined,
-  name: string,
-): ScannedFolder | undefined {
-  const entry = find(folder, `${name}/`);
-  return entry?.kind === "folder" ? entry : undefined;
-}
-
-/** The entry with this key, in logarithmic time. */
-function find(folder: ScannedFolder | undefined, key: string): ScannedEntry | undefined {
-  const entries = folder?.entries ?? [];
-  let low = 0;
-  let high = entries.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    const order = compareBytes(keyOf(entries[middle]!), key);
-    if (order === 0) return entries[middle];
-    if (order < 0) low = middle + 1;
-    else high = middle;
+  const known = previous?.folders.get(id);
+  if (known?.tree.list.omitted === omitted) return { id, folder: known };
+  const builder = new FileListBuilder();
+  builder.omit(omitted);
+  for (const entry of sorted) {
+    if (builder.length % STEPS_PER_YIELD === 0) await yieldToEventLoop();
+    addEntry(builder, entry);
   }
-  return undefined;
+  return { id, folder: { tree: new TreeEntries(builder.build()) } };
 }
 
 /** What Git orders entries by. */
@@ -96,30 +60,30 @@ function compareBytes(a: string, b: string): number {
 
 const rankOf = (unit: number) => unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 
-/** The entries of a folder. */
-export async function entriesOf({ entries }: ScannedFolder): Promise<TreeEntries> {
-  const builder = new FileListBuilder();
-  for (const [step, entry] of entries.entries()) {
-    if (step % STEPS_PER_YIELD === 0) await yieldToEventLoop();
-    addEntry(builder, entry);
+/** The entry at a path. */
+export function entryAt({ id, folders }: FolderState, path: string): TreeEntry | undefined {
+  let entry: TreeEntry | undefined = { name: "", kind: "folder", id, size: 0 };
+  for (const name of path.split("/")) {
+    entry = entry?.kind === "folder" ? folders.get(entry.id)?.tree.find(name) : undefined;
   }
-  return new TreeEntries(builder.build());
+  return entry;
 }
 
 /** Lists every file below a folder. Entries in Git's order give paths in byte order. */
-export async function listFiles(root: ScannedFolder): Promise<FileList> {
+export async function listFiles({ folders }: FolderState, treeId: string): Promise<FileList> {
   const builder = new FileListBuilder();
   let steps = 0;
-  const add = async (folder: ScannedFolder, prefix: string) => {
-    builder.omit(folder.omitted);
-    for (const entry of folder.entries) {
+  const add = async (treeId: string, prefix: string) => {
+    const { tree } = folders.get(treeId)!;
+    builder.omit(tree.list.omitted);
+    for (const { name, kind, id, size } of tree) {
       if (++steps % STEPS_PER_YIELD === 0) await yieldToEventLoop();
-      const path = prefix + entry.name;
-      if (entry.kind === "folder") await add(entry, `${path}/`);
-      else if (entry.kind === "file") builder.add({ path, id: entry.id, size: entry.size });
+      const path = prefix + name;
+      if (kind === "folder") await add(id, `${path}/`);
+      else if (kind === "file") builder.add({ path, id, size });
     }
   };
-  await add(root, "");
+  await add(treeId, "");
   return builder.build();
 }
 
@@ -130,14 +94,11 @@ export async function listFiles(root: ScannedFolder): Promise<FileList> {
 export async function readScanned(
   folder: string,
   path: string,
-  file: ScannedFile,
+  { id, size }: TreeEntry,
 ): Promise<Uint8Array<ArrayBuffer> | null> {
   const at = pathIn(await checkedPath(folder), path);
   const info = await nullIfMissing(Deno.lstat(at.path));
   // A file that grew is not read into memory.
-  const isCandidate = info?.isFile && info.size === file.size;
-  const content = isCandidate ? await readChecked(at, info) : null;
-  if (content?.id === file.id) return content.bytes;
-  file.stamp = "";
-  return null;
+  const content = info?.isFile && info.size === size ? await readChecked(at, info) : null;
+  return content?.id === id ? content.bytes : null;
 }

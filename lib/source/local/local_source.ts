@@ -11,14 +11,7 @@ import type { FileList } from "../file_list.ts";
 import type { BlobResult, FileRef, RequestContext, Snapshot, Source } from "../source.ts";
 import { checkedOutBranch } from "./checked_out_branch.ts";
 import { isServedName, scanFolder, type ScanWork } from "./folder_scan.ts";
-import {
-  entriesOf,
-  fileAt,
-  type FolderState,
-  listFiles,
-  readScanned,
-  type ScannedFolder,
-} from "./folder_state.ts";
+import { entryAt, type FolderState, listFiles, readScanned } from "./folder_state.ts";
 
 export const LOCAL_OWNER = "local";
 
@@ -68,17 +61,13 @@ export class LocalSource implements Source {
     return { ...look, name: { owner, repo }, commit, checkedAtMs, validators: folder.name };
   };
 
-  readonly tree: Source["tree"] = (...of) =>
-    Promise.try(() => {
-      const folder = this.folderIn(...of);
-      return folder.tree ??= entriesOf(folder);
-    });
+  readonly tree: Source["tree"] = (...of) => Promise.try(() => this.folderIn(...of).folder.tree);
 
   /** Never null. */
   readonly files = (...of: Parameters<Source["files"]>): Promise<FileList> =>
     Promise.try(() => {
-      const folder = this.folderIn(...of);
-      return folder.list ??= listFiles(folder);
+      const { state, folder } = this.folderIn(...of);
+      return folder.list ??= listFiles(state, of[1]);
     });
 
   /** Folders are in memory, and read by their ids. */
@@ -89,7 +78,7 @@ export class LocalSource implements Source {
     const { folder, state } = this.stateOf(snapshot);
     const read = async ({ path, id }: FileRef): Promise<BlobResult> => {
       // Only a file that a scan listed is opened, whatever path is requested.
-      const file = state && fileAt(state.root, path);
+      const file = state && entryAt(state, path);
       if (!folder || file?.kind !== "file" || file.id !== id) return objectMissing(snapshot, id);
       const bytes = await readScanned(folder.path, path, file).catch((cause) =>
         unreadable(id, cause)
@@ -113,40 +102,35 @@ export class LocalSource implements Source {
   private async find(repo: string): Promise<WatchedFolder> {
     const known = this.folders.get(repo);
     if (known !== undefined) return known;
-    const name = await this.nameOf(repo);
-    if (name === null) throw localFolderNotFound(repo);
+    const names: string[] = [];
+    try {
+      for await (const { name, isDirectory } of Deno.readDir(this.options.root)) {
+        const isSimilar = name.toLowerCase() === repo.toLowerCase();
+        if (isDirectory && isServedName(name) && isSimilar) names.push(name);
+      }
+    } catch (cause) {
+      throw unreadable("the local folders", cause);
+    }
+    const name = names.includes(repo) ? repo : names.sort()[0];
+    if (name === undefined) throw localFolderNotFound(repo);
     const folder = this.folders.get(name) ?? new WatchedFolder(name, this.options, this.scans);
     this.folders.set(name, folder);
     return folder;
   }
 
-  private async nameOf(repo: string): Promise<string | null> {
-    let similar: string | null = null;
-    try {
-      for await (const { name, isDirectory } of Deno.readDir(this.options.root)) {
-        if (!isDirectory || !isServedName(name)) continue;
-        if (name === repo) return name;
-        const isSimilar = name.toLowerCase() === repo.toLowerCase();
-        if (isSimilar && (similar === null || name < similar)) similar = name;
-      }
-    } catch (cause) {
-      throw unreadable("the local folders", cause);
-    }
-    return similar;
-  }
-
   /** The folder of a snapshot, and its state if it is one of the last two. */
   private stateOf({ validators, commit }: Snapshot) {
     const folder = this.folders.get(validators);
-    return { folder, state: folder?.states.find(({ root }) => root.id === commit) };
+    return { folder, state: folder?.states.find(({ id }) => id === commit) };
   }
 
   /** @throws {CollectionsError} source-failed where the folder is deleted. */
-  private folderIn(snapshot: Snapshot, treeId: string, { signal }: RequestContext): ScannedFolder {
+  private folderIn(snapshot: Snapshot, treeId: string, { signal }: RequestContext) {
     signal?.throwIfAborted();
-    const folder = this.stateOf(snapshot).state?.folders.get(treeId);
+    const { state } = this.stateOf(snapshot);
+    const folder = state?.folders.get(treeId);
     if (folder === undefined) throw objectMissing(snapshot, treeId);
-    return folder;
+    return { state: state!, folder };
   }
 }
 
@@ -161,11 +145,9 @@ class WatchedFolder {
   private looking: Promise<Look> | null = null;
   /** The error of the last scan; null if it succeeded. */
   private failure: unknown = null;
-  /** By `clock.monotonicMs()`: when the last scan ended. The folder rests for `restMs` after it. */
-  private endedAtMs = 0;
-  private restMs = 0;
-  /** When the last scan that {@linkcode expire} caused has ended. */
-  private expiredAtMs = -Infinity;
+  /** By `clock.monotonicMs()`: until when the folder rests after the last scan, and after the last that was expired. */
+  private restsUntilMs = -Infinity;
+  private expiredUntilMs = -Infinity;
 
   constructor(
     readonly name: string,
@@ -177,71 +159,59 @@ class WatchedFolder {
 
   /** Returns the folder's state, after a scan if it is not fresh. Throws what {@linkcode scanFolder} throws. */
   async look(context: RequestContext): Promise<Look> {
+    const { clock } = this.options;
     if (this.last !== null) {
       const { checkedAtMs, freshForMs } = this.last.ref;
-      const ageMs = this.options.clock.now() - checkedAtMs;
+      const ageMs = clock.now() - checkedAtMs;
       if (ageMs >= 0 && ageMs < freshForMs) return { ...this.last, freshness: "hit" };
     }
-    if (this.failure !== null && this.rests(this.endedAtMs)) throw this.failure;
+    if (this.failure !== null && clock.monotonicMs() < this.restsUntilMs) throw this.failure;
     this.looking ??= this.scans(() => this.scan(context)).finally(() => this.looking = null);
     return await this.looking;
   }
 
   /** Makes the next request scan the folder, unless the folder rests after a scan that this caused. */
   expire(): void {
-    if (this.last !== null && !this.rests(this.expiredAtMs)) this.last.ref.checkedAtMs = 0;
-  }
-
-  private rests(sinceMs: number): boolean {
-    return this.options.clock.monotonicMs() - sinceMs < this.restMs;
+    const mayScan = this.options.clock.monotonicMs() >= this.expiredUntilMs;
+    if (this.last !== null && mayScan) this.last.ref.checkedAtMs = 0;
   }
 
   private async scan(context: RequestContext): Promise<Look> {
-    const { clock } = this.options;
-    const isExpired = this.last?.ref.checkedAtMs === 0;
+    const { last, path, states, options: { clock, maxEntries = 1_000_000 } } = this;
+    const isExpired = last?.ref.checkedAtMs === 0;
     const startedAtMs = clock.monotonicMs();
     const checkedAtMs = clock.now();
     const work: ScanWork = { names: 0, reads: 0, blocks: 0 };
-    const [outcome] = await Promise.allSettled([this.read(work)]);
-    this.endedAtMs = clock.monotonicMs();
-    const tookMs = this.endedAtMs - startedAtMs;
-    this.restMs = Math.min(tookMs * REST_FACTOR, MAX_REST_MS);
-    if (isExpired) this.expiredAtMs = this.endedAtMs;
-    context.charge(Math.min(tookMs, processorMs(work)));
+    const read = async () => {
+      const branch = await checkedOutBranch(path);
+      const state = await scanFolder(path, states[0] ?? null, { maxEntries, clock, work });
+      return { branch, state };
+    };
+    const [outcome] = await Promise.allSettled([read()]);
+    const tookMs = clock.monotonicMs() - startedAtMs;
+    const restMs = Math.min(tookMs * REST_FACTOR, MAX_REST_MS);
+    this.restsUntilMs = startedAtMs + tookMs + restMs;
+    if (isExpired) this.expiredUntilMs = this.restsUntilMs;
+    const { names, reads, blocks } = work;
+    const workMs = names * COST_MS.name + reads * COST_MS.read + blocks * COST_MS.block;
+    context.charge(Math.min(tookMs, workMs));
     this.failure = outcome.status === "rejected" ? outcome.reason : null;
     if (outcome.status === "rejected") throw outcome.reason;
-    const freshForMs = Math.max(MIN_FRESH_MS, tookMs + this.restMs);
-    return this.update(outcome.value, { checkedAtMs, freshForMs });
-  }
 
-  private async read(work: ScanWork) {
-    const { clock, maxEntries = 1_000_000 } = this.options;
-    const branch = await checkedOutBranch(this.path);
-    const state = await scanFolder(this.path, this.states[0] ?? null, { maxEntries, clock, work });
-    return { branch, state };
-  }
-
-  private update(
-    { branch, state }: { readonly branch: string; readonly state: FolderState },
-    times: Pick<Look["ref"], "checkedAtMs" | "freshForMs">,
-  ): Look {
-    const { last } = this;
-    const commit = state.root.id;
-    this.states = [state, ...this.states.filter(({ root }) => root.id !== commit)].slice(0, 2);
+    const { branch, state } = outcome.value;
+    const commit = state.id;
+    this.states = [state, ...states.filter(({ id }) => id !== commit)].slice(0, 2);
+    const found = { commit, checkedAtMs, freshForMs: Math.max(MIN_FRESH_MS, tookMs + restMs) };
     if (last?.branch === branch) {
       const freshness = last.ref.commit === commit ? "revalidated" : "moved";
-      Object.assign(last.ref, { commit, ...times });
+      Object.assign(last.ref, found);
       return { ...last, freshness };
     }
     // A ref state belongs to one branch: the other's is not renewed any more.
-    const ref = { commit, ...times, wantedAtMs: times.checkedAtMs, previous: [] };
-    this.last = { branch, ref };
+    this.last = { branch, ref: { ...found, wantedAtMs: checkedAtMs, previous: [] } };
     return { ...this.last, freshness: last === null ? "miss" : "moved" };
   }
 }
-
-const processorMs = ({ names, reads, blocks }: ScanWork) =>
-  names * COST_MS.name + reads * COST_MS.read + blocks * COST_MS.block;
 
 /** Nothing local is private, so it names the folder. */
 const localFolderNotFound = (repo: string) =>

@@ -1,0 +1,237 @@
+// The items of a page as JSON, which the content thread makes: what it has to read for them, in what order, and what fits.
+// A rendered file depends on its text alone and is cached by its blob id, in the key-value store too. Its addresses are
+// resolved for each response.
+
+import { itemErrorBody } from "../api/contract.ts";
+import { displayPath } from "../api/names.ts";
+import { itemUrl } from "../api/parameters.ts";
+import type { ObjectKind } from "../cache/object_cache.ts";
+import { FAILURE_TTL_MS } from "../content/derived.ts";
+import type { DescribedFile, DescribeInput, Description } from "../content/describe.ts";
+import type { ItemNeeds } from "../content/fields.ts";
+import { fileName, isMarkdown, isMdx, needsReading } from "../content/file_names.ts";
+import { RENDERER_VERSION } from "../content/rendered.ts";
+import { describeTask } from "../content/tasks.ts";
+import { pageTooLarge, problem, sourceFailed } from "../errors.ts";
+import { comparePaths, type FileList } from "../source/file_list.ts";
+import type { Blobs, FileRef } from "../source/source.ts";
+import { renderFiles, runOverFrontMatter } from "./derive.ts";
+import { type ReadContext, repositoryOf, runJob } from "./read_context.ts";
+import { type CollectionFolder, pathIn } from "./resolve_collection.ts";
+
+/** The files of a response, and what is said of them. */
+interface Page {
+  readonly files: readonly FileRef[];
+  readonly needs: ItemNeeds;
+  /** As in `DescribeInput`. */
+  readonly fields?: readonly string[] | undefined;
+  readonly linkTemplate?: string | undefined;
+  /** The collection whose items the files are; null for a file by itself. */
+  readonly folder: CollectionFolder | null;
+  /** The files of the collection that links between items stay in. */
+  readonly linked?: { readonly folder: CollectionFolder; readonly files: FileList } | null;
+  /** Bytes of JSON that the items may have. */
+  readonly maxBytes: number;
+  /** Files that were read already. */
+  readonly blobs?: Blobs;
+}
+
+/** Bytes of JSON that an answer has at most. */
+export const MAX_JSON_BYTES = 16 << 20;
+/** What an item without its contents may have: two addresses encode its path of at most 4,096 bytes. */
+const MAX_ITEM_BYTES = 40 * 1024;
+/** Bytes of files that one page carries at most, and reads at most for their front matter alone. */
+const MAX_PAGE_BYTES = { content: 4 << 20, frontMatter: 32 << 20 };
+const MDX_ERROR = "MDX is a program, which this service does not execute; it has no HTML.";
+
+/** Rendered files as the content thread makes and reads them. */
+const renderedKind: ObjectKind<Uint8Array> = {
+  name: `html-${RENDERER_VERSION}`,
+  sizeOf: (bytes) => bytes.length,
+  codec: { encode: (bytes) => bytes, decode: (bytes) => bytes },
+};
+const failureKind: ObjectKind<{ readonly message: string; readonly untilMs: number }> = {
+  name: "html-failure",
+  sizeOf: ({ message }) => 100 + 2 * message.length,
+};
+
+/** One file of a page while it is described. */
+type PageFile = { -readonly [Key in keyof DescribedFile]: DescribedFile[Key] };
+
+/**
+ * The items of a page, and for how long they may be cached, in ms: not at all where the source failed to give a file. A
+ * file that cannot be read has an error in place of its contents; the page does not fail.
+ * @throws {CollectionsError} as {@linkcode runJob}, where Markdown has to be rendered for a list.
+ */
+export async function describeItems(
+  page: Page,
+  read: ReadContext,
+): Promise<Description & { readonly cacheForMs: number }> {
+  const { needs } = page;
+  const files: PageFile[] = page.files.map((file) => ({ ...file }));
+  if (!isPlain(needs)) planReads(files, page, read);
+  if (needs.html) await addHtml(files, page, read);
+  let { blobs } = page;
+  if (needs.content) {
+    const carried = files.filter(({ error }) => error === undefined);
+    blobs ??= await read.source.blobs(read.snapshot, carried, read.context);
+    for (const file of carried) {
+      const bytes = blobs.get(file.id)!;
+      if (bytes instanceof Error) fail(file, bytes);
+      else file.bytes = bytes;
+    }
+  }
+  const described = await describeFiles(files, { ...page, ...(blobs && { blobs }) }, read);
+  const hasFailed = files.some(({ error }) => error?.code.startsWith("source-"));
+  const mayEnd = files.some(({ htmlError, path }) => htmlError !== undefined && !isMdx(path));
+  return { ...described, cacheForMs: hasFailed ? 0 : mayEnd ? FAILURE_TTL_MS : Infinity };
+}
+
+/** Whether no file has to be read. */
+const isPlain = ({ content, frontMatter, html }: ItemNeeds) => !(content || frontMatter || html);
+
+/** Decides which files are read. They get their part of the page in byte order of path. */
+function planReads(
+  files: readonly PageFile[],
+  { needs, folder }: Page,
+  { limits: { maxItemBytes: maxBytes } }: ReadContext,
+): void {
+  // A single file is bounded by its own size.
+  const bytesLeft = folder === null
+    ? { ...MAX_PAGE_BYTES, content: maxBytes }
+    : { ...MAX_PAGE_BYTES };
+  /** Takes the bytes of a file from one of the budgets, or says what does not fit. */
+  const take = (file: PageFile, budget: keyof typeof MAX_PAGE_BYTES) => {
+    if (file.size > bytesLeft[budget]) {
+      file.error = itemError(pageTooLarge(file.path, MAX_PAGE_BYTES[budget]));
+    } else bytesLeft[budget] -= file.size;
+  };
+  for (const file of files.toSorted((a, b) => comparePaths(a.path, b.path))) {
+    const { path, size } = file;
+    if (needs.content || (needs.html && isMarkdown(path))) {
+      if (size > maxBytes) {
+        file.error = itemError(problem("item-too-large", { path, size, maxBytes }));
+      } else take(file, "content");
+    }
+    const isCarried = needs.content && file.error === undefined;
+    if (!needsReading(fileName(path), size, maxBytes) || !(needs.frontMatter || isCarried)) {
+      continue;
+    }
+    const before = file.error;
+    if (!isCarried) take(file, "frontMatter");
+    file.frontMatter = file.error === before;
+  }
+}
+
+/** Finds or makes the HTML of files. */
+async function addHtml(
+  files: readonly PageFile[],
+  { blobs, folder }: Page,
+  read: ReadContext,
+): Promise<void> {
+  const { clock, objects } = read;
+  const repository = repositoryOf(read);
+  const markdown = files.filter(({ path, error }) => isMarkdown(path) && error === undefined);
+  const rendered = await objects.getMany(renderedKind, repository, markdown.map(({ id }) => id));
+  const missing = markdown.filter((file) => {
+    if (isMdx(file.path)) {
+      file.htmlError = MDX_ERROR;
+      return false;
+    }
+    const found = rendered.get(file.id);
+    if (found) file.rendered = found;
+    const failure = objects.peek(failureKind, repository, file.id);
+    if (failure && failure.untilMs > clock.monotonicMs()) file.htmlError = failure.message;
+    return file.rendered === undefined && file.htmlError === undefined;
+  });
+  if (missing.length === 0) return;
+  const work = async (read: ReadContext) => {
+    const results = new Map<string, Uint8Array | string | Error>();
+    await renderFiles(missing, read, {
+      blobs,
+      onResult(id, result) {
+        results.set(id, result);
+        if (result instanceof Uint8Array) objects.set(renderedKind, repository, id, result);
+        if (typeof result !== "string") return;
+        const untilMs = clock.monotonicMs() + FAILURE_TTL_MS;
+        objects.set(failureKind, repository, id, { message: result, untilMs });
+      },
+    });
+    return results;
+  };
+  let results;
+  if (folder === null) {
+    read.context.recordMiss();
+    results = await work(read);
+  } else {
+    // Each file may take seconds, so that a list's page is rendered by a background job.
+    const key = `html ${missing.map(({ id }) => id).join(" ")}`;
+    const collection = displayPath(folder.path);
+    results = await runJob(read, { key, usesSource: false, collection, work });
+  }
+  for (const file of missing) {
+    const result = results.get(file.id)!;
+    if (result instanceof Error) fail(file, result);
+    else if (typeof result === "string") file.htmlError = result;
+    else file.rendered = result;
+  }
+}
+
+/** A file that cannot be read has its error alone. */
+function fail(file: PageFile, error: Error): void {
+  file.error = itemError(error);
+  file.frontMatter = false;
+}
+
+async function describeFiles(
+  files: readonly PageFile[],
+  { fields, folder, linkTemplate, linked, maxBytes, needs, blobs }: Page,
+  read: ReadContext,
+): Promise<Description> {
+  const { baseUrl, snapshot, source } = read;
+  const { name: { owner, repo }, branch } = snapshot;
+  const input: Omit<DescribeInput, "maxBytes"> = {
+    repository: repositoryOf(read),
+    files,
+    fields,
+    linkTemplate,
+    prefix: folder && pathIn(folder.path, ""),
+    // The path is the last part of the address.
+    contentUrlStart: itemUrl(baseUrl, { owner, repo, branch, path: "" }),
+    webUrlStart: source.webUrl(snapshot, ""),
+    linked: linked
+      ? {
+        prefix: pathIn(linked.folder.path, ""),
+        files: linked.files.bytes,
+        rule: linked.folder.declared?.rule,
+      }
+      : null,
+  };
+  const describeWithin = async (maxBytes: number) => {
+    await read.reserveBytes(maxBytes);
+    return await runOverFrontMatter(read, describeTask, { ...input, maxBytes }, {
+      subject: folder === null ? files[0]!.path : displayPath(folder.path),
+      fileAt: (index) => files[index]!,
+      onFailure: (id, error) => {
+        for (const file of files) if (file.frontMatter && file.id === id) fail(file, error);
+      },
+      ...(blobs && { blobs }),
+      ...(!isPlain(needs)
+        ? {}
+        : { linearIn: files.reduce((sum, { path }) => sum + path.length, 0) }),
+    });
+  };
+  // Few files need as much as they may: escapes and addresses can make them many times as large.
+  const likely = files.reduce(
+    (sum, { bytes, rendered }) =>
+      sum + MAX_ITEM_BYTES + 4 * ((bytes?.length ?? 0) + (rendered?.length ?? 0)),
+    0,
+  );
+  const described = await describeWithin(Math.min(likely, maxBytes));
+  return described.isCut && likely < maxBytes ? await describeWithin(maxBytes) : described;
+}
+
+function itemError(error: Error): NonNullable<DescribedFile["error"]> {
+  const known = itemErrorBody.safeParse(error);
+  return known.success ? known.data : itemErrorBody.parse(sourceFailed(error.message));
+}

@@ -1,0 +1,55 @@
+// Derives the front matter of files, which the thread keeps.
+
+import { type Pace, TimeLimitError } from "../thread/compute.ts";
+import { FAILURE_TTL_MS, keepDerived } from "./derived.ts";
+import { textOf } from "./file_text.ts";
+import { type FrontMatter, readFrontMatter } from "./front_matter.ts";
+
+export interface FilesInput {
+  readonly repository: string;
+  readonly files: readonly { readonly id: string; readonly bytes: Uint8Array }[];
+}
+
+/** The results of the first files, as many as one turn allows. */
+export interface Batch<T> {
+  readonly results: T[];
+  /** Whether the next file takes longer than it may. */
+  readonly isSlow: boolean;
+}
+
+/** Works on files one by one. */
+export function inBatch<T>(
+  files: FilesInput["files"],
+  pace: Pace,
+  work: (file: FilesInput["files"][number]) => T,
+): Batch<T> {
+  const results: T[] = [];
+  for (const file of files) {
+    if (results.length > 0 && pace.isOver()) break;
+    try {
+      results.push(pace.within(() => work(file)));
+    } catch (error) {
+      if (!(error instanceof TimeLimitError)) throw error;
+      return { results, isSlow: true };
+    }
+  }
+  return { results, isSlow: false };
+}
+
+/** Derives front matter. Files that took too long before have none for some minutes. */
+export function derive(
+  { repository, files, areSlow = false }: FilesInput & { readonly areSlow?: boolean },
+  pace: Pace,
+): Batch<void> {
+  return inBatch(files, pace, ({ id, bytes }) => {
+    if (!areSlow) return keepDerived(repository, id, frontMatterText(textOf(bytes)));
+    const message = "The text takes too long to parse";
+    const slow: FrontMatter = { frontMatterError: { message, line: 1 } };
+    keepDerived(repository, id, JSON.stringify(slow), FAILURE_TTL_MS);
+  });
+}
+
+/** The front matter of a file's text as JSON. */
+export function frontMatterText(text: string | null): string {
+  return JSON.stringify(text === null ? {} : readFrontMatter(text));
+}
