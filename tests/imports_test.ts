@@ -15,7 +15,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "deno.json",
     ...["fields", "filter", "sort"].map((name) => `lib/content/${name}.ts`),
   ],
-  "lib/cache/": [],
+  "lib/cache/": ["lib/work/"],
   // Use cases see the port, never a kind of repository.
   "lib/collections/": [
     "lib/api/",
@@ -34,6 +34,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "lib/cache/",
     "lib/content/file_names.ts",
     "lib/thread/compute.ts",
+    "lib/work/",
   ],
   // Names every task.
   "lib/thread/": ["lib/content/tasks.ts", "lib/source/github/", "lib/work/"],

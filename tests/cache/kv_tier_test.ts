@@ -33,7 +33,7 @@ async function open(
     calls.push(call);
     return before(call);
   });
-  const tier = new KvTier(watched, {
+  const tier = new KvTier(() => Promise.resolve(watched), {
     ...{ clock, scope: "s", maxBytesPerHour: 1e9 },
     onError: (error) => errors.push(error),
     ...options,
@@ -161,7 +161,8 @@ testOnEachStore("KvTier tells keys and scopes apart", async (store) => {
   for (const [i, key] of keys.entries()) {
     assert(equalBytes(await stored(key), values[i]!), JSON.stringify(key));
   }
-  const other = new KvTier(kv, { clock, scope: "other", maxBytesPerHour: 0 });
+  const options = { clock, scope: "other", maxBytesPerHour: 0 };
+  const other = new KvTier(() => Promise.resolve(kv), options);
   assertEquals(await other.get(keys), keys.map(() => null));
   other.set(keys[0]!, randomBytes(10), { ttlMs, isEssential: true });
   await other.flush();
@@ -234,6 +235,7 @@ testOnEachStore("KvTier does not call a store for 30 s after 2 s without answer"
   });
   const { tier, clock, stored, errors, calls } = opened;
   const read = tier.get([["a"]]);
+  await turn();
   clock.advance(2_000);
   assertEquals(await read, [null]);
   assertMatch(String(errors), /^Error: Cannot reach the key-value store: no answer in 2000 ms$/);

@@ -41,7 +41,7 @@ export class MemorySource implements Source {
     name: { owner: "octo", repo: "site" },
     branch: "main",
     commit: COMMIT,
-    ref: { commit: COMMIT, checkedAtMs: 0, freshForMs: 60_000, wantedAtMs: 0, previous: [] },
+    ref: { commit: COMMIT, checkedAtMs: 0, freshForMs: 60_000, wantedAtMs: 0 },
     checkedAtMs: 0,
     freshness: "hit",
     validators: "",

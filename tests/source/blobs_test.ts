@@ -190,20 +190,6 @@ Deno.test("readBlobs() reads the files of a failed batch one by one", async () =
   assertEquals(await cost(), { graphql: 3 });
 });
 
-Deno.test("readBlobs() continues with the next token when GraphQL's quota is spent, whatever the answer", async () => {
-  for (const [status, type] of [[200, "RATE_LIMITED"], [200, "RATE_LIMIT"], [403, ""]] as const) {
-    await using reader = await openBlobs(textFiles(10), { tokens: ["t1", "t2"] });
-    const { cost, gh } = reader;
-    gh.graphqlQuotaStatus = status;
-    if (type !== "") gh.graphqlLimitType = type;
-    gh.quota("t1", "graphql").remaining = 0;
-    assertEquals([await cost(), await cost()], [{ graphql: 2 }, { graphql: 1 }]);
-    gh.quota("t2", "graphql").remaining = 0;
-    // The client knows the second time that all are spent.
-    assertEquals([await cost(), await cost()], [{ graphql: 1, raw: 10 }, { raw: 10 }]);
-  }
-});
-
 Deno.test("readBlobs() reads no file by itself at the API while GraphQL is limited, but what GraphQL cannot give", async () => {
   const files = { ...Object.fromEntries(textFiles(30)), "picture.png": Uint8Array.of(0x89, 0x50) };
   await using reader = await openBlobs(files, { ...withToken, raw: false });

@@ -25,7 +25,7 @@ const snapshot: Snapshot = {
   name: { owner: "octo", repo: "site" },
   branch: "main",
   commit: "c",
-  ref: { commit: "c", checkedAtMs: 1, freshForMs: 60_000, wantedAtMs: 1, previous: [] },
+  ref: { commit: "c", checkedAtMs: 1, freshForMs: 60_000, wantedAtMs: 1 },
   checkedAtMs: 1,
   freshness: "miss",
   validators: "",

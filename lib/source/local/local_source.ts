@@ -234,7 +234,7 @@ class WatchedFolder {
       return { ...last, freshness };
     }
     // A ref state belongs to one branch: the other's is not renewed any more.
-    const ref = { commit, ...times, wantedAtMs: times.checkedAtMs, previous: [] };
+    const ref = { commit, ...times, wantedAtMs: times.checkedAtMs };
     this.last = { branch, ref };
     return { ...this.last, freshness: last === null ? "miss" : "moved" };
   }

@@ -129,42 +129,11 @@ const RECORDED: readonly Recorded[] = [
     },
   ),
   denied("a lifetime over 366 days", "GladysAssistant/v4-website#408", LIFETIME(366)),
-  denied("a lifetime over 90 days", "NixOS/org#247", LIFETIME(90)),
-  denied(
-    "an IP allow list",
-    "SalesforceFoundation/NPSP#7247",
-    "Although you appear to have the correct authorization credentials, the `octo` organization has an IP allow list enabled, and your IP address is not permitted to access this resource.",
-  ),
   denied(
     "a missing permission",
     "github/docs, troubleshooting the REST API",
     "Resource not accessible by personal access token",
     { headers: { "x-accepted-github-permissions": "contents=read" } },
-  ),
-  denied(
-    "a missing permission of an App",
-    "github/docs, troubleshooting the REST API",
-    "Resource not accessible by integration",
-  ),
-  denied(
-    "classic tokens forbidden",
-    "github/docs, personal access token policies",
-    "`octo` forbids access via a personal access token (classic). Please use a GitHub App, OAuth App, or a personal access token with fine-grained permissions.",
-  ),
-  denied(
-    "OAuth App restrictions",
-    "github/docs, OAuth app access restrictions",
-    "Although you appear to have the correct authorization credentials, the `octo` organization has enabled OAuth App access restrictions, meaning that data access to third-parties is limited.",
-  ),
-  denied(
-    "a suspended account",
-    "github/docs, account suspension",
-    "Sorry. Your account was suspended.",
-  ),
-  denied(
-    "missing rights",
-    "PyGithub ReplayData, WorkflowRun.test_cancel",
-    "Must have admin rights to Repository.",
   ),
   {
     ...denied("a 403 that is not JSON", "PyGithub ReplayData, testBadUserAgent (its type)", ""),
