@@ -45,7 +45,6 @@ type PendingWrite = {
   expiresAtMs: number;
   isEssential: boolean;
 };
-type Mutation = { key: Deno.KvKey; record: Bytes; expireIn: number };
 
 /** The key-value tier of the caches. */
 export class KvTier {
@@ -161,30 +160,28 @@ export class KvTier {
   }
 
   private async commitAll(writes: readonly PendingWrite[]): Promise<void> {
-    let batch: Mutation[] = [];
+    const batch: Parameters<Deno.AtomicOperation["set"]>[] = [];
     let bytes = 0;
+    const commit = async () => {
+      const mutations = batch.splice(0);
+      bytes = 0;
+      await this.attempt((kv) =>
+        mutations.reduce((operation, set) => operation.set(...set), kv.atomic()).commit()
+      );
+    };
     for (const { key, value, expiresAtMs, isEssential } of writes) {
       await yieldToEventLoop();
       const record = this.isPaused ? null : encodeValue(value, expiresAtMs);
       this.pendingBytes -= value.length;
       if (record === null || !(isEssential || this.takeBudget(record.length))) continue;
       if (bytes + record.length > MAX_COMMIT_BYTES || batch.length >= MAX_COMMIT_KEYS) {
-        await this.commit(batch);
-        [batch, bytes] = [[], 0];
+        await commit();
       }
       // The store removes it some time after that.
-      batch.push({ key, record, expireIn: Math.max(1, expiresAtMs - this.clock.now()) });
+      batch.push([key, record, { expireIn: Math.max(1, expiresAtMs - this.clock.now()) }]);
       bytes += record.length;
     }
-    if (batch.length > 0) await this.commit(batch);
-  }
-
-  private async commit(mutations: readonly Mutation[]): Promise<void> {
-    await this.attempt((kv) => {
-      const operation = kv.atomic();
-      for (const { key, record, expireIn } of mutations) operation.set(key, record, { expireIn });
-      return operation.commit();
-    });
+    if (batch.length > 0) await commit();
   }
 
   /** Takes bytes out of the hour's budget; false, with nothing taken, where fewer are left. */

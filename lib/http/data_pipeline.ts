@@ -230,8 +230,15 @@ async function makeBodyWithin(
   return { body: await jsonBody(json), cacheForMs };
 }
 
+const CACHE_STATUS = {
+  fresh: "hit",
+  new: "stored",
+  unchanged: "revalidated",
+  moved: "moved",
+  stale: "stale",
+} as const;
+
 function cacheStatusOf({ freshness }: Snapshot, missed: boolean, isComplete: boolean) {
   if (!isComplete) return "passed";
-  if (freshness === "moved") return "moved";
-  return missed || freshness === "miss" ? "stored" : freshness;
+  return missed && freshness !== "moved" ? "stored" : CACHE_STATUS[freshness];
 }

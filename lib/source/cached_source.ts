@@ -64,7 +64,7 @@ export class CachedSource implements Source {
     const repository = repositoryKey(snapshot.name);
     const key = `${repository}\nfiles at ${snapshot.commit} ${path}`;
     // The folders above the path may be cached already, except in a repository that was not known.
-    if (!this.flights.has(key) && snapshot.freshness !== "miss") return null;
+    if (!this.flights.has(key) && snapshot.freshness !== "new") return null;
     return await this.share(key, context, async (shared) => {
       const folder = await this.source.filesAt(snapshot, path, shared);
       if (folder !== null) {
@@ -173,6 +173,6 @@ const sharedContext = (request: RequestContext, signal: AbortSignal) =>
 
 const lookupOf = ({ freshness }: Snapshot, context: RequestContext) => ({
   // A repository that no process knew a moment ago has no objects in the store: its first request skips those reads.
-  memoryOnly: freshness === "miss",
+  memoryOnly: freshness === "new",
   onStoreRead: (count: number) => context.charge(count * STORE_READ_MS),
 });

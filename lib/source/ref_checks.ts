@@ -101,7 +101,7 @@ export class RefChecks {
     };
     requireFound();
     let known = this.known.get(key) ?? null;
-    let freshness: Freshness = "hit";
+    let freshness: Freshness = "fresh";
     if (known === null || !this.isFresh(known)) {
       if (!this.loads.has(key) && !this.flights.has(key)) {
         context.requireMiss();
@@ -200,7 +200,7 @@ export class RefChecks {
     return this.flights.run(key, async () => {
       const known = this.known.get(key);
       // Requests that came while the previous check was under way find its result here.
-      if (known && this.isEarly(known)) return { known, freshness: "hit" };
+      if (known && this.isEarly(known)) return { known, freshness: "fresh" };
       for (;;) {
         const changes = this.changes.get(repository);
         const [outcome] = await Promise.allSettled([this.check(name, client)]);
@@ -248,8 +248,8 @@ export class RefChecks {
     this.found.set(repository, true);
     this.tombstones.delete(key);
     this.write(["ref", key], record);
-    if (before === undefined) return { known, freshness: "miss" };
-    return { known, freshness: isMoved ? "moved" : "revalidated" };
+    if (before === undefined) return { known, freshness: "new" };
+    return { known, freshness: isMoved ? "moved" : "unchanged" };
   }
 
   /** Resolves when other processes can read the tombstone. */

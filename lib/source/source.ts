@@ -93,8 +93,8 @@ export interface RefState {
   wantedAtMs: number;
 }
 
-/** How a ref was found: in memory, first seen, unchanged, changed, or older than allowed because the source failed. */
-export type Freshness = "hit" | "miss" | "revalidated" | "moved" | "stale";
+/** How a ref was found: checked before, first seen, unchanged, changed, or older than allowed because the source failed. */
+export type Freshness = "fresh" | "new" | "unchanged" | "moved" | "stale";
 
 /** One state of one repository: the anchor of every read. */
 export interface Snapshot {

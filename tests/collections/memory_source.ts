@@ -43,7 +43,7 @@ export class MemorySource implements Source {
     commit: COMMIT,
     ref: { commit: COMMIT, checkedAtMs: 0, freshForMs: 60_000, wantedAtMs: 0 },
     checkedAtMs: 0,
-    freshness: "hit",
+    freshness: "fresh",
     validators: "",
   };
   /** The folders that were named, by tree id. */

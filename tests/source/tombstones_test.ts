@@ -148,7 +148,7 @@ Deno.test("a repository that is there again is served again, also while the sour
   assertEquals(await outcome(), "repository-not-found");
   gh.setVisibility("octo/site", "public");
   clock.advance(MINUTE_MS);
-  assertEquals([await outcome(), await second.outcome()], ["miss", "revalidated"]);
+  assertEquals([await outcome(), await second.outcome()], ["new", "unchanged"]);
   gh.fault = { kind: "status", status: 500 };
   clock.advance(MINUTE_MS);
   for (const process of [opened, second, start()]) assertEquals(await process.outcome(), "stale");

@@ -67,7 +67,7 @@ export class GitHubSource implements Source {
       // Nothing is remembered here: CachedSource has the live state, and knows what was there before.
       ref: { commit, checkedAtMs, freshForMs: 0, wantedAtMs: checkedAtMs },
       checkedAtMs,
-      freshness: "miss",
+      freshness: "new",
       validators: JSON.stringify(validators),
     };
   };

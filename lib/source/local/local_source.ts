@@ -180,7 +180,7 @@ class WatchedFolder {
     if (this.last !== null) {
       const { checkedAtMs, freshForMs } = this.last.ref;
       const ageMs = this.options.clock.now() - checkedAtMs;
-      if (ageMs >= 0 && ageMs < freshForMs) return { ...this.last, freshness: "hit" };
+      if (ageMs >= 0 && ageMs < freshForMs) return { ...this.last, freshness: "fresh" };
     }
     if (this.failure !== null && this.rests(this.endedAtMs)) throw this.failure;
     this.looking ??= this.scans(() => this.scan(context)).finally(() => this.looking = null);
@@ -229,14 +229,14 @@ class WatchedFolder {
     const commit = state.root.id;
     this.states = [state, ...this.states.filter(({ root }) => root.id !== commit)].slice(0, 2);
     if (last?.branch === branch) {
-      const freshness = last.ref.commit === commit ? "revalidated" : "moved";
+      const freshness = last.ref.commit === commit ? "unchanged" : "moved";
       Object.assign(last.ref, { commit, ...times });
       return { ...last, freshness };
     }
     // A ref state belongs to one branch: the other's is not renewed any more.
     const ref = { commit, ...times, wantedAtMs: times.checkedAtMs };
     this.last = { branch, ref };
-    return { ...this.last, freshness: last === null ? "miss" : "moved" };
+    return { ...this.last, freshness: last === null ? "new" : "moved" };
   }
 }
 
