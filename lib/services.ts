@@ -189,16 +189,20 @@ async function openTier(
     });
   try {
     if (given === undefined && isRemoteKv(kvPath)) {
-      let refusal: unknown = null;
+      let failure: Error | null = null;
+      const event = "key-value store away, caching in memory only";
       const tier = makeTier(() =>
-        openKv(kvPath, clock).catch((error) => {
-          refusal = error;
-          throw error;
+        openKv(kvPath, clock).then((kv) => {
+          if (failure !== null) log.info("key-value store opened");
+          return kv;
+        }, (error) => {
+          if (failure === null) log.warn(event, { reason: error.message });
+          throw failure = error;
         })
       );
       // One that is away is opened later.
       await tier.attempt(() => null);
-      if (refusal instanceof Deno.errors.NotCapable) throw refusal;
+      if (failure as unknown instanceof Deno.errors.NotCapable) throw failure;
       return tier;
     }
     const kv = given ?? await openKv(kvPath, clock);

@@ -63,7 +63,7 @@ export class KvTier {
   private opening: Promise<Deno.Kv> | null = null;
   private isClosed = false;
 
-  /** `open` gives the store, which the tier closes; it is called again while it fails. */
+  /** `open` gives the store, which the tier closes; it is called again while it fails, and says so itself. */
   constructor(
     private readonly open: () => Promise<Deno.Kv>,
     private readonly options: KvTierOptions,
@@ -141,18 +141,19 @@ export class KvTier {
       pause(error);
       timeout.abort(error);
     });
+    let kv: Deno.Kv | null = null;
     try {
       this.opening ??= this.open().catch((error) => {
         this.opening = null;
         throw error;
       });
-      const kv = await orAborted(this.opening, signal);
-      const value = await orAborted(retryLocked(() => call(kv), clock, signal), signal);
+      const store = kv = await orAborted(this.opening, signal);
+      const value = await orAborted(retryLocked(() => call(store), clock, signal), signal);
       this.failuresInARow = 0;
       return value;
     } catch (error) {
       if (++this.failuresInARow >= PAUSE_AFTER_FAILURES && !signal.aborted) pause(error);
-      if (!this.isClosed) this.options.onError?.(error);
+      if (!this.isClosed && (kv !== null || signal.aborted)) this.options.onError?.(error);
       return null;
     } finally {
       cancelTimer();
