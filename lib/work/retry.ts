@@ -10,7 +10,7 @@ interface Entry<Failure> {
   /** Null once a later try succeeded. */
   failure: Failure | null;
   waitMs: number;
-  /** By `clock.monotonicMs()`, so a jump of the wall clock changes no wait. */
+  /** Monotonic, so a jump of the wall clock changes no wait. */
   untilMs: number;
   probe: PromiseWithResolvers<void> | null;
 }

@@ -11,7 +11,7 @@ import { readBlobsTask } from "./blob_answer.ts";
 import { type GitHubHost, refusal, requestObject } from "./host.ts";
 
 const MAX_AT_ONCE = 8;
-/** Of the quota without a token, what is left to branches and folders while the raw host limits requests. */
+/** What branches and folders keep of the quota without a token while the raw host limits requests. */
 const KEPT_QUOTA = 20;
 /** After so many failures in a row the source counts as down, and no more is requested. */
 const MAX_FAILURES = 3;

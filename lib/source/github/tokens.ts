@@ -188,7 +188,7 @@ export class TokenPool {
   }
 }
 
-/** Of a token for a quota, or for an owner. */
+/** The key of a token for a quota, or for an owner. */
 const keyOf = ({ fingerprint }: Token, of: string) => `${fingerprint} ${of.toLowerCase()}`;
 
 function newToken(secret: string | null, index: number) {
