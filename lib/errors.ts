@@ -225,33 +225,21 @@ interface ErrorOptions extends ErrorFacts {
   /** For the log only, as `Cannot <do> "<what>": <state>`; `detail` where it is left out. */
   readonly message?: string;
   readonly cause?: unknown;
-  /** Whether the source could not even be reached. */
-  readonly unreachable?: boolean;
-  /** The pause that the failing source requested, in ms. */
-  readonly restMs?: number;
-  /** The source's answer before it failed: that the repository or the ref is missing. Nothing older may then be served. */
-  readonly denial?: CollectionsError;
 }
 
 /** An error with a code of the contract and a public sentence; an item of a page alone has `page-too-large`. */
 export class CollectionsError extends Error {
   override readonly name = "CollectionsError";
   readonly facts: ErrorFacts;
-  readonly unreachable: boolean;
-  readonly restMs: number;
-  readonly denial: CollectionsError | undefined;
 
   constructor(
     readonly code: ProblemCode | "page-too-large",
     readonly detail: string,
     options: ErrorOptions = {},
   ) {
-    const { message = detail, cause, unreachable = false, restMs = 0, denial, ...facts } = options;
+    const { message = detail, cause, ...facts } = options;
     super(message, cause === undefined ? undefined : { cause });
     this.facts = facts;
-    this.unreachable = unreachable;
-    this.restMs = restMs;
-    this.denial = denial;
   }
 }
 
@@ -356,14 +344,11 @@ export const pageTooLarge = (path: string, maxBytes: number) =>
   );
 
 /** The source answered with an error or with something that is no answer. `message` is for the log. */
-export const sourceFailed = (
-  message: string,
-  options: { cause?: unknown; unreachable?: boolean; restMs?: number } = {},
-) => problem("source-failed", {}, { message, ...options });
+export const sourceFailed = (message: string, options: { cause?: unknown } = {}) =>
+  problem("source-failed", {}, { message, ...options });
 
 /** `message` is for the log. */
-export const sourceTimeout = (message: string) =>
-  problem("source-timeout", {}, { message, unreachable: true });
+export const sourceTimeout = (message: string) => problem("source-timeout", {}, { message });
 
 /** Until the source's quota is renewed. `message` is for the log. */
 export const sourceRateLimited = (message: string, retryAfterSeconds: number) =>

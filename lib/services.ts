@@ -5,13 +5,14 @@ import project from "../deno.json" with { type: "json" };
 import { ByteSemaphore } from "./byte_semaphore.ts";
 import { KvTier } from "./cache/kv_tier.ts";
 import { ObjectCache } from "./cache/object_cache.ts";
-import { isRemoteKv, openKv, openRemoteKv } from "./cache/open_kv.ts";
+import { isRemoteKv, openKv } from "./cache/open_kv.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { LargeBodies } from "./http/paced_body.ts";
 import { RateLimit } from "./http/rate_limit.ts";
 import { type MadeBody, ResponseCache } from "./http/response_cache.ts";
 import { UnderWay } from "./http/under_way.ts";
 import { Webhook } from "./http/webhook.ts";
+import type { CollectionsError } from "./errors.ts";
 import { findLocalDir } from "./local_repositories.ts";
 import { describeError, LineLog, type Log, sinkTo } from "./log.ts";
 import { Metrics } from "./metrics.ts";
@@ -26,6 +27,7 @@ import { repositoryKey, type Source } from "./source/source.ts";
 import type { Compute } from "./thread/compute.ts";
 import { ContentThreads } from "./thread/content_thread.ts";
 import { BackgroundJobs } from "./work/background_jobs.ts";
+import { RetryTable } from "./work/retry.ts";
 
 /** The parts that requests are served with. */
 export type Services = Awaited<ReturnType<typeof openServices>>;
@@ -70,7 +72,7 @@ export async function openServices(
   // What the store was filled from. A store may outlive a change of settings, and must then not serve what is no longer
   // allowed: repositories that were allowed by name, or those of another host.
   const scope = `${config.allowedRepos === null ? "public" : "named"} at ${config.github.apiUrl}`;
-  const { tier, stopOpening } = await openTier(config, scope, kv, { clock, log });
+  const tier = await openTier(config, scope, kv, { clock, log });
   const objects = new ObjectCache({
     maxBytes: config.cacheMemoryBytes * OBJECTS_SHARE,
     kv: tier,
@@ -147,6 +149,8 @@ export async function openServices(
     /** The source of an owner's repositories; owners compare without case. */
     sourceOf: (owner: string): Source =>
       local !== null && owner.toLowerCase() === LOCAL_OWNER ? local : github,
+    /** Responses for a new commit that could not be made. */
+    retries: new RetryTable<CollectionsError>(clock, { firstMs: 5_000, maxMs: 60_000 }),
     rateLimit: new RateLimit({
       perMinute: config.missesPerMinute,
       monotonicMs: () => clock.monotonicMs(),
@@ -176,7 +180,6 @@ export async function openServices(
     async close() {
       jobs.close();
       threads.close();
-      stopOpening();
       await feed?.close();
       await github.refs.close();
       await tier?.close();
@@ -192,26 +195,39 @@ async function openTier(
   given: Deno.Kv | undefined,
   options: { readonly clock: Clock; readonly log: Log },
 ) {
-  const makeTier = (kv: Deno.Kv | null) =>
-    new KvTier(kv, {
-      clock: options.clock,
+  const { clock, log } = options;
+  const makeTier = (open: () => Promise<Deno.Kv>) =>
+    new KvTier(open, {
+      clock,
       scope,
       maxBytesPerHour: kvWriteBytesPerHour,
-      onError: (error) => options.log.warn("key-value store failed", describeError(error)),
+      onError: (error) => log.warn("key-value store failed", describeError(error)),
     });
   try {
     if (given === undefined && isRemoteKv(kvPath)) {
-      const tier = makeTier(null);
-      const onOpen = (kv: Deno.Kv) => tier.attach(kv);
-      return { tier, stopOpening: await openRemoteKv(kvPath, { ...options, onOpen }) };
+      let failure: Error | null = null;
+      const event = "key-value store away, caching in memory only";
+      const tier = makeTier(() =>
+        openKv(kvPath, clock).then((kv) => {
+          if (failure !== null) log.info("key-value store opened");
+          return kv;
+        }, (error) => {
+          if (failure === null) log.warn(event, { reason: error.message });
+          throw failure = error;
+        })
+      );
+      // One that is away is opened later.
+      await tier.attempt(() => null);
+      if (failure as unknown instanceof Deno.errors.NotCapable) throw failure;
+      return tier;
     }
-    const tier = makeTier(given ?? await openKv(kvPath, options.clock));
-    return { tier, stopOpening() {} };
+    const kv = given ?? await openKv(kvPath, clock);
+    return makeTier(() => Promise.resolve(kv));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     if (kvPath !== null) throw new SettingsError(`Cannot start with "KV_PATH": ${reason}`);
     // No setting names the store, and the service is correct without one, only slower.
-    options.log.warn("no key-value store, caching in memory only", { reason });
-    return { tier: null, stopOpening() {} };
+    log.warn("no key-value store, caching in memory only", { reason });
+    return null;
   }
 }

@@ -17,7 +17,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "lib/content/filter.ts",
     "lib/content/sort.ts",
   ],
-  "lib/cache/": [],
+  "lib/cache/": ["lib/work/"],
   // Use cases see the port, never a kind of repository.
   "lib/collections/": [
     "lib/api/",
@@ -41,6 +41,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "lib/cache/",
     "lib/content/file_names.ts",
     "lib/thread/compute.ts",
+    "lib/work/",
   ],
   // Names every task.
   "lib/thread/": ["lib/content/tasks.ts", "lib/source/github/", "lib/work/"],

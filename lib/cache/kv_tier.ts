@@ -3,6 +3,7 @@
 // miss, never an error: no method throws.
 
 import { type Clock, orAborted, yieldToEventLoop } from "../clock.ts";
+import { RetryTable } from "../work/retry.ts";
 import { type Bytes, decodeValue, encodeValue, MAX_VALUE_BYTES } from "./kv_value.ts";
 
 /** Begins every key; change it when stored values mean something else. */
@@ -44,7 +45,6 @@ type PendingWrite = {
   expiresAtMs: number;
   isEssential: boolean;
 };
-type Mutation = { key: Deno.KvKey; record: Bytes; expireIn: number };
 
 /** The key-value tier of the caches. */
 export class KvTier {
@@ -54,19 +54,22 @@ export class KvTier {
   private pendingBytes = 0;
   private flushing = Promise.resolve();
   private cancelTimer: (() => void) | null = null;
-  private pausedUntilMs = -Infinity;
+  /** Its one key is the store. */
+  private readonly pauses: RetryTable<unknown>;
   private failuresInARow = 0;
   private hourEndsAtMs = -Infinity;
   private hourBytes = 0;
 
-  /** `kv` is null until a store that was unreachable at the start answers. */
-  constructor(private kv: Deno.Kv | null, private readonly options: KvTierOptions) {
-    this.clock = options.clock;
-  }
+  private opening: Promise<Deno.Kv> | null = null;
+  private isClosed = false;
 
-  /** Sets a store that could be opened only now; the tier closes it. */
-  attach(kv: Deno.Kv): void {
-    this.kv = kv;
+  /** `open` gives the store, which the tier closes; it is called again while it fails, and says so itself. */
+  constructor(
+    private readonly open: () => Promise<Deno.Kv>,
+    private readonly options: KvTierOptions,
+  ) {
+    this.clock = options.clock;
+    this.pauses = new RetryTable(this.clock);
   }
 
   /**
@@ -119,34 +122,38 @@ export class KvTier {
   async close(): Promise<void> {
     await this.flush();
     this.cancelTimer?.();
-    const { kv } = this;
-    this.kv = null;
-    try {
-      kv?.close();
-    } catch {
-      // It is closed already.
-    }
+    if (this.isClosed) return;
+    this.isClosed = true;
+    // A remote store may never open.
+    this.opening?.then((kv) => kv.close()).catch(() => {});
   }
 
   /** The result of a store call; null where it fails, takes too long, or the store is paused. Never throws. */
   async attempt<T>(call: (kv: Deno.Kv) => T | Promise<T>): Promise<T | null> {
-    const { kv, clock } = this;
-    if (kv === null || this.isPaused) return null;
+    const { clock } = this;
+    if (this.isPaused) return null;
     const timeout = new AbortController();
-    const pause = () => this.pausedUntilMs = clock.monotonicMs() + PAUSE_MS;
+    const { signal } = timeout;
+    const pause = (error: unknown) => this.pauses.failed("store", error, PAUSE_MS);
     const cancelTimer = clock.setTimer(TIMEOUT_MS, () => {
-      pause();
       const state = `no answer in ${TIMEOUT_MS} ms`;
-      timeout.abort(new Error(`Cannot reach the key-value store: ${state}`));
+      const error = new Error(`Cannot reach the key-value store: ${state}`);
+      pause(error);
+      timeout.abort(error);
     });
+    let kv: Deno.Kv | null = null;
     try {
-      const { signal } = timeout;
-      const value = await orAborted(retryLocked(() => call(kv), clock, signal), signal);
+      this.opening ??= this.open().catch((error) => {
+        this.opening = null;
+        throw error;
+      });
+      const store = kv = await orAborted(this.opening, signal);
+      const value = await orAborted(retryLocked(() => call(store), clock, signal), signal);
       this.failuresInARow = 0;
       return value;
     } catch (error) {
-      if (++this.failuresInARow >= PAUSE_AFTER_FAILURES && !timeout.signal.aborted) pause();
-      if (this.kv !== null) this.options.onError?.(error);
+      if (++this.failuresInARow >= PAUSE_AFTER_FAILURES && !signal.aborted) pause(error);
+      if (!this.isClosed && (kv !== null || signal.aborted)) this.options.onError?.(error);
       return null;
     } finally {
       cancelTimer();
@@ -154,30 +161,28 @@ export class KvTier {
   }
 
   private async commitAll(writes: readonly PendingWrite[]): Promise<void> {
-    let batch: Mutation[] = [];
+    const batch: Parameters<Deno.AtomicOperation["set"]>[] = [];
     let bytes = 0;
+    const commit = async () => {
+      const mutations = batch.splice(0);
+      bytes = 0;
+      await this.attempt((kv) =>
+        mutations.reduce((operation, set) => operation.set(...set), kv.atomic()).commit()
+      );
+    };
     for (const { key, value, expiresAtMs, isEssential } of writes) {
       await yieldToEventLoop();
       const record = this.isPaused ? null : encodeValue(value, expiresAtMs);
       this.pendingBytes -= value.length;
       if (record === null || !(isEssential || this.takeBudget(record.length))) continue;
       if (bytes + record.length > MAX_COMMIT_BYTES || batch.length >= MAX_COMMIT_KEYS) {
-        await this.commit(batch);
-        [batch, bytes] = [[], 0];
+        await commit();
       }
       // The store removes it some time after that.
-      batch.push({ key, record, expireIn: Math.max(1, expiresAtMs - this.clock.now()) });
+      batch.push([key, record, { expireIn: Math.max(1, expiresAtMs - this.clock.now()) }]);
       bytes += record.length;
     }
-    if (batch.length > 0) await this.commit(batch);
-  }
-
-  private async commit(mutations: readonly Mutation[]): Promise<void> {
-    await this.attempt((kv) => {
-      const operation = kv.atomic();
-      for (const { key, record, expireIn } of mutations) operation.set(key, record, { expireIn });
-      return operation.commit();
-    });
+    if (batch.length > 0) await commit();
   }
 
   /** Takes bytes out of the hour's budget; false, with nothing taken, where fewer are left. */
@@ -190,7 +195,7 @@ export class KvTier {
   }
 
   private get isPaused(): boolean {
-    return this.kv === null || this.clock.monotonicMs() < this.pausedUntilMs;
+    return this.isClosed || this.pauses.waitMs("store") > 0;
   }
 
   private kvKey(key: CacheKey): Deno.KvKey {

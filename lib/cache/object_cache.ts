@@ -26,8 +26,14 @@ export interface ObjectKind<T> {
 /** The codec of values that are plain JSON data. */
 export const jsonCodec = {
   encode: (value: unknown): Bytes => new TextEncoder().encode(JSON.stringify(value)),
-  /** @throws {SyntaxError} for bytes that are not JSON. */
-  decode: (bytes: Bytes) => JSON.parse(new TextDecoder().decode(bytes)),
+  /** Null for bytes that are not JSON. */
+  decode(bytes: Bytes) {
+    try {
+      return JSON.parse(new TextDecoder().decode(bytes));
+    } catch {
+      return null;
+    }
+  },
 };
 
 /** Caches immutable objects. Every key contains the repository: an id alone never gives access. */

@@ -2,11 +2,7 @@
 
 import { dirname } from "@std/path";
 import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
 import { retryLocked } from "./kv_tier.ts";
-
-const OPEN_WITHIN_MS = 5_000;
-const REOPEN_MS = 30_000;
 
 /**
  * Opens a Deno KV: Deno's own for null, `:memory:`, the URL of a remote one, or a SQLite file, whose folder is created.
@@ -32,48 +28,6 @@ export async function openKv(path: string | null, clock: Clock): Promise<Deno.Kv
 /** Whether a path is the URL of a remote Deno KV. */
 export function isRemoteKv(path: string | null): path is string {
   return path !== null && /^https?:\/\//i.test(path);
-}
-
-/**
- * Opens a remote store; while it is unreachable or refuses its token, the open is retried in the background. Resolves
- * to the function that stops the retries, once the store is open or known to be unreachable.
- * @throws {Deno.errors.NotCapable} where this process may not reach it.
- */
-export async function openRemoteKv(
-  path: string,
-  options: { readonly clock: Clock; readonly log: Log; readonly onOpen: (kv: Deno.Kv) => void },
-): Promise<() => void> {
-  const { clock, log, onOpen } = options;
-  let isStopped = false;
-  let isAway = false;
-  let cancelTimer = () => {};
-  const logAway = (reason: string) => {
-    if (!isAway) log.warn("key-value store away, caching in memory only", { reason });
-    isAway = true;
-  };
-  const open = async () => {
-    try {
-      const kv = await openKv(path, clock);
-      if (isStopped) return kv.close();
-      if (isAway) log.info("key-value store opened");
-      onOpen(kv);
-    } catch (error) {
-      if (error instanceof Deno.errors.NotCapable) throw error;
-      logAway((error as Error).message);
-      if (!isStopped) cancelTimer = clock.setTimer(REOPEN_MS, () => void open());
-    }
-  };
-  // Deno's client waits without end for a host that does not answer.
-  const late = Promise.withResolvers<void>();
-  const cancelWait = clock.setTimer(OPEN_WITHIN_MS, () => {
-    logAway(`no answer in ${OPEN_WITHIN_MS} ms`);
-    late.resolve();
-  });
-  await Promise.race([open(), late.promise]).finally(cancelWait);
-  return () => {
-    isStopped = true;
-    cancelTimer();
-  };
 }
 
 function flags(path: string | null): string {

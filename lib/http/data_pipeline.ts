@@ -38,14 +38,12 @@ const MAX_RECHECKS = 3;
 const JOB_WAIT_SHARE = 0.8;
 /** An older response is sent for at most a day after the check that it rests on. */
 const MAX_STALE_MS = 24 * 3_600_000;
-/** For how long it is sent without a try to make the new one, which would be charged as a miss. */
-const RETRY_MS = { least: 5_000, most: 60_000 };
 
 interface Found {
   readonly entry: ResponseEntry;
   readonly isComplete: boolean;
-  /** For the response of an older commit: when a check last found that commit, in ms since the epoch. */
-  readonly olderCheckedAtMs?: number;
+  /** Whether it is of an older commit. */
+  readonly isOlder?: boolean;
 }
 
 /** Answers one GET or HEAD. @throws {CollectionsError} whatever resolving and reading throw. */
@@ -82,10 +80,10 @@ export async function serveData(query: DataQuery, state: State): Promise<Respons
         release = await largeBodies.reserve(large, context);
         reserved = large;
       }
-      const { olderCheckedAtMs, isComplete } = found;
-      const checkedAtMs = olderCheckedAtMs ?? snapshot.checkedAtMs;
+      const { entry, isComplete, isOlder = false } = found;
+      const { checkedAtMs } = isOlder ? entry : snapshot;
       const { freshForMs } = snapshot.ref;
-      const isStale = snapshot.freshness === "stale" || olderCheckedAtMs !== undefined;
+      const isStale = isOlder || snapshot.freshness === "stale";
       // Reading and waiting may have taken longer than the check is good for.
       const isOutdated = !isStale && clock.now() - checkedAtMs >= freshForMs;
       if (isOutdated && check < MAX_RECHECKS) continue;
@@ -119,41 +117,36 @@ function showsSame(entry: ResponseEntry, { commit, branch }: Snapshot): boolean 
  * or, where the source fails, the cached one of an older commit.
  */
 async function findResponse(query: DataQuery, snapshot: Snapshot, state: State): Promise<Found> {
-  const { services: { clock, config, metrics, responses }, context } = state;
-  const { commit, branch, ref } = snapshot;
+  const { services: { clock, config, metrics, responses, retries }, context } = state;
+  const { commit, branch, ref, checkedAtMs, freshness } = snapshot;
   const address = query.kind === "list"
     ? listUrl(context.baseUrl, query.parameters)
     : itemKey(context.baseUrl, query.parameters);
   const cached = responses.get(address);
   let entry: ResponseEntry;
-  const isStale = snapshot.freshness === "stale";
-  const lasts = cached !== undefined && (isStale || clock.now() < cached.expiresAtMs);
+  const lasts = cached !== undefined &&
+    (freshness === "stale" || clock.now() < cached.expiresAtMs);
   if (lasts && showsSame(cached, snapshot)) {
     metrics.countHit("response");
-    entry = { ...cached, ref };
+    entry = { ...cached, ref, checkedAtMs };
   } else {
-    const failed = cached?.failed?.commit === commit ? cached.failed : null;
-    const isWaiting = failed !== null && clock.monotonicMs() < failed.untilMs;
+    const isOlderUsable = cached?.ref === ref && cached.branch === branch &&
+      clock.now() - cached.checkedAtMs <= MAX_STALE_MS;
+    const key = `${commit} ${address}`;
+    const failure = isOlderUsable ? retries.failureOf(key) : null;
     try {
-      if (isWaiting) throw failed.error;
+      // A try to make it would be charged as a miss.
+      if (failure !== null) throw failure;
       const { body, cacheForMs } = await makeShared(address, query, snapshot, state);
       const { repository = "", route } = context;
       const expiresAtMs = clock.now() + cacheForMs;
-      entry = { body, commit, branch, ref, repository, route, expiresAtMs };
+      entry = { body, commit, branch, ref, repository, route, expiresAtMs, checkedAtMs };
       if (cacheForMs === 0) return { entry, isComplete: false };
     } catch (error) {
-      // Only a failure of the source lets an older response stand, and none that first said the ref is missing.
-      if (!isSourceFailure(error) || error.denial !== undefined) throw error;
-      if (cached?.ref !== ref || cached.branch !== branch) throw error;
-      const older = ref.previous.find(({ commit }) => commit === cached.commit);
-      if (older === undefined || clock.now() - older.checkedAtMs > MAX_STALE_MS) throw error;
-      if (!isWaiting) {
-        const retryAfterMs = 1000 * (error.facts.retryAfterSeconds ?? 0);
-        const waitMs = Math.min(Math.max(retryAfterMs, RETRY_MS.least), RETRY_MS.most);
-        const untilMs = clock.monotonicMs() + waitMs;
-        responses.set(address, { ...cached, failed: { commit, error, untilMs } });
-      }
-      return { entry: cached, isComplete: true, olderCheckedAtMs: older.checkedAtMs };
+      // Only a failure of the source lets an older response stand.
+      if (!isSourceFailure(error) || !isOlderUsable) throw error;
+      if (failure === null) retries.failed(key, error, 1000 * (error.facts.retryAfterSeconds ?? 0));
+      return { entry: cached, isComplete: true, isOlder: true };
     }
   }
   responses.set(address, entry);
@@ -240,8 +233,15 @@ async function makeBodyWithin(
   return { body: await jsonBody(json), cacheForMs };
 }
 
+const CACHE_STATUS = {
+  fresh: "hit",
+  new: "stored",
+  unchanged: "revalidated",
+  moved: "moved",
+  stale: "stale",
+} as const;
+
 function cacheStatusOf({ freshness }: Snapshot, missed: boolean, isComplete: boolean) {
   if (!isComplete) return "passed";
-  if (freshness === "moved") return "moved";
-  return missed || freshness === "miss" ? "stored" : freshness;
+  return missed && freshness !== "moved" ? "stored" : CACHE_STATUS[freshness];
 }

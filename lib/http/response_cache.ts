@@ -22,8 +22,8 @@ export interface ResponseEntry {
   readonly route: string;
   /** In ms since the epoch; Infinity for a response that only a push changes. */
   readonly expiresAtMs: number;
-  /** A later commit whose response could not be made, and until when (monotonic ms) it is not tried again. */
-  readonly failed?: { readonly commit: string; readonly error: unknown; readonly untilMs: number };
+  /** When the last check before this response was sent found its commit, in ms since the epoch. */
+  checkedAtMs: number;
 }
 
 /** Bytes of an entry beside its body, by a generous estimate. */
@@ -91,6 +91,7 @@ export class ResponseCache {
     if (ref.commit !== commit || ageMs < 0 || ageMs >= ref.freshForMs) return null;
     if (now >= expiresAtMs) return null;
     ref.wantedAtMs = now;
+    entry.checkedAtMs = ref.checkedAtMs;
     return entry;
   }
 }

@@ -1,4 +1,4 @@
-// Tells the processes that share a store which repositories changed, by one key: a ring of the last names, numbered. A
+// Tells the processes that share a store which repositories changed, by one key: a ring of the last names. A
 // process that cannot read the store in time finds changes by its own checks, within 60 s.
 
 import { z } from "zod";
@@ -13,22 +13,19 @@ const WATCH_AGAIN_MS = 30_000;
 const MAX_TRIES = 50;
 const MAX_PAUSE_MS = 20;
 
-const ringSchema = z.object({
-  /** The number of the last name. */
-  last: z.int().min(0),
-  /** The last names, each with the id of the process that published it. */
-  names: z.array(z.tuple([z.string(), z.string()])),
-});
+/** Names, each with an id of its own, which begins with that of the process that published it. */
+const ringSchema = z.array(z.tuple([z.string(), z.string()]));
 
 /** Publishes and receives changed names. No method rejects. */
 export class ChangeFeed {
-  private readonly id = crypto.randomUUID().slice(0, 8);
+  private readonly id = crypto.randomUUID();
   private readonly key: Deno.KvKey;
   /** Names that are not in the ring yet. */
   private readonly pending = new Set<string>();
   private isWriting = false;
-  /** The number of the last name that was received; null before the first read, whose names are not new. */
-  private lastReceived: number | null = null;
+  private published = 0;
+  /** The ids that the ring had before; null before the first read, whose names are not new. */
+  private received: ReadonlySet<string> | null = null;
   private cancelTimer = () => {};
   private reader: ReadableStreamDefaultReader<[Deno.KvEntryMaybe<unknown>]> | undefined;
   private isClosed = false;
@@ -88,15 +85,12 @@ export class ChangeFeed {
   }
 
   private receive(value: unknown): void {
-    const { last, names } = parse(value);
-    const before = this.lastReceived;
-    this.lastReceived = last;
-    if (before === null) return;
-    // Numbers that went back mean that the ring was started again.
-    const count = last >= before ? last - before : last;
-    const added = names.slice(Math.max(0, names.length - count));
-    const others = added.filter(([, id]) => id !== this.id).map(([name]) => name);
-    for (const name of new Set(others)) this.options.onChange(name);
+    const ring = parse(value);
+    const { received } = this;
+    this.received = new Set(ring.map(([, id]) => id));
+    if (received === null) return;
+    const added = ring.filter(([, id]) => !received.has(id) && !id.startsWith(this.id));
+    for (const name of new Set(added.map(([name]) => name))) this.options.onChange(name);
   }
 
   /** Names that are published meanwhile share the next write. */
@@ -117,14 +111,10 @@ export class ChangeFeed {
   /** False where another process wrote at the same time. */
   private async append(kv: Deno.Kv, added: readonly string[]): Promise<boolean> {
     const entry = await kv.get(this.key);
-    const { last, names } = parse(entry.value);
-    const ring: z.infer<typeof ringSchema> = {
-      last: last + added.length,
-      names: [...names, ...added.map((name): [string, string] => [name, this.id])]
-        .slice(-MAX_NAMES),
-    };
-    return (await kv.atomic().check(entry).set(this.key, ring).commit()).ok;
+    const ring = parse(entry.value);
+    for (const name of added) ring.push([name, `${this.id} ${++this.published}`]);
+    return (await kv.atomic().check(entry).set(this.key, ring.slice(-MAX_NAMES)).commit()).ok;
   }
 }
 
-const parse = (value: unknown) => ringSchema.safeParse(value).data ?? { last: 0, names: [] };
+const parse = (value: unknown) => ringSchema.safeParse(value).data ?? [];

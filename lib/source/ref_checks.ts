@@ -5,12 +5,12 @@
 import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
 import type { KvTier } from "../cache/kv_tier.ts";
-import type { Bytes } from "../cache/kv_value.ts";
 import { jsonCodec } from "../cache/object_cache.ts";
 import type { Clock } from "../clock.ts";
 import { CollectionsError, problem } from "../errors.ts";
 import { SingleFlight } from "../single_flight.ts";
-import { type FailureBackoff, isCheckFailure } from "./failure_backoff.ts";
+import { consequencesOf, isCheckFailure } from "./source_failure.ts";
+import type { SourceRetries } from "./source_retries.ts";
 import {
   backgroundContext,
   type Freshness,
@@ -18,7 +18,6 @@ import {
   type RefName,
   type RefState,
   repositoryKey,
-  type RepositoryName,
   type RequestContext,
   type Snapshot,
   type Source,
@@ -27,8 +26,6 @@ import {
 /** For how long an older answer may be served while the source fails, in ms. */
 const STALE_FOR_MS = 24 * 3_600_000;
 const MAX_REFS = 20_000;
-/** GitHub's quota without a token lets at most so many commits be read in its window of an hour. */
-const MAX_PREVIOUS = 60;
 /** A ref in use is checked ahead of need once its check has this share of its fresh time behind it. */
 const REFRESH_SHARE = 5 / 6;
 /** Each check is one to three requests at once, of the 64 in its lane. */
@@ -37,15 +34,9 @@ const REFRESH_CLIENT = "refresh";
 /** A check of a known ref costs its client as much as so much processor time: a quarter of a miss. */
 const CHECK_MS = 25;
 
-/** The errors that say a ref is missing, or its repository; the texts name that as the request spelled it. */
-const DENIALS = [
-  "repository-not-found",
-  "repository-not-allowed",
-  "repository-blocked",
-  "repository-empty",
-  "branch-not-found",
-] as const;
-type DenialCode = typeof DENIALS[number];
+/** The codes of errors that say that a ref or its repository is missing, and those that are about all of a repository. */
+const MISSING = /^(repository-|branch-not-found$)/;
+const MISSING_REPOSITORY = /^repository-(not-found|not-allowed|blocked)$/;
 
 /** A stored ref: the last commit with its validators. Freshness is not shared, so that no other clock is trusted. */
 type RefRecord = { commit: string; validators: string; checkedAtMs: number };
@@ -53,7 +44,7 @@ type RefRecord = { commit: string; validators: string; checkedAtMs: number };
 /** When and with which error the source reported a ref or its repository missing. */
 interface Tombstone {
   readonly name: RefName;
-  readonly code: DenialCode;
+  readonly code: CollectionsError["code"];
   readonly detail: string;
   /** When the request was sent that found it, in ms since the epoch. */
   readonly atMs: number;
@@ -66,28 +57,25 @@ interface KnownRef {
   readonly name: RefName;
   readonly ref: RefState;
   validators: string;
-  /** Whether this process checked it; a check of another process serves only while the source fails. */
-  isCheckedHere: boolean;
+  /** Whether this process checked it since it was last reported as changed; another check serves while the source fails. */
+  isChecked: boolean;
   /** When a check last began, in ms since the epoch. */
   triedAtMs: number;
 }
 
-type FoundRef = { known: KnownRef; freshness: Freshness };
+type CheckedRef = { known: KnownRef; freshness: Freshness };
 
 /** Resolves refs to snapshots by the rule above. */
 export class RefChecks {
   private readonly known = new LRUCache<string, KnownRef>({ max: MAX_REFS });
-  /** By ref, and by repository where the tombstone is about all of it. */
   private readonly tombstones = new LRUCache<string, Tombstone>({ max: MAX_REFS });
   /** Repositories that were found, of which something may be stored. */
   private readonly found = new LRUCache<string, true>({ max: MAX_REFS });
+  /** How often a repository was reported as changed. */
+  private readonly changes = new LRUCache<string, number>({ max: MAX_REFS });
   private readonly loads = new SingleFlight<KnownRef | null>({ keepRunning: true });
-  private readonly flights = new SingleFlight<FoundRef>({ keepRunning: true });
+  private readonly flights = new SingleFlight<CheckedRef>({ keepRunning: true });
   private readonly refreshSlots = pLimit(REFRESHED_AT_ONCE);
-  /** The refs of the checks under way. */
-  private readonly checking = new Set<RefName>();
-  /** Refs that a webhook reported as changed: no earlier check counts. */
-  private readonly mustCheck = new Set<string>();
   private readonly closing = new AbortController();
 
   constructor(
@@ -95,7 +83,7 @@ export class RefChecks {
       readonly source: Source;
       /** The store of refs and tombstones; null where there is none. */
       readonly kv: KvTier | null;
-      readonly backoff: FailureBackoff;
+      readonly retries: SourceRetries;
       readonly clock: Clock;
       /** How long a checked ref may be served without another check, in ms. */
       readonly freshForMs: number;
@@ -107,29 +95,28 @@ export class RefChecks {
     const { owner, repo, branch } = name;
     const key = refKey(name);
     const now = this.options.clock.now();
-    const denied = this.tombstones.get(key);
-    if (denied?.isCertain && this.isRecent(denied.atMs)) throw errorOf(denied, name);
-    let loaded = this.known.get(key) ?? null;
-    let uncharged = 0;
-    if (loaded === null || !this.isFresh(loaded)) {
+    const requireFound = () => {
+      const tombstone = this.tombstones.get(key);
+      if (tombstone?.isCertain && this.isRecent(tombstone.atMs)) throw errorOf(tombstone, name);
+    };
+    requireFound();
+    let known = this.known.get(key) ?? null;
+    let freshness: Freshness = "fresh";
+    if (known === null || !this.isFresh(known)) {
       if (!this.loads.has(key) && !this.flights.has(key)) {
         context.requireMiss();
         // While the source fails, most checks send nothing.
-        if (this.options.backoff.refFailure(name) === null) context.charge(CHECK_MS);
-        else uncharged = CHECK_MS;
+        if (this.options.retries.refFailure(name) === null) context.charge(CHECK_MS);
       }
-      loaded ??= await this.loads.run(key, () => this.load(name));
+      known ??= await this.loads.run(key, () => this.load(name));
+      if (known === null) context.recordMiss({ joined: this.flights.has(key) });
+      ({ known, freshness } = await this.checked(name, context).catch((error) => {
+        // The check may be another request's, which spelled the name otherwise.
+        requireFound();
+        throw error;
+      }));
     }
-    if (loaded === null) context.recordMiss({ joined: this.flights.has(key) });
-    const { known, freshness } = loaded !== null && this.isFresh(loaded)
-      ? { known: loaded, freshness: "hit" as const }
-      : await this.flights.run(key, () => this.check(name, context.client), context.signal)
-        .catch((error) => {
-          const tombstone = tombstoneOf(error, name, now);
-          throw tombstone?.isCertain ? errorOf(tombstone, name) : error;
-        });
     const { ref, validators } = known;
-    if (freshness !== "stale") context.charge(uncharged);
     ref.wantedAtMs = now;
     const { commit, checkedAtMs } = ref;
     return { name: { owner, repo }, branch, commit, ref, checkedAtMs, freshness, validators };
@@ -142,17 +129,11 @@ export class RefChecks {
   async refreshDue(): Promise<void> {
     // Those that are queued are still due.
     if (this.refreshSlots.pendingCount > 0) return;
-    const isDue = ({ name, ref, triedAtMs }: KnownRef) =>
-      ref.wantedAtMs > triedAtMs && this.ageMs(ref.checkedAtMs) >= this.refreshAfterMs &&
-      this.options.backoff.refFailure(name) === null && !this.flights.has(refKey(name));
-    const due = this.known.values().filter(isDue).toArray();
-    await Promise.all(due.map((known) =>
-      this.refreshSlots(async () => {
-        if (isDue(known) && this.known.get(refKey(known.name)) === known) {
-          await this.checkAhead(known.name);
-        }
-      })
-    ));
+    const due = this.known.values().filter((known) =>
+      known.ref.wantedAtMs > known.triedAtMs && !this.isEarly(known) &&
+      this.options.retries.refFailure(known.name) === null && !this.flights.has(refKey(known.name))
+    );
+    await this.refreshSlots.map(due, ({ name }) => this.checkAhead(name));
   }
 
   /**
@@ -160,17 +141,13 @@ export class RefChecks {
    * A check under way does not count; calls during a check cause one more after it. Never throws.
    */
   async recheck(repository: string): Promise<void> {
-    const isInUse = (known: KnownRef) => this.isRecent(known.ref.wantedAtMs) || this.isFresh(known);
-    const inUse = [
-      ...this.known.values().filter(isInUse).map(({ name }) => name),
-      ...this.tombstones.values().filter(({ atMs }) => this.isRecent(atMs)).map(({ name }) => name),
-      ...this.checking,
-    ].filter((name) => repositoryKey(name) === repository);
-    await Promise.all(inUse.map(async (name) => {
-      const key = refKey(name);
-      this.mustCheck.add(key);
-      while (this.mustCheck.has(key)) await this.checkAhead(name);
-    }));
+    this.changes.set(repository, (this.changes.get(repository) ?? 0) + 1);
+    const inUse = this.knownIn(repository)
+      .filter((known) => this.isRecent(known.ref.wantedAtMs) || this.isFresh(known));
+    for (const known of inUse) known.isChecked = false;
+    const missing = this.tombstones.values().toArray()
+      .filter(({ name, atMs }) => repositoryKey(name) === repository && this.isRecent(atMs));
+    await Promise.all([...inUse, ...missing].map(({ name }) => this.checkAhead(name)));
   }
 
   /** Aborts the checks under way, and resolves when they have ended. */
@@ -181,19 +158,23 @@ export class RefChecks {
 
   readonly settled = () => this.flights.settled();
 
-  private get refreshAfterMs(): number {
-    return this.options.freshForMs * REFRESH_SHARE;
-  }
-
   private readonly ageMs = (atMs: number) => this.options.clock.now() - atMs;
 
-  private isRecent(atMs: number): boolean {
+  private isRecent(atMs: number, share = 1): boolean {
+    const ageMs = this.ageMs(atMs);
     // A negative age comes from a clock that was set back, and means nothing.
-    return this.ageMs(atMs) >= 0 && this.ageMs(atMs) < this.options.freshForMs;
+    return ageMs >= 0 && ageMs < this.options.freshForMs * share;
   }
 
-  private readonly isFresh = ({ isCheckedHere, ref }: KnownRef) =>
-    isCheckedHere && this.isRecent(ref.checkedAtMs);
+  private readonly isFresh = ({ isChecked, ref }: KnownRef, share?: number) =>
+    isChecked && this.isRecent(ref.checkedAtMs, share);
+
+  /** Whether another check would be too soon. */
+  private readonly isEarly = (known: KnownRef) => this.isFresh(known, REFRESH_SHARE);
+
+  private knownIn(repository: string): KnownRef[] {
+    return this.known.values().filter(({ name }) => repositoryKey(name) === repository).toArray();
+  }
 
   private async load(name: RefName): Promise<KnownRef | null> {
     const { record } = await this.readStore(name);
@@ -202,29 +183,39 @@ export class RefChecks {
 
   private add(name: RefName, { commit, checkedAtMs, validators }: RefRecord): KnownRef {
     const { freshForMs } = this.options;
-    const ref = { commit, checkedAtMs, freshForMs, wantedAtMs: 0, previous: [] };
-    const known = { name, ref, validators, isCheckedHere: false, triedAtMs: checkedAtMs };
+    const ref = { commit, checkedAtMs, freshForMs, wantedAtMs: 0 };
+    const known = { name, ref, validators, isChecked: false, triedAtMs: checkedAtMs };
     this.known.set(refKey(name), known);
     return known;
   }
 
-  /** Joins the check under way, or starts one. Never throws. */
+  /** Never throws. */
   private async checkAhead(name: RefName): Promise<void> {
-    await this.flights.run(refKey(name), () => this.check(name, REFRESH_CLIENT)).catch(() => {});
+    await this.checked(name, backgroundContext(REFRESH_CLIENT)).catch(() => {});
   }
 
-  private async check(name: RefName, client: string): Promise<FoundRef> {
-    const { backoff, clock, source } = this.options;
-    const key = refKey(name);
-    const known = this.known.get(key);
-    // Requests that came while the previous check was under way find its result here.
-    const mustCheck = this.mustCheck.delete(key);
-    const isEarly = known && this.isFresh(known) &&
-      this.ageMs(known.ref.checkedAtMs) < this.refreshAfterMs;
-    if (isEarly && !mustCheck) return { known, freshness: "hit" };
-    const failure = backoff.refFailure(name);
+  /** Joins the check under way, or starts one; a check during which the repository changed is repeated. */
+  private checked(name: RefName, { client, signal }: RequestContext): Promise<CheckedRef> {
+    const [key, repository] = keysOf(name);
+    return this.flights.run(key, async () => {
+      const known = this.known.get(key);
+      // Requests that came while the previous check was under way find its result here.
+      if (known && this.isEarly(known)) return { known, freshness: "fresh" };
+      for (;;) {
+        const changes = this.changes.get(repository);
+        const [outcome] = await Promise.allSettled([this.check(name, client)]);
+        if (changes !== this.changes.get(repository)) continue;
+        if (outcome.status === "fulfilled") return outcome.value;
+        throw outcome.reason;
+      }
+    }, signal);
+  }
+
+  private async check(name: RefName, client: string): Promise<CheckedRef> {
+    const { retries, clock, source } = this.options;
+    const known = this.known.get(refKey(name));
+    const failure = retries.refFailure(name);
     const checkedAtMs = clock.now();
-    this.checking.add(name);
     if (known !== undefined && failure === null) known.triedAtMs = checkedAtMs;
     const query = {
       ...name,
@@ -233,82 +224,81 @@ export class RefChecks {
     };
     const resolve = () => source.resolve(query, backgroundContext(client, this.closing.signal));
     try {
-      // A result by one protocol says nothing about the other one, which failed.
-      const { commit, validators } =
-        await (failure === null ? backoff.check(name, known !== undefined, resolve) : resolve());
+      const { commit, validators } = await retries.check(name, known !== undefined, resolve);
       return this.recordFound(name, known, { commit, validators, checkedAtMs });
     } catch (error) {
-      const tombstone = error === failure ? null : tombstoneOf(error, name, checkedAtMs);
-      if (tombstone !== null) await this.recordMissing(known, tombstone);
-      else if (known && isCheckFailure(error)) return await this.staleFallback(known, error);
+      const { missing = error } = consequencesOf(error);
+      if (error !== failure && missing instanceof CollectionsError && MISSING.test(missing.code)) {
+        const { code, detail } = missing;
+        const isCertain = missing === error;
+        await this.recordMissing({ name, code, detail, atMs: checkedAtMs, isCertain });
+      } else if (known && isCheckFailure(error)) return await this.staleFallback(known, error);
       throw error;
-    } finally {
-      this.checking.delete(name);
     }
   }
 
-  private recordFound(name: RefName, before: KnownRef | undefined, record: RefRecord): FoundRef {
+  private recordFound(name: RefName, before: KnownRef | undefined, record: RefRecord): CheckedRef {
     const { commit, validators, checkedAtMs } = record;
     const [key, repository] = keysOf(name);
     const known = before ?? this.add(name, record);
-    const { ref } = known;
-    const isMoved = ref.commit !== commit;
-    if (isMoved) {
-      const last = { commit: ref.commit, checkedAtMs: ref.checkedAtMs };
-      ref.previous = [last, ...ref.previous].slice(0, MAX_PREVIOUS);
-    }
-    Object.assign(ref, { commit, checkedAtMs });
-    Object.assign(known, { validators, isCheckedHere: true });
+    const isMoved = known.ref.commit !== commit;
+    Object.assign(known.ref, { commit, checkedAtMs });
+    Object.assign(known, { validators, isChecked: true });
     this.known.set(key, known);
     this.found.set(repository, true);
     this.tombstones.delete(key);
-    this.tombstones.delete(repository);
     this.write(["ref", key], record);
-    if (before === undefined) return { known, freshness: "miss" };
-    return { known, freshness: isMoved ? "moved" : "revalidated" };
+    if (before === undefined) return { known, freshness: "new" };
+    return { known, freshness: isMoved ? "moved" : "unchanged" };
   }
 
   /** Resolves when other processes can read the tombstone. */
-  private async recordMissing(known: KnownRef | undefined, tombstone: Tombstone): Promise<void> {
+  private async recordMissing(tombstone: Tombstone): Promise<void> {
     const [key, repository] = keysOf(tombstone.name);
-    this.known.delete(key);
-    // Cached responses refer to this state, which now forbids sending them.
-    if (known !== undefined) known.ref.checkedAtMs = 0;
-    const isOfRepository = !["branch-not-found", "repository-empty"].includes(tombstone.code);
+    const known = this.known.get(key);
+    const isOfRepository = MISSING_REPOSITORY.test(tombstone.code);
     this.tombstones.set(key, tombstone);
-    if (isOfRepository) this.tombstones.set(repository, tombstone);
     // Nothing is written for a ref that never existed, so that a scan of names fills no disk.
     if (known === undefined && !this.found.has(repository)) return;
+    const lost = isOfRepository
+      ? this.knownIn(repository)
+      : [known].filter((ref) => ref !== undefined);
+    for (const { name, ref } of lost) {
+      this.known.delete(refKey(name));
+      this.tombstones.set(refKey(name), { ...tombstone, name });
+      // Cached responses refer to this state, which now forbids sending them.
+      ref.checkedAtMs = 0;
+    }
     if (known !== undefined) this.write(["tombstone", key], tombstone);
     if (isOfRepository) this.write(["tombstone", repository], tombstone);
     await this.options.kv?.flush();
   }
 
   /** The older answer for a failing source. @throws the failure where there is none that may be served. */
-  private async staleFallback(known: KnownRef, failure: CollectionsError): Promise<FoundRef> {
+  private async staleFallback(known: KnownRef, failure: CollectionsError): Promise<CheckedRef> {
     const { name, ref: { checkedAtMs } } = known;
     if (this.ageMs(checkedAtMs) >= STALE_FOR_MS) throw failure;
-    // Of this process or of another one.
-    const tombstones = keysOf(name).flatMap((key) => this.tombstones.get(key) ?? [])
-      .concat((await this.readStore(name)).tombstones);
-    const [latest] = tombstones.filter(({ atMs }) => atMs > checkedAtMs)
-      .sort((a, b) => b.atMs - a.atMs);
-    if (latest === undefined) return { known, freshness: "stale" };
-    throw latest.isCertain ? errorOf(latest, name) : failure;
+    // Another process may have found that it is missing.
+    const { tombstone } = await this.readStore(name);
+    if (tombstone === undefined || tombstone.atMs <= checkedAtMs) {
+      return { known, freshness: "stale" };
+    }
+    throw tombstone.isCertain ? errorOf(tombstone, name) : failure;
   }
 
   /**
-   * The stored state of a ref and the stored tombstones that cover it, in one read. A tombstone has a key of its own, so
-   * that a process whose check was earlier never overwrites it; it hides the states before it.
+   * The stored state of a ref and the last stored tombstone that covers it, in one read. A tombstone has a key of its own,
+   * so that a process whose check was earlier never overwrites it; it hides the states before it.
    */
   private async readStore(name: RefName) {
     const [key, repository] = keysOf(name);
     const keys = [["ref", key], ["tombstone", key], ["tombstone", repository]];
     const [stored = null, ...more] = await this.options.kv?.get(keys) ?? [];
-    const record = decode<RefRecord>(stored);
-    const tombstones = more.flatMap((bytes) => decode<Tombstone>(bytes) ?? []);
-    const isHidden = record && tombstones.some(({ atMs }) => atMs > record.checkedAtMs);
-    return { record: isHidden ? null : record, tombstones };
+    const record: RefRecord | null = stored && jsonCodec.decode(stored);
+    const [tombstone] = more.flatMap((bytes): Tombstone[] => bytes && jsonCodec.decode(bytes) || [])
+      .sort((a, b) => b.atMs - a.atMs);
+    const isHidden = record && tombstone && tombstone.atMs > record.checkedAtMs;
+    return { record: isHidden ? null : record, tombstone };
   }
 
   private write(key: string[], value: RefRecord | Tombstone): void {
@@ -319,25 +309,8 @@ export class RefChecks {
 /** The key of a ref, and that of its repository. */
 const keysOf = (name: RefName) => [refKey(name), repositoryKey(name)] as const;
 
-/** What `write` stored; null for other bytes. */
-function decode<T>(bytes: Bytes | null): T | null {
-  try {
-    return bytes && jsonCodec.decode(bytes);
-  } catch {
-    return null;
-  }
-}
-
-/** The tombstone for an error, at the time of its request; null for an error that is no denial. */
-function tombstoneOf(error: unknown, name: RefName, atMs: number): Tombstone | null {
-  if (!(error instanceof CollectionsError)) return null;
-  const { code, detail } = error.denial ?? error;
-  const denial = DENIALS.find((known) => known === code);
-  if (denial === undefined) return null;
-  return { name, code: denial, detail, atMs, isCertain: error.denial === undefined };
-}
-
-function errorOf({ code, detail }: Tombstone, { owner, repo }: RepositoryName): CollectionsError {
-  if (code === "branch-not-found") return new CollectionsError(code, detail);
-  return problem(code, { owner, repo });
-}
+/** The error names the repository as the request spelled it. */
+const errorOf = ({ code, detail }: Tombstone, { owner, repo }: RefName) =>
+  code === "branch-not-found"
+    ? new CollectionsError(code, detail)
+    : problem(code as "repository-empty", { owner, repo });

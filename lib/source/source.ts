@@ -91,12 +91,10 @@ export interface RefState {
   readonly freshForMs: number;
   /** When a client last requested this ref, in ms since the epoch; refresh ahead uses it. */
   wantedAtMs: number;
-  /** The commits before the last moves, the latest first, and when a check last found each. */
-  previous: readonly { readonly commit: string; readonly checkedAtMs: number }[];
 }
 
-/** How a ref was found: in memory, first seen, unchanged, changed, or older than allowed because the source failed. */
-export type Freshness = "hit" | "miss" | "revalidated" | "moved" | "stale";
+/** How a ref was found: checked before, first seen, unchanged, changed, or older than allowed because the source failed. */
+export type Freshness = "fresh" | "new" | "unchanged" | "moved" | "stale";
 
 /** One state of one repository: the anchor of every read. */
 export interface Snapshot {
@@ -132,8 +130,8 @@ export interface Source {
   /**
    * Finds the commit that a ref names.
    * @throws {CollectionsError} repository-not-found, repository-not-allowed, branch-not-found, repository-empty,
-   * repository-blocked, or a source failure. A failure with a `denial` came after the source had reported the known state
-   * missing: nothing older may then be served.
+   * repository-blocked, or a source failure. A `SourceFailure` with `missing` came after the source had reported the known
+   * state missing: nothing older may then be served.
    */
   resolve(query: RefQuery, context: RequestContext): Promise<Snapshot>;
 

@@ -28,10 +28,9 @@ async function open({ maxBytes = 1e6 } = {}) {
   const calls: KvCall[] = [];
   const hits: string[] = [];
   const clock = new TestClock();
-  const kv = new KvTier(
-    watchedKv(await Deno.openKv(":memory:"), (call) => void calls.push(call)),
-    { clock, scope: "s", maxBytesPerHour: 1e9 },
-  );
+  const watched = watchedKv(await Deno.openKv(":memory:"), (call) => void calls.push(call));
+  const options = { clock, scope: "s", maxBytesPerHour: 1e9 };
+  const kv = new KvTier(() => Promise.resolve(watched), options);
   const cache = new ObjectCache({ maxBytes, kv, onHit: (tier) => hits.push(tier) });
   /** As another process sees the store. */
   const second = async () => {

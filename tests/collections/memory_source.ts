@@ -41,9 +41,9 @@ export class MemorySource implements Source {
     name: { owner: "octo", repo: "site" },
     branch: "main",
     commit: COMMIT,
-    ref: { commit: COMMIT, checkedAtMs: 0, freshForMs: 60_000, wantedAtMs: 0, previous: [] },
+    ref: { commit: COMMIT, checkedAtMs: 0, freshForMs: 60_000, wantedAtMs: 0 },
     checkedAtMs: 0,
-    freshness: "hit",
+    freshness: "fresh",
     validators: "",
   };
   /** The folders that were named, by tree id. */

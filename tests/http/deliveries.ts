@@ -80,8 +80,8 @@ export async function pushWithHook(store: SharedStore, count: number): Promise<n
   await using two = await startTwo(store);
   const { clock, repository, services: [receiver, other] } = two;
   const published = async () => {
-    for await (const { value } of kv.list<{ last: number }>({ prefix: ["rc3", "changes"] })) {
-      return value.last;
+    for await (const { value } of kv.list<unknown[]>({ prefix: ["rc3", "changes"] })) {
+      return value.length;
     }
   };
   await Promise.all(two.services.map(shownBy));

@@ -11,10 +11,11 @@ async function entryOf(bytes: Uint8Array<ArrayBuffer>): Promise<ResponseEntry> {
     body: await readyBody({ bytes, contentType: "application/json" }),
     commit: "1",
     branch: "main",
-    ref: { commit: "1", checkedAtMs: 0, freshForMs: 60_000, wantedAtMs: 0, previous: [] },
+    ref: { commit: "1", checkedAtMs: 0, freshForMs: 60_000, wantedAtMs: 0 },
     repository: "octo/site",
     route: "/",
     expiresAtMs: Infinity,
+    checkedAtMs: 0,
   };
 }
 

@@ -31,12 +31,12 @@ Deno.test("resolve() gives a plain folder as main, a checkout as its branch, at 
 Deno.test("resolve() scans the folder at most once a second, once for concurrent requests", async () => {
   await using folder = await makeSampleFolder({ "a.md": "A\n" });
   const first = await folder.resolve();
-  assertEquals(first.freshness, "miss");
+  assertEquals(first.freshness, "new");
   const list = await folder.list(first);
   await folder.write("a.md", "edited\n");
   folder.clock.advance(999);
   const within = await folder.resolve();
-  assertEquals([within.freshness, within.commit], ["hit", first.commit]);
+  assertEquals([within.freshness, within.commit], ["fresh", first.commit]);
   folder.clock.advance(1);
   const both = () => Promise.all([folder.resolve(), folder.resolve()]);
   const [looked, joined] = await both();
@@ -47,7 +47,7 @@ Deno.test("resolve() scans the folder at most once a second, once for concurrent
   const current = await folder.list(looked);
   folder.clock.advance(1000);
   const unchanged = await both();
-  assertEquals(unchanged.map(({ freshness }) => freshness), ["revalidated", "revalidated"]);
+  assertEquals(unchanged.map(({ freshness }) => freshness), ["unchanged", "unchanged"]);
   assert(await folder.list(unchanged[0]) === current, "nothing is built anew");
 });
 
@@ -71,10 +71,10 @@ Deno.test("resolve() rests four times as long as the last scan took, at most 30 
       takesMs,
     ]);
     folder.clock.advance(freshForMs - takesMs - 1);
-    assertEquals((await folder.resolve()).freshness, "hit");
+    assertEquals((await folder.resolve()).freshness, "fresh");
     assertEquals(lookups.count, lookupsOfScan);
     folder.clock.advance(1);
-    assertEquals((await folder.resolve()).freshness, "revalidated");
+    assertEquals((await folder.resolve()).freshness, "unchanged");
     assert(lookups.count > lookupsOfScan);
   }
 });
@@ -180,7 +180,7 @@ Deno.test("resolve() does not follow a repository that is a link, or has become 
   await Deno.remove(folder.dir);
   await folder.refuses("repository-not-found");
   await folder.write("a.md", "back\n");
-  assertEquals((await folder.resolve()).freshness, "miss");
+  assertEquals((await folder.resolve()).freshness, "new");
 });
 
 Deno.test("resolve() fails where the root cannot be listed, and does not name it", async () => {
@@ -258,7 +258,7 @@ Deno.test("blobs() causes no scan while the folder rests after one that it cause
     return (await folder.resolve()).freshness;
   };
   assertEquals(await edit("one\n", "second\n"), "moved");
-  assertEquals(await edit("second\n", "third\n"), "hit");
+  assertEquals(await edit("second\n", "third\n"), "fresh");
   folder.clock.advance(2_000);
   assertEquals((await folder.resolve()).freshness, "moved");
 });

@@ -94,7 +94,6 @@ Deno.test("readBlobs() gives no bytes that do not hash to their id, and the othe
 Deno.test("readBlobs() stops after a few failures in a row", async () => {
   const cases: [options: OpenFor, fault: Fault, code: string, most: number][] = [
     [{ raw: false }, { kind: "hang", only: ["blob"] }, "source-timeout", 20],
-    [{ raw: false }, { kind: "reset", only: ["blob"] }, "source-failed", 20],
     [{ raw: false }, { kind: "garbage", only: ["blob"] }, "source-failed", 20],
   ];
   for (const [options, fault, code, most] of cases) {
@@ -188,20 +187,6 @@ Deno.test("readBlobs() reads the files of a failed batch one by one", async () =
   // What a partial answer left out is requested again.
   gh.graphqlMaxObjects = 15;
   assertEquals(await cost(), { graphql: 3 });
-});
-
-Deno.test("readBlobs() continues with the next token when GraphQL's quota is spent, whatever the answer", async () => {
-  for (const [status, type] of [[200, "RATE_LIMITED"], [200, "RATE_LIMIT"], [403, ""]] as const) {
-    await using reader = await openBlobs(textFiles(10), { tokens: ["t1", "t2"] });
-    const { cost, gh } = reader;
-    gh.graphqlQuotaStatus = status;
-    if (type !== "") gh.graphqlLimitType = type;
-    gh.quota("t1", "graphql").remaining = 0;
-    assertEquals([await cost(), await cost()], [{ graphql: 2 }, { graphql: 1 }]);
-    gh.quota("t2", "graphql").remaining = 0;
-    // The client knows the second time that all are spent.
-    assertEquals([await cost(), await cost()], [{ graphql: 1, raw: 10 }, { raw: 10 }]);
-  }
 });
 
 Deno.test("readBlobs() reads no file by itself at the API while GraphQL is limited, but what GraphQL cannot give", async () => {

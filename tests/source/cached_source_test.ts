@@ -25,9 +25,9 @@ const snapshot: Snapshot = {
   name: { owner: "octo", repo: "site" },
   branch: "main",
   commit: "c",
-  ref: { commit: "c", checkedAtMs: 1, freshForMs: 60_000, wantedAtMs: 1, previous: [] },
+  ref: { commit: "c", checkedAtMs: 1, freshForMs: 60_000, wantedAtMs: 1 },
   checkedAtMs: 1,
-  freshness: "miss",
+  freshness: "new",
   validators: "",
 };
 
@@ -101,7 +101,7 @@ Deno.test("CachedSource reads a tree once, also where the first of several reque
 Deno.test("CachedSource charges what it reads from the store and from the source, by their size", async () => {
   using opened = await open();
   const { counting, source } = opened;
-  const known: Snapshot = { ...snapshot, freshness: "hit" };
+  const known: Snapshot = { ...snapshot, freshness: "fresh" };
   let chargedMs = 0;
   const charge = (processorMs: number) => void (chargedMs += processorMs);
   const context = { ...uncharged, charge };
@@ -155,9 +155,9 @@ Deno.test("a ref that no process knew reads no objects from the store, later sna
   counting.release();
   await source.tree(snapshot, "1", uncharged);
   await source.blobs(snapshot, [file("a")], uncharged);
-  assertEquals([snapshot.freshness, reads.count], ["miss", 0]);
+  assertEquals([snapshot.freshness, reads.count], ["new", 0]);
   await kv.flush();
-  const known = { ...snapshot, freshness: "hit" } as const;
+  const known = { ...snapshot, freshness: "fresh" } as const;
   await source.blobs(known, ["a", ..."bcdefghij"].map(file), uncharged);
   assertEquals(reads.count, 1, "all that memory does not have, together");
 });

@@ -28,7 +28,7 @@ Deno.test("a renamed repository is followed, checked under its old name, and its
     gh.resetCounts();
     assertEquals((await cached.tree(snapshot, snapshot.commit, uncharged)).length, 2);
     clock.advance(60_000);
-    assertEquals(await outcome(), "revalidated");
+    assertEquals(await outcome(), "unchanged");
     assertEquals(gh.counts(), { tree: 1, redirect: 1, commit: 1 });
     assertEquals(statuses(), [200, 301, 304]);
   }
@@ -116,7 +116,7 @@ Deno.test("two moves in a row are followed, and no third, nor one that leads els
     gh.resetCounts();
     const found = await outcome({ repo });
     const expected = ["one", "two"].includes(repo)
-      ? ["miss", { redirect: redirects, commit: 1 }]
+      ? ["new", { redirect: redirects, commit: 1 }]
       : ["repository-not-found", { redirect: redirects }];
     assertEquals([repo, found, gh.counts()], [repo, ...expected]);
   }

@@ -93,7 +93,8 @@ export async function openStore(clock: Clock) {
   const kv = await Deno.openKv(":memory:");
   return {
     kv,
-    tier: () => new KvTier(kv, { clock, scope: "test", maxBytesPerHour: Infinity }),
+    tier: () =>
+      new KvTier(() => Promise.resolve(kv), { clock, scope: "test", maxBytesPerHour: Infinity }),
     [Symbol.dispose]: () => kv.close(),
   };
 }

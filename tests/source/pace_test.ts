@@ -70,24 +70,6 @@ function openLanes(clock: TestClock, url: string, isolates: number) {
   return { read: () => send("tree", `${url}/git/trees/main`), check: () => send("repo", url) };
 }
 
-Deno.test("checks of refs are sent while bulk reads wait for the pace", async () => {
-  const clock = new TestClock();
-  await using served = await serveRepository({ "a.md": "" }, { now: clock.now });
-  const { gh, url } = served;
-  gh.addToken("t1");
-  const { read, check } = openLanes(clock, url, 1);
-  const reads = Array.from({ length: 420 }, read);
-  await settle(gh.requests);
-  const sent = gh.requests.length;
-  assert(sent > 380 && sent < 420, "bulk reads wait");
-  assertEquals([(await check()).status, gh.requests.length], [200, sent + 1]);
-  while (gh.requests.length < 421) {
-    clock.advance(1_000);
-    await settle(gh.requests);
-  }
-  await Promise.all(reads);
-});
-
 Deno.test("isolates that share a token stay under 100 requests at once together", async () => {
   const clock = new TestClock();
   await using served = await serveRepository({ "a.md": "" }, { now: clock.now });

@@ -32,12 +32,12 @@ Deno.test("refreshDue() checks refs of which the check is 50 s old, if requested
   clock.advance(50_000);
   assertEquals(await cost(refreshDue), [], "not requested since");
   clock.advance(9_999);
-  assertEquals(await outcome(), "hit", "it lasts as long as any other check");
+  assertEquals(await outcome(), "fresh", "it lasts as long as any other check");
   clock.advance(1);
   const all = () => Promise.all([refreshDue(), outcome(), refreshDue(), outcome()]);
   assertEquals(await cost(all), [304]);
   clock.advance(49_999);
-  assertEquals([await outcome(), await cost(refreshDue)], ["hit", []]);
+  assertEquals([await outcome(), await cost(refreshDue)], ["fresh", []]);
   clock.advance(1);
   assertEquals(await cost(refreshDue), [304]);
 });
@@ -139,7 +139,7 @@ Deno.test("requests that are aborted start one check per ref, which goes on with
   await gh.log.until(() => gh.requests.length === branches.length);
   held.resolve(null);
   const outcomes = await Promise.all(branches.map((branch) => outcome({ branch })));
-  assertEquals(outcomes, branches.map(() => "revalidated"));
+  assertEquals(outcomes, branches.map(() => "unchanged"));
   assertEquals(statuses(), branches.map(() => 304));
 });
 

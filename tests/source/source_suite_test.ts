@@ -137,7 +137,7 @@ for (const [implementation, open, isCached] of implementations) {
     assert(after.commit !== before.commit);
     if (isCached) {
       const freshness = [before, again, same, after].map((snapshot) => snapshot.freshness);
-      assertEquals(freshness, ["miss", "hit", "revalidated", "moved"]);
+      assertEquals(freshness, ["new", "fresh", "unchanged", "moved"]);
       assert(before.ref === after.ref, "one live state a ref");
     }
     assertEquals(after.ref.commit, after.commit);

@@ -75,19 +75,6 @@ Deno.test("TokenPool chooses the token with most quota left, or a validator's ow
   assertEquals(await use("core", { known: { fingerprint: "of a token that is gone" } }), third);
 });
 
-Deno.test("TokenPool counts the quotas separately, and the raw host's without tokens", async () => {
-  const { first, note, pool, use, waitSeconds } = await open(1);
-  note(first, 0, "graphql");
-  assertEquals(await waitSeconds("graphql"), HOUR_SECONDS);
-  assertEquals(await use("core"), first);
-  const anonymous = await use("raw");
-  assertEquals([anonymous.place, anonymous.secret], [0, null]);
-  pool.limit(first, 30_000, "api");
-  assertEquals(await use("raw"), anonymous);
-  pool.limit(anonymous, 60_000, "raw");
-  assertEquals([await waitSeconds("raw"), await waitSeconds("core")], [60, 30]);
-});
-
 Deno.test("TokenPool throws until the first quota is there again, when all are spent", async () => {
   const { clock, first, note, second, use, waitSeconds } = await open(2);
   note(first, 0);
@@ -100,18 +87,6 @@ Deno.test("TokenPool throws until the first quota is there again, when all are s
   assertEquals(await use(), first);
 });
 
-Deno.test("TokenPool waits no longer than an hour, and not for a wall clock that is set back", async () => {
-  for (const act of ["note", "limit"] as const) {
-    const { clock, first, note, pool, use, waitSeconds } = await open(1);
-    if (act === "note") note(first, 0, "core", 86_400);
-    else pool.limit(first, 86_400_000, "core");
-    assertEquals(await waitSeconds(), HOUR_SECONDS);
-    clock.setWallClock(clock.now() - 24 * 3_600_000);
-    clock.advance(3_600_000);
-    assertEquals(await use(), first);
-  }
-});
-
 Deno.test("a secondary limit stops a token for the whole API, and no answer under way lifts it", async () => {
   const { clock, first, note, pool, use, waitSeconds } = await open(1);
   pool.limit(first, 30_000, "api");
@@ -122,24 +97,8 @@ Deno.test("a secondary limit stops a token for the whole API, and no answer unde
   assertEquals([await use("core"), await use("graphql")], [first, first]);
 });
 
-Deno.test("after a wait one request goes alone, and the others wait for its answer or are limited with it", async () => {
+Deno.test("TokenPool limits what waits for a probe with it", async () => {
   const { clock, first, pool, waitSeconds } = await open(1);
-  const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
-  pool.limit(first, 30_000, "api");
-  clock.advance(30_000);
-  assertEquals(await pool.choose("core", CHECK), first);
-  let chosen = 0;
-  const others = Array.from({ length: 5 }, () => pool.choose("core", CHECK).then(() => chosen++));
-  await turn();
-  assertEquals(chosen, 0);
-  // The first got no answer: the next one is the probe.
-  pool.release(first, "core", false);
-  await turn();
-  assertEquals(chosen, 1);
-  pool.release(first, "core", true);
-  await Promise.all(others);
-
-  clock.advance(900_000);
   pool.limit(first, 30_000, "core");
   clock.advance(30_000);
   await pool.choose("core", CHECK);
@@ -147,37 +106,6 @@ Deno.test("after a wait one request goes alone, and the others wait for its answ
   pool.limit(first, 60_000, "core");
   pool.release(first, "core", false);
   assertEquals(await Promise.all(limited), [60, 60]);
-});
-
-Deno.test("TokenPool sets a refused token aside and names it by its place", async () => {
-  const { first, logged, pool, second, use } = await open(2, { anonymous: true });
-  pool.refuse(first);
-  pool.refuse(first);
-  assertEquals([await use(), pool.hasToken], [second, true]);
-  pool.refuse(second);
-  const { place, secret } = await use();
-  assertEquals([place, secret, pool.hasToken], [0, null, false]);
-  assertEquals(logged, [
-    ["token refused", { token: 1, of: 2 }],
-    ["token refused", { token: 2, of: 2 }],
-    ["all tokens refused, continuing without a token", undefined],
-  ]);
-});
-
-Deno.test("TokenPool goes on without a token while all wait, except for GraphQL", async () => {
-  const { clock, first, note, pool, second, use, waitSeconds } = await open(2, { anonymous: true });
-  note(first, 0);
-  pool.limit(second, 30_000, "api");
-  const anonymous = await use();
-  assertEquals([anonymous.place, pool.isReady("core"), pool.hasToken], [0, false, true]);
-  note(first, 0, "graphql");
-  assertEquals(await waitSeconds("graphql"), 30);
-  note(anonymous, 0, "core", 20);
-  assertEquals(await waitSeconds(), 20);
-  clock.advance(20_000);
-  assertEquals(await use(), anonymous);
-  clock.advance(10_000);
-  assertEquals([await use(), pool.isReady("core")], [second, true]);
 });
 
 Deno.test("TokenPool doubles the wait after each secondary limit, up to 15 minutes, and forgets them as late", async () => {
@@ -196,14 +124,6 @@ Deno.test("TokenPool doubles the wait after each secondary limit, up to 15 minut
   clock.advance(840_000);
   pool.limit(first, 60_000, "api");
   assertEquals(await waitSeconds("graphql"), 60);
-
-  const anonymous = await use("raw");
-  for (const seconds of [60, 120]) {
-    pool.limit(anonymous, 60_000, "raw");
-    assertEquals(await waitSeconds("raw"), seconds);
-    clock.advance(seconds * 1000);
-    await use("raw");
-  }
 });
 
 /** How many requests a token takes now. */
@@ -248,31 +168,6 @@ Deno.test("TokenPool uses the next token where one is at its pace, and none wher
   pool.note(first, "core", new Headers({ ...large, "x-ratelimit-reset": "9999999999" }));
   clock.advance(60_000);
   for (let n = 0; n < 2_000; n++) assertEquals(await pool.choose("core", CHECK), first);
-});
-
-Deno.test("TokenPool sets a token aside for an owner, or for all, for ten minutes, and logs it once", async () => {
-  const { clock, first, logged, pool, second, use } = await open(2, { anonymous: true });
-  pool.deny(first, "Octo", "forbidden");
-  pool.deny(first, "octo", "forbidden");
-  assertEquals([await use(), await use("core", { owner: "other" })], [second, first]);
-  assertEquals([pool.isReady("core", "OCTO"), pool.isReady("core")], [true, true]);
-  pool.deny(second, "*", "x".repeat(1000));
-  assertEquals([(await use()).place, await use("core", { owner: "other" })], [0, first]);
-  assertEquals([pool.isReady("core", "octo"), pool.hasToken], [false, true]);
-  const { code } = await assertRejects(
-    () => pool.choose("graphql", CHECK),
-    CollectionsError,
-  );
-  assertEquals([code, pool.unavailable("core", "octo").code], ["source-failed", "source-failed"]);
-  clock.advance(599_999);
-  assertEquals((await use()).place, 0);
-  clock.advance(1);
-  assertEquals((await use()).place, 1);
-  pool.deny(first, "octo", "forbidden");
-  assertEquals(logged, [
-    ["token set aside", { token: 1, owner: "Octo", message: "forbidden" }],
-    ["token set aside", { token: 2, owner: "*", message: "x".repeat(300) }],
-  ]);
 });
 
 Deno.test("TokenPool fingerprints differ by token, last over restarts and reveal no token", async () => {

@@ -9,7 +9,6 @@ import type { LoggedRequest } from "../github/github_log.ts";
 import { openFile } from "../kv_connect/shared_stores.ts";
 import { itemPath, listPath, startService, type TestService } from "../service.ts";
 import { startSite } from "../site.ts";
-import { uncharged } from "./open_github.ts";
 import { NAMED, type OpenedRefs, openRefs } from "./open_refs.ts";
 
 const MINUTE_MS = 60_000;
@@ -149,7 +148,7 @@ Deno.test("a repository that is there again is served again, also while the sour
   assertEquals(await outcome(), "repository-not-found");
   gh.setVisibility("octo/site", "public");
   clock.advance(MINUTE_MS);
-  assertEquals([await outcome(), await second.outcome()], ["miss", "revalidated"]);
+  assertEquals([await outcome(), await second.outcome()], ["new", "unchanged"]);
   gh.fault = { kind: "status", status: 500 };
   clock.advance(MINUTE_MS);
   for (const process of [opened, second, start()]) assertEquals(await process.outcome(), "stale");
@@ -202,10 +201,8 @@ const seen = (branch: number, tag: number): Answer => ({ kind, path }) => {
 const denials: [name: string, tokens: string[], answer: Answer, code: string][] = [
   ["the branch is missing, its repository fails", [], failing(404, 500), "source-failed"],
   ["the branch is missing, its tag fails", ["t1"], seen(404, 500), "source-failed"],
-  ["the branch is missing, visibility fails", ["t1"], failing(404, 500), "source-failed"],
   ["the repository is blocked, visibility fails", ["t1"], failing(451, 500), "source-failed"],
   ["a deleted repository spends the quota", [], failing(404, 429), "source-rate-limited"],
-  ["a deleted branch spends the quota", ["t1"], seen(422, 429), "source-rate-limited"],
 ];
 
 for (const [name, tokens, answer, code] of denials) {
@@ -230,29 +227,6 @@ for (const [name, tokens, answer, code] of denials) {
     assertEquals((await resolve()).commit, commit);
   });
 }
-
-Deno.test("resolve() gives nothing that was denied before a request was aborted", async () => {
-  await using opened = await openRefs();
-  const { clock, gh, resolve } = opened;
-  await resolve();
-  const held = Promise.withResolvers<Response>();
-  const isHeld = Promise.withResolvers<void>();
-  gh.intercept = (_, { kind }) => {
-    if (kind === "commit") return new Response("{}", { status: 404 });
-    isHeld.resolve();
-    return held.promise;
-  };
-  clock.advance(MINUTE_MS);
-  const leaver = new AbortController();
-  const left = resolve({ context: { ...uncharged, signal: leaver.signal } });
-  await isHeld.promise;
-  leaver.abort(new Error("left"));
-  await assertRejects(() => left, Error, "left");
-  held.resolve(new Response("{}", { status: 500 }));
-  await gh.down();
-  clock.advance(HOUR_MS);
-  await assertRejects(() => resolve(), CollectionsError);
-});
 
 Deno.test("a denial of one branch hides the others only where it may be one of the repository", async () => {
   const rows: [tokens: string[], answer: Answer, ofOther: string][] = [

@@ -7,8 +7,9 @@ import type { z } from "zod";
 import { CollectionsError } from "../../lib/errors.ts";
 import { repositoryAnswer } from "../../lib/source/github/refs.ts";
 import { parseJson } from "../../lib/source/github/json.ts";
-import { readTree, readTreeTask } from "../../lib/source/github/trees.ts";
+import { readTreeTask } from "../../lib/source/github/trees.ts";
 import { FileList } from "../../lib/source/file_list.ts";
+import { TreeEntries } from "../../lib/source/tree_entries.ts";
 import { inlineCompute } from "../../lib/thread/content_thread.ts";
 
 type Schemas = components["schemas"];
@@ -21,9 +22,9 @@ function encode(value: unknown): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(JSON.stringify(value));
 }
 
-/** What a recursive answer says. */
-function readAnswer(answer: Record<string, unknown>) {
-  const input = { answer: encode(answer), isRecursive: true };
+/** What a recursive answer says, or a plain one. */
+function readAnswer(answer: Record<string, unknown>, isRecursive = true) {
+  const input = { answer: encode(answer), isRecursive };
   return inlineCompute.run(readTreeTask, input, { client: "test" });
 }
 
@@ -33,7 +34,7 @@ async function failureOf(parsed: Promise<unknown>): Promise<string> {
   return error.message;
 }
 
-Deno.test("a repository and a tree are taken as GitHub describes them", () => {
+Deno.test("a repository and a tree are taken as GitHub describes them", async () => {
   const repository: Required<Pick<Schemas["full-repository"], keyof RepositoryFields>> = {
     private: false,
     visibility: "public",
@@ -48,7 +49,8 @@ Deno.test("a repository and a tree are taken as GitHub describes them", () => {
     { path: "docs", mode: "040000", type: "tree", sha: id },
   ];
   const answer = { sha: id, truncated: false, tree } satisfies Schemas["git-tree"];
-  assertEquals([...readTree(encode(answer))], [
+  const read = await readAnswer(answer, false);
+  assertEquals([...new TreeEntries(new FileList(read!.bytes))], [
     { name: "docs", kind: "folder", id, size: 0 },
     { name: "file.rb", kind: "file", id, size: 30 },
   ]);

@@ -101,24 +101,6 @@ Deno.test("200 identical cold requests at once cost what one costs", async () =>
   }
 });
 
-Deno.test("an hour on one branch costs 72 conditional requests and 3 of quota with a token, else a quota of 60", async () => {
-  for (const [env, most, spent] of [[NAMED, 72, 3], [{}, 60, 60]] as const) {
-    await using site = await start({ "posts/a.md": "A\n" }, env);
-    const { gh, service } = site;
-    Object.assign(gh.quota(null), { limit: 60, remaining: 60 });
-    for (let second = 0; second < 3600; second++) {
-      assertEquals((await service.get(listPath(), { method: "HEAD" })).status, 200);
-      service.clock.advance(1000);
-      await service.services.refreshDue();
-    }
-    const [first, ...again] = site.checks();
-    assertEquals([first, new Set(again)], ["commit 200", new Set(["commit again 304"])]);
-    assert(again.length <= most, `${again.length} conditional requests`);
-    assertEquals(gh.requests.length - again.length - 1, 2, "the trees, once");
-    assertEquals(gh.quota(env === NAMED ? "t1" : null).spent, spent);
-  }
-});
-
 Deno.test("a commit elsewhere costs the branch request and the trees on the path, and no blob", async () => {
   const files = { "src/content/posts/a.md": "A\n", "src/other/b.md": "B\n", "c.md": "C\n" };
   for (const env of [{}, NAMED]) {
@@ -132,27 +114,6 @@ Deno.test("a commit elsewhere costs the branch request and the trees on the path
       service.clock.advance(MINUTE_MS);
       assertEquals(await cost(list), { commit: 1, tree });
     }
-  }
-});
-
-Deno.test("contents cost one query with a token, else requests of the raw host outside the quota, or of the API; after a commit one", async () => {
-  const rows: [env: Record<string, string>, cold: object, changed: object, spent: number][] = [
-    [NAMED, { graphql: 1 }, { blob: 1 }, 3],
-    [{}, { raw: 50 }, { raw: 1 }, 3],
-    [{ GITHUB_RAW_URL: "" }, { blob: 50 }, { blob: 1 }, 53],
-  ];
-  for (const [env, cold, changed, spent] of rows) {
-    await using site = await start([...textFiles(50, 2000), ["other.md", "B\n"]], env);
-    const { cost, gh, repository, service } = site;
-    const list = () => service.list({ includeContent: true, limit: 50 });
-    assertEquals(await cost(list), { commit: 1, tree: 1, "tree-recursive": 1, ...cold });
-    assertEquals(gh.quota(env === NAMED ? "t1" : null).spent, spent);
-    assertEquals(await cost(list), {});
-    await repository.commit({ "posts/post-007.md": "changed\n" });
-    service.clock.advance(MINUTE_MS);
-    assertEquals(await cost(list), { commit: 1, tree: 1, "tree-recursive": 1, ...changed });
-    const { items } = await list();
-    assertEquals(items.find(({ name }) => name === "post-007.md")?.content, "changed\n");
   }
 });
 

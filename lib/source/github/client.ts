@@ -8,6 +8,7 @@ import type { Log } from "../../log.ts";
 import { type Body, BodyReader } from "../../read_body.ts";
 import { RequestQueue } from "../request_queue.ts";
 import type { RequestContext } from "../source.ts";
+import { MAX_WAIT_MS, SourceFailure } from "../source_failure.ts";
 import type { Token, TokenPool } from "./tokens.ts";
 
 /**
@@ -121,9 +122,10 @@ export class GitHubClient {
           status === 304 && known?.fingerprint !== token.fingerprint;
         if (status < 500 && !isFault) return answer;
         answer.release();
-        const restMs = isFault ? 0 : Math.max(0, retryAfterMs(headers, clock.now()) ?? 0);
-        mayRetry &&= !isFault && restMs === 0;
-        throw sourceFailed(`Cannot read "${kind}": GitHub answered ${status}`, { restMs });
+        const waitMs = isFault ? 0 : retryAfterMs(headers, clock.now()) ?? 0;
+        mayRetry &&= !isFault && waitMs === 0;
+        const failure = sourceFailed(`Cannot read "${kind}": GitHub answered ${status}`);
+        throw new SourceFailure(failure, { waitMs });
       } catch (error) {
         const isFailure = error instanceof CollectionsError && error.code === "source-failed";
         if (!isFailure || !mayRetry) throw error;
@@ -250,14 +252,15 @@ export class GitHubClient {
       }
       if (timeout.signal.aborted) {
         result = "timeout";
-        throw sourceTimeout(`Cannot read "${kind}": no answer in ${timeoutMs} ms`);
+        const failure = sourceTimeout(`Cannot read "${kind}": no answer in ${timeoutMs} ms`);
+        throw new SourceFailure(failure, { isUnreached: true });
       }
       if (error instanceof CollectionsError) throw error;
       if (error instanceof RangeError) {
         throw sourceFailed(`Cannot read "${kind}": the answer is too long`);
       }
       const message = `Cannot read "${kind}": the connection failed`;
-      throw sourceFailed(message, { cause: error, unreachable: true });
+      throw new SourceFailure(sourceFailed(message, { cause: error }), { isUnreached: true });
     } finally {
       cancelTimer();
       onRequest?.({ kind, result });
@@ -274,10 +277,10 @@ function quotaWaitMs(headers: Headers, now: number): number {
   return resetMs > 0 ? resetMs : SECONDARY_WAIT_MS;
 }
 
-/** `Retry-After` (RFC 9110, 10.2.3) in ms: seconds or a date; null where there is none. */
+/** `Retry-After` (RFC 9110, 10.2.3) in ms, at most an hour: seconds or a date; null where there is none. */
 export function retryAfterMs(headers: Headers, now: number): number | null {
   const text = headers.get("retry-after");
   if (text === null) return null;
   const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now;
-  return Number.isFinite(ms) ? ms : null;
+  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), MAX_WAIT_MS) : null;
 }

@@ -18,7 +18,7 @@ import {
   type RepositoryRequest,
   requestObject,
 } from "./host.ts";
-import { RestRefSearch } from "./refs.ts";
+import { findByRest } from "./refs.ts";
 import { readTreeTask } from "./trees.ts";
 
 interface GitHubSourceOptions
@@ -54,34 +54,34 @@ export class GitHubSource implements Source {
     const checkedAtMs = host.clock.now();
     // Git's own protocol costs no REST quota, but sees public repositories alone.
     const byGit = git === null || host.tokens.isReady("core", owner)
-      ? { denial: null }
+      ? { missing: null }
       : await git.find({ ...query, branch }, context);
-    const denial = "commit" in byGit || mayBeHidden(host) ? null : byGit.denial;
+    const missing = "commit" in byGit || mayBeHidden(host) ? null : byGit.missing;
     const { commit, validators } = "commit" in byGit
       ? byGit
-      : await new RestRefSearch(host, { ...query, branch }, context, denial).find();
+      : await findByRest(host, { ...query, branch }, context, missing);
     return {
       name: { owner, repo },
       branch,
       commit,
       // Nothing is remembered here: CachedSource has the live state, and knows what was there before.
-      ref: { commit, checkedAtMs, freshForMs: 0, wantedAtMs: checkedAtMs, previous: [] },
+      ref: { commit, checkedAtMs, freshForMs: 0, wantedAtMs: checkedAtMs },
       checkedAtMs,
-      freshness: "miss",
+      freshness: "new",
       validators: JSON.stringify(validators),
     };
   };
 
   readonly tree: Source["tree"] = async (snapshot, treeId, context) => {
-    const rest = `/git/trees/${treeId}`;
-    const read = await this.readTree(snapshot, { kind: "tree", rest, context });
+    const path = `/git/trees/${treeId}`;
+    const read = await this.readTree(snapshot, { kind: "tree", path, context });
     return new TreeEntries(new FileList(read!.bytes));
   };
 
   readonly files: Source["files"] = async (snapshot, treeId, context) => {
     // `recursive` means recursive whatever its value is, so a plain request leaves it out.
-    const rest = `/git/trees/${treeId}?recursive=1`;
-    const read = await this.readTree(snapshot, { kind: "tree-recursive", rest, context });
+    const path = `/git/trees/${treeId}?recursive=1`;
+    const read = await this.readTree(snapshot, { kind: "tree-recursive", path, context });
     return read && new FileList(read.bytes);
   };
 
@@ -89,9 +89,9 @@ export class GitHubSource implements Source {
    * By `git/trees/{commit}:{path}`, which GitHub takes and does not document, so its answer counts only where the id of
    * the folder follows from its entries.
    */
-  readonly filesAt: Source["filesAt"] = async (snapshot, path, context) => {
-    const rest = `/git/trees/${encodeURIComponent(`${snapshot.commit}:${path}`)}?recursive=1`;
-    const request = { kind: "tree-recursive", rest, context, mayBeAbsent: true } as const;
+  readonly filesAt: Source["filesAt"] = async (snapshot, folder, context) => {
+    const path = `/git/trees/${encodeURIComponent(`${snapshot.commit}:${folder}`)}?recursive=1`;
+    const request = { kind: "tree-recursive", path, context, mayBeAbsent: true } as const;
     const read = await this.readTree(snapshot, request);
     return read?.treeId ? { treeId: read.treeId, files: new FileList(read.bytes) } : null;
   };
@@ -108,7 +108,7 @@ export class GitHubSource implements Source {
   private async readTree(
     snapshot: Snapshot,
     { mayBeAbsent = false, ...request }:
-      & Pick<RepositoryRequest, "kind" | "rest" | "context">
+      & Pick<RepositoryRequest, "kind" | "path" | "context">
       & { mayBeAbsent?: boolean },
   ) {
     const { context } = request;

@@ -56,10 +56,10 @@ export function parseValidators(text = ""): RefValidators | null {
   }
 }
 
-/** A request to one repository: `base` is `repos/{owner}/{repo}` or `repositories/{id}`, `rest` is empty or begins with `/`. */
+/** A request to one repository: `base` is `repos/{owner}/{repo}` or `repositories/{id}`, `path` is empty or begins with `/`. */
 export type RepositoryRequest =
   & Omit<GitHubRequest, "url" | "owner">
-  & { readonly base: string; readonly rest: string };
+  & { readonly base: string; readonly path: string };
 
 export type RepositoryAnswer = GitHubAnswer & { readonly base: string };
 
@@ -83,20 +83,20 @@ export const namedBase = ({ owner, repo }: RepositoryName) => `repos/${owner}/${
  */
 export async function requestRepository(
   host: GitHubHost,
-  { base: firstBase, rest, ...request }: RepositoryRequest,
+  { base: firstBase, path, ...request }: RepositoryRequest,
 ): Promise<RepositoryAnswer> {
   const { client, apiUrl, tokens } = host;
   let base = firstBase;
   for (let hop = 0;; hop++) {
     // Or the repository's id, which stands for its owner after a move.
     const [, owner = ""] = base.split("/");
-    const answer = await client.request({ ...request, owner, url: `${apiUrl}/${base}${rest}` });
+    const answer = await client.request({ ...request, owner, url: `${apiUrl}/${base}${path}` });
     const isHidden = answer.status === 404 && answer.token.secret === null && mayBeHidden(host);
     if (!isHidden && ![301, 302, 307, 308].includes(answer.status)) return { ...answer, base };
     answer.release();
     if (isHidden) throw tokens.unavailable("core", owner);
-    const path = pathBelow(apiUrl, answer.headers.get("location")) ?? "";
-    const target = hop < MAX_HOPS ? BASE.exec(path)?.[0] : undefined;
+    const location = pathBelow(apiUrl, answer.headers.get("location")) ?? "";
+    const target = hop < MAX_HOPS ? BASE.exec(location)?.[0] : undefined;
     // A temporary redirect (to a page about maintenance, say) tells nothing about the repository.
     const isTemporary = [302, 307].includes(answer.status);
     if (target !== undefined) base = target;
@@ -123,13 +123,21 @@ export function pathBelow(address: string, location: string | null): string | nu
   return url.pathname.slice(base.pathname.length) + url.search;
 }
 
+const REFUSALS: Readonly<
+  Record<number, "repository-not-found" | "repository-empty" | "repository-blocked">
+> = {
+  403: "repository-not-found",
+  404: "repository-not-found",
+  409: "repository-empty",
+  451: "repository-blocked",
+};
+
 /** The error that a status means for a request about a repository that should be there. */
-export function refusal({ owner, repo }: RepositoryName, status: number): CollectionsError {
-  if (status === 451) return problem("repository-blocked", { owner, repo });
-  if (status === 409) return problem("repository-empty", { owner, repo });
-  if (status === 403 || status === 404) return problem("repository-not-found", { owner, repo });
+export function refusal(name: RepositoryName, status: number): CollectionsError {
+  const code = REFUSALS[status];
+  if (code !== undefined) return problem(code, name);
   // A status that GitHub does not document says nothing about the repository.
-  return sourceFailed(`Cannot read "${owner}/${repo}": GitHub answered ${status}`);
+  return sourceFailed(`Cannot read "${name.owner}/${name.repo}": GitHub answered ${status}`);
 }
 
 /** The JSON of an answer, if it has the shape. @throws {CollectionsError} source-failed for anything else. */

@@ -1,6 +1,6 @@
 // Which commit a name means by the REST API: as branch, then as tag, then as commit id, and whether the repository may
 // be seen at all, which is decided before anything else of an answer is used. Every request uses the requested name, so a
-// name that now belongs to another repository shows that one. What was denied is never served because a request fails.
+// name that now belongs to another repository shows that one. What is missing is never served because a request fails.
 
 import { z } from "zod";
 import {
@@ -10,8 +10,8 @@ import {
   problem,
   sourceFailed,
 } from "../../errors.ts";
-import { isCheckFailure, withDenial } from "../failure_backoff.ts";
 import { isAllowed, type RefQuery, type RepositoryName, type RequestContext } from "../source.ts";
+import { consequencesOf, isCheckFailure, SourceFailure } from "../source_failure.ts";
 import type { GitHubAnswer, Validator } from "./client.ts";
 import {
   type GitHubHost,
@@ -26,7 +26,7 @@ import {
 } from "./host.ts";
 import { OBJECT_ID } from "./json.ts";
 
-export type FoundRef = { readonly commit: string; readonly validators: RefValidators };
+export type FoundCommit = { readonly commit: string; readonly validators: RefValidators };
 
 /** A query whose default branch is filled in. */
 export type BranchQuery = RefQuery & { readonly branch: string };
@@ -50,59 +50,84 @@ export async function isCommit(
   { id, context }: { readonly id: string; readonly context: RequestContext },
 ): Promise<boolean> {
   const base = namedBase(name);
-  const answer = await send(host, { kind: "commit", base, rest: `/commits/${id}`, context });
+  const answer = await send(host, { kind: "commit", base, path: `/commits/${id}`, context });
   if (answer.status === 200) return commitIn(answer) === id;
   if (answer.status === 404 || answer.status === 422) return false;
   throw refusal(name, answer.status);
 }
 
-/** One search for the commit of a ref. */
-export class RestRefSearch {
-  private readonly known: RefValidators | null;
+/**
+ * Finds the commit of a ref. `missing` is what Git's protocol said, in case a request fails.
+ * @throws {CollectionsError} as the port's `resolve`.
+ */
+export async function findByRest(
+  host: GitHubHost,
+  query: BranchQuery,
+  context: RequestContext,
+  missing: CollectionsError | null,
+): Promise<FoundCommit> {
+  const { allowedRepos, tokens } = host;
+  const namedAt = namedBase(query);
+  const known = parseValidators(query.known?.validators);
 
-  /** `denial` is what GitHub denied, by Git's protocol or for the known ref, in case a later request fails. */
-  constructor(
-    private readonly host: GitHubHost,
-    private readonly query: BranchQuery,
-    private readonly context: RequestContext,
-    private denial: CollectionsError | null,
-  ) {
-    this.known = parseValidators(query.known?.validators);
-  }
-
-  /** The commit of the ref. @throws {CollectionsError} as the port's `resolve`. */
-  async find(): Promise<FoundRef> {
+  const requestRef = (form: string) => {
+    const path = `/commits/${encodeURIComponent(form)}`;
+    const validator = known?.form === form ? known.commit : null;
+    return send(host, { kind: "commit", base: namedAt, path, known: validator, context });
+  };
+  const requestRepository = async (validator: Validator | null = null, base = namedAt) => {
+    const answer = await send(host, { kind: "repo", base, path: "", known: validator, context });
+    if (answer.status === 200 || answer.status === 304) return answer;
+    throw refusal(query, answer.status);
+  };
+  /** A repository that moved must be allowed under its own name as well. */
+  const requireAllowed = async (base: string, about?: RepositoryAnswer) => {
+    if (allowedRepos === null || base.toLowerCase() === namedAt.toLowerCase()) return;
+    const answer = about ?? await requestRepository(null, base);
+    const [owner = "", repo = ""] = parseAnswer(repositoryAnswer, answer).full_name?.split("/") ??
+      [];
+    if (!isAllowed(allowedRepos, { owner, repo })) throw problem("repository-not-allowed", query);
+  };
+  /** Only for the hint in the error: the branch is known to be missing without it. */
+  const defaultBranch = async (repository: RepositoryAnswer | null) => {
     try {
-      if (this.query.failure !== undefined) throw this.query.failure;
-      return await this.search();
+      const answer = repository?.status === 200 ? repository : await requestRepository();
+      if (allowedRepos === null) requirePublic(query, answer);
+      else await requireAllowed(answer.base, answer);
+      return parseAnswer(repositoryAnswer, answer).default_branch ?? null;
     } catch (error) {
-      if (this.denial === null || !isCheckFailure(error)) throw error;
-      throw withDenial(error, error.denial ?? this.denial);
+      if (isSourceFailure(error)) return null;
+      throw error;
     }
-  }
+  };
 
-  private async search() {
-    const { host, known, query } = this;
-    const isByName = host.allowedRepos !== null;
-    const forms = formsOf(query.branch, !isByName);
+  try {
+    if (query.failure !== undefined) throw query.failure;
+    const forms = formsOf(query.branch, allowedRepos === null);
     // A form that was found before is requested together with those that go before it: a re-check is one round trip.
     // A commit id, the last form, is requested alone.
     const at = Math.max(forms.indexOf(known?.form ?? ""), 0);
     const together = forms.slice(at === 2 ? 2 : 0, at + 1);
-    const visibilityRequest = host.tokens.hasToken && !isByName
-      ? this.requestRepository(known?.visibility)
+    const seeing = tokens.hasToken && allowedRepos === null
+      ? requestRepository(known?.visibility)
       : null;
-    const refRequests = new Map(together.map((form) => [form, this.requestRef(form)]));
+    const finding = new Map(together.map((form) => [form, requestRef(form)]));
     // All requests are awaited, whatever one answers: a private repository must not answer sooner than a missing one.
-    const [seen] = await Promise.allSettled([visibilityRequest, ...refRequests.values()]);
-    const ofKnown = await refRequests.get(known?.form ?? "")?.catch(() => null);
-    if (ofKnown) this.noteDenial(ofKnown.status, seen.status === "fulfilled" && !!seen.value);
-    const visibility = await visibilityRequest;
+    const [seen] = await Promise.allSettled([seeing, ...finding.values()]);
+    const last = await finding.get(known?.form ?? "")?.catch(() => null);
+    if (last && last.status !== 200 && last.status !== 304) {
+      const isSeen = seen.status === "fulfilled" && seen.value !== null;
+      const error = isSeen || last.status === 422
+        ? branchNotFound(query.branch, null)
+        : refusal(query, last.status);
+      if (!isSourceFailure(error)) missing = error;
+    }
+    const visibility = await seeing;
     if (visibility !== null) requirePublic(query, visibility);
 
     let repository = visibility;
     for (const form of new Set([...together, ...forms])) {
-      const answer = await (refRequests.get(form) ?? this.requestRef(form));
+      const answer = await (finding.get(form) ?? requestRef(form));
       if (visibility !== null && visibility.base !== answer.base) {
         throw sourceFailed(`Cannot resolve "${form}": the repository moved meanwhile`);
       }
@@ -110,7 +135,7 @@ export class RestRefSearch {
       if (isUnchanged || answer.status === 200) {
         const commit = isUnchanged ? query.known!.commit : commitIn(answer);
         if (OBJECT_ID.test(form) && commit !== form) continue;
-        await this.requireAllowed(answer.base, null);
+        await requireAllowed(answer.base);
         return {
           commit,
           validators: {
@@ -123,60 +148,12 @@ export class RestRefSearch {
       }
       if (answer.status !== 404 && answer.status !== 422) throw refusal(query, answer.status);
       // 404 may mean the ref or the repository: find out which before requesting more.
-      if (answer.status === 404) repository ??= await this.requestRepository();
+      if (answer.status === 404) repository ??= await requestRepository();
     }
-    throw branchNotFound(query.branch, await this.defaultBranch(repository));
-  }
-
-  private noteDenial(status: number, isSeen: boolean): void {
-    if (status === 200 || status === 304) return;
-    const error = isSeen || status === 422
-      ? branchNotFound(this.query.branch, null)
-      : refusal(this.query, status);
-    if (!isSourceFailure(error)) this.denial = error;
-  }
-
-  /** A repository that moved must be allowed under its own name as well; `about` is what is known of it, if anything. */
-  private async requireAllowed(base: string, about: RepositoryAnswer | null): Promise<void> {
-    const { allowedRepos } = this.host;
-    if (allowedRepos === null || base.toLowerCase() === namedBase(this.query).toLowerCase()) return;
-    const answer = about ?? await this.requestRepository(null, base);
-    const { full_name = "" } = parseAnswer(repositoryAnswer, answer);
-    const [owner = "", repo = ""] = full_name.split("/");
-    if (!isAllowed(allowedRepos, { owner, repo })) {
-      throw problem("repository-not-allowed", this.query);
-    }
-  }
-
-  /** Only for the hint in the error: the branch is known to be missing without it. */
-  private async defaultBranch(repository: RepositoryAnswer | null): Promise<string | null> {
-    try {
-      const answer = repository?.status === 200 ? repository : await this.requestRepository();
-      if (this.host.allowedRepos === null) requirePublic(this.query, answer);
-      else await this.requireAllowed(answer.base, answer);
-      return parseAnswer(repositoryAnswer, answer).default_branch ?? null;
-    } catch (error) {
-      if (isSourceFailure(error)) return null;
-      throw error;
-    }
-  }
-
-  private requestRef(form: string) {
-    return send(this.host, {
-      kind: "commit",
-      base: namedBase(this.query),
-      rest: `/commits/${encodeURIComponent(form)}`,
-      known: this.known?.form === form ? this.known.commit : null,
-      context: this.context,
-    });
-  }
-
-  /** The repository, or that it is unchanged. @throws {CollectionsError} where it may not be seen. */
-  private async requestRepository(known: Validator | null = null, base = namedBase(this.query)) {
-    const request = { kind: "repo", base, rest: "", known, context: this.context } as const;
-    const answer = await send(this.host, request);
-    if (answer.status === 200 || answer.status === 304) return answer;
-    throw refusal(this.query, answer.status);
+    throw branchNotFound(query.branch, await defaultBranch(repository));
+  } catch (error) {
+    if (missing === null || !isCheckFailure(error)) throw error;
+    throw new SourceFailure(error, { ...consequencesOf(error), missing });
   }
 }
 

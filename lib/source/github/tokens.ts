@@ -1,14 +1,14 @@
 // The tokens of one GitHub host: which to use next, which are out of quota, refused or not accepted by an owner. Where
 // none can be used, requests go without a token. A log line names a token by its place in the list; its characters go
-// into the Authorization header and nowhere else. No wait is longer than GitHub's windows of an hour, and the first
-// request after a wait goes alone: the others wait for its answer.
+// into the Authorization header and nowhere else. The first request after a wait goes alone: the others wait for its
+// answer.
 
 import { createHash } from "node:crypto";
-import { LRUCache } from "lru-cache";
 import type { Clock } from "../../clock.ts";
 import { type CollectionsError, sourceFailed, sourceRateLimited } from "../../errors.ts";
 import type { Log } from "../../log.ts";
-import { MAX_WAIT_MS } from "../failure_backoff.ts";
+import { RetryTable } from "../../work/retry.ts";
+import { MAX_WAIT_MS } from "../source_failure.ts";
 import type { RequestContext } from "../source.ts";
 
 /** GitHub counts the REST API and GraphQL separately, and the raw host limits addresses. */
@@ -26,19 +26,20 @@ const POINT_MS = 60_000 / 440;
 const MAX_AHEAD_MS = { checks: 60_000, bulk: 53_000 };
 /** GitHub's largest quota an hour: a host that states a larger one is another, and has no such limit. */
 const MAX_PACED_QUOTA = 15_000;
-/** A limit within this time after another one lasts twice as long as that, up to this. */
+/** A limit soon after another one lasts twice as long as that, up to this. */
 const MAX_REPEATED_LIMIT_MS = 900_000;
 /** Then the owner may have accepted the token, or a lock on logins ended. */
 const SET_ASIDE_MS = 600_000;
-const MAX_SET_ASIDE = 10_000;
 const MAX_MESSAGE_CHARS = 300;
 
 /** Chooses tokens by the quota that is left (docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api). */
 export class TokenPool {
   private readonly tokens: readonly Token[];
   private readonly anonymous = newToken(null, -1);
-  /** Until when a token is set aside for an owner, or for all owners. */
-  private readonly setAside = new LRUCache<string, number>({ max: MAX_SET_ASIDE });
+  /** Quotas of tokens that are spent or limited. */
+  private readonly limits: RetryTable<true>;
+  /** Tokens that an owner, or all owners, did not accept. */
+  private readonly setAside: RetryTable<true>;
 
   constructor(
     secrets: readonly string[],
@@ -50,6 +51,9 @@ export class TokenPool {
     },
   ) {
     this.tokens = secrets.map(newToken);
+    const { clock } = options;
+    this.limits = new RetryTable(clock, { firstMs: 1_000, maxMs: MAX_REPEATED_LIMIT_MS });
+    this.setAside = new RetryTable(clock);
   }
 
   /** Whether one was given and not all are refused. */
@@ -59,8 +63,7 @@ export class TokenPool {
 
   /** Whether a token can be used now: for any owner where none is named. */
   isReady(quota: Quota, owner = ""): boolean {
-    const now = this.now();
-    return this.accepted(quota, owner).some(({ quotas }) => left(quotas[quota], now) > 0);
+    return this.accepted(quota, owner).some((token) => this.quotaLeft(token, quota) > 0);
   }
 
   /**
@@ -80,15 +83,14 @@ export class TokenPool {
     // GitHub answers no GraphQL without a token.
     const others = quota === "graphql" ? [] : [this.anonymous];
     while (true) {
-      const now = this.now();
-      const quotaLeft = ({ quotas }: Token) => left(quotas[quota], now);
+      const now = this.options.clock.monotonicMs();
       const ready = [this.accepted(quota, owner), others]
-        .map((tokens) => tokens.filter((token) => quotaLeft(token) > 0))
+        .map((tokens) => tokens.filter((token) => this.quotaLeft(token, quota) > 0))
         .find(({ length }) => length > 0);
       if (ready === undefined) throw this.unavailable(quota, owner, others);
       const rank = (token: Token) =>
-        token.fingerprint === known?.fingerprint ? Infinity : quotaLeft(token);
-      const free = ready.filter(({ quotas }) => quotas[quota].probe === null);
+        token.fingerprint === known?.fingerprint ? Infinity : this.quotaLeft(token, quota);
+      const free = ready.filter((token) => this.limits.probeOf(keyOf(token, quota)) === null);
       const waits: number[] = [];
       for (const token of free.toSorted((a, b) => rank(b) - rank(a))) {
         const aheadMs = Math.max(0, token.pacedUntilMs - now);
@@ -96,65 +98,43 @@ export class TokenPool {
         waits.push(waitMs);
         if (waitMs > 0) continue;
         token.pacedUntilMs = now + aheadMs + token.pointMs * (this.options.isolates?.() ?? 1);
-        const state = token.quotas[quota];
-        if (state.remaining === 0) state.probe = Promise.withResolvers();
+        this.limits.probe(keyOf(token, quota));
         return token;
       }
       if (waits.length > 0) await this.options.clock.sleep(Math.min(...waits), context.signal);
-      else await ready[0]!.quotas[quota].probe?.promise;
+      else await this.limits.probeOf(keyOf(ready[0]!, quota));
     }
   }
 
   /** Returns a chosen token. `isOver`: whether the wait is over, and what waits for this request is sent. */
   release(token: Token, quota: Quota, isOver: boolean): void {
-    const state = token.quotas[quota];
-    if (state.probe === null) return;
-    if (isOver && this.now() >= state.resetAtMs) state.remaining = UNKNOWN;
-    state.probe.resolve();
-    state.probe = null;
+    const key = keyOf(token, quota);
+    if (isOver && this.limits.waitMs(key) === 0) this.limits.succeeded(key);
+    else this.limits.endProbe(key);
   }
 
   /** Records the `x-ratelimit-*` headers of an answer. */
   note(token: Token, quota: Quota, headers: Headers): void {
-    const state = token.quotas[quota];
     const number = (name: string) => Number(headers.get(`x-ratelimit-${name}`) ?? NaN);
     const remaining = number("remaining");
     if (number("limit") > MAX_PACED_QUOTA) token.pointMs = 0;
-    const resetMs = number("reset") * 1000 - this.options.clock.now();
-    // An answer that was under way when a limit came does not lift it.
-    const isStopped = left(state, this.now()) === 0;
-    if (isStopped || !Number.isFinite(remaining) || !Number.isFinite(resetMs)) {
-      return;
-    }
-    state.remaining = remaining;
-    state.resetAtMs = this.now() + bounded(resetMs);
+    const resetMs = bounded(number("reset") * 1000 - this.options.clock.now());
+    if (!Number.isFinite(remaining) || !Number.isFinite(resetMs)) return;
+    const resetAtMs = this.options.clock.monotonicMs() + resetMs;
+    token.quotas[quota] = { remaining, resetAtMs };
+    if (remaining === 0) this.limits.failed(keyOf(token, quota), true, resetMs);
   }
 
   /**
    * Stops one token for a time, at most an hour: for one quota, or for the whole API (a secondary limit). Limits that
-   * follow each other last longer each time; a spent quota lasts longer than that by itself.
+   * follow each other last longer each time.
    */
-  limit({ place, quotas }: Token, waitMs: number, quota: Quota | "api"): void {
-    const now = this.now();
-    const states = quota === "api" ? [quotas.core, quotas.graphql] : [quotas[quota]];
-    // Requests that were under way together meet one limit.
-    const isNew = states.some((state) => left(state, now) > 0);
-    if (isNew) {
-      const { lastLimit } = states[0]!;
-      const isRepeated = now < lastLimit.untilMs + MAX_REPEATED_LIMIT_MS;
-      const leastMs = isRepeated ? Math.min(lastLimit.waitMs * 2, MAX_REPEATED_LIMIT_MS) : 0;
-      waitMs = Math.max(waitMs, leastMs);
-      Object.assign(lastLimit, { waitMs, untilMs: now + waitMs });
-    }
-    for (const state of states) {
-      state.resetAtMs = Math.max(
-        state.remaining === 0 ? state.resetAtMs : 0,
-        now + bounded(waitMs),
-      );
-      state.remaining = 0;
-    }
-    const seconds = Math.ceil(bounded(waitMs) / 1000);
-    if (isNew) this.options.log.warn("token limited", { token: place, seconds });
+  limit(token: Token, waitMs: number, quota: Quota | "api"): void {
+    const keys = (quota === "api" ? ["core", "graphql"] as const : [quota])
+      .map((quota) => keyOf(token, quota));
+    const isNew = keys.map((key) => this.limits.failed(key, true, bounded(waitMs))).some(Boolean);
+    const seconds = Math.ceil(this.limits.waitMs(keys[0]!) / 1000);
+    if (isNew) this.options.log.warn("token limited", { token: token.place, seconds });
   }
 
   /** Sets a token aside that GitHub refused (401), until the next start. */
@@ -167,28 +147,24 @@ export class TokenPool {
   }
 
   /** Sets a token aside for a while that GitHub did not accept (403): for one owner, or for all ("*"). */
-  deny({ place: token }: Token, owner: string, text: string): void {
-    const key = setAsideKey(token, owner);
+  deny(token: Token, owner: string, text: string): void {
     const message = text.slice(0, MAX_MESSAGE_CHARS);
-    if (!this.setAside.has(key)) {
-      this.options.log.warn("token set aside", { token, owner, message });
-    }
-    this.setAside.set(key, this.now() + SET_ASIDE_MS);
+    const isNew = this.setAside.failed(keyOf(token, owner), true, SET_ASIDE_MS);
+    if (isNew) this.options.log.warn("token set aside", { token: token.place, owner, message });
   }
 
   /** The quota left over all tokens in use, or null before the first answer that states it. */
   remaining(quota: Quota): number | null {
-    const now = this.now();
     const tokens = this.accepted(quota, "");
     const known = (tokens.length > 0 ? tokens : [this.anonymous])
-      .map(({ quotas }) => left(quotas[quota], now)).filter((count) => count !== UNKNOWN);
+      .map((token) => this.quotaLeft(token, quota)).filter((count) => count !== UNKNOWN);
     return known.length === 0 ? null : known.reduce((sum, count) => sum + count);
   }
 
   /** Why none of an owner's tokens, and none of these, can be used: until when the first waits, or that none is accepted. */
   unavailable(quota: Quota, owner: string, others: readonly Token[] = []): CollectionsError {
     const waits = [...this.accepted(quota, owner), ...others]
-      .map(({ quotas }) => quotas[quota].resetAtMs - this.now());
+      .map((token) => this.limits.waitMs(keyOf(token, quota)));
     if (waits.length === 0) return sourceFailed(`Cannot use a token: "${owner}" accepts none`);
     const seconds = Math.max(1, Math.ceil(Math.min(...waits) / 1000));
     return sourceRateLimited(
@@ -197,36 +173,30 @@ export class TokenPool {
     );
   }
 
-  private now(): number {
-    return this.options.clock.monotonicMs();
+  private quotaLeft(token: Token, quota: Quota): number {
+    if (this.limits.waitMs(keyOf(token, quota)) > 0) return 0;
+    const { remaining, resetAtMs } = token.quotas[quota];
+    return this.options.clock.monotonicMs() >= resetAtMs ? UNKNOWN : remaining;
   }
 
   private accepted(quota: Quota, owner: string): readonly Token[] {
     if (quota === "raw") return [];
-    return this.tokens.filter(({ isRefused, place }) =>
-      !isRefused &&
-      ["*", owner].every((owner) =>
-        this.now() >= (this.setAside.get(setAsideKey(place, owner)) ?? 0)
-      )
+    return this.tokens.filter((token) =>
+      !token.isRefused &&
+      this.setAside.failureOf(keyOf(token, "*"), keyOf(token, owner)) === null
     );
   }
 }
 
-const setAsideKey = (place: number, owner: string) => `${place} ${owner.toLowerCase()}`;
+/** The key of a token for a quota, or for an owner. */
+const keyOf = ({ fingerprint }: Token, of: string) => `${fingerprint} ${of.toLowerCase()}`;
 
 function newToken(secret: string | null, index: number) {
   const fingerprint = secret === null
     ? "none"
     : createHash("sha256").update(`validator of ${secret}`).digest("hex").slice(0, 12);
-  const quota = () => ({
-    /** 0 until a request after the wait is answered. */
-    remaining: UNKNOWN,
-    /** By `clock.monotonicMs()`, so a jump of the wall clock changes no wait. */
-    resetAtMs: 0,
-    lastLimit: { waitMs: 0, untilMs: -Infinity },
-    /** The first request after the wait. */
-    probe: null as PromiseWithResolvers<void> | null,
-  });
+  /** As the last answer stated it; the time is by `clock.monotonicMs()`. */
+  const unknown = { remaining: UNKNOWN, resetAtMs: 0 };
   return {
     /** Counts from 1; 0 stands for requests without a token. */
     place: index + 1,
@@ -237,14 +207,8 @@ function newToken(secret: string | null, index: number) {
     /** The pause after each request, none without a token, whose quota is small; and when the pauses so far end. */
     pointMs: secret === null ? 0 : POINT_MS,
     pacedUntilMs: 0,
-    quotas: { core: quota(), graphql: quota(), raw: quota() },
+    quotas: { core: unknown, graphql: unknown, raw: unknown },
   };
 }
 
-function bounded(waitMs: number): number {
-  return Math.min(Math.max(waitMs, 0), MAX_WAIT_MS);
-}
-
-function left({ remaining, resetAtMs }: Token["quotas"][Quota], now: number): number {
-  return now >= resetAtMs ? UNKNOWN : remaining;
-}
+const bounded = (waitMs: number) => Math.min(Math.max(waitMs, 0), MAX_WAIT_MS);

@@ -163,7 +163,7 @@ class WatchedFolder {
     if (this.last !== null) {
       const { checkedAtMs, freshForMs } = this.last.ref;
       const ageMs = clock.now() - checkedAtMs;
-      if (ageMs >= 0 && ageMs < freshForMs) return { ...this.last, freshness: "hit" };
+      if (ageMs >= 0 && ageMs < freshForMs) return { ...this.last, freshness: "fresh" };
     }
     if (this.failure !== null && clock.monotonicMs() < this.restsUntilMs) throw this.failure;
     this.looking ??= this.scans(() => this.scan(context)).finally(() => this.looking = null);
@@ -203,13 +203,13 @@ class WatchedFolder {
     this.states = [state, ...states.filter(({ id }) => id !== commit)].slice(0, 2);
     const found = { commit, checkedAtMs, freshForMs: Math.max(MIN_FRESH_MS, tookMs + restMs) };
     if (last?.branch === branch) {
-      const freshness = last.ref.commit === commit ? "revalidated" : "moved";
+      const freshness = last.ref.commit === commit ? "unchanged" : "moved";
       Object.assign(last.ref, found);
       return { ...last, freshness };
     }
     // A ref state belongs to one branch: the other's is not renewed any more.
-    this.last = { branch, ref: { ...found, wantedAtMs: checkedAtMs, previous: [] } };
-    return { ...this.last, freshness: last === null ? "miss" : "moved" };
+    this.last = { branch, ref: { ...found, wantedAtMs: checkedAtMs } };
+    return { ...this.last, freshness: last === null ? "new" : "moved" };
   }
 }
 

@@ -1,12 +1,9 @@
 // Refs without a token, as the whole service requests them: Git's answers come from `git upload-pack`.
 
 import { assert, assertEquals } from "@std/assert";
-import { GitHostHealth, type LsRefsResult } from "../../../lib/source/github/git_refs.ts";
 import { freshnessOf } from "../../http/freshness_of.ts";
 import { itemPath, listPath } from "../../service.ts";
 import { startGitSite } from "../../site.ts";
-import { TestClock } from "../../test_clock.ts";
-import { silentLog } from "../open_github.ts";
 
 const MINUTE_MS = 60_000;
 const FILES = { "posts/a.md": "" };
@@ -161,66 +158,32 @@ Deno.test("an unchanged commit is fresh while REST's quota is spent, a new one g
   assertEquals((await freshnessOf(site))[0], "a b1 b2 b3 b4 b5");
 });
 
-Deno.test("a repository whose answer is unexpected is read by REST for ten minutes", async () => {
+Deno.test("a Git host that fails for three owners is paused for an hour", async () => {
   await using site = await start();
-  const { bridge, service: { clock } } = site;
-  const list = () => cost(site, () => freshnessOf(site));
-  bridge.intercept = () => new Response("<html>");
-  assertEquals(await list(), [{ commit: 1, ...COLD }, 1]);
-  bridge.intercept = null;
-  clock.setWallClock(clock.now() - 60 * MINUTE_MS);
-  clock.advance(10 * MINUTE_MS - 1);
-  assertEquals(await list(), [{ commit: 1 }, 0]);
-  clock.advance(MINUTE_MS);
-  assertEquals(await list(), [{}, 1]);
-});
-
-/** `record` and `fail` give what was paused, and for how many seconds. */
-function openHealth() {
-  const clock = new TestClock();
-  const paused: unknown[] = [];
-  const warn = (_event: string, { of, seconds }: Record<string, unknown> = {}) =>
-    void paused.push(`${of} ${seconds}`);
-  const health = new GitHostHealth(clock, { ...silentLog, warn });
-  const named = (name: string) => ({ owner: name.split("/")[0]!, repo: name.split("/")[1]! });
-  const record = (name: string, result: LsRefsResult) => {
-    health.record(named(name), result);
-    return paused.pop();
+  const { bridge, gh, repository, service } = site;
+  const names = ["a/1", "A/2", "b/1", "c/1", "c/2", "d/1"];
+  for (const name of names) gh.add(name, repository);
+  const queries = async (name: string) => {
+    const [owner = "", repo = ""] = name.split("/");
+    return (await cost(site, () => service.get(listPath({ owner, repo }))))[1];
   };
-  return {
-    clock,
-    record,
-    allows: (name: string) => health.allows(named(name)),
-    fail: (...names: string[]) =>
-      names.map((name) => record(name, { kind: "unusable", reason: "the host answered 502" })),
-  };
-}
-
-Deno.test("GitHostHealth pauses the host for an hour after five failures in a row of three owners", () => {
-  const { clock, allows, fail, record } = openHealth();
-  assertEquals(new Set(fail("A/1", "a/2", "b/1", "c/1")), new Set(["repository 600"]));
-  assertEquals([allows("a/1"), allows("a/3")], [false, true]);
-  assertEquals([allows("d/1"), fail("c/2"), allows("d/1")], [true, ["host 3600"], false]);
-  clock.advance(60 * MINUTE_MS - 1);
-  assertEquals(allows("d/1"), false);
-  clock.advance(1);
-  assertEquals([allows("d/1"), fail("d/1")], [true, ["repository 600"]]);
-
-  // Or for as long as a 429 says, and never for less than before.
-  assertEquals(record("e/r", { kind: "rate-limited", retryAfterMs: 5000 }), "host 5");
-  assertEquals(record("f/r", { kind: "rate-limited", retryAfterMs: 1000 }), "host 5");
-  clock.advance(4999);
-  assertEquals(allows("g/r"), false);
-  clock.advance(1);
-  assertEquals(allows("g/r"), true);
-
-  // Every other answer ends the row, a 401 among them.
-  const missing = { kind: "missing", owner: "x", repo: "r", defaultBranch: "main" } as const;
-  for (const result of [missing, { kind: "denied" } as const]) {
-    fail("0/r", "1/r", "2/r", "3/r");
-    assertEquals([record("x/r", result), allows("x/r")], [undefined, true]);
+  const failing = () => new Response("<html>");
+  // An answer ends the row.
+  for (const name of [...names.slice(0, 4), "octo/site", ...names.slice(1)]) {
+    bridge.intercept = name === "octo/site" ? null : failing;
+    await queries(name);
   }
-  assertEquals(fail("4/r", "5/r", "6/r", "7/r", "8/r").at(-1), "host 3600");
+  const paused = () => service.logLines("ls-refs paused").map(({ of, seconds }) => [of, seconds]);
+  assertEquals(paused().length, 6);
+  assertEquals(new Set(paused().map(String)), new Set(["repository,600"]));
+
+  service.clock.advance(10 * MINUTE_MS);
+  for (const name of ["a/1", "b/1", "c/1"]) assertEquals(await queries(name), 1);
+  assertEquals(paused().at(-1), ["host", 3600]);
+  service.clock.advance(60 * MINUTE_MS - 1);
+  assertEquals(await queries("d/1"), 0);
+  service.clock.advance(1);
+  assertEquals(await queries("octo/site"), 1);
 });
 
 Deno.test("a back-off of REST does not stop ls-refs", async () => {

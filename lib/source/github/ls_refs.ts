@@ -1,0 +1,158 @@
+// One query of Git's own protocol, version 2 (gitprotocol-v2, `ls-refs`), for the forms of one ref. An answer counts only
+// where all of it follows the protocol.
+
+import { Buffer } from "node:buffer";
+import { sourceFailed, sourceRateLimited } from "../../errors.ts";
+import type { RepositoryName, RequestContext } from "../source.ts";
+import { MAX_WAIT_MS, SourceFailure } from "../source_failure.ts";
+import { retryAfterMs } from "./client.ts";
+import { type GitHubHost, MAX_HOPS, pathBelow } from "./host.ts";
+
+/** What a repository says of one ref. */
+export interface RefAnswer {
+  /** The first form that is there and its commit, peeled. A tag may name a tree or a blob, which is not visible here. */
+  readonly found: { readonly form: string; readonly commit: string } | null;
+  /** Whether `HEAD` names a commit: else the repository is empty, or only its default branch is missing. */
+  readonly hasHead: boolean;
+  /** What `HEAD` points at; null where the answer does not say. */
+  readonly defaultBranch: string | null;
+}
+
+const MAX_BYTES = 4 << 20;
+const MIN_WAIT_MS = 1_000;
+const HEADERS = {
+  "content-type": "application/x-git-upload-pack-request",
+  "accept": "application/x-git-upload-pack-result",
+  "git-protocol": "version=2",
+};
+const MAX_LINE_BYTES = 65_520;
+/** About one repository, not the host: missing or not public (401, 404), or blocked (403, 451). */
+const MISSING: readonly number[] = [401, 403, 404, 451];
+// Git's names have no control characters, no space and no DEL (git check-ref-format).
+const LINE =
+  /^([0-9a-f]{40}|unborn(?= HEAD(?:\s|$))) ([^\0- \x7f]+)(?: symref-target:([^\0- \x7f]+))?(?: peeled:([0-9a-f]{40}))?\n?$/;
+const REDIRECT_PATH = /^([A-Za-z0-9_-]+)\/([A-Za-z0-9._-]+?)(\.git)?\/git-upload-pack$/;
+
+/**
+ * Queries a Git host for the forms of one ref: `HEAD`, `heads/…` or `tags/…`. Returns the answer and the name of the
+ * repository that gave it, the query's or the target of a 301; null where it is missing, not public, or blocked.
+ * @throws {CollectionsError} source-failed for any other answer, source-rate-limited, or service-busy.
+ */
+export async function lsRefs(
+  { client, clock, gitUrl }: Pick<GitHubHost, "client" | "clock"> & { readonly gitUrl: string },
+  { forms, owner, repo }: RepositoryName & { readonly forms: readonly string[] },
+  context: RequestContext,
+): Promise<RefAnswer & RepositoryName | null> {
+  const isList = ({ status, headers }: Pick<Response, "status" | "headers">) =>
+    status === 200 && headers.get("content-type") === HEADERS.accept;
+  let suffix = ".git";
+  for (let hop = 0;; hop++) {
+    const search = new RefSearch(forms);
+    const answer = await client.requestGit({
+      kind: "ls-refs",
+      owner,
+      url: `${gitUrl}/${owner}/${repo}${suffix}/git-upload-pack`,
+      body: requestBody(forms),
+      maxBytes: MAX_BYTES,
+      context,
+      isEnough: (bytes, response) => !isList(response) || search.take(bytes),
+    }, HEADERS);
+    answer.release();
+    const { status, headers } = answer;
+    if (isList(answer)) return { owner, repo, ...search.answer() };
+    if (MISSING.includes(status)) return null;
+    if (status === 429) {
+      const waitMs = Math.max(retryAfterMs(headers, clock.now()) ?? MAX_WAIT_MS, MIN_WAIT_MS);
+      const failure = sourceRateLimited('Cannot read "refs": the host limits requests', 1);
+      throw new SourceFailure(failure, { waitMs });
+    }
+    const location = status === 301 && hop < MAX_HOPS ? headers.get("location") : null;
+    const path = REDIRECT_PATH.exec(pathBelow(gitUrl, location) ?? "");
+    if (path === null) throw unusable(`the host answered ${status} or something that is no list`);
+    [, owner, repo, suffix = ""] = path as unknown as [string, string, string, string?];
+  }
+}
+
+const unusable = (state: string) => sourceFailed(`Cannot read "refs": ${state}`);
+
+/** The request in pkt-lines (gitprotocol-common): four hex digits of length, themselves included, then the text. */
+function requestBody(forms: readonly string[]): string {
+  const prefixes = new Set(["HEAD", ...forms.map(refName)]);
+  const line = (text: string) =>
+    `${(Buffer.byteLength(text) + 5).toString(16).padStart(4, "0")}${text}\n`;
+  return [
+    ...["command=ls-refs", "object-format=sha1"].map(line),
+    "0001",
+    ...["peel", "symrefs", "unborn"].map(line),
+    ...Array.from(prefixes, (name) => line(`ref-prefix ${name}`)),
+    "0000",
+  ].join("");
+}
+
+const refName = (form: string) => form === "HEAD" ? form : `refs/${form}`;
+
+/**
+ * Finds the first form of a ref in an answer while it arrives: prefixes match more than the refs that were meant, and a
+ * host may send any other ref too. Git sends HEAD first and the others in the order of their names, so the search ends
+ * past the last form.
+ */
+export class RefSearch {
+  /** Names are strings of bytes. */
+  private readonly names: readonly string[];
+  private readonly commits = new Map<string, string>();
+  private defaultBranch: string | null = null;
+  /** Where the next line begins. */
+  private at = 0;
+  private isEnded = false;
+
+  constructor(private readonly forms: readonly string[]) {
+    this.names = forms.map((form) => Buffer.from(refName(form)).toString("latin1"));
+  }
+
+  /**
+   * Takes the lines that are whole in what has arrived from the start on; true where no more is needed.
+   * @throws {CollectionsError} source-failed where they do not follow the protocol.
+   */
+  take(bytes: Uint8Array<ArrayBuffer>): boolean {
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+      .toString("latin1", this.at);
+    let from = 0;
+    while (!this.isEnded && from + 4 <= text.length) {
+      const length = Number(`0x${text.slice(from, from + 4)}`);
+      // Lengths up to 4 are markers and an empty line, of which an answer to `ls-refs` has the end alone.
+      if (!(length === 0 || length > 4 && length <= MAX_LINE_BYTES)) {
+        throw unusable("the length of a line is invalid");
+      }
+      if (from + length > text.length) break;
+      if (length === 0) this.isEnded = true;
+      else this.takeLine(text.slice(from + 4, from + length));
+      from += length;
+    }
+    this.at += from;
+    return this.isEnded;
+  }
+
+  /** What the lines say. @throws {CollectionsError} source-failed where the end is missing. */
+  answer(): RefAnswer {
+    if (!this.isEnded) throw unusable("the answer is truncated");
+    const { commits, defaultBranch, names } = this;
+    const index = names.findIndex((name) => commits.has(name));
+    const found = index < 0
+      ? null
+      : { form: this.forms[index]!, commit: commits.get(names[index]!)! };
+    return { found, hasHead: commits.has("HEAD"), defaultBranch };
+  }
+
+  private takeLine(line: string): void {
+    const [, id, name = "", target, peeled] = LINE.exec(line) ?? [];
+    if (id === undefined || this.commits.has(name)) {
+      throw unusable("a line is no ref, or one that came before");
+    }
+    if (id !== "unborn") this.commits.set(name, peeled ?? id);
+    if (name === "HEAD" && target?.startsWith("refs/heads/")) {
+      this.defaultBranch = Buffer.from(target.slice("refs/heads/".length), "latin1").toString();
+    }
+    const { names } = this;
+    this.isEnded = name === names[0] || name !== "HEAD" && name >= names.at(-1)!;
+  }
+}

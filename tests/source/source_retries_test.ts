@@ -1,0 +1,117 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import {
+  CollectionsError,
+  problem,
+  serviceBusy,
+  sourceFailed,
+  sourceTimeout,
+} from "../../lib/errors.ts";
+import { SourceFailure } from "../../lib/source/source_failure.ts";
+import { SourceRetries } from "../../lib/source/source_retries.ts";
+import type { RefName } from "../../lib/source/source.ts";
+import { TestClock } from "../test_clock.ts";
+
+const failed = sourceFailed("answered 500");
+const unreached = new SourceFailure(sourceFailed("no connection"), { isUnreached: true });
+const late = new SourceFailure(sourceTimeout("no answer"), { isUnreached: true });
+
+const ref = (branch = "main", repo = "site", owner = "octo"): RefName => ({ owner, repo, branch });
+const other = ref("main", "other", "other");
+
+function open() {
+  const clock = new TestClock();
+  const retries = new SourceRetries(clock);
+  /** One check, which fails unless the error is null. */
+  const check = async (name: RefName, error: CollectionsError | null, isKnown = true) => {
+    const outcome = () => error === null ? Promise.resolve() : Promise.reject(error);
+    await retries.check(name, isKnown, outcome).catch(() => {});
+  };
+  return {
+    clock,
+    retries,
+    check,
+    failure: (name: RefName) => retries.refFailure(name),
+    /** One check of a repository of each owner. */
+    async checkAll(error: CollectionsError | null, owners: string) {
+      for (const [index, owner] of owners.split("").entries()) {
+        await check(ref("main", `${index}`, owner), error);
+      }
+    },
+  };
+}
+
+Deno.test("SourceRetries ends the wait of a ref with an answer", async () => {
+  const { check, clock, failure } = open();
+  for (const answer of [null, problem("repository-not-found", { owner: "octo", repo: "site" })]) {
+    await check(ref(), failed);
+    assertEquals(failure(ref()), failed);
+    clock.advance(60_000);
+    await check(ref(), answer);
+    assertEquals(failure(ref()), null);
+    clock.advance(60_000);
+  }
+});
+
+Deno.test("SourceRetries stops no siblings of a ref that fails", async () => {
+  const { check, clock, failure } = open();
+  for (let times = 0; times < 20; times++) {
+    await check(ref("broken"), failed);
+    await check(ref(`never-found-${times}`), failed, false);
+    assertEquals(failure(ref("main")), null);
+    clock.advance(60_000);
+  }
+});
+
+Deno.test("SourceRetries stops a repository of which several refs fail", async () => {
+  const { retries, check, clock, failure } = open();
+  await check(ref("a"), failed);
+  await check(ref("b"), new SourceFailure(failed, { waitMs: 7_000 }));
+  assertEquals([failure(ref("main"))?.code, failure(other)], ["source-failed", null]);
+  assertEquals(retries.objectFailure("octo/site", "tree 2")?.code, "source-failed");
+  clock.advance(6_999);
+  assertEquals(failure(ref("main"))?.code, "source-failed");
+  clock.advance(1);
+  await check(ref("a"), failed);
+  assertEquals(failure(ref("main")), null, "it failed before");
+  await check(ref("main"), null);
+  await check(ref("c"), failed);
+  assertEquals(failure(ref("main")), null, "the first since an answer");
+});
+
+type Checks = [owners: string, outcome: CollectionsError | null];
+
+const rows: [name: string, isDown: boolean, ...Checks[]][] = [
+  ["five in a row of three owners", true, ["abCca", unreached]],
+  ["five late answers", true, ["abCca", late]],
+  ["four in a row", false, ["abCc", unreached]],
+  ["two owners", false, ["abABaba", unreached]],
+  ["answers with an error", false, ["abcdeabcde", failed]],
+  ["full queues", false, ["abcdeabcde", serviceBusy(1)]],
+  ["an answer in between", false, ["abcd", unreached], ["z", null], ["abcd", unreached]],
+  ["an error answer in between", false, ["abcd", unreached], ["z", failed], ["abcd", unreached]],
+];
+
+Deno.test("SourceRetries stops a source that is not reached", async () => {
+  for (const [name, isDown, ...checks] of rows) {
+    const { retries, checkAll, failure } = open();
+    for (const [owners, outcome] of checks) await checkAll(outcome, owners);
+    for (const owner of "abcde") retries.objectOutcome(`${owner}/1 tree 1`, unreached);
+    assertEquals([name, failure(other) !== null], [name, isDown]);
+  }
+});
+
+Deno.test("SourceRetries sends one probe after a wait", async () => {
+  const third = ref("main", "third");
+  const { retries, clock, checkAll, failure } = open();
+  await checkAll(unreached, "abcde");
+  clock.advance(5_000);
+  // A probe without a result leaves the next one to another request.
+  await assertRejects(() => retries.check(other, true, () => Promise.reject(serviceBusy(1))));
+  assertEquals(failure(third), null);
+  const probe = Promise.withResolvers<void>();
+  const probing = retries.check(other, true, () => probe.promise);
+  assertEquals(failure(third), unreached);
+  probe.resolve();
+  await probing;
+  assertEquals(failure(third), null);
+});

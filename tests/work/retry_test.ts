@@ -1,0 +1,62 @@
+import { assertEquals } from "@std/assert";
+import { RetryTable } from "../../lib/work/retry.ts";
+import { TestClock } from "../test_clock.ts";
+
+function open(times = { firstMs: 5_000, maxMs: 60_000 }) {
+  const clock = new TestClock();
+  return { clock, table: new RetryTable<string>(clock, times) };
+}
+
+Deno.test("RetryTable doubles the wait of a key, and forgets that", () => {
+  const { clock, table } = open();
+  const waits: number[] = [];
+  for (let times = 0; times < 6; times++) {
+    assertEquals(table.failed("a", "why"), true);
+    waits.push(table.waitMs("a"));
+    clock.setWallClock(clock.now() - 3_600_000);
+    clock.advance(waits.at(-1)! - 1);
+    assertEquals([table.failureOf("b", "a"), table.failureOf("b")], ["why", null]);
+    clock.advance(1);
+    assertEquals(table.failureOf("a"), null);
+  }
+  assertEquals(waits, [5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
+  clock.advance(60_000);
+  table.failed("a", "why");
+  assertEquals(table.waitMs("a"), 5_000);
+});
+
+Deno.test("RetryTable waits as long as it is given, or longer", () => {
+  const { clock, table } = open();
+  table.failed("a", "first", 120_000);
+  assertEquals([table.failed("a", "second", 1_000), table.waitMs("a")], [false, 120_000]);
+  table.failed("a", "third", 200_000);
+  assertEquals([table.failureOf("a"), table.waitMs("a")], ["first", 200_000]);
+  clock.advance(200_000);
+  table.failed("a", "fourth", 1_000);
+  assertEquals(table.waitMs("a"), 60_000);
+});
+
+Deno.test("RetryTable succeeded() ends a wait", () => {
+  const { table } = open();
+  table.failed("a", "why");
+  table.succeeded("a");
+  assertEquals([table.failureOf("a"), table.waitMs("a")], [null, 0]);
+});
+
+Deno.test("RetryTable probe() goes alone until it has ended", async () => {
+  const { clock, table } = open();
+  const ended: string[] = [];
+  for (const end of ["endProbe", "failed", "succeeded"] as const) {
+    table.failed("a", "why");
+    clock.advance(60_000);
+    table.probe("a");
+    assertEquals(table.failureOf("a"), "why");
+    const probe = table.probeOf("a")!.then(() => ended.push(end));
+    table[end]("a", "again");
+    await probe;
+    assertEquals(table.failureOf("a"), end === "failed" ? "again" : null);
+    clock.advance(60_000);
+  }
+  table.probe("a");
+  assertEquals([table.probeOf("a"), ended.length], [null, 3], "no wait is unproven");
+});
