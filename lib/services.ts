@@ -2,7 +2,6 @@
 
 import project from "../deno.json" with { type: "json" };
 
-import { ByteSemaphore } from "./byte_semaphore.ts";
 import { KvTier } from "./cache/kv_tier.ts";
 import { ObjectCache } from "./cache/object_cache.ts";
 import { isRemoteKv, openKv, openRemoteKv } from "./cache/open_kv.ts";
@@ -26,14 +25,20 @@ import { repositoryKey, type Source } from "./source/source.ts";
 import type { Compute } from "./thread/compute.ts";
 import { ContentThreads } from "./thread/content_thread.ts";
 import { BackgroundJobs } from "./work/background_jobs.ts";
+import { FairQueue } from "./work/fair_queue.ts";
 
 /** The parts that requests are served with. */
 export type Services = Awaited<ReturnType<typeof openServices>>;
 
 /** For how long a checked ref may be served. */
 const REF_FRESH_MS = 60_000;
-/** The largest pages take all of it, one at a time. */
-const RESPONSE_MEMORY = { maxBytes: 96 << 20, maxWaiting: 256, maxWaitMs: 10_000 };
+/** Bytes of large responses, from before they are made until their last byte is sent. */
+const RESPONSE_MEMORY = {
+  capacity: 96 << 20,
+  maxPerClient: 48 << 20,
+  maxWaiting: 256,
+  maxWaitMs: 10_000,
+};
 /** How often probes of readiness read the store, whoever sends them. */
 const PROBE_EVERY_MS = 1_000;
 /** Shares of CACHE_MEMORY_MB. */
@@ -61,7 +66,7 @@ export async function openServices(
     memory_bytes: {
       objects: objects.bytes,
       responses: responses.bytes,
-      "large-responses": responseMemory.bytes,
+      "large-responses": responseMemory.used,
       process: Deno.memoryUsage().rss,
     },
   }));
@@ -114,13 +119,12 @@ export async function openServices(
     },
   });
 
-  const jobs = new BackgroundJobs({ clock });
+  const jobs = new BackgroundJobs(clock);
   const responses = new ResponseCache({
     maxBytes: config.cacheMemoryBytes * RESPONSES_SHARE,
     now: clock.now,
   });
-  // Of large responses, from before they are made until their last byte is sent.
-  const responseMemory = new ByteSemaphore({ ...RESPONSE_MEMORY, clock });
+  const responseMemory = new FairQueue({ ...RESPONSE_MEMORY, clock });
   const quotaLeft = () => ({
     core: tokens.remaining("core"),
     graphql: tokens.remaining("graphql"),
@@ -137,7 +141,7 @@ export async function openServices(
       perMinute: config.missesPerMinute,
       monotonicMs: () => clock.monotonicMs(),
     }),
-    largeBodies: new LargeBodies(),
+    largeBodies: new LargeBodies(responseMemory),
     /** Bodies that are being made. */
     making: new SingleFlight<MadeBody>(),
     underWay: new UnderWay(),

@@ -2,6 +2,7 @@
 // successfully or not, is forgotten before its result is delivered.
 
 import { orAborted } from "./clock.ts";
+import { CollectionsError } from "./errors.ts";
 
 interface Flight<T> {
   readonly result: Promise<T>;
@@ -36,15 +37,22 @@ export class SingleFlight<T> {
     work: (signal: AbortSignal) => Promise<T>,
     signal?: AbortSignal,
   ): Promise<T> {
-    signal?.throwIfAborted();
-    const flight = this.flights.get(key) ?? this.start(key, work);
-    flight.waiting++;
-    try {
-      return await orAborted(flight.result, signal);
-    } finally {
-      flight.waiting--;
-      if (flight.waiting === 0 && !this.options.keepRunning && this.forget(key, flight)) {
-        flight.controller.abort(signal?.reason);
+    for (;;) {
+      signal?.throwIfAborted();
+      const joined = this.flights.get(key);
+      const flight = joined ?? this.start(key, work);
+      flight.waiting++;
+      try {
+        return await orAborted(flight.result, signal);
+      } catch (error) {
+        // The client that started the flight has no misses left, which says nothing about this one.
+        const isOthers = error instanceof CollectionsError && error.code === "too-many-requests";
+        if (joined === undefined || !isOthers) throw error;
+      } finally {
+        flight.waiting--;
+        if (flight.waiting === 0 && !this.options.keepRunning && this.forget(key, flight)) {
+          flight.controller.abort(signal?.reason);
+        }
       }
     }
   }

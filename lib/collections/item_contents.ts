@@ -56,8 +56,8 @@ const MAX_PAGE_BYTES = { content: 4 << 20, frontMatter: 32 << 20 };
 const FAILURE_TTL_MS = 5 * 60_000;
 /** Another client's files may take the place of what was derived, before it is used. */
 const MAX_ROUNDS = 3;
-/** What every page may take. */
-const MIN_JSON_BYTES = 1 << 20;
+/** Few pages have more. */
+const USUAL_JSON_BYTES = 1 << 20;
 const MDX_ERROR = "MDX is a program, which this service does not execute; it has no HTML.";
 
 /** Rendered files as the content thread makes and reads them. */
@@ -191,7 +191,7 @@ async function addHtml(
   // Each file may take seconds, so that a list's page is rendered by a background job.
   const results = list === null
     ? await work(read)
-    : await runJob(read, { key: `html ${ids}`, usesSource: false, collection: list, work });
+    : await runJob(read, { key: `html ${ids}`, collection: list, work });
   for (const file of missing) {
     const result = results.get(file.id)!;
     if (result instanceof Error) fail(file, result);
@@ -224,24 +224,20 @@ async function describeFiles(
       const { item: _, isCarried: _isCarried, hasHtml: _hasHtml, ...described } = file;
       return described;
     });
-    // Few files need as much as they may: escapes and addresses can make them many times as large.
-    const likely = MIN_JSON_BYTES +
-      4 *
-        sum(described.map(({ bytes, rendered }) => (bytes?.length ?? 0) + (rendered?.length ?? 0)));
-    for (const most of [Math.min(likely, maxBytes), maxBytes]) {
-      await read.reserveBytes(most);
+    for (const most of [Math.min(USUAL_JSON_BYTES, maxBytes), maxBytes]) {
+      const memory = await read.reserveBytes(most);
       const input = { repository, files: described, fields, targets, maxBytes: most };
       const parts = await runTask(read, describeTask, input).catch((error) => {
         throw error instanceof TimeLimitError ? queryTooExpensive(list ?? files[0]!.path) : error;
       });
       if (parts === null) break;
-      if (most === maxBytes || !parts.some(({ isCut }) => isCut)) return parts;
+      if (most < maxBytes && parts.some(({ isCut }) => isCut)) continue;
+      memory.resize(parts.reduce((sum, { json }) => sum + json.length, 0));
+      return parts;
     }
   }
   throw serviceBusy();
 }
-
-const sum = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0);
 
 function targetsOf(
   { collection, linkTemplate }: Pick<Description, "collection" | "linkTemplate">,

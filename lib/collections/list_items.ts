@@ -24,7 +24,7 @@ export interface JsonBody {
 
 /**
  * Lists one page of a collection.
- * @throws {CollectionsError} what finding, listing and selecting throw, or service-busy.
+ * @throws {CollectionsError} what finding, listing and selecting throw, and {@linkcode ReadContext.reserveBytes}.
  */
 export async function listItems(
   parameters: ListParameters,
@@ -76,7 +76,8 @@ export async function listItems(
     warnings: warnings.length === 0 ? undefined : warnings,
   });
 
-  await read.reserveBytes(Math.min(indices.length * MAX_ITEM_BYTES, MAX_JSON_BYTES));
+  const most = Math.min(indices.length * MAX_ITEM_BYTES, MAX_JSON_BYTES);
+  const memory = await read.reserveBytes(most);
   const items = indices.map((index) => itemOf(files.at(index), folder, read));
   const encoded = await encodeAll(
     items,
@@ -92,6 +93,7 @@ export async function listItems(
     const why = `a page of ${limit} items has more than ${MAX_JSON_BYTES} bytes; lower limit`;
     throw collectionTooLarge(collection, why);
   }
+  memory.resize(used);
   const { parts, cacheForMs } = await describeItems(items, {
     ...{ needs: needsOf(parameters), fields, linkTemplate, list: collection },
     collection: { folder, files },

@@ -50,9 +50,7 @@ export async function selectItems(
     read.objects.set(selectedKind, repository, id, selected);
     return selected;
   };
-  const usesSource = facets.length > 0 || sort.includes("frontMatter.") ||
-    filter.some(([name]) => name.includes("frontMatter."));
-  return await runJob(read, { key: `selection ${id}`, usesSource, collection, work });
+  return await runJob(read, { key: `selection ${id}`, collection, work });
 }
 
 async function select(input: SelectInput, files: FileList, read: ReadContext): Promise<Selection> {
