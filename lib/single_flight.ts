@@ -14,9 +14,6 @@ interface Flight<T> {
 export class SingleFlight<T> {
   private readonly flights = new Map<string, Flight<T>>();
 
-  /** With `keepRunning`, a flight continues without callers, and can still be joined. */
-  constructor(private readonly options: { readonly keepRunning?: boolean } = {}) {}
-
   /** Whether a flight under `key` can be joined now. */
   has(key: string): boolean {
     return this.flights.has(key);
@@ -50,7 +47,7 @@ export class SingleFlight<T> {
         if (joined === undefined || !isOthers) throw error;
       } finally {
         flight.waiting--;
-        if (flight.waiting === 0 && !this.options.keepRunning && this.forget(key, flight)) {
+        if (flight.waiting === 0 && this.forget(key, flight)) {
           flight.controller.abort(signal?.reason);
         }
       }

@@ -11,10 +11,10 @@ import { isMarkdown, isMdx, needsReading } from "../content/file_names.ts";
 import { RENDERER_VERSION } from "../content/rendered.ts";
 import { describeTask } from "../content/tasks.ts";
 import {
+  collectionNotReady,
   itemTooLarge,
   pageTooLarge,
   queryTooExpensive,
-  serviceBusy,
   sourceFailed,
 } from "../errors.ts";
 import { comparePaths, type FileList } from "../source/file_list.ts";
@@ -236,7 +236,7 @@ async function describeFiles(
       return parts;
     }
   }
-  throw serviceBusy();
+  throw collectionNotReady(list ?? files[0]!.path);
 }
 
 function targetsOf(

@@ -6,7 +6,7 @@ import type { ListParameters } from "../api/parameters.ts";
 import type { ObjectKind } from "../cache/object_cache.ts";
 import type { SelectInput, Selection } from "../content/select.ts";
 import { selectTask } from "../content/tasks.ts";
-import { queryTooExpensive, serviceBusy } from "../errors.ts";
+import { collectionNotReady, queryTooExpensive } from "../errors.ts";
 import type { FileList } from "../source/file_list.ts";
 import { TimeLimitError } from "../thread/compute.ts";
 import { deriveFiles } from "./derive.ts";
@@ -63,5 +63,5 @@ async function select(input: SelectInput, files: FileList, read: ReadContext): P
     });
     for (const failure of (await deriveFiles(missing, read)).values()) throw failure;
   }
-  throw serviceBusy();
+  throw collectionNotReady(displayPath(input.folder));
 }

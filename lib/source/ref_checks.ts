@@ -7,7 +7,7 @@ import pLimit from "p-limit";
 import type { KvTier } from "../cache/kv_tier.ts";
 import type { Bytes } from "../cache/kv_value.ts";
 import { jsonCodec } from "../cache/object_cache.ts";
-import type { Clock } from "../clock.ts";
+import { type Clock, orAborted } from "../clock.ts";
 import {
   CollectionsError,
   repositoryBlocked,
@@ -87,8 +87,8 @@ export class RefChecks {
   private readonly tombstones = new LRUCache<string, Tombstone>({ max: MAX_REFS });
   /** Repositories that were found, of which something may be stored. */
   private readonly found = new LRUCache<string, true>({ max: MAX_REFS });
-  private readonly loads = new SingleFlight<KnownRef | null>({ keepRunning: true });
-  private readonly flights = new SingleFlight<FoundRef>({ keepRunning: true });
+  private readonly loads = new SingleFlight<KnownRef | null>();
+  private readonly flights = new SingleFlight<FoundRef>();
   private readonly refreshSlots = pLimit(REFRESHED_AT_ONCE);
   /** The refs of the checks under way. */
   private readonly checking = new Set<RefName>();
@@ -129,7 +129,10 @@ export class RefChecks {
     if (loaded === null) context.recordMiss({ joined: this.flights.has(key) });
     const { known, freshness } = loaded !== null && this.isFresh(loaded)
       ? { known: loaded, freshness: "hit" as const }
-      : await this.flights.run(key, () => this.check(name, context.client), context.signal)
+      : await orAborted(
+        this.flights.run(key, () => this.check(name, context.client)),
+        context.signal,
+      )
         .catch((error) => {
           const tombstone = tombstoneOf(error, name, now);
           throw tombstone?.isCertain ? errorOf(tombstone, name) : error;

@@ -151,7 +151,7 @@ const REDIRECT_PATH = /^([A-Za-z0-9_-]+)\/([A-Za-z0-9._-]+?)(\.git)?\/git-upload
 
 /**
  * Queries a Git host for the forms of one ref: `HEAD`, `heads/…` or `tags/…`. No answer of the host makes it throw.
- * @throws {CollectionsError} service-busy: no fault of the host. @throws the reason of the context's signal.
+ * @throws what {@linkcode FairQueue.acquire} throws: no fault of the host.
  */
 export async function lsRefs(
   { client, clock, gitUrl }: Pick<GitHubHost, "client" | "clock"> & { readonly gitUrl: string },
