@@ -80,7 +80,8 @@ export class FairQueue {
     this.waiters.add(waiter);
     this.admitNext();
     if (!this.waiters.has(waiter)) return promise;
-    const own = [...this.waiters].filter((other) => other.client === client).length;
+    let own = 0;
+    for (const other of this.waiters) if (other.client === client) own++;
     if (this.waiters.size > maxWaiting || own > maxWaiting / 4) {
       this.waiters.delete(waiter);
       throw serviceBusy();
