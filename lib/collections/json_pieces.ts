@@ -1,6 +1,6 @@
 // JSON of a page, put together from pieces. Each piece is small, and other requests have their turn in between.
 
-import { yieldToEventLoop } from "../clock.ts";
+import { yieldToEventLoop } from "../work/clock.ts";
 import type { ReadContext } from "./read_context.ts";
 
 /** Bytes of JSON that an answer has at most. */

@@ -2,7 +2,7 @@
 // request causes more than MAX_TREE_READS of them however deep a repository's folders are.
 
 import type { ObjectCache } from "../cache/object_cache.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../work/clock.ts";
 import { collectionNotReady, collectionTooLarge } from "../errors.ts";
 import type { Compute, Task } from "../thread/compute.ts";
 import { FileList, fileListKind } from "../source/file_list.ts";

@@ -1,7 +1,7 @@
 // Response bodies that are sent in pieces as the client reads them. The memory of large ones stays reserved until the last
 // byte, so a response ends early for a client that stops reading, or reads below a minimum rate.
 
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../work/clock.ts";
 import type { FairQueue, Permit } from "../work/fair_queue.ts";
 import type { Bytes } from "./responses.ts";
 

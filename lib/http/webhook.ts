@@ -4,7 +4,7 @@
 
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../work/clock.ts";
 import { bodyTooLarge, CollectionsError, invalidParameters, signatureInvalid } from "../errors.ts";
 import { repositoryKey, type RepositoryName, type RequestContext } from "../source/source.ts";
 import { FairQueue } from "../work/fair_queue.ts";

@@ -3,7 +3,7 @@
 // ref that always fails blocks no siblings for long. When a wait is over, one request at a time probes.
 
 import { LRUCache } from "lru-cache";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../work/clock.ts";
 import { CollectionsError, isSourceFailure } from "../errors.ts";
 import { refKey, type RefName, repositoryKey } from "./source.ts";
 

@@ -7,7 +7,7 @@ import pLimit from "p-limit";
 import type { KvTier } from "../cache/kv_tier.ts";
 import type { Bytes } from "../cache/kv_value.ts";
 import { jsonCodec } from "../cache/object_cache.ts";
-import { type Clock, orAborted } from "../clock.ts";
+import { type Clock, orAborted } from "../work/clock.ts";
 import {
   CollectionsError,
   repositoryBlocked,
@@ -15,7 +15,7 @@ import {
   repositoryNotAllowed,
   repositoryNotFound,
 } from "../errors.ts";
-import { SingleFlight } from "../single_flight.ts";
+import { SingleFlight } from "../work/single_flight.ts";
 import { type FailureBackoff, isCheckFailure } from "./failure_backoff.ts";
 import {
   backgroundContext,

@@ -2,7 +2,7 @@
 // used the least time. A piece of work is tried for a short time first. One that takes longer is tried once more with all
 // its time, when no other client's short work waits.
 
-import { type Clock, orAborted } from "../clock.ts";
+import { type Clock, orAborted } from "../work/clock.ts";
 import { CollectionsError, type ProblemCode } from "../errors.ts";
 import { describeError, type Log } from "../log.ts";
 import { FairQueue } from "../work/fair_queue.ts";

@@ -3,9 +3,9 @@
 // among clients where it is used, so that all jobs run at once. Their number is bounded.
 
 import { LRUCache } from "lru-cache";
-import { type Clock, orAborted } from "../clock.ts";
+import { type Clock, orAborted } from "./clock.ts";
 import { CollectionsError, RETRY_AFTER_SECONDS } from "../errors.ts";
-import { SingleFlight } from "../single_flight.ts";
+import { SingleFlight } from "./single_flight.ts";
 import { FairQueue } from "./fair_queue.ts";
 
 /** None waits to start: that would be as long as a job. */

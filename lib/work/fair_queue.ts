@@ -3,7 +3,7 @@
 // client that has used much comes after one that has not, and a small request before a large one.
 
 import { LRUCache } from "lru-cache";
-import { type Clock, orAborted } from "../clock.ts";
+import { type Clock, orAborted } from "./clock.ts";
 import { serviceBusy } from "../errors.ts";
 
 /** A granted share. */

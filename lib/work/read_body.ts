@@ -1,7 +1,7 @@
 // Reads the bodies of upstream answers, and of deliveries, into memory that is bounded over all bodies. A longer body
 // reserves its announced length, or else the most that it may have, before it is read on.
 
-import { yieldToEventLoop } from "../clock.ts";
+import { yieldToEventLoop } from "./clock.ts";
 import type { FairQueue, Permit } from "./fair_queue.ts";
 
 const MIB = 1 << 20;

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertLessOrEqual, assertMatch } from "@std/assert";
 import { type CacheKey, KvTier, type KvTierOptions } from "../../lib/cache/kv_tier.ts";
 import { MAX_VALUE_BYTES } from "../../lib/cache/kv_value.ts";
-import { systemClock } from "../../lib/clock.ts";
+import { systemClock } from "../../lib/work/clock.ts";
 import { openFile, type SharedStore, testOnEachStore } from "../kv_connect/shared_stores.ts";
 import { TestClock } from "../test_clock.ts";
 import {

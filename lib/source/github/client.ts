@@ -2,7 +2,7 @@
 // Plain fetch and not @octokit/request, since that reads bodies without a bound, parses every JSON number by a BigInt
 // parser (seconds for a large tree), throws on 304 and cannot be limited to one host when it is redirected.
 
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../work/clock.ts";
 import { CollectionsError, sourceFailed, sourceTimeout } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { FairQueue } from "../../work/fair_queue.ts";

@@ -4,7 +4,7 @@
 
 import { Buffer } from "node:buffer";
 import { LRUCache } from "lru-cache";
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../work/clock.ts";
 import {
   branchNotFound,
   type CollectionsError,

@@ -2,7 +2,7 @@
 // alone, and the checks of its answers. Nothing that GitHub, or a host in its place, sends is trusted.
 
 import { z } from "zod";
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../work/clock.ts";
 import {
   type CollectionsError,
   repositoryBlocked,

@@ -5,7 +5,7 @@
 
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../work/clock.ts";
 import { type CollectionsError, sourceFailed, sourceRateLimited } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { MAX_WAIT_MS } from "../failure_backoff.ts";

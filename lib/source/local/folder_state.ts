@@ -1,6 +1,6 @@
 // A local folder as a scan found it. Finds entries, lists files, and reads those whose bytes still fit their ids.
 
-import { sortYielding, STEPS_PER_YIELD, yieldToEventLoop } from "../../clock.ts";
+import { sortYielding, STEPS_PER_YIELD, yieldToEventLoop } from "../../work/clock.ts";
 import { type FileList, FileListBuilder } from "../file_list.ts";
 import { type GitMode, treeIdOfSorted } from "../git_object_id.ts";
 import { addEntry, TreeEntries, type TreeEntry } from "../tree_entries.ts";

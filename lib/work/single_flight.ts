@@ -2,7 +2,7 @@
 // successfully or not, is forgotten before its result is delivered.
 
 import { orAborted } from "./clock.ts";
-import { CollectionsError } from "./errors.ts";
+import { CollectionsError } from "../errors.ts";
 
 interface Flight<T> {
   readonly result: Promise<T>;

@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { SingleFlight } from "../lib/single_flight.ts";
+import { SingleFlight } from "../../lib/work/single_flight.ts";
 
 /** Work that the test ends by hand, and the signals that it was started with. */
 function manual() {
