@@ -224,7 +224,12 @@ async function describeFiles(
       const { item: _, isCarried: _isCarried, hasHtml: _hasHtml, ...described } = file;
       return described;
     });
-    for (const most of [Math.min(USUAL_JSON_BYTES, maxBytes), maxBytes]) {
+    const least = described.reduce(
+      (sum, { bytes, rendered }) => sum + (bytes?.length ?? 0) + (rendered?.length ?? 0),
+      0,
+    );
+    const tries = least < USUAL_JSON_BYTES ? [Math.min(USUAL_JSON_BYTES, maxBytes)] : [];
+    for (const most of [...tries, maxBytes]) {
       const memory = await read.reserveBytes(most);
       const input = { repository, files: described, fields, targets, maxBytes: most };
       const parts = await runTask(read, describeTask, input).catch((error) => {
