@@ -2,7 +2,7 @@
 // blocked pipe leaves pending are bounded, dropped past the bound, and counted. A line must never contain a secret:
 // callers pass names and numbers, and texts from outside go through `describeError`.
 
-import { type Clock, systemClock } from "./clock.ts";
+import { type Clock, systemClock } from "./work/clock.ts";
 
 /** From the most to the least verbose. */
 export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;

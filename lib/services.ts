@@ -2,11 +2,10 @@
 
 import project from "../deno.json" with { type: "json" };
 
-import { ByteSemaphore } from "./byte_semaphore.ts";
 import { KvTier } from "./cache/kv_tier.ts";
 import { ObjectCache } from "./cache/object_cache.ts";
 import { isRemoteKv, openKv } from "./cache/open_kv.ts";
-import { type Clock, systemClock } from "./clock.ts";
+import { type Clock, systemClock } from "./work/clock.ts";
 import { LargeBodies } from "./http/paced_body.ts";
 import { RateLimit } from "./http/rate_limit.ts";
 import { type MadeBody, ResponseCache } from "./http/response_cache.ts";
@@ -16,7 +15,7 @@ import type { CollectionsError } from "./errors.ts";
 import { findLocalDir } from "./local_repositories.ts";
 import { describeError, LineLog, type Log, sinkTo } from "./log.ts";
 import { Metrics } from "./metrics.ts";
-import { SingleFlight } from "./single_flight.ts";
+import { SingleFlight } from "./work/single_flight.ts";
 import { type Config, SettingsError } from "./settings.ts";
 import { CachedSource } from "./source/cached_source.ts";
 import { ChangeFeed } from "./source/change_feed.ts";
@@ -28,14 +27,20 @@ import type { Compute } from "./thread/compute.ts";
 import { ContentThreads } from "./thread/content_thread.ts";
 import { BackgroundJobs } from "./work/background_jobs.ts";
 import { RetryTable } from "./work/retry.ts";
+import { FairQueue } from "./work/fair_queue.ts";
 
 /** The parts that requests are served with. */
 export type Services = Awaited<ReturnType<typeof openServices>>;
 
 /** For how long a checked ref may be served. */
 const REF_FRESH_MS = 60_000;
-/** The largest pages take all of it, one at a time. */
-const RESPONSE_MEMORY = { maxBytes: 96 << 20, maxWaiting: 256, maxWaitMs: 10_000 };
+/** Bytes of large responses, from before they are made until their last byte is sent. */
+const RESPONSE_MEMORY = {
+  capacity: 96 << 20,
+  maxPerClient: 48 << 20,
+  maxWaiting: 256,
+  maxWaitMs: 10_000,
+};
 /** How often probes of readiness read the store, whoever sends them. */
 const PROBE_EVERY_MS = 1_000;
 /** Shares of CACHE_MEMORY_MB. */
@@ -63,7 +68,7 @@ export async function openServices(
     memory_bytes: {
       objects: objects.bytes,
       responses: responses.bytes,
-      "large-responses": responseMemory.bytes,
+      "large-responses": responseMemory.used,
       process: Deno.memoryUsage().rss,
     },
   }));
@@ -121,13 +126,12 @@ export async function openServices(
     },
   });
 
-  const jobs = new BackgroundJobs({ clock });
+  const jobs = new BackgroundJobs(clock);
   const responses = new ResponseCache({
     maxBytes: config.cacheMemoryBytes * RESPONSES_SHARE,
     now: clock.now,
   });
-  // Of large responses, from before they are made until their last byte is sent.
-  const responseMemory = new ByteSemaphore({ ...RESPONSE_MEMORY, clock });
+  const responseMemory = new FairQueue({ ...RESPONSE_MEMORY, clock });
   const quotaLeft = () => ({
     core: tokens.remaining("core"),
     graphql: tokens.remaining("graphql"),
@@ -155,7 +159,7 @@ export async function openServices(
       perMinute: config.missesPerMinute,
       monotonicMs: () => clock.monotonicMs(),
     }),
-    largeBodies: new LargeBodies(),
+    largeBodies: new LargeBodies(responseMemory),
     /** Bodies that are being made. */
     making: new SingleFlight<MadeBody>(),
     underWay: new UnderWay(),

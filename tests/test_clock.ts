@@ -1,6 +1,6 @@
 // A clock that a test moves, so that an hour passes without waiting.
 
-import type { Clock } from "../lib/clock.ts";
+import type { Clock } from "../lib/work/clock.ts";
 
 interface Timer {
   readonly dueMs: number;

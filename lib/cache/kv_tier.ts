@@ -2,7 +2,7 @@
 // are gathered and committed together, and no write reads first. A store that fails, is slow or has damaged data is a
 // miss, never an error: no method throws.
 
-import { type Clock, orAborted, yieldToEventLoop } from "../clock.ts";
+import { type Clock, orAborted, yieldToEventLoop } from "../work/clock.ts";
 import { RetryTable } from "../work/retry.ts";
 import { type Bytes, decodeValue, encodeValue, MAX_VALUE_BYTES } from "./kv_value.ts";
 

@@ -1,7 +1,7 @@
 // Opens the key-value store that the settings name. A failure message says what to do, and never has a secret.
 
 import { dirname } from "@std/path";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../work/clock.ts";
 import { retryLocked } from "./kv_tier.ts";
 
 /**

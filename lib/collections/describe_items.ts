@@ -167,7 +167,7 @@ async function addHtml(
     // Each file may take seconds, so that a list's page is rendered by a background job.
     const key = `html ${missing.map(({ id }) => id).join(" ")}`;
     const collection = displayPath(folder.path);
-    results = await runJob(read, { key, usesSource: false, collection, work });
+    results = await runJob(read, { key, collection, work });
   }
   for (const file of missing) {
     const result = results.get(file.id)!;

@@ -49,7 +49,7 @@ export async function listFiles(
     return files;
   };
   // The path is in the key since a remembered error names it.
-  const job = { key: `files ${treeId} ${path}`, usesSource: true, collection: displayPath(path) };
+  const job = { key: `files ${treeId} ${path}`, collection: displayPath(path) };
   return await runJob(read, { ...job, work });
 }
 

@@ -19,7 +19,7 @@ export interface JsonBody {
 
 /**
  * Lists one page of a collection.
- * @throws {CollectionsError} what finding, listing and selecting throw, or service-busy.
+ * @throws {CollectionsError} what finding, listing and selecting throw, and {@linkcode ReadContext.reserveBytes}.
  */
 export async function listItems(
   parameters: ListParameters,

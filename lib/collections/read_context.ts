@@ -1,9 +1,8 @@
 // What every use case reads with: one state of one repository, for one request. Reads of folders are counted, so that no
 // request causes more than MAX_TREE_READS of them however deep a repository's folders are.
 
-import type { BackgroundJobs } from "../work/background_jobs.ts";
 import type { ObjectCache } from "../cache/object_cache.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../work/clock.ts";
 import { problem, RETRY_AFTER_SECONDS } from "../errors.ts";
 import { type Compute, type RunOptions, type Task, TimeLimitError } from "../thread/compute.ts";
 import { FileList, fileListKind } from "../source/file_list.ts";
@@ -16,6 +15,8 @@ import {
   type Source,
 } from "../source/source.ts";
 import type { TreeEntry } from "../source/tree_entries.ts";
+import type { BackgroundJobs } from "../work/background_jobs.ts";
+import type { Permit } from "../work/fair_queue.ts";
 
 /** One request's view of one repository. */
 export interface ReadContext {
@@ -34,8 +35,11 @@ export interface ReadContext {
   readonly limits: { readonly maxItemBytes: number; readonly waitMs: number };
   /** Folders that were read so far; begins at 0. */
   readonly treeReads: { count: number };
-  /** Reserves memory for the response before it is built. @throws {CollectionsError} service-busy. */
-  reserveBytes(bytes: number): Promise<void>;
+  /**
+   * Reserves memory before a part of the response is made, in place of what was reserved before.
+   * @throws what {@linkcode FairQueue.acquire} throws.
+   */
+  reserveBytes(bytes: number): Promise<Permit>;
 }
 
 /** Folders that one request, or one background listing, may read. */
@@ -122,9 +126,8 @@ export async function runTask<Input, Output>(
  */
 export async function runJob<T>(
   read: ReadContext,
-  { key, usesSource, collection, work }: {
+  { key, collection, work }: {
     readonly key: string;
-    readonly usesSource: boolean;
     readonly collection: string;
     readonly work: (read: ReadContext) => Promise<T>;
   },
@@ -133,7 +136,8 @@ export async function runJob<T>(
   const repository = repositoryOf(read);
   const leftMs = waitMs - (clock.monotonicMs() - startedAtMs);
   const result = await read.jobs.run({
-    ...{ client, usesSource, signal },
+    client,
+    signal,
     key: `${repository} ${key}`,
     waitMs: Math.max(leftMs, waitMs * MIN_WAIT_SHARE),
     onStart: () => read.context.recordMiss(),

@@ -35,6 +35,7 @@ export async function readItem(parameters: ItemParameters, read: ReadContext) {
     const htmlUrl = read.source.webUrl(read.snapshot, path);
     throw problem("item-too-large", { path, size, maxBytes, ...(htmlUrl && { htmlUrl }) });
   }
+  await read.reserveBytes(size);
   const bytes = await readBlob({ path, id, size }, read);
   const name = fileName(path);
   return { name, path, id, size, contentType: contentTypeOf(name), bytes, folder };

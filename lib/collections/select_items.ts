@@ -51,9 +51,7 @@ export async function selectItems(
     return selection;
   };
   const isWhole = sort === "path" && filter.length + facets.length === 0 && declared === null;
-  const usesSource = facets.length > 0 || sort.includes("frontMatter.") ||
-    filter.some(([name]) => name.includes("frontMatter."));
-  const job = { key: `selection ${id}`, usesSource, collection: displayPath(path), work };
+  const job = { key: `selection ${id}`, collection: displayPath(path), work };
   const selection = isWhole
     ? null
     : read.objects.peek(selectedKind, repository, id) ?? await runJob(read, job);

@@ -101,7 +101,6 @@ function cachedResponse(
   if (entry === null) return null;
   const negotiated = negotiateBody(entry.body, request);
   const stream = streamOfHit(negotiated, request, info, services);
-  if (stream === null) return null;
   const startedAtMs = clock.monotonicMs();
   const { ref: { checkedAtMs, freshForMs }, repository, route } = entry;
   const id = nextRequestId();
@@ -118,32 +117,24 @@ function cachedResponse(
 }
 
 /**
- * The stream that sends a cached body where that is large or counted; undefined where it is sent whole. Null where it has
- * to wait for memory. @throws {CollectionsError} too-many-requests.
+ * The stream that sends a cached body where that is large or counted; undefined where it is sent whole.
+ * @throws {CollectionsError} too-many-requests. @throws what {@linkcode LargeBodies.hold} throws.
  */
 function streamOfHit(
   { coded: { content }, knownTag, large }: NegotiatedBody,
   request: Request,
   info: Deno.ServeHandlerInfo,
-  { clock, config, largeBodies, responseMemory, underWay }: Services,
-): ReadableStream<Bytes> | null | undefined {
+  { clock, config, largeBodies, underWay }: Services,
+): ReadableStream<Bytes> | undefined {
   if (knownTag !== null || request.method === "HEAD") return undefined;
   const client = () => clientOf(request, info, config);
-  if (large === null) {
-    const weight = underWay.weightOfHit(client);
-    if (weight === 0) return undefined;
-    underWay.add(client(), info, weight);
-    return pacedBody(typeof content === "string" ? encoder.encode(content) : content, { clock });
+  const weight = large === null ? underWay.weightOfHit(client) : 1;
+  if (weight === 0) return undefined;
+  underWay.add(client(), info, weight);
+  if (large !== null) {
+    return pacedBody(large, { clock, onEnd: largeBodies.hold(large, client()) });
   }
-  const release = largeBodies.tryReserve(large, client(), responseMemory);
-  if (release === null) return null;
-  try {
-    underWay.add(client(), info);
-  } catch (error) {
-    release();
-    throw error;
-  }
-  return pacedBody(large, { clock, onEnd: release });
+  return pacedBody(typeof content === "string" ? encoder.encode(content) : content, { clock });
 }
 
 /** The response of a request that misses the fast path; `next` is the framework. */

@@ -7,24 +7,17 @@ import { itemKey, linkHeader, listUrl } from "../api/parameters.ts";
 import { listItems } from "../collections/list_items.ts";
 import type { ReadContext } from "../collections/read_context.ts";
 import { itemBody, readItem } from "../collections/read_item.ts";
-import type { Reservation } from "../byte_semaphore.ts";
-import { CollectionsError, isSourceFailure, problem } from "../errors.ts";
+import { isSourceFailure, problem } from "../errors.ts";
 import {
   BYTES_PER_PROCESSOR_MS,
   isAllowed,
   type RequestContext,
   type Snapshot,
 } from "../source/source.ts";
+import type { Permit } from "../work/fair_queue.ts";
 import { requestKey } from "./origin.ts";
 import type { MadeBody, ResponseEntry } from "./response_cache.ts";
-import {
-  type Bytes,
-  dataHeaders,
-  dataResponse,
-  jsonBody,
-  negotiateBody,
-  rawBody,
-} from "./responses.ts";
+import { dataHeaders, dataResponse, jsonBody, negotiateBody, rawBody } from "./responses.ts";
 import type { State } from "./state.ts";
 
 /** A route's request for data. */
@@ -57,53 +50,40 @@ export async function serveData(query: DataQuery, state: State): Promise<Respons
   }
 
   let found: Found | null = null;
-  let reserved: Bytes | null = null;
-  let release = () => {};
-  try {
-    for (let check = 0;; check++) {
-      const snapshot = await services.sourceOf(owner).resolve({ owner, repo, branch }, context);
-      // Reading may have shown that the state is outdated: a local file was edited meanwhile.
-      const mayRepeat = () => snapshot.ref.checkedAtMs === 0 && check < MAX_RECHECKS;
-      if (found === null || !showsSame(found.entry, snapshot)) {
-        try {
-          found = await findResponse(query, snapshot, state);
-        } catch (error) {
-          if (mayRepeat()) continue;
-          throw error;
-        }
+  for (let check = 0;; check++) {
+    const snapshot = await services.sourceOf(owner).resolve({ owner, repo, branch }, context);
+    // Reading may have shown that the state is outdated: a local file was edited meanwhile.
+    const mayRepeat = () => snapshot.ref.checkedAtMs === 0 && check < MAX_RECHECKS;
+    if (found === null || !showsSame(found.entry, snapshot)) {
+      try {
+        found = await findResponse(query, snapshot, state);
+      } catch (error) {
+        if (mayRepeat()) continue;
+        throw error;
       }
-      if (mayRepeat()) continue;
-      const negotiated = negotiateBody(found.entry.body, context.request);
-      const { large } = negotiated;
-      if (large !== null && reserved !== large) {
-        release();
-        release = await largeBodies.reserve(large, context);
-        reserved = large;
-      }
-      const { entry, isComplete, isOlder = false } = found;
-      const { checkedAtMs } = isOlder ? entry : snapshot;
-      const { freshForMs } = snapshot.ref;
-      const isStale = isOlder || snapshot.freshness === "stale";
-      // Reading and waiting may have taken longer than the check is good for.
-      const isOutdated = !isStale && clock.now() - checkedAtMs >= freshForMs;
-      if (isOutdated && check < MAX_RECHECKS) continue;
-      if (isStale) metrics.countStale();
-      const headers = dataHeaders({
-        requestId: context.id,
-        checkedAtMs,
-        freshForMs,
-        cacheStatus: isStale ? "stale" : cacheStatusOf(snapshot, context.missed, isComplete),
-        isStorable: isComplete,
-      }, clock.now());
-      if (large === null) return dataResponse(negotiated, headers);
-      const stream = context.pace(large, release);
-      // The stream releases its memory from here on.
-      release = () => {};
-      return dataResponse(negotiated, headers, stream);
     }
-  } finally {
-    release();
-    context.reservation?.release();
+    if (mayRepeat()) continue;
+    const { entry, isComplete, isOlder = false } = found;
+    const { checkedAtMs } = isOlder ? entry : snapshot;
+    const { freshForMs } = snapshot.ref;
+    const isStale = isOlder || snapshot.freshness === "stale";
+    // Reading and waiting may have taken longer than the check is good for.
+    const isOutdated = !isStale && clock.now() - checkedAtMs >= freshForMs;
+    if (isOutdated && check < MAX_RECHECKS) continue;
+    if (isStale) metrics.countStale();
+    const headers = dataHeaders({
+      requestId: context.id,
+      checkedAtMs,
+      freshForMs,
+      cacheStatus: isStale ? "stale" : cacheStatusOf(snapshot, context.missed, isComplete),
+      isStorable: isComplete,
+    }, clock.now());
+    const negotiated = negotiateBody(entry.body, context.request);
+    const { large } = negotiated;
+    const stream = large === null
+      ? undefined
+      : context.pace(large, largeBodies.hold(large, context.client));
+    return dataResponse(negotiated, headers, stream);
   }
 }
 
@@ -117,7 +97,7 @@ function showsSame(entry: ResponseEntry, { commit, branch }: Snapshot): boolean 
  * or, where the source fails, the cached one of an older commit.
  */
 async function findResponse(query: DataQuery, snapshot: Snapshot, state: State): Promise<Found> {
-  const { services: { clock, config, metrics, responses, retries }, context } = state;
+  const { services: { clock, config, making, metrics, responses, retries }, context } = state;
   const { commit, branch, ref, checkedAtMs, freshness } = snapshot;
   const address = query.kind === "list"
     ? listUrl(context.baseUrl, query.parameters)
@@ -137,7 +117,11 @@ async function findResponse(query: DataQuery, snapshot: Snapshot, state: State):
     try {
       // A try to make it would be charged as a miss.
       if (failure !== null) throw failure;
-      const { body, cacheForMs } = await makeShared(address, query, snapshot, state);
+      const { body, cacheForMs } = await making.run(
+        `${commit} ${branch} ${address}`,
+        (signal) => makeBody(query, snapshot, state, signal),
+        context.signal,
+      );
       const { repository = "", route } = context;
       const expiresAtMs = clock.now() + cacheForMs;
       entry = { body, commit, branch, ref, repository, route, expiresAtMs, checkedAtMs };
@@ -154,65 +138,23 @@ async function findResponse(query: DataQuery, snapshot: Snapshot, state: State):
   return { entry, isComplete: true };
 }
 
-/** The body of a response. Requests for the same one at the same time share it, and the first is charged. */
-async function makeShared(
-  address: string,
-  query: DataQuery,
-  snapshot: Snapshot,
-  state: State,
-): Promise<MadeBody> {
-  const { context, services } = state;
-  const key = `${snapshot.commit} ${snapshot.branch} ${address}`;
-  for (;;) {
-    const isFirst = !services.making.has(key);
-    if (isFirst) context.requireMiss();
-    try {
-      const make = (signal: AbortSignal) => makeBody(query, snapshot, state, signal);
-      return await services.making.run(key, make, context.signal);
-    } catch (error) {
-      // The other client has no misses left, which says nothing about this one.
-      const isOthers = error instanceof CollectionsError && error.code === "too-many-requests";
-      if (isFirst || !isOthers) throw error;
-    }
-  }
-}
-
+/** Makes a body for the requests that share it; the first of them is charged. */
 async function makeBody(
   query: DataQuery,
   snapshot: Snapshot,
-  state: State,
+  { context: request, services }: State,
   signal: AbortSignal,
 ): Promise<MadeBody> {
-  const { responseMemory } = state.services;
-  const { client } = state.context;
-  let reserved: Reservation | null = null;
-  const reserveBytes = async (bytes: number) => {
-    reserved?.release();
-    reserved = await responseMemory.acquire(bytes, { client, signal });
-  };
-  try {
-    const made = await makeBodyWithin(query, snapshot, state, { signal, reserveBytes });
-    state.context.charge(made.body.identity.content.length / BYTES_PER_PROCESSOR_MS);
-    return made;
-  } finally {
-    (reserved as Reservation | null)?.release();
-  }
-}
-
-async function makeBodyWithin(
-  query: DataQuery,
-  snapshot: Snapshot,
-  { context: requestContext, services }: State,
-  { signal, reserveBytes }: Pick<ReadContext, "reserveBytes"> & { readonly signal: AbortSignal },
-): Promise<MadeBody> {
-  const { clock, compute, config, jobs, objects } = services;
-  const { baseUrl, startedAtMs, client } = requestContext;
+  const { clock, compute, config, jobs, largeBodies, objects, responseMemory } = services;
+  const { baseUrl, client, startedAtMs } = request;
+  request.requireMiss();
+  let memory = null as Permit | null;
   const context: RequestContext = {
     client,
     signal,
-    recordMiss: (options) => requestContext.recordMiss(options),
-    requireMiss: () => requestContext.requireMiss(),
-    charge: (processorMs) => requestContext.charge(processorMs),
+    recordMiss: (options) => request.recordMiss(options),
+    requireMiss: () => request.requireMiss(),
+    charge: (processorMs) => request.charge(processorMs),
   };
   const waitMs = config.sourceTimeoutMs * JOB_WAIT_SHARE;
   const read: ReadContext = {
@@ -220,8 +162,29 @@ async function makeBodyWithin(
     ...{ snapshot, context, objects, jobs, compute, clock, startedAtMs, baseUrl },
     limits: { maxItemBytes: config.maxItemBytes, waitMs },
     treeReads: { count: 0 },
-    reserveBytes,
+    async reserveBytes(weight) {
+      // Not held meanwhile: requests with parts of the memory would wait for each other.
+      memory?.release();
+      return memory = await responseMemory.acquire({ client, weight, signal });
+    },
   };
+  try {
+    const made = await readBodyOf(query, read);
+    const { content } = made.body.identity;
+    request.charge(content.length / BYTES_PER_PROCESSOR_MS);
+    if (memory !== null && typeof content !== "string") {
+      memory.resize(content.length);
+      // By the next turn the requests that share the body hold it.
+      void clock.sleep(0).then(largeBodies.hold(content, client, memory));
+      memory = null;
+    }
+    return made;
+  } finally {
+    memory?.release();
+  }
+}
+
+async function readBodyOf(query: DataQuery, read: ReadContext): Promise<MadeBody> {
   if (query.kind === "list") {
     const { json, links, cacheForMs } = await listItems(query.parameters, read);
     const link = linkHeader(links);

@@ -4,7 +4,7 @@
 import { acceptsEncodings, eTag } from "@std/http";
 import { LRUCache } from "lru-cache";
 import { rawContentType } from "../content/file_names.ts";
-import { yieldToEventLoop } from "../clock.ts";
+import { yieldToEventLoop } from "../work/clock.ts";
 
 /** On every response, whatever its status. It exposes each header that the service sends and that is not safelisted. */
 export const COMMON_HEADERS: Readonly<Record<string, string>> = {

@@ -1,7 +1,6 @@
 // One request, and what Fresh passes from the middleware to routes.
 
 import { createDefine, type Define } from "fresh";
-import type { Reservation } from "../byte_semaphore.ts";
 import type { Services } from "../services.ts";
 import type { RequestContext } from "../source/source.ts";
 import { clientOf } from "./client_address.ts";
@@ -44,8 +43,6 @@ export class HttpContext implements RequestContext {
   repository: string | undefined;
   /** Whether the response's body is sent in pieces already. */
   isPaced = false;
-  /** Memory for the response, until {@linkcode takeReservation} transfers it. */
-  reservation: Reservation | null = null;
   /** What the client has paid for this request, in misses: the greatest of what its parts cost. */
   private paid = 0;
   private processorMs = 0;
@@ -53,7 +50,7 @@ export class HttpContext implements RequestContext {
   constructor(
     readonly request: Request,
     info: Deno.ServeHandlerInfo,
-    private readonly services: Pick<Services, "config" | "clock" | "rateLimit" | "responseMemory">,
+    private readonly services: Pick<Services, "config" | "clock" | "rateLimit">,
   ) {
     const { config, clock } = services;
     this.baseUrl = baseUrl(request, config);
@@ -103,22 +100,5 @@ export class HttpContext implements RequestContext {
   pace(bytes: Bytes, onEnd?: () => void): ReadableStream<Bytes> {
     this.isPaced = true;
     return pacedBody(bytes, { clock: this.services.clock, ...onEnd && { onEnd } });
-  }
-
-  /** Reserves memory for the response. @throws {CollectionsError} service-busy. */
-  async reserveBytes(bytes: number): Promise<void> {
-    const { reservation } = this;
-    // A later reservation grows the first without a wait: two requests with parts of it would wait for each other.
-    if (reservation !== null) return reservation.resize(reservation.bytes + bytes);
-    this.reservation = await this.services.responseMemory.acquire(bytes, this);
-  }
-
-  /** Transfers the reservation, as one of exactly `bytes`; the caller releases it. @throws as {@linkcode reserveBytes}. */
-  async takeReservation(bytes: number): Promise<Reservation> {
-    const reservation = this.reservation ??
-      await this.services.responseMemory.acquire(bytes, this);
-    this.reservation = null;
-    reservation.resize(bytes);
-    return reservation;
   }
 }

@@ -4,10 +4,11 @@
 
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../work/clock.ts";
 import { CollectionsError, invalidParameters, problem } from "../errors.ts";
-import { type Body, BodyReader } from "../read_body.ts";
 import { repositoryKey, type RepositoryName, type RequestContext } from "../source/source.ts";
+import { FairQueue } from "../work/fair_queue.ts";
+import { type Body, BODY_MEMORY, readBody } from "../work/read_body.ts";
 
 /** GitHub's payloads have at most 25 MB. */
 const MAX_BYTES = 25 << 20;
@@ -35,7 +36,7 @@ type Delivery = RepositoryName & { readonly former?: RepositoryName };
 /** Receives deliveries and reports the repositories that changed. */
 export class Webhook {
   private readonly keys: Promise<CryptoKey[]>;
-  private readonly bodies: BodyReader;
+  private readonly memory: FairQueue;
   private readonly deliveries = new LRUCache<string, true>({ max: MAX_DELIVERIES });
   /** Repositories that were reported within the last second, and whether deliveries have named them since. */
   private readonly reported = new Map<string, { isDue: boolean }>();
@@ -54,14 +55,15 @@ export class Webhook {
       const bytes = new TextEncoder().encode(secret);
       return crypto.subtle.importKey("raw", bytes, algorithm, false, ["verify"]);
     }));
-    const { clock } = options;
-    this.bodies = new BodyReader({ maxWaitMs: WAIT_FOR_MEMORY_MS, freeBytes: FREE_BYTES, clock });
+    const maxPerClient = BODY_MEMORY.capacity / 2;
+    const waits = { maxWaitMs: WAIT_FOR_MEMORY_MS, clock: options.clock };
+    this.memory = new FairQueue({ ...BODY_MEMORY, ...waits, maxPerClient });
   }
 
   /**
    * Answers one delivery.
-   * @throws {CollectionsError} signature-invalid, body-too-large, invalid-parameters; service-busy for one over 64 KiB
-   * while many like it are read.
+   * @throws {CollectionsError} signature-invalid, body-too-large, invalid-parameters. @throws what
+   * {@linkcode FairQueue.acquire} throws, for one over 64 KiB.
    */
   async receive(request: Request, context: RequestContext): Promise<Response> {
     const { headers } = request;
@@ -139,8 +141,14 @@ export class Webhook {
     });
     try {
       const body = request.body?.pipeThrough(counting, { signal }) ?? null;
-      const options = { maxBytes: MAX_BYTES, client: context.client, signal, onWait };
-      return await this.bodies.read({ body, headers: request.headers }, options);
+      return await readBody({ body, headers: request.headers }, {
+        memory: this.memory,
+        client: context.client,
+        maxBytes: MAX_BYTES,
+        freeBytes: FREE_BYTES,
+        signal,
+        onWait,
+      });
     } catch (error) {
       if (error instanceof RangeError) {
         throw refused(problem("body-too-large", { maxBytes: MAX_BYTES }), context);

@@ -2,7 +2,7 @@
 // per id. Cached objects are reached only through a snapshot, and so through a ref that was checked in time.
 
 import type { ObjectCache, ObjectKind } from "../cache/object_cache.ts";
-import { SingleFlight } from "../single_flight.ts";
+import { SingleFlight } from "../work/single_flight.ts";
 import { fileListKind } from "./file_list.ts";
 import { blobId } from "./git_object_id.ts";
 import { RefChecks } from "./ref_checks.ts";

@@ -3,7 +3,7 @@
 
 import { z } from "zod";
 import { KV_PREFIX, type KvTier } from "../cache/kv_tier.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../work/clock.ts";
 
 /** How many names the ring has: 100 of 200 bytes fit a value of the store. */
 const MAX_NAMES = 100;

@@ -3,7 +3,7 @@
 
 import { Buffer } from "node:buffer";
 import { createHash, type Hash } from "node:crypto";
-import { STEPS_PER_YIELD, yieldToEventLoop } from "../clock.ts";
+import { STEPS_PER_YIELD, yieldToEventLoop } from "../work/clock.ts";
 
 export type GitMode = "100644" | "100755" | "120000" | "40000" | "160000";
 

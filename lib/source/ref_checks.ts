@@ -6,9 +6,9 @@ import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
 import type { KvTier } from "../cache/kv_tier.ts";
 import { jsonCodec } from "../cache/object_cache.ts";
-import type { Clock } from "../clock.ts";
+import { type Clock, orAborted } from "../work/clock.ts";
 import { CollectionsError, problem } from "../errors.ts";
-import { SingleFlight } from "../single_flight.ts";
+import { SingleFlight } from "../work/single_flight.ts";
 import { consequencesOf, isCheckFailure } from "./source_failure.ts";
 import type { SourceRetries } from "./source_retries.ts";
 import {
@@ -73,8 +73,8 @@ export class RefChecks {
   private readonly found = new LRUCache<string, true>({ max: MAX_REFS });
   /** How often a repository was reported as changed. */
   private readonly changes = new LRUCache<string, number>({ max: MAX_REFS });
-  private readonly loads = new SingleFlight<KnownRef | null>({ keepRunning: true });
-  private readonly flights = new SingleFlight<CheckedRef>({ keepRunning: true });
+  private readonly loads = new SingleFlight<KnownRef | null>();
+  private readonly flights = new SingleFlight<CheckedRef>();
   private readonly refreshSlots = pLimit(REFRESHED_AT_ONCE);
   private readonly closing = new AbortController();
 
@@ -197,7 +197,8 @@ export class RefChecks {
   /** Joins the check under way, or starts one; a check during which the repository changed is repeated. */
   private checked(name: RefName, { client, signal }: RequestContext): Promise<CheckedRef> {
     const [key, repository] = keysOf(name);
-    return this.flights.run(key, async () => {
+    // No client's disconnect aborts a check.
+    const shared = this.flights.run(key, async () => {
       const known = this.known.get(key);
       // Requests that came while the previous check was under way find its result here.
       if (known && this.isEarly(known)) return { known, freshness: "fresh" };
@@ -208,7 +209,8 @@ export class RefChecks {
         if (outcome.status === "fulfilled") return outcome.value;
         throw outcome.reason;
       }
-    }, signal);
+    });
+    return orAborted(shared, signal);
   }
 
   private async check(name: RefName, client: string): Promise<CheckedRef> {

@@ -2,7 +2,7 @@
 // which several known refs fail, or the whole source; a ref that always fails stops no siblings for long.
 
 import { LRUCache } from "lru-cache";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../work/clock.ts";
 import { CollectionsError } from "../errors.ts";
 import { RetryTable } from "../work/retry.ts";
 import { consequencesOf, FailuresInARow, isCheckFailure } from "./source_failure.ts";

@@ -43,7 +43,7 @@ export interface Compute {
   /**
    * The output of a task.
    * @throws {TimeLimitError} where a task that is one piece takes too long or too much memory.
-   * @throws {CollectionsError} what the task throws of this kind; service-busy when too much waits. The signal's reason.
+   * @throws {CollectionsError} what the task throws of this kind. @throws what {@linkcode FairQueue.acquire} throws.
    */
   run<Input, Output>(
     task: Task<Input, Output>,

@@ -2,7 +2,7 @@
 // used the least time. A piece of work is tried for a short time first. One that takes longer is tried once more with all
 // its time, when no other client's short work waits.
 
-import { type Clock, orAborted } from "../clock.ts";
+import { type Clock, orAborted } from "../work/clock.ts";
 import { CollectionsError, type ProblemCode } from "../errors.ts";
 import { describeError, type Log } from "../log.ts";
 import { FairQueue } from "../work/fair_queue.ts";
@@ -29,7 +29,7 @@ const LOAD_WITHIN_MS = 5_000;
 const START_AGAIN_AFTER_MS = 60_000;
 /** Long work waits until other clients have had this much of the thread, in ms. */
 const LONG_DELAY_MS = 5_000;
-const QUEUE = { maxWaiting: 512, maxWaitingPerClient: 64, maxWaitMs: 30_000 };
+const QUEUE = { capacity: 1, maxWaiting: 256, maxWaitMs: 30_000 };
 
 /** The threads of a process. A repository keeps its thread, which keeps what it derived of it. */
 export class ContentThreads implements Compute {
@@ -72,7 +72,7 @@ export class ContentThread implements Compute {
   #isClosed = false;
 
   constructor(private readonly options: { readonly clock: Clock; readonly log: Log }) {
-    this.#queue = new FairQueue({ ...QUEUE, capacity: 1, clock: options.clock });
+    this.#queue = new FairQueue({ ...QUEUE, clock: options.clock });
   }
 
   get waiting(): number {
@@ -96,10 +96,6 @@ export class ContentThread implements Compute {
     for (;;) {
       const delay = isLong ? LONG_DELAY_MS : 0;
       const permit = await this.#queue.acquire({ client, delay, signal });
-      if (signal?.aborted) {
-        permit.release(0);
-        throw signal.reason;
-      }
       const startedAtMs = clock.monotonicMs();
       // The thread is occupied until it answers, whether or not the caller still waits.
       const answer = this.#attempt(task, input, isLong).finally(() => {

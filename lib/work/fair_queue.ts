@@ -1,31 +1,40 @@
-// One bounded resource, shared fairly among clients by start-time fair queueing (Goyal, Vin and Cheng, 1996): each request
-// gets a start tag, the later of now and the end of its client's last request, and the least tag is served first. A client
-// that has used much comes after one that has not.
+// One bounded resource, shared fairly among clients by self-clocked fair queueing (Golestani, 1994): each request gets a
+// tag, its weight after the later of now and the end of its client's last request, and the least tag is served first. A
+// client that has used much comes after one that has not, and a small request before a large one.
 
 import { LRUCache } from "lru-cache";
-import { type Clock, orAborted } from "../clock.ts";
+import { type Clock, orAborted } from "./clock.ts";
 import { serviceBusy } from "../errors.ts";
 
 /** A granted share. */
-export interface Permit {
-  /** Gives the share back; `cost` is what was used of the resource, its weight unless it is known only now. */
+export interface Permit extends Disposable {
+  /** Changes the weight to what turned out to be needed; more is granted at once. */
+  resize(weight: number): void;
+  /** Gives all of it back; `cost` is what was used of the resource, its weight unless it is known only now. */
   release(cost?: number): void;
 }
 
 export interface FairQueueOptions {
   /** The sum of the weights that are granted at once. */
   readonly capacity: number;
-  /** How many requests may wait, of all clients and of one. */
+  /** What a client may have at once, unless one request needs more. All, where it is left out. */
+  readonly maxPerClient?: number;
+  /** How many requests may wait, a quarter of them of one client. */
   readonly maxWaiting: number;
-  readonly maxWaitingPerClient: number;
   readonly maxWaitMs: number;
   readonly clock: Clock;
 }
 
+interface Client {
+  used: number;
+  /** The tag of its last request. */
+  end: number;
+}
+
 interface Waiter {
-  readonly client: string;
+  readonly client: Client;
   readonly weight: number;
-  readonly tag: number;
+  readonly arrived: number;
   readonly delay: number;
   readonly admit: (permit: Permit) => void;
 }
@@ -34,12 +43,15 @@ const MAX_CLIENTS = 10_000;
 
 /** Grants shares of one resource. */
 export class FairQueue {
-  private used = 0;
-  /** The start tag of the last request that was served. */
+  /** The sum of the weights that are granted now. */
+  used = 0;
+  /** The tag of the last request that was served. */
   private now = 0;
   private readonly waiters = new Set<Waiter>();
-  /** The tag at which each client's last request ends. */
-  private readonly ends = new LRUCache<string, number>({ max: MAX_CLIENTS });
+  private readonly clients = new LRUCache<string, Client>({
+    max: MAX_CLIENTS,
+    memoMethod: () => ({ used: 0, end: 0 }),
+  });
 
   constructor(private readonly options: FairQueueOptions) {}
 
@@ -52,7 +64,7 @@ export class FairQueue {
    * @throws {CollectionsError} service-busy where too many wait or the wait takes too long; the signal's reason.
    */
   async acquire(
-    { client, weight = 1, delay = 0, signal }: {
+    { client: name, weight = 1, delay = 0, signal }: {
       readonly client: string;
       readonly weight?: number;
       readonly delay?: number;
@@ -60,26 +72,29 @@ export class FairQueue {
     },
   ): Promise<Permit> {
     signal?.throwIfAborted();
-    const { capacity, maxWaiting, maxWaitingPerClient, maxWaitMs, clock } = this.options;
-    const { promise, resolve, reject } = Promise.withResolvers<Permit>();
-    const waiter = {
-      ...{ client, delay, weight: Math.min(weight, capacity) },
-      ...{ tag: this.now, admit: resolve },
-    };
+    const { capacity, maxWaiting, maxWaitMs, clock } = this.options;
+    const { promise, resolve: admit, reject } = Promise.withResolvers<Permit>();
+    const client = this.clients.memo(name);
+    const request = { client, weight: Math.min(weight, capacity) };
+    const waiter = { ...request, arrived: this.now, delay, admit };
     this.waiters.add(waiter);
     this.admitNext();
     if (!this.waiters.has(waiter)) return promise;
-    const own = [...this.waiters].filter((other) => other.client === client).length;
-    if (this.waiters.size > maxWaiting || own > maxWaitingPerClient) {
+    let own = 0;
+    for (const other of this.waiters) if (other.client === client) own++;
+    if (this.waiters.size > maxWaiting || own > maxWaiting / 4) {
       this.waiters.delete(waiter);
       throw serviceBusy();
     }
-    const cancelTimer = clock.setTimer(maxWaitMs, () => reject(serviceBusy()));
+    const cancelTimer = clock.setTimer(maxWaitMs, () => {
+      if (this.waiters.delete(waiter)) reject(serviceBusy());
+    });
     try {
       return await orAborted(promise, signal);
     } catch (error) {
+      this.waiters.delete(waiter);
       // A share that was granted in the same moment goes to the next request.
-      if (!this.waiters.delete(waiter)) promise.then((permit) => permit.release(0), () => {});
+      promise.then((permit) => permit.release(0), () => {});
       this.admitNext();
       throw error;
     } finally {
@@ -87,47 +102,56 @@ export class FairQueue {
     }
   }
 
+  /**
+   * A share of what is in use already, beyond the capacity too.
+   * @throws {CollectionsError} service-busy where the client has as much as it may have.
+   */
+  take(name: string, weight: number): Permit {
+    const client = this.clients.memo(name);
+    if (this.isGreedy(client, weight)) throw serviceBusy();
+    return this.grant(client, weight, Math.max(this.now, client.end) + weight);
+  }
+
   private admitNext(): void {
-    for (;;) {
-      const next = this.first();
+    const { capacity } = this.options;
+    while (this.used < capacity) {
+      let first: Waiter | null = null;
+      let [tag, turn] = [0, Infinity];
+      for (const waiter of this.waiters) {
+        const { client, weight, arrived, delay } = waiter;
+        // The client may have used more since the request came.
+        const own = Math.max(arrived, client.end) + weight;
+        if (own + delay >= turn || this.isGreedy(client, weight)) continue;
+        [first, tag, turn] = [waiter, own, own + delay];
+      }
       // What does not fit is waited for, so that small requests never overtake it for good.
-      if (next === null || this.used + next.weight > this.options.capacity) return;
-      this.waiters.delete(next);
-      this.now = Math.max(this.now, this.tagOf(next));
-      next.admit(this.grant(next));
+      if (first === null || this.used + first.weight > capacity) return;
+      this.waiters.delete(first);
+      this.now = Math.max(this.now, tag);
+      first.admit(this.grant(first.client, first.weight, tag));
     }
   }
 
-  private first(): Waiter | null {
-    let first: Waiter | null = null;
-    let earliest = Infinity;
-    for (const waiter of this.waiters) {
-      const turn = this.tagOf(waiter) + waiter.delay;
-      if (turn < earliest) [first, earliest] = [waiter, turn];
-    }
-    return first;
+  private isGreedy({ used }: Client, weight: number): boolean {
+    return used > 0 && used + weight > (this.options.maxPerClient ?? Infinity);
   }
 
-  /** The start tag; its client may have used more since the request came. */
-  private tagOf({ client, tag }: Waiter): number {
-    return Math.max(tag, this.ends.get(client) ?? 0);
-  }
-
-  private grant({ client, weight }: Waiter): Permit {
+  private grant(client: Client, weight: number, tag: number): Permit {
+    let held = weight;
     this.used += weight;
-    const count = (cost: number) =>
-      this.ends.set(client, Math.max(this.now, this.ends.get(client) ?? 0) + cost);
+    client.used += weight;
     // Counted at once, so that requests of one client that wait together take turns with others.
-    count(weight);
-    let isReleased = false;
-    return {
-      release: (cost = weight) => {
-        if (isReleased) return;
-        isReleased = true;
-        this.used -= weight;
-        count(cost - weight);
-        this.admitNext();
-      },
+    client.end = tag;
+    const resize = (to: number) => {
+      this.used += to - held;
+      client.used += to - held;
+      held = to;
+      this.admitNext();
     };
+    const release = (cost = weight) => {
+      client.end += cost - weight;
+      resize(0);
+    };
+    return { resize, release, [Symbol.dispose]: () => release() };
   }
 }

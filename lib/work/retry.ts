@@ -2,7 +2,7 @@
 // time. When a wait is over, one try can go alone: the others get the failure, or wait, until it has ended.
 
 import { LRUCache } from "lru-cache";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "./clock.ts";
 
 const MAX_KEYS = 10_000;
 

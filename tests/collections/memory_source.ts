@@ -20,6 +20,7 @@ import {
 import { TreeEntries, type TreeEntry } from "../../lib/source/tree_entries.ts";
 import type { Compute } from "../../lib/thread/compute.ts";
 import { BackgroundJobs } from "../../lib/work/background_jobs.ts";
+import { FairQueue } from "../../lib/work/fair_queue.ts";
 import { WatchedCompute } from "../thread/watched_compute.ts";
 import { TestClock } from "../test_clock.ts";
 
@@ -30,7 +31,13 @@ export class MemorySource implements Source {
   readonly counts = { tree: 0, files: 0, blobs: 0 };
   readonly clock = new TestClock();
   readonly objects = new ObjectCache({ maxBytes: 64 << 20, kv: null });
-  readonly jobs = new BackgroundJobs({ clock: this.clock });
+  readonly jobs = new BackgroundJobs(this.clock);
+  private readonly memory = new FairQueue({
+    capacity: Infinity,
+    maxWaiting: 0,
+    maxWaitMs: 0,
+    clock: this.clock,
+  });
   /** Where tasks run; a test may put another one in its place. */
   compute: Compute = new WatchedCompute();
   /** A recursive listing of more files than this is truncated. */
@@ -83,7 +90,7 @@ export class MemorySource implements Source {
       baseUrl: "http://localhost:8000",
       limits: { maxItemBytes: 1 << 20, waitMs: 8_000 },
       treeReads: { count: 0 },
-      reserveBytes: () => Promise.resolve(),
+      reserveBytes: (weight) => this.memory.acquire({ client, weight }),
       ...rest,
       misses: () => misses,
     };

@@ -2,9 +2,8 @@
 // reserved for a response without a body.
 
 import { assert, assertEquals } from "@std/assert";
-import { ByteSemaphore } from "../../lib/byte_semaphore.ts";
-import { pacedBody } from "../../lib/http/paced_body.ts";
-import { HttpContext } from "../../lib/http/state.ts";
+import { LargeBodies, pacedBody } from "../../lib/http/paced_body.ts";
+import { FairQueue } from "../../lib/work/fair_queue.ts";
 import { equalBytes, randomBytes } from "../cache/watched_kv.ts";
 import { itemPath, listPath, type RequestOptions } from "../service.ts";
 import { startSite } from "../site.ts";
@@ -29,27 +28,35 @@ const LARGE = [
 
 const MAX_BYTES = 70 * MIB;
 
-/** A service whose large responses share {@linkcode MAX_BYTES}; one request may wait for them. */
+/** A service whose large responses share {@linkcode MAX_BYTES}; none waits for them. */
 async function start(files: Record<string, string> = FILES) {
-  let memory!: ByteSemaphore;
+  let memory!: FairQueue;
   const site = await startSite(files, {
     env: { MISSES_PER_MINUTE: "0", CACHE_MEMORY_MB: "256" },
     change(services) {
       const { clock } = services;
-      memory = new ByteSemaphore({ maxBytes: MAX_BYTES, maxWaiting: 1, maxWaitMs: 1_000, clock });
-      return Object.assign(services, { responseMemory: memory });
+      const bounds = { capacity: MAX_BYTES, maxPerClient: MAX_BYTES / 2 };
+      memory = new FairQueue({ ...bounds, maxWaiting: 1, maxWaitMs: 1_000, clock });
+      const largeBodies = new LargeBodies(memory);
+      return Object.assign(services, { responseMemory: memory, largeBodies });
     },
   });
-  /** The response, its body unread. */
-  const send = (path: string, options?: RequestOptions) => site.service.send(path, options);
+  /** The response, its body unread. The memory that it was made in is released when the others are. */
+  const send = async (path: string, options?: RequestOptions) => {
+    const response = await site.service.send(path, options);
+    await turn();
+    return response;
+  };
   return Object.assign(site, { memory, send });
 }
+
+const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
 
 async function read(response: Response): Promise<number> {
   return (await response.bytes()).length;
 }
 
-Deno.test("a response reserves its body's memory while that is sent, and nothing for no body or after a failure", async () => {
+Deno.test("a response reserves its memory until it is sent", async () => {
   await using site = await start();
   const { gh, memory, send } = site;
   for (const path of LARGE) {
@@ -58,29 +65,29 @@ Deno.test("a response reserves its body's memory while that is sent, and nothing
       const response = await send(path);
       const length = Number(response.headers.get("content-length"));
       assert(length > MIB, path);
-      assertEquals([path, turn, memory.bytes], [path, turn, length]);
+      assertEquals([path, turn, memory.used], [path, turn, length]);
       assertEquals([path, await read(response)], [path, length]);
-      assertEquals([path, turn, memory.bytes], [path, turn, 0]);
+      assertEquals([path, turn, memory.used], [path, turn, 0]);
     }
     const { body, headers } = await send(path);
     await body!.cancel();
-    assertEquals([path, memory.bytes], [path, 0]);
+    assertEquals([path, memory.used], [path, 0]);
     await send(path, { method: "HEAD" });
-    assertEquals([path, "HEAD", memory.bytes], [path, "HEAD", 0]);
+    assertEquals([path, "HEAD", memory.used], [path, "HEAD", 0]);
     const known = await send(path, { headers: { "if-none-match": headers.get("etag")! } });
-    assertEquals([path, known.status, memory.bytes], [path, 304, 0]);
+    assertEquals([path, known.status, memory.used], [path, 304, 0]);
   }
   for (const owner of ["second", "third"]) gh.add(`${owner}/site`, site.repository);
   gh.fault = { kind: "wrong-bytes" };
   const failed = await send(itemPath({ owner: "second", path: "posts/b.md" }));
-  assertEquals([failed.status, memory.bytes], [502, 0]);
+  assertEquals([failed.status, memory.used], [502, 0]);
 });
 
-Deno.test("responses that find no memory are busy; small ones are sent, and later ones too", async () => {
+Deno.test("responses that find no memory are busy, small ones not", async () => {
   await using site = await start();
   const { memory } = site;
   const path = itemPath({ path: "posts/a.md" });
-  // Some fit, a quarter of the queue waits for them, and the others are refused.
+  // Some fit, and the others are refused.
   const first = await Promise.all(
     Array.from(
       { length: 300 },
@@ -95,13 +102,14 @@ Deno.test("responses that find no memory are busy; small ones are sent, and late
     assertEquals((await response.json()).code, "service-busy");
     assert(Number(response.headers.get("retry-after")) > 0);
   }
-  assert(memory.bytes <= MAX_BYTES);
+  assert(memory.used <= MAX_BYTES);
 
   const small = { collection: "small" };
   assertEquals((await site.send(listPath(small))).status, 200);
   assertEquals((await site.send(listPath({ ...small, includeContent: 1 }))).status, 200);
   for (const response of sent) await read(response);
-  assertEquals(memory.bytes, 0);
+  await turn();
+  assertEquals(memory.used, 0);
   assertEquals(await read(await site.send(path)) > 10 * MIB, true);
 });
 
@@ -115,15 +123,15 @@ async function startLarge() {
   return site;
 }
 
-Deno.test("a body that many clients read, or that need not be sent, takes no more memory, in each coding", async () => {
+Deno.test("a body that many clients read takes its memory once", async () => {
   await using site = await startLarge();
   const { memory, send } = site;
   for (const coding of ["identity", "gzip"]) {
     const headers = { "accept-encoding": coding };
     const first = await send(NOISE_PATH, { headers });
     const length = Number(first.headers.get("content-length"));
-    assertEquals(memory.bytes, length);
-    const others = await memory.acquire(MAX_BYTES - length);
+    assertEquals(memory.used, length);
+    const others = memory.take("others", MAX_BYTES - length);
 
     const more = Array.from({ length: 20 }, () => send(NOISE_PATH, { headers }));
     const readers = [first, ...await Promise.all(more)];
@@ -135,49 +143,49 @@ Deno.test("a body that many clients read, or that need not be sent, takes no mor
     assertEquals([head.status, head.headers.get("etag")], [200, etag]);
     assertEquals(Number(head.headers.get("content-length")), length);
     for (const response of readers) {
-      assertEquals(memory.bytes, MAX_BYTES, "until the last has read it");
+      assertEquals(memory.used, MAX_BYTES, "until the last has read it");
       assertEquals([coding, response.status, await read(response)], [coding, 200, length]);
     }
     others.release();
-    assertEquals(memory.bytes, 0);
+    assertEquals(memory.used, 0);
   }
 });
 
-Deno.test("a response that waited for memory is as old as it is when it leaves, and checked again when it is too old", async () => {
+Deno.test("a cached body is sent while no other can be made", async () => {
+  await using site = await startLarge();
+  const { memory, send } = site;
+  memory.take("others", MAX_BYTES);
+  assert(await read(await send(NOISE_PATH)) > 6 * MIB);
+});
+
+Deno.test("a client that has its share gets no more cached bodies", async () => {
+  await using site = await startLarge();
+  const { memory, send } = site;
+  const share = memory.take("192.0.2.1", MAX_BYTES / 2);
+  const { status, headers } = await send(NOISE_PATH);
+  assertEquals([status, headers.get("retry-after")], [503, "5"]);
+  share.release();
+  assertEquals((await send(NOISE_PATH)).status, 200);
+});
+
+Deno.test("a response that waited for memory is checked once it is old", async () => {
+  const path = itemPath({ path: "noise.txt", format: "raw" });
   for (const [waitMs, age, counts] of [[7_000, "7", {}], [60_000, "0", { commit: 1 }]] as const) {
     await using site = await startLarge();
-    const { memory, service: { clock } } = site;
-    // While much is reserved, a cached body waits like others.
-    await memory.acquire(32 * MIB);
+    const { memory, send, service: { clock } } = site;
     const acquire = memory.acquire.bind(memory);
-    memory.acquire = (bytes, of) => {
+    memory.acquire = (of) => {
       clock.advance(waitMs);
-      return acquire(bytes, of);
+      return acquire(of);
     };
     site.gh.resetCounts();
 
-    const response = await site.send(NOISE_PATH);
+    const response = await send(path);
 
     assertEquals([response.status, response.headers.get("age")], [200, age]);
     assertEquals(site.gh.counts(), counts);
     await response.body!.cancel();
   }
-});
-
-Deno.test("reserveBytes() grows a request's first reservation without a wait", async () => {
-  await using site = await start();
-  const info: Deno.ServeHandlerInfo = {
-    remoteAddr: { transport: "tcp", hostname: "192.0.2.1", port: 50_000 },
-    completed: Promise.resolve(),
-  };
-  const context = new HttpContext(new Request("http://localhost"), info, site.service.services);
-
-  await context.reserveBytes(MAX_BYTES - MIB);
-  await context.reserveBytes(3 * MIB);
-
-  assertEquals(site.memory.bytes, MAX_BYTES + 2 * MIB);
-  (await context.takeReservation(MIB)).release();
-  assertEquals([site.memory.bytes, context.reservation], [0, null]);
 });
 
 /** The reader of a body, and how often it has ended. */

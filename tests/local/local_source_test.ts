@@ -318,7 +318,7 @@ Deno.test("names that are not UTF-8 are left out and counted, in a folder withou
 Deno.test("reading needs no permission but for the root, and leaves out what may not be read", async () => {
   await using folder = await makeSampleFolder({ "a.md": "A\n", "no/b.md": "B\n", "no.md": "C\n" });
   const module = new URL("../../lib/source/local/local_source.ts", import.meta.url);
-  const clock = new URL("../../lib/clock.ts", import.meta.url);
+  const clock = new URL("../../lib/work/clock.ts", import.meta.url);
   const script = `
     import { systemClock } from "${clock}";
     import { LocalSource } from "${module}";

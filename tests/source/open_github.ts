@@ -2,7 +2,7 @@
 
 import { KvTier } from "../../lib/cache/kv_tier.ts";
 import { ObjectCache } from "../../lib/cache/object_cache.ts";
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/work/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { backgroundContext, type RequestContext } from "../../lib/source/source.ts";
 import { CachedSource } from "../../lib/source/cached_source.ts";

@@ -2,7 +2,7 @@
 // are the same, byte by byte.
 
 import { assertEquals } from "@std/assert";
-import { systemClock } from "../../lib/clock.ts";
+import { systemClock } from "../../lib/work/clock.ts";
 import { ContentThread } from "../../lib/thread/content_thread.ts";
 import { HOSTILE_FILES } from "../../bench/hostile_requests.ts";
 import { itemPath, listPath, type Parameters } from "../service.ts";

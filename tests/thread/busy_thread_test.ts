@@ -1,7 +1,7 @@
 // What requests get while the content thread is busy, out of memory, or ended.
 
 import { assert, assertEquals } from "@std/assert";
-import { systemClock } from "../../lib/clock.ts";
+import { systemClock } from "../../lib/work/clock.ts";
 import { ContentThread } from "../../lib/thread/content_thread.ts";
 import { listPath } from "../service.ts";
 import { startSite } from "../site.ts";

@@ -1,7 +1,7 @@
 // The real thread. Only work that takes far longer than its limit is expected to be stopped.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { type Clock, systemClock } from "../../lib/clock.ts";
+import { type Clock, systemClock } from "../../lib/work/clock.ts";
 import type { DescribeInput } from "../../lib/content/describe.ts";
 import { deriveTask, describeTask, renderTask, selectTask } from "../../lib/content/tasks.ts";
 import { CollectionsError } from "../../lib/errors.ts";

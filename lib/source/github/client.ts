@@ -2,11 +2,11 @@
 // Plain fetch and not @octokit/request, since that reads bodies without a bound, parses every JSON number by a BigInt
 // parser (seconds for a large tree), throws on 304 and cannot be limited to one host when it is redirected.
 
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../work/clock.ts";
 import { CollectionsError, sourceFailed, sourceTimeout } from "../../errors.ts";
 import type { Log } from "../../log.ts";
-import { type Body, BodyReader } from "../../read_body.ts";
-import { RequestQueue } from "../request_queue.ts";
+import { FairQueue } from "../../work/fair_queue.ts";
+import { type Body, BODY_MEMORY, readBody } from "../../work/read_body.ts";
 import type { RequestContext } from "../source.ts";
 import { MAX_WAIT_MS, SourceFailure } from "../source_failure.ts";
 import type { Token, TokenPool } from "./tokens.ts";
@@ -16,9 +16,9 @@ import type { Token, TokenPool } from "./tokens.ts";
  * bulk reads. The raw host limits clients that look like robots.
  */
 const LANES = {
-  checks: { concurrency: 64, maxQueued: 2048, maxQueuedPerClient: 512 },
-  bulk: { concurrency: 32, maxQueued: 512, maxQueuedPerClient: 256 },
-  raw: { concurrency: 8, maxQueued: 512, maxQueuedPerClient: 256 },
+  checks: { capacity: 64, maxWaiting: 2048 },
+  bulk: { capacity: 32, maxWaiting: 1024 },
+  raw: { capacity: 8, maxWaiting: 1024 },
 };
 /** The lane of each kind of request; metrics and tests count by kind. */
 const LANE_OF = {
@@ -85,27 +85,28 @@ const ERROR_HEAD_BYTES = 4096;
 
 /** For GitHub's API, its raw host and its Git host. */
 export class GitHubClient {
-  private readonly lanes: Record<keyof typeof LANES, RequestQueue>;
-  private readonly bodies: BodyReader;
+  private readonly lanes: Record<keyof typeof LANES, FairQueue>;
+  private readonly memory: FairQueue;
   private isEndLogged = false;
 
   constructor(private readonly options: GitHubClientOptions) {
     const waits = { maxWaitMs: options.timeoutMs, clock: options.clock };
     const open = (lane: keyof typeof LANES) =>
-      new RequestQueue({
-        ...{ ...LANES[lane], ...waits },
-        get concurrency() {
-          return Math.max(1, Math.floor(LANES[lane].concurrency / (options.isolates?.() ?? 1)));
+      new FairQueue({
+        ...LANES[lane],
+        ...waits,
+        get capacity() {
+          return Math.max(1, Math.floor(LANES[lane].capacity / (options.isolates?.() ?? 1)));
         },
       });
     this.lanes = { checks: open("checks"), bulk: open("bulk"), raw: open("raw") };
-    this.bodies = new BodyReader(waits);
+    this.memory = new FairQueue({ ...BODY_MEMORY, ...waits });
   }
 
   /**
    * Sends one request, with another token or none where one is refused, not accepted or out of quota, and once more
    * after a network error or a 5xx, unless that says when to come back.
-   * @throws {CollectionsError} a source failure or service-busy. @throws the reason of the context's signal.
+   * @throws {CollectionsError} a source failure. @throws what {@linkcode FairQueue.acquire} throws.
    */
   async request(request: GitHubRequest): Promise<GitHubAnswer> {
     const { kind, context, known } = request;
@@ -114,7 +115,7 @@ export class GitHubClient {
     let mayRetry = kind !== "graphql";
     while (true) {
       try {
-        const answer = await this.lanes[LANE_OF[kind]].run(() => this.attempt(request), context);
+        const answer = await this.attempt(request);
         if (answer === null) continue;
         const { status, headers, token } = answer;
         // The request is at fault, which says nothing about the repository; 304 answers a validator alone.
@@ -137,16 +138,18 @@ export class GitHubClient {
   }
 
   /** Sends one request to the Git host, in the lane of the checks: no token, no limits, no retry. */
-  requestGit(request: GitHubRequest, headers: Record<string, string>): Promise<HttpAnswer> {
+  async requestGit(request: GitHubRequest, headers: Record<string, string>): Promise<HttpAnswer> {
+    using _slot = await this.lanes.checks.acquire(request.context);
     // GitHub serves Git's protocol to a client that names itself so (jelmer/dulwich#562, isomorphic-git#247).
     const named = { ...headers, "user-agent": `git/2 (${this.options.userAgent})` };
-    return this.lanes.checks.run(() => this.send(request, named), request.context);
+    return await this.send(request, named);
   }
 
   /** One answer, or null where its token was refused, limited or not accepted, and another may be used. */
   private async attempt(request: GitHubRequest): Promise<GitHubAnswer | null> {
     const { tokens } = this.options;
     const { kind, owner } = request;
+    using _slot = await this.lanes[LANE_OF[kind]].acquire(request.context);
     const quota = kind === "graphql" || kind === "raw" ? kind : "core";
     const token = await tokens.choose(quota, { ...request, isBulk: LANE_OF[kind] === "bulk" });
     let isOver = false;
@@ -217,7 +220,7 @@ export class GitHubClient {
   }
 
   private async send(request: GitHubRequest, headers: HeadersInit): Promise<HttpAnswer> {
-    const { kind, url, body, maxBytes, isEnough, context: { signal: left } } = request;
+    const { kind, url, body, maxBytes, isEnough, context: { client, signal: left } } = request;
     const { clock, timeoutMs, onRequest } = this.options;
     const timeout = new AbortController();
     const startTimer = () => clock.setTimer(timeoutMs, () => timeout.abort());
@@ -237,7 +240,9 @@ export class GitHubClient {
         cancelTimer();
         if (!isWaiting) cancelTimer = startTimer();
       };
-      const { bytes, release } = await this.bodies.read(response, {
+      const { bytes, release } = await readBody(response, {
+        memory: this.memory,
+        client,
         maxBytes,
         isEnough: isEnough && ((bytes) => isEnough(bytes, response)),
         signal,

@@ -2,7 +2,7 @@
 // alone, and the checks of its answers. Nothing that GitHub, or a host in its place, sends is trusted.
 
 import { z } from "zod";
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../work/clock.ts";
 import { type CollectionsError, problem, sourceFailed } from "../../errors.ts";
 import type { Compute } from "../../thread/compute.ts";
 import type { AllowedRepos, RepositoryName, Snapshot } from "../source.ts";

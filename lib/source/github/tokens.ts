@@ -4,7 +4,7 @@
 // answer.
 
 import { createHash } from "node:crypto";
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../work/clock.ts";
 import { type CollectionsError, sourceFailed, sourceRateLimited } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { RetryTable } from "../../work/retry.ts";

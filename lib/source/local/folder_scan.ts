@@ -4,7 +4,7 @@
 // that has the same times, size and inode, is not read again.
 
 import { basename } from "@std/path";
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../work/clock.ts";
 import { CollectionsError } from "../../errors.ts";
 import { blobId } from "../git_object_id.ts";
 import {

@@ -1,7 +1,7 @@
 // A local folder as a scan found it: trees by their ids, as in Git. Lists files, and reads those whose bytes still fit
 // their ids.
 
-import { sortYielding, STEPS_PER_YIELD, yieldToEventLoop } from "../../clock.ts";
+import { sortYielding, STEPS_PER_YIELD, yieldToEventLoop } from "../../work/clock.ts";
 import { type FileList, FileListBuilder } from "../file_list.ts";
 import { treeIdOfSorted, type TreeObjectEntry } from "../git_object_id.ts";
 import { addEntry, TreeEntries, type TreeEntry } from "../tree_entries.ts";

@@ -4,7 +4,7 @@
 
 import { join } from "@std/path";
 import pLimit, { type LimitFunction } from "p-limit";
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../work/clock.ts";
 import { branchNotFound, CollectionsError, sourceFailed } from "../../errors.ts";
 import { describeError } from "../../log.ts";
 import type { FileList } from "../file_list.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { sortYielding, systemClock, yieldToEventLoop } from "../lib/clock.ts";
+import { sortYielding, systemClock, yieldToEventLoop } from "../../lib/work/clock.ts";
 
 Deno.test("systemClock cancels a timer, and sleep() ends with its signal", async () => {
   let calls = 0;

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { BodyReader } from "../../lib/read_body.ts";
+import { FairQueue } from "../../lib/work/fair_queue.ts";
+import { BODY_MEMORY, readBody } from "../../lib/work/read_body.ts";
 import { TestClock } from "../test_clock.ts";
 
 const MIB = 1 << 20;
@@ -19,26 +20,25 @@ function pieces(count: number) {
   return { body, seen };
 }
 
-type Options = Partial<Parameters<BodyReader["read"]>[1]> & { headers?: HeadersInit };
+type Options = Partial<Parameters<typeof readBody>[1]> & { headers?: HeadersInit };
 
 function open() {
   const clock = new TestClock();
-  const reader = new BodyReader({ maxWaitMs: 10_000, clock });
+  const memory = new FairQueue({ ...BODY_MEMORY, maxWaitMs: 10_000, clock });
   const waits: boolean[] = [];
   const onWait = (isWaiting: boolean) => waits.push(isWaiting);
   const { signal } = new AbortController();
   /** Reads a body, or one of so many pieces. */
   const read = (given: BodyInit | number | null, { headers = {}, ...options }: Options = {}) => {
     const body = typeof given === "number" ? pieces(given).body : given;
-    const response = new Response(body, { headers });
-    return reader.read(response, { maxBytes: 64 * MIB, signal, onWait, ...options });
+    const all = { memory, client: "a", maxBytes: 64 * MIB, signal, onWait, ...options };
+    return readBody(new Response(body, { headers }), all);
   };
-  const reserved = () => reader["medium"].bytes + reader["large"].bytes;
-  return { clock, read, reserved, waits };
+  return { clock, memory, read, waits };
 }
 
-Deno.test("BodyReader stops at the first piece past its bound, or at once where it is announced", async () => {
-  const { read, reserved } = open();
+Deno.test("readBody() stops at the first piece past its bound", async () => {
+  const { memory, read } = open();
   const cases: [maxPieces: number, headers: HeadersInit, pieces: number][] = [
     [10, {}, 11],
     [20, {}, 21],
@@ -48,7 +48,7 @@ Deno.test("BodyReader stops at the first piece past its bound, or at once where 
     const { body, seen } = pieces(1000);
     const maxBytes = maxPieces * PIECE;
     await assertRejects(() => read(body, { maxBytes, headers }), RangeError);
-    assertEquals([seen, reserved()], [{ pieces: expected, isCanceled: true }, 0]);
+    assertEquals([seen, memory.used], [{ pieces: expected, isCanceled: true }, 0]);
   }
   // A body that may be left early may be announced longer.
   const headers = { "content-length": `${11 * PIECE}` };
@@ -58,7 +58,7 @@ Deno.test("BodyReader stops at the first piece past its bound, or at once where 
   assertEquals([left.bytes.length, seen.pieces], [PIECE, 1]);
 });
 
-Deno.test("BodyReader gives a body of just the bound whole, in a buffer of its own", async () => {
+Deno.test("readBody() gives a body of just the bound whole", async () => {
   const { read } = open();
   const given = crypto.getRandomValues(new Uint8Array(5_000));
   const { bytes } = await read(given, { maxBytes: 5_000 });
@@ -68,36 +68,33 @@ Deno.test("BodyReader gives a body of just the bound whole, in a buffer of its o
   }
 });
 
-Deno.test("BodyReader reserves memory for bodies over 1 MiB until they are released", async () => {
-  const { read, reserved, waits } = open();
+Deno.test("readBody() reserves the most that a long body may have", async () => {
+  const { memory, read, waits } = open();
   const small = await read(16);
-  assertEquals([small.bytes.length, reserved(), waits], [MIB, 0, []]);
-  const medium = await read(17);
-  assertEquals([medium.bytes.length, reserved(), waits], [MIB + PIECE, 8 * MIB, [true, false]]);
-  const large = await read(129);
-  assertEquals([large.bytes.length, reserved()], [8 * MIB + PIECE, (8 + 8 + 56) * MIB]);
-  assertEquals(large.bytes.at(-1), 128);
-  for (const body of [medium, large, large]) body.release();
-  assertEquals(reserved(), 0);
-});
-
-Deno.test("BodyReader never reserves more than 128 MiB, and reads all bodies", async () => {
-  const { read, reserved } = open();
+  assertEquals([small.bytes.length, memory.used, waits], [MIB, 0, []]);
+  const { body } = pieces(17);
   let most = 0;
-  const lengths = await Promise.all(Array.from({ length: 24 }, async (_, index) => {
-    const body = await read(index % 2 === 0 ? 40 : 160);
-    most = Math.max(most, reserved());
-    await turn();
-    body.release();
-    return body.bytes.length;
-  }));
-  assert(most <= 128 * MIB && most > 64 * MIB, `${most}`);
-  assertEquals([lengths.at(-2), lengths.at(-1), reserved()], [40 * PIECE, 160 * PIECE, 0]);
+  const watch = new TransformStream({
+    flush: () => void (most = memory.used),
+  });
+  const long = await read(body.pipeThrough(watch), { maxBytes: 40 * MIB });
+  assertEquals([most, waits], [40 * MIB, [true, false]]);
+  assertEquals([long.bytes.length, memory.used], [MIB + PIECE, MIB + PIECE]);
+  for (let times = 0; times < 2; times++) long.release();
+  assertEquals(memory.used, 0);
 });
 
-Deno.test("BodyReader rejects a body that has waited too long for memory, or is not wanted any more", async () => {
-  const { clock, read, reserved } = open();
-  const bodies = await Promise.all(Array.from({ length: 8 }, () => read(17)));
+Deno.test("readBody() reserves the announced length of a body", async () => {
+  const { memory, read } = open();
+  const others = await memory.acquire({ client: "b", weight: 126 * MIB });
+  const headers = { "content-length": `${2 * MIB}` };
+  assertEquals((await read(32, { headers })).bytes.length, 2 * MIB);
+  others.release();
+});
+
+Deno.test("readBody() rejects a body that waits too long or has no reader", async () => {
+  const { clock, memory, read } = open();
+  const others = await memory.acquire({ client: "b", weight: 128 * MIB });
   const late = assertRejects(() => read(17), Error, "waiting already");
   const leaving = new AbortController();
   const left = assertRejects(() => read(17, { signal: leaving.signal }), Error, "left");
@@ -106,8 +103,8 @@ Deno.test("BodyReader rejects a body that has waited too long for memory, or is 
   await left;
   clock.advance(10_000);
   await late;
-  for (const body of bodies) body.release();
-  assertEquals(reserved(), 0);
+  others.release();
+  assertEquals(memory.used, 0);
 });
 
 Deno.test("a decompressed body takes little more memory than its bytes", async () => {
@@ -133,7 +130,7 @@ Deno.test("a decompressed body takes little more memory than its bytes", async (
   assert(most < 5 * length, `${Math.round(most / MIB)} MiB`);
 });
 
-Deno.test("BodyReader lets timers run while it reads a long body that is all there", async () => {
+Deno.test("readBody() lets timers run while it reads a long body", async () => {
   let isRead = false;
   const timer = new Promise<boolean>((resolve) => setTimeout(() => resolve(isRead), 0));
   await open().read(1_000);

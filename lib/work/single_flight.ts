@@ -2,6 +2,7 @@
 // successfully or not, is forgotten before its result is delivered.
 
 import { orAborted } from "./clock.ts";
+import { CollectionsError } from "../errors.ts";
 
 interface Flight<T> {
   readonly result: Promise<T>;
@@ -12,9 +13,6 @@ interface Flight<T> {
 /** Shares work between concurrent callers. */
 export class SingleFlight<T> {
   private readonly flights = new Map<string, Flight<T>>();
-
-  /** With `keepRunning`, a flight continues without callers, and can still be joined. */
-  constructor(private readonly options: { readonly keepRunning?: boolean } = {}) {}
 
   /** Whether a flight under `key` can be joined now. */
   has(key: string): boolean {
@@ -36,15 +34,22 @@ export class SingleFlight<T> {
     work: (signal: AbortSignal) => Promise<T>,
     signal?: AbortSignal,
   ): Promise<T> {
-    signal?.throwIfAborted();
-    const flight = this.flights.get(key) ?? this.start(key, work);
-    flight.waiting++;
-    try {
-      return await orAborted(flight.result, signal);
-    } finally {
-      flight.waiting--;
-      if (flight.waiting === 0 && !this.options.keepRunning && this.forget(key, flight)) {
-        flight.controller.abort(signal?.reason);
+    for (;;) {
+      signal?.throwIfAborted();
+      const joined = this.flights.get(key);
+      const flight = joined ?? this.start(key, work);
+      flight.waiting++;
+      try {
+        return await orAborted(flight.result, signal);
+      } catch (error) {
+        // The client that started the flight has no misses left, which says nothing about this one.
+        const isOthers = error instanceof CollectionsError && error.code === "too-many-requests";
+        if (joined === undefined || !isOthers) throw error;
+      } finally {
+        flight.waiting--;
+        if (flight.waiting === 0 && this.forget(key, flight)) {
+          flight.controller.abort(signal?.reason);
+        }
       }
     }
   }

@@ -34,6 +34,7 @@ export async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undef
   const aborted = Promise.withResolvers<never>();
   const abort = () => aborted.reject(signal?.reason);
   signal?.addEventListener("abort", abort, { once: true });
+  if (signal?.aborted) abort();
   try {
     return await Promise.race([work, aborted.promise]);
   } finally {

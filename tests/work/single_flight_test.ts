@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { SingleFlight } from "../lib/single_flight.ts";
+import { SingleFlight } from "../../lib/work/single_flight.ts";
 
 /** Work that the test ends by hand, and the signals that it was started with. */
 function manual() {
@@ -62,19 +62,14 @@ Deno.test("SingleFlight run() aborts the flight when all have left, and then sta
   assertEquals([await stays, second.signals[0]!.aborted], ["done", false]);
 });
 
-Deno.test("SingleFlight with keepRunning goes on when all have left, and can be joined then", async () => {
-  const flights = new SingleFlight<string>({ keepRunning: true });
-  const { work, resolve, signals } = manual();
-  const leaver = new AbortController();
-  const left = flights.run("a", work, leaver.signal);
-  leaver.abort(new Error("left"));
-  await assertRejects(() => left, Error, "left");
-  const joined = flights.run("a", work);
+Deno.test("SingleFlight settled() waits for the flights of that moment", async () => {
+  const flights = new SingleFlight<string>();
+  const { work, reject } = manual();
+  const failed = assertRejects(() => flights.run("a", work), Error, "failed");
   let isSettled = false;
   const settled = flights.settled().then(() => isSettled = true);
   await turn();
-  assertEquals([signals.length, signals[0]!.aborted, isSettled], [1, false, false]);
-  resolve("done");
-  assertEquals(await joined, "done");
-  await settled;
+  assertEquals(isSettled, false);
+  reject(new Error("failed"));
+  await Promise.all([failed, settled]);
 });
