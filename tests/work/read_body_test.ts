@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { FairQueue } from "../../lib/work/fair_queue.ts";
 import { BODY_MEMORY, readBody } from "../../lib/work/read_body.ts";
@@ -136,4 +137,24 @@ Deno.test("readBody() lets timers run while it reads a long body", async () => {
   await open().read(1_000);
   isRead = true;
   assertEquals(await timer, false);
+});
+
+Deno.test("readBody() shares the memory of long bodies alone", async () => {
+  const { read } = open();
+  for (
+    const { size, isShared } of [{ size: MIB, isShared: false }, {
+      size: 3 * MIB + 7,
+      isShared: true,
+    }]
+  ) {
+    const given = crypto.getRandomValues(new Uint8Array(64 << 10));
+    const whole = Uint8Array.from({ length: size }, (_, index) => given[index % given.length]!);
+    for (const isBytes of [true, false]) {
+      const plain = new Blob([whole]).stream();
+      const body = isBytes ? plain : plain.pipeThrough(new TransformStream());
+      const { bytes } = await read(body, { isShared: true });
+      assertEquals(bytes.buffer instanceof SharedArrayBuffer, isShared);
+      assert(Buffer.compare(bytes, whole) === 0);
+    }
+  }
 });

@@ -79,7 +79,7 @@ export async function readBlobs(
       const isFailure = answer instanceof CollectionsError;
       if (!isFailure) answer.release();
       if (!isFailure && answer.status === 200 && blobId(answer.bytes) === file.id) {
-        return answer.bytes;
+        return new Uint8Array(answer.bytes);
       }
       if (limit !== undefined) throw limit;
       // The API is no alternative for a whole page: without a token it answers 60 requests an hour.
@@ -98,7 +98,7 @@ export async function readBlobs(
     });
     release();
     if (status !== 200) throw refusal(snapshot.name, status);
-    if (blobId(bytes) === file.id) return bytes;
+    if (blobId(bytes) === file.id) return new Uint8Array(bytes);
     throw sourceFailed(`Cannot read "${file.id}": the bytes have another id`);
   };
 

@@ -47,7 +47,7 @@ export interface GitHubRequest {
   readonly body?: string;
   readonly maxBytes: number;
   /** Whether the rest of the body, of which this much is read, is not needed. */
-  readonly isEnough?: (bytes: Uint8Array<ArrayBuffer>, response: Response) => boolean;
+  readonly isEnough?: (bytes: Uint8Array, response: Response) => boolean;
 }
 
 /** `release` is to be called once its bytes are parsed. */
@@ -245,6 +245,8 @@ export class GitHubClient {
         client,
         maxBytes,
         isEnough: isEnough && ((bytes) => isEnough(bytes, response)),
+        // The content thread parses these.
+        isShared: /^(tree|graphql)/.test(kind),
         signal,
         onWait,
       });

@@ -113,7 +113,7 @@ export class RefSearch {
    * Takes the lines that are whole in what has arrived from the start on; true where no more is needed.
    * @throws {CollectionsError} source-failed where they do not follow the protocol.
    */
-  take(bytes: Uint8Array<ArrayBuffer>): boolean {
+  take(bytes: Uint8Array): boolean {
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
       .toString("latin1", this.at);
     let from = 0;
