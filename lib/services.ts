@@ -210,13 +210,14 @@ async function openTier(
   try {
     if (given === undefined && isRemoteKv(kvPath)) {
       let failure: Error | null = null;
-      const event = "key-value store away, caching in memory only";
       const tier = makeTier(() =>
         openKv(kvPath, clock).then((kv) => {
           if (failure !== null) log.info("key-value store opened");
           return kv;
         }, (error) => {
-          if (failure === null) log.warn(event, { reason: error.message });
+          if (failure === null) {
+            log.warn("key-value store away, caching in memory only", { reason: error.message });
+          }
           throw failure = error;
         })
       );

