@@ -24,7 +24,7 @@ import {
   type ScannedFolder,
 } from "./folder_state.ts";
 
-const READ_AT_ONCE = 16;
+const READ_AT_ONCE = 4;
 /** How often a file is read if it changes meanwhile. */
 const MAX_TRIES = 3;
 /** A file may change again within the resolution of its times, which is two seconds where it is coarsest. */

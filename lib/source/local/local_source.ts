@@ -15,7 +15,8 @@ import { entryAt, type FolderState, listFiles, readScanned } from "./folder_stat
 
 export const LOCAL_OWNER = "local";
 
-const READ_AT_ONCE = 8;
+// More threads would take the processor from the one that serves.
+const READ_AT_ONCE = 2;
 const SCANS_AT_ONCE = 2;
 const MIN_FRESH_MS = 1_000;
 /** After a scan, a folder rests for so many times as long as the scan took. */
