@@ -18,6 +18,8 @@ import {
 import type { CollectionFolder } from "./resolve_collection.ts";
 
 const MAX_FILES = 1_000_000;
+/** A list is in memory twice while it is assembled. */
+const MAX_LIST_BYTES = 128 << 20;
 const READS_AT_ONCE = 8;
 /** Longer lists take longer to join than the first try of a task may. */
 const LONG_BYTES = 8 << 20;
@@ -73,6 +75,10 @@ async function listInParts({ path, treeId }: CollectionFolder, read: ReadContext
     bytes += list.bytes.length;
     count += files;
     requireFew(count, path);
+    if (bytes > MAX_LIST_BYTES) {
+      const why = "its paths take more than 128 MiB";
+      throw problem("collection-too-large", { collection: displayPath(path), why });
+    }
   };
   const readPart = async (treeId: string): Promise<ListPart> => {
     const entries = await run(() => readTree(read, treeId, path));

@@ -15,31 +15,41 @@ export type ListPart = Uint8Array | {
   readonly folders: ReadonlyMap<string, ListPart> | null;
 };
 
-/** The bytes of one list of all files. */
+type Visit = (list: FileList, index: number, prefix: Uint8Array) => void;
+
+/** The bytes of one list of all files. It may be long, so it is made in place. */
 export function joinLists(part: ListPart): Uint8Array {
-  const builder = new FileListBuilder();
-  addPart(part, "", builder);
+  let [count, pathBytes] = [0, 0];
+  const omitted = visitFiles(part, "", (list, index, prefix) => {
+    count++;
+    pathBytes += prefix.length + list.pathBytes(index).length;
+  });
+  const builder = new FileListBuilder({ count, pathBytes });
+  visitFiles(part, "", (list, index, prefix) => builder.addFrom(list, index, prefix));
+  builder.omit(omitted);
   return builder.build().bytes;
 }
 
-function addPart(part: ListPart, prefix: string, builder: FileListBuilder): void {
+/** Calls `visit` for each file in byte order of path. Returns how many are left out. */
+function visitFiles(part: ListPart, prefix: string, visit: Visit): number {
   const prefixBytes = new TextEncoder().encode(prefix);
   const list = new FileList(part instanceof Uint8Array ? part : part.entries);
   if (part instanceof Uint8Array) {
-    for (let index = 0; index < list.length; index++) builder.addFrom(list, index, prefixBytes);
-    builder.omit(list.omitted);
-    return;
+    for (let index = 0; index < list.length; index++) visit(list, index, prefixBytes);
+    return list.omitted;
   }
+  let omitted = 0;
   for (let index = 0; index < list.length; index++) {
     const kind = list.kindAt(index);
     if (kind !== "file" && (kind !== "folder" || part.folders === null)) continue;
     const path = list.pathAt(index);
     if (!isListedPath(path)) continue;
-    if (path.includes(NOT_UTF8)) builder.omit();
-    else if (kind === "file") builder.addFrom(list, index, prefixBytes);
+    if (path.includes(NOT_UTF8)) omitted++;
+    else if (kind === "file") visit(list, index, prefixBytes);
     else {
       const below = part.folders?.get(path);
-      if (below !== undefined) addPart(below, prefix + path, builder);
+      if (below !== undefined) omitted += visitFiles(below, prefix + path, visit);
     }
   }
+  return omitted;
 }

@@ -27,6 +27,26 @@ export function isListedPath(path: string): boolean {
   return !path.startsWith(".") && !path.includes("/.");
 }
 
+type Columns = ReturnType<typeof columnsOf>;
+
+/** The parts of the bytes of a list. */
+function columnsOf({ buffer, byteOffset, length }: Uint8Array, count: number) {
+  const offsetsAt = 8 + count * 8;
+  const idsAt = offsetsAt + (count + 1) * 4;
+  const kindsAt = idsAt + count * ID_BYTES;
+  const pathsAt = kindsAt + count;
+  return {
+    sizes: new Float64Array(buffer, byteOffset + 8, count),
+    offsets: new Uint32Array(buffer, byteOffset + offsetsAt, count + 1),
+    ids: new Uint8Array(buffer, byteOffset + idsAt, count * ID_BYTES),
+    kinds: new Uint8Array(buffer, byteOffset + kindsAt, count),
+    paths: new Uint8Array(buffer, byteOffset + pathsAt, length - pathsAt),
+  };
+}
+
+const bytesFor = (count: number, pathBytes: number) =>
+  8 + count * 8 + (count + 1) * 4 + count * (ID_BYTES + 1) + pathBytes;
+
 /**
  * An immutable, sorted list of files; build one with {@linkcode FileListBuilder}. An index is from 0 to length - 1. The
  * bytes are, little-endian: the number of files and of those left out, sizes, where each path begins and the last one
@@ -36,29 +56,19 @@ export class FileList {
   readonly length: number;
   /** How many files were left out because their names are not UTF-8. */
   readonly omitted: number;
-  private readonly sizes: Float64Array;
-  private readonly offsets: Uint32Array;
-  private readonly ids: Uint8Array;
-  private readonly kinds: Uint8Array;
-  private readonly paths: Buffer;
+  private readonly columns: Columns;
 
   /** A view of the bytes of a list. @throws {RangeError} where they cannot be one. */
   constructor(readonly bytes: Uint8Array) {
     // Typed arrays need aligned views; what does not begin on 8 bytes is copied once.
-    const { buffer, byteOffset } = bytes.byteOffset % 8 === 0 ? bytes : bytes.slice();
-    const [count = 0, omitted = 0] = new Uint32Array(buffer, byteOffset, 2);
-    const offsetsAt = 8 + count * 8;
-    const idsAt = offsetsAt + (count + 1) * 4;
-    const kindsAt = idsAt + count * ID_BYTES;
-    const pathsAt = kindsAt + count;
+    const aligned = bytes.byteOffset % 8 === 0 ? bytes : bytes.slice();
+    const [count = 0, omitted = 0] = new Uint32Array(aligned.buffer, aligned.byteOffset, 2);
+    if (bytes.length < bytesFor(count, 0)) throw new RangeError("not a file list");
+    this.columns = columnsOf(aligned, count);
+    const { offsets, paths } = this.columns;
+    if (offsets[count] !== paths.length) throw new RangeError("not a file list");
     this.length = count;
     this.omitted = omitted;
-    this.sizes = new Float64Array(buffer, byteOffset + 8, count);
-    this.offsets = new Uint32Array(buffer, byteOffset + offsetsAt, count + 1);
-    this.ids = bytes.subarray(idsAt, kindsAt);
-    this.kinds = bytes.subarray(kindsAt, pathsAt);
-    if (this.offsets[count] !== bytes.length - pathsAt) throw new RangeError("not a file list");
-    this.paths = Buffer.from(buffer, byteOffset + pathsAt, bytes.length - pathsAt);
   }
 
   at(index: number): ListedFile {
@@ -75,19 +85,20 @@ export class FileList {
 
   /** The path in UTF-8. */
   pathBytes(index: number): Uint8Array {
-    return this.paths.subarray(this.offsets[index], this.offsets[index + 1]);
+    const { offsets, paths } = this.columns;
+    return paths.subarray(offsets[index], offsets[index + 1]);
   }
 
   idAt(index: number): string {
-    return this.ids.subarray(index * ID_BYTES, (index + 1) * ID_BYTES).toHex();
+    return this.columns.ids.subarray(index * ID_BYTES, (index + 1) * ID_BYTES).toHex();
   }
 
   sizeAt(index: number): number {
-    return this.sizes[index]!;
+    return this.columns.sizes[index]!;
   }
 
   kindAt(index: number): EntryKind {
-    return ENTRY_KINDS[this.kinds[index]!]!;
+    return ENTRY_KINDS[this.columns.kinds[index]!]!;
   }
 
   /** The index of a file by its path, in logarithmic time; -1 when it is not listed. */
@@ -110,24 +121,27 @@ export class FileList {
   }
 }
 
-/** Gathers files, without an object a file: there may be a million. Files that come in order are not sorted again. */
+/**
+ * Gathers files, without an object a file: there may be a million. Files that come in order are not sorted again. Where
+ * their number and the bytes of their paths are given and right, the list is made in place.
+ */
 export class FileListBuilder {
-  private paths = new Uint8Array(4096);
-  private ids = new Uint8Array(128 * ID_BYTES);
-  private readonly offsets = [0];
-  private readonly sizes: number[] = [];
-  private readonly kinds: number[] = [];
+  /** How many were taken. */
+  length = 0;
+  private block: Uint8Array;
+  private columns: Columns;
   private isSorted = true;
   private omitted = 0;
 
-  get length(): number {
-    return this.sizes.length;
+  constructor({ count = 128, pathBytes = 4096 } = {}) {
+    this.block = new Uint8Array(new SharedArrayBuffer(bytesFor(count, pathBytes)));
+    this.columns = columnsOf(this.block, count);
   }
 
   add({ path, id, size }: ListedFile, kind: EntryKind = "file"): void {
     const start = this.reserve(path.length * 3);
-    const end = start + encoder.encodeInto(path, this.paths.subarray(start)).written;
-    this.ids.subarray(this.length * ID_BYTES).setFromHex(id);
+    const end = start + encoder.encodeInto(path, this.columns.paths.subarray(start)).written;
+    this.columns.ids.subarray(this.length * ID_BYTES).setFromHex(id);
     this.finish(end, { size, kind });
   }
 
@@ -140,66 +154,67 @@ export class FileListBuilder {
   addFrom(list: FileList, index: number, prefix: Uint8Array): void {
     const path = list.pathBytes(index);
     const start = this.reserve(prefix.length + path.length);
-    this.paths.set(prefix, start);
-    this.paths.set(path, start + prefix.length);
-    this.ids.subarray(this.length * ID_BYTES).setFromHex(list.idAt(index));
+    this.columns.paths.set(prefix, start);
+    this.columns.paths.set(path, start + prefix.length);
+    this.columns.ids.subarray(this.length * ID_BYTES).setFromHex(list.idAt(index));
     const entry = { size: list.sizeAt(index), kind: list.kindAt(index) };
     this.finish(start + prefix.length + path.length, entry);
   }
 
   /** The list of all that was taken, in byte order of path. */
   build(): FileList {
-    const { length } = this;
-    const arrays = [
-      Uint32Array.of(length, this.omitted),
-      new Float64Array(this.sizes),
-      new Uint32Array(this.offsets),
-      this.ids.subarray(0, length * ID_BYTES),
-      new Uint8Array(this.kinds),
-      this.paths.subarray(0, this.offsets[length]),
-    ];
-    const byteLength = arrays.reduce((sum, { byteLength }) => sum + byteLength, 0);
-    const bytes = new Uint8Array(new SharedArrayBuffer(byteLength));
-    let at = 0;
-    for (const { buffer, byteOffset, byteLength } of arrays) {
-      bytes.set(new Uint8Array(buffer, byteOffset, byteLength), at);
-      at += byteLength;
-    }
-    const list = new FileList(bytes);
+    const { length, omitted } = this;
+    const pathBytes = this.columns.offsets[length]!;
+    this.resize(length, pathBytes);
+    new Uint32Array(this.block.buffer, 0, 2).set([length, omitted]);
+    const list = new FileList(this.block);
     if (this.isSorted) return list;
-    const order = Uint32Array.from(this.sizes.keys())
+    const order = Uint32Array.from({ length }, (_, index) => index)
       .sort((a, b) => Buffer.compare(list.pathBytes(a), list.pathBytes(b)));
-    const sorted = new FileListBuilder();
+    const sorted = new FileListBuilder({ count: length, pathBytes });
     const noPrefix = new Uint8Array();
     for (const index of order) sorted.addFrom(list, index, noPrefix);
-    sorted.omit(list.omitted);
+    sorted.omit(omitted);
     return sorted.build();
   }
 
   /** Makes room for one more path; returns where it starts. */
   private reserve(pathBytes: number): number {
-    const start = this.offsets[this.length]!;
-    this.paths = withCapacity(this.paths, start + pathBytes);
-    this.ids = withCapacity(this.ids, (this.length + 1) * ID_BYTES);
+    const { sizes, offsets, paths } = this.columns;
+    const start = offsets[this.length]!;
+    const end = start + pathBytes;
+    if (this.length === sizes.length || end > paths.length) {
+      const count = this.length === sizes.length ? 2 * sizes.length : sizes.length;
+      this.resize(count, end > paths.length ? Math.max(end, 2 * paths.length) : paths.length);
+    }
     return start;
   }
 
+  private resize(count: number, pathBytes: number): void {
+    const { length, columns: before } = this;
+    if (count === before.sizes.length && pathBytes === before.paths.length) return;
+    this.block = new Uint8Array(new SharedArrayBuffer(bytesFor(count, pathBytes)));
+    this.columns = columnsOf(this.block, count);
+    const { sizes, offsets, ids, kinds, paths } = this.columns;
+    sizes.set(before.sizes.subarray(0, length));
+    offsets.set(before.offsets.subarray(0, length + 1));
+    ids.set(before.ids.subarray(0, length * ID_BYTES));
+    kinds.set(before.kinds.subarray(0, length));
+    paths.set(before.paths.subarray(0, before.offsets[length]));
+  }
+
   private finish(end: number, { size, kind }: { size: number; kind: EntryKind }): void {
+    const { sizes, offsets, kinds, paths } = this.columns;
     const { length } = this;
     if (this.isSorted && length > 0) {
-      const start = this.offsets[length]!;
-      const before = this.paths.subarray(this.offsets[length - 1], start);
-      this.isSorted = Buffer.compare(before, this.paths.subarray(start, end)) <= 0;
+      const start = offsets[length]!;
+      const before = paths.subarray(offsets[length - 1], start);
+      this.isSorted = Buffer.compare(before, paths.subarray(start, end)) <= 0;
     }
-    this.offsets.push(end);
-    this.sizes.push(size);
-    this.kinds.push(ENTRY_KINDS.indexOf(kind));
+    sizes[length] = size;
+    kinds[length] = ENTRY_KINDS.indexOf(kind);
+    offsets[++this.length] = end;
   }
-}
-
-function withCapacity(bytes: Uint8Array<ArrayBuffer>, least: number): Uint8Array<ArrayBuffer> {
-  if (bytes.length >= least) return bytes;
-  return new Uint8Array(bytes.buffer.transfer(Math.max(least, bytes.length * 2)));
 }
 
 /** Orders paths as lists do, by their bytes in UTF-8, where strings compare by UTF-16. */
