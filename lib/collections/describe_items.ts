@@ -13,7 +13,7 @@ import { fileName, isMarkdown, isMdx, needsReading } from "../content/file_names
 import { RENDERER_VERSION } from "../content/rendered.ts";
 import { describeTask } from "../content/tasks.ts";
 import { pageTooLarge, problem, sourceFailed } from "../errors.ts";
-import { comparePaths, type FileList } from "../source/file_list.ts";
+import { type FileList, inPathOrder } from "../source/file_list.ts";
 import type { Blobs, FileRef } from "../source/source.ts";
 import { renderFiles, runOverFrontMatter } from "./derive.ts";
 import { type ReadContext, repositoryOf, runJob } from "./read_context.ts";
@@ -40,6 +40,8 @@ interface Page {
 export const MAX_JSON_BYTES = 16 << 20;
 /** What an item without its contents may have: two addresses encode its path of at most 4,096 bytes. */
 const MAX_ITEM_BYTES = 40 * 1024;
+/** What an item is counted as beside its path, where its page may be written on either thread. */
+const WRITTEN_BYTES = 256;
 /** Bytes of files that one page carries at most, and reads at most for their front matter alone. */
 const MAX_PAGE_BYTES = { content: 4 << 20, frontMatter: 32 << 20 };
 const MDX_ERROR = "MDX is a program, which this service does not execute; it has no HTML.";
@@ -106,7 +108,7 @@ function planReads(
       file.error = itemError(pageTooLarge(file.path, MAX_PAGE_BYTES[budget]));
     } else bytesLeft[budget] -= file.size;
   };
-  for (const file of files.toSorted((a, b) => comparePaths(a.path, b.path))) {
+  for (const file of inPathOrder(files)) {
     const { path, size } = file;
     if (needs.content || (needs.html && isMarkdown(path))) {
       if (size > maxBytes) {
@@ -218,7 +220,7 @@ async function describeFiles(
       ...(blobs && { blobs }),
       ...(!isPlain(needs)
         ? {}
-        : { linearIn: files.reduce((sum, { path }) => sum + path.length, 0) }),
+        : { linearIn: files.reduce((sum, { path }) => sum + path.length + WRITTEN_BYTES, 0) }),
     });
   };
   // Few files need as much as they may: escapes and addresses can make them many times as large.

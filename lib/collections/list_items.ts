@@ -7,6 +7,8 @@ import { needsOf } from "../content/fields.ts";
 import { problem } from "../errors.ts";
 import { describeItems, MAX_JSON_BYTES } from "./describe_items.ts";
 import { listFiles } from "./list_files.ts";
+import type { FileRef } from "../source/source.ts";
+import { yieldToEventLoop } from "../work/clock.ts";
 import type { ReadContext } from "./read_context.ts";
 import { resolveCollection } from "./resolve_collection.ts";
 import { selectItems } from "./select_items.ts";
@@ -31,10 +33,11 @@ export async function listItems(
   const { page = DEFAULTS.page, limit = DEFAULTS.limit, linkTemplate, fields } = parameters;
   const { total: totalItems, facets } = selected;
   const start = (page - 1) * limit;
-  const files = Array.from(
-    { length: Math.max(0, Math.min(limit, totalItems - start)) },
-    (_, offset) => selected.at(start + offset)!,
-  );
+  const files: FileRef[] = [];
+  for (let at = start; at < Math.min(start + limit, totalItems); at++) {
+    await yieldToEventLoop(read.context.signal);
+    files.push(selected.at(at)!);
+  }
 
   const totalPages = Math.ceil(totalItems / limit);
   const hasNext = page < totalPages;

@@ -5,7 +5,7 @@ import { Buffer } from "node:buffer";
 import type { ItemBody } from "../api/contract.ts";
 import { itemPathProblem } from "../api/names.ts";
 import { pageTooLarge } from "../errors.ts";
-import { comparePaths, FileList } from "../source/file_list.ts";
+import { FileList, inPathOrder } from "../source/file_list.ts";
 import { compileRule, type EntryRule } from "./declared.ts";
 import { derivedText, type Missing } from "./derived.ts";
 import { project } from "./fields.ts";
@@ -80,8 +80,8 @@ export function describe(input: DescribeInput): Description | Missing {
   if (bytesLeft < 0) return { json: encoder.encode(""), isCut: true };
   let isCut = false;
   const htmlOf = htmlJoiner(input);
-  const inOrder = [...files.entries()].sort(([, a], [, b]) => comparePaths(a.path, b.path));
-  for (const [index, file] of inOrder) {
+  const inOrder = inPathOrder(files.map((file, index) => ({ file, index, path: file.path })));
+  for (const { index, file } of inOrder) {
     const frontMatter: FrontMatter = JSON.parse(texts[index]!);
     const contents = contentsOf(file, frontMatter, htmlOf);
     if (Object.keys(contents).length === 0) continue;

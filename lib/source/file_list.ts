@@ -217,9 +217,11 @@ export class FileListBuilder {
   }
 }
 
-/** Orders paths as lists do, by their bytes in UTF-8, where strings compare by UTF-16. */
-export function comparePaths(a: string, b: string): number {
-  return Buffer.compare(encoder.encode(a), encoder.encode(b));
+/** Files in byte order of path, as in lists, where strings compare by UTF-16. */
+export function inPathOrder<T extends { readonly path: string }>(files: readonly T[]): T[] {
+  return files.map((file) => ({ file, path: encoder.encode(file.path) }))
+    .sort((a, b) => Buffer.compare(a.path, b.path))
+    .map(({ file }) => file);
 }
 
 /** The bytes of a list in memory that both threads can read. */

@@ -2,7 +2,7 @@
 // used the least time. A piece of work is tried for a short time first. One that takes longer is tried once more with all
 // its time, when no other client's short work waits.
 
-import { type Clock, orAborted } from "../work/clock.ts";
+import { type Clock, orAborted, yieldToEventLoop } from "../work/clock.ts";
 import { CollectionsError, type ProblemCode } from "../errors.ts";
 import { describeError, type Log } from "../log.ts";
 import { FairQueue } from "../work/fair_queue.ts";
@@ -90,7 +90,10 @@ export class ContentThread implements Compute {
   ): Promise<Output> {
     const { client, signal, charge, linearIn = Infinity } = options;
     signal?.throwIfAborted();
-    if (linearIn <= SMALL_BYTES) return (await task.load())(input, unlimited);
+    if (linearIn <= SMALL_BYTES) {
+      await yieldToEventLoop(signal);
+      return (await task.load())(input, unlimited);
+    }
     const { clock } = this.options;
     let { isLong = false } = options;
     for (;;) {
