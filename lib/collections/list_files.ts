@@ -15,6 +15,7 @@ import {
   runJob,
   runTask,
 } from "./read_context.ts";
+import { yieldToEventLoop } from "../work/clock.ts";
 import type { CollectionFolder } from "./resolve_collection.ts";
 
 const MAX_FILES = 1_000_000;
@@ -63,10 +64,11 @@ async function listInParts({ path, treeId }: CollectionFolder, read: ReadContext
   const failure = new AbortController();
   /** Runs one read; after the first failure no more begin. */
   const run = <T>(work: () => Promise<T>) =>
-    limit(() => {
+    limit(async () => {
       failure.signal.throwIfAborted();
-      read.context.signal?.throwIfAborted();
-      return work();
+      // Trees that are alike are read once, and any number may follow each other from the cache.
+      await yieldToEventLoop(read.context.signal);
+      return await work();
     }).catch((error) => {
       failure.abort(error);
       throw error;

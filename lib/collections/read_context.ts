@@ -2,7 +2,7 @@
 // request causes more than MAX_TREE_READS of them however deep a repository's folders are.
 
 import type { ObjectCache } from "../cache/object_cache.ts";
-import type { Clock } from "../work/clock.ts";
+import { type Clock, yieldToEventLoop } from "../work/clock.ts";
 import { problem, RETRY_AFTER_SECONDS } from "../errors.ts";
 import { type Compute, type RunOptions, type Task, TimeLimitError } from "../thread/compute.ts";
 import { FileList, fileListKind } from "../source/file_list.ts";
@@ -44,6 +44,7 @@ export interface ReadContext {
 
 /** Folders that one request, or one background listing, may read. */
 export const MAX_TREE_READS = 2_000;
+const TREES_PER_YIELD = 16;
 /** A request waits for this share of `waitMs` at least, however long the work before took. */
 const MIN_WAIT_SHARE = 0.1;
 
@@ -61,9 +62,11 @@ export function countTreeRead(read: ReadContext, path: string): void {
 }
 
 /** The entries of a folder; `path` is for errors. @throws {CollectionsError} collection-too-large, or a source failure. */
-export function readTree(read: ReadContext, treeId: string, path: string) {
+export async function readTree(read: ReadContext, treeId: string, path: string) {
   countTreeRead(read, path);
-  return read.source.tree(read.snapshot, treeId, read.context);
+  // The folders may all be in memory.
+  if (read.treeReads.count % TREES_PER_YIELD === 0) await yieldToEventLoop(read.context.signal);
+  return await read.source.tree(read.snapshot, treeId, read.context);
 }
 
 type FoundEntry = Omit<TreeEntry, "name">;

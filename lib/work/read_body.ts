@@ -64,7 +64,7 @@ export async function readBody(
         return { bytes: resized(buffer, length, 0), release };
       }
       // Decompressed pieces may all be there already, and reading them runs ahead of every timer and request.
-      if (length > MIB) await yieldToEventLoop(signal);
+      if (length > PIECE_BYTES) await yieldToEventLoop(signal);
     }
     throw new RangeError(`Cannot read "body": it is longer than ${maxBytes} bytes`);
   } catch (error) {
