@@ -44,7 +44,7 @@ export const ERRORS = {
   ]),
   "item-not-found": row("item", 404, "File not found", [
     "{state}",
-    "There is no file at that path on that branch: nothing, a folder, a link or a submodule.",
+    "There is no file at that path on that branch: nothing, a folder, a link, a submodule, or a Git LFS pointer whose object is missing.",
     "Check the path from the repository's root, upper and lower case too.",
     "Take `path` or `contentUrl` from a list of items instead of putting paths together.",
   ]),
@@ -316,6 +316,13 @@ export function itemNotFound(path: string, what?: string) {
   const state = texts[what ?? "nothing"] ?? `"${path}" is a ${what}; only files are served.`;
   return problem("item-not-found", { state });
 }
+
+/** For a Git LFS pointer whose object nobody has pushed, or fetched into a local folder. */
+export const lfsObjectMissing = (path: string) =>
+  problem("item-not-found", {
+    state:
+      `"${path}" is a Git LFS pointer, and its object is missing. Run git lfs push --all, or git lfs fetch in a local folder.`,
+  });
 
 /** How many paths an error names. */
 export const MAX_NAMED_PATHS = 20;

@@ -19,8 +19,10 @@ import { SingleFlight } from "./single_flight.ts";
 import { type Config, SettingsError } from "./settings.ts";
 import { CachedSource } from "./source/cached_source.ts";
 import { ChangeFeed } from "./source/change_feed.ts";
+import { AppTokens } from "./source/github/app_tokens.ts";
 import { GitHubSource } from "./source/github/github_source.ts";
-import { TokenPool } from "./source/github/tokens.ts";
+import { TokenFile } from "./source/github/token_file.ts";
+import { TokenPool, type TokenSupply } from "./source/github/tokens.ts";
 import { LOCAL_OWNER, LocalSource } from "./source/local/local_source.ts";
 import { repositoryKey, type Source } from "./source/source.ts";
 import type { Compute } from "./thread/compute.ts";
@@ -75,7 +77,8 @@ export async function openServices(
     onHit: (hit) => metrics.countHit(hit),
   });
 
-  const tokens = new TokenPool(config.tokens, { clock, log, isolates });
+  const supply = await openTokens(config, { clock, log });
+  const tokens = new TokenPool(config.tokens, { clock, log, isolates, supply });
   let lastSuccess: string | null = null;
   let lastFailure: string | null = null;
   const github = new CachedSource(
@@ -141,6 +144,8 @@ export async function openServices(
     /** Bodies that are being made. */
     making: new SingleFlight<MadeBody>(),
     underWay: new UnderWay(),
+    /** The tokens that end soon. */
+    expiringTokens: () => tokens.expiring(),
     /** Whether the service can do its work, without a request to the source. Never throws. */
     async health() {
       const source = { quotaLeft: quotaLeft(), lastSuccess, lastFailure };
@@ -169,6 +174,40 @@ export async function openServices(
       await log.close();
     },
   };
+}
+
+/**
+ * The tokens that change while the service runs; null where `GITHUB_TOKEN` has them all.
+ * @throws {SettingsError} where a file cannot be read, or a key cannot be used.
+ */
+async function openTokens(
+  config: Config,
+  parts: { readonly clock: Clock; readonly log: Log },
+): Promise<TokenSupply | null> {
+  const { tokenFile, appId, appPrivateKey, appPrivateKeyFile, github: { apiUrl } } = config;
+  const read = async <T>(name: string, reading: Promise<T>) => {
+    try {
+      return await reading;
+    } catch (error) {
+      const state = error instanceof Error ? error.message : error;
+      throw new SettingsError(`Cannot start with "${name}": ${state}`);
+    }
+  };
+  if (tokenFile !== null) {
+    const file = new TokenFile(tokenFile, parts.log);
+    await read("GITHUB_TOKEN_FILE", file.read());
+    return file;
+  }
+  if (appId === null) return null;
+  const name = appPrivateKey === null ? "GITHUB_APP_PRIVATE_KEY_FILE" : "GITHUB_APP_PRIVATE_KEY";
+  // An environment may have no line breaks.
+  const privateKey = appPrivateKey?.replaceAll("\\n", "\n") ??
+    await read(name, Deno.readTextFile(appPrivateKeyFile!));
+  const app = new AppTokens({ ...parts, id: appId, privateKey, apiUrl });
+  await app.sign().catch(() => {
+    throw new SettingsError(`Cannot start with "${name}": must be an RSA key in PEM`);
+  });
+  return app;
 }
 
 /** @throws {SettingsError} where a store that the settings name cannot be opened. */

@@ -21,6 +21,13 @@ const SETTINGS = {
   rawUrl: ["GITHUB_RAW_URL", address().optional()],
   webUrl: ["GITHUB_WEB_URL", address().optional()],
   tokens: ["GITHUB_TOKEN", list(TOKEN, "tokens without spaces").default([])],
+  tokenFile: ["GITHUB_TOKEN_FILE", z.string().nullable().default(null)],
+  appId: [
+    "GITHUB_APP_ID",
+    z.string().regex(/^[\w.]{1,100}$/, "must be the id of a GitHub App").nullable().default(null),
+  ],
+  appPrivateKey: ["GITHUB_APP_PRIVATE_KEY", z.string().nullable().default(null)],
+  appPrivateKeyFile: ["GITHUB_APP_PRIVATE_KEY_FILE", z.string().nullable().default(null)],
   gitUrl: ["GITHUB_GIT_URL", address({ orNone: true }).optional()],
   webhookSecrets: [
     "GITHUB_WEBHOOK_SECRET",
@@ -57,6 +64,14 @@ const SETTINGS = {
   ],
 } as const;
 
+/** Of two that say the same in two ways, one may be set. */
+const EITHER = [
+  ["GITHUB_TOKEN_FILE", "GITHUB_TOKEN"],
+  ["GITHUB_APP_ID", "GITHUB_TOKEN"],
+  ["GITHUB_APP_ID", "GITHUB_TOKEN_FILE"],
+  ["GITHUB_APP_PRIVATE_KEY_FILE", "GITHUB_APP_PRIVATE_KEY"],
+] as const;
+
 /** The names of the variables that are read. */
 export const SETTING_NAMES: readonly string[] = Object.values(SETTINGS).map(([name]) => name);
 
@@ -78,6 +93,19 @@ export function parseSettings(
     if (result.success) return [key, result.data];
     throw new SettingsError(`Cannot start with "${name}": ${result.error.issues[0]!.message}`);
   });
+  const isSet = (name: string) => Boolean(get(name)?.trim());
+  for (const [name, other] of EITHER) {
+    if (!isSet(name) || !isSet(other)) continue;
+    throw new SettingsError(`Cannot start with "${name}": must not be set beside ${other}`);
+  }
+  const keys = ["GITHUB_APP_PRIVATE_KEY", "GITHUB_APP_PRIVATE_KEY_FILE"];
+  const key = keys.find(isSet);
+  if (isSet("GITHUB_APP_ID") !== (key !== undefined)) {
+    const [name, others] = key === undefined ? ["GITHUB_APP_ID", keys] : [key, ["GITHUB_APP_ID"]];
+    throw new SettingsError(
+      `Cannot start with "${name}": must be set together with ${others.join(" or ")}`,
+    );
+  }
   const { apiUrl: own, graphqlUrl, rawUrl, webUrl, gitUrl, ...given } = Object.fromEntries(
     entries,
   ) as { [Key in keyof typeof SETTINGS]: z.infer<(typeof SETTINGS)[Key][1]> };

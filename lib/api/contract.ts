@@ -24,7 +24,13 @@ const file = z.object({
   name: z.string(),
   path: z.string().describe("From the repository's root."),
   sha: sha.describe("Git's blob id."),
-  size: z.int().min(0).describe("In bytes."),
+  size: z.int().min(0).describe("In bytes; of the file itself, where `lfs` is there."),
+  lfs: z.object({
+    oid: z.string().regex(/^[0-9a-f]{64}$/).describe("SHA-256 of the file."),
+    size: z.int().min(0).describe("In bytes."),
+  }).meta({ id: "LfsPointer" }).optional().describe(
+    "For a Git LFS pointer, once the service has read it. A list that reads no files may lack it.",
+  ),
   contentType: z.string(),
   contentUrl: z.url().optional().describe("Absent for a path that get-item-content cannot take."),
   htmlUrl: z.url().optional().describe("Absent for a source without web pages."),
@@ -33,6 +39,7 @@ const file = z.object({
 /** Why an item of a page has no content. */
 export const itemErrorBody = z.object({
   code: z.enum([
+    "item-not-found",
     "item-too-large",
     "page-too-large",
     "source-failed",

@@ -5,6 +5,7 @@ import { deriveTask, lackingTask, renderTask } from "../content/tasks.ts";
 import type { Blobs, FileRef } from "../source/source.ts";
 import { TimeLimitError } from "../thread/compute.ts";
 import { type ReadContext, repositoryOf, runTask } from "./read_context.ts";
+import { readBlobs } from "./read_files.ts";
 
 /** Files read together: few enough to bound memory, enough to fill several batches. */
 const CHUNK = { maxFiles: 400, maxBytes: 4 << 20 };
@@ -22,7 +23,7 @@ export async function deriveFiles(
   read: ReadContext,
   known: Blobs = new Map(),
 ): Promise<ReadonlyMap<string, Error>> {
-  const { source, snapshot, context } = read;
+  const { context } = read;
   const repository = repositoryOf(read);
   const byId = new Map([...files].map((file) => [file.id, file]));
   const failures = new Map<string, Error>();
@@ -32,7 +33,7 @@ export async function deriveFiles(
     context.signal?.throwIfAborted();
     const blobs = chunk.every(({ id }) => known.has(id))
       ? new Map(chunk.map(({ id }) => [id, known.get(id)!]))
-      : await source.blobs(snapshot, chunk, context);
+      : await readBlobs(chunk, read);
     const readable: FileBytes[] = [];
     for (const [id, bytes] of blobs) {
       if (bytes instanceof Error) failures.set(id, bytes);

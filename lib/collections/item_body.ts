@@ -6,14 +6,17 @@ import { itemUrl } from "../api/parameters.ts";
 import { contentTypeOf, fileName, slugOf } from "../content/file_names.ts";
 import type { ListedFile } from "../source/file_list.ts";
 import type { FileRef } from "../source/source.ts";
+import { knownPointer } from "./read_files.ts";
 import type { ReadContext } from "./read_context.ts";
 import { type CollectionFolder, pathIn } from "./resolve_collection.ts";
 
 /** The fields of a file that need none of its bytes. */
 export function fileBody(
-  { path, id, size }: FileRef,
-  { source, snapshot, baseUrl }: ReadContext,
+  { path, id, size, lfs: given }: FileRef & Pick<ItemBody, "lfs">,
+  read: ReadContext,
 ): Omit<ItemBody, "slug"> {
+  const { source, snapshot, baseUrl } = read;
+  const lfs = given ?? knownPointer(id, read);
   const { name: { owner, repo }, branch } = snapshot;
   const name = fileName(path);
   const isReadable = itemPathProblem(path) === null;
@@ -21,7 +24,8 @@ export function fileBody(
     name,
     path,
     sha: id,
-    size,
+    size: lfs?.size ?? size,
+    lfs,
     contentType: contentTypeOf(name),
     contentUrl: isReadable ? itemUrl(baseUrl, { owner, repo, branch, path }) : undefined,
     htmlUrl: source.webUrl(snapshot, path) ?? undefined,

@@ -8,6 +8,7 @@ import type { ObjectKind } from "../cache/object_cache.ts";
 import type { DescribedFile, DescribedPart, LinkTargets } from "../content/describe.ts";
 import type { ItemNeeds } from "../content/fields.ts";
 import { isMarkdown, isMdx, needsReading } from "../content/file_names.ts";
+import type { LfsPointer } from "../content/lfs_pointer.ts";
 import { RENDERER_VERSION } from "../content/rendered.ts";
 import { describeTask } from "../content/tasks.ts";
 import {
@@ -22,6 +23,7 @@ import type { Blobs, FileRef } from "../source/source.ts";
 import { TimeLimitError } from "../thread/compute.ts";
 import { deriveFiles, renderFiles } from "./derive.ts";
 import { type ReadContext, repositoryOf, runJob, runTask } from "./read_context.ts";
+import { readFiles } from "./read_files.ts";
 import { type CollectionFolder, pathIn } from "./resolve_collection.ts";
 
 /** A file in either operation. */
@@ -46,6 +48,8 @@ export interface Description {
 export interface Contents {
   /** Properties of each item. */
   readonly parts: ReadonlyMap<Item, DescribedPart>;
+  /** Of the items that turned out to be Git LFS pointers. */
+  readonly pointers: ReadonlyMap<Item, LfsPointer>;
   /** For how long they may be cached, in ms: not at all where the source failed to give a file. */
   readonly cacheForMs: number;
 }
@@ -87,53 +91,94 @@ export async function describeItems(
 ): Promise<Contents> {
   const { needs } = description;
   if (!needs.content && !needs.frontMatter && !needs.html) {
-    return { parts: new Map(), cacheForMs: Infinity };
+    return { parts: new Map(), pointers: new Map(), cacheForMs: Infinity };
   }
-  const files = planPage(items, description, read);
-  await addHtml(files, description, read);
-  const carried = files.filter(({ isCarried }) => isCarried).map(({ item }) => fileOf(item));
-  const blobs = description.blobs ??
-    await read.source.blobs(read.snapshot, carried, read.context);
-  for (const file of files.filter(({ isCarried }) => isCarried)) {
+  const room = new PageRoom(description, read);
+  const files = planPage(items, description, { room, read });
+  const pointers = new Map<Item, LfsPointer>();
+  await addHtml(files, description, { room, pointers, read });
+  const carried = files.filter(({ isCarried }) => isCarried);
+  const contents = description.blobs === undefined
+    ? await readFiles(carried.map(refOf), room.refuseObject, read)
+    : { blobs: description.blobs, pointers: new Map<string, LfsPointer>() };
+  const blobs = new Map(contents.blobs);
+  for (const file of carried) {
     const blob = blobs.get(file.id)!;
+    const pointer = contents.pointers.get(file.id);
+    if (pointer !== undefined) {
+      pointers.set(file.item, pointer);
+      // What is derived of the object is not that of the pointer, by which lists are sorted and filtered.
+      file.id = pointer.oid;
+      blobs.set(file.id, blob);
+    }
     if (blob instanceof Error) fail(file, blob);
     else file.bytes = blob;
   }
   const parts = await describeFiles(files, { ...description, blobs }, read);
   const hasFailed = files.some(({ error }) => error?.code.startsWith("source-"));
-  const mayEnd = files.some(({ htmlError, path }) => htmlError !== undefined && !isMdx(path));
+  const mayEnd = files.some(({ error, htmlError, path }) =>
+    error?.code === "item-not-found" || htmlError !== undefined && !isMdx(path)
+  );
   return {
     parts: new Map(files.map(({ item }, index) => [item, parts[index]!])),
+    pointers,
     cacheForMs: hasFailed ? 0 : mayEnd ? FAILURE_TTL_MS : Infinity,
+  };
+}
+
+/** How much of a page's bytes is left. */
+class PageRoom {
+  private readonly bytesLeft: Record<keyof typeof MAX_PAGE_BYTES, number>;
+  /** By path: an object is read for its HTML and for its content, and counts once. */
+  private readonly ofObjects = new Map<string, Error | null>();
+  private readonly maxBytes: number;
+
+  constructor({ list }: Description, { limits: { maxItemBytes } }: ReadContext) {
+    this.maxBytes = maxItemBytes;
+    // A single file is bounded by its own size.
+    this.bytesLeft = { ...MAX_PAGE_BYTES, ...(list !== null ? {} : { content: maxItemBytes }) };
+  }
+
+  take(kind: keyof typeof MAX_PAGE_BYTES, size: number): boolean {
+    const isFitting = size <= this.bytesLeft[kind];
+    if (isFitting) this.bytesLeft[kind] -= size;
+    return isFitting;
+  }
+
+  /** Why a file cannot be in the page, or null: then it has its room. */
+  refuse(path: string, size: number): Error | null {
+    const { maxBytes } = this;
+    if (size > maxBytes) return itemTooLarge(path, { size, maxBytes });
+    return this.take("content", size) ? null : pageTooLarge(path, MAX_PAGE_BYTES.content);
+  }
+
+  /** As `refuse`, for the object of a Git LFS pointer. */
+  readonly refuseObject = (path: string, size: number): Error | null => {
+    const known = this.ofObjects.get(path);
+    if (known !== undefined) return known;
+    const error = this.refuse(path, size);
+    this.ofObjects.set(path, error);
+    return error;
   };
 }
 
 /** The files in byte order of path, which is the order in which they get their part of the page. */
 function planPage(
   items: readonly Item[],
-  { needs, list }: Description,
-  read: ReadContext,
+  { needs }: Description,
+  { room, read }: { readonly room: PageRoom; readonly read: ReadContext },
 ): PageFile[] {
-  const { maxItemBytes: maxBytes } = read.limits;
-  // A single file is bounded by its own size.
-  const bytesLeft = { ...MAX_PAGE_BYTES, ...(list !== null ? {} : { content: maxBytes }) };
-  const take = (kind: keyof typeof bytesLeft, size: number) => {
-    const isFitting = size <= bytesLeft[kind];
-    if (isFitting) bytesLeft[kind] -= size;
-    return isFitting;
-  };
   return items.toSorted((a, b) => comparePaths(a.path, b.path)).map((item) => {
-    const { name, path, sha: id, size } = item;
-    const isText = needsReading(name, size, maxBytes);
+    const { name, path, size } = item;
+    const { id } = contentRef(item);
+    const isText = needsReading(name, size, read.limits.maxItemBytes);
     const wantsHtml = needs.html && isMarkdown(name);
-    let error: Error | undefined;
-    if (needs.content || wantsHtml) {
-      if (size > maxBytes) error = itemTooLarge(path, { size, maxBytes });
-      else if (!take("content", size)) error = pageTooLarge(path, MAX_PAGE_BYTES.content);
-    }
+    const isRead = needs.content || wantsHtml;
+    let error = isRead && room.refuse(path, size) || undefined;
     const isCarried = needs.content && error === undefined;
-    let frontMatter = isText && (needs.frontMatter || isCarried);
-    if (frontMatter && !isCarried && !take("frontMatter", size)) {
+    // No object is read for its front matter alone.
+    let frontMatter = isText && (isCarried || needs.frontMatter && item.lfs === undefined);
+    if (frontMatter && !isCarried && !room.take("frontMatter", size)) {
       frontMatter = false;
       error = pageTooLarge(path, MAX_PAGE_BYTES.frontMatter);
     }
@@ -151,9 +196,13 @@ function planPage(
 async function addHtml(
   files: readonly PageFile[],
   { blobs: known, list }: Description,
-  read: ReadContext,
+  { room, pointers, read }: {
+    readonly room: PageRoom;
+    readonly pointers: Map<Item, LfsPointer>;
+    readonly read: ReadContext;
+  },
 ): Promise<void> {
-  const { clock, objects, source } = read;
+  const { clock, objects } = read;
   const repository = repositoryOf(read);
   const markdown = files.filter(({ hasHtml, htmlError }) => hasHtml && htmlError === undefined);
   const rendered = await objects.getMany(renderedKind, repository, markdown.map(({ id }) => id));
@@ -169,12 +218,13 @@ async function addHtml(
   );
   if (missing.length === 0) return;
   const work = async (read: ReadContext) => {
-    const refs = missing.map(({ item }) => fileOf(item));
-    const blobs = known ?? await source.blobs(read.snapshot, refs, read.context);
+    const contents = known === undefined
+      ? await readFiles(missing.map(refOf), room.refuseObject, read)
+      : { blobs: known, pointers: new Map<string, LfsPointer>() };
     const results = new Map<string, Uint8Array | string | Error>();
     const readable: { id: string; bytes: Uint8Array }[] = [];
     for (const id of new Set(missing.map(({ id }) => id))) {
-      const bytes = blobs.get(id)!;
+      const bytes = contents.blobs.get(id)!;
       if (bytes instanceof Error) results.set(id, bytes);
       else readable.push({ id, bytes });
     }
@@ -184,16 +234,18 @@ async function addHtml(
       const untilMs = clock.monotonicMs() + FAILURE_TTL_MS;
       objects.set(failureKind, repository, id, { message: result, untilMs });
     });
-    return results;
+    return { results, found: contents.pointers };
   };
   const ids = missing.map(({ id }) => id).join(" ");
   if (list === null) read.context.recordMiss();
   // Each file may take seconds, so that a list's page is rendered by a background job.
-  const results = list === null
+  const { results, found } = list === null
     ? await work(read)
     : await runJob(read, { key: `html ${ids}`, usesSource: false, collection: list, work });
   for (const file of missing) {
     const result = results.get(file.id)!;
+    const pointer = found.get(file.id);
+    if (pointer !== undefined) pointers.set(file.item, pointer);
     if (result instanceof Error) fail(file, result);
     else if (typeof result === "string") file.htmlError = result;
     else file.rendered = result;
@@ -215,7 +267,7 @@ async function describeFiles(
   const targets = targetsOf(description, read);
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const derived = files.filter(({ frontMatter }) => frontMatter);
-    const failures = await deriveFiles(derived.map(({ item }) => fileOf(item)), read, blobs);
+    const failures = await deriveFiles(derived.map(refOf), read, blobs);
     for (const file of derived) {
       const failure = failures.get(file.id);
       if (failure !== undefined) fail(file, failure);
@@ -261,9 +313,12 @@ function targetsOf(
   };
 }
 
-function fileOf({ path, sha, size }: Item): FileRef {
-  return { path, id: sha, size };
+/** What the content of an item is read by: its blob, or the object of a known Git LFS pointer. */
+export function contentRef({ path, sha, size, lfs }: Item): FileRef {
+  return { path, id: lfs?.oid ?? sha, size };
 }
+
+const refOf = ({ id, item: { path, size } }: PageFile): FileRef => ({ path, id, size });
 
 function itemError(error: Error): NonNullable<Item["error"]> {
   const known = itemErrorBody.safeParse(error);

@@ -1,6 +1,6 @@
 // One page of a collection's items, as in the wire contract.
 
-import type { ListBody } from "../api/contract.ts";
+import type { ItemBody, ListBody } from "../api/contract.ts";
 import { DEFAULTS, type ListParameters, listUrl } from "../api/parameters.ts";
 import { needsOf, project } from "../content/fields.ts";
 import { collectionTooLarge } from "../errors.ts";
@@ -78,11 +78,8 @@ export async function listItems(
 
   await read.reserveBytes(Math.min(indices.length * MAX_ITEM_BYTES, MAX_JSON_BYTES));
   const items = indices.map((index) => itemOf(files.at(index), folder, read));
-  const encoded = await encodeAll(
-    items,
-    (item) => fields === undefined ? item : project(item, fields),
-    read,
-  );
+  const sent = (item: ItemBody) => fields === undefined ? item : project(item, fields);
+  const encoded = await encodeAll(items, sent, read);
   const collection = displayPath(folder.path);
   const used = encoded.reduce(
     (sum, { length }) => sum + length + 3,
@@ -92,14 +89,20 @@ export async function listItems(
     const why = `a page of ${limit} items has more than ${MAX_JSON_BYTES} bytes; lower limit`;
     throw collectionTooLarge(collection, why);
   }
-  const { parts, cacheForMs } = await describeItems(items, {
+  const { parts, pointers, cacheForMs } = await describeItems(items, {
     ...{ needs: needsOf(parameters), fields, linkTemplate, list: collection },
     collection: { folder, files },
     maxBytes: MAX_JSON_BYTES - used,
   }, read);
+  // What is an LFS pointer shows when it is read.
+  const changed = items.map((item) => {
+    const lfs = pointers.get(item);
+    return lfs === undefined ? item : { ...item, size: lfs.size, lfs };
+  });
+  const shown = pointers.size === 0 ? encoded : await encodeAll(changed, sent, read);
   const json = await joinPieces([
     `${head.slice(0, -1)},"items":[`,
-    ...encoded.flatMap((own, index) => [
+    ...shown.flatMap((own, index) => [
       index === 0 ? "" : ",",
       ...objectOf(own, parts.get(items[index]!)?.json),
     ]),

@@ -15,11 +15,12 @@ import {
 } from "../errors.ts";
 import { TimeLimitError } from "../thread/compute.ts";
 import { fileBody, itemOf } from "./item_body.ts";
-import { describeItems } from "./item_contents.ts";
+import { contentRef, describeItems } from "./item_contents.ts";
 import { encodeAll, joinPieces, MAX_JSON_BYTES, objectOf } from "./json_pieces.ts";
 import type { JsonBody } from "./list_items.ts";
 import { listFiles } from "./list_files.ts";
-import { findEntry, readBlob, type ReadContext, runTask } from "./read_context.ts";
+import { findEntry, type ReadContext, runTask } from "./read_context.ts";
+import { readFiles } from "./read_files.ts";
 import { type CollectionFolder, pathIn, resolveCollection } from "./resolve_collection.ts";
 import { selectItems } from "./select_items.ts";
 
@@ -41,13 +42,20 @@ export async function readItem(parameters: ItemParameters, read: ReadContext) {
   if (entry?.kind !== "file") throw itemNotFound(path, entry?.kind);
   const { id, size } = entry;
   const { maxItemBytes: maxBytes } = read.limits;
-  if (size > maxBytes) {
+  const tooLarge = (path: string, size: number) => {
+    if (size <= maxBytes) return null;
     const htmlUrl = read.source.webUrl(read.snapshot, path);
-    throw itemTooLarge(path, { size, maxBytes, ...(htmlUrl === null ? {} : { htmlUrl }) });
-  }
-  const bytes = await readBlob({ path, id, size }, read);
+    return itemTooLarge(path, { size, maxBytes, ...(htmlUrl === null ? {} : { htmlUrl }) });
+  };
+  const error = tooLarge(path, size);
+  if (error !== null) throw error;
+  const { blobs, pointers } = await readFiles([{ path, id, size }], tooLarge, read);
+  const bytes = blobs.get(id)!;
+  if (bytes instanceof Error) throw bytes;
   const name = fileName(path);
-  return { name, path, id, size, contentType: contentTypeOf(name), bytes, folder };
+  const lfs = pointers.get(id);
+  const contentType = contentTypeOf(name);
+  return { name, path, id, size: bytes.length, lfs, contentType, bytes, folder };
 }
 
 /** The JSON body for a file. @throws {CollectionsError} as lists do; item-too-large where it does not fit into JSON. */
@@ -67,7 +75,7 @@ export async function itemBody(
   const { parts, cacheForMs } = await describeItems([item], {
     ...{ needs: { content: true, frontMatter: true, html }, linkTemplate, collection, maxBytes },
     list: null,
-    blobs: new Map([[file.id, file.bytes]]),
+    blobs: new Map([[contentRef(item).id, file.bytes]]),
   }, read);
   const part = parts.get(item)!;
   if (part.isCut) throw jsonTooLarge(path, { size, maxBytes });

@@ -5,7 +5,7 @@ import type { ObjectCache, ObjectKind } from "../cache/object_cache.ts";
 import { SingleFlight } from "../single_flight.ts";
 import { FailureBackoff } from "./failure_backoff.ts";
 import { fileListKind } from "./file_list.ts";
-import { blobId } from "./git_object_id.ts";
+import { hasId } from "./git_object_id.ts";
 import { RefChecks } from "./ref_checks.ts";
 import {
   backgroundContext,
@@ -30,7 +30,7 @@ const STORE_READ_MS = 0.5;
 const blobKind: ObjectKind<Uint8Array<ArrayBuffer>> = {
   name: "blob",
   sizeOf: (bytes) => bytes.length,
-  codec: { encode: (bytes) => bytes, decode: (bytes, id) => blobId(bytes) === id ? bytes : null },
+  codec: { encode: (bytes) => bytes, decode: (bytes, id) => hasId(bytes, id) ? bytes : null },
 };
 
 /** Caches what another source answers. */

@@ -112,7 +112,7 @@ export interface Snapshot {
   readonly validators: string;
 }
 
-/** A file by its path from the repository's root. */
+/** A file by its path from the repository's root. An id of 64 digits is that of the Git LFS object it stands for. */
 export type FileRef = ListedFile;
 
 /** A folder's id and every file below it. */
@@ -150,8 +150,8 @@ export interface Source {
   filesAt(snapshot: Snapshot, path: string, context: RequestContext): Promise<FolderFiles | null>;
 
   /**
-   * Reads files whole, each checked against its Git id. A file that cannot be read is an Error in its place and never
-   * fails the others. @throws the context's abort reason.
+   * Reads files whole, each checked against its id. A file that cannot be read is an Error in its place and never fails
+   * the others: item-not-found for a Git LFS object that is missing. @throws the context's abort reason.
    */
   blobs(snapshot: Snapshot, files: readonly FileRef[], context: RequestContext): Promise<Blobs>;
 

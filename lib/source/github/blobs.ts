@@ -39,7 +39,7 @@ export async function readBlobs(
 ): Promise<Blobs> {
   const results = new Map<string, BlobResult>();
   const page: Page = { host, snapshot, context, results, rawMisses: 0 };
-  if (host.tokens.hasToken && files.length > 1) {
+  if (host.tokens.mayHave(snapshot.name.owner) && files.length > 1) {
     const batches = planBatches(files.filter(fitsBatch));
     // What a failed batch leaves out is read one by one, and by the raw host alone where GraphQL is limited.
     const read = (batch: readonly FileRef[]) =>

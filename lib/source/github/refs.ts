@@ -90,7 +90,7 @@ export class RestRefSearch {
     // A commit id, the last form, is requested alone.
     const at = Math.max(forms.indexOf(known?.form ?? ""), 0);
     const together = forms.slice(at === 2 ? 2 : 0, at + 1);
-    const visibilityRequest = host.tokens.hasToken && !isByName
+    const visibilityRequest = host.tokens.mayHave(query.owner) && !isByName
       ? this.requestRepository(known?.visibility)
       : null;
     const refRequests = new Map(together.map((form) => [form, this.requestRef(form)]));
@@ -174,7 +174,8 @@ export class RestRefSearch {
 
   /** The repository, or that it is unchanged. @throws {CollectionsError} where it may not be seen. */
   private async requestRepository(known: Validator | null = null, base = namedBase(this.query)) {
-    const request = { kind: "repo", base, rest: "", known, context: this.context } as const;
+    const { context, query: { owner: account } } = this;
+    const request = { kind: "repo", base, rest: "", known, account, context } as const;
     const answer = await send(this.host, request);
     if (answer.status === 200 || answer.status === 304) return answer;
     throw refusal(this.query, answer.status);

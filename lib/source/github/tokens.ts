@@ -11,11 +11,31 @@ import type { Log } from "../../log.ts";
 import { MAX_WAIT_MS } from "../failure_backoff.ts";
 import type { RequestContext } from "../source.ts";
 
-/** GitHub counts the REST API and GraphQL separately, and the raw host limits addresses. */
-export type Quota = "core" | "graphql" | "raw";
+/** GitHub counts the REST API, GraphQL and Git LFS separately, and the raw host limits addresses. */
+export type Quota = "core" | "graphql" | "lfs" | "raw";
 
 /** One token, or none, with what is left of its quotas. */
 export type Token = ReturnType<typeof newToken>;
+
+/** Sends one request to GitHub's API, a POST where it has a body, in the name of a GitHub App. */
+export type SendAsApp = (
+  request: { readonly url: string; readonly jwt: string; readonly body?: string },
+  context: RequestContext,
+) => Promise<{
+  readonly status: number;
+  readonly headers: Headers;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}>;
+
+/** Tokens that change while the service runs, in place of a fixed list. */
+export interface TokenSupply {
+  /** The tokens for an owner's repositories as they are now, or all tokens for "". */
+  tokensFor(owner: string): readonly Token[];
+  /** Whether there may be one for an owner. */
+  mayHave(owner: string): boolean;
+  /** Brings the tokens for an owner up to date. @throws the reason of the context's signal, nothing else. */
+  renew(owner: string, send: SendAsApp, context: RequestContext): Promise<void>;
+}
 
 const UNKNOWN = Number.MAX_SAFE_INTEGER;
 /**
@@ -32,11 +52,14 @@ const MAX_REPEATED_LIMIT_MS = 900_000;
 const SET_ASIDE_MS = 600_000;
 const MAX_SET_ASIDE = 10_000;
 const MAX_MESSAGE_CHARS = 300;
+const DAY_MS = 86_400_000;
+/** From this time before the end of a token on, the log and the health report name it. */
+const END_NOTICE_MS = 14 * DAY_MS;
 
 /** Chooses tokens by the quota that is left (docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api). */
 export class TokenPool {
   private readonly tokens: readonly Token[];
-  private readonly anonymous = newToken(null, -1);
+  private readonly anonymous = newToken(null, 0);
   /** Until when a token is set aside for an owner, or for all owners. */
   private readonly setAside = new LRUCache<string, number>({ max: MAX_SET_ASIDE });
 
@@ -47,20 +70,44 @@ export class TokenPool {
       readonly log: Log;
       /** How many isolates share each token's pace; 1 where it is left out. */
       readonly isolates?: () => number;
+      /** In place of `secrets`. */
+      readonly supply?: TokenSupply | null;
     },
   ) {
-    this.tokens = secrets.map(newToken);
+    this.tokens = secrets.map((secret, index) => newToken(secret, index + 1));
   }
 
   /** Whether one was given and not all are refused. */
   get hasToken(): boolean {
-    return this.tokens.some(({ isRefused }) => !isRefused);
+    return this.mayHave("");
+  }
+
+  /** Whether an owner's repositories may be requested with a token, now or after a wait. */
+  mayHave(owner: string): boolean {
+    return this.options.supply?.mayHave(owner) ?? this.tokens.some(({ isRefused }) => !isRefused);
+  }
+
+  /** Brings the tokens for an owner up to date. @throws the reason of the context's signal. */
+  async renew(owner: string, send: SendAsApp, context: RequestContext): Promise<void> {
+    await this.options.supply?.renew(owner, send, context);
   }
 
   /** Whether a token can be used now: for any owner where none is named. */
   isReady(quota: Quota, owner = ""): boolean {
     const now = this.now();
     return this.accepted(quota, owner).some(({ quotas }) => left(quotas[quota], now) > 0);
+  }
+
+  /** The tokens that end within 14 days, with the time that GitHub states. */
+  expiring(): { readonly token: number; readonly expiresAt: string }[] {
+    return this.tokensFor("")
+      .filter(({ isRefused, expiresAtMs }) =>
+        !isRefused && expiresAtMs - this.options.clock.now() <= END_NOTICE_MS
+      )
+      .map(({ place, expiresAtMs }) => ({
+        token: place,
+        expiresAt: new Date(expiresAtMs).toISOString(),
+      }));
   }
 
   /**
@@ -70,8 +117,10 @@ export class TokenPool {
    */
   async choose(
     quota: Quota,
-    { owner, known, context, isBulk }: {
+    { owner, account = owner, known, context, isBulk }: {
       readonly owner: string;
+      /** Whose tokens are used, where that is another name of the owner. */
+      readonly account?: string | undefined;
       readonly known?: { readonly fingerprint: string } | null;
       readonly context: RequestContext;
       readonly isBulk: boolean;
@@ -82,10 +131,11 @@ export class TokenPool {
     while (true) {
       const now = this.now();
       const quotaLeft = ({ quotas }: Token) => left(quotas[quota], now);
-      const ready = [this.accepted(quota, owner), others]
+      const accepted = this.accepted(quota, owner, account);
+      const ready = [accepted, others]
         .map((tokens) => tokens.filter((token) => quotaLeft(token) > 0))
         .find(({ length }) => length > 0);
-      if (ready === undefined) throw this.unavailable(quota, owner, others);
+      if (ready === undefined) throw this.unavailable(quota, owner, [...accepted, ...others]);
       const rank = (token: Token) =>
         token.fingerprint === known?.fingerprint ? Infinity : quotaLeft(token);
       const free = ready.filter(({ quotas }) => quotas[quota].probe === null);
@@ -114,8 +164,9 @@ export class TokenPool {
     state.probe = null;
   }
 
-  /** Records the `x-ratelimit-*` headers of an answer. */
+  /** Records the `x-ratelimit-*` headers of an answer, and when the token ends. */
   note(token: Token, quota: Quota, headers: Headers): void {
+    this.noteEnd(token, headers.get("github-authentication-token-expiration"));
     const state = token.quotas[quota];
     const number = (name: string) => Number(headers.get(`x-ratelimit-${name}`) ?? NaN);
     const remaining = number("remaining");
@@ -157,21 +208,21 @@ export class TokenPool {
     if (isNew) this.options.log.warn("token limited", { token: place, seconds });
   }
 
-  /** Sets a token aside that GitHub refused (401), until the next start. */
+  /** Sets a token aside that GitHub refused (401), until it is replaced. */
   refuse(token: Token): void {
     const { log } = this.options;
     if (token.isRefused) return;
     token.isRefused = true;
-    log.error("token refused", { token: token.place, of: this.tokens.length });
+    log.error("token refused", { token: token.place, of: this.tokensFor("").length });
     if (!this.hasToken) log.error("all tokens refused, continuing without a token");
   }
 
   /** Sets a token aside for a while that GitHub did not accept (403): for one owner, or for all ("*"). */
-  deny({ place: token }: Token, owner: string, text: string): void {
+  deny(token: Token, owner: string, text: string): void {
     const key = setAsideKey(token, owner);
     const message = text.slice(0, MAX_MESSAGE_CHARS);
     if (!this.setAside.has(key)) {
-      this.options.log.warn("token set aside", { token, owner, message });
+      this.options.log.warn("token set aside", { token: token.place, owner, message });
     }
     this.setAside.set(key, this.now() + SET_ASIDE_MS);
   }
@@ -185,10 +236,13 @@ export class TokenPool {
     return known.length === 0 ? null : known.reduce((sum, count) => sum + count);
   }
 
-  /** Why none of an owner's tokens, and none of these, can be used: until when the first waits, or that none is accepted. */
-  unavailable(quota: Quota, owner: string, others: readonly Token[] = []): CollectionsError {
-    const waits = [...this.accepted(quota, owner), ...others]
-      .map(({ quotas }) => quotas[quota].resetAtMs - this.now());
+  /** Why none of an owner's tokens can be used: until when the first waits, or that none is accepted. */
+  unavailable(
+    quota: Quota,
+    owner: string,
+    tokens: readonly Token[] = this.accepted(quota, owner),
+  ): CollectionsError {
+    const waits = tokens.map(({ quotas }) => quotas[quota].resetAtMs - this.now());
     if (waits.length === 0) return sourceFailed(`Cannot use a token: "${owner}" accepts none`);
     const seconds = Math.max(1, Math.ceil(Math.min(...waits) / 1000));
     return sourceRateLimited(
@@ -201,20 +255,38 @@ export class TokenPool {
     return this.options.clock.monotonicMs();
   }
 
-  private accepted(quota: Quota, owner: string): readonly Token[] {
+  private tokensFor(owner: string): readonly Token[] {
+    return this.options.supply?.tokensFor(owner) ?? this.tokens;
+  }
+
+  private accepted(quota: Quota, owner: string, account = owner): readonly Token[] {
     if (quota === "raw") return [];
-    return this.tokens.filter(({ isRefused, place }) =>
-      !isRefused &&
-      ["*", owner].every((owner) =>
-        this.now() >= (this.setAside.get(setAsideKey(place, owner)) ?? 0)
-      )
+    const now = this.now();
+    return this.tokensFor(account).filter((token) =>
+      !token.isRefused && now < token.endsAtMs &&
+      ["*", owner].every((owner) => now >= (this.setAside.get(setAsideKey(token, owner)) ?? 0))
     );
+  }
+
+  /** Takes when GitHub says that a token ends, and logs it once a day in the last 14 days. */
+  private noteEnd(token: Token, text: string | null): void {
+    const expiresAtMs = Date.parse(text ?? "");
+    if (Number.isNaN(expiresAtMs) || token.endsAtMs < Infinity) return;
+    token.expiresAtMs = expiresAtMs;
+    const leftMs = expiresAtMs - this.options.clock.now();
+    const days = Math.floor(leftMs / DAY_MS);
+    if (leftMs > END_NOTICE_MS || token.noticeDays === days) return;
+    token.noticeDays = days;
+    const expiresAt = new Date(expiresAtMs).toISOString();
+    this.options.log.warn("token expires", { token: token.place, expiresAt });
   }
 }
 
-const setAsideKey = (place: number, owner: string) => `${place} ${owner.toLowerCase()}`;
+const setAsideKey = ({ fingerprint }: Token, owner: string) =>
+  `${fingerprint} ${owner.toLowerCase()}`;
 
-function newToken(secret: string | null, index: number) {
+/** `place` is how the log names it. */
+export function newToken(secret: string | null, place: number) {
   const fingerprint = secret === null
     ? "none"
     : createHash("sha256").update(`validator of ${secret}`).digest("hex").slice(0, 12);
@@ -228,16 +300,23 @@ function newToken(secret: string | null, index: number) {
     probe: null as PromiseWithResolvers<void> | null,
   });
   return {
-    /** Counts from 1; 0 stands for requests without a token. */
-    place: index + 1,
+    /** Counts from 1, or the id of a GitHub App's installation; 0 stands for requests without a token. */
+    place,
     secret,
     /** Identifies the token of an ETag, across restarts, without revealing the token. */
     fingerprint,
     isRefused: false,
+    /** Whether GitHub ever answered it otherwise than with 401. */
+    isAccepted: false,
+    /** By `clock.monotonicMs()`; it is not used after that. */
+    endsAtMs: Infinity,
+    /** When GitHub says that it ends, in ms since the epoch; and the days before that when it was last logged. */
+    expiresAtMs: Infinity,
+    noticeDays: Infinity,
     /** The pause after each request, none without a token, whose quota is small; and when the pauses so far end. */
     pointMs: secret === null ? 0 : POINT_MS,
     pacedUntilMs: 0,
-    quotas: { core: quota(), graphql: quota(), raw: quota() },
+    quotas: { core: quota(), graphql: quota(), lfs: quota(), raw: quota() },
   };
 }
 

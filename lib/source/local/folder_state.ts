@@ -2,8 +2,9 @@
 
 import { sortYielding, STEPS_PER_YIELD, yieldToEventLoop } from "../../clock.ts";
 import { type FileList, FileListBuilder } from "../file_list.ts";
-import { type GitMode, treeIdOfSorted } from "../git_object_id.ts";
+import { type GitMode, hasId, treeIdOfSorted } from "../git_object_id.ts";
 import { addEntry, TreeEntries, type TreeEntry } from "../tree_entries.ts";
+import type { FileRef } from "../source.ts";
 import { checkedPath, nullIfMissing, pathIn, readChecked } from "./checked_file.ts";
 
 /** A file, or a symbolic link, whose id is that of its target's path, as in Git. */
@@ -140,4 +141,16 @@ export async function readScanned(
   if (content?.id === file.id) return content.bytes;
   file.stamp = "";
   return null;
+}
+
+/** Reads a Git LFS object of the checkout in `folder`, or returns null where it has none. */
+export async function readLfsObject(
+  folder: string,
+  { id, size }: FileRef,
+): Promise<Uint8Array<ArrayBuffer> | null> {
+  const path = `.git/lfs/objects/${id.slice(0, 2)}/${id.slice(2, 4)}/${id}`;
+  const at = pathIn(await checkedPath(folder), path);
+  const info = await nullIfMissing(Deno.lstat(at.path));
+  const content = info?.isFile && info.size === size ? await readChecked(at, info) : null;
+  return content !== null && hasId(content.bytes, id) ? content.bytes : null;
 }

@@ -5,9 +5,10 @@
 import { join } from "@std/path";
 import pLimit, { type LimitFunction } from "p-limit";
 import type { Clock } from "../../clock.ts";
-import { branchNotFound, CollectionsError, sourceFailed } from "../../errors.ts";
+import { branchNotFound, CollectionsError, lfsObjectMissing, sourceFailed } from "../../errors.ts";
 import { describeError } from "../../log.ts";
 import type { FileList } from "../file_list.ts";
+import { isLfsId } from "../git_object_id.ts";
 import type { BlobResult, FileRef, RequestContext, Snapshot, Source } from "../source.ts";
 import { checkedOutBranch } from "./checked_out_branch.ts";
 import { isServedName, scanFolder, type ScanWork } from "./folder_scan.ts";
@@ -16,6 +17,7 @@ import {
   fileAt,
   type FolderState,
   listFiles,
+  readLfsObject,
   readScanned,
   type ScannedFolder,
 } from "./folder_state.ts";
@@ -87,7 +89,12 @@ export class LocalSource implements Source {
   /** The bytes of files. A file that changed after the scan is an error, and causes a new scan. */
   readonly blobs: Source["blobs"] = async (snapshot, files, { signal }) => {
     const { folder, state } = this.stateOf(snapshot);
-    const read = async ({ path, id }: FileRef): Promise<BlobResult> => {
+    const read = async (ref: FileRef): Promise<BlobResult> => {
+      const { path, id } = ref;
+      if (folder && isLfsId(id)) {
+        const bytes = await readLfsObject(folder.path, ref).catch((cause) => unreadable(id, cause));
+        return bytes ?? lfsObjectMissing(path);
+      }
       // Only a file that a scan listed is opened, whatever path is requested.
       const file = state && fileAt(state.root, path);
       if (!folder || file?.kind !== "file" || file.id !== id) return objectMissing(snapshot, id);

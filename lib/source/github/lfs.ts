@@ -1,0 +1,131 @@
+// Git LFS objects (git-lfs, docs/api/batch.md and basic-transfers.md): the batch API of the Git host says where each is.
+// That address comes from outside: only hosts that GitHub names for Git LFS, and those of the settings, are requested, with
+// the headers that the answer gives and no others. No bytes leave this file that do not have the SHA-256 of their pointer.
+
+import pLimit from "p-limit";
+import { z } from "zod";
+import { CollectionsError, lfsObjectMissing, sourceFailed } from "../../errors.ts";
+import { hasId } from "../git_object_id.ts";
+import type { BlobResult, FileRef, RequestContext, Snapshot, Source } from "../source.ts";
+import { type GitHubHost, MAX_HOPS, parseAnswer, pathBelow } from "./host.ts";
+
+/** git-lfs sends as many. */
+const BATCH_OBJECTS = 100;
+const BATCH_MAX_BYTES = 1 << 20;
+const AT_ONCE = 8;
+const MEDIA_TYPE = "application/vnd.git-lfs+json";
+/** docs.github.com, "Self-hosted runners reference": needed for Git Large File Storage. */
+const STORAGE_HOSTS = ["github-cloud.githubusercontent.com", "github-cloud.s3.amazonaws.com"];
+const BATCH_PATH = /^[A-Za-z0-9_-]+\/[A-Za-z0-9._-]+\/info\/lfs\/objects\/batch$/;
+
+/** Names of headers, without those that concern the connection. */
+const headerName = z.string().regex(
+  /^(?!(?:host|connection|content-length|transfer-encoding|te|upgrade)$)[\w!#$%&'*+.^`|~-]+$/i,
+);
+const batchAnswer = z.object({
+  transfer: z.literal("basic").optional(),
+  objects: z.array(z.object({
+    oid: z.string(),
+    actions: z.object({
+      download: z.object({
+        href: z.string(),
+        header: z.record(headerName, z.string().regex(/^[\x20-\x7e]{0,8192}$/)).optional(),
+      }).optional(),
+    }).optional(),
+    error: z.object({ code: z.int() }).optional(),
+  })).max(BATCH_OBJECTS),
+});
+type BatchObject = z.infer<typeof batchAnswer>["objects"][number];
+
+/** One result for each of `files`, whose ids are those of objects. @throws the context's abort reason, nothing else. */
+export async function readLfsObjects(
+  host: GitHubHost,
+  ...[snapshot, files, context]: Parameters<Source["blobs"]>
+): Promise<ReadonlyMap<string, BlobResult>> {
+  const results = new Map<string, BlobResult>();
+  for (let at = 0; at < files.length; at += BATCH_OBJECTS) {
+    const batch = files.slice(at, at + BATCH_OBJECTS);
+    const attempt = (file: FileRef, work: () => Promise<BlobResult>) =>
+      work().catch((error) => {
+        context.signal?.throwIfAborted();
+        return error as Error;
+      }).then((result) => void results.set(file.id, result));
+    const asked = requestBatch(host, snapshot, batch, context);
+    await pLimit(AT_ONCE).map(batch, (file) =>
+      attempt(file, async () => {
+        const object = (await asked).find(({ oid }) => oid === file.id);
+        return await download(host, file, object, context);
+      }));
+  }
+  return results;
+}
+
+/** What the host says of objects. @throws {CollectionsError} a source failure. */
+async function requestBatch(
+  { client, lfsUrl }: GitHubHost,
+  { name: { owner, repo } }: Snapshot,
+  files: readonly FileRef[],
+  context: RequestContext,
+): Promise<readonly BatchObject[]> {
+  const objects = files.map(({ id: oid, size }) => ({ oid, size }));
+  const body = JSON.stringify({ operation: "download", transfers: ["basic"], objects });
+  let path: string | null = `${owner}/${repo}.git/info/lfs/objects/batch`;
+  for (let hop = 0;; hop++) {
+    const answer = await client.request({
+      ...{ kind: "lfs-batch", url: `${lfsUrl}/${path}`, owner, accept: MEDIA_TYPE, body, context },
+      maxBytes: BATCH_MAX_BYTES,
+    });
+    const { status, headers } = answer;
+    try {
+      if (status === 200) return parseAnswer(batchAnswer, answer).objects;
+    } finally {
+      answer.release();
+    }
+    const isMoved = [301, 302, 307, 308].includes(status) && hop < MAX_HOPS;
+    path = isMoved ? pathBelow(lfsUrl, headers.get("location")) : null;
+    if (path === null || !BATCH_PATH.test(path)) {
+      throw sourceFailed(`Cannot read "lfs": the batch API answered ${status}`);
+    }
+  }
+}
+
+async function download(
+  host: GitHubHost,
+  { id, path, size }: FileRef,
+  object: BatchObject | undefined,
+  context: RequestContext,
+): Promise<BlobResult> {
+  const failed = (state: string) =>
+    new CollectionsError("source-failed", `The Git LFS object of "${path}" ${state}.`, {
+      message: `Cannot read "${id}": the Git LFS object ${state}`,
+    });
+  const code = object?.error?.code;
+  if (code === 404 || code === 410) throw lfsObjectMissing(path);
+  const action = object?.actions?.download;
+  if (action === undefined) throw failed(`is not given by its host (${code ?? "no address"})`);
+  const url = expectedUrl(host, action.href);
+  if (url === null) throw failed("is at a host that this service does not know");
+  // One byte more than announced is enough to detect that the answer is another file.
+  const maxBytes = Math.max(size + 1, 4096);
+  const request = { kind: "lfs", url, owner: "", maxBytes, context } as const;
+  const { status, bytes, release } = await host.client.requestGit(request, action.header ?? {});
+  release();
+  if (status !== 200) throw failed(`cannot be downloaded: its host answered ${status}`);
+  if (bytes.length === size && hasId(bytes, id)) return bytes;
+  throw failed("has other bytes than its pointer says");
+}
+
+/** The address, where it is one of GitHub's or the settings' hosts; no other place is requested, a private one least. */
+function expectedUrl(
+  { apiUrl, lfsUrl, rawUrl, webUrl }: GitHubHost,
+  href: string,
+): string | null {
+  const url = URL.parse(href);
+  if (url === null || url.username + url.password !== "") return null;
+  const own = [apiUrl, lfsUrl, rawUrl, webUrl].filter((address) => address !== null);
+  const isOwn = own.some((address) => new URL(address).origin === url.origin);
+  // GitHub Enterprise Server may have its storage on a subdomain.
+  const isStorage = url.protocol === "https:" &&
+    (STORAGE_HOSTS.includes(url.host) || url.host.endsWith(`.${new URL(lfsUrl).host}`));
+  return isOwn || isStorage ? url.href : null;
+}
