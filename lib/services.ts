@@ -160,7 +160,10 @@ export async function openServices(
      * Checks refs that are in use before they are due; to be called every second or so. Never throws. Without a token a
      * check costs quota, or a query that the Git host may limit: none is sent ahead of need.
      */
-    refreshDue: () => tokens.isReady("core") ? github.refs.refreshDue() : Promise.resolve(),
+    refreshDue: () =>
+      tokens.isReady("core")
+        ? github.refs.refreshDue(({ owner }) => tokens.isReady("core", owner))
+        : Promise.resolve(),
     /** Starts the content thread ahead of need. Never throws. */
     startThreads: () => threads.start(),
     /** Flushes pending cache writes and log lines, and closes all resources. */

@@ -93,13 +93,13 @@ export async function describeItems(
   if (!needs.content && !needs.frontMatter && !needs.html) {
     return { parts: new Map(), pointers: new Map(), cacheForMs: Infinity };
   }
-  const room = new PageRoom(description, read);
+  const room = roomOf(description, read);
   const files = planPage(items, description, { room, read });
   const pointers = new Map<Item, LfsPointer>();
   await addHtml(files, description, { room, pointers, read });
   const carried = files.filter(({ isCarried }) => isCarried);
   const contents = description.blobs === undefined
-    ? await readFiles(carried.map(refOf), room.refuseObject, read)
+    ? await readFiles(carried.map(refOf), room.refuse, read)
     : { blobs: description.blobs, pointers: new Map<string, LfsPointer>() };
   const blobs = new Map(contents.blobs);
   for (const file of carried) {
@@ -126,47 +126,39 @@ export async function describeItems(
   };
 }
 
-/** How much of a page's bytes is left. */
-class PageRoom {
-  private readonly bytesLeft: Record<keyof typeof MAX_PAGE_BYTES, number>;
-  /** By path: an object is read for its HTML and for its content, and counts once. */
-  private readonly ofObjects = new Map<string, Error | null>();
-  private readonly maxBytes: number;
+type Room = ReturnType<typeof roomOf>;
 
-  constructor({ list }: Description, { limits: { maxItemBytes } }: ReadContext) {
-    this.maxBytes = maxItemBytes;
-    // A single file is bounded by its own size.
-    this.bytesLeft = { ...MAX_PAGE_BYTES, ...(list !== null ? {} : { content: maxItemBytes }) };
-  }
-
-  take(kind: keyof typeof MAX_PAGE_BYTES, size: number): boolean {
-    const isFitting = size <= this.bytesLeft[kind];
-    if (isFitting) this.bytesLeft[kind] -= size;
+/** What is left of a page's bytes. */
+function roomOf({ list }: Description, { limits: { maxItemBytes: maxBytes } }: ReadContext) {
+  // A single file is bounded by its own size.
+  const bytesLeft = { ...MAX_PAGE_BYTES, ...(list !== null ? {} : { content: maxBytes }) };
+  const take = (kind: keyof typeof bytesLeft, size: number) => {
+    const isFitting = size <= bytesLeft[kind];
+    if (isFitting) bytesLeft[kind] -= size;
     return isFitting;
-  }
-
-  /** Why a file cannot be in the page, or null: then it has its room. */
-  refuse(path: string, size: number): Error | null {
-    const { maxBytes } = this;
-    if (size > maxBytes) return itemTooLarge(path, { size, maxBytes });
-    return this.take("content", size) ? null : pageTooLarge(path, MAX_PAGE_BYTES.content);
-  }
-
-  /** As `refuse`, for the object of a Git LFS pointer. */
-  readonly refuseObject = (path: string, size: number): Error | null => {
-    const known = this.ofObjects.get(path);
-    if (known !== undefined) return known;
-    const error = this.refuse(path, size);
-    this.ofObjects.set(path, error);
+  };
+  /** What is read for its HTML and for its content counts once. */
+  const known = new Map<string, Error | null>();
+  /** Why a file, or the object of a Git LFS pointer, cannot be in the page; null where it has its room. */
+  const refuse = (path: string, size: number): Error | null => {
+    const key = `${size} ${path}`;
+    const error = known.get(key) ??
+      (size > maxBytes
+        ? itemTooLarge(path, { size, maxBytes })
+        : known.has(key) || take("content", size)
+        ? null
+        : pageTooLarge(path, MAX_PAGE_BYTES.content));
+    known.set(key, error);
     return error;
   };
+  return { take, refuse };
 }
 
 /** The files in byte order of path, which is the order in which they get their part of the page. */
 function planPage(
   items: readonly Item[],
   { needs }: Description,
-  { room, read }: { readonly room: PageRoom; readonly read: ReadContext },
+  { room, read }: { readonly room: Room; readonly read: ReadContext },
 ): PageFile[] {
   return items.toSorted((a, b) => comparePaths(a.path, b.path)).map((item) => {
     const { name, path, size } = item;
@@ -197,7 +189,7 @@ async function addHtml(
   files: readonly PageFile[],
   { blobs: known, list }: Description,
   { room, pointers, read }: {
-    readonly room: PageRoom;
+    readonly room: Room;
     readonly pointers: Map<Item, LfsPointer>;
     readonly read: ReadContext;
   },
@@ -219,7 +211,7 @@ async function addHtml(
   if (missing.length === 0) return;
   const work = async (read: ReadContext) => {
     const contents = known === undefined
-      ? await readFiles(missing.map(refOf), room.refuseObject, read)
+      ? await readFiles(missing.map(refOf), room.refuse, read)
       : { blobs: known, pointers: new Map<string, LfsPointer>() };
     const results = new Map<string, Uint8Array | string | Error>();
     const readable: { id: string; bytes: Uint8Array }[] = [];

@@ -145,12 +145,13 @@ export class RefChecks {
    * Checks, ahead of need, every due ref that was requested since its last check began: a few at once, so that requests
    * do not wait behind very many refs. Never throws.
    */
-  async refreshDue(): Promise<void> {
+  async refreshDue(mayCheck: (name: RefName) => boolean = () => true): Promise<void> {
     // Those that are queued are still due.
     if (this.refreshSlots.pendingCount > 0) return;
     const isDue = ({ name, ref, triedAtMs }: KnownRef) =>
       ref.wantedAtMs > triedAtMs && this.ageMs(ref.checkedAtMs) >= this.refreshAfterMs &&
-      this.options.backoff.refFailure(name) === null && !this.flights.has(refKey(name));
+      this.options.backoff.refFailure(name) === null && !this.flights.has(refKey(name)) &&
+      mayCheck(name);
     const due = this.known.values().filter(isDue).toArray();
     await Promise.all(due.map((known) =>
       this.refreshSlots(async () => {

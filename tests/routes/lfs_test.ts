@@ -105,6 +105,9 @@ Deno.test("a list costs nothing for LFS, and shows a pointer once its blob was r
   assertEquals((await sizes({ limit: 40 })).map(([, size]) => size), [
     ...[undefined, TEXT.length, MIB + 1, undefined, 5, undefined],
   ]);
+  gh.resetCounts();
+  await sizes({ includeFrontMatter: true, limit: 44 });
+  assertEquals(gh.counts(), {});
   await service.get(itemPath({ path: "posts/a.png", format: "raw" }));
   gh.resetCounts();
   assertEquals((await sizes({ limit: 41 }))[0], [PICTURE.length, PICTURE.length]);
@@ -115,6 +118,7 @@ Deno.test("a list costs nothing for LFS, and shows a pointer once its blob was r
 Deno.test("sort and filter by front matter are those of the pointers, whatever was read before", async () => {
   await using site = await start(envOf);
   const { service } = site;
+  await service.list({ includeContent: true });
   await service.item({ path: "posts/b.md" });
   const { items } = await service.list({ "filter[frontMatter.title][exists]": true });
   assertEquals(items.map(({ name }) => name), ["f.md"]);

@@ -45,17 +45,16 @@ export async function readLfsObjects(
   const results = new Map<string, BlobResult>();
   for (let at = 0; at < files.length; at += BATCH_OBJECTS) {
     const batch = files.slice(at, at + BATCH_OBJECTS);
-    const attempt = (file: FileRef, work: () => Promise<BlobResult>) =>
-      work().catch((error) => {
-        context.signal?.throwIfAborted();
-        return error as Error;
-      }).then((result) => void results.set(file.id, result));
     const asked = requestBatch(host, snapshot, batch, context);
-    await pLimit(AT_ONCE).map(batch, (file) =>
-      attempt(file, async () => {
+    await pLimit(AT_ONCE).map(batch, async (file) => {
+      try {
         const object = (await asked).find(({ oid }) => oid === file.id);
-        return await download(host, file, object, context);
-      }));
+        results.set(file.id, await download(host, file, object, context));
+      } catch (error) {
+        context.signal?.throwIfAborted();
+        results.set(file.id, error as Error);
+      }
+    });
   }
   return results;
 }

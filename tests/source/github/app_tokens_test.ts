@@ -127,6 +127,18 @@ Deno.test("AppTokens keeps a token to its end while GitHub gives no other, and h
   assertEquals(await request("octo"), 200);
 });
 
+Deno.test("branches are checked ahead of need for owners that have installed the App, and no others", async () => {
+  await using app = await start();
+  const { clock, gh, service } = app;
+  for (let time = 0; time < 2; time++) {
+    for (const owner of ["octo", "other"]) await service.list({ owner });
+    clock.advance(25_000);
+  }
+  gh.resetCounts();
+  await service.services.refreshDue();
+  assertEquals(gh.requests.map(({ path }) => path), ["/repos/octo/site/commits/heads%2Fmain"]);
+});
+
 Deno.test("AppTokens chooses by the owner that was requested, also after a rename", async () => {
   await using app = await start();
   const { gh, service } = app;
