@@ -22,7 +22,7 @@ import { ChangeFeed } from "./source/change_feed.ts";
 import { AppTokens } from "./source/github/app_tokens.ts";
 import { GitHubSource } from "./source/github/github_source.ts";
 import { TokenFile } from "./source/github/token_file.ts";
-import { TokenPool, type TokenSupply } from "./source/github/tokens.ts";
+import { tokenList, TokenPool, type TokenSupply } from "./source/github/tokens.ts";
 import { LOCAL_OWNER, LocalSource } from "./source/local/local_source.ts";
 import { repositoryKey, type Source } from "./source/source.ts";
 import type { Compute } from "./thread/compute.ts";
@@ -87,7 +87,7 @@ export async function openServices(
   });
 
   const supply = await openTokens(config, { clock, log });
-  const tokens = new TokenPool(config.tokens, { clock, log, isolates, supply });
+  const tokens = new TokenPool(supply, { clock, log, isolates });
   let lastSuccess: string | null = null;
   let lastFailure: string | null = null;
   const github = new CachedSource(
@@ -182,10 +182,7 @@ export async function openServices(
      * Checks refs that are in use before they are due; to be called every second or so. Never throws. Without a token a
      * check costs quota, or a query that the Git host may limit: none is sent ahead of need.
      */
-    refreshDue: () =>
-      tokens.isReady("core")
-        ? github.refs.refreshDue(({ owner }) => tokens.isReady("core", owner))
-        : Promise.resolve(),
+    refreshDue: () => github.refs.refreshDue(({ owner }) => tokens.isReady("core", owner)),
     /** Starts the content thread ahead of need. Never throws. */
     startThreads: () => threads.start(),
     /** Flushes pending cache writes and log lines, and closes all resources. */
@@ -200,14 +197,11 @@ export async function openServices(
   };
 }
 
-/**
- * The tokens that change while the service runs; null where `GITHUB_TOKEN` has them all.
- * @throws {SettingsError} where a file cannot be read, or a key cannot be used.
- */
+/** @throws {SettingsError} where a file of tokens cannot be read, or the key of an App cannot be used. */
 async function openTokens(
-  { tokenFile, appId, appPrivateKey, appPrivateKeyFile, github: { apiUrl } }: Config,
+  { tokens, tokenFile, appId, appPrivateKey, appPrivateKeyFile, github: { apiUrl } }: Config,
   parts: { readonly clock: Clock; readonly log: Log },
-): Promise<TokenSupply | null> {
+): Promise<TokenSupply> {
   const orStop = <T>(name: string, opening: Promise<T>, state?: string) =>
     opening.catch(({ message }) => {
       throw new SettingsError(`Cannot start with "${name}": ${state ?? message}`);
@@ -217,7 +211,7 @@ async function openTokens(
     await orStop("GITHUB_TOKEN_FILE", file.read());
     return file;
   }
-  if (appId === null) return null;
+  if (appId === null) return tokenList(tokens);
   const name = appPrivateKey === null ? "GITHUB_APP_PRIVATE_KEY_FILE" : "GITHUB_APP_PRIVATE_KEY";
   // An environment may have no line breaks.
   const privateKey = appPrivateKey?.replaceAll("\\n", "\n") ??

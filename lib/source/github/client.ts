@@ -160,7 +160,7 @@ export class GitHubClient {
 
   /** Brings the tokens for an owner up to date, so that the pool can tell whether one is ready. */
   async renewTokens(owner: string, context: RequestContext): Promise<void> {
-    await this.options.tokens.supply?.renew(owner, this.sendAsApp, context);
+    await this.options.tokens.supply.renew?.(owner, this.sendAsApp, context);
   }
 
   private readonly sendAsApp: SendAsApp = async ({ url, jwt, body }, context) => {

@@ -23,14 +23,14 @@ export type SendAsApp = (
   context: RequestContext,
 ) => Promise<Pick<Response, "status" | "headers"> & { readonly bytes: Uint8Array }>;
 
-/** Tokens that change while the service runs, in place of a fixed list. */
+/** Where tokens come from. */
 export interface TokenSupply {
   /** The tokens for an owner's repositories as they are now, or all tokens for "". */
   tokensFor(owner: string): readonly Token[];
   /** Whether there may be one for an owner, now or later: where one of those above is not refused, if left out. */
   mayHave?(owner: string): boolean;
   /** Brings the tokens for an owner up to date. @throws the reason of the context's signal, nothing else. */
-  renew(owner: string, send: SendAsApp, context: RequestContext): Promise<void>;
+  renew?(owner: string, send: SendAsApp, context: RequestContext): Promise<void>;
 }
 
 const UNKNOWN = Number.MAX_SAFE_INTEGER;
@@ -51,10 +51,14 @@ const DAY_MS = 86_400_000;
 /** From this time before the end of a token on, the log and the health report name it. */
 const END_NOTICE_MS = 14 * DAY_MS;
 
+/** Tokens that stay as they are. */
+export function tokenList(secrets: readonly string[]): TokenSupply {
+  const tokens = secrets.map((secret, index) => newToken(secret, index + 1));
+  return { tokensFor: () => tokens };
+}
+
 /** Chooses tokens by the quota that is left (docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api). */
 export class TokenPool {
-  readonly supply: TokenSupply | null;
-  private readonly tokens: readonly Token[];
   private readonly anonymous = newToken(null, 0);
   /** Quotas of tokens that are spent or limited. */
   private readonly limits: RetryTable<true>;
@@ -62,18 +66,14 @@ export class TokenPool {
   private readonly setAside: RetryTable<true>;
 
   constructor(
-    secrets: readonly string[],
+    readonly supply: TokenSupply,
     private readonly options: {
       readonly clock: Clock;
       readonly log: Log;
       /** How many isolates share each token's pace; 1 where it is left out. */
       readonly isolates?: () => number;
-      /** In place of `secrets`. */
-      readonly supply?: TokenSupply | null;
     },
   ) {
-    this.supply = options.supply ?? null;
-    this.tokens = secrets.map((secret, index) => newToken(secret, index + 1));
     const { clock } = options;
     this.limits = new RetryTable(clock, { firstMs: 1_000, maxMs: MAX_REPEATED_LIMIT_MS });
     this.setAside = new RetryTable(clock);
@@ -81,8 +81,9 @@ export class TokenPool {
 
   /** Whether an owner's repositories may be requested with a token, now or after a wait: not all are refused. */
   mayHave(owner: string): boolean {
-    return this.supply?.mayHave?.(owner) ??
-      this.tokensFor(owner).some(({ isRefused }) => !isRefused);
+    const { supply } = this;
+    return supply.mayHave?.(owner) ??
+      supply.tokensFor(owner).some(({ isRefused }) => !isRefused);
   }
 
   /** Whether a token can be used now: for any owner where none is named. */
@@ -93,7 +94,7 @@ export class TokenPool {
   /** The tokens that end within 14 days, with the time that GitHub states. */
   expiring() {
     const soon = this.options.clock.now() + END_NOTICE_MS;
-    return this.tokensFor("")
+    return this.supply.tokensFor("")
       .filter(({ isRefused, expiresAtMs }) => !isRefused && expiresAtMs <= soon)
       .map(({ place: token, expiresAtMs }) => ({ token, expiresAt: isoTime(expiresAtMs) }));
   }
@@ -177,7 +178,7 @@ export class TokenPool {
     const { log } = this.options;
     if (token.isRefused) return;
     token.isRefused = true;
-    log.error("token refused", { token: token.place, of: this.tokensFor("").length });
+    log.error("token refused", { token: token.place, of: this.supply.tokensFor("").length });
     if (!this.mayHave("")) log.error("all tokens refused, continuing without a token");
   }
 
@@ -219,13 +220,9 @@ export class TokenPool {
     return this.options.clock.monotonicMs() >= resetAtMs ? UNKNOWN : remaining;
   }
 
-  private tokensFor(owner: string): readonly Token[] {
-    return this.supply?.tokensFor(owner) ?? this.tokens;
-  }
-
   private accepted(quota: Quota, owner: string, account = owner): readonly Token[] {
     if (quota === "raw") return [];
-    return this.tokensFor(account).filter((token) =>
+    return this.supply.tokensFor(account).filter((token) =>
       !token.isRefused && this.options.clock.monotonicMs() < token.endsAtMs &&
       this.setAside.failureOf(keyOf(token, "*"), keyOf(token, owner)) === null
     );
