@@ -127,6 +127,17 @@ Deno.test("AppTokens keeps a token to its end while GitHub gives no other, and h
   assertEquals(await request("octo"), 200);
 });
 
+Deno.test("AppTokens keeps the limits of a token for the next one", async () => {
+  await using app = await start({ tokenLifeMs: MINUTE_MS });
+  const { clock, gh, request } = app;
+  gh.intercept = (_request, { token }) =>
+    token === null ? null : new Response("{}", { status: 429, headers: { "retry-after": "600" } });
+  assertEquals(await request("octo"), 503);
+  gh.intercept = null;
+  clock.advance(59_000);
+  assertEquals([await request("octo"), gh.app.given.length], [503, 2]);
+});
+
 Deno.test("branches are checked ahead of need for owners that have installed the App, and no others", async () => {
   await using app = await start();
   const { clock, gh, service } = app;
