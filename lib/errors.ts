@@ -59,7 +59,7 @@ export const ERRORS = {
     404,
     "File not found",
     "{state}",
-    "There is no file at that path on that branch: nothing, a folder, a link or a submodule.",
+    "There is no file at that path on that branch: nothing, a folder, a link, a submodule, or a Git LFS pointer whose object is missing.",
     "Check the path from the repository's root, upper and lower case too.",
     "Take `path` or `contentUrl` from a list of items instead of putting paths together.",
   ),
@@ -323,12 +323,17 @@ export function collectionNotFound(
   return problem("collection-not-found", { state: sentences.join(" "), suggestions });
 }
 
-/** Says what is at the path instead of a file: a folder, a symbolic link, a submodule, or nothing; or that it is outside. */
+/**
+ * Says what is at the path instead of a file: a folder, a symbolic link, a submodule, or nothing; that it is outside,
+ * or that a Git LFS object is missing.
+ */
 export function itemNotFound(path: string, what?: string) {
   const texts: Readonly<Record<string, string>> = {
     nothing:
       `There is no file "${path}" on this branch. Paths are case-sensitive and start at the repository's root.`,
     folder: `"${path}" is a folder. List it with list-collection-items.`,
+    "missing object":
+      `"${path}" is a Git LFS pointer, and its object is missing. Run git lfs push --all, or git lfs fetch in a local folder.`,
     outside:
       `"${path}" is not in the folder of the collection. Leave out collection, or correct it.`,
   };

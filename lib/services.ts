@@ -19,8 +19,10 @@ import { SingleFlight } from "./work/single_flight.ts";
 import { type Config, SettingsError } from "./settings.ts";
 import { CachedSource } from "./source/cached_source.ts";
 import { ChangeFeed } from "./source/change_feed.ts";
+import { AppTokens } from "./source/github/app_tokens.ts";
 import { GitHubSource } from "./source/github/github_source.ts";
-import { TokenPool } from "./source/github/tokens.ts";
+import { TokenFile } from "./source/github/token_file.ts";
+import { tokenList, TokenPool, type TokenSupply } from "./source/github/tokens.ts";
 import { LOCAL_OWNER, LocalSource } from "./source/local/local_source.ts";
 import { repositoryKey, type Source } from "./source/source.ts";
 import type { Compute } from "./thread/compute.ts";
@@ -84,7 +86,8 @@ export async function openServices(
     onHit: (hit) => metrics.countHit(hit),
   });
 
-  const tokens = new TokenPool(config.tokens, { clock, log, isolates });
+  const supply = await openTokens(config, { clock, log });
+  const tokens = new TokenPool(supply, { clock, log, isolates });
   let lastSuccess: string | null = null;
   let lastFailure: string | null = null;
   const github = new CachedSource(
@@ -163,6 +166,8 @@ export async function openServices(
     /** Bodies that are being made. */
     making: new SingleFlight<MadeBody>(),
     underWay: new UnderWay(),
+    /** The tokens that end soon. */
+    expiringTokens: () => tokens.expiring(),
     /** Whether the service can do its work, without a request to the source. Never throws. */
     async health() {
       const source = { quotaLeft: quotaLeft(), lastSuccess, lastFailure };
@@ -177,7 +182,7 @@ export async function openServices(
      * Checks refs that are in use before they are due; to be called every second or so. Never throws. Without a token a
      * check costs quota, or a query that the Git host may limit: none is sent ahead of need.
      */
-    refreshDue: () => tokens.isReady("core") ? github.refs.refreshDue() : Promise.resolve(),
+    refreshDue: () => github.refs.refreshDue(({ owner }) => tokens.isReady("core", owner)),
     /** Starts the content thread ahead of need. Never throws. */
     startThreads: () => threads.start(),
     /** Flushes pending cache writes and log lines, and closes all resources. */
@@ -190,6 +195,31 @@ export async function openServices(
       await log.close();
     },
   };
+}
+
+/** @throws {SettingsError} where a file of tokens cannot be read, or the key of an App cannot be used. */
+async function openTokens(
+  { tokens, tokenFile, appId, appPrivateKey, appPrivateKeyFile, github: { apiUrl } }: Config,
+  parts: { readonly clock: Clock; readonly log: Log },
+): Promise<TokenSupply> {
+  const orStop = <T>(name: string, opening: Promise<T>, state?: string) =>
+    opening.catch(({ message }) => {
+      throw new SettingsError(`Cannot start with "${name}": ${state ?? message}`);
+    });
+  if (tokenFile !== null) {
+    const file = new TokenFile(tokenFile, parts.log);
+    await orStop("GITHUB_TOKEN_FILE", file.read());
+    return file;
+  }
+  if (appId === null) return tokenList(tokens);
+  const name = appPrivateKey === null ? "GITHUB_APP_PRIVATE_KEY_FILE" : "GITHUB_APP_PRIVATE_KEY";
+  // An environment may have no line breaks.
+  const privateKey = appPrivateKey?.replaceAll("\\n", "\n") ??
+    await orStop(name, Deno.readTextFile(appPrivateKeyFile!));
+  const app = new AppTokens({ ...parts, id: appId, privateKey, apiUrl });
+  // The key's own error may show it.
+  await orStop(name, app.sign(), "must be an RSA key in PEM");
+  return app;
 }
 
 /** @throws {SettingsError} where a store that the settings name cannot be opened. */

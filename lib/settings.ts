@@ -11,6 +11,8 @@ const TOKEN = /^[\x21-\x7e]+$/;
 const SECRET = /^\P{Cc}+$/u;
 const REPOSITORY = /^[a-z0-9_-]+\/(\*|[a-z0-9._-]+)$/i;
 
+const optionalText = z.string().nullable().default(null);
+
 /** Every setting with its variable, in the order of the documents. Sizes in bytes, times in ms; null where there is none. */
 const SETTINGS = {
   port: ["PORT", whole(0, 65_535).default(8000)],
@@ -21,6 +23,13 @@ const SETTINGS = {
   rawUrl: ["GITHUB_RAW_URL", address().optional()],
   webUrl: ["GITHUB_WEB_URL", address().optional()],
   tokens: ["GITHUB_TOKEN", list(TOKEN, "tokens without spaces").default([])],
+  tokenFile: ["GITHUB_TOKEN_FILE", optionalText],
+  appId: [
+    "GITHUB_APP_ID",
+    z.string().regex(/^[\w.]{1,100}$/, "must be the id of a GitHub App").nullable().default(null),
+  ],
+  appPrivateKey: ["GITHUB_APP_PRIVATE_KEY", optionalText],
+  appPrivateKeyFile: ["GITHUB_APP_PRIVATE_KEY_FILE", optionalText],
   gitUrl: ["GITHUB_GIT_URL", address("none").optional()],
   webhookSecrets: [
     "GITHUB_WEBHOOK_SECRET",
@@ -57,6 +66,10 @@ const SETTINGS = {
   ],
 } as const;
 
+/** One of each may be set. */
+const TOKEN_SETTINGS = ["GITHUB_APP_ID", "GITHUB_TOKEN_FILE", "GITHUB_TOKEN"];
+const KEY_SETTINGS = ["GITHUB_APP_PRIVATE_KEY_FILE", "GITHUB_APP_PRIVATE_KEY"];
+
 /** The names of the variables that are read. */
 export const SETTING_NAMES: readonly string[] = Object.values(SETTINGS).map(([name]) => name);
 
@@ -85,11 +98,20 @@ export function parseSettings(
   get: (name: string) => string | undefined,
   { isPreview = false }: { isPreview?: boolean } = {},
 ) {
+  const fault = (name: string | undefined, state: string) =>
+    new SettingsError(`Cannot start with "${name}": ${state}`);
   const entries = Object.entries(SETTINGS).map(([key, [name, schema]]) => {
     const result = schema.safeParse(get(name)?.trim() || undefined);
     if (result.success) return [key, result.data];
-    throw new SettingsError(`Cannot start with "${name}": ${result.error.issues[0]!.message}`);
+    throw fault(name, result.error.issues[0]!.message);
   });
+  const [[source, otherSource], [key, otherKey]] = [TOKEN_SETTINGS, KEY_SETTINGS]
+    .map((names) => names.filter((name) => get(name)?.trim())) as [string[], string[]];
+  if (otherSource) throw fault(source, `must not be set beside ${otherSource}`);
+  if (otherKey) throw fault(key, `must not be set beside ${otherKey}`);
+  const isApp = source === "GITHUB_APP_ID";
+  if (isApp && !key) throw fault(source, `must be set together with ${KEY_SETTINGS.join(" or ")}`);
+  if (key && !isApp) throw fault(key, "must be set together with GITHUB_APP_ID");
   const { apiUrl: own, graphqlUrl, rawUrl, webUrl, gitUrl, ...given } = Object.fromEntries(
     entries,
   ) as { [Key in keyof typeof SETTINGS]: z.infer<(typeof SETTINGS)[Key][1]> };

@@ -25,6 +25,7 @@ Deno.test("parseSettings() takes an empty value for unset, and GitHub's public a
   ]);
 });
 
+const OF_APP = ["GITHUB_APP_ID", "GITHUB_APP_PRIVATE_KEY", "GITHUB_APP_PRIVATE_KEY_FILE"] as const;
 const OF_GITHUB = ["API", "GRAPHQL", "RAW", "WEB", "GIT"].map((name) => `GITHUB_${name}_URL`);
 const GOOD: readonly [name: string, value: string, key: keyof Config, read: unknown][] = [
   ["PORT", "0", "port", 0],
@@ -33,6 +34,7 @@ const GOOD: readonly [name: string, value: string, key: keyof Config, read: unkn
   ["PUBLIC_URL", "https://a.test/b/", "publicUrl", "https://a.test/b"],
   ["PUBLIC_URL", "http://a.test:81", "publicUrl", "http://a.test:81"],
   ["GITHUB_TOKEN", " a , b ,", "tokens", ["a", "b"]],
+  ["GITHUB_TOKEN_FILE", "data/tokens", "tokenFile", "data/tokens"],
   ["GITHUB_WEBHOOK_SECRET", "It's a Secret, b", "webhookSecrets", ["It's a Secret", "b"]],
   ["ALLOWED_REPOS", "A/b, c/*", "allowedRepos", new Set(["a/b", "c/*"])],
   ["LOCAL_REPOS_DIR", "none", "localReposDir", null],
@@ -53,7 +55,30 @@ Deno.test("parseSettings() reads good values", () => {
   for (const [name, value, key, read] of GOOD) {
     assertEquals([name, parse({ [name]: value })[key]], [name, read]);
   }
-  assertEquals(new Set([...GOOD.map(([name]) => name), ...OF_GITHUB]), new Set(SETTING_NAMES));
+  const names = [...GOOD.map(([name]) => name), ...OF_GITHUB, ...OF_APP];
+  assertEquals(new Set(names), new Set(SETTING_NAMES));
+});
+
+Deno.test("parseSettings() takes a GitHub App with one key, and neither tokens nor keys in two ways", () => {
+  const [id, key, file] = OF_APP;
+  const { appId, appPrivateKey } = parse({ [id]: "4711", [key]: "PEM" });
+  assertEquals([appId, appPrivateKey], ["4711", "PEM"]);
+  assertEquals(parse({ [id]: "Iv23.ab", [file]: "./key.pem" }).appPrivateKeyFile, "./key.pem");
+  const rows: [named: string, env: Record<string, string>][] = [
+    [id, { [id]: "1" }],
+    [key, { [key]: "canary" }],
+    [file, { [file]: "canary" }],
+    [id, { [id]: "1", [key]: "canary", GITHUB_TOKEN: "canary" }],
+    [id, { [id]: "1", [key]: "canary", GITHUB_TOKEN_FILE: "canary" }],
+    [file, { [id]: "1", [key]: "canary", [file]: "canary" }],
+    ["GITHUB_TOKEN_FILE", { GITHUB_TOKEN: "canary", GITHUB_TOKEN_FILE: "canary" }],
+    [id, { [id]: "4 7", [key]: "canary" }],
+  ];
+  for (const [named, env] of rows) {
+    const { message } = assertThrows(() => parse(env), SettingsError);
+    assert(message.startsWith(`Cannot start with "${named}": must `), message);
+    assert(!message.includes("canary"), message);
+  }
 });
 
 const BAD: Record<string, readonly string[]> = {

@@ -18,6 +18,7 @@ export type FacetsBody = NonNullable<ItemPage["facets"]>;
 /** Why an item of a page has no content. */
 export const itemErrorBody = z.object({
   code: z.enum([
+    "item-not-found",
     "item-too-large",
     "page-too-large",
     "source-failed",

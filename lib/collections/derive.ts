@@ -62,7 +62,7 @@ export async function renderFiles(
   files: readonly FileRef[],
   read: ReadContext,
   { blobs, onResult }: {
-    readonly blobs: Blobs | undefined;
+    readonly blobs: Blobs;
     readonly onResult: (id: string, result: Uint8Array | string | Error) => void;
   },
 ): Promise<void> {

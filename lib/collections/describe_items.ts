@@ -17,11 +17,12 @@ import { type FileList, inPathOrder } from "../source/file_list.ts";
 import type { Blobs, FileRef } from "../source/source.ts";
 import { renderFiles, runOverFrontMatter } from "./derive.ts";
 import { type ReadContext, repositoryOf, runJob } from "./read_context.ts";
+import { type ContentFile, contentRef, readContents, withPointer } from "./read_contents.ts";
 import { type CollectionFolder, pathIn } from "./resolve_collection.ts";
 
 /** The files of a response, and what is said of them. */
 interface Page {
-  readonly files: readonly FileRef[];
+  readonly files: readonly ContentFile[];
   readonly needs: ItemNeeds;
   /** As in `DescribeInput`. */
   readonly fields?: readonly string[] | undefined;
@@ -70,86 +71,101 @@ export async function describeItems(
   read: ReadContext,
 ): Promise<Description & { readonly cacheForMs: number }> {
   const { needs } = page;
-  const files: PageFile[] = page.files.map((file) => ({ ...file }));
-  if (!isPlain(needs)) planReads(files, page, read);
-  if (needs.html) await addHtml(files, page, read);
+  const files: PageFile[] = page.files.map((file) => withPointer(file, read));
+  const take = planReads(files, page, read);
   let { blobs } = page;
   if (needs.content) {
     const carried = files.filter(({ error }) => error === undefined);
-    blobs ??= await read.source.blobs(read.snapshot, carried, read.context);
+    blobs ??= await readContents(carried, take, read);
     for (const file of carried) {
-      const bytes = blobs.get(file.id)!;
+      const bytes = blobs.get(contentRef(file).id)!;
       if (bytes instanceof Error) fail(file, bytes);
       else file.bytes = bytes;
     }
   }
-  const described = await describeFiles(files, { ...page, ...(blobs && { blobs }) }, read);
+  const known = { ...page, ...(blobs && { blobs }) };
+  if (needs.html) await addHtml(files, known, take, read);
+  const described = await describeFiles(files, known, read);
   const hasFailed = files.some(({ error }) => error?.code.startsWith("source-"));
-  const mayEnd = files.some(({ htmlError, path }) => htmlError !== undefined && !isMdx(path));
+  const mayEnd = files.some(({ error, htmlError, path }) =>
+    error?.code === "item-not-found" || htmlError !== undefined && !isMdx(path)
+  );
   return { ...described, cacheForMs: hasFailed ? 0 : mayEnd ? FAILURE_TTL_MS : Infinity };
 }
 
 /** Whether no file has to be read. */
 const isPlain = ({ content, frontMatter, html }: ItemNeeds) => !(content || frontMatter || html);
 
-/** Decides which files are read. They get their part of the page in byte order of path. */
+/**
+ * Decides which files are read. They get their part of the page in byte order of path. Returns what takes the part of one
+ * more, or throws.
+ */
 function planReads(
   files: readonly PageFile[],
   { needs, folder }: Page,
   { limits: { maxItemBytes: maxBytes } }: ReadContext,
-): void {
+) {
   // A single file is bounded by its own size.
   const bytesLeft = folder === null
     ? { ...MAX_PAGE_BYTES, content: maxBytes }
     : { ...MAX_PAGE_BYTES };
-  /** Takes the bytes of a file from one of the budgets, or says what does not fit. */
-  const take = (file: PageFile, budget: keyof typeof MAX_PAGE_BYTES) => {
-    if (file.size > bytesLeft[budget]) {
-      file.error = itemError(pageTooLarge(file.path, MAX_PAGE_BYTES[budget]));
-    } else bytesLeft[budget] -= file.size;
+  const take = (
+    { path, size }: FileRef,
+    budget: keyof typeof MAX_PAGE_BYTES = "content",
+  ) => {
+    if (size > maxBytes) throw problem("item-too-large", { path, size, maxBytes });
+    if (size > bytesLeft[budget]) throw pageTooLarge(path, MAX_PAGE_BYTES[budget]);
+    bytesLeft[budget] -= size;
   };
-  for (const file of inPathOrder(files)) {
+  for (const file of inPathOrder(isPlain(needs) ? [] : files)) {
     const { path, size } = file;
-    if (needs.content || (needs.html && isMarkdown(path))) {
-      if (size > maxBytes) {
-        file.error = itemError(problem("item-too-large", { path, size, maxBytes }));
-      } else take(file, "content");
+    try {
+      if (needs.content || needs.html && isMarkdown(path)) take(contentRef(file));
+    } catch (error) {
+      fail(file, error as Error);
     }
     const isCarried = needs.content && file.error === undefined;
-    if (!needsReading(fileName(path), size, maxBytes) || !(needs.frontMatter || isCarried)) {
-      continue;
+    if (!needsReading(fileName(path), size, maxBytes)) continue;
+    try {
+      if (!isCarried && needs.frontMatter) take(file, "frontMatter");
+      file.frontMatter = isCarried || needs.frontMatter;
+    } catch (error) {
+      fail(file, error as Error);
     }
-    const before = file.error;
-    if (!isCarried) take(file, "frontMatter");
-    file.frontMatter = file.error === before;
   }
+  return take;
 }
 
 /** Finds or makes the HTML of files. */
 async function addHtml(
   files: readonly PageFile[],
-  { blobs, folder }: Page,
+  { blobs: known, folder }: Page,
+  take: (file: FileRef) => void,
   read: ReadContext,
 ): Promise<void> {
   const { clock, objects } = read;
   const repository = repositoryOf(read);
   const markdown = files.filter(({ path, error }) => isMarkdown(path) && error === undefined);
-  const rendered = await objects.getMany(renderedKind, repository, markdown.map(({ id }) => id));
+  const ids = markdown.map((file) => contentRef(file).id);
+  const rendered = await objects.getMany(renderedKind, repository, ids);
   const missing = markdown.filter((file) => {
     if (isMdx(file.path)) {
       file.htmlError = MDX_ERROR;
       return false;
     }
-    const found = rendered.get(file.id);
+    const { id } = contentRef(file);
+    const found = rendered.get(id);
     if (found) file.rendered = found;
-    const failure = objects.peek(failureKind, repository, file.id);
+    const failure = objects.peek(failureKind, repository, id);
     if (failure && failure.untilMs > clock.monotonicMs()) file.htmlError = failure.message;
     return file.rendered === undefined && file.htmlError === undefined;
   });
   if (missing.length === 0) return;
+  const key = `html ${missing.map((file) => contentRef(file).id).join(" ")}`;
   const work = async (read: ReadContext) => {
+    const blobs = known ?? await readContents(missing, take, read);
     const results = new Map<string, Uint8Array | string | Error>();
-    await renderFiles(missing, read, {
+    await renderFiles(missing.map(contentRef), read, {
       blobs,
       onResult(id, result) {
         results.set(id, result);
@@ -159,7 +175,7 @@ async function addHtml(
         objects.set(failureKind, repository, id, { message: result, untilMs });
       },
     });
-    return results;
+    return missing.map((file) => ({ lfs: file.lfs, result: results.get(contentRef(file).id)! }));
   };
   let results;
   if (folder === null) {
@@ -167,12 +183,13 @@ async function addHtml(
     results = await work(read);
   } else {
     // Each file may take seconds, so that a list's page is rendered by a background job.
-    const key = `html ${missing.map(({ id }) => id).join(" ")}`;
     const collection = displayPath(folder.path);
     results = await runJob(read, { key, collection, work });
   }
-  for (const file of missing) {
-    const result = results.get(file.id)!;
+  for (const [index, file] of missing.entries()) {
+    const { lfs, result } = results[index]!;
+    // Another request's job may have found the pointers.
+    if (lfs !== undefined) file.lfs = lfs;
     if (result instanceof Error) fail(file, result);
     else if (typeof result === "string") file.htmlError = result;
     else file.rendered = result;
@@ -213,9 +230,11 @@ async function describeFiles(
     await read.reserveBytes(maxBytes);
     return await runOverFrontMatter(read, describeTask, { ...input, maxBytes }, {
       subject: folder === null ? files[0]!.path : displayPath(folder.path),
-      fileAt: (index) => files[index]!,
+      fileAt: (index) => contentRef(files[index]!),
       onFailure: (id, error) => {
-        for (const file of files) if (file.frontMatter && file.id === id) fail(file, error);
+        for (const file of files) {
+          if (file.frontMatter && contentRef(file).id === id) fail(file, error);
+        }
       },
       ...(blobs && { blobs }),
       ...(!isPlain(needs)

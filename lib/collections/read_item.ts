@@ -6,10 +6,12 @@ import type { ItemParameters } from "../api/parameters.ts";
 import { contentTypeOf, fileName, isMarkdown } from "../content/file_names.ts";
 import { findSlugTask } from "../content/tasks.ts";
 import { CollectionsError, itemNotFound, problem } from "../errors.ts";
+import type { FileRef } from "../source/source.ts";
 import { describeItems, MAX_JSON_BYTES } from "./describe_items.ts";
 import { listFiles } from "./list_files.ts";
 import type { JsonBody } from "./list_items.ts";
-import { findEntry, readBlob, type ReadContext, runTask } from "./read_context.ts";
+import { findEntry, type ReadContext, runTask } from "./read_context.ts";
+import { type ContentFile, contentRef, readContents } from "./read_contents.ts";
 import { type CollectionFolder, pathIn, resolveCollection } from "./resolve_collection.ts";
 import { selectItems } from "./select_items.ts";
 
@@ -31,23 +33,29 @@ export async function readItem(parameters: ItemParameters, read: ReadContext) {
   if (entry?.kind !== "file") throw itemNotFound(path, entry?.kind);
   const { id, size } = entry;
   const { maxItemBytes: maxBytes } = read.limits;
-  if (size > maxBytes) {
+  const admit = async ({ size }: FileRef) => {
     const htmlUrl = read.source.webUrl(read.snapshot, path);
-    throw problem("item-too-large", { path, size, maxBytes, ...(htmlUrl && { htmlUrl }) });
-  }
-  await read.reserveBytes(size);
-  const bytes = await readBlob({ path, id, size }, read);
+    if (size > maxBytes) {
+      throw problem("item-too-large", { path, size, maxBytes, ...(htmlUrl && { htmlUrl }) });
+    }
+    await read.reserveBytes(size);
+  };
+  const file: ContentFile = { path, id, size };
+  await admit(file);
+  const contents = await readContents([file], admit, read);
+  const bytes = contents.get(contentRef(file).id)!;
+  if (bytes instanceof Error) throw bytes;
   const name = fileName(path);
-  return { name, path, id, size, contentType: contentTypeOf(name), bytes, folder };
+  return { file, name, contentType: contentTypeOf(name), bytes, folder };
 }
 
 /** The JSON body for a file. @throws {CollectionsError} as lists do; item-too-large where it does not fit into JSON. */
 export async function itemBody(
-  file: Awaited<ReturnType<typeof readItem>>,
+  { file, folder, bytes }: Awaited<ReturnType<typeof readItem>>,
   parameters: ItemParameters,
   read: ReadContext,
 ): Promise<JsonBody> {
-  const { path, id, size, folder, bytes } = file;
+  const { path } = file;
   const { includeHtml: html = false, includeNeighbors = false, linkTemplate } = parameters;
   const { name: repository, branch, commit } = read.snapshot;
   const neighbors = includeNeighbors && folder !== null
@@ -57,18 +65,18 @@ export async function itemBody(
   const hasLinks = html && folder !== null && isMarkdown(path) && !bytes.includes(0);
   const maxBytes = Math.max(MAX_JSON_BYTES, read.limits.maxItemBytes * JSON_BYTES_PER_BYTE);
   const { json, isCut, cacheForMs } = await describeItems({
-    files: [{ path, id, size }],
+    files: [file],
     needs: { content: true, frontMatter: true, html },
     linkTemplate,
     folder: null,
     linked: hasLinks ? { folder, files: await listFiles(folder, read) } : null,
     maxBytes,
-    blobs: new Map([[id, bytes]]),
+    blobs: new Map([[contentRef(file).id, bytes]]),
   }, read);
   if (isCut) {
     const detail =
       `"${path}" does not fit into ${maxBytes} bytes of JSON. Read it with format=raw.`;
-    throw new CollectionsError("item-too-large", detail, { size, maxBytes });
+    throw new CollectionsError("item-too-large", detail, { size: bytes.length, maxBytes });
   }
   const head = JSON.stringify({ repository: { ...repository, branch, commit } });
   const tail = neighbors === null ? "}" : `,${neighbors.json.slice(1)}`;

@@ -12,6 +12,7 @@ import { project } from "./fields.ts";
 import { contentTypeOf, fileName, slugOf } from "./file_names.ts";
 import { splitFenced, textOf } from "./file_text.ts";
 import type { FrontMatter } from "./front_matter.ts";
+import type { LfsPointer } from "./lfs_pointer.ts";
 import {
   contentUrlOf,
   joinHtml,
@@ -27,6 +28,8 @@ export interface DescribedFile {
   readonly path: string;
   readonly id: string;
   readonly size: number;
+  /** Where it is a Git LFS pointer. Front matter is that of the object where that is sent, and there is none elsewhere. */
+  readonly lfs?: LfsPointer;
   /** Its bytes where its content is sent. */
   readonly bytes?: Uint8Array;
   /** Whether its front matter is sent. */
@@ -65,8 +68,8 @@ export interface Description {
 /** Describes the files of a page. Contents get their part of the budget in byte order of path. */
 export function describe(input: DescribeInput): Description | Missing {
   const { repository, files, fields, maxBytes } = input;
-  const texts = files.map(({ id, frontMatter }) =>
-    frontMatter ? derivedText(repository, id) : "{}"
+  const texts = files.map(({ id, lfs, bytes, frontMatter }) =>
+    frontMatter && (!lfs || bytes) ? derivedText(repository, lfs?.oid ?? id) : "{}"
   );
   const missing = [...files.keys()].filter((index) => texts[index] === undefined);
   if (missing.length > 0) return { missing };
@@ -100,7 +103,10 @@ export function describe(input: DescribeInput): Description | Missing {
 }
 
 /** The fields of a file that need none of its bytes. */
-function ownFields({ path, id, size }: DescribedFile, input: DescribeInput): Partial<ItemBody> {
+function ownFields(
+  { path, id, size, lfs }: DescribedFile,
+  input: DescribeInput,
+): Partial<ItemBody> {
   const { prefix } = input;
   const name = fileName(path);
   return {
@@ -108,7 +114,8 @@ function ownFields({ path, id, size }: DescribedFile, input: DescribeInput): Par
     path,
     ...(prefix !== null && { slug: slugOf(path.slice(prefix.length)) }),
     sha: id,
-    size,
+    size: lfs?.size ?? size,
+    lfs,
     contentType: contentTypeOf(name),
     contentUrl: itemPathProblem(path) === null ? contentUrlOf(path, input) : undefined,
     htmlUrl: webUrlOf(path, input) ?? undefined,

@@ -10,7 +10,7 @@ export type ItemNeeds = Readonly<Record<"content" | "frontMatter" | "html", bool
 /** The keys of an item by what they need; `error` is of whatever is read. */
 const NEEDS: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    nothing: "name path slug sha size contentType contentUrl htmlUrl error",
+    nothing: "name path slug sha size lfs contentType contentUrl htmlUrl error",
     content: "encoding content body",
     frontMatter: "frontMatter frontMatterError",
     html: "html headings excerpt words htmlError",

@@ -4,11 +4,11 @@
 import type { ObjectCache, ObjectKind } from "../cache/object_cache.ts";
 import { SingleFlight } from "../work/single_flight.ts";
 import { fileListKind } from "./file_list.ts";
-import { blobId } from "./git_object_id.ts";
 import { RefChecks } from "./ref_checks.ts";
 import { SourceRetries } from "./source_retries.ts";
 import {
   backgroundContext,
+  blobKind,
   type BlobResult,
   type Blobs,
   BYTES_PER_PROCESSOR_MS,
@@ -25,12 +25,6 @@ type CachedSourceOptions = Omit<RefChecksOptions, "source" | "retries"> & { obje
 
 /** Processor time of one value that is read from the store, measured. */
 const STORE_READ_MS = 0.5;
-
-const blobKind: ObjectKind<Uint8Array<ArrayBuffer>> = {
-  name: "blob",
-  sizeOf: (bytes) => bytes.length,
-  codec: { encode: (bytes) => bytes, decode: (bytes, id) => blobId(bytes) === id ? bytes : null },
-};
 
 /** Caches what another source answers. */
 export class CachedSource implements Source {

@@ -1,5 +1,6 @@
 // The ids that Git gives to contents: SHA-1 over a short header and the content (git-hash-object, gitformat-pack), so
-// that an id computed here and one from Git or GitHub can check each other. All ids are 40 hex digits.
+// that an id computed here and one from Git or GitHub can check each other. All ids are 40 hex digits. Git LFS names an
+// object by the 64 digits of its SHA-256.
 
 import { Buffer } from "node:buffer";
 import { createHash, type Hash } from "node:crypto";
@@ -16,6 +17,15 @@ export interface TreeObjectEntry {
 
 export function blobId(bytes: Uint8Array): string {
   return blobHash(bytes.length).update(bytes).digest("hex");
+}
+
+/** Whether an id is that of a Git LFS object. */
+export const isLfsId = (id: string) => id.length === 64;
+
+/** Whether bytes are the blob, or the Git LFS object, of this id. */
+export function hasId(bytes: Uint8Array, id: string): boolean {
+  const hash = isLfsId(id) ? createHash("sha256") : blobHash(bytes.length);
+  return hash.update(bytes).digest("hex") === id;
 }
 
 /** A hash whose `digest("hex")` is a blob id once it was fed all `size` bytes of a file, in parts. */

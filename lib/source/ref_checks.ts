@@ -123,15 +123,17 @@ export class RefChecks {
   }
 
   /**
-   * Checks, ahead of need, every due ref that was requested since its last check began: a few at once, so that requests
+   * Checks, ahead of need, every due ref that may be, and was requested since its last check began: a few at once, so that requests
    * do not wait behind very many refs. Never throws.
    */
-  async refreshDue(): Promise<void> {
+  async refreshDue(mayCheck: (name: RefName) => boolean): Promise<void> {
     // Those that are queued are still due.
     if (this.refreshSlots.pendingCount > 0) return;
     const due = this.known.values().filter((known) =>
       known.ref.wantedAtMs > known.triedAtMs && !this.isEarly(known) &&
-      this.options.retries.refFailure(known.name) === null && !this.flights.has(refKey(known.name))
+      this.options.retries.refFailure(known.name) === null &&
+      !this.flights.has(refKey(known.name)) &&
+      mayCheck(known.name)
     );
     await this.refreshSlots.map(due, ({ name }) => this.checkAhead(name));
   }

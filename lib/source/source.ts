@@ -1,8 +1,10 @@
 // The port through which everything else reads repositories. A ref names a commit, a commit names a tree, a tree names
 // blobs; only a ref ever changes. Object ids have Git's own meaning in every implementation.
 
+import type { ObjectKind } from "../cache/object_cache.ts";
 import type { CollectionsError } from "../errors.ts";
 import type { FileList, ListedFile } from "./file_list.ts";
+import { hasId } from "./git_object_id.ts";
 import type { TreeEntries } from "./tree_entries.ts";
 
 /**
@@ -110,7 +112,7 @@ export interface Snapshot {
   readonly validators: string;
 }
 
-/** A file by its path from the repository's root. */
+/** A file by its path from the repository's root. An id of 64 digits is that of the Git LFS object it stands for. */
 export type FileRef = ListedFile;
 
 /** A folder's id and every file below it. */
@@ -124,6 +126,13 @@ export type BlobResult = Uint8Array<ArrayBuffer> | Error;
 
 /** One result for each distinct blob id. */
 export type Blobs = ReadonlyMap<string, BlobResult>;
+
+/** Cached blobs and Git LFS objects. */
+export const blobKind: ObjectKind<Uint8Array<ArrayBuffer>> = {
+  name: "blob",
+  sizeOf: (bytes) => bytes.length,
+  codec: { encode: (bytes) => bytes, decode: (bytes, id) => hasId(bytes, id) ? bytes : null },
+};
 
 /** Reads repositories of one kind: GitHub, or local folders. */
 export interface Source {
@@ -148,8 +157,8 @@ export interface Source {
   filesAt(snapshot: Snapshot, path: string, context: RequestContext): Promise<FolderFiles | null>;
 
   /**
-   * Reads files whole, each checked against its Git id. A file that cannot be read is an Error in its place and never
-   * fails the others. @throws the context's abort reason.
+   * Reads files whole, each checked against its id. A file that cannot be read is an Error in its place and never fails
+   * the others: item-not-found for a Git LFS object that is missing. @throws the context's abort reason.
    */
   blobs(snapshot: Snapshot, files: readonly FileRef[], context: RequestContext): Promise<Blobs>;
 

@@ -110,6 +110,7 @@ export interface FrontMatterError {
 /** Why an item of a page has no content. */
 export interface ItemError {
   code:
+    | "item-not-found"
     | "item-too-large"
     | "page-too-large"
     | "source-failed"
@@ -132,8 +133,10 @@ interface File<Data> {
   path: string;
   /** Git's blob id. */
   sha: string;
-  /** In bytes. */
+  /** In bytes; of the file itself, where `lfs` is there. */
   size: number;
+  /** What a Git LFS pointer names; a list that reads no files may lack it. */
+  lfs?: { oid: string; size: number } | undefined;
   contentType: string;
   /** Absent for a name that cannot be requested. */
   contentUrl?: string | undefined;

@@ -3,7 +3,7 @@ import { textResponse } from "../../lib/http/responses.ts";
 import { define } from "../../lib/http/state.ts";
 
 /**
- * `GET /api/health`: the process is alive, and the version that it runs. With `?ready`: whether its store answers, and what is known of the source;
+ * `GET /api/health`: the process is alive, the version that it runs, and tokens that end soon. With `?ready`: whether its store answers, and what is known of the source;
  * 503 where it should get no requests now.
  */
 export const handler = define.handlers({
@@ -11,7 +11,13 @@ export const handler = define.handlers({
     const headers = { "content-type": "application/json", "cache-control": "no-store" };
     const health = url.searchParams.has("ready") ? await services.health() : null;
     const isReady = health?.store !== "failed";
-    const body = { status: isReady ? "ok" : "not-ready", version: project.version, ...health };
+    const expiring = services.expiringTokens();
+    const body = {
+      status: isReady ? "ok" : "not-ready",
+      version: project.version,
+      ...health,
+      expiringTokens: expiring.length === 0 ? undefined : expiring,
+    };
     return textResponse(JSON.stringify(body), { status: isReady ? 200 : 503, headers });
   },
 });

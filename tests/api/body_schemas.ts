@@ -30,7 +30,13 @@ const file = z.object({
   name: text,
   path: text.describe("From the repository's root."),
   sha: sha.describe("Git's blob id."),
-  size: count.describe("In bytes."),
+  size: count.describe("In bytes; of the file itself, where `lfs` is there."),
+  lfs: z.object({
+    oid: text.regex(/^[0-9a-f]{64}$/).describe("SHA-256 of the file."),
+    size: count.describe("In bytes."),
+  }).meta({ id: "LfsPointer" }).optional().describe(
+    "For a Git LFS pointer, once the service has read it. A list that reads no files may lack it.",
+  ),
   contentType: text,
   contentUrl: url.optional().describe("Absent for a path that get-item-content cannot take."),
   htmlUrl: url.optional().describe("Absent for a source without web pages."),

@@ -25,20 +25,28 @@ interface Operation {
   readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
 }
 interface Description {
-  readonly paths: Readonly<Record<string, { readonly get: Operation }>>;
+  readonly paths: Readonly<Record<string, { readonly [method in "get" | "post"]?: Operation }>>;
   readonly components: unknown;
 }
 
 const PACKAGE = new URL("../../node_modules/@octokit/openapi/", import.meta.url);
-/** The described endpoints by what follows the repository in a path. */
-const TEMPLATES: readonly [suffix: RegExp, template: string][] = [
-  [/^$/, "/repos/{owner}/{repo}"],
-  [/^\/commits\/[^/]+$/, "/repos/{owner}/{repo}/commits/{ref}"],
-  [/^\/git\/trees\/[^/]+$/, "/repos/{owner}/{repo}/git/trees/{tree_sha}"],
-  [/^\/git\/blobs\/[^/]+$/, "/repos/{owner}/{repo}/git/blobs/{file_sha}"],
+/** The described endpoints by their paths, in which `REPOSITORY` stands for the name or the id of one. */
+const TEMPLATES: readonly [path: RegExp, template: string, method?: "post"][] = [
+  [/^REPOSITORY$/, "/repos/{owner}/{repo}"],
+  [/^REPOSITORY\/commits\/[^/]+$/, "/repos/{owner}/{repo}/commits/{ref}"],
+  [/^REPOSITORY\/git\/trees\/[^/]+$/, "/repos/{owner}/{repo}/git/trees/{tree_sha}"],
+  [/^REPOSITORY\/git\/blobs\/[^/]+$/, "/repos/{owner}/{repo}/git/blobs/{file_sha}"],
+  [/^\/users\/[^/]+\/installation$/, "/users/{username}/installation"],
+  [
+    /^\/app\/installations\/[^/]+\/access_tokens$/,
+    "/app/installations/{installation_id}/access_tokens",
+    "post",
+  ],
 ];
 /** Statuses of any endpoint, which the description does not repeat at each. */
 const ANYWHERE = /^(30[1247]|4(0[0139]|10|22|29|51)|5\d\d)$/;
+/** Endpoints of GitHub Apps that answer 404, which the description has at their siblings alone. */
+const ABSENT = ["/users/{username}/installation"];
 const ERROR = { $ref: "github#/components/schemas/basic-error" };
 
 let loaded: Promise<{ ajv: Ajv; paths: Description["paths"] }> | undefined;
@@ -48,16 +56,19 @@ export async function faultsOf(exchanges: Iterable<Exchange>): Promise<string[]>
   const { ajv, paths } = await (loaded ??= load());
   return Array.from(exchanges).flatMap((exchange) => {
     const { pathname, searchParams } = new URL(exchange.path, "http://github.test");
-    const rest = REPOSITORY_PATH.exec(pathname)?.[3] ?? "";
-    const template = TEMPLATES.find(([suffix]) => suffix.test(rest))?.[1] ?? "";
-    const operation = paths[template]?.get;
     const { method, path, status } = exchange;
+    const inside = pathname.replace(
+      REPOSITORY_PATH,
+      (_, _name, _id, rest = "") => `REPOSITORY${rest}`,
+    );
+    const [, template = "", verb = "get"] = TEMPLATES.find(([path]) => path.test(inside)) ?? [];
+    const operation = paths[template]?.[verb];
     const fault = (text: string) => [`${method} ${path}, ${status}: ${text}`];
-    if (operation === undefined || method !== "GET") return fault("is not described");
+    if (operation === undefined || method !== verb.toUpperCase()) return fault("is not described");
     const queries = operation.parameters.filter((parameter) => parameter.in === "query");
     const unknown = [...searchParams.keys()].find((key) => !queries.some((q) => q.name === key));
     if (unknown !== undefined) return fault(`the parameter "${unknown}" is not described`);
-    const success = operation.responses[200]?.content ?? {};
+    const success = (operation.responses[200] ?? operation.responses[201])?.content ?? {};
     const isJson = [null, "*/*", "application/vnd.github+json"].includes(exchange.accept);
     const accept = isJson ? "application/json" : exchange.accept!;
     if (!(accept in success) && !operation.description.includes(`\`${accept}\``)) {
@@ -65,7 +76,8 @@ export async function faultsOf(exchanges: Iterable<Exchange>): Promise<string[]>
     }
     if (status === 304) return [];
     const described = operation.responses[status]?.content?.["application/json"];
-    if (described === undefined && !ANYWHERE.test(`${status}`)) return fault("is not described");
+    const isKnown = ANYWHERE.test(`${status}`) || status === 404 && ABSENT.includes(template);
+    if (described === undefined && !isKnown) return fault("is not described");
     if (status === 200 && accept !== "application/json") return [];
     if (exchange.type !== "application/json; charset=utf-8") return fault(`is ${exchange.type}`);
     const validate = ajv.compile(within(described?.schema ?? ERROR) as object);
@@ -76,7 +88,7 @@ export async function faultsOf(exchanges: Iterable<Exchange>): Promise<string[]>
 
 async function load() {
   const { version } = JSON.parse(await Deno.readTextFile(new URL("package.json", PACKAGE)));
-  const file = `${tmpdir()}/github-openapi-${version}.json`;
+  const file = `${tmpdir()}/github-openapi-${version}-${TEMPLATES.length}.json`;
   const text = await Deno.readTextFile(file).catch(async () => {
     const text = JSON.stringify(await excerpt());
     const own = `${file}.${Deno.pid}`;
@@ -84,7 +96,12 @@ async function load() {
     await Deno.rename(own, file);
     return text;
   });
-  const { paths, components }: Description = JSON.parse(text);
+  // Ajv takes "nullable" beside "type" alone.
+  const { paths, components }: Description = JSON.parse(text, (_key, value) => {
+    if (!value?.nullable || "type" in value) return value;
+    const { nullable: _nullable, ...schema } = value;
+    return { anyOf: [schema, { type: "null" }] };
+  });
   const ajv = new Ajv({ strict: false, allErrors: true });
   (addFormats as unknown as (ajv: Ajv) => void)(ajv);
   ajv.addSchema({ $id: "github", components });
@@ -110,9 +127,9 @@ async function excerpt(): Promise<Description> {
   const resolved = (value: { $ref?: string }) =>
     value.$ref?.split("/").slice(1).reduce((at, key) => at[key], whole) ?? value;
   add({ $ref: "#/components/schemas/basic-error" });
-  const paths = Object.fromEntries(TEMPLATES.map(([, template]) => {
-    const { description, parameters, responses } = whole.paths[template].get;
-    const get = {
+  const paths = Object.fromEntries(TEMPLATES.map(([, template, method = "get"]) => {
+    const { description, parameters, responses } = whole.paths[template][method];
+    const operation = {
       description,
       parameters: parameters.map(resolved),
       responses: Object.fromEntries(
@@ -121,8 +138,8 @@ async function excerpt(): Promise<Description> {
         ) => [status, resolved(response as object)]),
       ),
     };
-    add(get);
-    return [template, { get }];
+    add(operation);
+    return [template, { [method]: operation }];
   }));
   return { paths, components };
 }

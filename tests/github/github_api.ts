@@ -4,8 +4,10 @@
 
 import { createHash } from "node:crypto";
 import type { GitRepository } from "./git_repository.ts";
+import { appRequestKind } from "./github_app.ts";
 import type { GithubDouble } from "./github_double.ts";
-import { type Account, type HostedRepository, sees } from "./github_state.ts";
+import { lfsRequestKind } from "./github_lfs.ts";
+import type { Account, HostedRepository } from "./github_state.ts";
 import { repositoryBody } from "./repository_body.ts";
 
 /** The body of a tree; only blobs have a `size`, submodules have no `url`. */
@@ -71,7 +73,14 @@ const RAW_PATH = /^\/raw\/([^/]+\/[^/]+)\/([0-9a-f]{40})\/(.+)$/;
 const OBJECT_ID = /^[0-9a-f]{40}$/;
 
 /** A request, taken apart. */
-export type ParsedRequest = RestRequest | RawRequest | { kind: "graphql" };
+export type ParsedRequest =
+  | RestRequest
+  | RawRequest
+  | { kind: "graphql" }
+  | { kind: "installation" }
+  | { kind: "app-token" }
+  | { kind: "lfs-batch" }
+  | { kind: "lfs" };
 type RestRequest = ReturnType<typeof parseRestRequest>;
 type RawRequest = ReturnType<typeof parseRawRequest>;
 
@@ -79,6 +88,8 @@ type RawRequest = ReturnType<typeof parseRawRequest>;
 export function parseRequest(request: Request): ParsedRequest {
   const { pathname } = new URL(request.url);
   if (pathname.startsWith("/raw/")) return parseRawRequest(request);
+  const kind = appRequestKind(request) ?? lfsRequestKind(request);
+  if (kind !== null) return { kind };
   const isGraphql = request.method === "POST" && pathname === "/graphql";
   return isGraphql ? { kind: "graphql" } : parseRestRequest(request);
 }
@@ -131,7 +142,7 @@ export function answerRest(double: GithubDouble, request: RestRequest, account: 
   const { kind, subject } = request;
   const repository = double.find(request.repository);
   if (!repository) return redirectReply(double, request, account);
-  if (!sees(account, repository)) return notFound();
+  if (!double.sees(account, repository)) return notFound();
   const { git, blocked, defaultBranch } = repository;
   if (blocked) return blockedReply(blocked);
   if (kind === "repo") {
@@ -163,7 +174,7 @@ export function answerRest(double: GithubDouble, request: RestRequest, account: 
 
 function redirectReply(double: GithubDouble, request: RestRequest, account: Account): Response {
   const found = double.redirectOf(String(request.repository));
-  if (!found || (found.target && !sees(account, found.target))) return notFound();
+  if (!found || (found.target && !double.sees(account, found.target))) return notFound();
   const { id, owner, name } = found.target ?? {};
   const location = found.location.replace("{api}", double.apiUrl).replace("{rest}", request.rest)
     .replace("{id}", String(id)).replace("{name}", `${owner}/${name}`);
@@ -249,7 +260,7 @@ export function answerGraphql(double: GithubDouble, body: string, account: Accou
   const [, objects] = QUERY.exec(String(query).replaceAll(/\s/g, "")) ?? [];
   if (!objects || !owner || !name) throw new UnexpectedRequest(`GraphQL "${query}"`);
   const found = double.follow(`${owner}/${name}`);
-  if (!found || found.blocked || !sees(account, found)) {
+  if (!found || found.blocked || !double.sees(account, found)) {
     const message = `Could not resolve to a Repository with the name '${owner}/${name}'.`;
     const error = { type: "NOT_FOUND", path: ["repository"], message };
     return jsonReply({ data: { repository: null }, errors: [error] });

@@ -33,6 +33,16 @@ class InjectedFault extends Error {}
 const GZIP_FROM_BYTES = 1_000;
 /** GitHub's secondary limit, for a token. */
 const MAX_AT_ONCE = 100;
+/** Requests that count against no quota of an account. */
+const WITHOUT_QUOTA: readonly RequestKind[] = [
+  "raw",
+  "installation",
+  "app-token",
+  "lfs-batch",
+  "lfs",
+];
+/** What GitHub's OpenAPI description does not have. */
+const UNDESCRIBED: readonly RequestKind[] = ["raw", "graphql", "lfs-batch", "lfs", "unexpected"];
 /** Longer answers are trees and blobs like the shorter ones. */
 const MAX_CHECKED_BYTES = 1 << 18;
 
@@ -67,6 +77,8 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
   graphqlStripsBom = false;
   /** After how many requests a minute the raw host answers 429, and when it says to come back, if it does. */
   rawLimit: { readonly perMinute: number; readonly retryAfterSeconds: number | null } | null = null;
+  /** What every answer to a token says of its end. */
+  tokenExpiration: string | null = null;
   /** Time that every answer takes, in real milliseconds. */
   latencyMs = 0;
 
@@ -167,7 +179,10 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
       if (fault?.kind === "hang") await this.pauses.hang(request.signal);
       const reply = fault && replyInstead(fault, this.now()) ||
         await spoil(fault, await real(), parsed.kind);
-      if (parsed.kind !== "raw") {
+      if (this.tokenExpiration !== null && account !== null) {
+        reply.headers.set("github-authentication-token-expiration", this.tokenExpiration);
+      }
+      if (!WITHOUT_QUOTA.includes(parsed.kind)) {
         this.stateQuota(reply.headers, account ?? null, parsed.kind);
         stateApi(reply.headers, request.headers, parsed.kind);
       }
@@ -198,6 +213,12 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
       const isLimited = rawLimit !== null && this.isOver("raw", rawLimit.perMinute);
       return isLimited ? rawLimitReply(rawLimit) : answerRaw(this, parsed);
     }
+    if (parsed.kind === "installation" || parsed.kind === "app-token") {
+      return this.app.answer(request, this.apiUrl);
+    }
+    if (parsed.kind === "lfs-batch" || parsed.kind === "lfs") {
+      return await this.lfs.answer(request, { state: this, account, origin: this.apiUrl });
+    }
     if (account === undefined) return errorReply(401, "Bad credentials");
     const isGraphql = parsed.kind === "graphql";
     if (isGraphql && account === null) {
@@ -214,7 +235,7 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
         ? jsonReply({ errors: [{ type: this.graphqlLimitType, message }] })
         : errorReply(403, message);
     }
-    const reply = isGraphql
+    const reply = parsed.kind === "graphql"
       ? answerGraphql(this, await request.text(), account)
       : answerRest(this, parsed, account);
     // A 304 is free with a valid token only.
@@ -248,7 +269,7 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     reply: Response,
   ): Promise<Response> {
     const { status, headers } = reply;
-    if (status === 301) logged.kind = "redirect";
+    if (status === 301 && logged.kind !== "lfs-batch") logged.kind = "redirect";
     logged.status = status;
     const body = status === 304 ? new Uint8Array() : await reply.bytes();
     if (fault === null || /^(status|quota|secondary)/.test(fault.kind)) {
@@ -275,7 +296,7 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     reply: Response,
     body: Uint8Array<ArrayBuffer>,
   ): void {
-    if (["raw", "graphql", "unexpected"].includes(kind) || body.length > MAX_CHECKED_BYTES) return;
+    if (UNDESCRIBED.includes(kind) || body.length > MAX_CHECKED_BYTES) return;
     const accept = headers.get("accept");
     const key = `${kind} ${status} ${token} ${accept} ${path.startsWith("/repositories/")}`;
     const type = reply.headers.get("content-type");

@@ -3,6 +3,7 @@
 /** What a request is for. An answered redirect counts as `redirect`, whatever was requested. */
 export type RequestKind =
   | ("repo" | "commit" | "tree" | "tree-recursive" | "blob" | "graphql" | "raw")
+  | ("installation" | "app-token" | "lfs-batch" | "lfs")
   | ("redirect" | "unexpected");
 
 /** One request and its answer. */

@@ -2,6 +2,8 @@
 // quotas. Names compare without case; a renamed repository has the same id as before.
 
 import type { GitRepository } from "./git_repository.ts";
+import { GithubApp } from "./github_app.ts";
+import { GithubLfs } from "./github_lfs.ts";
 
 /** A repository at the double. */
 export interface HostedRepository {
@@ -26,13 +28,8 @@ interface Redirect {
   readonly location: string;
 }
 
-/** The sender of a request: the index of its token, or null without a token. */
+/** The sender of a request: the index of its token, or the id of an App's installation, or null without a token. */
 export type Account = number | null;
-
-/** Whether an account may see a repository: with a token all of them, as with GitHub's `repo` scope. */
-export function sees(account: Account, { visibility }: HostedRepository): boolean {
-  return visibility === "public" || account !== null;
-}
 
 /** GitHub's largest quota; benches have a larger one, and are not held to a pace. */
 const MAX_QUOTA = 15_000;
@@ -55,7 +52,21 @@ export class GithubState {
   /** When the requests of the last minute came, by their sender. */
   private readonly recent = new Map<string, number[]>();
 
-  constructor(protected readonly now: () => number = Date.now) {}
+  /** A GitHub App that a test may install. */
+  readonly app: GithubApp;
+  readonly lfs = new GithubLfs();
+
+  constructor(protected readonly now: () => number = Date.now) {
+    this.app = new GithubApp(now);
+  }
+
+  /**
+   * Whether an account may see a repository: with a token all of them, as with GitHub's `repo` scope, with that of an
+   * installation those of its owner.
+   */
+  sees(account: Account, { visibility, owner }: HostedRepository): boolean {
+    return visibility === "public" || account !== null && this.app.isOf(account, owner);
+  }
 
   /** Serves a repository as `owner/name`, in place of what was there. */
   add(
@@ -126,8 +137,10 @@ export class GithubState {
   /** The sender with this `Authorization` header; undefined for a token that is unknown or revoked. */
   accountOf(authorization: string | null): Account | undefined {
     if (authorization === null) return null;
-    const token = /^Bearer (.+)$/i.exec(authorization)?.[1] ?? "";
-    return this.revoked.has(token) ? undefined : this.tokens.get(token);
+    const [, bearer, basic] = /^(?:Bearer (.+)|Basic (.+))$/i.exec(authorization) ?? [];
+    const token = bearer ?? /^x-access-token:(.+)$/.exec(atob(basic ?? ""))?.[1] ?? "";
+    if (this.revoked.has(token)) return undefined;
+    return this.tokens.get(token) ?? this.app.installationOf(token);
   }
 
   /** The quota of a token, or of clients without one (null), to look at or to change. */

@@ -62,18 +62,11 @@ export function repositoryBody(
   apiUrl: string,
 ) {
   const full_name = `${owner}/${name}`;
-  const ownerUrl = `${apiUrl}/users/${owner}`;
   const url = `${apiUrl}/repos/${full_name}`;
   const page = `https://github.test/${full_name}`;
   return {
     ...{ id, node_id: `R_${id}`, name, full_name, private: visibility !== "public" },
-    owner: {
-      ...{ login: owner, id: 1, node_id: "U_1", gravatar_id: "", type: "User", site_admin: false },
-      avatar_url: "https://avatars.test/u/1",
-      url: ownerUrl,
-      html_url: `https://github.test/${owner}`,
-      ...urls(OWNER_URLS, ownerUrl),
-    },
+    owner: ownerBody(owner, apiUrl),
     ...{ html_url: page, description: null, fork: false, url },
     ...urls(REPOSITORY_URLS, url),
     ...{ created_at: TIME, updated_at: TIME, pushed_at: TIME },
@@ -87,6 +80,18 @@ export function repositoryBody(
     ...{ forks: 0, open_issues: 0, watchers: 0 },
     ...Object.fromEntries(COUNTS.map((count) => [`${count}_count`, 0])),
     ...{ visibility, default_branch: defaultBranch },
+  };
+}
+
+/** The account of an owner, as it stands in other bodies. */
+export function ownerBody(owner: string, apiUrl: string) {
+  const url = `${apiUrl}/users/${owner}`;
+  return {
+    ...{ login: owner, id: 1, node_id: "U_1", gravatar_id: "", type: "User", site_admin: false },
+    avatar_url: "https://avatars.test/u/1",
+    url,
+    html_url: `https://github.test/${owner}`,
+    ...urls(OWNER_URLS, url),
   };
 }
 

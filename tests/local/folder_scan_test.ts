@@ -7,7 +7,7 @@ import {
   folderOf,
   type FolderState,
   listFiles,
-  readScanned,
+  readExact,
 } from "../../lib/source/local/folder_state.ts";
 import { TestClock } from "../test_clock.ts";
 import { after, before, countCalls, replaceCall } from "./file_calls.ts";
@@ -71,7 +71,7 @@ Deno.test("scanFolder() reads again what it read within two seconds of a change"
   assertEquals(file.work.reads, 3);
 });
 
-Deno.test("readScanned() reads a file of several blocks, and no byte that was added", async () => {
+Deno.test("readExact() reads a file of several blocks, and no byte that was added", async () => {
   const text = "0123456789".repeat(20_000);
   await using file = await withFile(text);
   const scanned = await file.scan();
@@ -81,7 +81,7 @@ Deno.test("readScanned() reads a file of several blocks, and no byte that was ad
     file.path,
     () => Deno.writeTextFileSync(file.path, "more", { append: true }),
   );
-  assertEquals(await readScanned(file.dir, "a", scanned), null);
+  assertEquals(await readExact(file.dir, "a", scanned), null);
 });
 
 /** A folder `blog` with the file `posts/a.md`, and a folder outside it that may take the place of `posts`. */
@@ -231,15 +231,15 @@ Deno.test("scanFolder() reads no link or pipe that took a file's place", async (
   }
 });
 
-Deno.test("readScanned() follows no link that took the place of a file or folder", async () => {
+Deno.test("readExact() follows no link that took the place of a file or folder", async () => {
   for (const path of ["posts", "posts/a.md"]) {
     await using folders = await withFolders();
     const file = entryAt(await folders.scan(), "posts/a.md")!;
-    assertEquals(await readScanned(folders.dir, "posts/a.md", file), bytesOf("inside\n"));
+    assertEquals(await readExact(folders.dir, "posts/a.md", file), bytesOf("inside\n"));
     const full = `${folders.dir}/${path}`;
     using _replaced = after("lstat", `${folders.posts}/a.md`, () => REPLACE["a link"](full));
     // The bytes are the same, and in the folder.
-    assertEquals([path, await readScanned(folders.dir, "posts/a.md", file)], [path, null]);
+    assertEquals([path, await readExact(folders.dir, "posts/a.md", file)], [path, null]);
   }
 });
 

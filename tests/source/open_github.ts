@@ -9,7 +9,7 @@ import { CachedSource } from "../../lib/source/cached_source.ts";
 import { GitHubClient } from "../../lib/source/github/client.ts";
 import { GitHubSource } from "../../lib/source/github/github_source.ts";
 import { inlineCompute } from "../../lib/thread/content_thread.ts";
-import { TokenPool } from "../../lib/source/github/tokens.ts";
+import { tokenList, TokenPool } from "../../lib/source/github/tokens.ts";
 import type { GithubDouble } from "../github/github_double.ts";
 
 /** What a test may set; the rest is as the service has it. */
@@ -55,7 +55,7 @@ export function recordedLog() {
 }
 
 function clientOptions({ clock, tokens = [], log = silentLog }: OpenOptions) {
-  const pool = new TokenPool(tokens, { clock, log });
+  const pool = new TokenPool(tokenList(tokens), { clock, log });
   return { tokens: pool, clock, log, timeoutMs: 10_000, userAgent: "test" };
 }
 

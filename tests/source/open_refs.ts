@@ -53,7 +53,7 @@ export async function openRefs(options: Omit<OpenOptions, "clock"> = {}) {
   return {
     ...first,
     ...{ clock, gh, git: repository, store, start, statuses },
-    refreshDue: () => refs.refreshDue(),
+    refreshDue: () => refs.refreshDue(() => true),
     /** Makes these branches, which count as in use from now on. */
     async use(...branches: string[]) {
       for (const branch of branches) await repository.branch(branch);

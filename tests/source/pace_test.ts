@@ -3,7 +3,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { GitHubClient } from "../../lib/source/github/client.ts";
-import { TokenPool } from "../../lib/source/github/tokens.ts";
+import { tokenList, TokenPool } from "../../lib/source/github/tokens.ts";
 import { serveRepository } from "../github/served_repository.ts";
 import { listPath } from "../service.ts";
 import { startSite } from "../site.ts";
@@ -59,7 +59,7 @@ Deno.test("a list of 1,500 folders stays under 900 requests in every minute, and
 /** Requests of each lane by a client with its share of one token, each of another client of the service. */
 function openLanes(clock: TestClock, url: string, isolates: number) {
   const options = { clock, log: silentLog, isolates: () => isolates };
-  const tokens = new TokenPool(["t1"], options);
+  const tokens = new TokenPool(tokenList(["t1"]), options);
   const api = { timeoutMs: 10_000, userAgent: "test" };
   const client = new GitHubClient({ ...options, ...api, tokens });
   let count = 0;

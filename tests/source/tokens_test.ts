@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
-import { type Quota, type Token, TokenPool } from "../../lib/source/github/tokens.ts";
+import { type Quota, type Token, tokenList, TokenPool } from "../../lib/source/github/tokens.ts";
 import { TestClock } from "../test_clock.ts";
 import { silentLog, uncharged } from "./open_github.ts";
 
@@ -16,7 +16,7 @@ async function open(count: number, { anonymous = false } = {}) {
   const logged: [event: string, fields: unknown][] = [];
   const log = (event: string, fields?: unknown) => void logged.push([event, fields]);
   const secrets = Array.from({ length: count }, (_, index) => `very-secret-${index + 1}`);
-  const pool = new TokenPool(secrets, {
+  const pool = new TokenPool(tokenList(secrets), {
     clock,
     log: { ...silentLog, error: log, warn: log },
     isolates: () => 1,
@@ -143,7 +143,11 @@ async function takeAll(pool: TokenPool, isBulk: boolean): Promise<number> {
 Deno.test("TokenPool takes at most 900 requests a minute of a token, bulk reads less than checks", async () => {
   for (const [share, isolates] of [[1, 1], [1 / 2, 2], [1 / 64, 64]] as const) {
     const clock = new TestClock();
-    const pool = new TokenPool(["t1"], { clock, log: silentLog, isolates: () => isolates });
+    const pool = new TokenPool(tokenList(["t1"]), {
+      clock,
+      log: silentLog,
+      isolates: () => isolates,
+    });
     clock.advance(3_600_000);
     const bulk = await takeAll(pool, true);
     assert(bulk > 350 * share && bulk < 400 * share + 1, `${bulk} of ${share}`);

@@ -103,7 +103,9 @@ export async function readBlobs(
   };
 
   const atOnce = pLimit(MAX_AT_ONCE);
-  const batches = tokens.hasToken && files.length > 1 ? planBatches(files.filter(fitsBatch)) : [];
+  const batches = tokens.mayHave(owner) && files.length > 1
+    ? planBatches(files.filter(fitsBatch))
+    : [];
   // What a failed batch leaves out is read one by one, and by the raw host alone where GraphQL is limited.
   await atOnce.map(batches, (batch) =>
     readBatch(batch).catch((error) => {

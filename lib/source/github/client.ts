@@ -9,7 +9,7 @@ import { FairQueue } from "../../work/fair_queue.ts";
 import { type Body, BODY_MEMORY, readBody } from "../../work/read_body.ts";
 import type { RequestContext } from "../source.ts";
 import { MAX_WAIT_MS, SourceFailure } from "../source_failure.ts";
-import type { Token, TokenPool } from "./tokens.ts";
+import type { Quota, SendAsApp, Token, TokenPool } from "./tokens.ts";
 
 /**
  * GitHub's secondary limit is 100 requests at once, which the first two lanes share: checks of refs never wait behind
@@ -19,6 +19,8 @@ const LANES = {
   checks: { capacity: 64, maxWaiting: 2048 },
   bulk: { capacity: 32, maxWaiting: 1024 },
   raw: { capacity: 8, maxWaiting: 1024 },
+  // A request of another lane may wait for a token that is requested here.
+  app: { capacity: 8, maxWaiting: 1024 },
 };
 /** The lane of each kind of request; metrics and tests count by kind. */
 const LANE_OF = {
@@ -30,7 +32,16 @@ const LANE_OF = {
   "blob": "bulk",
   "graphql": "bulk",
   "raw": "raw",
+  "app": "app",
+  "lfs-batch": "bulk",
+  "lfs": "raw",
 } as const;
+/** What limits a request, where that is not the REST API's quota. */
+const QUOTA_OF: { readonly [Kind in keyof typeof LANE_OF]?: Quota } = {
+  "graphql": "graphql",
+  "raw": "raw",
+  "lfs-batch": "lfs",
+};
 
 /** Usable by the token that fetched it alone: GitHub's ETags depend on the token. */
 export type Validator = { readonly etag: string; readonly fingerprint: string };
@@ -41,10 +52,12 @@ export interface GitHubRequest {
   readonly url: string;
   /** Whose repository it is about: an owner may not accept a token. */
   readonly owner: string;
+  /** Whose installation of a GitHub App sends it, where that is another name of the owner. */
+  readonly account?: string;
   readonly context: RequestContext;
   readonly accept?: string;
   readonly known?: Validator | null;
-  readonly body?: string;
+  readonly body?: string | undefined;
   readonly maxBytes: number;
   /** Whether the rest of the body, of which this much is read, is not needed. */
   readonly isEnough?: (bytes: Uint8Array, response: Response) => boolean;
@@ -82,6 +95,9 @@ const GRAPHQL_LIMIT = /"type"\s*:\s*"RATE_LIMIT|"message"\s*:\s*"[^"\\]*rate lim
 const LOCKED_MESSAGE = /login attempts? exceeded/i;
 /** Of an error, enough for its message. */
 const ERROR_HEAD_BYTES = 4096;
+const APP_ANSWER_MAX_BYTES = 128 << 10;
+/** A token that Git LFS refuses may be one that the API takes. */
+const LFS_PAUSE_MS = 600_000;
 
 /** For GitHub's API, its raw host and its Git host. */
 export class GitHubClient {
@@ -99,7 +115,12 @@ export class GitHubClient {
           return Math.max(1, Math.floor(LANES[lane].capacity / (options.isolates?.() ?? 1)));
         },
       });
-    this.lanes = { checks: open("checks"), bulk: open("bulk"), raw: open("raw") };
+    this.lanes = {
+      checks: open("checks"),
+      bulk: open("bulk"),
+      raw: open("raw"),
+      app: open("app"),
+    };
     this.memory = new FairQueue({ ...BODY_MEMORY, ...waits });
   }
 
@@ -137,9 +158,25 @@ export class GitHubClient {
     }
   }
 
-  /** Sends one request to the Git host, in the lane of the checks: no token, no limits, no retry. */
+  /** Brings the tokens for an owner up to date, so that the pool can tell whether one is ready. */
+  async renewTokens(owner: string, context: RequestContext): Promise<void> {
+    await this.options.tokens.supply.renew?.(owner, this.sendAsApp, context);
+  }
+
+  private readonly sendAsApp: SendAsApp = async ({ url, jwt, body }, context) => {
+    using _slot = await this.lanes.app.acquire(context);
+    const accept = "application/vnd.github+json";
+    const maxBytes = APP_ANSWER_MAX_BYTES;
+    const request = { kind: "app", url, owner: "", accept, body, maxBytes, context } as const;
+    const headers = this.headersOf(request, { secret: jwt, fingerprint: "" });
+    const answer = await this.send(request, headers);
+    answer.release();
+    return answer;
+  };
+
+  /** Sends one request to the Git host, or for a Git LFS object: no token, no limits, no retry. */
   async requestGit(request: GitHubRequest, headers: Record<string, string>): Promise<HttpAnswer> {
-    using _slot = await this.lanes.checks.acquire(request.context);
+    using _slot = await this.lanes[LANE_OF[request.kind]].acquire(request.context);
     // GitHub serves Git's protocol to a client that names itself so (jelmer/dulwich#562, isomorphic-git#247).
     const named = { ...headers, "user-agent": `git/2 (${this.options.userAgent})` };
     return await this.send(request, named);
@@ -148,9 +185,10 @@ export class GitHubClient {
   /** One answer, or null where its token was refused, limited or not accepted, and another may be used. */
   private async attempt(request: GitHubRequest): Promise<GitHubAnswer | null> {
     const { tokens } = this.options;
-    const { kind, owner } = request;
-    using _slot = await this.lanes[LANE_OF[kind]].acquire(request.context);
-    const quota = kind === "graphql" || kind === "raw" ? kind : "core";
+    const { kind, owner, account = owner, context } = request;
+    using _slot = await this.lanes[LANE_OF[kind]].acquire(context);
+    const quota = QUOTA_OF[kind] ?? "core";
+    if (quota !== "raw") await this.renewTokens(account, context);
     const token = await tokens.choose(quota, { ...request, isBulk: LANE_OF[kind] === "bulk" });
     let isOver = false;
     try {
@@ -159,19 +197,23 @@ export class GitHubClient {
       const limit = this.limitOf(kind, answer);
       isOver = limit === null;
       if (limit === null) {
-        tokens.note(token, quota, answer.headers);
+        if (quota !== "lfs") tokens.note(token, quota, answer.headers);
         const { status } = answer;
         const text = status === 403 ? headOf(answer) : "";
         // Blocked by GitHub's terms, whoever asks.
         if (/"block"\s*:\s*\{/.test(text)) return { ...answer, status: 451, token };
-        if (token.secret === null || status !== 401 && status !== 403) return { ...answer, token };
-        if (status === 401) tokens.refuse(token);
+        if (status !== 401) token.isAccepted = true;
+        const isRefusal = status === 401 || status === 403 && quota !== "lfs";
+        if (token.secret === null || !isRefusal) return { ...answer, token };
+        if (quota === "lfs") tokens.limit(token, LFS_PAUSE_MS, quota);
+        else if (status === 401) tokens.refuse(token);
         else {
           const message = /"message"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(text)?.[1] ?? "";
           tokens.deny(token, LOCKED_MESSAGE.test(message) ? "*" : owner, message);
         }
       } else {
-        tokens.limit(token, limit.waitMs, limit.isQuota || quota === "raw" ? quota : "api");
+        const isApart = limit.isQuota || quota === "raw" || quota === "lfs";
+        tokens.limit(token, limit.waitMs, isApart ? quota : "api");
       }
       answer.release();
       return null;
@@ -200,13 +242,25 @@ export class GitHubClient {
     return { isQuota: isSpent && statedMs === null, waitMs: Math.max(waitMs, MIN_WAIT_MS) };
   }
 
-  private headersOf({ kind, accept, known }: GitHubRequest, token: Token): Headers {
+  private headersOf(
+    { kind, accept, known }: GitHubRequest,
+    token: Pick<Token, "secret" | "fingerprint">,
+  ): Headers {
     const { apiVersion, userAgent } = this.options;
     const headers = new Headers({ "user-agent": userAgent });
+    const isLfs = kind === "lfs-batch";
     if (accept !== undefined) headers.set("accept", accept);
-    if (kind !== "raw" && apiVersion !== undefined) headers.set("x-github-api-version", apiVersion);
-    if (kind === "graphql") headers.set("content-type", "application/json");
-    if (token.secret !== null) headers.set("authorization", `Bearer ${token.secret}`);
+    if (kind !== "raw" && !isLfs && apiVersion !== undefined) {
+      headers.set("x-github-api-version", apiVersion);
+    }
+    if (kind === "graphql" || isLfs) headers.set("content-type", accept!);
+    if (token.secret !== null) {
+      // The Git host takes a token as a password.
+      const credentials = isLfs
+        ? `Basic ${btoa(`x-access-token:${token.secret}`)}`
+        : `Bearer ${token.secret}`;
+      headers.set("authorization", credentials);
+    }
     if (known?.fingerprint === token.fingerprint) headers.set("if-none-match", known.etag);
     return headers;
   }

@@ -5,6 +5,7 @@ import { encodePath } from "../../api/names.ts";
 import { sourceFailed } from "../../errors.ts";
 import { TimeLimitError } from "../../thread/compute.ts";
 import { FileList } from "../file_list.ts";
+import { isLfsId } from "../git_object_id.ts";
 import { DEFAULT_BRANCH, type Snapshot, type Source } from "../source.ts";
 import { TreeEntries } from "../tree_entries.ts";
 import { readBlobs } from "./blobs.ts";
@@ -18,6 +19,7 @@ import {
   type RepositoryRequest,
   requestObject,
 } from "./host.ts";
+import { readLfsObjects } from "./lfs.ts";
 import { findByRest } from "./refs.ts";
 import { readTreeTask } from "./trees.ts";
 
@@ -39,11 +41,12 @@ export class GitHubSource implements Source {
   private readonly git: GitRefs | null;
 
   constructor(options: GitHubSourceOptions) {
-    const { addresses: { apiUrl, gitUrl }, log } = options;
+    const { addresses: { apiUrl, gitUrl, webUrl }, log } = options;
     // An older GitHub Enterprise Server answers 400 to a version that it does not have, and has a default.
     const apiVersion = apiUrl.endsWith("/api/v3") ? undefined : API_VERSION;
     const client = new GitHubClient({ ...options, apiVersion });
-    this.host = { ...options, ...options.addresses, client };
+    const lfsUrl = gitUrl ?? webUrl ?? new URL(apiUrl).origin;
+    this.host = { ...options, ...options.addresses, lfsUrl, client };
     this.git = gitUrl === null ? null : new GitRefs({ ...this.host, gitUrl }, log);
   }
 
@@ -52,11 +55,12 @@ export class GitHubSource implements Source {
     const { owner, repo } = query;
     const branch = query.branch ?? DEFAULT_BRANCH;
     const checkedAtMs = host.clock.now();
+    await host.client.renewTokens(owner, context);
     // Git's own protocol costs no REST quota, but sees public repositories alone.
     const byGit = git === null || host.tokens.isReady("core", owner)
       ? { missing: null }
       : await git.find({ ...query, branch }, context);
-    const missing = "commit" in byGit || mayBeHidden(host) ? null : byGit.missing;
+    const missing = "commit" in byGit || mayBeHidden(host, owner) ? null : byGit.missing;
     const { commit, validators } = "commit" in byGit
       ? byGit
       : await findByRest(host, { ...query, branch }, context, missing);
@@ -96,8 +100,17 @@ export class GitHubSource implements Source {
     return read?.treeId ? { treeId: read.treeId, files: new FileList(read.bytes) } : null;
   };
 
-  readonly blobs: Source["blobs"] = (snapshot, files, context) =>
-    readBlobs(this.host, snapshot, files, context);
+  readonly blobs: Source["blobs"] = async (snapshot, files, context) => {
+    const { objects = [], blobs = [] } = Object.groupBy(
+      files,
+      ({ id }) => isLfsId(id) ? "objects" : "blobs",
+    );
+    const results = await Promise.all([
+      readBlobs(this.host, snapshot, blobs, context),
+      readLfsObjects(this.host, snapshot, objects, context),
+    ]);
+    return new Map(results.flatMap((map) => [...map]));
+  };
 
   readonly webUrl: Source["webUrl"] = ({ name: { owner, repo }, branch }, path) => {
     const { webUrl } = this.host;

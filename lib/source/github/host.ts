@@ -21,6 +21,8 @@ export interface GitHubAddresses {
 }
 
 export interface GitHubHost extends GitHubAddresses {
+  /** Base of `{owner}/{repo}.git/info/lfs`. */
+  readonly lfsUrl: string;
   readonly client: GitHubClient;
   readonly tokens: TokenPool;
   readonly clock: Clock;
@@ -71,8 +73,8 @@ const BASE = /^(?:repositories\/[0-9]+|repos\/[A-Za-z0-9_-]+\/[A-Za-z0-9._-]+)(?
  * Whether a repository may be hidden from a request without a token: private ones are served where they are allowed by
  * name, and a token that waits, or is set aside, may see them.
  */
-export const mayBeHidden = ({ allowedRepos, tokens }: GitHubHost) =>
-  allowedRepos !== null && tokens.hasToken;
+export const mayBeHidden = ({ allowedRepos, tokens }: GitHubHost, owner: string) =>
+  allowedRepos !== null && tokens.mayHave(owner);
 
 /** The base of a repository under the requested name. */
 export const namedBase = ({ owner, repo }: RepositoryName) => `repos/${owner}/${repo}`;
@@ -86,15 +88,18 @@ export async function requestRepository(
   { base: firstBase, path, ...request }: RepositoryRequest,
 ): Promise<RepositoryAnswer> {
   const { client, apiUrl, tokens } = host;
+  const { account = firstBase.split("/")[1]! } = request;
   let base = firstBase;
   for (let hop = 0;; hop++) {
     // Or the repository's id, which stands for its owner after a move.
     const [, owner = ""] = base.split("/");
-    const answer = await client.request({ ...request, owner, url: `${apiUrl}/${base}${path}` });
-    const isHidden = answer.status === 404 && answer.token.secret === null && mayBeHidden(host);
+    const url = `${apiUrl}/${base}${path}`;
+    const answer = await client.request({ ...request, owner, account, url });
+    const isHidden = answer.status === 404 && answer.token.secret === null &&
+      mayBeHidden(host, account);
     if (!isHidden && ![301, 302, 307, 308].includes(answer.status)) return { ...answer, base };
     answer.release();
-    if (isHidden) throw tokens.unavailable("core", owner);
+    if (isHidden) throw tokens.unavailable("core", owner, account);
     const location = pathBelow(apiUrl, answer.headers.get("location")) ?? "";
     const target = hop < MAX_HOPS ? BASE.exec(location)?.[0] : undefined;
     // A temporary redirect (to a page about maintenance, say) tells nothing about the repository.
@@ -112,7 +117,7 @@ export function requestObject(
   request: Omit<RepositoryRequest, "base">,
 ): Promise<RepositoryAnswer> {
   const base = parseValidators(validators)?.base ?? namedBase(name);
-  return requestRepository(host, { ...request, base });
+  return requestRepository(host, { ...request, base, account: name.owner });
 }
 
 /** The path and query of a `Location` below an address, or null where it leads elsewhere. */
@@ -141,7 +146,7 @@ export function refusal(name: RepositoryName, status: number): CollectionsError 
 }
 
 /** The JSON of an answer, if it has the shape. @throws {CollectionsError} source-failed for anything else. */
-export function parseAnswer<T>(schema: z.ZodType<T>, { bytes }: GitHubAnswer): T {
+export function parseAnswer<T>(schema: z.ZodType<T>, { bytes }: Pick<GitHubAnswer, "bytes">): T {
   const { success, data, error } = schema.safeParse(parseJson(bytes));
   if (success) return data;
   throw sourceFailed(`Cannot read "answer": it has another shape`, { cause: error });

@@ -75,8 +75,9 @@ export async function findByRest(
     const validator = known?.form === form ? known.commit : null;
     return send(host, { kind: "commit", base: namedAt, path, known: validator, context });
   };
-  const requestRepository = async (validator: Validator | null = null, base = namedAt) => {
-    const answer = await send(host, { kind: "repo", base, path: "", known: validator, context });
+  const requestRepository = async (known: Validator | null = null, base = namedAt) => {
+    const about = { base, path: "", account: query.owner };
+    const answer = await send(host, { kind: "repo", ...about, known, context });
     if (answer.status === 200 || answer.status === 304) return answer;
     throw refusal(query, answer.status);
   };
@@ -108,7 +109,7 @@ export async function findByRest(
     // A commit id, the last form, is requested alone.
     const at = Math.max(forms.indexOf(known?.form ?? ""), 0);
     const together = forms.slice(at === 2 ? 2 : 0, at + 1);
-    const seeing = tokens.hasToken && allowedRepos === null
+    const seeing = tokens.mayHave(query.owner) && allowedRepos === null
       ? requestRepository(known?.visibility)
       : null;
     const finding = new Map(together.map((form) => [form, requestRef(form)]));

@@ -11,11 +11,27 @@ import { RetryTable } from "../../work/retry.ts";
 import { MAX_WAIT_MS } from "../source_failure.ts";
 import type { RequestContext } from "../source.ts";
 
-/** GitHub counts the REST API and GraphQL separately, and the raw host limits addresses. */
-export type Quota = "core" | "graphql" | "raw";
+/** GitHub counts the REST API, GraphQL and Git LFS separately, and the raw host limits addresses. */
+export type Quota = "core" | "graphql" | "lfs" | "raw";
 
 /** One token, or none, with what is left of its quotas. */
 export type Token = ReturnType<typeof newToken>;
+
+/** Sends one request to GitHub's API, a POST where it has a body, in the name of a GitHub App. */
+export type SendAsApp = (
+  request: { readonly url: string; readonly jwt: string; readonly body: string | undefined },
+  context: RequestContext,
+) => Promise<Pick<Response, "status" | "headers"> & { readonly bytes: Uint8Array }>;
+
+/** Where tokens come from. */
+export interface TokenSupply {
+  /** The tokens for an owner's repositories as they are now, or all tokens for "". */
+  tokensFor(owner: string): readonly Token[];
+  /** Whether there may be one for an owner, now or later: where one of those above is not refused, if left out. */
+  mayHave?(owner: string): boolean;
+  /** Brings the tokens for an owner up to date. @throws the reason of the context's signal, nothing else. */
+  renew?(owner: string, send: SendAsApp, context: RequestContext): Promise<void>;
+}
 
 const UNKNOWN = Number.MAX_SAFE_INTEGER;
 /**
@@ -31,18 +47,26 @@ const MAX_REPEATED_LIMIT_MS = 900_000;
 /** Then the owner may have accepted the token, or a lock on logins ended. */
 const SET_ASIDE_MS = 600_000;
 const MAX_MESSAGE_CHARS = 300;
+const DAY_MS = 86_400_000;
+/** From this time before the end of a token on, the log and the health report name it. */
+const END_NOTICE_MS = 14 * DAY_MS;
+
+/** Tokens that stay as they are. */
+export function tokenList(secrets: readonly string[]): TokenSupply {
+  const tokens = secrets.map((secret, index) => newToken(secret, index + 1));
+  return { tokensFor: () => tokens };
+}
 
 /** Chooses tokens by the quota that is left (docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api). */
 export class TokenPool {
-  private readonly tokens: readonly Token[];
-  private readonly anonymous = newToken(null, -1);
+  private readonly anonymous = newToken(null, 0);
   /** Quotas of tokens that are spent or limited. */
   private readonly limits: RetryTable<true>;
   /** Tokens that an owner, or all owners, did not accept. */
   private readonly setAside: RetryTable<true>;
 
   constructor(
-    secrets: readonly string[],
+    readonly supply: TokenSupply,
     private readonly options: {
       readonly clock: Clock;
       readonly log: Log;
@@ -50,20 +74,29 @@ export class TokenPool {
       readonly isolates?: () => number;
     },
   ) {
-    this.tokens = secrets.map(newToken);
     const { clock } = options;
     this.limits = new RetryTable(clock, { firstMs: 1_000, maxMs: MAX_REPEATED_LIMIT_MS });
     this.setAside = new RetryTable(clock);
   }
 
-  /** Whether one was given and not all are refused. */
-  get hasToken(): boolean {
-    return this.tokens.some(({ isRefused }) => !isRefused);
+  /** Whether an owner's repositories may be requested with a token, now or after a wait: not all are refused. */
+  mayHave(owner: string): boolean {
+    const { supply } = this;
+    return supply.mayHave?.(owner) ??
+      supply.tokensFor(owner).some(({ isRefused }) => !isRefused);
   }
 
   /** Whether a token can be used now: for any owner where none is named. */
   isReady(quota: Quota, owner = ""): boolean {
     return this.accepted(quota, owner).some((token) => this.quotaLeft(token, quota) > 0);
+  }
+
+  /** The tokens that end within 14 days, with the time that GitHub states. */
+  expiring() {
+    const soon = this.options.clock.now() + END_NOTICE_MS;
+    return this.supply.tokensFor("")
+      .filter(({ isRefused, expiresAtMs }) => !isRefused && expiresAtMs <= soon)
+      .map(({ place: token, expiresAtMs }) => ({ token, expiresAt: isoTime(expiresAtMs) }));
   }
 
   /**
@@ -73,8 +106,10 @@ export class TokenPool {
    */
   async choose(
     quota: Quota,
-    { owner, known, context, isBulk }: {
+    { owner, account, known, context, isBulk }: {
       readonly owner: string;
+      /** Whose tokens are used, where that is another name of the owner. */
+      readonly account?: string;
       readonly known?: { readonly fingerprint: string } | null;
       readonly context: RequestContext;
       readonly isBulk: boolean;
@@ -84,10 +119,10 @@ export class TokenPool {
     const others = quota === "graphql" ? [] : [this.anonymous];
     while (true) {
       const now = this.options.clock.monotonicMs();
-      const ready = [this.accepted(quota, owner), others]
+      const ready = [this.accepted(quota, owner, account), others]
         .map((tokens) => tokens.filter((token) => this.quotaLeft(token, quota) > 0))
         .find(({ length }) => length > 0);
-      if (ready === undefined) throw this.unavailable(quota, owner, others);
+      if (ready === undefined) throw this.unavailable(quota, owner, account, others);
       const rank = (token: Token) =>
         token.fingerprint === known?.fingerprint ? Infinity : this.quotaLeft(token, quota);
       const free = ready.filter((token) => this.limits.probeOf(keyOf(token, quota)) === null);
@@ -113,8 +148,9 @@ export class TokenPool {
     else this.limits.endProbe(key);
   }
 
-  /** Records the `x-ratelimit-*` headers of an answer. */
+  /** Records the `x-ratelimit-*` headers of an answer, and when the token ends. */
   note(token: Token, quota: Quota, headers: Headers): void {
+    this.noteEnd(token, Date.parse(headers.get("github-authentication-token-expiration") ?? ""));
     const number = (name: string) => Number(headers.get(`x-ratelimit-${name}`) ?? NaN);
     const remaining = number("remaining");
     if (number("limit") > MAX_PACED_QUOTA) token.pointMs = 0;
@@ -137,13 +173,13 @@ export class TokenPool {
     if (isNew) this.options.log.warn("token limited", { token: token.place, seconds });
   }
 
-  /** Sets a token aside that GitHub refused (401), until the next start. */
+  /** Sets a token aside that GitHub refused (401), until it is replaced. */
   refuse(token: Token): void {
     const { log } = this.options;
     if (token.isRefused) return;
     token.isRefused = true;
-    log.error("token refused", { token: token.place, of: this.tokens.length });
-    if (!this.hasToken) log.error("all tokens refused, continuing without a token");
+    log.error("token refused", { token: token.place, of: this.supply.tokensFor("").length });
+    if (!this.mayHave("")) log.error("all tokens refused, continuing without a token");
   }
 
   /** Sets a token aside for a while that GitHub did not accept (403): for one owner, or for all ("*"). */
@@ -162,8 +198,13 @@ export class TokenPool {
   }
 
   /** Why none of an owner's tokens, and none of these, can be used: until when the first waits, or that none is accepted. */
-  unavailable(quota: Quota, owner: string, others: readonly Token[] = []): CollectionsError {
-    const waits = [...this.accepted(quota, owner), ...others]
+  unavailable(
+    quota: Quota,
+    owner: string,
+    account?: string,
+    others: readonly Token[] = [],
+  ): CollectionsError {
+    const waits = [...this.accepted(quota, owner, account), ...others]
       .map((token) => this.limits.waitMs(keyOf(token, quota)));
     if (waits.length === 0) return sourceFailed(`Cannot use a token: "${owner}" accepts none`);
     const seconds = Math.max(1, Math.ceil(Math.min(...waits) / 1000));
@@ -179,35 +220,57 @@ export class TokenPool {
     return this.options.clock.monotonicMs() >= resetAtMs ? UNKNOWN : remaining;
   }
 
-  private accepted(quota: Quota, owner: string): readonly Token[] {
+  private accepted(quota: Quota, owner: string, account = owner): readonly Token[] {
     if (quota === "raw") return [];
-    return this.tokens.filter((token) =>
-      !token.isRefused &&
+    return this.supply.tokensFor(account).filter((token) =>
+      !token.isRefused && this.options.clock.monotonicMs() < token.endsAtMs &&
       this.setAside.failureOf(keyOf(token, "*"), keyOf(token, owner)) === null
     );
   }
+
+  /** Takes when GitHub says that a token ends, and logs it once a day in the last 14 days. */
+  private noteEnd(token: Token, expiresAtMs: number): void {
+    if (Number.isNaN(expiresAtMs) || token.endsAtMs < Infinity) return;
+    token.expiresAtMs = expiresAtMs;
+    const leftMs = expiresAtMs - this.options.clock.now();
+    const days = Math.floor(leftMs / DAY_MS);
+    if (leftMs > END_NOTICE_MS || token.noticeDays === days) return;
+    token.noticeDays = days;
+    const expiresAt = isoTime(expiresAtMs);
+    this.options.log.warn("token expires", { token: token.place, expiresAt });
+  }
 }
+
+const isoTime = (ms: number) => new Date(ms).toISOString();
 
 /** The key of a token for a quota, or for an owner. */
 const keyOf = ({ fingerprint }: Token, of: string) => `${fingerprint} ${of.toLowerCase()}`;
 
-function newToken(secret: string | null, index: number) {
-  const fingerprint = secret === null
+/** `place` is how the log names it. Tokens of one `identity` have the same limits. */
+export function newToken(secret: string | null, place: number, identity = secret) {
+  const fingerprint = identity === null
     ? "none"
-    : createHash("sha256").update(`validator of ${secret}`).digest("hex").slice(0, 12);
+    : createHash("sha256").update(`validator of ${identity}`).digest("hex").slice(0, 12);
   /** As the last answer stated it; the time is by `clock.monotonicMs()`. */
   const unknown = { remaining: UNKNOWN, resetAtMs: 0 };
   return {
-    /** Counts from 1; 0 stands for requests without a token. */
-    place: index + 1,
+    /** Counts from 1, or the id of a GitHub App's installation; 0 stands for requests without a token. */
+    place,
     secret,
     /** Identifies the token of an ETag, across restarts, without revealing the token. */
     fingerprint,
     isRefused: false,
+    /** Whether GitHub ever answered it otherwise than with 401. */
+    isAccepted: false,
+    /** By `clock.monotonicMs()`; it is not used after that. */
+    endsAtMs: Infinity,
+    /** When GitHub says that it ends, in ms since the epoch; and the days before that when it was last logged. */
+    expiresAtMs: Infinity,
+    noticeDays: Infinity,
     /** The pause after each request, none without a token, whose quota is small; and when the pauses so far end. */
     pointMs: secret === null ? 0 : POINT_MS,
     pacedUntilMs: 0,
-    quotas: { core: unknown, graphql: unknown, raw: unknown },
+    quotas: { core: unknown, graphql: unknown, lfs: unknown, raw: unknown },
   };
 }
 

@@ -3,7 +3,8 @@
 
 import { sortYielding, STEPS_PER_YIELD, yieldToEventLoop } from "../../work/clock.ts";
 import { type FileList, FileListBuilder } from "../file_list.ts";
-import { treeIdOfSorted, type TreeObjectEntry } from "../git_object_id.ts";
+import { hasId, treeIdOfSorted, type TreeObjectEntry } from "../git_object_id.ts";
+import type { FileRef } from "../source.ts";
 import { addEntry, TreeEntries, type TreeEntry } from "../tree_entries.ts";
 import { checkedPath, nullIfMissing, pathIn, readChecked } from "./checked_file.ts";
 
@@ -88,17 +89,17 @@ export async function listFiles({ folders }: FolderState, treeId: string): Promi
 }
 
 /**
- * Reads a file that a scan of the repository in `folder` listed. Returns null if it has changed, is deleted, or is behind
- * a link. Bytes are given only if they fit the id from the scan.
+ * Reads a file of the repository in `folder` whole. Returns null if it is missing, behind a link, or does not have this id
+ * and size.
  */
-export async function readScanned(
+export async function readExact(
   folder: string,
   path: string,
-  { id, size }: TreeEntry,
+  { id, size }: Pick<FileRef, "id" | "size">,
 ): Promise<Uint8Array<ArrayBuffer> | null> {
   const at = pathIn(await checkedPath(folder), path);
   const info = await nullIfMissing(Deno.lstat(at.path));
   // A file that grew is not read into memory.
   const content = info?.isFile && info.size === size ? await readChecked(at, info) : null;
-  return content?.id === id ? content.bytes : null;
+  return content && (content.id === id || hasId(content.bytes, id)) ? content.bytes : null;
 }

@@ -5,13 +5,14 @@
 import { join } from "@std/path";
 import pLimit, { type LimitFunction } from "p-limit";
 import type { Clock } from "../../work/clock.ts";
-import { branchNotFound, CollectionsError, sourceFailed } from "../../errors.ts";
+import { branchNotFound, CollectionsError, itemNotFound, sourceFailed } from "../../errors.ts";
 import { describeError } from "../../log.ts";
 import type { FileList } from "../file_list.ts";
+import { isLfsId } from "../git_object_id.ts";
 import type { BlobResult, FileRef, RequestContext, Snapshot, Source } from "../source.ts";
 import { checkedOutBranch } from "./checked_out_branch.ts";
 import { isServedName, scanFolder, type ScanWork } from "./folder_scan.ts";
-import { entryAt, type FolderState, listFiles, readScanned } from "./folder_state.ts";
+import { entryAt, type FolderState, listFiles, readExact } from "./folder_state.ts";
 
 export const LOCAL_OWNER = "local";
 
@@ -77,15 +78,20 @@ export class LocalSource implements Source {
   /** The bytes of files. A file that changed after the scan is an error, and causes a new scan. */
   readonly blobs: Source["blobs"] = async (snapshot, files, { signal }) => {
     const { folder, state } = this.stateOf(snapshot);
-    const read = async ({ path, id }: FileRef): Promise<BlobResult> => {
+    const read = async (ref: FileRef): Promise<BlobResult> => {
+      const { path, id } = ref;
+      const isLfs = isLfsId(id);
       // Only a file that a scan listed is opened, whatever path is requested.
       const file = state && entryAt(state, path);
-      if (!folder || file?.kind !== "file" || file.id !== id) return objectMissing(snapshot, id);
-      const bytes = await readScanned(folder.path, path, file).catch((cause) =>
-        unreadable(id, cause)
-      );
-      if (bytes === null) folder.expire();
-      return bytes ?? sourceFailed(`Cannot read "${id}": it has changed`);
+      const isListed = file?.kind === "file" && (isLfs || file.id === id);
+      if (!folder || !isListed) return objectMissing(snapshot, id);
+      const from = isLfs ? `.git/lfs/objects/${id.slice(0, 2)}/${id.slice(2, 4)}/${id}` : path;
+      const bytes = await readExact(folder.path, from, isLfs ? ref : file)
+        .catch((cause) => unreadable(id, cause));
+      if (bytes !== null) return bytes;
+      if (isLfs) return itemNotFound(path, "missing object");
+      folder.expire();
+      return sourceFailed(`Cannot read "${id}": it has changed`);
     };
     const results = await this.reads.map(files, async (file) => {
       signal?.throwIfAborted();

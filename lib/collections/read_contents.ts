@@ -1,0 +1,47 @@
+// Reads the contents of files: for a Git LFS pointer, the object that it names.
+
+import { type LfsPointer, parseLfsPointer } from "../content/lfs_pointer.ts";
+import { blobKind, type BlobResult, type FileRef } from "../source/source.ts";
+import { type ReadContext, repositoryOf } from "./read_context.ts";
+
+/** A file, with the pointer that it turned out to be. */
+export type ContentFile = FileRef & { lfs?: LfsPointer };
+
+/** What holds the content of a file. */
+export const contentRef = ({ path, id, size, lfs }: ContentFile): FileRef =>
+  lfs ? { path, id: lfs.oid, size: lfs.size } : { path, id, size };
+
+/** A copy of a file; its pointer is known while the blob is in memory. */
+export function withPointer(file: ContentFile, read: ReadContext): ContentFile {
+  const bytes = read.objects.peek(blobKind, repositoryOf(read), file.id);
+  const lfs = bytes && parseLfsPointer(bytes);
+  return { ...file, ...(lfs && { lfs }) };
+}
+
+/**
+ * The contents of files by the ids of {@linkcode contentRef}, once `lfs` is set in those that are pointers. `admit` throws
+ * for an object that is not to be read.
+ */
+export async function readContents(
+  files: readonly ContentFile[],
+  admit: (object: FileRef) => unknown,
+  { source, snapshot, context }: ReadContext,
+): Promise<Map<string, BlobResult>> {
+  const contents = new Map(await source.blobs(snapshot, files.map(contentRef), context));
+  const objects: FileRef[] = [];
+  for (const file of files.filter(({ lfs }) => !lfs)) {
+    const bytes = contents.get(file.id)!;
+    const lfs = bytes instanceof Error ? null : parseLfsPointer(bytes);
+    if (lfs === null) continue;
+    file.lfs = lfs;
+    const object = contentRef(file);
+    try {
+      await admit(object);
+      objects.push(object);
+    } catch (error) {
+      contents.set(object.id, error as Error);
+    }
+  }
+  for (const [id, bytes] of await source.blobs(snapshot, objects, context)) contents.set(id, bytes);
+  return contents;
+}
