@@ -6,7 +6,7 @@ import { problem } from "../errors.ts";
 import type { Services } from "../services.ts";
 import { clientOf } from "./client_address.ts";
 import { mountRoutes, type Route } from "./file_routes.ts";
-import { checkHost, hasValidHost, limitToLoopback, requestKey } from "./origin.ts";
+import { addressOf, checkHost, hasValidHost, limitToLoopback, requestKey } from "./origin.ts";
 import { pacedBody } from "./paced_body.ts";
 import { problemResponse } from "./problems.ts";
 import {
@@ -150,7 +150,7 @@ async function respond(
   const context = new HttpContext(request, info, services);
   const state = { context, services };
   // Fresh folds repeated slashes, and ignores one at the end.
-  const path = URL.parse(request.url)?.pathname.replaceAll(/\/+/g, "/").replace(/(.)\/$/, "$1");
+  const path = addressOf(request)?.pathname.replaceAll(/\/+/g, "/").replace(/(.)\/$/, "$1");
   const route = routes.find((route) => route.path.test(path ?? ""));
   const isEnabled = route === undefined || route.isEnabled(services);
   const methods = route?.methods ?? READ_METHODS;

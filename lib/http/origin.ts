@@ -19,13 +19,16 @@ export function hasValidHost({ headers }: Request): boolean {
   return host === null || HOST.test(host);
 }
 
+/** The address of a request without its query, which may be long; null where it cannot be parsed. */
+export const addressOf = ({ url }: Request): URL | null => URL.parse(url.split("?", 1)[0]!);
+
 /**
  * Checks where a request was sent to. A preview answers loopback names only, so that no page can reach it by a name of
  * its own that resolves to this machine (DNS rebinding).
  * @throws {CollectionsError} invalid-parameters.
  */
 export function checkHost(request: Request, { isPreview }: OriginOptions): void {
-  const url = hasValidHost(request) ? URL.parse(request.url) : null;
+  const url = hasValidHost(request) ? addressOf(request) : null;
   // A request line may carry a whole address, whose host counts then (RFC 9112, 3.2.2).
   const isHost = url !== null && url.username + url.password === "" && HOST.test(url.host);
   if (isHost && (!isPreview || LOOPBACK.test(url.hostname))) return;
@@ -47,7 +50,7 @@ export function limitToLoopback(request: Request, { headers }: Response): void {
 /** The base of the absolute URLs in a response: the configured one, the proxy's, or the request's own origin. */
 export function baseUrl(request: Request, { publicUrl, trustProxy }: OriginOptions): string {
   if (publicUrl !== null) return publicUrl;
-  const sent = URL.parse(request.url);
+  const sent = addressOf(request);
   // A request that was sent to no valid host gets a problem, whose addresses need some host.
   const own = sent !== null && HOST.test(sent.host) ? sent : new URL("http://localhost");
   if (!trustProxy) return own.origin;

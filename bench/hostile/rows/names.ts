@@ -216,7 +216,7 @@ export const NAME_ROWS: readonly Row[] = [
     repository: () =>
       repositoryOfTrees((store) => {
         const folders = many(30, (folder) => {
-          let oid = tree(store, sameFiles(store, 4_000, (n) => `post-${folder}-${n}.md`));
+          let oid = tree(store, sameFiles(store, 3_000, (n) => `post-${folder}-${n}.md`));
           for (let level = 0; level < 6; level++) oid = inFolder(store, "x".repeat(200), oid);
           return { name: `d${folder}`, oid, isFolder: true };
         });
