@@ -4,6 +4,7 @@
 
 import { Buffer } from "node:buffer";
 import type { ObjectKind } from "../cache/object_cache.ts";
+import { countShared } from "../work/shared_memory.ts";
 
 const ID_BYTES = 20;
 const encoder = new TextEncoder();
@@ -60,6 +61,7 @@ export class FileList {
 
   /** A view of the bytes of a list. @throws {RangeError} where they cannot be one. */
   constructor(readonly bytes: Uint8Array) {
+    if (bytes.buffer instanceof SharedArrayBuffer) countShared(bytes.length);
     // Typed arrays need aligned views; what does not begin on 8 bytes is copied once.
     const aligned = bytes.byteOffset % 8 === 0 ? bytes : bytes.slice();
     const [count = 0, omitted = 0] = new Uint32Array(aligned.buffer, aligned.byteOffset, 2);

@@ -3,6 +3,7 @@
 
 import { yieldToEventLoop } from "./clock.ts";
 import type { FairQueue, Permit } from "./fair_queue.ts";
+import { countShared } from "./shared_memory.ts";
 
 const MIB = 1 << 20;
 const PIECE_BYTES = 64 << 10;
@@ -106,12 +107,16 @@ function piecesOf(body: ReadableStream<Uint8Array>) {
 function resized(bytes: Uint8Array, length: number, maxSharedBytes: number): Uint8Array {
   const { buffer } = bytes;
   if (buffer instanceof SharedArrayBuffer) {
-    if (length > buffer.byteLength) buffer.grow(length);
+    if (length > buffer.byteLength) {
+      countShared(length - buffer.byteLength);
+      buffer.grow(length);
+    }
     return new Uint8Array(buffer, 0, length);
   }
   if (maxSharedBytes === 0 || length <= MIB) {
     return new Uint8Array((buffer as ArrayBuffer).transfer(length));
   }
+  countShared(length);
   const shared = new SharedArrayBuffer(length, { maxByteLength: maxSharedBytes });
   const copy = new Uint8Array(shared, 0, length);
   copy.set(bytes);
