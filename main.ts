@@ -1,4 +1,5 @@
-// The Fresh app, and the start of the service: settings -> services -> handler, which listens until SIGINT or SIGTERM.
+// The entry point of the service. It creates the Fresh app, opens the services
+// and listens until SIGINT or SIGTERM.
 
 import { appConfig, readSettings } from "./fresh.config.ts";
 import { createApp, createHandler, type Handler, type RoutedApp } from "./lib/http/app.ts";
@@ -10,7 +11,7 @@ import { SettingsError } from "./lib/settings.ts";
 const REFRESH_EVERY_MS = 1_000;
 const LISTEN_AGAIN_AFTER_MS = 500;
 const OTHERS_CLOSE_WITHIN_MS = 500;
-/** How many of a preview's repositories its log line names. */
+/** Maximum number of repositories in the log line of a preview. */
 const MAX_NAMED = 20;
 
 export const app: RoutedApp = await createApp({
@@ -22,17 +23,18 @@ const isParallel: boolean = import.meta.main && Deno.args[0] === "parallel";
 if (import.meta.main && !isParallel) await orExit(serve(Deno.args));
 
 /**
- * What `deno task start:parallel` calls for each request, in each of its isolates. They share the port and a key-value
- * store in a file, and say how many they are, since each uses an equal share of a token; nothing else. Each checks refs
- * itself, so each shows a push within 60 s. `deno run` warns of a default export that serves, so that there is none
- * without the task's argument.
+ * The handler that `deno task start:parallel` calls in each of its isolates.
+ * Isolates share only the port and a key-value store in a file. They also count
+ * each other because each uses an equal share of a token. Each isolate checks
+ * refs itself and shows a push within 60 s. `deno run` warns about a default
+ * export that serves, so it is undefined without the argument of the task.
  */
 const served: { fetch: Handler } | undefined = isParallel
   ? { fetch: await orExit(openIsolate()) }
   : undefined;
 export default served;
 
-/** An unusable setting ends the process with one line that says what to change. */
+/** Ends the process with one line about an unusable setting. */
 async function orExit<T>(started: Promise<T>): Promise<T> {
   try {
     return await started;
@@ -43,7 +45,9 @@ async function orExit<T>(started: Promise<T>): Promise<T> {
   }
 }
 
-/** How many isolates this process has, as far as they have told each other. */
+/**
+ * Returns a function that counts the isolates that have announced themselves.
+ */
 function countIsolates(): () => number {
   const channel = new BroadcastChannel("isolates");
   const ids = new Set([crypto.randomUUID()]);
@@ -62,13 +66,16 @@ async function openIsolate(): Promise<Handler> {
   services.log.info("listening", { host: services.config.host, port: services.config.port });
   runUntilStopped(services, async () => {
     await services.close();
-    // Deno ends the process with the first isolate that exits.
+    // Deno ends the process when the first isolate exits.
     await services.clock.sleep(OTHERS_CLOSE_WITHIN_MS);
   });
   return createHandler(app, services);
 }
 
-/** Serves until SIGINT or SIGTERM, then exits with 0; with `preview <folder>` local folders alone. */
+/**
+ * Serves until SIGINT or SIGTERM and then exits with 0. With `preview <folder>`
+ * it serves only local folders.
+ */
 async function serve([mode, ...args]: readonly string[]): Promise<void> {
   const config = readSettings(mode === "preview" ? await previewSettings(args) : undefined);
   const services = await openServices(config);
@@ -104,8 +111,10 @@ async function serve([mode, ...args]: readonly string[]): Promise<void> {
 }
 
 /**
- * Listens now, and again after the system closed the listener: running out of file descriptors ends a Deno server with an
- * error, which must not end the service. Returns what stops it, and resolves when all requests have been answered.
+ * Listens now and again after the system closed the listener. A Deno server
+ * ends with an error if file descriptors run out. This must not end the
+ * service. Returns a function that stops listening. It resolves when all
+ * requests are finished.
  */
 function keepListening(
   listen: () => Deno.HttpServer,
@@ -136,14 +145,17 @@ function keepListening(
   };
 }
 
-/** Refreshes refs until a signal; then stops the service and exits with 0. */
+/**
+ * Refreshes refs until a signal arrives. Then stops the service and exits with
+ * 0.
+ */
 function runUntilStopped(services: Services, stopService: () => Promise<void>): void {
-  // Or the first request would wait for it.
+  // Otherwise the first request would wait for the threads.
   void services.startThreads();
   const refreshing = setInterval(() => services.refreshDue(), REFRESH_EVERY_MS);
   let isStopping = false;
   const stop = async () => {
-    // `deno task` forwards a signal that the process group already had.
+    // `deno task` forwards a signal that the process group already received.
     if (isStopping) return;
     isStopping = true;
     clearInterval(refreshing);

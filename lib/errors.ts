@@ -1,10 +1,12 @@
-// Every error that a response can carry, in one table. Problem responses, the pages under /problems, the OpenAPI document
-// and the README's rows all come from it. Of an error only `detail` and `facts` reach a client; `message` is for the log.
+// Every error that a response can contain is in one table. Problem responses,
+// the pages under /problems, the OpenAPI document and the README use it. Only
+// `detail` and `facts` of an error reach a client. `message` is for the log.
 
 /**
- * Every code that a response can have, in the order of the contract's table: status, title, and the sentence of a response,
- * with names of values in braces; then for the page under /problems, where backquotes mark code, what the code means and
- * what the sender of the request can do.
+ * Every code in the order of the contract's table. Each row has a status, a
+ * title and the sentence of the response. Braces in the sentence mark values.
+ * The other texts are for the page under /problems. They explain the code and
+ * say what the client can do. Backquotes mark code.
  */
 export const ERRORS = {
   "invalid-parameters": row(
@@ -29,7 +31,7 @@ export const ERRORS = {
     "This deployment serves only the repositories that its operator named.",
     "Ask the operator to add the repository to `ALLOWED_REPOS`, or run a service of your own.",
   ),
-  // For a repository that does not exist and for one that may not be seen: one text for both.
+  // Missing and private repositories get the same text.
   "repository-not-found": row(
     404,
     "Repository not found",
@@ -197,7 +199,7 @@ function row<const Detail extends string>(
 /** A code of {@linkcode ERRORS}. */
 export type ProblemCode = keyof typeof ERRORS;
 
-/** Whether a text is a code of {@linkcode ERRORS}. */
+/** Returns whether a text is a code of {@linkcode ERRORS}. */
 export function isProblemCode(text: string): text is ProblemCode {
   return Object.hasOwn(ERRORS, text);
 }
@@ -208,26 +210,31 @@ export interface ParameterError {
   readonly message: string;
 }
 
-/** What an error may carry beside its sentence; each field is part of the problem response. */
+/** Additional fields of the problem response. */
 interface ErrorFacts {
   readonly errors?: readonly ParameterError[];
   readonly suggestions?: readonly string[];
   readonly size?: number;
   readonly maxBytes?: number;
   readonly htmlUrl?: string;
-  /** Files that a slug names. */
+  /** Paths of the files that have the slug. */
   readonly paths?: readonly string[];
   /** Whole seconds after which the same request can succeed. */
   readonly retryAfterSeconds?: number;
 }
 
 interface ErrorOptions extends ErrorFacts {
-  /** For the log only, as `Cannot <do> "<what>": <state>`; `detail` where it is left out. */
+  /**
+   * Text for the log: `Cannot <do> "<what>": <state>`. Defaults to `detail`.
+   */
   readonly message?: string;
   readonly cause?: unknown;
 }
 
-/** An error with a code of the contract and a public sentence; an item of a page alone has `page-too-large`. */
+/**
+ * An error with a code of the contract and a public sentence. Only items of a
+ * page have the code `page-too-large`.
+ */
 export class CollectionsError extends Error {
   override readonly name = "CollectionsError";
   readonly facts: ErrorFacts;
@@ -243,13 +250,16 @@ export class CollectionsError extends Error {
   }
 }
 
-/** Whether the source could not be queried or did not answer properly; only then may an older answer be sent. */
+/**
+ * Returns whether the source could not be queried or sent no usable response.
+ * Only then may an older response be sent.
+ */
 export function isSourceFailure(error: unknown): error is CollectionsError {
   return error instanceof CollectionsError &&
     /^source-(failed|timeout|rate-limited)$/.test(error.code);
 }
 
-/** An error names at most so many parameters or paths. */
+/** Maximum number of parameters or paths that an error names. */
 export const MAX_NAMED = 20;
 const MAX_NAME_CHARS = 80;
 
@@ -258,7 +268,7 @@ type Values<Text> = Text extends `${string}{${infer Name}}${infer Rest}`
   ? Record<Name, string | number> & Values<Rest>
   : unknown;
 
-/** The facts that a problem carries are picked from its values by name. */
+/** Values with these names become facts of the problem. */
 const FACTS = [
   "errors",
   "suggestions",
@@ -270,13 +280,16 @@ const FACTS = [
 ] as const;
 
 /**
- * An error with the sentence of its row. `values` are what the sentence names, and the facts of the response.
+ * Returns an error with the sentence of its row. `values` fill the sentence and
+ * become facts of the response.
  *
  * @example
  * ```ts
  * import { equal } from "node:assert/strict";
  *
- * const { detail, facts } = problem("too-many-requests", { retryAfterSeconds: 30 });
+ * const { detail, facts } = problem("too-many-requests", {
+ *   retryAfterSeconds: 30,
+ * });
  * equal(facts.retryAfterSeconds, 30);
  * equal(detail.endsWith("Try again in 30 seconds."), true);
  * ```
@@ -293,7 +306,10 @@ export function problem<Code extends ProblemCode>(
   return new CollectionsError(code, detail, { ...options, ...facts });
 }
 
-/** For a branch, tag or commit id; names the default branch where it is known. */
+/**
+ * Returns an error for an unknown branch, tag or commit id. It names the
+ * default branch if that is known.
+ */
 export function branchNotFound(branch: string, defaultBranch: string | null) {
   const hint = defaultBranch === null
     ? "Check the spelling of branch."
@@ -302,8 +318,9 @@ export function branchNotFound(branch: string, defaultBranch: string | null) {
 }
 
 /**
- * `file` is the path of a file that has the collection's name; `suggestions` are at most five strings that work as
- * `collection`, `warnings` sentences without a full stop.
+ * Returns an error for an unknown collection. `file` is the path of a file that
+ * has the name of the collection. `suggestions` are at most five strings that
+ * work as `collection`. `warnings` are sentences without a full stop.
  */
 export function collectionNotFound(
   collection: string,
@@ -324,8 +341,9 @@ export function collectionNotFound(
 }
 
 /**
- * Says what is at the path instead of a file: a folder, a symbolic link, a submodule, or nothing; that it is outside,
- * or that a Git LFS object is missing.
+ * Returns an error for a path that is not a file. `what` names what is there
+ * instead, such as `folder` or `submodule`. Undefined means nothing. `outside`
+ * means outside the collection.
  */
 export function itemNotFound(path: string, what?: string) {
   const texts: Readonly<Record<string, string>> = {
@@ -341,32 +359,42 @@ export function itemNotFound(path: string, what?: string) {
   return problem("item-not-found", { state });
 }
 
-/** For an item whose bytes would take the page over its bound. */
+/**
+ * Returns an error for an item whose bytes would exceed the limit of the page.
+ */
 export const pageTooLarge = (path: string, maxBytes: number) =>
   new CollectionsError(
     "page-too-large",
     `The content of "${path}" does not fit into a page of ${maxBytes} bytes. Ask for a smaller limit or read it with get-item-content.`,
   );
 
-/** The source answered with an error or with something that is no answer. `message` is for the log. */
+/**
+ * Returns an error for a source that sent an error or no usable response.
+ * `message` is for the log.
+ */
 export const sourceFailed = (message: string, options: { cause?: unknown } = {}) =>
   problem("source-failed", {}, { message, ...options });
 
-/** `message` is for the log. */
+/** Returns an error for a source that timed out. `message` is for the log. */
 export const sourceTimeout = (message: string) => problem("source-timeout", {}, { message });
 
-/** Until the source's quota is renewed. `message` is for the log. */
+/**
+ * Returns an error for a used-up quota. `retryAfterSeconds` is the time until
+ * the source renews it. `message` is for the log.
+ */
 export const sourceRateLimited = (message: string, retryAfterSeconds: number) =>
   problem("source-rate-limited", { retryAfterSeconds }, { message });
 
 /** Sent with errors that usually clear up within seconds. */
 export const RETRY_AFTER_SECONDS = 5;
 
-/** A queue is full, or the wait in it took too long. */
+/** Returns an error for a full queue or a wait that took too long. */
 export const serviceBusy = (retryAfterSeconds = RETRY_AFTER_SECONDS) =>
   problem("service-busy", { retryAfterSeconds });
 
-/** Names every bad parameter at once, up to {@linkcode MAX_NAMED}. */
+/**
+ * Returns an error that names every bad parameter up to {@linkcode MAX_NAMED}.
+ */
 export function invalidParameters(given: readonly ParameterError[]) {
   const errors = given.slice(0, MAX_NAMED)
     .map(({ parameter, message }) => ({ parameter: shorten(parameter), message }));

@@ -1,5 +1,6 @@
-// The folder of local repositories, as the settings or `deno task preview` name it. It is checked when the service
-// starts, so that a wrong setting stops the start and not a request.
+// The folder of local repositories from the settings or `deno task preview`. It
+// is checked when the service starts. A wrong setting must stop the start and
+// not a request.
 
 import { basename, dirname, join, resolve } from "@std/path";
 import { listParameters } from "./api/parameters.ts";
@@ -10,7 +11,10 @@ import { isAllowed } from "./source/source.ts";
 
 const DEFAULT_LOCAL_DIR = "./examples";
 
-/** The folder of local repositories, or null. @throws {SettingsError} where a named one cannot be read. */
+/**
+ * Returns the folder of local repositories or null.
+ * @throws {SettingsError} if a folder that a setting names cannot be read.
+ */
 export async function findLocalDir(setting: string | null | undefined): Promise<string | null> {
   if (setting === null) return null;
   const path = setting ?? DEFAULT_LOCAL_DIR;
@@ -25,8 +29,9 @@ export async function findLocalDir(setting: string | null | undefined): Promise<
 }
 
 /**
- * The names of the local repositories that a service serves, sorted; none where it serves no local folder.
- * @throws {SettingsError} where the folder cannot be listed.
+ * Returns the sorted names of the local repositories that are served. The
+ * result is empty if no local folder is served.
+ * @throws {SettingsError} if the folder cannot be listed.
  */
 export async function localRepositoryNames(
   { localReposDir, allowedRepos }: Pick<Config, "localReposDir" | "allowedRepos">,
@@ -43,9 +48,10 @@ export async function localRepositoryNames(
 }
 
 /**
- * The settings that show a folder of repositories, or one Git checkout, which is then the only repository. Nothing else
- * is served, and only this machine can connect.
- * @throws {SettingsError} where `args` are not one folder, or a checkout's name cannot be that of a repository.
+ * Returns the settings that serve a folder of repositories or one Git checkout.
+ * Nothing else is served and only this machine can connect.
+ * @throws {SettingsError} if `args` are not one folder or if the name of a
+ * checkout cannot name a repository.
  */
 export async function previewSettings(args: readonly string[]): Promise<Record<string, string>> {
   const [dir, ...more] = args;
@@ -54,12 +60,14 @@ export async function previewSettings(args: readonly string[]): Promise<Record<s
       'Cannot start a preview: name one folder, as in "deno task preview ../my-repos"',
     );
   }
-  // One author on this machine, who may build a whole site with HTML.
+  // There is only one author on this machine. Building a whole site with HTML
+  // must not reach a limit.
   const settings = { HOST: "127.0.0.1", KV_PATH: ":memory:", MISSES_PER_MINUTE: "0" };
   const path = resolve(dir);
   const isCheckout = await Deno.lstat(join(path, ".git")).then(() => true, () => false);
   if (!isCheckout) return { ...settings, LOCAL_REPOS_DIR: path, ALLOWED_REPOS: "local/*" };
-  const checkout = await Deno.realPath(path); // Without links, since a link is no repository.
+  // Resolves links because a link is not a repository.
+  const checkout = await Deno.realPath(path);
   const name = basename(checkout);
   if (!isRepositoryName(name)) {
     throw new SettingsError(

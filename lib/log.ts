@@ -1,41 +1,48 @@
-// The log: one JSON line an event, gathered and written in the background. Writing never delays a request: lines that a
-// blocked pipe leaves pending are bounded, dropped past the bound, and counted. A line must never contain a secret:
-// callers pass names and numbers, and texts from outside go through `describeError`.
+// The log has one JSON line for each event. Lines are gathered and written in
+// the background, so logging never delays a request. Pending lines are limited
+// in case a pipe blocks. Lines over the limit are dropped and counted. A line
+// must never contain a secret. Callers pass names and numbers. Texts from
+// outside go through `describeError`.
 
 import { type Clock, systemClock } from "./work/clock.ts";
 
-/** From the most to the least verbose. */
+/** Ordered from the most to the least verbose. */
 export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 
-/** How much is logged. */
+/** The least severe level that is logged. */
 export type LogLevel = typeof LOG_LEVELS[number];
 
-/** Plain facts of an event. */
 type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-/** Where lines go; the next call waits until the promise of the last one resolves. */
+/**
+ * Writes lines. The next call waits until the promise of the last call
+ * resolves.
+ */
 export type LineSink = (bytes: Uint8Array) => void | Promise<void>;
 
 const FLUSH_AFTER_MS = 100;
 const FLUSH_AT_CHARACTERS = 65_536;
-/** The most text that may be pending, in UTF-16 units. */
+/** Maximum pending text in UTF-16 units. */
 const MAX_PENDING_CHARACTERS = 1024 * 1024;
-/** How long a stopping service waits for its last lines to be written. */
+/** Maximum wait for the last lines when the service stops. */
 const MAX_CLOSE_MS = 1_000;
 
 const encoder = new TextEncoder();
 
-/** Writes to a file that may take less than all at once, such as a pipe, without blocking the thread. */
+/**
+ * Returns a sink that writes to a file without blocking the thread. One write
+ * to a pipe may accept only part of the bytes.
+ */
 export function sinkTo(file: { write(bytes: Uint8Array): Promise<number> }): LineSink {
   return async (bytes) => {
     for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
   };
 }
 
-/** What writes events; `event` names what happened in a few words of lower case. */
+/** Writes events. `event` names what happened in a few lowercase words. */
 export type Log = Pick<LineLog, "level" | "debug" | "info" | "warn" | "error">;
 
-/** A log of JSON lines, gathered for at most 100 ms or 64 KiB. */
+/** A log of JSON lines that are gathered for at most 100 ms or 64 KiB. */
 export class LineLog {
   readonly level: LogLevel;
   private readonly clock: Clock;
@@ -58,16 +65,17 @@ export class LineLog {
   readonly warn = this.writer("warn");
   readonly error = this.writer("error");
 
-  /** Takes a line that is ready, without its end of line. */
+  /** Adds a line without its line break. */
   line(text: string): void {
     if (this.pending.length + text.length >= MAX_PENDING_CHARACTERS) return void this.dropped++;
     this.pending += text + "\n";
-    if (this.writing !== null) return; // The next write takes it.
+    // The current write continues with this line.
+    if (this.writing !== null) return;
     if (this.pending.length > FLUSH_AT_CHARACTERS) void this.flush();
     else this.cancelTimer ??= this.clock.setTimer(FLUSH_AFTER_MS, () => void this.flush());
   }
 
-  /** Resolves when all lines so far are written, or have failed to be. */
+  /** Resolves when all lines so far are written or failed. */
   async flush(): Promise<void> {
     this.cancelTimer?.();
     this.cancelTimer = null;
@@ -75,7 +83,9 @@ export class LineLog {
     await this.writing;
   }
 
-  /** Like {@linkcode LineLog.flush}, but gives up after a second, in case the pipe is not read. */
+  /**
+   * Flushes the log but gives up after a second in case the pipe is not read.
+   */
   async close(): Promise<void> {
     const late = Promise.withResolvers<void>();
     const cancelTimer = this.clock.setTimer(MAX_CLOSE_MS, late.resolve);
@@ -93,7 +103,9 @@ export class LineLog {
       // A log that cannot be written must not stop the service.
       await Promise.try(() => this.sink(bytes)).catch(() => {});
     }
-    this.writing = null; // At once, since a line that comes later starts the next write.
+    // Reset in the same turn as the check above. A later line must start the
+    // next write.
+    this.writing = null;
   }
 
   private writer(level: LogLevel): (event: string, fields?: LogFields) => void {
@@ -106,8 +118,9 @@ export class LineLog {
 }
 
 /**
- * What a log line may say of an unexpected error: its class and the place in this project where it arose, as
- * `file.ts:line`. Its message and stack may quote paths, secrets or contents, so they stay out.
+ * Returns what a log line may say about an unexpected error: its class and its
+ * source position in this project as `file.ts:line`. The message and the stack
+ * are omitted because they may quote paths, secrets or contents.
  *
  * @example
  * ```ts

@@ -1,6 +1,8 @@
-// Counters for operators, in Prometheus' text format (prometheus.io/docs/instrumenting/exposition_formats, version 0.0.4).
-// Labels come from small fixed sets, never from a client. Not prom-client, which counts more slowly on the path of every
-// hit and takes a large share of the time to start.
+// Metrics for operators in Prometheus' text format
+// (prometheus.io/docs/instrumenting/exposition_formats, version 0.0.4). Labels
+// come from small fixed sets and never from a client. prom-client is not used
+// because it counts more slowly on every cache hit and takes a large share of
+// the startup time.
 
 const COUNTERS = {
   requests_total: "Requests that were answered.",
@@ -8,7 +10,10 @@ const COUNTERS = {
   upstream_requests_total: "Requests to the source.",
   stale_answers_total: "Older answers given while the source failed.",
 };
-/** What is read on each scrape: the label's name, and what the values are. */
+/**
+ * Values that each scrape reads. Each has the name of its label and a
+ * description.
+ */
 const GAUGES = {
   quota_left: ["quota", "Requests left at the source, where it has stated them."],
   memory_bytes: ["part", "Bytes in memory, by part of the service and of the whole process."],
@@ -17,19 +22,20 @@ const LATENCY = "request_duration_seconds";
 /** Upper bounds of the latency buckets, in ms. */
 const BUCKETS_MS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, Infinity];
 
-/** Counts, and writes the counts as text. */
+/** Counts events and returns the counts as text. */
 export class Metrics {
-  /** By name of the counter and labels. */
+  /** Keys are counter names with labels. */
   private readonly counts = new Map([["stale_answers_total", 0]]);
-  /** By route. */
   private readonly latencies = new Map<string, { readonly buckets: number[]; sumMs: number }>();
 
-  /** `gauges` gives values by name and label; null is left out. */
+  /** `gauges` returns values by name and label. Null values are omitted. */
   constructor(
     private readonly gauges: () => Record<keyof typeof GAUGES, Record<string, number | null>>,
   ) {}
 
-  /** Counts a request that was answered; `route` is the pattern of its route, `none` where nothing matched. */
+  /**
+   * Counts a finished request. `route` is the pattern of its route or `none`.
+   */
   countRequest(
     { route, status, durationMs }: { route: string; status: number; durationMs: number },
   ): void {
@@ -43,12 +49,15 @@ export class Metrics {
     latency.buckets[BUCKETS_MS.findIndex((boundMs) => durationMs <= boundMs)]!++;
   }
 
-  /** Counts a value found in a tier of the cache. */
+  /** Counts a value that was found in a tier of the cache. */
   countHit(tier: string): void {
     this.count(`cache_hits_total{tier="${tier}"}`);
   }
 
-  /** Counts a request to a source; `result` is its status, or why there is none. */
+  /**
+   * Counts a request to a source. `result` is a status or why there is no
+   * status.
+   */
   countUpstream(kind: string, result: string | number): void {
     this.count(`upstream_requests_total{kind="${kind}",result="${result}"}`);
   }
@@ -58,7 +67,7 @@ export class Metrics {
     this.count("stale_answers_total");
   }
 
-  /** Everything, in Prometheus' text format. */
+  /** Returns all metrics in Prometheus' text format. */
   toText(): string {
     const lines: string[] = [];
     const add = (series: string, value: number) => lines.push(`collections_${series} ${value}`);

@@ -1,4 +1,4 @@
-// The one place that names concrete classes and wires them together.
+// The only module that names concrete classes and wires them together.
 
 import project from "../deno.json" with { type: "json" };
 
@@ -31,25 +31,31 @@ import { BackgroundJobs } from "./work/background_jobs.ts";
 import { RetryTable } from "./work/retry.ts";
 import { FairQueue } from "./work/fair_queue.ts";
 
-/** The parts that requests are served with. */
+/** The services that handle requests. */
 export type Services = Awaited<ReturnType<typeof openServices>>;
 
-/** For how long a checked ref may be served. */
+/** Time that a checked ref may be served. */
 const REF_FRESH_MS = 60_000;
-/** Bytes of large responses, from before they are made until their last byte is sent. */
+/**
+ * Memory for large responses in bytes. It is reserved before a response is made
+ * and released after its last byte is sent.
+ */
 const RESPONSE_MEMORY = {
   capacity: 96 << 20,
   maxPerClient: 48 << 20,
   maxWaiting: 256,
   maxWaitMs: 10_000,
 };
-/** How often probes of readiness read the store, whoever sends them. */
+/** Readiness probes read the store at most this often. */
 const PROBE_EVERY_MS = 1_000;
 /** Shares of CACHE_MEMORY_MB. */
 const OBJECTS_SHARE = 0.7;
 const RESPONSES_SHARE = 0.3;
 
-/** Opens everything; a test gives parts of its own. @throws {SettingsError} where a setting names what cannot be opened. */
+/**
+ * Opens all services. A test passes its own parts.
+ * @throws {SettingsError} if something that a setting names cannot be opened.
+ */
 export async function openServices(
   config: Config,
   parts: {
@@ -57,7 +63,7 @@ export async function openServices(
     readonly log?: LineLog;
     readonly kv?: Deno.Kv;
     readonly compute?: Compute;
-    /** How many isolates share the tokens now. */
+    /** Returns the number of isolates that share the tokens now. */
     readonly isolates?: () => number;
   } = {},
 ) {
@@ -76,8 +82,9 @@ export async function openServices(
   }));
   const localDir = await findLocalDir(config.localReposDir);
   const local = localDir === null ? null : new LocalSource({ root: localDir, clock });
-  // What the store was filled from. A store may outlive a change of settings, and must then not serve what is no longer
-  // allowed: repositories that were allowed by name, or those of another host.
+  // Identifies the data in the store. A store may outlive a change of settings.
+  // It must not serve repositories that are no longer allowed by name or that
+  // come from another host.
   const scope = `${config.allowedRepos === null ? "public" : "named"} at ${config.github.apiUrl}`;
   const tier = await openTier(config, scope, kv, { clock, log });
   const objects = new ObjectCache({
@@ -153,7 +160,10 @@ export async function openServices(
     responses,
     responseMemory,
     webhook,
-    /** The source of an owner's repositories; owners compare without case. */
+    /**
+     * Returns the source for an owner's repositories. Owners are
+     * case-insensitive.
+     */
     sourceOf: (owner: string): Source =>
       local !== null && owner.toLowerCase() === LOCAL_OWNER ? local : github,
     /** Responses for a new commit that could not be made. */
@@ -163,7 +173,6 @@ export async function openServices(
       monotonicMs: () => clock.monotonicMs(),
     }),
     largeBodies: new LargeBodies(responseMemory),
-    /** Bodies that are being made. */
     making: new SingleFlight<MadeBody>(),
     underWay: new UnderWay(),
     /** The tokens that end soon. */
@@ -179,13 +188,16 @@ export async function openServices(
       return { store: await probe.answer === null ? "failed" : "ok", source };
     },
     /**
-     * Checks refs that are in use before they are due; to be called every second or so. Never throws. Without a token a
-     * check costs quota, or a query that the Git host may limit: none is sent ahead of need.
+     * Checks refs in use before they are due. Call it about every second. Never
+     * throws. Without a token no check is sent ahead of need because it costs
+     * quota or a query that the Git host may limit.
      */
     refreshDue: () => github.refs.refreshDue(({ owner }) => tokens.isReady("core", owner)),
     /** Starts the content thread ahead of need. Never throws. */
     startThreads: () => threads.start(),
-    /** Flushes pending cache writes and log lines, and closes all resources. */
+    /**
+     * Flushes pending cache writes and log lines. Then closes all resources.
+     */
     async close() {
       jobs.close();
       threads.close();
@@ -251,7 +263,7 @@ async function openTier(
           throw failure = error;
         })
       );
-      // One that is away is opened later.
+      // A store that is unavailable now is opened later.
       await tier.attempt(() => null);
       if (failure as unknown instanceof Deno.errors.NotCapable) throw failure;
       return tier;
@@ -261,7 +273,7 @@ async function openTier(
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     if (kvPath !== null) throw new SettingsError(`Cannot start with "KV_PATH": ${reason}`);
-    // No setting names the store, and the service is correct without one, only slower.
+    // No setting names the store. The service is correct without it but slower.
     log.warn("no key-value store, caching in memory only", { reason });
     return null;
   }

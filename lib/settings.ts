@@ -1,12 +1,13 @@
-// The settings: text from the environment -> one validated, frozen Config. docs/operations.md has what each one means; its
-// table, .env.example and the permissions of the tasks are checked against `SETTINGS`.
+// Parses environment variables into one validated and frozen Config.
+// docs/operations.md explains each setting. Tests compare `SETTINGS` with its
+// table and .env.example and with the permissions of the tasks.
 
 import { z } from "zod";
 import { LOG_LEVELS } from "./log.ts";
 import type { AllowedRepos } from "./source/source.ts";
 
 const MIB = 1 << 20;
-/** Text of visible ASCII, since it goes into a header. */
+/** Visible ASCII because a token is sent in a header. */
 const TOKEN = /^[\x21-\x7e]+$/;
 const SECRET = /^\P{Cc}+$/u;
 const REPOSITORY = /^[a-z0-9_-]+\/(\*|[a-z0-9._-]+)$/i;
@@ -41,7 +42,7 @@ const SETTINGS = {
       .transform((repos): AllowedRepos => new Set(repos.map((repo) => repo.toLowerCase())))
       .nullable().default(null),
   ],
-  /** Undefined: `./examples` where that exists. */
+  /** Undefined means `./examples` if that exists. */
   localReposDir: [
     "LOCAL_REPOS_DIR",
     z.string().transform((path) => path === "none" ? null : path).optional(),
@@ -73,7 +74,10 @@ const KEY_SETTINGS = ["GITHUB_APP_PRIVATE_KEY_FILE", "GITHUB_APP_PRIVATE_KEY"];
 /** The names of the variables that are read. */
 export const SETTING_NAMES: readonly string[] = Object.values(SETTINGS).map(([name]) => name);
 
-/** A setting that cannot be used; its message is one line that names the variable. */
+/**
+ * A setting that cannot be used. Its message is one line that names the
+ * variable.
+ */
 export class SettingsError extends Error {
   override readonly name = "SettingsError";
 }
@@ -82,7 +86,8 @@ export class SettingsError extends Error {
 export type Config = ReturnType<typeof parseSettings>;
 
 /**
- * Reads the settings through `get`; empty means unset. @throws {SettingsError} naming the variable.
+ * Returns the settings that `get` provides. Empty means unset.
+ * @throws {SettingsError} naming the variable.
  *
  * @example
  * ```ts
@@ -118,16 +123,19 @@ export function parseSettings(
   const apiUrl = own ?? "https://api.github.com";
   const publicOrNone = (url: string) => own === undefined ? url : null;
   const web = webUrl ?? publicOrNone("https://github.com");
-  /** Addresses without a slash at the end; null where the service does without one. */
+  /**
+   * URLs without a trailing slash. Null if the service does not use the host.
+   */
   const github = Object.freeze({
     apiUrl,
-    // GitHub Enterprise Server has /api/v3 and /api/graphql beside each other.
+    // GitHub Enterprise Server has both /api/v3 and /api/graphql.
     graphqlUrl: graphqlUrl ?? `${apiUrl.replace(/(?<=\/api)\/v3$/, "")}/graphql`,
     rawUrl: rawUrl ?? publicOrNone("https://raw.githubusercontent.com"),
     webUrl: web,
     gitUrl: gitUrl === "none" ? null : gitUrl ?? web,
   });
-  // In a preview of local folders, only a loopback `Host` and loopback origins are served.
+  // A preview of local folders serves only a loopback `Host` and loopback
+  // origins.
   return Object.freeze({ ...given, github, isPreview });
 }
 
@@ -142,11 +150,11 @@ function megabytes(minimum: number, maximum: number, byDefault: number) {
   return whole(minimum, maximum).default(byDefault).transform((megabytes) => megabytes * MIB);
 }
 
-/** An address without a slash at its end, or `other`. */
+/** A URL without a trailing slash or the text `other`. */
 function address(other?: string) {
   const isAddress = (value: string) => {
     const { username, password } = URL.parse(value) ?? {};
-    // A `?` or `#` with nothing behind it is in no part of the URL.
+    // An empty query or fragment is not visible in `search` or `hash`.
     return isHttpUrl(value) && !username && !password && !/[?#]/.test(value);
   };
   return z.string().refine(
@@ -164,7 +172,6 @@ function flag() {
     .transform((value) => value === "true" || value === "1").default(false);
 }
 
-/** Texts separated by commas. */
 function list(entry: RegExp, what: string, minimum = 0) {
   const message = `must be ${what}, separated by commas`;
   const split = (text: string) => text.split(",").map((part) => part.trim()).filter(Boolean);

@@ -4,10 +4,13 @@ import { localRepositoryNames } from "../lib/local_repositories.ts";
 
 const MAX_NAMES = 20;
 
-/** `GET /`: the playground. The page contains the names of the repositories that it may open on. */
+/**
+ * `GET /`: the playground. The page contains the names of the repositories that
+ * it may open on.
+ */
 export const handler = define.handlers({
   async GET({ state: { services: { config }, context } }) {
-    // A folder that was deleted must not prevent the page.
+    // A deleted folder must not break the page.
     const names = await localRepositoryNames(config).catch(() => []);
     return pageResponse(context, "index.html", {
       local: escapeHtml(names.slice(0, MAX_NAMES).join(" ")),

@@ -4,7 +4,10 @@ import type { Services } from "../lib/services.ts";
 
 export const isEnabled = ({ config }: Services): boolean => config.metrics;
 
-/** `GET /metrics`: Prometheus' text format; only where METRICS is set. */
+/**
+ * `GET /metrics`: Prometheus' text format. The route exists only if METRICS is
+ * set.
+ */
 export const handler = define.handlers({
   GET({ state: { services } }) {
     return textResponse(services.metrics.toText(), {

@@ -1,5 +1,5 @@
-// The bodies of the wire contract. Their types are those of the client that the service publishes; the OpenAPI document
-// has the same bodies, and a test compares the two.
+// The bodies of the wire contract. Their types come from the client that the
+// service publishes. A test compares them with the OpenAPI document.
 
 import { z } from "zod";
 import type { ItemPage } from "../../packages/client/client.ts";

@@ -1,8 +1,9 @@
-// Rules for paths, collections and branches. Each returns null for a valid value, else a sentence about the fault.
+// Rules for paths, collections and branches. Each rule returns null for a valid
+// value or a sentence about the fault.
 
 // deno-lint-ignore no-control-regex -- the rule is about control characters
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
-// deno-lint-ignore no-control-regex -- the rule is about ASCII control characters, as in Git
+// deno-lint-ignore no-control-regex -- Git bans control characters
 const BAD_IN_REF = /[\u0000-\u001f\u007f ~^:?*[\\]/;
 
 function byteLength(text: string): number {
@@ -10,7 +11,8 @@ function byteLength(text: string): number {
 }
 
 /**
- * The rule for paths below a repository's root: plain segments, so that no path leads anywhere else.
+ * Checks a path below the root of a repository. Segments must be plain so that
+ * no path leads outside.
  *
  * @example
  * ```ts
@@ -27,31 +29,40 @@ export function pathProblem(path: string): string | null {
   return /(^|\/)\.\.?(\/|$)/.test(path) ? "must not have a segment `.` or `..`" : null;
 }
 
-/** The rule for paths of files that can be read: a path of at most 4096 bytes. */
+/** Checks the path of a file. A path has at most 4096 bytes. */
 export function itemPathProblem(path: string): string | null {
   return byteLength(path) > 4096 ? "must be at most 4096 bytes" : pathProblem(path);
 }
 
-/** The rule for collections: `/`, or a path that may have outer slashes, of at most 1024 bytes. */
+/**
+ * Checks a collection: `/` or a path that may have outer slashes. It has at
+ * most 1024 bytes.
+ */
 export function collectionProblem(name: string): string | null {
   if (byteLength(name) > 1024) return "must be at most 1024 bytes";
   return name === "/" ? null : pathProblem(trimSlashes(name));
 }
 
-/** The rule for link templates: a relative address, or one of http or https, with `{slug}` once. */
+/**
+ * Checks a link template. It is a relative or http(s) URL that contains
+ * `{slug}` once.
+ */
 export function linkTemplateProblem(template: string): string | null {
   if (byteLength(template) > 200) return "must be at most 200 bytes";
   const isBroken = CONTROL.test(template) || /\s/.test(template);
   if (isBroken) return "must not hold spaces or control characters";
   if (template.split("{slug}").length !== 2) return "must hold {slug} once";
-  // With any slug: `{slug}:x` could become an address of any scheme.
+  // The template `{slug}:x` would let a slug choose any scheme.
   const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(template.replace("{slug}", "a"))?.[0] ?? null;
   return scheme === null || /^https?:\/\/[^/]/i.test(template)
     ? null
     : "must be relative, or begin with http:// or https://";
 }
 
-/** The rule for ref names (git-scm.com/docs/git-check-ref-format), with at most 255 bytes. */
+/**
+ * Checks a ref name (git-scm.com/docs/git-check-ref-format). It has at most 255
+ * bytes.
+ */
 export function branchProblem(name: string): string | null {
   if (name === "") return "must not be empty";
   if (byteLength(name) > 255) return "must be at most 255 bytes";
@@ -67,7 +78,7 @@ export function branchProblem(name: string): string | null {
     : null;
 }
 
-/** A path without outer slashes. */
+/** Returns a path without outer slashes. */
 export function trimSlashes(path: string): string {
   // A regular expression would rescan inner slashes.
   let start = 0;
@@ -77,12 +88,12 @@ export function trimSlashes(path: string): string {
   return path.slice(start, end);
 }
 
-/** A path for a URL, its slashes kept. */
+/** Returns a path that is encoded for a URL. Slashes are kept. */
 export function encodePath(path: string): string {
   return path.split("/").map(encodeURIComponent).join("/");
 }
 
-/** How errors name a folder, which is "" for the repository's root. */
+/** Returns the name of a folder for errors. The root is "" and becomes `/`. */
 export function displayPath(path: string): string {
   return path === "" ? "/" : path;
 }

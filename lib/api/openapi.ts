@@ -1,12 +1,13 @@
-// The OpenAPI document of a deployment. openapi.json is made of the schemas in this folder and of responses of the service:
-// `deno task examples` writes it, and a test compares it with them.
+// The OpenAPI document of a deployment. `deno task examples` writes
+// openapi.json from the schemas in this folder and from responses of the
+// service. A test compares it with them.
 
 import document from "./openapi.json" with { type: "json" };
 
 const GENERATED_ORIGIN = "http://localhost:8000";
 const text = JSON.stringify(document);
 
-/** The document's JSON for a deployment at `baseUrl`. */
+/** Returns the JSON of the document for a deployment at `baseUrl`. */
 export function openApiText(baseUrl: string): string {
   return text.replaceAll(GENERATED_ORIGIN, () => JSON.stringify(baseUrl).slice(1, -1));
 }

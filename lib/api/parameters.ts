@@ -1,6 +1,7 @@
-// The parameters of both operations, and the addresses that carry them. The OpenAPI document shows the schemas that check
-// a request. Every value is text that goes through a pipe, never coerced: "1e2", " 5" and "0x1F" are no integers here. An
-// omitted parameter stays undefined, since links leave it out too; `DEFAULTS` has the value that then applies.
+// The parameters of both operations and the URLs that contain them. The schemas
+// that check a request are also in the OpenAPI document. Values are never
+// coerced, so "1e2", " 5" and "0x1F" are not integers. An omitted parameter
+// stays undefined because links omit it too. `DEFAULTS` then applies.
 
 import { Buffer, isUtf8 } from "node:buffer";
 import { z } from "zod";
@@ -17,21 +18,27 @@ import {
   trimSlashes,
 } from "./names.ts";
 
-/** The values that apply to omitted parameters. */
+/** Values of omitted parameters. */
 export const DEFAULTS = { page: 1, limit: 50, branch: "main", sort: "path", recursive: true };
 
-/** Of an address, empty and unknown ones among them: more are refused before any is decoded. */
+/**
+ * Includes empty and unknown parameters. Requests with more are refused before
+ * decoding.
+ */
 const MAX_PARAMETERS = 100;
-/** Greatest `limit` of a page, and of one that carries content or HTML. */
+/** Maximum `limit` without and with content or HTML. */
 const MAX_LIMIT = 1000;
 const MAX_CONTENT_LIMIT = 100;
 
-/** For a check of several parameters: it runs even where another parameter is bad, so that all are reported. */
+/**
+ * Options for a check of several parameters. The check runs even if another
+ * parameter is bad so that all errors are reported.
+ */
 function late(parameter: string, message = "") {
   return { path: [parameter], message, when: () => true };
 }
 
-/** Text checked by a rule that returns null for a valid value and else a sentence; the document has its bound. */
+/** Text that `rule` checks. The OpenAPI document shows `maxLength`. */
 function text(rule: (value: string) => string | null, maxLength: number) {
   return z.string().superRefine((value, context) => {
     const message = rule(value);
@@ -39,7 +46,7 @@ function text(rule: (value: string) => string | null, maxLength: number) {
   }).meta({ minLength: 1, maxLength });
 }
 
-/** Text that a parser takes, which throws a SyntaxError. */
+/** Text that `parse` accepts. It throws a SyntaxError for bad text. */
 function parsed<T>(parse: (value: string) => T) {
   return z.string().transform((value, context) => {
     try {
@@ -117,7 +124,7 @@ const linkTemplate = text(linkTemplateProblem, 200).optional().meta({
   examples: ["/blog/{slug}"],
 });
 
-/** All `filter[…]` of a request as name and value, in the order given. */
+/** All `filter[…]` parameters as names and values in the order given. */
 const filter = z.array(z.tuple([z.string(), z.string()]))
   .superRefine((given, context) => {
     for (const { parameter, message } of parseFilters(given).errors) {
@@ -140,7 +147,10 @@ const filter = z.array(z.tuple([z.string(), z.string()]))
     examples: [{ "frontMatter.draft": "!true" }],
   });
 
-/** Parameters of `GET /api/list-collection-items`, in the order of the contract's table. */
+/**
+ * Parameters of `GET /api/list-collection-items` in the order of the contract's
+ * table.
+ */
 export const listParameters = z.object({
   owner,
   repo,
@@ -172,13 +182,16 @@ export const listParameters = z.object({
     type: "string",
   }),
 }).refine(({ limit = 0, fields, includeContent, includeHtml }) => {
-  // A bad parameter still is its text here, which says nothing.
+  // A bad parameter is still text here and has no meaning.
   const given = { includeContent: includeContent === true, includeHtml: includeHtml === true };
   const { content, html } = needsOf({ ...given, ...(Array.isArray(fields) ? { fields } : {}) });
   return !(content || html) || Number(limit) <= MAX_CONTENT_LIMIT;
 }, late("limit", `must be at most ${MAX_CONTENT_LIMIT} when content or HTML is included`));
 
-/** Parameters of `GET /api/get-item-content`, in the order of the contract's table. */
+/**
+ * Parameters of `GET /api/get-item-content` in the order of the contract's
+ * table.
+ */
 export const itemParameters = z.object({
   owner,
   repo,
@@ -224,9 +237,11 @@ export type ListParameters = z.infer<typeof listParameters>;
 export type ItemParameters = z.infer<typeof itemParameters>;
 
 /**
- * The parameters of a list request from a query string without its `?`; throws as {@linkcode parseQuery}. Those without an
- * effect are checked and then count as omitted, so that they are in no link, and one response serves all their values:
- * what `fields` decides in their place, and `linkTemplate` without HTML.
+ * Returns the parameters of a list request. `search` is a query string without
+ * its `?`. Parameters without an effect are checked and then omitted. They
+ * appear in no link and one response serves all their values. This applies to
+ * parameters that `fields` overrides and to `linkTemplate` without HTML.
+ * @throws {CollectionsError} invalid-parameters.
  *
  * @example
  * ```ts
@@ -247,13 +262,19 @@ export function parseListQuery(search: string): ListParameters {
   return others;
 }
 
-/** The parameters of an item request; throws as {@linkcode parseQuery}. */
+/**
+ * Returns the parameters of an item request. `search` is a query string without
+ * its `?`.
+ * @throws {CollectionsError} invalid-parameters.
+ */
 export const parseItemQuery = (search: string) => parseQuery(search, itemParameters);
 
 /**
- * Decoding is strict (WHATWG URL form encoding read without repair): what a browser would replace or drop is an error.
- * Unknown parameters are ignored, an empty optional one is left out, and a bad one gets one message.
- * @throws {CollectionsError} invalid-parameters, naming every bad one, or too many parameters.
+ * Decodes application/x-www-form-urlencoded (WHATWG URL) without repair. What a
+ * browser would replace or drop is an error. Unknown parameters are ignored and
+ * empty optional parameters are omitted. A bad parameter gets one message.
+ * @throws {CollectionsError} invalid-parameters if there are too many
+ * parameters or some are bad. It names every bad one.
  */
 function parseQuery<T extends z.ZodObject>(search: string, schema: T): z.infer<T> {
   const filters: [string, string][] = [];
@@ -281,7 +302,7 @@ function parseQuery<T extends z.ZodObject>(search: string, schema: T): z.infer<T
     Object.fromEntries([...values].filter(([, value]) => value.length > 0)),
   );
   for (const { path, message } of result.error?.issues ?? []) {
-    // A bad filter's path ends in its own name.
+    // The path of a filter error ends in the name of the filter.
     const parameter = String(path.at(-1));
     if (errors.has(parameter)) continue;
     const missing = values.has(parameter) ? "must not be empty" : "is required";
@@ -292,19 +313,21 @@ function parseQuery<T extends z.ZodObject>(search: string, schema: T): z.infer<T
 }
 
 /**
- * `+` is a space, a plus is `%2B`; null for a malformed escape or bytes that are not UTF-8. Both are found ahead of
- * decoding, since an exception takes longer than all the rest.
+ * Decodes `+` as a space and `%2B` as a plus. Returns null for a malformed
+ * escape or bytes that are not UTF-8. Both are checked before decoding because
+ * an exception takes longer than all other steps.
  */
 function decode(text: string): string | null {
   if (/%(?![0-9a-f]{2})/i.test(text)) return null;
-  // A URL's query is ASCII, so that each character of the unescaped text is one byte.
+  // A URL's query is ASCII. Each character of the unescaped text is one byte.
   if (!isUtf8(Buffer.from(unescape(text), "latin1"))) return null;
   return decodeURIComponent(text.replaceAll("+", " "));
 }
 
 /**
- * The address of a page of items; `page` is always in it, other omitted ones are not. It is also the key of the response,
- * whose links repeat every parameter as it was given.
+ * Returns the URL of a page of items. It always contains `page` but no other
+ * omitted parameter. It is also the cache key of the response. The links of the
+ * response repeat every parameter as it was given.
  */
 export function listUrl(baseUrl: string, given: ListParameters): string {
   const page = given.page ?? DEFAULTS.page;
@@ -312,21 +335,29 @@ export function listUrl(baseUrl: string, given: ListParameters): string {
 }
 
 /**
- * The address of a file's content.
+ * Returns the URL of the content of a file.
  *
  * @example
  * ```ts
  * import { equal } from "node:assert/strict";
  *
- * const url = itemUrl("https://api.test", { owner: "octo", repo: "site", path: "a b.md" });
- * equal(url, "https://api.test/api/get-item-content?owner=octo&repo=site&path=a%20b.md");
+ * const url = itemUrl("https://api.test", {
+ *   owner: "octo",
+ *   repo: "site",
+ *   path: "a b.md",
+ * });
+ * const query = "owner=octo&repo=site&path=a%20b.md";
+ * equal(url, `https://api.test/api/get-item-content?${query}`);
  * ```
  */
 export function itemUrl(baseUrl: string, given: ItemParameters): string {
   return `${baseUrl}/api/get-item-content?${encode(itemParameters, given)}`;
 }
 
-/** The key of an item's response: its address with nothing that has no effect, and filters in an order of their own. */
+/**
+ * Returns the cache key of an item response. It is the URL with sorted filters
+ * and without parameters that have no effect.
+ */
 export function itemKey(baseUrl: string, given: ItemParameters): string {
   const isJson = given.format !== "raw";
   const hasHtml = isJson && given.includeHtml === true;
@@ -347,7 +378,6 @@ export function itemKey(baseUrl: string, given: ItemParameters): string {
 
 type Given = Readonly<Record<string, unknown>> & { filter?: [string, string][] | undefined };
 
-/** A query with the values that are given, in the order of the schema. */
 function encode(schema: z.ZodObject, given: Given): string {
   const valueOf = (name: string) => name === "collection" && given[name] === "" ? "/" : given[name];
   return Object.keys(schema.shape)
@@ -357,18 +387,23 @@ function encode(schema: z.ZodObject, given: Given): string {
     .join("&");
 }
 
-/** Clients and proxies refuse a response whose headers are much longer; Node's `fetch` takes 16 KiB of them. */
+/**
+ * Clients and proxies refuse responses with much longer headers. Node's `fetch`
+ * accepts 16 KiB of headers.
+ */
 const MAX_LINK_CHARS = 12_288;
 
 /**
- * `Link` header of a page (RFC 8288). With filters of thousands of characters it has the pages before and after alone; null
- * where those are too long, too.
+ * Returns the `Link` header of a page (RFC 8288). Filters of thousands of
+ * characters can make it too long. It then contains only `prev` and `next`.
+ * Returns null if there are no links or they are still too long.
  *
  * @example
  * ```ts
  * import { equal } from "node:assert/strict";
  *
- * const header = linkHeader({ first: "/1", previous: null, next: "/2", last: "/9" });
+ * const links = { first: "/1", previous: null, next: "/2", last: "/9" };
+ * const header = linkHeader(links);
  * equal(header, '</1>; rel="first", </2>; rel="next", </9>; rel="last"');
  * ```
  */

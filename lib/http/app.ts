@@ -1,5 +1,7 @@
-// The service as one function from request to response. In order: the check of `Host`, cached responses, refused methods
-// and OPTIONS, the Fresh app. HEAD, the common headers and the log line are handled here, for all of them alike.
+// The service as one function from request to response. It checks `Host` and
+// tries the response cache. Then it answers OPTIONS and refuses unsupported
+// methods. The Fresh app handles the other requests. HEAD, the common headers
+// and the log line are handled here for all requests.
 
 import { App, type FreshConfig } from "fresh";
 import { problem } from "../errors.ts";
@@ -19,7 +21,10 @@ import {
 } from "./responses.ts";
 import { HttpContext, nextRequestId, type State } from "./state.ts";
 
-/** Answers every request; never throws or rejects. What it returns without a promise is sent sooner. */
+/**
+ * Responds to every request. Never throws or rejects. A response that is
+ * returned without a promise is sent sooner.
+ */
 export type Handler = (
   request: Request,
   info: Deno.ServeHandlerInfo,
@@ -33,10 +38,13 @@ export interface RoutedApp {
 
 const encoder = new TextEncoder();
 
-/** Of an address without a route. */
+/** Allowed methods of paths without a route. */
 const READ_METHODS = ["GET", "HEAD", "OPTIONS"];
 
-/** CORS for every origin (Fetch Standard, "CORS protocol"): the service is read-only and has no credentials. */
+/**
+ * Every origin may use CORS (Fetch Standard, "CORS protocol") because the
+ * service is read-only and has no credentials.
+ */
 const PREFLIGHT_HEADERS: Readonly<Record<string, string>> = {
   "access-control-allow-methods": READ_METHODS.join(", "),
   "access-control-allow-headers":
@@ -44,10 +52,14 @@ const PREFLIGHT_HEADERS: Readonly<Record<string, string>> = {
   "access-control-max-age": "86400",
 };
 
-/** What the handler passes to the app's middleware. */
+/** Passes the state from the handler to the middleware of the app. */
 const states = new WeakMap<Request, State>();
 
-/** The app with the routes below `routesUrl`; {@linkcode createHandler} serves it. */
+/**
+ * Returns an app with the routes below `routesUrl`. {@linkcode createHandler}
+ * serves it.
+ * @throws {Error} if a route file cannot be mounted.
+ */
 export async function createApp(
   { routesUrl, appConfig }: { routesUrl: URL; appConfig: FreshConfig },
 ): Promise<RoutedApp> {
@@ -56,7 +68,8 @@ export async function createApp(
     const state = states.get(ctx.req)!;
     Object.assign(ctx.state, state);
     try {
-      // `next()` may throw before it returns a promise. Fresh would answer in its own way.
+      // `next()` may throw before it returns a promise. Fresh would then send
+      // its own error response.
       return await ctx.next();
     } catch (error) {
       return problemResponse(error, state);
@@ -65,7 +78,7 @@ export async function createApp(
   return { fresh, routes: await mountRoutes(fresh, routesUrl) };
 }
 
-/** Serves an app with these services. */
+/** Returns the handler that serves an app with these services. */
 export function createHandler({ fresh, routes }: RoutedApp, services: Services): Handler {
   const framework = fresh.handler();
   const { isPreview } = services.config;
@@ -86,8 +99,9 @@ export function createHandler({ fresh, routes }: RoutedApp, services: Services):
 }
 
 /**
- * The response ahead of the framework: the request's URL leads to ready bytes, and nothing is parsed. Null where there is
- * no cached response that may be sent as it is. @throws {CollectionsError} too-many-requests.
+ * Returns the cached response for a request URL. It does not parse the URL or
+ * call the framework. Returns null if no fresh response is cached.
+ * @throws {CollectionsError} too-many-requests.
  */
 function cachedResponse(
   request: Request,
@@ -117,8 +131,10 @@ function cachedResponse(
 }
 
 /**
- * The stream that sends a cached body where that is large or counted; undefined where it is sent whole.
- * @throws {CollectionsError} too-many-requests. @throws what {@linkcode LargeBodies.hold} throws.
+ * Returns the stream for a cached body that is large or counted. Returns
+ * undefined if the body is sent whole.
+ * @throws {CollectionsError} too-many-requests.
+ * @throws what {@linkcode LargeBodies.hold} throws.
  */
 function streamOfHit(
   { coded: { content }, knownTag, large }: NegotiatedBody,
@@ -137,7 +153,9 @@ function streamOfHit(
   return pacedBody(typeof content === "string" ? encoder.encode(content) : content, { clock });
 }
 
-/** The response of a request that misses the fast path; `next` is the framework. */
+/**
+ * Responds to a request that misses the fast path. `next` calls the framework.
+ */
 async function respond(
   request: Request,
   info: Deno.ServeHandlerInfo,
@@ -157,7 +175,7 @@ async function respond(
   const allow = methods.join(", ");
   let response: Response;
   try {
-    // A signed delivery is never refused for what its address does beside it.
+    // Other requests from the same address must not block a signed delivery.
     const isDelivery = isEnabled && method === "POST" && methods.includes("POST");
     if (!isDelivery) underWay.add(context.client, info);
     context.check(() => checkHost(request, config));
@@ -166,14 +184,14 @@ async function respond(
       response = new Response(null, { status: 204, headers: { ...PREFLIGHT_HEADERS, allow } });
     } else {
       if (!isEnabled) throw problem("route-not-found", {});
-      // Fresh answers a method that it does not know with a bare 500.
+      // Fresh responds to unknown methods with a plain 500.
       if (!methods.includes(method)) {
         throw problem("method-not-allowed", { allowed: allow, method: method.slice(0, 20) });
       }
       response = await next(state);
     }
   } catch (error) {
-    // The framework fails on a malformed escape in the path.
+    // Fresh throws a URIError for a malformed escape in the path.
     const isUnknown = error instanceof URIError;
     response = problemResponse(isUnknown ? problem("route-not-found", {}) : error, state);
   }
@@ -186,7 +204,7 @@ async function respond(
   writeRequestLine(services, { ...context, status, cacheStatus });
   if (method === "HEAD") return await withoutBody(response);
   if (response.body === null || context.isPaced) return response;
-  // Sent as a stream, by which the server knows when it was sent.
+  // Only a streamed response reports when it was sent.
   return new Response(context.pace(await response.bytes()), { status, headers });
 }
 
@@ -196,7 +214,10 @@ async function withoutBody(response: Response): Promise<Response> {
   return new Response(null, { status, headers });
 }
 
-/** Counts a request and logs it, without its query, which may contain secrets. */
+/**
+ * Counts and logs a request. The query is not logged because it may contain
+ * secrets.
+ */
 function writeRequestLine(
   { clock, log, metrics }: Services,
   line: Pick<HttpContext, "request" | "id" | "route" | "repository" | "startedAtMs"> & {
@@ -208,7 +229,7 @@ function writeRequestLine(
   const { request: { method, url }, route, status } = line;
   metrics.countRequest({ route, status, durationMs });
   if (log.level !== "debug" && log.level !== "info") return;
-  // The path of an absolute URL, found without parsing it.
+  // Finds the path of an absolute URL without parsing the URL.
   const start = url.indexOf("/", url.indexOf("://") + 3);
   const end = url.indexOf("?", start);
   log.info("request", {

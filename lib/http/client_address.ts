@@ -1,13 +1,19 @@
-// The address by which a client is counted.
+// The address that identifies a client to the limits.
 
 import type { Config } from "../settings.ts";
 
-/** The last entry of a forwarded header, which the trusted proxy itself wrote; null where there is none. */
+/**
+ * Returns the last entry of a forwarded header or null. Only the last entry was
+ * written by the trusted proxy.
+ */
 export function lastForwarded({ headers }: Request, name: string): string | null {
   return headers.get(name)?.split(",").at(-1)?.trim() || null;
 }
 
-/** The remote address, as {@linkcode clientKey} says; behind a trusted proxy the last one that it wrote down. */
+/**
+ * Returns the {@linkcode clientKey} of the remote address. Behind a trusted
+ * proxy it uses the last address in `X-Forwarded-For`.
+ */
 export function clientOf(
   request: Request,
   { remoteAddr }: Pick<Deno.ServeHandlerInfo, "remoteAddr">,
@@ -21,8 +27,10 @@ export function clientOf(
 }
 
 /**
- * An address by which misses are counted: IPv4 whole, IPv6 by its /64, since one client has all of that. An IPv4-mapped
- * address (RFC 4291, 2.5.5.2) counts as its IPv4 address; by their /64 all of them would share one count.
+ * Returns the key by which the misses of a client are counted. An IPv4 address
+ * is its own key. An IPv6 address counts by its /64 because one client has the
+ * whole /64. An IPv4-mapped address (RFC 4291, 2.5.5.2) counts as its IPv4
+ * address because all mapped addresses share one /64.
  *
  * @example
  * ```ts
@@ -34,7 +42,8 @@ export function clientOf(
  */
 export function clientKey(address: string): string {
   if (!address.includes(":")) return address;
-  // A URL has IPv6 in its shortest form: hexadecimal groups without leading zeros, the longest run of zeros as `::`.
+  // URL parsing shortens IPv6 addresses: groups are hexadecimal without leading
+  // zeros and `::` stands for the longest run of zeros.
   const short = URL.parse(`http://[${address.replace(/%.*$/, "")}]`)?.hostname.slice(1, -1);
   if (short === undefined) return address;
   const mapped = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(short)?.slice(1);

@@ -1,6 +1,7 @@
-// A data request from parsed parameters to its response, top to bottom: allowed -> resolve the ref -> cached response, or
-// make one -> check the ref again where that took long -> send. Where the ref has moved and the source then fails, the
-// response of the older commit is sent.
+// Turns the parameters of a data request into a response. It resolves the ref.
+// Then it takes the response from the cache or makes a new one. If that took
+// long, it checks the ref again. If the ref has moved and the source then
+// fails, it sends the response for the older commit.
 
 import type { ItemParameters, ListParameters } from "../api/parameters.ts";
 import { itemKey, linkHeader, listUrl } from "../api/parameters.ts";
@@ -20,26 +21,35 @@ import type { MadeBody, ResponseEntry } from "./response_cache.ts";
 import { dataHeaders, dataResponse, jsonBody, negotiateBody, rawBody } from "./responses.ts";
 import type { State } from "./state.ts";
 
-/** A route's request for data. */
+/** A parsed request for data. */
 export type DataQuery =
   | { readonly kind: "list"; readonly parameters: ListParameters }
   | { readonly kind: "item"; readonly parameters: ItemParameters };
 
-/** After so many checks, a response that takes longer to make than a check is valid for is sent with its age. */
+/**
+ * A ref is checked again if its check expires while the response is made. After
+ * this many rechecks the response is sent with its age.
+ */
 const MAX_RECHECKS = 3;
-/** Of SOURCE_TIMEOUT_MS: how long a request waits for a background job, counted from its start. */
+/**
+ * Share of SOURCE_TIMEOUT_MS that a request waits for a background job. The
+ * wait counts from the start of the request.
+ */
 const JOB_WAIT_SHARE = 0.8;
-/** An older response is sent for at most a day after the check that it rests on. */
+/** Maximum age of the last check of a response for an older commit: one day. */
 const MAX_STALE_MS = 24 * 3_600_000;
 
 interface Found {
   readonly entry: ResponseEntry;
   readonly isComplete: boolean;
-  /** Whether it is of an older commit. */
+  /** Whether the response was made from an older commit. */
   readonly isOlder?: boolean;
 }
 
-/** Answers one GET or HEAD. @throws {CollectionsError} whatever resolving and reading throw. */
+/**
+ * Responds to one GET or HEAD request.
+ * @throws {CollectionsError} what resolving and reading throw.
+ */
 export async function serveData(query: DataQuery, state: State): Promise<Response> {
   const { services, context } = state;
   const { owner, repo, branch = null } = query.parameters;
@@ -52,7 +62,7 @@ export async function serveData(query: DataQuery, state: State): Promise<Respons
   let found: Found | null = null;
   for (let check = 0;; check++) {
     const snapshot = await services.sourceOf(owner).resolve({ owner, repo, branch }, context);
-    // Reading may have shown that the state is outdated: a local file was edited meanwhile.
+    // Reading sets `checkedAtMs` to 0 if a local file was edited meanwhile.
     const mayRepeat = () => snapshot.ref.checkedAtMs === 0 && check < MAX_RECHECKS;
     if (found === null || !showsSame(found.entry, snapshot)) {
       try {
@@ -67,7 +77,7 @@ export async function serveData(query: DataQuery, state: State): Promise<Respons
     const { checkedAtMs } = isOlder ? entry : snapshot;
     const { freshForMs } = snapshot.ref;
     const isStale = isOlder || snapshot.freshness === "stale";
-    // Reading and waiting may have taken longer than the check is good for.
+    // The check may have expired while the request was reading or waiting.
     const isOutdated = !isStale && clock.now() - checkedAtMs >= freshForMs;
     if (isOutdated && check < MAX_RECHECKS) continue;
     if (isStale) metrics.countStale();
@@ -87,14 +97,15 @@ export async function serveData(query: DataQuery, state: State): Promise<Respons
   }
 }
 
-/** Whether a response fits a snapshot: the same files, and the same branch name as in the body. */
+/** Whether a response has the files and the branch name of a snapshot. */
 function showsSame(entry: ResponseEntry, { commit, branch }: Snapshot): boolean {
   return entry.commit === commit && entry.branch === branch;
 }
 
 /**
- * The cached response for a snapshot, or a new one, which is cached unless it lacks files that the source failed to give,
- * or, where the source fails, the cached one of an older commit.
+ * Returns the cached response or makes a new one. A response that lacks files
+ * because the source failed is not cached. If the source fails completely, the
+ * cached response of an older commit is returned.
  */
 async function findResponse(query: DataQuery, snapshot: Snapshot, state: State): Promise<Found> {
   const { services: { clock, config, making, metrics, responses, retries }, context } = state;
@@ -115,7 +126,7 @@ async function findResponse(query: DataQuery, snapshot: Snapshot, state: State):
     const key = `${commit} ${address}`;
     const failure = isOlderUsable ? retries.failureOf(key) : null;
     try {
-      // A try to make it would be charged as a miss.
+      // Another attempt would be charged as a miss.
       if (failure !== null) throw failure;
       const { body, cacheForMs } = await making.run(
         `${commit} ${branch} ${address}`,
@@ -127,7 +138,7 @@ async function findResponse(query: DataQuery, snapshot: Snapshot, state: State):
       entry = { body, commit, branch, ref, repository, route, expiresAtMs, checkedAtMs };
       if (cacheForMs === 0) return { entry, isComplete: false };
     } catch (error) {
-      // Only a failure of the source lets an older response stand.
+      // Older responses are sent only if the source fails.
       if (!isSourceFailure(error) || !isOlderUsable) throw error;
       if (failure === null) retries.failed(key, error, 1000 * (error.facts.retryAfterSeconds ?? 0));
       return { entry: cached, isComplete: true, isOlder: true };
@@ -138,7 +149,9 @@ async function findResponse(query: DataQuery, snapshot: Snapshot, state: State):
   return { entry, isComplete: true };
 }
 
-/** Makes a body for the requests that share it; the first of them is charged. */
+/**
+ * Makes a body that several requests may share. The first request is charged.
+ */
 async function makeBody(
   query: DataQuery,
   snapshot: Snapshot,
@@ -163,7 +176,8 @@ async function makeBody(
     limits: { maxItemBytes: config.maxItemBytes, waitMs },
     treeReads: { count: 0 },
     async reserveBytes(weight) {
-      // Not held meanwhile: requests with parts of the memory would wait for each other.
+      // Release the memory before waiting for more. Otherwise requests with
+      // parts of the memory would wait for each other.
       memory?.release();
       return memory = await responseMemory.acquire({ client, weight, signal });
     },
@@ -174,7 +188,7 @@ async function makeBody(
     request.charge(content.length / BYTES_PER_PROCESSOR_MS);
     if (memory !== null && typeof content !== "string") {
       memory.resize(content.length);
-      // By the next turn the requests that share the body hold it.
+      // The requests that share the body hold it before the next turn.
       void clock.sleep(0).then(largeBodies.hold(content, client, memory));
       memory = null;
     }

@@ -1,23 +1,24 @@
-// Registers the files of a routes folder with a Fresh app, since Fresh's own fsRoutes() needs a bundler build. Of Fresh's
-// naming rules it has those that an API needs: index.ts answers for its folder, and [name].ts is a parameter.
+// Registers the files of a routes folder with a Fresh app. Fresh's own
+// fsRoutes() needs a bundler build. An API needs only two of Fresh's naming
+// rules: index.ts serves its folder and [name].ts is a parameter.
 
 import { fromFileUrl, join, toFileUrl } from "@std/path";
 import type { App } from "fresh";
 import type { Services } from "../services.ts";
 
-/** A route as its file describes it. */
+/** A route that a file defines. */
 export interface Route {
   readonly pattern: string;
-  /** Matches the paths of the pattern, without repeated slashes. */
+  /** Matches paths of the pattern that have no repeated slashes. */
   readonly path: RegExp;
   readonly methods: readonly string[];
-  /** Whether the settings turn it on; the optional export `isEnabled` of the file. */
+  /** Whether the settings enable the route. Route files may export it. */
   readonly isEnabled: (services: Services) => boolean;
 }
 
 /**
  * Imports every file of a routes folder and registers it with the app.
- * @throws {Error} naming a file that exports no handlers, or whose name is of another kind.
+ * @throws {Error} naming a file that has no handler or an unsupported name.
  */
 export async function mountRoutes<State>(app: App<State>, routesUrl: URL): Promise<Route[]> {
   const root = fromFileUrl(routesUrl);

@@ -1,18 +1,19 @@
-// Where a request was sent to: the check of `Host`, and the base of the URLs in its response.
+// The origin of a request: the check of `Host` and the base of the URLs in the
+// response.
 
 import { invalidParameters } from "../errors.ts";
 import type { Config } from "../settings.ts";
 import { lastForwarded } from "./client_address.ts";
 
-/** The settings that determine a request's origin. */
 type OriginOptions = Pick<Config, "publicUrl" | "trustProxy" | "isPreview">;
 
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d*)?$/;
 const LOOPBACK = /^(?:(?:[a-z0-9-]+\.)*localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 /**
- * Whether `Host` is `host[:port]` (RFC 9112, 3.2). The server puts it into the request's URL as it is, so anything more
- * would change the path or the query.
+ * Returns whether `Host` is `host[:port]` (RFC 9112, 3.2). The server copies
+ * `Host` into the request URL. Other characters would change the path or the
+ * query.
  */
 export function hasValidHost({ headers }: Request): boolean {
   const host = headers.get("host");
@@ -23,8 +24,9 @@ export function hasValidHost({ headers }: Request): boolean {
 export const addressOf = ({ url }: Request): URL | null => URL.parse(url.split("?", 1)[0]!);
 
 /**
- * Checks where a request was sent to. A preview answers loopback names only, so that no page can reach it by a name of
- * its own that resolves to this machine (DNS rebinding).
+ * Checks the host of a request. A preview accepts only loopback names.
+ * Otherwise any web page could reach it by a name that resolves to this machine
+ * (DNS rebinding).
  * @throws {CollectionsError} invalid-parameters.
  */
 export function checkHost(request: Request, { isPreview }: OriginOptions): void {
@@ -36,7 +38,10 @@ export function checkHost(request: Request, { isPreview }: OriginOptions): void 
   throw invalidParameters([{ parameter: "Host", message }]);
 }
 
-/** Withholds a preview's response from pages of other machines: no CORS for them, and no embedding. */
+/**
+ * Keeps the response of a preview from pages of other machines. They get no
+ * CORS headers and cannot embed the response.
+ */
 export function limitToLoopback(request: Request, { headers }: Response): void {
   const origin = request.headers.get("origin");
   headers.set("cross-origin-resource-policy", "same-site");
@@ -47,7 +52,10 @@ export function limitToLoopback(request: Request, { headers }: Response): void {
   }
 }
 
-/** The base of the absolute URLs in a response: the configured one, the proxy's, or the request's own origin. */
+/**
+ * Returns the base of the absolute URLs in a response: PUBLIC_URL, the origin
+ * that a trusted proxy reports or the origin of the request.
+ */
 export function baseUrl(request: Request, { publicUrl, trustProxy }: OriginOptions): string {
   if (publicUrl !== null) return publicUrl;
   const sent = addressOf(request);
@@ -61,10 +69,13 @@ export function baseUrl(request: Request, { publicUrl, trustProxy }: OriginOptio
   return URL.parse(`${scheme}//${name}`)?.origin ?? own.origin;
 }
 
-/** All that a response depends on beside the caches, read without parsing: the URL, and what a trusted proxy adds. */
+/**
+ * Returns the cache key of a request without parsing the request. The key is
+ * all that a response depends on: the URL and the headers of a trusted proxy.
+ */
 export function requestKey({ url, headers }: Request, { trustProxy }: OriginOptions): string {
   if (!trustProxy) return url;
   const proto = headers.get("x-forwarded-proto") ?? "";
-  // An absent header and one that says "null" are different requests.
+  // A missing header must not equal a header with the value "null".
   return `${url}\n${proto}\n${headers.get("x-forwarded-host") ?? ""}`;
 }

@@ -1,25 +1,33 @@
-// Response bodies that are sent in pieces as the client reads them. The memory of large ones stays reserved until the last
-// byte, so a response ends early for a client that stops reading, or reads below a minimum rate.
+// Response bodies that are sent in pieces as the client reads them. A large
+// body reserves memory until its last byte is sent. A response therefore ends
+// early if the client stops reading or reads below a minimum rate.
 
 import type { Clock } from "../work/clock.ts";
 import type { FairQueue, Permit } from "../work/fair_queue.ts";
 import type { Bytes } from "./responses.ts";
 
 const PIECE_BYTES = 64 * 1024;
-/** How long a client may take for one piece. */
+/** Maximum time for a client to read one piece. */
 const STALL_MS = 20_000;
-/** What a client must read on average, counted from `STALL_MS` on: 4 kB a second. */
+/**
+ * Minimum average rate of a client: 4 kB a second. The first `STALL_MS` do not
+ * count.
+ */
 const MIN_BYTES_PER_MS = 4;
 
-/** The memory of large bodies while they are sent; a body sent to several clients counts once. */
+/**
+ * Reserves memory for large bodies while they are sent. A body that is sent to
+ * several clients counts once.
+ */
 export class LargeBodies {
   private readonly held = new Map<Bytes, { readonly permit: Permit; holders: number }>();
 
   constructor(private readonly memory: FairQueue) {}
 
   /**
-   * Counts a body until the returned function is called, once: by `permit`, which is released then, or else by one that
-   * is taken. @throws what {@linkcode FairQueue.take} throws.
+   * Reserves memory for a body until the returned function is called. That
+   * function must be called once. The body takes over `permit` if one is given.
+   * @throws what {@linkcode FairQueue.take} throws.
    */
   hold(bytes: Bytes, client: string, permit?: Permit): () => void {
     let body = this.held.get(bytes);
@@ -38,14 +46,15 @@ export class LargeBodies {
 }
 
 /**
- * The stream of a body; `onEnd` is called once, when the bytes are not needed any more. A stream that is cut off ends
- * early, which the client sees by its `Content-Length`.
+ * Returns the stream of a body. Calls `onEnd` once when the bytes are no longer
+ * needed. A client detects a stream that ends early by its `Content-Length`.
  */
 export function pacedBody(
   bytes: Bytes,
   { clock, onEnd = () => {} }: { readonly clock: Clock; readonly onEnd?: () => void },
 ): ReadableStream<Bytes> {
-  // Cleared at the end, since a connection may reference the stream for longer.
+  // Cleared at the end because a connection may reference the stream for
+  // longer.
   let body: Bytes | null = bytes;
   let sent = 0;
   let cancelTimer = () => {};
@@ -69,7 +78,7 @@ export function pacedBody(
       const isSlow = (clock.monotonicMs() - startedAtMs - STALL_MS) * MIN_BYTES_PER_MS > sent;
       if (body === null || sent === body.length || isSlow) return close(controller);
       cancelTimer();
-      // Not a copy: what takes it from the stream only reads it.
+      // No copy is needed because the consumers do not modify the bytes.
       const piece = body.subarray(sent, sent + PIECE_BYTES);
       sent += piece.length;
       controller.enqueue(piece);

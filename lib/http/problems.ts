@@ -1,5 +1,6 @@
-// Errors as problem details (RFC 9457), and the page to which a problem's `type` leads. Only the public parts of a
-// CollectionsError reach a client; every other error is an internal error, whose response has only the request id.
+// Problem details responses (RFC 9457) and the pages that their `type` links
+// to. Only the public parts of a CollectionsError reach a client. Every other
+// error becomes an internal error with only the request id.
 
 import { HttpError } from "fresh";
 import { CollectionsError, ERRORS, isProblemCode, problem, type ProblemCode } from "../errors.ts";
@@ -8,10 +9,16 @@ import { textResponse } from "./responses.ts";
 import type { State } from "./state.ts";
 import { escapeHtml, fillPage, HTML, PAGE_POLICY } from "./static_files.ts";
 
-/** nginx's "client closed request", for the log; no client receives the response. */
+/**
+ * The nginx status "client closed request". It is for the log because no client
+ * receives the response.
+ */
 const CLIENT_CLOSED_REQUEST = 499;
 
-/** The response for an error that was caught; logs what an operator should know of. */
+/**
+ * Returns the response for a caught error. Logs errors that an operator should
+ * know about.
+ */
 export function problemResponse(error: unknown, { context, services }: State): Response {
   if (context.signal.aborted && error === context.signal.reason) {
     return new Response(null, { status: CLIENT_CLOSED_REQUEST });
@@ -37,14 +44,16 @@ export function problemResponse(error: unknown, { context, services }: State): R
   return response;
 }
 
-/** An error whose code is one of a response. */
+/**
+ * Maps errors without a public code to `route-not-found` or `internal-error`.
+ */
 function toPublicError(error: unknown, requestId: string): CollectionsError {
   if (error instanceof CollectionsError && isProblemCode(error.code)) return error;
   const isUnknown = error instanceof HttpError && error.status === 404;
   return isUnknown ? problem("route-not-found", {}) : problem("internal-error", { requestId });
 }
 
-/** The page of a code. */
+/** Returns the page that explains a code. */
 export async function problemPage(code: ProblemCode): Promise<Response> {
   const { status, title, meaning, todo } = ERRORS[code];
   const toItems = (items: string[]) => items.map((item) => `<li>${item}</li>`).join("");

@@ -1,26 +1,33 @@
-// What a client may cost, counted in cache misses. Time is monotonic, so setting the clock back neither blocks nor frees a
-// client.
+// Limits what a client may cost in cache misses. Time is monotonic because
+// setting the clock back must neither block nor free a client.
 
 import { LRUCache } from "lru-cache";
 import { problem } from "../errors.ts";
 
 const MAX_CLIENTS = 50_000;
 const WINDOW_MS = 60_000;
-/** Smaller costs are charged when they add up to this, so that they do not delay the next miss by a moment. */
+/**
+ * Smaller costs are charged when they add up to this. Otherwise each of them
+ * would delay the next miss by a moment.
+ */
 const SMALLEST_CHARGE = 0.1;
 
-/** Processor time that costs as much as one miss: 120 misses a minute are 12 s of one core. */
+/**
+ * Processor time in ms that costs as much as one miss. 120 misses a minute are
+ * 12 s of one core.
+ */
 export const PROCESSOR_MS_PER_MISS = 100;
 
 interface Bucket {
-  /** When it is full again, in monotonic ms. */
+  /** Monotonic milliseconds at which the bucket is full again. */
   readonly fullAtMs: number;
-  /** Misses that are too few to be charged yet. */
+  /** Fractions of misses that are not charged yet. */
   readonly uncharged: number;
 }
 
 /**
- * A token bucket by the generic cell rate algorithm (ITU-T I.371). 0 a minute allows any number.
+ * A token bucket that uses the generic cell rate algorithm (ITU-T I.371).
+ * `perMinute: 0` turns the limit off.
  *
  * @example
  * ```ts
@@ -36,25 +43,28 @@ export class RateLimit {
 
   constructor(private readonly options: { perMinute: number; monotonicMs: () => number }) {}
 
-  /** What a client has used of the window, in ms. */
   private usedMs(client: string): number {
     return Math.max(0, (this.buckets.get(client)?.fullAtMs ?? 0) - this.options.monotonicMs());
   }
 
-  /** Does nothing while a client has as many misses left. @throws {CollectionsError} too-many-requests. */
+  /**
+   * Checks that a client may cause this many more misses.
+   * @throws {CollectionsError} too-many-requests.
+   */
   require(client: string, misses: number): void {
     const { perMinute } = this.options;
     if (perMinute === 0) return;
     const waitMs = this.usedMs(client) + misses * WINDOW_MS / perMinute - WINDOW_MS;
-    // Half a microsecond makes up for rounding when fractions are added.
+    // Half a microsecond covers the rounding errors of added fractions.
     if (waitMs > 0.0005) {
       throw problem("too-many-requests", { retryAfterSeconds: Math.ceil(waitMs / 1000) });
     }
   }
 
   /**
-   * Charges a client, also for more than it has left, since processor time is known only afterwards. It then waits at most
-   * one window until it has a miss again.
+   * Charges a client. The charge may exceed the limit because processor time is
+   * known only afterwards. The client then waits at most one window for its
+   * next miss.
    */
   charge(client: string, misses: number): void {
     const { perMinute, monotonicMs } = this.options;
@@ -71,7 +81,10 @@ export class RateLimit {
     this.buckets.set(client, { fullAtMs: monotonicMs() + usedMs, uncharged });
   }
 
-  /** Sets `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers) for a client that was refused. */
+  /**
+   * Sets `RateLimit` and `RateLimit-Policy`
+   * (draft-ietf-httpapi-ratelimit-headers) for a client over the limit.
+   */
   describe(client: string, headers: Headers): void {
     const { perMinute } = this.options;
     if (perMinute === 0) return;

@@ -1,39 +1,56 @@
-// Whole responses by their normalised address. A response may be sent while its ref is at the commit that it was made
-// from and was checked in time; both are read from the ref's live state, without a lookup.
+// Whole responses by their normalized URL. A cached response may be sent while
+// its ref is fresh and still at the same commit. Both are read from the live
+// state of the ref without a lookup.
 
 import { LRUCache } from "lru-cache";
 import type { RefState } from "../source/source.ts";
 import { addGzip, type ReadyBody } from "./responses.ts";
 
-/** A body, and for how long it may be cached, in ms. */
+/** A body and how long it may be cached in ms. */
 export interface MadeBody {
   readonly body: ReadyBody;
   readonly cacheForMs: number;
 }
 
-/** A cached response; `repository` and `route` are for the log line and metrics. */
+/**
+ * A cached response. The log line and the metrics use `repository` and `route`.
+ */
 export interface ResponseEntry {
   readonly body: ReadyBody;
   readonly commit: string;
-  /** The branch as the body names it; it can change in a local folder without a change of files. */
+  /**
+   * The branch name in the body. It can change in a local folder while the
+   * files stay the same.
+   */
   readonly branch: string;
   readonly ref: RefState;
   readonly repository: string;
   readonly route: string;
-  /** In ms since the epoch; Infinity for a response that only a push changes. */
+  /**
+   * Milliseconds since the epoch. Infinity if only a push changes the response.
+   */
   readonly expiresAtMs: number;
-  /** When the last check before this response was sent found its commit, in ms since the epoch. */
+  /**
+   * Milliseconds since the epoch of the last check that found this commit
+   * before the response was last sent.
+   */
   checkedAtMs: number;
 }
 
-/** Bytes of an entry beside its body, by a generous estimate. */
+/** A generous estimate of the bytes of an entry without its body. */
 const OVERHEAD_BYTES = 2048;
 
-/** Responses, bounded by bytes, and which request URL leads to which response. */
+/**
+ * A cache of responses with a limit in bytes. It also maps request URLs to
+ * responses.
+ */
 export class ResponseCache {
   private readonly entries: LRUCache<string, ResponseEntry>;
   private readonly addresses: LRUCache<string, string>;
-  /** The gzip coding is smaller, so that no entry takes more than half of the cache. */
+  /**
+   * About a quarter of the cache. The gzip coding is smaller, so no entry takes
+   * more than half of the cache.
+   */
   private readonly maxBodyBytes: number;
 
   constructor(private readonly options: { maxBytes: number; now: () => number }) {
@@ -55,12 +72,15 @@ export class ResponseCache {
     return this.entries.calculatedSize + this.addresses.calculatedSize;
   }
 
-  /** The entry under a normalised address, fresh or not. */
+  /** Returns the entry of a normalized URL even if it is not fresh. */
   get(address: string): ResponseEntry | undefined {
     return this.entries.get(address);
   }
 
-  /** Stores a response unless it is too large. Its gzip coding is added in the background. */
+  /**
+   * Stores a response unless it is too large. Adds its gzip coding in the
+   * background.
+   */
   set(address: string, entry: ResponseEntry): void {
     const { body } = entry;
     if (body.identity.content.length > this.maxBodyBytes) return void this.entries.delete(address);
@@ -69,17 +89,19 @@ export class ResponseCache {
     if (!isNew) return;
     addGzip(body).then(() => {
       const current = this.entries.peek(address);
-      // The cache counts a value again only when it is another object.
+      // The cache updates the size only if the value is a new object.
       if (current?.body === body) this.entries.set(address, { ...current });
     }, () => {});
   }
 
-  /** Remembers which normalised address a request stands for. */
+  /** Maps a request key to a normalized URL. */
   alias(requestKey: string, address: string): void {
     this.addresses.set(requestKey, address);
   }
 
-  /** The entry for a request that may be sent as it is, or null. Records the use of its ref. */
+  /**
+   * Returns the fresh entry for a request or null. Records the use of its ref.
+   */
   fresh(requestKey: string): ResponseEntry | null {
     const address = this.addresses.get(requestKey);
     const entry = address === undefined ? undefined : this.entries.get(address);
@@ -87,7 +109,7 @@ export class ResponseCache {
     const { commit, ref, expiresAtMs } = entry;
     const now = this.options.now();
     const ageMs = now - ref.checkedAtMs;
-    // A negative age comes from a clock that was set back, and says nothing.
+    // The age is negative if the clock was set back. It then proves nothing.
     if (ref.commit !== commit || ageMs < 0 || ageMs >= ref.freshForMs) return null;
     if (now >= expiresAtMs) return null;
     ref.wantedAtMs = now;

@@ -1,4 +1,4 @@
-// One request, and what Fresh passes from the middleware to routes.
+// One request and the state that Fresh passes from the middleware to routes.
 
 import { createDefine, type Define } from "fresh";
 import type { Services } from "../services.ts";
@@ -15,7 +15,7 @@ export interface State {
   context: HttpContext;
 }
 
-/** Fresh's typed helpers with this service's state; routes use `define.handlers`. */
+/** Fresh's typed helpers for this state. Routes use `define.handlers`. */
 export const define: Define<State> = createDefine<State>();
 
 const MIN_BAD_REQUEST_MS = 1;
@@ -23,27 +23,32 @@ const MIN_BAD_REQUEST_MS = 1;
 const processId = crypto.randomUUID().slice(0, 8);
 let requests = 0;
 
-/** An id that is unique among all requests of all processes, for the log line and `X-Request-Id`. */
+/**
+ * Returns an id for the log line and `X-Request-Id`. Ids are unique across
+ * processes.
+ */
 export function nextRequestId(): string {
   return `${processId}-${(++requests).toString(36)}`;
 }
 
-/** One request: what the log, the limits and the source layer use of it. */
+/** One request as the log, the limits and the source layer use it. */
 export class HttpContext implements RequestContext {
   readonly id: string = nextRequestId();
   readonly baseUrl: string;
   readonly client: string;
-  /** By `clock.monotonicMs()`. */
+  /** Time of `clock.monotonicMs()`. */
   readonly startedAtMs: number;
-  /** Whether the request caused work that no cache had. */
+  /** Whether the request caused work that was not cached. */
   missed = false;
-  /** The pattern of the request's route, for metrics; `none` until one is found. */
+  /** The route pattern for metrics. It is `none` until a route is found. */
   route = "none";
-  /** The requested repository, for the log. */
+  /** The requested repository for the log. */
   repository: string | undefined;
-  /** Whether the response's body is sent in pieces already. */
+  /** Whether the body is already sent in pieces. */
   isPaced = false;
-  /** What the client has paid for this request, in misses: the greatest of what its parts cost. */
+  /**
+   * Misses charged so far. This is the maximum of the costs and not their sum.
+   */
   private paid = 0;
   private processorMs = 0;
 
@@ -84,7 +89,10 @@ export class HttpContext implements RequestContext {
     this.paid = misses;
   }
 
-  /** The result of checking the request. A bad one is charged for the time of the check, and for 1 ms at least. */
+  /**
+   * Returns the result of checking the request. A failed check is charged for
+   * its time and for at least 1 ms.
+   */
   check<T>(work: () => T): T {
     const { clock } = this.services;
     const startedAtMs = clock.monotonicMs();
@@ -96,7 +104,9 @@ export class HttpContext implements RequestContext {
     }
   }
 
-  /** The stream that sends a body; `onEnd` as {@linkcode pacedBody} says. */
+  /**
+   * Returns the stream of {@linkcode pacedBody} and marks the body as paced.
+   */
   pace(bytes: Bytes, onEnd?: () => void): ReadableStream<Bytes> {
     this.isPaced = true;
     return pacedBody(bytes, { clock: this.services.clock, ...onEnd && { onEnd } });

@@ -1,6 +1,7 @@
-// Files that are served unchanged: the pages of static/, the scripts and styles of static/assets/, the client, and the few
-// files of npm packages that pages load. TypeScript loses its types here. Every file is read, compressed and hashed once,
-// and found in a table by name: no name from a request reaches the file system.
+// Static files: the pages of static/, the scripts and styles of static/assets/,
+// the client and a few files of npm packages that pages load. TypeScript loses
+// its types here. Every file is read, compressed and hashed once. Files are
+// found by name in a table. No name from a request reaches the file system.
 
 import { transformSync } from "amaro";
 import { problem } from "../errors.ts";
@@ -35,7 +36,7 @@ const LANGUAGES = [
   "yaml",
 ];
 
-/** Files of npm packages, by their names among the assets. */
+/** Files of npm packages by their asset names. */
 const VENDOR: Record<string, string> = {
   "preact.js": "node_modules/htm/preact/standalone.module.js",
   "dompurify.js": "node_modules/dompurify/dist/purify.es.mjs",
@@ -45,27 +46,32 @@ for (const name of LANGUAGES) {
   VENDOR[`highlight-${name}.js`] = `${HIGHLIGHT}/languages/${name}.min.js`;
 }
 
-/** The type of a page. */
+/** The content type of pages. */
 export const HTML = "text/html; charset=utf-8";
 const JAVASCRIPT = "text/javascript; charset=utf-8";
 const TYPESCRIPT = "application/typescript; charset=utf-8";
-/** By the extension; the others are scripts. */
+/** Content types by extension. Other assets are scripts. */
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   css: "text/css; charset=utf-8",
   svg: "image/svg+xml",
 };
 
-/** Browsers revalidate every file each time; an unchanged one is a 304. */
+/** Browsers revalidate these files every time. Unchanged files get a 304. */
 const REVALIDATED = { "cache-control": "no-cache" };
 const IMMUTABLE = { "cache-control": "public, max-age=31536000, immutable" };
 
-/** The policy of a page without scripts: nothing inline, nothing from elsewhere. */
+/**
+ * The policy of pages without scripts. It allows nothing inline and nothing
+ * from other origins.
+ */
 export const PAGE_POLICY = "default-src 'none'; base-uri 'none'; form-action 'self'; " +
   "frame-ancestors 'none'; style-src 'self'; img-src 'self' data:";
 
 /**
- * The policy of a page with scripts. It names the folder of the assets, since under `'self'` any script of this origin could
- * run. Text becomes markup by way of DOMPurify alone, and the one worker is a file of that folder. A source cannot name an IPv6 address (CSP 3, host-source).
+ * The policy of pages with scripts. It names the assets folder because `'self'`
+ * would allow any script of this origin. Only DOMPurify may turn text into
+ * markup. The only worker is a file of that folder. A CSP source cannot name an
+ * IPv6 address (CSP 3, host-source).
  */
 function scriptPolicy({ request, baseUrl }: HttpContext): string {
   const origins = [...new Set([baseUrl, new URL(request.url).origin])];
@@ -78,10 +84,13 @@ function scriptPolicy({ request, baseUrl }: HttpContext): string {
     `${["worker-src", ...scripts].join(" ")}; connect-src 'self'; media-src 'self'; ${trusted}`;
 }
 
-/** The policy of the worker, which computes over content of strangers: its own modules, and no request. */
+/**
+ * The policy of the worker. It processes untrusted content, so it may load its
+ * own modules but send no requests.
+ */
 const WORKER_POLICY = "default-src 'none'; script-src 'self'";
 
-/** What was read, by its name; a failure is not kept. */
+/** Loaded values by name. Failures are not cached. */
 const known = new Map<string, Promise<unknown>>();
 
 function once<T>(name: string, read: () => Promise<T>): Promise<T> {
@@ -103,12 +112,15 @@ async function textBody(text: string, contentType: string): Promise<ReadyBody> {
 async function fileBody(file: string, contentType: string): Promise<ReadyBody> {
   const text = await Deno.readTextFile(new URL(file, ROOT));
   if (contentType !== JAVASCRIPT || !file.endsWith(".ts")) return await textBody(text, contentType);
-  // Removed types leave blanks.
+  // Removed types leave trailing blanks.
   const { code } = transformSync(text, { mode: "strip-only" });
   return await textBody(code.replaceAll(/[ \t]+$/gm, ""), contentType);
 }
 
-/** Every asset; `version` is a digest of all of them, so that their imports of each other need no rewriting. */
+/**
+ * Reads all assets. `version` is a digest of all assets. They share it so that
+ * their imports of each other need no rewriting.
+ */
 async function readAssets() {
   const names = { ...VENDOR };
   for await (const { name } of Deno.readDir(new URL("static/assets/", ROOT))) {
@@ -126,9 +138,10 @@ async function readAssets() {
 }
 
 /**
- * Answers with an asset. Under the current version it never changes; under any other version, which a page loaded before an
- * update requests, the current file is sent.
- * @throws {CollectionsError} route-not-found where there is no such asset.
+ * Responds with an asset. The response is immutable under the current version.
+ * Pages that were loaded before an update request another version and get the
+ * current file.
+ * @throws {CollectionsError} route-not-found if there is no such asset.
  */
 export async function assetResponse(
   context: HttpContext,
@@ -142,16 +155,19 @@ export async function assetResponse(
   return bodyResponse(context, body, { ...caching, ...policy });
 }
 
-/** Answers with the client as JavaScript, or as the TypeScript that it is. */
+/** Responds with the client as JavaScript or TypeScript. */
 export async function clientResponse(context: HttpContext, type: "js" | "ts"): Promise<Response> {
   const contentType = type === "ts" ? TYPESCRIPT : JAVASCRIPT;
   const body = await once(type, () => fileBody("packages/client/client.ts", contentType));
-  // Where Deno looks for the types of a module.
+  // Deno finds the types of a JavaScript module by this header.
   const types = type === "ts" ? {} : { "x-typescript-types": "./client.ts" };
   return bodyResponse(context, body, { ...REVALIDATED, ...types });
 }
 
-/** Answers with a page of static/; `values` as {@linkcode fillPage} says, `%assets%` is the folder of the assets. */
+/**
+ * Responds with a page of static/. {@linkcode fillPage} inserts `values`.
+ * `%assets%` is the folder of the assets.
+ */
 export async function pageResponse(
   context: HttpContext,
   name: string,
@@ -166,7 +182,10 @@ export async function pageResponse(
   return bodyResponse(context, body, { ...REVALIDATED, ...policy });
 }
 
-/** A page of static/ in which each `%name%` is the value of that name, which is HTML. */
+/**
+ * Returns a page of static/ with each `%name%` replaced by its value. Values
+ * are HTML and are not escaped.
+ */
 export async function fillPage(
   name: string,
   values: Readonly<Record<string, string>>,
@@ -176,7 +195,7 @@ export async function fillPage(
 }
 
 /**
- * Text as HTML, in elements and in quoted attributes.
+ * Escapes text for HTML elements and quoted attributes.
  *
  * @example
  * ```ts

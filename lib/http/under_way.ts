@@ -1,31 +1,36 @@
-// How many requests of a client are under way, from their arrival until their response is sent: a response that its client
-// does not take occupies memory. HTTP/2 carries 200 of them on one connection.
+// Counts the requests of each client from their arrival until their response is
+// sent. A response that its client does not read occupies memory. HTTP/2
+// carries 200 requests on one connection.
 
 import { CollectionsError } from "../errors.ts";
 
 const MAX_PER_CLIENT = 1_000;
 /**
- * Only a streamed response tells when it was sent, and streaming doubles the cost of a cached one. So one cached response
- * in 64, by chance, is streamed and stands for all of them, until its client has so many under way that each is counted.
+ * Only a streamed response reports when it was sent but streaming doubles the
+ * cost of a cached response. Therefore one in 64 cached responses is streamed
+ * at random and counts for all 64. Once a client has 512 requests under way,
+ * each of them is counted.
  */
 const SAMPLED = { oneIn: 64, upTo: 512 };
 
-/** Counts requests by client. */
+/** Counts requests under way by client. */
 export class UnderWay {
   private readonly counts = new Map<string, number>();
-  /** Clients that have more under way than are sampled. */
+  /** Number of clients whose requests are no longer sampled. */
   private crowded = 0;
 
   constructor(private readonly random: () => number = Math.random) {}
 
-  /** How many of a client are under way, by estimate. */
+  /** Returns an estimate of the requests that a client has under way. */
   countOf(client: string): number {
     return this.counts.get(client) ?? 0;
   }
 
   /**
-   * Counts a request until its response was sent; `weight` is how many it stands for.
-   * @throws {CollectionsError} too-many-requests where too many of its client are under way.
+   * Counts a request until its response was sent. `weight` is the number of
+   * requests that it stands for.
+   * @throws {CollectionsError} too-many-requests if its client has too many
+   * requests under way.
    */
   add(client: string, info: Pick<Deno.ServeHandlerInfo, "completed">, weight = 1): void {
     if (this.countOf(client) >= MAX_PER_CLIENT) {
@@ -37,11 +42,15 @@ export class UnderWay {
     }
     this.change(client, weight);
     const end = () => this.change(client, -weight);
-    // Read only here: once it was read, a client that disconnects makes it reject.
+    // Access `completed` only here. After the first access it rejects when a
+    // client disconnects.
     info.completed.then(end, end);
   }
 
-  /** How many a cached response stands for; it is to be streamed and counted where that is not 0. */
+  /**
+   * Returns the number of requests that a cached response stands for. The
+   * response must be streamed and counted unless this is 0.
+   */
   weightOfHit(clientOf: () => string): number {
     const weight = this.random() * SAMPLED.oneIn < 1 ? SAMPLED.oneIn : 0;
     if (this.crowded === 0) return weight;

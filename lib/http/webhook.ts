@@ -1,6 +1,8 @@
-// Deliveries of GitHub's webhook. A delivery is parsed only after its signature was found valid, and then only for the
-// repository's name, which is reported at most once a second. Unsigned deliveries cost their sender misses; those over
-// 64 KiB share a bound of memory with signed ones, of which a client has at most half.
+// Receives deliveries of GitHub's webhook. A delivery is parsed only after its
+// signature was verified. Only the name of the repository is read from it. Each
+// repository is reported at most once a second. Unsigned deliveries cost their
+// sender misses. Unsigned bodies over 64 KiB share a memory limit with signed
+// ones. One client gets at most half of that memory.
 
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
@@ -10,19 +12,19 @@ import { repositoryKey, type RepositoryName, type RequestContext } from "../sour
 import { FairQueue } from "../work/fair_queue.ts";
 import { type Body, BODY_MEMORY, readBody } from "../work/read_body.ts";
 
-/** GitHub's payloads have at most 25 MB. */
+/** GitHub's limit for payloads is 25 MB. */
 const MAX_BYTES = 25 << 20;
-/** Few deliveries are larger. */
+/** Bodies up to this size reserve no memory. Few deliveries are larger. */
 const FREE_BYTES = 64 << 10;
 const WAIT_FOR_MEMORY_MS = 5_000;
-/** A body that comes more slowly than 1 MB a second, from 2 s on, is not read further. */
+/** A body must arrive at 1 MB a second or more after the first 2 s. */
 const PACE = { graceMs: 2_000, minBytesPerMs: 1_000 };
-/** How often a repository is reported, however many deliveries name it. */
+/** Each repository is reported at most this often. */
 const REPORT_EVERY_MS = 1_000;
 const EVENTS: ReadonlySet<string> = new Set(["push", "create", "delete", "repository", "public"]);
 
 const FULL_NAME = /^[A-Za-z0-9_-]{1,100}\/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}$/;
-/** The last deliveries are remembered; GitHub's ids have 36 characters. */
+/** Delivery ids to remember. GitHub's ids have 36 characters. */
 const MAX_DELIVERIES = 1_000;
 const MAX_ID_CHARS = 64;
 
@@ -30,23 +32,32 @@ const payloadSchema = z.object({
   repository: z.object({ full_name: z.string().regex(FULL_NAME) }),
 });
 
-/** The repository of a delivery, and the name that it had before a rename or a transfer. */
+/**
+ * The repository of a delivery. `former` is its name before a rename or a
+ * transfer.
+ */
 type Delivery = RepositoryName & { readonly former?: RepositoryName };
 
-/** Receives deliveries and reports the repositories that changed. */
+/** Receives deliveries and reports changed repositories. */
 export class Webhook {
   private readonly keys: Promise<CryptoKey[]>;
   private readonly memory: FairQueue;
   private readonly deliveries = new LRUCache<string, true>({ max: MAX_DELIVERIES });
-  /** Repositories that were reported within the last second, and whether deliveries have named them since. */
+  /**
+   * Repositories that were reported within the last second. `isDue` is set if
+   * later deliveries name the repository.
+   */
   private readonly reported = new Map<string, { isDue: boolean }>();
 
   constructor(
     private readonly options: {
-      /** One or more, of GITHUB_WEBHOOK_SECRET; any one of them signs. */
+      /** One or more values of GITHUB_WEBHOOK_SECRET. Any of them may sign. */
       readonly secrets: readonly string[];
       readonly clock: Clock;
-      /** Called when a delivery says that a repository has changed; once a second for all deliveries of that second. */
+      /**
+       * Called at most once a second for each repository that deliveries report
+       * as changed.
+       */
       readonly onChange: (name: RepositoryName) => void;
     },
   ) {
@@ -61,9 +72,11 @@ export class Webhook {
   }
 
   /**
-   * Answers one delivery.
-   * @throws {CollectionsError} signature-invalid, body-too-large, invalid-parameters. @throws what
-   * {@linkcode FairQueue.acquire} throws, for one over 64 KiB.
+   * Responds to one delivery.
+   * @throws {CollectionsError} signature-invalid, body-too-large or
+   * invalid-parameters.
+   * @throws what {@linkcode FairQueue.acquire} throws if the body is over
+   * 64 KiB.
    */
   async receive(request: Request, context: RequestContext): Promise<Response> {
     const { headers } = request;
@@ -77,7 +90,7 @@ export class Webhook {
       }
       const delivery = parseDelivery(request.headers, bytes);
       if (delivery === null) return new Response(null, { status: 204 });
-      // One that is sent again has the same id.
+      // Redeliveries have the same id.
       const id = request.headers.get("x-github-delivery")?.slice(0, MAX_ID_CHARS) ??
         crypto.randomUUID();
       const isNew = !this.deliveries.has(id);
@@ -107,10 +120,10 @@ export class Webhook {
     });
   }
 
-  /** Whether a secret signed the body; the comparison takes constant time. */
+  /** Compares signatures in constant time. */
   private async isSigned(bytes: Uint8Array, signature: string): Promise<boolean> {
     const hash = Uint8Array.fromHex(signature);
-    // No delivery is in shared memory.
+    // Bodies are never in shared memory.
     const body = bytes as Uint8Array<ArrayBuffer>;
     for (const key of await this.keys) {
       if (await crypto.subtle.verify("HMAC", key, hash, body)) return true;
@@ -164,19 +177,24 @@ export class Webhook {
   }
 }
 
-/** Charges the sender. A delivery is refused in the same way whether or not the sender has misses left. */
+/**
+ * Charges the sender a miss. The response is the same if the sender is over its
+ * limit.
+ */
 function refused(error: CollectionsError, context: RequestContext): CollectionsError {
   try {
     context.recordMiss();
   } catch {
-    // The sender has no misses left for other requests.
+    // The sender is over its limit for other requests.
   }
   return error;
 }
 
 /**
- * The repository that a signed delivery says has changed: JSON, or JSON in the form field `payload`. Null for an event that
- * changes nothing here (`ping` among them), whose payload is not read. @throws {CollectionsError} invalid-parameters.
+ * Returns the repository that a signed delivery reports as changed. The body is
+ * JSON or has JSON in the URL-encoded field `payload`. Returns null for events
+ * that change nothing here such as `ping`. Their payload is not parsed.
+ * @throws {CollectionsError} invalid-parameters.
  */
 export function parseDelivery(headers: Headers, body: Uint8Array): Delivery | null {
   const event = headers.get("x-github-event");

@@ -3,8 +3,9 @@ import { textResponse } from "../../lib/http/responses.ts";
 import { define } from "../../lib/http/state.ts";
 
 /**
- * `GET /api/health`: the process is alive, the version that it runs, and tokens that end soon. With `?ready`: whether its store answers, and what is known of the source;
- * 503 where it should get no requests now.
+ * `GET /api/health`: the status and version of the running process. `?ready`
+ * adds the state of the store and of the source. The status is 503 if the
+ * service should get no requests now.
  */
 export const handler = define.handlers({
   async GET({ url, state: { services } }) {
