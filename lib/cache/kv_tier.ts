@@ -1,41 +1,58 @@
-// Cached bytes in Deno KV, shared by processes and preserved over restarts. Reads of several keys go out together; writes
-// are gathered and committed together, and no write reads first. A store that fails, is slow or has damaged data is a
-// miss, never an error: no method throws.
+// Caches bytes in Deno KV. They are shared by processes and survive restarts.
+// Several keys are fetched together. Writes are collected and committed
+// together without fetching first. A store that fails, is slow or has damaged
+// data is a cache miss. No method throws.
 
 import { type Clock, orAborted, yieldToEventLoop } from "../work/clock.ts";
 import { RetryTable } from "../work/retry.ts";
 import { type Bytes, decodeValue, encodeValue, MAX_VALUE_BYTES } from "./kv_value.ts";
 
-/** Begins every key; change it when stored values mean something else. */
+/** Begins every key. Change it when stored values mean something else. */
 export const KV_PREFIX = "rc3";
 
-/** The parts of a key, most general first, with less than 2,000 bytes as UTF-8: KV refuses longer keys. */
+/**
+ * The parts of a key with the most general part first. They have less than
+ * 2,000 bytes as UTF-8 because KV rejects longer keys.
+ */
 export type CacheKey = readonly string[];
 
 const KEYS_PER_READ = 10;
-// A commit takes 819,200 bytes of mutations, keys included, and 81,920 bytes of keys.
+// A commit may have 819,200 bytes of mutations, keys included, and 81,920 bytes
+// of keys.
 const MAX_COMMIT_BYTES = 700_000;
 const MAX_COMMIT_KEYS = 35;
 const MAX_PENDING_BYTES = 64 << 20;
-const FLUSH_AFTER_MS = 500; // A cold list reads objects one after the other, which then share a commit.
+// A cold list fetches objects one after the other. They then share a commit.
+const FLUSH_AFTER_MS = 500;
 const HOUR_MS = 3_600_000;
 
 const TIMEOUT_MS = 2_000;
-/** After a time-out, or several failures in a row (a refused token, for example), the store is not called for this long. */
+/**
+ * The store is not called for this long after a timeout, or after several
+ * failures in a row (a refused token, for example).
+ */
 const PAUSE_MS = 30_000;
 const PAUSE_AFTER_FAILURES = 3;
-/** With three processes that write all the time, one commit in eight finds the file locked; on a busy machine more. */
+/**
+ * One commit in eight finds the file locked if three processes write all the
+ * time. Busy machines have more.
+ */
 const LOCK_TRIES = 100;
 const MAX_LOCK_PAUSE_MS = 50;
 
 /** Options of {@linkcode KvTier}. */
 export interface KvTierOptions {
   readonly clock: Clock;
-  /** Begins every key, so that stores filled from different sources never mix. */
+  /**
+   * Begins every key so that stores filled from different sources never mix.
+   */
   readonly scope: string;
-  /** The most that is written in each hour, essential writes aside. */
+  /**
+   * The maximum number of bytes written per hour. Essential writes do not
+   * count.
+   */
   readonly maxBytesPerHour: number;
-  /** Called once for every call that failed. */
+  /** Called once for every failed call. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -50,11 +67,11 @@ type PendingWrite = {
 export class KvTier {
   private readonly clock: Clock;
   private readonly pending: PendingWrite[] = [];
-  /** What is not committed yet, also of a flush under way. */
+  /** Bytes that are not committed yet. A running flush is included. */
   private pendingBytes = 0;
   private flushing = Promise.resolve();
   private cancelTimer: (() => void) | null = null;
-  /** Its one key is the store. */
+  /** The store is its only key. */
   private readonly pauses: RetryTable<unknown>;
   private failuresInARow = 0;
   private hourEndsAtMs = -Infinity;
@@ -63,7 +80,10 @@ export class KvTier {
   private opening: Promise<Deno.Kv> | null = null;
   private isClosed = false;
 
-  /** `open` gives the store, which the tier closes; it is called again while it fails, and says so itself. */
+  /**
+   * `open` returns the store, which the tier closes. It is called again while
+   * it fails. It reports failures itself.
+   */
   constructor(
     private readonly open: () => Promise<Deno.Kv>,
     private readonly options: KvTierOptions,
@@ -73,8 +93,9 @@ export class KvTier {
   }
 
   /**
-   * The value under each key, in the order of the keys; null where there is none, it has expired, or it cannot be read.
-   * Objects that never change may be read with eventual consistency.
+   * Returns the value under each key in the order of the keys. Missing, expired
+   * and unreadable values are null. Objects that never change may be fetched
+   * with eventual consistency.
    */
   async get(
     keys: readonly CacheKey[],
@@ -92,8 +113,10 @@ export class KvTier {
   }
 
   /**
-   * Writes bytes in the background, to be returned for `ttlMs`. What does not fit is not written. Essential values are
-   * written regardless of the bounds: small ones that other processes rely on, such as refs.
+   * Writes bytes in the background with a lifetime of `ttlMs`. Values that do
+   * not fit are dropped. Essential values may exceed the limits for pending
+   * bytes and bytes per hour. They are small values that other processes rely
+   * on, such as refs.
    */
   set(
     key: CacheKey,
@@ -128,7 +151,10 @@ export class KvTier {
     this.opening?.then((kv) => kv.close()).catch(() => {});
   }
 
-  /** The result of a store call; null where it fails, takes too long, or the store is paused. Never throws. */
+  /**
+   * Returns the result of a store call. Returns null if it fails, takes too
+   * long or the store is paused. Never throws.
+   */
   async attempt<T>(call: (kv: Deno.Kv) => T | Promise<T>): Promise<T | null> {
     const { clock } = this;
     if (this.isPaused) return null;
@@ -178,14 +204,17 @@ export class KvTier {
       if (bytes + record.length > MAX_COMMIT_BYTES || batch.length >= MAX_COMMIT_KEYS) {
         await commit();
       }
-      // The store removes it some time after that.
+      // The store removes expired values with some delay.
       batch.push([key, record, { expireIn: Math.max(1, expiresAtMs - this.clock.now()) }]);
       bytes += record.length;
     }
     if (batch.length > 0) await commit();
   }
 
-  /** Takes bytes out of the hour's budget; false, with nothing taken, where fewer are left. */
+  /**
+   * Takes bytes out of the hour's budget. Returns false and takes nothing if
+   * the budget is too small.
+   */
   private takeBudget(bytes: number): boolean {
     const now = this.clock.monotonicMs();
     if (now >= this.hourEndsAtMs) [this.hourEndsAtMs, this.hourBytes] = [now + HOUR_MS, 0];
@@ -204,8 +233,11 @@ export class KvTier {
 }
 
 /**
- * The result of a call, which is repeated while another process has the SQLite file locked: one that makes the file
- * locks it until its tables exist. @throws what `call` throws; the reason of `signal` between two calls.
+ * Returns the result of a call. The call is repeated while another process has
+ * the SQLite file locked. The process that creates the file locks it until its
+ * tables exist.
+ * @throws what `call` throws.
+ * @throws the reason of `signal` between two calls.
  */
 export async function retryLocked<T>(
   call: () => T | Promise<T>,

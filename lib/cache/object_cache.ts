@@ -1,32 +1,42 @@
-// Immutable values by repository and object id: memory over the key-value store. An object id never changes its
-// content, so an entry is never out of date. A tier that fails or has damaged data is a miss, never an error.
+// Caches immutable values by repository and object id. Memory comes before the
+// key-value store. The content of an object id never changes, so an entry is
+// never out of date. A tier that fails or has damaged data is a cache miss.
 
 import { LRUCache } from "lru-cache";
 import type { KvTier } from "./kv_tier.ts";
 import type { Bytes } from "./kv_value.ts";
 
-/** What an entry takes in memory beside its key and value: objects, map slots, list links; measured, rounded up. */
+/**
+ * The memory of an entry beside its key and value: objects, map slots and list
+ * links. Measured and rounded up.
+ */
 export const ENTRY_OVERHEAD_BYTES = 512;
 
 const TTL_MS = 24 * 3_600_000;
 
-/** How one kind of object is stored. The name is part of every key; change it when the meaning of the bytes changes. */
+/**
+ * Describes how one kind of object is stored. The name is part of every key.
+ * Change it when the meaning of the bytes changes.
+ */
 export interface ObjectKind<T> {
   readonly name: string;
-  /** Bytes that a value takes in memory, by estimate. */
+  /** Returns the estimated bytes that a value takes in memory. */
   sizeOf(value: T): number;
-  /** For the key-value store. A kind without a codec lives in memory only. */
+  /**
+   * Used for the key-value store. A kind without a codec is cached in memory
+   * only.
+   */
   readonly codec?: {
     encode(value: T): Uint8Array;
-    /** Null, or an error, for bytes that are not the value of this id. */
+    /** Returns null or throws if the bytes are not the value of this id. */
     decode(bytes: Bytes, id: string): T | null;
   };
 }
 
-/** The codec of values that are plain JSON data. */
+/** Encodes values that are plain JSON data. */
 export const jsonCodec = {
   encode: (value: unknown): Bytes => new TextEncoder().encode(JSON.stringify(value)),
-  /** Null for bytes that are not JSON. */
+  /** Returns null if the bytes are not JSON. */
   decode(bytes: Bytes) {
     try {
       return JSON.parse(new TextDecoder().decode(bytes));
@@ -36,11 +46,17 @@ export const jsonCodec = {
   },
 };
 
-/** Caches immutable objects. Every key contains the repository: an id alone never gives access. */
+/**
+ * Caches immutable objects. Every key contains the repository because an id
+ * alone must not give access.
+ */
 export class ObjectCache {
   private readonly memory: LRUCache<string, NonNullable<unknown>>;
 
-  /** `maxBytes`, at least 1, bounds keys, values and overhead in memory; `onHit` is called for every value that is found. */
+  /**
+   * `maxBytes` limits keys, values and overhead in memory. It is at least 1.
+   * `onHit` is called for every value that is found.
+   */
   constructor(
     private readonly options: {
       readonly maxBytes: number;
@@ -51,20 +67,21 @@ export class ObjectCache {
     this.memory = new LRUCache({ maxSize: Math.floor(options.maxBytes) });
   }
 
-  /** Bytes in memory. */
+  /** The number of bytes in memory. */
   get bytes(): number {
     return this.memory.calculatedSize;
   }
 
-  /** The value in memory, without a read of the key-value store. */
+  /** Returns the value in memory without asking the key-value store. */
   peek<T>(kind: ObjectKind<T>, repository: string, id: string): T | undefined {
     return this.memory.get(memoryKey(kind, repository, id)) as T | undefined;
   }
 
   /**
-   * The value under each id that has one, by id. All ids that are not in memory are read together; `memoryOnly` skips the
-   * key-value store, where it is known to have nothing. `onStoreRead` is called with their number before they are read
-   * from it. Never rejects.
+   * Returns the values that are found, by id. All ids that are not in memory
+   * are fetched together. `memoryOnly` skips the key-value store if it is known
+   * to have nothing. `onStoreRead` is called with the number of ids before they
+   * are fetched from the store. Never rejects.
    */
   async getMany<T>(
     kind: ObjectKind<T>,
@@ -91,7 +108,7 @@ export class ObjectCache {
     const keys = missing.map((id) => [kind.name, repository, id]);
     const stored = await kv.get(keys, { consistency: "eventual" });
     for (const [index, id] of missing.entries()) {
-      // A value that was set while the store was read is the newer one.
+      // A value that was set during the fetch is newer.
       const value = this.peek(kind, repository, id) ?? decode(kind.codec, stored[index]!, id);
       if (value === null) continue;
       onHit?.("kv");
@@ -101,12 +118,15 @@ export class ObjectCache {
     return found;
   }
 
-  /** One value. Never rejects. */
+  /** Returns one value. Never rejects. */
   async get<T>(kind: ObjectKind<T>, repository: string, id: string): Promise<T | undefined> {
     return (await this.getMany(kind, repository, [id])).get(id);
   }
 
-  /** Stores a value in memory now, and in the key-value store in the background. Nothing is read first. */
+  /**
+   * Stores a value in memory now and in the key-value store in the background.
+   * Nothing is fetched first.
+   */
   set<T>(kind: ObjectKind<T>, repository: string, id: string, value: T): void {
     this.remember(kind, repository, id, value);
     const { kv } = this.options;
@@ -133,6 +153,6 @@ function decode<T>(
   try {
     return bytes && codec.decode(bytes, id);
   } catch {
-    return null; // Written by a program that encodes otherwise.
+    return null; // Written by a program with another encoding.
   }
 }

@@ -1,11 +1,14 @@
-// Opens the key-value store that the settings name. A failure message says what to do, and never has a secret.
+// Opens the key-value store that the settings name. An error message says what
+// to do and never contains a secret.
 
 import { dirname } from "@std/path";
 import type { Clock } from "../work/clock.ts";
 import { retryLocked } from "./kv_tier.ts";
 
 /**
- * Opens a Deno KV: Deno's own for null, `:memory:`, the URL of a remote one, or a SQLite file, whose folder is created.
+ * Opens a Deno KV store. `path` is `:memory:`, the URL of a remote store or a
+ * SQLite file. Null opens Deno's own store. The folder of a SQLite file is
+ * created.
  * @throws {Error} `Cannot open the key-value store …`
  */
 export async function openKv(path: string | null, clock: Clock): Promise<Deno.Kv> {
@@ -20,12 +23,13 @@ export async function openKv(path: string | null, clock: Clock): Promise<Deno.Kv
       throw new Deno.errors.NotCapable(`${text}its permission is missing, add ${flags(path)}`);
     }
     const state = withoutSecrets((error as Error).message);
-    // SQLite ends some of its messages with the path, which the settings did not name for the default.
+    // SQLite ends some messages with the path. The settings did not name the
+    // path of the default store.
     throw new Error(text + (path === null ? state.replace(/: \S*[\\/].*/s, "") : state));
   }
 }
 
-/** Whether a path is the URL of a remote Deno KV. */
+/** Returns whether a path is the URL of a remote Deno KV store. */
 export function isRemoteKv(path: string | null): path is string {
   return path !== null && /^https?:\/\//i.test(path);
 }
@@ -36,7 +40,7 @@ function flags(path: string | null): string {
   return `--allow-env=DENO_KV_ACCESS_TOKEN --allow-net=${URL.parse(path)?.host ?? ""}`;
 }
 
-/** A text without the userinfo, query and fragment of the URLs in it. */
+/** Returns the text without the userinfo, query and fragment of its URLs. */
 function withoutSecrets(text: string): string {
   return text.replaceAll(/([a-z][a-z0-9+.-]*:\/\/)([^\s'"]*@)?([^?#\s'"]*)[^\s'")]*/gi, "$1$3");
 }

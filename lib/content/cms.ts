@@ -1,5 +1,5 @@
-// The collections that the configuration file of a content management system declares. One that cannot be read causes a
-// warning and no error.
+// Reads the collections that the configuration file of a content management
+// system declares. An unreadable file causes a warning instead of an error.
 
 import { pathProblem, trimSlashes } from "../api/names.ts";
 import { type Declarations, type Declared, unreadable } from "./declared.ts";
@@ -8,24 +8,30 @@ import { compileGlob } from "./glob.ts";
 import { DataError, parseData } from "./parse_data.ts";
 import { getOwn, isPlainObject, type PlainObject, type PlainValue } from "./plain_value.ts";
 
-/** Name and folder as a configuration has them. */
+/** A declaration as written. Its name and folder are not checked yet. */
 type Given = Generator<Pick<Declared, "rule"> & Record<"name" | "folder", PlainValue | undefined>>;
 
-/** Configurations repeat whole lists of fields by alias, and are read once a repository, not once a file. */
+/**
+ * Configurations repeat whole lists of fields with aliases. They are parsed
+ * once per repository and not once per file.
+ */
 const LIMITS = { maxChars: 256 * 1024, maxRepeatedChars: 1024 * 1024 };
 const MAX_COLLECTIONS = 200;
-/** Of a name, and of a folder; more cannot be requested. */
+/** Limits a name and a folder. Requests cannot contain longer ones. */
 const MAX_CHARS = 1024;
-/** A longer template counts as unreadable. */
+/** Longer templates count as unreadable. */
 const MAX_TEMPLATE_CHARS = 128;
 
-/** Reads the configuration file at `path`, which is one of {@linkcode CONFIG_PATHS}. */
+/**
+ * Returns what the configuration file at `path` declares. The path must be one
+ * of {@linkcode CONFIG_PATHS}.
+ */
 export function readConfig({ path, bytes }: { path: string; bytes: Uint8Array }): Declarations {
   const text = textOf(bytes);
   if (text === null) return unreadable(path, "it is not UTF-8 text");
   const format = path.endsWith(".toml") ? "toml" : "yaml";
   try {
-    // A byte order mark is no part of the document.
+    // The byte order mark is not part of the document.
     const config = parseData(text.replace(/^\ufeff/, ""), { format, ...LIMITS });
     if (!isPlainObject(config)) throw new DataError("The text is not a mapping", 1);
     const byName = new Map<string, Declared>();
@@ -38,7 +44,7 @@ export function readConfig({ path, bytes }: { path: string; bytes: Uint8Array })
       const name = toText(given.name);
       const folder = typeof given.folder === "string" ? trimFolder(given.folder) : null;
       if (name === null || !isUsable(name) || folder === null || byName.has(name)) continue;
-      // A placeholder such as `{{locale}}` means many folders.
+      // A placeholder such as `{{locale}}` stands for several folders.
       if (folder !== "" && (!isUsable(folder) || folder.includes("{{"))) continue;
       byName.set(name, { name, folder, source: path, rule: given.rule });
     }
@@ -55,9 +61,11 @@ export function readConfig({ path, bytes }: { path: string; bytes: Uint8Array })
 const isUsable = (path: string) => path.length <= MAX_CHARS && pathProblem(path) === null;
 
 /**
- * Pages CMS (pagescms.org/docs/configuration/content). Entries are the files with the collection's extension (by default
- * that of `filename`) that `exclude` does not name, in sub-folders too unless `subfolders` is false. Groups only arrange
- * the menu: the collections in them count as if they stood alone.
+ * Pages CMS (pagescms.org/docs/configuration/content). Entries are the files
+ * with the collection's extension. It defaults to the extension of `filename`.
+ * `exclude` removes files by name. Sub-folders are included unless `subfolders`
+ * is false. Groups only arrange the menu, so their collections count like any
+ * other.
  */
 function* pagesCms(parent: PlainObject, key = "content"): Given {
   for (const entry of mappingsOf(getOwn(parent, key))) {
@@ -71,7 +79,7 @@ function* pagesCms(parent: PlainObject, key = "content"): Given {
     const rule = {
       extension: typeof extension === "string" ? extension : ofTemplate,
       maxSegments: getOwn(entry, "subfolders") === false ? 1 : undefined,
-      // The names of folders count as well: the files of an excluded folder are excluded.
+      // `exclude` also names folders. Files in an excluded folder are excluded.
       exclude: [getOwn(entry, "exclude")].flat(1).map(toText).filter((name) => name !== null),
     };
     yield { name: getOwn(entry, "name"), folder: getOwn(entry, "path"), rule };
@@ -79,10 +87,13 @@ function* pagesCms(parent: PlainObject, key = "content"): Given {
 }
 
 /**
- * Folder collections of Decap CMS, which Netlify CMS and Sveltia CMS share (decapcms.org/docs/collection-folder and
- * /docs/collection-nested, sveltiacms.app/en/docs/collections/entries). Entries are the files with the collection's
- * extension directly in its folder; `nested` goes `depth` levels down (the files of the folder itself are the first), and
- * a `path` with slashes puts entries where its template says. Collections of single files have no folder.
+ * Folder collections of Decap CMS (decapcms.org/docs/collection-folder and
+ * /docs/collection-nested). Netlify CMS and Sveltia CMS share them
+ * (sveltiacms.app/en/docs/collections/entries). Entries are the files with the
+ * collection's extension directly in its folder. `nested` allows `depth`
+ * levels. The files of the folder itself are the first level. A `path` with
+ * slashes is a template for the paths of entries. Collections of single files
+ * have no folder.
  */
 function* decapCms(config: PlainObject): Given {
   for (const entry of mappingsOf(getMerged(config, "collections"))) {
@@ -92,9 +103,9 @@ function* decapCms(config: PlainObject): Given {
     const nested = getMerged(entry, "nested");
     const template = trimSlashes(toText(getMerged(entry, "path")) ?? "{{slug}}");
     const isNested = isPlainObject(nested);
-    // Without a depth every depth is allowed.
+    // Any depth is allowed if `depth` is not set.
     const depth = isNested ? getMerged(nested, "depth") : undefined;
-    // Translations may have folders and names of their own.
+    // Translations may have their own folders and names.
     const isTranslated = Boolean(getMerged(entry, "i18n"));
     const isBounded = !isTranslated && typeof depth === "number" && depth >= 1;
     const rule = {
@@ -106,7 +117,10 @@ function* decapCms(config: PlainObject): Given {
   }
 }
 
-/** A glob for the paths that a template such as `{{year}}/{{slug}}` gives; undefined for an unreadable one. */
+/**
+ * Returns a glob for the paths that a template such as `{{year}}/{{slug}}`
+ * produces, or undefined if the template is unreadable.
+ */
 function templateGlob(template: string, extension: string): string | undefined {
   const names = template.replace(/\{\{[^{}]*\}\}/g, "*").replace(/\*+/g, "*");
   const pattern = `${names}.${extension.replace(/^\./, "")}`;
@@ -119,9 +133,10 @@ function templateGlob(template: string, extension: string): string | undefined {
 }
 
 /**
- * Jekyll (jekyllrb.com/docs/collections): `collections` as a list of names or as a mapping by name, below
- * `collections_dir` where that is set, and `posts`, which every site has. The folder is the name behind an underscore,
- * and every file in it is an entry.
+ * Jekyll (jekyllrb.com/docs/collections). `collections` is a list of names or a
+ * mapping by name. The folders are below `collections_dir` if it is set. Every
+ * site has `posts`. A folder is named with an underscore before the name. Every
+ * file in it is an entry.
  */
 function* jekyll(config: PlainObject): Given {
   const declared = getMerged(config, "collections");
@@ -140,7 +155,10 @@ function mappingsOf(value: PlainValue | undefined): PlainObject[] {
   return Array.isArray(value) ? value.filter(isPlainObject) : [];
 }
 
-/** The own value of a key, else that of the first mapping under `<<` that has it (yaml.org/type/merge.html). */
+/**
+ * Returns the own value of a key. Otherwise returns the value in the first
+ * mapping under `<<` that has the key (yaml.org/type/merge.html).
+ */
 function getMerged(object: PlainObject, key: string): PlainValue | undefined {
   const own = getOwn(object, key);
   if (own !== undefined) return own;
@@ -148,13 +166,16 @@ function getMerged(object: PlainObject, key: string): PlainValue | undefined {
     .map((merged) => getMerged(merged, key)).find((value) => value !== undefined);
 }
 
-/** The text of a value that is meant as a word, also where it looks like a number; null for other values. */
+/**
+ * Returns a value that is meant as a word, or null for other values. Words may
+ * parse as numbers.
+ */
 function toText(value: PlainValue | undefined): string | null {
   if (typeof value === "number") return String(value);
   return typeof value === "string" && value !== "" ? value : null;
 }
 
-/** A folder without the outer slashes and the leading `./` that systems allow. */
+/** Removes outer slashes and a leading `./`. Some systems allow them. */
 function trimFolder(folder: string): string {
   return trimSlashes(folder.replace(/^\.(?=\/|$)/, ""));
 }

@@ -1,8 +1,9 @@
-// The collections that a repository declares for a content management system, as plain data, and which files are entries.
+// Collections that a repository declares for a content management system, and
+// the rules for their entries. All of this is plain data.
 
 import { compileGlob } from "./glob.ts";
 
-/** Where the configurations of content management systems are. */
+/** Paths of the configuration files of content management systems. */
 export const CONFIG_PATHS = [
   ".pages.yml",
   "admin/config.yml",
@@ -13,39 +14,51 @@ export const CONFIG_PATHS = [
   "_config.toml",
 ];
 
-/** Which files of a declared folder are entries, as plain data; every part that is set must match. */
+/**
+ * Plain data that says which files of a declared folder are entries. Every part
+ * that is set must match.
+ */
 export interface EntryRule {
-  /** With or without its dot; an empty one is that of every file. */
+  /** The leading dot is optional. The empty string matches every file. */
   readonly extension?: string;
-  /** How many segments the path inside the folder has at most. */
+  /** The maximum number of segments in the path inside the folder. */
   readonly maxSegments?: number | undefined;
-  /** No segment of the path is one of these. */
+  /** No segment of the path may be one of these. */
   readonly exclude?: readonly string[];
   readonly glob?: string | undefined;
 }
 
-/** A name that the repository gives a folder. */
+/** A folder to which the repository gives a name. */
 export interface Declared {
   readonly name: string;
-  /** From the repository's root, without outer slashes; empty for the root itself. */
+  /**
+   * The path from the repository's root without outer slashes. The root is the
+   * empty string.
+   */
   readonly folder: string;
-  /** The configuration file that declares it. */
+  /** The path of the configuration file. */
   readonly source: string;
   readonly rule: EntryRule;
 }
 
-/** What one configuration file declares, in its own order, and why it was skipped or cut, as a sentence. */
+/**
+ * The declarations of one configuration file in its own order. `warning` is a
+ * sentence that says why the file was skipped or cut.
+ */
 export type Declarations = {
   readonly collections: readonly Declared[];
   readonly warning: string | null;
 };
 
-/** What a configuration file declares that cannot be read. */
+/** Returns the declarations of an unreadable configuration file. */
 export function unreadable(path: string, why: string): Declarations {
   return { collections: [], warning: `Cannot read "${path}": ${why}` };
 }
 
-/** Compiles a rule: whether a file is an entry, by its path from the declared folder. */
+/**
+ * Returns a function that tests whether a file is an entry. It takes the path
+ * from the declared folder.
+ */
 export function compileRule(rule: EntryRule = {}): (path: string) => boolean {
   const { extension = "", maxSegments = Infinity } = rule;
   const suffix = extension === "" || extension.startsWith(".") ? extension : `.${extension}`;

@@ -1,4 +1,4 @@
-// Derives the front matter of files, which the thread keeps.
+// Derives the front matter of files. The content thread keeps it.
 
 import { type Pace, TimeLimitError } from "../thread/compute.ts";
 import { FAILURE_TTL_MS, keepDerived } from "./derived.ts";
@@ -10,14 +10,14 @@ export interface FilesInput {
   readonly files: readonly { readonly id: string; readonly bytes: Uint8Array }[];
 }
 
-/** The results of the first files, as many as one turn allows. */
+/** The results of the first files. There are as many as one turn allows. */
 export interface Batch<T> {
   readonly results: T[];
-  /** Whether the next file takes longer than it may. */
+  /** Whether the next file exceeds the time limit. */
   readonly isSlow: boolean;
 }
 
-/** Works on files one by one. */
+/** Works on files one by one until the turn ends or a file takes too long. */
 export function inBatch<T>(
   files: FilesInput["files"],
   pace: Pace,
@@ -36,7 +36,10 @@ export function inBatch<T>(
   return { results, isSlow: false };
 }
 
-/** Derives front matter. Files that took too long before have none for some minutes. */
+/**
+ * Derives and keeps front matter. `areSlow` marks files that took too long
+ * before. They get an error that is kept for five minutes.
+ */
 export function derive(
   { repository, files, areSlow = false }: FilesInput & { readonly areSlow?: boolean },
   pace: Pace,
@@ -49,7 +52,7 @@ export function derive(
   });
 }
 
-/** The front matter of a file's text as JSON. */
+/** Returns the front matter of a file's text as JSON. */
 export function frontMatterText(text: string | null): string {
   return JSON.stringify(text === null ? {} : readFrontMatter(text));
 }

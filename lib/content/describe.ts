@@ -1,5 +1,6 @@
-// The items of a page, as JSON: their names and addresses, content, front matter, HTML. Bytes are counted as they are
-// written, so that an answer never outgrows its budget.
+// Builds the items of a page as JSON: names, addresses, content, front matter
+// and HTML. Bytes are counted as they are written so that a response never
+// exceeds its budget.
 
 import { Buffer } from "node:buffer";
 import type { ItemBody } from "../api/contract.ts";
@@ -24,7 +25,7 @@ import {
 
 /** One file of a page. */
 export interface DescribedFile {
-  /** From the repository's root. */
+  /** The path from the repository's root. */
   readonly path: string;
   readonly id: string;
   readonly size: number;
@@ -32,40 +33,51 @@ export interface DescribedFile {
   readonly lfs?: LfsPointer;
   /** Its bytes where its content is sent. */
   readonly bytes?: Uint8Array;
-  /** Whether its front matter is sent. */
+  /** Whether the front matter is sent. */
   readonly frontMatter?: boolean;
-  /** A `Rendered` as JSON, or null as JSON for bytes that are no text. */
+  /** A `Rendered` as JSON. It is JSON null if the file is not text. */
   readonly rendered?: Uint8Array;
   readonly htmlError?: string;
-  /** Why its content cannot be given. */
+  /** Why the content cannot be sent. */
   readonly error?: ItemBody["error"];
 }
 
 export interface DescribeInput extends LinkTargets {
   readonly repository: string;
   readonly files: readonly DescribedFile[];
-  /** The keys that are sent; all where it is left out. */
+  /** The keys to send. Undefined sends all keys. */
   readonly fields: readonly string[] | undefined;
-  /** What the paths of items begin with, in front of their slugs; null for a file that has none. */
+  /**
+   * The part of item paths before their slugs. Null for a file without a slug.
+   */
   readonly prefix: string | null;
-  /** The collection that links between items stay in. `prefix` is empty, or ends in a slash. */
+  /**
+   * The collection that links between items stay in. `prefix` is empty or ends
+   * with a slash.
+   */
   readonly linked: {
     readonly prefix: string;
     readonly files: Uint8Array;
     readonly rule: EntryRule | undefined;
   } | null;
-  /** The bytes of JSON that may be written. */
+  /** The maximum number of bytes of JSON. */
   readonly maxBytes: number;
 }
 
 export interface Description {
-  /** The items with commas between them; empty where they do not fit even without their contents. */
+  /**
+   * The items with commas between them. Empty if they do not fit even without
+   * their contents.
+   */
   readonly json: Uint8Array<ArrayBuffer>;
-  /** Whether contents did not fit. */
+  /** Whether some contents did not fit. */
   readonly isCut: boolean;
 }
 
-/** Describes the files of a page. Contents get their part of the budget in byte order of path. */
+/**
+ * Returns the items of a page. Contents use up the byte budget in byte order of
+ * path.
+ */
 export function describe(input: DescribeInput): Description | Missing {
   const { repository, files, fields, maxBytes } = input;
   const texts = files.map(({ id, lfs, bytes, frontMatter }) =>
@@ -122,7 +134,7 @@ function ownFields(
   };
 }
 
-/** What was read of a file, in the order in which it is sent. */
+/** Returns the loaded fields in the order of the response. */
 function contentsOf(
   file: DescribedFile,
   frontMatter: FrontMatter,
@@ -134,12 +146,12 @@ function contentsOf(
   if (bytes === undefined) return { ...html, ...frontMatter };
   const text = textOf(bytes);
   if (text === null) return { encoding: "base64", content: bytes.toBase64(), ...html };
-  // Front matter that does not parse leaves the body out.
+  // `body` is omitted unless the front matter parses.
   const body = frontMatter.frontMatter && splitFenced(text).body;
   return { encoding: "utf-8", content: text, ...frontMatter, body, ...html };
 }
 
-/** Gives what `includeHtml` adds to files. */
+/** Returns a function that makes the fields of `includeHtml`. */
 function htmlJoiner(input: DescribeInput) {
   const { linked } = input;
   const files = linked && new FileList(linked.files);

@@ -5,13 +5,19 @@ import { parseFrontMatterKey, type PlainObject, readFrontMatterKey } from "./pla
 import { compareKeys, sortKeyOf } from "./sort.ts";
 
 const MAX_VALUES = 100;
-/** Longer text is not useful as a facet, and 500 of them would make a large response. */
+/**
+ * Longer text is not useful as a facet. 500 of them would make a large
+ * response.
+ */
 const MAX_CHARS = 1024;
 
 type FacetValue = string | number | boolean;
 type Counted = { readonly value: FacetValue; readonly count: number };
 
-/** Counts the scalar values of each key, each element of a list once an item; the most frequent first, then as sorted. */
+/**
+ * Counts the scalar values of each key. A list counts each of its elements once
+ * per item. The most frequent values come first. Ties are in sort order.
+ */
 export function countFacets(
   facets: readonly string[],
   items: readonly (PlainObject | null)[],
@@ -30,7 +36,7 @@ export function countFacets(
   }));
 }
 
-/** The first 100 values in the order of `compare`, found in one pass. */
+/** Returns the first 100 values in the order of `compare`. Takes one pass. */
 export function greatest(
   counts: Iterable<readonly [FacetValue, number]>,
   compare: (a: Counted, b: Counted) => number,

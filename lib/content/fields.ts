@@ -1,13 +1,16 @@
-// Which keys of an item a list sends, and what has to be read for them. `fields` names them; without it the `include…`
-// parameters decide.
+// Decides which keys of an item a list sends and what they need. `fields` names
+// the keys. If it is missing, the `include…` parameters decide.
 
 import type { ItemBody } from "../api/contract.ts";
 import { getOwn, isPlainObject, parseFrontMatterKey, type PlainObject } from "./plain_value.ts";
 
-/** What has to be read of an item's file. */
+/** What has to be loaded from an item's file. */
 export type ItemNeeds = Readonly<Record<"content" | "frontMatter" | "html", boolean>>;
 
-/** The keys of an item by what they need; `error` is of whatever is read. */
+/**
+ * The keys of an item by what they need. `error` needs nothing because it
+ * reports a failure of whatever is loaded.
+ */
 const NEEDS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     nothing: "name path slug sha size lfs contentType contentUrl htmlUrl error",
@@ -16,13 +19,16 @@ const NEEDS: ReadonlyMap<string, string> = new Map(
     html: "html headings excerpt words htmlError",
   }).flatMap(([need, keys]) => keys.split(" ").map((key) => [key, need])),
 );
-/** The keys that report a failure are sent wherever a key is that they are about. */
+/** Keys that report a failure are sent with the keys that they concern. */
 const ERROR_KEYS = ["error", "htmlError", "frontMatterError"];
 
 const MAX_FIELDS = 50;
 const MAX_FACETS = 5;
 
-/** The keys of a comma-separated list, each once and sorted. @throws {SyntaxError} for what is no key of an item. */
+/**
+ * Returns the keys of a comma-separated list, sorted and without duplicates.
+ * @throws {SyntaxError} if there are too many or one is not a key of an item.
+ */
 export function parseFields(text: string): string[] {
   const fields = [...new Set(text.split(","))].sort();
   if (fields.length > MAX_FIELDS) throw new SyntaxError(`must be at most ${MAX_FIELDS} keys`);
@@ -31,14 +37,18 @@ export function parseFields(text: string): string[] {
   throw new SyntaxError(`must be comma-separated keys of an item: ${keys} or frontMatter.<key>`);
 }
 
-/** The keys of a comma-separated list of facets, each once and sorted. @throws {SyntaxError} for anything else. */
+/**
+ * Returns the keys of a comma-separated list of facets, sorted and without
+ * duplicates.
+ * @throws {SyntaxError} if there are too many or one is not a front matter key.
+ */
 export function parseFacets(text: string): string[] {
   const facets = [...new Set(text.split(","))].sort();
   if (facets.length <= MAX_FACETS && facets.every(parseFrontMatterKey)) return facets;
   throw new SyntaxError(`must be at most ${MAX_FACETS} comma-separated frontMatter.<key>`);
 }
 
-/** What a list's items need by its parameters. */
+/** Returns what the items of a list need for these parameters. */
 export function needsOf(
   { fields, includeContent = false, includeFrontMatter = false, includeHtml = false }:
     & { readonly fields?: readonly string[] | undefined }
@@ -54,7 +64,7 @@ export function needsOf(
   };
 }
 
-/** The item with these keys alone, in the item's own order. */
+/** Returns the item with only these keys in the item's own order. */
 export function project(item: Partial<ItemBody>, fields: readonly string[]): Partial<ItemBody> {
   const needs = ["nothing", ...fields.map(needOf)];
   const inner = fields.map(parseFrontMatterKey).filter((keys) => keys !== null);
@@ -69,12 +79,12 @@ export function project(item: Partial<ItemBody>, fields: readonly string[]): Par
   return projected;
 }
 
-/** A key of front matter needs front matter. */
+/** Keys below `frontMatter` are not in the table. */
 function needOf(field: string): string {
   return NEEDS.get(field) ?? "frontMatter";
 }
 
-/** The named values of front matter, nested as they are. */
+/** Returns the named values of front matter with their nesting. */
 function pick(frontMatter: PlainObject, fields: readonly (readonly string[])[]): PlainObject {
   const picked = Map.groupBy(fields, ([key]) => key!).entries().map(([key, below]) => {
     const value = getOwn(frontMatter, key);

@@ -1,9 +1,10 @@
-// The text of a file, and its parts: front matter between fences, and the body.
+// Decodes the text of a file and splits it into front matter and body.
 
-// With ignoreBOM the mark stays in the text, so that encoding it again gives the same bytes.
+// `ignoreBOM` keeps the byte order mark in the text. Encoding the text again
+// then gives the same bytes.
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** The text of bytes that are UTF-8 without a NUL, else null. */
+/** Returns the text of UTF-8 bytes without NUL, or null for other bytes. */
 export function textOf(bytes: Uint8Array): string | null {
   if (bytes.includes(0)) return null;
   try {
@@ -13,10 +14,16 @@ export function textOf(bytes: Uint8Array): string | null {
   }
 }
 
-/** An opening line, the block, and its closing line; blanks after a fence do not count, as in Jekyll. */
+/**
+ * An opening fence, the block and a closing fence. Blanks after a fence are
+ * ignored as in Jekyll.
+ */
 const FENCED = /^\ufeff?(---|\+\+\+)[ \t]*\r?\n((?:[^]*?\n)??)\1[ \t]*(?:\r?\n|$)/;
 
-/** The fence at the start of a text, and the block up to the closing fence; without both, all of the text is `body`. */
+/**
+ * Returns the opening fence, the block up to the closing fence, and the body.
+ * The body is the whole text if a fence is missing.
+ */
 export function splitFenced(text: string) {
   const [whole = "", fence = "", block = ""] = FENCED.exec(text) ?? [];
   return { fence, block, body: text.slice(whole.length) };

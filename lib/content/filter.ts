@@ -1,5 +1,7 @@
-// The filters of a list: `filter[frontMatter.tags]=deno`, `filter[name]=*.md`, `filter[path]=!drafts/**`,
-// `filter[frontMatter.date][gte]=2026-01-01`. An item must satisfy all of them, and an error names every bad one.
+// Parses the filters of a list: `filter[frontMatter.tags]=deno`,
+// `filter[name]=*.md`, `filter[path]=!drafts/**`,
+// `filter[frontMatter.date][gte]=2026-01-01`. An item must satisfy all filters.
+// Every invalid filter is reported.
 
 import type { ParameterError } from "../errors.ts";
 import { fileName } from "./file_names.ts";
@@ -13,7 +15,9 @@ import {
 import { compareKeys, sortKeyOf } from "./sort.ts";
 
 const MAX_FILTERS = 20;
-/** Of all values together, since each item is matched against each of them. */
+/**
+ * Limits all values together because each item is matched against each value.
+ */
 const MAX_TOTAL_CHARS = 4096;
 
 const GRAMMAR = "must be filter[name], filter[path], filter[frontMatter.<key>] or " +
@@ -21,7 +25,7 @@ const GRAMMAR = "must be filter[name], filter[path], filter[frontMatter.<key>] o
 
 const FILTER_NAME = /^filter\[((?:(?!\]\[).)*)\](?:\[([^[\]]*)\])?$/s;
 
-/** Each comparison, as a test of the order of the item's value against the filter's. */
+/** Tests the order of the item's value relative to the filter's value. */
 const COMPARISONS: ReadonlyMap<string, (order: number) => boolean> = new Map([
   ["lt", (order) => order < 0],
   ["lte", (order) => order <= 0],
@@ -29,17 +33,20 @@ const COMPARISONS: ReadonlyMap<string, (order: number) => boolean> = new Map([
   ["gte", (order) => order >= 0],
 ]);
 
-/** Whether a file passes a filter, by its path from the collection's folder. */
+/** Tests a file by its path from the collection's folder. */
 type PathTest = (path: string) => boolean;
-/** The same by its front matter, which is null where there is none. */
+/** Tests a file by its front matter. Null means that it has no front matter. */
 type FrontMatterTest = (frontMatter: PlainObject | null) => boolean;
 
-/** Whether a query parameter is a filter, good or bad. */
+/** Returns whether a query parameter is a valid or invalid filter. */
 export function isFilterParameter(name: string): boolean {
   return name === "filter" || name.startsWith("filter[");
 }
 
-/** Reads the filters of a query by name and value; the same key may come twice. `!` in front of a value negates. */
+/**
+ * Returns the tests and errors for the filters of a query. The same key may
+ * occur twice. A value that begins with `!` is negated.
+ */
 export function parseFilters(given: Iterable<readonly [name: string, value: string]>) {
   const byPath: PathTest[] = [];
   const byFrontMatter: FrontMatterTest[] = [];
@@ -89,8 +96,10 @@ function globTest(field: "name" | "path", pattern: string): PathTest {
 }
 
 /**
- * A value matches by its text (that of numbers, booleans and null is their JSON), a list by any of its elements, a mapping
- * by nothing. Comparisons match values of the filter's own kind, in the order of sorting. Null for an unknown operator.
+ * Returns the test of a front matter value, or null for an unknown operator. A
+ * value matches by its text. Numbers, booleans and null match by their JSON. A
+ * list matches if one element matches. A mapping never matches. Comparisons
+ * only match values of the filter's own kind and use the sort order.
  */
 function valueTest(
   operator: string | undefined,

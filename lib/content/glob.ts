@@ -1,15 +1,19 @@
-// Matches paths against a glob without a regular expression, whose backtracking could take exponential time. The literals
-// between stars are searched one after the other, each from where the one before ended, so that a path is read once.
+// Matches paths against a glob. A regular expression could backtrack for
+// exponential time. This code searches the literals between stars one after the
+// other. Each search begins at the end of the last match, so a path is scanned
+// once.
 
 const MAX_STARS = 16;
 const MAX_SEGMENTS = 32;
 
 /**
- * Compiles a glob to a test of whole paths. `*` stands for any characters of one segment, `?` for one of them, `**` as a
- * whole segment for any number of segments (at the end for at least one). Brackets, braces and backslashes are ordinary
- * characters, as they are in file names such as `[slug].md`.
- * @throws {SyntaxError} for a pattern that no path can match, with `**` as part of a segment, with more than 16 stars or
- * more than 32 segments.
+ * Compiles a glob to a test of whole paths. `*` stands for any characters of
+ * one segment. `?` stands for one of them. `**` must be a whole segment and
+ * stands for any number of segments. A trailing `**` stands for at least one.
+ * Brackets, braces and backslashes are ordinary characters, as they are in file
+ * names such as `[slug].md`.
+ * @throws {SyntaxError} if no path can match the pattern, if `**` is only part
+ * of a segment, or if there are more than 16 stars or 32 segments.
  * @example
  * ```ts
  * compileGlob("2026/**")("2026/05/hello.md"); // true
@@ -35,14 +39,14 @@ export function compileGlob(pattern: string): (path: string) => boolean {
     return sum + (segment === "**" ? 1 : segment.split("*").length - 1);
   }, 0);
   if (stars > MAX_STARS) throw new SyntaxError(`it has more than ${MAX_STARS} stars`);
-  // A `**` at the end stands for at least one segment.
+  // A trailing `**` stands for at least one segment.
   if (segments.at(-1) === "**") segments.push("*");
   return matchPath(segments);
 }
 
 type Test<Part> = (part: Part) => boolean;
 
-/** A test of a path; the segments between two `**` are a run. */
+/** Returns a test of paths. The segments between two `**` are a run. */
 function matchPath(segments: readonly string[]): (path: string) => boolean {
   const runs: Test<string>[][] = [[]];
   for (const segment of segments) {
@@ -52,7 +56,9 @@ function matchPath(segments: readonly string[]): (path: string) => boolean {
   return (path) => matchTests(runs, path.split("/"));
 }
 
-/** A test of one segment; `?` stands for one character, one outside the BMP too. */
+/**
+ * Returns a test of one segment. `?` also matches a character outside the BMP.
+ */
 function matchSegment(pattern: string): Test<string> {
   const literals = pattern.split("*");
   if (pattern.includes("?")) {
@@ -78,8 +84,9 @@ function matchTests<Part>(runs: readonly (readonly Test<Part>[])[], parts: reado
 }
 
 /**
- * Whether something of this length consists of these runs, the first at the start and the last at the end, with anything
- * in between. `find` gives the first position of a run, or -1 where it is not found up to `to`.
+ * Returns whether `length` parts consist of these runs with anything between
+ * them. The first run must be at the start and the last run at the end. `find`
+ * returns the first position of a run up to `to`, or -1 if there is no match.
  */
 function matchRuns<Run extends { readonly length: number }>(
   [first, ...others]: readonly Run[],

@@ -1,20 +1,30 @@
-// What takes few characters of Markdown to write and much to render, or to lay out in a browser, is refused.
+// Rejects Markdown that is short to write but takes long to render or to lay
+// out in a browser.
 
 import type { Element } from "hast";
 import type { Nodes, Root as MarkdownRoot } from "mdast";
 
-/** References repeat the address of their definition; the bound is the size of the largest allowed file. */
+/**
+ * References repeat the address of their definition. The limit is the size of
+ * the largest allowed file.
+ */
 const MAX_REFERENCED_LENGTH = 1024 * 1024;
-/** Every row gets as many cells as its table has columns, whether they are written or not. A cell counts as many as it spans. */
+/**
+ * Every row gets as many cells as its table has columns even if they are not
+ * written. A cell counts as many times as it spans.
+ */
 const MAX_TABLE_CELLS = 100_000;
-/** Browsers take no larger spans (HTML, 4.9.11). */
+/** Browsers reduce larger spans to these (HTML, 4.9.11). */
 const MAX_COLUMN_SPAN = 1_000;
 const MAX_ROW_SPAN = 65_534;
 
-/** A file that cannot be rendered, with the reason as a sentence. */
+/** Thrown if a file cannot be rendered. The message is a sentence. */
 export class RenderFailure extends Error {}
 
-/** Refuses what takes few characters to write and many to render. */
+/**
+ * Rejects files that are short to write and long to render.
+ * @throws {RenderFailure} if references or tables exceed their limits.
+ */
 export function refuseGrowth(tree: MarkdownRoot): void {
   const definitions = new Map<string, number>();
   const references: string[] = [];
@@ -24,7 +34,8 @@ export function refuseGrowth(tree: MarkdownRoot): void {
     if (node.type === "definition") {
       const { identifier, url, title } = node;
       const length = url.length + (title?.length ?? 0);
-      // The first definition of a name counts; counting a longer one after it is harmless.
+      // The first definition of a name counts. Counting a longer later one is
+      // harmless.
       definitions.set(identifier, Math.max(length, definitions.get(identifier) ?? 0));
     } else if (node.type === "linkReference" || node.type === "imageReference") {
       references.push(node.identifier);
@@ -40,7 +51,11 @@ export function refuseGrowth(tree: MarkdownRoot): void {
   }
 }
 
-/** Refuses large tables of raw HTML. Browsers take long to lay out cells that span many columns. */
+/**
+ * Rejects large tables of raw HTML. Browsers take long to lay out cells that
+ * span many columns.
+ * @throws {RenderFailure} if the tables have too many cells.
+ */
 export function refuseSpans(elements: Iterable<Element>): void {
   let cells = 0;
   for (const { tagName, properties: { colSpan, rowSpan } } of elements) {
@@ -51,7 +66,10 @@ export function refuseSpans(elements: Iterable<Element>): void {
   if (cells > MAX_TABLE_CELLS) throw new RenderFailure("The file's tables have too many cells.");
 }
 
-/** As a browser reads it. A cell of zero rows has all rows that follow. */
+/**
+ * Parses a span as browsers do. A cell of zero rows covers all rows that
+ * follow.
+ */
 function spanOf(value: unknown, { zero, max }: { zero: number; max: number }): number {
   const span = Number.parseInt(String(value), 10);
   return span === 0 ? zero : span > 0 ? Math.min(span, max) : 1;

@@ -1,14 +1,15 @@
-// Joins the answers of which a listing was assembled. Each is in byte order already, and so are the folders among the
-// entries of a tree, so that the whole is in order without being sorted.
+// Joins the parts of a listing. Each part is in byte order already. So are the
+// folders among the entries of a tree. The result is in order without sorting.
 
 import { FileList, FileListBuilder, isListedPath } from "../source/file_list.ts";
 
-/** GitHub shows names that are not UTF-8 with this character. */
+/** GitHub uses this character in names that are not UTF-8. */
 const NOT_UTF8 = "\uFFFD";
 
 /**
- * The bytes of a list, or a tree whose folders were listed one by one, by the path of each with its slash; null where only
- * the files of the tree itself are wanted.
+ * The bytes of a list, or a tree whose folders were listed one by one.
+ * `folders` is keyed by path with a trailing slash. It is null if only the
+ * files of the tree itself are wanted.
  */
 export type ListPart = Uint8Array | {
   readonly entries: Uint8Array;
@@ -17,7 +18,10 @@ export type ListPart = Uint8Array | {
 
 type Visit = (list: FileList, index: number, prefix: Uint8Array) => void;
 
-/** The bytes of one list of all files. It may be long, so it is made in place. */
+/**
+ * Returns the bytes of one list of all files. The list may be long, so its size
+ * is counted first and it is written into one buffer.
+ */
 export function joinLists(part: ListPart): Uint8Array {
   let [count, pathBytes] = [0, 0];
   const omitted = visitFiles(part, "", (list, index, prefix) => {
@@ -30,7 +34,10 @@ export function joinLists(part: ListPart): Uint8Array {
   return builder.build().bytes;
 }
 
-/** Calls `visit` for each file in byte order of path. Returns how many are left out. */
+/**
+ * Calls `visit` for each file in byte order of path. Returns how many files are
+ * omitted.
+ */
 function visitFiles(part: ListPart, prefix: string, visit: Visit): number {
   const prefixBytes = new TextEncoder().encode(prefix);
   const list = new FileList(part instanceof Uint8Array ? part : part.entries);

@@ -1,6 +1,7 @@
-// Untrusted YAML and TOML as plain JSON data. The result is bounded while it is built (depth, what aliases repeat), and no
-// check compares every key with every other. `Object.fromEntries()` makes every key of a file an own property, `__proto__`
-// too, so that no file reaches a prototype.
+// Parses untrusted YAML and TOML to plain JSON data. The depth and the text
+// repeated by aliases are limited while the result is built. No check compares
+// every key with every other. `Object.fromEntries()` makes every key an own
+// property. This includes `__proto__`, so no file reaches a prototype.
 
 import { parse as parseToml, TomlError } from "smol-toml";
 import {
@@ -16,19 +17,26 @@ import {
 } from "yaml";
 import type { PlainValue } from "./plain_value.ts";
 
-/** What one text may cost: its characters, and the characters that YAML's aliases repeat in the result. */
+/**
+ * Limits the characters of a text and the characters that YAML aliases repeat
+ * in the result.
+ */
 type DataLimits = Readonly<Record<"maxChars" | "maxRepeatedChars", number>>;
 
 const MAX_DEPTH = 64;
 const TOO_DEEP = `The text is nested deeper than ${MAX_DEPTH} levels`;
 const MAX_MESSAGE_CHARS = 160;
 
-/** A text that cannot be read. `message`, one short line, may be shown to anyone; `line` counts from 1 in that text. */
+/**
+ * Thrown if a text cannot be parsed. `message` is one short line that may be
+ * shown to anyone. `line` counts from 1 in that text.
+ */
 export class DataError extends Error {
   override readonly name = "DataError";
 
   constructor(message: string, readonly line: number) {
-    // Parsers quote the text that they failed at, which may be long and may contain anything.
+    // Parsers quote the text at which they failed. It may be long and may
+    // contain anything.
     const chars = [...message.trim().split("\n", 1)[0]!.replace(/[\s\p{C}]+/gu, " ").trim()];
     const isShort = chars.length <= MAX_MESSAGE_CHARS;
     super(isShort ? chars.join("") : `${chars.slice(0, MAX_MESSAGE_CHARS - 1).join("")}…`);
@@ -36,10 +44,13 @@ export class DataError extends Error {
 }
 
 /**
- * Parses one document; the first error ends the parse. A number that JSON cannot carry (not finite, an integer past 2^53)
- * is text. YAML 1.2 is read by the core schema (yaml.org/spec/1.2.2, 10.3): keys are strings as written, dates stay text,
- * no content is the empty mapping. TOML 1.0 has its dates as ISO 8601 text. The time that this takes is not bounded.
- * @throws {DataError} for what does not parse, a repeated key, and a text over a limit.
+ * Parses one document. Parsing stops at the first error. Numbers that JSON
+ * cannot carry become text. These are non-finite numbers and integers past
+ * 2^53. YAML 1.2 is parsed with the core schema (yaml.org/spec/1.2.2, 10.3).
+ * Keys are strings as written. Dates stay text. An empty document is an empty
+ * mapping. TOML 1.0 dates become ISO 8601 text. The parse time is not bounded.
+ * @throws {DataError} if the text does not parse, repeats a key or exceeds a
+ * limit.
  */
 export function parseData(
   text: string,
@@ -51,7 +62,7 @@ export function parseData(
   try {
     return format === "toml" ? parseTomlText(text) : parseYaml(text, limits);
   } catch (error) {
-    // The parsers descend by recursion.
+    // The parsers are recursive, so deep text overflows the stack.
     throw error instanceof RangeError ? new DataError(TOO_DEEP, 1) : error;
   }
 }
@@ -67,7 +78,7 @@ function parseTomlText(text: string): PlainValue {
 }
 
 function toPlain(value: unknown, depth: number): PlainValue {
-  // The parser does not say where a table stood.
+  // The parser does not report the line of a table.
   if (depth > MAX_DEPTH) throw new DataError(TOO_DEEP, 1);
   if (typeof value === "string" || typeof value === "boolean") return value;
   if (typeof value === "number") {
@@ -80,17 +91,21 @@ function toPlain(value: unknown, depth: number): PlainValue {
   return Object.fromEntries(entries.map(([key, item]) => [key, toPlain(item, depth + 1)]));
 }
 
-/** The document of a text. The parser's own `parseDocument()` gathers all errors, of which a hostile text has very many. */
+/**
+ * Composes the document of a text. The parser's own `parseDocument()` collects
+ * all errors. Hostile text has very many.
+ */
 function composeYaml(text: string): Document.Parsed | undefined {
   const composer = new Composer({
     schema: "core",
     resolveKnownTags: false,
     stringKeys: true,
-    // The parser's own check takes a time that grows with the square of the keys.
+    // The parser's own check takes quadratic time in the number of keys.
     uniqueKeys: false,
   });
   let first: DataError | null = null;
-  // The composer takes its handler of errors from this property. It catches what is thrown there, and reports it again.
+  // The composer takes its error handler from this property. It catches what
+  // the handler throws and reports it again.
   (composer as unknown as { onError: ErrorHandler }).onError = (at, code, message, isWarning) => {
     if (isWarning === true) return;
     const isDeep = code === "RESOURCE_EXHAUSTION";
@@ -132,7 +147,9 @@ function parseYaml(text: string, limits: DataLimits): PlainValue {
   const failAt = (node: unknown, message: string) =>
     new DataError(message, lineAt(text, (node as Node | null)?.range?.[0] ?? 0));
 
-  /** In document order, as anchors have to be. */
+  /**
+   * Converts nodes in document order so that anchors come before their aliases.
+   */
   const read = (node: unknown, depth: number): PlainValue => {
     if (depth > MAX_DEPTH) throw failAt(node, TOO_DEEP);
     if (isAlias(node)) {
@@ -145,7 +162,7 @@ function parseYaml(text: string, limits: DataLimits): PlainValue {
       throw failAt(node, `Aliases repeat more than ${limits.maxRepeatedChars} characters`);
     }
     const value = readContent(node, depth);
-    // Set only now: an alias inside its own anchor has no value yet.
+    // Set only now. An alias inside its own anchor has no value yet.
     const anchor = (node as Node | null)?.anchor;
     if (anchor !== undefined) anchors.set(anchor, value);
     return value;
@@ -157,7 +174,7 @@ function parseYaml(text: string, limits: DataLimits): PlainValue {
     if (!isMap(node)) return null;
     const entries = new Map<string, PlainValue>();
     for (const pair of node.items) {
-      // `stringKeys` leaves no other kind without an error.
+      // `stringKeys` makes any other kind of key an error.
       const key = String(read(pair.key, depth + 1));
       if (entries.has(key)) throw failAt(pair.key, "Map keys must be unique");
       entries.set(key, read(pair.value, depth + 1));
@@ -169,13 +186,13 @@ function parseYaml(text: string, limits: DataLimits): PlainValue {
 
 function readScalar({ value, source = "" }: Scalar): PlainValue {
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
-  // An integer as the core schema writes it; past 2^53 a number would lose digits of it.
+  // Matches integers of the core schema. Past 2^53 a number would lose digits.
   const isInteger = /^(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$/.test(source);
   const isExact = Number.isSafeInteger(value) || (Number.isFinite(value) && !isInteger);
   return isExact ? value as number : source;
 }
 
-/** The line, from 1, on which the character at `offset` stands. */
+/** Returns the line of the character at `offset`. Lines count from 1. */
 function lineAt(text: string, offset: number): number {
   return text.slice(0, offset).split("\n").length;
 }

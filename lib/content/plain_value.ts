@@ -1,17 +1,21 @@
-// Plain JSON data of files, and the keys that requests name in it. A key of a file is always an own property, `__proto__`
-// too, so that no file reaches a prototype.
+// Plain JSON data of files and the keys that requests name in it. A key of a
+// file is always an own property. This includes `__proto__`, so no file reaches
+// a prototype.
 
-/** A value that JSON can carry whole. */
+/** A value that JSON can carry without loss. */
 export type PlainValue = null | boolean | number | string | PlainValue[] | PlainObject;
-/** A mapping of a file; look keys up with {@linkcode getOwn}. */
+/** A mapping in a file. Use {@linkcode getOwn} to get its values. */
 export type PlainObject = { [key: string]: PlainValue };
 
-/** Whether a value is a mapping. */
+/** Returns whether a value is a mapping. */
 export function isPlainObject(value: PlainValue | undefined): value is PlainObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The own property of a mapping under a key, or undefined; inherited properties are ignored. */
+/**
+ * Returns the own property of a mapping, or undefined. Inherited properties are
+ * ignored.
+ */
 export function getOwn(object: PlainObject, key: string): PlainValue | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
@@ -20,8 +24,9 @@ const KEY_PREFIX = "frontMatter.";
 const MAX_KEY_CHARS = 256;
 
 /**
- * Reads `frontMatter.author.name` as the keys from the outermost mapping inwards, at least one; null where the text is not
- * of that form or over 256 characters long.
+ * Returns the keys of `frontMatter.author.name` from the outermost mapping
+ * inwards. There is at least one key. Returns null if the text has another
+ * syntax or is over 256 characters long.
  */
 export function parseFrontMatterKey(text: string): readonly string[] | null {
   if (!text.startsWith(KEY_PREFIX) || text.length > MAX_KEY_CHARS) return null;
@@ -29,7 +34,10 @@ export function parseFrontMatterKey(text: string): readonly string[] | null {
   return keys.includes("") ? null : keys;
 }
 
-/** The value that a file's front matter has under a key; undefined where it has none. */
+/**
+ * Returns the value under a key of a file's front matter, or undefined if there
+ * is no such value.
+ */
 export function readFrontMatterKey(
   frontMatter: PlainObject | null,
   key: readonly string[],

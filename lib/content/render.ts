@@ -1,4 +1,5 @@
-// Renders Markdown files of a page to what can be cached: HTML with open addresses, as JSON.
+// Renders the Markdown files of a page to JSON that can be cached. Relative
+// addresses in the HTML are not resolved yet.
 
 import type { Pace } from "../thread/compute.ts";
 import { type Batch, type FilesInput, frontMatterText, inBatch } from "./derive.ts";
@@ -9,7 +10,10 @@ import { renderMarkdown } from "./render_markdown.ts";
 
 const MAX_BYTES = 1 << 20;
 
-/** A `Rendered` as JSON for each file, null as JSON for what is no text, or why it has none. */
+/**
+ * Returns a `Rendered` as JSON for each file. A file that is not text gives
+ * JSON null. A string says why a file cannot be rendered.
+ */
 export function render(
   { repository, files }: FilesInput,
   pace: Pace,
@@ -18,7 +22,8 @@ export function render(
   return inBatch(files, pace, ({ id, bytes }) => {
     const text = textOf(bytes);
     if (text === null) return encoder.encode("null");
-    // Fences do not make front matter: what is between them has to be a mapping.
+    // Fences alone do not make front matter. The text between them has to be a
+    // mapping.
     const derived = derivedText(repository, id) ?? frontMatterText(text);
     const body = derived === "{}" ? text : splitFenced(text).body;
     if (encoder.encode(body).length > MAX_BYTES) return "Markdown over 1 MiB is not rendered.";

@@ -1,5 +1,7 @@
-// GitHub Flavored Markdown to sanitized HTML: unified's pipeline with GitHub's schema. A pure function of the text, and
-// not bounded in time: only the worker calls it. Constructs that let a small file grow without bound are refused here.
+// Renders GitHub Flavored Markdown to sanitized HTML with unified's pipeline
+// and GitHub's schema. The result depends on the text only. The time is not
+// bounded, so only the content thread calls this. Constructs that let a small
+// file grow without bound are rejected here.
 
 import type { Element, Root } from "hast";
 import type { Blockquote, Paragraph } from "mdast";
@@ -14,29 +16,33 @@ import { unified } from "unified";
 import { refuseGrowth, refuseSpans, RenderFailure } from "./growth.ts";
 import { MAX_HTML_LENGTH, type Rendered } from "./rendered.ts";
 
-/** What the sanitizer puts before every id and name. */
+/** The sanitizer puts this before every id and name. */
 const ID_PREFIX = "user-content-";
 
-/** Nested headings repeat the text of those inside them. */
+/** Nested headings repeat the text of the headings inside them. */
 const MAX_HEADINGS_LENGTH = 1024 * 1024;
 const MAX_ADDRESSES = 5_000;
 const MAX_EXCERPT_LENGTH = 300;
 
-/** Marks the generated heading of footnotes, and open addresses while the HTML is written. Random, so that no file can contain it. */
+/**
+ * Marks the generated heading of footnotes and the relative addresses while the
+ * HTML is written. It is random so that no file can contain it.
+ */
 const TOKEN = crypto.randomUUID();
 const OPEN_ADDRESS = new RegExp(` (?:href|src)="${TOKEN}\\d+"`);
 
 const ATTRIBUTES = defaultSchema.attributes ?? {};
 
 /**
- * GitHub's rules, but for what the contract narrows: fewer schemes, and no attribute that only a form or a map uses, that
- * changes how a page is used by keyboard, or that describes the page to search engines.
+ * GitHub's rules as narrowed by the contract. It allows fewer schemes. It
+ * removes attributes that only a form or a map uses, that change how a page is
+ * used by keyboard, or that describe the page to search engines.
  */
 const SCHEMA: Schema = {
   ...defaultSchema,
   clobberPrefix: ID_PREFIX,
   protocols: { href: ["http", "https", "mailto"], src: ["http", "https"] },
-  // The text of these is no text of the file.
+  // The text in these elements is not text of the file.
   strip: ["script", "style", "template", "title", "iframe", "noembed", "noframes"],
   attributes: {
     ...ATTRIBUTES,
@@ -59,14 +65,16 @@ const SCHEMA: Schema = {
   },
 };
 
-/** Elements that stand in a line of text; every other one ends the word before it. */
+/**
+ * Elements inside a line of text. Every other element ends the word before it.
+ */
 const INLINE = new Set(
   "a b code del em i img input ins kbd q rp rt ruby s samp span strike strong sub sup tt var"
     .split(" "),
 );
 
 const parser = unified().use(remarkParse).use(remarkGfm).freeze();
-// The sanitizer puts the prefix before all ids, so it is left out here.
+// The sanitizer adds the prefix to all ids, so `clobberPrefix` is empty.
 const toHtmlTree = unified().use(remarkRehype, {
   allowDangerousHtml: true,
   clobberPrefix: "",
@@ -77,9 +85,11 @@ const sanitizer = unified().use(rehypeRaw).use(() => lowerSchemes).use(rehypeSan
 const writer = unified().use(rehypeStringify).freeze();
 
 /**
- * Renders the text of a Markdown file, front matter left out.
- * @throws {RenderFailure} for a file whose HTML would be too large, or with more than 5,000 relative addresses.
- * @throws {RangeError} for one that is nested too deeply: the pipeline walks trees by recursion.
+ * Renders the text of a Markdown file without its front matter.
+ * @throws {RenderFailure} if the HTML would be too large or if the file has
+ * more than 5,000 relative addresses.
+ * @throws {RangeError} if the file is nested too deeply. The pipeline walks
+ * trees by recursion.
  */
 export function renderMarkdown(text: string): Rendered {
   const markdown = text.replace(/^\ufeff/, "");
@@ -99,7 +109,10 @@ export function renderMarkdown(text: string): Rendered {
   return { parts: html.split(OPEN_ADDRESS), addresses, ...outlineOf(tree, footnotesHeading) };
 }
 
-/** The sanitizer compares schemes as they are written, which count without case (RFC 3986, 3.1). */
+/**
+ * The sanitizer compares schemes as written. Schemes are case-insensitive (RFC
+ * 3986, 3.1).
+ */
 function lowerSchemes(tree: Root): void {
   for (const { properties } of elementsOf(tree)) {
     for (const name of ["href", "src"]) {
@@ -116,19 +129,21 @@ function without<Item>(attributes: readonly Item[] | null | undefined, names: st
 }
 
 /**
- * Makes a titled box of GitHub's alerts: a block quote at the top level whose first line is `[!NOTE]` or the like becomes
- * a `div` of class `markdown-alert-note`. `source` is the text that was parsed.
+ * Makes a titled box of GitHub's alerts. An alert is a block quote at the top
+ * level whose first line is `[!NOTE]` or similar. It becomes a `div` of class
+ * `markdown-alert-note`. `source` is the text that was parsed.
  */
 function markAlert(quote: Blockquote, source: string): void {
   const [first, ...rest] = quote.children;
   if (first?.type !== "paragraph") return;
   const [marker, ...inline] = first.children;
-  // Checked in the source too, because `\[!NOTE]` has the same text and is no alert.
+  // The source is checked too. `\[!NOTE]` has the same text and is not an
+  // alert.
   if (marker?.type !== "text" || source[marker.position?.start.offset ?? 0] !== "[") return;
   const match = /^\[!(note|tip|important|warning|caution)\][ \t]*(\n|$)/i.exec(marker.value);
   if (match === null) return;
   if (match[2] === "") {
-    // The marker is alone on its line only if a line break or nothing follows it.
+    // The marker is alone on its line only if a line break or nothing follows.
     if (inline.length > 0 && inline[0]!.type !== "break") return;
     inline.shift();
   }
@@ -147,13 +162,13 @@ function markAlert(quote: Blockquote, source: string): void {
   quote.data = { hName: "div", hProperties: { className } };
 }
 
-/** Leaves the checkboxes of task lists, and removes every other. */
+/** Removes all inputs except the checkboxes of task lists. */
 function removeStrayInputs(tree: Root): void {
   const parents = [tree, ...elementsOf(tree)];
   const items = parents.filter((node) =>
     isElement(node, "li") && [node.properties.className].flat().includes("task-list-item")
   );
-  // In a loose list the checkbox stands in a paragraph.
+  // Loose lists wrap the checkbox in a paragraph.
   const paragraphs = items.flatMap(({ children }) =>
     children.filter((node) => isElement(node, "p"))
   );
@@ -166,7 +181,10 @@ function removeStrayInputs(tree: Root): void {
   }
 }
 
-/** Every element below a node, in document order. Without recursion, since hostile trees are deep. */
+/**
+ * Yields every element below a node in document order. This code does not
+ * recurse because hostile trees are deep.
+ */
 function* elementsOf(parent: Root | Element): Generator<Element> {
   const stack = [...parent.children].reverse();
   for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
@@ -177,8 +195,9 @@ function* elementsOf(parent: Root | Element): Generator<Element> {
 }
 
 /**
- * Replaces each relative address by `TOKEN` and its number, and gives the addresses. In-page ones get the sanitizer's
- * prefix, protocol-relative ones become https.
+ * Replaces each relative address with `TOKEN` and its number. Returns the
+ * addresses. In-page addresses get the sanitizer's prefix. Protocol-relative
+ * addresses become https.
  */
 function openAddresses(tree: Root): Rendered["addresses"] {
   const elements = [...elementsOf(tree)];
@@ -189,7 +208,7 @@ function openAddresses(tree: Root): Rendered["addresses"] {
     const attribute = tagName === "a" ? "href" : "src";
     const value = properties[attribute];
     if (typeof value !== "string") continue;
-    // As a browser reads it: without tabs and line ends, and without outer white space (WHATWG URL, 4.4).
+    // Browsers ignore tabs, line ends and outer white space (WHATWG URL, 4.4).
     // deno-lint-ignore no-control-regex -- the standard names these characters
     const url = value.replace(/[\t\n\r]/g, "").replace(/^[\x00-\x20]+|[\x00-\x20]+$/g, "");
     const absolute = url.startsWith("//") ? `https:${url}` : url;
@@ -214,12 +233,13 @@ function inPageAddress(url: string, names: ReadonlySet<unknown>): string {
   const fragment = url.slice(1);
   const isName = (prefix: string) =>
     [fragment, decode(fragment)].some((name) => names.has(prefix + name));
-  // An author may write the prefix, which works on GitHub too. `#` and `#top` are the page's top (HTML, 7.4.6.4).
+  // An author may write the prefix. This works on GitHub too. `#` and `#top`
+  // are the top of the page (HTML, 7.4.6.4).
   const isComplete = isName("") || fragment === "" || fragment.toLowerCase() === "top";
   return isComplete && !isName(ID_PREFIX) ? url : `#${ID_PREFIX}${fragment}`;
 }
 
-/** Percent-decodes once; what is no valid escape stays as it is. */
+/** Percent-decodes once. Invalid escapes stay as they are. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -228,7 +248,10 @@ function decode(text: string): string {
   }
 }
 
-/** A post's outline for lists, as its HTML has it, but for the heading that was generated for its footnotes. */
+/**
+ * Returns the outline of a post for lists. It omits the generated heading of
+ * footnotes.
+ */
 function outlineOf(tree: Root, generated: Element | undefined) {
   const headings: Rendered["headings"] = [];
   let length = 0;
@@ -250,7 +273,7 @@ function isElement(node: Root | Root["children"][number], name: string): node is
   return node.type === "element" && node.tagName === name;
 }
 
-/** The text of a node, a space at the boundaries of its blocks. */
+/** Returns the text of a node with a space at each block boundary. */
 function textOf(parent: Root | Element): string {
   let text = "";
   for (const node of parent.children) {
@@ -270,6 +293,7 @@ function cutAtWord(text: string): string {
   if (text.length <= MAX_EXCERPT_LENGTH) return text;
   const space = text.lastIndexOf(" ", MAX_EXCERPT_LENGTH);
   if (space > 0) return text.slice(0, space);
-  // One long word, or a script without spaces: cut it, but no character of two units.
+  // Cuts one long word or a script without spaces. A surrogate pair is not
+  // split.
   return text.slice(0, MAX_EXCERPT_LENGTH).replace(/[\ud800-\udbff]$/, "");
 }

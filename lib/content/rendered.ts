@@ -1,48 +1,68 @@
-// The result of rendering a Markdown file, and the last step to HTML. A result depends on the file's text alone, so it is
-// cached by blob id and RENDERER_VERSION; its relative addresses are resolved for each response, because they depend on
-// the file's path, its commit and the request. This module loads no part of the renderer.
+// The result of rendering a Markdown file and the last step to HTML. A result
+// depends on the file's text only, so it is cached by blob id and
+// RENDERER_VERSION. Relative addresses are resolved for each response. They
+// depend on the file's path, its commit and the request. This module does not
+// load the renderer.
 
 import { posix } from "node:path";
 import { encodePath } from "../api/names.ts";
 
-/** Changes whenever the same text gives another `Rendered`; part of the cache key. */
+/**
+ * Part of the cache key. Change it if the same text gives another `Rendered`.
+ */
 export const RENDERER_VERSION = 5;
 
-/** A relative address of the file, which only the request can resolve. */
+/** A relative address in the file. Resolving it needs the request. */
 export interface RelativeAddress {
   kind: "link" | "image";
-  /** As the author wrote it, percent-decoded, without query and fragment; "" is the file itself. */
+  /**
+   * The percent-decoded path as the author wrote it without query and fragment.
+   * The empty string is the file itself.
+   */
   path: string;
-  /** With its `#`, or "". */
+  /** Begins with `#` unless it is empty. */
   fragment: string;
 }
 
-/** A rendered file, as plain JSON: one address stands between each two parts of the HTML. */
+/**
+ * A rendered file as plain JSON. One address belongs between each two parts of
+ * the HTML.
+ */
 export interface Rendered {
   parts: string[];
   addresses: RelativeAddress[];
-  /** In the order of the HTML; `depth` is 1 to 6, `id` as it is there. */
+  /**
+   * Headings in the order of the HTML. `depth` is 1 to 6. `id` is the id in the
+   * HTML.
+   */
   headings: { depth: number; id: string; text: string }[];
-  /** At most 300 UTF-16 units. */
+  /** Has at most 300 UTF-16 units. */
   excerpt: string;
   words: number;
 }
 
-/** Where the links and images of files lead. Paths begin at the repository's root. */
+/**
+ * The targets of links and images in files. Paths begin at the repository's
+ * root.
+ */
 export interface LinkTargets {
   /** The address of a file's content up to its path. */
   readonly contentUrlStart: string;
-  /** The address of a file's web page up to its path; null where the source has no web pages. */
+  /**
+   * The address of a file's web page up to its path. Null if the source has no
+   * web pages.
+   */
   readonly webUrlStart: string | null;
   readonly linkTemplate: string | undefined;
 }
 
-/** In UTF-16 units: of one file's HTML with all its addresses. */
+/** Limits one file's HTML with all its addresses. Counts UTF-16 units. */
 export const MAX_HTML_LENGTH = 4 * 1024 * 1024;
 
 /**
- * The HTML of a rendered file. `resolve` gives the address of a link or an image; null leaves the attribute out.
- * @throws {RangeError} where the HTML is larger than {@linkcode MAX_HTML_LENGTH}.
+ * Returns the HTML of a rendered file. `resolve` returns the address of a link
+ * or an image. Null omits the attribute.
+ * @throws {RangeError} if the HTML is larger than {@linkcode MAX_HTML_LENGTH}.
  */
 export function joinHtml(
   { parts, addresses }: Rendered,
@@ -64,19 +84,23 @@ function escapeAttribute(value: string): string {
     .replaceAll(">", "&gt;");
 }
 
-/** The address of a file's content. */
+/** Returns the address of a file's content. */
 export function contentUrlOf(path: string, { contentUrlStart }: LinkTargets): string {
   return contentUrlStart + encodeURIComponent(path);
 }
 
-/** The address of a file's web page; null where the source has none. */
+/**
+ * Returns the address of a file's web page, or null if the source has no web
+ * pages.
+ */
 export function webUrlOf(path: string, { webUrlStart }: LinkTargets): string | null {
   return webUrlStart && webUrlStart + encodePath(path);
 }
 
 /**
- * Where an address of the file at `filePath` leads; null for one that names no file (the root, control characters).
- * `slugOf` gives the slug of an item of the collection, or null for any other file.
+ * Returns the target of an address in the file at `filePath`. Returns null if
+ * the address names no file (the root or control characters). `slugOf` returns
+ * the slug of an item of the collection, or null for any other file.
  */
 export function resolveAddress(
   { kind, path: relative, fragment }: RelativeAddress,
@@ -89,14 +113,15 @@ export function resolveAddress(
   if (kind === "image") return `${contentUrl}&format=raw${fragment}`;
   const slug = targets.slugOf(path);
   if (slug === null) return (webUrlOf(path, targets) ?? contentUrl) + fragment;
-  // A function, since a slug may contain `$&`.
+  // A function is used because a slug may contain `$&`.
   const link = targets.linkTemplate?.replace("{slug}", () => encodePath(slug));
   return (link ?? contentUrl) + fragment;
 }
 
 /**
- * The path that a relative address of a file leads to: a leading `/` is the repository's root, and `..` ends there
- * (RFC 3986, 5.2.4), so no address leads out of the repository. Null where no file can be.
+ * Returns the path that a relative address of a file leads to, or null if no
+ * file can be there. A leading `/` is the repository's root. `..` ends at the
+ * root (RFC 3986, 5.2.4), so no address leaves the repository.
  */
 function repositoryPath(relative: string, filePath: string): string | null {
   if (relative === "") return filePath;

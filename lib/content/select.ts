@@ -1,5 +1,6 @@
-// Which files of a folder a list has, in what order, and its facets. The filters by path run first, so that no more files
-// are read than the list can have. Files whose front matter the thread does not have are asked for.
+// Selects and sorts the files of a list and counts its facets. Filters by path
+// run first so that no more files are loaded than the list can have. The result
+// names the files whose front matter the thread lacks.
 
 import { displayPath } from "../api/names.ts";
 import type { FacetsBody } from "../api/contract.ts";
@@ -14,12 +15,15 @@ import type { FrontMatter } from "./front_matter.ts";
 import type { PlainObject } from "./plain_value.ts";
 import { parseSort, sortIndices } from "./sort.ts";
 
-/** What sorting and filtering by front matter may read at most, and what it may take as JSON. */
+/**
+ * Limits for sorting and filtering by front matter. `files` and `bytes` limit
+ * the files to load. `chars` limits their front matter as JSON.
+ */
 const MAX_READ = { files: 20_000, bytes: 256 << 20, chars: 16 << 20 };
 
 export interface SelectInput {
   readonly repository: string;
-  /** Of the repository's root, for errors. */
+  /** The path from the repository's root. Used in errors. */
   readonly folder: string;
   readonly files: Uint8Array;
   readonly rule: EntryRule | undefined;
@@ -29,13 +33,18 @@ export interface SelectInput {
   readonly maxItemBytes: number;
 }
 
-/** The indices of the selected files in their order, and the requested facets. */
+/**
+ * The indices of the selected files in list order, and the requested facets.
+ */
 export interface Selection {
   readonly indices: Uint32Array;
   readonly facets: FacetsBody;
 }
 
-/** Selects by parameters that were checked. @throws {CollectionsError} collection-too-large. */
+/**
+ * Selects files by parameters that were already checked.
+ * @throws {CollectionsError} collection-too-large.
+ */
 export function select(input: SelectInput): Selection | Missing {
   const { repository, rule, sort, filter, facets, maxItemBytes } = input;
   const files = new FileList(input.files);
@@ -47,7 +56,7 @@ export function select(input: SelectInput): Selection | Missing {
   const tooLarge = (why: string) => problem("collection-too-large", { collection, why });
 
   const chosen: number[] = [];
-  /** The blob ids of the files that are read, by index. */
+  /** The blob ids of the files to load, by index. */
   const ids = new Map<number, string>();
   let bytes = 0;
   for (let index = 0; index < files.length; index++) {
@@ -68,7 +77,7 @@ export function select(input: SelectInput): Selection | Missing {
   const missing: number[] = [];
   let chars = 0;
   for (const [index, id] of ids) {
-    // One file of several with the same content is enough.
+    // Files with the same content are parsed once.
     if (parsed.has(id)) continue;
     const text = derivedText(repository, id);
     if (text === undefined) missing.push(index);
@@ -91,7 +100,10 @@ export function select(input: SelectInput): Selection | Missing {
   return { indices, facets: countFacets(facets, passing.map(frontMatterAt)) };
 }
 
-/** The items with a slug, those of Markdown where there are any: how many, and the first of their paths. */
+/**
+ * Returns the number of items with a slug and the first of their paths. If some
+ * of the items are Markdown, only those count.
+ */
 export function findSlug(
   input: { files: Uint8Array; slug: string; rule: EntryRule | undefined },
 ) {
@@ -103,7 +115,7 @@ export function findSlug(
     if (slugOf(path) === slug && accepts(path)) found.push(path);
   };
   if (files.indexOf(slug) >= 0) add(slug);
-  // A file with an extension sorts next to `slug.`.
+  // Files with an extension sort next to `slug.`.
   for (let index = files.lowerBound(`${slug}.`); index < files.length; index++) {
     const path = files.pathAt(index);
     if (!path.startsWith(`${slug}.`)) break;

@@ -1,5 +1,5 @@
-// The order of a list's items. Every key is read once, keys of different kinds are never compared, and equal items stay in
-// the order of paths.
+// Sorts the items of a list. Every key is computed once. Values of different
+// kinds are never compared. Equal items stay in path order.
 
 import {
   parseFrontMatterKey,
@@ -8,17 +8,20 @@ import {
   readFrontMatterKey,
 } from "./plain_value.ts";
 
-/** Texts are compared by their beginning: comparing long ones that are equal is slow. */
+/** Text is compared by its beginning. Comparing long equal texts is slow. */
 const MAX_TEXT_CHARS = 256;
 const collator = new Intl.Collator("en", { numeric: true });
 
-/** What a list is sorted by. */
+/** The sort order of a list. */
 export interface Sort {
   readonly by: "path" | "name" | "size" | readonly string[];
   readonly descending: boolean;
 }
 
-/** Reads the parameter `sort`. @throws {SyntaxError} for anything else; its message may be shown to anyone. */
+/**
+ * Parses the parameter `sort`.
+ * @throws {SyntaxError} if it is invalid. The message may be shown to anyone.
+ */
 export function parseSort(text: string): Sort {
   const descending = text.startsWith("-");
   const field = descending ? text.slice(1) : text;
@@ -31,9 +34,12 @@ export function parseSort(text: string): Sort {
 }
 
 /**
- * Puts items, given by index in byte order of path, into the order of `sort`: ascending numbers, dates (ISO 8601 text,
- * by time), other text (as English readers order it, numbers within by value), false, true; descending all of it
- * reversed. Items with a list, a mapping, null or nothing come last either way. Names are always text.
+ * Returns the indices in the order of `sort`. The given indices must be in byte
+ * order of path. Ascending order is numbers, dates, other text, false, true.
+ * Dates are ISO 8601 text and sort by time. Other text sorts as English readers
+ * order it. Numbers inside it sort by value. Descending order reverses all of
+ * this. Items with a list, a mapping, null or no value always come last. Names
+ * are always text.
  */
 export function sortIndices(
   indices: readonly number[],
@@ -58,17 +64,21 @@ export function sortIndices(
     else keyed.push({ index, key });
   }
   const sign = descending ? -1 : 1;
-  // Sorting is stable, so that equal items stay in ascending order of path whatever the sign.
+  // Sorting is stable, so equal items stay in ascending path order for both
+  // signs.
   keyed.sort((a, b) => sign * compareKeys(a.key, b.key));
   return Uint32Array.from(keyed.map(({ index }) => index).concat(others));
 }
 
-/** A sort key: numbers before dates before text before booleans. */
+/** A sort key. The order is numbers, dates, text, booleans. */
 export type SortKey =
   | { readonly kind: 0 | 1 | 3; readonly value: number }
   | { readonly kind: 2; readonly value: string };
 
-/** The sort key of a front matter value; null for a list, a mapping, null or nothing, which have no order. */
+/**
+ * Returns the sort key of a front matter value. Lists, mappings, null and
+ * missing values have no order and give null.
+ */
 export function sortKeyOf(value: PlainValue | undefined): SortKey | null {
   if (typeof value === "number") return { kind: 0, value };
   if (typeof value === "boolean") return { kind: 3, value: Number(value) };
@@ -78,7 +88,7 @@ export function sortKeyOf(value: PlainValue | undefined): SortKey | null {
   return { kind: 2, value: value.slice(0, MAX_TEXT_CHARS) };
 }
 
-/** Orders two keys: negative where `a` comes first. */
+/** Compares two keys. The result is negative if `a` comes first. */
 export function compareKeys(a: SortKey, b: SortKey): number {
   if (a.kind === 2 && b.kind === 2) return collator.compare(a.value, b.value);
   return a.kind - b.kind || Number(a.value) - Number(b.value);
@@ -89,14 +99,15 @@ const DATE_TIME =
 const MAX_DATE_CHARS = 64;
 
 /**
- * The time that an ISO 8601 calendar date means, alone or with a time, in ms since the epoch, UTC where it names no zone;
- * null where it is no date. The space before time and zone is that of RFC 3339 (5.6) and YAML 1.1.
+ * Returns the time of an ISO 8601 calendar date in ms since the epoch, or null
+ * if the text is not a date. The date may have a time. The default zone is UTC.
+ * RFC 3339 (5.6) and YAML 1.1 allow the space before time and zone.
  */
 export function parseIsoDate(text: string): number | null {
   const match = text.length > MAX_DATE_CHARS ? null : DATE_TIME.exec(text);
   if (match === null) return null;
   const [, date = "", time = "00:00", hours = "+00", minutes = "00"] = match;
-  // A day that the month does not have is one of the next month.
+  // A day that the month does not have becomes a day of the next month.
   if (new Date(date).getUTCDate() !== Number(date.slice(8))) return null;
   return Date.parse(`${date}T${time.replace(",", ".")}${hours}:${minutes}`);
 }

@@ -1,21 +1,27 @@
-// Names that are like one that leads nowhere.
+// Suggests names that are similar to an unknown name.
 
 import { distance as countEdits } from "fastest-levenshtein";
 import { collectionProblem } from "../api/names.ts";
 import { FileList } from "../source/file_list.ts";
 import { TreeEntries } from "../source/tree_entries.ts";
 
-/** A folder may have any number of entries: so many names are compared, and no more of each folder. */
+/**
+ * A folder may have any number of entries. This limits the compared names and
+ * the names from each folder.
+ */
 const MAX_CANDIDATES = 2_000;
 const MAX_SUGGESTIONS = 5;
-/** Longer names are compared by their ends, which takes less time: beginnings are often one parent's path. */
+/**
+ * Longer names are compared by their ends to save time. Their beginnings are
+ * often the path of one parent.
+ */
 const MAX_COMPARED_CHARS = 32;
 
-/** A folder whose sub-folders may be meant. */
+/** A folder whose sub-folders may be suggested. */
 export interface NamedFolder {
   /** The bytes of the list of its entries. */
   readonly entries: Uint8Array;
-  /** What comes before each name. */
+  /** Added before each name. */
   readonly prefix: string;
   /** Folders of the root are found without the `_` before their name. */
   readonly isRoot: boolean;
@@ -28,8 +34,10 @@ export interface SuggestInput {
 }
 
 /**
- * At most five of the names and folders that can be requested, the likeliest first; ties by name. The distance is 0 for the
- * same name in another case, 1 where one contains the other, else 1 and the edits as a share of the longer name's length.
+ * Returns at most five names and folders that can be requested. The most
+ * similar come first. Ties are sorted by name. The distance is 0 if only the
+ * case differs. It is 1 if one name contains the other. Otherwise it is 1 plus
+ * the number of edits divided by the longer name's length.
  */
 export function suggest({ name, names, folders }: SuggestInput): string[] {
   const wanted = name.toLowerCase();

@@ -1,6 +1,7 @@
-// The serving thread's side of the content thread. One task runs at a time, and the next one is of the client that has
-// used the least time. A piece of work is tried for a short time first. One that takes longer is tried once more with all
-// its time, when no other client's short work waits.
+// The serving thread's side of the content thread. One task runs at a time. The
+// next task belongs to the client that has used the least time. A piece of work
+// is tried with a short time limit first. Longer work is tried once more with
+// the full limit when no short work of other clients waits.
 
 import { type Clock, orAborted, yieldToEventLoop } from "../work/clock.ts";
 import { CollectionsError, type ProblemCode } from "../errors.ts";
@@ -18,20 +19,28 @@ import {
 } from "./compute.ts";
 import type { TaskReply, TaskRequest } from "./thread.ts";
 
-/** What the heap of the thread may take. */
 const MAX_HEAP_MB = 256;
-/** The thread stops a piece of work itself. Past this time it is replaced: one that is out of memory never answers. */
+/**
+ * The thread stops a piece of work itself. If it is out of memory, it never
+ * replies and is replaced after this time.
+ */
 const GRACE_MS = 1_000;
 const START_WITHIN_MS = 10_000;
 /** The first task of a name loads its modules. */
 const LOAD_WITHIN_MS = 5_000;
-/** Where no worker can be started, the same code runs here, and a start is tried again after this time. */
+/**
+ * If no worker can be started, the same code runs here. A start is tried again
+ * after this time.
+ */
 const START_AGAIN_AFTER_MS = 60_000;
-/** Long work waits until other clients have had this much of the thread, in ms. */
+/** Long work waits until other clients have used the thread for this long. */
 const LONG_DELAY_MS = 5_000;
 const QUEUE = { capacity: 1, maxWaiting: 256, maxWaitMs: 30_000 };
 
-/** The threads of a process. A repository keeps its thread, which keeps what it derived of it. */
+/**
+ * The content threads of a process. A repository always has the same thread
+ * because that thread keeps what it derived.
+ */
 export class ContentThreads implements Compute {
   readonly #threads: readonly ContentThread[];
 
@@ -39,7 +48,7 @@ export class ContentThreads implements Compute {
     this.#threads = Array.from({ length: cores > 2 ? 2 : 1 }, () => new ContentThread(options));
   }
 
-  /** How many tasks wait. */
+  /** The number of waiting tasks. */
   get waiting(): number {
     return this.#threads.reduce((sum, { waiting }) => sum + waiting, 0);
   }
@@ -55,7 +64,10 @@ export class ContentThreads implements Compute {
     return this.#threads[Math.abs(hash) % this.#threads.length]!.run(task, input, options);
   }
 
-  /** Starts the threads, so that the first request does not wait for that. Never throws. */
+  /**
+   * Starts the threads so that the first request does not wait for them. Never
+   * throws.
+   */
   async start(): Promise<void> {
     await Promise.all(this.#threads.map((thread) => thread.start()));
   }
@@ -65,7 +77,9 @@ export class ContentThreads implements Compute {
   }
 }
 
-/** Runs tasks on a thread without permissions, which it starts when it is first needed. */
+/**
+ * Runs tasks on a thread without permissions. The thread starts on first use.
+ */
 export class ContentThread implements Compute {
   readonly #queue: FairQueue;
   #worker: Promise<WorkerHandle | null> | null = null;
@@ -100,7 +114,8 @@ export class ContentThread implements Compute {
       const delay = isLong ? LONG_DELAY_MS : 0;
       const permit = await this.#queue.acquire({ client, delay, signal });
       const startedAtMs = clock.monotonicMs();
-      // The thread is occupied until it answers, whether or not the caller still waits.
+      // The thread is occupied until it replies even if the caller no longer
+      // waits.
       const answer = this.#attempt(task, input, isLong).finally(() => {
         const usedMs = clock.monotonicMs() - startedAtMs;
         permit.release(usedMs);
@@ -113,7 +128,7 @@ export class ContentThread implements Compute {
     }
   }
 
-  /** Ends the thread. What runs fails. */
+  /** Ends the thread. Running tasks fail. */
   close(): void {
     this.#isClosed = true;
     this.#worker?.then((worker) => worker?.stop("it is closed"));
@@ -121,8 +136,10 @@ export class ContentThread implements Compute {
   }
 
   /**
-   * One try; null where it took too long, or the thread ended for another reason.
-   * @throws {TimeLimitError} where the thread does not answer, as one that is out of memory.
+   * Tries a task once. Returns null if it took too long or the thread ended for
+   * another reason.
+   * @throws {TimeLimitError} if the thread does not reply because it is out of
+   * memory.
    */
   async #attempt<Input, Output>(
     task: Task<Input, Output>,
@@ -160,7 +177,7 @@ export class ContentThread implements Compute {
     throw new CollectionsError(code as ProblemCode, detail, { message });
   }
 
-  /** A started worker; null where none can be started. */
+  /** Returns a started worker, or null if no worker can be started. */
   async #open(): Promise<WorkerHandle | null> {
     const { clock, log } = this.options;
     let worker: WorkerHandle | null = null;
@@ -181,9 +198,12 @@ export class ContentThread implements Compute {
 
 type WorkerHandle = ReturnType<typeof startWorker>;
 
-/** Starts the worker, with a port to the thread inside it. Once stopped, it rejects everything. */
+/**
+ * Starts the worker and a port to the thread inside it. A stopped worker
+ * rejects everything.
+ */
 function startWorker() {
-  // Reading is for the modules of the thread inside.
+  // The thread inside needs permission to read its modules.
   const read = [new URL("../../", import.meta.url)];
   const none = { env: false, ffi: false, import: false, net: false, run: false, sys: false };
   const worker = new Worker(new URL("./sandbox.ts", import.meta.url), {
@@ -201,7 +221,7 @@ function startWorker() {
     answer.reject(fault);
   };
   worker.onerror = (event) => {
-    // Or it would end the process.
+    // An unhandled error event would end the process.
     event.preventDefault();
     stop(event.message);
   };
@@ -211,7 +231,7 @@ function startWorker() {
     ready: answer.promise as Promise<unknown>,
     /** The names of the tasks that were sent. */
     loaded: new Set<string>(),
-    /** Sends one request; the next may be sent when this one is answered. */
+    /** Sends one request. The next may be sent after the reply. */
     ask(request: TaskRequest): Promise<TaskReply> {
       answer = Promise.withResolvers();
       if (fault !== null) answer.reject(fault);
@@ -222,7 +242,10 @@ function startWorker() {
   };
 }
 
-/** Runs every task on the calling thread: for tests, and for parts that have no other. */
+/**
+ * Runs every task on the calling thread. Used by tests and by parts that have
+ * no other thread.
+ */
 export const inlineCompute: Compute = {
   async run(task, input, { signal }) {
     signal?.throwIfAborted();

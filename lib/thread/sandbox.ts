@@ -1,6 +1,7 @@
-// The worker between the service and the content thread. A web worker can run without permissions, and a Node worker can
-// have a memory bound, past which it ends instead of the process. So this web worker drops the permissions and starts a
-// Node worker, which inherits the lack of them.
+// The worker between the service and the content thread. A web worker can run
+// without permissions. A Node worker can have a memory limit that ends the
+// worker instead of the process. So this web worker drops the permissions and
+// starts a Node worker. That worker does not have the permissions either.
 
 import { type MessagePort, Worker } from "node:worker_threads";
 
@@ -8,11 +9,11 @@ addEventListener("message", (event) => {
   const { port, maxHeapMb } =
     (event as MessageEvent<{ port: MessagePort; maxHeapMb: number }>).data;
   const thread = new Worker(new URL("./thread.ts", import.meta.url), {
-    // Without it, the constructor reads the environment.
+    // The constructor reads the environment if this is missing.
     env: {},
     resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
   });
-  // What is thrown here reaches the service as this worker's `error` event.
+  // Errors thrown here reach the service as this worker's `error` event.
   thread.on("error", (error: unknown) => {
     throw error;
   });

@@ -1,4 +1,4 @@
-// Every task that the content thread can run, by name.
+// All tasks of the content thread, by name.
 
 import * as content from "../content/tasks.ts";
 import { readBlobsTask } from "../source/github/blob_answer.ts";

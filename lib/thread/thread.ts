@@ -1,6 +1,7 @@
-// The content thread: runs one task after the other, each piece of work within its time. `Worker.terminate()` does not
-// stop a loop (Deno 2.9.6, github.com/denoland/deno/pull/35657). The time-out of `vm.Script` does, and leaves the thread
-// usable.
+// The content thread. It runs one task after the other and each piece of work
+// within its time limit. `Worker.terminate()` does not stop a loop (Deno 2.9.6,
+// github.com/denoland/deno/pull/35657). The timeout of `vm.Script` stops it and
+// the thread stays usable.
 
 import { Script } from "node:vm";
 import { type MessagePort, parentPort } from "node:worker_threads";
@@ -8,14 +9,14 @@ import { CollectionsError } from "../errors.ts";
 import { type Pace, TimeLimitError, TURN_MS } from "./compute.ts";
 import { TASKS } from "./tasks.ts";
 
-/** The message to the thread. */
+/** A message to the thread. */
 export interface TaskRequest {
   readonly task: string;
   readonly input: unknown;
   readonly limitMs: number;
 }
 
-/** The thread's answer; its first message is "ready". */
+/** A reply of the thread. The first message is "ready" instead. */
 export type TaskReply =
   | { readonly output: unknown }
   | { readonly isOverLimit: true }
@@ -53,7 +54,8 @@ function replyOf(error: unknown): TaskReply {
 }
 
 parentPort?.once("message", (port: MessagePort) => {
-  // Deno walks every byte of a message before it calls a listener of Node's `on("message")`.
+  // Deno walks every byte of a message before it calls a listener of Node's
+  // `on("message")`.
   const channel = port as unknown as globalThis.MessagePort;
   channel.onmessage = async ({ data: { task, input, limitMs } }: MessageEvent<TaskRequest>) => {
     try {

@@ -1,6 +1,8 @@
-// Work that takes longer than a request should wait: assembled listings, sorted and filtered lists, rendered pages. Requests
-// for the same key share one job. What a job uses (requests to the source, time on the content thread) is shared fairly
-// among clients where it is used, so that all jobs run at once. Their number is bounded.
+// Runs work that takes longer than a request should wait: assembled listings,
+// sorted and filtered lists, rendered pages. Requests with the same key share
+// one job. All jobs run at once because the resources they use are already
+// shared fairly among clients: requests to the source and time on the content
+// thread. The number of jobs is limited.
 
 import { LRUCache } from "lru-cache";
 import { type Clock, orAborted } from "./clock.ts";
@@ -8,34 +10,40 @@ import { CollectionsError, RETRY_AFTER_SECONDS } from "../errors.ts";
 import { SingleFlight } from "./single_flight.ts";
 import { FairQueue } from "./fair_queue.ts";
 
-/** None waits to start: that would be as long as a job. */
+/** A job never waits to start because that wait would be as long as a job. */
 const SLOTS = { capacity: 128, maxPerClient: 4, maxWaiting: 0, maxWaitMs: 0 };
-/** A request that ended with "running" still counts as waiting for this long, since its client retries. */
+/**
+ * A request that ended with "running" still counts as waiting for this long
+ * because its client retries.
+ */
 const RETURN_WITHIN_MS = 3 * RETRY_AFTER_SECONDS * 1000;
 const MAX_REMEMBERED = 1_000;
-/** A query may be too expensive on a busy machine only. */
+/** A query may be too expensive only because the machine is busy. */
 const REMEMBERED_MS: ReadonlyMap<string, number> = new Map([
   ["collection-too-large", 24 * 3_600_000],
   ["query-too-expensive", 5 * 60_000],
 ]);
 
-/** One piece of work. */
+/** Options of {@linkcode BackgroundJobs.run}. */
 export interface JobOptions<T> {
   /** Requests with the same key share one job. */
   readonly key: string;
-  /** The client that starts it. */
+  /** The client that starts the job. */
   readonly client: string;
-  /** Its signal aborts once no request waits for the job. */
+  /** The signal aborts when no request waits for the job any more. */
   readonly work: (signal: AbortSignal) => Promise<T>;
   /** Ends this request's wait. */
   readonly signal?: AbortSignal | undefined;
-  /** How long this request waits at most, in ms. */
+  /** The maximum wait of this request in ms. */
   readonly waitMs: number;
-  /** Called before a new job starts, not when one is joined: charges the request. */
+  /**
+   * Charges the request. Called before a new job starts but not when a running
+   * job is joined.
+   */
   readonly onStart: () => void;
 }
 
-/** An error that is not tried again until a time, in monotonic ms. */
+/** An error to throw again until a time in monotonic ms. */
 type Remembered = { readonly error: unknown; readonly untilMs: number };
 
 /** Runs background jobs. */
@@ -50,9 +58,13 @@ export class BackgroundJobs {
   }
 
   /**
-   * The job's result, or "running" when it takes longer than `waitMs`.
-   * @throws what the work throws, and {@linkcode FairQueue.acquire} when this client or all have too many jobs. A collection
-   * that is too large and a query that is too expensive are remembered. @throws the signal's reason when it aborts.
+   * Returns the job's result, or "running" if it takes longer than `waitMs`.
+   * The errors for too large collections and too expensive queries are
+   * remembered.
+   * @throws what the work throws.
+   * @throws what {@linkcode FairQueue.acquire} throws if this client or all
+   * clients have too many jobs.
+   * @throws the signal's reason if it aborts.
    */
   async run<T>({ key, client, work, signal, waitMs, onStart }: JobOptions<T>) {
     signal?.throwIfAborted();
@@ -81,7 +93,7 @@ export class BackgroundJobs {
       late.resolve("running");
       cancelTimer = clock.setTimer(RETURN_WITHIN_MS, () => leaving.abort());
     });
-    // Also where this request does not wait any more.
+    // The timer is cancelled even if this request no longer waits.
     result.finally(() => cancelTimer()).catch(() => {});
     try {
       return await orAborted(Promise.race([result as Promise<T>, late.promise]), signal);

@@ -1,15 +1,28 @@
-// Time as an injected part, so that a test can advance it instead of waiting; and long processor work in time slices,
-// between which other tasks of this thread continue.
+// Injects time so that a test can advance it instead of waiting. Also runs long
+// processor work in time slices. Other tasks of this thread continue between
+// them.
 
-/** Reads the time and schedules work. */
+/** Tells the time and schedules work. */
 export interface Clock {
-  /** Wall-clock time in milliseconds since the epoch. It can jump in either direction. */
+  /**
+   * Returns wall-clock milliseconds since the epoch. The clock can jump in
+   * either direction.
+   */
   now(): number;
-  /** Milliseconds since an arbitrary start. It never goes back; limits, back-off and durations use it. */
+  /**
+   * Returns milliseconds since an arbitrary start. The value never goes back.
+   * Limits, back-off and durations use it.
+   */
   monotonicMs(): number;
-  /** Resolves after `ms` milliseconds; rejects with the signal's reason when that aborts first. */
+  /**
+   * Resolves after `ms` milliseconds. Rejects with the signal's reason if it
+   * aborts first.
+   */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Calls `callback` after `ms` milliseconds, unless the returned function cancels it first. */
+  /**
+   * Calls `callback` after `ms` milliseconds unless the returned function
+   * cancels it first.
+   */
   setTimer(ms: number, callback: () => void): () => void;
 }
 
@@ -29,7 +42,10 @@ export const systemClock: Clock = {
   },
 };
 
-/** The result of `work`; rejects at once with the reason of `signal`, where that aborts first. */
+/**
+ * Returns the result of `work`. Rejects at once with the reason of `signal` if
+ * it aborts first.
+ */
 export async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const abort = () => aborted.reject(signal?.reason);
@@ -44,10 +60,13 @@ export async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undef
 
 const SLICE_MS = 8;
 
-/** How many cheap steps pass between two calls of {@linkcode yieldToEventLoop}. */
+/**
+ * The number of cheap steps between two calls of {@linkcode yieldToEventLoop}.
+ */
 export const STEPS_PER_YIELD = 256;
 
-// All work shares one sequence of slices: with one for each, other tasks would wait for the sum of them.
+// All work shares one sequence of slices. If each had its own, other tasks
+// would wait for the sum of them.
 /** Work that has yielded, in the order in which it continues. */
 const paused: (() => void)[] = [];
 let sliceStartedAtMs = -Infinity;
@@ -59,9 +78,10 @@ function beginSlice(): void {
 }
 
 /**
- * Returns at once while the current slice of 8 ms lasts; else lets everything else that is ready continue first. Call it
- * between steps that take long, or once in {@linkcode STEPS_PER_YIELD} cheap ones.
- * @throws the signal's reason when it is aborted.
+ * Returns at once while the current slice of 8 ms lasts. Otherwise lets all
+ * other ready tasks continue first. Call it between long steps or once per
+ * {@linkcode STEPS_PER_YIELD} cheap steps.
+ * @throws the signal's reason if it is aborted.
  */
 export async function yieldToEventLoop(signal?: AbortSignal): Promise<void> {
   if (performance.now() - sliceStartedAtMs >= SLICE_MS) {
@@ -73,12 +93,15 @@ export async function yieldToEventLoop(signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
 }
 
-/** So many items are sorted in a few milliseconds even where comparing is slow. */
+/**
+ * This many items are sorted in a few milliseconds even if comparing is slow.
+ */
 const RUN_LENGTH = 2048;
 
 /**
- * Sorts like `items.toSorted(compare)`, stably, and yields to the event loop: short runs by the engine's own sort, which
- * are merged. @throws the signal's reason when it aborts.
+ * Sorts like `items.toSorted(compare)` and yields to the event loop. The sort
+ * is stable. The engine sorts short runs. They are then merged.
+ * @throws the signal's reason if it aborts.
  */
 export async function sortYielding<T>(
   items: readonly T[],

@@ -1,25 +1,39 @@
-// One bounded resource, shared fairly among clients by self-clocked fair queueing (Golestani, 1994): each request gets a
-// tag, its weight after the later of now and the end of its client's last request, and the least tag is served first. A
-// client that has used much comes after one that has not, and a small request before a large one.
+// Shares one limited resource fairly among clients by self-clocked fair
+// queueing (Golestani, 1994). Each request gets a tag. The tag is the request's
+// weight plus the later of now and the end of its client's last request. The
+// smallest tag is served first. A client that has used little comes before one
+// that has used much. A small request comes before a large one.
 
 import { LRUCache } from "lru-cache";
 import { type Clock, orAborted } from "./clock.ts";
 import { serviceBusy } from "../errors.ts";
 
-/** A granted share. */
+/** A granted share of the resource. */
 export interface Permit extends Disposable {
-  /** Changes the weight to what turned out to be needed; more is granted at once. */
+  /**
+   * Changes the weight to what is really needed. An increase is granted at
+   * once.
+   */
   resize(weight: number): void;
-  /** Gives all of it back; `cost` is what was used of the resource, its weight unless it is known only now. */
+  /**
+   * Gives the whole share back. `cost` is how much of the resource was used. It
+   * defaults to the weight.
+   */
   release(cost?: number): void;
 }
 
 export interface FairQueueOptions {
-  /** The sum of the weights that are granted at once. */
+  /** The maximum sum of weights that are granted at once. */
   readonly capacity: number;
-  /** What a client may have at once, unless one request needs more. All, where it is left out. */
+  /**
+   * The maximum sum of weights for each client. One larger request is still
+   * granted if the client has nothing else. The default is no limit.
+   */
   readonly maxPerClient?: number;
-  /** How many requests may wait, a quarter of them of one client. */
+  /**
+   * The maximum number of waiting requests. At most a quarter of them may
+   * belong to one client.
+   */
   readonly maxWaiting: number;
   readonly maxWaitMs: number;
   readonly clock: Clock;
@@ -27,7 +41,7 @@ export interface FairQueueOptions {
 
 interface Client {
   used: number;
-  /** The tag of its last request. */
+  /** The tag of the client's last request. */
   end: number;
 }
 
@@ -60,8 +74,11 @@ export class FairQueue {
   }
 
   /**
-   * Waits for a share. `delay` puts the request behind those that other clients send until they have used that much.
-   * @throws {CollectionsError} service-busy where too many wait or the wait takes too long; the signal's reason.
+   * Waits for a share. `delay` puts the request behind requests of other
+   * clients until they have used that much.
+   * @throws {CollectionsError} service-busy if too many requests wait or the
+   * wait takes too long.
+   * @throws the signal's reason if it aborts.
    */
   async acquire(
     { client: name, weight = 1, delay = 0, signal }: {
@@ -93,7 +110,7 @@ export class FairQueue {
       return await orAborted(promise, signal);
     } catch (error) {
       this.waiters.delete(waiter);
-      // A share that was granted in the same moment goes to the next request.
+      // A share that was granted at the same moment goes to the next request.
       promise.then((permit) => permit.release(0), () => {});
       this.admitNext();
       throw error;
@@ -103,8 +120,10 @@ export class FairQueue {
   }
 
   /**
-   * A share of what is in use already, beyond the capacity too.
-   * @throws {CollectionsError} service-busy where the client has as much as it may have.
+   * Returns a share for something that is already in use. It may exceed the
+   * capacity.
+   * @throws {CollectionsError} service-busy if the client has reached its
+   * limit.
    */
   take(name: string, weight: number): Permit {
     const client = this.clients.memo(name);
@@ -119,12 +138,13 @@ export class FairQueue {
       let [tag, turn] = [0, Infinity];
       for (const waiter of this.waiters) {
         const { client, weight, arrived, delay } = waiter;
-        // The client may have used more since the request came.
+        // The client may have used more since the request arrived.
         const own = Math.max(arrived, client.end) + weight;
         if (own + delay >= turn || this.isGreedy(client, weight)) continue;
         [first, tag, turn] = [waiter, own, own + delay];
       }
-      // What does not fit is waited for, so that small requests never overtake it for good.
+      // A large request waits for room. Small requests never overtake it
+      // forever.
       if (first === null || this.used + first.weight > capacity) return;
       this.waiters.delete(first);
       this.now = Math.max(this.now, tag);
@@ -140,7 +160,8 @@ export class FairQueue {
     let held = weight;
     this.used += weight;
     client.used += weight;
-    // Counted at once, so that requests of one client that wait together take turns with others.
+    // Counted at once so that waiting requests of one client take turns with
+    // requests of others.
     client.end = tag;
     const resize = (to: number) => {
       this.used += to - held;

@@ -1,5 +1,7 @@
-// Reads the bodies of upstream answers, and of deliveries, into memory that is bounded over all bodies. A longer body
-// reserves its announced length, or else the most that it may have, before it is read on.
+// Reads the bodies of upstream responses and webhook deliveries into memory.
+// The memory for all bodies together is limited. A long body reserves its
+// announced length before more is read. If no length is announced, it reserves
+// its maximum.
 
 import { yieldToEventLoop } from "./clock.ts";
 import type { FairQueue, Permit } from "./fair_queue.ts";
@@ -8,20 +10,25 @@ import { countShared } from "./shared_memory.ts";
 const MIB = 1 << 20;
 const PIECE_BYTES = 64 << 10;
 
-/** What long bodies share: bytes, and how many may wait for them. */
+/** Bytes that long bodies share and how many bodies may wait for them. */
 export const BODY_MEMORY = { capacity: 128 * MIB, maxWaiting: 256 };
 
-/** A body, and the memory that is reserved for it until `release` is called; calling that again does nothing. */
+/**
+ * A body and the memory that is reserved for it until `release` is called.
+ * Further calls of `release` do nothing.
+ */
 export interface Body {
   readonly bytes: Uint8Array;
   release(): void;
 }
 
 /**
- * The body of a response, whole or until `isEnough` is true of what was read so far. One of up to `freeBytes` reserves
- * nothing. With `isShared`, one of over 1 MiB is in memory that other threads can read. `onWait` is called before and after
- * a wait for memory, which is no delay of the source.
- * @throws {RangeError} where it is longer than `maxBytes`; the rest is not read.
+ * Reads the body of a response to its end or until `isEnough` accepts the bytes
+ * so far. Bodies of up to `freeBytes` reserve nothing. If `isShared` is set, a
+ * body over 1 MiB is in memory that other threads can read. `onWait` is called
+ * before and after a wait for memory. That wait is not a delay of the source.
+ * @throws {RangeError} if the body is longer than `maxBytes`. Nothing more is
+ * read then.
  * @throws what {@linkcode FairQueue.acquire} throws.
  */
 export async function readBody(
@@ -64,7 +71,8 @@ export async function readBody(
         permit?.resize(length);
         return { bytes: resized(buffer, length, 0), release };
       }
-      // Decompressed pieces may all be there already, and reading them runs ahead of every timer and request.
+      // All decompressed pieces may already be available. Reading them runs
+      // ahead of every timer and request.
       if (length > PIECE_BYTES) await yieldToEventLoop(signal);
     }
     throw new RangeError(`Cannot read "body": it is longer than ${maxBytes} bytes`);
@@ -72,21 +80,23 @@ export async function readBody(
     release();
     throw error;
   } finally {
-    // Also after an error: a connection with an unread body cannot be reused.
+    // Also needed after an error. A connection with an unread body cannot be
+    // reused.
     await pieces.cancel().catch(() => {});
   }
 }
 
 /**
- * Reads a body in pieces, each to be used before the next one is read. Deno decompresses 4 KiB at a time and allocates
- * 64 KiB for them, unless it is given a buffer.
+ * Reads a body in pieces. Each piece must be used before the next one is read.
+ * Deno decompresses 4 KiB at a time. It allocates 64 KiB for them unless it is
+ * given a buffer.
  */
 function piecesOf(body: ReadableStream<Uint8Array>) {
   let reader: ReadableStreamBYOBReader;
   try {
     reader = body.getReader({ mode: "byob" });
   } catch {
-    // It comes out of a transform.
+    // The body comes out of a transform.
     return body.getReader();
   }
   let piece = new Uint8Array(PIECE_BYTES);
@@ -101,8 +111,9 @@ function piecesOf(body: ReadableStream<Uint8Array>) {
 }
 
 /**
- * The same bytes with another length; the given ones become unusable. Bytes that grow over 1 MiB move to memory that can
- * grow to `maxSharedBytes` without a copy, unless that is 0.
+ * Returns the same bytes with another length. The given bytes become unusable.
+ * Bytes that grow over 1 MiB move to memory that can grow to `maxSharedBytes`
+ * without a copy. 0 disables this.
  */
 function resized(bytes: Uint8Array, length: number, maxSharedBytes: number): Uint8Array {
   const { buffer } = bytes;

@@ -1,5 +1,6 @@
-// Remembers what failed, and until when it is not tried again, so that an outage costs few requests and callers lose no
-// time. When a wait is over, one try can go alone: the others get the failure, or wait, until it has ended.
+// Remembers failures and when their keys may be tried again. An outage then
+// costs few requests and callers lose no time. When a wait is over, a single
+// try can go first. The others get the failure, or wait until it has ended.
 
 import { LRUCache } from "lru-cache";
 import type { Clock } from "./clock.ts";
@@ -7,21 +8,24 @@ import type { Clock } from "./clock.ts";
 const MAX_KEYS = 10_000;
 
 interface Entry<Failure> {
-  /** Null once a later try succeeded. */
+  /** Null once a later try has succeeded. */
   failure: Failure | null;
   waitMs: number;
-  /** Monotonic, so a jump of the wall clock changes no wait. */
+  /** Monotonic so that a jump of the wall clock changes no wait. */
   untilMs: number;
   probe: PromiseWithResolvers<void> | null;
 }
 
-/** Failures by key. The keys that were not used for longest are forgotten first. */
+/**
+ * Remembers failures by key. The least recently used keys are forgotten first.
+ */
 export class RetryTable<Failure> {
   private readonly entries = new LRUCache<string, Entry<Failure>>({ max: MAX_KEYS });
 
   /**
-   * The first wait of a key is `firstMs`. A failure within `maxMs` after a wait makes the next one twice as long, up to
-   * `maxMs`. Where they are left out, each wait is as long as `failed` is given.
+   * The first wait of a key is `firstMs`. A failure within `maxMs` after a wait
+   * doubles the next wait up to `maxMs`. If `times` is omitted, `failed` sets
+   * the length of each wait.
    */
   constructor(
     private readonly clock: Clock,
@@ -31,7 +35,10 @@ export class RetryTable<Failure> {
     },
   ) {}
 
-  /** The failure of the first of these keys that waits or is probed; null where all may be tried. */
+  /**
+   * Returns the failure of the first key that waits or is probed. Returns null
+   * if all keys may be tried.
+   */
   failureOf(...keys: readonly string[]): Failure | null {
     for (const key of keys) {
       if (this.waitMs(key) > 0 || this.probeOf(key)) return this.entries.get(key)!.failure;
@@ -39,20 +46,23 @@ export class RetryTable<Failure> {
     return null;
   }
 
-  /** For how long a key is not tried, in ms. */
+  /** Returns the wait of a key in ms. */
   waitMs(key: string): number {
     const entry = this.entries.get(key);
     return entry?.failure == null ? 0 : Math.max(0, entry.untilMs - this.clock.monotonicMs());
   }
 
-  /** Resolves when the probe of a key has ended; null where there is none. */
+  /**
+   * Resolves when the probe of a key has ended. Returns null if there is no
+   * probe.
+   */
   probeOf(key: string): Promise<void> | null {
     return this.entries.get(key)?.probe?.promise ?? null;
   }
 
   /**
-   * Makes a key wait, for at least `leastMs`. Tries that were under way together make one wait.
-   * @returns whether it is a new one.
+   * Makes a key wait for at least `leastMs`. Concurrent failures make one wait.
+   * @returns whether the wait is new.
    */
   failed(key: string, failure: Failure, leastMs = 0): boolean {
     const { firstMs, maxMs } = this.times;
@@ -76,13 +86,16 @@ export class RetryTable<Failure> {
     this.endProbe(key);
   }
 
-  /** Begins the try of a key that goes alone, where its wait is over and no try has succeeded since. */
+  /**
+   * Starts the single try of a key after its wait. Does nothing if a try has
+   * succeeded since.
+   */
   probe(key: string): void {
     const entry = this.entries.get(key);
     if (entry !== undefined && entry.failure !== null) entry.probe ??= Promise.withResolvers();
   }
 
-  /** Ends a probe, also one without a result: the next try is a probe then. */
+  /** Ends a probe even if it has no result. The next try is then a probe. */
   endProbe(key: string): void {
     const entry = this.entries.get(key);
     entry?.probe?.resolve();

@@ -1,5 +1,5 @@
-// One flight per key: concurrent requests for the same thing share one piece of work. A flight that has ended,
-// successfully or not, is forgotten before its result is delivered.
+// Runs one flight per key. Concurrent requests for the same thing share one
+// piece of work. A flight is forgotten before its result or error is delivered.
 
 import { orAborted } from "./clock.ts";
 import { CollectionsError } from "../errors.ts";
@@ -14,20 +14,22 @@ interface Flight<T> {
 export class SingleFlight<T> {
   private readonly flights = new Map<string, Flight<T>>();
 
-  /** Whether a flight under `key` can be joined now. */
+  /** Returns whether a flight under `key` can be joined now. */
   has(key: string): boolean {
     return this.flights.has(key);
   }
 
-  /** Resolves when the flights of this moment have ended. Never rejects. */
+  /** Resolves when all current flights have ended. Never rejects. */
   async settled(): Promise<void> {
     await Promise.allSettled([...this.flights.values()].map((flight) => flight.result));
   }
 
   /**
-   * The result of the flight under `key`. Where there is none `work` starts, and must not run the same key itself; its
-   * signal aborts once no caller waits for it any more. `signal` ends this caller's wait.
-   * @throws What the work throws; the signal's reason, at once, where the signal aborts first.
+   * Returns the result of the flight under `key`. If there is no flight, `work`
+   * starts. It must not run the same key itself. Its signal aborts when no
+   * caller waits for it any more. `signal` ends this caller's wait.
+   * @throws what the work throws.
+   * @throws the signal's reason at once if it aborts first.
    */
   async run(
     key: string,
@@ -42,7 +44,8 @@ export class SingleFlight<T> {
       try {
         return await orAborted(flight.result, signal);
       } catch (error) {
-        // The client that started the flight has no misses left, which says nothing about this one.
+        // The client that started the flight has used up its limit of cache
+        // misses. That says nothing about this client.
         const isOthers = error instanceof CollectionsError && error.code === "too-many-requests";
         if (joined === undefined || !isOthers) throw error;
       } finally {
@@ -56,7 +59,7 @@ export class SingleFlight<T> {
 
   private start(key: string, work: (signal: AbortSignal) => Promise<T>): Flight<T> {
     const controller = new AbortController();
-    // The work begins a turn later, when the flight can be joined.
+    // The work starts one turn later so that the flight can be joined.
     const result = Promise.resolve().then(() => work(controller.signal))
       .finally(() => this.forget(key, flight));
     const flight: Flight<T> = { result, controller, waiting: 0 };
@@ -64,7 +67,7 @@ export class SingleFlight<T> {
     return flight;
   }
 
-  /** Whether the flight had not ended. */
+  /** Returns whether the flight was still running. */
   private forget(key: string, flight: Flight<T>): boolean {
     return this.flights.get(key) === flight && this.flights.delete(key);
   }

@@ -1,60 +1,80 @@
-// Reads regular files in folders that their author may change at any moment. Deno opens files by path alone, and follows
-// links that an author puts in the place of a folder. So a file is opened first. Then its real path must be the expected
-// one and name the file that is open. This is checked before and after the file is read. Opening never waits for a pipe.
+// Reads regular files in folders that their author may change at any moment.
+// Deno opens files by path only. It follows a link if the author replaces a
+// folder with one. So a file is opened first. Then its real path must be the
+// expected one and name the file that is open. This is checked before and after
+// the file is read. Opening never waits for a pipe.
 
 import { constants, promises } from "node:fs";
 import { basename, dirname, join } from "@std/path";
 import { blobHash } from "../git_object_id.ts";
 
-/** A file is read and hashed in blocks. Other tasks continue between two of them. */
+/**
+ * A file is read and hashed in blocks. Other tasks continue between two blocks.
+ */
 export const BLOCK_BYTES = 1 << 16;
 
-// Windows has no O_NONBLOCK, and no pipes among its files.
+// Windows has no O_NONBLOCK and no pipes among its files.
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
-/** The bytes of a file, as many as `lstat` found, and their blob id. */
+/**
+ * The bytes of a file and their blob id. The length is the size that `lstat`
+ * found.
+ */
 interface FileContent {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly id: string;
 }
 
-/** A path, and its real path while no link has taken the place of a file or folder. */
+/**
+ * A path and its expected real path. They stop matching if a link replaces a
+ * file or folder.
+ */
 export interface CheckedPath {
   readonly path: string;
   readonly realPath: string;
 }
 
-/** The path of a file or folder that must not be a link. The folders above it may be. */
+/**
+ * Returns the path of a file or folder that must not be a link. The folders
+ * above it may be links.
+ */
 export async function checkedPath(path: string): Promise<CheckedPath> {
   return { path, realPath: join(await Deno.realPath(dirname(path)), basename(path)) };
 }
 
-/** The path of a file or folder that no link may lead to from `folder` on. */
+/**
+ * Returns the path of a file or folder in `folder`. No part of it below
+ * `folder` may be a link.
+ */
 export const pathIn = (folder: CheckedPath, path: string): CheckedPath => ({
   path: join(folder.path, path),
   realPath: join(folder.realPath, path),
 });
 
-/** Whether the real path is the expected one. */
+/** Returns whether the real path is the expected one. */
 export async function isReal({ path, realPath }: CheckedPath): Promise<boolean> {
   return await nullIfMissing(Deno.realPath(path)) === realPath;
 }
 
-/** Whether the path still names the file or link that `lstat` described, and no link leads to it. */
+/**
+ * Returns whether the path still names the file or link that `lstat` described.
+ * No link may lead to it.
+ */
 export async function isInPlace(at: CheckedPath, found: Deno.FileInfo): Promise<boolean> {
   const { path, realPath } = at;
-  // The real path of a link is that of its target.
+  // The real path of a link is the path of its target.
   const unlinked = found.isSymlink ? { path: dirname(path), realPath: dirname(realPath) } : at;
   if (!await isReal(unlinked)) return false;
-  // Not by the real path, which may be outside of what Deno is permitted to read.
+  // The real path is not used. Deno may have no permission to read it.
   const info = await nullIfMissing(Deno.lstat(path));
   return info !== null && isSameFile(info, found);
 }
 
 /**
- * Reads the regular file that `lstat` described. Returns null if the path names another file by now, or none that may be
- * read. If the file shrinks while it is read, the id fits nothing. If `bytes` is shorter than the file, later blocks
- * overwrite earlier ones.
+ * Reads the regular file that `lstat` described. Returns null if the path now
+ * names another file or a file that may not be read. If the file shrinks while
+ * it is read, the id matches nothing. If `bytes` is shorter than the file,
+ * later blocks overwrite earlier ones.
  */
 export async function readChecked(
   at: CheckedPath,
@@ -90,16 +110,23 @@ const isSameFile = (a: Identity, b: Identity) =>
     ? a.ino === b.ino && a.dev === b.dev
     : a.size === b.size && a.mtime?.getTime() === b.mtime?.getTime();
 
-/** Errors for a file that is absent, has another type, or may not be read. EINVAL: `readLink` of another type. */
+/**
+ * Errors for a file that is absent, has another type or may not be read.
+ * `readLink` gives EINVAL for another type.
+ */
 const MISSING =
   /^(EACCES|EINVAL|EISDIR|ELOOP|ENAMETOOLONG|ENOENT|ENOTDIR|ENXIO|EPERM|InvalidData|NotCapable|NotFound)$/;
 
-/** Returns the result of a read, or null if there is nothing that may be read. @throws any other failure. */
+/**
+ * Returns the result of `read`, or null if there is nothing that may be read.
+ * @throws any other failure.
+ */
 export async function nullIfMissing<T>(read: Promise<T>): Promise<T | null> {
   try {
     return await read;
   } catch (error) {
-    // Deno's errors may have no code. InvalidData: a link whose target is not UTF-8.
+    // Deno's errors may have no code. InvalidData is a link whose target is not
+    // UTF-8.
     const { code, name } = error as { code?: string; name?: string };
     if ([code, name].some((text) => text !== undefined && MISSING.test(text))) return null;
     throw error;

@@ -1,7 +1,9 @@
-// One scan of a local folder: which files there are, with Git's ids for them and for their folders. Only what may be
-// served is listed: no name that begins with a dot, no `node_modules`, no device. Links are never followed, even if the
-// author puts one in the place of a folder during the scan: see checked_file.ts. A file that the scan before has read, and
-// that has the same times, size and inode, is not read again.
+// Scans a local folder once. A scan lists the files with Git's ids for them and
+// for their folders. Only what may be served is listed. Names that begin with a
+// dot, `node_modules` and devices are skipped. Links are never followed even if
+// the author replaces a folder with one during the scan (see checked_file.ts).
+// A file is not read again if the last scan read it and its times, size and
+// inode are the same.
 
 import { basename } from "@std/path";
 import type { Clock } from "../../work/clock.ts";
@@ -25,33 +27,39 @@ import {
 } from "./folder_state.ts";
 
 const READ_AT_ONCE = 4;
-/** How often a file is read if it changes meanwhile. */
+/** How often a file is read if it changes while it is read. */
 const MAX_TRIES = 3;
-/** A file may change again within the resolution of its times, which is two seconds where it is coarsest. */
+/**
+ * A file may change again within the resolution of its times. The coarsest
+ * resolution is two seconds.
+ */
 const SETTLED_AFTER_MS = 2_000;
 
-/** What a scan has done, whether it succeeds or fails. */
+/** The work that a scan has done whether it succeeds or fails. */
 export interface ScanWork {
-  /** How many names were listed. */
+  /** The number of listed names. */
   names: number;
-  /** How many files were read, and how many whole blocks they had. */
+  /** The number of files that were read. `blocks` counts their whole blocks. */
   reads: number;
   blocks: number;
 }
 
-/** Whether a path segment is served at all. */
+/** Returns whether a path segment may be served. */
 export const isServedName = (name: string) => !name.startsWith(".") && name !== "node_modules";
 
 /**
- * Scans the folder at `path`. `previous` is the result of the last scan, whose unchanged folders are taken over. A file
- * or folder that may not be read, a file that is replaced again and again, and a folder that is replaced meanwhile
- * are left out. The next scan lists every folder again. Any other failure fails the scan, since a short list would be a
- * wrong answer.
+ * Scans the folder at `path`. `previous` is the result of the last scan. Its
+ * unchanged folders are reused. The result omits files and folders that may not
+ * be read, files that are replaced again and again, and folders that are
+ * replaced during the scan. The next scan lists every folder again. Any other
+ * failure fails the scan because an incomplete list would be a wrong response.
  *
- * `maxEntries` is how many files and folders there may be. A folder counts once for each level that it is below the root,
- * and a large file once for each block, so that this bounds the whole work. The scan adds what it does to `work`.
+ * `maxEntries` limits the number of files and folders. A folder counts once for
+ * each level below the root. A large file counts once for each block. So this
+ * limits the whole work. The scan adds what it does to `work`.
  * @throws {CollectionsError} collection-too-large past `maxEntries`.
- * @throws {Deno.errors.NotFound} where there is no such folder or it is a link, and whatever else reading it gives.
+ * @throws {Deno.errors.NotFound} if there is no such folder or it is a link.
+ * @throws any other error of reading the folder.
  */
 export async function scanFolder(
   path: string,
@@ -75,9 +83,13 @@ export async function scanFolder(
     throw new CollectionsError("collection-too-large", `${what}: ${why}, ${how}.`);
   };
 
-  /** Scans a folder and those below it. Throws the error of reading the folder itself. */
+  /**
+   * Scans a folder and its sub-folders. Throws if the folder itself cannot be
+   * read.
+   */
   const scan = async (at: CheckedPath, level: number): Promise<FoundFolder> => {
-    // A path takes as long to check as it has levels. The folder above has counted the name.
+    // The time to check a path grows with its levels. The folder above has
+    // counted the name.
     count(Math.max(0, level - 1));
     const fileNames: string[] = [];
     const folderNames: string[] = [];
@@ -87,7 +99,8 @@ export async function scanFolder(
       count(1);
       work.names++;
       if (!isServedName(entry.name)) continue;
-      // Deno shows a name that is not UTF-8 with this character, and opens no file by it.
+      // Deno shows a name that is not UTF-8 with this character. It cannot open
+      // a file by that name.
       if (entry.name.includes("\ufffd")) omitted++;
       else if (entry.isDirectory) folderNames.push(entry.name);
       else if (entry.isFile || entry.isSymlink) fileNames.push(entry.name);
@@ -100,7 +113,7 @@ export async function scanFolder(
       }
     };
     await Promise.all(Array.from({ length: READ_AT_ONCE }, scanFiles)).catch((error) => {
-      // The others end.
+      // Ends the other loops.
       fileNames.length = 0;
       throw error;
     });
@@ -117,7 +130,10 @@ export async function scanFolder(
     return found;
   };
 
-  /** The entry of a file or link. Null: it is deleted or unreadable. */
+  /**
+   * Returns the entry of a file or link. Returns null if it is deleted or
+   * unreadable.
+   */
   const scanFile = async (at: CheckedPath, name: string): Promise<ScannedEntry | null> => {
     for (let tries = 1; tries <= MAX_TRIES; tries++) {
       const info = await nullIfMissing(Deno.lstat(at.path));
@@ -135,7 +151,7 @@ export async function scanFolder(
   };
 
   const { id } = await scan(await checkedPath(path), 0).catch((error) => {
-    // A file took its place.
+    // A file has replaced the folder.
     if (!(error instanceof Deno.errors.NotADirectory)) throw error;
     throw new Deno.errors.NotFound(error.message);
   });
@@ -149,17 +165,24 @@ async function checkFolder(at: CheckedPath): Promise<void> {
   throw new Deno.errors.NotFound(`Cannot scan "${at.path}": a link took its place`);
 }
 
-/** What does not change while a file does not; "" for a file that may change without it. */
+/**
+ * Returns a text that changes when the file changes, or "" if the file could
+ * change without it.
+ */
 function stampOf(at: CheckedPath, info: Deno.FileInfo, nowMs: number): string {
   const { size, mtime, ctime, dev, ino, mode } = info;
-  // The change time cannot be set back, as the modification time can; not every file system has it.
+  // The modification time can be set back but the change time cannot. Not every
+  // file system has a change time.
   const changedAtMs = (ctime ?? mtime)?.getTime() ?? Infinity;
   if (changedAtMs + SETTLED_AFTER_MS > nowMs) return "";
   // Systems without inode numbers give 0 or null.
   return [size, mtime?.getTime(), ctime?.getTime(), dev, ino || at.path, mode].join();
 }
 
-/** The blob id of the file or link that `lstat` described. Null: something else is there by now. */
+/**
+ * Returns the blob id of the file or link that `lstat` described. Returns null
+ * if something else is there now.
+ */
 async function readId(at: CheckedPath, info: Deno.FileInfo, work: ScanWork) {
   if (info.isSymlink) {
     const target = await nullIfMissing(Deno.readLink(at.path));
@@ -168,7 +191,8 @@ async function readId(at: CheckedPath, info: Deno.FileInfo, work: ScanWork) {
   }
   work.reads++;
   work.blocks += Math.floor(info.size / BLOCK_BYTES);
-  // If the file changes meanwhile, the id fits nothing, and the next scan reads the file again.
+  // If the file changes meanwhile, the id matches nothing and the next scan
+  // reads the file again.
   const block = new Uint8Array(Math.min(info.size, BLOCK_BYTES));
   return (await readChecked(at, info, block))?.id ?? null;
 }

@@ -1,5 +1,5 @@
-// A local folder as a scan found it: trees by their ids, as in Git. Lists files, and reads those whose bytes still fit
-// their ids.
+// The state of a local folder after a scan. It has trees by their ids as in
+// Git. Lists files and reads files whose bytes still match their ids.
 
 import { sortYielding, STEPS_PER_YIELD, yieldToEventLoop } from "../../work/clock.ts";
 import { type FileList, FileListBuilder } from "../file_list.ts";
@@ -8,26 +8,32 @@ import type { FileRef } from "../source.ts";
 import { addEntry, TreeEntries, type TreeEntry } from "../tree_entries.ts";
 import { checkedPath, nullIfMissing, pathIn, readChecked } from "./checked_file.ts";
 
-/** A file, a symbolic link, whose id is that of its target's path, or a folder. */
+/**
+ * A file, a folder or a symbolic link. The id of a link is the id of its
+ * target's path.
+ */
 export type ScannedEntry = TreeEntry & TreeObjectEntry;
 
-/** A folder. One without files does not exist, as in Git. */
+/** A folder. Folders without files do not exist, as in Git. */
 export interface ScannedFolder {
   readonly tree: TreeEntries;
-  /** Every file below it, once that was requested. */
+  /** Every file below the folder. Set once it was requested. */
   list?: Promise<FileList>;
 }
 
 export interface FolderState {
-  /** The tree id of the folder itself. */
+  /** The tree id of the scanned folder itself. */
   readonly id: string;
-  /** The folder and those below it, by tree id. */
+  /** The scanned folder and the folders below it by tree id. */
   readonly folders: ReadonlyMap<string, ScannedFolder>;
-  /** Blob ids by what `lstat` says of their files. */
+  /** Blob ids by the `lstat` data of their files. */
   readonly blobIds: ReadonlyMap<string, string>;
 }
 
-/** Makes a folder of entries in any order, or takes the one of an earlier scan. */
+/**
+ * Makes a folder of entries in any order. Reuses the same folder of an earlier
+ * scan.
+ */
 export async function folderOf(
   entries: readonly ScannedEntry[],
   omitted: number,
@@ -46,10 +52,13 @@ export async function folderOf(
   return { id, folder: { tree: new TreeEntries(builder.build()) } };
 }
 
-/** What Git orders entries by. */
+/** Git sorts entries by this key. */
 const keyOf = ({ kind, name }: ScannedEntry) => kind === "folder" ? `${name}/` : name;
 
-/** Orders strings by their bytes in UTF-8, without encoding them. Surrogates sort behind all other units. */
+/**
+ * Compares strings by their bytes in UTF-8 without encoding them. Surrogates
+ * sort after all other units.
+ */
 function compareBytes(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let index = 0; index < length; index++) {
@@ -61,7 +70,7 @@ function compareBytes(a: string, b: string): number {
 
 const rankOf = (unit: number) => unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 
-/** The entry at a path. */
+/** Returns the entry at a path. */
 export function entryAt({ id, folders }: FolderState, path: string): TreeEntry | undefined {
   let entry: TreeEntry | undefined = { name: "", kind: "folder", id, size: 0 };
   for (const name of path.split("/")) {
@@ -70,7 +79,10 @@ export function entryAt({ id, folders }: FolderState, path: string): TreeEntry |
   return entry;
 }
 
-/** Lists every file below a folder. Entries in Git's order give paths in byte order. */
+/**
+ * Lists every file below a folder. Entries in Git's order give paths in byte
+ * order.
+ */
 export async function listFiles({ folders }: FolderState, treeId: string): Promise<FileList> {
   const builder = new FileListBuilder();
   let steps = 0;
@@ -89,8 +101,9 @@ export async function listFiles({ folders }: FolderState, treeId: string): Promi
 }
 
 /**
- * Reads a file of the repository in `folder` whole. Returns null if it is missing, behind a link, or does not have this id
- * and size.
+ * Reads a file that a scan of the repository in `folder` listed. Returns null
+ * if it has changed, is deleted or is behind a link. Bytes are returned only if
+ * they match the id from the scan.
  */
 export async function readExact(
   folder: string,
@@ -99,7 +112,7 @@ export async function readExact(
 ): Promise<Uint8Array<ArrayBuffer> | null> {
   const at = pathIn(await checkedPath(folder), path);
   const info = await nullIfMissing(Deno.lstat(at.path));
-  // A file that grew is not read into memory.
+  // A file that has grown is not read into memory.
   const content = info?.isFile && info.size === size ? await readChecked(at, info) : null;
   return content && (content.id === id || hasId(content.bytes, id)) ? content.bytes : null;
 }

@@ -1,6 +1,8 @@
-// Local folders behind the source port: each folder directly below the root is a repository of the owner `local`. Its
-// ids are Git's own for the files as they are, and bytes are returned only when they hash to the requested id. Names of
-// repositories come from the root's listing alone, so nothing outside the root can be named. No cache miss is counted.
+// Serves local folders through the source port. Each folder directly below the
+// root is a repository of the owner `local`. Its ids are Git's ids for the
+// files as they are. Bytes are returned only if they hash to the requested id.
+// Names of repositories come from the listing of the root only, so nothing
+// outside the root can be named. Cache misses are not counted.
 
 import { join } from "@std/path";
 import pLimit, { type LimitFunction } from "p-limit";
@@ -16,21 +18,24 @@ import { entryAt, type FolderState, listFiles, readExact } from "./folder_state.
 
 export const LOCAL_OWNER = "local";
 
-// More threads would take the processor from the one that serves.
+// More threads would take processor time from the serving thread.
 const READ_AT_ONCE = 2;
 const SCANS_AT_ONCE = 2;
 const MIN_FRESH_MS = 1_000;
-/** After a scan, a folder rests for so many times as long as the scan took. */
+/** The pause after a scan is this many times as long as the scan. */
 const REST_FACTOR = 4;
 const MAX_REST_MS = 30_000;
-/** The processor time of a scan, in ms for each name, each file that is read, and each block of it. Measured. */
+/**
+ * The processor time of a scan in ms for each name, each file that is read, and
+ * each of its blocks. Measured.
+ */
 const COST_MS = { name: 0.04, read: 0.1, block: 0.1 };
 
 interface LocalSourceOptions {
   /** The folder whose sub-folders are served. */
   readonly root: string;
   readonly clock: Clock;
-  /** How many files and folders a repository may have. */
+  /** The maximum number of files and folders in a repository. */
   readonly maxEntries?: number;
 }
 
@@ -43,9 +48,11 @@ export class LocalSource implements Source {
   constructor(private readonly options: LocalSourceOptions) {}
 
   /**
-   * Returns the folder's state, and scans the folder first if the state is no longer fresh. The request that starts a scan
-   * is charged for it. The folder's one branch is requested by its name, as null or as `HEAD`.
-   * @throws {CollectionsError} repository-not-found, branch-not-found, collection-too-large, or a source failure.
+   * Returns the folder's state. Scans the folder first if the state is no
+   * longer fresh. The request that starts a scan is charged for it. The folder
+   * has one branch. It is requested by its name, null or `HEAD`.
+   * @throws {CollectionsError} repository-not-found, branch-not-found,
+   * collection-too-large or a source failure.
    */
   readonly resolve: Source["resolve"] = async ({ owner, repo, branch }, context) => {
     context.signal?.throwIfAborted();
@@ -65,17 +72,20 @@ export class LocalSource implements Source {
 
   readonly tree: Source["tree"] = (...of) => Promise.try(() => this.folderIn(...of).folder.tree);
 
-  /** Never null. */
+  /** Never resolves to null. */
   readonly files = (...of: Parameters<Source["files"]>): Promise<FileList> =>
     Promise.try(() => {
       const { state, folder } = this.folderIn(...of);
       return folder.list ??= listFiles(state, of[1]);
     });
 
-  /** Folders are in memory, and read by their ids. */
+  /** Folders are in memory and are found by their ids. */
   readonly filesAt = () => Promise.resolve(null);
 
-  /** The bytes of files. A file that changed after the scan is an error, and causes a new scan. */
+  /**
+   * Returns the bytes of files. A file that changed after the scan is an error
+   * and causes a new scan.
+   */
   readonly blobs: Source["blobs"] = async (snapshot, files, { signal }) => {
     const { folder, state } = this.stateOf(snapshot);
     const read = async (ref: FileRef): Promise<BlobResult> => {
@@ -103,8 +113,10 @@ export class LocalSource implements Source {
   readonly webUrl = () => null;
 
   /**
-   * The folder with this name, else the first whose name differs in case only; links are no repositories.
-   * @throws {CollectionsError} repository-not-found, or source-failed where the root cannot be listed.
+   * Returns the folder with this name. Otherwise returns the first folder whose
+   * name differs only in case. Links are not repositories.
+   * @throws {CollectionsError} repository-not-found, or source-failed if the
+   * root cannot be listed.
    */
   private async find(repo: string): Promise<WatchedFolder> {
     const known = this.folders.get(repo);
@@ -125,13 +137,16 @@ export class LocalSource implements Source {
     return folder;
   }
 
-  /** The folder of a snapshot, and its state if it is one of the last two. */
+  /**
+   * Returns the folder of a snapshot. Returns its state if it is one of the
+   * last two.
+   */
   private stateOf({ validators, commit }: Snapshot) {
     const folder = this.folders.get(validators);
     return { folder, state: folder?.states.find(({ id }) => id === commit) };
   }
 
-  /** @throws {CollectionsError} source-failed where the folder is deleted. */
+  /** @throws {CollectionsError} source-failed if the folder is deleted. */
   private folderIn(snapshot: Snapshot, treeId: string, { signal }: RequestContext) {
     signal?.throwIfAborted();
     const { state } = this.stateOf(snapshot);
@@ -143,16 +158,25 @@ export class LocalSource implements Source {
 
 type Look = Pick<Snapshot, "branch" | "ref" | "freshness">;
 
-/** One local folder as it changes. There is one scan of it at a time, and a rest between two scans. */
+/**
+ * One local folder that changes over time. It has one scan at a time and a
+ * pause between two scans.
+ */
 class WatchedFolder {
   readonly path: string;
-  /** The last two, the latest first, so that a request that began to read one can finish when the next is there. */
+  /**
+   * The last two states with the latest first. A request that started with the
+   * older state can finish after the next scan.
+   */
   states: readonly FolderState[] = [];
   private last: Omit<Look, "freshness"> | null = null;
   private looking: Promise<Look> | null = null;
-  /** The error of the last scan; null if it succeeded. */
+  /** The error of the last scan. Null if it succeeded. */
   private failure: unknown = null;
-  /** By `clock.monotonicMs()`: until when the folder rests after the last scan, and after the last that was expired. */
+  /**
+   * The end of the pause after the last scan by `clock.monotonicMs()`.
+   * `expiredUntilMs` is the same for the last scan that `expire` caused.
+   */
   private restsUntilMs = -Infinity;
   private expiredUntilMs = -Infinity;
 
@@ -164,7 +188,10 @@ class WatchedFolder {
     this.path = join(options.root, name);
   }
 
-  /** Returns the folder's state, after a scan if it is not fresh. Throws what {@linkcode scanFolder} throws. */
+  /**
+   * Returns the folder's state and scans the folder first if it is not fresh.
+   * @throws what {@linkcode scanFolder} throws.
+   */
   async look(context: RequestContext): Promise<Look> {
     const { clock } = this.options;
     if (this.last !== null) {
@@ -177,7 +204,10 @@ class WatchedFolder {
     return await this.looking;
   }
 
-  /** Makes the next request scan the folder, unless the folder rests after a scan that this caused. */
+  /**
+   * Makes the next request scan the folder. Does nothing during the pause after
+   * a scan that this caused.
+   */
   expire(): void {
     const mayScan = this.options.clock.monotonicMs() >= this.expiredUntilMs;
     if (this.last !== null && mayScan) this.last.ref.checkedAtMs = 0;
@@ -214,13 +244,14 @@ class WatchedFolder {
       Object.assign(last.ref, found);
       return { ...last, freshness };
     }
-    // A ref state belongs to one branch: the other's is not renewed any more.
+    // A ref state belongs to one branch. The other branch's state is not
+    // renewed any more.
     this.last = { branch, ref: { ...found, wantedAtMs: checkedAtMs } };
     return { ...this.last, freshness: last === null ? "new" : "moved" };
   }
 }
 
-/** Nothing local is private, so it names the folder. */
+/** Nothing local is private, so the error names the folder. */
 const localFolderNotFound = (repo: string) =>
   new CollectionsError("repository-not-found", `There is no local folder "${repo}".`);
 
@@ -228,7 +259,7 @@ function objectMissing({ name }: Snapshot, id: string): CollectionsError {
   return sourceFailed(`Cannot read "${id}": it is not in "${name.owner}/${name.repo}" any more`);
 }
 
-/** The log must not reveal where the folders are on this machine. */
+/** The log must not reveal the paths of the folders on this machine. */
 function unreadable(what: string, cause: unknown): CollectionsError {
   return sourceFailed(`Cannot read "${what}": ${describeError(cause).error}`, { cause });
 }
