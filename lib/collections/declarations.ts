@@ -1,5 +1,5 @@
-// The collections that a repository itself declares for its content management system. Each configuration file is parsed
-// once per blob id.
+// Collections that a repository declares for its content management system.
+// Each configuration file is parsed once per blob id.
 
 import type { ObjectKind } from "../cache/object_cache.ts";
 import { CONFIG_PATHS, type Declarations, unreadable } from "../content/declared.ts";
@@ -7,16 +7,20 @@ import { declarationsTask } from "../content/tasks.ts";
 import { TimeLimitError } from "../thread/compute.ts";
 import { findEntry, readBlob, type ReadContext, repositoryOf, runTask } from "./read_context.ts";
 
-/** A configuration is written by hand; a larger file is not one. */
+/** Configuration files are written by hand. A larger file is something else. */
 const MAX_BYTES = 1 << 20;
 
-/** Parsed configurations, by path and blob id, which alone determine the result. */
+/** Keyed by path and blob id, which alone determine the result. */
 const declarationsKind: ObjectKind<Declarations> = {
   name: "declarations",
   sizeOf: (declarations) => 200 + 2 * JSON.stringify(declarations).length,
 };
 
-/** All declared collections, in the order of the files, and the warnings. @throws {CollectionsError} a source failure. */
+/**
+ * Returns all declared collections in the order of the files. Also returns
+ * warnings about files that could not be parsed.
+ * @throws {CollectionsError} if the source fails.
+ */
 export async function readDeclarations(read: ReadContext) {
   const found = await Promise.all(CONFIG_PATHS.map((path) => readConfigFile(path, read)));
   return {

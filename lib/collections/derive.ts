@@ -1,5 +1,6 @@
-// Has the content thread derive from files what it or the caches keep: front matter and HTML. A file that takes too long is
-// tried again alone. Then it has none for some minutes.
+// Derives front matter and HTML from files on the content thread. A file that
+// takes too long is tried again alone. If that fails too, the file has neither
+// for some minutes.
 
 import type { Batch, FilesInput } from "../content/derive.ts";
 import type { Missing } from "../content/derived.ts";
@@ -9,16 +10,21 @@ import type { Blobs, FileRef } from "../source/source.ts";
 import { type Task, TimeLimitError } from "../thread/compute.ts";
 import { type ReadContext, repositoryOf, runTask } from "./read_context.ts";
 
-/** Files read together: few enough to bound memory, enough to fill several batches. */
+/**
+ * Limits for files that are read together. They bound memory and still fill
+ * several batches.
+ */
 const CHUNK = { maxFiles: 400, maxBytes: 4 << 20 };
-/** What is copied to the thread at once. */
+/** Limits how much is copied to the thread at once. */
 const MAX_BATCH_BYTES = 1 << 20;
-/** Another client's files may take the place of what was derived, before it is used. */
+/** Another client's files may evict derived data before it is used. */
 const MAX_ROUNDS = 3;
 
 /**
- * The output of a task that needs front matter, which is derived where the thread does not have it.
- * @throws {CollectionsError} service-busy, or as {@linkcode runTask}.
+ * Returns the output of a task that needs front matter. Derives the front
+ * matter that the thread does not have.
+ * @throws {CollectionsError} service-busy if it is evicted again and again.
+ * @throws what {@linkcode runTask} throws.
  */
 export async function runOverFrontMatter<Input, Output extends object>(
   read: ReadContext,
@@ -27,9 +33,9 @@ export async function runOverFrontMatter<Input, Output extends object>(
   { fileAt, onFailure, blobs, ...options }: {
     readonly subject: string;
     readonly linearIn?: number;
-    /** The file that the task means by an index. */
+    /** Returns the file for an index that the task reported as missing. */
     readonly fileAt: (index: number) => FileRef;
-    /** Called for a file that could not be read, once all others are derived. */
+    /** Called for each unreadable file after all others are derived. */
     readonly onFailure: (id: string, error: Error) => void;
     readonly blobs?: Blobs;
   },
@@ -55,8 +61,9 @@ export async function runOverFrontMatter<Input, Output extends object>(
 }
 
 /**
- * Renders Markdown files. `onResult` gets a `Rendered` as JSON, a sentence why a file has none, or why it cannot be read.
- * @throws as {@linkcode runTask}.
+ * Renders Markdown files. `onResult` gets a `Rendered` as JSON. It gets a
+ * sentence if a file has no HTML and an error if it cannot be read.
+ * @throws what {@linkcode runTask} throws.
  */
 export async function renderFiles(
   files: readonly FileRef[],
@@ -75,14 +82,17 @@ export async function renderFiles(
   });
 }
 
-/** Reads files where `blobs` lacks them, and works on them in batches. */
+/** Works on files in batches. Reads the files that `blobs` lacks. */
 async function workOn<T>(
   files: readonly FileRef[],
   read: ReadContext,
   { blobs: known, work, onResult }: {
     readonly blobs: Blobs | undefined;
     readonly work: (batch: FilesInput["files"], isLong: boolean) => Promise<Batch<T>>;
-    /** Gets an error for a file that cannot be read, null for one that takes too long also alone. */
+    /**
+     * Gets an error if the file cannot be read. Gets null if the file takes too
+     * long even alone.
+     */
     readonly onResult: (id: string, result: T | Error | null) => void | Promise<void>;
   },
 ): Promise<void> {
@@ -112,7 +122,8 @@ async function workOn<T>(
       for (const result of results) await onResult(readable[at++]!.id, result);
       if (results.length > 0) tries = 0;
       if (!isSlow) continue;
-      // One by one from here on: which of several files ended the thread is not known.
+      // It is unknown which file of the batch ended the thread. The next files
+      // are tried one by one.
       size = 1;
       if (++tries < 2) continue;
       await onResult(readable[at++]!.id, null);
@@ -121,7 +132,7 @@ async function workOn<T>(
   }
 }
 
-/** The first files that have so many bytes together, one at least. */
+/** Returns as many files as fit into `maxBytes` but at least one. */
 function fitting<Key extends string, File extends Readonly<Record<Key, number>>>(
   files: readonly File[],
   maxBytes: number,

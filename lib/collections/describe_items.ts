@@ -1,6 +1,7 @@
-// The items of a page as JSON, which the content thread makes: what it has to read for them, in what order, and what fits.
-// A rendered file depends on its text alone and is cached by its blob id, in the key-value store too. Its addresses are
-// resolved for each response.
+// Makes the JSON of a page's items on the content thread. This file decides
+// what is read for them, in what order, and what fits. Rendered HTML depends
+// only on the text of a file. It is cached by blob id in memory and in the
+// key-value store. Its URLs are resolved for each response.
 
 import { itemErrorBody } from "../api/contract.ts";
 import { displayPath } from "../api/names.ts";
@@ -20,34 +21,43 @@ import { type ReadContext, repositoryOf, runJob } from "./read_context.ts";
 import { type ContentFile, contentRef, readContents, withPointer } from "./read_contents.ts";
 import { type CollectionFolder, pathIn } from "./resolve_collection.ts";
 
-/** The files of a response, and what is said of them. */
+/** The files of a response and what the response says about them. */
 interface Page {
   readonly files: readonly ContentFile[];
   readonly needs: ItemNeeds;
-  /** As in `DescribeInput`. */
+  /** See `DescribeInput`. */
   readonly fields?: readonly string[] | undefined;
   readonly linkTemplate?: string | undefined;
-  /** The collection whose items the files are; null for a file by itself. */
+  /** The collection that contains the files. Null for a single file. */
   readonly folder: CollectionFolder | null;
-  /** The files of the collection that links between items stay in. */
+  /** The files that links between items may lead to. */
   readonly linked?: { readonly folder: CollectionFolder; readonly files: FileList } | null;
-  /** Bytes of JSON that the items may have. */
+  /** Maximum size of the items as JSON. */
   readonly maxBytes: number;
   /** Files that were read already. */
   readonly blobs?: Blobs;
 }
 
-/** Bytes of JSON that an answer has at most. */
+/** Maximum size of a JSON response. */
 export const MAX_JSON_BYTES = 16 << 20;
-/** What an item without its contents may have: two addresses encode its path of at most 4,096 bytes. */
+/**
+ * Upper bound for an item without its contents. Two URLs encode its path of at
+ * most 4,096 bytes.
+ */
 const MAX_ITEM_BYTES = 40 * 1024;
-/** What an item is counted as beside its path, where its page may be written on either thread. */
+/**
+ * Estimated size of an item beyond its path. Small pages of plain items are
+ * written on the thread that serves requests.
+ */
 const WRITTEN_BYTES = 256;
-/** Bytes of files that one page carries at most, and reads at most for their front matter alone. */
+/**
+ * Maximum bytes of files whose contents one page carries. Also the maximum that
+ * a page reads only for front matter.
+ */
 const MAX_PAGE_BYTES = { content: 4 << 20, frontMatter: 32 << 20 };
 const MDX_ERROR = "MDX is a program, which this service does not execute; it has no HTML.";
 
-/** Rendered files as the content thread makes and reads them. */
+/** Rendered files in the encoding of the content thread. */
 const renderedKind: ObjectKind<Uint8Array> = {
   name: `html-${RENDERER_VERSION}`,
   sizeOf: (bytes) => bytes.length,
@@ -58,13 +68,15 @@ const failureKind: ObjectKind<{ readonly message: string; readonly untilMs: numb
   sizeOf: ({ message }) => 100 + 2 * message.length,
 };
 
-/** One file of a page while it is described. */
+/** A file of a page while it is being described. */
 type PageFile = { -readonly [Key in keyof DescribedFile]: DescribedFile[Key] };
 
 /**
- * The items of a page, and for how long they may be cached, in ms: not at all where the source failed to give a file. A
- * file that cannot be read has an error in place of its contents; the page does not fail.
- * @throws {CollectionsError} as {@linkcode runJob}, where Markdown has to be rendered for a list.
+ * Returns the items of a page and how long they may be cached, in ms. They are
+ * not cached if the source failed to give a file. A file that cannot be read
+ * has an error instead of its contents. It does not fail the page.
+ * @throws {CollectionsError} what {@linkcode runJob} throws if Markdown has to
+ * be rendered for a list.
  */
 export async function describeItems(
   page: Page,
@@ -97,15 +109,16 @@ export async function describeItems(
 const isPlain = ({ content, frontMatter, html }: ItemNeeds) => !(content || frontMatter || html);
 
 /**
- * Decides which files are read. They get their part of the page in byte order of path. Returns what takes the part of one
- * more, or throws.
+ * Decides which files are read. Files get their share of the page limits in
+ * byte order of path. Returns a function that takes the share of one more file
+ * or throws.
  */
 function planReads(
   files: readonly PageFile[],
   { needs, folder }: Page,
   { limits: { maxItemBytes: maxBytes } }: ReadContext,
 ) {
-  // A single file is bounded by its own size.
+  // A single file is bounded only by the maximum size of an item.
   const bytesLeft = folder === null
     ? { ...MAX_PAGE_BYTES, content: maxBytes }
     : { ...MAX_PAGE_BYTES };
@@ -136,7 +149,7 @@ function planReads(
   return take;
 }
 
-/** Finds or makes the HTML of files. */
+/** Adds cached HTML and renders what is missing. */
 async function addHtml(
   files: readonly PageFile[],
   { blobs: known, folder }: Page,
@@ -182,13 +195,13 @@ async function addHtml(
     read.context.recordMiss();
     results = await work(read);
   } else {
-    // Each file may take seconds, so that a list's page is rendered by a background job.
+    // Each file may take seconds. A background job therefore renders lists.
     const collection = displayPath(folder.path);
     results = await runJob(read, { key, collection, work });
   }
   for (const [index, file] of missing.entries()) {
     const { lfs, result } = results[index]!;
-    // Another request's job may have found the pointers.
+    // The pointer may have been found by another request's job.
     if (lfs !== undefined) file.lfs = lfs;
     if (result instanceof Error) fail(file, result);
     else if (typeof result === "string") file.htmlError = result;
@@ -196,7 +209,7 @@ async function addHtml(
   }
 }
 
-/** A file that cannot be read has its error alone. */
+/** A file that cannot be read has only its error. */
 function fail(file: PageFile, error: Error): void {
   file.error = itemError(error);
   file.frontMatter = false;
@@ -215,7 +228,7 @@ async function describeFiles(
     fields,
     linkTemplate,
     prefix: folder && pathIn(folder.path, ""),
-    // The path is the last part of the address.
+    // The path is the last part of the URL.
     contentUrlStart: itemUrl(baseUrl, { owner, repo, branch, path: "" }),
     webUrlStart: source.webUrl(snapshot, ""),
     linked: linked
@@ -242,7 +255,7 @@ async function describeFiles(
         : { linearIn: files.reduce((sum, { path }) => sum + path.length + WRITTEN_BYTES, 0) }),
     });
   };
-  // Few files need as much as they may: escapes and addresses can make them many times as large.
+  // Few files need the maximum. Escapes and URLs can multiply their size.
   const likely = files.reduce(
     (sum, { bytes, rendered }) =>
       sum + MAX_ITEM_BYTES + 4 * ((bytes?.length ?? 0) + (rendered?.length ?? 0)),

@@ -1,5 +1,5 @@
-// The files below a folder, by one request where the source answers it whole, else by a background job that reads folder
-// by folder.
+// Lists the files below a folder. One request is enough if the source answers
+// it whole. Otherwise a background job reads folder by folder.
 
 import pLimit from "p-limit";
 import { displayPath } from "../api/names.ts";
@@ -26,9 +26,11 @@ const READS_AT_ONCE = 8;
 const LONG_BYTES = 8 << 20;
 
 /**
- * The files below a folder, or only those directly in it, sorted and without those that have a segment that begins with a
- * dot. Each answer is cached, so that a listing stopped by a spent quota continues from there.
- * @throws {CollectionsError} collection-too-large past the bounds, collection-not-ready, or a source failure.
+ * Returns the sorted files below a folder or only those directly in it. Omits
+ * paths with a segment that begins with a dot. Each response of the source is
+ * cached. A listing that was stopped by a spent quota continues from there.
+ * @throws {CollectionsError} collection-too-large over the limits,
+ * collection-not-ready, or a source failure.
  */
 export async function listFiles(
   folder: CollectionFolder,
@@ -51,22 +53,26 @@ export async function listFiles(
     read.objects.set(fileListKind, repositoryOf(read), treeId, files);
     return files;
   };
-  // The path is in the key since a remembered error names it.
+  // The path is in the key because a remembered error names it.
   const job = { key: `files ${treeId} ${path}`, collection: displayPath(path) };
   return await runJob(read, { ...job, work });
 }
 
-/** One listing in parts: the plain tree of what was truncated, then each folder in it by one recursive request. */
+/**
+ * Lists a truncated folder in parts. Reads its plain tree and then each
+ * subfolder with one recursive request.
+ */
 async function listInParts({ path, treeId }: CollectionFolder, read: ReadContext) {
   let count = 0;
   let bytes = 0;
   const limit = pLimit(READS_AT_ONCE);
   const failure = new AbortController();
-  /** Runs one read; after the first failure no more begin. */
+  /** No more requests start after the first failure. */
   const run = <T>(work: () => Promise<T>) =>
     limit(async () => {
       failure.signal.throwIfAborted();
-      // Trees that are alike are read once, and any number may follow each other from the cache.
+      // Identical trees come from the cache. Any number of them may follow each
+      // other without a pause.
       await yieldToEventLoop(read.context.signal);
       return await work();
     }).catch((error) => {

@@ -1,4 +1,4 @@
-// One page of a collection's items, as in the wire contract.
+// One page of a collection's items as the API contract defines it.
 
 import type { ListBody } from "../api/contract.ts";
 import { displayPath } from "../api/names.ts";
@@ -13,15 +13,16 @@ import type { ReadContext } from "./read_context.ts";
 import { resolveCollection } from "./resolve_collection.ts";
 import { selectItems } from "./select_items.ts";
 
-/** A body as JSON, and for how long it may be cached, in ms. */
+/** A JSON body and how long it may be cached, in ms. */
 export interface JsonBody {
   readonly json: Uint8Array<ArrayBuffer>;
   readonly cacheForMs: number;
 }
 
 /**
- * Lists one page of a collection.
- * @throws {CollectionsError} what finding, listing and selecting throw, and {@linkcode ReadContext.reserveBytes}.
+ * Returns one page of a collection.
+ * @throws {CollectionsError} what finding, listing and selecting files throw.
+ * @throws what {@linkcode ReadContext.reserveBytes} throws.
  */
 export async function listItems(
   parameters: ListParameters,
@@ -41,7 +42,7 @@ export async function listItems(
 
   const totalPages = Math.ceil(totalItems / limit);
   const hasNext = page < totalPages;
-  // Past the end the page before is the last one that has items.
+  // Pages past the end link to the last page that has items.
   const hasPrevious = totalItems > 0 && page > 1;
   const pageUrl = (page: number) => listUrl(read.baseUrl, { ...parameters, page });
   const { omitted } = listed;

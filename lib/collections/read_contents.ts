@@ -1,17 +1,18 @@
-// Reads the contents of files: for a Git LFS pointer, the object that it names.
+// Reads the contents of files. The content of a Git LFS pointer is the object
+// that it names.
 
 import { type LfsPointer, parseLfsPointer } from "../content/lfs_pointer.ts";
 import { blobKind, type BlobResult, type FileRef } from "../source/source.ts";
 import { type ReadContext, repositoryOf } from "./read_context.ts";
 
-/** A file, with the pointer that it turned out to be. */
+/** A file. `lfs` is set if it turned out to be a pointer. */
 export type ContentFile = FileRef & { lfs?: LfsPointer };
 
-/** What holds the content of a file. */
+/** Returns the blob or Git LFS object that holds the content of a file. */
 export const contentRef = ({ path, id, size, lfs }: ContentFile): FileRef =>
   lfs ? { path, id: lfs.oid, size: lfs.size } : { path, id, size };
 
-/** A copy of a file; its pointer is known while the blob is in memory. */
+/** Returns a copy of a file. Its pointer is set if the blob is in memory. */
 export function withPointer(file: ContentFile, read: ReadContext): ContentFile {
   const bytes = read.objects.peek(blobKind, repositoryOf(read), file.id);
   const lfs = bytes && parseLfsPointer(bytes);
@@ -19,8 +20,8 @@ export function withPointer(file: ContentFile, read: ReadContext): ContentFile {
 }
 
 /**
- * The contents of files by the ids of {@linkcode contentRef}, once `lfs` is set in those that are pointers. `admit` throws
- * for an object that is not to be read.
+ * Returns contents by the ids of {@linkcode contentRef}. Sets `lfs` on files
+ * that are pointers. `admit` throws for objects that must not be read.
  */
 export async function readContents(
   files: readonly ContentFile[],

@@ -1,5 +1,6 @@
-// What every use case reads with: one state of one repository, for one request. Reads of folders are counted, so that no
-// request causes more than MAX_TREE_READS of them however deep a repository's folders are.
+// What every use case reads with: one state of one repository for one request.
+// Folders are counted. No request reads more than MAX_TREE_READS of them
+// however deep they are nested.
 
 import type { ObjectCache } from "../cache/object_cache.ts";
 import { type Clock, yieldToEventLoop } from "../work/clock.ts";
@@ -27,33 +28,43 @@ export interface ReadContext {
   readonly jobs: BackgroundJobs;
   readonly compute: Compute;
   readonly clock: Clock;
-  /** What addresses in bodies begin with. */
+  /** Base of all URLs in response bodies. */
   readonly baseUrl: string;
   /** When the request came in, by `clock.monotonicMs()`. */
   readonly startedAtMs: number;
-  /** Size cap of one file, in bytes; and for how long a request waits for background jobs, counted from its start, in ms. */
+  /**
+   * `maxItemBytes` is the maximum size of one file. `waitMs` limits how long a
+   * request waits for background jobs. It counts from the start of the request.
+   */
   readonly limits: { readonly maxItemBytes: number; readonly waitMs: number };
-  /** Folders that were read so far; begins at 0. */
+  /** Number of folders that were read. Starts at 0. */
   readonly treeReads: { count: number };
   /**
-   * Reserves memory before a part of the response is made, in place of what was reserved before.
+   * Reserves memory before a part of the response is made. Replaces the
+   * previous reservation.
    * @throws what {@linkcode FairQueue.acquire} throws.
    */
   reserveBytes(bytes: number): Promise<Permit>;
 }
 
-/** Folders that one request, or one background listing, may read. */
+/** Maximum folders that one request or one background listing reads. */
 export const MAX_TREE_READS = 2_000;
 const TREES_PER_YIELD = 16;
-/** A request waits for this share of `waitMs` at least, however long the work before took. */
+/**
+ * A request waits at least this share of `waitMs` even if earlier work was
+ * slow.
+ */
 const MIN_WAIT_SHARE = 0.1;
 
-/** The repository's key in caches. */
+/** Returns the repository's key in caches. */
 export function repositoryOf(read: ReadContext): string {
   return repositoryKey(read.snapshot.name);
 }
 
-/** Counts one read of a folder. @throws {CollectionsError} collection-too-large past the bound. */
+/**
+ * Counts one folder.
+ * @throws {CollectionsError} collection-too-large over the limit.
+ */
 export function countTreeRead(read: ReadContext, path: string): void {
   if (++read.treeReads.count > MAX_TREE_READS) {
     const why = `it takes more than ${MAX_TREE_READS} requests`;
@@ -61,10 +72,13 @@ export function countTreeRead(read: ReadContext, path: string): void {
   }
 }
 
-/** The entries of a folder; `path` is for errors. @throws {CollectionsError} collection-too-large, or a source failure. */
+/**
+ * Returns the entries of a folder. `path` is for errors.
+ * @throws {CollectionsError} collection-too-large or a source failure.
+ */
 export async function readTree(read: ReadContext, treeId: string, path: string) {
   countTreeRead(read, path);
-  // The folders may all be in memory.
+  // The folders may all be in memory. Then nothing else yields.
   if (read.treeReads.count % TREES_PER_YIELD === 0) await yieldToEventLoop(read.context.signal);
   return await read.source.tree(read.snapshot, treeId, read.context);
 }
@@ -72,8 +86,10 @@ export async function readTree(read: ReadContext, treeId: string, path: string) 
 type FoundEntry = Omit<TreeEntry, "name">;
 
 /**
- * The entry at `path` ("" is the root), or null, reading only the folders on the way. A file list in memory saves those
- * below its own. @throws {CollectionsError} as {@linkcode readTree}.
+ * Returns the entry at a path, or null. The empty path is the root. Reads only
+ * the folders along the path. A file list in memory saves the folders below its
+ * own.
+ * @throws {CollectionsError} what {@linkcode readTree} throws.
  */
 export async function findEntry(path: string, read: ReadContext): Promise<FoundEntry | null> {
   let entry: FoundEntry = { kind: "folder", id: read.snapshot.commit, size: 0 };
@@ -91,7 +107,10 @@ export async function findEntry(path: string, read: ReadContext): Promise<FoundE
   return entry;
 }
 
-/** The bytes of one file. @throws {CollectionsError} a source failure. */
+/**
+ * Returns the bytes of one file.
+ * @throws {CollectionsError} if the source fails.
+ */
 export async function readBlob(file: FileRef, { source, snapshot, context }: ReadContext) {
   const result = (await source.blobs(snapshot, [file], context)).get(file.id)!;
   if (result instanceof Error) throw result;
@@ -99,9 +118,11 @@ export async function readBlob(file: FileRef, { source, snapshot, context }: Rea
 }
 
 /**
- * The output of a task, whose time the request's client is charged for. `linearIn` and `isLong` as in `RunOptions`.
- * @throws {CollectionsError} query-too-expensive for work on a `subject`, as errors name it, that takes too long.
- * @throws as {@linkcode Compute.run}.
+ * Returns the output of a task. The client is charged for its time. See
+ * `RunOptions` for `linearIn` and `isLong`. Errors name the work by `subject`.
+ * @throws {CollectionsError} query-too-expensive if work on a `subject` takes
+ * too long.
+ * @throws what {@linkcode Compute.run} throws.
  */
 export async function runTask<Input, Output>(
   read: ReadContext,
@@ -123,9 +144,11 @@ export async function runTask<Input, Output>(
 }
 
 /**
- * The result of a background job, which reads with a context of its own; the request that starts it is charged. Requests
- * for the same `key` within the repository share it; `collection` names in errors what it prepares.
- * @throws {CollectionsError} collection-not-ready when it takes longer than the request may wait; too-many-requests.
+ * Returns the result of a background job. The job reads with its own context.
+ * The request that starts it is charged. Requests for the same `key` within the
+ * repository share the job. Errors name `collection`.
+ * @throws {CollectionsError} collection-not-ready if the job takes longer than
+ * the request may wait. Also too-many-requests.
  */
 export async function runJob<T>(
   read: ReadContext,
@@ -144,7 +167,7 @@ export async function runJob<T>(
     key: `${repository} ${key}`,
     waitMs: Math.max(leftMs, waitMs * MIN_WAIT_SHARE),
     onStart: () => read.context.recordMiss(),
-    // The request has read the folder itself.
+    // The request itself has read the folder. The count starts at 1.
     work: (signal) => {
       const charge = (processorMs: number) => read.context.charge(processorMs);
       const context = backgroundContext(client, signal, charge);

@@ -1,4 +1,5 @@
-// One file with its content, as in the wire contract: by its path, or by its slug in a collection, where it may have
+// One file with its content as the API contract defines it. It is found by its
+// path or by its slug in a collection. Items of a collection may have
 // neighbors.
 
 import { displayPath } from "../api/names.ts";
@@ -15,12 +16,13 @@ import { type ContentFile, contentRef, readContents } from "./read_contents.ts";
 import { type CollectionFolder, pathIn, resolveCollection } from "./resolve_collection.ts";
 import { selectItems } from "./select_items.ts";
 
-/** A file of the greatest size fits as base64, or as text that needs few escapes. */
+/** The largest file fits as base64 or as text that needs few escapes. */
 const JSON_BYTES_PER_BYTE = 1.5;
 
 /**
- * Reads one file; `folder` is the collection that the request names.
- * @throws {CollectionsError} item-not-found, naming what is there instead; slug-ambiguous, item-too-large, and others.
+ * Reads one file. `folder` is the collection that the request names.
+ * @throws {CollectionsError} item-not-found, slug-ambiguous, item-too-large and
+ * others. item-not-found says what exists at the path instead.
  */
 export async function readItem(parameters: ItemParameters, read: ReadContext) {
   const { collection, slug } = parameters;
@@ -49,7 +51,11 @@ export async function readItem(parameters: ItemParameters, read: ReadContext) {
   return { file, name, contentType: contentTypeOf(name), bytes, folder };
 }
 
-/** The JSON body for a file. @throws {CollectionsError} as lists do; item-too-large where it does not fit into JSON. */
+/**
+ * Returns the JSON body for a file.
+ * @throws {CollectionsError} what lists throw. Also item-too-large if the file
+ * does not fit into JSON.
+ */
 export async function itemBody(
   { file, folder, bytes }: Awaited<ReturnType<typeof readItem>>,
   parameters: ItemParameters,
@@ -61,7 +67,7 @@ export async function itemBody(
   const neighbors = includeNeighbors && folder !== null
     ? await neighborsOf(path, parameters, { folder, read })
     : null;
-  // What has a NUL is no text, and has no HTML.
+  // A file with a NUL is not text and has no HTML.
   const hasLinks = html && folder !== null && isMarkdown(path) && !bytes.includes(0);
   const maxBytes = Math.max(MAX_JSON_BYTES, read.limits.maxItemBytes * JSON_BYTES_PER_BYTE);
   const { json, isCut, cacheForMs } = await describeItems({
@@ -87,7 +93,10 @@ export async function itemBody(
   };
 }
 
-/** The path of the item with a slug, of several the only Markdown file. */
+/**
+ * Returns the path of the item with a slug. If several items have it, the only
+ * Markdown file wins.
+ */
 async function findSlug(slug: string, folder: CollectionFolder, read: ReadContext) {
   const list = await listFiles(folder, read);
   const input = { files: list.bytes, slug, rule: folder.declared?.rule };
@@ -107,7 +116,10 @@ async function findSlug(slug: string, folder: CollectionFolder, read: ReadContex
   return path;
 }
 
-/** The items before and after a file in the order of the parameters' selection, as JSON; null where it is not in it. */
+/**
+ * Returns the items before and after a file as JSON. The order is that of the
+ * selection by the parameters. Both are null if the selection lacks the file.
+ */
 async function neighborsOf(
   path: string,
   parameters: ItemParameters,
@@ -128,7 +140,7 @@ async function neighborsOf(
   const items = JSON.parse(`[${new TextDecoder().decode(json)}]`);
   const [previous, next] = files.map((file) => {
     if (file === null) return null;
-    // An item is no less a neighbor for a file that cannot be read.
+    // A file that cannot be read is still a neighbor.
     const { error: _, frontMatterError: _1, ...neighbor } = items.shift();
     return neighbor;
   });

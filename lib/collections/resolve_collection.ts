@@ -1,6 +1,8 @@
-// Finds a collection's folder by its name: as a path, then as declared for the repository's CMS, then in the folders
-// where site generators put collections. The first folder wins; a file of that name is skipped, and the error mentions
-// it when nothing matches. The root tree determines the result, so both outcomes are cached by tree id and name.
+// Finds a collection's folder by its name. The name is tried as a path and then
+// as a collection declared for the repository's CMS. Last are the folders that
+// site generators use. The first folder wins. A file of that name is skipped.
+// The error mentions it if nothing matches. The commit determines the result.
+// Both outcomes are therefore cached by commit and name.
 
 import { jsonCodec, type ObjectKind } from "../cache/object_cache.ts";
 import { collectionNotFound } from "../errors.ts";
@@ -17,20 +19,23 @@ import {
   runTask,
 } from "./read_context.ts";
 
-/** The folder of a collection. `path` is "" for the repository's root. */
+/** The folder of a collection. `path` is empty for the repository's root. */
 export interface CollectionFolder {
   readonly path: string;
   readonly treeId: string;
-  /** The declaration by which it was found, whose rule for entries applies; null where it was found without one. */
+  /**
+   * The declaration by which it was found. Its rule for entries applies. Null
+   * if the folder was found without one.
+   */
   readonly declared: Pick<Declared, "source" | "rule"> | null;
-  /** Sentences on configuration files that exist and could not be read. */
+  /** Sentences about configuration files that exist but could not be read. */
   readonly warnings: readonly string[];
 }
 
 /** What a collection-not-found error says. */
 type MissingCollection = Parameters<typeof collectionNotFound>[1];
 
-/** Where a collection may be; `_` in front of its name where the folder ends so. */
+/** Candidate prefixes of the name. `_` is an underscore before the name. */
 const PLACES = "content/ src/content/ _ collections/ collections/_ data/ _data/ docs/ src/"
   .split(" ");
 
@@ -43,11 +48,14 @@ const folderKind: ObjectKind<CollectionFolder> = {
 };
 const missingKind: ObjectKind<MissingCollection> = { name: "missing-collection", sizeOf };
 
-/** The path from the repository's root of a path inside a folder. */
+/** Returns the path from the repository's root of a path inside a folder. */
 export const pathIn = (folder: string, inside: string) =>
   folder === "" ? inside : `${folder}/${inside}`;
 
-/** Finds a collection; `name` is "" for the root. @throws {CollectionsError} collection-not-found with suggestions. */
+/**
+ * Finds a collection. The empty name is the root.
+ * @throws {CollectionsError} collection-not-found with suggestions.
+ */
 export async function resolveCollection(name: string, read: ReadContext) {
   const repository = repositoryOf(read);
   const id = `${read.snapshot.commit} ${name}`;
@@ -62,7 +70,6 @@ export async function resolveCollection(name: string, read: ReadContext) {
   throw collectionNotFound(name, found);
 }
 
-/** Tries every place where the collection may be. */
 async function search(name: string, read: ReadContext) {
   let file: string | null = null;
   let warnings: readonly string[] = [];
@@ -89,16 +96,19 @@ async function search(name: string, read: ReadContext) {
     const folder = await folderAt(place + name);
     if (folder !== null) return folder;
   }
-  // Comparing names is work that no cache had.
+  // Comparing names is uncached work.
   read.context.recordMiss();
   return { file, suggestions: await suggestions(name, collections, read), warnings };
 }
 
-/** Names that would have worked, from folders that were read already: siblings of a path, else known places. */
+/**
+ * Returns names that would have worked. They come from the siblings of the path
+ * and from the candidate folders. These folders were already read.
+ */
 async function suggestions(name: string, declared: readonly Declared[], read: ReadContext) {
   const suggest = (names: readonly string[], folders: NamedFolder[] = []) =>
     runTask(read, suggestTask, { name, names, folders });
-  // A configuration may name very many folders, and each may cost a request.
+  // A configuration may name very many folders. Each may cost a request.
   const nearest = await suggest(declared.map((one) => one.name));
   const names: string[] = [];
   for (const declaration of declared.filter((one) => nearest.includes(one.name))) {

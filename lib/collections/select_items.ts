@@ -1,5 +1,5 @@
-// Which files of a folder a list has in what order, with the facets: selected on the content thread, once per tree and
-// query.
+// Selects and orders the files of a list and counts its facets. The content
+// thread does this once per tree and query.
 
 import { displayPath } from "../api/names.ts";
 import type { ListParameters } from "../api/parameters.ts";
@@ -18,8 +18,9 @@ const selectedKind: ObjectKind<Selection> = {
 };
 
 /**
- * Selects files of a folder by checked parameters.
- * @throws {CollectionsError} collection-too-large, query-too-expensive, or as {@linkcode runJob}.
+ * Selects files of a folder by validated parameters.
+ * @throws {CollectionsError} collection-too-large or query-too-expensive.
+ * @throws what {@linkcode runJob} throws.
  */
 export async function selectItems(
   files: FileList,
@@ -60,10 +61,13 @@ export async function selectItems(
   return {
     total,
     facets: selection?.facets ?? {},
-    /** The file at a position in the order of the selection; null where there is none. */
+    /** Returns the file at a position of the selection, or null. */
     at: (position: number): FileRef | null =>
       position < 0 || position >= total ? null : fileAt(selection?.indices[position] ?? position),
-    /** The position of the file with this path from the repository's root; -1 where it is not selected. */
+    /**
+     * Returns the position of a file by its path from the repository's root.
+     * Returns -1 if the file is not selected.
+     */
     positionOf(filePath: string): number {
       const index = files.indexOf(filePath.slice(pathIn(path, "").length));
       return selection === null || index < 0 ? index : selection.indices.indexOf(index);

@@ -1,5 +1,7 @@
-// A Source over another one that sends it as few requests as possible: refs by the rule of ref_checks.ts, objects once
-// per id. Cached objects are reached only through a snapshot, and so through a ref that was checked in time.
+// A Source that caches another Source and sends it as few requests as possible.
+// ref_checks.ts decides when refs are checked. Objects are requested once per
+// id. A cached object is reached only through a snapshot. Its ref was therefore
+// checked in time.
 
 import type { ObjectCache, ObjectKind } from "../cache/object_cache.ts";
 import { SingleFlight } from "../work/single_flight.ts";
@@ -23,10 +25,10 @@ import { treeKind } from "./tree_entries.ts";
 type RefChecksOptions = ConstructorParameters<typeof RefChecks>[0];
 type CachedSourceOptions = Omit<RefChecksOptions, "source" | "retries"> & { objects: ObjectCache };
 
-/** Processor time of one value that is read from the store, measured. */
+/** Measured processor time of one value that is read from the store. */
 const STORE_READ_MS = 0.5;
 
-/** Caches what another source answers. */
+/** Caches the responses of another source. */
 export class CachedSource implements Source {
   readonly refs: RefChecks;
   private readonly retries: SourceRetries;
@@ -57,7 +59,7 @@ export class CachedSource implements Source {
   readonly filesAt: Source["filesAt"] = async (snapshot, path, context) => {
     const repository = repositoryKey(snapshot.name);
     const key = `${repository}\nfiles at ${snapshot.commit} ${path}`;
-    // The folders above the path may be cached already, except in a repository that was not known.
+    // The folders above the path may be cached unless the repository is new.
     if (!this.flights.has(key) && snapshot.freshness !== "new") return null;
     return await this.share(key, context, async (shared) => {
       const folder = await this.source.filesAt(snapshot, path, shared);
@@ -88,7 +90,8 @@ export class CachedSource implements Source {
     const started = missing.filter((id) => !isShared(id)).map((id) => wanted.get(id)!);
     if (missing.length > 0) context.recordMiss({ joined: started.length === 0 });
 
-    // All that is started here is read together; the request is aborted when nobody waits for any of it.
+    // All files that start here are read together. The request is aborted when
+    // nobody waits for any of them.
     const controller = new AbortController();
     const shared = sharedContext(context, controller.signal);
     let waiting = started.length;
@@ -114,7 +117,10 @@ export class CachedSource implements Source {
 
   readonly webUrl: Source["webUrl"] = (snapshot, path) => this.source.webUrl(snapshot, path);
 
-  /** An object from the caches, or from the source. @throws what `fetch` throws. */
+  /**
+   * Returns an object from the caches or from the source.
+   * @throws what `fetch` throws.
+   */
   private async read<T>(
     kind: ObjectKind<T>,
     snapshot: Snapshot,
@@ -138,7 +144,10 @@ export class CachedSource implements Source {
     });
   }
 
-  /** Shares work between the requests for a key, and records their misses; it has no client's signal. */
+  /**
+   * Shares work between the requests for a key and records their misses. No
+   * single client's signal aborts it.
+   */
   private share<T>(
     key: string,
     request: RequestContext,
@@ -161,12 +170,16 @@ export class CachedSource implements Source {
   }
 }
 
-/** The context of work that a request starts and others may share; the one that starts it is charged. */
+/**
+ * The context of work that others may share. Only the request that starts it is
+ * charged.
+ */
 const sharedContext = (request: RequestContext, signal: AbortSignal) =>
   backgroundContext(request.client, signal, (processorMs) => request.charge(processorMs));
 
 const lookupOf = ({ freshness }: Snapshot, context: RequestContext) => ({
-  // A repository that no process knew a moment ago has no objects in the store: its first request skips those reads.
+  // A repository that was unknown a moment ago has no objects in the store. Its
+  // first request does not search there.
   memoryOnly: freshness === "new",
   onStoreRead: (count: number) => context.charge(count * STORE_READ_MS),
 });

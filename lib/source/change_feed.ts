@@ -1,19 +1,23 @@
-// Tells the processes that share a store which repositories changed, by one key: a ring of the last names. A
-// process that cannot read the store in time finds changes by its own checks, within 60 s.
+// Tells the processes that share a store which repositories changed. One key
+// holds a ring of the last names. A process that cannot read the store in time
+// finds changes by its own checks within 60 s.
 
 import { z } from "zod";
 import { KV_PREFIX, type KvTier } from "../cache/kv_tier.ts";
 import type { Clock } from "../work/clock.ts";
 
-/** How many names the ring has: 100 of 200 bytes fit a value of the store. */
+/** 100 names of 200 bytes fit into one value of the store. */
 const MAX_NAMES = 100;
 const POLL_MS = 1_000;
 const WATCH_AGAIN_MS = 30_000;
-/** Processes that write at the same time come one after the other. */
+/** Concurrent writers succeed one at a time. */
 const MAX_TRIES = 50;
 const MAX_PAUSE_MS = 20;
 
-/** Names, each with an id of its own, which begins with that of the process that published it. */
+/**
+ * Names with unique ids. An id begins with that of the process that published
+ * the name.
+ */
 const ringSchema = z.array(z.tuple([z.string(), z.string()]));
 
 /** Publishes and receives changed names. No method rejects. */
@@ -24,7 +28,10 @@ export class ChangeFeed {
   private readonly pending = new Set<string>();
   private isWriting = false;
   private published = 0;
-  /** The ids that the ring had before; null before the first read, whose names are not new. */
+  /**
+   * The ids that were in the ring before. Null until the ring is first
+   * received. Names in that ring are not new.
+   */
   private received: ReadonlySet<string> | null = null;
   private cancelTimer = () => {};
   private reader: ReadableStreamDefaultReader<[Deno.KvEntryMaybe<unknown>]> | undefined;
@@ -34,9 +41,15 @@ export class ChangeFeed {
     private readonly options: {
       readonly tier: KvTier;
       readonly clock: Clock;
-      /** As that of the tier: only processes with the same one share changes. */
+      /**
+       * The scope of the tier. Only processes with the same scope share
+       * changes.
+       */
       readonly scope: string;
-      /** `watch` sees what other processes write to a remote store, and not what they write to a file. */
+      /**
+       * `watch` sees what other processes write to a remote store. It does not
+       * see what they write to a file.
+       */
       readonly isRemote: boolean;
       /** Called once for each name that another process published. */
       readonly onChange: (name: string) => void;
@@ -45,7 +58,10 @@ export class ChangeFeed {
     this.key = [KV_PREFIX, "changes", options.scope];
   }
 
-  /** Starts receiving; resolves when the names of before are known, or cannot be read. */
+  /**
+   * Starts receiving. Resolves when the earlier names are known or cannot be
+   * read.
+   */
   async start(): Promise<void> {
     const entry = await this.options.tier.attempt((kv) => kv.get(this.key));
     if (entry !== null) this.receive(entry.value);
@@ -55,7 +71,7 @@ export class ChangeFeed {
 
   /** Publishes that a repository changed. */
   publish(name: string): void {
-    // Names beyond the size of the ring are left to the checks.
+    // Checks find the changes that do not fit into the ring.
     if (this.pending.size < MAX_NAMES) this.pending.add(name);
     if (!this.isWriting) void this.write();
   }
@@ -70,7 +86,7 @@ export class ChangeFeed {
     if (!this.isClosed) this.cancelTimer = this.options.clock.setTimer(ms, () => void this.start());
   }
 
-  /** Deno's client connects again by itself; the watch ends where that is in vain. */
+  /** Deno's client reconnects by itself. The watch ends if it cannot. */
   private async watch(): Promise<void> {
     try {
       const stream = await this.options.tier.attempt((kv) => kv.watch<[unknown]>([this.key]));
@@ -79,7 +95,7 @@ export class ChangeFeed {
         this.receive(next.value[0].value);
       }
     } catch {
-      // Until the next attempt, changes are found by checks.
+      // Checks find changes until the next attempt.
     }
     this.startIn(WATCH_AGAIN_MS);
   }
@@ -93,7 +109,7 @@ export class ChangeFeed {
     for (const name of new Set(added.map(([name]) => name))) this.options.onChange(name);
   }
 
-  /** Names that are published meanwhile share the next write. */
+  /** Names that are published during a write share the next one. */
   private async write(): Promise<void> {
     const { clock, tier } = this.options;
     this.isWriting = true;
@@ -108,7 +124,7 @@ export class ChangeFeed {
     this.isWriting = false;
   }
 
-  /** False where another process wrote at the same time. */
+  /** Returns false if another process wrote at the same time. */
   private async append(kv: Deno.Kv, added: readonly string[]): Promise<boolean> {
     const entry = await kv.get(this.key);
     const ring = parse(entry.value);

@@ -1,6 +1,7 @@
-// Every entry below one folder, in byte order of path, in one block of bytes: 100,000 files take some 10 MB, a page is cut
-// without touching the rest, and the form in memory is the form that is stored. The block is shared memory, so that both
-// threads read the same list.
+// Every entry below one folder in byte order of path. The list is one block of
+// bytes: 100,000 files take about 10 MB. A page is cut without touching other
+// entries. The bytes in memory are those that are stored. The block is shared
+// memory so that both threads read the same list.
 
 import { Buffer } from "node:buffer";
 import type { ObjectKind } from "../cache/object_cache.ts";
@@ -12,25 +13,33 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 let scratch = new Uint8Array(4096);
 
-/** What an entry can be, as Git's modes say (gitdatamodel): 100644 or 100755, 040000, 120000, 160000. */
+/**
+ * Kinds of entries by Git's modes (gitdatamodel): 100644 or 100755, 040000,
+ * 120000, 160000.
+ */
 export const ENTRY_KINDS = ["file", "folder", "symbolic link", "submodule"] as const;
 export type EntryKind = typeof ENTRY_KINDS[number];
 
-/** A file: its path from the folder of its list, its blob id (40 hex digits), its size in bytes. */
+/**
+ * A file in a list. `path` starts from the folder of the list. `id` is the blob
+ * id in 40 hex digits. `size` is in bytes.
+ */
 export interface ListedFile {
   readonly path: string;
   readonly id: string;
   readonly size: number;
 }
 
-/** Whether a path below a collection is listed: no segment of it begins with a dot. */
+/**
+ * Returns whether a path below a collection is listed. No segment of such a
+ * path begins with a dot.
+ */
 export function isListedPath(path: string): boolean {
   return !path.startsWith(".") && !path.includes("/.");
 }
 
 type Columns = ReturnType<typeof columnsOf>;
 
-/** The parts of the bytes of a list. */
 function columnsOf({ buffer, byteOffset, length }: Uint8Array, count: number) {
   const offsetsAt = 8 + count * 8;
   const idsAt = offsetsAt + (count + 1) * 4;
@@ -49,17 +58,21 @@ const bytesFor = (count: number, pathBytes: number) =>
   8 + count * 8 + (count + 1) * 4 + count * (ID_BYTES + 1) + pathBytes;
 
 /**
- * An immutable, sorted list of files; build one with {@linkcode FileListBuilder}. An index is from 0 to length - 1. The
- * bytes are, little-endian: the number of files and of those left out, sizes, where each path begins and the last one
- * ends, ids, kinds, paths.
+ * An immutable sorted list of files. Use {@linkcode FileListBuilder} to build
+ * one. Indices run from 0 to length - 1. The bytes are little-endian: the
+ * number of files, the number of omitted files, sizes, path offsets, ids,
+ * kinds, paths. One more offset marks the end of the last path.
  */
 export class FileList {
   readonly length: number;
-  /** How many files were left out because their names are not UTF-8. */
+  /** Number of files that were omitted because their names are not UTF-8. */
   readonly omitted: number;
   private readonly columns: Columns;
 
-  /** A view of the bytes of a list. @throws {RangeError} where they cannot be one. */
+  /**
+   * Creates a view of the bytes of a list.
+   * @throws {RangeError} if the bytes cannot be a list.
+   */
   constructor(readonly bytes: Uint8Array) {
     if (bytes.buffer instanceof SharedArrayBuffer) countShared(bytes.length);
     // Typed arrays need aligned views; what does not begin on 8 bytes is copied once.
@@ -85,7 +98,7 @@ export class FileList {
     return decoder.decode(scratch.subarray(0, bytes.length));
   }
 
-  /** The path in UTF-8. */
+  /** Returns the path in UTF-8. */
   pathBytes(index: number): Uint8Array {
     const { offsets, paths } = this.columns;
     return paths.subarray(offsets[index], offsets[index + 1]);
@@ -103,13 +116,19 @@ export class FileList {
     return ENTRY_KINDS[this.columns.kinds[index]!]!;
   }
 
-  /** The index of a file by its path, in logarithmic time; -1 when it is not listed. */
+  /**
+   * Returns the index of a path in logarithmic time. Returns -1 if the path is
+   * not listed.
+   */
   indexOf(path: string): number {
     const index = this.lowerBound(path);
     return index < this.length && this.pathAt(index) === path ? index : -1;
   }
 
-  /** The index of the first file whose path is not before this one, in logarithmic time. */
+  /**
+   * Returns the index of the first file whose path is not before this one.
+   * Takes logarithmic time.
+   */
   lowerBound(path: string): number {
     const wanted = encoder.encode(path);
     let low = 0;
@@ -124,11 +143,12 @@ export class FileList {
 }
 
 /**
- * Gathers files, without an object a file: there may be a million. Files that come in order are not sorted again. Where
- * their number and the bytes of their paths are given and right, the list is made in place.
+ * Collects files without one object for each because there may be a million.
+ * Files that come in order are not sorted again. The list is built in place if
+ * the given count and path bytes are exact.
  */
 export class FileListBuilder {
-  /** How many were taken. */
+  /** Number of entries added so far. */
   length = 0;
   private block: Uint8Array;
   private columns: Columns;
@@ -147,12 +167,15 @@ export class FileListBuilder {
     this.finish(end, { size, kind });
   }
 
-  /** Counts files that are left out because their names are not UTF-8. */
+  /** Counts files that are omitted because their names are not UTF-8. */
   omit(count = 1): void {
     this.omitted += count;
   }
 
-  /** Takes one entry of another list, below `prefix`, which is empty or ends in a slash, in UTF-8. */
+  /**
+   * Adds one entry of another list below a prefix in UTF-8. The prefix is empty
+   * or ends in a slash.
+   */
   addFrom(list: FileList, index: number, prefix: Uint8Array): void {
     const path = list.pathBytes(index);
     const start = this.reserve(prefix.length + path.length);
@@ -163,7 +186,7 @@ export class FileListBuilder {
     this.finish(start + prefix.length + path.length, entry);
   }
 
-  /** The list of all that was taken, in byte order of path. */
+  /** Returns the list of all added entries in byte order of path. */
   build(): FileList {
     const { length, omitted } = this;
     const pathBytes = this.columns.offsets[length]!;
@@ -180,7 +203,7 @@ export class FileListBuilder {
     return sorted.build();
   }
 
-  /** Makes room for one more path; returns where it starts. */
+  /** Makes room for one more path. Returns the offset of its start. */
   private reserve(pathBytes: number): number {
     const { sizes, offsets, paths } = this.columns;
     const start = offsets[this.length]!;
@@ -219,14 +242,14 @@ export class FileListBuilder {
   }
 }
 
-/** Files in byte order of path, as in lists, where strings compare by UTF-16. */
+/** Sorts files in the byte order of lists. Strings would compare by UTF-16. */
 export function inPathOrder<T extends { readonly path: string }>(files: readonly T[]): T[] {
   return files.map((file) => ({ file, path: encoder.encode(file.path) }))
     .sort((a, b) => Buffer.compare(a.path, b.path))
     .map(({ file }) => file);
 }
 
-/** The bytes of a list in memory that both threads can read. */
+/** Returns the bytes of a list in memory that both threads can read. */
 export function shared(bytes: Uint8Array): Uint8Array {
   if (bytes.buffer instanceof SharedArrayBuffer) return bytes;
   const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
@@ -235,8 +258,9 @@ export function shared(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * The files below a folder, under its tree id, or a mark that the source cannot list them in one answer. A list that was
- * assembled from several answers replaces that mark.
+ * The files below a folder by tree id. "truncated" means that the source cannot
+ * list them in one response. A list that was assembled from several responses
+ * replaces that mark.
  */
 export const fileListKind: ObjectKind<FileList | "truncated"> = {
   name: "file-list",

@@ -1,5 +1,6 @@
-// The ids that Git gives to contents: SHA-1 over a short header and the content (git-hash-object, gitformat-pack), so
-// that an id computed here and one from Git or GitHub can check each other. All ids are 40 hex digits. Git LFS names an
+// The ids that Git gives to contents. They are SHA-1 over a short header and
+// the content (git-hash-object, gitformat-pack). Computed ids and those of Git
+// or GitHub can check each other. All ids are 40 hex digits. Git LFS names an
 // object by the 64 digits of its SHA-256.
 
 import { Buffer } from "node:buffer";
@@ -8,7 +9,10 @@ import { STEPS_PER_YIELD, yieldToEventLoop } from "../work/clock.ts";
 
 export type GitMode = "100644" | "100755" | "120000" | "40000" | "160000";
 
-/** One entry of a tree object: a single path segment, and the id of what it names. */
+/**
+ * One entry of a tree object. `name` is a single path segment. `id` is that of
+ * the named object.
+ */
 export interface TreeObjectEntry {
   readonly name: string;
   readonly mode: GitMode;
@@ -19,21 +23,24 @@ export function blobId(bytes: Uint8Array): string {
   return blobHash(bytes.length).update(bytes).digest("hex");
 }
 
-/** Whether an id is that of a Git LFS object. */
+/** Returns whether an id is that of a Git LFS object. */
 export const isLfsId = (id: string) => id.length === 64;
 
-/** Whether bytes are the blob, or the Git LFS object, of this id. */
+/** Returns whether bytes are the blob or Git LFS object with this id. */
 export function hasId(bytes: Uint8Array, id: string): boolean {
   const hash = isLfsId(id) ? createHash("sha256") : blobHash(bytes.length);
   return hash.update(bytes).digest("hex") === id;
 }
 
-/** A hash whose `digest("hex")` is a blob id once it was fed all `size` bytes of a file, in parts. */
+/**
+ * Returns a hash for a file of `size` bytes. Its `digest("hex")` is the blob id
+ * after all parts of the file were added.
+ */
 export function blobHash(size: number): Hash {
   return createHash("sha1").update(`blob ${size}\0`);
 }
 
-/** The id of the tree object with these entries, given in any order. */
+/** Returns the id of the tree object with these entries in any order. */
 export function treeId(entries: readonly TreeObjectEntry[]): string {
   const content = Buffer.concat(
     inGitOrder(entries).flatMap(({ mode, name, id }) => [
@@ -44,7 +51,10 @@ export function treeId(entries: readonly TreeObjectEntry[]): string {
   return createHash("sha1").update(`tree ${content.length}\0`).update(content).digest("hex");
 }
 
-/** As {@linkcode treeId}, of entries in the order of a tree object. Yields to the event loop. */
+/**
+ * Returns the same id as {@linkcode treeId} for entries that are already in the
+ * order of a tree object. Yields to the event loop.
+ */
 export async function treeIdOfSorted(entries: readonly TreeObjectEntry[]): Promise<string> {
   let length = 0;
   for (const [index, { mode, name, id }] of entries.entries()) {
@@ -59,7 +69,10 @@ export async function treeIdOfSorted(entries: readonly TreeObjectEntry[]): Promi
   return hash.digest("hex");
 }
 
-/** Entries in the order of a tree object: by the bytes of their names, a folder's taken as if it ended in a slash. */
+/**
+ * Git orders entries by the bytes of their names. A folder sorts as if its name
+ * ended in a slash.
+ */
 function inGitOrder<T extends Pick<TreeObjectEntry, "name" | "mode">>(
   entries: readonly T[],
 ): T[] {

@@ -1,6 +1,7 @@
-// Finds which commit a ref is at. No snapshot rests on a check that is older than the fresh time, unless the source has
-// just failed; a ref with a tombstone is never served. Concurrent requests share a check, which no client's disconnect
-// aborts, so that at most one check per ref is under way.
+// Finds the commit that a ref names. A snapshot never relies on a check older
+// than the fresh time unless the source has just failed. A ref with a tombstone
+// is never served. Concurrent requests share a check so that at most one check
+// per ref is under way. No client's disconnect aborts it.
 
 import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
@@ -23,41 +24,59 @@ import {
   type Source,
 } from "./source.ts";
 
-/** For how long an older answer may be served while the source fails, in ms. */
+/** How long an older state may be served while the source fails. */
 const STALE_FOR_MS = 24 * 3_600_000;
 const MAX_REFS = 20_000;
-/** A ref in use is checked ahead of need once its check has this share of its fresh time behind it. */
+/** A ref in use is checked ahead of need after this share of its fresh time. */
 const REFRESH_SHARE = 5 / 6;
-/** Each check is one to three requests at once, of the 64 in its lane. */
+/** Each check sends one to three requests at once. Their lane has 64 slots. */
 const REFRESHED_AT_ONCE = 8;
 const REFRESH_CLIENT = "refresh";
-/** A check of a known ref costs its client as much as so much processor time: a quarter of a miss. */
+/**
+ * A check of a known ref costs its client this much processor time. That is a
+ * quarter of a miss.
+ */
 const CHECK_MS = 25;
 
-/** The codes of errors that say that a ref or its repository is missing, and those that are about all of a repository. */
+/**
+ * Codes of errors about a missing ref or repository. The second pattern matches
+ * those that concern a whole repository.
+ */
 const MISSING = /^(repository-|branch-not-found$)/;
 const MISSING_REPOSITORY = /^repository-(not-found|not-allowed|blocked)$/;
 
-/** A stored ref: the last commit with its validators. Freshness is not shared, so that no other clock is trusted. */
+/**
+ * A stored ref with its last commit and validators. Freshness is not shared
+ * because other clocks are not trusted.
+ */
 type RefRecord = { commit: string; validators: string; checkedAtMs: number };
 
-/** When and with which error the source reported a ref or its repository missing. */
+/** The error with which the source reported a ref or its repository missing. */
 interface Tombstone {
   readonly name: RefName;
   readonly code: CollectionsError["code"];
   readonly detail: string;
-  /** When the request was sent that found it, in ms since the epoch. */
+  /** When the request that found this was sent, in ms since the epoch. */
   readonly atMs: number;
-  /** False where the source failed before its answer was complete: the known state is invalid, and another may exist. */
+  /**
+   * False if the source failed before its response was complete. The known
+   * state is then invalid but another may exist.
+   */
   readonly isCertain: boolean;
 }
 
-/** A known ref: its live state, which every snapshot of it shares, and the source's validators. */
+/**
+ * A known ref. All snapshots of the ref share its live state. The validators
+ * belong to the source.
+ */
 interface KnownRef {
   readonly name: RefName;
   readonly ref: RefState;
   validators: string;
-  /** Whether this process checked it since it was last reported as changed; another check serves while the source fails. */
+  /**
+   * Whether this process checked the ref since it was last reported as changed.
+   * If not, the state is served only while the source fails.
+   */
   isChecked: boolean;
   /** When a check last began, in ms since the epoch. */
   triedAtMs: number;
@@ -65,13 +84,13 @@ interface KnownRef {
 
 type CheckedRef = { known: KnownRef; freshness: Freshness };
 
-/** Resolves refs to snapshots by the rule above. */
+/** Resolves refs to snapshots. */
 export class RefChecks {
   private readonly known = new LRUCache<string, KnownRef>({ max: MAX_REFS });
   private readonly tombstones = new LRUCache<string, Tombstone>({ max: MAX_REFS });
-  /** Repositories that were found, of which something may be stored. */
+  /** Repositories that were found. The store may have records of them. */
   private readonly found = new LRUCache<string, true>({ max: MAX_REFS });
-  /** How often a repository was reported as changed. */
+  /** How often each repository was reported as changed. */
   private readonly changes = new LRUCache<string, number>({ max: MAX_REFS });
   private readonly loads = new SingleFlight<KnownRef | null>();
   private readonly flights = new SingleFlight<CheckedRef>();
@@ -81,7 +100,7 @@ export class RefChecks {
   constructor(
     private readonly options: {
       readonly source: Source;
-      /** The store of refs and tombstones; null where there is none. */
+      /** The store of refs and tombstones, or null. */
       readonly kv: KvTier | null;
       readonly retries: SourceRetries;
       readonly clock: Clock;
@@ -90,7 +109,10 @@ export class RefChecks {
     },
   ) {}
 
-  /** The snapshot of a ref, by the rule above. @throws {CollectionsError} as {@linkcode Source.resolve}. */
+  /**
+   * Returns the snapshot of a ref.
+   * @throws {CollectionsError} what {@linkcode Source.resolve} throws.
+   */
   async resolve(name: RefName, context: RequestContext): Promise<Snapshot> {
     const { owner, repo, branch } = name;
     const key = refKey(name);
@@ -105,13 +127,14 @@ export class RefChecks {
     if (known === null || !this.isFresh(known)) {
       if (!this.loads.has(key) && !this.flights.has(key)) {
         context.requireMiss();
-        // While the source fails, most checks send nothing.
+        // Most checks send nothing while the source fails.
         if (this.options.retries.refFailure(name) === null) context.charge(CHECK_MS);
       }
       known ??= await this.loads.run(key, () => this.load(name));
       if (known === null) context.recordMiss({ joined: this.flights.has(key) });
       ({ known, freshness } = await this.checked(name, context).catch((error) => {
-        // The check may be another request's, which spelled the name otherwise.
+        // The check may belong to another request that spelled the name
+        // otherwise.
         requireFound();
         throw error;
       }));
@@ -123,11 +146,12 @@ export class RefChecks {
   }
 
   /**
-   * Checks, ahead of need, every due ref that may be, and was requested since its last check began: a few at once, so that requests
-   * do not wait behind very many refs. Never throws.
+   * Checks due refs ahead of need if `mayCheck` allows it. A ref is due if it
+   * was requested since its last check began. A few checks run at once so that
+   * requests do not wait behind very many refs. Never throws.
    */
   async refreshDue(mayCheck: (name: RefName) => boolean): Promise<void> {
-    // Those that are queued are still due.
+    // The refs that are still queued come first.
     if (this.refreshSlots.pendingCount > 0) return;
     const due = this.known.values().filter((known) =>
       known.ref.wantedAtMs > known.triedAtMs && !this.isEarly(known) &&
@@ -139,8 +163,10 @@ export class RefChecks {
   }
 
   /**
-   * Checks every ref of a repository, by its key, that is in use, missing ones included, whatever earlier checks found.
-   * A check under way does not count; calls during a check cause one more after it. Never throws.
+   * Checks every ref of a repository that is in use. Earlier results do not
+   * matter and missing refs are included. `repository` is the repository's key.
+   * A check under way does not count. Calls during a check cause one more check
+   * after it. Never throws.
    */
   async recheck(repository: string): Promise<void> {
     this.changes.set(repository, (this.changes.get(repository) ?? 0) + 1);
@@ -152,7 +178,7 @@ export class RefChecks {
     await Promise.all([...inUse, ...missing].map(({ name }) => this.checkAhead(name)));
   }
 
-  /** Aborts the checks under way, and resolves when they have ended. */
+  /** Aborts the checks under way. Resolves when they have ended. */
   async close(): Promise<void> {
     this.closing.abort();
     await this.settled();
@@ -164,7 +190,7 @@ export class RefChecks {
 
   private isRecent(atMs: number, share = 1): boolean {
     const ageMs = this.ageMs(atMs);
-    // A negative age comes from a clock that was set back, and means nothing.
+    // A negative age means that the clock was set back.
     return ageMs >= 0 && ageMs < this.options.freshForMs * share;
   }
 
@@ -196,13 +222,16 @@ export class RefChecks {
     await this.checked(name, backgroundContext(REFRESH_CLIENT)).catch(() => {});
   }
 
-  /** Joins the check under way, or starts one; a check during which the repository changed is repeated. */
+  /**
+   * Joins the check under way or starts one. Repeats the check if the
+   * repository changed during it.
+   */
   private checked(name: RefName, { client, signal }: RequestContext): Promise<CheckedRef> {
     const [key, repository] = keysOf(name);
     // No client's disconnect aborts a check.
     const shared = this.flights.run(key, async () => {
       const known = this.known.get(key);
-      // Requests that came while the previous check was under way find its result here.
+      // Requests that came during the previous check find its result here.
       if (known && this.isEarly(known)) return { known, freshness: "fresh" };
       for (;;) {
         const changes = this.changes.get(repository);
@@ -262,7 +291,8 @@ export class RefChecks {
     const known = this.known.get(key);
     const isOfRepository = MISSING_REPOSITORY.test(tombstone.code);
     this.tombstones.set(key, tombstone);
-    // Nothing is written for a ref that never existed, so that a scan of names fills no disk.
+    // Nothing is written for refs that never existed. A scan of names therefore
+    // cannot fill the disk.
     if (known === undefined && !this.found.has(repository)) return;
     const lost = isOfRepository
       ? this.knownIn(repository)
@@ -270,7 +300,7 @@ export class RefChecks {
     for (const { name, ref } of lost) {
       this.known.delete(refKey(name));
       this.tombstones.set(refKey(name), { ...tombstone, name });
-      // Cached responses refer to this state, which now forbids sending them.
+      // Cached responses refer to this state. It now forbids sending them.
       ref.checkedAtMs = 0;
     }
     if (known !== undefined) this.write(["tombstone", key], tombstone);
@@ -278,11 +308,14 @@ export class RefChecks {
     await this.options.kv?.flush();
   }
 
-  /** The older answer for a failing source. @throws the failure where there is none that may be served. */
+  /**
+   * Returns the older state while the source fails.
+   * @throws the failure if no older state may be served.
+   */
   private async staleFallback(known: KnownRef, failure: CollectionsError): Promise<CheckedRef> {
     const { name, ref: { checkedAtMs } } = known;
     if (this.ageMs(checkedAtMs) >= STALE_FOR_MS) throw failure;
-    // Another process may have found that it is missing.
+    // Another process may have found that the ref is missing.
     const { tombstone } = await this.readStore(name);
     if (tombstone === undefined || tombstone.atMs <= checkedAtMs) {
       return { known, freshness: "stale" };
@@ -291,8 +324,9 @@ export class RefChecks {
   }
 
   /**
-   * The stored state of a ref and the last stored tombstone that covers it, in one read. A tombstone has a key of its own,
-   * so that a process whose check was earlier never overwrites it; it hides the states before it.
+   * Reads the stored state of a ref and its last tombstone at once. A tombstone
+   * has its own key so that a process whose check was earlier never overwrites
+   * it. It hides older states.
    */
   private async readStore(name: RefName) {
     const [key, repository] = keysOf(name);
@@ -310,7 +344,7 @@ export class RefChecks {
   }
 }
 
-/** The key of a ref, and that of its repository. */
+/** Returns the key of a ref and the key of its repository. */
 const keysOf = (name: RefName) => [refKey(name), repositoryKey(name)] as const;
 
 /** The error names the repository as the request spelled it. */

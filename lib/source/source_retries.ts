@@ -1,5 +1,7 @@
-// Which requests to a source are not repeated now, because they failed. A wait is of an object, a ref, a repository of
-// which several known refs fail, or the whole source; a ref that always fails stops no siblings for long.
+// Decides which failed requests to a source are not repeated yet. A wait
+// applies to an object, a ref, a repository or the whole source. A repository
+// waits only if several of its known refs fail. A ref that always fails
+// therefore does not stop its siblings for long.
 
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../work/clock.ts";
@@ -11,10 +13,16 @@ import { refKey, type RefName, repositoryKey } from "./source.ts";
 const MAX_REPOSITORIES = 10_000;
 const SOURCE = "";
 
-/** Waits of 5 s, doubled with each further failure up to 60 s; longer where the source requests it. */
+/**
+ * Waits are 5 s at first. Each further failure doubles them up to 60 s. They
+ * are longer if the source requests it.
+ */
 export class SourceRetries {
   private readonly table: RetryTable<CollectionsError>;
-  /** The known refs of a repository that failed since one of its refs last succeeded. */
+  /**
+   * The known refs of a repository that failed since one of its refs last
+   * succeeded.
+   */
   private readonly failedRefs = new LRUCache<string, Set<string>>({ max: MAX_REPOSITORIES });
   private readonly unreached = new FailuresInARow();
 
@@ -22,21 +30,28 @@ export class SourceRetries {
     this.table = new RetryTable(clock, { firstMs: 5_000, maxMs: 60_000 });
   }
 
-  /** The failure for which a ref is not checked now, or null. */
+  /** Returns the failure that keeps a ref from being checked now, or null. */
   refFailure = (ref: RefName) => this.table.failureOf(...keysOf(ref));
 
-  /** The failure for which an object is not requested now, or null. */
+  /**
+   * Returns the failure that keeps an object from being requested now, or null.
+   */
   objectFailure = (repository: string, key: string) =>
     this.table.failureOf(SOURCE, repository, key);
 
-  /** Takes the outcome of a request for an object: a value, or why there is none. */
+  /**
+   * Records the outcome of a request for an object. It is a value or an error.
+   */
   objectOutcome(key: string, outcome: unknown): void {
     if (!(outcome instanceof Error)) this.table.succeeded(key);
     else if (isRemembered(outcome)) this.table.failed(key, outcome, consequencesOf(outcome).waitMs);
   }
 
   /**
-   * Runs a check of a ref and takes its outcome, unless the ref waits: then another protocol gives it. `isKnown`: whether the ref was found before; failures of names that were never found do not count for the repository.
+   * Runs a check of a ref and records its outcome. Nothing is recorded while
+   * the ref waits because another protocol then answers. `isKnown` says whether
+   * the ref was found before. Names that were never found do not count against
+   * the repository.
    * @throws what the check throws.
    */
   async check<T>(ref: RefName, isKnown: boolean, work: () => Promise<T>): Promise<T> {
@@ -59,14 +74,15 @@ export class SourceRetries {
         const { isUnreached, waitMs } = consequencesOf(error);
         table.failed(key, error, waitMs);
         const failed = this.failedRefs.get(repository) ?? new Set();
-        // A repeated failure of the same ref adds nothing: only another one makes the others wait.
+        // The others wait only if a second ref fails. A repeated failure of the
+        // same ref adds nothing.
         if (isKnown && failed.size > 0 && !failed.has(key)) table.failed(repository, error, waitMs);
         if (isKnown) this.failedRefs.set(repository, failed.add(key));
         if (!isUnreached) {
           unreached.end();
           table.succeeded(SOURCE);
         } else if (unreached.add(ref.owner)) table.failed(SOURCE, error);
-        // That a ref or a repository is missing is an answer.
+        // A report that a ref or a repository is missing is a valid response.
       } else if (error instanceof CollectionsError && !isCheckFailure(error)) answered();
       throw error;
     } finally {
@@ -77,6 +93,9 @@ export class SourceRetries {
 
 const keysOf = (ref: RefName) => [SOURCE, repositoryKey(ref), refKey(ref)] as const;
 
-/** A full queue says nothing about the source, and a spent quota is remembered with its token. */
+/**
+ * A full queue says nothing about the source. A spent quota is remembered with
+ * its token.
+ */
 const isRemembered = (error: unknown): error is CollectionsError =>
   isCheckFailure(error) && !["service-busy", "source-rate-limited"].includes(error.code);

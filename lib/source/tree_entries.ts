@@ -1,9 +1,13 @@
-// The entries of one folder, as a list in which the path of a folder ends in a slash. That is the order of Git's own trees.
+// The entries of one folder as a list. The path of a folder ends in a slash.
+// This gives the order of Git's own trees.
 
 import type { ObjectKind } from "../cache/object_cache.ts";
 import { type EntryKind, FileList, FileListBuilder, shared } from "./file_list.ts";
 
-/** One entry of one folder. `name` is a single path segment; `size` is in bytes, for files only. */
+/**
+ * One entry of one folder. `name` is a single path segment. `size` is in bytes
+ * and applies only to files.
+ */
 export interface TreeEntry {
   readonly name: string;
   readonly kind: EntryKind;
@@ -15,7 +19,7 @@ export function addEntry(builder: FileListBuilder, { name, kind, id, size }: Tre
   builder.add({ path: kind === "folder" ? `${name}/` : name, id, size }, kind);
 }
 
-/** The entries of one folder, in Git's order. */
+/** The entries of one folder in Git's order. */
 export class TreeEntries {
   constructor(readonly list: FileList) {}
 
@@ -35,7 +39,7 @@ export class TreeEntries {
     return { name: kind === "folder" ? path.slice(0, -1) : path, kind, id, size };
   }
 
-  /** The entry of this name, in logarithmic time; undefined where there is none. */
+  /** Returns the entry of this name in logarithmic time, or undefined. */
   find(name: string): TreeEntry | undefined {
     const found = [name, `${name}/`].map((path) => this.list.indexOf(path));
     const index = found.find((index) => index >= 0);
@@ -46,7 +50,7 @@ export class TreeEntries {
     for (let index = 0; index < this.length; index++) yield this.at(index);
   }
 
-  /** The entries of one kind; the others are not decoded. */
+  /** Yields the entries of one kind. The others are not decoded. */
   *ofKind(kind: EntryKind): Generator<TreeEntry> {
     for (let index = 0; index < this.length; index++) {
       if (this.list.kindAt(index) === kind) yield this.at(index);

@@ -1,6 +1,8 @@
-// Tokens of a GitHub App (docs.github.com, "Authenticating as a GitHub App installation"): one for each account that has
-// installed the App, requested when a repository of that account is, and replaced before it ends. Requests for one token
-// share it. Where there is none, the caller goes on without.
+// Tokens of a GitHub App (docs.github.com, "Authenticating as a GitHub App
+// installation"). Each account that has installed the App has one token. The
+// token is requested with the first request for a repository of that account
+// and replaced before it expires. Concurrent requests for one token share it.
+// Callers continue without a token if there is none.
 
 import { LRUCache } from "lru-cache";
 import githubAppJwt from "universal-github-app-jwt";
@@ -14,14 +16,14 @@ import { retryAfterMs } from "./client.ts";
 import { parseAnswer } from "./host.ts";
 import { newToken, type SendAsApp, type Token, type TokenSupply } from "./tokens.ts";
 
-/** One that is used goes before those that strangers name. */
+/** Accounts in use outlast those that strangers name. */
 const MAX_ACCOUNTS = 10_000;
-/** An account without an installation may get one; and what was refused may be allowed. */
+/** The account may install the App or allow more later. */
 const ABSENT_MS = 600_000;
 const FAILED_MS = 30_000;
-/** The part of a token's life after which it is replaced. */
+/** Share of a token's life after which it is replaced. */
 const USED_SHARE = 0.9;
-/** Where the clocks differ by more than a token lives. */
+/** Applies if the clocks differ by more than a token's life. */
 const MIN_LIFE_MS = 30_000;
 
 const installationAnswer = z.object({ id: z.int().positive() });
@@ -30,9 +32,11 @@ const tokenAnswer = z.object({
   expires_at: z.string().transform(Date.parse).pipe(z.number()),
 });
 
-/** What is known of an account; times are by `clock.monotonicMs()`. */
+/** What is known about an account. Times are by `clock.monotonicMs()`. */
 interface Installation {
-  /** Null where the account has none; undefined while that is not known. */
+  /**
+   * Null if the account has no installation. Undefined while that is unknown.
+   */
   readonly id: number | null | undefined;
   readonly token: Token | null;
   readonly askedAtMs: number;
@@ -43,14 +47,14 @@ interface Installation {
 export class AppTokens implements TokenSupply {
   private readonly installations = new LRUCache<string, Installation>({ max: MAX_ACCOUNTS });
   private readonly flights = new SingleFlight<void>();
-  /** GitHub limits the App. */
+  /** Set while GitHub limits the App. */
   private pausedUntilMs = 0;
 
   constructor(
     private readonly options: {
-      /** The App's id, or its client id. */
+      /** The App's id or its client id. */
       readonly id: string;
-      /** In PEM. */
+      /** The App's private key in PEM. */
       readonly privateKey: string;
       readonly apiUrl: string;
       readonly clock: Clock;
@@ -58,7 +62,10 @@ export class AppTokens implements TokenSupply {
     },
   ) {}
 
-  /** A JSON Web Token that names the App, for ten minutes. @throws for a key that cannot be used. */
+  /**
+   * Returns a JSON Web Token that names the App for ten minutes.
+   * @throws if the key cannot be used.
+   */
   async sign(): Promise<string> {
     const { id, privateKey, clock } = this.options;
     const now = Math.floor(clock.now() / 1000);
@@ -87,7 +94,10 @@ export class AppTokens implements TokenSupply {
     await this.flights.run(key, ask, signal);
   }
 
-  /** Asks GitHub for the installation, where it is not known, and for its token. */
+  /**
+   * Requests the token from GitHub. Finds the installation first if it is
+   * unknown.
+   */
   private async ask(owner: string, send: SendAsApp, context: RequestContext): Promise<void> {
     const { apiUrl, clock, log } = this.options;
     const { id: knownId, token: last } = this.installations.get(owner) ?? {};
@@ -96,7 +106,10 @@ export class AppTokens implements TokenSupply {
       this.installations.set(owner, { ...known, askedAtMs });
     };
     let waitMs = FAILED_MS;
-    /** The API's answer, null for 404. @throws {CollectionsError} a source failure. */
+    /**
+     * Returns the API's response, or null for 404.
+     * @throws {CollectionsError} a source failure.
+     */
     const request = async <T>(schema: z.ZodType<T>, path: string, body?: string) => {
       const answer = await send({ url: apiUrl + path, jwt: await this.sign(), body }, context);
       const { status, headers } = answer;
@@ -108,7 +121,7 @@ export class AppTokens implements TokenSupply {
       throw sourceFailed(`Cannot read "app": GitHub answered ${status}`);
     };
     try {
-      // The path takes organizations too.
+      // The path also accepts organizations.
       const id = knownId ??
         (await request(installationAnswer, `/users/${owner}/installation`))?.id;
       const answer = id === undefined
@@ -120,7 +133,7 @@ export class AppTokens implements TokenSupply {
       const { token: secret, expires_at } = answer;
       const lifeMs = Math.max(expires_at - clock.now(), MIN_LIFE_MS);
       const endsAtMs = clock.monotonicMs() + lifeMs;
-      // What is known of the last one's limits holds for this one.
+      // The new token has the same limits as the last one.
       const token = { ...last ?? newToken(secret, id!, `installation ${id}`), secret, endsAtMs };
       Object.assign(token, { isRefused: false, isAccepted: false });
       keep({ id, token, renewAtMs: askedAtMs + lifeMs * USED_SHARE });
@@ -128,7 +141,7 @@ export class AppTokens implements TokenSupply {
       context.signal?.throwIfAborted();
       if (!(error instanceof CollectionsError)) throw error;
       log.warn("no installation token", { owner, reason: error.message });
-      // The former token is used until its end.
+      // The last token is used until it expires.
       const token = last?.isRefused ? null : last ?? null;
       keep({ id: knownId, token, renewAtMs: askedAtMs + waitMs });
     }

@@ -1,5 +1,6 @@
-// GraphQL's answer with one aliased `object` a blob (docs.github.com/graphql, type Blob) -> bytes that have the ids that
-// were requested.
+// Parses GraphQL responses that have one aliased `object` per blob
+// (docs.github.com/graphql, type Blob). The returned bytes have the requested
+// ids.
 
 import { sourceFailed } from "../../errors.ts";
 import type { Task } from "../../thread/compute.ts";
@@ -7,20 +8,25 @@ import { blobId } from "../git_object_id.ts";
 import { parseJson } from "./json.ts";
 
 interface BlobAnswer {
-  /** The bytes of each blob; null for one that is not given whole and exact. */
+  /** The bytes of each blob. Null if GitHub did not send it whole and exact. */
   readonly blobs: readonly (Uint8Array<ArrayBuffer> | null)[];
-  /** The indices of those that are missing beside an error. */
+  /** Indices of blobs that are missing from a response with errors. */
   readonly failed: readonly number[];
 }
 
-/** Reads one answer, whose aliases are `f0`, `f1` and so on, in the order of `ids`. */
+/**
+ * Parses one response. Its aliases are `f0`, `f1` and so on in the order of
+ * `ids`.
+ */
 export const readBlobsTask: Task<{ answer: Uint8Array; ids: readonly string[] }, BlobAnswer> = {
   name: "read-blobs",
   load: () => Promise.resolve((input, pace) => pace.within(() => readBlobAnswer(input))),
   transfer: ({ blobs }) => blobs.flatMap((bytes) => bytes?.buffer ?? []),
 };
 
-/** @throws {CollectionsError} source-failed for an answer of another shape. */
+/**
+ * @throws {CollectionsError} source-failed if the response has another shape.
+ */
 function readBlobAnswer(
   { answer, ids }: { answer: Uint8Array; ids: readonly string[] },
 ): BlobAnswer {

@@ -1,5 +1,6 @@
-// File contents from GitHub by the cheapest means: GraphQL batches with a token, the raw host without one, the blobs API
-// for what those cannot give. No bytes leave this file that do not hash to the id that was requested.
+// Reads file contents from GitHub by the cheapest means. That is GraphQL
+// batches with a token and the raw host without one. The blobs API serves what
+// those cannot. No bytes leave this file unless they hash to the requested id.
 
 import pLimit from "p-limit";
 import { encodePath } from "../../api/names.ts";
@@ -11,20 +12,29 @@ import { readBlobsTask } from "./blob_answer.ts";
 import { type GitHubHost, refusal, requestObject } from "./host.ts";
 
 const MAX_AT_ONCE = 8;
-/** What branches and folders keep of the quota without a token while the raw host limits requests. */
+/**
+ * Quota without a token that is kept for branches and folders while the raw
+ * host limits requests.
+ */
 const KEPT_QUOTA = 20;
-/** After so many failures in a row the source counts as down, and no more is requested. */
+/**
+ * The source counts as down after this many consecutive failures. No more files
+ * are requested.
+ */
 const MAX_FAILURES = 3;
 
 /** Large GraphQL batches fail at GitHub. */
 const BATCH_MAX_FILES = 50;
 const BATCH_MAX_BYTES = 1 << 20;
-/** `Blob.text` is cut at this many bytes. */
+/** GitHub cuts `Blob.text` at this many bytes. */
 const BATCH_MAX_TEXT_BYTES = 512_000;
 /** JSON may take six bytes for one. */
 const BATCH_ANSWER_MAX_BYTES = 8 << 20;
 
-/** One result for each of `files`, whose ids are distinct. @throws the context's abort reason, nothing else. */
+/**
+ * Returns one result for each of `files`. Their ids must be distinct.
+ * @throws only the context's abort reason.
+ */
 export async function readBlobs(
   host: GitHubHost,
   ...[snapshot, files, context]: Parameters<Source["blobs"]>
@@ -34,7 +44,10 @@ export async function readBlobs(
   const results = new Map<string, BlobResult>();
   let rawMisses = 0;
 
-  /** Reads what GraphQL gives whole and exact. @throws {CollectionsError} a source failure. */
+  /**
+   * Reads the files that GraphQL gives whole and exact.
+   * @throws {CollectionsError} a source failure.
+   */
   const readBatch = async (batch: readonly FileRef[]): Promise<void> => {
     const ids = batch.map(({ id }) => id);
     const objects = ids.map((id, index) =>
@@ -58,16 +71,18 @@ export async function readBlobs(
     const { blobs, failed } = await host.compute.run(readBlobsTask, { answer: bytes, ids }, options)
       .finally(release);
     for (const [index, blob] of blobs.entries()) if (blob !== null) results.set(ids[index]!, blob);
-    // What a partial answer left out beside an error may come in a smaller batch.
+    // Files missing from a partial response may succeed in a smaller batch.
     if (failed.length > 0 && failed.length < batch.length) {
       await readBatch(failed.map((index) => batch[index]!));
     }
   };
 
   const readOne = async (file: FileRef): Promise<BlobResult> => {
-    // One byte more than announced is enough to detect that the answer is another file.
+    // One byte more than announced is enough to detect a different file.
     const maxBytes = Math.max(file.size + 1, 4096);
-    /** GraphQL's, which keeps a file from being read by itself at the API. */
+    /**
+     * Set if GraphQL is limited. The file is then not requested from the API.
+     */
     const limit = results.get(file.id);
     if (rawUrl !== null && (limit !== undefined || !tokens.isReady("core", owner))) {
       const url = `${rawUrl}/${owner}/${repo}/${commit}/${encodePath(file.path)}`;
@@ -82,7 +97,8 @@ export async function readBlobs(
         return new Uint8Array(answer.bytes);
       }
       if (limit !== undefined) throw limit;
-      // The API is no alternative for a whole page: without a token it answers 60 requests an hour.
+      // The API cannot replace the raw host for a whole page. It allows 60
+      // requests an hour without a token.
       const isLimited = isFailure && answer.code === "source-rate-limited";
       const isSpent = (tokens.remaining("core") ?? Infinity) < KEPT_QUOTA;
       if (isLimited ? isSpent : ++rawMisses > MAX_FAILURES) {
@@ -106,7 +122,8 @@ export async function readBlobs(
   const batches = tokens.mayHave(owner) && files.length > 1
     ? planBatches(files.filter(fitsBatch))
     : [];
-  // What a failed batch leaves out is read one by one, and by the raw host alone where GraphQL is limited.
+  // The missing files of a failed batch are read one by one. Only the raw host
+  // reads them if GraphQL is limited.
   await atOnce.map(batches, (batch) =>
     readBatch(batch).catch((error) => {
       context.signal?.throwIfAborted();
@@ -131,10 +148,13 @@ export async function readBlobs(
   return results;
 }
 
-/** Whether a file may come whole as GraphQL text: not too long, and not of a type that is binary. */
+/**
+ * Returns whether GraphQL may return a file whole as text. Long files and
+ * binary types are excluded.
+ */
 export function fitsBatch(file: FileRef): boolean {
   if (file.size > BATCH_MAX_TEXT_BYTES) return false;
-  // In a repository `.ts` is TypeScript and not a video.
+  // A `.ts` file in a repository is TypeScript and not a video.
   const extension = file.path.slice(file.path.lastIndexOf(".") + 1).toLowerCase();
   const type = extension === "ts" ? "text/plain" : registeredType(extension) ?? "text/plain";
   return /^text\/|[/+](json|xml|yaml|toml|javascript|typescript)$|^application\/x-/.test(type);

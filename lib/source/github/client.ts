@@ -1,6 +1,8 @@
-// One request to GitHub over HTTP: token, time-out, bounded body, one retry, limits distinguished from refusals.
-// Plain fetch and not @octokit/request, since that reads bodies without a bound, parses every JSON number by a BigInt
-// parser (seconds for a large tree), throws on 304 and cannot be limited to one host when it is redirected.
+// Sends requests to GitHub over HTTP with a token, a time-out, a bounded body
+// and one retry. Distinguishes limits from refusals. This uses plain fetch
+// because @octokit/request reads bodies without a bound, throws on 304 and
+// cannot restrict redirects to one host. It also parses every JSON number with
+// a BigInt parser (seconds for a large tree).
 
 import type { Clock } from "../../work/clock.ts";
 import { CollectionsError, sourceFailed, sourceTimeout } from "../../errors.ts";
@@ -12,8 +14,9 @@ import { MAX_WAIT_MS, SourceFailure } from "../source_failure.ts";
 import type { Quota, SendAsApp, Token, TokenPool } from "./tokens.ts";
 
 /**
- * GitHub's secondary limit is 100 requests at once, which the first two lanes share: checks of refs never wait behind
- * bulk reads. The raw host limits clients that look like robots.
+ * GitHub's secondary limit is 100 requests at once. The first two lanes share
+ * it so that checks of refs never wait behind bulk requests. The raw host
+ * limits clients that behave like robots.
  */
 const LANES = {
   checks: { capacity: 64, maxWaiting: 2048 },
@@ -22,7 +25,7 @@ const LANES = {
   // A request of another lane may wait for a token that is requested here.
   app: { capacity: 8, maxWaiting: 1024 },
 };
-/** The lane of each kind of request; metrics and tests count by kind. */
+/** The lane of each kind of request. Metrics and tests count by kind. */
 const LANE_OF = {
   "repo": "checks",
   "commit": "checks",
@@ -36,51 +39,64 @@ const LANE_OF = {
   "lfs-batch": "bulk",
   "lfs": "raw",
 } as const;
-/** What limits a request, where that is not the REST API's quota. */
+/** Quotas other than that of the REST API. */
 const QUOTA_OF: { readonly [Kind in keyof typeof LANE_OF]?: Quota } = {
   "graphql": "graphql",
   "raw": "raw",
   "lfs-batch": "lfs",
 };
 
-/** Usable by the token that fetched it alone: GitHub's ETags depend on the token. */
+/**
+ * Usable only with the token that fetched it. GitHub's ETags depend on the
+ * token.
+ */
 export type Validator = { readonly etag: string; readonly fingerprint: string };
 
-/** One request; a POST where it has a body, yet it reads only. */
+/** One request. It is a POST if it has a body but still only reads data. */
 export interface GitHubRequest {
   readonly kind: keyof typeof LANE_OF;
   readonly url: string;
-  /** Whose repository it is about: an owner may not accept a token. */
+  /** The owner of the repository. An owner may not accept a token. */
   readonly owner: string;
-  /** Whose installation of a GitHub App sends it, where that is another name of the owner. */
+  /**
+   * The account whose App installation sends the request. Set if it is another
+   * name of the owner.
+   */
   readonly account?: string;
   readonly context: RequestContext;
   readonly accept?: string;
   readonly known?: Validator | null;
   readonly body?: string | undefined;
   readonly maxBytes: number;
-  /** Whether the rest of the body, of which this much is read, is not needed. */
+  /** Returns whether the bytes received so far are enough. */
   readonly isEnough?: (bytes: Uint8Array, response: Response) => boolean;
 }
 
-/** `release` is to be called once its bytes are parsed. */
+/** `release` must be called after its bytes are parsed. */
 type HttpAnswer = Body & { readonly status: number; readonly headers: Headers };
 
-/** An answer that says something about the repository: 2xx, 3xx, or a 4xx that is about neither a limit nor a token. */
+/**
+ * A response that says something about the repository. It is 2xx, 3xx or a 4xx
+ * that concerns neither a limit nor a token.
+ */
 export type GitHubAnswer = HttpAnswer & { readonly token: Token };
 
 export interface GitHubClientOptions {
   readonly tokens: TokenPool;
   readonly clock: Clock;
   readonly log: Log;
-  /** The host's own default where it is left out. */
+  /** If omitted, the host uses its own default. */
   readonly apiVersion?: string | undefined;
-  /** For one request, its time in the queue aside. */
+  /** Limit for one request without its time in the queue. */
   readonly timeoutMs: number;
   readonly userAgent: string;
-  /** How many isolates share what GitHub allows at once; 1 where it is left out. */
+  /**
+   * Number of isolates that share GitHub's concurrency limit. The default is 1.
+   */
   readonly isolates?: () => number;
-  /** Called after each request with its status, or why there is none. */
+  /**
+   * Called after each request with its status or the reason why it has none.
+   */
   readonly onRequest?: (sent: Pick<GitHubRequest, "kind"> & { readonly result: Result }) => void;
 }
 
@@ -89,17 +105,23 @@ type Result = number | "network" | "timeout" | "aborted";
 const SECONDARY_WAIT_MS = 60_000;
 const MIN_WAIT_MS = 1_000;
 const LIMIT_MESSAGE = /rate limit|abuse detection/i;
-/** GraphQL's limits are 200 too. No text of a file matches, whose quotes are escaped in JSON. */
+/**
+ * GraphQL also reports limits with status 200. File texts never match because
+ * JSON escapes their quotes.
+ */
 const GRAPHQL_LIMIT = /"type"\s*:\s*"RATE_LIMIT|"message"\s*:\s*"[^"\\]*rate limit/i;
-/** It locks valid tokens too, whoever owns the repository. */
+/**
+ * GitHub then locks valid tokens too. The lock applies whoever owns the
+ * repository.
+ */
 const LOCKED_MESSAGE = /login attempts? exceeded/i;
-/** Of an error, enough for its message. */
+/** Enough of an error response to include its message. */
 const ERROR_HEAD_BYTES = 4096;
 const APP_ANSWER_MAX_BYTES = 128 << 10;
-/** A token that Git LFS refuses may be one that the API takes. */
+/** The API may accept a token that Git LFS refuses. */
 const LFS_PAUSE_MS = 600_000;
 
-/** For GitHub's API, its raw host and its Git host. */
+/** A client for GitHub's API and for its raw and Git hosts. */
 export class GitHubClient {
   private readonly lanes: Record<keyof typeof LANES, FairQueue>;
   private readonly memory: FairQueue;
@@ -125,21 +147,25 @@ export class GitHubClient {
   }
 
   /**
-   * Sends one request, with another token or none where one is refused, not accepted or out of quota, and once more
-   * after a network error or a 5xx, unless that says when to come back.
-   * @throws {CollectionsError} a source failure. @throws what {@linkcode FairQueue.acquire} throws.
+   * Sends one request. If a token is refused, not accepted or out of quota, the
+   * request is sent with another token or without one. It is sent once more
+   * after a network error or a 5xx. A 5xx that says when to come back is not
+   * repeated.
+   * @throws {CollectionsError} a source failure.
+   * @throws what {@linkcode FairQueue.acquire} throws.
    */
   async request(request: GitHubRequest): Promise<GitHubAnswer> {
     const { kind, context, known } = request;
     const { clock } = this.options;
-    // The files of a failed batch are read one by one.
+    // The files of a failed batch are read one by one instead.
     let mayRetry = kind !== "graphql";
     while (true) {
       try {
         const answer = await this.attempt(request);
         if (answer === null) continue;
         const { status, headers, token } = answer;
-        // The request is at fault, which says nothing about the repository; 304 answers a validator alone.
+        // The request is at fault. This says nothing about the repository. A
+        // 304 is valid only for a validator that was sent.
         const isFault = [400, 401, 406, 410].includes(status) ||
           status === 304 && known?.fingerprint !== token.fingerprint;
         if (status < 500 && !isFault) return answer;
@@ -153,12 +179,15 @@ export class GitHubClient {
         if (!isFailure || !mayRetry) throw error;
       }
       mayRetry = false;
-      // Of random length, so that requests that failed together do not repeat together.
+      // Requests that failed together should not repeat together.
       await clock.sleep(50 + Math.random() * 200, context.signal);
     }
   }
 
-  /** Brings the tokens for an owner up to date, so that the pool can tell whether one is ready. */
+  /**
+   * Updates the tokens for an owner so that the pool can tell whether one is
+   * ready.
+   */
   async renewTokens(owner: string, context: RequestContext): Promise<void> {
     await this.options.tokens.supply.renew?.(owner, this.sendAsApp, context);
   }
@@ -174,15 +203,22 @@ export class GitHubClient {
     return answer;
   };
 
-  /** Sends one request to the Git host, or for a Git LFS object: no token, no limits, no retry. */
+  /**
+   * Sends one request to the Git host or for a Git LFS object. It uses no
+   * token, no limits and no retry.
+   */
   async requestGit(request: GitHubRequest, headers: Record<string, string>): Promise<HttpAnswer> {
     using _slot = await this.lanes[LANE_OF[request.kind]].acquire(request.context);
-    // GitHub serves Git's protocol to a client that names itself so (jelmer/dulwich#562, isomorphic-git#247).
+    // GitHub serves Git's protocol to clients with such a name
+    // (jelmer/dulwich#562, isomorphic-git#247).
     const named = { ...headers, "user-agent": `git/2 (${this.options.userAgent})` };
     return await this.send(request, named);
   }
 
-  /** One answer, or null where its token was refused, limited or not accepted, and another may be used. */
+  /**
+   * Returns one response. Returns null if its token was refused, limited or not
+   * accepted and another may be used.
+   */
   private async attempt(request: GitHubRequest): Promise<GitHubAnswer | null> {
     const { tokens } = this.options;
     const { kind, owner, account = owner, context } = request;
@@ -200,7 +236,7 @@ export class GitHubClient {
         if (quota !== "lfs") tokens.note(token, quota, answer.headers);
         const { status } = answer;
         const text = status === 403 ? headOf(answer) : "";
-        // Blocked by GitHub's terms, whoever asks.
+        // Blocked by GitHub's terms for everyone.
         if (/"block"\s*:\s*\{/.test(text)) return { ...answer, status: 451, token };
         if (status !== 401) token.isAccepted = true;
         const isRefusal = status === 401 || status === 403 && quota !== "lfs";
@@ -218,7 +254,8 @@ export class GitHubClient {
       answer.release();
       return null;
     } catch (error) {
-      // Without an answer nothing says that the limit lasts, and a second wait would take as long.
+      // A missing response does not show that the limit lasts. A second wait
+      // would take as long.
       isOver = error instanceof CollectionsError;
       throw error;
     } finally {
@@ -226,7 +263,10 @@ export class GitHubClient {
     }
   }
 
-  /** How long a rate limit lasts and whether it is of one quota; null for a refusal (403), which is no limit. */
+  /**
+   * Returns how long a rate limit lasts and whether it applies to one quota.
+   * Returns null for refusals (403) and for any other response.
+   */
   private limitOf(kind: GitHubRequest["kind"], answer: HttpAnswer) {
     const { status, headers } = answer;
     const isSpent = headers.get("x-ratelimit-remaining") === "0";
@@ -236,7 +276,7 @@ export class GitHubClient {
       status === 200 && kind === "graphql" && (isStated || GRAPHQL_LIMIT.test(headOf(answer)));
     if (!isLimit) return null;
     const now = this.options.clock.now();
-    // A stated time to retry goes before the quota's own time.
+    // A stated time to retry overrides the reset time of the quota.
     const statedMs = retryAfterMs(headers, now);
     const waitMs = statedMs ?? (isSpent ? quotaWaitMs(headers, now) : SECONDARY_WAIT_MS);
     return { isQuota: isSpent && statedMs === null, waitMs: Math.max(waitMs, MIN_WAIT_MS) };
@@ -265,7 +305,10 @@ export class GitHubClient {
     return headers;
   }
 
-  /** Logs once that GitHub announces the end of the API version, which is answered 410 after that. */
+  /**
+   * Logs once that GitHub announces the end of the API version. GitHub returns
+   * 410 after that.
+   */
   private logEnd(headers: Headers): void {
     const [deprecation, sunset] = [headers.get("deprecation"), headers.get("sunset")];
     if (this.isEndLogged || deprecation === null && sunset === null) return;
@@ -286,7 +329,8 @@ export class GitHubClient {
         method: body === undefined ? "GET" : "POST",
         headers,
         body: body ?? null,
-        // Followed by hand and on the same host only: a redirect must not carry the token away.
+        // Redirects are followed by hand and only on the same host. They must
+        // not carry the token away.
         redirect: "manual",
         signal,
       });
@@ -332,13 +376,16 @@ export class GitHubClient {
 const headOf = ({ bytes }: HttpAnswer) =>
   new TextDecoder().decode(bytes.subarray(0, ERROR_HEAD_BYTES));
 
-/** For how long a quota stays spent, in ms; a minute where the answer does not say. */
+/** Returns how long a quota stays spent, in ms. The default is one minute. */
 function quotaWaitMs(headers: Headers, now: number): number {
   const resetMs = Number(headers.get("x-ratelimit-reset")) * 1000 - now;
   return resetMs > 0 ? resetMs : SECONDARY_WAIT_MS;
 }
 
-/** `Retry-After` (RFC 9110, 10.2.3) in ms, at most an hour: seconds or a date; null where there is none. */
+/**
+ * Returns `Retry-After` (RFC 9110, 10.2.3) in ms, at most an hour. The header
+ * holds seconds or a date. Returns null if it is missing or invalid.
+ */
 export function retryAfterMs(headers: Headers, now: number): number | null {
   const text = headers.get("retry-after");
   if (text === null) return null;

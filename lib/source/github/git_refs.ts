@@ -1,5 +1,6 @@
-// Refs by Git's own protocol, which costs no REST quota and needs no token; and when to leave them to REST, so that no
-// request waits for a host that is known to fail.
+// Finds refs through Git's own protocol. It costs no REST quota and needs no
+// token. This file also decides when to use REST instead so that no request
+// waits for a host that is known to fail.
 
 import { LRUCache } from "lru-cache";
 import { branchNotFound, type CollectionsError, isSourceFailure, problem } from "../../errors.ts";
@@ -17,10 +18,13 @@ const HOST = "";
 
 /** Finds refs at one Git host. */
 export class GitRefs {
-  /** The repositories of which, or the host of which, REST is queried instead. */
+  /**
+   * Repositories for which REST is used for now. The key of the host stands for
+   * all of them.
+   */
   private readonly retries: RetryTable<CollectionsError>;
   private readonly failures = new FailuresInARow();
-  /** Ids that name commits, with their repositories. */
+  /** Ids that name commits with their repositories. */
   private readonly commits = new LRUCache<string, true>({ max: MAX_REMEMBERED });
 
   constructor(
@@ -31,8 +35,9 @@ export class GitRefs {
   }
 
   /**
-   * The ref, or that REST must be queried; `missing` is the error that applies if REST then fails.
-   * @throws {CollectionsError} as the port's `resolve`.
+   * Returns the ref. If the result has no `commit`, the caller must query REST.
+   * `missing` is the error that applies if REST then fails.
+   * @throws {CollectionsError} what `Source.resolve` throws.
    */
   async find(
     query: BranchQuery,
@@ -50,10 +55,11 @@ export class GitRefs {
     if (answer === null) return { missing: problem("repository-not-found", { owner, repo }) };
     const { found, hasHead, defaultBranch } = answer;
     if (found === null && !hasHead) return { missing: branchNotFound(branch, null) };
-    // A repository that moved must be allowed under its own name as well.
+    // A repository that moved must also be allowed under its own name.
     if (!isAllowed(allowedRepos, answer)) throw problem("repository-not-allowed", { owner, repo });
     const { form, commit } = found ?? { form: id ?? "", commit: id ?? "" };
-    // A branch is a commit by Git's own rule; what else an id names, REST must tell once.
+    // Git guarantees that a branch names a commit. Any other id is checked once
+    // through REST.
     const isFound = /^HEAD$|^heads\//.test(form) ||
       commit !== "" && await this.isCommit(query, commit, context);
     if (!isFound) throw branchNotFound(branch, defaultBranch);
@@ -64,8 +70,10 @@ export class GitRefs {
   }
 
   /**
-   * Takes a failure: one of a repository pauses that for ten minutes, those of several owners in a row the host for an
-   * hour, a limit as long as it says. @throws what is no failure of the host.
+   * Records a failure. A failing repository pauses for ten minutes. Consecutive
+   * failures of several owners pause the host for an hour. A limit pauses the
+   * host as long as it says.
+   * @throws errors other than failures of the host.
    */
   private pause(query: BranchQuery, error: unknown): "paused" {
     if (!isSourceFailure(error)) throw error;

@@ -1,5 +1,6 @@
-// GitHub behind the Source port: ref -> commit -> root tree -> folder -> recursive tree of that folder alone, then
-// blobs. Caches nothing: CachedSource does.
+// Implements the Source port for GitHub: ref -> commit -> root tree -> folder
+// -> recursive tree of that folder alone -> blobs. CachedSource does the
+// caching.
 
 import { encodePath } from "../../api/names.ts";
 import { sourceFailed } from "../../errors.ts";
@@ -28,11 +29,14 @@ interface GitHubSourceOptions
   readonly addresses: GitHubAddresses;
 }
 
-/** docs.github.com/rest/about-the-rest-api/breaking-changes: it changes none of the fields that are read here. */
+/**
+ * docs.github.com/rest/about-the-rest-api/breaking-changes: this version
+ * changes none of the fields that are used here.
+ */
 const API_VERSION = "2026-03-10";
 
 const TREE_MAX_BYTES = 64 << 20;
-/** Larger answers take longer to parse than the first try of a task may. */
+/** Larger responses take longer to parse than the first try of a task may. */
 const LARGE_ANSWER_BYTES = 8 << 20;
 
 /** Reads repositories of one GitHub host. */
@@ -42,7 +46,8 @@ export class GitHubSource implements Source {
 
   constructor(options: GitHubSourceOptions) {
     const { addresses: { apiUrl, gitUrl, webUrl }, log } = options;
-    // An older GitHub Enterprise Server answers 400 to a version that it does not have, and has a default.
+    // An older GitHub Enterprise Server returns 400 for an unknown version. It
+    // has a default.
     const apiVersion = apiUrl.endsWith("/api/v3") ? undefined : API_VERSION;
     const client = new GitHubClient({ ...options, apiVersion });
     const lfsUrl = gitUrl ?? webUrl ?? new URL(apiUrl).origin;
@@ -56,7 +61,7 @@ export class GitHubSource implements Source {
     const branch = query.branch ?? DEFAULT_BRANCH;
     const checkedAtMs = host.clock.now();
     await host.client.renewTokens(owner, context);
-    // Git's own protocol costs no REST quota, but sees public repositories alone.
+    // Git's own protocol costs no REST quota but sees only public repositories.
     const byGit = git === null || host.tokens.isReady("core", owner)
       ? { missing: null }
       : await git.find({ ...query, branch }, context);
@@ -68,7 +73,8 @@ export class GitHubSource implements Source {
       name: { owner, repo },
       branch,
       commit,
-      // Nothing is remembered here: CachedSource has the live state, and knows what was there before.
+      // Nothing is remembered here. CachedSource has the live state and knows
+      // the previous one.
       ref: { commit, checkedAtMs, freshForMs: 0, wantedAtMs: checkedAtMs },
       checkedAtMs,
       freshness: "new",
@@ -83,15 +89,16 @@ export class GitHubSource implements Source {
   };
 
   readonly files: Source["files"] = async (snapshot, treeId, context) => {
-    // `recursive` means recursive whatever its value is, so a plain request leaves it out.
+    // Any value of `recursive` means true. A plain request omits it.
     const path = `/git/trees/${treeId}?recursive=1`;
     const read = await this.readTree(snapshot, { kind: "tree-recursive", path, context });
     return read && new FileList(read.bytes);
   };
 
   /**
-   * By `git/trees/{commit}:{path}`, which GitHub takes and does not document, so its answer counts only where the id of
-   * the folder follows from its entries.
+   * Requests `git/trees/{commit}:{path}`. GitHub accepts this but does not
+   * document it. The response therefore counts only if the folder's id follows
+   * from its entries.
    */
   readonly filesAt: Source["filesAt"] = async (snapshot, folder, context) => {
     const path = `/git/trees/${encodeURIComponent(`${snapshot.commit}:${folder}`)}?recursive=1`;
@@ -117,7 +124,10 @@ export class GitHubSource implements Source {
     return webUrl && `${webUrl}/${owner}/${repo}/blob/${encodePath(branch)}/${encodePath(path)}`;
   };
 
-  /** Null for a truncated answer, and for a tree that may be absent and is. */
+  /**
+   * Returns null for a truncated response. Also returns null for a missing tree
+   * if `mayBeAbsent` is set.
+   */
   private async readTree(
     snapshot: Snapshot,
     { mayBeAbsent = false, ...request }:

@@ -1,5 +1,6 @@
-// One GitHub host: its addresses, requests to one of its repositories with renames and moves followed on the API host
-// alone, and the checks of its answers. Nothing that GitHub, or a host in its place, sends is trusted.
+// One GitHub host with its addresses, its repositories and the checks of its
+// responses. Renames and moves are followed only on the API host. Nothing that
+// GitHub or an impostor sends is trusted.
 
 import { z } from "zod";
 import type { Clock } from "../../work/clock.ts";
@@ -10,7 +11,10 @@ import type { GitHubAnswer, GitHubClient, GitHubRequest } from "./client.ts";
 import { parseJson } from "./json.ts";
 import type { TokenPool } from "./tokens.ts";
 
-/** Addresses of one GitHub host, none with a slash at the end; null for what it does not have. */
+/**
+ * Addresses of one GitHub host without a slash at the end. Null if the host
+ * lacks one.
+ */
 export interface GitHubAddresses {
   readonly apiUrl: string;
   readonly graphqlUrl: string;
@@ -26,11 +30,12 @@ export interface GitHubHost extends GitHubAddresses {
   readonly client: GitHubClient;
   readonly tokens: TokenPool;
   readonly clock: Clock;
-  /** Parses large answers. */
+  /** Parses large responses. */
   readonly compute: Compute;
   /**
-   * What the operator allowed by name, or null. With names, private repositories are served too, and 40 hex digits name
-   * no commit, since in a network of forks such an id may be anybody's.
+   * Repositories that the operator allowed by name, or null. If names are set,
+   * private repositories are also served. 40 hex digits then name no commit
+   * because such an id may be anybody's in a network of forks.
    */
   readonly allowedRepos: AllowedRepos | null;
 }
@@ -38,18 +43,29 @@ export interface GitHubHost extends GitHubAddresses {
 const validator = z.object({ etag: z.string(), fingerprint: z.string() }).nullable();
 
 const validatorsSchema = z.object({
-  /** Where the repository was found; trees and blobs are requested there, a ref always under its own name. */
+  /**
+   * The base at which the repository was found. Trees and blobs are requested
+   * there. A ref is always requested under its own name.
+   */
   base: z.string(),
-  /** `heads/…`, `tags/…`, a commit id or `HEAD`. */
+  /**
+   * The candidate that was found: `heads/…`, `tags/…`, a commit id or `HEAD`.
+   */
   form: z.string(),
   commit: validator,
   visibility: validator,
 });
 
-/** What one answer about a ref leaves for the next request; it travels through caches as `Snapshot.validators`. */
+/**
+ * What a response about a ref means for the next request. Caches carry it as
+ * `Snapshot.validators`.
+ */
 export type RefValidators = z.infer<typeof validatorsSchema>;
 
-/** The validators of an earlier answer, or null where the text is none. */
+/**
+ * Returns the validators of an earlier response. Returns null if the text is
+ * invalid.
+ */
 export function parseValidators(text = ""): RefValidators | null {
   try {
     return validatorsSchema.parse(JSON.parse(text));
@@ -58,7 +74,10 @@ export function parseValidators(text = ""): RefValidators | null {
   }
 }
 
-/** A request to one repository: `base` is `repos/{owner}/{repo}` or `repositories/{id}`, `path` is empty or begins with `/`. */
+/**
+ * A request to one repository. `base` is `repos/{owner}/{repo}` or
+ * `repositories/{id}`. `path` is empty or begins with `/`.
+ */
 export type RepositoryRequest =
   & Omit<GitHubRequest, "url" | "owner">
   & { readonly base: string; readonly path: string };
@@ -70,18 +89,21 @@ export const MAX_HOPS = 2;
 const BASE = /^(?:repositories\/[0-9]+|repos\/[A-Za-z0-9_-]+\/[A-Za-z0-9._-]+)(?=[/?]|$)/;
 
 /**
- * Whether a repository may be hidden from a request without a token: private ones are served where they are allowed by
- * name, and a token that waits, or is set aside, may see them.
+ * Returns whether a repository may be hidden from a request without a token.
+ * Private repositories are served if they are allowed by name. A token that
+ * waits or is set aside may see them.
  */
 export const mayBeHidden = ({ allowedRepos, tokens }: GitHubHost, owner: string) =>
   allowedRepos !== null && tokens.mayHave(owner);
 
-/** The base of a repository under the requested name. */
+/** Returns the base of a repository under the requested name. */
 export const namedBase = ({ owner, repo }: RepositoryName) => `repos/${owner}/${repo}`;
 
 /**
- * Sends a request, and repeats it where the repository is now. A redirect that leads off the API host, or on and on,
- * comes back as 404 where it is permanent: there is no repository to be read. @throws {CollectionsError} as the client.
+ * Sends a request and follows the repository if it moved. A permanent redirect
+ * counts as 404 if it leads off the API host or past {@linkcode MAX_HOPS}.
+ * There is then no repository to read.
+ * @throws {CollectionsError} what the client throws.
  */
 export async function requestRepository(
   host: GitHubHost,
@@ -91,7 +113,8 @@ export async function requestRepository(
   const { account = firstBase.split("/")[1]! } = request;
   let base = firstBase;
   for (let hop = 0;; hop++) {
-    // Or the repository's id, which stands for its owner after a move.
+    // May be the repository's id after a move. The id then stands for its
+    // owner.
     const [, owner = ""] = base.split("/");
     const url = `${apiUrl}/${base}${path}`;
     const answer = await client.request({ ...request, owner, account, url });
@@ -102,7 +125,8 @@ export async function requestRepository(
     if (isHidden) throw tokens.unavailable("core", owner, account);
     const location = pathBelow(apiUrl, answer.headers.get("location")) ?? "";
     const target = hop < MAX_HOPS ? BASE.exec(location)?.[0] : undefined;
-    // A temporary redirect (to a page about maintenance, say) tells nothing about the repository.
+    // A temporary redirect says nothing about the repository. It may lead to a
+    // page about maintenance.
     const isTemporary = [302, 307].includes(answer.status);
     if (target !== undefined) base = target;
     else if (!isTemporary) return { ...answer, status: 404, base };
@@ -110,7 +134,10 @@ export async function requestRepository(
   }
 }
 
-/** Requests an object where the snapshot's repository was found. @throws {CollectionsError} as the client. */
+/**
+ * Requests an object at the base in the snapshot's validators.
+ * @throws {CollectionsError} what the client throws.
+ */
 export function requestObject(
   host: GitHubHost,
   { name, validators }: Snapshot,
@@ -120,7 +147,10 @@ export function requestObject(
   return requestRepository(host, { ...request, base, account: name.owner });
 }
 
-/** The path and query of a `Location` below an address, or null where it leads elsewhere. */
+/**
+ * Returns the path and query of a `Location` below an address. Returns null if
+ * it leads elsewhere.
+ */
 export function pathBelow(address: string, location: string | null): string | null {
   const base = new URL(`${address}/`);
   const url = location === null ? null : URL.parse(location, base);
@@ -137,7 +167,7 @@ const REFUSALS: Readonly<
   451: "repository-blocked",
 };
 
-/** The error that a status means for a request about a repository that should be there. */
+/** Returns the error for a status of a repository that should exist. */
 export function refusal(name: RepositoryName, status: number): CollectionsError {
   const code = REFUSALS[status];
   if (code !== undefined) return problem(code, name);
@@ -145,7 +175,10 @@ export function refusal(name: RepositoryName, status: number): CollectionsError 
   return sourceFailed(`Cannot read "${name.owner}/${name.repo}": GitHub answered ${status}`);
 }
 
-/** The JSON of an answer, if it has the shape. @throws {CollectionsError} source-failed for anything else. */
+/**
+ * Returns the parsed JSON of a response if it has the shape of the schema.
+ * @throws {CollectionsError} source-failed for anything else.
+ */
 export function parseAnswer<T>(schema: z.ZodType<T>, { bytes }: Pick<GitHubAnswer, "bytes">): T {
   const { success, data, error } = schema.safeParse(parseJson(bytes));
   if (success) return data;

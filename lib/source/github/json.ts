@@ -1,13 +1,19 @@
-// The JSON of GitHub's answers.
+// Parses the JSON of GitHub's responses.
 
 import { sourceFailed } from "../../errors.ts";
 
 export const OBJECT_ID = /^[0-9a-f]{40}$/;
 
-/** No answer of GitHub is nested deeper. Parsing takes 40 times as much memory as there are opening brackets. */
+/**
+ * No response of GitHub is nested deeper. Parsing takes 40 times as much memory
+ * as there are opening brackets.
+ */
 const MAX_DEPTH = 32;
 
-/** The JSON of an answer. @throws {CollectionsError} source-failed for anything else. */
+/**
+ * Returns the parsed JSON of a response.
+ * @throws {CollectionsError} source-failed for anything else.
+ */
 export function parseJson(bytes: Uint8Array): unknown {
   if (!isShallow(bytes)) throw sourceFailed(`Cannot read "answer": it is nested too deeply`);
   try {

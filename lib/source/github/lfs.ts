@@ -1,6 +1,9 @@
-// Git LFS objects (git-lfs, docs/api/batch.md and basic-transfers.md): the batch API of the Git host says where each is.
-// That address comes from outside: only hosts that GitHub names for Git LFS, and those of the settings, are requested, with
-// the headers that the answer gives and no others. No bytes leave this file that do not have the SHA-256 of their pointer.
+// Downloads Git LFS objects (git-lfs, docs/api/batch.md and
+// basic-transfers.md). The batch API of the Git host says at which URL each
+// object is. Such a URL is not trusted. Only the hosts that GitHub names for
+// Git LFS and those of the settings are requested. Only the headers from the
+// batch response are sent. No bytes leave this file unless they have the
+// SHA-256 of their pointer.
 
 import pLimit from "p-limit";
 import { z } from "zod";
@@ -12,11 +15,14 @@ import { type GitHubHost, MAX_HOPS, parseAnswer, pathBelow } from "./host.ts";
 const AT_ONCE = 8;
 const BATCH_MAX_BYTES = 1 << 20;
 const MEDIA_TYPE = "application/vnd.git-lfs+json";
-/** docs.github.com, "Self-hosted runners reference": needed for Git Large File Storage. */
+/**
+ * docs.github.com, "Self-hosted runners reference": needed for Git Large File
+ * Storage.
+ */
 const STORAGE_HOSTS = ["github-cloud.githubusercontent.com", "github-cloud.s3.amazonaws.com"];
 const BATCH_PATH = /^[A-Za-z0-9_-]+\/[A-Za-z0-9._-]+\/info\/lfs\/objects\/batch$/;
 
-/** Names of headers, without those that concern the connection. */
+/** Names of headers except those that concern the connection. */
 const headerName = z.string().regex(
   /^(?!(?:host|connection|content-length|transfer-encoding|te|upgrade)$)[\w!#$%&'*+.^`|~-]+$/i,
 );
@@ -35,8 +41,9 @@ const batchAnswer = z.object({
 });
 
 /**
- * One result for each of `files`, which are those of a page: no more than git-lfs sends at once. Their ids are those of objects.
- * @throws the context's abort reason, nothing else.
+ * Returns one result for each of `files`. Their ids are those of Git LFS
+ * objects. They come from one page and are no more than git-lfs sends at once.
+ * @throws only the context's abort reason.
  */
 export async function readLfsObjects(
   host: GitHubHost,
@@ -52,7 +59,10 @@ export async function readLfsObjects(
   return new Map(results);
 }
 
-/** What the host says of objects. @throws {CollectionsError} a source failure. */
+/**
+ * Returns what the host says about objects.
+ * @throws {CollectionsError} a source failure.
+ */
 async function requestBatch(
   { client, lfsUrl }: GitHubHost,
   { name: { owner, repo } }: Snapshot,
@@ -83,7 +93,7 @@ async function requestBatch(
   }
 }
 
-/** @throws {CollectionsError} item-not-found, or a source failure. */
+/** @throws {CollectionsError} item-not-found or a source failure. */
 async function download(
   host: GitHubHost,
   { id, path, size }: FileRef,
@@ -99,7 +109,7 @@ async function download(
   const { href, header = {} } = actions?.download ?? {};
   if (href === undefined) throw failed(`is not given by its host (${error?.code ?? "no address"})`);
   if (!isExpected(host, href)) throw failed("is at a host that this service does not know");
-  // One byte more than announced is enough to detect that the answer is another file.
+  // One byte more than announced is enough to detect a different file.
   const maxBytes = Math.max(size + 1, 4096);
   const request = { kind: "lfs", url: href, owner: "", maxBytes, context } as const;
   const { status, bytes, release } = await host.client.requestGit(request, header);
@@ -109,7 +119,10 @@ async function download(
   throw failed("has other bytes than its pointer says");
 }
 
-/** Whether an address is at one of GitHub's or the settings' hosts; no other is requested, a private one least. */
+/**
+ * Returns whether a URL is at a host of GitHub or of the settings. Other hosts
+ * are never requested. This protects hosts in private networks.
+ */
 function isExpected({ apiUrl, lfsUrl, rawUrl, webUrl }: GitHubHost, href: string): boolean {
   const url = URL.parse(href);
   if (url === null || url.username + url.password !== "") return false;

@@ -1,5 +1,6 @@
-// One query of Git's own protocol, version 2 (gitprotocol-v2, `ls-refs`), for the forms of one ref. An answer counts only
-// where all of it follows the protocol.
+// Sends one query for one ref in version 2 of Git's own protocol
+// (gitprotocol-v2, `ls-refs`). A response counts only if all of it follows the
+// protocol.
 
 import { Buffer } from "node:buffer";
 import { sourceFailed, sourceRateLimited } from "../../errors.ts";
@@ -8,13 +9,19 @@ import { MAX_WAIT_MS, SourceFailure } from "../source_failure.ts";
 import { retryAfterMs } from "./client.ts";
 import { type GitHubHost, MAX_HOPS, pathBelow } from "./host.ts";
 
-/** What a repository says of one ref. */
+/** What a repository says about one ref. */
 export interface RefAnswer {
-  /** The first form that is there and its commit, peeled. A tag may name a tree or a blob, which is not visible here. */
+  /**
+   * The first candidate that exists and its peeled commit. A tag may name a
+   * tree or a blob. The response does not show this.
+   */
   readonly found: { readonly form: string; readonly commit: string } | null;
-  /** Whether `HEAD` names a commit: else the repository is empty, or only its default branch is missing. */
+  /**
+   * Whether `HEAD` names a commit. If not, the repository is empty or only its
+   * default branch is missing.
+   */
   readonly hasHead: boolean;
-  /** What `HEAD` points at; null where the answer does not say. */
+  /** What `HEAD` points at. Null if the response does not say. */
   readonly defaultBranch: string | null;
 }
 
@@ -26,17 +33,24 @@ const HEADERS = {
   "git-protocol": "version=2",
 };
 const MAX_LINE_BYTES = 65_520;
-/** About one repository, not the host: missing or not public (401, 404), or blocked (403, 451). */
+/**
+ * Statuses that concern one repository and not the host. It is missing or not
+ * public (401, 404) or blocked (403, 451).
+ */
 const MISSING: readonly number[] = [401, 403, 404, 451];
-// Git's names have no control characters, no space and no DEL (git check-ref-format).
+// Git's names have no control characters, no space and no DEL (git
+// check-ref-format).
 const LINE =
   /^([0-9a-f]{40}|unborn(?= HEAD(?:\s|$))) ([^\0- \x7f]+)(?: symref-target:([^\0- \x7f]+))?(?: peeled:([0-9a-f]{40}))?\n?$/;
 const REDIRECT_PATH = /^([A-Za-z0-9_-]+)\/([A-Za-z0-9._-]+?)(\.git)?\/git-upload-pack$/;
 
 /**
- * Queries a Git host for the forms of one ref: `HEAD`, `heads/…` or `tags/…`. Returns the answer and the name of the
- * repository that gave it, the query's or the target of a 301; null where it is missing, not public, or blocked.
- * @throws {CollectionsError} source-failed for any other answer, source-rate-limited, or service-busy.
+ * Queries a Git host for the candidates (`forms`) of one ref: `HEAD`, `heads/…`
+ * or `tags/…`. Returns the result and the name of the repository that gave it.
+ * That name may differ from the query's after a 301. Returns null if the
+ * repository is missing, not public or blocked.
+ * @throws {CollectionsError} source-failed for any other response,
+ * source-rate-limited, or service-busy.
  */
 export async function lsRefs(
   { client, clock, gitUrl }: Pick<GitHubHost, "client" | "clock"> & { readonly gitUrl: string },
@@ -75,7 +89,10 @@ export async function lsRefs(
 
 const unusable = (state: string) => sourceFailed(`Cannot read "refs": ${state}`);
 
-/** The request in pkt-lines (gitprotocol-common): four hex digits of length, themselves included, then the text. */
+/**
+ * Encodes the request in pkt-lines (gitprotocol-common). A line has four hex
+ * digits and then the text. The digits are the length of the whole line.
+ */
 function requestBody(forms: readonly string[]): string {
   const prefixes = new Set(["HEAD", ...forms.map(refName)]);
   const line = (text: string) =>
@@ -92,16 +109,17 @@ function requestBody(forms: readonly string[]): string {
 const refName = (form: string) => form === "HEAD" ? form : `refs/${form}`;
 
 /**
- * Finds the first form of a ref in an answer while it arrives: prefixes match more than the refs that were meant, and a
- * host may send any other ref too. Git sends HEAD first and the others in the order of their names, so the search ends
- * past the last form.
+ * Finds the first candidate of a ref while a response arrives. Prefixes match
+ * more refs than are wanted. A host may also send any other ref. Git sends HEAD
+ * first and the others in the order of their names. The search therefore ends
+ * past the last candidate.
  */
 export class RefSearch {
-  /** Names are strings of bytes. */
+  /** Each character is one byte of a name. */
   private readonly names: readonly string[];
   private readonly commits = new Map<string, string>();
   private defaultBranch: string | null = null;
-  /** Where the next line begins. */
+  /** Offset of the next line. */
   private at = 0;
   private isEnded = false;
 
@@ -110,8 +128,10 @@ export class RefSearch {
   }
 
   /**
-   * Takes the lines that are whole in what has arrived from the start on; true where no more is needed.
-   * @throws {CollectionsError} source-failed where they do not follow the protocol.
+   * Parses the complete lines received so far. `bytes` starts at the beginning
+   * of the response. Returns true if no more is needed.
+   * @throws {CollectionsError} source-failed if the lines do not follow the
+   * protocol.
    */
   take(bytes: Uint8Array): boolean {
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
@@ -119,7 +139,8 @@ export class RefSearch {
     let from = 0;
     while (!this.isEnded && from + 4 <= text.length) {
       const length = Number(`0x${text.slice(from, from + 4)}`);
-      // Lengths up to 4 are markers and an empty line, of which an answer to `ls-refs` has the end alone.
+      // Lengths up to 4 are markers and an empty line. A response to `ls-refs`
+      // has only the end marker.
       if (!(length === 0 || length > 4 && length <= MAX_LINE_BYTES)) {
         throw unusable("the length of a line is invalid");
       }
@@ -132,7 +153,10 @@ export class RefSearch {
     return this.isEnded;
   }
 
-  /** What the lines say. @throws {CollectionsError} source-failed where the end is missing. */
+  /**
+   * Returns what the lines say.
+   * @throws {CollectionsError} source-failed if the end is missing.
+   */
   answer(): RefAnswer {
     if (!this.isEnded) throw unusable("the answer is truncated");
     const { commits, defaultBranch, names } = this;

@@ -1,6 +1,9 @@
-// Which commit a name means by the REST API: as branch, then as tag, then as commit id, and whether the repository may
-// be seen at all, which is decided before anything else of an answer is used. Every request uses the requested name, so a
-// name that now belongs to another repository shows that one. What is missing is never served because a request fails.
+// Finds the commit that a name means through the REST API. A name is tried as a
+// branch, then as a tag and then as a commit id. Whether the repository may be
+// seen is decided before anything else in a response is used. Every request
+// uses the requested name. If that name now belongs to another repository, that
+// repository is shown. A ref or repository that is missing is never served
+// because a request fails.
 
 import { z } from "zod";
 import {
@@ -28,10 +31,13 @@ import { OBJECT_ID } from "./json.ts";
 
 export type FoundCommit = { readonly commit: string; readonly validators: RefValidators };
 
-/** A query whose default branch is filled in. */
+/** A query with its default branch filled in. */
 export type BranchQuery = RefQuery & { readonly branch: string };
 
-/** The fields used of `GET /repos/{owner}/{repo}` (docs.github.com/rest/repos/repos#get-a-repository). */
+/**
+ * Fields used from `GET /repos/{owner}/{repo}`
+ * (docs.github.com/rest/repos/repos#get-a-repository).
+ */
 export const repositoryAnswer = z.object({
   private: z.boolean(),
   visibility: z.string().optional(),
@@ -40,10 +46,13 @@ export const repositoryAnswer = z.object({
 });
 
 const ACCEPT = { repo: "application/vnd.github+json", commit: "application/vnd.github.sha" };
-/** An answer about a repository has some 20 kB. */
+/** A response about a repository has about 20 kB. */
 const MAX_BYTES = 128 << 10;
 
-/** Whether an id names a commit of a repository that everyone may see. @throws {CollectionsError} as the port's `resolve`. */
+/**
+ * Returns whether an id names a commit of a public repository.
+ * @throws {CollectionsError} what `Source.resolve` throws.
+ */
 export async function isCommit(
   host: GitHubHost,
   name: RepositoryName,
@@ -57,8 +66,9 @@ export async function isCommit(
 }
 
 /**
- * Finds the commit of a ref. `missing` is what Git's protocol said, in case a request fails.
- * @throws {CollectionsError} as the port's `resolve`.
+ * Finds the commit of a ref. `missing` is what Git's protocol said in case a
+ * request fails.
+ * @throws {CollectionsError} what `Source.resolve` throws.
  */
 export async function findByRest(
   host: GitHubHost,
@@ -81,7 +91,7 @@ export async function findByRest(
     if (answer.status === 200 || answer.status === 304) return answer;
     throw refusal(query, answer.status);
   };
-  /** A repository that moved must be allowed under its own name as well. */
+  /** A repository that moved must also be allowed under its own name. */
   const requireAllowed = async (base: string, about?: RepositoryAnswer) => {
     if (allowedRepos === null || base.toLowerCase() === namedAt.toLowerCase()) return;
     const answer = about ?? await requestRepository(null, base);
@@ -89,7 +99,9 @@ export async function findByRest(
       [];
     if (!isAllowed(allowedRepos, { owner, repo })) throw problem("repository-not-allowed", query);
   };
-  /** Only for the hint in the error: the branch is known to be missing without it. */
+  /**
+   * Only for the hint in the error. The branch is already known to be missing.
+   */
   const defaultBranch = async (repository: RepositoryAnswer | null) => {
     try {
       const answer = repository?.status === 200 ? repository : await requestRepository();
@@ -105,15 +117,17 @@ export async function findByRest(
   try {
     if (query.failure !== undefined) throw query.failure;
     const forms = formsOf(query.branch, allowedRepos === null);
-    // A form that was found before is requested together with those that go before it: a re-check is one round trip.
-    // A commit id, the last form, is requested alone.
+    // The candidate that was found before and those that precede it are
+    // requested together. A re-check is then one round trip. A commit id is the
+    // last candidate and is requested alone.
     const at = Math.max(forms.indexOf(known?.form ?? ""), 0);
     const together = forms.slice(at === 2 ? 2 : 0, at + 1);
     const seeing = tokens.mayHave(query.owner) && allowedRepos === null
       ? requestRepository(known?.visibility)
       : null;
     const finding = new Map(together.map((form) => [form, requestRef(form)]));
-    // All requests are awaited, whatever one answers: a private repository must not answer sooner than a missing one.
+    // All requests are awaited whatever one of them returns. A private
+    // repository must not answer sooner than a missing one.
     const [seen] = await Promise.allSettled([seeing, ...finding.values()]);
     const last = await finding.get(known?.form ?? "")?.catch(() => null);
     if (last && last.status !== 200 && last.status !== 304) {
@@ -148,7 +162,8 @@ export async function findByRest(
         };
       }
       if (answer.status !== 404 && answer.status !== 422) throw refusal(query, answer.status);
-      // 404 may mean the ref or the repository: find out which before requesting more.
+      // 404 may mean the ref or the repository. Find out which before
+      // requesting more.
       if (answer.status === 404) repository ??= await requestRepository();
     }
     throw branchNotFound(query.branch, await defaultBranch(repository));
@@ -168,7 +183,10 @@ async function send(
   return answer;
 }
 
-/** What a name may mean: the default branch, or a branch, a tag and, if it may be one, a commit id in lower case. */
+/**
+ * Returns the candidates for a name. `HEAD` is the default branch. Other names
+ * are a branch, a tag and possibly a commit id in lower case.
+ */
 export function formsOf(branch: string, commitIds: boolean): string[] {
   if (branch === "HEAD") return ["HEAD"];
   const forms = [`heads/${branch}`, `tags/${branch}`];
@@ -176,7 +194,10 @@ export function formsOf(branch: string, commitIds: boolean): string[] {
   return commitIds && OBJECT_ID.test(id) ? [...forms, id] : forms;
 }
 
-/** The commit id of an `application/vnd.github.sha` answer. @throws {CollectionsError} source-failed. */
+/**
+ * Returns the commit id of an `application/vnd.github.sha` response.
+ * @throws {CollectionsError} source-failed if there is no commit id.
+ */
 function commitIn({ bytes }: GitHubAnswer): string {
   const id = bytes.length <= 64 ? new TextDecoder().decode(bytes).trim() : "";
   if (!OBJECT_ID.test(id)) throw sourceFailed(`Cannot read "commit": the answer is no commit id`);
@@ -184,7 +205,8 @@ function commitIn({ bytes }: GitHubAnswer): string {
 }
 
 function requirePublic(name: RepositoryName, answer: RepositoryAnswer): void {
-  // Only an answer with "public" leaves a validator, so 304 means the same.
+  // Validators are kept only from responses with "public". A 304 means the
+  // same.
   if (answer.status === 304) return;
   const { private: isPrivate, visibility } = parseAnswer(repositoryAnswer, answer);
   if (isPrivate || (visibility ?? "public") !== "public") {

@@ -1,25 +1,29 @@
-// Tokens in a file, which is read again when it changes: a secret that is mounted, or that a job renews.
+// Tokens in a file that is read again when it changes. The file may be a
+// mounted secret or one that a job renews.
 
 import type { Log } from "../../log.ts";
 import { newToken, type Token, type TokenSupply } from "./tokens.ts";
 
-/** Visible ASCII, since it goes into a header. */
+/** Visible ASCII because tokens go into a header. */
 const TOKENS = /^[\x21-\x7e\s]+$/;
 
 /** The tokens of one file, separated by commas or white space. */
 export class TokenFile implements TokenSupply {
   private tokens: readonly Token[] = [];
-  /** What the file was like when it was last read, or why it could not be. */
+  /** State of the file when it was last read or the reason why it was not. */
   private stamp = "";
 
   constructor(private readonly path: string, private readonly log: Log) {}
 
-  /** Reads the file where it has changed. @throws where it cannot be read, or has no tokens; then the former ones stay. */
+  /**
+   * Reads the file if it has changed. The former tokens stay if this throws.
+   * @throws if the file cannot be read or has no tokens.
+   */
   async read(): Promise<void> {
     const stamp = await Deno.stat(this.path)
       .then(({ mtime, size, ino }) => `${mtime?.getTime()} ${size} ${ino}`, ({ name }) => name);
     if (stamp === this.stamp) return;
-    // A file that stays as it is is not tried, nor logged, again.
+    // An unchanged file is neither tried nor logged again.
     this.stamp = stamp;
     const text = await Deno.readTextFile(this.path);
     const secrets = text.split(/[\s,]+/).filter(Boolean);

@@ -1,7 +1,8 @@
-// The tokens of one GitHub host: which to use next, which are out of quota, refused or not accepted by an owner. Where
-// none can be used, requests go without a token. A log line names a token by its place in the list; its characters go
-// into the Authorization header and nowhere else. The first request after a wait goes alone: the others wait for its
-// answer.
+// The tokens of one GitHub host. Chooses the next token and knows which are out
+// of quota, refused or not accepted by an owner. Requests go without a token if
+// none can be used. A log line names a token by its number in the list. Its
+// characters go into the Authorization header and nowhere else. One request
+// goes first after a wait. The others wait for its response.
 
 import { createHash } from "node:crypto";
 import type { Clock } from "../../work/clock.ts";
@@ -11,58 +12,87 @@ import { RetryTable } from "../../work/retry.ts";
 import { MAX_WAIT_MS } from "../source_failure.ts";
 import type { RequestContext } from "../source.ts";
 
-/** GitHub counts the REST API, GraphQL and Git LFS separately, and the raw host limits addresses. */
+/**
+ * GitHub counts the REST API, GraphQL and Git LFS separately. The raw host
+ * limits addresses.
+ */
 export type Quota = "core" | "graphql" | "lfs" | "raw";
 
-/** One token, or none, with what is left of its quotas. */
+/**
+ * One token with its remaining quotas. One with a null `secret` stands for
+ * requests without a token.
+ */
 export type Token = ReturnType<typeof newToken>;
 
-/** Sends one request to GitHub's API, a POST where it has a body, in the name of a GitHub App. */
+/**
+ * Sends one request to GitHub's API in the name of a GitHub App. It is a POST
+ * if it has a body.
+ */
 export type SendAsApp = (
   request: { readonly url: string; readonly jwt: string; readonly body: string | undefined },
   context: RequestContext,
 ) => Promise<Pick<Response, "status" | "headers"> & { readonly bytes: Uint8Array }>;
 
-/** Where tokens come from. */
+/** A supply of tokens. */
 export interface TokenSupply {
-  /** The tokens for an owner's repositories as they are now, or all tokens for "". */
+  /**
+   * Returns the current tokens for an owner's repositories. Returns all tokens
+   * for the empty owner.
+   */
   tokensFor(owner: string): readonly Token[];
-  /** Whether there may be one for an owner, now or later: where one of those above is not refused, if left out. */
+  /**
+   * Returns whether an owner may have a token now or later. The default is
+   * whether any token from `tokensFor` is not refused.
+   */
   mayHave?(owner: string): boolean;
-  /** Brings the tokens for an owner up to date. @throws the reason of the context's signal, nothing else. */
+  /**
+   * Updates the tokens for an owner.
+   * @throws only the context's abort reason.
+   */
   renew?(owner: string, send: SendAsApp, context: RequestContext): Promise<void>;
 }
 
 const UNKNOWN = Number.MAX_SAFE_INTEGER;
 /**
- * GitHub allows 900 points a minute for one token, and a read costs one. Each is followed by such a pause; of a minute's
- * pauses a request may be ahead, but bulk reads leave some to the others: 881 at most in any minute.
+ * GitHub allows 900 points a minute for one token. Each request costs one point
+ * and is followed by this pause. Requests may run ahead by one minute of
+ * pauses. Bulk requests keep some of that for the others. At most 881 requests
+ * are sent in any minute.
  */
 const POINT_MS = 60_000 / 440;
 const MAX_AHEAD_MS = { checks: 60_000, bulk: 53_000 };
-/** GitHub's largest quota an hour: a host that states a larger one is another, and has no such limit. */
+/**
+ * GitHub's largest quota an hour. A host that states a larger one is not
+ * github.com and has no such limit.
+ */
 const MAX_PACED_QUOTA = 15_000;
-/** A limit soon after another one lasts twice as long as that, up to this. */
+/** A limit soon after another one lasts twice as long. This is the maximum. */
 const MAX_REPEATED_LIMIT_MS = 900_000;
-/** Then the owner may have accepted the token, or a lock on logins ended. */
+/**
+ * The owner may have accepted the token by then. A lock on logins may have
+ * ended.
+ */
 const SET_ASIDE_MS = 600_000;
 const MAX_MESSAGE_CHARS = 300;
 const DAY_MS = 86_400_000;
-/** From this time before the end of a token on, the log and the health report name it. */
+/** The log and the health report name a token when it expires this soon. */
 const END_NOTICE_MS = 14 * DAY_MS;
 
-/** Tokens that stay as they are. */
+/** Returns a supply of fixed tokens. */
 export function tokenList(secrets: readonly string[]): TokenSupply {
   const tokens = secrets.map((secret, index) => newToken(secret, index + 1));
   return { tokensFor: () => tokens };
 }
 
-/** Chooses tokens by the quota that is left (docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api). */
+/**
+ * Chooses tokens by their remaining quota
+ * (docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api).
+ */
 export class TokenPool {
   private readonly anonymous = newToken(null, 0);
   /** Quotas of tokens that are spent or limited. */
   private readonly limits: RetryTable<true>;
-  /** Tokens that an owner, or all owners, did not accept. */
+  /** Tokens that one owner or all owners did not accept. */
   private readonly setAside: RetryTable<true>;
 
   constructor(
@@ -70,7 +100,7 @@ export class TokenPool {
     private readonly options: {
       readonly clock: Clock;
       readonly log: Log;
-      /** How many isolates share each token's pace; 1 where it is left out. */
+      /** Number of isolates that share each token's pace. The default is 1. */
       readonly isolates?: () => number;
     },
   ) {
@@ -79,19 +109,24 @@ export class TokenPool {
     this.setAside = new RetryTable(clock);
   }
 
-  /** Whether an owner's repositories may be requested with a token, now or after a wait: not all are refused. */
+  /**
+   * Returns whether an owner's repositories may be requested with a token now
+   * or after a wait. A refused token does not count.
+   */
   mayHave(owner: string): boolean {
     const { supply } = this;
     return supply.mayHave?.(owner) ??
       supply.tokensFor(owner).some(({ isRefused }) => !isRefused);
   }
 
-  /** Whether a token can be used now: for any owner where none is named. */
+  /**
+   * Returns whether a token can be used now. The empty owner means any owner.
+   */
   isReady(quota: Quota, owner = ""): boolean {
     return this.accepted(quota, owner).some((token) => this.quotaLeft(token, quota) > 0);
   }
 
-  /** The tokens that end within 14 days, with the time that GitHub states. */
+  /** Returns the tokens that expire within 14 days and when they do. */
   expiring() {
     const soon = this.options.clock.now() + END_NOTICE_MS;
     return this.supply.tokensFor("")
@@ -100,15 +135,21 @@ export class TokenPool {
   }
 
   /**
-   * The token that a request's validator came from while it has quota, else the one with most quota left, else none; to be
-   * given back by `release`. Waits for the pace. @throws {CollectionsError} as {@linkcode TokenPool.unavailable} says.
-   * @throws the reason of the context's signal.
+   * Returns the token for a request. The token that a validator came from is
+   * preferred while it has quota. Otherwise the token with the most quota is
+   * used. Without a usable token the anonymous one is returned. Waits for the
+   * pace. The caller must give the token back with `release`.
+   * @throws {CollectionsError} what {@linkcode TokenPool.unavailable} returns.
+   * @throws the context's abort reason.
    */
   async choose(
     quota: Quota,
     { owner, account, known, context, isBulk }: {
       readonly owner: string;
-      /** Whose tokens are used, where that is another name of the owner. */
+      /**
+       * The account whose tokens are used. Set if it is another name of the
+       * owner.
+       */
       readonly account?: string;
       readonly known?: { readonly fingerprint: string } | null;
       readonly context: RequestContext;
@@ -141,14 +182,20 @@ export class TokenPool {
     }
   }
 
-  /** Returns a chosen token. `isOver`: whether the wait is over, and what waits for this request is sent. */
+  /**
+   * Takes a chosen token back. `isOver` says whether the wait is over. Requests
+   * that wait for this one are then sent.
+   */
   release(token: Token, quota: Quota, isOver: boolean): void {
     const key = keyOf(token, quota);
     if (isOver && this.limits.waitMs(key) === 0) this.limits.succeeded(key);
     else this.limits.endProbe(key);
   }
 
-  /** Records the `x-ratelimit-*` headers of an answer, and when the token ends. */
+  /**
+   * Records the `x-ratelimit-*` headers of a response and when the token
+   * expires.
+   */
   note(token: Token, quota: Quota, headers: Headers): void {
     this.noteEnd(token, Date.parse(headers.get("github-authentication-token-expiration") ?? ""));
     const number = (name: string) => Number(headers.get(`x-ratelimit-${name}`) ?? NaN);
@@ -162,8 +209,8 @@ export class TokenPool {
   }
 
   /**
-   * Stops one token for a time, at most an hour: for one quota, or for the whole API (a secondary limit). Limits that
-   * follow each other last longer each time.
+   * Stops one token for at most an hour. This applies to one quota or to the
+   * whole API (a secondary limit). Consecutive limits last longer each time.
    */
   limit(token: Token, waitMs: number, quota: Quota | "api"): void {
     const keys = (quota === "api" ? ["core", "graphql"] as const : [quota])
@@ -173,7 +220,7 @@ export class TokenPool {
     if (isNew) this.options.log.warn("token limited", { token: token.place, seconds });
   }
 
-  /** Sets a token aside that GitHub refused (401), until it is replaced. */
+  /** Sets a token aside that GitHub refused (401) until it is replaced. */
   refuse(token: Token): void {
     const { log } = this.options;
     if (token.isRefused) return;
@@ -182,14 +229,20 @@ export class TokenPool {
     if (!this.mayHave("")) log.error("all tokens refused, continuing without a token");
   }
 
-  /** Sets a token aside for a while that GitHub did not accept (403): for one owner, or for all ("*"). */
+  /**
+   * Sets a token aside for a while that GitHub did not accept (403). This
+   * applies to one owner or to all ("*").
+   */
   deny(token: Token, owner: string, text: string): void {
     const message = text.slice(0, MAX_MESSAGE_CHARS);
     const isNew = this.setAside.failed(keyOf(token, owner), true, SET_ASIDE_MS);
     if (isNew) this.options.log.warn("token set aside", { token: token.place, owner, message });
   }
 
-  /** The quota left over all tokens in use, or null before the first answer that states it. */
+  /**
+   * Returns the remaining quota over all tokens in use. Returns null before the
+   * first response that states it.
+   */
   remaining(quota: Quota): number | null {
     const tokens = this.accepted(quota, "");
     const known = (tokens.length > 0 ? tokens : [this.anonymous])
@@ -197,7 +250,10 @@ export class TokenPool {
     return known.length === 0 ? null : known.reduce((sum, count) => sum + count);
   }
 
-  /** Why none of an owner's tokens, and none of these, can be used: until when the first waits, or that none is accepted. */
+  /**
+   * Returns why neither an owner's tokens nor `others` can be used. The error
+   * says how long the shortest wait is or that the owner accepts no token.
+   */
   unavailable(
     quota: Quota,
     owner: string,
@@ -228,7 +284,10 @@ export class TokenPool {
     );
   }
 
-  /** Takes when GitHub says that a token ends, and logs it once a day in the last 14 days. */
+  /**
+   * Records when GitHub says that a token expires. Logs it once a day in the
+   * last 14 days.
+   */
   private noteEnd(token: Token, expiresAtMs: number): void {
     if (Number.isNaN(expiresAtMs) || token.endsAtMs < Infinity) return;
     token.expiresAtMs = expiresAtMs;
@@ -243,31 +302,48 @@ export class TokenPool {
 
 const isoTime = (ms: number) => new Date(ms).toISOString();
 
-/** The key of a token for a quota, or for an owner. */
+/** Returns the key of a token for a quota or for an owner. */
 const keyOf = ({ fingerprint }: Token, of: string) => `${fingerprint} ${of.toLowerCase()}`;
 
-/** `place` is how the log names it. Tokens of one `identity` have the same limits. */
+/**
+ * Creates a token. The log names it by `place`. Tokens of one `identity` have
+ * the same limits.
+ */
 export function newToken(secret: string | null, place: number, identity = secret) {
   const fingerprint = identity === null
     ? "none"
     : createHash("sha256").update(`validator of ${identity}`).digest("hex").slice(0, 12);
-  /** As the last answer stated it; the time is by `clock.monotonicMs()`. */
+  /**
+   * Replaced by what responses state. `resetAtMs` is by `clock.monotonicMs()`.
+   */
   const unknown = { remaining: UNKNOWN, resetAtMs: 0 };
   return {
-    /** Counts from 1, or the id of a GitHub App's installation; 0 stands for requests without a token. */
+    /**
+     * Counts from 1 or is the id of a GitHub App's installation. 0 stands for
+     * requests without a token.
+     */
     place,
     secret,
-    /** Identifies the token of an ETag, across restarts, without revealing the token. */
+    /**
+     * Identifies the token of an ETag across restarts without revealing the
+     * token.
+     */
     fingerprint,
     isRefused: false,
-    /** Whether GitHub ever answered it otherwise than with 401. */
+    /** Whether GitHub ever answered it with a status other than 401. */
     isAccepted: false,
-    /** By `clock.monotonicMs()`; it is not used after that. */
+    /** The token is not used after this time by `clock.monotonicMs()`. */
     endsAtMs: Infinity,
-    /** When GitHub says that it ends, in ms since the epoch; and the days before that when it was last logged. */
+    /**
+     * When GitHub says that the token expires, in ms since the epoch.
+     * `noticeDays` is how many days remained when this was last logged.
+     */
     expiresAtMs: Infinity,
     noticeDays: Infinity,
-    /** The pause after each request, none without a token, whose quota is small; and when the pauses so far end. */
+    /**
+     * The pause after each request. There is none without a token because that
+     * quota is small. The pauses so far end at `pacedUntilMs`.
+     */
     pointMs: secret === null ? 0 : POINT_MS,
     pacedUntilMs: 0,
     quotas: { core: unknown, graphql: unknown, lfs: unknown, raw: unknown },

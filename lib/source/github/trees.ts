@@ -1,5 +1,6 @@
-// Bytes of a tree answer -> a list, checked by a plain loop, since entries come by the hundred thousand. Large answers are
-// read on the content thread.
+// Parses the bytes of a tree response into a list. A plain loop checks the
+// entries because there may be hundreds of thousands. Large responses are
+// parsed on the content thread.
 
 import { sourceFailed } from "../../errors.ts";
 import type { Task } from "../../thread/compute.ts";
@@ -17,23 +18,35 @@ const KINDS: ReadonlyMap<unknown, EntryKind> = new Map([
   ["160000", "submodule"],
 ]);
 
-/** A segment that is empty, `.` or `..`, or a NUL: no path of Git, and one that could lead elsewhere. */
+/**
+ * A NUL or a segment that is empty, `.` or `..`. Git has no such paths and they
+ * could lead elsewhere.
+ */
 const UNUSABLE_PATH = /(?:^|\/)\.{0,2}(?:\/|$)|\0/;
 
 interface TreeAnswer {
-  /** The id of the folder where a recursive answer proves it, else "". */
+  /**
+   * The id of the folder if a recursive response proves it. Empty otherwise.
+   */
   readonly treeId: string;
-  /** Those of a list. */
+  /** The bytes of a `FileList`. */
   readonly bytes: Uint8Array;
 }
 
-/** Reads one answer: the entries of one folder, or with `isRecursive` the listed files below it. Null where it is truncated. */
+/**
+ * Parses one response into the entries of one folder. With `isRecursive` the
+ * result is the listed files below it. It is null if that response is
+ * truncated.
+ */
 export const readTreeTask: Task<{ answer: Uint8Array; isRecursive: boolean }, TreeAnswer | null> = {
   name: "read-tree",
   load: () => Promise.resolve((input, pace) => pace.within(() => readTree(input))),
 };
 
-/** @throws {CollectionsError} source-failed where the answer is no tree of plain paths, or a plain one is truncated. */
+/**
+ * @throws {CollectionsError} source-failed if the response is not a tree of
+ * plain paths or if a plain response is truncated.
+ */
 function readTree(
   { answer, isRecursive }: { answer: Uint8Array; isRecursive: boolean },
 ): TreeAnswer | null {
@@ -53,7 +66,8 @@ function readTree(
     }
     if (!isBelow) entries.push({ name: path, mode: mode.replace(/^0/, "") as GitMode, id });
     if (kind !== "file" || !isListedPath(path)) continue;
-    // GitHub writes U+FFFD for bytes that are not UTF-8: such a path names no file.
+    // GitHub writes U+FFFD for bytes that are not UTF-8. Such a path names no
+    // file.
     if (path.includes("\uFFFD")) list.omit();
     else list.add({ path, id, size });
   }
