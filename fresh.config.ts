@@ -15,7 +15,9 @@ import { type Config, parseSettings } from "./lib/settings.ts";
  */
 export function readSettings(fixed?: Readonly<Record<string, string>>): Config {
   const isPreview = fixed !== undefined;
-  return parseSettings((name) => fixed?.[name] ?? Deno.env.get(name), { isPreview });
+  return parseSettings((name) => fixed?.[name] ?? Deno.env.get(name), {
+    isPreview,
+  });
 }
 
 /**

@@ -2,9 +2,17 @@
 // and listens until SIGINT or SIGTERM.
 
 import { appConfig, readSettings } from "./fresh.config.ts";
-import { createApp, createHandler, type Handler, type RoutedApp } from "./lib/http/app.ts";
+import {
+  createApp,
+  createHandler,
+  type Handler,
+  type RoutedApp,
+} from "./lib/http/app.ts";
 import { describeError } from "./lib/log.ts";
-import { localRepositoryNames, previewSettings } from "./lib/local_repositories.ts";
+import {
+  localRepositoryNames,
+  previewSettings,
+} from "./lib/local_repositories.ts";
 import { openServices, type Services } from "./lib/services.ts";
 import { SettingsError } from "./lib/settings.ts";
 
@@ -62,8 +70,13 @@ function countIsolates(): () => number {
 }
 
 async function openIsolate(): Promise<Handler> {
-  const services = await openServices(readSettings(), { isolates: countIsolates() });
-  services.log.info("listening", { host: services.config.host, port: services.config.port });
+  const services = await openServices(readSettings(), {
+    isolates: countIsolates(),
+  });
+  services.log.info("listening", {
+    host: services.config.host,
+    port: services.config.port,
+  });
   runUntilStopped(services, async () => {
     await services.close();
     // Deno ends the process when the first isolate exits.
@@ -77,7 +90,9 @@ async function openIsolate(): Promise<Handler> {
  * it serves only local folders.
  */
 async function serve([mode, ...args]: readonly string[]): Promise<void> {
-  const config = readSettings(mode === "preview" ? await previewSettings(args) : undefined);
+  const config = readSettings(
+    mode === "preview" ? await previewSettings(args) : undefined,
+  );
   const services = await openServices(config);
   const names = config.isPreview ? await localRepositoryNames(config) : null;
   const handler = createHandler(app, services);
@@ -99,8 +114,12 @@ async function serve([mode, ...args]: readonly string[]): Promise<void> {
     } catch (error) {
       const state = error instanceof Deno.errors.AddrInUse
         ? "it is in use, set PORT to a free one"
-        : `${error instanceof Error ? error.message : error}, check HOST and PORT`;
-      throw new SettingsError(`Cannot listen on "${hostname}:${port}": ${state}`);
+        : `${
+          error instanceof Error ? error.message : error
+        }, check HOST and PORT`;
+      throw new SettingsError(
+        `Cannot listen on "${hostname}:${port}": ${state}`,
+      );
     }
   };
   const stopListening = keepListening(listen, services);
@@ -149,7 +168,10 @@ function keepListening(
  * Refreshes refs until a signal arrives. Then stops the service and exits with
  * 0.
  */
-function runUntilStopped(services: Services, stopService: () => Promise<void>): void {
+function runUntilStopped(
+  services: Services,
+  stopService: () => Promise<void>,
+): void {
   // Otherwise the first request would wait for the threads.
   void services.startThreads();
   const refreshing = setInterval(() => services.refreshDue(), REFRESH_EVERY_MS);
@@ -162,6 +184,8 @@ function runUntilStopped(services: Services, stopService: () => Promise<void>): 
     await stopService();
     Deno.exit(0);
   };
-  const signals: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM"];
+  const signals: Deno.Signal[] = Deno.build.os === "windows"
+    ? ["SIGINT"]
+    : ["SIGINT", "SIGTERM"];
   for (const signal of signals) Deno.addSignalListener(signal, stop);
 }

@@ -22,17 +22,30 @@ const HOUR_S = 3600;
 /** 3 collections of 100 posts of 2 kB, and 2,000 other files, as in a site with its pictures. */
 function* files(): Generator<readonly [path: string, content: string]> {
   for (const prefix of COLLECTIONS) {
-    yield* generateFiles({ prefix, folders: 0, filesPerFolder: 100, bytes: 2_000 });
+    yield* generateFiles({
+      prefix,
+      folders: 0,
+      filesPerFolder: 100,
+      bytes: 2_000,
+    });
   }
   const pictures = { prefix: "assets", bytes: 500, identical: true };
   yield* generateFiles({ ...pictures, folders: 20, filesPerFolder: 100 });
 }
 
 /** Opens the double and the service; the double has GitHub's quotas, and Git's protocol for a service without a token. */
-export async function openSite(access: Access): Promise<Site & { bridge?: GitHttpBridge }> {
+export async function openSite(
+  access: Access,
+): Promise<Site & { bridge?: GitHttpBridge }> {
   const named = access === "named" ? { ALLOWED_REPOS: "octo/site" } : {};
-  const env = { LOG_LEVEL: "silent", GITHUB_TOKEN: access === "none" ? "" : TOKEN, ...named };
-  const site = await (access === "none" ? startGitSite : startSite)(files(), { env });
+  const env = {
+    LOG_LEVEL: "silent",
+    GITHUB_TOKEN: access === "none" ? "" : TOKEN,
+    ...named,
+  };
+  const site = await (access === "none" ? startGitSite : startSite)(files(), {
+    env,
+  });
   site.gh.addToken(TOKEN);
   Object.assign(site.gh.quota(null), { limit: 60, remaining: 60 });
   return site;
@@ -43,13 +56,18 @@ function list(parameters: Parameters = {}): Work {
   return async ({ service }) => {
     const response = await service.send(listPath(parameters));
     await response.body?.cancel();
-    const isOlder = response.headers.get("cache-status")?.includes("stale-if-error");
+    const isOlder = response.headers.get("cache-status")?.includes(
+      "stale-if-error",
+    );
     assertEquals([response.status, isOlder], [200, false]);
   };
 }
 
 /** The same request, a minute after the first and a change. */
-function earlier(parameters: Parameters = {}, change?: Record<string, string>): Work {
+function earlier(
+  parameters: Parameters = {},
+  change?: Record<string, string>,
+): Work {
   return async (site) => {
     await list(parameters)(site);
     if (change !== undefined) await site.repository.commit(change);
@@ -63,7 +81,9 @@ function hour(branches: readonly string[], { commits = false } = {}): Work {
     for (let second = 0; second < HOUR_S; second++) {
       for (const [index, branch] of branches.entries()) {
         if (commits && second === HOUR_S / 2 + index) {
-          await site.repository.commit({ [FIRST]: `${branch}, changed\n` }, { branch });
+          await site.repository.commit({ [FIRST]: `${branch}, changed\n` }, {
+            branch,
+          });
         }
         await list({ branch })(site);
       }
@@ -92,11 +112,17 @@ function hourAsProxy(headers: Record<string, string>): Work {
 }
 
 /** One title of the table, with a row for each access. `before` runs first and is not counted. */
-function row(accesses: Access[], title: string, work: Work, before: Work = async () => {}) {
+function row(
+  accesses: Access[],
+  title: string,
+  work: Work,
+  before: Work = async () => {},
+) {
   return { title, accesses, work, before };
 }
 
-const TOGETHER: Work = (site) => Promise.all(Array.from({ length: 200 }, () => list()(site)));
+const TOGETHER: Work = (site) =>
+  Promise.all(Array.from({ length: 200 }, () => list()(site)));
 const CONTENTS = { includeContent: true, limit: 50 };
 const CHANGE = { [FIRST]: "changed\n" };
 const ONE_OF_50 = "the contents of 50, after a commit to one";
@@ -106,18 +132,53 @@ const PROXY = "an hour of one request a second, by a plain proxy";
 /** In the order of the table. */
 export const COST_SCENARIOS = [
   row(["named"], "a list, cold, at depth 1", list()),
-  row(["named"], "a list, cold, at depth 2", list({ collection: COLLECTIONS[1]! })),
-  row(["named"], "a list, cold, at depth 4", list({ collection: COLLECTIONS[2]! })),
+  row(
+    ["named"],
+    "a list, cold, at depth 2",
+    list({ collection: COLLECTIONS[1]! }),
+  ),
+  row(
+    ["named"],
+    "a list, cold, at depth 4",
+    list({ collection: COLLECTIONS[2]! }),
+  ),
   row(["named"], "the same again", list(), list()),
   row(["none", "named"], "after 61 s, unchanged", list(), earlier()),
-  row(["named"], "after a commit elsewhere", list(), earlier({}, { "other.md": "changed\n" })),
-  row(["named"], "after a commit in the collection", list(), earlier({}, CHANGE)),
-  row(["none", "named"], "a list with the contents of 50, cold", list(CONTENTS)),
-  row(["none", "named"], "the contents of 50, again after 61 s", list(CONTENTS), earlier(CONTENTS)),
+  row(
+    ["named"],
+    "after a commit elsewhere",
+    list(),
+    earlier({}, { "other.md": "changed\n" }),
+  ),
+  row(
+    ["named"],
+    "after a commit in the collection",
+    list(),
+    earlier({}, CHANGE),
+  ),
+  row(
+    ["none", "named"],
+    "a list with the contents of 50, cold",
+    list(CONTENTS),
+  ),
+  row(
+    ["none", "named"],
+    "the contents of 50, again after 61 s",
+    list(CONTENTS),
+    earlier(CONTENTS),
+  ),
   row(["none", "named"], ONE_OF_50, list(CONTENTS), earlier(CONTENTS, CHANGE)),
   row(["named"], "200 identical requests at once, cold", TOGETHER),
-  row(["none", "named", "public"], "an hour of one request a second", hour(["main"])),
-  row(["none", "named"], "the same hour, with one commit", hour(["main"], { commits: true })),
+  row(
+    ["none", "named", "public"],
+    "an hour of one request a second",
+    hour(["main"]),
+  ),
+  row(
+    ["none", "named"],
+    "the same hour, with one commit",
+    hour(["main"], { commits: true }),
+  ),
   row(["none"], TEN, hour(BUSY, { commits: true }), makeBusyBranches),
   row(["none"], PROXY, hourAsProxy({})),
   row(["named"], PROXY, hourAsProxy({ authorization: `Bearer ${TOKEN}` })),

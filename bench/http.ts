@@ -8,11 +8,33 @@ import { generateFiles } from "../tests/github/generated_files.ts";
 import type { RunningDouble } from "../tests/github/start_double.ts";
 import { json } from "../tests/raw_http.ts";
 import { listPath } from "../tests/service.ts";
-import { LOAD, load, type LoadResult, measureLoad, type Part } from "./http_load.ts";
+import {
+  LOAD,
+  load,
+  type LoadResult,
+  measureLoad,
+  type Part,
+} from "./http_load.ts";
 import { core } from "./http_servers.ts";
-import { type Env, get, outputOf, pause, startService, startSource } from "./processes.ts";
+import {
+  type Env,
+  get,
+  outputOf,
+  pause,
+  startService,
+  startSource,
+} from "./processes.ts";
 import type { Goal } from "./report.ts";
-import { atMost, flag, median, number, runBench, sample, spread, table } from "./report.ts";
+import {
+  atMost,
+  flag,
+  median,
+  number,
+  runBench,
+  sample,
+  spread,
+  table,
+} from "./report.ts";
 
 const rounds = Number(flag("rounds", "5"));
 
@@ -33,7 +55,9 @@ const LARGE = { folders: 100, filesPerFolder: 1_000, identical: true };
 const COLD = Array.from({ length: 300 }, (_, n) => `cold${n}`);
 
 /** A goal and a line of a table for each row. */
-function partOf<Row extends { readonly title: string; readonly times: readonly number[] }>(
+function partOf<
+  Row extends { readonly title: string; readonly times: readonly number[] },
+>(
   head: readonly string[],
   rows: readonly Row[],
   goalOf: (row: Row) => Goal,
@@ -45,21 +69,44 @@ function partOf<Row extends { readonly title: string; readonly times: readonly n
 /** Pages without a cached response, each requested once, of collections whose trees are cached. */
 async function measurePages(origin: string): Promise<Part> {
   const series = [
-    { title: "20,000 items", repo: "site", pageIn: (round: number) => 1 + round },
-    { title: "100,000 items, first pages", repo: "large", pageIn: (round: number) => 1 + round },
-    { title: "100,000 items, last pages", repo: "large", pageIn: (round: number) => 2_000 - round },
+    {
+      title: "20,000 items",
+      repo: "site",
+      pageIn: (round: number) => 1 + round,
+    },
+    {
+      title: "100,000 items, first pages",
+      repo: "large",
+      pageIn: (round: number) => 1 + round,
+    },
+    {
+      title: "100,000 items, last pages",
+      repo: "large",
+      pageIn: (round: number) => 2_000 - round,
+    },
   ];
-  const rows = await sample(40 * rounds, series, async ({ repo, pageIn }, round) => {
-    return (await get(origin, listPath({ repo, page: pageIn(round) }))).ms;
-  });
-  const ratioOf = (times: readonly number[]) => median(times) / median(rows[0]!.times);
+  const rows = await sample(
+    40 * rounds,
+    series,
+    async ({ repo, pageIn }, round) => {
+      return (await get(origin, listPath({ repo, page: pageIn(round) }))).ms;
+    },
+  );
+  const ratioOf = (times: readonly number[]) =>
+    median(times) / median(rows[0]!.times);
   return {
     goals: rows.slice(1).map(({ title, times }) =>
-      atMost(`page of 50 from ${title}, of one from 20,000 items`, 1.5, ratioOf(times))
+      atMost(
+        `page of 50 from ${title}, of one from 20,000 items`,
+        1.5,
+        ratioOf(times),
+      )
     ),
     markdown: table(
       ["page of 50, not cached, from", "ms (min–max)", "of 20,000 items"],
-      rows.map(({ title, times }) => [title, spread(times), number(ratioOf(times))]),
+      rows.map((
+        { title, times },
+      ) => [title, spread(times), number(ratioOf(times))]),
     ),
   };
 }
@@ -67,19 +114,34 @@ async function measurePages(origin: string): Promise<Part> {
 /** How the double answers: all in one piece of some 30 MB, or truncated as GitHub documents. */
 const MODES = [
   { title: "no listing", settings: null },
-  { title: "one answer", settings: { truncateAt: 1_000_000, truncateBytes: 1e9 } },
-  { title: "cut at 7 MB, folder by folder", settings: { truncateAt: 100_000, truncateBytes: 7e6 } },
+  {
+    title: "one answer",
+    settings: { truncateAt: 1_000_000, truncateBytes: 1e9 },
+  },
+  {
+    title: "cut at 7 MB, folder by folder",
+    settings: { truncateAt: 100_000, truncateBytes: 7e6 },
+  },
 ];
 
 /** Hits of another collection while listings of 100,000 files are read one after the other. */
-async function measureColdListings(origin: string, double: RunningDouble): Promise<Part> {
-  const rows = MODES.map((mode) => ({ ...mode, runs: [] as LoadResult[], times: [] as number[] }));
+async function measureColdListings(
+  origin: string,
+  double: RunningDouble,
+): Promise<Part> {
+  const rows = MODES.map((mode) => ({
+    ...mode,
+    runs: [] as LoadResult[],
+    times: [] as number[],
+  }));
   let listed = 0;
   for (let round = 0; round < Math.min(3, rounds); round++) {
     for (const { settings, runs, times } of rows) {
       await double.call("set", settings ?? {});
       let isListing = settings !== null;
-      const loaded = load(origin + listPath(), {}, 6).finally(() => isListing = false);
+      const loaded = load(origin + listPath(), {}, 6).finally(() =>
+        isListing = false
+      );
       await pause(100);
       while (isListing) {
         const answer = await get(origin, listPath({ repo: COLD[listed++]! }));
@@ -89,8 +151,10 @@ async function measureColdListings(origin: string, double: RunningDouble): Promi
       runs.push(await loaded);
     }
   }
-  const p99Ms = (runs: readonly LoadResult[]) => median(runs.map((run) => run.p99Ms));
-  const latestMs = (runs: readonly LoadResult[]) => Math.max(...runs.map((run) => run.maxMs));
+  const p99Ms = (runs: readonly LoadResult[]) =>
+    median(runs.map((run) => run.p99Ms));
+  const latestMs = (runs: readonly LoadResult[]) =>
+    Math.max(...runs.map((run) => run.maxMs));
   const hits = "other hits during cold listings of 100,000 items";
   return {
     goals: rows.slice(1).flatMap(({ title, runs }) => [
@@ -101,39 +165,68 @@ async function measureColdListings(origin: string, double: RunningDouble): Promi
       ["hits while there is", "p99 ms", "max ms", "requests/s", "ms a listing"],
       rows.map(({ title, runs, times }) => {
         const perSecond = median(runs.map((run) => run.perSecond));
-        return [title, ...[p99Ms(runs), latestMs(runs), perSecond].map(number), spread(times)];
+        return [
+          title,
+          ...[p99Ms(runs), latestMs(runs), perSecond].map(number),
+          spread(times),
+        ];
       }),
     ),
   };
 }
 
 /** From a cold request to its answer, in round trips to a source that takes 50 ms. */
-async function measureColdRequests(env: Env, double: RunningDouble): Promise<Part> {
+async function measureColdRequests(
+  env: Env,
+  double: RunningDouble,
+): Promise<Part> {
   const latencyMs = 50;
   const requests = [
     { title: "a list at depth 2", includeContent: false, most: 3.2 },
-    { title: "the same with the contents of 50", includeContent: true, most: 4.2 },
+    {
+      title: "the same with the contents of 50",
+      includeContent: true,
+      most: 4.2,
+    },
   ];
   const rows = await sample(rounds, requests, async ({ includeContent }) => {
     await using service = await startService({ env, core });
     // Loads the modules and compiles them, on a repository of its own.
-    await get(service.origin, listPath({ repo: "small", includeContent: true }));
+    await get(
+      service.origin,
+      listPath({ repo: "small", includeContent: true }),
+    );
     await double.call("set", { latencyMs });
-    const path = listPath({ repo: "deep", collection: "content/posts", includeContent });
+    const path = listPath({
+      repo: "deep",
+      collection: "content/posts",
+      includeContent,
+    });
     const { ms } = await get(service.origin, path);
     await double.call("set", { latencyMs: 0 });
     return ms / latencyMs;
   });
-  return partOf(["cold request", "round trips (min–max)"], rows, ({ title, most, times }) => {
-    return atMost(`${title}, cold, in round trips of ${latencyMs} ms`, most, times);
-  });
+  return partOf(
+    ["cold request", "round trips (min–max)"],
+    rows,
+    ({ title, most, times }) => {
+      return atMost(
+        `${title}, cold, in round trips of ${latencyMs} ms`,
+        most,
+        times,
+      );
+    },
+  );
 }
 
 /** From the start of the process to its first answer, with the modules in Deno's cache. */
 async function measureStart(): Promise<Part> {
   const requests = [
     { title: "/api/health", path: "/api/health" },
-    { title: "a list of ./examples", path: listPath({ owner: "local", repo: "blog" }) },
+    {
+      title: "a list of ./examples",
+      path: listPath({ owner: "local", repo: "blog" }),
+    },
   ];
   const rows = await sample(2 * rounds, requests, async ({ path }) => {
     const startedMs = performance.now();
@@ -145,30 +238,46 @@ async function measureStart(): Promise<Part> {
   });
 }
 
-await runBench({ title: "Under HTTP load", section: "bench:http" }, async (cleanup) => {
-  const { dir } = cleanup.use(await makeGitRepository(generateFiles(LARGE)));
-  const { double, settings } = await startSource(cleanup, {
-    "octo/site": { generate: { folders: 10, filesPerFolder: 2_000, bytes: 1_200 } },
-    "octo/small": { generate: { folders: 1, filesPerFolder: 100, identical: true } },
-    "octo/deep": {
-      generate: { prefix: "content/posts", folders: 0, filesPerFolder: 100, bytes: 2_000 },
-    },
-    ...Object.fromEntries(["large", ...COLD].map((repo) => [`octo/${repo}`, { dir }])),
-  });
-  // Servers have ports of their own, and responses contain addresses.
-  const env = { ...settings, PUBLIC_URL: "http://bench.example" };
-  const { origin } = cleanup.use(await startService({ env }));
-  const wrk = await outputOf(["sh", "-c", "wrk -v; true"]);
-  const parts: [title: string, part: Part][] = [
-    ["Under load", await measureLoad(origin, rounds, env)],
-    ["Flat in the collection", await measurePages(origin)],
-    ["During cold listings", await measureColdListings(origin, double)],
-    ["Cold requests", await measureColdRequests(env, double)],
-    ["Start", await measureStart()],
-  ];
-  return {
-    conditions: [wrk.split(" ", 2).join(" "), ...CONDITIONS],
-    goals: parts.flatMap(([, { goals }]) => goals),
-    parts: parts.map(([title, { markdown }]) => `### ${title}\n\n${markdown}`),
-  };
-});
+await runBench(
+  { title: "Under HTTP load", section: "bench:http" },
+  async (cleanup) => {
+    const { dir } = cleanup.use(await makeGitRepository(generateFiles(LARGE)));
+    const { double, settings } = await startSource(cleanup, {
+      "octo/site": {
+        generate: { folders: 10, filesPerFolder: 2_000, bytes: 1_200 },
+      },
+      "octo/small": {
+        generate: { folders: 1, filesPerFolder: 100, identical: true },
+      },
+      "octo/deep": {
+        generate: {
+          prefix: "content/posts",
+          folders: 0,
+          filesPerFolder: 100,
+          bytes: 2_000,
+        },
+      },
+      ...Object.fromEntries(
+        ["large", ...COLD].map((repo) => [`octo/${repo}`, { dir }]),
+      ),
+    });
+    // Servers have ports of their own, and responses contain addresses.
+    const env = { ...settings, PUBLIC_URL: "http://bench.example" };
+    const { origin } = cleanup.use(await startService({ env }));
+    const wrk = await outputOf(["sh", "-c", "wrk -v; true"]);
+    const parts: [title: string, part: Part][] = [
+      ["Under load", await measureLoad(origin, rounds, env)],
+      ["Flat in the collection", await measurePages(origin)],
+      ["During cold listings", await measureColdListings(origin, double)],
+      ["Cold requests", await measureColdRequests(env, double)],
+      ["Start", await measureStart()],
+    ];
+    return {
+      conditions: [wrk.split(" ", 2).join(" "), ...CONDITIONS],
+      goals: parts.flatMap(([, { goals }]) => goals),
+      parts: parts.map(([title, { markdown }]) =>
+        `### ${title}\n\n${markdown}`
+      ),
+    };
+  },
+);

@@ -17,7 +17,12 @@ export type Answers = Readonly<Record<string, Answer>>;
 /** The core of servers. */
 export const core = 0;
 const STARTS = {
-  ...{ bare: startPeer, skeleton: startPeer, service: startOurs, "service, info": startOurs },
+  ...{
+    bare: startPeer,
+    skeleton: startPeer,
+    service: startOurs,
+    "service, info": startOurs,
+  },
   ...{ hono: startPeer, nginx: startNginx, varnish: startVarnish },
 };
 
@@ -28,13 +33,24 @@ export type Server = keyof typeof STARTS;
 export const SERVERS = Object.keys(STARTS) as Server[];
 
 /** Starts one server; `env` are settings of the service. */
-export const startServer = (server: Server, env: Env, answers: Answers): Promise<StartedServer> =>
-  STARTS[server](env, answers, server);
+export const startServer = (
+  server: Server,
+  env: Env,
+  answers: Answers,
+): Promise<StartedServer> => STARTS[server](env, answers, server);
 
-async function startOurs(env: Env, _: Answers, server: Server): Promise<StartedServer> {
+async function startOurs(
+  env: Env,
+  _: Answers,
+  server: Server,
+): Promise<StartedServer> {
   const level = server === "service" ? "warn" : "info";
   const outputFile = `${DATA_FOLDER}/${level}.log`;
-  const service = await startService({ env: { ...env, LOG_LEVEL: level }, outputFile, core });
+  const service = await startService({
+    env: { ...env, LOG_LEVEL: level },
+    outputFile,
+    core,
+  });
   return { processes: [service], originOf: () => service.origin };
 }
 
@@ -43,25 +59,40 @@ function prepare(answers: Answers): PreparedAnswer[] {
   const own = ["date", "connection", "keep-alive"];
   return Object.entries(answers).map(([name, { status, headers, body }]) => ({
     ...{ name, port: freePort(), status },
-    headers: Object.fromEntries([...headers].filter(([name]) => !own.includes(name))),
+    headers: Object.fromEntries(
+      [...headers].filter(([name]) => !own.includes(name)),
+    ),
     body: status === 304 ? null : body.toBase64(),
   }));
 }
 
 /** Starts a program that sends prepared answers, and waits until it does. */
-async function startPrepared(prepared: readonly PreparedAnswer[], command: readonly string[]) {
+async function startPrepared(
+  prepared: readonly PreparedAnswer[],
+  command: readonly string[],
+) {
   const ports = new Map(prepared.map(({ name, port }) => [name, port]));
-  const originOf = (scenario: string) => `http://127.0.0.1:${ports.get(scenario)}`;
+  const originOf = (scenario: string) =>
+    `http://127.0.0.1:${ports.get(scenario)}`;
   const process = startProcess(command, { core });
   await untilAnswered(process, `${originOf("list")}/api/health`);
   return { processes: [process], originOf };
 }
 
-async function startPeer(_: Env, answers: Answers, peer: Server): Promise<StartedServer> {
+async function startPeer(
+  _: Env,
+  answers: Answers,
+  peer: Server,
+): Promise<StartedServer> {
   const prepared = prepare(answers);
   const flags = [await configFlag(), "--allow-net=127.0.0.1"];
   const args = ["bench/peer_server.ts", peer, JSON.stringify(prepared)];
-  return await startPrepared(prepared, [Deno.execPath(), "run", ...flags, ...args]);
+  return await startPrepared(prepared, [
+    Deno.execPath(),
+    "run",
+    ...flags,
+    ...args,
+  ]);
 }
 
 /** One process; the body is a file, the headers are the service's. */
@@ -71,25 +102,40 @@ async function startNginx(_: Env, answers: Answers): Promise<StartedServer> {
   const prepared = prepare(answers);
   const servers: string[] = [];
   for (const { name, port, status, headers, body } of prepared) {
-    const { "content-type": type = "application/json", "content-length": _, ...own } = headers;
+    const {
+      "content-type": type = "application/json",
+      "content-length": _,
+      ...own
+    } = headers;
     const added = Object.entries(own)
-      .map(([header, value]) => `add_header ${header} '${value.replaceAll("'", "")}' always;`);
+      .map(([header, value]) =>
+        `add_header ${header} '${value.replaceAll("'", "")}' always;`
+      );
     await Deno.writeFile(join(dir, name), Uint8Array.fromBase64(body ?? ""));
-    const action = status === 200 ? `root ${dir}; try_files /${name} =500;` : `return ${status};`;
+    const action = status === 200
+      ? `root ${dir}; try_files /${name} =500;`
+      : `return ${status};`;
     servers.push(`server {
       listen 127.0.0.1:${port}; etag off; if_modified_since off; default_type '${type}'; types {}
       ${added.join("\n      ")}
       location / { ${action} }
     }`);
   }
-  const config = `daemon off; master_process off; pid ${dir}/pid; error_log ${dir}/error.log;
+  const config =
+    `daemon off; master_process off; pid ${dir}/pid; error_log ${dir}/error.log;
     events { worker_connections 512; }
     http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000000;
       open_file_cache max=64; client_body_temp_path ${dir}; proxy_temp_path ${dir};
       fastcgi_temp_path ${dir}; uwsgi_temp_path ${dir}; scgi_temp_path ${dir};
       ${servers.join("\n")} }`;
   await Deno.writeTextFile(join(dir, "nginx.conf"), config);
-  return await startPrepared(prepared, ["nginx", "-c", join(dir, "nginx.conf"), "-p", dir]);
+  return await startPrepared(prepared, [
+    "nginx",
+    "-c",
+    join(dir, "nginx.conf"),
+    "-p",
+    dir,
+  ]);
 }
 
 /** In front of the service; its processor time is that of both. */
@@ -97,7 +143,13 @@ async function startVarnish(env: Env): Promise<StartedServer> {
   const service = await startService({ env, core });
   const address = `127.0.0.1:${freePort()}`;
   const varnish = startProcess([
-    ...["sh", "-c", 'PATH="$PATH:/usr/sbin" exec varnishd "$@" 2>/dev/null', "sh", "-F"],
+    ...[
+      "sh",
+      "-c",
+      'PATH="$PATH:/usr/sbin" exec varnishd "$@" 2>/dev/null',
+      "sh",
+      "-F",
+    ],
     ...["-a", address, "-b", new URL(service.origin).host],
     ...["-n", join(root, DATA_FOLDER, "varnish"), "-s", "malloc,64m"],
   ], { core });

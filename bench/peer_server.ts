@@ -32,14 +32,25 @@ const skeleton: Peer = (body, { status, headers }) => {
       "cache-status": "collections; hit; ttl=59",
       "x-request-id": `skeleton-${(++requests).toString(36)}`,
     };
-    return new Response(byUrl.get(request.url)!, { status, headers: { ...headers, ...own } });
+    return new Response(byUrl.get(request.url)!, {
+      status,
+      headers: { ...headers, ...own },
+    });
   };
 };
 
 /** The headers that `cors()` and `etag()` make are left to them. */
 const hono: Peer = (body, init) => {
-  const kept = ["content-type", "content-encoding", "cache-control", "vary", "link"];
-  const own = Object.entries(init.headers).filter(([name]) => kept.includes(name));
+  const kept = [
+    "content-type",
+    "content-encoding",
+    "cache-control",
+    "vary",
+    "link",
+  ];
+  const own = Object.entries(init.headers).filter(([name]) =>
+    kept.includes(name)
+  );
   const headers = Object.fromEntries(own);
   const app = new Hono();
   app.use(cors(), etag());
@@ -50,14 +61,20 @@ const hono: Peer = (body, init) => {
 /** One-byte text is cheaper to send as a string than as bytes. */
 function bodyOf(body: string | null): BodyInit | null {
   const bytes = body === null ? null : Uint8Array.fromBase64(body);
-  return bytes?.every((byte) => byte < 0x80) ? new TextDecoder().decode(bytes) : bytes;
+  return bytes?.every((byte) => byte < 0x80)
+    ? new TextDecoder().decode(bytes)
+    : bytes;
 }
 
 if (import.meta.main) {
   const peers: Record<string, Peer> = { bare, skeleton, hono };
   const [peer, answers] = Deno.args;
   for (const prepared of JSON.parse(answers!) as PreparedAnswer[]) {
-    const options = { hostname: "127.0.0.1", port: prepared.port, onListen() {} };
+    const options = {
+      hostname: "127.0.0.1",
+      port: prepared.port,
+      onListen() {},
+    };
     Deno.serve(options, peers[peer!]!(bodyOf(prepared.body), prepared));
   }
 }

@@ -5,7 +5,10 @@
 import { dirname, join } from "@std/path";
 import { setTimeout as pause } from "node:timers/promises";
 import { SETTING_NAMES } from "../lib/settings.ts";
-import { type DoubleConfig, startDouble } from "../tests/github/start_double.ts";
+import {
+  type DoubleConfig,
+  startDouble,
+} from "../tests/github/start_double.ts";
 import { rawRequest, type RawResponse } from "../tests/raw_http.ts";
 import { root } from "../tests/source_files.ts";
 
@@ -29,11 +32,14 @@ export async function withProcesses(
   await using cleanup = new AsyncDisposableStack();
   await Deno.mkdir(join(root, DATA_FOLDER), { recursive: true });
   // Disposed of last: what still runs then.
-  cleanup.defer(() => Deno.remove(join(root, DATA_FOLDER), { recursive: true }));
+  cleanup.defer(() =>
+    Deno.remove(join(root, DATA_FOLDER), { recursive: true })
+  );
   cleanup.defer(async () => {
     for (const child of children) await child[Symbol.asyncDispose]();
   });
-  const stop = () => cleanup.disposeAsync().catch(console.error).finally(() => Deno.exit(130));
+  const stop = () =>
+    cleanup.disposeAsync().catch(console.error).finally(() => Deno.exit(130));
   for (const signal of SIGNALS) Deno.addSignalListener(signal, stop);
   try {
     await work(cleanup);
@@ -59,7 +65,13 @@ export function startProcess(
   { env = {}, outputFile = "/dev/null", core }: ProcessOptions = {},
 ): Deno.ChildProcess {
   // The shell opens the file and becomes the program, so no byte of output passes through the bench.
-  const shell = ["sh", "-c", 'file=$1; shift; exec "$@" >>"$file"', "sh", outputFile];
+  const shell = [
+    "sh",
+    "-c",
+    'file=$1; shift; exec "$@" >>"$file"',
+    "sh",
+    outputFile,
+  ];
   const [program = "", ...args] = pinned([...shell, ...command], core);
   const options = { args, cwd: root, env: { ...env }, stdin: "null" } as const;
   const child = new Deno.Command(program, options).spawn();
@@ -67,7 +79,8 @@ export function startProcess(
   child.status.finally(() => children.delete(child));
   const dispose = child[Symbol.asyncDispose].bind(child);
   child[Symbol.asyncDispose] = async () => {
-    const kill = () => outputOf(["kill", "-KILL", `${child.pid}`]).catch(() => {});
+    const kill = () =>
+      outputOf(["kill", "-KILL", `${child.pid}`]).catch(() => {});
     const timer = setTimeout(kill, STOP_WITHIN_MS);
     await dispose().finally(() => clearTimeout(timer));
   };
@@ -75,13 +88,19 @@ export function startProcess(
 }
 
 /** The command on one core, by util-linux's taskset, where the machine has more than one. */
-export function pinned(command: readonly string[], core: number | undefined): readonly string[] {
+export function pinned(
+  command: readonly string[],
+  core: number | undefined,
+): readonly string[] {
   const isFree = core === undefined || navigator.hardwareConcurrency < 2;
   return isFree ? command : ["taskset", "--cpu-list", `${core}`, ...command];
 }
 
 /** Waits until a process answers a request. @throws {Error} where it ends before that, or takes too long. */
-export async function untilAnswered(process: Deno.ChildProcess, url: string): Promise<void> {
+export async function untilAnswered(
+  process: Deno.ChildProcess,
+  url: string,
+): Promise<void> {
   let isOver = false;
   process.status.then(() => isOver = true);
   const untilMs = performance.now() + START_WITHIN_MS;
@@ -95,11 +114,18 @@ export async function untilAnswered(process: Deno.ChildProcess, url: string): Pr
 }
 
 /** The output of a program that ends by itself. @throws {Error} with its error output. */
-export async function outputOf([program = "", ...args]: readonly string[]): Promise<string> {
-  const { success, stdout, stderr } = await new Deno.Command(program, { args }).output();
+export async function outputOf(
+  [program = "", ...args]: readonly string[],
+): Promise<string> {
+  const { success, stdout, stderr } = await new Deno.Command(program, { args })
+    .output();
   const decoder = new TextDecoder();
   if (success) return decoder.decode(stdout);
-  throw new Error(`Cannot run "${program}": ${decoder.decode(stderr) || decoder.decode(stdout)}`);
+  throw new Error(
+    `Cannot run "${program}": ${
+      decoder.decode(stderr) || decoder.decode(stdout)
+    }`,
+  );
 }
 
 /** A free TCP port of the loopback interface. */
@@ -112,10 +138,16 @@ export function freePort(): number {
  * Processor time of processes and their children so far, in ms (proc_pid_schedstat). Deno reads nothing of /proc without
  * all permissions, so `cat` does.
  */
-export async function processorMs(...processes: readonly Deno.ChildProcess[]): Promise<number> {
-  const own = processes.map(({ pid }) => `${pid} $(cat /proc/${pid}/task/*/children 2>/dev/null)`);
+export async function processorMs(
+  ...processes: readonly Deno.ChildProcess[]
+): Promise<number> {
+  const own = processes.map(({ pid }) =>
+    `${pid} $(cat /proc/${pid}/task/*/children 2>/dev/null)`
+  );
   // A thread may end meanwhile.
-  const script = `for p in ${own.join(" ")}; do cat /proc/$p/task/*/schedstat; done 2>/dev/null; :`;
+  const script = `for p in ${
+    own.join(" ")
+  }; do cat /proc/$p/task/*/schedstat; done 2>/dev/null; :`;
   const lines = (await outputOf(["sh", "-c", script])).trim().split("\n");
   return lines.reduce((sum, line) => sum + Number(line.split(" ")[0]), 0) / 1e6;
 }
@@ -124,14 +156,20 @@ export async function processorMs(...processes: readonly Deno.ChildProcess[]): P
 export async function memoryOf({ pid }: Deno.ChildProcess) {
   const status = await outputOf(["cat", `/proc/${pid}/status`]);
   const field = (name: string) =>
-    Math.round(Number(status.match(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m"))![1]) / 1024);
+    Math.round(
+      Number(status.match(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m"))![1]) /
+        1024,
+    );
   return { nowMb: field("VmRSS"), peakMb: field("VmHWM") };
 }
 
 type Repositories = DoubleConfig["repositories"];
 
 /** Starts a double with these repositories; `settings` are for a service in front of it, with limits that no bench reaches. */
-export async function startSource(cleanup: AsyncDisposableStack, repositories: Repositories) {
+export async function startSource(
+  cleanup: AsyncDisposableStack,
+  repositories: Repositories,
+) {
   // With a token, the service checks branches ahead of need.
   const token = "bench-token";
   const double = cleanup.use(await startDouble({ repositories, token }));
@@ -150,17 +188,23 @@ export async function startSource(cleanup: AsyncDisposableStack, repositories: R
 export type RunningService = Deno.ChildProcess & { readonly origin: string };
 
 /** How a service runs; `port` is a free one unless it is given. */
-type ServiceOptions = ProcessOptions & { readonly path?: string; readonly port?: number };
+type ServiceOptions = ProcessOptions & {
+  readonly path?: string;
+  readonly port?: number;
+};
 
 /**
  * Starts a service and waits until it answers `path`. It gets no setting of the bench's environment, and a new store
  * unless KV_PATH names one. @throws {Error} where it ends before that.
  */
 export async function startService(
-  { env, path = "/api/health", port = freePort(), ...options }: ServiceOptions = {},
+  { env, path = "/api/health", port = freePort(), ...options }: ServiceOptions =
+    {},
 ): Promise<RunningService> {
   const origin = `http://127.0.0.1:${port}`;
-  const { tasks } = JSON.parse(await Deno.readTextFile(join(root, "deno.json")));
+  const { tasks } = JSON.parse(
+    await Deno.readTextFile(join(root, "deno.json")),
+  );
   const service = startProcess(["sh", "-c", `exec ${tasks.start}`], {
     ...options,
     env: {
@@ -180,13 +224,27 @@ export async function startService(
 export type Answer = RawResponse & { readonly ms: number };
 
 /** One GET. @throws {Error} where the status is 400 or more, or the connection ends early. */
-export async function get(origin: string, path: string, headers: Env = {}): Promise<Answer> {
+export async function get(
+  origin: string,
+  path: string,
+  headers: Env = {},
+): Promise<Answer> {
   const { host, port } = new URL(origin);
-  const fields = Object.entries({ host, ...headers }).map((field) => field.join(": "));
+  const fields = Object.entries({ host, ...headers }).map((field) =>
+    field.join(": ")
+  );
   const startedMs = performance.now();
-  const response = await rawRequest(Number(port), `GET ${path} HTTP/1.1`, ...fields);
-  if (response.status < 400) return { ...response, ms: performance.now() - startedMs };
-  throw new Error(`Cannot get "${path}": ${response.status} ${textOf(response)}`);
+  const response = await rawRequest(
+    Number(port),
+    `GET ${path} HTTP/1.1`,
+    ...fields,
+  );
+  if (response.status < 400) {
+    return { ...response, ms: performance.now() - startedMs };
+  }
+  throw new Error(
+    `Cannot get "${path}": ${response.status} ${textOf(response)}`,
+  );
 }
 
 /** The body of an answer as text. */

@@ -4,18 +4,41 @@ import { join } from "@std/path";
 import { outputOf, withProcesses } from "./processes.ts";
 
 /** One goal of a bench, as a row of the table of goals. */
-export type Goal = readonly [what: string, wanted: string, measured: string, met: string];
+export type Goal = readonly [
+  what: string,
+  wanted: string,
+  measured: string,
+  met: string,
+];
 
 /** The goal that a number, or the median of several, is at most so much. */
-export function atMost(what: string, most: number, measured: number | readonly number[]): Goal {
+export function atMost(
+  what: string,
+  most: number,
+  measured: number | readonly number[],
+): Goal {
   const values = [measured].flat();
-  return [what, `at most ${number(most)}`, spread(values), met(median(values) <= most)];
+  return [
+    what,
+    `at most ${number(most)}`,
+    spread(values),
+    met(median(values) <= most),
+  ];
 }
 
 /** The goal that a number, or the median of several, is at least so much. */
-export function atLeast(what: string, least: number, measured: number | readonly number[]): Goal {
+export function atLeast(
+  what: string,
+  least: number,
+  measured: number | readonly number[],
+): Goal {
   const values = [measured].flat();
-  return [what, `at least ${number(least)}`, spread(values), met(median(values) >= least)];
+  return [
+    what,
+    `at least ${number(least)}`,
+    spread(values),
+    met(median(values) >= least),
+  ];
 }
 
 /** Whether a goal is met, as a table shows it; where it is not, the process fails. */
@@ -25,7 +48,10 @@ export function met(isMet: boolean): string {
 }
 
 /** A Markdown table; the first column is text, the others are numbers. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function table(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+): string {
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   const rule = head.map((_, index) => index === 0 ? "---" : "--:");
   return [line(head), line(rule), ...rows.map(line)].join("\n");
@@ -36,7 +62,10 @@ export function number(value: number): string {
   if (Number.isNaN(value)) return "–";
   const isWhole = Number.isInteger(value) || value >= 100;
   const digits = isWhole ? 0 : value >= 10 ? 1 : 2;
-  const options = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  const options = {
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  };
   return value.toLocaleString("en-US", options);
 }
 
@@ -44,7 +73,9 @@ export function number(value: number): string {
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+  return sorted.length % 2 === 1
+    ? sorted[middle]!
+    : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
 /** The least value that 99 % of all values do not exceed; NaN of none. */
@@ -89,11 +120,14 @@ export function flag(name: string, otherwise: string): string {
 export async function runBench(
   { title, section }: { title: string; section: string },
   measure: (cleanup: AsyncDisposableStack) => Promise<
-    Record<"conditions" | "parts", readonly string[]> & { readonly goals: readonly Goal[] }
+    Record<"conditions" | "parts", readonly string[]> & {
+      readonly goals: readonly Goal[];
+    }
   >,
 ): Promise<void> {
   const info = await outputOf(["cat", "/proc/cpuinfo"]);
-  const processor = info.match(/^model name\s*:\s*(.+)$/m)?.[1] ?? Deno.build.arch;
+  const processor = info.match(/^model name\s*:\s*(.+)$/m)?.[1] ??
+    Deno.build.arch;
   const gib = (Deno.systemMemoryInfo().total / 2 ** 30).toFixed(0);
   const commit = await outputOf(["git", "rev-parse", "--short", "HEAD"]);
   const date = new Date().toISOString().slice(0, 16).replace("T", " ");
@@ -105,12 +139,16 @@ export async function runBench(
   ];
   await withProcesses(async (cleanup) => {
     const { conditions, goals, parts } = await measure(cleanup);
-    const list = [...machine, ...conditions].map((line) => `- ${line}`).join("\n");
+    const list = [...machine, ...conditions].map((line) => `- ${line}`).join(
+      "\n",
+    );
     const summary = table(["goal", "wanted", "measured", "met"], goals);
     const markdown = [`## ${title}`, list, summary, ...parts].join("\n\n");
     console.log(markdown);
     const results = join(import.meta.dirname!, "RESULTS.md");
-    if (Deno.args.includes("--write")) await writeSection(results, section, markdown);
+    if (Deno.args.includes("--write")) {
+      await writeSection(results, section, markdown);
+    }
   });
 }
 
@@ -119,8 +157,17 @@ export const marked = (section: string) =>
   new RegExp(`(?<=<!-- ${section} -->).*(?=<!-- end of ${section} -->)`, "s");
 
 /** Puts Markdown between the marks of a section. @throws {Error} where the file has none. */
-export async function writeSection(file: string, section: string, markdown: string): Promise<void> {
+export async function writeSection(
+  file: string,
+  section: string,
+  markdown: string,
+): Promise<void> {
   const old = await Deno.readTextFile(file);
-  if (!marked(section).test(old)) throw new Error(`Cannot write "${section}": no marks in ${file}`);
-  await Deno.writeTextFile(file, old.replace(marked(section), () => `\n\n${markdown}\n\n`));
+  if (!marked(section).test(old)) {
+    throw new Error(`Cannot write "${section}": no marks in ${file}`);
+  }
+  await Deno.writeTextFile(
+    file,
+    old.replace(marked(section), () => `\n\n${markdown}\n\n`),
+  );
 }

@@ -6,10 +6,29 @@ import { assert } from "@std/assert";
 import type { Fault } from "../tests/github/github_faults.ts";
 import type { RunningDouble } from "../tests/github/start_double.ts";
 import { listPath } from "../tests/service.ts";
-import { DATA_FOLDER, type Env, memoryOf, pause, type RunningService } from "./processes.ts";
+import {
+  DATA_FOLDER,
+  type Env,
+  memoryOf,
+  pause,
+  type RunningService,
+} from "./processes.ts";
 import { startService, startSource } from "./processes.ts";
-import { atLeast, atMost, flag, median, number, runBench, table } from "./report.ts";
-import { chooseRequest, makeTrueRepository, pick, random } from "./soak_truth.ts";
+import {
+  atLeast,
+  atMost,
+  flag,
+  median,
+  number,
+  runBench,
+  table,
+} from "./report.ts";
+import {
+  chooseRequest,
+  makeTrueRepository,
+  pick,
+  random,
+} from "./soak_truth.ts";
 import type { TrueRepository, TrueState } from "./soak_truth.ts";
 
 const [HOT, COLD, CLIENTS, KILLS] = [3, 300, 6, 4];
@@ -58,26 +77,39 @@ const tally = {
 };
 
 /** A repository under the name by which it is requested, and the branches that are requested beside `main`. */
-type Named = readonly [owner: string, repository: TrueRepository, branches: readonly string[]];
+type Named = readonly [
+  owner: string,
+  repository: TrueRepository,
+  branches: readonly string[],
+];
 
 /** The process that answers requests; null while there is none. */
 let current: RunningService | null = null;
 
 /** One client: sends a request, judges the answer, and goes on until the time is over. */
-async function requestUntil(endMs: number, named: readonly Named[]): Promise<void> {
+async function requestUntil(
+  endMs: number,
+  named: readonly Named[],
+): Promise<void> {
   for (; Date.now() < endMs; await pause(random(8))) {
     const service = current;
     if (service === null) continue;
     const [owner, repository, branches] = pick(named);
-    const branch = random(2) === 0 && branches.length > 0 ? { branch: pick(branches) } : {};
+    const branch = random(2) === 0 && branches.length > 0
+      ? { branch: pick(branches) }
+      : {};
     const { path, check } = chooseRequest({ owner, ...branch });
     const sentAtMs = Date.now();
     tally.requests++;
     try {
-      const response = await fetch(service.origin + path, { signal: AbortSignal.timeout(20_000) });
+      const response = await fetch(service.origin + path, {
+        signal: AbortSignal.timeout(20_000),
+      });
       const body = await response.json();
       const hasData = response.status === 200;
-      const state = hasData ? await repository.stateOf(body.repository.commit) : null;
+      const state = hasData
+        ? await repository.stateOf(body.repository.commit)
+        : null;
       judge(response, sentAtMs, state, body.code);
       if (state !== null) check(body, state);
     } catch (error) {
@@ -88,23 +120,35 @@ async function requestUntil(endMs: number, named: readonly Named[]): Promise<voi
 }
 
 /** Compares an answer with the contract; `state` is what it shows. @throws {Error} saying what is wrong. */
-function judge(response: Response, sentAtMs: number, state: TrueState | null, code?: string) {
+function judge(
+  response: Response,
+  sentAtMs: number,
+  state: TrueState | null,
+  code?: string,
+) {
   const { status, headers } = response;
-  const isOpen = headers.get("access-control-allow-origin") === "*" && headers.has("x-request-id");
+  const isOpen = headers.get("access-control-allow-origin") === "*" &&
+    headers.has("x-request-id");
   assert(isOpen, "no CORS, or no X-Request-Id");
   const cacheStatus = headers.get("cache-status") ?? "";
   const isStale = cacheStatus.endsWith("detail=stale-if-error");
   const isSourceProblem = [502, 503, 504].includes(status);
   // The queue may be full without a fault, and a long preparation goes on.
-  const isExcused = code === "service-busy" || code === "collection-not-ready" ||
+  const isExcused = code === "service-busy" ||
+    code === "collection-not-ready" ||
     sentAtMs <= tally.excusedUntilMs;
   if ((isStale || isSourceProblem) && !isExcused) tally.unexcused++;
-  const answer = `${status} ${code ?? cacheStatus.replace(/^collections; |; ttl=-?\d+/g, "")}`;
+  const answer = `${status} ${
+    code ?? cacheStatus.replace(/^collections; |; ttl=-?\d+/g, "")
+  }`;
   tally.answers.set(answer, (tally.answers.get(answer) ?? 0) + 1);
   if (state === null) {
     // Files come and go.
     assert(isSourceProblem || answer === "404 item-not-found", answer);
-    assert(headers.get("cache-control") === "no-store", "a problem that may be cached");
+    assert(
+      headers.get("cache-control") === "no-store",
+      "a problem that may be cached",
+    );
   } else if (!isStale) {
     const ageMs = Number(headers.get("age") ?? NaN) * 1000;
     const behindMs = Math.max(0, sentAtMs - state.replacedAtMs);
@@ -115,7 +159,10 @@ function judge(response: Response, sentAtMs: number, state: TrueState | null, co
   }
 }
 
-async function commitUntil(endMs: number, named: readonly Named[]): Promise<void> {
+async function commitUntil(
+  endMs: number,
+  named: readonly Named[],
+): Promise<void> {
   for (; Date.now() + COMMIT_EVERY_MS < endMs; tally.commits++) {
     await pause(COMMIT_EVERY_MS);
     await pick(named)[1].change();
@@ -124,12 +171,18 @@ async function commitUntil(endMs: number, named: readonly Named[]): Promise<void
 
 /** One fault after the other, with time to recover between; the last is over at `endMs`. */
 async function failUntil(endMs: number, double: RunningDouble): Promise<void> {
-  for (let turn = 0; Date.now() + BETWEEN_FAULTS_MS + FAULT_MS < endMs; turn++) {
+  for (
+    let turn = 0;
+    Date.now() + BETWEEN_FAULTS_MS + FAULT_MS < endMs;
+    turn++
+  ) {
     await pause(BETWEEN_FAULTS_MS);
     const fault = faults()[turn % faults().length]!;
     tally.faults.push(fault.kind);
     tally.excusedUntilMs = Infinity;
-    await (fault.kind === "down" ? double.call("down") : double.call("set", { fault }));
+    await (fault.kind === "down"
+      ? double.call("down")
+      : double.call("set", { fault }));
     await pause(FAULT_MS);
     await endFault(double);
     tally.excusedUntilMs = Date.now() + EXCUSED_AFTER_MS;
@@ -148,7 +201,8 @@ async function endFault(double: RunningDouble): Promise<void> {
  */
 async function killThenMeasure(env: Env, endMs: number) {
   const timeAt = (share: number) => endMs - totalMs * (1 - share);
-  const until = (share: number) => pause(Math.max(0, timeAt(share) - Date.now()));
+  const until = (share: number) =>
+    pause(Math.max(0, timeAt(share) - Date.now()));
   const start = async () => {
     const service = current = await startService({ env });
     service.status.then(() => tally.crashes += current === service ? 1 : 0);
@@ -181,7 +235,9 @@ async function answersWhileHanging(double: RunningDouble): Promise<number> {
     await response.body?.cancel();
     return response.status;
   };
-  for (const branch of BRANCHES) assert(await read(branch) === 200, `no list of ${branch}`);
+  for (const branch of BRANCHES) {
+    assert(await read(branch) === 200, `no list of ${branch}`);
+  }
   await pause(MAX_AGE_MS + SLACK_MS);
   await double.call("set", { fault: { kind: "hang" } });
   const statuses = await Promise.all(BRANCHES.map(read));
@@ -191,12 +247,22 @@ async function answersWhileHanging(double: RunningDouble): Promise<number> {
 
 await runBench({ title: "Soak", section: "bench:soak" }, async (cleanup) => {
   const hot: Named[] = [];
-  for (let n = 0; n < HOT; n++) hot.push([`hot${n}`, await makeTrueRepository(cleanup), []]);
+  for (let n = 0; n < HOT; n++) {
+    hot.push([`hot${n}`, await makeTrueRepository(cleanup), []]);
+  }
   const many = await makeTrueRepository(cleanup, BRANCHES);
   const requested = BRANCHES.slice(0, 5);
-  const cold = Array.from({ length: COLD }, (_, n): Named => [`cold${n}`, many, requested]);
-  const served = [...hot, ...cold].map(([owner, { git }]) => [`${owner}/site`, { dir: git.dir }]);
-  const { double, settings } = await startSource(cleanup, Object.fromEntries(served));
+  const cold = Array.from(
+    { length: COLD },
+    (_, n): Named => [`cold${n}`, many, requested],
+  );
+  const served = [...hot, ...cold].map((
+    [owner, { git }],
+  ) => [`${owner}/site`, { dir: git.dir }]);
+  const { double, settings } = await startSource(
+    cleanup,
+    Object.fromEntries(served),
+  );
   const env = { ...settings, ...SETTINGS, KV_PATH: `${DATA_FOLDER}/kv` };
   const endMs = Date.now() + totalMs;
   const named = [...hot, ...hot, ...cold.slice(0, 100), ...cold];
@@ -214,19 +280,44 @@ await runBench({ title: "Soak", section: "bench:soak" }, async (cleanup) => {
       `${tally.commits} commits, ${KILLS} times SIGKILL`,
       `${tally.faults.length} faults: ${tally.faults.join(", ")}`,
       `Settings: \`MISSES_PER_MINUTE=0\`, ${JSON.stringify(SETTINGS)}`,
-      `A fault excuses problems and stale answers for ${EXCUSED_AFTER_MS / 1000} s after its end`,
+      `A fault excuses problems and stale answers for ${
+        EXCUSED_AFTER_MS / 1000
+      } s after its end`,
     ],
     goals: [
       atMost("wrong answers", 0, tally.wrong.length),
       atMost("crashes", 0, tally.crashes),
-      atMost("stale answers, or of 500 and more, that no fault excuses", 0, tally.unexcused),
-      atMost("greatest Age while the source was up, s", 60, tally.greatestAgeMs / 1000),
-      atMost("a shown commit was replaced for, s", 61, tally.greatestBehindMs / 1000),
-      atMost(`median RSS at the end, MiB; ${number(firstMb)} after the warm-up`, mostMb, lastMb),
-      atLeast("known answers of 40 branches in use while the source hangs", 40, known),
+      atMost(
+        "stale answers, or of 500 and more, that no fault excuses",
+        0,
+        tally.unexcused,
+      ),
+      atMost(
+        "greatest Age while the source was up, s",
+        60,
+        tally.greatestAgeMs / 1000,
+      ),
+      atMost(
+        "a shown commit was replaced for, s",
+        61,
+        tally.greatestBehindMs / 1000,
+      ),
+      atMost(
+        `median RSS at the end, MiB; ${number(firstMb)} after the warm-up`,
+        mostMb,
+        lastMb,
+      ),
+      atLeast(
+        "known answers of 40 branches in use while the source hangs",
+        40,
+        known,
+      ),
     ],
     parts: [
-      table(["answer", "count"], [...tally.answers].sort().map(([name, n]) => [name, number(n)])),
+      table(
+        ["answer", "count"],
+        [...tally.answers].sort().map(([name, n]) => [name, number(n)]),
+      ),
       ...tally.wrong.slice(0, 10).map((line) => `- ${line}`),
     ],
   };

@@ -10,7 +10,10 @@ import { itemPath, listPath, type Parameters } from "../tests/service.ts";
 const COLLECTIONS = Array.from({ length: 30 }, (_, index) => `c${index}`);
 /** In byte order within a collection. */
 const ALL_PATHS = COLLECTIONS.flatMap((name) =>
-  Array.from({ length: 20 }, (_, n) => `content/${name}/f${String(n).padStart(2, "0")}.md`)
+  Array.from(
+    { length: 20 },
+    (_, n) => `content/${name}/f${String(n).padStart(2, "0")}.md`,
+  )
 );
 
 /** The content of a branch at one commit. */
@@ -29,13 +32,16 @@ function contentOf(order: number): string {
 }
 
 function blobId(content: string): string {
-  return createHash("sha1").update(`blob ${content.length}\0${content}`).digest("hex");
+  return createHash("sha1").update(`blob ${content.length}\0${content}`).digest(
+    "hex",
+  );
 }
 
 /** A whole number from 0 to `below` - 1. */
 export const random = (below: number) => Math.floor(Math.random() * below);
 /** One of these, chosen by chance. */
-export const pick = <T>(values: readonly T[]): T => values[random(values.length)]!;
+export const pick = <T>(values: readonly T[]): T =>
+  values[random(values.length)]!;
 
 /** A repository that changes, and all of its states. */
 export type TrueRepository = Awaited<ReturnType<typeof makeTrueRepository>>;
@@ -69,7 +75,10 @@ export async function makeTrueRepository(
   return {
     git,
     /** Commits a few changes, among them files that come and go. */
-    change: () => committing = commit(Array.from({ length: 1 + random(4) }, () => pick(ALL_PATHS))),
+    change: () =>
+      committing = commit(
+        Array.from({ length: 1 + random(4) }, () => pick(ALL_PATHS)),
+      ),
     /** The state of a commit, which can be served before it is known here. @throws {Error} where there is none. */
     async stateOf(commit: string): Promise<TrueState> {
       if (!states.has(commit)) await committing;
@@ -94,11 +103,24 @@ function itemRequest(about: Parameters) {
 function listRequest(about: Parameters) {
   const collection = pick(COLLECTIONS);
   // The same page again and again, or one of very many.
-  const [page, limit] = random(2) === 0 ? [1, 10] : [1 + random(3), 1 + random(30)];
-  const [hasContent, isSorted, isFiltered] = [random(4) === 0, random(6) === 0, random(6) === 0];
+  const [page, limit] = random(2) === 0
+    ? [1, 10]
+    : [1 + random(3), 1 + random(30)];
+  const [hasContent, isSorted, isFiltered] = [
+    random(4) === 0,
+    random(6) === 0,
+    random(6) === 0,
+  ];
   const sort = isSorted ? "-frontMatter.order" : "path";
   const filter = isFiltered ? { "filter[frontMatter.tags]": "deno" } : {};
-  const more = { collection, page, limit, sort, includeContent: hasContent, ...filter };
+  const more = {
+    collection,
+    page,
+    limit,
+    sort,
+    includeContent: hasContent,
+    ...filter,
+  };
   const check = ({ items, pagination }: ListBody, { orders }: TrueState) => {
     const orderOf = (path: string) => orders.get(path) ?? NaN;
     const all = ALL_PATHS.filter((path) =>
@@ -107,12 +129,22 @@ function listRequest(about: Parameters) {
     );
     if (isSorted) all.sort((a, b) => orderOf(b) - orderOf(a));
     const wanted = all.slice((page - 1) * limit, page * limit);
-    assertEquals([pagination.totalItems, items.length], [all.length, wanted.length]);
+    assertEquals([pagination.totalItems, items.length], [
+      all.length,
+      wanted.length,
+    ]);
     for (const [index, path] of wanted.entries()) {
       const { error, ...item } = items[index]!;
       const content = contentOf(orderOf(path));
-      assertEquals([item.path, item.sha, item.size], [path, blobId(content), content.length]);
-      assert(error === undefined || error.code.startsWith("source-"), error?.code);
+      assertEquals([item.path, item.sha, item.size], [
+        path,
+        blobId(content),
+        content.length,
+      ]);
+      assert(
+        error === undefined || error.code.startsWith("source-"),
+        error?.code,
+      );
       if (hasContent && !error) assertEquals(item.content, content);
     }
   };

@@ -14,14 +14,19 @@ const ASK_WITHIN_MS = 3_000;
 const root = new URL("../", import.meta.url);
 
 /** The name of the configuration, in the project's root; made anew after a change of deno.json or deno.lock. */
-export async function configName(kind: "service" | "dev" = "service"): Promise<string> {
+export async function configName(
+  kind: "service" | "dev" = "service",
+): Promise<string> {
   const way = await chosenWay() ?? await choose();
   return kind === "dev" ? `deno.${way}.dev.json` : `deno.${way}.json`;
 }
 
 /** Null where nothing is chosen. A failure of JSR counts for a day, an answer for as long as the file exists. */
 async function chosenWay(): Promise<Way | null> {
-  const since = Math.max(await modifiedMs("deno.json"), await modifiedMs("deno.lock"));
+  const since = Math.max(
+    await modifiedMs("deno.json"),
+    await modifiedMs("deno.lock"),
+  );
   if (await modifiedMs("deno.online.json") >= since) return "online";
   const earliest = Math.max(since, Date.now() - DAY_MS);
   return await modifiedMs("deno.offline.json") >= earliest ? "offline" : null;
@@ -33,7 +38,9 @@ async function choose(): Promise<Way> {
   service.nodeModulesDir = "auto";
   if (way === "offline") service.links = await standIns();
   const lock = await Deno.readTextFile(urlOf("deno.lock"));
-  for (const kind of ["dev.", ""]) await writeText(`deno.${way}.${kind}lock`, lock);
+  for (const kind of ["dev.", ""]) {
+    await writeText(`deno.${way}.${kind}lock`, lock);
+  }
   const dev = { ...service, workspace, lock: `deno.${way}.dev.lock` };
   await writeJson(`deno.${way}.dev.json`, dev);
   // Last, since its presence is the choice.
@@ -49,8 +56,13 @@ async function choose(): Promise<Way> {
 /** Requests Fresh's list of versions from where Deno would, at JSR_URL. */
 async function jsrAnswers(): Promise<boolean> {
   try {
-    const url = new URL("/@fresh/core/meta.json", Deno.env.get("JSR_URL") ?? "https://jsr.io");
-    const response = await fetch(url, { signal: AbortSignal.timeout(ASK_WITHIN_MS) });
+    const url = new URL(
+      "/@fresh/core/meta.json",
+      Deno.env.get("JSR_URL") ?? "https://jsr.io",
+    );
+    const response = await fetch(url, {
+      signal: AbortSignal.timeout(ASK_WITHIN_MS),
+    });
     return "versions" in await response.json();
   } catch {
     return false;
@@ -59,12 +71,16 @@ async function jsrAnswers(): Promise<boolean> {
 
 async function standIns(): Promise<string[]> {
   const entries = await Array.fromAsync(Deno.readDir(urlOf("jsr")));
-  return entries.filter(({ isDirectory }) => isDirectory).map(({ name }) => `./jsr/${name}`).sort();
+  return entries.filter(({ isDirectory }) => isDirectory).map(({ name }) =>
+    `./jsr/${name}`
+  ).sort();
 }
 
 /** Takes the packages that the last task resolved into deno.lock, the links left out. */
 async function updateLock(): Promise<void> {
-  const lock = await readJson((await configName("dev")).replace(/json$/, "lock"));
+  const lock = await readJson(
+    (await configName("dev")).replace(/json$/, "lock"),
+  );
   delete (lock.workspace as Record<string, unknown>).links;
   await writeJson("deno.lock", lock);
 }

@@ -300,7 +300,10 @@ export function problem<Code extends ProblemCode>(
   options?: Omit<ErrorOptions, keyof ErrorFacts>,
 ): CollectionsError {
   const texts = values as Record<string, unknown>;
-  const detail = ERRORS[code].detail.replaceAll(/\{(\w+)\}/g, (_, name) => String(texts[name]));
+  const detail = ERRORS[code].detail.replaceAll(
+    /\{(\w+)\}/g,
+    (_, name) => String(texts[name]),
+  );
   const given = FACTS.filter((name) => texts[name] !== undefined);
   const facts = Object.fromEntries(given.map((name) => [name, texts[name]]));
   return new CollectionsError(code, detail, { ...options, ...facts });
@@ -334,10 +337,15 @@ export function collectionNotFound(
     file !== null
       ? `"${file}" is a file, not a folder. Read it with get-item-content.`
       : `No folder is named "${collection}", neither at the repository's root nor where collections usually are.`,
-    ...suggestions.length > 0 ? ["Perhaps one of the suggestions is meant."] : [],
+    ...suggestions.length > 0
+      ? ["Perhaps one of the suggestions is meant."]
+      : [],
     ...warnings.map((warning) => `${warning}.`),
   ];
-  return problem("collection-not-found", { state: sentences.join(" "), suggestions });
+  return problem("collection-not-found", {
+    state: sentences.join(" "),
+    suggestions,
+  });
 }
 
 /**
@@ -355,7 +363,8 @@ export function itemNotFound(path: string, what?: string) {
     outside:
       `"${path}" is not in the folder of the collection. Leave out collection, or correct it.`,
   };
-  const state = texts[what ?? "nothing"] ?? `"${path}" is a ${what}; only files are served.`;
+  const state = texts[what ?? "nothing"] ??
+    `"${path}" is a ${what}; only files are served.`;
   return problem("item-not-found", { state });
 }
 
@@ -372,11 +381,14 @@ export const pageTooLarge = (path: string, maxBytes: number) =>
  * Returns an error for a source that sent an error or no usable response.
  * `message` is for the log.
  */
-export const sourceFailed = (message: string, options: { cause?: unknown } = {}) =>
-  problem("source-failed", {}, { message, ...options });
+export const sourceFailed = (
+  message: string,
+  options: { cause?: unknown } = {},
+) => problem("source-failed", {}, { message, ...options });
 
 /** Returns an error for a source that timed out. `message` is for the log. */
-export const sourceTimeout = (message: string) => problem("source-timeout", {}, { message });
+export const sourceTimeout = (message: string) =>
+  problem("source-timeout", {}, { message });
 
 /**
  * Returns an error for a used-up quota. `retryAfterSeconds` is the time until
@@ -397,13 +409,26 @@ export const serviceBusy = (retryAfterSeconds = RETRY_AFTER_SECONDS) =>
  */
 export function invalidParameters(given: readonly ParameterError[]) {
   const errors = given.slice(0, MAX_NAMED)
-    .map(({ parameter, message }) => ({ parameter: shorten(parameter), message }));
+    .map(({ parameter, message }) => ({
+      parameter: shorten(parameter),
+      message,
+    }));
   const names = [...new Set(errors.map((error) => error.parameter))];
-  if (given.length > MAX_NAMED) names.push(`and ${given.length - MAX_NAMED} more`);
-  const subject = names.length === 1 ? "This parameter is" : "These parameters are";
-  return problem("invalid-parameters", { subject, names: names.join(", "), errors });
+  if (given.length > MAX_NAMED) {
+    names.push(`and ${given.length - MAX_NAMED} more`);
+  }
+  const subject = names.length === 1
+    ? "This parameter is"
+    : "These parameters are";
+  return problem("invalid-parameters", {
+    subject,
+    names: names.join(", "),
+    errors,
+  });
 }
 
 function shorten(name: string): string {
-  return name.length <= MAX_NAME_CHARS ? name : `${name.slice(0, MAX_NAME_CHARS).toWellFormed()}…`;
+  return name.length <= MAX_NAME_CHARS
+    ? name
+    : `${name.slice(0, MAX_NAME_CHARS).toWellFormed()}…`;
 }

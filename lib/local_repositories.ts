@@ -15,14 +15,18 @@ const DEFAULT_LOCAL_DIR = "./examples";
  * Returns the folder of local repositories or null.
  * @throws {SettingsError} if a folder that a setting names cannot be read.
  */
-export async function findLocalDir(setting: string | null | undefined): Promise<string | null> {
+export async function findLocalDir(
+  setting: string | null | undefined,
+): Promise<string | null> {
   if (setting === null) return null;
   const path = setting ?? DEFAULT_LOCAL_DIR;
   try {
     if ((await Deno.stat(path)).isDirectory) return path;
   } catch (error) {
     const isPermitted = !(error instanceof Deno.errors.NotCapable);
-    if (!isPermitted) throw unusable(`reading it is not permitted, add --allow-read=${path}`);
+    if (!isPermitted) {
+      throw unusable(`reading it is not permitted, add --allow-read=${path}`);
+    }
   }
   if (setting === undefined) return null;
   throw unusable(`there is no folder "${path}"`);
@@ -34,7 +38,10 @@ export async function findLocalDir(setting: string | null | undefined): Promise<
  * @throws {SettingsError} if the folder cannot be listed.
  */
 export async function localRepositoryNames(
-  { localReposDir, allowedRepos }: Pick<Config, "localReposDir" | "allowedRepos">,
+  { localReposDir, allowedRepos }: Pick<
+    Config,
+    "localReposDir" | "allowedRepos"
+  >,
 ): Promise<string[]> {
   const dir = await findLocalDir(localReposDir);
   if (dir === null) return [];
@@ -42,7 +49,8 @@ export async function localRepositoryNames(
     throw unusable(`"${dir}" cannot be listed`);
   });
   const isServed = (repo: string) =>
-    isRepositoryName(repo) && isAllowed(allowedRepos, { owner: LOCAL_OWNER, repo });
+    isRepositoryName(repo) &&
+    isAllowed(allowedRepos, { owner: LOCAL_OWNER, repo });
   return entries.filter((entry) => entry.isDirectory && isServed(entry.name))
     .map(({ name }) => name).sort();
 }
@@ -53,7 +61,9 @@ export async function localRepositoryNames(
  * @throws {SettingsError} if `args` are not one folder or if the name of a
  * checkout cannot name a repository.
  */
-export async function previewSettings(args: readonly string[]): Promise<Record<string, string>> {
+export async function previewSettings(
+  args: readonly string[],
+): Promise<Record<string, string>> {
   const [dir, ...more] = args;
   if (dir === undefined || more.length > 0) {
     throw new SettingsError(
@@ -62,10 +72,19 @@ export async function previewSettings(args: readonly string[]): Promise<Record<s
   }
   // There is only one author on this machine. Building a whole site with HTML
   // must not reach a limit.
-  const settings = { HOST: "127.0.0.1", KV_PATH: ":memory:", MISSES_PER_MINUTE: "0" };
+  const settings = {
+    HOST: "127.0.0.1",
+    KV_PATH: ":memory:",
+    MISSES_PER_MINUTE: "0",
+  };
   const path = resolve(dir);
-  const isCheckout = await Deno.lstat(join(path, ".git")).then(() => true, () => false);
-  if (!isCheckout) return { ...settings, LOCAL_REPOS_DIR: path, ALLOWED_REPOS: "local/*" };
+  const isCheckout = await Deno.lstat(join(path, ".git")).then(
+    () => true,
+    () => false,
+  );
+  if (!isCheckout) {
+    return { ...settings, LOCAL_REPOS_DIR: path, ALLOWED_REPOS: "local/*" };
+  }
   // Resolves links because a link is not a repository.
   const checkout = await Deno.realPath(path);
   const name = basename(checkout);
@@ -75,12 +94,17 @@ export async function previewSettings(args: readonly string[]): Promise<Record<s
         'does not begin with "." or end with ".git", and has at most 100 characters; rename the folder',
     );
   }
-  return { ...settings, LOCAL_REPOS_DIR: dirname(checkout), ALLOWED_REPOS: `local/${name}` };
+  return {
+    ...settings,
+    LOCAL_REPOS_DIR: dirname(checkout),
+    ALLOWED_REPOS: `local/${name}`,
+  };
 }
 
 /** Whether a request can name a folder as a repository. */
 function isRepositoryName(name: string): boolean {
-  return isServedName(name) && listParameters.shape.repo.safeParse(name).success;
+  return isServedName(name) &&
+    listParameters.shape.repo.safeParse(name).success;
 }
 
 function unusable(state: string): SettingsError {

@@ -12,7 +12,9 @@ export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 /** The least severe level that is logged. */
 export type LogLevel = typeof LOG_LEVELS[number];
 
-type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
+type LogFields = Readonly<
+  Record<string, string | number | boolean | null | undefined>
+>;
 
 /**
  * Writes lines. The next call waits until the promise of the last call
@@ -33,9 +35,13 @@ const encoder = new TextEncoder();
  * Returns a sink that writes to a file without blocking the thread. One write
  * to a pipe may accept only part of the bytes.
  */
-export function sinkTo(file: { write(bytes: Uint8Array): Promise<number> }): LineSink {
+export function sinkTo(
+  file: { write(bytes: Uint8Array): Promise<number> },
+): LineSink {
   return async (bytes) => {
-    for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
+    for (let at = 0; at < bytes.length;) {
+      at += await file.write(bytes.subarray(at));
+    }
   };
 }
 
@@ -54,7 +60,10 @@ export class LineLog {
 
   constructor(
     private readonly sink: LineSink,
-    { level, clock = systemClock }: { readonly level: LogLevel; readonly clock?: Clock },
+    { level, clock = systemClock }: {
+      readonly level: LogLevel;
+      readonly clock?: Clock;
+    },
   ) {
     this.level = level;
     this.clock = clock;
@@ -67,12 +76,15 @@ export class LineLog {
 
   /** Adds a line without its line break. */
   line(text: string): void {
-    if (this.pending.length + text.length >= MAX_PENDING_CHARACTERS) return void this.dropped++;
+    if (this.pending.length + text.length >= MAX_PENDING_CHARACTERS) {
+      return void this.dropped++;
+    }
     this.pending += text + "\n";
     // The current write continues with this line.
     if (this.writing !== null) return;
     if (this.pending.length > FLUSH_AT_CHARACTERS) void this.flush();
-    else this.cancelTimer ??= this.clock.setTimer(FLUSH_AFTER_MS, () => void this.flush());
+    else {this.cancelTimer ??= this.clock.setTimer(FLUSH_AFTER_MS, () =>
+        void this.flush());}
   }
 
   /** Resolves when all lines so far are written or failed. */

@@ -15,29 +15,60 @@ const COUNTERS = {
  * description.
  */
 const GAUGES = {
-  quota_left: ["quota", "Requests left at the source, where it has stated them."],
-  memory_bytes: ["part", "Bytes in memory, by part of the service and of the whole process."],
+  quota_left: [
+    "quota",
+    "Requests left at the source, where it has stated them.",
+  ],
+  memory_bytes: [
+    "part",
+    "Bytes in memory, by part of the service and of the whole process.",
+  ],
 } as const;
 const LATENCY = "request_duration_seconds";
 /** Upper bounds of the latency buckets, in ms. */
-const BUCKETS_MS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, Infinity];
+const BUCKETS_MS = [
+  1,
+  2.5,
+  5,
+  10,
+  25,
+  50,
+  100,
+  250,
+  500,
+  1000,
+  2500,
+  5000,
+  10_000,
+  Infinity,
+];
 
 /** Counts events and returns the counts as text. */
 export class Metrics {
   /** Keys are counter names with labels. */
   private readonly counts = new Map([["stale_answers_total", 0]]);
-  private readonly latencies = new Map<string, { readonly buckets: number[]; sumMs: number }>();
+  private readonly latencies = new Map<
+    string,
+    { readonly buckets: number[]; sumMs: number }
+  >();
 
   /** `gauges` returns values by name and label. Null values are omitted. */
   constructor(
-    private readonly gauges: () => Record<keyof typeof GAUGES, Record<string, number | null>>,
+    private readonly gauges: () => Record<
+      keyof typeof GAUGES,
+      Record<string, number | null>
+    >,
   ) {}
 
   /**
    * Counts a finished request. `route` is the pattern of its route or `none`.
    */
   countRequest(
-    { route, status, durationMs }: { route: string; status: number; durationMs: number },
+    { route, status, durationMs }: {
+      route: string;
+      status: number;
+      durationMs: number;
+    },
   ): void {
     this.count(`requests_total{route="${route}",status="${status}"}`);
     let latency = this.latencies.get(route);
@@ -46,7 +77,8 @@ export class Metrics {
       this.latencies.set(route, latency);
     }
     latency.sumMs += durationMs;
-    latency.buckets[BUCKETS_MS.findIndex((boundMs) => durationMs <= boundMs)]!++;
+    latency
+      .buckets[BUCKETS_MS.findIndex((boundMs) => durationMs <= boundMs)]!++;
   }
 
   /** Counts a value that was found in a tier of the cache. */
@@ -70,19 +102,28 @@ export class Metrics {
   /** Returns all metrics in Prometheus' text format. */
   toText(): string {
     const lines: string[] = [];
-    const add = (series: string, value: number) => lines.push(`collections_${series} ${value}`);
+    const add = (series: string, value: number) =>
+      lines.push(`collections_${series} ${value}`);
     const addFamily = (name: string, type: string, help: string) =>
-      lines.push(`# HELP collections_${name} ${help}`, `# TYPE collections_${name} ${type}`);
+      lines.push(
+        `# HELP collections_${name} ${help}`,
+        `# TYPE collections_${name} ${type}`,
+      );
     for (const [name, help] of Object.entries(COUNTERS)) {
       addFamily(name, "counter", help);
-      for (const [series, count] of this.counts) if (series.startsWith(name)) add(series, count);
+      for (const [series, count] of this.counts) {
+        if (series.startsWith(name)) add(series, count);
+      }
     }
     addFamily(LATENCY, "histogram", "From a request to its answer.");
     for (const [route, { buckets, sumMs }] of this.latencies) {
       let count = 0;
       for (const [index, boundMs] of BUCKETS_MS.entries()) {
         const le = boundMs === Infinity ? "+Inf" : boundMs / 1000;
-        add(`${LATENCY}_bucket{route="${route}",le="${le}"}`, count += buckets[index]!);
+        add(
+          `${LATENCY}_bucket{route="${route}",le="${le}"}`,
+          count += buckets[index]!,
+        );
       }
       add(`${LATENCY}_sum{route="${route}"}`, sumMs / 1000);
       add(`${LATENCY}_count{route="${route}"}`, count);
@@ -90,7 +131,11 @@ export class Metrics {
     const gauges = this.gauges();
     for (const [name, [label, help]] of Object.entries(GAUGES)) {
       addFamily(name, "gauge", help);
-      for (const [key, value] of Object.entries(gauges[name as keyof typeof GAUGES])) {
+      for (
+        const [key, value] of Object.entries(
+          gauges[name as keyof typeof GAUGES],
+        )
+      ) {
         if (value !== null) add(`${name}{${label}="${key}"}`, value);
       }
     }

@@ -22,7 +22,11 @@ import { ChangeFeed } from "./source/change_feed.ts";
 import { AppTokens } from "./source/github/app_tokens.ts";
 import { GitHubSource } from "./source/github/github_source.ts";
 import { TokenFile } from "./source/github/token_file.ts";
-import { tokenList, TokenPool, type TokenSupply } from "./source/github/tokens.ts";
+import {
+  tokenList,
+  TokenPool,
+  type TokenSupply,
+} from "./source/github/tokens.ts";
 import { LOCAL_OWNER, LocalSource } from "./source/local/local_source.ts";
 import { repositoryKey, type Source } from "./source/source.ts";
 import type { Compute } from "./thread/compute.ts";
@@ -68,8 +72,12 @@ export async function openServices(
   } = {},
 ) {
   const { clock = systemClock, kv, isolates = () => 1 } = parts;
-  const log = parts.log ?? new LineLog(sinkTo(Deno.stdout), { level: config.logLevel });
-  const threads = new ContentThreads({ clock, log }, navigator.hardwareConcurrency);
+  const log = parts.log ??
+    new LineLog(sinkTo(Deno.stdout), { level: config.logLevel });
+  const threads = new ContentThreads(
+    { clock, log },
+    navigator.hardwareConcurrency,
+  );
   const { compute = threads } = parts;
   const metrics = new Metrics(() => ({
     quota_left: quotaLeft(),
@@ -81,11 +89,15 @@ export async function openServices(
     },
   }));
   const localDir = await findLocalDir(config.localReposDir);
-  const local = localDir === null ? null : new LocalSource({ root: localDir, clock });
+  const local = localDir === null
+    ? null
+    : new LocalSource({ root: localDir, clock });
   // Identifies the data in the store. A store may outlive a change of settings.
   // It must not serve repositories that are no longer allowed by name or that
   // come from another host.
-  const scope = `${config.allowedRepos === null ? "public" : "named"} at ${config.github.apiUrl}`;
+  const scope = `${
+    config.allowedRepos === null ? "public" : "named"
+  } at ${config.github.apiUrl}`;
   const tier = await openTier(config, scope, kv, { clock, log });
   const objects = new ObjectCache({
     maxBytes: config.cacheMemoryBytes * OBJECTS_SHARE,
@@ -112,8 +124,9 @@ export async function openServices(
         metrics.countUpstream(kind, result);
         if (result === "aborted") return;
         const now = new Date(clock.now()).toISOString();
-        if (typeof result === "string" || result >= 500 || result === 429) lastFailure = now;
-        else lastSuccess = now;
+        if (typeof result === "string" || result >= 500 || result === 429) {
+          lastFailure = now;
+        } else lastSuccess = now;
       },
     }),
     { objects, kv: tier, clock, freshForMs: REF_FRESH_MS },
@@ -167,7 +180,10 @@ export async function openServices(
     sourceOf: (owner: string): Source =>
       local !== null && owner.toLowerCase() === LOCAL_OWNER ? local : github,
     /** Responses for a new commit that could not be made. */
-    retries: new RetryTable<CollectionsError>(clock, { firstMs: 5_000, maxMs: 60_000 }),
+    retries: new RetryTable<CollectionsError>(clock, {
+      firstMs: 5_000,
+      maxMs: 60_000,
+    }),
     rateLimit: new RateLimit({
       perMinute: config.missesPerMinute,
       monotonicMs: () => clock.monotonicMs(),
@@ -192,7 +208,8 @@ export async function openServices(
      * throws. Without a token no check is sent ahead of need because it costs
      * quota or a query that the Git host may limit.
      */
-    refreshDue: () => github.refs.refreshDue(({ owner }) => tokens.isReady("core", owner)),
+    refreshDue: () =>
+      github.refs.refreshDue(({ owner }) => tokens.isReady("core", owner)),
     /** Starts the content thread ahead of need. Never throws. */
     startThreads: () => threads.start(),
     /**
@@ -211,12 +228,21 @@ export async function openServices(
 
 /** @throws {SettingsError} where a file of tokens cannot be read, or the key of an App cannot be used. */
 async function openTokens(
-  { tokens, tokenFile, appId, appPrivateKey, appPrivateKeyFile, github: { apiUrl } }: Config,
+  {
+    tokens,
+    tokenFile,
+    appId,
+    appPrivateKey,
+    appPrivateKeyFile,
+    github: { apiUrl },
+  }: Config,
   parts: { readonly clock: Clock; readonly log: Log },
 ): Promise<TokenSupply> {
   const orStop = <T>(name: string, opening: Promise<T>, state?: string) =>
     opening.catch(({ message }) => {
-      throw new SettingsError(`Cannot start with "${name}": ${state ?? message}`);
+      throw new SettingsError(
+        `Cannot start with "${name}": ${state ?? message}`,
+      );
     });
   if (tokenFile !== null) {
     const file = new TokenFile(tokenFile, parts.log);
@@ -224,7 +250,9 @@ async function openTokens(
     return file;
   }
   if (appId === null) return tokenList(tokens);
-  const name = appPrivateKey === null ? "GITHUB_APP_PRIVATE_KEY_FILE" : "GITHUB_APP_PRIVATE_KEY";
+  const name = appPrivateKey === null
+    ? "GITHUB_APP_PRIVATE_KEY_FILE"
+    : "GITHUB_APP_PRIVATE_KEY";
   // An environment may have no line breaks.
   const privateKey = appPrivateKey?.replaceAll("\\n", "\n") ??
     await orStop(name, Deno.readTextFile(appPrivateKeyFile!));
@@ -247,7 +275,8 @@ async function openTier(
       clock,
       scope,
       maxBytesPerHour: kvWriteBytesPerHour,
-      onError: (error) => log.warn("key-value store failed", describeError(error)),
+      onError: (error) =>
+        log.warn("key-value store failed", describeError(error)),
     });
   try {
     if (given === undefined && isRemoteKv(kvPath)) {
@@ -258,7 +287,9 @@ async function openTier(
           return kv;
         }, (error) => {
           if (failure === null) {
-            log.warn("key-value store away, caching in memory only", { reason: error.message });
+            log.warn("key-value store away, caching in memory only", {
+              reason: error.message,
+            });
           }
           throw failure = error;
         })
@@ -272,7 +303,9 @@ async function openTier(
     return makeTier(() => Promise.resolve(kv));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    if (kvPath !== null) throw new SettingsError(`Cannot start with "KV_PATH": ${reason}`);
+    if (kvPath !== null) {
+      throw new SettingsError(`Cannot start with "KV_PATH": ${reason}`);
+    }
     // No setting names the store. The service is correct without it but slower.
     log.warn("no key-value store, caching in memory only", { reason });
     return null;

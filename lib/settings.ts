@@ -27,7 +27,8 @@ const SETTINGS = {
   tokenFile: ["GITHUB_TOKEN_FILE", optionalText],
   appId: [
     "GITHUB_APP_ID",
-    z.string().regex(/^[\w.]{1,100}$/, "must be the id of a GitHub App").nullable().default(null),
+    z.string().regex(/^[\w.]{1,100}$/, "must be the id of a GitHub App")
+      .nullable().default(null),
   ],
   appPrivateKey: ["GITHUB_APP_PRIVATE_KEY", optionalText],
   appPrivateKeyFile: ["GITHUB_APP_PRIVATE_KEY_FILE", optionalText],
@@ -39,7 +40,9 @@ const SETTINGS = {
   allowedRepos: [
     "ALLOWED_REPOS",
     list(REPOSITORY, "owner/repo or owner/*", 1)
-      .transform((repos): AllowedRepos => new Set(repos.map((repo) => repo.toLowerCase())))
+      .transform((repos): AllowedRepos =>
+        new Set(repos.map((repo) => repo.toLowerCase()))
+      )
       .nullable().default(null),
   ],
   /** Undefined means `./examples` if that exists. */
@@ -63,7 +66,9 @@ const SETTINGS = {
   trustProxy: ["TRUST_PROXY", flag()],
   logLevel: [
     "LOG_LEVEL",
-    z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`).default("info"),
+    z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`).default(
+      "info",
+    ),
   ],
 } as const;
 
@@ -72,7 +77,9 @@ const TOKEN_SETTINGS = ["GITHUB_APP_ID", "GITHUB_TOKEN_FILE", "GITHUB_TOKEN"];
 const KEY_SETTINGS = ["GITHUB_APP_PRIVATE_KEY_FILE", "GITHUB_APP_PRIVATE_KEY"];
 
 /** The names of the variables that are read. */
-export const SETTING_NAMES: readonly string[] = Object.values(SETTINGS).map(([name]) => name);
+export const SETTING_NAMES: readonly string[] = Object.values(SETTINGS).map((
+  [name],
+) => name);
 
 /**
  * A setting that cannot be used. Its message is one line that names the
@@ -110,16 +117,30 @@ export function parseSettings(
     if (result.success) return [key, result.data];
     throw fault(name, result.error.issues[0]!.message);
   });
-  const [[source, otherSource], [key, otherKey]] = [TOKEN_SETTINGS, KEY_SETTINGS]
-    .map((names) => names.filter((name) => get(name)?.trim())) as [string[], string[]];
+  const [[source, otherSource], [key, otherKey]] = [
+    TOKEN_SETTINGS,
+    KEY_SETTINGS,
+  ]
+    .map((names) => names.filter((name) => get(name)?.trim())) as [
+      string[],
+      string[],
+    ];
   if (otherSource) throw fault(source, `must not be set beside ${otherSource}`);
   if (otherKey) throw fault(key, `must not be set beside ${otherKey}`);
   const isApp = source === "GITHUB_APP_ID";
-  if (isApp && !key) throw fault(source, `must be set together with ${KEY_SETTINGS.join(" or ")}`);
-  if (key && !isApp) throw fault(key, "must be set together with GITHUB_APP_ID");
-  const { apiUrl: own, graphqlUrl, rawUrl, webUrl, gitUrl, ...given } = Object.fromEntries(
-    entries,
-  ) as { [Key in keyof typeof SETTINGS]: z.infer<(typeof SETTINGS)[Key][1]> };
+  if (isApp && !key) {
+    throw fault(
+      source,
+      `must be set together with ${KEY_SETTINGS.join(" or ")}`,
+    );
+  }
+  if (key && !isApp) {
+    throw fault(key, "must be set together with GITHUB_APP_ID");
+  }
+  const { apiUrl: own, graphqlUrl, rawUrl, webUrl, gitUrl, ...given } = Object
+    .fromEntries(
+      entries,
+    ) as { [Key in keyof typeof SETTINGS]: z.infer<(typeof SETTINGS)[Key][1]> };
   const apiUrl = own ?? "https://api.github.com";
   const publicOrNone = (url: string) => own === undefined ? url : null;
   const web = webUrl ?? publicOrNone("https://github.com");
@@ -129,7 +150,8 @@ export function parseSettings(
   const github = Object.freeze({
     apiUrl,
     // GitHub Enterprise Server has both /api/v3 and /api/graphql.
-    graphqlUrl: graphqlUrl ?? `${apiUrl.replace(/(?<=\/api)\/v3$/, "")}/graphql`,
+    graphqlUrl: graphqlUrl ??
+      `${apiUrl.replace(/(?<=\/api)\/v3$/, "")}/graphql`,
     rawUrl: rawUrl ?? publicOrNone("https://raw.githubusercontent.com"),
     webUrl: web,
     gitUrl: gitUrl === "none" ? null : gitUrl ?? web,
@@ -140,14 +162,18 @@ export function parseSettings(
 }
 
 function whole(minimum: number, maximum: number) {
-  return z.string().regex(/^[0-9]{1,9}$/, "must be a whole number").transform(Number).pipe(
+  return z.string().regex(/^[0-9]{1,9}$/, "must be a whole number").transform(
+    Number,
+  ).pipe(
     z.number().min(minimum, `must be at least ${minimum}`)
       .max(maximum, `must be at most ${maximum}`),
   );
 }
 
 function megabytes(minimum: number, maximum: number, byDefault: number) {
-  return whole(minimum, maximum).default(byDefault).transform((megabytes) => megabytes * MIB);
+  return whole(minimum, maximum).default(byDefault).transform((megabytes) =>
+    megabytes * MIB
+  );
 }
 
 /** A URL without a trailing slash or the text `other`. */
@@ -160,7 +186,9 @@ function address(other?: string) {
   return z.string().refine(
     (value) => value === other || isAddress(value),
     "must be an http or https address, without user, query or fragment",
-  ).transform((value) => value === other ? value : new URL(value).href.replace(/\/+$/, ""));
+  ).transform((value) =>
+    value === other ? value : new URL(value).href.replace(/\/+$/, "")
+  );
 }
 
 function isHttpUrl(text: string): boolean {
@@ -174,7 +202,8 @@ function flag() {
 
 function list(entry: RegExp, what: string, minimum = 0) {
   const message = `must be ${what}, separated by commas`;
-  const split = (text: string) => text.split(",").map((part) => part.trim()).filter(Boolean);
+  const split = (text: string) =>
+    text.split(",").map((part) => part.trim()).filter(Boolean);
   return z.string().transform(split)
     .pipe(z.array(z.string().regex(entry, message)).min(minimum, message));
 }

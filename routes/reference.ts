@@ -6,7 +6,9 @@ import { pageResponse } from "../lib/http/static_files.ts";
 export const handler = define.handlers({
   GET({ url, state: { context } }) {
     // The links of the page are relative.
-    if (url.pathname.endsWith("/")) return redirectResponse(`../reference${url.search}`);
+    if (url.pathname.endsWith("/")) {
+      return redirectResponse(`../reference${url.search}`);
+    }
     return pageResponse(context, "reference.html");
   },
 });

@@ -20,7 +20,9 @@ const PLAIN = ["content-type", "content-length", "content-encoding"];
 /** What the document says of a response. */
 interface Described {
   readonly headers?: Readonly<Record<string, { readonly $ref: string }>>;
-  readonly content?: Readonly<Record<string, { readonly schema: { readonly $ref: string } }>>;
+  readonly content?: Readonly<
+    Record<string, { readonly schema: { readonly $ref: string } }>
+  >;
 }
 
 const noExamples = buildDocument({ list: {}, item: {}, problems: {} });
@@ -30,29 +32,46 @@ const ajv = new Ajv2020({ strict: false, allErrors: true });
 ajv.addSchema({ $id: "document", components });
 
 /** Checks a response, whose body stays unread. @throws {AssertionError} naming what is against the contract. */
-export async function checkContract(request: Request, response: Response): Promise<void> {
+export async function checkContract(
+  request: Request,
+  response: Response,
+): Promise<void> {
   const { method } = request;
   const { headers, status } = response;
   checkEveryResponse(headers);
   if (method === "OPTIONS") checkPreflight(response);
   const bytes = await response.clone().bytes();
-  if (["HEAD", "OPTIONS"].includes(method) || status === 304) assertEquals(bytes.length, 0);
+  if (["HEAD", "OPTIONS"].includes(method) || status === 304) {
+    assertEquals(bytes.length, 0);
+  }
   const { pathname } = new URL(request.url);
   const isData = pathname in paths && status < 400;
   if (status < 400 && !isData) return;
   if (status >= 400) checkProblemHeaders(headers);
   else if (method !== "OPTIONS") checkDataHeaders(response);
-  const responses = method === "GET" ? paths[pathname]?.get.responses : undefined;
+  const responses = method === "GET"
+    ? paths[pathname]?.get.responses
+    : undefined;
   const described: Described | undefined = responses?.[status];
-  assert(responses === undefined || described, `the document has no ${status} for ${pathname}`);
+  assert(
+    responses === undefined || described,
+    `the document has no ${status} for ${pathname}`,
+  );
   if (described) checkDescribedHeaders(described, headers);
   if (bytes.length === 0) return;
-  assertEquals(Number(headers.get("content-length")), bytes.length, "content-length");
+  assertEquals(
+    Number(headers.get("content-length")),
+    bytes.length,
+    "content-length",
+  );
   if (headers.has("content-disposition")) return;
   const body = JSON.parse(await textOf(bytes, headers.get("content-encoding")));
   const type = headers.get("content-type") ?? "";
   const content = described?.content?.[type];
-  assert(described === undefined || content, `the document has no ${type} for ${pathname}`);
+  assert(
+    described === undefined || content,
+    `the document has no ${type} for ${pathname}`,
+  );
   checkValue(content?.schema.$ref ?? "#/components/schemas/Problem", body);
   if (isData) checkStored(response, body);
   else checkProblem(response, body);
@@ -63,18 +82,32 @@ function checkEveryResponse(headers: Headers): void {
   assertEquals(headers.get("cross-origin-resource-policy"), "cross-origin");
   assertEquals(headers.get("x-content-type-options"), "nosniff");
   assertMatch(headers.get("x-request-id") ?? "", /^[0-9a-f]{8}-[0-9a-z]+$/);
-  assert(!/\borigin\b/i.test(headers.get("vary") ?? ""), "no answer varies by origin");
-  const exposed = (headers.get("access-control-expose-headers") ?? "").toLowerCase().split(/, */);
+  assert(
+    !/\borigin\b/i.test(headers.get("vary") ?? ""),
+    "no answer varies by origin",
+  );
+  const exposed = (headers.get("access-control-expose-headers") ?? "")
+    .toLowerCase().split(/, */);
   for (const name of headers.keys()) {
-    assert(SAFELISTED.test(name) || exposed.includes(name), `"${name}" is not exposed`);
+    assert(
+      SAFELISTED.test(name) || exposed.includes(name),
+      `"${name}" is not exposed`,
+    );
   }
 }
 
 function checkPreflight({ headers, status }: Response): void {
   assertEquals(status, 204);
-  assertEquals(headers.get("access-control-allow-methods"), "GET, HEAD, OPTIONS");
-  const allowed = headers.get("access-control-allow-headers")?.toLowerCase().split(/, */) ?? [];
-  for (const name of ["if-none-match", "content-type", "accept"]) assert(allowed.includes(name));
+  assertEquals(
+    headers.get("access-control-allow-methods"),
+    "GET, HEAD, OPTIONS",
+  );
+  const allowed =
+    headers.get("access-control-allow-headers")?.toLowerCase().split(/, */) ??
+      [];
+  for (const name of ["if-none-match", "content-type", "accept"]) {
+    assert(allowed.includes(name));
+  }
   assertEquals(headers.get("access-control-max-age"), "86400");
 }
 
@@ -86,14 +119,22 @@ function checkDataHeaders({ headers, status }: Response): void {
   const cacheStatus = headers.get("cache-status") ?? "";
   assertMatch(cacheStatus, CACHE_STATUS);
   const cacheControl = headers.get("cache-control");
-  assert(["public, max-age=60", "no-cache", "no-store"].includes(cacheControl!), cacheControl!);
+  assert(
+    ["public, max-age=60", "no-cache", "no-store"].includes(cacheControl!),
+    cacheControl!,
+  );
   const isPassed = cacheStatus === "collections; fwd=miss";
   if (isPassed) assertEquals(cacheControl, "no-store");
-  else if (cacheControl === "no-store") assertMatch(cacheStatus, /; detail=stale-if-error$/);
+  else if (cacheControl === "no-store") {
+    assertMatch(cacheStatus, /; detail=stale-if-error$/);
+  }
 }
 
 /** A page that lacks a file which the source failed to give is `no-store`; everything else may be stored. */
-function checkStored({ headers }: Response, { items = [] }: Partial<ListBody>): void {
+function checkStored(
+  { headers }: Response,
+  { items = [] }: Partial<ListBody>,
+): void {
   const lacks = items.some(({ error }) => error?.code.startsWith("source-"));
   assertEquals(headers.get("cache-control") === "no-store", lacks, "no-store");
 }
@@ -104,34 +145,65 @@ function checkProblemHeaders(headers: Headers): void {
   assertEquals(headers.get("etag"), null);
 }
 
-function checkProblem({ headers, status }: Response, problem: ProblemBody): void {
+function checkProblem(
+  { headers, status }: Response,
+  problem: ProblemBody,
+): void {
   const kind = ERRORS[problem.code as ProblemCode];
-  assertEquals([problem.status, problem.title, kind.status], [status, kind.title, status]);
+  assertEquals([problem.status, problem.title, kind.status], [
+    status,
+    kind.title,
+    status,
+  ]);
   assert(problem.type.endsWith(`/problems/${problem.code}`), problem.type);
   assertEquals(problem.requestId, headers.get("x-request-id"));
   assertEquals(problem.errors !== undefined, status === 400);
   const retryAfter = headers.get("retry-after");
-  assertEquals(problem.retryAfterSeconds ?? null, retryAfter === null ? null : Number(retryAfter));
-  assert(!/\n|\.ts\b|\bat \w+ \(/.test(JSON.stringify(problem)), "a problem tells no stack");
+  assertEquals(
+    problem.retryAfterSeconds ?? null,
+    retryAfter === null ? null : Number(retryAfter),
+  );
+  assert(
+    !/\n|\.ts\b|\bat \w+ \(/.test(JSON.stringify(problem)),
+    "a problem tells no stack",
+  );
 }
 
-async function textOf(bytes: Uint8Array<ArrayBuffer>, coding: string | null): Promise<string> {
-  if (coding === null) return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+async function textOf(
+  bytes: Uint8Array<ArrayBuffer>,
+  coding: string | null,
+): Promise<string> {
+  if (coding === null) {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  }
   assertEquals(coding, "gzip");
-  const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const unpacked = new Blob([bytes]).stream().pipeThrough(
+    new DecompressionStream("gzip"),
+  );
   return await new Response(unpacked).text();
 }
 
-function checkDescribedHeaders({ headers = {} }: Described, given: Headers): void {
+function checkDescribedHeaders(
+  { headers = {} }: Described,
+  given: Headers,
+): void {
   const references = new Map(
-    Object.entries(headers).map(([name, { $ref }]) => [name.toLowerCase(), $ref]),
+    Object.entries(headers).map((
+      [name, { $ref }],
+    ) => [name.toLowerCase(), $ref]),
   );
   for (const [name, value] of given) {
     if (PLAIN.includes(name)) continue;
     const reference = references.get(name);
-    assert(reference !== undefined, `the document does not name the header "${name}"`);
+    assert(
+      reference !== undefined,
+      `the document does not name the header "${name}"`,
+    );
     const { schema } = components.headers[reference.split("/").at(-1)!];
-    checkValue(`${reference}/schema`, schema.type === "integer" ? Number(value) : value);
+    checkValue(
+      `${reference}/schema`,
+      schema.type === "integer" ? Number(value) : value,
+    );
   }
 }
 

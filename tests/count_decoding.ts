@@ -1,7 +1,9 @@
 // Counts how often an address is decoded, since a malformed escape costs an exception each time.
 
 /** Calls of the engine's decoding functions, and how many of them threw, until it is disposed of. */
-export function countDecoding(): { calls: number; failed: number } & Disposable {
+export function countDecoding():
+  & { calls: number; failed: number }
+  & Disposable {
   const own = {
     decodeURI: globalThis.decodeURI,
     decodeURIComponent: globalThis.decodeURIComponent,
@@ -18,5 +20,7 @@ export function countDecoding(): { calls: number; failed: number } & Disposable 
     decodeURI: counted(own.decodeURI),
     decodeURIComponent: counted(own.decodeURIComponent),
   });
-  return Object.assign(count, { [Symbol.dispose]: () => void Object.assign(globalThis, own) });
+  return Object.assign(count, {
+    [Symbol.dispose]: () => void Object.assign(globalThis, own),
+  });
 }

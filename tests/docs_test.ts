@@ -13,7 +13,9 @@ import { run } from "./static/run_command.ts";
 
 const read = (path: string) => Deno.readTextFile(join(root, path));
 const paths = ["README.md", "CONTRIBUTING.md", "SECURITY.md"];
-for await (const { name } of Deno.readDir(join(root, "docs"))) paths.push(`docs/${name}`);
+for await (const { name } of Deno.readDir(join(root, "docs"))) {
+  paths.push(`docs/${name}`);
+}
 const documents = (await Promise.all(paths.map(read))).join("\n");
 const readme = await read("README.md");
 const ORIGIN = "http://localhost:8000";
@@ -23,7 +25,8 @@ const code = (cell: string) => cell.match(/^`([^`]*)`$/)?.[1] ?? null;
 
 /** The rows of the tables of a document whose head begins with these cells. */
 async function table(path: string, ...head: string[]): Promise<string[][]> {
-  const cells = (line: string) => line.split("|").slice(1, -1).map((cell) => cell.trim());
+  const cells = (line: string) =>
+    line.split("|").slice(1, -1).map((cell) => cell.trim());
   const tables = (await read(path)).match(/(^\|.*\n)+/gm) ?? [];
   const rows = tables.map((text) => text.trim().split("\n").map(cells))
     .filter(([names]) => head.every((name, column) => names![column] === name))
@@ -35,14 +38,18 @@ async function table(path: string, ...head: string[]): Promise<string[][]> {
 Deno.test("the documents' requests are answered as they say, their metrics are counted", async () => {
   await using service = await serveTask("start", { env: { METRICS: "true" } });
   const requests = [
-    ...documents.matchAll(/```sh\ncurl '([^'\n]+)'\n```(?:\n\n```json\n(.*?)\n```)?/gs),
+    ...documents.matchAll(
+      /```sh\ncurl '([^'\n]+)'\n```(?:\n\n```json\n(.*?)\n```)?/gs,
+    ),
   ];
   assertEquals(requests.length, documents.match(/^curl '/gm)!.length);
   assert(requests.filter(([, , answer]) => answer !== undefined).length >= 3);
   for (const [, url, answer] of requests) {
     assert(url!.startsWith(`${ORIGIN}/`), url);
     const response = await fetch(url!.replace(ORIGIN, service.url));
-    const actual = JSON.parse((await response.text()).replaceAll(service.url, ORIGIN));
+    const actual = JSON.parse(
+      (await response.text()).replaceAll(service.url, ORIGIN),
+    );
     if (answer === undefined) {
       assertEquals(response.status, 200, url);
       continue;
@@ -52,9 +59,13 @@ Deno.test("the documents' requests are answered as they say, their metrics are c
     assertEquals(actual, expected);
   }
   const metrics = await (await fetch(`${service.url}/metrics`)).text();
-  const named = [...(await read("docs/operations.md")).matchAll(/`(collections_\w+)`/g)];
+  const named = [
+    ...(await read("docs/operations.md")).matchAll(/`(collections_\w+)`/g),
+  ];
   assert(named.length >= 4);
-  for (const [, name] of named) assert(metrics.includes(`# TYPE ${name} `), name);
+  for (const [, name] of named) {
+    assert(metrics.includes(`# TYPE ${name} `), name);
+  }
 });
 
 /** Makes a function of parameters and a program, as `Function` does. */
@@ -70,26 +81,42 @@ Deno.test("the README's fetch call, its client in Node and the example blog's li
   await AsyncFunction("console", call!.replace(ORIGIN, service.url))({ log });
   assertEquals([lines.join(""), lines.length], [output, 10]);
 
-  const [, posts] = readme.match(/```js\n(import [^`]*?CollectionsClient.*?)```/s)!;
-  const saved = [...readme.match(/^curl -O .*$/m)![0].matchAll(/-O http:\/\/[^/]+\/(\S+)/g)];
+  const [, posts] = readme.match(
+    /```js\n(import [^`]*?CollectionsClient.*?)```/s,
+  )!;
+  const saved = [
+    ...readme.match(/^curl -O .*$/m)![0].matchAll(/-O http:\/\/[^/]+\/(\S+)/g),
+  ];
   assertEquals(saved.map(([, name]) => name), ["client.js"]);
   const folder = await Deno.makeTempDir();
   const response = await fetch(`${service.url}/client.js`);
   await Deno.writeTextFile(join(folder, "client.js"), await response.text());
-  await Deno.writeTextFile(join(folder, "package.json"), '{ "type": "module" }');
+  await Deno.writeTextFile(
+    join(folder, "package.json"),
+    '{ "type": "module" }',
+  );
   // Only the port differs from what is printed.
-  await Deno.writeTextFile(join(folder, "posts.js"), posts!.replace(ORIGIN, service.url));
+  await Deno.writeTextFile(
+    join(folder, "posts.js"),
+    posts!.replace(ORIGIN, service.url),
+  );
   const { out } = await run("node", ["posts.js"], { cwd: folder });
   const printed = out.trimEnd().split("\n");
   assertEquals(printed.length, 12);
   assert(printed.includes("Apple days 602"), printed.join());
   await Deno.remove(folder, { recursive: true });
 
-  const post = await read("examples/blog/posts/2026/our-shop-window-reads-this-blog.md");
+  const post = await read(
+    "examples/blog/posts/2026/our-shop-window-reads-this-blog.md",
+  );
   const [, shopWindow] = post.match(/```js\n(.*?)```/s)!;
   const program = `${shopWindow!.replace(ORIGIN, service.url)}; return titles;`;
   const titles: string[] = await AsyncFunction(program)();
-  assertEquals([titles.length, titles[0], titles.at(-1)], [10, "Apple days", "Opening day"]);
+  assertEquals([titles.length, titles[0], titles.at(-1)], [
+    10,
+    "Apple days",
+    "Opening day",
+  ]);
 });
 
 Deno.test("the example page makes two kinds of call, and loads DOMPurify alone", async () => {
@@ -100,26 +127,37 @@ Deno.test("the example page makes two kinds of call, and loads DOMPurify alone",
   assertEquals(loaded, ["import(`${service}/vendor/dompurify.js`)"]);
   const calls = script!.matchAll(/\b(?:ask\("([a-z-]+)"|fetch\()/g);
   const operations = ["get-item-content", "list-collection-items"];
-  assertEquals([...calls].map(([, name]) => name).sort(), [...operations, undefined]);
+  assertEquals([...calls].map(([, name]) => name).sort(), [
+    ...operations,
+    undefined,
+  ]);
 });
 
 Deno.test("the documents name tasks, files and headings that exist", async () => {
   const { tasks } = JSON.parse(await read("deno.json"));
-  const named = [...documents.matchAll(/deno task (?:--?\S+ )*([a-z:-]+[a-z])/g)];
+  const named = [
+    ...documents.matchAll(/deno task (?:--?\S+ )*([a-z:-]+[a-z])/g),
+  ];
   assert(named.length >= 10);
   for (const [text, task] of named) assert(task! in tasks, text);
   for (const command of ["npx -y deno task start", "npx -y deno task test"]) {
     assert(readme.includes(`\`\`\`sh\n${command}\n\`\`\``), command);
   }
-  const mentioned = [...documents.matchAll(/`((?:lib|tests|jsr|routes|bench)\/[a-z0-9_/.]+)`/g)];
+  const mentioned = [
+    ...documents.matchAll(/`((?:lib|tests|jsr|routes|bench)\/[a-z0-9_/.]+)`/g),
+  ];
   for (const [, path] of mentioned) await Deno.stat(join(root, path!));
   for (const file of paths) {
-    for (const [, link] of (await read(file)).matchAll(/\]\((?!https?:)([^)]+)\)/g)) {
+    for (
+      const [, link] of (await read(file)).matchAll(/\]\((?!https?:)([^)]+)\)/g)
+    ) {
       const [path, heading] = link!.split("#");
       const target = path === "" ? file : join(file, "..", path!);
       await Deno.stat(join(root, target));
       if (heading === undefined) continue;
-      const ids = [...(await read(target)).matchAll(/^#+ (.*)$/gm)].map(([, text]) =>
+      const ids = [...(await read(target)).matchAll(/^#+ (.*)$/gm)].map((
+        [, text],
+      ) =>
         text!.toLowerCase().replaceAll(/[^\w\- ]/g, "").replaceAll(" ", "-")
       );
       assert(ids.includes(heading), `${file}: ${link}`);
@@ -130,16 +168,24 @@ Deno.test("the documents name tasks, files and headings that exist", async () =>
 Deno.test("the ok task checks what .ci/run checks", async () => {
   const { tasks } = JSON.parse(await read("deno.json"));
   const [, checks] = (await read(".ci/run")).match(/^for check in (.*); do$/m)!;
-  const commands = [...checks!.matchAll(/"([^"]+)"/g)].map(([, words]) => `deno ${words}`);
+  const commands = [...checks!.matchAll(/"([^"]+)"/g)].map(([, words]) =>
+    `deno ${words}`
+  );
   assertEquals(tasks.ok.split(" && "), [...commands, "deno task test"]);
 });
 
 Deno.test("the documented parameters and errors are those of the code", async () => {
   const parameters = Object.values(openApi.paths).flatMap(({ get }) =>
-    get.parameters.filter(({ name }) => name !== "filter").map(({ name, required, schema }) => {
-      const { default: value } = schema;
-      return [name, required ? "yes" : "no", value === undefined ? null : String(value)];
-    })
+    get.parameters.filter(({ name }) => name !== "filter").map(
+      ({ name, required, schema }) => {
+        const { default: value } = schema;
+        return [
+          name,
+          required ? "yes" : "no",
+          value === undefined ? null : String(value),
+        ];
+      },
+    )
   );
   const rows = (await table("docs/api.md", "parameter", "required", "default"))
     .filter(([name]) => !name!.includes("["))
@@ -148,7 +194,10 @@ Deno.test("the documented parameters and errors are those of the code", async ()
 
   const errors = (await table("docs/api.md", "status", "code"))
     .map(([status, name]) => [code(name!), Number(status)]);
-  assertEquals(errors, Object.entries(ERRORS).map(([name, { status }]) => [name, status]));
+  assertEquals(
+    errors,
+    Object.entries(ERRORS).map(([name, { status }]) => [name, status]),
+  );
 });
 
 /** Where an event is logged; the log itself writes one, too. */
@@ -156,7 +205,9 @@ const EVENT = /\b(?:log|this)\.(debug|info|warn|error)\(\s*"([^"]+)"/g;
 
 Deno.test("the documented events are those that are logged, at their levels", async () => {
   const sources = await readSourceFiles();
-  const logged = sources.filter(({ path }) => path === "main.ts" || path.startsWith("lib/"))
+  const logged = sources.filter(({ path }) =>
+    path === "main.ts" || path.startsWith("lib/")
+  )
     .flatMap(({ text }) => [...text.matchAll(EVENT)])
     .map(([, level, event]) => `${level} ${event}`);
   const rows = (await table("docs/operations.md", "level", "event"))
@@ -177,7 +228,10 @@ Deno.test("the documented limits of front matter and of CMS configurations are t
     const { warning } = readConfig({ path: ".pages.yml", bytes });
     for (const message of [read.frontMatterError!.message, warning!]) {
       const [, limit, unit] = message.match(/ than (\d+) (characters|levels)/)!;
-      assert(limits.includes(`${Number(limit).toLocaleString("en-US")} ${unit}`), message);
+      assert(
+        limits.includes(`${Number(limit).toLocaleString("en-US")} ${unit}`),
+        message,
+      );
     }
   }
 });
@@ -186,14 +240,23 @@ Deno.test("the documented settings and .env.example are those that are read, wit
   const rows = (await table("docs/operations.md", "variable", "default"))
     .map(([name, fallback]) => [code(name!)!, code(fallback!)]);
   assertEquals(rows.map(([name]) => name), [...SETTING_NAMES]);
-  const defaults = Object.fromEntries(rows.filter(([, fallback]) => fallback !== null));
+  const defaults = Object.fromEntries(
+    rows.filter(([, fallback]) => fallback !== null),
+  );
   assert(Object.keys(defaults).length >= 10);
-  assertEquals(parseSettings((name) => defaults[name]), parseSettings(() => undefined));
+  assertEquals(
+    parseSettings((name) => defaults[name]),
+    parseSettings(() => undefined),
+  );
 
-  const lines = (await read(".env.example")).split("\n").filter((line) => /^#?\w+=/.test(line));
+  const lines = (await read(".env.example")).split("\n").filter((line) =>
+    /^#?\w+=/.test(line)
+  );
   const given = lines.map((line) => line.match(/^#(\w+)=(.*)$/)!.slice(1));
   assertEquals(given.map(([name]) => name), [...SETTING_NAMES]);
   const values = Object.fromEntries(given);
-  for (const [name, fallback] of Object.entries(defaults)) assertEquals(values[name], fallback);
+  for (const [name, fallback] of Object.entries(defaults)) {
+    assertEquals(values[name], fallback);
+  }
   parseSettings((name) => values[name]);
 });

@@ -1,5 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
-import { importedBy, readSourceFiles, type SourceFile } from "./source_files.ts";
+import {
+  importedBy,
+  readSourceFiles,
+  type SourceFile,
+} from "./source_files.ts";
 
 const sources = await readSourceFiles();
 const serving = sources.filter(({ path }) => !/^(tests|bench)\//.test(path));
@@ -47,18 +51,32 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   "lib/": ["deno.json"],
   "routes/": ["lib/", "deno.json"],
   "jsr/": [],
-  "": ["lib/", "routes/", "jsr/", "packages/", "static/", "deno.json", "fresh.config.ts"],
+  "": [
+    "lib/",
+    "routes/",
+    "jsr/",
+    "packages/",
+    "static/",
+    "deno.json",
+    "fresh.config.ts",
+  ],
 };
 
 /** What a file may import, by the first folder of the table that it is in. */
 function allowedFor(path: string): readonly string[] {
   if (isUnder(path, LEAVES)) return [...LEAVES, "lib/source/source.ts"];
-  const folder = Object.keys(MAY_IMPORT).find((folder) => path.startsWith(folder))!;
+  const folder = Object.keys(MAY_IMPORT).find((folder) =>
+    path.startsWith(folder)
+  )!;
   return [folder, ...LEAVES, ...MAY_IMPORT[folder]!];
 }
 
 /** What only these places of the service may have in their text. */
-const PLACES: readonly [what: string, text: RegExp, places: readonly string[]][] = [
+const PLACES: readonly [
+  what: string,
+  text: RegExp,
+  places: readonly string[],
+][] = [
   ["the environment", /\bDeno\.env\./, ["fresh.config.ts"]],
   [
     "GitHub's answers",
@@ -75,25 +93,43 @@ const PLACES: readonly [what: string, text: RegExp, places: readonly string[]][]
     /\bstatus: ?[1-5]\d\d\b/,
     ["lib/http/", "lib/errors.ts", "lib/source/github/"],
   ],
-  ["the framework", /from "fresh"/, ["lib/http/", "routes/", "fresh.config.ts", "main.ts"]],
-  ["schemas", /from "zod"/, ["lib/settings.ts", "lib/api/", "lib/source/", "lib/http/webhook.ts"]],
+  ["the framework", /from "fresh"/, [
+    "lib/http/",
+    "routes/",
+    "fresh.config.ts",
+    "main.ts",
+  ]],
+  ["schemas", /from "zod"/, [
+    "lib/settings.ts",
+    "lib/api/",
+    "lib/source/",
+    "lib/http/webhook.ts",
+  ]],
   ["parsers", /from "(yaml|smol-toml)"/, ["lib/content/parse_data.ts"]],
   ["types that tests alone need", /from "@octokit\//, []],
   ["packages without the import map", /from "(jsr|npm|https?):/, []],
 ];
 
 function isUnder(path: string, places: readonly string[]): boolean {
-  return places.some((place) => place.endsWith("/") ? path.startsWith(place) : path === place);
+  return places.some((place) =>
+    place.endsWith("/") ? path.startsWith(place) : path === place
+  );
 }
 
 /** Files that import each other: what is left without those that import nothing of the rest, or that nothing of it imports. */
-function findCycles(files: readonly Pick<SourceFile, "path" | "files">[]): string[] {
+function findCycles(
+  files: readonly Pick<SourceFile, "path" | "files">[],
+): string[] {
   const left = new Map(files.map(({ path, files }) => [path, files]));
   for (let size = 0; size !== left.size;) {
     size = left.size;
     for (const [path, imported] of left) {
-      const isImported = [...left.values()].some((files) => files.includes(path));
-      if (!isImported || !imported.some((file) => left.has(file))) left.delete(path);
+      const isImported = [...left.values()].some((files) =>
+        files.includes(path)
+      );
+      if (!isImported || !imported.some((file) => left.has(file))) {
+        left.delete(path);
+      }
     }
   }
   return [...left.keys()];
@@ -107,8 +143,14 @@ Deno.test("importedBy() sees every form of import and none in comments", () => {
     'export * from "./again.ts";',
     `const c = await ${"import"}("./late.ts");`,
   ];
-  const others = ['// import { no } from "./no.ts";', 'const from = "./no.ts";', 'import "zod";'];
-  const names = ["effect", "types", "lines", "again", "late"].map((name) => `./${name}.ts`);
+  const others = [
+    '// import { no } from "./no.ts";',
+    'const from = "./no.ts";',
+    'import "zod";',
+  ];
+  const names = ["effect", "types", "lines", "again", "late"].map((name) =>
+    `./${name}.ts`
+  );
   assertEquals(importedBy([...files, ...others].join("\n")), names);
 });
 
@@ -116,14 +158,20 @@ Deno.test("imports make no cycle, not even of types", () => {
   const [a, b, c] = [["a.ts", "b.ts"], ["b.ts", "a.ts", "c.ts"], ["c.ts"]]
     .map(([path, ...files]) => ({ path: path!, files }));
   const top = { path: "top.ts", files: ["a.ts"] };
-  assertEquals([findCycles([top, a!, b!, c!]), findCycles([top, a!, c!])], [["a.ts", "b.ts"], []]);
+  assertEquals([findCycles([top, a!, b!, c!]), findCycles([top, a!, c!])], [[
+    "a.ts",
+    "b.ts",
+  ], []]);
   assert(serving.length > 50);
   assertEquals(findCycles(serving), []);
 });
 
 Deno.test("imports go down only, and nothing that serves imports tests or benches", () => {
   const paths = sources.map(({ path }) => path);
-  assertEquals(LEAVES.filter((leaf) => !paths.some((path) => isUnder(path, [leaf]))), []);
+  assertEquals(
+    LEAVES.filter((leaf) => !paths.some((path) => isUnder(path, [leaf]))),
+    [],
+  );
   for (const { path, files } of serving) {
     const others = files.filter((file) => !isUnder(file, allowedFor(path)));
     assertEquals([path, others], [path, []]);
@@ -131,19 +179,30 @@ Deno.test("imports go down only, and nothing that serves imports tests or benche
 });
 
 Deno.test("packages, settings, status codes and the making of parts stay where they belong", () => {
-  const service = serving.filter(({ path }) => !/^(jsr|packages|static)\//.test(path));
+  const service = serving.filter(({ path }) =>
+    !/^(jsr|packages|static)\//.test(path)
+  );
   for (const [what, text, places] of PLACES) {
     // Examples in comments may make parts of their own.
-    const found = service.filter((file) => text.test(file.text.replaceAll(/^ *\* .*$/gm, "")))
+    const found = service.filter((file) =>
+      text.test(file.text.replaceAll(/^ *\* .*$/gm, ""))
+    )
       .map(({ path }) => path);
-    assertEquals([what, found.filter((path) => !isUnder(path, places))], [what, []]);
-    assert(places.length === 0 || found.length > 0, `${what}: nothing has it any more`);
+    assertEquals([what, found.filter((path) => !isUnder(path, places))], [
+      what,
+      [],
+    ]);
+    assert(
+      places.length === 0 || found.length > 0,
+      `${what}: nothing has it any more`,
+    );
   }
 });
 
 Deno.test("files have names in snake case, those of lib a subject and a first line", () => {
   const odd = sources.map(({ path }) => path).filter((path) =>
-    !path.startsWith("routes/") && !/^([a-z0-9_]+\/)*([a-z0-9]+_)*[a-z0-9]+(\.d)?\.ts$/.test(path)
+    !path.startsWith("routes/") &&
+    !/^([a-z0-9_]+\/)*([a-z0-9]+_)*[a-z0-9]+(\.d)?\.ts$/.test(path)
   );
   assertEquals(odd, ["fresh.config.ts"]);
   for (const { path, text } of serving) {

@@ -17,7 +17,8 @@ function open(level: LogLevel = "debug") {
     blocked = promise;
     return resolve;
   };
-  const events = () => writes.join("").split("\n").filter(Boolean).map((line) => JSON.parse(line));
+  const events = () =>
+    writes.join("").split("\n").filter(Boolean).map((line) => JSON.parse(line));
   return { log, clock, writes, block, events };
 }
 
@@ -29,7 +30,9 @@ Deno.test("LineLog writes one JSON line an event, those of its level and above",
     { time, level: "warn", event: "three", text: 'a "line"\nof text' },
     { time, level: "error", event: "four" },
   ];
-  for (const [level, from] of [["debug", 0], ["warn", 2], ["silent", 4]] as const) {
+  for (
+    const [level, from] of [["debug", 0], ["warn", 2], ["silent", 4]] as const
+  ) {
     const { log, events } = open(level);
     log.debug("one");
     log.info("two", { count: 2, missing: undefined, none: null });
@@ -58,14 +61,19 @@ Deno.test("LineLog buffers at most 1 MiB for a blocked pipe, and reports once ho
   const release = block();
   log.info("first");
   clock.advance(100);
-  for (let i = 0; i < 3_000; i++) log.line(JSON.stringify({ event: "x".repeat(1_000) }));
+  for (let i = 0; i < 3_000; i++) {
+    log.line(JSON.stringify({ event: "x".repeat(1_000) }));
+  }
   assertEquals(writes.length, 1, "one write is under way");
   release();
   await log.flush();
   const written = events().filter(({ event }) => event.startsWith("x")).length;
   assert(written * 1_013 <= 1 << 20 && written > 1_000, `${written} lines`);
   const reports = events().filter(({ event }) => event === "log lines dropped");
-  assertEquals(reports.map(({ level, lines }) => [level, lines]), [["warn", 3_000 - written]]);
+  assertEquals(reports.map(({ level, lines }) => [level, lines]), [[
+    "warn",
+    3_000 - written,
+  ]]);
 });
 
 Deno.test("LineLog writes a line that comes just when a write has ended", async () => {

@@ -21,19 +21,31 @@ export interface TaskOptions {
 export async function runTask(name: string, options: TaskOptions = {}) {
   const { code, stdout, stderr } = await command(name, options).output();
   const decoder = new TextDecoder();
-  return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+  return {
+    code,
+    stdout: decoder.decode(stdout),
+    stderr: decoder.decode(stderr),
+  };
 }
 
 /** Runs a task and waits until it listens. @throws {Error} with what it wrote, if it ends before that. */
 export async function serveTask(name: string, options: TaskOptions = {}) {
   const child = command(name, options).spawn();
-  const { promise: listening, resolve } = Promise.withResolvers<{ host: string; port: number }>();
+  const { promise: listening, resolve } = Promise.withResolvers<
+    { host: string; port: number }
+  >();
   const events: string[] = [];
   const readOutput = async () => {
     let [text, seen] = ["", 0];
-    for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
+    for await (
+      const part of child.stdout.pipeThrough(new TextDecoderStream())
+    ) {
       text += part;
-      for (let end = text.indexOf("\n", seen); end >= 0; end = text.indexOf("\n", seen)) {
+      for (
+        let end = text.indexOf("\n", seen);
+        end >= 0;
+        end = text.indexOf("\n", seen)
+      ) {
         const { event, ...fields } = JSON.parse(text.slice(seen, end));
         events.push(event);
         if (event === "listening") resolve(fields);
@@ -43,10 +55,16 @@ export async function serveTask(name: string, options: TaskOptions = {}) {
     }
     return text;
   };
-  const ended = Promise.all([child.status, readOutput(), new Response(child.stderr).text()])
+  const ended = Promise.all([
+    child.status,
+    readOutput(),
+    new Response(child.stderr).text(),
+  ])
     .then(([{ code }, stdout, stderr]) => ({ code, stdout, stderr }));
   const first = await Promise.race([listening, ended]);
-  if ("code" in first) throw new Error(`Cannot run "${name}": ${first.stderr || first.stdout}`);
+  if ("code" in first) {
+    throw new Error(`Cannot run "${name}": ${first.stderr || first.stdout}`);
+  }
   const { host, port } = first;
   return {
     // The address as seen from this machine.
@@ -75,8 +93,13 @@ export async function configFlag(): Promise<string> {
   return `--config=${join(root, await configName("dev"))}`;
 }
 
-function command(name: string, { args = [], env = {}, maxFiles }: TaskOptions): Deno.Command {
-  const unset = Object.fromEntries(SETTING_NAMES.map((setting) => [setting, ""]));
+function command(
+  name: string,
+  { args = [], env = {}, maxFiles }: TaskOptions,
+): Deno.Command {
+  const unset = Object.fromEntries(
+    SETTING_NAMES.map((setting) => [setting, ""]),
+  );
   const task = [Deno.execPath(), "task", "--quiet", name, ...args];
   const [program, ...rest] = maxFiles === undefined
     ? task

@@ -6,7 +6,11 @@
 //   site.service.clock.advance(60_000);
 
 import { assertEquals } from "@std/assert";
-import type { ContentBody, ListBody, ProblemBody } from "../lib/api/contract.ts";
+import type {
+  ContentBody,
+  ListBody,
+  ProblemBody,
+} from "../lib/api/contract.ts";
 import { createHandler, type Handler } from "../lib/http/app.ts";
 import { LineLog } from "../lib/log.ts";
 import { openServices, type Services } from "../lib/services.ts";
@@ -41,13 +45,17 @@ export type RequestOptions = RequestInit & { readonly remote?: string };
 export type Parameters = Readonly<Record<string, string | number | boolean>>;
 
 /** One line of the log. */
-export type LogLine = Readonly<Record<string, string | number | boolean | null>>;
+export type LogLine = Readonly<
+  Record<string, string | number | boolean | null>
+>;
 
 const ORIGIN = "http://localhost:8000";
 
 /** The path of a list request. */
 export function listPath(parameters: Parameters = {}): string {
-  return `/api/list-collection-items?${query({ collection: "posts", ...parameters })}`;
+  return `/api/list-collection-items?${
+    query({ collection: "posts", ...parameters })
+  }`;
 }
 
 /** The path of an item request. */
@@ -57,7 +65,9 @@ export function itemPath(parameters: Parameters = {}): string {
 
 function query(parameters: Parameters): string {
   const all = { owner: "octo", repo: "site", ...parameters };
-  return new URLSearchParams(Object.entries(all).map(([name, value]) => [name, `${value}`])) + "";
+  return new URLSearchParams(
+    Object.entries(all).map(([name, value]) => [name, `${value}`]),
+  ) + "";
 }
 
 /** The service's own log, its lines in memory as soon as they are made. */
@@ -86,27 +96,45 @@ export class TestService implements AsyncDisposable {
     path: string | Request,
     { remote = "192.0.2.1", ...init }: RequestOptions = {},
   ): Promise<Response> {
-    const url = typeof path === "string" && path.startsWith("/") ? ORIGIN + path : path;
-    const remoteAddr: Deno.NetAddr = { transport: "tcp", hostname: remote, port: 50_000 };
-    return await this.handler(new Request(url, init), { remoteAddr, completed: Promise.resolve() });
+    const url = typeof path === "string" && path.startsWith("/")
+      ? ORIGIN + path
+      : path;
+    const remoteAddr: Deno.NetAddr = {
+      transport: "tcp",
+      hostname: remote,
+      port: 50_000,
+    };
+    return await this.handler(new Request(url, init), {
+      remoteAddr,
+      completed: Promise.resolve(),
+    });
   }
 
   /** Sends a request, GET unless told otherwise; the response is as the contract wants it. */
   async get(path: string, options: RequestOptions = {}): Promise<Response> {
     const { remote: _remote, ...init } = options;
-    const request = new Request(path.startsWith("/") ? ORIGIN + path : path, init);
+    const request = new Request(
+      path.startsWith("/") ? ORIGIN + path : path,
+      init,
+    );
     const response = await this.send(path, options);
     await checkContract(request, response);
     return response;
   }
 
   /** The body of a list request that succeeds. */
-  async list(parameters: Parameters = {}, init: RequestOptions = {}): Promise<ListBody> {
+  async list(
+    parameters: Parameters = {},
+    init: RequestOptions = {},
+  ): Promise<ListBody> {
     return await this.#json(listPath(parameters), init);
   }
 
   /** The body of an item request that succeeds. */
-  async item(parameters: Parameters, init: RequestOptions = {}): Promise<ContentBody> {
+  async item(
+    parameters: Parameters,
+    init: RequestOptions = {},
+  ): Promise<ContentBody> {
     return await this.#json(itemPath(parameters), init);
   }
 
@@ -135,7 +163,10 @@ export class TestService implements AsyncDisposable {
 
   /** Listens on a free port of the loopback interface; gives the port. */
   listen(): number {
-    const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, this.handler);
+    const server = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen() {} },
+      this.handler,
+    );
     this.#servers.push(server);
     return server.addr.port;
   }
@@ -148,8 +179,14 @@ export class TestService implements AsyncDisposable {
 }
 
 /** Opens a service; its clock starts a minute ahead, so that files written by then count as old. */
-export async function startService(options: ServiceOptions = {}): Promise<TestService> {
-  const { clock = new TestClock(Date.now() + 60_000), github, isPreview = false } = options;
+export async function startService(
+  options: ServiceOptions = {},
+): Promise<TestService> {
+  const {
+    clock = new TestClock(Date.now() + 60_000),
+    github,
+    isPreview = false,
+  } = options;
   const env: Record<string, string> = {
     LOCAL_REPOS_DIR: "none",
     GITHUB_API_URL: github?.apiUrl ?? "http://127.0.0.1:1",
@@ -163,7 +200,17 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   // With KV_PATH the service opens its store by itself.
   const kv = options.kv ?? (env.KV_PATH ? null : await Deno.openKv(":memory:"));
   const { compute = new WatchedCompute() } = options;
-  const opened = await openServices(config, { clock, log, compute, ...kv === null ? {} : { kv } });
+  const opened = await openServices(config, {
+    clock,
+    log,
+    compute,
+    ...kv === null ? {} : { kv },
+  });
   const services = options.change?.(opened) ?? opened;
-  return new TestService(clock, services, createHandler(app, services), log.lines);
+  return new TestService(
+    clock,
+    services,
+    createHandler(app, services),
+    log.lines,
+  );
 }

@@ -1,7 +1,12 @@
 // Settings: each variable's default, its bounds, and the one line that names a bad one.
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { type Config, parseSettings, SETTING_NAMES, SettingsError } from "../lib/settings.ts";
+import {
+  type Config,
+  parseSettings,
+  SETTING_NAMES,
+  SettingsError,
+} from "../lib/settings.ts";
 
 function parse(env: Record<string, string>): Config {
   return parseSettings((name) => env[name]);
@@ -18,16 +23,30 @@ Deno.test("parseSettings() takes an empty value for unset, and GitHub's public a
     webUrl: "https://github.com",
     gitUrl: "https://github.com",
   });
-  assertEquals([defaults.allowedRepos, defaults.localReposDir, defaults.tokens], [
-    null,
-    undefined,
-    [],
-  ]);
+  assertEquals(
+    [defaults.allowedRepos, defaults.localReposDir, defaults.tokens],
+    [
+      null,
+      undefined,
+      [],
+    ],
+  );
 });
 
-const OF_APP = ["GITHUB_APP_ID", "GITHUB_APP_PRIVATE_KEY", "GITHUB_APP_PRIVATE_KEY_FILE"] as const;
-const OF_GITHUB = ["API", "GRAPHQL", "RAW", "WEB", "GIT"].map((name) => `GITHUB_${name}_URL`);
-const GOOD: readonly [name: string, value: string, key: keyof Config, read: unknown][] = [
+const OF_APP = [
+  "GITHUB_APP_ID",
+  "GITHUB_APP_PRIVATE_KEY",
+  "GITHUB_APP_PRIVATE_KEY_FILE",
+] as const;
+const OF_GITHUB = ["API", "GRAPHQL", "RAW", "WEB", "GIT"].map((name) =>
+  `GITHUB_${name}_URL`
+);
+const GOOD: readonly [
+  name: string,
+  value: string,
+  key: keyof Config,
+  read: unknown,
+][] = [
   ["PORT", "0", "port", 0],
   ["PORT", "65535", "port", 65_535],
   ["HOST", "::1", "host", "::1"],
@@ -35,7 +54,10 @@ const GOOD: readonly [name: string, value: string, key: keyof Config, read: unkn
   ["PUBLIC_URL", "http://a.test:81", "publicUrl", "http://a.test:81"],
   ["GITHUB_TOKEN", " a , b ,", "tokens", ["a", "b"]],
   ["GITHUB_TOKEN_FILE", "data/tokens", "tokenFile", "data/tokens"],
-  ["GITHUB_WEBHOOK_SECRET", "It's a Secret, b", "webhookSecrets", ["It's a Secret", "b"]],
+  ["GITHUB_WEBHOOK_SECRET", "It's a Secret, b", "webhookSecrets", [
+    "It's a Secret",
+    "b",
+  ]],
   ["ALLOWED_REPOS", "A/b, c/*", "allowedRepos", new Set(["a/b", "c/*"])],
   ["LOCAL_REPOS_DIR", "none", "localReposDir", null],
   ["LOCAL_REPOS_DIR", "/srv", "localReposDir", "/srv"],
@@ -63,7 +85,10 @@ Deno.test("parseSettings() takes a GitHub App with one key, and neither tokens n
   const [id, key, file] = OF_APP;
   const { appId, appPrivateKey } = parse({ [id]: "4711", [key]: "PEM" });
   assertEquals([appId, appPrivateKey], ["4711", "PEM"]);
-  assertEquals(parse({ [id]: "Iv23.ab", [file]: "./key.pem" }).appPrivateKeyFile, "./key.pem");
+  assertEquals(
+    parse({ [id]: "Iv23.ab", [file]: "./key.pem" }).appPrivateKeyFile,
+    "./key.pem",
+  );
   const rows: [named: string, env: Record<string, string>][] = [
     [id, { [id]: "1" }],
     [key, { [key]: "canary" }],
@@ -71,7 +96,10 @@ Deno.test("parseSettings() takes a GitHub App with one key, and neither tokens n
     [id, { [id]: "1", [key]: "canary", GITHUB_TOKEN: "canary" }],
     [id, { [id]: "1", [key]: "canary", GITHUB_TOKEN_FILE: "canary" }],
     [file, { [id]: "1", [key]: "canary", [file]: "canary" }],
-    ["GITHUB_TOKEN_FILE", { GITHUB_TOKEN: "canary", GITHUB_TOKEN_FILE: "canary" }],
+    ["GITHUB_TOKEN_FILE", {
+      GITHUB_TOKEN: "canary",
+      GITHUB_TOKEN_FILE: "canary",
+    }],
     [id, { [id]: "4 7", [key]: "canary" }],
   ];
   for (const [named, env] of rows) {
@@ -100,8 +128,23 @@ const BAD: Record<string, readonly string[]> = {
   GITHUB_GIT_URL: ["git.test", "ssh://git.test", "NONE"],
   GITHUB_WEBHOOK_SECRET: ["canary\u0000Secret", ","],
   GITHUB_TOKEN: ["canary Secret", "a,canary\u00e9Secret"],
-  ALLOWED_REPOS: ["owner", "a/b/c", "*/b", "*", "a/b c", "https://github.com/a/b", ",", "a/"],
-  KV_PATH: ["http://", "https://a b/", "https://h:99999/", "ftp://h", "file:///data/kv"],
+  ALLOWED_REPOS: [
+    "owner",
+    "a/b/c",
+    "*/b",
+    "*",
+    "a/b c",
+    "https://github.com/a/b",
+    ",",
+    "a/",
+  ],
+  KV_PATH: [
+    "http://",
+    "https://a b/",
+    "https://h:99999/",
+    "ftp://h",
+    "file:///data/kv",
+  ],
   KV_WRITE_MB_PER_HOUR: ["-1", "x"],
   CACHE_MEMORY_MB: ["0", "1.5", "65537"],
   MAX_ITEM_MB: ["0", "101"],
@@ -115,8 +158,14 @@ const BAD: Record<string, readonly string[]> = {
 Deno.test("parseSettings() stops at a bad value with one line that names the variable", () => {
   for (const [name, values] of Object.entries(BAD)) {
     for (const value of values) {
-      const { message: line } = assertThrows(() => parse({ [name]: value }), SettingsError);
-      assert(line.startsWith(`Cannot start with "${name}": must `), `${value}: ${line}`);
+      const { message: line } = assertThrows(
+        () => parse({ [name]: value }),
+        SettingsError,
+      );
+      assert(
+        line.startsWith(`Cannot start with "${name}": must `),
+        `${value}: ${line}`,
+      );
       assert(!line.includes("\n") && !line.includes("canary"), line);
     }
   }
@@ -130,16 +179,31 @@ Deno.test("parseSettings() derives the other addresses from GITHUB_API_URL", () 
     graphqlUrl: `${enterprise}/graphql`,
     ...none,
   });
-  const other = { apiUrl: "http://127.0.0.1:1", graphqlUrl: "http://127.0.0.1:1/graphql" };
-  assertEquals(parse({ GITHUB_API_URL: other.apiUrl }).github, { ...other, ...none });
+  const other = {
+    apiUrl: "http://127.0.0.1:1",
+    graphqlUrl: "http://127.0.0.1:1/graphql",
+  };
+  assertEquals(parse({ GITHUB_API_URL: other.apiUrl }).github, {
+    ...other,
+    ...none,
+  });
   const own = {
     GITHUB_GRAPHQL_URL: "https://g.test/q",
     GITHUB_RAW_URL: "https://r.test/",
     GITHUB_WEB_URL: "https://w.test",
   };
   const { github } = parse({ GITHUB_API_URL: other.apiUrl, ...own });
-  assertEquals([github.graphqlUrl, github.rawUrl], ["https://g.test/q", "https://r.test"]);
-  assertEquals([github.webUrl, github.gitUrl], ["https://w.test", "https://w.test"]);
+  assertEquals([github.graphqlUrl, github.rawUrl], [
+    "https://g.test/q",
+    "https://r.test",
+  ]);
+  assertEquals([github.webUrl, github.gitUrl], [
+    "https://w.test",
+    "https://w.test",
+  ]);
   assertEquals(parse({ GITHUB_GIT_URL: "none" }).github.gitUrl, null);
-  assertEquals(parse({ GITHUB_GIT_URL: "https://v.test/" }).github.gitUrl, "https://v.test");
+  assertEquals(
+    parse({ GITHUB_GIT_URL: "https://v.test/" }).github.gitUrl,
+    "https://v.test",
+  );
 });

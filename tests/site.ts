@@ -4,7 +4,11 @@ import type { GithubDouble } from "./github/github_double.ts";
 import type { GitFiles, GitRepository } from "./github/git_repository.ts";
 import { GitHttpBridge } from "./github/git_http_bridge.ts";
 import { serveRepository } from "./github/served_repository.ts";
-import { type ServiceOptions, startService, type TestService } from "./service.ts";
+import {
+  type ServiceOptions,
+  startService,
+  type TestService,
+} from "./service.ts";
 import { TestClock } from "./test_clock.ts";
 
 /** A service whose GitHub serves `octo/site`. */
@@ -14,10 +18,15 @@ export interface Site extends AsyncDisposable {
   readonly repository: GitRepository;
 }
 
-type SiteOptions = Omit<ServiceOptions, "github" | "clock"> & { readonly branch?: string };
+type SiteOptions = Omit<ServiceOptions, "github" | "clock"> & {
+  readonly branch?: string;
+};
 
 /** Makes `octo/site` of these files. The double has the service's clock, and quota enough without a token. */
-export function startSite(files: GitFiles, options: SiteOptions = {}): Promise<Site> {
+export function startSite(
+  files: GitFiles,
+  options: SiteOptions = {},
+): Promise<Site> {
   return start(files, options, () => null);
 }
 
@@ -36,12 +45,20 @@ async function start<B extends GitHttpBridge | null>(
 ): Promise<Site & { readonly bridge: B }> {
   await using parts = new AsyncDisposableStack();
   const clock = new TestClock(Date.now() + 60_000);
-  const { gh, repository } = parts.use(await serveRepository(files, { now: clock.now, branch }));
+  const { gh, repository } = parts.use(
+    await serveRepository(files, { now: clock.now, branch }),
+  );
   Object.assign(gh.quota(null), { limit: 100_000, remaining: 100_000 });
   const bridge = parts.use(openBridge(gh));
   const gitEnv = bridge === null ? {} : { GITHUB_GIT_URL: bridge.url };
   const all = { ...options, env: { ...gitEnv, ...env }, github: gh, clock };
   const service = parts.use(await startService(all));
   const opened = parts.move();
-  return { service, gh, repository, bridge, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+  return {
+    service,
+    gh,
+    repository,
+    bridge,
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
 }

@@ -14,7 +14,8 @@ export interface SourceFile {
 }
 
 const OUTSIDE = new Set(["node_modules", "data", "examples", "screenshots"]);
-const IMPORT = /^(?:import|export)\s(?:[^;"]*?\sfrom\s*)?"(\.[^"]+)"|\bimport\("(\.[^"]+)"/gm;
+const IMPORT =
+  /^(?:import|export)\s(?:[^;"]*?\sfrom\s*)?"(\.[^"]+)"|\bimport\("(\.[^"]+)"/gm;
 
 /** Reads every .ts file of the project, in the order of paths. */
 export async function readSourceFiles(folder = ""): Promise<SourceFile[]> {
@@ -29,11 +30,14 @@ export async function readSourceFiles(folder = ""): Promise<SourceFile[]> {
 
 async function readSourceFile(path: string): Promise<SourceFile> {
   const text = await Deno.readTextFile(join(root, path));
-  const pathOf = (specifier: string) => new URL(specifier, `file:///${path}`).pathname.slice(1);
+  const pathOf = (specifier: string) =>
+    new URL(specifier, `file:///${path}`).pathname.slice(1);
   return { path, text, files: importedBy(text).map(pathOf) };
 }
 
 /** The files that a module imports, as they are written; examples in comments are none. */
 export function importedBy(text: string): string[] {
-  return [...text.matchAll(IMPORT)].map(([, from, dynamic]) => (from ?? dynamic)!);
+  return [...text.matchAll(IMPORT)].map(([, from, dynamic]) =>
+    (from ?? dynamic)!
+  );
 }

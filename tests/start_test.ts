@@ -9,11 +9,13 @@ import { runTask, serveTask } from "./run_task.ts";
 import { readSourceFiles, root } from "./source_files.ts";
 
 const { tasks } = JSON.parse(await Deno.readTextFile(join(root, "deno.json")));
-const LIST = "/api/list-collection-items?owner=local&repo=blog&collection=posts";
+const LIST =
+  "/api/list-collection-items?owner=local&repo=blog&collection=posts";
 
 type Task = Awaited<ReturnType<typeof serveTask>>;
 
-const fetchJson = async ({ url }: Task, path: string) => await (await fetch(url + path)).json();
+const fetchJson = async ({ url }: Task, path: string) =>
+  await (await fetch(url + path)).json();
 
 /** Whether a connection is accepted; one that is reset came while the listener closed. */
 async function connects(port: number): Promise<boolean> {
@@ -21,16 +23,25 @@ async function connects(port: number): Promise<boolean> {
     (await Deno.connect({ hostname: "127.0.0.1", port })).close();
     return true;
   } catch (error) {
-    assert(/^Connection(Refused|Reset)$/.test((error as Error).name), `${error}`);
+    assert(
+      /^Connection(Refused|Reset)$/.test((error as Error).name),
+      `${error}`,
+    );
     return false;
   }
 }
 
 Deno.test("tasks have no permission beyond the network, the settings, the project and ./data", async () => {
-  const names = [...SETTING_NAMES, "DENO_DEPLOYMENT_ID", "DENO_KV_ACCESS_TOKEN"];
+  const names = [
+    ...SETTING_NAMES,
+    "DENO_DEPLOYMENT_ID",
+    "DENO_KV_ACCESS_TOKEN",
+  ];
   assertEquals(tasks.settings, `echo ${names.join()}`);
-  const common = "--no-prompt --ignore-env --allow-env=$(deno task -q settings)";
-  const started = `${common} --allow-net --allow-read=. --allow-write=./data main.ts`;
+  const common =
+    "--no-prompt --ignore-env --allow-env=$(deno task -q settings)";
+  const started =
+    `${common} --allow-net --allow-read=. --allow-write=./data main.ts`;
   const engine = "--v8-flags=--heap-growing-percent=30,--max-semi-space-size=8";
   const expected: Record<string, string> = {
     "start": `${engine} ${started}`,
@@ -40,20 +51,27 @@ Deno.test("tasks have no permission beyond the network, the settings, the projec
   };
   for (const [task, flags] of Object.entries(expected)) {
     const command: string = tasks[task];
-    const isAll = command.endsWith(flags) && !command.replace(flags, "").includes("--allow");
+    const isAll = command.endsWith(flags) &&
+      !command.replace(flags, "").includes("--allow");
     assert(isAll, `${task}: ${command}`);
   }
   for (const command of Object.values<string>(tasks)) {
     assert(!/\s(-A|--allow-all)\b/.test(command), command);
   }
-  assertMatch(await Deno.readTextFile(join(root, ".gitignore")), /^\/?data\/$/m);
+  assertMatch(
+    await Deno.readTextFile(join(root, ".gitignore")),
+    /^\/?data\/$/m,
+  );
 });
 
 Deno.test("the image has every folder with code of the service", async () => {
   const copied = (await Deno.readTextFile(join(root, "Dockerfile")))
-    .matchAll(/^COPY --chown=deno:deno (\w+) /gm).map(([, name]) => name!).toArray();
+    .matchAll(/^COPY --chown=deno:deno (\w+) /gm).map(([, name]) => name!)
+    .toArray();
   const folders = new Set(
-    (await readSourceFiles()).flatMap(({ path }) => path.match(/^\w+(?=\/)/) ?? []),
+    (await readSourceFiles()).flatMap(({ path }) =>
+      path.match(/^\w+(?=\/)/) ?? []
+    ),
   ).difference(new Set(["bench", "tests"]));
   assert(folders.has("packages") && folders.has("lib"));
   assertEquals([...folders].filter((name) => !copied.includes(name)), []);
@@ -65,7 +83,9 @@ Deno.test("start answers while nobody reads its log", async () => {
   // Lines of some 400 bytes, many times what a pipe takes.
   const path = `/${"x".repeat(199)}`;
   for (let n = 0; n < 40; n++) {
-    const bodies = await Promise.all(Array.from({ length: 50 }, () => fetchJson(service, path)));
+    const bodies = await Promise.all(
+      Array.from({ length: 50 }, () => fetchJson(service, path)),
+    );
     for (const { status } of bodies) assertEquals(status, 404);
   }
   unread.resolve();
@@ -78,15 +98,24 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
     gh.add("octo/site", git);
     const file = `test-${crypto.randomUUID()}.db`;
     await using service = await serveTask("start", {
-      env: { GITHUB_API_URL: gh.apiUrl, KV_PATH: `./data/${file}`, SOURCE_TIMEOUT_MS: "60000" },
+      env: {
+        GITHUB_API_URL: gh.apiUrl,
+        KV_PATH: `./data/${file}`,
+        SOURCE_TIMEOUT_MS: "60000",
+      },
     });
     gh.fault = { kind: "slow", delayMs: 60_000 };
-    const answer = fetchJson(service, LIST.replace("local&repo=blog", "octo&repo=site"));
+    const answer = fetchJson(
+      service,
+      LIST.replace("local&repo=blog", "octo&repo=site"),
+    );
     await gh.log.until(() => gh.pauses.waiting > 0);
 
     service.signal(signal);
     while (await connects(service.port));
-    for (const repeated of [signal, "SIGINT", "SIGTERM", signal] as const) service.signal(repeated);
+    for (const repeated of [signal, "SIGINT", "SIGTERM", signal] as const) {
+      service.signal(repeated);
+    }
     gh.fault = null;
     gh.pauses.release();
 
@@ -96,7 +125,10 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
     assertMatch(stdout, /"event":"request".*"status":200/);
 
     // SQLite removes its log when the last handle is closed properly.
-    const data = await Array.fromAsync(Deno.readDir(join(root, "data")), ({ name }) => name);
+    const data = await Array.fromAsync(
+      Deno.readDir(join(root, "data")),
+      ({ name }) => name,
+    );
     assertEquals(data.filter((name) => name.startsWith(file)), [file]);
     const kv = await Deno.openKv(join(root, "data", file));
     assert((await Array.fromAsync(kv.list({ prefix: [] }))).length > 0);
@@ -110,17 +142,29 @@ Deno.test("start:parallel serves from two isolates or more with one store, and c
   const free = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = free.addr;
   free.close();
-  const env = { PORT: `${port}`, HOST: "127.0.0.1", KV_PATH: `./${folder}/kv`, DENO_JOBS: "2" };
+  const env = {
+    PORT: `${port}`,
+    HOST: "127.0.0.1",
+    KV_PATH: `./${folder}/kv`,
+    DENO_JOBS: "2",
+  };
   try {
     await using service = await serveTask("start:parallel", { env });
     // An isolate tells that it is open before Deno listens.
-    while (!await connects(port)) await new Promise((resolve) => setTimeout(resolve, 20));
+    while (!await connects(port)) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
     const isolates = new Set<string>();
     while (isolates.size < 2) {
       // A request on a connection of its own goes to any isolate.
       const headers = { connection: "close" };
-      const response = await fetch(`http://127.0.0.1:${port}${LIST}`, { headers });
-      assertEquals([response.status, (await response.json()).items.length > 0], [200, true]);
+      const response = await fetch(`http://127.0.0.1:${port}${LIST}`, {
+        headers,
+      });
+      assertEquals(
+        [response.status, (await response.json()).items.length > 0],
+        [200, true],
+      );
       isolates.add(response.headers.get("x-request-id")!.split("-")[0]!);
     }
     service.signal("SIGTERM");
@@ -136,7 +180,11 @@ Deno.test("start and preview stop with one line that names what cannot be used",
   const PORT = `${busy.addr.port}`;
   const outside = await Deno.makeTempDir();
   const cases: [task: string, env: Record<string, string>, line: string][] = [
-    ["start", { PORT: "http" }, 'Cannot start with "PORT": must be a whole number'],
+    [
+      "start",
+      { PORT: "http" },
+      'Cannot start with "PORT": must be a whole number',
+    ],
     [
       "start",
       { HOST: "127.0.0.1", PORT },
@@ -155,7 +203,11 @@ Deno.test("start and preview stop with one line that names what cannot be used",
     ],
   ];
   for (const [task, env, line] of cases) {
-    assertEquals(await runTask(task, { env }), { code: 1, stdout: "", stderr: `${line}\n` });
+    assertEquals(await runTask(task, { env }), {
+      code: 1,
+      stdout: "",
+      stderr: `${line}\n`,
+    });
   }
   await Deno.remove(outside, { recursive: true });
 });
@@ -163,25 +215,49 @@ Deno.test("start and preview stop with one line that names what cannot be used",
 Deno.test("preview serves a folder from anywhere, on the loopback interface and nothing else", async () => {
   const folder = await Deno.makeTempDir();
   await Deno.mkdir(join(folder, "site/posts"), { recursive: true });
-  await Deno.writeTextFile(join(folder, "site/posts/a.md"), "---\ntitle: A\n---\n");
-  const others = Array.from({ length: 20 }, (_, n) => `b${String(n).padStart(2, "0")}`);
+  await Deno.writeTextFile(
+    join(folder, "site/posts/a.md"),
+    "---\ntitle: A\n---\n",
+  );
+  const others = Array.from(
+    { length: 20 },
+    (_, n) => `b${String(n).padStart(2, "0")}`,
+  );
   // The first two are no repositories: no request could name them.
-  for (const name of [".hidden", "two words", ...others]) await Deno.mkdir(join(folder, name));
+  for (const name of [".hidden", "two words", ...others]) {
+    await Deno.mkdir(join(folder, name));
+  }
   {
     // The preview ignores the environment's settings of the address and of folders.
-    const env = { HOST: "0.0.0.0", LOCAL_REPOS_DIR: "none", KV_PATH: join(folder, "kv.db") };
+    const env = {
+      HOST: "0.0.0.0",
+      LOCAL_REPOS_DIR: "none",
+      KV_PATH: join(folder, "kv.db"),
+    };
     await using service = await serveTask("preview", { args: [folder], env });
     assertEquals(service.host, "127.0.0.1");
-    const list = await fetchJson(service, LIST.replace("repo=blog", "repo=site"));
+    const list = await fetchJson(
+      service,
+      LIST.replace("repo=blog", "repo=site"),
+    );
     assertEquals(list.items[0].path, "posts/a.md");
-    const elsewhere = await fetchJson(service, LIST.replace("owner=local", "owner=octo"));
+    const elsewhere = await fetchJson(
+      service,
+      LIST.replace("owner=local", "owner=octo"),
+    );
     assertEquals(elsewhere.code, "repository-not-allowed");
     service.signal("SIGTERM");
     const { code, stdout } = await service.ended;
-    const lines = stdout.split("\n").filter((line) => line.includes('"event":"preview"'));
+    const lines = stdout.split("\n").filter((line) =>
+      line.includes('"event":"preview"')
+    );
     assertEquals([code, lines.length], [0, 1], stdout);
     const { url, repositories, names } = JSON.parse(lines[0]!);
-    assertEquals([url, repositories, names], [`${service.url}/`, 21, others.join(", ")]);
+    assertEquals([url, repositories, names], [
+      `${service.url}/`,
+      21,
+      others.join(", "),
+    ]);
   }
   const left = await Array.fromAsync(Deno.readDir(folder), ({ name }) => name);
   assertEquals(left.sort(), [".hidden", ...others, "site", "two words"]);

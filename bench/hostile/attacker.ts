@@ -121,13 +121,22 @@ export class Attacker {
   async send(request: string | Http1Request): Promise<Http1Answer | null> {
     const whole = typeof request === "string" ? { target: request } : request;
     const headers = { ...this.address, ...whole.headers };
-    const answer = await sendHttp1(this.port, { ...whole, headers }, this.signal)
+    const answer = await sendHttp1(
+      this.port,
+      { ...whole, headers },
+      this.signal,
+    )
       .catch(() => null);
     this.count(classOf(answer));
-    const wrong = answer === null ? null : problemWith(answer, { ...whole, headers });
+    const wrong = answer === null
+      ? null
+      : problemWith(answer, { ...whole, headers });
     if (wrong !== null) {
       const { method = "GET", target } = whole;
-      remark(this.options.tally.wrong, `${wrong}: ${method} ${target.slice(0, 200)}`);
+      remark(
+        this.options.tally.wrong,
+        `${wrong}: ${method} ${target.slice(0, 200)}`,
+      );
     }
     return answer;
   }
@@ -143,9 +152,13 @@ export class Attacker {
     make: (n: number) => string | Http1Request,
   ): Promise<void> {
     let sent = 0;
-    await Promise.all(Array.from({ length: Math.min(atOnce, times) }, async () => {
-      while (sent < times && !this.signal.aborted) await this.send(make(sent++));
-    }));
+    await Promise.all(
+      Array.from({ length: Math.min(atOnce, times) }, async () => {
+        while (sent < times && !this.signal.aborted) {
+          await this.send(make(sent++));
+        }
+      }),
+    );
   }
 
   /** Sends a request again until it is answered for good, as a client does that comes back. */
@@ -165,7 +178,10 @@ export class Attacker {
   async bystander(
     name: string,
     request: string | Http1Request,
-    { withinMs, host = 250 }: { readonly withinMs: number; readonly host?: number },
+    { withinMs, host = 250 }: {
+      readonly withinMs: number;
+      readonly host?: number;
+    },
   ): Promise<void> {
     const other = new Attacker({ ...this.options, host, tally: newTally() });
     const startedMs = performance.now();
@@ -177,7 +193,9 @@ export class Attacker {
         return this.note(`${name}: ${what} after ${passedMs()} ms`);
       }
       if (this.signal.aborted || passedMs() > withinMs) {
-        return this.fail(`${name}: ${what} after ${passedMs()} ms, wanted within ${withinMs} ms`);
+        return this.fail(
+          `${name}: ${what} after ${passedMs()} ms, wanted within ${withinMs} ms`,
+        );
       }
       const retryMs = 1000 * Number(answer?.headers.get("retry-after") ?? 0);
       await this.wait(Math.max(retryMs, MIN_RETRY_MS));
@@ -199,28 +217,42 @@ export function classOf(answer: Http1Answer | null): string {
 
 function codeOf({ headers, start }: Http1Answer): string | null {
   if (headers.get("content-type") !== "application/problem+json") return null;
-  return /"code":"([a-z-]+)"/.exec(new TextDecoder().decode(start))?.[1] ?? null;
+  return /"code":"([a-z-]+)"/.exec(new TextDecoder().decode(start))?.[1] ??
+    null;
 }
 
 /** Why the contract does not allow an answer, or null where it does. */
-export function problemWith(answer: Http1Answer, request: Http1Request): string | null {
+export function problemWith(
+  answer: Http1Answer,
+  request: Http1Request,
+): string | null {
   const { status, headers, start, length, isWhole } = answer;
   const what = classOf(answer);
   const fields = Object.entries(request.headers ?? {}).flat().join("");
-  const isRefused = !headers.has("x-request-id") && status >= 400 && status < 500;
+  const isRefused = !headers.has("x-request-id") && status >= 400 &&
+    status < 500;
   // The server's own answer, before the service has seen the request.
-  if (isRefused && request.target.length + fields.length > MAX_HEAD_BYTES) return null;
-  if (headers.get("access-control-allow-origin") !== "*") return `${what} without CORS`;
+  if (isRefused && request.target.length + fields.length > MAX_HEAD_BYTES) {
+    return null;
+  }
+  if (headers.get("access-control-allow-origin") !== "*") {
+    return `${what} without CORS`;
+  }
   if (!headers.has("x-request-id")) return `${what} without an id`;
   if (status >= 400) {
     const code = codeOf(answer);
-    const isAllowed = request.method === "HEAD" || PROBLEMS[code ?? ""] === status;
+    const isAllowed = request.method === "HEAD" ||
+      PROBLEMS[code ?? ""] === status;
     return isAllowed ? null : `${what} is no problem of the contract`;
   }
-  if (!SUCCESSES.includes(status)) return `${what} is no status of the contract`;
-  const isJson = headers.get("content-type")?.startsWith("application/json") ?? false;
+  if (!SUCCESSES.includes(status)) {
+    return `${what} is no status of the contract`;
+  }
+  const isJson = headers.get("content-type")?.startsWith("application/json") ??
+    false;
   // Of a longer body only the start is kept.
-  const isPlain = !headers.has("content-encoding") && isWhole && start.length === length;
+  const isPlain = !headers.has("content-encoding") && isWhole &&
+    start.length === length;
   if (!isJson || !isPlain || length === 0) return null;
   try {
     JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(start));

@@ -7,7 +7,12 @@ import { addTally, Attacker, newTally, type Tally } from "./attacker.ts";
 import { rowsNamed } from "./corpus.ts";
 import { ordinaryFiles } from "./ordinary_repository.ts";
 import { type Files, type Row, siteOf } from "./row.ts";
-import { Source, type SourceAddresses, type SourceConfig, workFor } from "./source.ts";
+import {
+  Source,
+  type SourceAddresses,
+  type SourceConfig,
+  workFor,
+} from "./source.ts";
 
 /** What an attack came to. */
 export interface AttackResult extends Tally {
@@ -65,7 +70,8 @@ const rowNamed = (name: string): Row => rowsNamed([name])[0]!;
 /** Sends requests one after the other, each until it is answered for good. */
 async function sendFirst(row: Row, attacker: Attacker): Promise<void> {
   for (const [index, path] of (row.first?.(siteOf(row)) ?? []).entries()) {
-    await attacker.from(1 + Math.floor(index / REQUESTS_PER_ADDRESS)).sendUntilReady(path);
+    await attacker.from(1 + Math.floor(index / REQUESTS_PER_ADDRESS))
+      .sendUntilReady(path);
   }
 }
 
@@ -81,7 +87,8 @@ async function attackWith(row: Row, attacker: Attacker): Promise<void> {
 /** Numbers from 0 up to, and without, 1 (a linear congruential generator). */
 function randomNumbers(seed: number): () => number {
   let state = seed;
-  return () => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) / 2 ** 32;
+  return () =>
+    (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) / 2 ** 32;
 }
 
 const commands: {
@@ -103,7 +110,10 @@ const commands: {
 
   async first({ row, port }, signal) {
     const tally = newTally();
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(FIRST_WITHIN_MS)]);
+    const limited = AbortSignal.any([
+      signal,
+      AbortSignal.timeout(FIRST_WITHIN_MS),
+    ]);
     const options = { port, network: FIRST_NETWORK, signal: limited, tally };
     await sendFirst(rowNamed(row), new Attacker(options));
     return tally;
@@ -114,7 +124,12 @@ const commands: {
     const before = await source!.count();
     const startedMs = performance.now();
     const limited = AbortSignal.any([signal, AbortSignal.timeout(withinMs)]);
-    const attacker = new Attacker({ port, network: ATTACK_NETWORK, signal: limited, tally });
+    const attacker = new Attacker({
+      port,
+      network: ATTACK_NETWORK,
+      signal: limited,
+      tally,
+    });
     await attackWith(rowNamed(row), attacker);
     const ms = performance.now() - startedMs;
     return { ...tally, ms, sourceRequests: await source!.count() - before };
@@ -128,8 +143,16 @@ const commands: {
       while (!all.aborted) {
         const row = rowNamed(rows[Math.floor(random() * rows.length)]!);
         const tally = newTally();
-        const limited = AbortSignal.any([all, AbortSignal.timeout(STORM_ROW_WITHIN_MS)]);
-        const options = { port, network: `10.3.${client}`, signal: limited, tally };
+        const limited = AbortSignal.any([
+          all,
+          AbortSignal.timeout(STORM_ROW_WITHIN_MS),
+        ]);
+        const options = {
+          port,
+          network: `10.3.${client}`,
+          signal: limited,
+          tally,
+        };
         const attacker = new Attacker(options);
         await sendFirst(row, attacker);
         if (!limited.aborted) await attackWith(row, attacker);
@@ -148,13 +171,16 @@ const commands: {
 };
 
 if (import.meta.main) {
-  Deno.serve({ hostname: "127.0.0.1", port: Number(port), onListen() {} }, async (request) => {
-    const name = new URL(request.url).pathname.slice(1);
-    if (name === "") return new Response();
-    const command = commands[name as keyof Commands] as (
-      parameters: unknown,
-      signal: AbortSignal,
-    ) => Promise<unknown>;
-    return Response.json(await command(await request.json(), request.signal));
-  });
+  Deno.serve(
+    { hostname: "127.0.0.1", port: Number(port), onListen() {} },
+    async (request) => {
+      const name = new URL(request.url).pathname.slice(1);
+      if (name === "") return new Response();
+      const command = commands[name as keyof Commands] as (
+        parameters: unknown,
+        signal: AbortSignal,
+      ) => Promise<unknown>;
+      return Response.json(await command(await request.json(), request.signal));
+    },
+  );
 }

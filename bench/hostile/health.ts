@@ -31,7 +31,10 @@ const RETRY_MS = 50;
 
 /** A thread that polls one service at a time. */
 export class HealthPoller implements Disposable {
-  private readonly worker = new Worker(import.meta.url, { type: "module", name: "health" });
+  private readonly worker = new Worker(import.meta.url, {
+    type: "module",
+    name: "health",
+  });
 
   /** Starts a period. */
   async start(port: number): Promise<void> {
@@ -66,7 +69,13 @@ export class HealthPoller implements Disposable {
 
 /** One period. */
 class Period {
-  private polls: Polls = { count: 0, longestMs: 0, slow: 0, lateMs: 0, failures: 0 };
+  private polls: Polls = {
+    count: 0,
+    longestMs: 0,
+    slow: 0,
+    lateMs: 0,
+    failures: 0,
+  };
   private askedAtMs: number | null = null;
   private isOver = false;
   private readonly ended: Promise<void>;
@@ -122,7 +131,10 @@ class Period {
     const { port } = this;
     try {
       this.connection ??= await Deno.connect({ hostname: "127.0.0.1", port });
-      await writeAll(this.connection, Buffer.from(`GET /api/health HTTP/1.1\r\nhost: a\r\n\r\n`));
+      await writeAll(
+        this.connection,
+        Buffer.from(`GET /api/health HTTP/1.1\r\nhost: a\r\n\r\n`),
+      );
       await readAnswer(this.connection);
     } catch (error) {
       this.connection?.[Symbol.dispose]();
@@ -138,7 +150,9 @@ async function readAnswer(connection: Deno.Conn): Promise<void> {
   const buffer = new Uint8Array(4096);
   for (;;) {
     const count = await connection.read(buffer);
-    if (count === null) throw new Error("Cannot read an answer: the connection ended early");
+    if (count === null) {
+      throw new Error("Cannot read an answer: the connection ended early");
+    }
     text += Buffer.from(buffer.subarray(0, count)).toString("latin1");
     const end = text.indexOf("\r\n\r\n");
     const length = Number(/content-length: *(\d+)/i.exec(text)?.[1] ?? 0);

@@ -43,8 +43,15 @@ export async function sendHttp1(
 }
 
 /** A connection that closes when the signal aborts. */
-export async function openHttp1(port: number, signal: AbortSignal): Promise<Deno.TcpConn> {
-  const connection = await Deno.connect({ hostname: "127.0.0.1", port, signal });
+export async function openHttp1(
+  port: number,
+  signal: AbortSignal,
+): Promise<Deno.TcpConn> {
+  const connection = await Deno.connect({
+    hostname: "127.0.0.1",
+    port,
+    signal,
+  });
   const dispose = connection[Symbol.dispose].bind(connection);
   // Deno's signal ends the connecting alone.
   signal.addEventListener("abort", dispose);
@@ -63,19 +70,32 @@ export async function writeRequest(
   { method = "GET", target, headers = {}, body = "" }: Http1Request,
 ): Promise<void> {
   const content = Buffer.from(body);
-  const fields: Record<string, string> = { host: `127.0.0.1:${port}`, connection: "close" };
+  const fields: Record<string, string> = {
+    host: `127.0.0.1:${port}`,
+    connection: "close",
+  };
   if (content.length > 0) fields["content-length"] = `${content.length}`;
-  const lines = Object.entries({ ...fields, ...headers }).map((field) => field.join(": "));
+  const lines = Object.entries({ ...fields, ...headers }).map((field) =>
+    field.join(": ")
+  );
   const head = [`${method} ${target} HTTP/1.1`, ...lines, "", ""].join("\r\n");
   await writeAll(connection, Buffer.concat([Buffer.from(head), content]));
 }
 
 /** Writes all of some bytes. */
-export async function writeAll(connection: Deno.Conn, bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.length;) at += await connection.write(bytes.subarray(at));
+export async function writeAll(
+  connection: Deno.Conn,
+  bytes: Uint8Array,
+): Promise<void> {
+  for (let at = 0; at < bytes.length;) {
+    at += await connection.write(bytes.subarray(at));
+  }
 }
 
-async function readAnswer(connection: Deno.Conn, method: string): Promise<Http1Answer> {
+async function readAnswer(
+  connection: Deno.Conn,
+  method: string,
+): Promise<Http1Answer> {
   const kept: Uint8Array[] = [];
   let [keptBytes, length, headBytes] = [0, 0, -1];
   let [status, headers] = [0, new Headers()];
@@ -94,9 +114,13 @@ async function readAnswer(connection: Deno.Conn, method: string): Promise<Http1A
     const end = start.indexOf("\r\n\r\n");
     if (end < 0) continue;
     headBytes = end + 4;
-    ({ status, headers } = parseHead(start.subarray(0, end).toString("latin1")));
+    ({ status, headers } = parseHead(
+      start.subarray(0, end).toString("latin1"),
+    ));
   }
-  if (headBytes < 0) throw new Error("Cannot read an answer: the connection ended early");
+  if (headBytes < 0) {
+    throw new Error("Cannot read an answer: the connection ended early");
+  }
   const hasNoBody = method === "HEAD" || status === 204 || status === 304;
   const announced = hasNoBody ? "0" : headers.get("content-length");
   return {

@@ -23,7 +23,10 @@ export class Http2Connection implements Disposable {
   private lastStream = -1;
   private readonly waiting = new Map<number, (answer: string) => void>();
 
-  private constructor(private readonly connection: Deno.TcpConn, private readonly port: number) {}
+  private constructor(
+    private readonly connection: Deno.TcpConn,
+    private readonly port: number,
+  ) {}
 
   /** Connects; each answer may send `windowBytes` of its body. */
   static async open(port: number, windowBytes: number, signal: AbortSignal) {
@@ -48,7 +51,9 @@ export class Http2Connection implements Disposable {
     headers: Readonly<Record<string, string>> = {},
   ): Promise<{ readonly stream: number; readonly answer: Promise<string> }> {
     const stream = this.lastStream += 2;
-    const answer = new Promise<string>((resolve) => this.waiting.set(stream, resolve));
+    const answer = new Promise<string>((resolve) =>
+      this.waiting.set(stream, resolve)
+    );
     const fields = [
       Buffer.of(0x82, 0x86), // :method: GET, :scheme: http
       Buffer.concat([Buffer.of(0x04), text(target)]), // :path
@@ -58,7 +63,12 @@ export class Http2Connection implements Disposable {
       ),
     ];
     if (this.isOver) this.end();
-    else await this.send(TYPE.headers, END_STREAM | END_HEADERS, stream, Buffer.concat(fields));
+    else {await this.send(
+        TYPE.headers,
+        END_STREAM | END_HEADERS,
+        stream,
+        Buffer.concat(fields),
+      );}
     return { stream, answer };
   }
 
@@ -73,7 +83,12 @@ export class Http2Connection implements Disposable {
     this.connection[Symbol.dispose]();
   }
 
-  private async send(type: number, flags: number, stream: number, payload: Uint8Array) {
+  private async send(
+    type: number,
+    flags: number,
+    stream: number,
+    payload: Uint8Array,
+  ) {
     try {
       await writeAll(this.connection, frame(type, flags, stream, payload));
     } catch {
@@ -106,9 +121,19 @@ export class Http2Connection implements Disposable {
     if (type === TYPE.headers) this.settle(stream, statusIn(payload));
     else if (type === TYPE.goAway) this.isOver = true;
     else if (type === TYPE.reset) {
-      this.settle(stream, payload.readUInt32BE(0) === REFUSED_STREAM ? "refused" : "reset");
-    } else if ((type === TYPE.settings || type === TYPE.ping) && (flags & ACK) === 0) {
-      await this.send(type, ACK, 0, type === TYPE.ping ? payload : Buffer.alloc(0));
+      this.settle(
+        stream,
+        payload.readUInt32BE(0) === REFUSED_STREAM ? "refused" : "reset",
+      );
+    } else if (
+      (type === TYPE.settings || type === TYPE.ping) && (flags & ACK) === 0
+    ) {
+      await this.send(
+        type,
+        ACK,
+        0,
+        type === TYPE.ping ? payload : Buffer.alloc(0),
+      );
     }
   }
 
@@ -119,11 +144,18 @@ export class Http2Connection implements Disposable {
 
   private end(): void {
     this.isOver = true;
-    for (const stream of [...this.waiting.keys()]) this.settle(stream, "no answer");
+    for (const stream of [...this.waiting.keys()]) {
+      this.settle(stream, "no answer");
+    }
   }
 }
 
-function frame(type: number, flags: number, stream: number, payload: Uint8Array): Buffer {
+function frame(
+  type: number,
+  flags: number,
+  stream: number,
+  payload: Uint8Array,
+): Buffer {
   const head = Buffer.alloc(9);
   head.writeUIntBE(payload.length, 0, 3);
   head[3] = type;
@@ -158,7 +190,9 @@ function statusIn(block: Buffer): string {
 
 /** Digits in Huffman's code (RFC 7541, appendix B): `0` to `2` have five bits, the others six. */
 function digits(bytes: Uint8Array): string {
-  const bits = [...bytes].map((byte) => byte.toString(2).padStart(8, "0")).join("");
+  const bits = [...bytes].map((byte) => byte.toString(2).padStart(8, "0")).join(
+    "",
+  );
   let found = "";
   for (let at = 0; at + 5 <= bits.length;) {
     const five = parseInt(bits.slice(at, at + 5), 2);

@@ -55,8 +55,22 @@ export class Lab implements Disposable {
       ...[`--allow-write=${DATA_FOLDER}`, "--allow-env=PATH"],
     ];
     const script = join(root, "bench/hostile/attackers.ts");
-    const command = [Deno.execPath(), "run", await configFlag(), "--no-prompt", ...permissions];
-    const process = startProcess(["nice", "-n", NICE, ...command, script, `${port}`, FOLDER]);
+    const command = [
+      Deno.execPath(),
+      "run",
+      await configFlag(),
+      "--no-prompt",
+      ...permissions,
+    ];
+    const process = startProcess([
+      "nice",
+      "-n",
+      NICE,
+      ...command,
+      script,
+      `${port}`,
+      FOLDER,
+    ]);
     cleanup.use(process);
     const url = `http://127.0.0.1:${port}/`;
     await untilAnswered(process, url);
@@ -73,8 +87,13 @@ export class Lab implements Disposable {
     parameters: Parameters<Commands[Name]>[0],
   ): Promise<Awaited<ReturnType<Commands[Name]>>> {
     const body = JSON.stringify(parameters);
-    const response = await fetch(this.attackersUrl + name, { method: "POST", body });
-    if (!response.ok) throw new Error(`Cannot ${name} "${body}": see the error above`);
+    const response = await fetch(this.attackersUrl + name, {
+      method: "POST",
+      body,
+    });
+    if (!response.ok) {
+      throw new Error(`Cannot ${name} "${body}": see the error above`);
+    }
     return await response.json();
   }
 
@@ -109,7 +128,9 @@ export class Lab implements Disposable {
       value.replace("{git}", gitUrl),
     ]);
     stack.defer(() => removeStore(store));
-    const outputFile = hasUnreadLog ? await unreadPipe(stack, `${store}-log`) : "/dev/null";
+    const outputFile = hasUnreadLog
+      ? await unreadPipe(stack, `${store}-log`)
+      : "/dev/null";
     const service = stack.use(
       await startService({ env: Object.fromEntries(named), port, outputFile }),
     );
@@ -143,14 +164,18 @@ export class Lab implements Disposable {
 }
 
 /** A pipe that a process holds open and does not read. */
-async function unreadPipe(stack: AsyncDisposableStack, path: string): Promise<string> {
+async function unreadPipe(
+  stack: AsyncDisposableStack,
+  path: string,
+): Promise<string> {
   await outputOf(["mkfifo", join(root, path)]);
   stack.defer(() => Deno.remove(join(root, path)));
   stack.use(startProcess(["sh", "-c", 'exec 3<"$0"; exec sleep 3600', path]));
   return path;
 }
 
-const storeFiles = (store: string) => ["", "-wal", "-shm"].map((end) => join(root, store + end));
+const storeFiles = (store: string) =>
+  ["", "-wal", "-shm"].map((end) => join(root, store + end));
 
 async function removeStore(store: string): Promise<void> {
   for (const file of storeFiles(store)) await Deno.remove(file).catch(() => {});
@@ -170,7 +195,12 @@ const WARM_WITHIN_MS = 20_000;
 /** Sends one request of each kind, over local files and over the source, so that parsers and threads are loaded. */
 async function warmUp(port: number): Promise<void> {
   const signal = AbortSignal.timeout(WARM_WITHIN_MS);
-  const attacker = new Attacker({ port, network: WARM_NETWORK, signal, tally: newTally() });
+  const attacker = new Attacker({
+    port,
+    network: WARM_NETWORK,
+    signal,
+    tally: newTally(),
+  });
   const { list, item } = siteOf(ORDINARY);
   const kinds = [
     { includeHtml: true },

@@ -14,8 +14,13 @@ export function* ordinaryFiles(count: number): Files {
     }`;
     const head = n % 2 === 0
       ? `---\ntitle: Post ${n}\ndate: ${day}\ntags: [a, b${n % 7}]\n---\n`
-      : `+++\ntitle = "Post ${n}"\ndate = ${day}\ntags = ["a", "b${n % 7}"]\n+++\n`;
+      : `+++\ntitle = "Post ${n}"\ndate = ${day}\ntags = ["a", "b${
+        n % 7
+      }"]\n+++\n`;
     const link = `[next](${n + 1}.md)`;
-    yield [`posts/${n}.md`, `${head}# Post ${n}\n\nSome *text* with a ${link}.\n\n- one\n- two\n`];
+    yield [
+      `posts/${n}.md`,
+      `${head}# Post ${n}\n\nSome *text* with a ${link}.\n\n- one\n- two\n`,
+    ];
   }
 }

@@ -1,6 +1,9 @@
 // What a row of the corpus is: a repository whose content is slow for one thing, and the requests that use it.
 
-import type { GitContent, GitRepository } from "../../tests/github/git_repository.ts";
+import type {
+  GitContent,
+  GitRepository,
+} from "../../tests/github/git_repository.ts";
 import type { LoggedRequest } from "../../tests/github/github_log.ts";
 import type { Attacker } from "./attacker.ts";
 import type { Env } from "../processes.ts";
@@ -10,7 +13,9 @@ import { COLD_REPOSITORIES } from "./source_names.ts";
 export type Kind = "anybody" | "author" | "broken source";
 
 /** Files by path from the repository's root. */
-export type Files = Iterable<readonly [path: string, content: string | Uint8Array]>;
+export type Files = Iterable<
+  readonly [path: string, content: string | Uint8Array]
+>;
 
 /** Parameters of a request. */
 export type Parameters =
@@ -65,7 +70,11 @@ export interface Row {
 }
 
 /** No attack: the repository that nobody made to be slow. */
-export const ORDINARY: Row = { name: "ordinary", attacker: "anybody", attack: async () => {} };
+export const ORDINARY: Row = {
+  name: "ordinary",
+  attacker: "anybody",
+  attack: async () => {},
+};
 
 /** The owner and the name of a row's repository. */
 export function repositoryOf({ name, folder, repository, answer }: Row) {
@@ -75,18 +84,26 @@ export function repositoryOf({ name, folder, repository, answer }: Row) {
 
 /** The addresses of a row's repository. */
 export function siteOf(row: Row): Site {
-  const address = (endpoint: string, first: Readonly<Record<string, string>>) =>
-  (
-    parameters: Parameters = {},
-  ) => {
-    const given = Symbol.iterator in parameters ? parameters : Object.entries(parameters);
-    const pairs = given.map(([name, value]) => [name, `${value}`]);
-    const missing = Object.entries(first).filter(([name]) => !pairs.some(([own]) => own === name));
-    return `/api/${endpoint}?${new URLSearchParams([...missing, ...pairs])}`;
-  };
+  const address =
+    (endpoint: string, first: Readonly<Record<string, string>>) =>
+    (
+      parameters: Parameters = {},
+    ) => {
+      const given = Symbol.iterator in parameters
+        ? parameters
+        : Object.entries(parameters);
+      const pairs = given.map(([name, value]) => [name, `${value}`]);
+      const missing = Object.entries(first).filter(([name]) =>
+        !pairs.some(([own]) => own === name)
+      );
+      return `/api/${endpoint}?${new URLSearchParams([...missing, ...pairs])}`;
+    };
   const repository = repositoryOf(row);
   return {
-    list: address("list-collection-items", { ...repository, collection: "posts" }),
+    list: address("list-collection-items", {
+      ...repository,
+      collection: "posts",
+    }),
     item: address("get-item-content", repository),
   };
 }
@@ -94,7 +111,9 @@ export function siteOf(row: Row): Site {
 let coldSites = 0;
 
 /** The address of a list that no client has requested before, as a client that does no harm would. */
-export function coldList(parameters: Readonly<Record<string, string>> = {}): string {
+export function coldList(
+  parameters: Readonly<Record<string, string>> = {},
+): string {
   const repo = `site${coldSites++ % COLD_REPOSITORIES}`;
   return siteOf(ORDINARY).list({ owner: "cold", repo, ...parameters });
 }
@@ -111,7 +130,8 @@ export function flood(
   { times, atOnce }: { readonly times: number; readonly atOnce: number },
   path: (n: number, site: Site) => string,
 ): Row["attack"] {
-  return (attacker, site) => attacker.flood({ times, atOnce }, (n) => path(n, site));
+  return (attacker, site) =>
+    attacker.flood({ times, atOnce }, (n) => path(n, site));
 }
 
 /** So many values. */
@@ -120,12 +140,17 @@ export function many<T>(count: number, make: (n: number) => T): T[] {
 }
 
 /** So many values put together. */
-export const repeat = (count: number, make: (n: number) => string) => many(count, make).join("");
+export const repeat = (count: number, make: (n: number) => string) =>
+  many(count, make).join("");
 
 /** Files in `posts`, one a text. */
-export function posts(texts: readonly (string | Uint8Array)[], extension = "md"): Files {
+export function posts(
+  texts: readonly (string | Uint8Array)[],
+  extension = "md",
+): Files {
   return texts.map((text, n) => [`posts/${n}.${extension}`, text] as const);
 }
 
 /** Files in a Git repository, as the GitHub double takes them. */
-export const gitFiles = (files: Files) => files as Iterable<readonly [string, GitContent]>;
+export const gitFiles = (files: Files) =>
+  files as Iterable<readonly [string, GitContent]>;

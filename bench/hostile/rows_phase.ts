@@ -45,7 +45,9 @@ export async function measureRows(
   for (const row of rows) {
     let best: RowResult | null = null;
     for (let count = 0; count < tries && !(best && isQuick(best)); count++) {
-      const result = await measureRow(lab, row, afterMs).catch((error) => failedRow(row, error));
+      const result = await measureRow(lab, row, afterMs).catch((error) =>
+        failedRow(row, error)
+      );
       console.error(progressOf(result));
       best = best === null ? result : betterOf(best, result);
     }
@@ -64,13 +66,25 @@ export function betterOf(first: RowResult, second: RowResult): RowResult {
   const both = (
     kind: "wrong" | "failures",
   ) => [...new Set([...first.tally[kind], ...second.tally[kind]])];
-  const tally = { ...best.tally, wrong: both("wrong"), failures: both("failures") };
-  const earlierMs = [...first.earlierMs, ...second.earlierMs, other.polls.longestMs];
+  const tally = {
+    ...best.tally,
+    wrong: both("wrong"),
+    failures: both("failures"),
+  };
+  const earlierMs = [
+    ...first.earlierMs,
+    ...second.earlierMs,
+    other.polls.longestMs,
+  ];
   const peakMb = Math.max(first.peakMb, second.peakMb);
   return { ...best, tally, peakMb, end: first.end ?? second.end, earlierMs };
 }
 
-async function measureRow(lab: Lab, row: Row, afterMs: number): Promise<RowResult> {
+async function measureRow(
+  lab: Lab,
+  row: Row,
+  afterMs: number,
+): Promise<RowResult> {
   await lab.prepare({ rows: [row.name], bystanders: 0 });
   await using attacked = await lab.startService(row);
   const { port } = attacked;
@@ -78,44 +92,88 @@ async function measureRow(lab: Lab, row: Row, afterMs: number): Promise<RowResul
   await pause(row.waitMs ?? BEFORE_MS);
   await lab.poller.start(port);
   const withinMs = row.withinMs ?? WITHIN_MS;
-  const { sourceRequests, ...tally } = await lab.call("attack", { row: row.name, port, withinMs });
+  const { sourceRequests, ...tally } = await lab.call("attack", {
+    row: row.name,
+    port,
+    withinMs,
+  });
   await pause(afterMs);
   const polls = await lab.poller.stop(GRACE_MS);
   const end = await endOf(attacked);
-  const wrong = row.check?.({ sourceRequests, storeMb: await attacked.storeMb() }) ?? null;
+  const wrong =
+    row.check?.({ sourceRequests, storeMb: await attacked.storeMb() }) ?? null;
   if (wrong !== null) tally.failures.push(wrong);
   tally.wrong.push(...first.wrong);
-  return { row, polls, peakMb: attacked.peakMb, sourceRequests, tally, end, earlierMs: [] };
+  return {
+    row,
+    polls,
+    peakMb: attacked.peakMb,
+    sourceRequests,
+    tally,
+    end,
+    earlierMs: [],
+  };
 }
 
 /** What happened to a service, or null where it still answers. */
-export async function endOf({ hasEnded, service }: AttackedService): Promise<string | null> {
+export async function endOf(
+  { hasEnded, service }: AttackedService,
+): Promise<string | null> {
   if (hasEnded) return "the process ended";
   const signal = AbortSignal.timeout(ANSWER_WITHIN_MS);
-  const response = await fetch(`${service.origin}/api/health`, { signal }).catch(() => null);
+  const response = await fetch(`${service.origin}/api/health`, { signal })
+    .catch(() => null);
   await response?.body?.cancel();
   return response?.status === 200 ? null : "the process did not answer for 5 s";
 }
 
 function failedRow(row: Row, error: unknown): RowResult {
-  const polls = { count: 0, longestMs: Infinity, slow: 0, lateMs: NaN, failures: 0 };
+  const polls = {
+    count: 0,
+    longestMs: Infinity,
+    slow: 0,
+    lateMs: NaN,
+    failures: 0,
+  };
   const tally = newTally();
   tally.failures.push(`the row could not be measured: ${error}`);
-  return { row, polls, peakMb: NaN, sourceRequests: NaN, tally, end: null, earlierMs: [] };
+  return {
+    row,
+    polls,
+    peakMb: NaN,
+    sourceRequests: NaN,
+    tally,
+    end: null,
+    earlierMs: [],
+  };
 }
 
 function progressOf({ row, polls, peakMb, tally, end }: RowResult): string {
-  const remarks = [end, ...tally.wrong.slice(0, 3), ...tally.failures, ...tally.notes];
+  const remarks = [
+    end,
+    ...tally.wrong.slice(0, 3),
+    ...tally.failures,
+    ...tally.notes,
+  ];
   const told = remarks.filter((remark) => remark !== null).join("; ");
-  const waits = `${number(polls.longestMs)} ms (own ${number(polls.lateMs)} ms)`;
-  return `${row.name}: ${waits}, ${peakMb} MiB, ${shownAnswers(tally)}${told && `; ${told}`}`;
+  const waits = `${number(polls.longestMs)} ms (own ${
+    number(polls.lateMs)
+  } ms)`;
+  return `${row.name}: ${waits}, ${peakMb} MiB, ${shownAnswers(tally)}${
+    told && `; ${told}`
+  }`;
 }
 
 /** The most frequent answers, in words. */
 export function shownAnswers({ answers }: Tally): string {
   const ordered = Object.entries(answers).sort(([, a], [, b]) => b - a);
-  const shown = ordered.slice(0, SHOWN_ANSWERS).map(([name, count]) => `${count} × ${name}`);
-  const rest = ordered.slice(SHOWN_ANSWERS).reduce((sum, [, count]) => sum + count, 0);
+  const shown = ordered.slice(0, SHOWN_ANSWERS).map(([name, count]) =>
+    `${count} × ${name}`
+  );
+  const rest = ordered.slice(SHOWN_ANSWERS).reduce(
+    (sum, [, count]) => sum + count,
+    0,
+  );
   return [...shown, ...rest > 0 ? [`${rest} others`] : []].join(", ");
 }
 
@@ -129,8 +187,16 @@ export function goalsOfRows(results: readonly RowResult[]): Goal[] {
       0,
       sum((result) => isQuick(result) ? 0 : 1),
     ),
-    atMost("rows after which the service was gone", 0, sum(({ end }) => end === null ? 0 : 1)),
-    atMost("answers that are not the contract's", 0, sum(({ tally }) => tally.wrong.length)),
+    atMost(
+      "rows after which the service was gone",
+      0,
+      sum(({ end }) => end === null ? 0 : 1),
+    ),
+    atMost(
+      "answers that are not the contract's",
+      0,
+      sum(({ tally }) => tally.wrong.length),
+    ),
     atMost(
       "what other clients did not get, or a row used too much",
       0,
@@ -141,12 +207,21 @@ export function goalsOfRows(results: readonly RowResult[]): Goal[] {
 
 /** The tables of the phase. */
 export function partsOfRows(results: readonly RowResult[]): string[] {
-  const head = ["row", "by", "longest wait of health, ms", "the poll's own delay, ms", "peak MiB"];
+  const head = [
+    "row",
+    "by",
+    "longest wait of health, ms",
+    "the poll's own delay, ms",
+    "peak MiB",
+  ];
   const shown = (ms: number) => ms > MOST_MS ? `**${number(ms)}**` : number(ms);
-  const rows = results.map(({ row, polls, peakMb, sourceRequests, tally, end, earlierMs }) => [
+  const rows = results.map((
+    { row, polls, peakMb, sourceRequests, tally, end, earlierMs },
+  ) => [
     `\`${row.name}\``,
     row.attacker,
-    shown(polls.longestMs) + (earlierMs.length > 0 ? ` (${earlierMs.map(number).join(", ")})` : ""),
+    shown(polls.longestMs) +
+    (earlierMs.length > 0 ? ` (${earlierMs.map(number).join(", ")})` : ""),
     number(polls.lateMs),
     number(peakMb),
     number(sourceRequests),
@@ -154,7 +229,9 @@ export function partsOfRows(results: readonly RowResult[]): string[] {
   ]);
   const remarks = results.flatMap(({ row, tally }) => [
     ...tally.failures.map((text) => `- \`${row.name}\`: ${text}`),
-    ...tally.wrong.map((text) => `- \`${row.name}\`: ${text.replaceAll(/[`|]/g, "·")}`),
+    ...tally.wrong.map((text) =>
+      `- \`${row.name}\`: ${text.replaceAll(/[`|]/g, "·")}`
+    ),
     ...tally.notes.map((text) => `- \`${row.name}\`: ${text}`),
   ]);
   return [

@@ -1,7 +1,10 @@
 // The source of the service under attack: a GitHub double with the repositories of the rows, on a thread of its own, which
 // runs this file too. A row may answer in GitHub's place, as a broken source would.
 
-import { GitRepository, makeGitRepository } from "../../tests/github/git_repository.ts";
+import {
+  GitRepository,
+  makeGitRepository,
+} from "../../tests/github/git_repository.ts";
 import { GithubDouble } from "../../tests/github/github_double.ts";
 import type { LoggedRequest } from "../../tests/github/github_log.ts";
 import { rowsNamed } from "./corpus.ts";
@@ -22,15 +25,24 @@ export interface SourceAddresses {
   readonly gitUrl: string;
 }
 
-type Call = { readonly name: "count" } | { readonly name: "work"; readonly ms: number };
+type Call = { readonly name: "count" } | {
+  readonly name: "work";
+  readonly ms: number;
+};
 
 /** A source on a thread of its own. */
 export class Source implements Disposable {
-  private constructor(private readonly worker: Worker, readonly addresses: SourceAddresses) {}
+  private constructor(
+    private readonly worker: Worker,
+    readonly addresses: SourceAddresses,
+  ) {}
 
   /** Makes the repositories and serves them. */
   static async start(config: SourceConfig): Promise<Source> {
-    const worker = new Worker(import.meta.url, { type: "module", name: "source" });
+    const worker = new Worker(import.meta.url, {
+      type: "module",
+      name: "source",
+    });
     return new Source(worker, await send(worker, config) as SourceAddresses);
   }
 
@@ -53,7 +65,8 @@ function send(worker: Worker, message: SourceConfig | Call): Promise<unknown> {
   const { port1, port2 } = new MessageChannel();
   worker.postMessage(message, [port2]);
   return new Promise((resolve, reject) => {
-    worker.onerror = (event) => reject(new Error(`Cannot run the source: ${event.message}`));
+    worker.onerror = (event) =>
+      reject(new Error(`Cannot run the source: ${event.message}`));
     port1.onmessage = ({ data }) => {
       port1.close();
       resolve(data);
@@ -63,10 +76,16 @@ function send(worker: Worker, message: SourceConfig | Call): Promise<unknown> {
 
 /** Works for so long. */
 export function workFor(ms: number): void {
-  for (const startedMs = performance.now(); performance.now() - startedMs < ms;);
+  for (
+    const startedMs = performance.now();
+    performance.now() - startedMs < ms;
+  );
 }
 
-async function serve(gh: GithubDouble, config: SourceConfig): Promise<SourceAddresses> {
+async function serve(
+  gh: GithubDouble,
+  config: SourceConfig,
+): Promise<SourceAddresses> {
   const add = (repo: string, git: GitRepository) => {
     for (const owner of OWNERS) gh.add(`${owner}/${repo}`, git);
   };
@@ -75,11 +94,14 @@ async function serve(gh: GithubDouble, config: SourceConfig): Promise<SourceAddr
   add("ordinary", ordinary);
   for (let n = 0; n < COLD_REPOSITORIES; n++) gh.add(`cold/site${n}`, ordinary);
   for (const row of rows) {
-    const repository = row.repository ?? (row.answer && (() => makeGitRepository({ "a.md": "a" })));
+    const repository = row.repository ??
+      (row.answer && (() => makeGitRepository({ "a.md": "a" })));
     if (repository !== undefined) add(row.name, await repository());
   }
   if (config.bystanders > 0) {
-    const git = await makeGitRepository(gitFiles(ordinaryFiles(BYSTANDER_POSTS)));
+    const git = await makeGitRepository(
+      gitFiles(ordinaryFiles(BYSTANDER_POSTS)),
+    );
     for (let n = 0; n < config.bystanders; n++) gh.add(`quiet/site${n}`, git);
   }
   gh.addToken(TOKEN);
@@ -88,7 +110,9 @@ async function serve(gh: GithubDouble, config: SourceConfig): Promise<SourceAddr
       Object.assign(gh.quota(token, resource), { limit: 1e7, remaining: 1e7 });
     }
   }
-  const answers = new Map(rows.map((row) => [repositoryOf(row).repo, row.answer]));
+  const answers = new Map(
+    rows.map((row) => [repositoryOf(row).repo, row.answer]),
+  );
   if (rows.some(({ answer }) => answer !== undefined)) {
     gh.intercept = async (request, { kind, path }) => {
       const answer = answers.get(await repositoryIn(request, kind, path));
@@ -97,7 +121,10 @@ async function serve(gh: GithubDouble, config: SourceConfig): Promise<SourceAddr
   }
   const lsRefs = rows.find((row) => row.lsRefs !== undefined)?.lsRefs;
   const options = { hostname: "127.0.0.1", port: 0, onListen() {} };
-  const git = Deno.serve(options, () => lsRefs?.() ?? new Response(null, { status: 404 }));
+  const git = Deno.serve(
+    options,
+    () => lsRefs?.() ?? new Response(null, { status: 404 }),
+  );
   return { apiUrl: gh.apiUrl, gitUrl: `http://127.0.0.1:${git.addr.port}` };
 }
 

@@ -48,7 +48,9 @@ export async function storm(
   { seconds, seed }: { readonly seconds: number; readonly seed: number },
 ): Promise<StormResult> {
   const names = rows.filter(canJoin).map(({ name }) => name);
-  const lists = Object.values(EVERY_MS).map((everyMs) => Math.ceil(seconds * 1000 / everyMs) + 1);
+  const lists = Object.values(EVERY_MS).map((everyMs) =>
+    Math.ceil(seconds * 1000 / everyMs) + 1
+  );
   const bystanders = lists.reduce((sum, count) => sum + count);
   await lab.prepare({ rows: names, bystanders });
   const ends: string[] = [];
@@ -79,7 +81,9 @@ export async function storm(
   const byRow = await attack;
   const { times, tally } = await quiet;
   const polls = await lab.poller.stop(STOPPED_AFTER_MS);
-  const last = attacked === null ? "the process did not start again" : await endOf(attacked);
+  const last = attacked === null
+    ? "the process did not start again"
+    : await endOf(attacked);
   if (last !== null) ends.push(last);
   await attacked?.[Symbol.asyncDispose]();
   return {
@@ -99,20 +103,32 @@ async function requestQuietly(port: number, endMs: number) {
   let repository = 0;
   const request = async (kind: KindOfList) => {
     const more = kind === "list" ? "" : "&sort=-frontMatter.date";
-    const query = `owner=quiet&repo=site${repository++}&collection=posts${more}`;
+    const query =
+      `owner=quiet&repo=site${repository++}&collection=posts${more}`;
     const signal = AbortSignal.timeout(GIVE_UP_MS);
-    const client = new Attacker({ port, network: QUIET_NETWORK, signal, tally });
+    const client = new Attacker({
+      port,
+      network: QUIET_NETWORK,
+      signal,
+      tally,
+    });
     const startedMs = performance.now();
     while (!signal.aborted) {
       const answer = await client.send(`/api/list-collection-items?${query}`);
       if (answer?.status === 200) break;
-      await client.wait(Math.max(500, 1000 * Number(answer?.headers.get("retry-after") ?? 0)));
+      await client.wait(
+        Math.max(500, 1000 * Number(answer?.headers.get("retry-after") ?? 0)),
+      );
     }
     times[kind].push(performance.now() - startedMs);
   };
   await Promise.all((["list", "sorted"] as const).map(async (kind) => {
     // One at a time, and the next one when it is due.
-    for (let dueMs = performance.now(); dueMs < endMs; dueMs += EVERY_MS[kind]) {
+    for (
+      let dueMs = performance.now();
+      dueMs < endMs;
+      dueMs += EVERY_MS[kind]
+    ) {
       await pause(Math.max(0, dueMs - performance.now()));
       if (performance.now() < endMs) await request(kind);
     }
@@ -121,12 +137,22 @@ async function requestQuietly(port: number, endMs: number) {
 }
 
 /** The goals of the phase. */
-export function goalsOfStorm({ polls, peakMb, ends, byRow, times, quiet }: StormResult): Goal[] {
-  const wrong = [...Object.values(byRow), quiet].reduce((sum, { wrong }) => sum + wrong.length, 0);
-  const unanswered = Object.values(times).flat().filter((ms) => ms >= GIVE_UP_MS).length;
+export function goalsOfStorm(
+  { polls, peakMb, ends, byRow, times, quiet }: StormResult,
+): Goal[] {
+  const wrong = [...Object.values(byRow), quiet].reduce(
+    (sum, { wrong }) => sum + wrong.length,
+    0,
+  );
+  const unanswered =
+    Object.values(times).flat().filter((ms) => ms >= GIVE_UP_MS).length;
   return [
     atMost("all at once: longest wait of health, ms", MOST_MS, polls.longestMs),
-    atMost("p99 of another client's cold list, ms", GOALS_MS.list, p99(times.list)),
+    atMost(
+      "p99 of another client's cold list, ms",
+      GOALS_MS.list,
+      p99(times.list),
+    ),
     atMost(
       `p99 of its sorted list of ${number(BYSTANDER_POSTS)} posts, ms`,
       GOALS_MS.sorted,
@@ -140,7 +166,9 @@ export function goalsOfStorm({ polls, peakMb, ends, byRow, times, quiet }: Storm
 }
 
 /** The tables of the phase. */
-export function partsOfStorm({ polls, ends, byRow, times, quiet }: StormResult): string[] {
+export function partsOfStorm(
+  { polls, ends, byRow, times, quiet }: StormResult,
+): string[] {
   const rows = Object.entries(byRow).sort(([a], [b]) => a < b ? -1 : 1)
     .map(([name, tally]) => [`\`${name}\``, shownAnswers(tally)]);
   const [cold, sorted] = [times.list.length, times.sorted.length].map(number);

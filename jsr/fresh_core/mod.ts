@@ -23,10 +23,19 @@ export interface Context<State> {
 }
 
 /** A request method that a route can be registered for. */
-export type Method = "GET" | "DELETE" | "HEAD" | "OPTIONS" | "PATCH" | "POST" | "PUT";
+export type Method =
+  | "GET"
+  | "DELETE"
+  | "HEAD"
+  | "OPTIONS"
+  | "PATCH"
+  | "POST"
+  | "PUT";
 
 /** Answers a request, or passes it on with `ctx.next()`. */
-export type Middleware<State> = (ctx: Context<State>) => Response | Promise<Response>;
+export type Middleware<State> = (
+  ctx: Context<State>,
+) => Response | Promise<Response>;
 
 /** One handler for every method, or one for each; `GET` answers `HEAD` as well. */
 export type RouteHandler<_Data, State> =
@@ -41,7 +50,9 @@ export interface Route<State> {
 
 /** Helpers that type a route file's exports and return them as they are. */
 export interface Define<State> {
-  handlers<Handlers extends RouteHandler<unknown, State>>(handlers: Handlers): Handlers;
+  handlers<Handlers extends RouteHandler<unknown, State>>(
+    handlers: Handlers,
+  ): Handlers;
 }
 
 /** Gives the helpers for an app whose middlewares share `State`. */
@@ -64,7 +75,15 @@ interface Entry<State> {
   readonly chains: Map<string, Middleware<State>[]>;
 }
 
-const METHODS = ["GET", "DELETE", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"] as const;
+const METHODS = [
+  "GET",
+  "DELETE",
+  "HEAD",
+  "OPTIONS",
+  "PATCH",
+  "POST",
+  "PUT",
+] as const;
 
 const UNKNOWN_CONNECTION: Deno.ServeHandlerInfo = {
   remoteAddr: { transport: "tcp", hostname: "localhost", port: 1234 },
@@ -73,7 +92,8 @@ const UNKNOWN_CONNECTION: Deno.ServeHandlerInfo = {
 
 /** Passes requests through middlewares to routes, in the order of registration. */
 export class App<State> {
-  readonly #middlewares: { folder: string; middleware: Middleware<State> }[] = [];
+  readonly #middlewares: { folder: string; middleware: Middleware<State> }[] =
+    [];
   readonly #entries = new Map<string, Entry<State>>();
 
   constructor(private readonly options: FreshConfig = {}) {}
@@ -85,7 +105,9 @@ export class App<State> {
     const isPath = typeof first === "string";
     const folder = isPath ? folderOf(first) : "/";
     const middlewares = isPath ? others : [first, ...others];
-    this.#middlewares.push(...middlewares.map((middleware) => ({ folder, middleware })));
+    this.#middlewares.push(
+      ...middlewares.map((middleware) => ({ folder, middleware })),
+    );
     return this;
   }
 
@@ -93,7 +115,9 @@ export class App<State> {
   route(path: string, { handler, config }: Route<State>): this {
     const pattern = config?.routeOverride ?? path;
     const entry = this.#entries.get(pattern) ?? {
-      url: /[*:{}+?()]/.test(pattern) ? new URLPattern({ pathname: pattern }) : null,
+      url: /[*:{}+?()]/.test(pattern)
+        ? new URLPattern({ pathname: pattern })
+        : null,
       chains: new Map(),
     };
     this.#entries.set(pattern, entry);
@@ -112,9 +136,14 @@ export class App<State> {
    *
    * @throws {Error} On Deno Deploy in `production` mode: there Fresh requires its build.
    */
-  handler(): (request: Request, info?: Deno.ServeHandlerInfo) => Promise<Response> {
+  handler(): (
+    request: Request,
+    info?: Deno.ServeHandlerInfo,
+  ) => Promise<Response> {
     if (this.options.mode !== "development" && isOnDeploy()) {
-      throw new Error('Cannot serve "production" on Deno Deploy: there is no _fresh directory');
+      throw new Error(
+        'Cannot serve "production" on Deno Deploy: there is no _fresh directory',
+      );
     }
     const rootChain = this.#middlewaresOf("/");
     return async (req, info = UNKNOWN_CONNECTION) => {
@@ -125,18 +154,24 @@ export class App<State> {
         (req.method === "HEAD" ? chains.get("GET") : undefined);
       const params: Record<string, string> = Object.create(null);
       if (chain !== undefined) {
-        for (const [name, value] of Object.entries(groups)) params[name] = decodeURI(value ?? "");
+        for (const [name, value] of Object.entries(groups)) {
+          params[name] = decodeURI(value ?? "");
+        }
       }
       const last = () => {
         if (route === null) throw new HttpError(404, "Not Found");
-        if (req.method !== "OPTIONS") throw new HttpError(405, "Method Not Allowed");
+        if (req.method !== "OPTIONS") {
+          throw new HttpError(405, "Method Not Allowed");
+        }
         const headers = { allow: [...chains.keys()].join(", ") };
         return Promise.resolve(new Response(null, { status: 204, headers }));
       };
       try {
         // As in Fresh 2.3.3: neither middlewares nor handlers see the request.
         if (route !== null && !METHODS.some((known) => known === req.method)) {
-          throw new TypeError(`Cannot answer "${req.method}": no route can have this method`);
+          throw new TypeError(
+            `Cannot answer "${req.method}": no route can have this method`,
+          );
         }
         const context = { req, url, info, route, params, state: {} as State };
         const response = await run(chain ?? rootChain, context, last);
@@ -153,21 +188,31 @@ export class App<State> {
 
   /** A path without a pattern wins, and answers with a slash at its end too; then the first pattern that matches. */
   #match({ href, pathname }: URL) {
-    const other = pathname.endsWith("/") ? pathname.slice(0, -1) : `${pathname}/`;
+    const other = pathname.endsWith("/")
+      ? pathname.slice(0, -1)
+      : `${pathname}/`;
     for (const route of [pathname, other]) {
       const entry = this.#entries.get(route);
-      if (entry?.url === null) return { route, chains: entry.chains, groups: {} };
+      if (entry?.url === null) {
+        return { route, chains: entry.chains, groups: {} };
+      }
     }
     for (const [route, { url: pattern, chains }] of this.#entries) {
       const groups = pattern?.exec(href)?.pathname.groups;
       if (groups !== undefined) return { route, chains, groups };
     }
-    return { route: null, chains: new Map<string, Middleware<State>[]>(), groups: {} };
+    return {
+      route: null,
+      chains: new Map<string, Middleware<State>[]>(),
+      groups: {},
+    };
   }
 
   /** The middlewares of a path's folders, the root's first. */
   #middlewaresOf(path: string): Middleware<State>[] {
-    return this.#middlewares.filter(({ folder }) => folderOf(path).startsWith(folder))
+    return this.#middlewares.filter(({ folder }) =>
+      folderOf(path).startsWith(folder)
+    )
       .sort((a, b) => a.folder.length - b.folder.length)
       .map(({ middleware }) => middleware);
   }

@@ -20,13 +20,16 @@ function compare(a: unknown, b: unknown, seen: Map<unknown, unknown>): boolean {
   if (!isObject(a) || !isObject(b)) return false;
   const prototype = prototypeOf(a);
   if (prototype !== prototypeOf(b)) return false;
-  if (a instanceof Date && b instanceof Date) return Object.is(a.getTime(), b.getTime());
+  if (a instanceof Date && b instanceof Date) {
+    return Object.is(a.getTime(), b.getTime());
+  }
   if (TEXTUAL.has(prototype)) return String(a) === String(b);
   if (a instanceof ArrayBuffer && b instanceof ArrayBuffer) {
     return compare(new Uint8Array(a), new Uint8Array(b), seen);
   }
   if (isNumbers(a) && isNumbers(b)) {
-    const isSame = (n: unknown, index: number) => n === b[index] || Object.is(n, b[index]);
+    const isSame = (n: unknown, index: number) =>
+      n === b[index] || Object.is(n, b[index]);
     return a.length === b.length && Array.prototype.every.call(a, isSame);
   }
   if (seen.get(a) === b) return true;
@@ -34,7 +37,9 @@ function compare(a: unknown, b: unknown, seen: Map<unknown, unknown>): boolean {
   if (isKeyed(a) && isKeyed(b)) return compareKeyed(a, b, seen);
   if (Object.keys(a).length !== Object.keys(b).length) return false;
   const keys = new Set([...propertiesOf(a), ...propertiesOf(b)]);
-  return keys.values().every((key) => key in a && key in b && compare(a[key], b[key], seen));
+  return keys.values().every((key) =>
+    key in a && key in b && compare(a[key], b[key], seen)
+  );
 }
 
 /** One without a prototype counts as a plain object. */
@@ -55,7 +60,11 @@ function inherited(prototype: object): PropertyKey[] {
   return [...Reflect.ownKeys(prototype), ...inherited(prototypeOf(prototype))];
 }
 
-function compareKeyed(a: Keyed, b: Keyed, seen: Map<unknown, unknown>): boolean {
+function compareKeyed(
+  a: Keyed,
+  b: Keyed,
+  seen: Map<unknown, unknown>,
+): boolean {
   if (a.size !== b.size) return false;
   const rest = new Set(b.entries());
   return a.entries().every((entry) => {
@@ -70,7 +79,9 @@ function isKeyed(value: object): value is Keyed {
   return value instanceof Map || value instanceof Set;
 }
 
-function isNumbers(value: object): value is Record<PropertyKey, unknown> & Uint8Array {
+function isNumbers(
+  value: object,
+): value is Record<PropertyKey, unknown> & Uint8Array {
   return ArrayBuffer.isView(value) && !(value instanceof DataView);
 }
 

@@ -17,38 +17,68 @@ export function assert(expr: unknown, msg = ""): asserts expr {
 /** Asserts that two values are deeply equal. */
 export function assertEquals<T>(actual: T, expected: T, msg?: string): void {
   if (equal(actual, expected)) return;
-  const { message } = new NodeAssertionError({ actual, expected, operator: "deepStrictEqual" });
+  const { message } = new NodeAssertionError({
+    actual,
+    expected,
+    operator: "deepStrictEqual",
+  });
   throw new AssertionError(msg === undefined ? message : `${msg}: ${message}`);
 }
 
 /** Asserts that two values are not deeply equal. */
 export function assertNotEquals<T>(actual: T, expected: T, msg?: string): void {
-  assert(!equal(actual, expected), msg ?? `Expected other than ${Deno.inspect(actual)}`);
+  assert(
+    !equal(actual, expected),
+    msg ?? `Expected other than ${Deno.inspect(actual)}`,
+  );
 }
 
 /** Asserts that `actual <= expected`. */
-export function assertLessOrEqual<T>(actual: T, expected: T, msg?: string): void {
+export function assertLessOrEqual<T>(
+  actual: T,
+  expected: T,
+  msg?: string,
+): void {
   assert(actual <= expected, msg ?? `Expected ${actual} <= ${expected}`);
 }
 
 /** Asserts that a value is an instance of a class. */
-export function assertInstanceOf<T extends abstract new (...args: never[]) => unknown>(
+export function assertInstanceOf<
+  T extends abstract new (...args: never[]) => unknown,
+>(
   actual: unknown,
   expectedType: T,
   msg?: string,
 ): asserts actual is InstanceType<T> {
   const isInstance = actual instanceof expectedType;
-  assert(isInstance, msg ?? `Expected ${Deno.inspect(actual)} to be a ${expectedType.name}`);
+  assert(
+    isInstance,
+    msg ?? `Expected ${Deno.inspect(actual)} to be a ${expectedType.name}`,
+  );
 }
 
 /** Asserts that a string matches a pattern. */
-export function assertMatch(actual: string, expected: RegExp, msg?: string): void {
-  assert(expected.test(actual), msg ?? `Expected "${actual}" to match ${expected}`);
+export function assertMatch(
+  actual: string,
+  expected: RegExp,
+  msg?: string,
+): void {
+  assert(
+    expected.test(actual),
+    msg ?? `Expected "${actual}" to match ${expected}`,
+  );
 }
 
 /** Asserts that a string contains another. */
-export function assertStringIncludes(actual: string, expected: string, msg?: string): void {
-  assert(actual.includes(expected), msg ?? `Expected "${actual}" to contain "${expected}"`);
+export function assertStringIncludes(
+  actual: string,
+  expected: string,
+  msg?: string,
+): void {
+  assert(
+    actual.includes(expected),
+    msg ?? `Expected "${actual}" to contain "${expected}"`,
+  );
 }
 
 type ErrorClass<E extends Error> = abstract new (...args: never[]) => E;
@@ -95,7 +125,10 @@ export async function assertRejects(
   try {
     promise = fn();
   } catch (cause) {
-    throw new AssertionError(`Function throws when expected to reject: ${msg ?? ""}`, { cause });
+    throw new AssertionError(
+      `Function throws when expected to reject: ${msg ?? ""}`,
+      { cause },
+    );
   }
   try {
     await promise;
@@ -112,7 +145,11 @@ function verify(
   msg = "",
 ): unknown {
   if (ErrorClass === undefined) return error;
-  if (error instanceof ErrorClass && error.message.includes(msgIncludes)) return error;
-  const text = `Expected ${ErrorClass.name} with "${msgIncludes}", but got ${Deno.inspect(error)}`;
+  if (error instanceof ErrorClass && error.message.includes(msgIncludes)) {
+    return error;
+  }
+  const text = `Expected ${ErrorClass.name} with "${msgIncludes}", but got ${
+    Deno.inspect(error)
+  }`;
   throw new AssertionError(`${text} ${msg}`, { cause: error });
 }

@@ -2,7 +2,9 @@
 
 /** The strong entity tag of some content (RFC 9110, 8.8.3): "<size in hex>-<27 characters of a digest>". */
 export async function eTag(entity: string | Uint8Array): Promise<string> {
-  const bytes = typeof entity === "string" ? new TextEncoder().encode(entity) : entity;
+  const bytes = typeof entity === "string"
+    ? new TextEncoder().encode(entity)
+    : entity;
   const digest = await crypto.subtle.digest("SHA-256", bytes.slice());
   const base64 = btoa(String.fromCharCode(...new Uint8Array(digest)));
   return `"${bytes.length.toString(16)}-${base64.slice(0, 27)}"`;
@@ -22,9 +24,13 @@ export function acceptsEncodings(
   const header = request.headers.get("accept-encoding");
   if (!header) return encodings[0];
   const choices = parse(header);
-  const byName = (name: string) => choices.find((choice) => choice.name === name);
+  const byName = (name: string) =>
+    choices.find((choice) => choice.name === name);
   return encodings
-    .map((encoding) => ({ encoding, choice: byName(encoding.toLowerCase()) ?? byName("*") }))
+    .map((encoding) => ({
+      encoding,
+      choice: byName(encoding.toLowerCase()) ?? byName("*"),
+    }))
     .filter(({ choice }) => choice !== undefined && choice.quality > 0)
     .sort((a, b) => compare(a.choice!, b.choice!))[0]?.encoding;
 }
@@ -38,13 +44,19 @@ function compare(a: Choice, b: Choice): number {
 
 function parse(header: string): Choice[] {
   const choices = header.toLowerCase().split(",").map((part, order) => {
-    const [name = "", ...parameters] = part.split(";").map((text) => text.trim());
-    const quality = parameters.find((text) => /^q=./.test(text))?.slice(2) ?? "1";
+    const [name = "", ...parameters] = part.split(";").map((text) =>
+      text.trim()
+    );
+    const quality = parameters.find((text) => /^q=./.test(text))?.slice(2) ??
+      "1";
     return { name, quality: parseFloat(quality), order };
   });
   if (!choices.some(({ name }) => name === "*" || name === "identity")) {
     // Left unsaid, no encoding at all is acceptable, but the last choice.
-    const quality = Math.min(1, ...choices.map((choice) => choice.quality || 1));
+    const quality = Math.min(
+      1,
+      ...choices.map((choice) => choice.quality || 1),
+    );
     choices.push({ name: "identity", quality, order: choices.length });
   }
   return choices;

@@ -25,13 +25,19 @@ function byteLength(text: string): number {
 export function pathProblem(path: string): string | null {
   if (path === "") return "must not be empty";
   if (CONTROL.test(path)) return "must not hold control characters";
-  if (/^\/|\/\/|\/$/.test(path)) return "must not have an empty segment or an outer slash";
-  return /(^|\/)\.\.?(\/|$)/.test(path) ? "must not have a segment `.` or `..`" : null;
+  if (/^\/|\/\/|\/$/.test(path)) {
+    return "must not have an empty segment or an outer slash";
+  }
+  return /(^|\/)\.\.?(\/|$)/.test(path)
+    ? "must not have a segment `.` or `..`"
+    : null;
 }
 
 /** Checks the path of a file. A path has at most 4096 bytes. */
 export function itemPathProblem(path: string): string | null {
-  return byteLength(path) > 4096 ? "must be at most 4096 bytes" : pathProblem(path);
+  return byteLength(path) > 4096
+    ? "must be at most 4096 bytes"
+    : pathProblem(path);
 }
 
 /**
@@ -53,7 +59,8 @@ export function linkTemplateProblem(template: string): string | null {
   if (isBroken) return "must not hold spaces or control characters";
   if (template.split("{slug}").length !== 2) return "must hold {slug} once";
   // The template `{slug}:x` would let a slug choose any scheme.
-  const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(template.replace("{slug}", "a"))?.[0] ?? null;
+  const scheme =
+    /^[a-z][a-z0-9+.-]*:/i.exec(template.replace("{slug}", "a"))?.[0] ?? null;
   return scheme === null || /^https?:\/\/[^/]/i.test(template)
     ? null
     : "must be relative, or begin with http:// or https://";
@@ -72,7 +79,9 @@ export function branchProblem(name: string): string | null {
   if (/\.\.|@\{/.test(name)) return "must not hold `..` or `@{`";
   if (name === "@") return "must not be the single character `@`";
   if (name.endsWith(".")) return "must not end with a dot";
-  if (/^\/|\/\/|\/$/.test(name)) return "must not begin or end with a slash or hold two in a row";
+  if (/^\/|\/\/|\/$/.test(name)) {
+    return "must not begin or end with a slash or hold two in a row";
+  }
   return /(^|\/)\.|\.lock(\/|$)/.test(name)
     ? "must not have a component that begins with a dot or ends with .lock"
     : null;

@@ -9,5 +9,8 @@ const text = JSON.stringify(document);
 
 /** Returns the JSON of the document for a deployment at `baseUrl`. */
 export function openApiText(baseUrl: string): string {
-  return text.replaceAll(GENERATED_ORIGIN, () => JSON.stringify(baseUrl).slice(1, -1));
+  return text.replaceAll(
+    GENERATED_ORIGIN,
+    () => JSON.stringify(baseUrl).slice(1, -1),
+  );
 }

@@ -19,7 +19,13 @@ import {
 } from "./names.ts";
 
 /** Values of omitted parameters. */
-export const DEFAULTS = { page: 1, limit: 50, branch: "main", sort: "path", recursive: true };
+export const DEFAULTS = {
+  page: 1,
+  limit: 50,
+  branch: "main",
+  sort: "path",
+  recursive: true,
+};
 
 /**
  * Includes empty and unknown parameters. Requests with more are refused before
@@ -59,10 +65,16 @@ function parsed<T>(parse: (value: string) => T) {
   });
 }
 
-function integer(description: string, options: { default: number; maximum: number }) {
+function integer(
+  description: string,
+  options: { default: number; maximum: number },
+) {
   const { maximum } = options;
   return z.string()
-    .regex(/^[1-9][0-9]{0,8}$/, "must be a whole number of 1 or more, in plain digits")
+    .regex(
+      /^[1-9][0-9]{0,8}$/,
+      "must be a whole number of 1 or more, in plain digits",
+    )
     .transform(Number)
     .pipe(z.number().max(maximum, `must be at most ${maximum}`))
     .optional()
@@ -80,7 +92,8 @@ const owner = z.string().regex(
   /^[A-Za-z0-9][A-Za-z0-9_-]{0,38}$/,
   "must be the name of a GitHub account: letters, digits and hyphens, at most 39",
 ).meta({
-  description: "The account that owns the repository; `local` for folders of this deployment.",
+  description:
+    "The account that owns the repository; `local` for folders of this deployment.",
   examples: ["local"],
   minLength: 1,
   maxLength: 39,
@@ -89,7 +102,12 @@ const owner = z.string().regex(
 const repo = z.string().regex(
   /^(?!\.{1,2}$|.*\.git$)[A-Za-z0-9._-]{1,100}$/i,
   "must be the name of a GitHub repository: letters, digits, `.`, `_` and `-`, at most 100, without `.git`",
-).meta({ description: "The repository's name.", examples: ["blog"], minLength: 1, maxLength: 100 });
+).meta({
+  description: "The repository's name.",
+  examples: ["blog"],
+  minLength: 1,
+  maxLength: 100,
+});
 
 const branch = text(branchProblem, 255).optional().meta({
   description:
@@ -112,7 +130,10 @@ const sort = parsed((value) => parseSort(value) && value).optional().meta({
   default: DEFAULTS.sort,
 });
 
-const recursive = flag("Whether files in sub-folders are items too.", DEFAULTS.recursive);
+const recursive = flag(
+  "Whether files in sub-folders are items too.",
+  DEFAULTS.recursive,
+);
 
 const includeHtml = flag(
   "Whether Markdown carries `html`, sanitized, with `headings`, `excerpt` and `words`.",
@@ -156,13 +177,21 @@ export const listParameters = z.object({
   repo,
   collection,
   branch,
-  page: integer("Which page, from 1.", { default: DEFAULTS.page, maximum: 999_999_999 }),
-  limit: integer("Items a page; at most 100 when content or HTML is included.", {
-    default: DEFAULTS.limit,
-    maximum: MAX_LIMIT,
+  page: integer("Which page, from 1.", {
+    default: DEFAULTS.page,
+    maximum: 999_999_999,
   }),
+  limit: integer(
+    "Items a page; at most 100 when content or HTML is included.",
+    {
+      default: DEFAULTS.limit,
+      maximum: MAX_LIMIT,
+    },
+  ),
   includeContent: flag("Whether each item carries its content."),
-  includeFrontMatter: flag("Whether each text item carries its front matter, without its content."),
+  includeFrontMatter: flag(
+    "Whether each text item carries its front matter, without its content.",
+  ),
   includeHtml,
   linkTemplate,
   sort,
@@ -181,12 +210,24 @@ export const listParameters = z.object({
     examples: ["frontMatter.tags"],
     type: "string",
   }),
-}).refine(({ limit = 0, fields, includeContent, includeHtml }) => {
-  // A bad parameter is still text here and has no meaning.
-  const given = { includeContent: includeContent === true, includeHtml: includeHtml === true };
-  const { content, html } = needsOf({ ...given, ...(Array.isArray(fields) ? { fields } : {}) });
-  return !(content || html) || Number(limit) <= MAX_CONTENT_LIMIT;
-}, late("limit", `must be at most ${MAX_CONTENT_LIMIT} when content or HTML is included`));
+}).refine(
+  ({ limit = 0, fields, includeContent, includeHtml }) => {
+    // A bad parameter is still text here and has no meaning.
+    const given = {
+      includeContent: includeContent === true,
+      includeHtml: includeHtml === true,
+    };
+    const { content, html } = needsOf({
+      ...given,
+      ...(Array.isArray(fields) ? { fields } : {}),
+    });
+    return !(content || html) || Number(limit) <= MAX_CONTENT_LIMIT;
+  },
+  late(
+    "limit",
+    `must be at most ${MAX_CONTENT_LIMIT} when content or HTML is included`,
+  ),
+);
 
 /**
  * Parameters of `GET /api/get-item-content` in the order of the contract's
@@ -214,19 +255,27 @@ export const itemParameters = z.object({
   recursive,
   filter,
   format: z.enum(["json", "raw"], "must be json or raw").optional().meta({
-    description: "`json` for the item with its content, `raw` for the bytes alone.",
+    description:
+      "`json` for the item with its content, `raw` for the bytes alone.",
     default: "json",
   }),
 })
-  .refine(({ path, slug, collection }) => path ?? slug ?? collection, late("path"))
-  .refine(({ path, slug, collection }) => path ?? slug ?? collection === undefined, late("slug"))
+  .refine(
+    ({ path, slug, collection }) => path ?? slug ?? collection,
+    late("path"),
+  )
+  .refine(
+    ({ path, slug, collection }) => path ?? slug ?? collection === undefined,
+    late("slug"),
+  )
   .refine(
     ({ path, slug }) => path === undefined || slug === undefined,
     late("slug", "must not be given with path"),
   )
   .refine(
     ({ slug, includeNeighbors, collection }) =>
-      collection !== undefined || (slug === undefined && includeNeighbors !== true),
+      collection !== undefined ||
+      (slug === undefined && includeNeighbors !== true),
     late("collection"),
   );
 
@@ -258,7 +307,12 @@ export function parseListQuery(search: string): ListParameters {
   const given = parseQuery(search, listParameters);
   if (!needsOf(given).html) delete given.linkTemplate;
   if (given.fields === undefined) return given;
-  const { includeContent: _1, includeFrontMatter: _2, includeHtml: _3, ...others } = given;
+  const {
+    includeContent: _1,
+    includeFrontMatter: _2,
+    includeHtml: _3,
+    ...others
+  } = given;
   return others;
 }
 
@@ -267,7 +321,8 @@ export function parseListQuery(search: string): ListParameters {
  * its `?`.
  * @throws {CollectionsError} invalid-parameters.
  */
-export const parseItemQuery = (search: string) => parseQuery(search, itemParameters);
+export const parseItemQuery = (search: string) =>
+  parseQuery(search, itemParameters);
 
 /**
  * Decodes application/x-www-form-urlencoded (WHATWG URL) without repair. What a
@@ -276,13 +331,20 @@ export const parseItemQuery = (search: string) => parseQuery(search, itemParamet
  * @throws {CollectionsError} invalid-parameters if there are too many
  * parameters or some are bad. It names every bad one.
  */
-function parseQuery<T extends z.ZodObject>(search: string, schema: T): z.infer<T> {
+function parseQuery<T extends z.ZodObject>(
+  search: string,
+  schema: T,
+): z.infer<T> {
   const filters: [string, string][] = [];
-  const values = new Map<string, string | [string, string][]>([["filter", filters]]);
+  const values = new Map<string, string | [string, string][]>([[
+    "filter",
+    filters,
+  ]]);
   const errors = new Map<string, string>();
   const fields = search.split("&", MAX_PARAMETERS + 1);
   if (fields.length > MAX_PARAMETERS) {
-    const message = `must have at most ${MAX_PARAMETERS} parameters, separated by &`;
+    const message =
+      `must have at most ${MAX_PARAMETERS} parameters, separated by &`;
     throw invalidParameters([{ parameter: "query", message }]);
   }
   for (const field of fields) {
@@ -309,7 +371,9 @@ function parseQuery<T extends z.ZodObject>(search: string, schema: T): z.infer<T
     errors.set(parameter, values.get(String(path[0])) ? message : missing);
   }
   if (errors.size === 0 && result.success) return result.data;
-  throw invalidParameters([...errors].map(([parameter, message]) => ({ parameter, message })));
+  throw invalidParameters(
+    [...errors].map(([parameter, message]) => ({ parameter, message })),
+  );
 }
 
 /**
@@ -331,7 +395,9 @@ function decode(text: string): string | null {
  */
 export function listUrl(baseUrl: string, given: ListParameters): string {
   const page = given.page ?? DEFAULTS.page;
-  return `${baseUrl}/api/list-collection-items?${encode(listParameters, { ...given, page })}`;
+  return `${baseUrl}/api/list-collection-items?${
+    encode(listParameters, { ...given, page })
+  }`;
 }
 
 /**
@@ -362,7 +428,9 @@ export function itemKey(baseUrl: string, given: ItemParameters): string {
   const isJson = given.format !== "raw";
   const hasHtml = isJson && given.includeHtml === true;
   const hasNeighbors = isJson && given.includeNeighbors === true;
-  const filters = new Set(given.filter?.map((filter) => JSON.stringify(filter)).sort());
+  const filters = new Set(
+    given.filter?.map((filter) => JSON.stringify(filter)).sort(),
+  );
   return itemUrl(baseUrl, {
     ...given,
     branch: given.branch === DEFAULTS.branch ? undefined : given.branch,
@@ -371,19 +439,28 @@ export function itemKey(baseUrl: string, given: ItemParameters): string {
     includeNeighbors: hasNeighbors || undefined,
     sort: hasNeighbors && given.sort !== DEFAULTS.sort ? given.sort : undefined,
     recursive: hasNeighbors && given.recursive === false ? false : undefined,
-    filter: hasNeighbors ? [...filters].map((filter) => JSON.parse(filter)) : undefined,
+    filter: hasNeighbors
+      ? [...filters].map((filter) => JSON.parse(filter))
+      : undefined,
     format: isJson ? undefined : "raw",
   });
 }
 
-type Given = Readonly<Record<string, unknown>> & { filter?: [string, string][] | undefined };
+type Given = Readonly<Record<string, unknown>> & {
+  filter?: [string, string][] | undefined;
+};
 
 function encode(schema: z.ZodObject, given: Given): string {
-  const valueOf = (name: string) => name === "collection" && given[name] === "" ? "/" : given[name];
+  const valueOf = (name: string) =>
+    name === "collection" && given[name] === "" ? "/" : given[name];
   return Object.keys(schema.shape)
-    .flatMap((name) => name === "filter" ? given.filter ?? [] : [[name, valueOf(name)] as const])
+    .flatMap((name) =>
+      name === "filter" ? given.filter ?? [] : [[name, valueOf(name)] as const]
+    )
     .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`)
+    .map(([name, value]) =>
+      `${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`
+    )
     .join("&");
 }
 

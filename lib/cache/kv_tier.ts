@@ -5,7 +5,12 @@
 
 import { type Clock, orAborted, yieldToEventLoop } from "../work/clock.ts";
 import { RetryTable } from "../work/retry.ts";
-import { type Bytes, decodeValue, encodeValue, MAX_VALUE_BYTES } from "./kv_value.ts";
+import {
+  type Bytes,
+  decodeValue,
+  encodeValue,
+  MAX_VALUE_BYTES,
+} from "./kv_value.ts";
 
 /** Begins every key. Change it when stored values mean something else. */
 export const KV_PREFIX = "rc3";
@@ -107,7 +112,9 @@ export class KvTier {
       const entries = await this.attempt((kv) =>
         kv.getMany<unknown[]>(batch.map((key) => this.kvKey(key)), options)
       );
-      return batch.map((_, at) => decodeValue(entries?.[at]?.value, this.clock.now()));
+      return batch.map((_, at) =>
+        decodeValue(entries?.[at]?.value, this.clock.now())
+      );
     });
     return (await Promise.all(reads)).flat();
   }
@@ -121,15 +128,26 @@ export class KvTier {
   set(
     key: CacheKey,
     value: Uint8Array,
-    { ttlMs, isEssential = false }: { readonly ttlMs: number; readonly isEssential?: boolean },
+    { ttlMs, isEssential = false }: {
+      readonly ttlMs: number;
+      readonly isEssential?: boolean;
+    },
   ): void {
     const pendingBytes = this.pendingBytes + value.length;
     if (this.isPaused || value.length > MAX_VALUE_BYTES) return;
     if (!isEssential && pendingBytes > MAX_PENDING_BYTES) return;
     const expiresAtMs = this.clock.now() + ttlMs;
-    this.pending.push({ key: this.kvKey(key), value, expiresAtMs, isEssential });
+    this.pending.push({
+      key: this.kvKey(key),
+      value,
+      expiresAtMs,
+      isEssential,
+    });
     this.pendingBytes = pendingBytes;
-    this.cancelTimer ??= this.clock.setTimer(FLUSH_AFTER_MS, () => void this.flush());
+    this.cancelTimer ??= this.clock.setTimer(
+      FLUSH_AFTER_MS,
+      () => void this.flush(),
+    );
   }
 
   /** Resolves when everything set before is committed or dropped. */
@@ -160,7 +178,8 @@ export class KvTier {
     if (this.isPaused) return null;
     const timeout = new AbortController();
     const { signal } = timeout;
-    const pause = (error: unknown) => this.pauses.failed("store", error, PAUSE_MS);
+    const pause = (error: unknown) =>
+      this.pauses.failed("store", error, PAUSE_MS);
     const cancelTimer = clock.setTimer(TIMEOUT_MS, () => {
       const state = `no answer in ${TIMEOUT_MS} ms`;
       const error = new Error(`Cannot reach the key-value store: ${state}`);
@@ -174,12 +193,19 @@ export class KvTier {
         throw error;
       });
       const store = kv = await orAborted(this.opening, signal);
-      const value = await orAborted(retryLocked(() => call(store), clock, signal), signal);
+      const value = await orAborted(
+        retryLocked(() => call(store), clock, signal),
+        signal,
+      );
       this.failuresInARow = 0;
       return value;
     } catch (error) {
-      if (++this.failuresInARow >= PAUSE_AFTER_FAILURES && !signal.aborted) pause(error);
-      if (!this.isClosed && (kv !== null || signal.aborted)) this.options.onError?.(error);
+      if (++this.failuresInARow >= PAUSE_AFTER_FAILURES && !signal.aborted) {
+        pause(error);
+      }
+      if (!this.isClosed && (kv !== null || signal.aborted)) {
+        this.options.onError?.(error);
+      }
       return null;
     } finally {
       cancelTimer();
@@ -193,19 +219,27 @@ export class KvTier {
       const mutations = batch.splice(0);
       bytes = 0;
       await this.attempt((kv) =>
-        mutations.reduce((operation, set) => operation.set(...set), kv.atomic()).commit()
+        mutations.reduce((operation, set) => operation.set(...set), kv.atomic())
+          .commit()
       );
     };
     for (const { key, value, expiresAtMs, isEssential } of writes) {
       await yieldToEventLoop();
       const record = this.isPaused ? null : encodeValue(value, expiresAtMs);
       this.pendingBytes -= value.length;
-      if (record === null || !(isEssential || this.takeBudget(record.length))) continue;
-      if (bytes + record.length > MAX_COMMIT_BYTES || batch.length >= MAX_COMMIT_KEYS) {
+      if (record === null || !(isEssential || this.takeBudget(record.length))) {
+        continue;
+      }
+      if (
+        bytes + record.length > MAX_COMMIT_BYTES ||
+        batch.length >= MAX_COMMIT_KEYS
+      ) {
         await commit();
       }
       // The store removes expired values with some delay.
-      batch.push([key, record, { expireIn: Math.max(1, expiresAtMs - this.clock.now()) }]);
+      batch.push([key, record, {
+        expireIn: Math.max(1, expiresAtMs - this.clock.now()),
+      }]);
       bytes += record.length;
     }
     if (batch.length > 0) await commit();
@@ -217,7 +251,9 @@ export class KvTier {
    */
   private takeBudget(bytes: number): boolean {
     const now = this.clock.monotonicMs();
-    if (now >= this.hourEndsAtMs) [this.hourEndsAtMs, this.hourBytes] = [now + HOUR_MS, 0];
+    if (now >= this.hourEndsAtMs) {
+      [this.hourEndsAtMs, this.hourBytes] = [now + HOUR_MS, 0];
+    }
     if (this.hourBytes + bytes > this.options.maxBytesPerHour) return false;
     this.hourBytes += bytes;
     return true;
@@ -248,7 +284,9 @@ export async function retryLocked<T>(
     try {
       return await call();
     } catch (error) {
-      if (triesLeft === 0 || !String(error).includes("database is locked")) throw error;
+      if (triesLeft === 0 || !String(error).includes("database is locked")) {
+        throw error;
+      }
       await clock.sleep(Math.random() * MAX_LOCK_PAUSE_MS, signal);
     }
   }

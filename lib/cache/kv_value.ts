@@ -17,7 +17,10 @@ const EXPIRY_BYTES = 8;
 export const MAX_VALUE_BYTES = 4 << 20;
 
 /** Returns the record of a value, or null if it does not fit. */
-export function encodeValue(value: Uint8Array, expiresAtMs: number): Bytes | null {
+export function encodeValue(
+  value: Uint8Array,
+  expiresAtMs: number,
+): Bytes | null {
   try {
     // Level 2 gives up after few comparisons for every input.
     const maxOutputLength = MAX_RECORD_BYTES - EXPIRY_BYTES;
@@ -35,11 +38,14 @@ export function encodeValue(value: Uint8Array, expiresAtMs: number): Bytes | nul
 export function decodeValue(record: unknown, nowMs: number): Bytes | null {
   if (!(record instanceof Uint8Array)) return null;
   try {
-    const expiresAtMs = new DataView(record.buffer, record.byteOffset).getFloat64(0);
+    const expiresAtMs = new DataView(record.buffer, record.byteOffset)
+      .getFloat64(0);
     if (!(expiresAtMs > nowMs)) return null;
     // Copied because the buffer behind the inflated bytes is larger.
     return new Uint8Array(
-      inflateSync(record.subarray(EXPIRY_BYTES), { maxOutputLength: MAX_VALUE_BYTES }),
+      inflateSync(record.subarray(EXPIRY_BYTES), {
+        maxOutputLength: MAX_VALUE_BYTES,
+      }),
     );
   } catch {
     return null;

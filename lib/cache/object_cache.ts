@@ -35,7 +35,8 @@ export interface ObjectKind<T> {
 
 /** Encodes values that are plain JSON data. */
 export const jsonCodec = {
-  encode: (value: unknown): Bytes => new TextEncoder().encode(JSON.stringify(value)),
+  encode: (value: unknown): Bytes =>
+    new TextEncoder().encode(JSON.stringify(value)),
   /** Returns null if the bytes are not JSON. */
   decode(bytes: Bytes) {
     try {
@@ -103,13 +104,16 @@ export class ObjectCache {
         onHit?.("memory");
       }
     }
-    if (missing.length === 0 || memoryOnly || kv === null || !kind.codec) return found;
+    if (missing.length === 0 || memoryOnly || kv === null || !kind.codec) {
+      return found;
+    }
     onStoreRead?.(missing.length);
     const keys = missing.map((id) => [kind.name, repository, id]);
     const stored = await kv.get(keys, { consistency: "eventual" });
     for (const [index, id] of missing.entries()) {
       // A value that was set during the fetch is newer.
-      const value = this.peek(kind, repository, id) ?? decode(kind.codec, stored[index]!, id);
+      const value = this.peek(kind, repository, id) ??
+        decode(kind.codec, stored[index]!, id);
       if (value === null) continue;
       onHit?.("kv");
       found.set(id, value);
@@ -119,7 +123,11 @@ export class ObjectCache {
   }
 
   /** Returns one value. Never rejects. */
-  async get<T>(kind: ObjectKind<T>, repository: string, id: string): Promise<T | undefined> {
+  async get<T>(
+    kind: ObjectKind<T>,
+    repository: string,
+    id: string,
+  ): Promise<T | undefined> {
     return (await this.getMany(kind, repository, [id])).get(id);
   }
 
@@ -131,17 +139,29 @@ export class ObjectCache {
     this.remember(kind, repository, id, value);
     const { kv } = this.options;
     if (kv === null || kind.codec === undefined) return;
-    kv.set([kind.name, repository, id], kind.codec.encode(value), { ttlMs: TTL_MS });
+    kv.set([kind.name, repository, id], kind.codec.encode(value), {
+      ttlMs: TTL_MS,
+    });
   }
 
-  private remember<T>(kind: ObjectKind<T>, repository: string, id: string, value: T): void {
+  private remember<T>(
+    kind: ObjectKind<T>,
+    repository: string,
+    id: string,
+    value: T,
+  ): void {
     const key = memoryKey(kind, repository, id);
-    const size = Math.ceil(kind.sizeOf(value)) + key.length + ENTRY_OVERHEAD_BYTES;
+    const size = Math.ceil(kind.sizeOf(value)) + key.length +
+      ENTRY_OVERHEAD_BYTES;
     this.memory.set(key, value as NonNullable<T>, { size });
   }
 }
 
-function memoryKey(kind: { readonly name: string }, repository: string, id: string): string {
+function memoryKey(
+  kind: { readonly name: string },
+  repository: string,
+  id: string,
+): string {
   return `${kind.name}\n${repository}\n${id}`;
 }
 

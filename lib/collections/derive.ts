@@ -47,7 +47,8 @@ export async function runOverFrontMatter<Input, Output extends object>(
     const failures: [id: string, error: Error][] = [];
     await workOn(output.missing.map(fileAt), read, {
       blobs,
-      work: (files, isLong) => runTask(read, deriveTask, { repository, files }, { isLong }),
+      work: (files, isLong) =>
+        runTask(read, deriveTask, { repository, files }, { isLong }),
       async onResult(id, result) {
         if (result instanceof Error) failures.push([id, result]);
         if (result !== null) return;
@@ -70,15 +71,22 @@ export async function renderFiles(
   read: ReadContext,
   { blobs, onResult }: {
     readonly blobs: Blobs;
-    readonly onResult: (id: string, result: Uint8Array | string | Error) => void;
+    readonly onResult: (
+      id: string,
+      result: Uint8Array | string | Error,
+    ) => void;
   },
 ): Promise<void> {
   const repository = repositoryOf(read);
   await workOn(files, read, {
     blobs,
-    work: (files, isLong) => runTask(read, renderTask, { repository, files }, { isLong }),
+    work: (files, isLong) =>
+      runTask(read, renderTask, { repository, files }, { isLong }),
     onResult: (id, result) =>
-      onResult(id, result ?? "The file takes longer than 2 s, or too much memory."),
+      onResult(
+        id,
+        result ?? "The file takes longer than 2 s, or too much memory.",
+      ),
   });
 }
 
@@ -88,22 +96,35 @@ async function workOn<T>(
   read: ReadContext,
   { blobs: known, work, onResult }: {
     readonly blobs: Blobs | undefined;
-    readonly work: (batch: FilesInput["files"], isLong: boolean) => Promise<Batch<T>>;
+    readonly work: (
+      batch: FilesInput["files"],
+      isLong: boolean,
+    ) => Promise<Batch<T>>;
     /**
      * Gets an error if the file cannot be read. Gets null if the file takes too
      * long even alone.
      */
-    readonly onResult: (id: string, result: T | Error | null) => void | Promise<void>;
+    readonly onResult: (
+      id: string,
+      result: T | Error | null,
+    ) => void | Promise<void>;
   },
 ): Promise<void> {
   const { source, snapshot, context } = read;
   const unique = [...new Map(files.map((file) => [file.id, file])).values()];
   for (let next = 0; next < unique.length;) {
-    const chunk = fitting(unique.slice(next, next + CHUNK.maxFiles), CHUNK.maxBytes, "size");
+    const chunk = fitting(
+      unique.slice(next, next + CHUNK.maxFiles),
+      CHUNK.maxBytes,
+      "size",
+    );
     next += chunk.length;
     context.signal?.throwIfAborted();
-    const isKnown = known !== undefined && chunk.every(({ id }) => known.has(id));
-    const blobs = isKnown ? known : await source.blobs(snapshot, chunk, context);
+    const isKnown = known !== undefined &&
+      chunk.every(({ id }) => known.has(id));
+    const blobs = isKnown
+      ? known
+      : await source.blobs(snapshot, chunk, context);
     const readable: { id: string; bytes: Uint8Array; length: number }[] = [];
     for (const { id } of chunk) {
       const bytes = blobs.get(id)!;
@@ -114,11 +135,17 @@ async function workOn<T>(
     let tries = 0;
     for (let at = 0; at < readable.length;) {
       context.signal?.throwIfAborted();
-      const batch = fitting(readable.slice(at, at + size), MAX_BATCH_BYTES, "length");
-      const { results, isSlow } = await work(batch, tries === 1).catch((error) => {
-        if (!(error instanceof TimeLimitError)) throw error;
-        return { results: [], isSlow: true };
-      });
+      const batch = fitting(
+        readable.slice(at, at + size),
+        MAX_BATCH_BYTES,
+        "length",
+      );
+      const { results, isSlow } = await work(batch, tries === 1).catch(
+        (error) => {
+          if (!(error instanceof TimeLimitError)) throw error;
+          return { results: [], isSlow: true };
+        },
+      );
       for (const result of results) await onResult(readable[at++]!.id, result);
       if (results.length > 0) tries = 0;
       if (!isSlow) continue;
@@ -133,11 +160,16 @@ async function workOn<T>(
 }
 
 /** Returns as many files as fit into `maxBytes` but at least one. */
-function fitting<Key extends string, File extends Readonly<Record<Key, number>>>(
+function fitting<
+  Key extends string,
+  File extends Readonly<Record<Key, number>>,
+>(
   files: readonly File[],
   maxBytes: number,
   key: Key,
 ): File[] {
   let bytes = 0;
-  return files.filter((file, index) => (bytes += file[key]) <= maxBytes || index === 0);
+  return files.filter((file, index) =>
+    (bytes += file[key]) <= maxBytes || index === 0
+  );
 }

@@ -8,9 +8,18 @@ import { displayPath } from "../api/names.ts";
 import { itemUrl } from "../api/parameters.ts";
 import type { ObjectKind } from "../cache/object_cache.ts";
 import { FAILURE_TTL_MS } from "../content/derived.ts";
-import type { DescribedFile, DescribeInput, Description } from "../content/describe.ts";
+import type {
+  DescribedFile,
+  DescribeInput,
+  Description,
+} from "../content/describe.ts";
 import type { ItemNeeds } from "../content/fields.ts";
-import { fileName, isMarkdown, isMdx, needsReading } from "../content/file_names.ts";
+import {
+  fileName,
+  isMarkdown,
+  isMdx,
+  needsReading,
+} from "../content/file_names.ts";
 import { RENDERER_VERSION } from "../content/rendered.ts";
 import { describeTask } from "../content/tasks.ts";
 import { pageTooLarge, problem, sourceFailed } from "../errors.ts";
@@ -18,7 +27,12 @@ import { type FileList, inPathOrder } from "../source/file_list.ts";
 import type { Blobs, FileRef } from "../source/source.ts";
 import { renderFiles, runOverFrontMatter } from "./derive.ts";
 import { type ReadContext, repositoryOf, runJob } from "./read_context.ts";
-import { type ContentFile, contentRef, readContents, withPointer } from "./read_contents.ts";
+import {
+  type ContentFile,
+  contentRef,
+  readContents,
+  withPointer,
+} from "./read_contents.ts";
 import { type CollectionFolder, pathIn } from "./resolve_collection.ts";
 
 /** The files of a response and what the response says about them. */
@@ -31,7 +45,10 @@ interface Page {
   /** The collection that contains the files. Null for a single file. */
   readonly folder: CollectionFolder | null;
   /** The files that links between items may lead to. */
-  readonly linked?: { readonly folder: CollectionFolder; readonly files: FileList } | null;
+  readonly linked?: {
+    readonly folder: CollectionFolder;
+    readonly files: FileList;
+  } | null;
   /** Maximum size of the items as JSON. */
   readonly maxBytes: number;
   /** Files that were read already. */
@@ -55,7 +72,8 @@ const WRITTEN_BYTES = 256;
  * a page reads only for front matter.
  */
 const MAX_PAGE_BYTES = { content: 4 << 20, frontMatter: 32 << 20 };
-const MDX_ERROR = "MDX is a program, which this service does not execute; it has no HTML.";
+const MDX_ERROR =
+  "MDX is a program, which this service does not execute; it has no HTML.";
 
 /** Rendered files in the encoding of the content thread. */
 const renderedKind: ObjectKind<Uint8Array> = {
@@ -63,7 +81,9 @@ const renderedKind: ObjectKind<Uint8Array> = {
   sizeOf: (bytes) => bytes.length,
   codec: { encode: (bytes) => bytes, decode: (bytes) => bytes },
 };
-const failureKind: ObjectKind<{ readonly message: string; readonly untilMs: number }> = {
+const failureKind: ObjectKind<
+  { readonly message: string; readonly untilMs: number }
+> = {
   name: "html-failure",
   sizeOf: ({ message }) => 100 + 2 * message.length,
 };
@@ -98,15 +118,21 @@ export async function describeItems(
   const known = { ...page, ...(blobs && { blobs }) };
   if (needs.html) await addHtml(files, known, take, read);
   const described = await describeFiles(files, known, read);
-  const hasFailed = files.some(({ error }) => error?.code.startsWith("source-"));
+  const hasFailed = files.some(({ error }) =>
+    error?.code.startsWith("source-")
+  );
   const mayEnd = files.some(({ error, htmlError, path }) =>
     error?.code === "item-not-found" || htmlError !== undefined && !isMdx(path)
   );
-  return { ...described, cacheForMs: hasFailed ? 0 : mayEnd ? FAILURE_TTL_MS : Infinity };
+  return {
+    ...described,
+    cacheForMs: hasFailed ? 0 : mayEnd ? FAILURE_TTL_MS : Infinity,
+  };
 }
 
 /** Whether no file has to be read. */
-const isPlain = ({ content, frontMatter, html }: ItemNeeds) => !(content || frontMatter || html);
+const isPlain = ({ content, frontMatter, html }: ItemNeeds) =>
+  !(content || frontMatter || html);
 
 /**
  * Decides which files are read. Files get their share of the page limits in
@@ -126,14 +152,20 @@ function planReads(
     { path, size }: FileRef,
     budget: keyof typeof MAX_PAGE_BYTES = "content",
   ) => {
-    if (size > maxBytes) throw problem("item-too-large", { path, size, maxBytes });
-    if (size > bytesLeft[budget]) throw pageTooLarge(path, MAX_PAGE_BYTES[budget]);
+    if (size > maxBytes) {
+      throw problem("item-too-large", { path, size, maxBytes });
+    }
+    if (size > bytesLeft[budget]) {
+      throw pageTooLarge(path, MAX_PAGE_BYTES[budget]);
+    }
     bytesLeft[budget] -= size;
   };
   for (const file of inPathOrder(isPlain(needs) ? [] : files)) {
     const { path, size } = file;
     try {
-      if (needs.content || needs.html && isMarkdown(path)) take(contentRef(file));
+      if (needs.content || needs.html && isMarkdown(path)) {
+        take(contentRef(file));
+      }
     } catch (error) {
       fail(file, error as Error);
     }
@@ -158,7 +190,9 @@ async function addHtml(
 ): Promise<void> {
   const { clock, objects } = read;
   const repository = repositoryOf(read);
-  const markdown = files.filter(({ path, error }) => isMarkdown(path) && error === undefined);
+  const markdown = files.filter(({ path, error }) =>
+    isMarkdown(path) && error === undefined
+  );
   const ids = markdown.map((file) => contentRef(file).id);
   const rendered = await objects.getMany(renderedKind, repository, ids);
   const missing = markdown.filter((file) => {
@@ -170,7 +204,9 @@ async function addHtml(
     const found = rendered.get(id);
     if (found) file.rendered = found;
     const failure = objects.peek(failureKind, repository, id);
-    if (failure && failure.untilMs > clock.monotonicMs()) file.htmlError = failure.message;
+    if (failure && failure.untilMs > clock.monotonicMs()) {
+      file.htmlError = failure.message;
+    }
     return file.rendered === undefined && file.htmlError === undefined;
   });
   if (missing.length === 0) return;
@@ -182,13 +218,18 @@ async function addHtml(
       blobs,
       onResult(id, result) {
         results.set(id, result);
-        if (result instanceof Uint8Array) objects.set(renderedKind, repository, id, result);
+        if (result instanceof Uint8Array) {
+          objects.set(renderedKind, repository, id, result);
+        }
         if (typeof result !== "string") return;
         const untilMs = clock.monotonicMs() + FAILURE_TTL_MS;
         objects.set(failureKind, repository, id, { message: result, untilMs });
       },
     });
-    return missing.map((file) => ({ lfs: file.lfs, result: results.get(contentRef(file).id)! }));
+    return missing.map((file) => ({
+      lfs: file.lfs,
+      result: results.get(contentRef(file).id)!,
+    }));
   };
   let results;
   if (folder === null) {
@@ -241,31 +282,49 @@ async function describeFiles(
   };
   const describeWithin = async (maxBytes: number) => {
     await read.reserveBytes(maxBytes);
-    return await runOverFrontMatter(read, describeTask, { ...input, maxBytes }, {
-      subject: folder === null ? files[0]!.path : displayPath(folder.path),
-      fileAt: (index) => contentRef(files[index]!),
-      onFailure: (id, error) => {
-        for (const file of files) {
-          if (file.frontMatter && contentRef(file).id === id) fail(file, error);
-        }
+    return await runOverFrontMatter(
+      read,
+      describeTask,
+      { ...input, maxBytes },
+      {
+        subject: folder === null ? files[0]!.path : displayPath(folder.path),
+        fileAt: (index) => contentRef(files[index]!),
+        onFailure: (id, error) => {
+          for (const file of files) {
+            if (file.frontMatter && contentRef(file).id === id) {
+              fail(
+                file,
+                error,
+              );
+            }
+          }
+        },
+        ...(blobs && { blobs }),
+        ...(!isPlain(needs) ? {} : {
+          linearIn: files.reduce(
+            (sum, { path }) => sum + path.length + WRITTEN_BYTES,
+            0,
+          ),
+        }),
       },
-      ...(blobs && { blobs }),
-      ...(!isPlain(needs)
-        ? {}
-        : { linearIn: files.reduce((sum, { path }) => sum + path.length + WRITTEN_BYTES, 0) }),
-    });
+    );
   };
   // Few files need the maximum. Escapes and URLs can multiply their size.
   const likely = files.reduce(
     (sum, { bytes, rendered }) =>
-      sum + MAX_ITEM_BYTES + 4 * ((bytes?.length ?? 0) + (rendered?.length ?? 0)),
+      sum + MAX_ITEM_BYTES +
+      4 * ((bytes?.length ?? 0) + (rendered?.length ?? 0)),
     0,
   );
   const described = await describeWithin(Math.min(likely, maxBytes));
-  return described.isCut && likely < maxBytes ? await describeWithin(maxBytes) : described;
+  return described.isCut && likely < maxBytes
+    ? await describeWithin(maxBytes)
+    : described;
 }
 
 function itemError(error: Error): NonNullable<DescribedFile["error"]> {
   const known = itemErrorBody.safeParse(error);
-  return known.success ? known.data : itemErrorBody.parse(sourceFailed(error.message));
+  return known.success
+    ? known.data
+    : itemErrorBody.parse(sourceFailed(error.message));
 }

@@ -40,7 +40,11 @@ export async function listFiles(
   const { path, treeId } = folder;
   if (!recursive) {
     const { list } = await readTree(read, treeId, path);
-    return await join({ entries: list.bytes, folders: null }, list.bytes.length, read);
+    return await join(
+      { entries: list.bytes, folders: null },
+      list.bytes.length,
+      read,
+    );
   }
   countTreeRead(read, path);
   const whole = await read.source.files(read.snapshot, treeId, read.context);
@@ -62,7 +66,10 @@ export async function listFiles(
  * Lists a truncated folder in parts. Reads its plain tree and then each
  * subfolder with one recursive request.
  */
-async function listInParts({ path, treeId }: CollectionFolder, read: ReadContext) {
+async function listInParts(
+  { path, treeId }: CollectionFolder,
+  read: ReadContext,
+) {
   let count = 0;
   let bytes = 0;
   const limit = pLimit(READS_AT_ONCE);
@@ -85,12 +92,17 @@ async function listInParts({ path, treeId }: CollectionFolder, read: ReadContext
     requireFew(count, path);
     if (bytes > MAX_LIST_BYTES) {
       const why = "its paths take more than 128 MiB";
-      throw problem("collection-too-large", { collection: displayPath(path), why });
+      throw problem("collection-too-large", {
+        collection: displayPath(path),
+        why,
+      });
     }
   };
   const readPart = async (treeId: string): Promise<ListPart> => {
     const entries = await run(() => readTree(read, treeId, path));
-    const found = [...entries.ofKind("folder")].filter(({ name }) => isListedPath(name));
+    const found = [...entries.ofKind("folder")].filter(({ name }) =>
+      isListedPath(name)
+    );
     add(entries.length - found.length, entries.list);
     const folders = await Promise.all(found.map(async ({ name, id }) => {
       const files = await run(() => {
@@ -105,14 +117,23 @@ async function listInParts({ path, treeId }: CollectionFolder, read: ReadContext
   return await join(await readPart(treeId), bytes, read);
 }
 
-async function join(part: ListPart, linearIn: number, read: ReadContext): Promise<FileList> {
+async function join(
+  part: ListPart,
+  linearIn: number,
+  read: ReadContext,
+): Promise<FileList> {
   const isLong = linearIn > LONG_BYTES;
-  return new FileList(await runTask(read, joinListsTask, part, { linearIn, isLong }));
+  return new FileList(
+    await runTask(read, joinListsTask, part, { linearIn, isLong }),
+  );
 }
 
 function requireFew(count: number, path: string): void {
   if (count > MAX_FILES) {
     const why = `it has more than ${MAX_FILES} files`;
-    throw problem("collection-too-large", { collection: displayPath(path), why });
+    throw problem("collection-too-large", {
+      collection: displayPath(path),
+      why,
+    });
   }
 }

@@ -31,7 +31,8 @@ export async function listItems(
   const folder = await resolveCollection(parameters.collection, read);
   const listed = await listFiles(folder, read, parameters.recursive);
   const selected = await selectItems(listed, parameters, { folder, read });
-  const { page = DEFAULTS.page, limit = DEFAULTS.limit, linkTemplate, fields } = parameters;
+  const { page = DEFAULTS.page, limit = DEFAULTS.limit, linkTemplate, fields } =
+    parameters;
   const { total: totalItems, facets } = selected;
   const start = (page - 1) * limit;
   const files: FileRef[] = [];
@@ -44,11 +45,14 @@ export async function listItems(
   const hasNext = page < totalPages;
   // Pages past the end link to the last page that has items.
   const hasPrevious = totalItems > 0 && page > 1;
-  const pageUrl = (page: number) => listUrl(read.baseUrl, { ...parameters, page });
+  const pageUrl = (page: number) =>
+    listUrl(read.baseUrl, { ...parameters, page });
   const { omitted } = listed;
   const warnings = [...folder.warnings];
   if (omitted === 1) warnings.push("Left out a file whose name is not UTF-8");
-  if (omitted > 1) warnings.push(`Left out ${omitted} files whose names are not UTF-8`);
+  if (omitted > 1) {
+    warnings.push(`Left out ${omitted} files whose names are not UTF-8`);
+  }
   const { name: repository, branch, commit } = read.snapshot;
   const links = {
     self: pageUrl(page),
@@ -82,9 +86,17 @@ export async function listItems(
     maxBytes: MAX_JSON_BYTES - 3 * (head.length + tail.length) - files.length,
   }, read);
   if (isCut && json.length === 0) {
-    const why = `a page of ${limit} items has more than ${MAX_JSON_BYTES} bytes; lower limit`;
-    throw problem("collection-too-large", { collection: displayPath(folder.path), why });
+    const why =
+      `a page of ${limit} items has more than ${MAX_JSON_BYTES} bytes; lower limit`;
+    throw problem("collection-too-large", {
+      collection: displayPath(folder.path),
+      why,
+    });
   }
-  const body = new Blob([`${head.slice(0, -1)},"items":[`, json, `],${tail.slice(1)}`]);
+  const body = new Blob([
+    `${head.slice(0, -1)},"items":[`,
+    json,
+    `],${tail.slice(1)}`,
+  ]);
   return { json: await body.bytes(), links, cacheForMs };
 }

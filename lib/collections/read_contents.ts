@@ -28,7 +28,9 @@ export async function readContents(
   admit: (object: FileRef) => unknown,
   { source, snapshot, context }: ReadContext,
 ): Promise<Map<string, BlobResult>> {
-  const contents = new Map(await source.blobs(snapshot, files.map(contentRef), context));
+  const contents = new Map(
+    await source.blobs(snapshot, files.map(contentRef), context),
+  );
   const objects: FileRef[] = [];
   for (const file of files.filter(({ lfs }) => !lfs)) {
     const bytes = contents.get(file.id)!;
@@ -43,6 +45,8 @@ export async function readContents(
       contents.set(object.id, error as Error);
     }
   }
-  for (const [id, bytes] of await source.blobs(snapshot, objects, context)) contents.set(id, bytes);
+  for (const [id, bytes] of await source.blobs(snapshot, objects, context)) {
+    contents.set(id, bytes);
+  }
   return contents;
 }

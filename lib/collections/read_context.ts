@@ -5,7 +5,12 @@
 import type { ObjectCache } from "../cache/object_cache.ts";
 import { type Clock, yieldToEventLoop } from "../work/clock.ts";
 import { problem, RETRY_AFTER_SECONDS } from "../errors.ts";
-import { type Compute, type RunOptions, type Task, TimeLimitError } from "../thread/compute.ts";
+import {
+  type Compute,
+  type RunOptions,
+  type Task,
+  TimeLimitError,
+} from "../thread/compute.ts";
 import { FileList, fileListKind } from "../source/file_list.ts";
 import {
   backgroundContext,
@@ -76,10 +81,16 @@ export function countTreeRead(read: ReadContext, path: string): void {
  * Returns the entries of a folder. `path` is for errors.
  * @throws {CollectionsError} collection-too-large or a source failure.
  */
-export async function readTree(read: ReadContext, treeId: string, path: string) {
+export async function readTree(
+  read: ReadContext,
+  treeId: string,
+  path: string,
+) {
   countTreeRead(read, path);
   // The folders may all be in memory. Then nothing else yields.
-  if (read.treeReads.count % TREES_PER_YIELD === 0) await yieldToEventLoop(read.context.signal);
+  if (read.treeReads.count % TREES_PER_YIELD === 0) {
+    await yieldToEventLoop(read.context.signal);
+  }
   return await read.source.tree(read.snapshot, treeId, read.context);
 }
 
@@ -91,7 +102,10 @@ type FoundEntry = Omit<TreeEntry, "name">;
  * own.
  * @throws {CollectionsError} what {@linkcode readTree} throws.
  */
-export async function findEntry(path: string, read: ReadContext): Promise<FoundEntry | null> {
+export async function findEntry(
+  path: string,
+  read: ReadContext,
+): Promise<FoundEntry | null> {
   let entry: FoundEntry = { kind: "folder", id: read.snapshot.commit, size: 0 };
   for (let rest = path; rest !== "";) {
     if (entry.kind !== "folder") return null;
@@ -111,7 +125,10 @@ export async function findEntry(path: string, read: ReadContext): Promise<FoundE
  * Returns the bytes of one file.
  * @throws {CollectionsError} if the source fails.
  */
-export async function readBlob(file: FileRef, { source, snapshot, context }: ReadContext) {
+export async function readBlob(
+  file: FileRef,
+  { source, snapshot, context }: ReadContext,
+) {
   const result = (await source.blobs(snapshot, [file], context)).get(file.id)!;
   if (result instanceof Error) throw result;
   return result;
@@ -128,17 +145,26 @@ export async function runTask<Input, Output>(
   read: ReadContext,
   task: Task<Input, Output>,
   input: Input,
-  { subject, ...options }: Pick<RunOptions, "isLong" | "linearIn"> & { readonly subject?: string } =
-    {},
+  { subject, ...options }: Pick<RunOptions, "isLong" | "linearIn"> & {
+    readonly subject?: string;
+  } = {},
 ): Promise<Output> {
   const { compute, context } = read;
   const { client, signal } = context;
   const charge = (processorMs: number) => context.charge(processorMs);
   const repository = repositoryOf(read);
   try {
-    return await compute.run(task, input, { ...options, client, signal, charge, repository });
+    return await compute.run(task, input, {
+      ...options,
+      client,
+      signal,
+      charge,
+      repository,
+    });
   } catch (error) {
-    if (subject === undefined || !(error instanceof TimeLimitError)) throw error;
+    if (subject === undefined || !(error instanceof TimeLimitError)) {
+      throw error;
+    }
     throw problem("query-too-expensive", { collection: subject });
   }
 }
@@ -158,7 +184,12 @@ export async function runJob<T>(
     readonly work: (read: ReadContext) => Promise<T>;
   },
 ): Promise<T> {
-  const { clock, context: { client, signal }, limits: { waitMs }, startedAtMs } = read;
+  const {
+    clock,
+    context: { client, signal },
+    limits: { waitMs },
+    startedAtMs,
+  } = read;
   const repository = repositoryOf(read);
   const leftMs = waitMs - (clock.monotonicMs() - startedAtMs);
   const result = await read.jobs.run({
@@ -175,7 +206,10 @@ export async function runJob<T>(
     },
   });
   if (result === "running") {
-    throw problem("collection-not-ready", { collection, retryAfterSeconds: RETRY_AFTER_SECONDS });
+    throw problem("collection-not-ready", {
+      collection,
+      retryAfterSeconds: RETRY_AFTER_SECONDS,
+    });
   }
   return result;
 }

@@ -13,7 +13,11 @@ import { listFiles } from "./list_files.ts";
 import type { JsonBody } from "./list_items.ts";
 import { findEntry, type ReadContext, runTask } from "./read_context.ts";
 import { type ContentFile, contentRef, readContents } from "./read_contents.ts";
-import { type CollectionFolder, pathIn, resolveCollection } from "./resolve_collection.ts";
+import {
+  type CollectionFolder,
+  pathIn,
+  resolveCollection,
+} from "./resolve_collection.ts";
 import { selectItems } from "./select_items.ts";
 
 /** The largest file fits as base64 or as text that needs few escapes. */
@@ -26,7 +30,9 @@ const JSON_BYTES_PER_BYTE = 1.5;
  */
 export async function readItem(parameters: ItemParameters, read: ReadContext) {
   const { collection, slug } = parameters;
-  const folder = collection === undefined ? null : await resolveCollection(collection, read);
+  const folder = collection === undefined
+    ? null
+    : await resolveCollection(collection, read);
   const path = parameters.path ?? await findSlug(slug!, folder!, read);
   if (folder !== null && !path.startsWith(pathIn(folder.path, ""))) {
     throw itemNotFound(path, "outside");
@@ -38,7 +44,12 @@ export async function readItem(parameters: ItemParameters, read: ReadContext) {
   const admit = async ({ size }: FileRef) => {
     const htmlUrl = read.source.webUrl(read.snapshot, path);
     if (size > maxBytes) {
-      throw problem("item-too-large", { path, size, maxBytes, ...(htmlUrl && { htmlUrl }) });
+      throw problem("item-too-large", {
+        path,
+        size,
+        maxBytes,
+        ...(htmlUrl && { htmlUrl }),
+      });
     }
     await read.reserveBytes(size);
   };
@@ -62,14 +73,19 @@ export async function itemBody(
   read: ReadContext,
 ): Promise<JsonBody> {
   const { path } = file;
-  const { includeHtml: html = false, includeNeighbors = false, linkTemplate } = parameters;
+  const { includeHtml: html = false, includeNeighbors = false, linkTemplate } =
+    parameters;
   const { name: repository, branch, commit } = read.snapshot;
   const neighbors = includeNeighbors && folder !== null
     ? await neighborsOf(path, parameters, { folder, read })
     : null;
   // A file with a NUL is not text and has no HTML.
-  const hasLinks = html && folder !== null && isMarkdown(path) && !bytes.includes(0);
-  const maxBytes = Math.max(MAX_JSON_BYTES, read.limits.maxItemBytes * JSON_BYTES_PER_BYTE);
+  const hasLinks = html && folder !== null && isMarkdown(path) &&
+    !bytes.includes(0);
+  const maxBytes = Math.max(
+    MAX_JSON_BYTES,
+    read.limits.maxItemBytes * JSON_BYTES_PER_BYTE,
+  );
   const { json, isCut, cacheForMs } = await describeItems({
     files: [file],
     needs: { content: true, frontMatter: true, html },
@@ -82,9 +98,14 @@ export async function itemBody(
   if (isCut) {
     const detail =
       `"${path}" does not fit into ${maxBytes} bytes of JSON. Read it with format=raw.`;
-    throw new CollectionsError("item-too-large", detail, { size: bytes.length, maxBytes });
+    throw new CollectionsError("item-too-large", detail, {
+      size: bytes.length,
+      maxBytes,
+    });
   }
-  const head = JSON.stringify({ repository: { ...repository, branch, commit } });
+  const head = JSON.stringify({
+    repository: { ...repository, branch, commit },
+  });
   const tail = neighbors === null ? "}" : `,${neighbors.json.slice(1)}`;
   const body = new Blob([head.slice(0, -1), ",", json.subarray(1, -1), tail]);
   return {
@@ -97,11 +118,17 @@ export async function itemBody(
  * Returns the path of the item with a slug. If several items have it, the only
  * Markdown file wins.
  */
-async function findSlug(slug: string, folder: CollectionFolder, read: ReadContext) {
+async function findSlug(
+  slug: string,
+  folder: CollectionFolder,
+  read: ReadContext,
+) {
   const list = await listFiles(folder, read);
   const input = { files: list.bytes, slug, rule: folder.declared?.rule };
   const collection = displayPath(folder.path);
-  const found = await runTask(read, findSlugTask, input, { subject: collection });
+  const found = await runTask(read, findSlugTask, input, {
+    subject: collection,
+  });
   const paths = found.paths.map((path) => pathIn(folder.path, path));
   const [path] = paths;
   if (path === undefined) {
@@ -110,7 +137,9 @@ async function findSlug(slug: string, folder: CollectionFolder, read: ReadContex
     throw problem("item-not-found", { state });
   }
   if (found.count > 1) {
-    const named = found.count > paths.length ? `the first ${paths.length}` : "all";
+    const named = found.count > paths.length
+      ? `the first ${paths.length}`
+      : "all";
     throw problem("slug-ambiguous", { slug, count: found.count, named, paths });
   }
   return path;

@@ -36,8 +36,9 @@ export interface CollectionFolder {
 type MissingCollection = Parameters<typeof collectionNotFound>[1];
 
 /** Candidate prefixes of the name. `_` is an underscore before the name. */
-const PLACES = "content/ src/content/ _ collections/ collections/_ data/ _data/ docs/ src/"
-  .split(" ");
+const PLACES =
+  "content/ src/content/ _ collections/ collections/_ data/ _data/ docs/ src/"
+    .split(" ");
 
 const sizeOf = (value: CollectionFolder | MissingCollection) =>
   300 + 2 * JSON.stringify(value).length;
@@ -46,7 +47,10 @@ const folderKind: ObjectKind<CollectionFolder> = {
   sizeOf,
   codec: jsonCodec,
 };
-const missingKind: ObjectKind<MissingCollection> = { name: "missing-collection", sizeOf };
+const missingKind: ObjectKind<MissingCollection> = {
+  name: "missing-collection",
+  sizeOf,
+};
 
 /** Returns the path from the repository's root of a path inside a folder. */
 export const pathIn = (folder: string, inside: string) =>
@@ -63,7 +67,9 @@ export async function resolveCollection(name: string, read: ReadContext) {
     await read.objects.get(folderKind, repository, id);
   const found = cached ?? await search(name, read);
   if ("treeId" in found) {
-    if (cached === undefined) read.objects.set(folderKind, repository, id, found);
+    if (cached === undefined) {
+      read.objects.set(folderKind, repository, id, found);
+    }
     return found;
   }
   read.objects.set(missingKind, repository, id, found);
@@ -73,22 +79,33 @@ export async function resolveCollection(name: string, read: ReadContext) {
 async function search(name: string, read: ReadContext) {
   let file: string | null = null;
   let warnings: readonly string[] = [];
-  const folderAt = async (path: string, declared: CollectionFolder["declared"] = null) => {
+  const folderAt = async (
+    path: string,
+    declared: CollectionFolder["declared"] = null,
+  ) => {
     const entry = await findEntry(path, read);
     if (entry?.kind === "file") file ??= path;
-    return entry?.kind === "folder" ? { path, treeId: entry.id, declared, warnings } : null;
+    return entry?.kind === "folder"
+      ? { path, treeId: entry.id, declared, warnings }
+      : null;
   };
   if (name.includes("/")) {
     countTreeRead(read, name);
     const folder = await read.source.filesAt(read.snapshot, name, read.context);
-    if (folder !== null) return { path: name, treeId: folder.treeId, declared: null, warnings };
+    if (folder !== null) {
+      return { path: name, treeId: folder.treeId, declared: null, warnings };
+    }
   }
   const asPath = await folderAt(name);
   if (asPath !== null) return asPath;
   const declarations = await readDeclarations(read);
   warnings = declarations.warnings;
   const { collections } = declarations;
-  for (const { folder: path, source, rule } of collections.filter((one) => one.name === name)) {
+  for (
+    const { folder: path, source, rule } of collections.filter((one) =>
+      one.name === name
+    )
+  ) {
     const folder = await folderAt(path, { source, rule });
     if (folder !== null) return folder;
   }
@@ -98,25 +115,37 @@ async function search(name: string, read: ReadContext) {
   }
   // Comparing names is uncached work.
   read.context.recordMiss();
-  return { file, suggestions: await suggestions(name, collections, read), warnings };
+  return {
+    file,
+    suggestions: await suggestions(name, collections, read),
+    warnings,
+  };
 }
 
 /**
  * Returns names that would have worked. They come from the siblings of the path
  * and from the candidate folders. These folders were already read.
  */
-async function suggestions(name: string, declared: readonly Declared[], read: ReadContext) {
+async function suggestions(
+  name: string,
+  declared: readonly Declared[],
+  read: ReadContext,
+) {
   const suggest = (names: readonly string[], folders: NamedFolder[] = []) =>
     runTask(read, suggestTask, { name, names, folders });
   // A configuration may name very many folders. Each may cost a request.
   const nearest = await suggest(declared.map((one) => one.name));
   const names: string[] = [];
-  for (const declaration of declared.filter((one) => nearest.includes(one.name))) {
+  for (
+    const declaration of declared.filter((one) => nearest.includes(one.name))
+  ) {
     const folder = await findEntry(declaration.folder, read);
     if (folder?.kind === "folder") names.push(declaration.name);
   }
   const parent = name.slice(0, Math.max(0, name.lastIndexOf("/")));
-  const places = PLACES.filter((place) => place.endsWith("/")).map((place) => place.slice(0, -1));
+  const places = PLACES.filter((place) => place.endsWith("/")).map((place) =>
+    place.slice(0, -1)
+  );
   const folders: NamedFolder[] = [];
   for (const path of [...parent === "" ? [] : [parent], "", ...places]) {
     const folder = await findEntry(path, read);

@@ -14,7 +14,8 @@ import { type CollectionFolder, pathIn } from "./resolve_collection.ts";
 
 const selectedKind: ObjectKind<Selection> = {
   name: "selection",
-  sizeOf: ({ indices, facets }) => indices.byteLength + 2 * JSON.stringify(facets).length,
+  sizeOf: ({ indices, facets }) =>
+    indices.byteLength + 2 * JSON.stringify(facets).length,
 };
 
 /**
@@ -27,7 +28,8 @@ export async function selectItems(
   parameters: Pick<ListParameters, "sort" | "filter" | "recursive" | "facets">,
   { folder, read }: { folder: CollectionFolder; read: ReadContext },
 ) {
-  const { sort = "path", filter = [], recursive = true, facets = [] } = parameters;
+  const { sort = "path", filter = [], recursive = true, facets = [] } =
+    parameters;
   const { path, treeId, declared } = folder;
   const repository = repositoryOf(read);
   const fileAt = (index: number): FileRef => {
@@ -51,11 +53,13 @@ export async function selectItems(
     read.objects.set(selectedKind, repository, id, selection);
     return selection;
   };
-  const isWhole = sort === "path" && filter.length + facets.length === 0 && declared === null;
+  const isWhole = sort === "path" && filter.length + facets.length === 0 &&
+    declared === null;
   const job = { key: `selection ${id}`, collection: displayPath(path), work };
   const selection = isWhole
     ? null
-    : read.objects.peek(selectedKind, repository, id) ?? await runJob(read, job);
+    : read.objects.peek(selectedKind, repository, id) ??
+      await runJob(read, job);
 
   const total = selection?.indices.length ?? files.length;
   return {
@@ -63,14 +67,18 @@ export async function selectItems(
     facets: selection?.facets ?? {},
     /** Returns the file at a position of the selection, or null. */
     at: (position: number): FileRef | null =>
-      position < 0 || position >= total ? null : fileAt(selection?.indices[position] ?? position),
+      position < 0 || position >= total
+        ? null
+        : fileAt(selection?.indices[position] ?? position),
     /**
      * Returns the position of a file by its path from the repository's root.
      * Returns -1 if the file is not selected.
      */
     positionOf(filePath: string): number {
       const index = files.indexOf(filePath.slice(pathIn(path, "").length));
-      return selection === null || index < 0 ? index : selection.indices.indexOf(index);
+      return selection === null || index < 0
+        ? index
+        : selection.indices.indexOf(index);
     },
   };
 }

@@ -6,10 +6,17 @@ import { type Declarations, type Declared, unreadable } from "./declared.ts";
 import { textOf } from "./file_text.ts";
 import { compileGlob } from "./glob.ts";
 import { DataError, parseData } from "./parse_data.ts";
-import { getOwn, isPlainObject, type PlainObject, type PlainValue } from "./plain_value.ts";
+import {
+  getOwn,
+  isPlainObject,
+  type PlainObject,
+  type PlainValue,
+} from "./plain_value.ts";
 
 /** A declaration as written. Its name and folder are not checked yet. */
-type Given = Generator<Pick<Declared, "rule"> & Record<"name" | "folder", PlainValue | undefined>>;
+type Given = Generator<
+  Pick<Declared, "rule"> & Record<"name" | "folder", PlainValue | undefined>
+>;
 
 /**
  * Configurations repeat whole lists of fields with aliases. They are parsed
@@ -26,14 +33,21 @@ const MAX_TEMPLATE_CHARS = 128;
  * Returns what the configuration file at `path` declares. The path must be one
  * of {@linkcode CONFIG_PATHS}.
  */
-export function readConfig({ path, bytes }: { path: string; bytes: Uint8Array }): Declarations {
+export function readConfig(
+  { path, bytes }: { path: string; bytes: Uint8Array },
+): Declarations {
   const text = textOf(bytes);
   if (text === null) return unreadable(path, "it is not UTF-8 text");
   const format = path.endsWith(".toml") ? "toml" : "yaml";
   try {
     // The byte order mark is not part of the document.
-    const config = parseData(text.replace(/^\ufeff/, ""), { format, ...LIMITS });
-    if (!isPlainObject(config)) throw new DataError("The text is not a mapping", 1);
+    const config = parseData(text.replace(/^\ufeff/, ""), {
+      format,
+      ...LIMITS,
+    });
+    if (!isPlainObject(config)) {
+      throw new DataError("The text is not a mapping", 1);
+    }
     const byName = new Map<string, Declared>();
     const system = path.startsWith("_config.")
       ? jekyll
@@ -42,23 +56,33 @@ export function readConfig({ path, bytes }: { path: string; bytes: Uint8Array })
       : decapCms;
     for (const given of system(config)) {
       const name = toText(given.name);
-      const folder = typeof given.folder === "string" ? trimFolder(given.folder) : null;
-      if (name === null || !isUsable(name) || folder === null || byName.has(name)) continue;
+      const folder = typeof given.folder === "string"
+        ? trimFolder(given.folder)
+        : null;
+      if (
+        name === null || !isUsable(name) || folder === null || byName.has(name)
+      ) continue;
       // A placeholder such as `{{locale}}` stands for several folders.
-      if (folder !== "" && (!isUsable(folder) || folder.includes("{{"))) continue;
+      if (folder !== "" && (!isUsable(folder) || folder.includes("{{"))) {
+        continue;
+      }
       byName.set(name, { name, folder, source: path, rule: given.rule });
     }
     const warning = byName.size > MAX_COLLECTIONS
       ? `Cannot read "${path}" whole: it declares more than ${MAX_COLLECTIONS} collections`
       : null;
-    return { collections: [...byName.values()].slice(0, MAX_COLLECTIONS), warning };
+    return {
+      collections: [...byName.values()].slice(0, MAX_COLLECTIONS),
+      warning,
+    };
   } catch (error) {
     if (!(error instanceof DataError)) throw error;
     return unreadable(path, `${error.message} (line ${error.line})`);
   }
 }
 
-const isUsable = (path: string) => path.length <= MAX_CHARS && pathProblem(path) === null;
+const isUsable = (path: string) =>
+  path.length <= MAX_CHARS && pathProblem(path) === null;
 
 /**
  * Pages CMS (pagescms.org/docs/configuration/content). Entries are the files
@@ -74,13 +98,18 @@ function* pagesCms(parent: PlainObject, key = "content"): Given {
     if (type !== "collection") continue;
     const extension = getOwn(entry, "extension");
     const filename = getOwn(entry, "filename");
-    const template = toText(isPlainObject(filename) ? getOwn(filename, "template") : filename);
-    const ofTemplate = /\.([^./]+)$/.exec(template ?? "{primary}.md")?.[1] ?? "";
+    const template = toText(
+      isPlainObject(filename) ? getOwn(filename, "template") : filename,
+    );
+    const ofTemplate = /\.([^./]+)$/.exec(template ?? "{primary}.md")?.[1] ??
+      "";
     const rule = {
       extension: typeof extension === "string" ? extension : ofTemplate,
       maxSegments: getOwn(entry, "subfolders") === false ? 1 : undefined,
       // `exclude` also names folders. Files in an excluded folder are excluded.
-      exclude: [getOwn(entry, "exclude")].flat(1).map(toText).filter((name) => name !== null),
+      exclude: [getOwn(entry, "exclude")].flat(1).map(toText).filter((name) =>
+        name !== null
+      ),
     };
     yield { name: getOwn(entry, "name"), folder: getOwn(entry, "path"), rule };
   }
@@ -101,7 +130,9 @@ function* decapCms(config: PlainObject): Given {
     const extension = toText(getMerged(entry, "extension")) ??
       /^(?:yml|toml|json)$/.exec(format.replace("yaml", "yml"))?.[0] ?? "md";
     const nested = getMerged(entry, "nested");
-    const template = trimSlashes(toText(getMerged(entry, "path")) ?? "{{slug}}");
+    const template = trimSlashes(
+      toText(getMerged(entry, "path")) ?? "{{slug}}",
+    );
     const isNested = isPlainObject(nested);
     // Any depth is allowed if `depth` is not set.
     const depth = isNested ? getMerged(nested, "depth") : undefined;
@@ -111,9 +142,15 @@ function* decapCms(config: PlainObject): Given {
     const rule = {
       extension,
       maxSegments: isBounded ? Math.floor(depth) : undefined,
-      glob: isNested || isTranslated ? undefined : templateGlob(template, extension),
+      glob: isNested || isTranslated
+        ? undefined
+        : templateGlob(template, extension),
     };
-    yield { name: getMerged(entry, "name"), folder: getMerged(entry, "folder"), rule };
+    yield {
+      name: getMerged(entry, "name"),
+      folder: getMerged(entry, "folder"),
+      rule,
+    };
   }
 }
 
@@ -147,7 +184,9 @@ function* jekyll(config: PlainObject): Given {
     .map((key) => trimFolder(toText(getMerged(config, key)) ?? ""))
     .map((folder) => folder === "" ? "" : `${folder}/`).join("");
   for (const name of new Set([...names, "posts"])) {
-    if (!name?.includes("/")) yield { name, folder: `${parents}_${name}`, rule: {} };
+    if (!name?.includes("/")) {
+      yield { name, folder: `${parents}_${name}`, rule: {} };
+    }
   }
 }
 
@@ -163,7 +202,9 @@ function getMerged(object: PlainObject, key: string): PlainValue | undefined {
   const own = getOwn(object, key);
   if (own !== undefined) return own;
   return [getOwn(object, "<<")].flat(1).filter(isPlainObject).values()
-    .map((merged) => getMerged(merged, key)).find((value) => value !== undefined);
+    .map((merged) => getMerged(merged, key)).find((value) =>
+      value !== undefined
+    );
 }
 
 /**

@@ -61,7 +61,9 @@ export function unreadable(path: string, why: string): Declarations {
  */
 export function compileRule(rule: EntryRule = {}): (path: string) => boolean {
   const { extension = "", maxSegments = Infinity } = rule;
-  const suffix = extension === "" || extension.startsWith(".") ? extension : `.${extension}`;
+  const suffix = extension === "" || extension.startsWith(".")
+    ? extension
+    : `.${extension}`;
   const exclude = new Set(rule.exclude);
   const matches = rule.glob === undefined ? () => true : compileGlob(rule.glob);
   return (path) => {

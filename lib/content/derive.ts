@@ -7,7 +7,10 @@ import { type FrontMatter, readFrontMatter } from "./front_matter.ts";
 
 export interface FilesInput {
   readonly repository: string;
-  readonly files: readonly { readonly id: string; readonly bytes: Uint8Array }[];
+  readonly files: readonly {
+    readonly id: string;
+    readonly bytes: Uint8Array;
+  }[];
 }
 
 /** The results of the first files. There are as many as one turn allows. */
@@ -41,11 +44,15 @@ export function inBatch<T>(
  * before. They get an error that is kept for five minutes.
  */
 export function derive(
-  { repository, files, areSlow = false }: FilesInput & { readonly areSlow?: boolean },
+  { repository, files, areSlow = false }: FilesInput & {
+    readonly areSlow?: boolean;
+  },
   pace: Pace,
 ): Batch<void> {
   return inBatch(files, pace, ({ id, bytes }) => {
-    if (!areSlow) return keepDerived(repository, id, frontMatterText(textOf(bytes)));
+    if (!areSlow) {
+      return keepDerived(repository, id, frontMatterText(textOf(bytes)));
+    }
     const message = "The text takes too long to parse";
     const slow: FrontMatter = { frontMatterError: { message, line: 1 } };
     keepDerived(repository, id, JSON.stringify(slow), FAILURE_TTL_MS);

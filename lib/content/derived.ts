@@ -26,7 +26,10 @@ const texts = new LRUCache<string, string>({
 });
 
 /** Returns a `FrontMatter` as JSON, or undefined if it has to be derived. */
-export function derivedText(repository: string, id: string): string | undefined {
+export function derivedText(
+  repository: string,
+  id: string,
+): string | undefined {
   return texts.get(`${repository}\n${id}`);
 }
 
@@ -34,6 +37,11 @@ export function derivedText(repository: string, id: string): string | undefined 
  * Keeps a `FrontMatter` as JSON. `ttl` is in ms. 0 keeps it while there is
  * room.
  */
-export function keepDerived(repository: string, id: string, text: string, ttl = 0): void {
+export function keepDerived(
+  repository: string,
+  id: string,
+  text: string,
+  ttl = 0,
+): void {
   texts.set(`${repository}\n${id}`, text, { ttl });
 }

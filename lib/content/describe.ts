@@ -81,9 +81,13 @@ export interface Description {
 export function describe(input: DescribeInput): Description | Missing {
   const { repository, files, fields, maxBytes } = input;
   const texts = files.map(({ id, lfs, bytes, frontMatter }) =>
-    frontMatter && (!lfs || bytes) ? derivedText(repository, lfs?.oid ?? id) : "{}"
+    frontMatter && (!lfs || bytes)
+      ? derivedText(repository, lfs?.oid ?? id)
+      : "{}"
   );
-  const missing = [...files.keys()].filter((index) => texts[index] === undefined);
+  const missing = [...files.keys()].filter((index) =>
+    texts[index] === undefined
+  );
   if (missing.length > 0) return { missing };
 
   const jsonOf = (item: Partial<ItemBody>) =>
@@ -91,11 +95,16 @@ export function describe(input: DescribeInput): Description | Missing {
   const own = files.map((file) => ownFields(file, input));
   const items = own.map(jsonOf);
   const encoder = new TextEncoder();
-  let bytesLeft = items.reduce((left, json) => left - Buffer.byteLength(json), maxBytes);
+  let bytesLeft = items.reduce(
+    (left, json) => left - Buffer.byteLength(json),
+    maxBytes,
+  );
   if (bytesLeft < 0) return { json: encoder.encode(""), isCut: true };
   let isCut = false;
   const htmlOf = htmlJoiner(input);
-  const inOrder = inPathOrder(files.map((file, index) => ({ file, index, path: file.path })));
+  const inOrder = inPathOrder(
+    files.map((file, index) => ({ file, index, path: file.path })),
+  );
   for (const { index, file } of inOrder) {
     const frontMatter: FrontMatter = JSON.parse(texts[index]!);
     const contents = contentsOf(file, frontMatter, htmlOf);
@@ -129,7 +138,9 @@ function ownFields(
     size: lfs?.size ?? size,
     lfs,
     contentType: contentTypeOf(name),
-    contentUrl: itemPathProblem(path) === null ? contentUrlOf(path, input) : undefined,
+    contentUrl: itemPathProblem(path) === null
+      ? contentUrlOf(path, input)
+      : undefined,
     htmlUrl: webUrlOf(path, input) ?? undefined,
   };
 }
@@ -145,7 +156,9 @@ function contentsOf(
   const html = htmlOf(file);
   if (bytes === undefined) return { ...html, ...frontMatter };
   const text = textOf(bytes);
-  if (text === null) return { encoding: "base64", content: bytes.toBase64(), ...html };
+  if (text === null) {
+    return { encoding: "base64", content: bytes.toBase64(), ...html };
+  }
   // `body` is omitted unless the front matter parses.
   const body = frontMatter.frontMatter && splitFenced(text).body;
   return { encoding: "utf-8", content: text, ...frontMatter, body, ...html };
@@ -157,18 +170,29 @@ function htmlJoiner(input: DescribeInput) {
   const files = linked && new FileList(linked.files);
   const accepts = compileRule(linked?.rule);
   const itemSlugOf = (path: string) => {
-    if (linked === null || files === null || !path.startsWith(linked.prefix)) return null;
+    if (linked === null || files === null || !path.startsWith(linked.prefix)) {
+      return null;
+    }
     const inside = path.slice(linked.prefix.length);
-    return files.indexOf(inside) >= 0 && accepts(inside) ? slugOf(inside) : null;
+    return files.indexOf(inside) >= 0 && accepts(inside)
+      ? slugOf(inside)
+      : null;
   };
   const targets = { ...input, slugOf: itemSlugOf };
-  return ({ path, rendered: json, htmlError }: DescribedFile): Partial<ItemBody> => {
+  return (
+    { path, rendered: json, htmlError }: DescribedFile,
+  ): Partial<ItemBody> => {
     if (htmlError !== undefined) return { htmlError: { message: htmlError } };
-    const rendered: Rendered | null = json ? JSON.parse(new TextDecoder().decode(json)) : null;
+    const rendered: Rendered | null = json
+      ? JSON.parse(new TextDecoder().decode(json))
+      : null;
     if (rendered === null) return {};
     const { headings, excerpt, words } = rendered;
     try {
-      const html = joinHtml(rendered, (address) => resolveAddress(address, path, targets));
+      const html = joinHtml(
+        rendered,
+        (address) => resolveAddress(address, path, targets),
+      );
       return { html, headings, excerpt, words };
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;

@@ -1,7 +1,11 @@
 // Counts the values of front matter keys over a list of items.
 
 import type { FacetsBody } from "../api/contract.ts";
-import { parseFrontMatterKey, type PlainObject, readFrontMatterKey } from "./plain_value.ts";
+import {
+  parseFrontMatterKey,
+  type PlainObject,
+  readFrontMatterKey,
+} from "./plain_value.ts";
 import { compareKeys, sortKeyOf } from "./sort.ts";
 
 const MAX_VALUES = 100;
@@ -26,7 +30,9 @@ export function countFacets(
     const key = parseFrontMatterKey(facet)!;
     const counts = new Map<FacetValue, number>();
     for (const frontMatter of items) {
-      for (const value of new Set([readFrontMatterKey(frontMatter, key)].flat(1))) {
+      for (
+        const value of new Set([readFrontMatterKey(frontMatter, key)].flat(1))
+      ) {
         if (value === undefined || typeof value === "object") continue;
         if (typeof value === "string" && value.length > MAX_CHARS) continue;
         counts.set(value, (counts.get(value) ?? 0) + 1);
@@ -44,7 +50,9 @@ export function greatest(
   const first: Counted[] = [];
   for (const [value, count] of counts) {
     const counted = { value, count };
-    if (first.length === MAX_VALUES && compare(counted, first.at(-1)!) >= 0) continue;
+    if (first.length === MAX_VALUES && compare(counted, first.at(-1)!) >= 0) {
+      continue;
+    }
     let [low, high] = [0, first.length];
     while (low < high) {
       const middle = (low + high) >> 1;
@@ -58,6 +66,7 @@ export function greatest(
 }
 
 function compareCounted(a: Counted, b: Counted): number {
-  return b.count - a.count || compareKeys(sortKeyOf(a.value)!, sortKeyOf(b.value)!) ||
+  return b.count - a.count ||
+    compareKeys(sortKeyOf(a.value)!, sortKeyOf(b.value)!) ||
     (String(a.value) < String(b.value) ? -1 : 1);
 }

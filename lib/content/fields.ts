@@ -2,10 +2,17 @@
 // the keys. If it is missing, the `include…` parameters decide.
 
 import type { ItemBody } from "../api/contract.ts";
-import { getOwn, isPlainObject, parseFrontMatterKey, type PlainObject } from "./plain_value.ts";
+import {
+  getOwn,
+  isPlainObject,
+  parseFrontMatterKey,
+  type PlainObject,
+} from "./plain_value.ts";
 
 /** What has to be loaded from an item's file. */
-export type ItemNeeds = Readonly<Record<"content" | "frontMatter" | "html", boolean>>;
+export type ItemNeeds = Readonly<
+  Record<"content" | "frontMatter" | "html", boolean>
+>;
 
 /**
  * The keys of an item by what they need. `error` needs nothing because it
@@ -31,10 +38,16 @@ const MAX_FACETS = 5;
  */
 export function parseFields(text: string): string[] {
   const fields = [...new Set(text.split(","))].sort();
-  if (fields.length > MAX_FIELDS) throw new SyntaxError(`must be at most ${MAX_FIELDS} keys`);
-  if (fields.every((field) => NEEDS.has(field) || parseFrontMatterKey(field))) return fields;
+  if (fields.length > MAX_FIELDS) {
+    throw new SyntaxError(`must be at most ${MAX_FIELDS} keys`);
+  }
+  if (fields.every((field) => NEEDS.has(field) || parseFrontMatterKey(field))) {
+    return fields;
+  }
   const keys = [...NEEDS.keys()].join(", ");
-  throw new SyntaxError(`must be comma-separated keys of an item: ${keys} or frontMatter.<key>`);
+  throw new SyntaxError(
+    `must be comma-separated keys of an item: ${keys} or frontMatter.<key>`,
+  );
 }
 
 /**
@@ -44,33 +57,51 @@ export function parseFields(text: string): string[] {
  */
 export function parseFacets(text: string): string[] {
   const facets = [...new Set(text.split(","))].sort();
-  if (facets.length <= MAX_FACETS && facets.every(parseFrontMatterKey)) return facets;
-  throw new SyntaxError(`must be at most ${MAX_FACETS} comma-separated frontMatter.<key>`);
+  if (facets.length <= MAX_FACETS && facets.every(parseFrontMatterKey)) {
+    return facets;
+  }
+  throw new SyntaxError(
+    `must be at most ${MAX_FACETS} comma-separated frontMatter.<key>`,
+  );
 }
 
 /** Returns what the items of a list need for these parameters. */
 export function needsOf(
-  { fields, includeContent = false, includeFrontMatter = false, includeHtml = false }:
+  {
+    fields,
+    includeContent = false,
+    includeFrontMatter = false,
+    includeHtml = false,
+  }:
     & { readonly fields?: readonly string[] | undefined }
     & {
-      readonly [Key in "Content" | "FrontMatter" | "Html" as `include${Key}`]?: boolean | undefined;
+      readonly [Key in "Content" | "FrontMatter" | "Html" as `include${Key}`]?:
+        | boolean
+        | undefined;
     },
 ): ItemNeeds {
   const needs = fields?.map(needOf);
   return {
     content: needs?.includes("content") ?? includeContent,
-    frontMatter: needs?.includes("frontMatter") ?? (includeContent || includeFrontMatter),
+    frontMatter: needs?.includes("frontMatter") ??
+      (includeContent || includeFrontMatter),
     html: needs?.includes("html") ?? includeHtml,
   };
 }
 
 /** Returns the item with only these keys in the item's own order. */
-export function project(item: Partial<ItemBody>, fields: readonly string[]): Partial<ItemBody> {
+export function project(
+  item: Partial<ItemBody>,
+  fields: readonly string[],
+): Partial<ItemBody> {
   const needs = ["nothing", ...fields.map(needOf)];
   const inner = fields.map(parseFrontMatterKey).filter((keys) => keys !== null);
   const projected: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(item)) {
-    if (fields.includes(key) || (ERROR_KEYS.includes(key) && needs.includes(needOf(key)))) {
+    if (
+      fields.includes(key) ||
+      (ERROR_KEYS.includes(key) && needs.includes(needOf(key)))
+    ) {
       projected[key] = value;
     } else if (key === "frontMatter" && inner.length > 0) {
       projected[key] = pick(value as PlainObject, inner);
@@ -85,12 +116,23 @@ function needOf(field: string): string {
 }
 
 /** Returns the named values of front matter with their nesting. */
-function pick(frontMatter: PlainObject, fields: readonly (readonly string[])[]): PlainObject {
-  const picked = Map.groupBy(fields, ([key]) => key!).entries().map(([key, below]) => {
-    const value = getOwn(frontMatter, key);
-    if (below.some(({ length }) => length === 1)) return [key, value] as const;
-    const inner = isPlainObject(value) ? pick(value, below.map((keys) => keys.slice(1))) : {};
-    return [key, Object.keys(inner).length > 0 ? inner : undefined] as const;
-  });
-  return Object.fromEntries(picked.filter(([, value]) => value !== undefined)) as PlainObject;
+function pick(
+  frontMatter: PlainObject,
+  fields: readonly (readonly string[])[],
+): PlainObject {
+  const picked = Map.groupBy(fields, ([key]) => key!).entries().map(
+    ([key, below]) => {
+      const value = getOwn(frontMatter, key);
+      if (below.some(({ length }) => length === 1)) {
+        return [key, value] as const;
+      }
+      const inner = isPlainObject(value)
+        ? pick(value, below.map((keys) => keys.slice(1)))
+        : {};
+      return [key, Object.keys(inner).length > 0 ? inner : undefined] as const;
+    },
+  );
+  return Object.fromEntries(
+    picked.filter(([, value]) => value !== undefined),
+  ) as PlainObject;
 }

@@ -16,7 +16,8 @@ const PLAIN_NAMES =
 const PLAIN = "text/plain; charset=utf-8";
 
 /** Files of these types are not text whatever their bytes are. */
-const BINARY = /^(image\/(?!svg)|audio\/|video\/|font\/|application\/(pdf|zip|gzip|wasm)\b)/;
+const BINARY =
+  /^(image\/(?!svg)|audio\/|video\/|font\/|application\/(pdf|zip|gzip|wasm)\b)/;
 /**
  * Types that a browser might run in the service's own origin. Their raw bytes
  * are sent as plain text. SVG is not included because its policy makes it
@@ -56,7 +57,9 @@ export function contentTypeOf(name: string): string {
   const extension = name.slice(name.lastIndexOf(".") + 1).toLowerCase();
   if (PLAIN_NAMES.test(name) || PLAIN_TEXT.has(extension)) return PLAIN;
   const type = name.includes(".") ? registeredType(extension) : undefined;
-  return type?.startsWith("text/") ? `${type}; charset=utf-8` : type ?? "application/octet-stream";
+  return type?.startsWith("text/")
+    ? `${type}; charset=utf-8`
+    : type ?? "application/octet-stream";
 }
 
 /**
@@ -71,7 +74,11 @@ export function registeredType(extension: string): string | undefined {
  * Returns whether a file must be loaded to know its front matter. Files over
  * the size limit and binary files have no front matter.
  */
-export function needsReading(name: string, size: number, maxItemBytes: number): boolean {
+export function needsReading(
+  name: string,
+  size: number,
+  maxItemBytes: number,
+): boolean {
   return size <= maxItemBytes && !BINARY.test(contentTypeOf(name));
 }
 

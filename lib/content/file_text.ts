@@ -18,7 +18,8 @@ export function textOf(bytes: Uint8Array): string | null {
  * An opening fence, the block and a closing fence. Blanks after a fence are
  * ignored as in Jekyll.
  */
-const FENCED = /^\ufeff?(---|\+\+\+)[ \t]*\r?\n((?:[^]*?\n)??)\1[ \t]*(?:\r?\n|$)/;
+const FENCED =
+  /^\ufeff?(---|\+\+\+)[ \t]*\r?\n((?:[^]*?\n)??)\1[ \t]*(?:\r?\n|$)/;
 
 /**
  * Returns the opening fence, the block up to the closing fence, and the body.

@@ -20,7 +20,8 @@ const MAX_FILTERS = 20;
  */
 const MAX_TOTAL_CHARS = 4096;
 
-const GRAMMAR = "must be filter[name], filter[path], filter[frontMatter.<key>] or " +
+const GRAMMAR =
+  "must be filter[name], filter[path], filter[frontMatter.<key>] or " +
   "filter[frontMatter.<key>][lt|lte|gt|gte|exists]";
 
 const FILTER_NAME = /^filter\[((?:(?!\]\[).)*)\](?:\[([^[\]]*)\])?$/s;
@@ -47,7 +48,9 @@ export function isFilterParameter(name: string): boolean {
  * Returns the tests and errors for the filters of a query. The same key may
  * occur twice. A value that begins with `!` is negated.
  */
-export function parseFilters(given: Iterable<readonly [name: string, value: string]>) {
+export function parseFilters(
+  given: Iterable<readonly [name: string, value: string]>,
+) {
   const byPath: PathTest[] = [];
   const byFrontMatter: FrontMatterTest[] = [];
   const errors: ParameterError[] = [];
@@ -55,7 +58,10 @@ export function parseFilters(given: Iterable<readonly [name: string, value: stri
   for (const [name, value] of given) {
     chars += [...value].length;
     const isLong = chars > MAX_TOTAL_CHARS;
-    if (isLong || byPath.length + byFrontMatter.length + errors.length === MAX_FILTERS) {
+    if (
+      isLong ||
+      byPath.length + byFrontMatter.length + errors.length === MAX_FILTERS
+    ) {
       const message = isLong
         ? `must have at most ${MAX_TOTAL_CHARS} characters in all filters together`
         : `must be given at most ${MAX_FILTERS} times`;
@@ -73,7 +79,9 @@ export function parseFilters(given: Iterable<readonly [name: string, value: stri
         const key = parseFrontMatterKey(field);
         const test = key && valueTest(operator, text);
         if (!test) throw new SyntaxError(GRAMMAR);
-        byFrontMatter.push((frontMatter) => test(readFrontMatterKey(frontMatter, key)) !== negated);
+        byFrontMatter.push((frontMatter) =>
+          test(readFrontMatterKey(frontMatter, key)) !== negated
+        );
       }
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
@@ -91,7 +99,9 @@ function globTest(field: "name" | "path", pattern: string): PathTest {
     const matches = compileGlob(pattern);
     return field === "path" ? matches : (path) => matches(fileName(path));
   } catch (error) {
-    throw new SyntaxError(`must be a glob that can match: ${(error as Error).message}`);
+    throw new SyntaxError(
+      `must be a glob that can match: ${(error as Error).message}`,
+    );
   }
 }
 
@@ -107,7 +117,8 @@ function valueTest(
 ): ((value: PlainValue | undefined) => boolean) | null {
   if (operator === undefined) {
     const isText = (one: PlainValue | undefined) =>
-      (one === null || typeof one !== "object") && one !== undefined && String(one) === given;
+      (one === null || typeof one !== "object") && one !== undefined &&
+      String(one) === given;
     return (value) => [value].flat(1).some(isText);
   }
   const isBoolean = given === "true" || given === "false";
@@ -118,7 +129,9 @@ function valueTest(
   const holds = COMPARISONS.get(operator);
   if (holds === undefined) return null;
   const isNumber = /^-?\d+(\.\d+)?$/.test(given);
-  const wanted = sortKeyOf(isNumber ? Number(given) : isBoolean ? given === "true" : given)!;
+  const wanted = sortKeyOf(
+    isNumber ? Number(given) : isBoolean ? given === "true" : given,
+  )!;
   return (value) => {
     const found = sortKeyOf(value);
     return found?.kind === wanted.kind && holds(compareKeys(found, wanted));

@@ -12,7 +12,10 @@ import { isPlainObject, type PlainObject } from "./plain_value.ts";
  */
 export interface FrontMatter {
   readonly frontMatter?: PlainObject;
-  readonly frontMatterError?: { readonly message: string; readonly line: number };
+  readonly frontMatterError?: {
+    readonly message: string;
+    readonly line: number;
+  };
 }
 
 /** Aliases repeat text. Real front matter has few of them. */
@@ -27,11 +30,16 @@ export function readFrontMatter(text: string): FrontMatter {
   const { fence, block } = splitFenced(text);
   if (fence === "") return {};
   try {
-    const frontMatter = parseData(block, { format: fence === "---" ? "yaml" : "toml", ...LIMITS });
+    const frontMatter = parseData(block, {
+      format: fence === "---" ? "yaml" : "toml",
+      ...LIMITS,
+    });
     return isPlainObject(frontMatter) ? { frontMatter } : {};
   } catch (error) {
     if (!(error instanceof DataError)) throw error;
     // The opening line is the first line of the file.
-    return { frontMatterError: { message: error.message, line: error.line + 1 } };
+    return {
+      frontMatterError: { message: error.message, line: error.line + 1 },
+    };
   }
 }

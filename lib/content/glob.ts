@@ -22,7 +22,9 @@ const MAX_SEGMENTS = 32;
  */
 export function compileGlob(pattern: string): (path: string) => boolean {
   // deno-lint-ignore no-control-regex -- no path that is served has one
-  if (/[\u0000-\u001f\u007f]/.test(pattern)) throw new SyntaxError("it has a control character");
+  if (/[\u0000-\u001f\u007f]/.test(pattern)) {
+    throw new SyntaxError("it has a control character");
+  }
   const segments = pattern.split("/");
   if (segments.length > MAX_SEGMENTS) {
     throw new SyntaxError(`it has more than ${MAX_SEGMENTS} segments`);
@@ -38,7 +40,9 @@ export function compileGlob(pattern: string): (path: string) => boolean {
   const stars = segments.reduce((sum, segment) => {
     return sum + (segment === "**" ? 1 : segment.split("*").length - 1);
   }, 0);
-  if (stars > MAX_STARS) throw new SyntaxError(`it has more than ${MAX_STARS} stars`);
+  if (stars > MAX_STARS) {
+    throw new SyntaxError(`it has more than ${MAX_STARS} stars`);
+  }
   // A trailing `**` stands for at least one segment.
   if (segments.at(-1) === "**") segments.push("*");
   return matchPath(segments);
@@ -63,7 +67,10 @@ function matchSegment(pattern: string): Test<string> {
   const literals = pattern.split("*");
   if (pattern.includes("?")) {
     const runs = literals.map((literal) =>
-      Array.from(literal, (char) => (other: string) => char === "?" || char === other)
+      Array.from(
+        literal,
+        (char) => (other: string) => char === "?" || char === other,
+      )
     );
     return (name) => matchTests(runs, [...name]);
   }
@@ -74,10 +81,15 @@ function matchSegment(pattern: string): Test<string> {
     });
 }
 
-function matchTests<Part>(runs: readonly (readonly Test<Part>[])[], parts: readonly Part[]) {
+function matchTests<Part>(
+  runs: readonly (readonly Test<Part>[])[],
+  parts: readonly Part[],
+) {
   return matchRuns(runs, parts.length, (run, from, to) => {
     for (let at = from; at <= to; at++) {
-      if (run.every((matches, offset) => matches(parts[at + offset]!))) return at;
+      if (run.every((matches, offset) => matches(parts[at + offset]!))) {
+        return at;
+      }
     }
     return -1;
   });
@@ -97,7 +109,9 @@ function matchRuns<Run extends { readonly length: number }>(
   let at = first!.length;
   if (last === undefined) return length === at && find(first!, 0, 0) === 0;
   const end = length - last.length;
-  if (end < at || find(first!, 0, 0) < 0 || find(last, end, end) < 0) return false;
+  if (end < at || find(first!, 0, 0) < 0 || find(last, end, end) < 0) {
+    return false;
+  }
   for (const run of others) {
     const to = end - run.length;
     const found = find(run, at, to);

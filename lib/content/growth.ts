@@ -36,16 +36,28 @@ export function refuseGrowth(tree: MarkdownRoot): void {
       const length = url.length + (title?.length ?? 0);
       // The first definition of a name counts. Counting a longer later one is
       // harmless.
-      definitions.set(identifier, Math.max(length, definitions.get(identifier) ?? 0));
-    } else if (node.type === "linkReference" || node.type === "imageReference") {
+      definitions.set(
+        identifier,
+        Math.max(length, definitions.get(identifier) ?? 0),
+      );
+    } else if (
+      node.type === "linkReference" || node.type === "imageReference"
+    ) {
       references.push(node.identifier);
     } else if (node.type === "table") {
       cells += node.children.length * (node.children[0]?.children.length ?? 0);
     }
-    if ("children" in node) { for (const child of node.children) stack.push(child); }
+    if ("children" in node) {
+      for (const child of node.children) stack.push(child);
+    }
   }
-  if (cells > MAX_TABLE_CELLS) throw new RenderFailure("The file's tables have too many cells.");
-  const referenced = references.reduce((sum, name) => sum + (definitions.get(name) ?? 0), 0);
+  if (cells > MAX_TABLE_CELLS) {
+    throw new RenderFailure("The file's tables have too many cells.");
+  }
+  const referenced = references.reduce(
+    (sum, name) => sum + (definitions.get(name) ?? 0),
+    0,
+  );
   if (referenced > MAX_REFERENCED_LENGTH) {
     throw new RenderFailure("The file refers too often to long addresses.");
   }
@@ -61,16 +73,22 @@ export function refuseSpans(elements: Iterable<Element>): void {
   for (const { tagName, properties: { colSpan, rowSpan } } of elements) {
     if (tagName !== "td" && tagName !== "th") continue;
     const columns = spanOf(colSpan, { zero: 1, max: MAX_COLUMN_SPAN });
-    cells += columns * spanOf(rowSpan, { zero: MAX_ROW_SPAN, max: MAX_ROW_SPAN });
+    cells += columns *
+      spanOf(rowSpan, { zero: MAX_ROW_SPAN, max: MAX_ROW_SPAN });
   }
-  if (cells > MAX_TABLE_CELLS) throw new RenderFailure("The file's tables have too many cells.");
+  if (cells > MAX_TABLE_CELLS) {
+    throw new RenderFailure("The file's tables have too many cells.");
+  }
 }
 
 /**
  * Parses a span as browsers do. A cell of zero rows covers all rows that
  * follow.
  */
-function spanOf(value: unknown, { zero, max }: { zero: number; max: number }): number {
+function spanOf(
+  value: unknown,
+  { zero, max }: { zero: number; max: number },
+): number {
   const span = Number.parseInt(String(value), 10);
   return span === 0 ? zero : span > 0 ? Math.min(span, max) : 1;
 }

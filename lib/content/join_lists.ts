@@ -1,7 +1,11 @@
 // Joins the parts of a listing. Each part is in byte order already. So are the
 // folders among the entries of a tree. The result is in order without sorting.
 
-import { FileList, FileListBuilder, isListedPath } from "../source/file_list.ts";
+import {
+  FileList,
+  FileListBuilder,
+  isListedPath,
+} from "../source/file_list.ts";
 
 /** GitHub uses this character in names that are not UTF-8. */
 const NOT_UTF8 = "\uFFFD";
@@ -29,7 +33,11 @@ export function joinLists(part: ListPart): Uint8Array {
     pathBytes += prefix.length + list.pathBytes(index).length;
   });
   const builder = new FileListBuilder({ count, pathBytes });
-  visitFiles(part, "", (list, index, prefix) => builder.addFrom(list, index, prefix));
+  visitFiles(
+    part,
+    "",
+    (list, index, prefix) => builder.addFrom(list, index, prefix),
+  );
   builder.omit(omitted);
   return builder.build().bytes;
 }
@@ -42,20 +50,26 @@ function visitFiles(part: ListPart, prefix: string, visit: Visit): number {
   const prefixBytes = new TextEncoder().encode(prefix);
   const list = new FileList(part instanceof Uint8Array ? part : part.entries);
   if (part instanceof Uint8Array) {
-    for (let index = 0; index < list.length; index++) visit(list, index, prefixBytes);
+    for (let index = 0; index < list.length; index++) {
+      visit(list, index, prefixBytes);
+    }
     return list.omitted;
   }
   let omitted = 0;
   for (let index = 0; index < list.length; index++) {
     const kind = list.kindAt(index);
-    if (kind !== "file" && (kind !== "folder" || part.folders === null)) continue;
+    if (kind !== "file" && (kind !== "folder" || part.folders === null)) {
+      continue;
+    }
     const path = list.pathAt(index);
     if (!isListedPath(path)) continue;
     if (path.includes(NOT_UTF8)) omitted++;
     else if (kind === "file") visit(list, index, prefixBytes);
     else {
       const below = part.folders?.get(path);
-      if (below !== undefined) omitted += visitFiles(below, prefix + path, visit);
+      if (below !== undefined) {
+        omitted += visitFiles(below, prefix + path, visit);
+      }
     }
   }
   return omitted;

@@ -37,9 +37,15 @@ export class DataError extends Error {
   constructor(message: string, readonly line: number) {
     // Parsers quote the text at which they failed. It may be long and may
     // contain anything.
-    const chars = [...message.trim().split("\n", 1)[0]!.replace(/[\s\p{C}]+/gu, " ").trim()];
+    const chars = [
+      ...message.trim().split("\n", 1)[0]!.replace(/[\s\p{C}]+/gu, " ").trim(),
+    ];
     const isShort = chars.length <= MAX_MESSAGE_CHARS;
-    super(isShort ? chars.join("") : `${chars.slice(0, MAX_MESSAGE_CHARS - 1).join("")}…`);
+    super(
+      isShort
+        ? chars.join("")
+        : `${chars.slice(0, MAX_MESSAGE_CHARS - 1).join("")}…`,
+    );
   }
 }
 
@@ -57,7 +63,10 @@ export function parseData(
   { format, ...limits }: DataLimits & { readonly format: "yaml" | "toml" },
 ): PlainValue {
   if (text.length > limits.maxChars) {
-    throw new DataError(`The text is longer than ${limits.maxChars} characters`, 1);
+    throw new DataError(
+      `The text is longer than ${limits.maxChars} characters`,
+      1,
+    );
   }
   try {
     return format === "toml" ? parseTomlText(text) : parseYaml(text, limits);
@@ -72,8 +81,13 @@ function parseTomlText(text: string): PlainValue {
     return toPlain(parseToml(text, { integersAsBigInt: "asNeeded" }), 0);
   } catch (error) {
     if (error instanceof DataError || error instanceof RangeError) throw error;
-    if (!(error instanceof TomlError)) throw new DataError("The text cannot be parsed", 1);
-    throw new DataError(error.message.replace("Invalid TOML document: ", ""), error.line);
+    if (!(error instanceof TomlError)) {
+      throw new DataError("The text cannot be parsed", 1);
+    }
+    throw new DataError(
+      error.message.replace("Invalid TOML document: ", ""),
+      error.line,
+    );
   }
 }
 
@@ -82,13 +96,19 @@ function toPlain(value: unknown, depth: number): PlainValue {
   if (depth > MAX_DEPTH) throw new DataError(TOO_DEEP, 1);
   if (typeof value === "string" || typeof value === "boolean") return value;
   if (typeof value === "number") {
-    return Number.isFinite(value) ? value : String(value).toLowerCase().replace("infinity", "inf");
+    return Number.isFinite(value)
+      ? value
+      : String(value).toLowerCase().replace("infinity", "inf");
   }
   if (typeof value === "bigint") return value.toString();
   if (value instanceof Date) return value.toISOString();
-  if (Array.isArray(value)) return value.map((item) => toPlain(item, depth + 1));
+  if (Array.isArray(value)) {
+    return value.map((item) => toPlain(item, depth + 1));
+  }
   const entries = Object.entries(value as object);
-  return Object.fromEntries(entries.map(([key, item]) => [key, toPlain(item, depth + 1)]));
+  return Object.fromEntries(
+    entries.map(([key, item]) => [key, toPlain(item, depth + 1)]),
+  );
 }
 
 /**
@@ -106,20 +126,37 @@ function composeYaml(text: string): Document.Parsed | undefined {
   let first: DataError | null = null;
   // The composer takes its error handler from this property. It catches what
   // the handler throws and reports it again.
-  (composer as unknown as { onError: ErrorHandler }).onError = (at, code, message, isWarning) => {
+  (composer as unknown as { onError: ErrorHandler }).onError = (
+    at,
+    code,
+    message,
+    isWarning,
+  ) => {
     if (isWarning === true) return;
     const isDeep = code === "RESOURCE_EXHAUSTION";
-    const offset = typeof at === "number" ? at : "offset" in at ? at.offset : at[0]!;
-    throw first ??= new DataError(isDeep ? TOO_DEEP : message, lineAt(text, offset));
+    const offset = typeof at === "number"
+      ? at
+      : "offset" in at
+      ? at.offset
+      : at[0]!;
+    throw first ??= new DataError(
+      isDeep ? TOO_DEEP : message,
+      lineAt(text, offset),
+    );
   };
-  const documents = composer.compose(tokensOf(text)) as Iterable<Document.Parsed>;
+  const documents = composer.compose(tokensOf(text)) as Iterable<
+    Document.Parsed
+  >;
   const [document, second] = documents;
   if (second !== undefined) {
-    const message = "Source contains multiple documents; please use YAML.parseAllDocuments()";
+    const message =
+      "Source contains multiple documents; please use YAML.parseAllDocuments()";
     throw new DataError(message, lineAt(text, second.range[0]));
   }
   const error = document?.errors[0];
-  if (error !== undefined) throw new DataError(error.message, lineAt(text, error.pos[0]));
+  if (error !== undefined) {
+    throw new DataError(error.message, lineAt(text, error.pos[0]));
+  }
   return document;
 }
 
@@ -145,7 +182,10 @@ function parseYaml(text: string, limits: DataLimits): PlainValue {
   const anchors = new Map<string, PlainValue>();
   let repeatedChars = 0;
   const failAt = (node: unknown, message: string) =>
-    new DataError(message, lineAt(text, (node as Node | null)?.range?.[0] ?? 0));
+    new DataError(
+      message,
+      lineAt(text, (node as Node | null)?.range?.[0] ?? 0),
+    );
 
   /**
    * Converts nodes in document order so that anchors come before their aliases.
@@ -159,7 +199,10 @@ function parseYaml(text: string, limits: DataLimits): PlainValue {
       }
       repeatedChars += JSON.stringify(value).length;
       if (repeatedChars <= limits.maxRepeatedChars) return value;
-      throw failAt(node, `Aliases repeat more than ${limits.maxRepeatedChars} characters`);
+      throw failAt(
+        node,
+        `Aliases repeat more than ${limits.maxRepeatedChars} characters`,
+      );
     }
     const value = readContent(node, depth);
     // Set only now. An alias inside its own anchor has no value yet.
@@ -185,10 +228,13 @@ function parseYaml(text: string, limits: DataLimits): PlainValue {
 }
 
 function readScalar({ value, source = "" }: Scalar): PlainValue {
-  if (value === null || typeof value === "string" || typeof value === "boolean") return value;
+  if (
+    value === null || typeof value === "string" || typeof value === "boolean"
+  ) return value;
   // Matches integers of the core schema. Past 2^53 a number would lose digits.
   const isInteger = /^(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$/.test(source);
-  const isExact = Number.isSafeInteger(value) || (Number.isFinite(value) && !isInteger);
+  const isExact = Number.isSafeInteger(value) ||
+    (Number.isFinite(value) && !isInteger);
   return isExact ? value as number : source;
 }
 

@@ -3,12 +3,20 @@
 // a prototype.
 
 /** A value that JSON can carry without loss. */
-export type PlainValue = null | boolean | number | string | PlainValue[] | PlainObject;
+export type PlainValue =
+  | null
+  | boolean
+  | number
+  | string
+  | PlainValue[]
+  | PlainObject;
 /** A mapping in a file. Use {@linkcode getOwn} to get its values. */
 export type PlainObject = { [key: string]: PlainValue };
 
 /** Returns whether a value is a mapping. */
-export function isPlainObject(value: PlainValue | undefined): value is PlainObject {
+export function isPlainObject(
+  value: PlainValue | undefined,
+): value is PlainObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
@@ -16,7 +24,10 @@ export function isPlainObject(value: PlainValue | undefined): value is PlainObje
  * Returns the own property of a mapping, or undefined. Inherited properties are
  * ignored.
  */
-export function getOwn(object: PlainObject, key: string): PlainValue | undefined {
+export function getOwn(
+  object: PlainObject,
+  key: string,
+): PlainValue | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 

@@ -2,7 +2,12 @@
 // addresses in the HTML are not resolved yet.
 
 import type { Pace } from "../thread/compute.ts";
-import { type Batch, type FilesInput, frontMatterText, inBatch } from "./derive.ts";
+import {
+  type Batch,
+  type FilesInput,
+  frontMatterText,
+  inBatch,
+} from "./derive.ts";
 import { derivedText } from "./derived.ts";
 import { splitFenced, textOf } from "./file_text.ts";
 import { RenderFailure } from "./growth.ts";
@@ -26,7 +31,9 @@ export function render(
     // mapping.
     const derived = derivedText(repository, id) ?? frontMatterText(text);
     const body = derived === "{}" ? text : splitFenced(text).body;
-    if (encoder.encode(body).length > MAX_BYTES) return "Markdown over 1 MiB is not rendered.";
+    if (encoder.encode(body).length > MAX_BYTES) {
+      return "Markdown over 1 MiB is not rendered.";
+    }
     try {
       return encoder.encode(JSON.stringify(renderMarkdown(body)));
     } catch (error) {

@@ -6,7 +6,10 @@
 import type { Element, Root } from "hast";
 import type { Blockquote, Paragraph } from "mdast";
 import rehypeRaw from "rehype-raw";
-import rehypeSanitize, { defaultSchema, type Options as Schema } from "rehype-sanitize";
+import rehypeSanitize, {
+  defaultSchema,
+  type Options as Schema,
+} from "rehype-sanitize";
 import rehypeSlug from "rehype-slug";
 import rehypeStringify from "rehype-stringify";
 import remarkGfm from "remark-gfm";
@@ -43,7 +46,15 @@ const SCHEMA: Schema = {
   clobberPrefix: ID_PREFIX,
   protocols: { href: ["http", "https", "mailto"], src: ["http", "https"] },
   // The text in these elements is not text of the file.
-  strip: ["script", "style", "template", "title", "iframe", "noembed", "noframes"],
+  strip: [
+    "script",
+    "style",
+    "template",
+    "title",
+    "iframe",
+    "noembed",
+    "noframes",
+  ],
   attributes: {
     ...ATTRIBUTES,
     "*": without(
@@ -80,7 +91,10 @@ const toHtmlTree = unified().use(remarkRehype, {
   clobberPrefix: "",
   footnoteLabel: TOKEN,
 }).freeze();
-const sanitizer = unified().use(rehypeRaw).use(() => lowerSchemes).use(rehypeSanitize, SCHEMA)
+const sanitizer = unified().use(rehypeRaw).use(() => lowerSchemes).use(
+  rehypeSanitize,
+  SCHEMA,
+)
   .use(rehypeSlug, { prefix: ID_PREFIX }).freeze();
 const writer = unified().use(rehypeStringify).freeze();
 
@@ -95,18 +109,28 @@ export function renderMarkdown(text: string): Rendered {
   const markdown = text.replace(/^\ufeff/, "");
   const source = parser.parse(markdown);
   refuseGrowth(source);
-  for (const node of source.children) if (node.type === "blockquote") markAlert(node, markdown);
+  for (const node of source.children) {
+    if (node.type === "blockquote") markAlert(node, markdown);
+  }
   const tree = sanitizer.runSync(toHtmlTree.runSync(source)) as Root;
   const footnotesHeading = elementsOf(tree).find(({ children: [text] }) =>
     text?.type === "text" && text.value === TOKEN
   );
-  if (footnotesHeading) footnotesHeading.children = [{ type: "text", value: "Footnotes" }];
+  if (footnotesHeading) {
+    footnotesHeading.children = [{ type: "text", value: "Footnotes" }];
+  }
   removeStrayInputs(tree);
   refuseSpans(elementsOf(tree));
   const addresses = openAddresses(tree);
   const html = writer.stringify(tree);
-  if (html.length > MAX_HTML_LENGTH) throw new RenderFailure("The file's HTML is too large.");
-  return { parts: html.split(OPEN_ADDRESS), addresses, ...outlineOf(tree, footnotesHeading) };
+  if (html.length > MAX_HTML_LENGTH) {
+    throw new RenderFailure("The file's HTML is too large.");
+  }
+  return {
+    parts: html.split(OPEN_ADDRESS),
+    addresses,
+    ...outlineOf(tree, footnotesHeading),
+  };
 }
 
 /**
@@ -118,12 +142,18 @@ function lowerSchemes(tree: Root): void {
     for (const name of ["href", "src"]) {
       const value = properties[name];
       if (typeof value !== "string") continue;
-      properties[name] = value.replace(/^[a-z][a-z0-9+.-]*:/i, (scheme) => scheme.toLowerCase());
+      properties[name] = value.replace(
+        /^[a-z][a-z0-9+.-]*:/i,
+        (scheme) => scheme.toLowerCase(),
+      );
     }
   }
 }
 
-function without<Item>(attributes: readonly Item[] | null | undefined, names: string): Item[] {
+function without<Item>(
+  attributes: readonly Item[] | null | undefined,
+  names: string,
+): Item[] {
   const left = new Set<unknown>(names.split(" "));
   return (attributes ?? []).filter((attribute) => !left.has(attribute));
 }
@@ -139,8 +169,13 @@ function markAlert(quote: Blockquote, source: string): void {
   const [marker, ...inline] = first.children;
   // The source is checked too. `\[!NOTE]` has the same text and is not an
   // alert.
-  if (marker?.type !== "text" || source[marker.position?.start.offset ?? 0] !== "[") return;
-  const match = /^\[!(note|tip|important|warning|caution)\][ \t]*(\n|$)/i.exec(marker.value);
+  if (
+    marker?.type !== "text" ||
+    source[marker.position?.start.offset ?? 0] !== "["
+  ) return;
+  const match = /^\[!(note|tip|important|warning|caution)\][ \t]*(\n|$)/i.exec(
+    marker.value,
+  );
   if (match === null) return;
   if (match[2] === "") {
     // The marker is alone on its line only if a line break or nothing follows.
@@ -148,7 +183,9 @@ function markAlert(quote: Blockquote, source: string): void {
     inline.shift();
   }
   const text = marker.value.slice(match[0].length);
-  const children = text === "" ? inline : [{ ...marker, value: text }, ...inline];
+  const children = text === ""
+    ? inline
+    : [{ ...marker, value: text }, ...inline];
   const body = children.length === 0 ? rest : [{ ...first, children }, ...rest];
   if (body.length === 0) return;
   const kind = match[1]!.toLowerCase();
@@ -166,7 +203,8 @@ function markAlert(quote: Blockquote, source: string): void {
 function removeStrayInputs(tree: Root): void {
   const parents = [tree, ...elementsOf(tree)];
   const items = parents.filter((node) =>
-    isElement(node, "li") && [node.properties.className].flat().includes("task-list-item")
+    isElement(node, "li") &&
+    [node.properties.className].flat().includes("task-list-item")
   );
   // Loose lists wrap the checkbox in a paragraph.
   const paragraphs = items.flatMap(({ children }) =>
@@ -190,7 +228,9 @@ function* elementsOf(parent: Root | Element): Generator<Element> {
   for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
     if (node.type !== "element") continue;
     yield node;
-    for (let i = node.children.length - 1; i >= 0; i--) stack.push(node.children[i]!);
+    for (let i = node.children.length - 1; i >= 0; i--) {
+      stack.push(node.children[i]!);
+    }
   }
 }
 
@@ -201,7 +241,9 @@ function* elementsOf(parent: Root | Element): Generator<Element> {
  */
 function openAddresses(tree: Root): Rendered["addresses"] {
   const elements = [...elementsOf(tree)];
-  const names = new Set(elements.flatMap(({ properties: { id, name } }) => [id, name]));
+  const names = new Set(
+    elements.flatMap(({ properties: { id, name } }) => [id, name]),
+  );
   const addresses: Rendered["addresses"] = [];
   for (const { tagName, properties } of elements) {
     if (tagName !== "a" && tagName !== "img") continue;
@@ -210,20 +252,32 @@ function openAddresses(tree: Root): Rendered["addresses"] {
     if (typeof value !== "string") continue;
     // Browsers ignore tabs, line ends and outer white space (WHATWG URL, 4.4).
     // deno-lint-ignore no-control-regex -- the standard names these characters
-    const url = value.replace(/[\t\n\r]/g, "").replace(/^[\x00-\x20]+|[\x00-\x20]+$/g, "");
+    const url = value.replace(/[\t\n\r]/g, "").replace(
+      /^[\x00-\x20]+|[\x00-\x20]+$/g,
+      "",
+    );
     const absolute = url.startsWith("//") ? `https:${url}` : url;
     if (url === "" || url.startsWith("#")) {
-      properties[attribute] = tagName === "a" ? inPageAddress(url, names) : undefined;
+      properties[attribute] = tagName === "a"
+        ? inPageAddress(url, names)
+        : undefined;
     } else if (/^[a-z][a-z0-9+.-]*:/i.test(absolute)) {
       // An address that no browser can parse is dropped.
       properties[attribute] = URL.canParse(absolute) ? absolute : undefined;
     } else {
       if (addresses.length === MAX_ADDRESSES) {
-        throw new RenderFailure(`The file has more than ${MAX_ADDRESSES} relative addresses.`);
+        throw new RenderFailure(
+          `The file has more than ${MAX_ADDRESSES} relative addresses.`,
+        );
       }
       properties[attribute] = `${TOKEN}${addresses.length}`;
-      const [, path = "", fragment = ""] = /^([^?#]*)[^#]*(#[^]*)?$/.exec(url) ?? [];
-      addresses.push({ kind: tagName === "a" ? "link" : "image", path: decode(path), fragment });
+      const [, path = "", fragment = ""] =
+        /^([^?#]*)[^#]*(#[^]*)?$/.exec(url) ?? [];
+      addresses.push({
+        kind: tagName === "a" ? "link" : "image",
+        path: decode(path),
+        fragment,
+      });
     }
   }
   return addresses;
@@ -235,7 +289,8 @@ function inPageAddress(url: string, names: ReadonlySet<unknown>): string {
     [fragment, decode(fragment)].some((name) => names.has(prefix + name));
   // An author may write the prefix. This works on GitHub too. `#` and `#top`
   // are the top of the page (HTML, 7.4.6.4).
-  const isComplete = isName("") || fragment === "" || fragment.toLowerCase() === "top";
+  const isComplete = isName("") || fragment === "" ||
+    fragment.toLowerCase() === "top";
   return isComplete && !isName(ID_PREFIX) ? url : `#${ID_PREFIX}${fragment}`;
 }
 
@@ -258,18 +313,31 @@ function outlineOf(tree: Root, generated: Element | undefined) {
   for (const element of elementsOf(tree)) {
     const depth = Number(/^h([1-6])$/.exec(element.tagName)?.[1]);
     if (!(depth > 0) || element === generated) continue;
-    const heading = { depth, id: String(element.properties.id), text: collapse(textOf(element)) };
+    const heading = {
+      depth,
+      id: String(element.properties.id),
+      text: collapse(textOf(element)),
+    };
     length += heading.id.length + heading.text.length;
-    if (length > MAX_HEADINGS_LENGTH) throw new RenderFailure("The file's headings are too long.");
+    if (length > MAX_HEADINGS_LENGTH) {
+      throw new RenderFailure("The file's headings are too long.");
+    }
     headings.push(heading);
   }
-  const paragraphs = tree.children.values().filter((node) => isElement(node, "p"));
-  const text = paragraphs.map((node) => collapse(textOf(node))).find((text) => text !== "");
+  const paragraphs = tree.children.values().filter((node) =>
+    isElement(node, "p")
+  );
+  const text = paragraphs.map((node) => collapse(textOf(node))).find((text) =>
+    text !== ""
+  );
   const words = textOf(tree).match(/\S+/g)?.length ?? 0;
   return { headings, excerpt: cutAtWord(text ?? ""), words };
 }
 
-function isElement(node: Root | Root["children"][number], name: string): node is Element {
+function isElement(
+  node: Root | Root["children"][number],
+  name: string,
+): node is Element {
   return node.type === "element" && node.tagName === name;
 }
 

@@ -74,18 +74,26 @@ export function joinHtml(
     const name = address.kind === "link" ? "href" : "src";
     if (value !== null) html += ` ${name}="${escapeAttribute(value)}"`;
     html += parts[index + 1] ?? "";
-    if (html.length > MAX_HTML_LENGTH) throw new RangeError("The HTML is too large");
+    if (html.length > MAX_HTML_LENGTH) {
+      throw new RangeError("The HTML is too large");
+    }
   }
   return html;
 }
 
 function escapeAttribute(value: string): string {
-  return value.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;")
+  return value.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll(
+    "<",
+    "&lt;",
+  )
     .replaceAll(">", "&gt;");
 }
 
 /** Returns the address of a file's content. */
-export function contentUrlOf(path: string, { contentUrlStart }: LinkTargets): string {
+export function contentUrlOf(
+  path: string,
+  { contentUrlStart }: LinkTargets,
+): string {
   return contentUrlStart + encodeURIComponent(path);
 }
 
@@ -93,7 +101,10 @@ export function contentUrlOf(path: string, { contentUrlStart }: LinkTargets): st
  * Returns the address of a file's web page, or null if the source has no web
  * pages.
  */
-export function webUrlOf(path: string, { webUrlStart }: LinkTargets): string | null {
+export function webUrlOf(
+  path: string,
+  { webUrlStart }: LinkTargets,
+): string | null {
   return webUrlStart && webUrlStart + encodePath(path);
 }
 

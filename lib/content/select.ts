@@ -50,10 +50,12 @@ export function select(input: SelectInput): Selection | Missing {
   const files = new FileList(input.files);
   const order = parseSort(sort);
   const { byPath, byFrontMatter } = parseFilters(filter);
-  const readsFiles = typeof order.by !== "string" || byFrontMatter.length + facets.length > 0;
+  const readsFiles = typeof order.by !== "string" ||
+    byFrontMatter.length + facets.length > 0;
   const accepts = compileRule(rule);
   const collection = displayPath(input.folder);
-  const tooLarge = (why: string) => problem("collection-too-large", { collection, why });
+  const tooLarge = (why: string) =>
+    problem("collection-too-large", { collection, why });
 
   const chosen: number[] = [];
   /** The blob ids of the files to load, by index. */
@@ -64,12 +66,16 @@ export function select(input: SelectInput): Selection | Missing {
     if (!accepts(path) || !byPath.every((passes) => passes(path))) continue;
     chosen.push(index);
     const size = files.sizeAt(index);
-    if (!readsFiles || !needsReading(fileName(path), size, maxItemBytes)) continue;
+    if (!readsFiles || !needsReading(fileName(path), size, maxItemBytes)) {
+      continue;
+    }
     ids.set(index, files.idAt(index));
     bytes += size;
     if (ids.size > MAX_READ.files || bytes > MAX_READ.bytes) {
       const most = `${MAX_READ.files} files and ${MAX_READ.bytes} bytes`;
-      throw tooLarge(`sorting or filtering by front matter reads at most ${most}`);
+      throw tooLarge(
+        `sorting or filtering by front matter reads at most ${most}`,
+      );
     }
   }
 
@@ -82,13 +88,16 @@ export function select(input: SelectInput): Selection | Missing {
     const text = derivedText(repository, id);
     if (text === undefined) missing.push(index);
     chars += text?.length ?? 0;
-    if (chars > MAX_READ.chars) throw tooLarge("its front matter does not fit into memory");
+    if (chars > MAX_READ.chars) {
+      throw tooLarge("its front matter does not fit into memory");
+    }
     const { frontMatter }: FrontMatter = JSON.parse(text ?? "{}");
     parsed.set(id, frontMatter ?? null);
   }
   if (missing.length > 0) return { missing };
 
-  const frontMatterAt = (index: number) => parsed.get(ids.get(index) ?? "") ?? null;
+  const frontMatterAt = (index: number) =>
+    parsed.get(ids.get(index) ?? "") ?? null;
   const passing = chosen.filter((index) =>
     byFrontMatter.every((passes) => passes(frontMatterAt(index)))
   );
@@ -116,7 +125,11 @@ export function findSlug(
   };
   if (files.indexOf(slug) >= 0) add(slug);
   // Files with an extension sort next to `slug.`.
-  for (let index = files.lowerBound(`${slug}.`); index < files.length; index++) {
+  for (
+    let index = files.lowerBound(`${slug}.`);
+    index < files.length;
+    index++
+  ) {
     const path = files.pathAt(index);
     if (!path.startsWith(`${slug}.`)) break;
     add(path);

@@ -53,7 +53,9 @@ export function sortIndices(
   const keyOf = (index: number): SortKey | null => {
     if (by === "path") return { kind: 0, value: index };
     if (by === "size") return { kind: 0, value: keys.size(index) };
-    if (by === "name") return { kind: 2, value: keys.name(index).slice(0, MAX_TEXT_CHARS) };
+    if (by === "name") {
+      return { kind: 2, value: keys.name(index).slice(0, MAX_TEXT_CHARS) };
+    }
     return sortKeyOf(readFrontMatterKey(keys.frontMatter(index), by));
   };
   const keyed: { readonly index: number; readonly key: SortKey }[] = [];

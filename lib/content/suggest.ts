@@ -46,19 +46,26 @@ export function suggest({ name, names, folders }: SuggestInput): string[] {
     if (lower === wanted) return 0;
     if (lower.includes(wanted) || wanted.includes(lower)) return 1;
     const end = lower.slice(-MAX_COMPARED_CHARS);
-    return 1 + countEdits(wantedEnd, end) / Math.max(end.length, wantedEnd.length);
+    return 1 +
+      countEdits(wantedEnd, end) / Math.max(end.length, wantedEnd.length);
   };
-  const candidates = [...names, ...folders.flatMap((folder) => namesIn(folder))];
+  const candidates = [
+    ...names,
+    ...folders.flatMap((folder) => namesIn(folder)),
+  ];
   const compared = new Set(candidates.slice(0, MAX_CANDIDATES)).values()
-    .map((name) => ({ name, distance: distanceOf(name.toLowerCase()) })).toArray()
+    .map((name) => ({ name, distance: distanceOf(name.toLowerCase()) }))
+    .toArray()
     .sort((a, b) => a.distance - b.distance || (a.name < b.name ? -1 : 1));
   return compared.values().map(({ name }) => name)
-    .filter((name) => collectionProblem(name) === null).take(MAX_SUGGESTIONS).toArray();
+    .filter((name) => collectionProblem(name) === null).take(MAX_SUGGESTIONS)
+    .toArray();
 }
 
 function namesIn({ entries, prefix, isRoot }: NamedFolder): string[] {
   return new TreeEntries(new FileList(entries)).ofKind("folder")
     .filter(({ name }) => !name.startsWith("."))
     .take(MAX_CANDIDATES)
-    .map(({ name }) => prefix + (isRoot ? name.replace(/^_(?=.)/s, "") : name)).toArray();
+    .map(({ name }) => prefix + (isRoot ? name.replace(/^_(?=.)/s, "") : name))
+    .toArray();
 }

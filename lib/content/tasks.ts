@@ -38,10 +38,16 @@ export const describeTask: Task<DescribeInput, Description | Missing> = {
 };
 
 /** Selects the files of a list. */
-export const selectTask = whole("select", async () => (await import("./select.ts")).select);
+export const selectTask = whole(
+  "select",
+  async () => (await import("./select.ts")).select,
+);
 
 /** Finds the items with a slug. */
-export const findSlugTask = whole("find-slug", async () => (await import("./select.ts")).findSlug);
+export const findSlugTask = whole(
+  "find-slug",
+  async () => (await import("./select.ts")).findSlug,
+);
 
 /** Reads the collections that a configuration declares. */
 export const declarationsTask = whole(
@@ -56,4 +62,7 @@ export const joinListsTask = whole(
 );
 
 /** Suggests names that are similar to an unknown name. */
-export const suggestTask = whole("suggest", async () => (await import("./suggest.ts")).suggest);
+export const suggestTask = whole(
+  "suggest",
+  async () => (await import("./suggest.ts")).suggest,
+);

@@ -8,7 +8,13 @@ import { problem } from "../errors.ts";
 import type { Services } from "../services.ts";
 import { clientOf } from "./client_address.ts";
 import { mountRoutes, type Route } from "./file_routes.ts";
-import { addressOf, checkHost, hasValidHost, limitToLoopback, requestKey } from "./origin.ts";
+import {
+  addressOf,
+  checkHost,
+  hasValidHost,
+  limitToLoopback,
+  requestKey,
+} from "./origin.ts";
 import { pacedBody } from "./paced_body.ts";
 import { problemResponse } from "./problems.ts";
 import {
@@ -79,7 +85,10 @@ export async function createApp(
 }
 
 /** Returns the handler that serves an app with these services. */
-export function createHandler({ fresh, routes }: RoutedApp, services: Services): Handler {
+export function createHandler(
+  { fresh, routes }: RoutedApp,
+  services: Services,
+): Handler {
   const framework = fresh.handler();
   const { isPreview } = services.config;
   return (request, info) => {
@@ -87,9 +96,17 @@ export function createHandler({ fresh, routes }: RoutedApp, services: Services):
       const cached = isPreview || !hasValidHost(request)
         ? null
         : cachedResponse(request, info, services);
-      if (cached !== null) return request.method === "HEAD" ? withoutBody(cached) : cached;
+      if (cached !== null) {
+        return request.method === "HEAD" ? withoutBody(cached) : cached;
+      }
     } catch (error) {
-      return respond(request, info, services, routes, () => Promise.reject(error));
+      return respond(
+        request,
+        info,
+        services,
+        routes,
+        () => Promise.reject(error),
+      );
     }
     return respond(request, info, services, routes, (state) => {
       states.set(request, state);
@@ -119,14 +136,28 @@ function cachedResponse(
   const { ref: { checkedAtMs, freshForMs }, repository, route } = entry;
   const id = nextRequestId();
   const headers = dataHeaders(
-    { requestId: id, checkedAtMs, freshForMs, cacheStatus: "hit", isStorable: true },
+    {
+      requestId: id,
+      checkedAtMs,
+      freshForMs,
+      cacheStatus: "hit",
+      isStorable: true,
+    },
     clock.now(),
   );
   const response = dataResponse(negotiated, headers, stream);
   metrics.countHit("response");
   const cacheStatus = headers["cache-status"];
   const { status } = response;
-  writeRequestLine(services, { request, id, route, repository, startedAtMs, status, cacheStatus });
+  writeRequestLine(services, {
+    request,
+    id,
+    route,
+    repository,
+    startedAtMs,
+    status,
+    cacheStatus,
+  });
   return response;
 }
 
@@ -148,9 +179,15 @@ function streamOfHit(
   if (weight === 0) return undefined;
   underWay.add(client(), info, weight);
   if (large !== null) {
-    return pacedBody(large, { clock, onEnd: largeBodies.hold(large, client()) });
+    return pacedBody(large, {
+      clock,
+      onEnd: largeBodies.hold(large, client()),
+    });
   }
-  return pacedBody(typeof content === "string" ? encoder.encode(content) : content, { clock });
+  return pacedBody(
+    typeof content === "string" ? encoder.encode(content) : content,
+    { clock },
+  );
 }
 
 /**
@@ -168,7 +205,10 @@ async function respond(
   const context = new HttpContext(request, info, services);
   const state = { context, services };
   // Fresh folds repeated slashes, and ignores one at the end.
-  const path = addressOf(request)?.pathname.replaceAll(/\/+/g, "/").replace(/(.)\/$/, "$1");
+  const path = addressOf(request)?.pathname.replaceAll(/\/+/g, "/").replace(
+    /(.)\/$/,
+    "$1",
+  );
   const route = routes.find((route) => route.path.test(path ?? ""));
   const isEnabled = route === undefined || route.isEnabled(services);
   const methods = route?.methods ?? READ_METHODS;
@@ -176,27 +216,39 @@ async function respond(
   let response: Response;
   try {
     // Other requests from the same address must not block a signed delivery.
-    const isDelivery = isEnabled && method === "POST" && methods.includes("POST");
+    const isDelivery = isEnabled && method === "POST" &&
+      methods.includes("POST");
     if (!isDelivery) underWay.add(context.client, info);
     context.check(() => checkHost(request, config));
     context.route = route?.pattern ?? "none";
     if (method === "OPTIONS") {
-      response = new Response(null, { status: 204, headers: { ...PREFLIGHT_HEADERS, allow } });
+      response = new Response(null, {
+        status: 204,
+        headers: { ...PREFLIGHT_HEADERS, allow },
+      });
     } else {
       if (!isEnabled) throw problem("route-not-found", {});
       // Fresh responds to unknown methods with a plain 500.
       if (!methods.includes(method)) {
-        throw problem("method-not-allowed", { allowed: allow, method: method.slice(0, 20) });
+        throw problem("method-not-allowed", {
+          allowed: allow,
+          method: method.slice(0, 20),
+        });
       }
       response = await next(state);
     }
   } catch (error) {
     // Fresh throws a URIError for a malformed escape in the path.
     const isUnknown = error instanceof URIError;
-    response = problemResponse(isUnknown ? problem("route-not-found", {}) : error, state);
+    response = problemResponse(
+      isUnknown ? problem("route-not-found", {}) : error,
+      state,
+    );
   }
   const { status, headers } = response;
-  for (const [name, value] of Object.entries(COMMON_HEADERS)) headers.set(name, value);
+  for (const [name, value] of Object.entries(COMMON_HEADERS)) {
+    headers.set(name, value);
+  }
   headers.set("x-request-id", context.id);
   if (status === 405) headers.set("allow", allow);
   if (config.isPreview) limitToLoopback(request, response);
@@ -205,7 +257,10 @@ async function respond(
   if (method === "HEAD") return await withoutBody(response);
   if (response.body === null || context.isPaced) return response;
   // Only a streamed response reports when it was sent.
-  return new Response(context.pace(await response.bytes()), { status, headers });
+  return new Response(context.pace(await response.bytes()), {
+    status,
+    headers,
+  });
 }
 
 async function withoutBody(response: Response): Promise<Response> {
@@ -220,10 +275,15 @@ async function withoutBody(response: Response): Promise<Response> {
  */
 function writeRequestLine(
   { clock, log, metrics }: Services,
-  line: Pick<HttpContext, "request" | "id" | "route" | "repository" | "startedAtMs"> & {
-    readonly status: number;
-    readonly cacheStatus: string | undefined;
-  },
+  line:
+    & Pick<
+      HttpContext,
+      "request" | "id" | "route" | "repository" | "startedAtMs"
+    >
+    & {
+      readonly status: number;
+      readonly cacheStatus: string | undefined;
+    },
 ): void {
   const durationMs = clock.monotonicMs() - line.startedAtMs;
   const { request: { method, url }, route, status } = line;

@@ -6,7 +6,10 @@ import type { Config } from "../settings.ts";
  * Returns the last entry of a forwarded header or null. Only the last entry was
  * written by the trusted proxy.
  */
-export function lastForwarded({ headers }: Request, name: string): string | null {
+export function lastForwarded(
+  { headers }: Request,
+  name: string,
+): string | null {
   return headers.get(name)?.split(",").at(-1)?.trim() || null;
 }
 
@@ -19,7 +22,9 @@ export function clientOf(
   { remoteAddr }: Pick<Deno.ServeHandlerInfo, "remoteAddr">,
   { trustProxy }: Pick<Config, "trustProxy">,
 ): string {
-  const forwarded = trustProxy ? lastForwarded(request, "x-forwarded-for") : null;
+  const forwarded = trustProxy
+    ? lastForwarded(request, "x-forwarded-for")
+    : null;
   const remote = "hostname" in remoteAddr ? remoteAddr.hostname : "";
   return clientKey(
     forwarded?.replace(/^\[(.*)\](:\d+)?$|^(\d[\d.]*):\d+$/, "$1$3") ?? remote,
@@ -44,7 +49,8 @@ export function clientKey(address: string): string {
   if (!address.includes(":")) return address;
   // URL parsing shortens IPv6 addresses: groups are hexadecimal without leading
   // zeros and `::` stands for the longest run of zeros.
-  const short = URL.parse(`http://[${address.replace(/%.*$/, "")}]`)?.hostname.slice(1, -1);
+  const short = URL.parse(`http://[${address.replace(/%.*$/, "")}]`)?.hostname
+    .slice(1, -1);
   if (short === undefined) return address;
   const mapped = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(short)?.slice(1);
   if (mapped !== undefined) {

@@ -18,7 +18,13 @@ import {
 import type { Permit } from "../work/fair_queue.ts";
 import { requestKey } from "./origin.ts";
 import type { MadeBody, ResponseEntry } from "./response_cache.ts";
-import { dataHeaders, dataResponse, jsonBody, negotiateBody, rawBody } from "./responses.ts";
+import {
+  dataHeaders,
+  dataResponse,
+  jsonBody,
+  negotiateBody,
+  rawBody,
+} from "./responses.ts";
 import type { State } from "./state.ts";
 
 /** A parsed request for data. */
@@ -50,7 +56,10 @@ interface Found {
  * Responds to one GET or HEAD request.
  * @throws {CollectionsError} what resolving and reading throw.
  */
-export async function serveData(query: DataQuery, state: State): Promise<Response> {
+export async function serveData(
+  query: DataQuery,
+  state: State,
+): Promise<Response> {
   const { services, context } = state;
   const { owner, repo, branch = null } = query.parameters;
   const { config, clock, largeBodies, metrics } = services;
@@ -61,9 +70,14 @@ export async function serveData(query: DataQuery, state: State): Promise<Respons
 
   let found: Found | null = null;
   for (let check = 0;; check++) {
-    const snapshot = await services.sourceOf(owner).resolve({ owner, repo, branch }, context);
+    const snapshot = await services.sourceOf(owner).resolve({
+      owner,
+      repo,
+      branch,
+    }, context);
     // Reading sets `checkedAtMs` to 0 if a local file was edited meanwhile.
-    const mayRepeat = () => snapshot.ref.checkedAtMs === 0 && check < MAX_RECHECKS;
+    const mayRepeat = () =>
+      snapshot.ref.checkedAtMs === 0 && check < MAX_RECHECKS;
     if (found === null || !showsSame(found.entry, snapshot)) {
       try {
         found = await findResponse(query, snapshot, state);
@@ -85,7 +99,9 @@ export async function serveData(query: DataQuery, state: State): Promise<Respons
       requestId: context.id,
       checkedAtMs,
       freshForMs,
-      cacheStatus: isStale ? "stale" : cacheStatusOf(snapshot, context.missed, isComplete),
+      cacheStatus: isStale
+        ? "stale"
+        : cacheStatusOf(snapshot, context.missed, isComplete),
       isStorable: isComplete,
     }, clock.now());
     const negotiated = negotiateBody(entry.body, context.request);
@@ -98,7 +114,10 @@ export async function serveData(query: DataQuery, state: State): Promise<Respons
 }
 
 /** Whether a response has the files and the branch name of a snapshot. */
-function showsSame(entry: ResponseEntry, { commit, branch }: Snapshot): boolean {
+function showsSame(
+  entry: ResponseEntry,
+  { commit, branch }: Snapshot,
+): boolean {
   return entry.commit === commit && entry.branch === branch;
 }
 
@@ -107,8 +126,15 @@ function showsSame(entry: ResponseEntry, { commit, branch }: Snapshot): boolean 
  * because the source failed is not cached. If the source fails completely, the
  * cached response of an older commit is returned.
  */
-async function findResponse(query: DataQuery, snapshot: Snapshot, state: State): Promise<Found> {
-  const { services: { clock, config, making, metrics, responses, retries }, context } = state;
+async function findResponse(
+  query: DataQuery,
+  snapshot: Snapshot,
+  state: State,
+): Promise<Found> {
+  const {
+    services: { clock, config, making, metrics, responses, retries },
+    context,
+  } = state;
   const { commit, branch, ref, checkedAtMs, freshness } = snapshot;
   const address = query.kind === "list"
     ? listUrl(context.baseUrl, query.parameters)
@@ -135,12 +161,23 @@ async function findResponse(query: DataQuery, snapshot: Snapshot, state: State):
       );
       const { repository = "", route } = context;
       const expiresAtMs = clock.now() + cacheForMs;
-      entry = { body, commit, branch, ref, repository, route, expiresAtMs, checkedAtMs };
+      entry = {
+        body,
+        commit,
+        branch,
+        ref,
+        repository,
+        route,
+        expiresAtMs,
+        checkedAtMs,
+      };
       if (cacheForMs === 0) return { entry, isComplete: false };
     } catch (error) {
       // Older responses are sent only if the source fails.
       if (!isSourceFailure(error) || !isOlderUsable) throw error;
-      if (failure === null) retries.failed(key, error, 1000 * (error.facts.retryAfterSeconds ?? 0));
+      if (failure === null) {
+        retries.failed(key, error, 1000 * (error.facts.retryAfterSeconds ?? 0));
+      }
       return { entry: cached, isComplete: true, isOlder: true };
     }
   }
@@ -158,7 +195,8 @@ async function makeBody(
   { context: request, services }: State,
   signal: AbortSignal,
 ): Promise<MadeBody> {
-  const { clock, compute, config, jobs, largeBodies, objects, responseMemory } = services;
+  const { clock, compute, config, jobs, largeBodies, objects, responseMemory } =
+    services;
   const { baseUrl, client, startedAtMs } = request;
   request.requireMiss();
   let memory = null as Permit | null;
@@ -172,7 +210,16 @@ async function makeBody(
   const waitMs = config.sourceTimeoutMs * JOB_WAIT_SHARE;
   const read: ReadContext = {
     source: services.sourceOf(snapshot.name.owner),
-    ...{ snapshot, context, objects, jobs, compute, clock, startedAtMs, baseUrl },
+    ...{
+      snapshot,
+      context,
+      objects,
+      jobs,
+      compute,
+      clock,
+      startedAtMs,
+      baseUrl,
+    },
     limits: { maxItemBytes: config.maxItemBytes, waitMs },
     treeReads: { count: 0 },
     async reserveBytes(weight) {
@@ -198,14 +245,22 @@ async function makeBody(
   }
 }
 
-async function readBodyOf(query: DataQuery, read: ReadContext): Promise<MadeBody> {
+async function readBodyOf(
+  query: DataQuery,
+  read: ReadContext,
+): Promise<MadeBody> {
   if (query.kind === "list") {
     const { json, links, cacheForMs } = await listItems(query.parameters, read);
     const link = linkHeader(links);
-    return { body: await jsonBody(json, link === null ? {} : { link }), cacheForMs };
+    return {
+      body: await jsonBody(json, link === null ? {} : { link }),
+      cacheForMs,
+    };
   }
   const file = await readItem(query.parameters, read);
-  if (query.parameters.format === "raw") return { body: await rawBody(file), cacheForMs: Infinity };
+  if (query.parameters.format === "raw") {
+    return { body: await rawBody(file), cacheForMs: Infinity };
+  }
   const { json, cacheForMs } = await itemBody(file, query.parameters, read);
   return { body: await jsonBody(json), cacheForMs };
 }
@@ -218,7 +273,11 @@ const CACHE_STATUS = {
   stale: "stale",
 } as const;
 
-function cacheStatusOf({ freshness }: Snapshot, missed: boolean, isComplete: boolean) {
+function cacheStatusOf(
+  { freshness }: Snapshot,
+  missed: boolean,
+  isComplete: boolean,
+) {
   if (!isComplete) return "passed";
   return missed && freshness !== "moved" ? "stored" : CACHE_STATUS[freshness];
 }

@@ -20,14 +20,23 @@ export interface Route {
  * Imports every file of a routes folder and registers it with the app.
  * @throws {Error} naming a file that has no handler or an unsupported name.
  */
-export async function mountRoutes<State>(app: App<State>, routesUrl: URL): Promise<Route[]> {
+export async function mountRoutes<State>(
+  app: App<State>,
+  routesUrl: URL,
+): Promise<Route[]> {
   const root = fromFileUrl(routesUrl);
   const routes: Route[] = [];
   for (const file of listFiles(root)) {
-    const { handler, isEnabled = () => true } = await import(toFileUrl(join(root, file)).href);
-    if (!(handler instanceof Object)) throw new Error(`Cannot mount "${file}": it has no handler`);
+    const { handler, isEnabled = () => true } = await import(
+      toFileUrl(join(root, file)).href
+    );
+    if (!(handler instanceof Object)) {
+      throw new Error(`Cannot mount "${file}": it has no handler`);
+    }
     if (/[^\w./[\]-]|\[\W|(^|\/)_/.test(file)) {
-      throw new Error(`Cannot mount "${file}": a name of this kind is not supported`);
+      throw new Error(
+        `Cannot mount "${file}": a name of this kind is not supported`,
+      );
     }
     const name = file.replace(/(\/?\bindex)?\.ts$/, "");
     const pattern = `/${name.replaceAll(/\[(\w+)\]/g, ":$1")}`;
@@ -45,8 +54,10 @@ export async function mountRoutes<State>(app: App<State>, routesUrl: URL): Promi
 }
 
 function listFiles(root: string, folder = ""): string[] {
-  return [...Deno.readDirSync(join(root, folder))].flatMap(({ name, isDirectory }) => {
-    if (isDirectory) return listFiles(root, `${folder}${name}/`);
-    return name.endsWith(".ts") ? [`${folder}${name}`] : [];
-  }).sort();
+  return [...Deno.readDirSync(join(root, folder))].flatMap(
+    ({ name, isDirectory }) => {
+      if (isDirectory) return listFiles(root, `${folder}${name}/`);
+      return name.endsWith(".ts") ? [`${folder}${name}`] : [];
+    },
+  ).sort();
 }

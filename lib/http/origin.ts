@@ -21,7 +21,8 @@ export function hasValidHost({ headers }: Request): boolean {
 }
 
 /** The address of a request without its query, which may be long; null where it cannot be parsed. */
-export const addressOf = ({ url }: Request): URL | null => URL.parse(url.split("?", 1)[0]!);
+export const addressOf = ({ url }: Request): URL | null =>
+  URL.parse(url.split("?", 1)[0]!);
 
 /**
  * Checks the host of a request. A preview accepts only loopback names.
@@ -29,12 +30,18 @@ export const addressOf = ({ url }: Request): URL | null => URL.parse(url.split("
  * (DNS rebinding).
  * @throws {CollectionsError} invalid-parameters.
  */
-export function checkHost(request: Request, { isPreview }: OriginOptions): void {
+export function checkHost(
+  request: Request,
+  { isPreview }: OriginOptions,
+): void {
   const url = hasValidHost(request) ? addressOf(request) : null;
   // A request line may carry a whole address, whose host counts then (RFC 9112, 3.2.2).
-  const isHost = url !== null && url.username + url.password === "" && HOST.test(url.host);
+  const isHost = url !== null && url.username + url.password === "" &&
+    HOST.test(url.host);
   if (isHost && (!isPreview || LOOPBACK.test(url.hostname))) return;
-  const message = isHost ? "must be localhost in a preview" : "must be host[:port]";
+  const message = isHost
+    ? "must be localhost in a preview"
+    : "must be host[:port]";
   throw invalidParameters([{ parameter: "Host", message }]);
 }
 
@@ -46,7 +53,9 @@ export function limitToLoopback(request: Request, { headers }: Response): void {
   const origin = request.headers.get("origin");
   headers.set("cross-origin-resource-policy", "same-site");
   headers.append("vary", "Origin");
-  if (origin === null || LOOPBACK.test(URL.parse(origin)?.hostname ?? "")) return;
+  if (origin === null || LOOPBACK.test(URL.parse(origin)?.hostname ?? "")) {
+    return;
+  }
   for (const name of [...headers.keys()]) {
     if (name.startsWith("access-control-")) headers.delete(name);
   }
@@ -56,15 +65,22 @@ export function limitToLoopback(request: Request, { headers }: Response): void {
  * Returns the base of the absolute URLs in a response: PUBLIC_URL, the origin
  * that a trusted proxy reports or the origin of the request.
  */
-export function baseUrl(request: Request, { publicUrl, trustProxy }: OriginOptions): string {
+export function baseUrl(
+  request: Request,
+  { publicUrl, trustProxy }: OriginOptions,
+): string {
   if (publicUrl !== null) return publicUrl;
   const sent = addressOf(request);
   // A request that was sent to no valid host gets a problem, whose addresses need some host.
-  const own = sent !== null && HOST.test(sent.host) ? sent : new URL("http://localhost");
+  const own = sent !== null && HOST.test(sent.host)
+    ? sent
+    : new URL("http://localhost");
   if (!trustProxy) return own.origin;
   const protocol = lastForwarded(request, "x-forwarded-proto")?.toLowerCase();
   const host = lastForwarded(request, "x-forwarded-host");
-  const scheme = protocol === "https" || protocol === "http" ? `${protocol}:` : own.protocol;
+  const scheme = protocol === "https" || protocol === "http"
+    ? `${protocol}:`
+    : own.protocol;
   const name = host !== null && HOST.test(host) ? host : own.host;
   return URL.parse(`${scheme}//${name}`)?.origin ?? own.origin;
 }
@@ -73,7 +89,10 @@ export function baseUrl(request: Request, { publicUrl, trustProxy }: OriginOptio
  * Returns the cache key of a request without parsing the request. The key is
  * all that a response depends on: the URL and the headers of a trusted proxy.
  */
-export function requestKey({ url, headers }: Request, { trustProxy }: OriginOptions): string {
+export function requestKey(
+  { url, headers }: Request,
+  { trustProxy }: OriginOptions,
+): string {
   if (!trustProxy) return url;
   const proto = headers.get("x-forwarded-proto") ?? "";
   // A missing header must not equal a header with the value "null".

@@ -20,7 +20,10 @@ const MIN_BYTES_PER_MS = 4;
  * several clients counts once.
  */
 export class LargeBodies {
-  private readonly held = new Map<Bytes, { readonly permit: Permit; holders: number }>();
+  private readonly held = new Map<
+    Bytes,
+    { readonly permit: Permit; holders: number }
+  >();
 
   constructor(private readonly memory: FairQueue) {}
 
@@ -32,7 +35,10 @@ export class LargeBodies {
   hold(bytes: Bytes, client: string, permit?: Permit): () => void {
     let body = this.held.get(bytes);
     if (body === undefined) {
-      body = { permit: permit ?? this.memory.take(client, bytes.length), holders: 0 };
+      body = {
+        permit: permit ?? this.memory.take(client, bytes.length),
+        holders: 0,
+      };
       this.held.set(bytes, body);
     } else permit?.release();
     const held = body;
@@ -51,7 +57,10 @@ export class LargeBodies {
  */
 export function pacedBody(
   bytes: Bytes,
-  { clock, onEnd = () => {} }: { readonly clock: Clock; readonly onEnd?: () => void },
+  { clock, onEnd = () => {} }: {
+    readonly clock: Clock;
+    readonly onEnd?: () => void;
+  },
 ): ReadableStream<Bytes> {
   // Cleared at the end because a connection may reference the stream for
   // longer.
@@ -75,8 +84,12 @@ export function pacedBody(
   return new ReadableStream({
     start: watch,
     pull(controller) {
-      const isSlow = (clock.monotonicMs() - startedAtMs - STALL_MS) * MIN_BYTES_PER_MS > sent;
-      if (body === null || sent === body.length || isSlow) return close(controller);
+      const isSlow =
+        (clock.monotonicMs() - startedAtMs - STALL_MS) * MIN_BYTES_PER_MS >
+          sent;
+      if (body === null || sent === body.length || isSlow) {
+        return close(controller);
+      }
       cancelTimer();
       // No copy is needed because the consumers do not modify the bytes.
       const piece = body.subarray(sent, sent + PIECE_BYTES);

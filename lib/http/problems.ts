@@ -3,7 +3,13 @@
 // error becomes an internal error with only the request id.
 
 import { HttpError } from "fresh";
-import { CollectionsError, ERRORS, isProblemCode, problem, type ProblemCode } from "../errors.ts";
+import {
+  CollectionsError,
+  ERRORS,
+  isProblemCode,
+  problem,
+  type ProblemCode,
+} from "../errors.ts";
 import { describeError } from "../log.ts";
 import { textResponse } from "./responses.ts";
 import type { State } from "./state.ts";
@@ -19,7 +25,10 @@ const CLIENT_CLOSED_REQUEST = 499;
  * Returns the response for a caught error. Logs errors that an operator should
  * know about.
  */
-export function problemResponse(error: unknown, { context, services }: State): Response {
+export function problemResponse(
+  error: unknown,
+  { context, services }: State,
+): Response {
   if (context.signal.aborted && error === context.signal.reason) {
     return new Response(null, { status: CLIENT_CLOSED_REQUEST });
   }
@@ -27,7 +36,11 @@ export function problemResponse(error: unknown, { context, services }: State): R
   const { code, detail, facts } = toPublicError(error, id);
   const { status, title } = ERRORS[code as ProblemCode];
   if (status >= 500 && error instanceof CollectionsError) {
-    services.log.warn("request failed", { id, code: error.code, reason: error.message });
+    services.log.warn("request failed", {
+      id,
+      code: error.code,
+      reason: error.message,
+    });
   } else if (status >= 500) {
     services.log.error("internal error", { id, ...describeError(error) });
   }
@@ -35,12 +48,17 @@ export function problemResponse(error: unknown, { context, services }: State): R
   const body = { type, title, status, detail, code, requestId: id, ...facts };
   const response = textResponse(JSON.stringify(body), {
     status,
-    headers: { "content-type": "application/problem+json", "cache-control": "no-store" },
+    headers: {
+      "content-type": "application/problem+json",
+      "cache-control": "no-store",
+    },
   });
   const { headers } = response;
   const retryAfter = facts.retryAfterSeconds;
   if (retryAfter !== undefined) headers.set("retry-after", String(retryAfter));
-  if (code === "too-many-requests") services.rateLimit.describe(client, headers);
+  if (code === "too-many-requests") {
+    services.rateLimit.describe(client, headers);
+  }
   return response;
 }
 
@@ -48,15 +66,20 @@ export function problemResponse(error: unknown, { context, services }: State): R
  * Maps errors without a public code to `route-not-found` or `internal-error`.
  */
 function toPublicError(error: unknown, requestId: string): CollectionsError {
-  if (error instanceof CollectionsError && isProblemCode(error.code)) return error;
+  if (error instanceof CollectionsError && isProblemCode(error.code)) {
+    return error;
+  }
   const isUnknown = error instanceof HttpError && error.status === 404;
-  return isUnknown ? problem("route-not-found", {}) : problem("internal-error", { requestId });
+  return isUnknown
+    ? problem("route-not-found", {})
+    : problem("internal-error", { requestId });
 }
 
 /** Returns the page that explains a code. */
 export async function problemPage(code: ProblemCode): Promise<Response> {
   const { status, title, meaning, todo } = ERRORS[code];
-  const toItems = (items: string[]) => items.map((item) => `<li>${item}</li>`).join("");
+  const toItems = (items: string[]) =>
+    items.map((item) => `<li>${item}</li>`).join("");
   const html = await fillPage("problem.html", {
     code,
     title,

@@ -41,10 +41,15 @@ interface Bucket {
 export class RateLimit {
   private readonly buckets = new LRUCache<string, Bucket>({ max: MAX_CLIENTS });
 
-  constructor(private readonly options: { perMinute: number; monotonicMs: () => number }) {}
+  constructor(
+    private readonly options: { perMinute: number; monotonicMs: () => number },
+  ) {}
 
   private usedMs(client: string): number {
-    return Math.max(0, (this.buckets.get(client)?.fullAtMs ?? 0) - this.options.monotonicMs());
+    return Math.max(
+      0,
+      (this.buckets.get(client)?.fullAtMs ?? 0) - this.options.monotonicMs(),
+    );
   }
 
   /**
@@ -54,10 +59,13 @@ export class RateLimit {
   require(client: string, misses: number): void {
     const { perMinute } = this.options;
     if (perMinute === 0) return;
-    const waitMs = this.usedMs(client) + misses * WINDOW_MS / perMinute - WINDOW_MS;
+    const waitMs = this.usedMs(client) + misses * WINDOW_MS / perMinute -
+      WINDOW_MS;
     // Half a microsecond covers the rounding errors of added fractions.
     if (waitMs > 0.0005) {
-      throw problem("too-many-requests", { retryAfterSeconds: Math.ceil(waitMs / 1000) });
+      throw problem("too-many-requests", {
+        retryAfterSeconds: Math.ceil(waitMs / 1000),
+      });
     }
   }
 
@@ -77,7 +85,10 @@ export class RateLimit {
       uncharged -= due;
     }
     const missMs = WINDOW_MS / perMinute;
-    const usedMs = Math.min(this.usedMs(client) + due * missMs, 2 * WINDOW_MS - missMs);
+    const usedMs = Math.min(
+      this.usedMs(client) + due * missMs,
+      2 * WINDOW_MS - missMs,
+    );
     this.buckets.set(client, { fullAtMs: monotonicMs() + usedMs, uncharged });
   }
 
@@ -89,8 +100,17 @@ export class RateLimit {
     const { perMinute } = this.options;
     if (perMinute === 0) return;
     const usedMs = this.usedMs(client);
-    const remaining = Math.max(0, Math.floor((WINDOW_MS - usedMs) / (WINDOW_MS / perMinute)));
-    headers.set("ratelimit-policy", `"misses";q=${perMinute};w=${WINDOW_MS / 1000}`);
-    headers.set("ratelimit", `"misses";r=${remaining};t=${Math.ceil(usedMs / 1000)}`);
+    const remaining = Math.max(
+      0,
+      Math.floor((WINDOW_MS - usedMs) / (WINDOW_MS / perMinute)),
+    );
+    headers.set(
+      "ratelimit-policy",
+      `"misses";q=${perMinute};w=${WINDOW_MS / 1000}`,
+    );
+    headers.set(
+      "ratelimit",
+      `"misses";r=${remaining};t=${Math.ceil(usedMs / 1000)}`,
+    );
   }
 }

@@ -53,13 +53,16 @@ export class ResponseCache {
    */
   private readonly maxBodyBytes: number;
 
-  constructor(private readonly options: { maxBytes: number; now: () => number }) {
+  constructor(
+    private readonly options: { maxBytes: number; now: () => number },
+  ) {
     const maxBytes = Math.floor(options.maxBytes);
     this.maxBodyBytes = maxBytes / 4 - OVERHEAD_BYTES;
     this.entries = new LRUCache({
       maxSize: maxBytes,
       sizeCalculation: ({ body: { identity, gzip } }, address) =>
-        identity.content.length + (gzip?.content.length ?? 0) + 2 * address.length + OVERHEAD_BYTES,
+        identity.content.length + (gzip?.content.length ?? 0) +
+        2 * address.length + OVERHEAD_BYTES,
     });
     this.addresses = new LRUCache({
       maxSize: Math.floor(maxBytes / 8),
@@ -83,7 +86,9 @@ export class ResponseCache {
    */
   set(address: string, entry: ResponseEntry): void {
     const { body } = entry;
-    if (body.identity.content.length > this.maxBodyBytes) return void this.entries.delete(address);
+    if (body.identity.content.length > this.maxBodyBytes) {
+      return void this.entries.delete(address);
+    }
     const isNew = this.entries.peek(address)?.body !== body;
     this.entries.set(address, entry);
     if (!isNew) return;
@@ -110,7 +115,9 @@ export class ResponseCache {
     const now = this.options.now();
     const ageMs = now - ref.checkedAtMs;
     // The age is negative if the clock was set back. It then proves nothing.
-    if (ref.commit !== commit || ageMs < 0 || ageMs >= ref.freshForMs) return null;
+    if (ref.commit !== commit || ageMs < 0 || ageMs >= ref.freshForMs) {
+      return null;
+    }
     if (now >= expiresAtMs) return null;
     ref.wantedAtMs = now;
     entry.checkedAtMs = ref.checkedAtMs;

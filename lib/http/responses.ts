@@ -45,13 +45,17 @@ export interface ReadyBody {
 }
 
 const MIN_GZIP_BYTES = 1024;
-const COMPRESSIBLE = /^text\/|json|xml|javascript|typescript|toml|yaml|image\/svg/;
+const COMPRESSIBLE =
+  /^text\/|json|xml|javascript|typescript|toml|yaml|image\/svg/;
 const GZIP_SLICE_BYTES = 64 * 1024;
 /** Larger bodies are sent in pieces and reserve memory meanwhile. */
 const MAX_WHOLE_BYTES = 64 << 10;
 
 /** Returns a JSON body. */
-export function jsonBody(bytes: Bytes, headers: HeaderRecord = {}): Promise<ReadyBody> {
+export function jsonBody(
+  bytes: Bytes,
+  headers: HeaderRecord = {},
+): Promise<ReadyBody> {
   return readyBody({ bytes, contentType: "application/json", headers });
 }
 
@@ -60,13 +64,21 @@ export function jsonBody(bytes: Bytes, headers: HeaderRecord = {}): Promise<Read
  * browsers from running anything in them.
  */
 export function rawBody(
-  { name, contentType, bytes }: { name: string; contentType: string; bytes: Bytes },
+  { name, contentType, bytes }: {
+    name: string;
+    contentType: string;
+    bytes: Bytes;
+  },
 ): Promise<ReadyBody> {
   const headers = {
     "content-disposition": contentDisposition(name),
     "content-security-policy": "sandbox; default-src 'none'",
   };
-  return readyBody({ bytes, contentType: rawContentType(contentType), headers });
+  return readyBody({
+    bytes,
+    contentType: rawContentType(contentType),
+    headers,
+  });
 }
 
 /**
@@ -86,7 +98,10 @@ export function rawBody(
 export function contentDisposition(name: string): string {
   const plain = name.replaceAll(/[^\x20-\x7e]|["\\%]/g, "_");
   const whole = encodeURIComponent(name.toWellFormed())
-    .replaceAll(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+    .replaceAll(
+      /['()*]/g,
+      (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+    );
   return `inline; filename="${plain}"; filename*=UTF-8''${whole}`;
 }
 
@@ -103,10 +118,16 @@ export async function readyBody(
 ): Promise<ReadyBody> {
   const etag = await eTag(bytes);
   const headers = { ...COMMON_HEADERS, ...own, vary: "Accept-Encoding" };
-  const isText = bytes.length <= MAX_WHOLE_BYTES && bytes.every((byte) => byte < 0x80);
+  const isText = bytes.length <= MAX_WHOLE_BYTES &&
+    bytes.every((byte) => byte < 0x80);
   const content = isText ? new TextDecoder().decode(bytes) : bytes;
   const length = String(bytes.length);
-  const sent = { ...headers, etag, "content-type": contentType, "content-length": length };
+  const sent = {
+    ...headers,
+    etag,
+    "content-type": contentType,
+    "content-length": length,
+  };
   return { headers, identity: { content, etag, headers: sent }, gzip: null };
 }
 
@@ -115,14 +136,28 @@ export async function readyBody(
  */
 export async function addGzip(body: ReadyBody): Promise<void> {
   const { content, etag, headers } = body.identity;
-  if (content.length < MIN_GZIP_BYTES || !COMPRESSIBLE.test(headers["content-type"]!)) return;
-  const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+  if (
+    content.length < MIN_GZIP_BYTES ||
+    !COMPRESSIBLE.test(headers["content-type"]!)
+  ) return;
+  const bytes = typeof content === "string"
+    ? new TextEncoder().encode(content)
+    : content;
   const pieces = ReadableStream.from(piecesOf(bytes));
-  const packed = await new Response(pieces.pipeThrough(new CompressionStream("gzip"))).bytes();
+  const packed = await new Response(
+    pieces.pipeThrough(new CompressionStream("gzip")),
+  ).bytes();
   if (packed.length >= bytes.length) return;
-  const coding = { "content-length": String(packed.length), "content-encoding": "gzip" };
+  const coding = {
+    "content-length": String(packed.length),
+    "content-encoding": "gzip",
+  };
   const tag = gzipTag(etag);
-  body.gzip = { content: packed, etag: tag, headers: { ...headers, etag: tag, ...coding } };
+  body.gzip = {
+    content: packed,
+    etag: tag,
+    headers: { ...headers, etag: tag, ...coding },
+  };
 }
 
 /**
@@ -163,18 +198,28 @@ export function negotiateBody(
   const { identity, gzip } = body;
   const ifNoneMatch = headers.get("if-none-match");
   // Most conditional requests name one tag. A 304 needs no coding.
-  if (ifNoneMatch !== null && (ifNoneMatch === identity.etag || ifNoneMatch === gzip?.etag)) {
+  if (
+    ifNoneMatch !== null &&
+    (ifNoneMatch === identity.etag || ifNoneMatch === gzip?.etag)
+  ) {
     return { body, coded: identity, knownTag: ifNoneMatch, large: null };
   }
-  const coded = gzip !== null && acceptsGzip(headers.get("accept-encoding")) ? gzip : identity;
+  const coded = gzip !== null && acceptsGzip(headers.get("accept-encoding"))
+    ? gzip
+    : identity;
   // Another process may have sent the gzip tag before this process has
   // compressed the body.
-  const knownTag = ifNoneMatch === null
-    ? null
-    : matchingTag(ifNoneMatch, [coded.etag, identity.etag, gzipTag(identity.etag)]);
+  const knownTag = ifNoneMatch === null ? null : matchingTag(ifNoneMatch, [
+    coded.etag,
+    identity.etag,
+    gzipTag(identity.etag),
+  ]);
   const { content } = coded;
-  const isLarge = typeof content !== "string" && content.length > MAX_WHOLE_BYTES;
-  const large = isLarge && knownTag === null && method !== "HEAD" ? content : null;
+  const isLarge = typeof content !== "string" &&
+    content.length > MAX_WHOLE_BYTES;
+  const large = isLarge && knownTag === null && method !== "HEAD"
+    ? content
+    : null;
   return { body, coded, knownTag, large };
 }
 
@@ -182,7 +227,10 @@ export function negotiateBody(
  * Returns the first tag that `If-None-Match` names or null. The comparison is
  * weak (RFC 9110, 13.1.2). `*` matches every tag.
  */
-function matchingTag(ifNoneMatch: string, tags: readonly string[]): string | null {
+function matchingTag(
+  ifNoneMatch: string,
+  tags: readonly string[],
+): string | null {
   if (ifNoneMatch.trim() === "*") return tags[0] ?? null;
   const given = new Set(ifNoneMatch.match(/"[^"]*"/g) ?? []);
   return tags.find((tag) => given.has(tag)) ?? null;
@@ -245,7 +293,9 @@ export function dataHeaders(
   return {
     "cache-control": isStorable ? shared : "no-store",
     "age": String(age),
-    "cache-status": CACHE_STATUS[cacheStatus](Math.round(freshForMs / 1000) - age),
+    "cache-status": CACHE_STATUS[cacheStatus](
+      Math.round(freshForMs / 1000) - age,
+    ),
     "x-request-id": requestId,
   };
 }
@@ -263,11 +313,16 @@ export function dataResponse(
     const headers = headersOf(body.headers, { ...own, etag: knownTag });
     return new Response(null, { status: 304, headers });
   }
-  return new Response(stream ?? coded.content, { headers: headersOf(coded.headers, own) });
+  return new Response(stream ?? coded.content, {
+    headers: headersOf(coded.headers, own),
+  });
 }
 
 /** Each entry takes about 2.5 kB. */
-const prepared = new LRUCache<HeaderRecord, { headers: Headers; own: HeaderRecord }>({
+const prepared = new LRUCache<
+  HeaderRecord,
+  { headers: Headers; own: HeaderRecord }
+>({
   max: 2_000,
 });
 

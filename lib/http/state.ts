@@ -75,7 +75,9 @@ export class HttpContext implements RequestContext {
   }
 
   requireMiss(): void {
-    if (this.paid < 1) this.services.rateLimit.require(this.client, 1 - this.paid);
+    if (this.paid < 1) {
+      this.services.rateLimit.require(this.client, 1 - this.paid);
+    }
   }
 
   charge(processorMs: number): void {
@@ -99,7 +101,9 @@ export class HttpContext implements RequestContext {
     try {
       return work();
     } catch (error) {
-      this.charge(Math.max(MIN_BAD_REQUEST_MS, clock.monotonicMs() - startedAtMs));
+      this.charge(
+        Math.max(MIN_BAD_REQUEST_MS, clock.monotonicMs() - startedAtMs),
+      );
       throw error;
     }
   }
@@ -109,6 +113,9 @@ export class HttpContext implements RequestContext {
    */
   pace(bytes: Bytes, onEnd?: () => void): ReadableStream<Bytes> {
     this.isPaced = true;
-    return pacedBody(bytes, { clock: this.services.clock, ...onEnd && { onEnd } });
+    return pacedBody(bytes, {
+      clock: this.services.clock,
+      ...onEnd && { onEnd },
+    });
   }
 }

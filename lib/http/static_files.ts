@@ -5,7 +5,13 @@
 
 import { transformSync } from "amaro";
 import { problem } from "../errors.ts";
-import { addGzip, dataResponse, negotiateBody, type ReadyBody, readyBody } from "./responses.ts";
+import {
+  addGzip,
+  dataResponse,
+  negotiateBody,
+  type ReadyBody,
+  readyBody,
+} from "./responses.ts";
 import type { HttpContext } from "./state.ts";
 
 const ROOT = new URL("../../", import.meta.url);
@@ -64,7 +70,8 @@ const IMMUTABLE = { "cache-control": "public, max-age=31536000, immutable" };
  * The policy of pages without scripts. It allows nothing inline and nothing
  * from other origins.
  */
-export const PAGE_POLICY = "default-src 'none'; base-uri 'none'; form-action 'self'; " +
+export const PAGE_POLICY =
+  "default-src 'none'; base-uri 'none'; form-action 'self'; " +
   "frame-ancestors 'none'; style-src 'self'; img-src 'self' data:";
 
 /**
@@ -76,12 +83,21 @@ export const PAGE_POLICY = "default-src 'none'; base-uri 'none'; form-action 'se
 function scriptPolicy({ request, baseUrl }: HttpContext): string {
   const origins = [...new Set([baseUrl, new URL(request.url).origin])];
   const scripts = origins.map((origin) =>
-    /^https?:\/\/[\w.-]+(:\d+)?(\/[\w.~/-]*)?$/.test(origin) ? `${origin}/assets/` : "'self'"
+    /^https?:\/\/[\w.-]+(:\d+)?(\/[\w.~/-]*)?$/.test(origin)
+      ? `${origin}/assets/`
+      : "'self'"
   );
-  const images = origins.filter((origin) => /^https?:\/\/[\w.-]+(:\d+)?$/.test(origin));
-  const trusted = "require-trusted-types-for 'script'; trusted-types dompurify worker";
-  return `${[PAGE_POLICY, ...images].join(" ")}; ${["script-src", ...scripts].join(" ")}; ` +
-    `${["worker-src", ...scripts].join(" ")}; connect-src 'self'; media-src 'self'; ${trusted}`;
+  const images = origins.filter((origin) =>
+    /^https?:\/\/[\w.-]+(:\d+)?$/.test(origin)
+  );
+  const trusted =
+    "require-trusted-types-for 'script'; trusted-types dompurify worker";
+  return `${[PAGE_POLICY, ...images].join(" ")}; ${
+    ["script-src", ...scripts].join(" ")
+  }; ` +
+    `${
+      ["worker-src", ...scripts].join(" ")
+    }; connect-src 'self'; media-src 'self'; ${trusted}`;
 }
 
 /**
@@ -104,14 +120,19 @@ function once<T>(name: string, read: () => Promise<T>): Promise<T> {
 }
 
 async function textBody(text: string, contentType: string): Promise<ReadyBody> {
-  const body = await readyBody({ bytes: new TextEncoder().encode(text), contentType });
+  const body = await readyBody({
+    bytes: new TextEncoder().encode(text),
+    contentType,
+  });
   await addGzip(body);
   return body;
 }
 
 async function fileBody(file: string, contentType: string): Promise<ReadyBody> {
   const text = await Deno.readTextFile(new URL(file, ROOT));
-  if (contentType !== JAVASCRIPT || !file.endsWith(".ts")) return await textBody(text, contentType);
+  if (contentType !== JAVASCRIPT || !file.endsWith(".ts")) {
+    return await textBody(text, contentType);
+  }
   // Removed types leave trailing blanks.
   const { code } = transformSync(text, { mode: "strip-only" });
   return await textBody(code.replaceAll(/[ \t]+$/gm, ""), contentType);
@@ -128,10 +149,13 @@ async function readAssets() {
   }
   const files = new Map<string, ReadyBody>();
   for (const [name, file] of Object.entries(names)) {
-    const contentType = CONTENT_TYPES[name.slice(name.lastIndexOf(".") + 1)] ?? JAVASCRIPT;
+    const contentType = CONTENT_TYPES[name.slice(name.lastIndexOf(".") + 1)] ??
+      JAVASCRIPT;
     files.set(name, await fileBody(file, contentType));
   }
-  const tags = [...files].map(([name, { identity }]) => `${name} ${identity.etag}`).sort();
+  const tags = [...files].map(([name, { identity }]) =>
+    `${name} ${identity.etag}`
+  ).sort();
   const bytes = new TextEncoder().encode(tags.join("\n"));
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   return { version: digest.toHex().slice(0, 12), files };
@@ -150,15 +174,23 @@ export async function assetResponse(
   const assets = await once("assets", readAssets);
   const body = assets.files.get(name);
   if (body === undefined) throw problem("route-not-found", {});
-  const policy = name === "worker.ts" ? { "content-security-policy": WORKER_POLICY } : {};
+  const policy = name === "worker.ts"
+    ? { "content-security-policy": WORKER_POLICY }
+    : {};
   const caching = version === assets.version ? IMMUTABLE : REVALIDATED;
   return bodyResponse(context, body, { ...caching, ...policy });
 }
 
 /** Responds with the client as JavaScript or TypeScript. */
-export async function clientResponse(context: HttpContext, type: "js" | "ts"): Promise<Response> {
+export async function clientResponse(
+  context: HttpContext,
+  type: "js" | "ts",
+): Promise<Response> {
   const contentType = type === "ts" ? TYPESCRIPT : JAVASCRIPT;
-  const body = await once(type, () => fileBody("packages/client/client.ts", contentType));
+  const body = await once(
+    type,
+    () => fileBody("packages/client/client.ts", contentType),
+  );
   // Deno finds the types of a JavaScript module by this header.
   const types = type === "ts" ? {} : { "x-typescript-types": "./client.ts" };
   return bodyResponse(context, body, { ...REVALIDATED, ...types });
@@ -175,7 +207,10 @@ export async function pageResponse(
 ): Promise<Response> {
   const body = await once(JSON.stringify([name, values]), async () => {
     const { version } = await once("assets", readAssets);
-    const html = await fillPage(name, { ...values, assets: `assets/${version}` });
+    const html = await fillPage(name, {
+      ...values,
+      assets: `assets/${version}`,
+    });
     return await textBody(html, HTML);
   });
   const policy = { "content-security-policy": scriptPolicy(context) };
@@ -190,8 +225,14 @@ export async function fillPage(
   name: string,
   values: Readonly<Record<string, string>>,
 ): Promise<string> {
-  const template = await once(name, () => Deno.readTextFile(new URL(`static/${name}`, ROOT)));
-  return template.replaceAll(/%([a-z]+)%/g, (_, key: string) => values[key] ?? "");
+  const template = await once(
+    name,
+    () => Deno.readTextFile(new URL(`static/${name}`, ROOT)),
+  );
+  return template.replaceAll(
+    /%([a-z]+)%/g,
+    (_, key: string) => values[key] ?? "",
+  );
 }
 
 /**
@@ -215,5 +256,9 @@ function bodyResponse(
 ): Response {
   const negotiated = negotiateBody(body, context.request);
   const { large } = negotiated;
-  return dataResponse(negotiated, own, large === null ? undefined : context.pace(large));
+  return dataResponse(
+    negotiated,
+    own,
+    large === null ? undefined : context.pace(large),
+  );
 }

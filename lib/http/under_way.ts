@@ -32,7 +32,11 @@ export class UnderWay {
    * @throws {CollectionsError} too-many-requests if its client has too many
    * requests under way.
    */
-  add(client: string, info: Pick<Deno.ServeHandlerInfo, "completed">, weight = 1): void {
+  add(
+    client: string,
+    info: Pick<Deno.ServeHandlerInfo, "completed">,
+    weight = 1,
+  ): void {
     if (this.countOf(client) >= MAX_PER_CLIENT) {
       throw new CollectionsError(
         "too-many-requests",
@@ -60,7 +64,8 @@ export class UnderWay {
   private change(client: string, by: number): void {
     const before = this.countOf(client);
     const count = before + by;
-    this.crowded += Number(count >= SAMPLED.upTo) - Number(before >= SAMPLED.upTo);
+    this.crowded += Number(count >= SAMPLED.upTo) -
+      Number(before >= SAMPLED.upTo);
     if (count > 0) this.counts.set(client, count);
     else this.counts.delete(client);
   }

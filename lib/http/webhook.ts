@@ -8,7 +8,11 @@ import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import type { Clock } from "../work/clock.ts";
 import { CollectionsError, invalidParameters, problem } from "../errors.ts";
-import { repositoryKey, type RepositoryName, type RequestContext } from "../source/source.ts";
+import {
+  repositoryKey,
+  type RepositoryName,
+  type RequestContext,
+} from "../source/source.ts";
 import { FairQueue } from "../work/fair_queue.ts";
 import { type Body, BODY_MEMORY, readBody } from "../work/read_body.ts";
 
@@ -21,7 +25,13 @@ const WAIT_FOR_MEMORY_MS = 5_000;
 const PACE = { graceMs: 2_000, minBytesPerMs: 1_000 };
 /** Each repository is reported at most this often. */
 const REPORT_EVERY_MS = 1_000;
-const EVENTS: ReadonlySet<string> = new Set(["push", "create", "delete", "repository", "public"]);
+const EVENTS: ReadonlySet<string> = new Set([
+  "push",
+  "create",
+  "delete",
+  "repository",
+  "public",
+]);
 
 const FULL_NAME = /^[A-Za-z0-9_-]{1,100}\/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}$/;
 /** Delivery ids to remember. GitHub's ids have 36 characters. */
@@ -42,7 +52,9 @@ type Delivery = RepositoryName & { readonly former?: RepositoryName };
 export class Webhook {
   private readonly keys: Promise<CryptoKey[]>;
   private readonly memory: FairQueue;
-  private readonly deliveries = new LRUCache<string, true>({ max: MAX_DELIVERIES });
+  private readonly deliveries = new LRUCache<string, true>({
+    max: MAX_DELIVERIES,
+  });
   /**
    * Repositories that were reported within the last second. `isDue` is set if
    * later deliveries name the repository.
@@ -64,7 +76,9 @@ export class Webhook {
     const algorithm = { name: "HMAC", hash: "SHA-256" };
     this.keys = Promise.all(options.secrets.map((secret) => {
       const bytes = new TextEncoder().encode(secret);
-      return crypto.subtle.importKey("raw", bytes, algorithm, false, ["verify"]);
+      return crypto.subtle.importKey("raw", bytes, algorithm, false, [
+        "verify",
+      ]);
     }));
     const maxPerClient = BODY_MEMORY.capacity / 2;
     const waits = { maxWaitMs: WAIT_FOR_MEMORY_MS, clock: options.clock };
@@ -82,7 +96,9 @@ export class Webhook {
     const { headers } = request;
     const header = headers.get("x-hub-signature-256") ?? "";
     const signature = /^sha256=([0-9a-f]{64})$/i.exec(header)?.[1];
-    if (signature === undefined) throw refused(problem("signature-invalid", {}), context);
+    if (signature === undefined) {
+      throw refused(problem("signature-invalid", {}), context);
+    }
     const { bytes, release } = await this.read(request, context);
     try {
       if (!await this.isSigned(bytes, signature)) {
@@ -91,8 +107,9 @@ export class Webhook {
       const delivery = parseDelivery(request.headers, bytes);
       if (delivery === null) return new Response(null, { status: 204 });
       // Redeliveries have the same id.
-      const id = request.headers.get("x-github-delivery")?.slice(0, MAX_ID_CHARS) ??
-        crypto.randomUUID();
+      const id =
+        request.headers.get("x-github-delivery")?.slice(0, MAX_ID_CHARS) ??
+          crypto.randomUUID();
       const isNew = !this.deliveries.has(id);
       this.deliveries.set(id, true);
       const { former, ...name } = delivery;
@@ -121,7 +138,10 @@ export class Webhook {
   }
 
   /** Compares signatures in constant time. */
-  private async isSigned(bytes: Uint8Array, signature: string): Promise<boolean> {
+  private async isSigned(
+    bytes: Uint8Array,
+    signature: string,
+  ): Promise<boolean> {
     const hash = Uint8Array.fromHex(signature);
     // Bodies are never in shared memory.
     const body = bytes as Uint8Array<ArrayBuffer>;
@@ -139,14 +159,20 @@ export class Webhook {
     let cancelTimer = () => {};
     const watch = () => {
       cancelTimer();
-      cancelTimer = clock.setTimer(dueAtMs - clock.monotonicMs(), () => late.abort());
+      cancelTimer = clock.setTimer(
+        dueAtMs - clock.monotonicMs(),
+        () => late.abort(),
+      );
     };
     const onWait = (isWaiting: boolean) => {
       dueAtMs = clock.monotonicMs() + PACE.graceMs;
       if (isWaiting) cancelTimer();
       else watch();
     };
-    const counting = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+    const counting = new TransformStream<
+      Uint8Array<ArrayBuffer>,
+      Uint8Array<ArrayBuffer>
+    >({
       start: watch,
       transform(piece, controller) {
         dueAtMs += piece.length / PACE.minBytesPerMs;
@@ -166,7 +192,10 @@ export class Webhook {
       });
     } catch (error) {
       if (error instanceof RangeError) {
-        throw refused(problem("body-too-large", { maxBytes: MAX_BYTES }), context);
+        throw refused(
+          problem("body-too-large", { maxBytes: MAX_BYTES }),
+          context,
+        );
       }
       if (error instanceof CollectionsError) throw error;
       // A body that is late or ends early has no valid signature.
@@ -181,7 +210,10 @@ export class Webhook {
  * Charges the sender a miss. The response is the same if the sender is over its
  * limit.
  */
-function refused(error: CollectionsError, context: RequestContext): CollectionsError {
+function refused(
+  error: CollectionsError,
+  context: RequestContext,
+): CollectionsError {
   try {
     context.recordMiss();
   } catch {
@@ -196,7 +228,10 @@ function refused(error: CollectionsError, context: RequestContext): CollectionsE
  * that change nothing here such as `ping`. Their payload is not parsed.
  * @throws {CollectionsError} invalid-parameters.
  */
-export function parseDelivery(headers: Headers, body: Uint8Array): Delivery | null {
+export function parseDelivery(
+  headers: Headers,
+  body: Uint8Array,
+): Delivery | null {
   const event = headers.get("x-github-event");
   if (!event) throw malformed("X-GitHub-Event", "is required");
   if (!EVENTS.has(event)) return null;
@@ -206,20 +241,29 @@ export function parseDelivery(headers: Headers, body: Uint8Array): Delivery | nu
     const text = new TextDecoder("utf-8", { fatal: true }).decode(body);
     const json = isForm ? new URLSearchParams(text).get("payload") : text;
     if (json === null || !isForm && type !== "application/json") {
-      throw malformed("Content-Type", "must be application/json, or a form with the field payload");
+      throw malformed(
+        "Content-Type",
+        "must be application/json, or a form with the field payload",
+      );
     }
     const payload = JSON.parse(json);
     const { full_name } = payloadSchema.parse(payload).repository;
     const [owner = "", repo = ""] = full_name.split("/");
     const { owner: moved, repository: renamed } = payload.changes ?? {};
     const from = moved?.from?.user ?? moved?.from?.organization;
-    const former = { owner: from?.login ?? owner, repo: renamed?.name?.from ?? repo };
+    const former = {
+      owner: from?.login ?? owner,
+      repo: renamed?.name?.from ?? repo,
+    };
     const formerName = `${former.owner}/${former.repo}`;
     const isMoved = formerName !== full_name && FULL_NAME.test(formerName);
     return isMoved ? { owner, repo, former } : { owner, repo };
   } catch (error) {
     if (error instanceof CollectionsError) throw error;
-    throw malformed("payload", "must be the JSON of a GitHub event, with repository.full_name");
+    throw malformed(
+      "payload",
+      "must be the JSON of a GitHub event, with repository.full_name",
+    );
   }
 }
 

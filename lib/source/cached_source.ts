@@ -23,7 +23,9 @@ import {
 import { treeKind } from "./tree_entries.ts";
 
 type RefChecksOptions = ConstructorParameters<typeof RefChecks>[0];
-type CachedSourceOptions = Omit<RefChecksOptions, "source" | "retries"> & { objects: ObjectCache };
+type CachedSourceOptions = Omit<RefChecksOptions, "source" | "retries"> & {
+  objects: ObjectCache;
+};
 
 /** Measured processor time of one value that is read from the store. */
 const STORE_READ_MS = 0.5;
@@ -34,16 +36,28 @@ export class CachedSource implements Source {
   private readonly retries: SourceRetries;
   private readonly flights = new SingleFlight<unknown>();
 
-  constructor(private readonly source: Source, private readonly options: CachedSourceOptions) {
+  constructor(
+    private readonly source: Source,
+    private readonly options: CachedSourceOptions,
+  ) {
     this.retries = new SourceRetries(options.clock);
     this.refs = new RefChecks({ ...options, source, retries: this.retries });
   }
 
   readonly resolve: Source["resolve"] = ({ owner, repo, branch }, context) =>
-    this.refs.resolve({ owner, repo, branch: branch ?? DEFAULT_BRANCH }, context);
+    this.refs.resolve(
+      { owner, repo, branch: branch ?? DEFAULT_BRANCH },
+      context,
+    );
 
   readonly tree: Source["tree"] = (snapshot, id, context) =>
-    this.read(treeKind, snapshot, id, context, (shared) => this.source.tree(snapshot, id, shared));
+    this.read(
+      treeKind,
+      snapshot,
+      id,
+      context,
+      (shared) => this.source.tree(snapshot, id, shared),
+    );
 
   readonly files: Source["files"] = async (snapshot, id, context) => {
     const files = await this.read(
@@ -51,7 +65,8 @@ export class CachedSource implements Source {
       snapshot,
       id,
       context,
-      async (shared) => await this.source.files(snapshot, id, shared) ?? "truncated",
+      async (shared) =>
+        await this.source.files(snapshot, id, shared) ?? "truncated",
     );
     return files === "truncated" ? null : files;
   };
@@ -64,7 +79,13 @@ export class CachedSource implements Source {
     return await this.share(key, context, async (shared) => {
       const folder = await this.source.filesAt(snapshot, path, shared);
       if (folder !== null) {
-        this.store(fileListKind, repository, folder.treeId, folder.files, shared);
+        this.store(
+          fileListKind,
+          repository,
+          folder.treeId,
+          folder.files,
+          shared,
+        );
       }
       return folder;
     });
@@ -75,7 +96,12 @@ export class CachedSource implements Source {
     const wanted = new Map(files.map((file) => [file.id, file]));
     const ids = [...wanted.keys()];
     const results = new Map<string, BlobResult>(
-      await this.options.objects.getMany(blobKind, repository, ids, lookupOf(snapshot, context)),
+      await this.options.objects.getMany(
+        blobKind,
+        repository,
+        ids,
+        lookupOf(snapshot, context),
+      ),
     );
     const keyOf = (id: string) => `${repository}\nblob ${id}`;
     const isShared = (id: string) => this.flights.has(keyOf(id));
@@ -87,8 +113,12 @@ export class CachedSource implements Source {
       return !results.has(id);
     });
     context.signal?.throwIfAborted();
-    const started = missing.filter((id) => !isShared(id)).map((id) => wanted.get(id)!);
-    if (missing.length > 0) context.recordMiss({ joined: started.length === 0 });
+    const started = missing.filter((id) => !isShared(id)).map((id) =>
+      wanted.get(id)!
+    );
+    if (missing.length > 0) {
+      context.recordMiss({ joined: started.length === 0 });
+    }
 
     // All files that start here are read together. The request is aborted when
     // nobody waits for any of them.
@@ -105,17 +135,23 @@ export class CachedSource implements Source {
       reading ??= this.source.blobs(snapshot, started, shared);
       const result = (await reading).get(id)!;
       this.retries.objectOutcome(keyOf(id), result);
-      if (!(result instanceof Error)) this.store(blobKind, repository, id, result, shared);
+      if (!(result instanceof Error)) {
+        this.store(blobKind, repository, id, result, shared);
+      }
       return result;
     };
     await Promise.all(missing.map(async (id) => {
       const read = (signal: AbortSignal) => readBlob(id, signal);
-      results.set(id, await this.flights.run(keyOf(id), read, context.signal) as BlobResult);
+      results.set(
+        id,
+        await this.flights.run(keyOf(id), read, context.signal) as BlobResult,
+      );
     }));
     return results;
   };
 
-  readonly webUrl: Source["webUrl"] = (snapshot, path) => this.source.webUrl(snapshot, path);
+  readonly webUrl: Source["webUrl"] = (snapshot, path) =>
+    this.source.webUrl(snapshot, path);
 
   /**
    * Returns an object from the caches or from the source.
@@ -130,7 +166,12 @@ export class CachedSource implements Source {
   ): Promise<T> {
     const repository = repositoryKey(snapshot.name);
     const lookup = lookupOf(snapshot, context);
-    const cached = await this.options.objects.getMany(kind, repository, [id], lookup);
+    const cached = await this.options.objects.getMany(
+      kind,
+      repository,
+      [id],
+      lookup,
+    );
     if (cached.has(id)) return cached.get(id)!;
     const key = `${repository}\n${kind.name} ${id}`;
     const failure = this.retries.objectFailure(repository, key);
@@ -175,7 +216,11 @@ export class CachedSource implements Source {
  * charged.
  */
 const sharedContext = (request: RequestContext, signal: AbortSignal) =>
-  backgroundContext(request.client, signal, (processorMs) => request.charge(processorMs));
+  backgroundContext(
+    request.client,
+    signal,
+    (processorMs) => request.charge(processorMs),
+  );
 
 const lookupOf = ({ freshness }: Snapshot, context: RequestContext) => ({
   // A repository that was unknown a moment ago has no objects in the store. Its

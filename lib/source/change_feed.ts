@@ -34,7 +34,9 @@ export class ChangeFeed {
    */
   private received: ReadonlySet<string> | null = null;
   private cancelTimer = () => {};
-  private reader: ReadableStreamDefaultReader<[Deno.KvEntryMaybe<unknown>]> | undefined;
+  private reader:
+    | ReadableStreamDefaultReader<[Deno.KvEntryMaybe<unknown>]>
+    | undefined;
   private isClosed = false;
 
   constructor(
@@ -83,15 +85,26 @@ export class ChangeFeed {
   }
 
   private startIn(ms: number): void {
-    if (!this.isClosed) this.cancelTimer = this.options.clock.setTimer(ms, () => void this.start());
+    if (!this.isClosed) {
+      this.cancelTimer = this.options.clock.setTimer(
+        ms,
+        () => void this.start(),
+      );
+    }
   }
 
   /** Deno's client reconnects by itself. The watch ends if it cannot. */
   private async watch(): Promise<void> {
     try {
-      const stream = await this.options.tier.attempt((kv) => kv.watch<[unknown]>([this.key]));
+      const stream = await this.options.tier.attempt((kv) =>
+        kv.watch<[unknown]>([this.key])
+      );
       this.reader = stream?.getReader();
-      for (let next = await this.reader?.read(); next?.value; next = await this.reader?.read()) {
+      for (
+        let next = await this.reader?.read();
+        next?.value;
+        next = await this.reader?.read()
+      ) {
         this.receive(next.value[0].value);
       }
     } catch {
@@ -105,8 +118,12 @@ export class ChangeFeed {
     const { received } = this;
     this.received = new Set(ring.map(([, id]) => id));
     if (received === null) return;
-    const added = ring.filter(([, id]) => !received.has(id) && !id.startsWith(this.id));
-    for (const name of new Set(added.map(([name]) => name))) this.options.onChange(name);
+    const added = ring.filter(([, id]) =>
+      !received.has(id) && !id.startsWith(this.id)
+    );
+    for (const name of new Set(added.map(([name]) => name))) {
+      this.options.onChange(name);
+    }
   }
 
   /** Names that are published during a write share the next one. */
@@ -125,11 +142,17 @@ export class ChangeFeed {
   }
 
   /** Returns false if another process wrote at the same time. */
-  private async append(kv: Deno.Kv, added: readonly string[]): Promise<boolean> {
+  private async append(
+    kv: Deno.Kv,
+    added: readonly string[],
+  ): Promise<boolean> {
     const entry = await kv.get(this.key);
     const ring = parse(entry.value);
-    for (const name of added) ring.push([name, `${this.id} ${++this.published}`]);
-    return (await kv.atomic().check(entry).set(this.key, ring.slice(-MAX_NAMES)).commit()).ok;
+    for (const name of added) {
+      ring.push([name, `${this.id} ${++this.published}`]);
+    }
+    return (await kv.atomic().check(entry).set(this.key, ring.slice(-MAX_NAMES))
+      .commit()).ok;
   }
 }
 

@@ -17,7 +17,12 @@ let scratch = new Uint8Array(4096);
  * Kinds of entries by Git's modes (gitdatamodel): 100644 or 100755, 040000,
  * 120000, 160000.
  */
-export const ENTRY_KINDS = ["file", "folder", "symbolic link", "submodule"] as const;
+export const ENTRY_KINDS = [
+  "file",
+  "folder",
+  "symbolic link",
+  "submodule",
+] as const;
 export type EntryKind = typeof ENTRY_KINDS[number];
 
 /**
@@ -77,23 +82,37 @@ export class FileList {
     if (bytes.buffer instanceof SharedArrayBuffer) countShared(bytes.length);
     // Typed arrays need aligned views; what does not begin on 8 bytes is copied once.
     const aligned = bytes.byteOffset % 8 === 0 ? bytes : bytes.slice();
-    const [count = 0, omitted = 0] = new Uint32Array(aligned.buffer, aligned.byteOffset, 2);
-    if (bytes.length < bytesFor(count, 0)) throw new RangeError("not a file list");
+    const [count = 0, omitted = 0] = new Uint32Array(
+      aligned.buffer,
+      aligned.byteOffset,
+      2,
+    );
+    if (bytes.length < bytesFor(count, 0)) {
+      throw new RangeError("not a file list");
+    }
     this.columns = columnsOf(aligned, count);
     const { offsets, paths } = this.columns;
-    if (offsets[count] !== paths.length) throw new RangeError("not a file list");
+    if (offsets[count] !== paths.length) {
+      throw new RangeError("not a file list");
+    }
     this.length = count;
     this.omitted = omitted;
   }
 
   at(index: number): ListedFile {
-    return { path: this.pathAt(index), id: this.idAt(index), size: this.sizeAt(index) };
+    return {
+      path: this.pathAt(index),
+      id: this.idAt(index),
+      size: this.sizeAt(index),
+    };
   }
 
   pathAt(index: number): string {
     // Decoding from shared memory copies all of it each time (Deno 2.9.6).
     const bytes = this.pathBytes(index);
-    if (bytes.length > scratch.length) scratch = new Uint8Array(bytes.length * 2);
+    if (bytes.length > scratch.length) {
+      scratch = new Uint8Array(bytes.length * 2);
+    }
     scratch.set(bytes);
     return decoder.decode(scratch.subarray(0, bytes.length));
   }
@@ -105,7 +124,8 @@ export class FileList {
   }
 
   idAt(index: number): string {
-    return this.columns.ids.subarray(index * ID_BYTES, (index + 1) * ID_BYTES).toHex();
+    return this.columns.ids.subarray(index * ID_BYTES, (index + 1) * ID_BYTES)
+      .toHex();
   }
 
   sizeAt(index: number): number {
@@ -156,13 +176,16 @@ export class FileListBuilder {
   private omitted = 0;
 
   constructor({ count = 128, pathBytes = 4096 } = {}) {
-    this.block = new Uint8Array(new SharedArrayBuffer(bytesFor(count, pathBytes)));
+    this.block = new Uint8Array(
+      new SharedArrayBuffer(bytesFor(count, pathBytes)),
+    );
     this.columns = columnsOf(this.block, count);
   }
 
   add({ path, id, size }: ListedFile, kind: EntryKind = "file"): void {
     const start = this.reserve(path.length * 3);
-    const end = start + encoder.encodeInto(path, this.columns.paths.subarray(start)).written;
+    const end = start +
+      encoder.encodeInto(path, this.columns.paths.subarray(start)).written;
     this.columns.ids.subarray(this.length * ID_BYTES).setFromHex(id);
     this.finish(end, { size, kind });
   }
@@ -181,7 +204,9 @@ export class FileListBuilder {
     const start = this.reserve(prefix.length + path.length);
     this.columns.paths.set(prefix, start);
     this.columns.paths.set(path, start + prefix.length);
-    this.columns.ids.subarray(this.length * ID_BYTES).setFromHex(list.idAt(index));
+    this.columns.ids.subarray(this.length * ID_BYTES).setFromHex(
+      list.idAt(index),
+    );
     const entry = { size: list.sizeAt(index), kind: list.kindAt(index) };
     this.finish(start + prefix.length + path.length, entry);
   }
@@ -209,16 +234,25 @@ export class FileListBuilder {
     const start = offsets[this.length]!;
     const end = start + pathBytes;
     if (this.length === sizes.length || end > paths.length) {
-      const count = this.length === sizes.length ? 2 * sizes.length : sizes.length;
-      this.resize(count, end > paths.length ? Math.max(end, 2 * paths.length) : paths.length);
+      const count = this.length === sizes.length
+        ? 2 * sizes.length
+        : sizes.length;
+      this.resize(
+        count,
+        end > paths.length ? Math.max(end, 2 * paths.length) : paths.length,
+      );
     }
     return start;
   }
 
   private resize(count: number, pathBytes: number): void {
     const { length, columns: before } = this;
-    if (count === before.sizes.length && pathBytes === before.paths.length) return;
-    this.block = new Uint8Array(new SharedArrayBuffer(bytesFor(count, pathBytes)));
+    if (count === before.sizes.length && pathBytes === before.paths.length) {
+      return;
+    }
+    this.block = new Uint8Array(
+      new SharedArrayBuffer(bytesFor(count, pathBytes)),
+    );
     this.columns = columnsOf(this.block, count);
     const { sizes, offsets, ids, kinds, paths } = this.columns;
     sizes.set(before.sizes.subarray(0, length));
@@ -228,7 +262,10 @@ export class FileListBuilder {
     paths.set(before.paths.subarray(0, before.offsets[length]));
   }
 
-  private finish(end: number, { size, kind }: { size: number; kind: EntryKind }): void {
+  private finish(
+    end: number,
+    { size, kind }: { size: number; kind: EntryKind },
+  ): void {
     const { sizes, offsets, kinds, paths } = this.columns;
     const { length } = this;
     if (this.isSorted && length > 0) {
@@ -243,7 +280,9 @@ export class FileListBuilder {
 }
 
 /** Sorts files in the byte order of lists. Strings would compare by UTF-16. */
-export function inPathOrder<T extends { readonly path: string }>(files: readonly T[]): T[] {
+export function inPathOrder<T extends { readonly path: string }>(
+  files: readonly T[],
+): T[] {
   return files.map((file) => ({ file, path: encoder.encode(file.path) }))
     .sort((a, b) => Buffer.compare(a.path, b.path))
     .map(({ file }) => file);
@@ -267,6 +306,7 @@ export const fileListKind: ObjectKind<FileList | "truncated"> = {
   sizeOf: (files) => files === "truncated" ? 0 : files.bytes.length,
   codec: {
     encode: (files) => files === "truncated" ? new Uint8Array(0) : files.bytes,
-    decode: (bytes) => bytes.length === 0 ? "truncated" : new FileList(shared(bytes)),
+    decode: (bytes) =>
+      bytes.length === 0 ? "truncated" : new FileList(shared(bytes)),
   },
 };

@@ -48,14 +48,17 @@ export function treeId(entries: readonly TreeObjectEntry[]): string {
       Buffer.from(id, "hex"),
     ]),
   );
-  return createHash("sha1").update(`tree ${content.length}\0`).update(content).digest("hex");
+  return createHash("sha1").update(`tree ${content.length}\0`).update(content)
+    .digest("hex");
 }
 
 /**
  * Returns the same id as {@linkcode treeId} for entries that are already in the
  * order of a tree object. Yields to the event loop.
  */
-export async function treeIdOfSorted(entries: readonly TreeObjectEntry[]): Promise<string> {
+export async function treeIdOfSorted(
+  entries: readonly TreeObjectEntry[],
+): Promise<string> {
   let length = 0;
   for (const [index, { mode, name, id }] of entries.entries()) {
     if (index % STEPS_PER_YIELD === 0) await yieldToEventLoop();
@@ -77,7 +80,10 @@ function inGitOrder<T extends Pick<TreeObjectEntry, "name" | "mode">>(
   entries: readonly T[],
 ): T[] {
   return entries
-    .map((entry) => ({ entry, key: Buffer.from(entry.name + (entry.mode === "40000" ? "/" : "")) }))
+    .map((entry) => ({
+      entry,
+      key: Buffer.from(entry.name + (entry.mode === "40000" ? "/" : "")),
+    }))
     .sort((a, b) => Buffer.compare(a.key, b.key))
     .map(({ entry }) => entry);
 }

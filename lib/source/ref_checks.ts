@@ -87,7 +87,9 @@ type CheckedRef = { known: KnownRef; freshness: Freshness };
 /** Resolves refs to snapshots. */
 export class RefChecks {
   private readonly known = new LRUCache<string, KnownRef>({ max: MAX_REFS });
-  private readonly tombstones = new LRUCache<string, Tombstone>({ max: MAX_REFS });
+  private readonly tombstones = new LRUCache<string, Tombstone>({
+    max: MAX_REFS,
+  });
   /** Repositories that were found. The store may have records of them. */
   private readonly found = new LRUCache<string, true>({ max: MAX_REFS });
   /** How often each repository was reported as changed. */
@@ -119,7 +121,9 @@ export class RefChecks {
     const now = this.options.clock.now();
     const requireFound = () => {
       const tombstone = this.tombstones.get(key);
-      if (tombstone?.isCertain && this.isRecent(tombstone.atMs)) throw errorOf(tombstone, name);
+      if (tombstone?.isCertain && this.isRecent(tombstone.atMs)) {
+        throw errorOf(tombstone, name);
+      }
     };
     requireFound();
     let known = this.known.get(key) ?? null;
@@ -128,21 +132,33 @@ export class RefChecks {
       if (!this.loads.has(key) && !this.flights.has(key)) {
         context.requireMiss();
         // Most checks send nothing while the source fails.
-        if (this.options.retries.refFailure(name) === null) context.charge(CHECK_MS);
+        if (this.options.retries.refFailure(name) === null) {
+          context.charge(CHECK_MS);
+        }
       }
       known ??= await this.loads.run(key, () => this.load(name));
       if (known === null) context.recordMiss({ joined: this.flights.has(key) });
-      ({ known, freshness } = await this.checked(name, context).catch((error) => {
-        // The check may belong to another request that spelled the name
-        // otherwise.
-        requireFound();
-        throw error;
-      }));
+      ({ known, freshness } = await this.checked(name, context).catch(
+        (error) => {
+          // The check may belong to another request that spelled the name
+          // otherwise.
+          requireFound();
+          throw error;
+        },
+      ));
     }
     const { ref, validators } = known;
     ref.wantedAtMs = now;
     const { commit, checkedAtMs } = ref;
-    return { name: { owner, repo }, branch, commit, ref, checkedAtMs, freshness, validators };
+    return {
+      name: { owner, repo },
+      branch,
+      commit,
+      ref,
+      checkedAtMs,
+      freshness,
+      validators,
+    };
   }
 
   /**
@@ -171,11 +187,17 @@ export class RefChecks {
   async recheck(repository: string): Promise<void> {
     this.changes.set(repository, (this.changes.get(repository) ?? 0) + 1);
     const inUse = this.knownIn(repository)
-      .filter((known) => this.isRecent(known.ref.wantedAtMs) || this.isFresh(known));
+      .filter((known) =>
+        this.isRecent(known.ref.wantedAtMs) || this.isFresh(known)
+      );
     for (const known of inUse) known.isChecked = false;
     const missing = this.tombstones.values().toArray()
-      .filter(({ name, atMs }) => repositoryKey(name) === repository && this.isRecent(atMs));
-    await Promise.all([...inUse, ...missing].map(({ name }) => this.checkAhead(name)));
+      .filter(({ name, atMs }) =>
+        repositoryKey(name) === repository && this.isRecent(atMs)
+      );
+    await Promise.all(
+      [...inUse, ...missing].map(({ name }) => this.checkAhead(name)),
+    );
   }
 
   /** Aborts the checks under way. Resolves when they have ended. */
@@ -198,10 +220,13 @@ export class RefChecks {
     isChecked && this.isRecent(ref.checkedAtMs, share);
 
   /** Whether another check would be too soon. */
-  private readonly isEarly = (known: KnownRef) => this.isFresh(known, REFRESH_SHARE);
+  private readonly isEarly = (known: KnownRef) =>
+    this.isFresh(known, REFRESH_SHARE);
 
   private knownIn(repository: string): KnownRef[] {
-    return this.known.values().filter(({ name }) => repositoryKey(name) === repository).toArray();
+    return this.known.values().filter(({ name }) =>
+      repositoryKey(name) === repository
+    ).toArray();
   }
 
   private async load(name: RefName): Promise<KnownRef | null> {
@@ -209,10 +234,19 @@ export class RefChecks {
     return this.known.get(refKey(name)) ?? (record && this.add(name, record));
   }
 
-  private add(name: RefName, { commit, checkedAtMs, validators }: RefRecord): KnownRef {
+  private add(
+    name: RefName,
+    { commit, checkedAtMs, validators }: RefRecord,
+  ): KnownRef {
     const { freshForMs } = this.options;
     const ref = { commit, checkedAtMs, freshForMs, wantedAtMs: 0 };
-    const known = { name, ref, validators, isChecked: false, triedAtMs: checkedAtMs };
+    const known = {
+      name,
+      ref,
+      validators,
+      isChecked: false,
+      triedAtMs: checkedAtMs,
+    };
     this.known.set(refKey(name), known);
     return known;
   }
@@ -226,7 +260,10 @@ export class RefChecks {
    * Joins the check under way or starts one. Repeats the check if the
    * repository changed during it.
    */
-  private checked(name: RefName, { client, signal }: RequestContext): Promise<CheckedRef> {
+  private checked(
+    name: RefName,
+    { client, signal }: RequestContext,
+  ): Promise<CheckedRef> {
     const [key, repository] = keysOf(name);
     // No client's disconnect aborts a check.
     const shared = this.flights.run(key, async () => {
@@ -252,25 +289,46 @@ export class RefChecks {
     if (known !== undefined && failure === null) known.triedAtMs = checkedAtMs;
     const query = {
       ...name,
-      ...known && { known: { commit: known.ref.commit, validators: known.validators } },
+      ...known &&
+        { known: { commit: known.ref.commit, validators: known.validators } },
       ...failure && { failure },
     };
-    const resolve = () => source.resolve(query, backgroundContext(client, this.closing.signal));
+    const resolve = () =>
+      source.resolve(query, backgroundContext(client, this.closing.signal));
     try {
-      const { commit, validators } = await retries.check(name, known !== undefined, resolve);
+      const { commit, validators } = await retries.check(
+        name,
+        known !== undefined,
+        resolve,
+      );
       return this.recordFound(name, known, { commit, validators, checkedAtMs });
     } catch (error) {
       const { missing = error } = consequencesOf(error);
-      if (error !== failure && missing instanceof CollectionsError && MISSING.test(missing.code)) {
+      if (
+        error !== failure && missing instanceof CollectionsError &&
+        MISSING.test(missing.code)
+      ) {
         const { code, detail } = missing;
         const isCertain = missing === error;
-        await this.recordMissing({ name, code, detail, atMs: checkedAtMs, isCertain });
-      } else if (known && isCheckFailure(error)) return await this.staleFallback(known, error);
+        await this.recordMissing({
+          name,
+          code,
+          detail,
+          atMs: checkedAtMs,
+          isCertain,
+        });
+      } else if (known && isCheckFailure(error)) {
+        return await this.staleFallback(known, error);
+      }
       throw error;
     }
   }
 
-  private recordFound(name: RefName, before: KnownRef | undefined, record: RefRecord): CheckedRef {
+  private recordFound(
+    name: RefName,
+    before: KnownRef | undefined,
+    record: RefRecord,
+  ): CheckedRef {
     const { commit, validators, checkedAtMs } = record;
     const [key, repository] = keysOf(name);
     const known = before ?? this.add(name, record);
@@ -312,7 +370,10 @@ export class RefChecks {
    * Returns the older state while the source fails.
    * @throws the failure if no older state may be served.
    */
-  private async staleFallback(known: KnownRef, failure: CollectionsError): Promise<CheckedRef> {
+  private async staleFallback(
+    known: KnownRef,
+    failure: CollectionsError,
+  ): Promise<CheckedRef> {
     const { name, ref: { checkedAtMs } } = known;
     if (this.ageMs(checkedAtMs) >= STALE_FOR_MS) throw failure;
     // Another process may have found that the ref is missing.
@@ -333,14 +394,19 @@ export class RefChecks {
     const keys = [["ref", key], ["tombstone", key], ["tombstone", repository]];
     const [stored = null, ...more] = await this.options.kv?.get(keys) ?? [];
     const record: RefRecord | null = stored && jsonCodec.decode(stored);
-    const [tombstone] = more.flatMap((bytes): Tombstone[] => bytes && jsonCodec.decode(bytes) || [])
+    const [tombstone] = more.flatMap((bytes): Tombstone[] =>
+      bytes && jsonCodec.decode(bytes) || []
+    )
       .sort((a, b) => b.atMs - a.atMs);
     const isHidden = record && tombstone && tombstone.atMs > record.checkedAtMs;
     return { record: isHidden ? null : record, tombstone };
   }
 
   private write(key: string[], value: RefRecord | Tombstone): void {
-    this.options.kv?.set(key, jsonCodec.encode(value), { ttlMs: STALE_FOR_MS, isEssential: true });
+    this.options.kv?.set(key, jsonCodec.encode(value), {
+      ttlMs: STALE_FOR_MS,
+      isEssential: true,
+    });
   }
 }
 

@@ -80,7 +80,10 @@ export function refKey(ref: RefName): string {
 export type AllowedRepos = ReadonlySet<string>;
 
 /** Returns whether a repository is served. Null allows all. */
-export function isAllowed(allowed: AllowedRepos | null, { owner, repo }: RepositoryName): boolean {
+export function isAllowed(
+  allowed: AllowedRepos | null,
+  { owner, repo }: RepositoryName,
+): boolean {
   return allowed === null ||
     [repo, "*"].some((repo) => allowed.has(repositoryKey({ owner, repo })));
 }
@@ -180,7 +183,10 @@ export type Blobs = ReadonlyMap<string, BlobResult>;
 export const blobKind: ObjectKind<Uint8Array<ArrayBuffer>> = {
   name: "blob",
   sizeOf: (bytes) => bytes.length,
-  codec: { encode: (bytes) => bytes, decode: (bytes, id) => hasId(bytes, id) ? bytes : null },
+  codec: {
+    encode: (bytes) => bytes,
+    decode: (bytes, id) => hasId(bytes, id) ? bytes : null,
+  },
 };
 
 /** Reads repositories of one kind: GitHub or local folders. */
@@ -199,13 +205,21 @@ export interface Source {
    * @throws {CollectionsError} if the source fails. `files` and `filesAt` throw
    * the same.
    */
-  tree(snapshot: Snapshot, treeId: string, context: RequestContext): Promise<TreeEntries>;
+  tree(
+    snapshot: Snapshot,
+    treeId: string,
+    context: RequestContext,
+  ): Promise<TreeEntries>;
 
   /**
    * Returns every file below a folder with one request. Returns null if the
    * source cannot answer it whole (GitHub's `truncated`).
    */
-  files(snapshot: Snapshot, treeId: string, context: RequestContext): Promise<FileList | null>;
+  files(
+    snapshot: Snapshot,
+    treeId: string,
+    context: RequestContext,
+  ): Promise<FileList | null>;
 
   /**
    * Returns what `files` returns for the folder at a path. One request is
@@ -213,7 +227,11 @@ export interface Source {
    * source cannot tell. Also returns null if the folders may be cached. They
    * are then read one by one.
    */
-  filesAt(snapshot: Snapshot, path: string, context: RequestContext): Promise<FolderFiles | null>;
+  filesAt(
+    snapshot: Snapshot,
+    path: string,
+    context: RequestContext,
+  ): Promise<FolderFiles | null>;
 
   /**
    * Reads whole files and checks each against its id. A file that cannot be
@@ -221,7 +239,11 @@ export interface Source {
    * item-not-found for a missing Git LFS object.
    * @throws the context's abort reason.
    */
-  blobs(snapshot: Snapshot, files: readonly FileRef[], context: RequestContext): Promise<Blobs>;
+  blobs(
+    snapshot: Snapshot,
+    files: readonly FileRef[],
+    context: RequestContext,
+  ): Promise<Blobs>;
 
   /**
    * Returns the URL of the page that shows a file to a person. Returns null if

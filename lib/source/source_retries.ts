@@ -7,7 +7,11 @@ import { LRUCache } from "lru-cache";
 import type { Clock } from "../work/clock.ts";
 import { CollectionsError } from "../errors.ts";
 import { RetryTable } from "../work/retry.ts";
-import { consequencesOf, FailuresInARow, isCheckFailure } from "./source_failure.ts";
+import {
+  consequencesOf,
+  FailuresInARow,
+  isCheckFailure,
+} from "./source_failure.ts";
 import { refKey, type RefName, repositoryKey } from "./source.ts";
 
 const MAX_REPOSITORIES = 10_000;
@@ -23,7 +27,9 @@ export class SourceRetries {
    * The known refs of a repository that failed since one of its refs last
    * succeeded.
    */
-  private readonly failedRefs = new LRUCache<string, Set<string>>({ max: MAX_REPOSITORIES });
+  private readonly failedRefs = new LRUCache<string, Set<string>>({
+    max: MAX_REPOSITORIES,
+  });
   private readonly unreached = new FailuresInARow();
 
   constructor(clock: Clock) {
@@ -44,7 +50,9 @@ export class SourceRetries {
    */
   objectOutcome(key: string, outcome: unknown): void {
     if (!(outcome instanceof Error)) this.table.succeeded(key);
-    else if (isRemembered(outcome)) this.table.failed(key, outcome, consequencesOf(outcome).waitMs);
+    else if (isRemembered(outcome)) {
+      this.table.failed(key, outcome, consequencesOf(outcome).waitMs);
+    }
   }
 
   /**
@@ -54,7 +62,11 @@ export class SourceRetries {
    * the repository.
    * @throws what the check throws.
    */
-  async check<T>(ref: RefName, isKnown: boolean, work: () => Promise<T>): Promise<T> {
+  async check<T>(
+    ref: RefName,
+    isKnown: boolean,
+    work: () => Promise<T>,
+  ): Promise<T> {
     if (this.refFailure(ref) !== null) return await work();
     const { table, unreached } = this;
     const keys = keysOf(ref);
@@ -76,14 +88,18 @@ export class SourceRetries {
         const failed = this.failedRefs.get(repository) ?? new Set();
         // The others wait only if a second ref fails. A repeated failure of the
         // same ref adds nothing.
-        if (isKnown && failed.size > 0 && !failed.has(key)) table.failed(repository, error, waitMs);
+        if (isKnown && failed.size > 0 && !failed.has(key)) {
+          table.failed(repository, error, waitMs);
+        }
         if (isKnown) this.failedRefs.set(repository, failed.add(key));
         if (!isUnreached) {
           unreached.end();
           table.succeeded(SOURCE);
         } else if (unreached.add(ref.owner)) table.failed(SOURCE, error);
         // A report that a ref or a repository is missing is a valid response.
-      } else if (error instanceof CollectionsError && !isCheckFailure(error)) answered();
+      } else if (error instanceof CollectionsError && !isCheckFailure(error)) {
+        answered();
+      }
       throw error;
     } finally {
       for (const key of keys) table.endProbe(key);
@@ -91,11 +107,13 @@ export class SourceRetries {
   }
 }
 
-const keysOf = (ref: RefName) => [SOURCE, repositoryKey(ref), refKey(ref)] as const;
+const keysOf = (ref: RefName) =>
+  [SOURCE, repositoryKey(ref), refKey(ref)] as const;
 
 /**
  * A full queue says nothing about the source. A spent quota is remembered with
  * its token.
  */
 const isRemembered = (error: unknown): error is CollectionsError =>
-  isCheckFailure(error) && !["service-busy", "source-rate-limited"].includes(error.code);
+  isCheckFailure(error) &&
+  !["service-busy", "source-rate-limited"].includes(error.code);

@@ -2,7 +2,12 @@
 // This gives the order of Git's own trees.
 
 import type { ObjectKind } from "../cache/object_cache.ts";
-import { type EntryKind, FileList, FileListBuilder, shared } from "./file_list.ts";
+import {
+  type EntryKind,
+  FileList,
+  FileListBuilder,
+  shared,
+} from "./file_list.ts";
 
 /**
  * One entry of one folder. `name` is a single path segment. `size` is in bytes
@@ -15,7 +20,10 @@ export interface TreeEntry {
   readonly size: number;
 }
 
-export function addEntry(builder: FileListBuilder, { name, kind, id, size }: TreeEntry): void {
+export function addEntry(
+  builder: FileListBuilder,
+  { name, kind, id, size }: TreeEntry,
+): void {
   builder.add({ path: kind === "folder" ? `${name}/` : name, id, size }, kind);
 }
 
@@ -36,7 +44,12 @@ export class TreeEntries {
   at(index: number): TreeEntry {
     const { path, id, size } = this.list.at(index);
     const kind = this.list.kindAt(index);
-    return { name: kind === "folder" ? path.slice(0, -1) : path, kind, id, size };
+    return {
+      name: kind === "folder" ? path.slice(0, -1) : path,
+      kind,
+      id,
+      size,
+    };
   }
 
   /** Returns the entry of this name in logarithmic time, or undefined. */

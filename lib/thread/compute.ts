@@ -87,4 +87,7 @@ export const TURN_MS = 100;
 export const SMALL_BYTES = 32 * 1024;
 
 /** Sets no limits. Used for small inputs and if no thread can be started. */
-export const unlimited: Pace = { within: (work) => work(), isOver: () => false };
+export const unlimited: Pace = {
+  within: (work) => work(),
+  isOver: () => false,
+};

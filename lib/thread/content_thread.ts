@@ -44,8 +44,14 @@ const QUEUE = { capacity: 1, maxWaiting: 256, maxWaitMs: 30_000 };
 export class ContentThreads implements Compute {
   readonly #threads: readonly ContentThread[];
 
-  constructor(options: { readonly clock: Clock; readonly log: Log }, cores: number) {
-    this.#threads = Array.from({ length: cores > 2 ? 2 : 1 }, () => new ContentThread(options));
+  constructor(
+    options: { readonly clock: Clock; readonly log: Log },
+    cores: number,
+  ) {
+    this.#threads = Array.from(
+      { length: cores > 2 ? 2 : 1 },
+      () => new ContentThread(options),
+    );
   }
 
   /** The number of waiting tasks. */
@@ -60,8 +66,14 @@ export class ContentThreads implements Compute {
   ): Promise<Output> {
     const { repository = "" } = options;
     let hash = 0;
-    for (let at = 0; at < repository.length; at++) hash = hash * 31 + repository.charCodeAt(at) | 0;
-    return this.#threads[Math.abs(hash) % this.#threads.length]!.run(task, input, options);
+    for (let at = 0; at < repository.length; at++) {
+      hash = hash * 31 + repository.charCodeAt(at) | 0;
+    }
+    return this.#threads[Math.abs(hash) % this.#threads.length]!.run(
+      task,
+      input,
+      options,
+    );
   }
 
   /**
@@ -85,7 +97,9 @@ export class ContentThread implements Compute {
   #worker: Promise<WorkerHandle | null> | null = null;
   #isClosed = false;
 
-  constructor(private readonly options: { readonly clock: Clock; readonly log: Log }) {
+  constructor(
+    private readonly options: { readonly clock: Clock; readonly log: Log },
+  ) {
     this.#queue = new FairQueue({ ...QUEUE, clock: options.clock });
   }
 
@@ -149,7 +163,9 @@ export class ContentThread implements Compute {
     if (this.#isClosed) throw new Error("Cannot compute: the service stops");
     const opening = this.#worker ??= this.#open();
     const worker = await opening;
-    if (worker === null) return { output: (await task.load())(input, unlimited) };
+    if (worker === null) {
+      return { output: (await task.load())(input, unlimited) };
+    }
     const limitMs = isLong ? LIMIT_MS.long : LIMIT_MS.first;
     const { clock, log } = this.options;
     let isSilent = false;
@@ -164,7 +180,10 @@ export class ContentThread implements Compute {
       reply = await worker.ask({ task: task.name, input, limitMs });
     } catch (error) {
       if (this.#worker === opening) this.#worker = null;
-      log.warn("content thread replaced", { task: task.name, ...describeError(error) });
+      log.warn("content thread replaced", {
+        task: task.name,
+        ...describeError(error),
+      });
       if (isSilent) throw new TimeLimitError("The work takes too much memory");
       return null;
     } finally {
@@ -172,7 +191,9 @@ export class ContentThread implements Compute {
     }
     if ("output" in reply) return { output: reply.output as Output };
     if ("isOverLimit" in reply) return null;
-    if ("fault" in reply) throw new Error(`Cannot run "${task.name}": ${reply.fault}`);
+    if ("fault" in reply) {
+      throw new Error(`Cannot run "${task.name}": ${reply.fault}`);
+    }
     const { code, detail, message } = reply.failure;
     throw new CollectionsError(code as ProblemCode, detail, { message });
   }
@@ -181,13 +202,19 @@ export class ContentThread implements Compute {
   async #open(): Promise<WorkerHandle | null> {
     const { clock, log } = this.options;
     let worker: WorkerHandle | null = null;
-    const cancelTimer = clock.setTimer(START_WITHIN_MS, () => worker?.stop("it does not start"));
+    const cancelTimer = clock.setTimer(
+      START_WITHIN_MS,
+      () => worker?.stop("it does not start"),
+    );
     try {
       worker = startWorker();
       await worker.ready;
       return worker;
     } catch (error) {
-      log.warn("no content thread, computing on the serving thread", describeError(error));
+      log.warn(
+        "no content thread, computing on the serving thread",
+        describeError(error),
+      );
       clock.setTimer(START_AGAIN_AFTER_MS, () => this.#worker = null);
       return null;
     } finally {
@@ -205,7 +232,14 @@ type WorkerHandle = ReturnType<typeof startWorker>;
 function startWorker() {
   // The thread inside needs permission to read its modules.
   const read = [new URL("../../", import.meta.url)];
-  const none = { env: false, ffi: false, import: false, net: false, run: false, sys: false };
+  const none = {
+    env: false,
+    ffi: false,
+    import: false,
+    net: false,
+    run: false,
+    sys: false,
+  };
   const worker = new Worker(new URL("./sandbox.ts", import.meta.url), {
     type: "module",
     name: "content",

@@ -50,19 +50,28 @@ function replyOf(error: unknown): TaskReply {
     const { code, detail, message } = error;
     return { failure: { code, detail, message } };
   }
-  return { fault: error instanceof Error ? error.stack ?? error.message : String(error) };
+  return {
+    fault: error instanceof Error
+      ? error.stack ?? error.message
+      : String(error),
+  };
 }
 
 parentPort?.once("message", (port: MessagePort) => {
   // Deno walks every byte of a message before it calls a listener of Node's
   // `on("message")`.
   const channel = port as unknown as globalThis.MessagePort;
-  channel.onmessage = async ({ data: { task, input, limitMs } }: MessageEvent<TaskRequest>) => {
+  channel.onmessage = async (
+    { data: { task, input, limitMs } }: MessageEvent<TaskRequest>,
+  ) => {
     try {
       const { load, transfer } = TASKS.get(task)!;
       const run = await load();
       const output = run(input as never, paceOf(limitMs));
-      channel.postMessage({ output } satisfies TaskReply, transfer?.(output) ?? []);
+      channel.postMessage(
+        { output } satisfies TaskReply,
+        transfer?.(output) ?? [],
+      );
     } catch (error) {
       channel.postMessage(replyOf(error));
     }

@@ -49,7 +49,9 @@ type Remembered = { readonly error: unknown; readonly untilMs: number };
 /** Runs background jobs. */
 export class BackgroundJobs {
   private readonly flights = new SingleFlight<unknown>();
-  private readonly errors = new LRUCache<string, Remembered>({ max: MAX_REMEMBERED });
+  private readonly errors = new LRUCache<string, Remembered>({
+    max: MAX_REMEMBERED,
+  });
   private readonly slots: FairQueue;
   private readonly closing = new AbortController();
 
@@ -81,7 +83,9 @@ export class BackgroundJobs {
       try {
         return await orAborted(work(signal), signal);
       } catch (error) {
-        const forMs = error instanceof CollectionsError ? REMEMBERED_MS.get(error.code) : undefined;
+        const forMs = error instanceof CollectionsError
+          ? REMEMBERED_MS.get(error.code)
+          : undefined;
         if (forMs !== undefined) {
           this.errors.set(key, { error, untilMs: clock.monotonicMs() + forMs });
         }
@@ -96,7 +100,10 @@ export class BackgroundJobs {
     // The timer is cancelled even if this request no longer waits.
     result.finally(() => cancelTimer()).catch(() => {});
     try {
-      return await orAborted(Promise.race([result as Promise<T>, late.promise]), signal);
+      return await orAborted(
+        Promise.race([result as Promise<T>, late.promise]),
+        signal,
+      );
     } catch (error) {
       leaving.abort(error);
       throw error;
@@ -105,6 +112,8 @@ export class BackgroundJobs {
 
   /** Aborts all jobs. */
   close(): void {
-    this.closing.abort(new Error("Cannot finish a background job: the service stops"));
+    this.closing.abort(
+      new Error("Cannot finish a background job: the service stops"),
+    );
   }
 }

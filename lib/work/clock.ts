@@ -46,7 +46,10 @@ export const systemClock: Clock = {
  * Returns the result of `work`. Rejects at once with the reason of `signal` if
  * it aborts first.
  */
-export async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+export async function orAborted<T>(
+  work: Promise<T>,
+  signal: AbortSignal | undefined,
+): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const abort = () => aborted.reject(signal?.reason);
   signal?.addEventListener("abort", abort, { once: true });

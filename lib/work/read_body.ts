@@ -33,7 +33,16 @@ export interface Body {
  */
 export async function readBody(
   { body, headers }: Pick<Response, "body" | "headers">,
-  { memory, client, maxBytes, freeBytes = MIB, isEnough, isShared = false, signal, onWait }: {
+  {
+    memory,
+    client,
+    maxBytes,
+    freeBytes = MIB,
+    isEnough,
+    isShared = false,
+    signal,
+    onWait,
+  }: {
     readonly memory: FairQueue;
     readonly client: string;
     readonly maxBytes: number;
@@ -51,18 +60,27 @@ export async function readBody(
   let buffer: Uint8Array = new Uint8Array(PIECE_BYTES);
   let length = 0;
   try {
-    const announced = isEnough === undefined ? Number(headers.get("content-length") ?? 0) : 0;
+    const announced = isEnough === undefined
+      ? Number(headers.get("content-length") ?? 0)
+      : 0;
     while (announced <= maxBytes) {
       const { done, value = new Uint8Array(0) } = await pieces.read();
       const needed = length + value.length;
       if (needed > maxBytes) break;
       if (needed > freeBytes && permit === null) {
         onWait(true);
-        permit = await memory.acquire({ client, weight: announced || maxBytes, signal });
+        permit = await memory.acquire({
+          client,
+          weight: announced || maxBytes,
+          signal,
+        });
         onWait(false);
       }
       if (needed > buffer.length) {
-        const capacity = Math.max(needed, Math.min(buffer.length * 2, maxBytes));
+        const capacity = Math.max(
+          needed,
+          Math.min(buffer.length * 2, maxBytes),
+        );
         buffer = resized(buffer, capacity, isShared ? maxBytes : 0);
       }
       buffer.set(value, length);
@@ -75,7 +93,9 @@ export async function readBody(
       // ahead of every timer and request.
       if (length > PIECE_BYTES) await yieldToEventLoop(signal);
     }
-    throw new RangeError(`Cannot read "body": it is longer than ${maxBytes} bytes`);
+    throw new RangeError(
+      `Cannot read "body": it is longer than ${maxBytes} bytes`,
+    );
   } catch (error) {
     release();
     throw error;
@@ -115,7 +135,11 @@ function piecesOf(body: ReadableStream<Uint8Array>) {
  * Bytes that grow over 1 MiB move to memory that can grow to `maxSharedBytes`
  * without a copy. 0 disables this.
  */
-function resized(bytes: Uint8Array, length: number, maxSharedBytes: number): Uint8Array {
+function resized(
+  bytes: Uint8Array,
+  length: number,
+  maxSharedBytes: number,
+): Uint8Array {
   const { buffer } = bytes;
   if (buffer instanceof SharedArrayBuffer) {
     if (length > buffer.byteLength) {
@@ -128,7 +152,9 @@ function resized(bytes: Uint8Array, length: number, maxSharedBytes: number): Uin
     return new Uint8Array((buffer as ArrayBuffer).transfer(length));
   }
   countShared(length);
-  const shared = new SharedArrayBuffer(length, { maxByteLength: maxSharedBytes });
+  const shared = new SharedArrayBuffer(length, {
+    maxByteLength: maxSharedBytes,
+  });
   const copy = new Uint8Array(shared, 0, length);
   copy.set(bytes);
   return copy;

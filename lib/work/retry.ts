@@ -20,7 +20,9 @@ interface Entry<Failure> {
  * Remembers failures by key. The least recently used keys are forgotten first.
  */
 export class RetryTable<Failure> {
-  private readonly entries = new LRUCache<string, Entry<Failure>>({ max: MAX_KEYS });
+  private readonly entries = new LRUCache<string, Entry<Failure>>({
+    max: MAX_KEYS,
+  });
 
   /**
    * The first wait of a key is `firstMs`. A failure within `maxMs` after a wait
@@ -29,7 +31,10 @@ export class RetryTable<Failure> {
    */
   constructor(
     private readonly clock: Clock,
-    private readonly times: { readonly firstMs: number; readonly maxMs: number } = {
+    private readonly times: {
+      readonly firstMs: number;
+      readonly maxMs: number;
+    } = {
       firstMs: 0,
       maxMs: 0,
     },
@@ -41,7 +46,9 @@ export class RetryTable<Failure> {
    */
   failureOf(...keys: readonly string[]): Failure | null {
     for (const key of keys) {
-      if (this.waitMs(key) > 0 || this.probeOf(key)) return this.entries.get(key)!.failure;
+      if (this.waitMs(key) > 0 || this.probeOf(key)) {
+        return this.entries.get(key)!.failure;
+      }
     }
     return null;
   }
@@ -49,7 +56,9 @@ export class RetryTable<Failure> {
   /** Returns the wait of a key in ms. */
   waitMs(key: string): number {
     const entry = this.entries.get(key);
-    return entry?.failure == null ? 0 : Math.max(0, entry.untilMs - this.clock.monotonicMs());
+    return entry?.failure == null
+      ? 0
+      : Math.max(0, entry.untilMs - this.clock.monotonicMs());
   }
 
   /**
@@ -76,7 +85,12 @@ export class RetryTable<Failure> {
     const isRepeated = before !== undefined && now < before.untilMs + maxMs;
     const doubledMs = isRepeated ? Math.min(before.waitMs * 2, maxMs) : firstMs;
     const waitMs = Math.max(doubledMs, leastMs);
-    this.entries.set(key, { failure, waitMs, untilMs: now + waitMs, probe: null });
+    this.entries.set(key, {
+      failure,
+      waitMs,
+      untilMs: now + waitMs,
+      probe: null,
+    });
     return true;
   }
 
@@ -92,7 +106,9 @@ export class RetryTable<Failure> {
    */
   probe(key: string): void {
     const entry = this.entries.get(key);
-    if (entry !== undefined && entry.failure !== null) entry.probe ??= Promise.withResolvers();
+    if (entry !== undefined && entry.failure !== null) {
+      entry.probe ??= Promise.withResolvers();
+    }
   }
 
   /** Ends a probe even if it has no result. The next try is then a probe. */

@@ -21,7 +21,9 @@ export class SingleFlight<T> {
 
   /** Resolves when all current flights have ended. Never rejects. */
   async settled(): Promise<void> {
-    await Promise.allSettled([...this.flights.values()].map((flight) => flight.result));
+    await Promise.allSettled(
+      [...this.flights.values()].map((flight) => flight.result),
+    );
   }
 
   /**
@@ -46,7 +48,8 @@ export class SingleFlight<T> {
       } catch (error) {
         // The client that started the flight has used up its limit of cache
         // misses. That says nothing about this client.
-        const isOthers = error instanceof CollectionsError && error.code === "too-many-requests";
+        const isOthers = error instanceof CollectionsError &&
+          error.code === "too-many-requests";
         if (joined === undefined || !isOthers) throw error;
       } finally {
         flight.waiting--;
@@ -57,7 +60,10 @@ export class SingleFlight<T> {
     }
   }
 
-  private start(key: string, work: (signal: AbortSignal) => Promise<T>): Flight<T> {
+  private start(
+    key: string,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Flight<T> {
     const controller = new AbortController();
     // The work starts one turn later so that the flight can be joined.
     const result = Promise.resolve().then(() => work(controller.signal))

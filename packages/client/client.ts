@@ -52,7 +52,8 @@ interface HtmlParameters {
 }
 
 /** Parameters of {@linkcode CollectionsClient.listItems}. */
-export interface ListParameters extends RepositoryParameters, SelectionParameters, HtmlParameters {
+export interface ListParameters
+  extends RepositoryParameters, SelectionParameters, HtmlParameters {
   /** A name or a folder path; `/` is the repository's root. */
   collection: string;
   /** From 1. */
@@ -70,7 +71,8 @@ export interface ListParameters extends RepositoryParameters, SelectionParameter
 }
 
 /** What {@linkcode CollectionsClient.getItem} and {@linkcode CollectionsClient.getItemBySlug} both take. */
-interface CommonItemParameters extends RepositoryParameters, SelectionParameters, HtmlParameters {
+interface CommonItemParameters
+  extends RepositoryParameters, SelectionParameters, HtmlParameters {
   /** Whether the item carries `previous` and `next` in the order of `sort` among what `filter` leaves; needs a collection. */
   includeNeighbors?: boolean | undefined;
 }
@@ -266,7 +268,9 @@ export interface Schema<Output> {
     readonly validate: (
       value: unknown,
     ) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
-    readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
+    readonly types?:
+      | { readonly input: unknown; readonly output: Output }
+      | undefined;
   };
 }
 
@@ -278,7 +282,9 @@ export type SchemaResult<Output> =
 /** A fault that a schema finds. */
 export interface SchemaIssue {
   readonly message: string;
-  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+  readonly path?:
+    | readonly (PropertyKey | { readonly key: PropertyKey })[]
+    | undefined;
 }
 
 /** Options of one request. */
@@ -331,7 +337,9 @@ export class SchemaError extends Error {
 
   constructor(path: string, issues: readonly SchemaIssue[]) {
     const texts = issues.map(({ message, path = [] }) => {
-      const keys = path.map((part) => String(typeof part === "object" ? part.key : part));
+      const keys = path.map((part) =>
+        String(typeof part === "object" ? part.key : part)
+      );
       return keys.length > 0 ? `${keys.join(".")}: ${message}` : message;
     });
     super(`The front matter of "${path}" does not fit: ${texts.join("; ")}`);
@@ -360,7 +368,10 @@ export class CollectionsClient {
    * Without an address: the service that this file was loaded from. A file that was saved elsewhere needs one.
    * @throws {TypeError} where the address is none of `http:` or `https:`, such as that of a saved file, or has a `?` or `#`.
    */
-  constructor(baseUrl: string | URL = new URL(".", import.meta.url), options: ClientOptions = {}) {
+  constructor(
+    baseUrl: string | URL = new URL(".", import.meta.url),
+    options: ClientOptions = {},
+  ) {
     this.#baseUrl = String(baseUrl).replace(/\/+$/, "");
     if (/^(?!https?:)[a-z][a-z0-9+.-]*:|[?#]/i.test(this.#baseUrl)) {
       throw new TypeError(
@@ -400,7 +411,8 @@ export class CollectionsClient {
   ): AsyncGenerator<Item<Data>, void, undefined> {
     const hasContent = parameters.includeContent || parameters.includeHtml ||
       CONTENT_FIELDS.test(parameters.fields ?? "");
-    const { limit = hasContent ? MAX_LIMIT_WITH_CONTENT : MAX_LIMIT } = parameters;
+    const { limit = hasContent ? MAX_LIMIT_WITH_CONTENT : MAX_LIMIT } =
+      parameters;
     const request = { ...parameters, limit, page: parameters.page ?? 1 };
     let mayPin = parameters.owner.toLowerCase() !== "local";
     while (true) {
@@ -409,7 +421,10 @@ export class CollectionsClient {
         answer = await this.listItems(request, options);
       } catch (error) {
         const isPinned = request.branch !== parameters.branch;
-        if (!isPinned || !(error instanceof ProblemError) || error.code !== "branch-not-found") {
+        if (
+          !isPinned || !(error instanceof ProblemError) ||
+          error.code !== "branch-not-found"
+        ) {
           throw error;
         }
         mayPin = false;
@@ -449,7 +464,9 @@ export class CollectionsClient {
       parameters,
       signal,
     );
-    for (const part of [item, item.previous, item.next]) if (part) await applySchema(part, schema);
+    for (const part of [item, item.previous, item.next]) {
+      if (part) await applySchema(part, schema);
+    }
     return item;
   }
 
@@ -467,7 +484,9 @@ export class CollectionsClient {
   ): Promise<Uint8Array<ArrayBuffer>> {
     // With `fields` an item may have content alone, which could be text or base64.
     if (item.content !== undefined && item.encoding !== undefined) {
-      if (item.encoding !== "base64") return new TextEncoder().encode(item.content);
+      if (item.encoding !== "base64") {
+        return new TextEncoder().encode(item.content);
+      }
       return Uint8Array.from(atob(item.content), (char) => char.charCodeAt(0));
     }
     if (item.contentUrl === undefined) {
@@ -479,7 +498,9 @@ export class CollectionsClient {
     const query = item.contentUrl.slice(item.contentUrl.indexOf("?"));
     const url = `${this.#baseUrl}/api/get-item-content${query}&format=raw`;
     const response = await this.#send(url, signal);
-    if (!response.ok) throw new ProblemError(asProblem(await readJson(response), response));
+    if (!response.ok) {
+      throw new ProblemError(asProblem(await readJson(response), response));
+    }
     return new Uint8Array(await response.arrayBuffer());
   }
 
@@ -510,16 +531,25 @@ export class CollectionsClient {
   }
 
   /** Sends a request, again after each `Retry-After` while there is time for it. */
-  async #send(url: string, signal?: AbortSignal, etag?: string): Promise<Response> {
+  async #send(
+    url: string,
+    signal?: AbortSignal,
+    etag?: string,
+  ): Promise<Response> {
     const { maxWaitMs = DEFAULT_MAX_WAIT_MS, wait = waitMs } = this.#options;
     const headers = new Headers(this.#options.headers);
     if (etag !== undefined) headers.set("if-none-match", etag);
     // A browser's fetch must be called on its window.
     const send = this.#options.fetch ?? ((input, init) => fetch(input, init));
     for (let leftMs = maxWaitMs;;) {
-      const response = await send(url, { headers, ...signal ? { signal } : {} });
+      const response = await send(url, {
+        headers,
+        ...signal ? { signal } : {},
+      });
       const ms = retryAfterMs(response.headers);
-      if (![429, 503].includes(response.status) || !(ms <= leftMs)) return response;
+      if (![429, 503].includes(response.status) || !(ms <= leftMs)) {
+        return response;
+      }
       await response.body?.cancel();
       leftMs -= ms;
       await wait(ms, signal);
@@ -542,7 +572,9 @@ function queryOf(parameters: object): URLSearchParams {
   for (const [name, value] of Object.entries(parameters)) {
     if (name === "filter") {
       for (const [key, filter] of Object.entries(value ?? {})) {
-        for (const [name, text] of filterParameters(key, filter)) query.append(name, text);
+        for (const [name, text] of filterParameters(key, filter)) {
+          query.append(name, text);
+        }
       }
     } else if (value !== undefined) query.set(name, String(value));
   }
@@ -554,7 +586,10 @@ function queryOf(parameters: object): URLSearchParams {
  * The names and texts of one filter, whose type code without types may miss.
  * @throws {TypeError} where one would be left out, since that selects items that were not asked for.
  */
-function filterParameters(key: string, filter: unknown): [name: string, text: string][] {
+function filterParameters(
+  key: string,
+  filter: unknown,
+): [name: string, text: string][] {
   const name = `filter[${key}]`;
   let given: [name: string, value: unknown][] = [[name, filter]];
   if (Array.isArray(filter)) given = filter.map((value) => [name, value]);
@@ -563,7 +598,8 @@ function filterParameters(key: string, filter: unknown): [name: string, text: st
       .map(([comparison, value]) => [`${name}[${comparison}]`, value]);
   }
   if (given.length === 0 || !given.every(([, value]) => isFilterText(value))) {
-    const accepted = "a text, number or boolean, a list of them, or comparisons with them";
+    const accepted =
+      "a text, number or boolean, a list of them, or comparisons with them";
     throw new TypeError(`Cannot send the filter "${key}": give it ${accepted}`);
   }
   return given.map(([name, value]) => [name, String(value)]);
@@ -590,7 +626,10 @@ async function applySchema<Data>(
 function retryAfterMs(headers: Headers): number {
   const text = headers.get("retry-after") ?? "";
   const now = Date.parse(headers.get("date") ?? "") || Date.now();
-  return Math.max(1000, /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now);
+  return Math.max(
+    1000,
+    /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now,
+  );
 }
 
 /** Resolves after some time, or rejects with the signal's reason. */
@@ -624,7 +663,10 @@ function asProblem(
   body: unknown,
   { status, statusText }: { status: number; statusText: string },
 ): Problem {
-  if (typeof body === "object" && body !== null && "code" in body && "detail" in body) {
+  if (
+    typeof body === "object" && body !== null && "code" in body &&
+    "detail" in body
+  ) {
     return body as Problem;
   }
   const title = statusText || `Status ${status}`;

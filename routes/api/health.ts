@@ -9,8 +9,13 @@ import { define } from "../../lib/http/state.ts";
  */
 export const handler = define.handlers({
   async GET({ url, state: { services } }) {
-    const headers = { "content-type": "application/json", "cache-control": "no-store" };
-    const health = url.searchParams.has("ready") ? await services.health() : null;
+    const headers = {
+      "content-type": "application/json",
+      "cache-control": "no-store",
+    };
+    const health = url.searchParams.has("ready")
+      ? await services.health()
+      : null;
     const isReady = health?.store !== "failed";
     const expiring = services.expiringTokens();
     const body = {
@@ -19,6 +24,9 @@ export const handler = define.handlers({
       ...health,
       expiringTokens: expiring.length === 0 ? undefined : expiring,
     };
-    return textResponse(JSON.stringify(body), { status: isReady ? 200 : 503, headers });
+    return textResponse(JSON.stringify(body), {
+      status: isReady ? 200 : 503,
+      headers,
+    });
   },
 });

@@ -6,7 +6,10 @@ import { define } from "../../lib/http/state.ts";
 export const handler = define.handlers({
   GET({ state: { context: { baseUrl } } }) {
     return textResponse(openApiText(baseUrl), {
-      headers: { "content-type": "application/json", "cache-control": "no-cache" },
+      headers: {
+        "content-type": "application/json",
+        "cache-control": "no-cache",
+      },
     });
   },
 });

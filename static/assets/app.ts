@@ -18,7 +18,9 @@ import {
 
 const root = document.getElementById("app")!;
 /** What this deployment serves: the names of its local repositories, and whether any at GitHub may be requested. */
-const locals = (root.dataset["local"] ?? "").split(" ").filter((name) => name !== "");
+const locals = (root.dataset["local"] ?? "").split(" ").filter((name) =>
+  name !== ""
+);
 const isOpen = root.dataset["open"] === "true";
 
 const WIDE = matchMedia("(min-width: 60rem)");
@@ -36,7 +38,12 @@ let itemModule: typeof import("./item.ts") | null = null;
 function firstState(): State | null {
   const repo = locals.includes("blog") ? "blog" : locals[0];
   if (repo === undefined) return null;
-  return { ...EMPTY, owner: "local", repo, collection: repo === "blog" ? "posts" : "/" };
+  return {
+    ...EMPTY,
+    owner: "local",
+    repo,
+    collection: repo === "blog" ? "posts" : "/",
+  };
 }
 
 /** Shows a state under its address. */
@@ -54,14 +61,19 @@ function show(state: State | null, { again = false } = {}): void {
     item.clear();
     return paint();
   }
-  const moved = before === null || stateUrl({ ...state, path: "", view: "preview" }) !==
+  const moved = before === null ||
+    stateUrl({ ...state, path: "", view: "preview" }) !==
       stateUrl({ ...before, path: "", view: "preview" });
   if (moved) {
     focusNext = "row";
     fieldId = document.activeElement?.id ?? "";
-  } else if (state.path !== "" && state.path !== before?.path && !WIDE.matches) focusNext = "file";
+  } else if (
+    state.path !== "" && state.path !== before?.path && !WIDE.matches
+  ) focusNext = "file";
   // A reader who goes somewhere tries again what had a problem.
-  const options = (loader: Loader<unknown>) => ({ again: again || loader.answer?.problem != null });
+  const options = (loader: Loader<unknown>) => ({
+    again: again || loader.answer?.problem != null,
+  });
   void list.load("list-collection-items", listParameters(state), options(list));
   if (state.path === "") item.clear();
   else {
@@ -70,7 +82,9 @@ function show(state: State | null, { again = false } = {}): void {
     void item.load("get-item-content", parameters, options(item));
   }
   paint();
-  if (state.path === "" && before !== null && before.path !== "" && !moved) focusRow(before.path);
+  if (state.path === "" && before !== null && before.path !== "" && !moved) {
+    focusRow(before.path);
+  }
 }
 
 async function loadItemModule() {
@@ -115,21 +129,26 @@ function paint(): void {
 }
 
 /** The bar: repository, branch and folder, each edited where it stands. */
-class PlaceBar extends Component<unknown, { isEditing: boolean; fault: string }> {
+class PlaceBar
+  extends Component<unknown, { isEditing: boolean; fault: string }> {
   override state = { isEditing: false, fault: "" };
 
   #submit = (event: Event) => {
     event.preventDefault();
     const form = event.currentTarget as HTMLFormElement;
     const text = (name: string) =>
-      ((form.elements.namedItem(name) as HTMLInputElement | null)?.value ?? "").trim();
+      ((form.elements.namedItem(name) as HTMLInputElement | null)?.value ?? "")
+        .trim();
     const typed = text("repository");
     const state = current ?? EMPTY;
     this.setState({ isEditing: false, fault: "" });
     if (typed.toLowerCase() !== `${state.owner}/${state.repo}`.toLowerCase()) {
       const named = parsePlace(typed);
       if (named !== null) return go(stateAt(named, state));
-      this.setState({ fault: "This names no repository. Type owner/repo, or paste an address." });
+      this.setState({
+        fault:
+          "This names no repository. Type owner/repo, or paste an address.",
+      });
       return form.querySelector("input")?.focus();
     }
     const collection = form.elements.namedItem("collection") === null
@@ -139,7 +158,14 @@ class PlaceBar extends Component<unknown, { isEditing: boolean; fault: string }>
     if (collection === state.collection && branch === state.branch) {
       return show(state, { again: true });
     }
-    go({ ...EMPTY, owner: state.owner, repo: state.repo, limit: state.limit, branch, collection });
+    go({
+      ...EMPTY,
+      owner: state.owner,
+      repo: state.repo,
+      limit: state.limit,
+      branch,
+      collection,
+    });
   };
 
   /** A pasted address is opened at once. */
@@ -154,7 +180,9 @@ class PlaceBar extends Component<unknown, { isEditing: boolean; fault: string }>
 
   #edit = () => {
     this.setState({ isEditing: true }, () => {
-      const input = document.getElementById("collection") as HTMLInputElement | null;
+      const input = document.getElementById("collection") as
+        | HTMLInputElement
+        | null;
       input?.focus();
       input?.select();
     });
@@ -171,27 +199,32 @@ class PlaceBar extends Component<unknown, { isEditing: boolean; fault: string }>
     const name = owner + repo === "" ? "" : `${owner}/${repo}`;
     const { fault } = this.state;
     return html`
-      <form class="place" aria-label="Place" novalidate autocomplete="off" autocapitalize="none"
+      <form class="place" aria-label="Place" novalidate autocomplete="off"
+        autocapitalize="none"
         spellcheck="false" onSubmit=${this.#submit} onKeyDown=${this.#escape}>
             <label class="hidden" for="repository">Repository</label>
             <input id="repository" name="repository" key=${`r ${name}`} defaultValue=${name} placeholder="owner/repo, or an address"
               size=${Math.max(
                 12,
                 name.length || 24,
-              )} aria-invalid=${fault !== ""} aria-describedby=${fault ? "fault" : null}
+              )} aria-invalid=${fault !== ""} aria-describedby=${fault
+                ? "fault"
+                : null}
               onPaste=${this.#paste} onFocus=${(event: FocusEvent) =>
                 (event.target as HTMLInputElement).select()} />
             ${current !== null && html`
               ${owner !== "local" && html`
                 <span class="at" aria-hidden="true">@</span>
                 <label class="hidden" for="branch">Branch</label>
-                <input id="branch" name="branch" key=${`b ${name} ${branch}`} defaultValue=${branch} placeholder="main"
+                <input id="branch" name="branch" key=${`b ${name} ${branch}`} defaultValue=${branch}
+                  placeholder="main"
                   size=${Math.max(6, branch.length)} />
               `}
               ${this.#path(current)}
             `}
             <button class="hidden">Show</button>
-            ${fault && html`<p id="fault" class="fault" role="alert">${fault}</p>`}
+            ${fault &&
+              html`<p id="fault" class="fault" role="alert">${fault}</p>`}
           </form>
     `;
   }
@@ -200,7 +233,8 @@ class PlaceBar extends Component<unknown, { isEditing: boolean; fault: string }>
     if (this.state.isEditing) {
       return html`
         <label class="hidden" for="collection">Collection</label>
-        <input id="collection" name="collection" class="wide" defaultValue=${state.collection}
+        <input id="collection" name="collection" class="wide" defaultValue=${state
+          .collection}
           onBlur=${() => this.setState({ isEditing: false })} />
       `;
     }
@@ -216,16 +250,21 @@ class PlaceBar extends Component<unknown, { isEditing: boolean; fault: string }>
           limit: state.limit,
           collection: segments.slice(0, depth).join("/") || "/",
         })}
-          aria-current=${depth === segments.length ? "location" : null}>${label}</a>
+          aria-current=${depth === segments.length
+            ? "location"
+            : null}>${label}</a>
       `;
     return html`
       <nav class="crumbs" aria-label="Folders">
         <ol>
               <li>${link(0, "/")}</li>
-              ${segments.map((segment, at) => html`<li>${link(at + 1, segment)}</li>`)}
+              ${segments.map((segment, at) =>
+                html`<li>${link(at + 1, segment)}</li>`
+              )}
             </ol>
       </nav>
-      <button type="button" class="quiet icon" aria-label="Edit the folder" title="Edit the folder"
+      <button type="button" class="quiet icon" aria-label="Edit the folder"
+        title="Edit the folder"
         onClick=${this.#edit}>
               <svg viewBox="0 0 16 16" width="14" height="14" aria-hidden="true"><path d="M3 13l.7-3L11 2.7l2.3 2.3L6 12.3z" /></svg></button>
     `;
@@ -263,7 +302,12 @@ function Welcome() {
 }
 
 function examples() {
-  const blog: State = { ...EMPTY, owner: "local", repo: "blog", collection: "posts" };
+  const blog: State = {
+    ...EMPTY,
+    owner: "local",
+    repo: "blog",
+    collection: "posts",
+  };
   const states: [string, State][] = [
     ...locals.includes("blog")
       ? [
@@ -277,7 +321,12 @@ function examples() {
       : [],
     ...locals.filter((repo) => repo !== "blog").map((
       repo,
-    ): [string, State] => [`local/${repo}`, { ...EMPTY, owner: "local", repo, collection: "/" }]),
+    ): [string, State] => [`local/${repo}`, {
+      ...EMPTY,
+      owner: "local",
+      repo,
+      collection: "/",
+    }]),
     ...isOpen
       ? [["Astro’s documentation, at GitHub", {
         ...EMPTY,
@@ -288,7 +337,9 @@ function examples() {
       }]] as [string, State][]
       : [],
   ];
-  return states.map(([label, state]) => html`<li><a href=${stateUrl(state)}>${label}</a></li>`);
+  return states.map(([label, state]) =>
+    html`<li><a href=${stateUrl(state)}>${label}</a></li>`
+  );
 }
 
 function App() {
@@ -296,7 +347,8 @@ function App() {
   const file = current !== null && current.path !== "";
   return html`
     <header class="bar">
-      <div class="progress" role="progressbar" aria-label="Loading" hidden=${!isBusy}></div>
+      <div class="progress" role="progressbar" aria-label="Loading"
+        hidden=${!isBusy}></div>
       <a class="brand" href="./"
         aria-label="Repo Collections"><svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true"><rect
         x="3" y="7" width="26" height="22" rx="5" fill="#1d7a5f" /><rect x="7" y="3" width="18" height="8" rx="3" fill="#8fd3b6" /><path
@@ -308,7 +360,9 @@ function App() {
       </nav>
     </header>
     <main class="panes" data-file=${file}>
-      <h1 class="hidden">${current === null ? "Repo Collections" : placeOf(current)}</h1>
+      <h1 class="hidden">${current === null
+        ? "Repo Collections"
+        : placeOf(current)}</h1>
       ${current === null ? null : html`
         <${ListPanel} state=${current} loader=${list} go=${go}
           retry=${() => show(current, { again: true })} />
@@ -339,12 +393,15 @@ document.addEventListener("keydown", (event) => {
     menu.removeAttribute("open");
     return menu.querySelector("summary")?.focus();
   }
-  const isTyping = (event.target as Element).closest?.("input, select, textarea") != null;
+  const isTyping =
+    (event.target as Element).closest?.("input, select, textarea") != null;
   if (isTyping || event.metaKey || event.ctrlKey || event.altKey) return;
   if (event.key === "/") {
     event.preventDefault();
     document.getElementById("filter")?.focus();
-  } else if (event.key === "Escape" && current !== null && current.path !== "") {
+  } else if (
+    event.key === "Escape" && current !== null && current.path !== ""
+  ) {
     go({ ...current, path: "", view: "preview" });
   }
 });
@@ -356,6 +413,9 @@ for (const type of ["click", "focusin"]) {
     }
   });
 }
-addEventListener("popstate", () => show(readState(location.search) ?? firstState()));
+addEventListener(
+  "popstate",
+  () => show(readState(location.search) ?? firstState()),
+);
 WIDE.addEventListener("change", paint);
 show(current);

@@ -22,7 +22,12 @@ interface DrawnElement {
 
 /** @throws {ConvertError} for a drawing that may take long, and for one whose parts cannot be told. */
 export function checkDrawing(text: string): void {
-  const root: DrawnElement = { name: "", cost: 0, children: [], references: new Set() };
+  const root: DrawnElement = {
+    name: "",
+    cost: 0,
+    children: [],
+    references: new Set(),
+  };
   const byId = new Map<string, DrawnElement[]>();
   const open = [root];
   for (const { kind, value, attributes } of readXml(text)) {
@@ -31,7 +36,9 @@ export function checkDrawing(text: string): void {
     else if (kind === "text") {
       const words = decodeReferences(value);
       if (parent.name !== "style") parent.cost += words.trim().length;
-      else if (/url\(|@import|\\/i.test(words)) throw refusal("its styles refer to its parts");
+      else if (/url\(|@import|\\/i.test(words)) {
+        throw refusal("its styles refer to its parts");
+      }
     } else {
       const element = addElement(parent, value, attributes, byId);
       if (kind === "start") open.push(element);
@@ -54,11 +61,19 @@ interface XmlToken {
 function* readXml(text: string): Generator<XmlToken> {
   const tokens =
     /<!--.*?-->|<\?(?!xml-s).*?\?>|<!\[CDATA\[(.*?)\]\]>|<!DOCTYPE[^[\]<>]*>|<(\/?)(?:[\w.-]+:)?([\w.-]+)((?:[^<>"']|"[^"<]*"|'[^'<]*')*)>|([^<]+)|</gs;
-  for (const [token, data, slash, name, attributes = "", words] of text.matchAll(tokens)) {
+  for (
+    const [token, data, slash, name, attributes = "", words] of text.matchAll(
+      tokens,
+    )
+  ) {
     const value = data ?? words;
     if (value !== undefined) yield { kind: "text", value, attributes };
     else if (name !== undefined) {
-      const kind = slash !== "" ? "end" : attributes.endsWith("/") ? "empty" : "start";
+      const kind = slash !== ""
+        ? "end"
+        : attributes.endsWith("/")
+        ? "empty"
+        : "start";
       yield { kind, value: name.toLowerCase(), attributes };
     } else if (token === "<") throw refusal("it is written in an unusual way");
   }
@@ -81,7 +96,9 @@ function addElement(
     }
     // Where a link leads is not drawn.
     if (name === "a" && attribute.endsWith("href")) continue;
-    for (const reference of referencesIn(attribute, value)) references.add(reference);
+    for (const reference of referencesIn(attribute, value)) {
+      references.add(reference);
+    }
   }
   return element;
 }
@@ -95,7 +112,9 @@ function referencesIn(attribute: string, value: string): string[] {
   const isDocument = /^data:(?!image\/(png|jpeg|gif|webp)[;,])/i.test(plain);
   const isEscaped = plain.includes("\\") && !attribute.includes(":");
   if (isDocument || isEscaped) throw refusal("it has parts of unusual kinds");
-  return plain.split("#").slice(1).flatMap((rest) => [idOf(rest), idOf(decode(rest))]);
+  return plain.split("#").slice(1).flatMap((
+    rest,
+  ) => [idOf(rest), idOf(decode(rest))]);
 }
 
 /** An id up to its first unusual character; elements whose ids are alike until there count as one. */
@@ -112,7 +131,10 @@ function decode(text: string): string {
 }
 
 /** What it costs to draw everything. A paint that is referred to counts for every element inside, since it is inherited. */
-function drawnCost(root: DrawnElement, byId: ReadonlyMap<string, DrawnElement[]>): number {
+function drawnCost(
+  root: DrawnElement,
+  byId: ReadonlyMap<string, DrawnElement[]>,
+): number {
   interface Cost {
     readonly drawn: number;
     readonly elements: number;
@@ -125,9 +147,14 @@ function drawnCost(root: DrawnElement, byId: ReadonlyMap<string, DrawnElement[]>
     costs.set(element, { drawn: Infinity, elements: 1 });
     const children = element.children.map(costOf);
     const elements = children.reduce((sum, child) => sum + child.elements, 1);
-    let drawn = children.reduce((sum, child) => sum + child.drawn, element.cost);
+    let drawn = children.reduce(
+      (sum, child) => sum + child.drawn,
+      element.cost,
+    );
     for (const id of element.references) {
-      for (const target of byId.get(id) ?? []) drawn += elements * costOf(target).drawn;
+      for (const target of byId.get(id) ?? []) {
+        drawn += elements * costOf(target).drawn;
+      }
     }
     costs.set(element, { drawn, elements });
     return { drawn, elements };

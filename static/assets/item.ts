@@ -4,7 +4,13 @@
 import { html } from "./preact.js";
 import { titleOf } from "./list.ts";
 import { type FileBody, Preview, sourceOf } from "./preview.ts";
-import { type Loader, ProblemPanel, Progress, RequestLine, sizeWords } from "./requests.ts";
+import {
+  type Loader,
+  ProblemPanel,
+  Progress,
+  RequestLine,
+  sizeWords,
+} from "./requests.ts";
 import { itemParameters, operationUrl, type State, stateUrl } from "./state.ts";
 import type { TreeBuilder, TreeElement } from "./tree.ts";
 import { skeleton, treeView } from "./view.ts";
@@ -34,8 +40,13 @@ export function ItemPanel({ state, loader, retry }: ItemProps) {
             view: "preview",
           })}><svg viewBox="0 0 16 16" width="16" height="16"
             aria-hidden="true"><path d="M10 3L5 8l5 5" /></svg><span aria-hidden="true">Back</span></a>
-        <h2 id="file-title" tabindex="-1">${file === null ? name : titleOf(file)}</h2>
-        <nav class="views" aria-label="Views">${view("Preview", "preview")}${view(
+        <h2 id="file-title" tabindex="-1">${file === null
+          ? name
+          : titleOf(file)}</h2>
+        <nav class="views" aria-label="Views">${view(
+          "Preview",
+          "preview",
+        )}${view(
           "Source",
           "source",
         )}</nav>
@@ -43,10 +54,12 @@ export function ItemPanel({ state, loader, retry }: ItemProps) {
           ...state,
           path: "",
           view: "preview",
-        })} aria-label="Close the file"><svg viewBox="0 0 16 16"
+        })}
+          aria-label="Close the file"><svg viewBox="0 0 16 16"
             width="16" height="16" aria-hidden="true"><path d="M4 4l8 8M12 4l-8 8" /></svg></a>
       </header>
-      <div class="body" key=${state.path} tabindex="0" role="region" aria-label="Content">
+      <div class="body" key=${state.path} tabindex="0" role="region"
+        aria-label="Content">
           <${Progress} loader=${loader} />
           ${isWaiting && skeleton()}
           ${answer?.problem != null &&
@@ -65,7 +78,9 @@ function fileBody(file: FileBody, state: State) {
     document.baseURI,
   );
   return html`
-    <p class="meta"><span class="path">${file.path}</span> <span>${sizeWords(file.size)}</span>
+    <p class="meta"><span class="path">${file.path}</span> <span>${sizeWords(
+      file.size,
+    )}</span>
       <a href=${raw} download=${file.name}>Download</a>
       ${file.htmlUrl &&
         html`<a href=${file.htmlUrl} target="_blank" rel="noopener">View on GitHub</a>`}</p>
@@ -74,7 +89,8 @@ function fileBody(file: FileBody, state: State) {
       ${file.frontMatterError.message}</p>`}
     ${state.view === "source" ? sourceOf(file) : html`
       ${frontMatterList(file)}
-      <${Preview} key=${file.sha + file.path} file=${file} state=${state} rawUrl=${raw} />
+      <${Preview} key=${file.sha + file.path} file=${file} state=${state}
+        rawUrl=${raw} />
     `}
   `;
 }
@@ -92,9 +108,16 @@ function frontMatterList({ sha, frontMatter }: FileBody) {
   });
 }
 
-function writeValue(tree: TreeBuilder, parent: TreeElement, value: unknown): void {
+function writeValue(
+  tree: TreeBuilder,
+  parent: TreeElement,
+  value: unknown,
+): void {
   if (Array.isArray(value) && value.every((one) => typeof one !== "object")) {
-    for (const one of value) tree.text(tree.add(parent, "span", { class: "tag" }), String(one));
-  } else if (typeof value !== "object" || value === null) tree.text(parent, String(value));
-  else tree.text(tree.add(parent, "code"), JSON.stringify(value));
+    for (const one of value) {
+      tree.text(tree.add(parent, "span", { class: "tag" }), String(one));
+    }
+  } else if (typeof value !== "object" || value === null) {
+    tree.text(parent, String(value));
+  } else tree.text(tree.add(parent, "code"), JSON.stringify(value));
 }

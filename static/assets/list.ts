@@ -2,8 +2,20 @@
 // The list of a collection: its rows with the columns that their front matter gives, filters as chips, and the pager.
 
 import { Component, html } from "./preact.js";
-import { Loader, ProblemPanel, Progress, RequestLine, sizeWords } from "./requests.ts";
-import { filterWords, listParameters, parseFilter, type State, stateUrl } from "./state.ts";
+import {
+  Loader,
+  ProblemPanel,
+  Progress,
+  RequestLine,
+  sizeWords,
+} from "./requests.ts";
+import {
+  filterWords,
+  listParameters,
+  parseFilter,
+  type State,
+  stateUrl,
+} from "./state.ts";
 
 /** Front matter, or a part of it. */
 export type Data = Readonly<Record<string, unknown>>;
@@ -14,7 +26,10 @@ export interface Item {
   readonly path: string;
   readonly size: number;
   readonly frontMatter?: Data;
-  readonly frontMatterError?: { readonly message: string; readonly line: number };
+  readonly frontMatterError?: {
+    readonly message: string;
+    readonly line: number;
+  };
 }
 
 /** A page of a list. */
@@ -30,7 +45,9 @@ export interface ListBody {
     readonly hasPrevious: boolean;
   };
   readonly warnings?: readonly string[];
-  readonly facets?: Readonly<Record<string, readonly { value: unknown; count: number }[]>>;
+  readonly facets?: Readonly<
+    Record<string, readonly { value: unknown; count: number }[]>
+  >;
 }
 
 /** A column made from a key of the front matter. */
@@ -52,7 +69,9 @@ const MAX_SHOWN_CHARACTERS = 120;
 
 /** The beginning of a text that is too long. */
 function shortText(text: string): string {
-  return text.length <= MAX_SHOWN_CHARACTERS ? text : `${text.slice(0, MAX_SHOWN_CHARACTERS)}…`;
+  return text.length <= MAX_SHOWN_CHARACTERS
+    ? text
+    : `${text.slice(0, MAX_SHOWN_CHARACTERS)}…`;
 }
 
 /** Whether a parameter can name a key: a dot leads into a mapping, a comma ends a facet, "][" a filter's key. */
@@ -67,7 +86,9 @@ function valuesByKey(items: readonly Item[]): Map<string, unknown[]> {
     Object.entries(frontMatter).slice(0, MAX_KEYS)
   );
   const byKey = Map.groupBy(entries, ([key]) => key);
-  return new Map([...byKey].map(([key, all]) => [key, all.map(([, value]) => value)]));
+  return new Map(
+    [...byKey].map(([key, all]) => [key, all.map(([, value]) => value)]),
+  );
 }
 
 /** The columns for some items: a date, a list such as tags, then what most items have. Titles have their own column. */
@@ -76,11 +97,16 @@ export function columnsOf(items: readonly Item[]): Column[] {
     const all = values.filter((value) => value !== null);
     const kind = kindOf(all);
     if (TITLES.includes(key) || all.length === 0 || kind === null) return [];
-    const preferred = ["date", "tags"].includes(key) ? 100 : kind === "text" ? 0 : 10;
+    const preferred = ["date", "tags"].includes(key)
+      ? 100
+      : kind === "text"
+      ? 0
+      : 10;
     return [{ key, kind, rank: preferred + all.length / items.length }];
   });
   const byRank = columns.sort((a, b) => b.rank - a.rank);
-  const first = (kind: string) => byRank.filter((column) => column.kind === kind).slice(0, 1);
+  const first = (kind: string) =>
+    byRank.filter((column) => column.kind === kind).slice(0, 1);
   const chosen = [
     ...first("date"),
     ...first("list"),
@@ -91,8 +117,12 @@ export function columnsOf(items: readonly Item[]): Column[] {
 
 function kindOf(values: readonly unknown[]): Column["kind"] | null {
   const all = (test: (value: unknown) => boolean) => values.every(test);
-  if (all((value) => typeof value === "string" && /^\d{4}-\d\d-\d\d/.test(value))) return "date";
-  if (all((value) => Array.isArray(value) && value.every(isShort))) return "list";
+  if (
+    all((value) => typeof value === "string" && /^\d{4}-\d\d-\d\d/.test(value))
+  ) return "date";
+  if (all((value) => Array.isArray(value) && value.every(isShort))) {
+    return "list";
+  }
   return all(isShort) ? "text" : null;
 }
 
@@ -116,7 +146,10 @@ export function facetKeysOf(items: readonly Item[]): string[] {
 }
 
 /** The value of a key of an item's own front matter; a key of other items may be one that every object inherits. */
-export function valueOf({ frontMatter = {} }: Pick<Item, "frontMatter">, key: string): unknown {
+export function valueOf(
+  { frontMatter = {} }: Pick<Item, "frontMatter">,
+  key: string,
+): unknown {
   return Object.hasOwn(frontMatter, key) ? frontMatter[key] : undefined;
 }
 
@@ -124,7 +157,8 @@ export function valueOf({ frontMatter = {} }: Pick<Item, "frontMatter">, key: st
 function titleKeyOf(item: Pick<Item, "frontMatter">): string | undefined {
   return TITLES.find((key) => {
     const value = valueOf(item, key);
-    return typeof value === "string" && value.trim() !== "" || typeof value === "number";
+    return typeof value === "string" && value.trim() !== "" ||
+      typeof value === "number";
   });
 }
 
@@ -159,11 +193,20 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
 
   #loadFacets() {
     // The keys are those of the list that is shown.
-    if (this.#keys.length === 0 || this.props.loader.answer?.body == null) return;
-    const state: State = { ...this.props.state, page: "", limit: "1", sort: "" };
+    if (this.#keys.length === 0 || this.props.loader.answer?.body == null) {
+      return;
+    }
+    const state: State = {
+      ...this.props.state,
+      page: "",
+      limit: "1",
+      sort: "",
+    };
     const facets = this.#keys.map((key) => `frontMatter.${key}`).join(",");
     void this.#facets.load("list-collection-items", [
-      ...listParameters(state).filter(([name]) => name !== "includeFrontMatter"),
+      ...listParameters(state).filter(([name]) =>
+        name !== "includeFrontMatter"
+      ),
       ["fields", "path"],
       ["facets", facets],
     ]);
@@ -185,7 +228,9 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
   #move = (event: KeyboardEvent) => {
     if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
     const links = [
-      ...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>("a[data-path]"),
+      ...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>(
+        "a[data-path]",
+      ),
     ];
     const at = links.indexOf(document.activeElement as HTMLElement);
     const next = links[at + (event.key === "ArrowDown" ? 1 : -1)];
@@ -198,7 +243,9 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
     const { state, loader, retry } = this.props;
     const { answer, isWaiting } = loader;
     const body = answer?.body ?? null;
-    if (body !== null && body.items.length > 0) this.#keys = facetKeysOf(body.items);
+    if (body !== null && body.items.length > 0) {
+      this.#keys = facetKeysOf(body.items);
+    }
     return html`<section class="pane list" aria-label="Items" aria-busy=${isWaiting}>
       <header class="head">
         <form class="filter" role="search" onSubmit=${this.#submit}>
@@ -213,7 +260,10 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
           aria-controls="facets" onClick=${this.#toggleFacets}>Facets</button>
         ${this.#options()}
       </header>
-      ${this.state.facetsOpen && html`<div id="facets" class="facets">${this.#facetList()}</div>`}
+      ${
+      this.state.facetsOpen &&
+      html`<div id="facets" class="facets">${this.#facetList()}</div>`
+    }
       ${
       state.filters.length > 0 &&
       html`<p class="chips" aria-label="Filters">${
@@ -224,7 +274,9 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
               filters: state.filters.filter((_, index) => index !== at),
               page: "",
             })}
-              aria-label=${`Remove the filter ${filterWords(filter)}`}>${filterWords(
+              aria-label=${`Remove the filter ${
+                filterWords(filter)
+              }`}>${filterWords(
                 filter,
               )} <span aria-hidden="true">×</span></a>
           `
@@ -240,7 +292,9 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
     }
         ${body !== null && this.#rows(body)}
       </div>
-      <${RequestLine} loader=${loader}>${body !== null && pager(body, state)}<//>
+      <${RequestLine} loader=${loader}>${
+      body !== null && pager(body, state)
+    }<//>
     </section>`;
   }
 
@@ -259,12 +313,14 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
           <label>Rows a page <select onChange=${(event: Event) =>
             set({ limit: (event.target as HTMLSelectElement).value })}>
                 ${[...new Set([...LIMITS, state.limit])].map((limit) =>
-                  html`<option value=${limit} selected=${limit === state.limit}>${
-                    limit || "Default"
-                  }</option>`
+                  html`<option value=${limit} selected=${
+                    limit === state.limit
+                  }>${limit || "Default"}</option>`
                 )}
               </select></label>
-          <label><input type="checkbox" checked=${state.recursive} onChange=${(event: Event) =>
+          <label><input type="checkbox" checked=${state.recursive} onChange=${(
+            event: Event,
+          ) =>
             set({
               recursive: (event.target as HTMLInputElement).checked,
             })} /> Files of sub-folders too</label>
@@ -289,7 +345,9 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
       return values.length > 0 ? [[key, values] as const] : [];
     });
     if (facets.length === 0) {
-      return html`<p class="soft">${counts?.problem?.detail ?? "There is nothing to count."}</p>`;
+      return html`<p class="soft">${
+        counts?.problem?.detail ?? "There is nothing to count."
+      }</p>`;
     }
     return facets.map(([key, values]) =>
       html`
@@ -314,7 +372,9 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
     const hasTitles = items.some((item) => titleOf(item) !== item.name);
     const titleKeys = new Set(items.flatMap((item) => titleKeyOf(item) ?? []));
     // Titles under several keys have no order of their own.
-    const titleKey = titleKeys.size === 1 ? `frontMatter.${[...titleKeys][0]}` : null;
+    const titleKey = titleKeys.size === 1
+      ? `frontMatter.${[...titleKeys][0]}`
+      : null;
     const isGrouped = ["", "path", "-path"].includes(state.sort);
     const root = collection.path === "" ? "" : `${collection.path}/`;
     const groups = isGrouped
@@ -376,7 +436,10 @@ function folderOf(path: string): string {
 }
 
 function words(key: string): string {
-  const spaced = key.replaceAll(/[_-]+/g, " ").replaceAll(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
+  const spaced = key.replaceAll(/[_-]+/g, " ").replaceAll(
+    /([a-z])([A-Z])/g,
+    "$1 $2",
+  ).toLowerCase();
   return shortText(spaced.charAt(0).toUpperCase() + spaced.slice(1));
 }
 
@@ -385,7 +448,9 @@ function filteredBy(state: State, key: string, value: unknown): string | null {
   const text = String(value);
   if (text === "" || text.startsWith("!") || !isAddressable(key)) return null;
   const name = `filter[frontMatter.${key}]`;
-  const others = state.filters.filter((filter) => filter[0] !== name || filter[1] !== text);
+  const others = state.filters.filter((filter) =>
+    filter[0] !== name || filter[1] !== text
+  );
   return stateUrl({ ...state, filters: [...others, [name, text]], page: "" });
 }
 
@@ -405,12 +470,18 @@ interface Header {
 
 /** A header that sorts: a date or size first from the top, a text first from A. */
 function header(state: State, { label, key, kind }: Header) {
-  if (key === null) return html`<th scope="col" class=${`k-${kind}`}>${label}</th>`;
+  if (key === null) {
+    return html`<th scope="col" class=${`k-${kind}`}>${label}</th>`;
+  }
   const isDown = state.sort === `-${key}`;
   const isUp = state.sort === key;
   const first = kind === "date" || kind === "size" ? `-${key}` : key;
   const second = first === key ? `-${key}` : key;
-  const sort = state.sort === first ? second : state.sort === second ? "" : first;
+  const sort = state.sort === first
+    ? second
+    : state.sort === second
+    ? ""
+    : first;
   return html`<th scope="col" class=${`k-${kind}`} aria-sort=${
     isUp ? "ascending" : isDown ? "descending" : "none"
   }>
@@ -423,7 +494,11 @@ function header(state: State, { label, key, kind }: Header) {
 
 function row(
   item: Item,
-  { state, columns, secondary }: { state: State; columns: readonly Column[]; secondary: string },
+  { state, columns, secondary }: {
+    state: State;
+    columns: readonly Column[];
+    secondary: string;
+  },
 ) {
   const { path, name, frontMatterError, size } = item;
   const title = titleOf(item);
@@ -435,11 +510,15 @@ function row(
     : (title !== name || secondary !== name) &&
       html`<span class="second">${shortText(secondary)}</span>`;
   return html`<tr key=${path} class=${isCurrent ? "current" : ""}>
-    <td class="name"><a data-path=${path} href=${stateUrl({ ...state, path, view: "preview" })}
+    <td class="name"><a data-path=${path} href=${
+    stateUrl({ ...state, path, view: "preview" })
+  }
       aria-current=${isCurrent ? "true" : null}>${title}</a>${second}</td>
     ${
     columns.map(({ key, kind }) =>
-      html`<td class=${`k-${kind}`}>${cell(valueOf(item, key), key, state)}</td>`
+      html`<td class=${`k-${kind}`}>${
+        cell(valueOf(item, key), key, state)
+      }</td>`
     )
   }
     <td class="k-size">${sizeWords(size)}</td>
@@ -451,7 +530,9 @@ function cell(value: unknown, key: string, state: State) {
     const tags = value.slice(0, MAX_TAGS).map((one) =>
       valueLink(filteredBy(state, key, one), "tag", String(one))
     );
-    return value.length <= MAX_TAGS ? tags : [...tags, ` and ${value.length - MAX_TAGS} more`];
+    return value.length <= MAX_TAGS
+      ? tags
+      : [...tags, ` and ${value.length - MAX_TAGS} more`];
   }
   if (value === undefined || value === null) return null;
   const text = String(value);
@@ -459,15 +540,19 @@ function cell(value: unknown, key: string, state: State) {
 }
 
 /** The size of the list, in words. */
-export function captionOf({ page, limit, totalItems }: ListBody["pagination"]): string {
+export function captionOf(
+  { page, limit, totalItems }: ListBody["pagination"],
+): string {
   const number = (value: number) => value.toLocaleString("en");
   if (totalItems === 0) return "No items";
   const first = (page - 1) * limit + 1;
   if (first > totalItems) return `${number(totalItems)} items`;
-  if (totalItems <= limit) return totalItems === 1 ? "1 item" : `${number(totalItems)} items`;
-  return `${number(first)}–${number(Math.min(totalItems, first + limit - 1))} of ${
-    number(totalItems)
-  }`;
+  if (totalItems <= limit) {
+    return totalItems === 1 ? "1 item" : `${number(totalItems)} items`;
+  }
+  return `${number(first)}–${
+    number(Math.min(totalItems, first + limit - 1))
+  } of ${number(totalItems)}`;
 }
 
 function pager({ pagination }: ListBody, state: State) {
@@ -479,20 +564,34 @@ function pager({ pagination }: ListBody, state: State) {
       } data-page=${to}>${label}</a>`
       : html`<span class="off">${label}</span>`;
   return html`<nav class="pager" aria-label="Pages">
-    ${totalPages > 1 && link("Previous", Math.min(page - 1, totalPages), hasPrevious)}
+    ${
+    totalPages > 1 &&
+    link("Previous", Math.min(page - 1, totalPages), hasPrevious)
+  }
     <span class="where">${captionOf(pagination)}</span>
     ${totalPages > 1 && link("Next", page + 1, hasNext)}
   </nav>`;
 }
 
-function emptyList({ totalItems, totalPages }: ListBody["pagination"], state: State) {
+function emptyList(
+  { totalItems, totalPages }: ListBody["pagination"],
+  state: State,
+) {
   const [text, label, to] = totalItems > 0
-    ? [`There is no such page: the last one is ${totalPages}.`, "Show the first page", {
+    ? [
+      `There is no such page: the last one is ${totalPages}.`,
+      "Show the first page",
+      {
+        ...state,
+        page: "",
+      },
+    ] as const
+    : state.filters.length > 0
+    ? ["No item matches the filters.", "Remove them", {
       ...state,
+      filters: [],
       page: "",
     }] as const
-    : state.filters.length > 0
-    ? ["No item matches the filters.", "Remove them", { ...state, filters: [], page: "" }] as const
     : ["There is no file in this folder.", "Show the whole repository", {
       ...state,
       collection: "/",
@@ -516,5 +615,7 @@ export function focusFirstRow(fieldId: string): void {
   document.querySelector(".list .body")?.scrollTo({ top: 0 });
   const first = document.querySelector<HTMLElement>(".list a[data-path]");
   if (first !== null) first.focus({ preventScroll: true });
-  else if (document.activeElement === document.body) document.getElementById(fieldId)?.focus();
+  else if (document.activeElement === document.body) {
+    document.getElementById(fieldId)?.focus();
+  }
 }

@@ -22,7 +22,10 @@ export interface FileBody {
   readonly encoding: "utf-8" | "base64";
   readonly content: string;
   readonly frontMatter?: Data;
-  readonly frontMatterError?: { readonly message: string; readonly line: number };
+  readonly frontMatterError?: {
+    readonly message: string;
+    readonly line: number;
+  };
   readonly html?: string;
   readonly htmlError?: { readonly message: string };
 }
@@ -63,14 +66,19 @@ interface PreviewProps {
 /** The content of a file. */
 export function Preview({ file, state, rawUrl }: PreviewProps) {
   const kind = kindOf(file);
-  const converted = (job: Job) => html`<${View} load=${fromWorker(job)} text=${file.content} />`;
+  const converted = (job: Job) =>
+    html`<${View} load=${fromWorker(job)} text=${file.content} />`;
   switch (kind) {
     case "empty":
       return html`<p class="empty">This file is empty.</p>`;
     case "html":
       return html`
-        <${View} class="prose" load=${serviceHtml(file, state)} finish=${drawPictures} text=${file
-          .content} />
+        <${View} class="prose" load=${serviceHtml(
+          file,
+          state,
+        )} finish=${drawPictures}
+          text=${file
+            .content} />
       `;
     case "image":
       return file.contentType.startsWith("image/svg")
@@ -101,20 +109,22 @@ export function Preview({ file, state, rawUrl }: PreviewProps) {
         separator: /\.tsv$/i.test(file.name) ? "\t" : ",",
       });
     case "text":
-      return html`${file.htmlError && html`<p class="notice">${file.htmlError.message}</p>`}${
-        sourceOf(file)
-      }`;
+      return html`${
+        file.htmlError && html`<p class="notice">${file.htmlError.message}</p>`
+      }${sourceOf(file)}`;
   }
 }
 
 /** The text of a file as it stands, highlighted where its language is known. */
 export function sourceOf(file: FileBody) {
   if (file.encoding !== "utf-8") {
-    return html`<p class="empty">This file is not text: ${sizeWords(file.size)} of ${
-      file.contentType.split(";")[0]
-    }.</p>`;
+    return html`<p class="empty">This file is not text: ${
+      sizeWords(file.size)
+    } of ${file.contentType.split(";")[0]}.</p>`;
   }
-  if (file.content === "") return html`<p class="empty">This file is empty.</p>`;
+  if (file.content === "") {
+    return html`<p class="empty">This file is empty.</p>`;
+  }
   return codeView(file.content, file.name.toLowerCase().split(".").at(-1)!);
 }
 
@@ -132,9 +142,25 @@ function serviceHtml(file: FileBody, state: State): Load {
     try {
       const cleaned = purify.sanitize(fragmentOf(nodes), {
         USE_PROFILES: { html: true },
-        FORBID_TAGS: ["style", "form", "button", "textarea", "select", "dialog", "video", "audio"],
+        FORBID_TAGS: [
+          "style",
+          "form",
+          "button",
+          "textarea",
+          "select",
+          "dialog",
+          "video",
+          "audio",
+        ],
         FORBID_ATTR: [
-          ...["style", "srcset", "action", "background", "popover", "popovertarget"],
+          ...[
+            "style",
+            "srcset",
+            "action",
+            "background",
+            "popover",
+            "popovertarget",
+          ],
           ...["tabindex", "inert", "hidden"],
         ],
         RETURN_DOM_FRAGMENT: true,
@@ -149,13 +175,17 @@ function serviceHtml(file: FileBody, state: State): Load {
 function fitElement(element: Element, file: FileBody, state: State) {
   // Names of this page are its own.
   for (const name of ["id", "name"]) {
-    if (!element.getAttribute(name)?.startsWith("user-content-")) element.removeAttribute(name);
+    if (!element.getAttribute(name)?.startsWith("user-content-")) {
+      element.removeAttribute(name);
+    }
   }
   const allowed = [...element.classList].filter((name) =>
     /^(language-[\w+-]+|markdown-alert[\w-]*|task-list-item|contains-task-list|footnotes|sr-only|block)$/
       .test(name)
   );
-  if (element.classList.length > 0) element.setAttribute("class", allowed.join(" "));
+  if (element.classList.length > 0) {
+    element.setAttribute("class", allowed.join(" "));
+  }
   if (element instanceof HTMLAnchorElement) fitLink(element, file, state);
   else if (element instanceof HTMLImageElement) fitImage(element);
   else if (element instanceof HTMLInputElement) {
@@ -166,21 +196,32 @@ function fitElement(element: Element, file: FileBody, state: State) {
   }
 }
 
-function fitLink(link: HTMLAnchorElement, { path, htmlUrl }: FileBody, state: State) {
+function fitLink(
+  link: HTMLAnchorElement,
+  { path, htmlUrl }: FileBody,
+  state: State,
+) {
   const href = link.getAttribute("href");
   if (href === null || href.startsWith("#")) return;
   const url = URL.parse(href, document.baseURI);
   const encoded = path.split("/").map(encodeURIComponent).join("/");
-  const webRoot = htmlUrl?.endsWith(encoded) ? htmlUrl.slice(0, -encoded.length) : null;
-  const query = isContentUrl(url) ? url?.searchParams : null;
-  const repository = `${query?.get("owner")}/${query?.get("repo")}`.toLowerCase();
-  const inRepository = repository === `${state.owner}/${state.repo}`.toLowerCase()
-    ? query?.get("path") ?? null
-    : webRoot !== null && href.startsWith(webRoot)
-    ? decode(href.slice(webRoot.length).split(/[?#]/)[0]!)
+  const webRoot = htmlUrl?.endsWith(encoded)
+    ? htmlUrl.slice(0, -encoded.length)
     : null;
+  const query = isContentUrl(url) ? url?.searchParams : null;
+  const repository = `${query?.get("owner")}/${query?.get("repo")}`
+    .toLowerCase();
+  const inRepository =
+    repository === `${state.owner}/${state.repo}`.toLowerCase()
+      ? query?.get("path") ?? null
+      : webRoot !== null && href.startsWith(webRoot)
+      ? decode(href.slice(webRoot.length).split(/[?#]/)[0]!)
+      : null;
   if (inRepository !== null && inRepository !== "") {
-    link.setAttribute("href", stateUrl({ ...state, path: inRepository, view: "preview" }));
+    link.setAttribute(
+      "href",
+      stateUrl({ ...state, path: inRepository, view: "preview" }),
+    );
   } else {
     link.target = "_blank";
     link.rel = "noopener noreferrer nofollow";
@@ -197,7 +238,9 @@ function decode(text: string): string | null {
 
 /** Whether an address is of a file's content at this service. */
 function isContentUrl(url: URL | null): boolean {
-  return url?.href.startsWith(operationUrl("get-item-content", [], document.baseURI)) ?? false;
+  return url?.href.startsWith(
+    operationUrl("get-item-content", [], document.baseURI),
+  ) ?? false;
 }
 
 /** Paths of pictures whose bytes a browser decodes beside the page. */
@@ -209,16 +252,24 @@ function fitImage(image: HTMLImageElement) {
   const src = image.getAttribute("src") ?? "";
   const url = URL.parse(src, document.baseURI);
   delete image.dataset["drawing"];
-  if (!isContentUrl(url)) return image.replaceWith(linkToPicture(image, url, "elsewhere"));
+  if (!isContentUrl(url)) {
+    return image.replaceWith(linkToPicture(image, url, "elsewhere"));
+  }
   image.loading = "lazy";
   if (PHOTO.test(url?.searchParams.get("path") ?? "")) return;
   image.removeAttribute("src");
   image.dataset["drawing"] = src;
 }
 
-function linkToPicture(image: HTMLImageElement, url: URL | null, where: string): HTMLElement {
+function linkToPicture(
+  image: HTMLImageElement,
+  url: URL | null,
+  where: string,
+): HTMLElement {
   const link = image.ownerDocument.createElement("a");
-  link.textContent = `Picture ${where}: ${image.alt || url?.host || "no address"}`;
+  link.textContent = `Picture ${where}: ${
+    image.alt || url?.host || "no address"
+  }`;
   if (url !== null && /^https?:$/.test(url.protocol)) link.href = url.href;
   link.target = "_blank";
   link.rel = "noopener noreferrer nofollow";
@@ -226,18 +277,30 @@ function linkToPicture(image: HTMLImageElement, url: URL | null, where: string):
 }
 
 /** Gives the drawings in an element their addresses, one after the other. */
-async function drawPictures(element: Element, signal: AbortSignal): Promise<void> {
-  const images = element.querySelectorAll<HTMLImageElement>("img[data-drawing]");
+async function drawPictures(
+  element: Element,
+  signal: AbortSignal,
+): Promise<void> {
+  const images = element.querySelectorAll<HTMLImageElement>(
+    "img[data-drawing]",
+  );
   for (const [at, image] of images.entries()) {
     const url = image.dataset["drawing"]!;
     try {
-      if (at >= MAX_DRAWINGS) throw new WorkError("There are too many drawings.");
+      if (at >= MAX_DRAWINGS) {
+        throw new WorkError("There are too many drawings.");
+      }
       const response = await fetch(url, { signal });
-      const isDrawing = response.headers.get("content-type")?.startsWith("image/svg") ?? false;
-      image.src = isDrawing ? await drawingUrl(await response.text(), signal) : url;
+      const isDrawing =
+        response.headers.get("content-type")?.startsWith("image/svg") ?? false;
+      image.src = isDrawing
+        ? await drawingUrl(await response.text(), signal)
+        : url;
     } catch {
       signal.throwIfAborted();
-      image.replaceWith(linkToPicture(image, URL.parse(url, document.baseURI), "not drawn"));
+      image.replaceWith(
+        linkToPicture(image, URL.parse(url, document.baseURI), "not drawn"),
+      );
     }
   }
 }
@@ -248,7 +311,9 @@ async function drawPictures(element: Element, signal: AbortSignal): Promise<void
  */
 async function drawingUrl(text: string, signal: AbortSignal): Promise<string> {
   await work({ kind: "drawing", text }, signal);
-  return `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text.toWellFormed())}`;
+  return `data:image/svg+xml;charset=utf-8,${
+    encodeURIComponent(text.toWellFormed())
+  }`;
 }
 
 interface DrawingState {
@@ -258,7 +323,8 @@ interface DrawingState {
 }
 
 /** An SVG file; as text where it may take long to draw. */
-class Drawing extends Component<{ file: FileBody; rawUrl: string }, DrawingState> {
+class Drawing
+  extends Component<{ file: FileBody; rawUrl: string }, DrawingState> {
   override state: DrawingState = { url: "", reason: "" };
   readonly #abort = new AbortController();
 
@@ -270,7 +336,11 @@ class Drawing extends Component<{ file: FileBody; rawUrl: string }, DrawingState
       this.setState({ url: await drawingUrl(content, signal) });
     } catch (error) {
       if (signal.aborted) return;
-      this.setState({ reason: error instanceof WorkError ? error.message : "It cannot be shown." });
+      this.setState({
+        reason: error instanceof WorkError
+          ? error.message
+          : "It cannot be shown.",
+      });
     }
   }
 
@@ -283,13 +353,20 @@ class Drawing extends Component<{ file: FileBody; rawUrl: string }, DrawingState
     const { url, reason } = this.state;
     if (url !== "") return html`<${Picture} file=${file} url=${url} />`;
     if (reason === "") return skeleton();
-    return html`<p class="notice bad">This is shown as plain text. ${reason} <a href=${rawUrl}
-      target="_blank" rel="noopener">Open it in a tab of its own</a></p>${sourceOf(file)}`;
+    return html`
+      <p
+        class="notice bad">This is shown as plain text. ${reason} <a href=${rawUrl}
+            target="_blank" rel="noopener">Open it in a tab of its own</a></p>${sourceOf(
+              file,
+            )}
+    `;
   }
 }
 
-class Picture
-  extends Component<{ file: FileBody; url: string }, { size: string; broken: boolean }> {
+class Picture extends Component<
+  { file: FileBody; url: string },
+  { size: string; broken: boolean }
+> {
   override state = { size: "", broken: false };
 
   override render() {
@@ -308,7 +385,9 @@ class Picture
       <figure class="picture">
         <div><img src=${url} alt=${file.name} onLoad=${loaded}
             onError=${() => this.setState({ broken: true })} /></div>
-        <figcaption>${this.state.size || "Loading…"} · ${sizeWords(file.size)}</figcaption>
+        <figcaption>${this.state.size || "Loading…"} · ${sizeWords(
+          file.size,
+        )}</figcaption>
       </figure>
     `;
   }

@@ -40,7 +40,9 @@ interface Operation {
   readonly responses: Readonly<
     Record<string, {
       readonly description: string;
-      readonly content?: Readonly<Record<string, { schema: Schema; examples?: Examples }>>;
+      readonly content?: Readonly<
+        Record<string, { schema: Schema; examples?: Examples }>
+      >;
     }>
   >;
 }
@@ -67,18 +69,26 @@ function prose(text: string | undefined) {
 
 function resolved(schema: Schema): Schema {
   const name = schema.$ref?.split("/").at(-1);
-  return name === undefined ? schema : { ...schemas[name], ...schema, $ref: "" };
+  return name === undefined
+    ? schema
+    : { ...schemas[name], ...schema, $ref: "" };
 }
 
 function typeWords(schema: Schema): string {
   const { type, anyOf, enum: values, items } = resolved(schema);
-  if (values !== undefined) return values.map((value) => JSON.stringify(value)).join(" | ");
+  if (values !== undefined) {
+    return values.map((value) => JSON.stringify(value)).join(" | ");
+  }
   if (anyOf !== undefined) return anyOf.map(typeWords).join(" | ");
-  if (type === "array" && items !== undefined) return `list of ${typeWords(items)}`;
+  if (type === "array" && items !== undefined) {
+    return `list of ${typeWords(items)}`;
+  }
   return [type ?? "any"].flat().join(" | ");
 }
 
-function limitWords({ minimum, maximum, minLength, maxLength, maxItems }: Schema): string {
+function limitWords(
+  { minimum, maximum, minLength, maxLength, maxItems }: Schema,
+): string {
   const range = (from: number | undefined, to: number | undefined) =>
     from !== undefined && to !== undefined
       ? `${from} to ${to.toLocaleString("en")}`
@@ -107,13 +117,16 @@ function parameterRow(operation: Operation, parameter: Parameter) {
         <span class="soft">${typeWords(schema)}</span>
         ${required && html`<span class="tag must">required</span>`}</dt>
       <dd>${prose(description)}
-        ${(schema.default !== undefined || limits !== "" || isTold) && html`<p class="limits">
+        ${(schema.default !== undefined || limits !== "" || isTold) &&
+          html`<p class="limits">
           ${
-          schema.default !== undefined &&
-          html`<span>Default <code>${String(schema.default)}</code></span>`
-        }
+            schema.default !== undefined &&
+            html`<span>Default <code>${String(schema.default)}</code></span>`
+          }
           ${limits && html`<span>${limits}</span>`}
-          ${isTold && html`<span>For example <code>${example}</code></span>`}</p>`}</dd>
+          ${
+            isTold && html`<span>For example <code>${example}</code></span>`
+          }</p>`}</dd>
     </div>
   `;
 }
@@ -124,15 +137,20 @@ function fieldList(schema: Schema, depth = 0): unknown {
   return html`
     <dl class="fields">${Object.entries(properties).map(([name, field]) => {
       const whole = resolved(field);
-      const inner = whole.properties !== undefined ? whole : whole.items ?? whole.anyOf?.[0];
-      const hasParts = inner !== undefined && resolved(inner).properties !== undefined && depth < 3;
+      const inner = whole.properties !== undefined
+        ? whole
+        : whole.items ?? whole.anyOf?.[0];
+      const hasParts = inner !== undefined &&
+        resolved(inner).properties !== undefined && depth < 3;
       return html`
         <div>
-          <dt><code>${name}</code> <span class="soft">${typeWords(field)}${required.includes(name)
-            ? ""
-            : ", where it applies"}</span></dt>
+          <dt><code>${name}</code> <span class="soft">${typeWords(
+            field,
+          )}${required.includes(name) ? "" : ", where it applies"}</span></dt>
           <dd>${prose(whole.description)}${hasParts &&
-            html`<details><summary>${name}</summary>${fieldList(inner, depth + 1)}</details>`}</dd>
+            html`<details><summary>${name}</summary>${
+              fieldList(inner, depth + 1)
+            }</details>`}</dd>
         </div>
       `;
     })}</dl>
@@ -141,7 +159,10 @@ function fieldList(schema: Schema, depth = 0): unknown {
 
 /** The request that belongs to an example. */
 function exampleUrl(value: unknown): string | null {
-  const { links, contentUrl } = value as { links?: { self?: string }; contentUrl?: string };
+  const { links, contentUrl } = value as {
+    links?: { self?: string };
+    contentUrl?: string;
+  };
   return links?.self ?? contentUrl ?? null;
 }
 
@@ -166,10 +187,17 @@ class Samples extends Component<{ examples: Examples }, { at: number }> {
           <p class="sample-head"><span>Answer</span>
             ${entries.length > 1 && html`
               <select aria-label="Which answer" onChange=${(event: Event) =>
-                this.setState({ at: (event.target as HTMLSelectElement).selectedIndex })}>
-              ${entries.map(([name]) => html`<option key=${name}>${name}</option>`)}</select>
+                this.setState({
+                  at: (event.target as HTMLSelectElement).selectedIndex,
+                })}>
+              ${entries.map(([name]) =>
+                html`<option key=${name}>${name}</option>`
+              )}</select>
             `}</p>
-          <div key=${name}>${codeView(JSON.stringify(value, null, 2), "json")}</div>
+          <div key=${name}>${codeView(
+            JSON.stringify(value, null, 2),
+            "json",
+          )}</div>
         </div>
       </div>
     `;
@@ -177,7 +205,8 @@ class Samples extends Component<{ examples: Examples }, { at: number }> {
 }
 
 function operationSection(path: string, operation: Operation) {
-  const { operationId, summary, description, parameters = [], responses } = operation;
+  const { operationId, summary, description, parameters = [], responses } =
+    operation;
   const answer = responses["200"]?.content?.["application/json"];
   return html`
     <section id=${operationId} class="operation">
@@ -198,21 +227,42 @@ function operationSection(path: string, operation: Operation) {
 
 function problemSection({ paths }: Document) {
   // A response names its codes as `code`: title; some have an example.
-  const problems = new Map<string, { status: string; title: string; detail: string }>();
-  for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods))) {
-    for (const [status, { description, content = {} }] of Object.entries(operation.responses)) {
+  const problems = new Map<
+    string,
+    { status: string; title: string; detail: string }
+  >();
+  for (
+    const operation of Object.values(paths).flatMap((methods) =>
+      Object.values(methods)
+    )
+  ) {
+    for (
+      const [status, { description, content = {} }] of Object.entries(
+        operation.responses,
+      )
+    ) {
       if (Number(status) < 400) continue;
-      for (const [, code, title] of description.matchAll(/`([a-z-]+)`: ([^`]*)/g)) {
-        if (!problems.has(code!)) problems.set(code!, { status, title: title!, detail: "" });
+      for (
+        const [, code, title] of description.matchAll(/`([a-z-]+)`: ([^`]*)/g)
+      ) {
+        if (!problems.has(code!)) {
+          problems.set(code!, { status, title: title!, detail: "" });
+        }
       }
-      for (const { value } of Object.values(content["application/problem+json"]?.examples ?? {})) {
+      for (
+        const { value } of Object.values(
+          content["application/problem+json"]?.examples ?? {},
+        )
+      ) {
         const { code = "", detail } = value as Problem;
         const known = problems.get(code);
         if (known !== undefined) known.detail = detail;
       }
     }
   }
-  const sorted = [...problems].sort(([, a], [, b]) => Number(a.status) - Number(b.status));
+  const sorted = [...problems].sort(([, a], [, b]) =>
+    Number(a.status) - Number(b.status)
+  );
   return html`
     <section id="problems">
       <h2>Problems</h2>
@@ -232,7 +282,8 @@ function problemSection({ paths }: Document) {
               <tr>
                 <td>${status}</td>
                 <td><a href=${`problems/${code}`}>${code}</a></td>
-                <td>${title}${detail && html`<p class="soft">${prose(detail)}</p>`}</td>
+                <td>${title}${detail &&
+                  html`<p class="soft">${prose(detail)}</p>`}</td>
               </tr>
             `
           )}</tbody>
@@ -266,7 +317,9 @@ function page(document: Document) {
         <h1>Reference</h1>
         <p class="lead">${prose(document.info.description)}</p>
       </section>
-      ${operations.map(([path, operation]) => operationSection(path, operation))}
+      ${operations.map(([path, operation]) =>
+        operationSection(path, operation)
+      )}
       ${problemSection(document)}
     </main>
   `;
@@ -276,13 +329,16 @@ try {
   const response = await fetch("api/openapi.json");
   render(page(await response.json()), root);
   // The target was not there when the browser looked for it.
-  if (location.hash !== "") document.getElementById(location.hash.slice(1))?.scrollIntoView();
+  if (location.hash !== "") {
+    document.getElementById(location.hash.slice(1))?.scrollIntoView();
+  }
 } catch {
   render(
     html`
       <main>
         <h1>Reference</h1>
-        <p role="alert">The service did not answer. <a href="reference">Try again</a></p>
+        <p
+          role="alert">The service did not answer. <a href="reference">Try again</a></p>
       </main>
     `,
     root,

@@ -60,7 +60,11 @@ export class Loader<T> {
   }
 
   /** Sends the request, unless this very request was sent already: only `again` repeats one, after a problem too. */
-  async load(operation: string, parameters: Pairs, { again = false } = {}): Promise<void> {
+  async load(
+    operation: string,
+    parameters: Pairs,
+    { again = false } = {},
+  ): Promise<void> {
     const url = operationUrl(operation, parameters, document.baseURI);
     if (url === this.url && !again) return;
     this.clear();
@@ -75,7 +79,8 @@ export class Loader<T> {
       if (signal.aborted) return;
       const { problem } = answer;
       const seconds = Math.max(1, problem?.retryAfterSeconds ?? Infinity);
-      const isPatient = PATIENT.includes(problem?.code ?? "") && tries < MAX_TRIES;
+      const isPatient = PATIENT.includes(problem?.code ?? "") &&
+        tries < MAX_TRIES;
       if (problem === null || !isPatient || seconds > MAX_RETRY_AFTER_SECONDS) {
         clearInterval(ticking);
         Object.assign(this, { answer, isWaiting: false, retry: null });
@@ -92,11 +97,19 @@ export class Loader<T> {
   clear(): void {
     this.#abort.abort();
     this.#abort = new AbortController();
-    Object.assign(this, { url: "", answer: null, isWaiting: false, retry: null });
+    Object.assign(this, {
+      url: "",
+      answer: null,
+      isWaiting: false,
+      retry: null,
+    });
   }
 }
 
-async function fetchAnswer<T>(url: string, signal: AbortSignal): Promise<Answer<T>> {
+async function fetchAnswer<T>(
+  url: string,
+  signal: AbortSignal,
+): Promise<Answer<T>> {
   const startedAtMs = performance.now();
   const result = (part: Partial<Answer<T>>): Answer<T> => ({
     text: "",
@@ -115,7 +128,9 @@ async function fetchAnswer<T>(url: string, signal: AbortSignal): Promise<Answer<
     const text = new TextDecoder().decode(content);
     const common = { text, status, headers, bytes: content.byteLength };
     const json = JSON.parse(text);
-    return result(response.ok ? { ...common, body: json } : { ...common, problem: json });
+    return result(
+      response.ok ? { ...common, body: json } : { ...common, problem: json },
+    );
   } catch (error) {
     const detail = error instanceof SyntaxError
       ? "The answer is not JSON: something between this page and the service gave it."
@@ -139,22 +154,30 @@ export function sizeWords(bytes: number): string {
 /** A time in words. */
 export function durationWords(seconds: number): string {
   if (seconds < 100) return `${seconds} s`;
-  return seconds < 6000 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
+  return seconds < 6000
+    ? `${Math.round(seconds / 60)} min`
+    : `${Math.round(seconds / 3600)} h`;
 }
 
 /** How fresh an answer is, by `Age`, `Cache-Control` and `Cache-Status` (RFC 9211). */
 export function freshWords(headers: Headers): string {
   const age = Number(headers.get("age") ?? NaN);
-  const maxAge = Number(headers.get("cache-control")?.match(/max-age=(\d+)/)?.[1] ?? NaN);
+  const maxAge = Number(
+    headers.get("cache-control")?.match(/max-age=(\d+)/)?.[1] ?? NaN,
+  );
   if (/stale-if-error/.test(headers.get("cache-status") ?? "")) {
     return `${durationWords(age)} old, the source does not answer`;
   }
   if (Number.isNaN(maxAge)) return "as it is now";
-  return `fresh ${durationWords(Math.max(0, maxAge - (Number.isNaN(age) ? 0 : age)))}`;
+  return `fresh ${
+    durationWords(Math.max(0, maxAge - (Number.isNaN(age) ? 0 : age)))
+  }`;
 }
 
 /** Working code for a request. Addresses are encoded strictly, so they can stand in any quotes. */
-export function snippetsFor(url: string): { readonly name: string; readonly text: string }[] {
+export function snippetsFor(
+  url: string,
+): { readonly name: string; readonly text: string }[] {
   const isList = url.includes("/list-collection-items?");
   const result = isList ? "items" : "frontMatter, body, content";
   return [
@@ -162,7 +185,8 @@ export function snippetsFor(url: string): { readonly name: string; readonly text
     { name: "curl", text: `curl --compressed "${url}"` },
     {
       name: "fetch",
-      text: `const response = await fetch("${url}");\nconst answer = await response.json();\n` +
+      text:
+        `const response = await fetch("${url}");\nconst answer = await response.json();\n` +
         `if (!response.ok) throw new Error(answer.detail);\nconst { ${result} } = answer;\n`,
     },
   ];
@@ -200,7 +224,8 @@ interface RequestLineProps {
 }
 
 /** The request of a panel as one line; opened, its address, headers and JSON. */
-export class RequestLine extends Component<RequestLineProps, { open: boolean; copied: string }> {
+export class RequestLine
+  extends Component<RequestLineProps, { open: boolean; copied: string }> {
   override state = { open: false, copied: "" };
 
   async #copy(name: string, text: string) {
@@ -212,7 +237,8 @@ export class RequestLine extends Component<RequestLineProps, { open: boolean; co
 
   #copyButton(name: string, text: string, label = name) {
     const isTold = this.state.copied.startsWith(`${name}:`);
-    return html`<button type="button" class="quiet" onClick=${() => this.#copy(name, text)}>
+    return html`<button type="button" class="quiet" onClick=${() =>
+      this.#copy(name, text)}>
       ${isTold ? this.state.copied.slice(name.length + 2) : label}</button>`;
   }
 
@@ -250,7 +276,9 @@ export class RequestLine extends Component<RequestLineProps, { open: boolean; co
   }
 
   #details({ answer, url }: Loader<unknown>) {
-    const headers = TOLD_HEADERS.map((name) => [name, answer?.headers.get(name)] as const)
+    const headers = TOLD_HEADERS.map((name) =>
+      [name, answer?.headers.get(name)] as const
+    )
       .filter(([, value]) => value != null);
     return html`
       <p
@@ -266,7 +294,8 @@ export class RequestLine extends Component<RequestLineProps, { open: boolean; co
           </div>
         `
       )}</dl>
-      ${answer !== null && answer.text !== "" && html`<${AnswerText} text=${answer.text} />`}
+      ${answer !== null && answer.text !== "" &&
+        html`<${AnswerText} text=${answer.text} />`}
     `;
   }
 }
@@ -293,10 +322,14 @@ export function Progress({ loader }: { loader: Loader<unknown> }) {
   const { retry } = loader;
   const seconds = Math.floor((now - loader.startedAtMs) / 1000);
   if (retry === null && seconds < 1) return null;
-  const left = retry === null ? 0 : Math.max(0, Math.ceil((retry.atMs - now) / 1000));
+  const left = retry === null
+    ? 0
+    : Math.max(0, Math.ceil((retry.atMs - now) / 1000));
   const text = retry === null
     ? `Still asking the source: ${seconds} s`
-    : `${retry.problem.title}. ${left > 0 ? `Trying again in ${left} s` : "Trying again"}`;
+    : `${retry.problem.title}. ${
+      left > 0 ? `Trying again in ${left} s` : "Trying again"
+    }`;
   return html`<p class="progress-line" role="status">${text}</p>`;
 }
 
@@ -315,49 +348,86 @@ export function ProblemPanel({ problem, state, onRetry }: ProblemPanelProps) {
     <h2>${title}</h2>
     <p>${withCode(detail.replace(/ See "errors"\.$/, ""))}</p>
     ${
-    errors.length > 0 && html`<ul class="errors">${
+    errors.length > 0 &&
+    html`<ul class="errors">${
       errors.map(({ parameter, message }) =>
         html`<li><strong>${parameter}</strong> ${withCode(message)}</li>`
       )
     }</ul>`
   }
     ${
-    ways.length > 0 && html`<p class="ways">Perhaps: ${
-      ways.map(({ label, to }) => html`<a class="pill" href=${stateUrl(to)}>${label}</a>`)
+    ways.length > 0 &&
+    html`<p class="ways">Perhaps: ${
+      ways.map(({ label, to }) =>
+        html`<a class="pill" href=${stateUrl(to)}>${label}</a>`
+      )
     }</p>`
   }
     <p class="actions">
-      ${mayRetry && html`<button type="button" onClick=${onRetry}>Try again</button>`}
+      ${
+    mayRetry &&
+    html`<button type="button" onClick=${onRetry}>Try again</button>`
+  }
       ${
     problem.htmlUrl &&
     html`<a href=${problem.htmlUrl} target="_blank" rel="noopener">View on GitHub</a>`
   }
-      ${code && type && html`<a href=${type} target="_blank" rel="noopener">About ${code}</a>`}
-      ${requestId && html`<span class="soft">Request <code>${requestId}</code></span>`}
+      ${
+    code && type &&
+    html`<a href=${type} target="_blank" rel="noopener">About ${code}</a>`
+  }
+      ${
+    requestId &&
+    html`<span class="soft">Request <code>${requestId}</code></span>`
+  }
     </p>
   </div>`;
 }
 
 /** Text in which backquotes set code. */
 function withCode(text: string) {
-  return text.split("`").map((part, at) => at % 2 === 1 ? html`<code>${part}</code>` : part);
+  return text.split("`").map((part, at) =>
+    at % 2 === 1 ? html`<code>${part}</code>` : part
+  );
 }
 
 /** States with similar names, for a problem's suggestions. */
-function waysOut({ code, suggestions = [], paths = [] }: Problem, state: State) {
-  const start: State = { ...state, page: "", path: "", view: "preview", filters: [], sort: "" };
+function waysOut(
+  { code, suggestions = [], paths = [] }: Problem,
+  state: State,
+) {
+  const start: State = {
+    ...state,
+    page: "",
+    path: "",
+    view: "preview",
+    filters: [],
+    sort: "",
+  };
   const ways = [
-    ...suggestions.map((collection) => ({ label: collection, to: { ...start, collection } })),
+    ...suggestions.map((collection) => ({
+      label: collection,
+      to: { ...start, collection },
+    })),
     ...paths.map((path) => ({ label: path, to: { ...state, path } })),
   ];
   if (code === "collection-not-found" && state.collection !== "/") {
-    ways.push({ label: "the whole repository", to: { ...start, collection: "/" } });
+    ways.push({
+      label: "the whole repository",
+      to: { ...start, collection: "/" },
+    });
   }
   if (code === "branch-not-found") {
-    ways.push({ label: "the default branch", to: { ...start, branch: "HEAD" } });
+    ways.push({
+      label: "the default branch",
+      to: { ...start, branch: "HEAD" },
+    });
   }
   if (code === "item-not-found") {
-    ways.push({ label: "list it as a folder", to: { ...start, collection: state.path } });
+    ways.push({
+      label: "list it as a folder",
+      to: { ...start, collection: state.path },
+    });
   }
   return ways;
 }

@@ -20,7 +20,9 @@ export function fragmentOf(nodes: readonly TreeNode[]): DocumentFragment {
       continue;
     }
     const element = inert.createElement(node.name);
-    for (const [name, value] of Object.entries(node.attributes)) element.setAttribute(name, value);
+    for (const [name, value] of Object.entries(node.attributes)) {
+      element.setAttribute(name, value);
+    }
     element.append(fragmentOf(node.children));
     fragment.append(element);
   }
@@ -35,7 +37,12 @@ export async function show(
   parts: readonly (readonly [target: Element, nodes: DocumentFragment])[],
   signal: AbortSignal,
 ): Promise<boolean> {
-  let [elements, characters, spentMs, startedAtMs] = [0, 0, 0, performance.now()];
+  let [elements, characters, spentMs, startedAtMs] = [
+    0,
+    0,
+    0,
+    performance.now(),
+  ];
   for (const [target, nodes] of parts) {
     target.replaceChildren();
     for (const node of copies(nodes, target)) {

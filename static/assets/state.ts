@@ -62,12 +62,25 @@ export function readState(search: string): State | null {
 export function stateUrl(state: State): string {
   const { path, view } = state;
   return `?${
-    encode([...placePairs(state), ["path", path], ["view", view.replace("preview", "")]])
+    encode([...placePairs(state), ["path", path], [
+      "view",
+      view.replace("preview", ""),
+    ]])
   }`;
 }
 
 function placePairs(state: State): Pairs {
-  const { owner, repo, collection, branch, page, limit, sort, recursive, filters } = state;
+  const {
+    owner,
+    repo,
+    collection,
+    branch,
+    page,
+    limit,
+    sort,
+    recursive,
+    filters,
+  } = state;
   return [
     ["owner", owner],
     ["repo", repo],
@@ -87,12 +100,25 @@ export function listParameters(state: State): Pairs {
 }
 
 /** The parameters of the open file. */
-export function itemParameters({ owner, repo, branch, path }: State, more: Pairs = []): Pairs {
-  return [["owner", owner], ["repo", repo], ["branch", branch], ["path", path], ...more];
+export function itemParameters(
+  { owner, repo, branch, path }: State,
+  more: Pairs = [],
+): Pairs {
+  return [
+    ["owner", owner],
+    ["repo", repo],
+    ["branch", branch],
+    ["path", path],
+    ...more,
+  ];
 }
 
 /** The address of an operation; `baseUrl` is that of the page. */
-export function operationUrl(operation: string, parameters: Pairs, baseUrl: string): string {
+export function operationUrl(
+  operation: string,
+  parameters: Pairs,
+  baseUrl: string,
+): string {
   return new URL(`api/${operation}?${encode(parameters)}`, baseUrl).href;
 }
 
@@ -129,13 +155,24 @@ export function parsePlace(text: string): Place | null {
   const trimmed = text.trim();
   const remote = trimmed.match(/^(?:ssh:\/\/)?git@[^:/]+[:/](.+)$/)?.[1];
   const [, host = "", rest] =
-    trimmed.match(/^(?:git\+)?(?:https?:\/\/)?([^/\s]+\.[^/\s]+)\/(.*)$/i) ?? [];
-  const isAddress = /^(?:git\+)?https?:/i.test(trimmed) || /\.(com|net|org|io)$/i.test(host);
-  const [path = ""] = (remote ?? (isAddress ? rest : null) ?? trimmed).split(/[?#]/);
-  const segments = path.split("/").filter((segment) => segment !== "").map(decode);
+    trimmed.match(/^(?:git\+)?(?:https?:\/\/)?([^/\s]+\.[^/\s]+)\/(.*)$/i) ??
+      [];
+  const isAddress = /^(?:git\+)?https?:/i.test(trimmed) ||
+    /\.(com|net|org|io)$/i.test(host);
+  const [path = ""] = (remote ?? (isAddress ? rest : null) ?? trimmed).split(
+    /[?#]/,
+  );
+  const segments = path.split("/").filter((segment) => segment !== "").map(
+    decode,
+  );
   if (isAddress && /(^|\.)jsdelivr\.net$/i.test(host)) {
-    const [owner, repo, branch] = [segments[1], ...(segments[2] ?? "").split("@")];
-    return segments[0] === "gh" ? place(owner, repo, branch, segments.slice(3), "file") : null;
+    const [owner, repo, branch] = [
+      segments[1],
+      ...(segments[2] ?? "").split("@"),
+    ];
+    return segments[0] === "gh"
+      ? place(owner, repo, branch, segments.slice(3), "file")
+      : null;
   }
   const [owner, repo, word, ...more] = segments;
   if (isAddress && /^raw\./i.test(host)) {
@@ -145,10 +182,18 @@ export function parsePlace(text: string): Place | null {
   }
   if (word !== undefined && PAGES.includes(word) && more.length > 0) {
     const isFolder = ["tree", "commits"].includes(word);
-    return place(owner, repo, more[0], more.slice(1), isFolder ? "folder" : "file");
+    return place(
+      owner,
+      repo,
+      more[0],
+      more.slice(1),
+      isFolder ? "folder" : "file",
+    );
   }
   // Issues, releases and the like are still the repository that is meant.
-  const folder = isAddress || remote !== undefined || word === undefined ? [] : [word, ...more];
+  const folder = isAddress || remote !== undefined || word === undefined
+    ? []
+    : [word, ...more];
   return place(owner, repo, undefined, folder, "folder");
 }
 
@@ -181,8 +226,19 @@ function decode(segment: string): string {
 }
 
 /** The state for an address: of what was shown before it takes over the view's own settings only. */
-export function stateAt({ owner, repo, branch, folder, file }: Place, { limit }: State): State {
-  return { ...EMPTY, owner, repo, branch, collection: folder || "/", path: file, limit };
+export function stateAt(
+  { owner, repo, branch, folder, file }: Place,
+  { limit }: State,
+): State {
+  return {
+    ...EMPTY,
+    owner,
+    repo,
+    branch,
+    collection: folder || "/",
+    path: file,
+    limit,
+  };
 }
 
 const OPERATORS: Readonly<Record<string, string>> = {
@@ -201,15 +257,20 @@ export function parseFilter(text: string): readonly [string, string] | null {
   if (trimmed === "") return null;
   const tag = trimmed.match(/^#(.+)$/)?.[1];
   if (tag !== undefined) return ["filter[frontMatter.tags]", tag.trim()];
-  const [, key, operator, value] = trimmed.match(/^([^<>=!*?]+?)\s*(!=|>=|<=|=|>|<)\s*(.*)$/s) ??
-    [];
+  const [, key, operator, value] =
+    trimmed.match(/^([^<>=!*?]+?)\s*(!=|>=|<=|=|>|<)\s*(.*)$/s) ??
+      [];
   if (key === undefined || operator === undefined || value === undefined) {
     const glob = /[*?]/.test(trimmed) ? trimmed : `*${trimmed}*`;
     return [trimmed.includes("/") ? "filter[path]" : "filter[name]", glob];
   }
-  const subject = /^(name|path|frontMatter\..+)$/.test(key) ? key : `frontMatter.${key}`;
+  const subject = /^(name|path|frontMatter\..+)$/.test(key)
+    ? key
+    : `frontMatter.${key}`;
   const comparison = OPERATORS[operator];
-  if (comparison !== undefined) return [`filter[${subject}][${comparison}]`, value];
+  if (comparison !== undefined) {
+    return [`filter[${subject}][${comparison}]`, value];
+  }
   return [`filter[${subject}]`, operator === "!=" ? `!${value}` : value];
 }
 
@@ -222,9 +283,16 @@ const SIGNS: ReadonlyMap<string, string> = new Map([
 
 /** A filter in words, such as `tags: news` or `date ≥ 2025-01-01`. */
 export function filterWords([name, value]: readonly [string, string]): string {
-  const [, subject = name, comparison] = name.match(/^filter\[(.*?)\](?:\[(.*)\])?$/s) ?? [];
+  const [, subject = name, comparison] =
+    name.match(/^filter\[(.*?)\](?:\[(.*)\])?$/s) ?? [];
   const key = subject.replace(/^frontMatter\./, "");
-  if (comparison === "exists") return value === "false" ? `no ${key}` : `has ${key}`;
-  if (comparison !== undefined) return `${key} ${SIGNS.get(comparison) ?? comparison} ${value}`;
-  return value.startsWith("!") ? `${key}: not ${value.slice(1)}` : `${key}: ${value}`;
+  if (comparison === "exists") {
+    return value === "false" ? `no ${key}` : `has ${key}`;
+  }
+  if (comparison !== undefined) {
+    return `${key} ${SIGNS.get(comparison) ?? comparison} ${value}`;
+  }
+  return value.startsWith("!")
+    ? `${key}: not ${value.slice(1)}`
+    : `${key}: ${value}`;
 }

@@ -54,7 +54,12 @@ export function buildTree(write: (tree: TreeBuilder) => void): Tree {
 
 /** Adds elements and texts to a tree, in any order, until its budget is spent. */
 export class TreeBuilder {
-  readonly root: TreeElement = { name: "div", attributes: {}, children: [], depth: 0 };
+  readonly root: TreeElement = {
+    name: "div",
+    attributes: {},
+    children: [],
+    depth: 0,
+  };
   isCut = false;
   #elements = 0;
   #characters = 0;
@@ -97,7 +102,10 @@ export class TreeBuilder {
   }
 
   /** Adds preformatted text, which is divided into blocks; `classes` are those of elements around each part of it. */
-  code(parent: TreeElement, parts: Iterable<readonly [text: string, classes: readonly string[]]>) {
+  code(
+    parent: TreeElement,
+    parts: Iterable<readonly [text: string, classes: readonly string[]]>,
+  ) {
     let block: TreeElement | null = null;
     for (const [text, classes] of parts) {
       let rest = text.slice(0, MAX_CHARACTERS + 1);
@@ -106,11 +114,19 @@ export class TreeBuilder {
           block = this.add(parent, "span", { class: "block" });
           this.#blockCharacters = 0;
         }
-        const newline = rest.indexOf("\n", Math.max(0, BLOCK_CHARACTERS - this.#blockCharacters));
+        const newline = rest.indexOf(
+          "\n",
+          Math.max(0, BLOCK_CHARACTERS - this.#blockCharacters),
+        );
         const end = newline < 0 ? rest.length : newline + 1;
-        const part = cutText(rest.slice(0, end), MAX_BLOCK_CHARACTERS - this.#blockCharacters);
+        const part = cutText(
+          rest.slice(0, end),
+          MAX_BLOCK_CHARACTERS - this.#blockCharacters,
+        );
         let element = block;
-        for (const name of classes) element = this.add(element, "span", { class: name });
+        for (const name of classes) {
+          element = this.add(element, "span", { class: name });
+        }
         this.text(element, part);
         if (part.length < end || newline >= 0) block = null;
         rest = rest.slice(part.length);

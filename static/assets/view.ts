@@ -65,12 +65,16 @@ function languageOf(word: string): string | null {
 
 /** A text in a box that scrolls, highlighted as soon as the highlighter is there; `word` names its language, or does not. */
 export function codeView(text: string, word = "") {
-  return html`<${View} key=${text} load=${plainText(text, languageOf(word))} text=${text} />`;
+  return html`<${View} key=${text} load=${
+    plainText(text, languageOf(word))
+  } text=${text} />`;
 }
 
 /** An answer of the service, from its text. */
 export function answerView(text: string) {
-  return html`<${View} key=${text} load=${fromWorker({ kind: "answer", text })} text=${text} />`;
+  return html`<${View} key=${text} load=${
+    fromWorker({ kind: "answer", text })
+  } text=${text} />`;
 }
 
 /** What a function writes; `key` names it. */
@@ -136,7 +140,9 @@ export class View extends Component<ViewProps, ViewState> {
     const { signal } = this.#abort;
     try {
       const loaded = this.props.load(signal);
-      const { nodes, isCut } = loaded instanceof Promise ? await loaded : loaded;
+      const { nodes, isCut } = loaded instanceof Promise
+        ? await loaded
+        : loaded;
       this.setState({ phase: "showing", isCut });
       const isWhole = await show([[this.#element!, nodes]], signal);
       this.setState({ phase: "shown", isCut: isCut || !isWhole });
@@ -148,8 +154,13 @@ export class View extends Component<ViewProps, ViewState> {
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof WorkError)) console.error(error);
-      const reason = error instanceof WorkError ? error.message : "It cannot be shown.";
-      this.setState(({ phase }) => ({ reason, phase: phase === "shown" ? phase : "failed" }));
+      const reason = error instanceof WorkError
+        ? error.message
+        : "It cannot be shown.";
+      this.setState(({ phase }) => ({
+        reason,
+        phase: phase === "shown" ? phase : "failed",
+      }));
     }
   }
 
@@ -165,12 +176,15 @@ export class View extends Component<ViewProps, ViewState> {
         codeView(text)
       }`;
     }
-    const setElement = (element: HTMLElement | null) => void (this.#element = element);
+    const setElement = (element: HTMLElement | null) =>
+      void (this.#element = element);
     return html`
-      ${reason !== "" && html`<p class="notice">The code is shown as plain text. ${reason}</p>`}
+      ${reason !== "" &&
+        html`<p class="notice">The code is shown as plain text. ${reason}</p>`}
       ${isCut && html`<p class="notice">Cut: only a part of this is shown.</p>`}
       ${phase === "loading" && skeleton()}
-      <div key="nodes" class=${name} ref=${setElement} aria-busy=${phase !== "shown"}></div>
+      <div key="nodes" class=${name} ref=${setElement} aria-busy=${phase !==
+        "shown"}></div>
     `;
   }
 }
@@ -185,18 +199,26 @@ export function skeleton() {
 const CODE = "pre > [class*='language-']";
 
 /** Colors the code in an element, and gives whether all of it is still there. What cannot be colored stays as it is. */
-async function highlight(element: Element, signal: AbortSignal): Promise<boolean> {
+async function highlight(
+  element: Element,
+  signal: AbortSignal,
+): Promise<boolean> {
   const codes = [...element.querySelectorAll(CODE)].flatMap((code) => {
     const word = code.className.match(/language-([\w+-]+)/)?.[1] ?? "";
     const language = languageOf(word.toLowerCase());
-    return language === null ? [] : [{ code, language, text: code.textContent ?? "" }];
+    return language === null
+      ? []
+      : [{ code, language, text: code.textContent ?? "" }];
   });
   if (codes.length === 0) return true;
   const blocks = codes.map(({ text, language }) => ({ text, language }));
   const { nodes, isCut } = await work({ kind: "code", blocks }, signal);
   const colored = isCut ? nodes.slice(0, -1) : nodes;
   const parts = colored.map((node, at) =>
-    [codes[at]!.code, fragmentOf(typeof node === "string" ? [] : node.children)] as const
+    [
+      codes[at]!.code,
+      fragmentOf(typeof node === "string" ? [] : node.children),
+    ] as const
   );
   for (const [code] of parts) code.classList.add("hljs");
   return await show(parts, signal);

@@ -43,7 +43,9 @@ export function work(job: Job, signal: AbortSignal): Promise<Tree> {
 function run(job: Job, signal: AbortSignal): Promise<Tree> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<Tree>();
-  const used = worker ??= new Worker(policy?.createScriptURL("") ?? ADDRESS, { type: "module" });
+  const used = worker ??= new Worker(policy?.createScriptURL("") ?? ADDRESS, {
+    type: "module",
+  });
   let deadline: ReturnType<typeof setTimeout> | undefined;
   const stop = (reason: unknown) => {
     used.terminate();
@@ -52,12 +54,14 @@ function run(job: Job, signal: AbortSignal): Promise<Tree> {
   };
   const abort = () => stop(signal.reason);
   signal.addEventListener("abort", abort);
-  used.onerror = () => stop(new WorkError("A part of this page cannot be loaded."));
+  used.onerror = () =>
+    stop(new WorkError("A part of this page cannot be loaded."));
   used.onmessage = ({ data: report }: MessageEvent<Report>) => {
     if (report.state === "done") resolve(report.tree);
     else if (report.state === "failed") reject(new WorkError(report.message));
     // To load a grammar may take longer.
-    else deadline = setTimeout(() => stop(new WorkError(TOO_LONG)), DEADLINE_MS);
+    else {deadline = setTimeout(() =>
+        stop(new WorkError(TOO_LONG)), DEADLINE_MS);}
   };
   used.postMessage(job);
   return promise.finally(() => {

@@ -13,7 +13,10 @@ export type Report =
 
 const scope = globalThis as unknown as {
   postMessage(report: Report): void;
-  addEventListener(type: "message", listener: (event: MessageEvent<Job>) => void): void;
+  addEventListener(
+    type: "message",
+    listener: (event: MessageEvent<Job>) => void,
+  ): void;
 };
 
 // deno-lint-ignore no-explicit-any
@@ -22,24 +25,33 @@ const grammars = new Map<string, Promise<any>>();
 /** The highlighter with a language, each of them loaded when it is first needed. */
 function highlighterFor(language: string) {
   if (!grammars.has(language)) {
-    const parts = ["highlight", `highlight-${language}`].map((name) => import(`./${name}.js`));
+    const parts = ["highlight", `highlight-${language}`].map((name) =>
+      import(`./${name}.js`)
+    );
     grammars.set(
       language,
-      Promise.all(parts).then(([{ default: highlighter }, { default: grammar }]) => {
-        highlighter.registerLanguage(language, grammar);
-        return highlighter;
-      }),
+      Promise.all(parts).then(
+        ([{ default: highlighter }, { default: grammar }]) => {
+          highlighter.registerLanguage(language, grammar);
+          return highlighter;
+        },
+      ),
     );
   }
   return grammars.get(language)!;
 }
 
 // What is reported here reaches the page as an error of the worker.
-scope.addEventListener("message", ({ data: job }) => void answer(job).catch(reportError));
+scope.addEventListener(
+  "message",
+  ({ data: job }) => void answer(job).catch(reportError),
+);
 
 async function answer(job: Job): Promise<void> {
   const blocks = job.kind === "code" ? job.blocks : [];
-  const [highlighter] = await Promise.all(blocks.map(({ language }) => highlighterFor(language)));
+  const [highlighter] = await Promise.all(
+    blocks.map(({ language }) => highlighterFor(language)),
+  );
   const highlight = ({ text, language }: CodeBlock): string =>
     highlighter.highlight(text, { language, ignoreIllegals: true }).value;
   scope.postMessage({ state: "started" });

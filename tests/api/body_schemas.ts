@@ -38,7 +38,9 @@ const file = z.object({
     "For a Git LFS pointer, once the service has read it. A list that reads no files may lack it.",
   ),
   contentType: text,
-  contentUrl: url.optional().describe("Absent for a path that get-item-content cannot take."),
+  contentUrl: url.optional().describe(
+    "Absent for a path that get-item-content cannot take.",
+  ),
   htmlUrl: url.optional().describe("Absent for a source without web pages."),
 });
 
@@ -60,7 +62,9 @@ const derivedFields = {
   ).optional().describe("Each id as it is in `html`."),
   excerpt: optionalText.describe("The beginning of the first paragraph."),
   words: count.optional(),
-  htmlError: z.object({ message: text }).optional().describe("Why Markdown has no `html`."),
+  htmlError: z.object({ message: text }).optional().describe(
+    "Why Markdown has no `html`.",
+  ),
 };
 
 /** One item of a list, without `fields`. */
@@ -74,7 +78,13 @@ export const itemBody = file.extend({
 
 /** An item beside another one. */
 const neighborBody = itemBody
-  .pick({ name: true, path: true, slug: true, contentUrl: true, frontMatter: true })
+  .pick({
+    name: true,
+    path: true,
+    slug: true,
+    contentUrl: true,
+    frontMatter: true,
+  })
   .meta({ id: "Neighbor" });
 
 /** How many items have a value. */
@@ -124,11 +134,15 @@ export const listBody = z.object({
 }).meta({ id: "ItemPage" });
 
 /** The body of `GET /api/get-item-content`. */
-export const contentBody = z.object({ repository: repositoryBody }).extend(file.shape).extend({
+export const contentBody = z.object({ repository: repositoryBody }).extend(
+  file.shape,
+).extend({
   encoding,
   content: text,
   ...derivedFields,
-  previous: neighborBody.nullable().optional().describe("With `includeNeighbors`."),
+  previous: neighborBody.nullable().optional().describe(
+    "With `includeNeighbors`.",
+  ),
   next: neighborBody.nullable().optional().describe("With `includeNeighbors`."),
 }).meta({ id: "ItemContent" });
 

@@ -28,13 +28,25 @@ Deno.test("branchProblem() allows the names that git allows", async () => {
     "a\u00a0b",
   ];
   const pieces = fc.oneof(
-    { weight: 4, arbitrary: fc.constantFrom(..."/.@{~^:?*[\\- \u0007\u0085%'$(") },
-    { weight: 4, arbitrary: fc.constantFrom("..", ".lock", "@{", "a", "main", "ü") },
+    {
+      weight: 4,
+      arbitrary: fc.constantFrom(..."/.@{~^:?*[\\- \u0007\u0085%'$("),
+    },
+    {
+      weight: 4,
+      arbitrary: fc.constantFrom("..", ".lock", "@{", "a", "main", "ü"),
+    },
   );
-  const made = fc.array(pieces, { minLength: 1, maxLength: 6 }).map((parts) => parts.join(""));
-  const likely = fc.array(fc.constantFrom("a", "/", ".", ".lock", "@"), { minLength: 1 })
+  const made = fc.array(pieces, { minLength: 1, maxLength: 6 }).map((parts) =>
+    parts.join("")
+  );
+  const likely = fc.array(fc.constantFrom("a", "/", ".", ".lock", "@"), {
+    minLength: 1,
+  })
     .map((parts) => parts.join(""));
-  const samples = [made, likely].flatMap((names) => fc.sample(names, { numRuns: 80, seed: 7 }));
+  const samples = [made, likely].flatMap((names) =>
+    fc.sample(names, { numRuns: 80, seed: 7 })
+  );
   const names = new Set([...picked, ...samples]);
 
   const wrong = await pLimit(8).map(names, async (name) => {
@@ -51,9 +63,13 @@ Deno.test("branchProblem() refuses what git cannot take as an argument", () => {
 });
 
 Deno.test("pathProblem() allows plain segments and nothing else", () => {
-  const segments = fc.array(fc.string({ unit: "binary", maxLength: 4 }), { maxLength: 5 });
+  const segments = fc.array(fc.string({ unit: "binary", maxLength: 4 }), {
+    maxLength: 5,
+  });
   fc.assert(fc.property(segments.map((parts) => parts.join("/")), (path) => {
-    const plain = path.split("/").every((segment) => !["", ".", ".."].includes(segment));
+    const plain = path.split("/").every((segment) =>
+      !["", ".", ".."].includes(segment)
+    );
     assertEquals(pathProblem(path) === null, plain && !/\p{Cc}/u.test(path));
   }));
 });

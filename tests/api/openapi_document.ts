@@ -25,9 +25,16 @@ const COMMON_HEADERS = [
   "X-Request-Id",
 ];
 const DATA_HEADERS = ["Age", "Cache-Status", "ETag", "Vary"];
-const WEBHOOK_CODES: readonly ProblemCode[] = ["signature-invalid", "body-too-large"];
+const WEBHOOK_CODES: readonly ProblemCode[] = [
+  "signature-invalid",
+  "body-too-large",
+];
 /** A list has none of these. */
-const ITEM_CODES: readonly ProblemCode[] = ["item-not-found", "slug-ambiguous", "item-too-large"];
+const ITEM_CODES: readonly ProblemCode[] = [
+  "item-not-found",
+  "slug-ambiguous",
+  "item-too-large",
+];
 /** Of the problems of one status. */
 const PROBLEM_HEADERS: Readonly<Record<number, readonly string[]>> = {
   405: ["Allow"],
@@ -65,14 +72,22 @@ export function buildDocument(examples: RealExamples): DocumentPart {
       "/api/get-item-content": operation("item", examples, {
         operationId: "getItemContent",
         summary: "Read one file",
-        description: "A file with its content and front matter as JSON, or its bytes as they are.",
+        description:
+          "A file with its content and front matter as JSON, or its bytes as they are.",
         parameters: operationParameters(itemParameters),
       }, {
-        description: "The file. With `format=raw` its bytes, under its own content type.",
-        headers: headersOf(...DATA_HEADERS, "Content-Disposition", "Content-Security-Policy"),
+        description:
+          "The file. With `format=raw` its bytes, under its own content type.",
+        headers: headersOf(
+          ...DATA_HEADERS,
+          "Content-Disposition",
+          "Content-Security-Policy",
+        ),
         content: {
           "application/json": json(contentBody, examples.item),
-          "*/*": { schema: { description: "The file's bytes, with `format=raw`." } },
+          "*/*": {
+            schema: { description: "The file's bytes, with `format=raw`." },
+          },
         },
       }),
     },
@@ -90,18 +105,25 @@ function operation(
   const codes = (Object.keys(ERRORS) as ProblemCode[])
     .filter((code) => !WEBHOOK_CODES.includes(code))
     .filter((code) => kind === "item" || !ITEM_CODES.includes(code));
-  const problems = Object.entries(Object.groupBy(codes, (code) => ERRORS[code].status));
+  const problems = Object.entries(
+    Object.groupBy(codes, (code) => ERRORS[code].status),
+  );
   const responses = Object.fromEntries(problems.map(([status, codes = []]) => {
-    const isShown = ([code]: [string, unknown]) => codes.some((one) => one === code);
-    const shown = Object.fromEntries(Object.entries(examples.problems).filter(isShown));
+    const isShown = ([code]: [string, unknown]) =>
+      codes.some((one) => one === code);
+    const shown = Object.fromEntries(
+      Object.entries(examples.problems).filter(isShown),
+    );
     return [status, {
-      description: codes.map((code) => `\`${code}\`: ${ERRORS[code].title}.`).join(" "),
+      description: codes.map((code) => `\`${code}\`: ${ERRORS[code].title}.`)
+        .join(" "),
       headers: headersOf(...PROBLEM_HEADERS[Number(status)] ?? []),
       content: { "application/problem+json": json(problemBody, shown) },
     }];
   }));
   const notModified = {
-    description: "The client has this response already: `If-None-Match` named its tag.",
+    description:
+      "The client has this response already: `If-None-Match` named its tag.",
     headers: ok["headers"],
   };
   const all = { 200: ok, 304: notModified, ...responses };
@@ -111,7 +133,9 @@ function operation(
 /** References to the headers of every response, and to `more`. */
 function headersOf(...more: readonly string[]): DocumentPart {
   const names = [...COMMON_HEADERS, ...more].sort();
-  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+  return Object.fromEntries(
+    names.map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+  );
 }
 
 function json(schema: z.ZodType, values: DocumentPart): DocumentPart {
@@ -130,22 +154,37 @@ function bodySchemas(): DocumentPart {
     uri: (id) => `${COMPONENTS}${id}`,
     // The bounds of safe integers would only clutter the document.
     override({ jsonSchema }) {
-      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
-      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) {
+        delete jsonSchema.maximum;
+      }
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) {
+        delete jsonSchema.minimum;
+      }
     },
   });
   return Object.fromEntries(
-    Object.entries(schemas).map(([id, { $schema: _, $id: __, ...schema }]) => [id, schema]),
+    Object.entries(schemas).map((
+      [id, { $schema: _, $id: __, ...schema }],
+    ) => [id, schema]),
   );
 }
 
 /** The parameters of an operation, in the order of its schema; all of them are in the query. */
 function operationParameters(schema: z.ZodObject): DocumentPart[] {
-  const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: "input" });
+  const { properties = {}, required = [] } = z.toJSONSchema(schema, {
+    io: "input",
+  });
   return Object.entries(properties).map(([name, property]) => {
     // zod describes a value as text with a pattern; its meaning, bounds and default come from `.meta()`, whose default it
     // drops for a parameter that is more than text.
-    const { description, examples, pattern: _, enum: values, items: __, ...rest } = {
+    const {
+      description,
+      examples,
+      pattern: _,
+      enum: values,
+      items: __,
+      ...rest
+    } = {
       ...property as DocumentPart,
       ...(schema.shape[name] as z.ZodType).meta(),
     };
@@ -154,7 +193,9 @@ function operationParameters(schema: z.ZodObject): DocumentPart[] {
       name,
       in: "query",
       required: required.includes(name),
-      ...(rest["type"] === "object" ? { style: "deepObject", explode: true } : {}),
+      ...(rest["type"] === "object"
+        ? { style: "deepObject", explode: true }
+        : {}),
       description,
       schema: isText && values !== undefined ? { ...rest, enum: values } : rest,
       ...(Array.isArray(examples) ? { example: examples[0] } : {}),

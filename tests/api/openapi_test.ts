@@ -21,7 +21,8 @@ interface Parameter {
 const LIST = "/api/list-collection-items";
 const ITEM = "/api/get-item-content";
 const document = JSON.parse(openApiText("http://localhost:8000"));
-const paths: Record<string, { get: { parameters: Parameter[] } }> = document.paths;
+const paths: Record<string, { get: { parameters: Parameter[] } }> =
+  document.paths;
 
 /** The contract's tables: name (with a bang where it is required), type, default, minimum and maximum (of a text: its length). */
 const TABLE: Record<string, string[]> = {
@@ -60,7 +61,9 @@ const TABLE: Record<string, string[]> = {
 };
 
 Deno.test("openApiText() is valid OpenAPI 3.1", async () => {
-  const { valid, errors } = await new Validator().validate(structuredClone(document) as never);
+  const { valid, errors } = await new Validator().validate(
+    structuredClone(document) as never,
+  );
 
   assert(valid, JSON.stringify(errors));
   const broken = { ...structuredClone(document), paths: { "no-slash": {} } };
@@ -71,21 +74,40 @@ Deno.test("openApiText() has the parameters of the contract's tables", () => {
   for (const [path, table] of Object.entries(TABLE)) {
     const { parameters } = paths[path]!.get;
     const rows = parameters.map(({ name, required, schema }) => {
-      const { type, default: byDefault = "-", minimum, maximum, minLength, maxLength } = schema;
-      const row = [required ? `${name}!` : name, type, byDefault, minimum ?? minLength];
+      const {
+        type,
+        default: byDefault = "-",
+        minimum,
+        maximum,
+        minLength,
+        maxLength,
+      } = schema;
+      const row = [
+        required ? `${name}!` : name,
+        type,
+        byDefault,
+        minimum ?? minLength,
+      ];
       return [...row, maximum ?? maxLength].join(" ").replace(/( -)? *$/, "");
     });
     assertEquals(rows, table);
-    assertEquals(new Set(parameters.map((parameter) => parameter.in)), new Set(["query"]));
+    assertEquals(
+      new Set(parameters.map((parameter) => parameter.in)),
+      new Set(["query"]),
+    );
     // `filter[name]=*.md`; other parameters have the default style.
-    const styles = parameters.filter(({ style }) => style).map(({ name, style }) => [name, style]);
+    const styles = parameters.filter(({ style }) => style).map((
+      { name, style },
+    ) => [name, style]);
     assertEquals(styles, [["filter", "deepObject"]]);
   }
 });
 
 Deno.test("openApiText() has every problem, and says where each can be met", () => {
   const shown = JSON.stringify(paths);
-  const missing = Object.keys(ERRORS).filter((code) => !shown.includes(`\`${code}\`:`));
+  const missing = Object.keys(ERRORS).filter((code) =>
+    !shown.includes(`\`${code}\`:`)
+  );
   assertEquals(missing, ["signature-invalid", "body-too-large"]);
   assert(!JSON.stringify(paths[LIST]).includes("item-too-large`:"));
   assert(!JSON.stringify(paths[LIST]).includes("slug-ambiguous`:"));
@@ -99,7 +121,10 @@ Deno.test("openApiText() has every header that pages may read", () => {
 });
 
 Deno.test("openApiText() is what `deno task examples` writes now", async () => {
-  assertEquals(document, JSON.parse(JSON.stringify(buildDocument(await realExamples()))));
+  assertEquals(
+    document,
+    JSON.parse(JSON.stringify(buildDocument(await realExamples()))),
+  );
 });
 
 Deno.test("GET /api/openapi.json names this deployment everywhere, or PUBLIC_URL where that is set", async () => {
@@ -110,7 +135,9 @@ Deno.test("GET /api/openapi.json names this deployment everywhere, or PUBLIC_URL
     const response = await service.get("http://[::1]:1234/api/openapi.json");
     assertEquals(response.headers.get("content-type"), "application/json");
     const text = await response.text();
-    assertEquals(JSON.parse(text).servers, [{ url: publicUrl ?? "http://[::1]:1234" }]);
+    assertEquals(JSON.parse(text).servers, [{
+      url: publicUrl ?? "http://[::1]:1234",
+    }]);
     assert(!text.includes("localhost"));
   }
 });

@@ -9,14 +9,19 @@ const LIST = "owner=o&repo=r&collection=c";
 const ITEM = "owner=o&repo=r&path=a";
 
 /** The bad parameters of a query with the message for each. */
-function errorsOf(search: string, parse: (search: string) => unknown = parseListQuery) {
+function errorsOf(
+  search: string,
+  parse: (search: string) => unknown = parseListQuery,
+) {
   try {
     parse(search);
     return [];
   } catch (error) {
     if (!(error instanceof CollectionsError)) throw error;
     assertEquals(error.code, "invalid-parameters");
-    return error.facts.errors!.map(({ parameter, message }) => [parameter, message]);
+    return error.facts.errors!.map((
+      { parameter, message },
+    ) => [parameter, message]);
   }
 }
 
@@ -45,19 +50,38 @@ Deno.test("parseItemQuery() names every bad parameter, and what must not stand t
     ["collection=c&slug=s&path=a", "slug"],
     ["path=a&includeNeighbors=1", "collection"],
     // Checked even without neighbors in the request.
-    ["path=a&sort=date&recursive=2&filter[size]=1", "sort recursive filter[size]"],
+    [
+      "path=a&sort=date&recursive=2&filter[size]=1",
+      "sort recursive filter[size]",
+    ],
     ["path=a&collection=/", ""],
     ["path=a&slug=", ""],
     ["slug=a&collection=/", ""],
     ["slug=a/b&collection=c&includeNeighbors=1", ""],
   ];
   for (const [search, bad] of rows) {
-    assertEquals([search, badOnes(`owner=o&repo=r&${search}`, parseItemQuery)], [search, bad]);
+    assertEquals(
+      [search, badOnes(`owner=o&repo=r&${search}`, parseItemQuery)],
+      [search, bad],
+    );
   }
 });
 
 /** Nothing is clamped, and no integer is written in another way than in plain digits. */
-const NO_INTEGERS = ["0", "-1", "+1", "01", "1.0", "1e2", "0x1", " ", "1 ", "1_0", "Infinity", "٣"];
+const NO_INTEGERS = [
+  "0",
+  "-1",
+  "+1",
+  "01",
+  "1.0",
+  "1e2",
+  "0x1",
+  " ",
+  "1 ",
+  "1_0",
+  "Infinity",
+  "٣",
+];
 const SIX_FACETS = [1, 2, 3, 4, 5, 6].map((n) => `frontMatter.${n}`).join();
 /** Text of two bytes a character. */
 const wide = (characters: number) => "ü".repeat(characters);
@@ -79,11 +103,22 @@ const BOUNDS: readonly [name: string, good: string[], bad: string[]][] = [
   [
     "linkTemplate",
     [`/${"a".repeat(193)}{slug}`, "https://site.test/{slug}#x"],
-    [`/${"a".repeat(194)}{slug}`, "javascript:{slug}", "{slug}:x", "/a b/{slug}", "/{slug}/{slug}"],
+    [
+      `/${"a".repeat(194)}{slug}`,
+      "javascript:{slug}",
+      "{slug}:x",
+      "/a b/{slug}",
+      "/{slug}/{slug}",
+    ],
   ],
   ["fields", ["slug,frontMatter.a.b,words"], ["slug,,size", "frontMatter."]],
   ["facets", ["frontMatter.a,frontMatter.b,frontMatter.a"], [SIX_FACETS]],
-  ["path", [wide(2048), "...", "a\\b:c*?"], [wide(2048) + "a", "a/", "../a", "a\u0000b"]],
+  ["path", [wide(2048), "...", "a\\b:c*?"], [
+    wide(2048) + "a",
+    "a/",
+    "../a",
+    "a\u0000b",
+  ]],
   ["format", ["raw"], ["RAW"]],
 ];
 
@@ -93,14 +128,28 @@ Deno.test("parameters are taken up to their bounds, and no further", () => {
     for (const value of [...good, ...bad]) {
       const query = new URLSearchParams(isItem ? ITEM : LIST);
       query.set(name, value);
-      const found = badOnes(query.toString(), isItem ? parseItemQuery : parseListQuery);
-      assertEquals([name, value, found], [name, value, good.includes(value) ? "" : name]);
+      const found = badOnes(
+        query.toString(),
+        isItem ? parseItemQuery : parseListQuery,
+      );
+      assertEquals([name, value, found], [
+        name,
+        value,
+        good.includes(value) ? "" : name,
+      ]);
     }
   }
 });
 
 Deno.test("limit is at most 100 with content or HTML", () => {
-  for (const more of ["includeContent=1", "includeHtml=true", "fields=body", "fields=slug,words"]) {
+  for (
+    const more of [
+      "includeContent=1",
+      "includeHtml=true",
+      "fields=body",
+      "fields=slug,words",
+    ]
+  ) {
     assertEquals([more, badOnes(`${LIST}&limit=100&${more}`)], [more, ""]);
     assertEquals([more, badOnes(`${LIST}&limit=101&${more}`)], [more, "limit"]);
   }
@@ -117,27 +166,43 @@ Deno.test("limit is at most 100 with content or HTML", () => {
 });
 
 Deno.test("a parameter is given once; an empty one is bad where it is required, and else omitted", () => {
-  for (const name of ["owner", "collection", "branch", "limit", "sort", "fields"]) {
+  for (
+    const name of ["owner", "collection", "branch", "limit", "sort", "fields"]
+  ) {
     const twice = `${LIST}&branch=b&limit=1&sort=path&fields=slug&${name}=1`;
     assertEquals(errorsOf(twice), [[name, "must be given once"]]);
   }
   assertEquals(badOnes(`${LIST}&branch=&branch=main`), "branch");
-  const messages = ["owner", "repo", "collection"].map((name) => [name, "must not be empty"]);
+  const messages = ["owner", "repo", "collection"].map((
+    name,
+  ) => [name, "must not be empty"]);
   assertEquals(errorsOf("owner=&repo=&collection="), messages);
-  const empty = `${LIST}&branch=&page=&includeContent=&fields=&filter[name]=&facets=`;
-  assertEquals(parseListQuery(empty), { owner: "o", repo: "r", collection: "c" });
+  const empty =
+    `${LIST}&branch=&page=&includeContent=&fields=&filter[name]=&facets=`;
+  assertEquals(parseListQuery(empty), {
+    owner: "o",
+    repo: "r",
+    collection: "c",
+  });
 });
 
 Deno.test("what cannot be decoded is bad, in a known parameter; a plus is a space", () => {
-  for (const value of ["%", "%f", "%zz", "%ff", "%c3", "%c0%af", "%ed%a0%80", "a%"]) {
+  for (
+    const value of ["%", "%f", "%zz", "%ff", "%c3", "%c0%af", "%ed%a0%80", "a%"]
+  ) {
     assertEquals(errorsOf(`owner=o&repo=r&collection=${value}`), [
       ["collection", "has an escape that is no UTF-8 text"],
     ]);
     assertEquals(badOnes(`${LIST}&unknown=${value}&${value}=1`), "");
     assertEquals(badOnes(`${LIST}&filter[path]=${value}`), "filter[path]");
   }
-  const query = "owner=o&%72epo=r&collection=a+b%2Bc&Page=7&__proto__=1&constructor";
-  assertEquals(parseListQuery(query), { owner: "o", repo: "r", collection: "a b+c" });
+  const query =
+    "owner=o&%72epo=r&collection=a+b%2Bc&Page=7&__proto__=1&constructor";
+  assertEquals(parseListQuery(query), {
+    owner: "o",
+    repo: "r",
+    collection: "a b+c",
+  });
 });
 
 Deno.test("an address has at most 100 parameters, empty ones too, and more are not decoded", () => {
@@ -158,22 +223,31 @@ Deno.test("an address has at most 100 parameters, empty ones too, and more are n
 Deno.test("malformed escapes are found without exceptions", () => {
   using decoding = countDecoding();
   for (const bad of ["%zz", "%", "%c3", "%ff%fe"]) {
-    badOnes(`${LIST}&branch=${bad.repeat(1000)}${`&${bad}=1&filter[path]=${bad}`.repeat(45)}`);
+    badOnes(
+      `${LIST}&branch=${bad.repeat(1000)}${
+        `&${bad}=1&filter[path]=${bad}`.repeat(45)
+      }`,
+    );
   }
   assertEquals(decoding.failed, 0);
 });
 
 Deno.test("at most 20 bad parameters are named, each in 80 characters", () => {
-  const filters = Array.from({ length: 90 }, (_, n) => `&filter[${n}]=%zz`).join("");
+  const filters = Array.from({ length: 90 }, (_, n) => `&filter[${n}]=%zz`)
+    .join("");
   const long = `&filter[${"x".repeat(1000)}]=%zz`;
-  const error = assertThrows(() => parseListQuery(`${LIST}${long}${filters}`), CollectionsError);
+  const error = assertThrows(
+    () => parseListQuery(`${LIST}${long}${filters}`),
+    CollectionsError,
+  );
   const names = error.facts.errors!.map(({ parameter }) => parameter);
   assertEquals([names.length, names[0]], [20, `filter[${"x".repeat(73)}…`]);
   assertStringIncludes(error.detail, "filter[18], and 71 more.");
 });
 
 Deno.test("bad filters and sorts are named as they were given, and say what is good", () => {
-  const filters = "must be filter[name], filter[path], filter[frontMatter.<key>] or " +
+  const filters =
+    "must be filter[name], filter[path], filter[frontMatter.<key>] or " +
     "filter[frontMatter.<key>][lt|lte|gt|gte|exists]";
   const rows: [query: string, message: string][] = [
     ["filter=x", filters],
@@ -186,7 +260,10 @@ Deno.test("bad filters and sorts are named as they were given, and say what is g
     ["filter[frontMatter.a][GT]=x", filters],
     ["filter[frontMatter.a][gt][gt]=x", filters],
     ["filter[frontMatter.a][exists]=1", "must be true or false"],
-    ["filter[path]=a//b", 'must be a glob that can match: a segment of it is empty, "." or ".."'],
+    [
+      "filter[path]=a//b",
+      'must be a glob that can match: a segment of it is empty, "." or ".."',
+    ],
     ["filter[name]=a/b", "must be a glob without a slash: a name has none"],
     [
       "sort=date",
@@ -194,14 +271,23 @@ Deno.test("bad filters and sorts are named as they were given, and say what is g
     ],
   ];
   for (const [query, message] of rows) {
-    assertEquals(errorsOf(`${LIST}&${query}`), [[query.split("=")[0], message]]);
+    assertEquals(errorsOf(`${LIST}&${query}`), [[
+      query.split("=")[0],
+      message,
+    ]]);
   }
   assertEquals(badOnes(`${LIST}&filter[frontMatter.a[0]]=x`), "");
   // By characters, as people count them.
-  assertEquals(badOnes(`${LIST}&filter[frontMatter.a]=${"😀".repeat(4_096)}`), "");
+  assertEquals(
+    badOnes(`${LIST}&filter[frontMatter.a]=${"😀".repeat(4_096)}`),
+    "",
+  );
   const many = "&filter[name]=a".repeat(21);
   const long = `&filter[path]=${"a".repeat(820)}`.repeat(5);
-  assertEquals(errorsOf(LIST + many), [["filter", "must be given at most 20 times"]]);
+  assertEquals(errorsOf(LIST + many), [[
+    "filter",
+    "must be given at most 20 times",
+  ]]);
   assertEquals(errorsOf(LIST + long), [
     ["filter", "must have at most 4096 characters in all filters together"],
   ]);

@@ -17,7 +17,9 @@ const REQUEST_ID = "5f0c1a2b-1z";
 /** Requests every example from the service. */
 export async function realExamples(): Promise<RealExamples> {
   const root = new URL("../../examples", import.meta.url).pathname;
-  await using service = await startService({ env: { LOCAL_REPOS_DIR: decodeURIComponent(root) } });
+  await using service = await startService({
+    env: { LOCAL_REPOS_DIR: decodeURIComponent(root) },
+  });
   const page: ListBody = await service.list({ ...BLOG, limit: 2 });
   const path = page.items[0]!.path;
   const get = async (path: string) => await (await service.get(path)).json();
@@ -31,11 +33,15 @@ export async function realExamples(): Promise<RealExamples> {
         fields: "slug,excerpt,frontMatter.title,frontMatter.date",
         facets: "frontMatter.tags",
       })),
-      "page with content": await get(listPath({ ...BLOG, limit: 1, includeContent: true })),
+      "page with content": await get(
+        listPath({ ...BLOG, limit: 1, includeContent: true }),
+      ),
       "page past the end": await get(listPath({ ...BLOG, page: 9 })),
     },
     item: {
-      "text with front matter": await get(itemPath({ owner: "local", repo: "blog", path })),
+      "text with front matter": await get(
+        itemPath({ owner: "local", repo: "blog", path }),
+      ),
       "post by slug with HTML and neighbors": await get(itemPath({
         ...BLOG,
         slug: page.items[0]!.slug,
@@ -44,7 +50,9 @@ export async function realExamples(): Promise<RealExamples> {
         includeNeighbors: true,
         sort: "-frontMatter.date",
       })),
-      "image": await get(itemPath({ owner: "local", repo: "blog", path: "images/oven.svg" })),
+      "image": await get(
+        itemPath({ owner: "local", repo: "blog", path: "images/oven.svg" }),
+      ),
     },
     problems: await realProblems(),
   };
@@ -71,7 +79,9 @@ async function realProblems(): Promise<Record<string, ProblemBody>> {
   const problems: Record<string, ProblemBody> = {};
   for (const [code, path] of Object.entries(PROBLEMS)) {
     const problem = await site.service.problem(path);
-    problems[code] = JSON.parse(JSON.stringify(problem).replaceAll(problem.requestId, REQUEST_ID));
+    problems[code] = JSON.parse(
+      JSON.stringify(problem).replaceAll(problem.requestId, REQUEST_ID),
+    );
   }
   return problems;
 }

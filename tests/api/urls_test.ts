@@ -20,14 +20,20 @@ const character = fc.oneof(
 const text = fc.array(character, { minLength: 1, maxLength: 12 }).map((parts) =>
   parts.join("").toWellFormed()
 );
-const path = fc.array(text, { minLength: 1, maxLength: 4 }).map((segments) => segments.join("/"))
+const path = fc.array(text, { minLength: 1, maxLength: 4 }).map((segments) =>
+  segments.join("/")
+)
   .filter((path) => pathProblem(path) === null);
 const ofBoth = {
   owner: fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_-]{0,38}$/),
   repo: fc.stringMatching(/^[A-Za-z0-9_-][A-Za-z0-9._-]{0,20}x$/),
   branch: text.filter((name) => branchProblem(name) === null),
 };
-const filterName = fc.constantFrom("filter[name]", "filter[path]", "filter[frontMatter.a b&c]");
+const filterName = fc.constantFrom(
+  "filter[name]",
+  "filter[path]",
+  "filter[frontMatter.a b&c]",
+);
 const list = fc.record({
   ...ofBoth,
   collection: fc.oneof(path, fc.constant("")),
@@ -44,7 +50,8 @@ const item = fc.record(
 );
 
 Deno.test("listUrl() carries a request's known parameters in the table's order", () => {
-  const given = "sort=-frontMatter.title&x=1&limit=1&includeFrontMatter=1&recursive=true" +
+  const given =
+    "sort=-frontMatter.title&x=1&limit=1&includeFrontMatter=1&recursive=true" +
     "&filter[name]=*.md&repo=site&filter[frontMatter.tags]=!a%26b%3D%25%2B&collection=/&owner=octo";
   assertEquals(
     listUrl(BASE, parseListQuery(given)),
@@ -62,11 +69,16 @@ Deno.test("listUrl() leads back to the parameters that it was made of", () => {
       parsed = parseListQuery(url.search.slice(1));
     } catch (error) {
       // The text of a filter may be no glob.
-      if (error instanceof CollectionsError && given.filter !== undefined) return;
+      if (error instanceof CollectionsError && given.filter !== undefined) {
+        return;
+      }
       throw error;
     }
     assertEquals(parsed, { ...given, page: given.page ?? 1 });
-    assertEquals(url.origin + url.pathname, `${BASE}/api/list-collection-items`);
+    assertEquals(
+      url.origin + url.pathname,
+      `${BASE}/api/list-collection-items`,
+    );
   };
   fc.assert(fc.property(list, check), { numRuns: 300 });
 });
@@ -99,7 +111,10 @@ Deno.test("listUrl() leaves out what has no effect, and keeps defaults that were
   ];
   for (const [given, kept] of rows) {
     const url = listUrl(BASE, parseListQuery(`${list}&${given}`));
-    assertEquals([given, url], [given, `${BASE}/api/list-collection-items?${list}&${kept}`]);
+    assertEquals([given, url], [
+      given,
+      `${BASE}/api/list-collection-items?${list}&${kept}`,
+    ]);
   }
 });
 
@@ -118,16 +133,24 @@ Deno.test("itemKey() is one key for all requests with equal responses", () => {
     [`${item}&format=raw`, [
       `${neighbors}&format=raw&includeHtml=1&linkTemplate=/{slug}&branch=main`,
     ]],
-    [`${html}&linkTemplate=/{slug}`, [`${html}&linkTemplate=/{slug}&sort=size`]],
+    [`${html}&linkTemplate=/{slug}`, [
+      `${html}&linkTemplate=/{slug}&sort=size`,
+    ]],
     [`${neighbors}&filter[name]=a&filter[path]=b`, [
       `${neighbors}&filter[path]=b&filter[name]=a&filter[path]=b&sort=path&recursive=true`,
     ]],
-    ...["branch=HEAD", "sort=-path&includeNeighbors=1", "recursive=0&includeNeighbors=1"]
+    ...[
+      "branch=HEAD",
+      "sort=-path&includeNeighbors=1",
+      "recursive=0&includeNeighbors=1",
+    ]
       .map((more): [string, string[]] => [`${item}&${more}`, []]),
   ];
   const keyOf = (given: string) => itemKey(BASE, parseItemQuery(given));
   const keys = rows.map(([kept, equal]) => {
-    for (const given of equal) assertEquals([given, keyOf(given)], [given, keyOf(kept)]);
+    for (const given of equal) {
+      assertEquals([given, keyOf(given)], [given, keyOf(kept)]);
+    }
     return keyOf(kept);
   });
   assertEquals(new Set(keys).size, rows.length);
@@ -136,11 +159,26 @@ Deno.test("itemKey() is one key for all requests with equal responses", () => {
 Deno.test("linkHeader() has at most 12,288 characters: without the first and last page, or null", () => {
   const relations = (length: number) => {
     const url = "x".repeat(length);
-    const header = linkHeader({ first: url, previous: null, next: url, last: url });
-    return header && [...header.matchAll(/rel="(\w+)"/g)].map(([, relation]) => relation).join();
+    const header = linkHeader({
+      first: url,
+      previous: null,
+      next: url,
+      last: url,
+    });
+    return header &&
+      [...header.matchAll(/rel="(\w+)"/g)].map(([, relation]) => relation)
+        .join();
   };
   const rest = '<>; rel="first", <>; rel="next", <>; rel="last"'.length;
-  const lengths = [(12_288 - rest) / 3, (12_288 - rest) / 3 + 1, 12_288 - '<>; rel="next"'.length];
-  assertEquals(lengths.map(Math.floor).map(relations), ["first,next,last", "next", "next"]);
+  const lengths = [
+    (12_288 - rest) / 3,
+    (12_288 - rest) / 3 + 1,
+    12_288 - '<>; rel="next"'.length,
+  ];
+  assertEquals(lengths.map(Math.floor).map(relations), [
+    "first,next,last",
+    "next",
+    "next",
+  ]);
   assertEquals(relations(12_288), null);
 });

@@ -1,6 +1,11 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { join } from "@std/path";
-import { Attacker, classOf, newTally, problemWith } from "../../bench/hostile/attacker.ts";
+import {
+  Attacker,
+  classOf,
+  newTally,
+  problemWith,
+} from "../../bench/hostile/attacker.ts";
 import { ROWS } from "../../bench/hostile/corpus.ts";
 import { HealthPoller } from "../../bench/hostile/health.ts";
 import { sendHttp1 } from "../../bench/hostile/http1.ts";
@@ -23,7 +28,11 @@ async function answerOf(response: () => Response) {
   return await sendHttp1(server.addr.port, { target: "/" }, never);
 }
 
-function problem(code: string, status: number, headers: Record<string, string> = CONTRACT) {
+function problem(
+  code: string,
+  status: number,
+  headers: Record<string, string> = CONTRACT,
+) {
   const type = { "content-type": "application/problem+json" };
   return new Response(JSON.stringify({ code, status }), {
     status,
@@ -35,11 +44,16 @@ function problem(code: string, status: number, headers: Record<string, string> =
 async function rowsInSecurity() {
   const text = await Deno.readTextFile(join(root, "SECURITY.md"));
   const [, section = ""] = text.split("### What attacks it\n");
-  const lines = section.split(/\n#/)[0]!.split("\n").filter((line) => line.startsWith("| "));
+  const lines = section.split(/\n#/)[0]!.split("\n").filter((line) =>
+    line.startsWith("| ")
+  );
   const cells = lines.slice(2).map((line) =>
     line.split("|").slice(1, -1).map((cell) => cell.trim())
   );
-  return { text, attacks: cells.map(([what, , rows]) => ({ what: what!, rows: rows! })) };
+  return {
+    text,
+    attacks: cells.map(([what, , rows]) => ({ what: what!, rows: rows! })),
+  };
 }
 
 Deno.test("ROWS have distinct names and attackers of each kind", () => {
@@ -47,7 +61,10 @@ Deno.test("ROWS have distinct names and attackers of each kind", () => {
   assertEquals(new Set(ROWS.map(({ name }) => name)).size, ROWS.length);
   for (const { name } of ROWS) assertMatch(name, /^[a-z0-9]+(-[a-z0-9]+)*$/);
   const kinds = ["anybody", "author", "broken source"];
-  assertEquals([...new Set(ROWS.map(({ attacker }) => attacker))].sort(), kinds);
+  assertEquals(
+    [...new Set(ROWS.map(({ attacker }) => attacker))].sort(),
+    kinds,
+  );
 });
 
 Deno.test("ROWS are those that SECURITY.md names", async () => {
@@ -57,17 +74,26 @@ Deno.test("ROWS are those that SECURITY.md names", async () => {
   );
   // `yaml-*` stands for every row whose name begins so.
   const isNamed = (name: string) =>
-    named.some((one) => one.endsWith("-*") ? name.startsWith(one.slice(0, -1)) : one === name);
-  assertEquals(ROWS.filter(({ name }) => !isNamed(name)).map(({ name }) => name), []);
+    named.some((one) =>
+      one.endsWith("-*") ? name.startsWith(one.slice(0, -1)) : one === name
+    );
+  assertEquals(
+    ROWS.filter(({ name }) => !isNamed(name)).map(({ name }) => name),
+    [],
+  );
   const hasRow = (one: string) =>
-    ROWS.some(({ name }) => one.endsWith("-*") ? name.startsWith(one.slice(0, -1)) : one === name);
+    ROWS.some(({ name }) =>
+      one.endsWith("-*") ? name.startsWith(one.slice(0, -1)) : one === name
+    );
   assertEquals(named.filter((one) => !hasRow(one)), []);
 });
 
 Deno.test("SECURITY.md has rows for whatever may be used up", async () => {
   const { text, attacks } = await rowsInSecurity();
   const [, section = ""] = text.split("### What may be used up\n");
-  const terms = section.split(/\n#/)[0]!.matchAll(/^- \*\*(.+?)\*\*/gm).map(([, term]) => term!);
+  const terms = section.split(/\n#/)[0]!.matchAll(/^- \*\*(.+?)\*\*/gm).map((
+    [, term],
+  ) => term!);
   const attacked = attacks.map(({ what }) => what);
   assertEquals(terms.toArray().filter((term) => !attacked.includes(term)), []);
   assert(attacked.length >= 6);
@@ -75,7 +101,12 @@ Deno.test("SECURITY.md has rows for whatever may be used up", async () => {
 
 Deno.test("siteOf() names a row's own repository", () => {
   const attack = async () => {};
-  const local = siteOf({ name: "a", attacker: "author", folder: () => [], attack });
+  const local = siteOf({
+    name: "a",
+    attacker: "author",
+    folder: () => [],
+    attack,
+  });
   assertEquals(
     local.list({ limit: 5, collection: "b c" }),
     "/api/list-collection-items?owner=local&repo=a&limit=5&collection=b+c",
@@ -94,12 +125,25 @@ Deno.test("problemWith() refuses what the contract does not have", async () => {
     [() => problem("service-busy", 503), null],
     [() => problem("internal-error", 500), /^500 internal-error is no problem/],
     [() => problem("service-busy", 500), /^500 service-busy is no problem/],
-    [() => new Response("", { status: 500, headers: CONTRACT }), /^500 is no problem/],
-    [() => new Response("", { status: 206, headers: CONTRACT }), /^206 is no status/],
-    [() => Response.json({}, bare), /without CORS/],
-    [() => Response.json({}, { headers: { "access-control-allow-origin": "*" } }), /without an id/],
     [
-      () => new Response("{", { headers: { ...CONTRACT, "content-type": "application/json" } }),
+      () => new Response("", { status: 500, headers: CONTRACT }),
+      /^500 is no problem/,
+    ],
+    [
+      () => new Response("", { status: 206, headers: CONTRACT }),
+      /^206 is no status/,
+    ],
+    [() => Response.json({}, bare), /without CORS/],
+    [
+      () =>
+        Response.json({}, { headers: { "access-control-allow-origin": "*" } }),
+      /without an id/,
+    ],
+    [
+      () =>
+        new Response("{", {
+          headers: { ...CONTRACT, "content-type": "application/json" },
+        }),
       /no JSON/,
     ],
   ];
@@ -112,13 +156,20 @@ Deno.test("problemWith() refuses what the contract does not have", async () => {
 
 Deno.test("problemWith() allows a bare 400 for a long head only", async () => {
   const answer = await answerOf(() => new Response(null, { status: 400 }));
-  assertEquals(problemWith(answer, { target: `/?${"a".repeat(60_000)}` }), null);
+  assertEquals(
+    problemWith(answer, { target: `/?${"a".repeat(60_000)}` }),
+    null,
+  );
   assertMatch(problemWith(answer, { target: "/" }) ?? "", /without CORS/);
 });
 
 Deno.test("sendHttp1() counts a long body and notices a cut", async () => {
   const long = await answerOf(() => new Response("x".repeat(3_000_000)));
-  assertEquals([long.length, long.isWhole, long.start.length < 2_000_000], [3_000_000, true, true]);
+  assertEquals([long.length, long.isWhole, long.start.length < 2_000_000], [
+    3_000_000,
+    true,
+    true,
+  ]);
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const answered = sendHttp1(listener.addr.port, { target: "/" }, never);
   const connection = await listener.accept();
@@ -141,7 +192,9 @@ Deno.test("Http2Connection gives the status of answers it holds up", async () =>
   const answers: string[] = [];
   for (const status of statuses) {
     const path = `/${status}?${"a".repeat(300)}`;
-    const { answer } = await connection.request(path, { "x-forwarded-for": "10.0.0.1" });
+    const { answer } = await connection.request(path, {
+      "x-forwarded-for": "10.0.0.1",
+    });
     answers.push(await answer);
   }
   assertEquals(answers, statuses);
@@ -172,19 +225,31 @@ Deno.test("HealthPoller counts late and missing answers", async () => {
 async function bystanderOf(handler: () => Response) {
   await using server = serve(handler);
   const tally = newTally();
-  const options = { port: server.addr.port, network: "10.0.0", signal: never, tally };
+  const options = {
+    port: server.addr.port,
+    network: "10.0.0",
+    signal: never,
+    tally,
+  };
   await new Attacker(options).bystander("a list", "/", { withinMs: 300 });
   return tally;
 }
 
 Deno.test("Attacker.bystander() fails for a client that gets nothing", async () => {
-  const { failures, answers } = await bystanderOf(() => problem("service-busy", 503));
-  assertMatch(failures.join(), /^a list: 503 service-busy after \d+ ms, wanted within 300 ms$/);
+  const { failures, answers } = await bystanderOf(() =>
+    problem("service-busy", 503)
+  );
+  assertMatch(
+    failures.join(),
+    /^a list: 503 service-busy after \d+ ms, wanted within 300 ms$/,
+  );
   assertEquals(answers, {});
 });
 
 Deno.test("Attacker.bystander() notes what a client gets in time", async () => {
-  const { failures, notes } = await bystanderOf(() => Response.json({}, { headers: CONTRACT }));
+  const { failures, notes } = await bystanderOf(() =>
+    Response.json({}, { headers: CONTRACT })
+  );
   assertEquals(failures, []);
   assertMatch(notes.join(), /^a list: 200 after \d+ ms$/);
 });
@@ -223,13 +288,16 @@ Deno.test("the bench:hostile task measures a row", async () => {
   const { stdout, stderr } = await runTask("bench:hostile", {
     args: ["--rows", "constructor", ...none],
   });
-  const row = /^\| `constructor` \| author \| \**([\d.,]+)\** \| [\d.,]+ \| (\d+) \| 0 \| (.*) \|$/m
-    .exec(stdout);
+  const row =
+    /^\| `constructor` \| author \| \**([\d.,]+)\** \| [\d.,]+ \| (\d+) \| 0 \| (.*) \|$/m
+      .exec(stdout);
   assert(row !== null, stdout + stderr);
   const [, longestMs, peakMb, answers] = row;
   assert(parseFloat(longestMs!) >= 0.1);
   assert(Number(peakMb) >= 20);
   // What came back differs with the service; six requests were sent.
-  const counts = answers!.matchAll(/(\d+) (?:×|others)/g).map(([, count]) => Number(count));
+  const counts = answers!.matchAll(/(\d+) (?:×|others)/g).map(([, count]) =>
+    Number(count)
+  );
   assertEquals(counts.reduce((sum, count) => sum + count, 0), 6);
 });

@@ -1,5 +1,10 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { outputOf, pause, startProcess, withProcesses } from "../../bench/processes.ts";
+import {
+  outputOf,
+  pause,
+  startProcess,
+  withProcesses,
+} from "../../bench/processes.ts";
 import { configFlag } from "../run_task.ts";
 
 Deno.test("withProcesses() leaves no process behind when a bench fails", async () => {
@@ -29,7 +34,12 @@ Deno.test("withProcesses() ends its processes and cleans up when a signal ends i
       throw new Error("Cannot go on without it");
     });`;
   const outputFile = `${folder}/output`;
-  const bench = startProcess([Deno.execPath(), "eval", await configFlag(), code], { outputFile });
+  const bench = startProcess([
+    Deno.execPath(),
+    "eval",
+    await configFlag(),
+    code,
+  ], { outputFile });
   let pid = NaN;
   while (Number.isNaN(pid)) {
     await pause(5);

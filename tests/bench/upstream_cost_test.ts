@@ -2,13 +2,31 @@ import { assert, assertEquals, assertLessOrEqual } from "@std/assert";
 import { COST_SCENARIOS } from "../../bench/cost_scenarios.ts";
 import { costTable, measureCost, shows } from "../../bench/upstream_cost.ts";
 
-const cost = { title: "a list", requests: 3, unchanged: 0, quota: 3, lsRefs: 0, bytes: 12_345 };
+const cost = {
+  title: "a list",
+  requests: 3,
+  unchanged: 0,
+  quota: 3,
+  lsRefs: 0,
+  bytes: 12_345,
+};
 
 Deno.test("costTable() is shown by a text that pads its columns in its own way, and by no other", () => {
-  const markdown = costTable([{ ...cost, access: "none" }, { ...cost, access: "public" }]);
-  assert(markdown.includes("| a list | yes, any repository | 3 | 0 | 3 | 0 | 12,345 |"));
-  const padded = markdown.replaceAll(" | ", "    |  ").replaceAll("---", "----------");
-  const page = (table: string) => `<!-- bench:cost -->\n\n${table}\n\n<!-- end of bench:cost -->\n`;
+  const markdown = costTable([{ ...cost, access: "none" }, {
+    ...cost,
+    access: "public",
+  }]);
+  assert(
+    markdown.includes(
+      "| a list | yes, any repository | 3 | 0 | 3 | 0 | 12,345 |",
+    ),
+  );
+  const padded = markdown.replaceAll(" | ", "    |  ").replaceAll(
+    "---",
+    "----------",
+  );
+  const page = (table: string) =>
+    `<!-- bench:cost -->\n\n${table}\n\n<!-- end of bench:cost -->\n`;
   assert(shows(page(padded), markdown));
   const lastRow = padded.split("\n").at(-1)!;
   const others = [
@@ -16,7 +34,9 @@ Deno.test("costTable() is shown by a text that pads its columns in its own way, 
     padded.replace(`\n${lastRow}`, ""),
     `${padded}\n${lastRow}`,
   ];
-  for (const other of [padded, ...others.map(page)]) assert(!shows(other, markdown), other);
+  for (const other of [padded, ...others.map(page)]) {
+    assert(!shows(other, markdown), other);
+  }
 });
 
 Deno.test("an hour without a token takes few requests of its quota, whatever ls-refs are sent", async () => {
@@ -26,7 +46,9 @@ Deno.test("an hour without a token takes few requests of its quota, whatever ls-
     ["the same hour on ten branches, with one commit to each", 60, 600],
   ];
   for (const [title, requests, lsRefs] of most) {
-    const scenario = COST_SCENARIOS.find((scenario) => scenario.title === title)!;
+    const scenario = COST_SCENARIOS.find((scenario) =>
+      scenario.title === title
+    )!;
     const cost = await measureCost(scenario, "none");
     assertLessOrEqual(cost.requests, requests, title);
     assertLessOrEqual(cost.lsRefs, lsRefs, title);

@@ -3,26 +3,45 @@
 
 import { assertEquals, assertMatch } from "@std/assert";
 import type { Page } from "playwright-core";
-import { assertAccessible, browserTest, saveScreenshot, waitForItems } from "./browser.ts";
+import {
+  assertAccessible,
+  browserTest,
+  saveScreenshot,
+  waitForItems,
+} from "./browser.ts";
 
 const POSTS = "?owner=local&repo=blog&collection=posts";
 const NUMBERS = `${POSTS}&path=posts%2F2025%2Fbaking-by-numbers.md`;
 
 /** A view: its name, its address, what it has when it is there, and what a reader does there. */
-type View = [name: string, path: string, wait: string, act?: (page: Page) => Promise<void>];
+type View = [
+  name: string,
+  path: string,
+  wait: string,
+  act?: (page: Page) => Promise<void>,
+];
 
 const VIEWS: View[] = [
   ["home", "", ".list tbody"],
-  ["file", `${POSTS}&path=posts%2F2025%2Fwhich-flour-for-what.md`, ".prose table"],
+  [
+    "file",
+    `${POSTS}&path=posts%2F2025%2Fwhich-flour-for-what.md`,
+    ".prose table",
+  ],
   ["source", `${NUMBERS}&view=source`, ".hljs-section"],
   ["code", NUMBERS, ".prose pre .hljs-keyword"],
   ["json", `${POSTS}&path=data%2Fauthors.json`, ".tree details"],
   ["image", `${POSTS}&path=images%2Foven.svg`, ".picture img"],
   ["sorted", `${POSTS}&sort=-frontMatter.date&limit=5`, ".pager a"],
-  ["filtered", `${POSTS}&filter[frontMatter.tags]=news`, ".chips", async (page) => {
-    await page.getByRole("button", { name: "Facets" }).click();
-    await page.locator(".facets dl").first().waitFor();
-  }],
+  [
+    "filtered",
+    `${POSTS}&filter[frontMatter.tags]=news`,
+    ".chips",
+    async (page) => {
+      await page.getByRole("button", { name: "Facets" }).click();
+      await page.locator(".facets dl").first().waitFor();
+    },
+  ],
   ["empty", `${POSTS}&filter[name]=none`, ".empty"],
   ["error", "?owner=local&repo=blog&collection=post", ".problem"],
   ["bad", `${POSTS}&limit=0&page=0`, ".errors"],
@@ -51,63 +70,100 @@ for (const [name, path, wait, act] of VIEWS) {
       for (const colorScheme of ["light", "dark"] as const) {
         await page.emulateMedia({ colorScheme });
         await assertAccessible(page, `${colorScheme} at ${width}`);
-        if (width > 320) await saveScreenshot(page, `${name}-${width}-${colorScheme}`);
+        if (width > 320) {
+          await saveScreenshot(page, `${name}-${width}-${colorScheme}`);
+        }
       }
     }
   });
 }
 
-browserTest("the keyboard alone filters, walks rows, opens a file and comes back", async (open) => {
-  const page = await open(POSTS);
-  await page.locator(".list tbody").first().waitFor();
-  const focused = (what: string) => page.evaluate(`document.activeElement.${what}`);
+browserTest(
+  "the keyboard alone filters, walks rows, opens a file and comes back",
+  async (open) => {
+    const page = await open(POSTS);
+    await page.locator(".list tbody").first().waitFor();
+    const focused = (what: string) =>
+      page.evaluate(`document.activeElement.${what}`);
 
-  await page.keyboard.press("/");
-  assertEquals(await focused("id"), "filter");
-  await page.keyboard.type("#flour\n");
-  await waitForItems(page, "2 items");
-  assertEquals(await focused("textContent"), "Rain and rye");
-  await page.keyboard.press("ArrowDown");
-  assertEquals(await focused("textContent"), "Which flour for what");
-  await page.keyboard.press("Enter");
-  await page.locator(".file .meta").waitFor();
-  await page.keyboard.press("Escape");
-  await page.locator(".file").waitFor({ state: "detached" });
-  assertEquals(await focused("textContent"), "Which flour for what");
-  // Nothing that can be used is out of the keyboard's reach.
-  const reached = new Set<unknown>();
-  for (let presses = 0; presses < 60; presses++) {
-    await page.keyboard.press("Tab");
-    reached.add(await focused("id || document.activeElement.textContent.trim()"));
-  }
-  for (const name of ["repository", "filter", "Copy", "Reference", "Title", "flour"]) {
-    assertEquals([name, reached.has(name)], [name, true]);
-  }
-});
+    await page.keyboard.press("/");
+    assertEquals(await focused("id"), "filter");
+    await page.keyboard.type("#flour\n");
+    await waitForItems(page, "2 items");
+    assertEquals(await focused("textContent"), "Rain and rye");
+    await page.keyboard.press("ArrowDown");
+    assertEquals(await focused("textContent"), "Which flour for what");
+    await page.keyboard.press("Enter");
+    await page.locator(".file .meta").waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator(".file").waitFor({ state: "detached" });
+    assertEquals(await focused("textContent"), "Which flour for what");
+    // Nothing that can be used is out of the keyboard's reach.
+    const reached = new Set<unknown>();
+    for (let presses = 0; presses < 60; presses++) {
+      await page.keyboard.press("Tab");
+      reached.add(
+        await focused("id || document.activeElement.textContent.trim()"),
+      );
+    }
+    for (
+      const name of [
+        "repository",
+        "filter",
+        "Copy",
+        "Reference",
+        "Title",
+        "flour",
+      ]
+    ) {
+      assertEquals([name, reached.has(name)], [name, true]);
+    }
+  },
+);
 
-browserTest("on a phone a file takes the screen, and Back leads to its row", async (open) => {
-  const page = await open(POSTS, { viewport: { width: 390, height: 844 }, hasTouch: true });
-  await page.getByRole("link", { name: "Rain and rye" }).tap();
-  await page.locator(".file .meta").waitFor();
-  assertEquals(await page.evaluate("document.activeElement.id"), "file-title");
-  assertEquals(await page.locator(".pane.list").isVisible(), false);
+browserTest(
+  "on a phone a file takes the screen, and Back leads to its row",
+  async (open) => {
+    const page = await open(POSTS, {
+      viewport: { width: 390, height: 844 },
+      hasTouch: true,
+    });
+    await page.getByRole("link", { name: "Rain and rye" }).tap();
+    await page.locator(".file .meta").waitFor();
+    assertEquals(
+      await page.evaluate("document.activeElement.id"),
+      "file-title",
+    );
+    assertEquals(await page.locator(".pane.list").isVisible(), false);
 
-  await page.getByRole("link", { name: "Back" }).tap();
-  await page.locator(".pane.list").waitFor();
-  const focused = await page.evaluate("document.activeElement.dataset.path");
-  assertEquals(focused, "posts/2025/rain-and-rye.md");
-  await page.goBack();
-  await page.locator("#file-title", { hasText: "Rain and rye" }).waitFor();
-});
+    await page.getByRole("link", { name: "Back" }).tap();
+    await page.locator(".pane.list").waitFor();
+    const focused = await page.evaluate("document.activeElement.dataset.path");
+    assertEquals(focused, "posts/2025/rain-and-rye.md");
+    await page.goBack();
+    await page.locator("#file-title", { hasText: "Rain and rye" }).waitFor();
+  },
+);
 
-browserTest("the reference has every parameter, Try it opens the playground", async (open) => {
-  const page = await open("reference");
-  const list = page.locator("#listCollectionItems");
+browserTest(
+  "the reference has every parameter, Try it opens the playground",
+  async (open) => {
+    const page = await open("reference");
+    const list = page.locator("#listCollectionItems");
 
-  const limit = await list.locator(".parameter", { hasText: "limit" }).first().innerText();
-  assertMatch(limit.replaceAll(/\s+/g, " "), /^limit integer .* Default 50 1 to 1,000$/);
-  assertEquals(await page.locator("#problems tbody tr", { hasText: "slug-ambiguous" }).count(), 1);
-  await list.getByRole("link", { name: "Try it" }).click();
-  await page.locator(".list tbody").first().waitFor();
-  assertEquals(await page.locator("#repository").inputValue(), "local/blog");
-});
+    const limit = await list.locator(".parameter", { hasText: "limit" }).first()
+      .innerText();
+    assertMatch(
+      limit.replaceAll(/\s+/g, " "),
+      /^limit integer .* Default 50 1 to 1,000$/,
+    );
+    assertEquals(
+      await page.locator("#problems tbody tr", { hasText: "slug-ambiguous" })
+        .count(),
+      1,
+    );
+    await list.getByRole("link", { name: "Try it" }).click();
+    await page.locator(".list tbody").first().waitFor();
+    assertEquals(await page.locator("#repository").inputValue(), "local/blog");
+  },
+);

@@ -4,7 +4,12 @@
 
 import { assertEquals } from "@std/assert";
 import { statSync } from "node:fs";
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import type {
+  Browser,
+  BrowserContext,
+  BrowserContextOptions,
+  Page,
+} from "playwright-core";
 import type { GitFiles } from "../github/git_repository.ts";
 import { type Site, startSite } from "../site.ts";
 import { root } from "../source_files.ts";
@@ -32,12 +37,17 @@ export const POSTS = "?owner=octo&repo=site&collection=posts";
 /** What `octo/site` has where a test names no other files. */
 const FILES: GitFiles = { "docs/guide/start.md": "# Start\n" };
 for (let n = 0; n < 12; n++) {
-  const fields = `title: Post ${n}\ndate: 2025-01-${n + 10}\ntags: [${n % 3 ? "notes" : "news"}]`;
-  FILES[`posts/p${String(n).padStart(2, "0")}.md`] = `---\n${fields}\n---\n# Post ${n}\n`;
+  const fields = `title: Post ${n}\ndate: 2025-01-${n + 10}\ntags: [${
+    n % 3 ? "notes" : "news"
+  }]`;
+  FILES[`posts/p${String(n).padStart(2, "0")}.md`] =
+    `---\n${fields}\n---\n# Post ${n}\n`;
 }
 
 const PATHS = [
-  ...["chromium", "chromium-browser", "google-chrome"].map((name) => `/usr/bin/${name}`),
+  ...["chromium", "chromium-browser", "google-chrome"].map((name) =>
+    `/usr/bin/${name}`
+  ),
   "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
   "C:/Program Files/Google/Chrome/Application/chrome.exe",
 ];
@@ -84,8 +94,11 @@ export function browserTest(
     sanitizeOps: false,
     sanitizeResources: false,
     async fn() {
-      if (!executablePath) throw new Error('Cannot run "chromium": it is not installed');
-      const browser = await (launched ??= chromium.launch({ executablePath, args: FLAGS }));
+      if (!executablePath) {
+        throw new Error('Cannot run "chromium": it is not installed');
+      }
+      const browser =
+        await (launched ??= chromium.launch({ executablePath, args: FLAGS }));
       const env = { LOCAL_REPOS_DIR: `${root}/examples` };
       await using site = await startSite(files, { env, ...options });
       const url = `http://127.0.0.1:${site.service.listen()}/`;
@@ -99,7 +112,9 @@ export function browserTest(
           const page = await context.newPage();
           page.setDefaultTimeout(30_000);
           watch(page, faults);
-          if (address !== undefined) await page.goto(new URL(address, url).href);
+          if (address !== undefined) {
+            await page.goto(new URL(address, url).href);
+          }
           if (items !== undefined) await waitForItems(page, items);
           return page;
         }, { ...site, url });
@@ -114,7 +129,10 @@ export function browserTest(
 const axe = await Deno.readTextFile(`${root}/node_modules/axe-core/axe.min.js`);
 
 /** Fails for what axe finds, and for what sticks out of the window sideways. */
-export async function assertAccessible(page: Page, view: string): Promise<void> {
+export async function assertAccessible(
+  page: Page,
+  view: string,
+): Promise<void> {
   // Nothing is measured in the middle of an animation.
   await page.emulateMedia({ reducedMotion: "reduce" });
   await page.evaluate(`globalThis.axe ?? (() => { ${axe} })()`);
@@ -123,8 +141,14 @@ export async function assertAccessible(page: Page, view: string): Promise<void> 
       id + " (" + impact + "): " + nodes.map(({ html }) => html.slice(0, 200)).join(" | ")))`,
   );
   assertEquals(findings, [], view);
-  const overflowPx = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
-  assertEquals(Math.max(0, overflowPx as number), 0, `${view}: pixels that stick out`);
+  const overflowPx = await page.evaluate(
+    "document.documentElement.scrollWidth - innerWidth",
+  );
+  assertEquals(
+    Math.max(0, overflowPx as number),
+    0,
+    `${view}: pixels that stick out`,
+  );
 }
 
 /** Waits for an expression to be true in the page; Playwright's own way needs `eval`, which our pages forbid. */
@@ -154,7 +178,8 @@ function watch(page: Page, faults: string[]): void {
   });
   page.on("request", (request) => {
     const { hostname, protocol } = new URL(request.url());
-    const isHere = protocol === "data:" || ["127.0.0.1", "localhost"].includes(hostname);
+    const isHere = protocol === "data:" ||
+      ["127.0.0.1", "localhost"].includes(hostname);
     if (!isHere) faults.push(`asked ${request.url()}`);
   });
 }

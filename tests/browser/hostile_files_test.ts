@@ -12,7 +12,8 @@ const FRIENDLY: Record<string, string> = {
 };
 
 const CUT = "Cut: only a part of this is shown.";
-const UNCOLORED = "The code is shown as plain text. This takes longer than 1 s to prepare.";
+const UNCOLORED =
+  "The code is shown as plain text. This takes longer than 1 s to prepare.";
 
 const BIDI = "a\u05d0";
 const CELLS = Array.from({ length: 20_000 }, (_, at) => ({
@@ -22,12 +23,13 @@ const CELLS = Array.from({ length: 20_000 }, (_, at) => ({
 }));
 
 /** Ten rectangles, ten times as many, and so on: 10^9 of them. */
-const BOMB = `<svg xmlns="http://www.w3.org/2000/svg"><defs><path id="a0" d="M0 0h1v1z"/>${
-  Array.from(
-    { length: 9 },
-    (_, at) => `<g id="a${at + 1}">${`<use href="#a${at}"/>`.repeat(10)}</g>`,
-  ).join("")
-}</defs><use href="#a9"/></svg>`;
+const BOMB =
+  `<svg xmlns="http://www.w3.org/2000/svg"><defs><path id="a0" d="M0 0h1v1z"/>${
+    Array.from(
+      { length: 9 },
+      (_, at) => `<g id="a${at + 1}">${`<use href="#a${at}"/>`.repeat(10)}</g>`,
+    ).join("")
+  }</defs><use href="#a9"/></svg>`;
 
 /** Files that ask for as much work as a file can, and what the page says of them. */
 const HOSTILE: Record<string, [content: string, says: string]> = {
@@ -42,8 +44,14 @@ const HOSTILE: Record<string, [content: string, says: string]> = {
   "directions.txt": [BIDI.repeat(500_000), CUT],
   "marks.txt": [`a${"\u0301".repeat(1_000_000)}`, CUT],
   "paragraph.md": [`# A\n\n${BIDI.repeat(20_000)}\n`, CUT],
-  "spans.md": [`<table><tr>${"<td colspan=1000>x</td>".repeat(99)}</tr></table>\n`, CUT],
-  "bomb.svg": [BOMB, "The picture may take long to draw, because it has too many parts."],
+  "spans.md": [
+    `<table><tr>${"<td colspan=1000>x</td>".repeat(99)}</tr></table>\n`,
+    CUT,
+  ],
+  "bomb.svg": [
+    BOMB,
+    "The picture may take long to draw, because it has too many parts.",
+  ],
   "picture.md": ["![of a bomb](bomb.svg)\n", "Picture not drawn: of a bomb"],
   "fields.md": [`---\na: "${BIDI.repeat(100_000)}"\n---\n# A\n`, CUT],
 };
@@ -52,7 +60,9 @@ const TABS = "<p tabindex=1 accesskey=s>x</p>\n\n|a|\n|-|\n|b|\n";
 
 const files = {
   ...FRIENDLY,
-  ...Object.fromEntries(Object.entries(HOSTILE).map(([name, [content]]) => [name, content])),
+  ...Object.fromEntries(
+    Object.entries(HOSTILE).map(([name, [content]]) => [name, content]),
+  ),
   "tabs.md": TABS,
   "small.ts": "const a = 1;\n",
   "small.json": '{ "a": 1 }\n',
@@ -69,7 +79,9 @@ function fileTest(name: string, body: (page: Page) => Promise<void>): void {
       await Deno.writeTextFile(`${folder}/files/${path}`, text);
     }
     const address = "?owner=local&repo=files&collection=%2F";
-    await body(await open(address, { items: `${Object.keys(files).length} items` }));
+    await body(
+      await open(address, { items: `${Object.keys(files).length} items` }),
+    );
   }, { env: { LOCAL_REPOS_DIR: folder } });
 }
 
@@ -86,13 +98,22 @@ const METER = `globalThis.meter = { longestMs: 0, turns: 0 };
   turn();`;
 
 /** Opens a file, and gives the longest stall of the page until all of it that is shown is there. */
-async function longestStallMs(page: Page, name: string, says: string): Promise<number> {
+async function longestStallMs(
+  page: Page,
+  name: string,
+  says: string,
+): Promise<number> {
   await page.evaluate("meter.longestMs = 0");
-  await page.evaluate(`document.querySelector('a[data-path="${name}"]').click()`);
+  await page.evaluate(
+    `document.querySelector('a[data-path="${name}"]').click()`,
+  );
   const file = page.locator(".file");
   await file.locator(".meta .path", { hasText: name }).waitFor();
   if (says !== "") await file.getByText(says).first().waitFor();
-  await waitUntil(page, "document.querySelector('.file [aria-busy=true]') === null");
+  await waitUntil(
+    page,
+    "document.querySelector('.file [aria-busy=true]') === null",
+  );
   // What was put in last is laid out and painted too.
   await page.evaluate(`new Promise((resolve) => {
     const { turns } = meter;
@@ -118,40 +139,64 @@ fileTest("no file stalls the page, which says what it cuts", async (page) => {
       `${stalls.join(", ")} ms, and friendly ${Math.round(friendlyMs)} ms`,
     );
   }
-  console.log(`longest stalls: friendly ${Math.round(friendlyMs)} ms; ${stalls.join(", ")} ms`);
+  console.log(
+    `longest stalls: friendly ${Math.round(friendlyMs)} ms; ${
+      stalls.join(", ")
+    } ms`,
+  );
 });
 
-fileTest("a worker starts when needed, and ends past its deadline", async (page) => {
-  let started = 0;
-  page.on("worker", () => started++);
-  const shows = async (name: string, selector: string) => {
-    await page.evaluate(`document.querySelector('a[data-path="${name}"]').click()`);
-    await page.locator(".file .meta .path", { hasText: name }).waitFor();
-    await page.locator(`.file ${selector}`).first().waitFor();
-  };
-  await shows("text.txt", ".block");
-  assertEquals(started, 0);
-  await shows("small.ts", ".hljs-keyword");
-  await shows("small.json", ".tree .v-number");
-  assertEquals(started, 1);
-  await shows("long.toml", ".notice");
-  await shows("small.ts", ".hljs-keyword");
-  assertEquals(started, 2);
-});
+fileTest(
+  "a worker starts when needed, and ends past its deadline",
+  async (page) => {
+    let started = 0;
+    page.on("worker", () => started++);
+    const shows = async (name: string, selector: string) => {
+      await page.evaluate(
+        `document.querySelector('a[data-path="${name}"]').click()`,
+      );
+      await page.locator(".file .meta .path", { hasText: name }).waitFor();
+      await page.locator(`.file ${selector}`).first().waitFor();
+    };
+    await shows("text.txt", ".block");
+    assertEquals(started, 0);
+    await shows("small.ts", ".hljs-keyword");
+    await shows("small.json", ".tree .v-number");
+    assertEquals(started, 1);
+    await shows("long.toml", ".notice");
+    await shows("small.ts", ".hljs-keyword");
+    assertEquals(started, 2);
+  },
+);
 
-fileTest("Markdown takes no key and no place among the tab stops", async (page) => {
-  // As if the service had let it through.
-  await page.route("**/api/get-item-content?**", async (route) => {
-    const response = await route.fetch();
-    const body = await response.json();
-    if (typeof body.html !== "string") return route.fulfill({ response });
-    const html = `<p tabindex="1" accesskey="s" inert>y</p>${body.html}`;
-    return route.fulfill({ response, body: JSON.stringify({ ...body, html }) });
-  });
-  await page.evaluate(`document.querySelector('a[data-path="tabs.md"]').click()`);
-  await page.locator(".prose td").waitFor();
-  assertEquals(await page.locator(".prose p").allTextContents(), ["y", "x"]);
-  assertEquals(await page.locator(".prose :is(p[tabindex], [accesskey], [inert])").count(), 0);
-  // What scrolls sideways is reached by keyboard.
-  assertEquals(await page.locator(".prose table").getAttribute("tabindex"), "0");
-});
+fileTest(
+  "Markdown takes no key and no place among the tab stops",
+  async (page) => {
+    // As if the service had let it through.
+    await page.route("**/api/get-item-content?**", async (route) => {
+      const response = await route.fetch();
+      const body = await response.json();
+      if (typeof body.html !== "string") return route.fulfill({ response });
+      const html = `<p tabindex="1" accesskey="s" inert>y</p>${body.html}`;
+      return route.fulfill({
+        response,
+        body: JSON.stringify({ ...body, html }),
+      });
+    });
+    await page.evaluate(
+      `document.querySelector('a[data-path="tabs.md"]').click()`,
+    );
+    await page.locator(".prose td").waitFor();
+    assertEquals(await page.locator(".prose p").allTextContents(), ["y", "x"]);
+    assertEquals(
+      await page.locator(".prose :is(p[tabindex], [accesskey], [inert])")
+        .count(),
+      0,
+    );
+    // What scrolls sideways is reached by keyboard.
+    assertEquals(
+      await page.locator(".prose table").getAttribute("tabindex"),
+      "0",
+    );
+  },
+);

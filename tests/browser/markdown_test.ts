@@ -37,7 +37,8 @@ ${"Text.\n\n".repeat(80)}
 ## Far below
 `;
 
-const SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="12" height="12"></svg>';
+const SVG =
+  '<svg xmlns="http://www.w3.org/2000/svg" width="12" height="12"></svg>';
 
 browserTest("hostile Markdown does nothing", async (open) => {
   const page = await open(`${POSTS}&path=posts%2Fhostile.md`);
@@ -47,83 +48,130 @@ browserTest("hostile Markdown does nothing", async (open) => {
 
   assertEquals(await page.evaluate("globalThis.hit"), undefined);
   assertEquals(new URL(page.url()).hostname, "127.0.0.1");
-  for (const bad of ["script", "form", "button", "[onerror]", "[href^=javascript]"]) {
+  for (
+    const bad of ["script", "form", "button", "[onerror]", "[href^=javascript]"]
+  ) {
     assertEquals(await prose.locator(bad).count(), 0, bad);
   }
-  assertEquals(await prose.locator("[style], .progress, #app, [name=announcer]").count(), 0);
+  assertEquals(
+    await prose.locator("[style], .progress, #app, [name=announcer]").count(),
+    0,
+  );
   // Pictures from elsewhere are links; the browser's watch fails the test if one was requested.
   for (const name of ["pixel", "content"]) {
-    assert(await prose.getByText(`Picture elsewhere: ${name}`).isVisible(), name);
+    assert(
+      await prose.getByText(`Picture elsewhere: ${name}`).isVisible(),
+      name,
+    );
   }
-  assertEquals(await prose.getByText("other host").getAttribute("target"), "_blank");
+  assertEquals(
+    await prose.getByText("other host").getAttribute("target"),
+    "_blank",
+  );
 }, {
   files: { "posts/hostile.md": HOSTILE },
-  reports: /^(Executing|Applying) inline .* violates the following Content Security Policy/,
+  reports:
+    /^(Executing|Applying) inline .* violates the following Content Security Policy/,
 });
 
-browserTest("relative addresses lead to the repository, anchors within the page", async (open) => {
-  const viewport = { width: 1200, height: 700 };
-  const page = await open(`${POSTS}&path=posts%2F2026%2Ffriendly.md`, { viewport });
-  await page.locator(".prose h1").waitFor();
+browserTest(
+  "relative addresses lead to the repository, anchors within the page",
+  async (open) => {
+    const viewport = { width: 1200, height: 700 };
+    const page = await open(`${POSTS}&path=posts%2F2026%2Ffriendly.md`, {
+      viewport,
+    });
+    await page.locator(".prose h1").waitFor();
 
-  const images = "[...document.querySelectorAll('.prose img')]";
-  await waitUntil(page, `${images}.filter((image) => image.naturalWidth === 12).length === 3`);
-  await page.locator(".prose .hljs-keyword", { hasText: "const" }).waitFor();
-  assertEquals(await page.locator(".prose .markdown-alert-note").count(), 1);
-  assertEquals(await page.getByRole("checkbox", { name: "Done" }).isDisabled(), true);
-  const elsewhere = page.getByRole("link", { name: "Elsewhere" });
-  assertEquals(await elsewhere.getAttribute("rel"), "noopener noreferrer nofollow");
-  await page.getByRole("link", { name: "Below" }).click();
-  assertMatch(page.url(), /#user-content-far-below$/);
-  const heading = "document.getElementById('user-content-far-below')";
-  await waitUntil(page, `${heading}.getBoundingClientRect().top < innerHeight`);
-  await page.goBack();
-  await page.getByRole("link", { name: "Next", exact: true }).click();
-  await page.locator(".prose h1", { hasText: "Next one" }).waitFor();
-  assertEquals(new URL(page.url()).searchParams.get("path"), "posts/2026/next.md");
-}, {
-  files: {
-    "posts/2026/friendly.md": FRIENDLY,
-    "posts/2026/next.md": "# Next one\n",
-    "posts/2026/img/a b.svg": SVG,
-    "posts/root.svg": SVG,
-    "root.svg": SVG,
-  },
-});
-
-browserTest("no script of this origin runs in the page but its own", async (open, site) => {
-  const page = await open(POSTS);
-  await page.locator(".list tbody").waitFor();
-  const raw = "api/get-item-content?owner=octo&repo=site&path=evil.js&format=raw";
-
-  for (const address of [raw, "client.js"]) {
-    const code = `import("${site.url}${address}").then(() => "ran", () => "refused")`;
-    assertEquals(await page.evaluate(code), "refused", address);
-  }
-  assertEquals(await page.evaluate("globalThis.hit"), undefined);
-}, {
-  files: { "posts/a.md": "# A\n", "evil.js": "globalThis.hit = 1;\n" },
-  reports: /violates the following Content Security Policy directive: "script-src/,
-});
-
-browserTest("no script of this origin runs as a worker but the page's", async (open, site) => {
-  const page = await open(`${POSTS}&path=code.js`);
-  await page.locator(".hljs-keyword").waitFor();
-  const raw = "api/get-item-content?owner=octo&repo=site&path=code.js&format=raw";
-
-  const started = (address: string) => `(() => { new Worker(${address}); return "started"; })()`;
-  const refusal = (code: string) =>
-    page.evaluate<string>(
-      `(() => { try { return ${code}; } catch ({ name }) { return name; } })()`,
+    const images = "[...document.querySelectorAll('.prose img')]";
+    await waitUntil(
+      page,
+      `${images}.filter((image) => image.naturalWidth === 12).length === 3`,
     );
-  assertEquals(await refusal(started(`"${site.url}${raw}"`)), "TypeError");
-  // The name of the page's own policy is taken, and there is no other.
-  for (const name of ["worker", "other"]) {
-    const policy = `trustedTypes.createPolicy("${name}", { createScriptURL: (url) => url })`;
-    const code = `${policy}.createScriptURL("${site.url}${raw}")`;
-    assertEquals(await refusal(started(code)), "TypeError", name);
-  }
-}, {
-  files: { "posts/a.md": "# A\n", "code.js": "const a = 1;\n" },
-  reports: /TrustedTypePolicy|TrustedScriptURL/,
-});
+    await page.locator(".prose .hljs-keyword", { hasText: "const" }).waitFor();
+    assertEquals(await page.locator(".prose .markdown-alert-note").count(), 1);
+    assertEquals(
+      await page.getByRole("checkbox", { name: "Done" }).isDisabled(),
+      true,
+    );
+    const elsewhere = page.getByRole("link", { name: "Elsewhere" });
+    assertEquals(
+      await elsewhere.getAttribute("rel"),
+      "noopener noreferrer nofollow",
+    );
+    await page.getByRole("link", { name: "Below" }).click();
+    assertMatch(page.url(), /#user-content-far-below$/);
+    const heading = "document.getElementById('user-content-far-below')";
+    await waitUntil(
+      page,
+      `${heading}.getBoundingClientRect().top < innerHeight`,
+    );
+    await page.goBack();
+    await page.getByRole("link", { name: "Next", exact: true }).click();
+    await page.locator(".prose h1", { hasText: "Next one" }).waitFor();
+    assertEquals(
+      new URL(page.url()).searchParams.get("path"),
+      "posts/2026/next.md",
+    );
+  },
+  {
+    files: {
+      "posts/2026/friendly.md": FRIENDLY,
+      "posts/2026/next.md": "# Next one\n",
+      "posts/2026/img/a b.svg": SVG,
+      "posts/root.svg": SVG,
+      "root.svg": SVG,
+    },
+  },
+);
+
+browserTest(
+  "no script of this origin runs in the page but its own",
+  async (open, site) => {
+    const page = await open(POSTS);
+    await page.locator(".list tbody").waitFor();
+    const raw =
+      "api/get-item-content?owner=octo&repo=site&path=evil.js&format=raw";
+
+    for (const address of [raw, "client.js"]) {
+      const code =
+        `import("${site.url}${address}").then(() => "ran", () => "refused")`;
+      assertEquals(await page.evaluate(code), "refused", address);
+    }
+    assertEquals(await page.evaluate("globalThis.hit"), undefined);
+  },
+  {
+    files: { "posts/a.md": "# A\n", "evil.js": "globalThis.hit = 1;\n" },
+    reports:
+      /violates the following Content Security Policy directive: "script-src/,
+  },
+);
+
+browserTest(
+  "no script of this origin runs as a worker but the page's",
+  async (open, site) => {
+    const page = await open(`${POSTS}&path=code.js`);
+    await page.locator(".hljs-keyword").waitFor();
+    const raw =
+      "api/get-item-content?owner=octo&repo=site&path=code.js&format=raw";
+
+    const started = (address: string) =>
+      `(() => { new Worker(${address}); return "started"; })()`;
+    const refusal = (code: string) =>
+      page.evaluate<string>(
+        `(() => { try { return ${code}; } catch ({ name }) { return name; } })()`,
+      );
+    assertEquals(await refusal(started(`"${site.url}${raw}"`)), "TypeError");
+    // The name of the page's own policy is taken, and there is no other.
+    for (const name of ["worker", "other"]) {
+      const policy =
+        `trustedTypes.createPolicy("${name}", { createScriptURL: (url) => url })`;
+      const code = `${policy}.createScriptURL("${site.url}${raw}")`;
+      assertEquals(await refusal(started(code)), "TypeError", name);
+    }
+  },
+  {
+    files: { "posts/a.md": "# A\n", "code.js": "const a = 1;\n" },
+    reports: /TrustedTypePolicy|TrustedScriptURL/,
+  },
+);

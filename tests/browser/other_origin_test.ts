@@ -5,7 +5,12 @@ import { assertEquals, assertMatch } from "@std/assert";
 import type { Page } from "playwright-core";
 import type { GitFiles } from "../github/git_repository.ts";
 import { root } from "../source_files.ts";
-import { assertAccessible, browserTest, POSTS, saveScreenshot } from "./browser.ts";
+import {
+  assertAccessible,
+  browserTest,
+  POSTS,
+  saveScreenshot,
+} from "./browser.ts";
 import { type ServedSite, waitUntil } from "./browser.ts";
 
 const example = await Deno.readTextFile(`${root}/examples/page/index.html`);
@@ -14,10 +19,15 @@ const readme = await Deno.readTextFile(`${root}/README.md`);
 /** Serves one page from another origin than the service's: `localhost`, and another port. */
 function servePage(html: string) {
   const requested: string[] = [];
-  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
-    requested.push(new URL(request.url).pathname);
-    return new Response(html, { headers: { "content-type": "text/html; charset=utf-8" } });
-  });
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    (request) => {
+      requested.push(new URL(request.url).pathname);
+      return new Response(html, {
+        headers: { "content-type": "text/html; charset=utf-8" },
+      });
+    },
+  );
   const url = `http://localhost:${server.addr.port}`;
   return { url, requested, [Symbol.asyncDispose]: () => server.shutdown() };
 }
@@ -25,40 +35,67 @@ function servePage(html: string) {
 /** A test with a page of another origin than the service's, whose address is put in the place of the documented one. */
 function pageTest(
   name: string,
-  { html = "", path = "", ...options }: { html?: string; path?: string; files?: GitFiles },
-  body: (page: Page, site: ServedSite, elsewhere: ReturnType<typeof servePage>) => Promise<void>,
+  { html = "", path = "", ...options }: {
+    html?: string;
+    path?: string;
+    files?: GitFiles;
+  },
+  body: (
+    page: Page,
+    site: ServedSite,
+    elsewhere: ReturnType<typeof servePage>,
+  ) => Promise<void>,
 ): void {
   browserTest(name, async (open, site) => {
     const service = site.url.replace(/\/$/, "");
-    await using elsewhere = servePage(html.replaceAll("http://localhost:8000", service));
+    await using elsewhere = servePage(
+      html.replaceAll("http://localhost:8000", service),
+    );
     await body(await open(elsewhere.url + path), site, elsewhere);
   }, options);
 }
 
-pageTest("a page elsewhere calls the operations and the client", {}, async (page, site) => {
-  const seen = await page.evaluate(async (url) => {
-    const posts = { owner: "octo", repo: "site", collection: "posts" };
-    const address = `${url}api/list-collection-items?${new URLSearchParams(posts)}`;
-    const list = await fetch(`${address}&limit=3`, { cache: "no-store" });
-    const names = ["etag", "link", "age", "cache-status", "x-request-id"];
-    const { items } = await list.json();
-    const item = await (await fetch(items[0].contentUrl)).json();
-    const missing = await (await fetch(`${address}none`)).json();
+pageTest(
+  "a page elsewhere calls the operations and the client",
+  {},
+  async (page, site) => {
+    const seen = await page.evaluate(async (url) => {
+      const posts = { owner: "octo", repo: "site", collection: "posts" };
+      const address = `${url}api/list-collection-items?${new URLSearchParams(
+        posts,
+      )}`;
+      const list = await fetch(`${address}&limit=3`, { cache: "no-store" });
+      const names = ["etag", "link", "age", "cache-status", "x-request-id"];
+      const { items } = await list.json();
+      const item = await (await fetch(items[0].contentUrl)).json();
+      const missing = await (await fetch(`${address}none`)).json();
 
-    const { CollectionsClient } = await import(`${url}client.js`);
-    const client = new CollectionsClient(undefined, { reuse: true });
-    let count = 0;
-    for await (const _ of client.items({ ...posts, limit: 5 })) count++;
-    const again = await client.listItems({ ...posts, page: 1, limit: 5 });
-    const unread = names.filter((name) => !list.headers.has(name));
-    return [unread, item.content.slice(-9), missing.code, count, again.items.length];
-  }, site.url);
+      const { CollectionsClient } = await import(`${url}client.js`);
+      const client = new CollectionsClient(undefined, { reuse: true });
+      let count = 0;
+      for await (const _ of client.items({ ...posts, limit: 5 })) count++;
+      const again = await client.listItems({ ...posts, page: 1, limit: 5 });
+      const unread = names.filter((name) => !list.headers.has(name));
+      return [
+        unread,
+        item.content.slice(-9),
+        missing.code,
+        count,
+        again.items.length,
+      ];
+    }, site.url);
 
-  assertEquals(seen, [[], "# Post 0\n", "collection-not-found", 12, 5]);
-  // The client revalidates, for which the browser sends a preflight.
-  const lines = site.service.logLines("request").map(({ method, status }) => `${method} ${status}`);
-  assertEquals(lines.filter((line) => /304|OPTIONS/.test(line)), ["OPTIONS 204", "GET 304"]);
-});
+    assertEquals(seen, [[], "# Post 0\n", "collection-not-found", 12, 5]);
+    // The client revalidates, for which the browser sends a preflight.
+    const lines = site.service.logLines("request").map(({ method, status }) =>
+      `${method} ${status}`
+    );
+    assertEquals(lines.filter((line) => /304|OPTIONS/.test(line)), [
+      "OPTIONS 204",
+      "GET 304",
+    ]);
+  },
+);
 
 const [, lines = ""] = readme.match(/```html\n(.*?)```/s) ?? [];
 
@@ -69,68 +106,95 @@ pageTest("README's five lines list posts", { html: lines }, async (page) => {
   assertEquals(lines.trim().split("\n").length, 5);
 });
 
-const BLOG = { html: example, path: "/?owner=local&repo=blog&collection=posts" };
+const BLOG = {
+  html: example,
+  path: "/?owner=local&repo=blog&collection=posts",
+};
 
-pageTest("the example page is a blog: index, tags, posts, neighbours", BLOG, async (page) => {
-  const titles = page.locator("article h2");
-  await titles.first().waitFor();
-  const dates = await page.locator("article time").allTextContents();
-  assertEquals([dates.length, dates], [10, dates.toSorted().reverse()]);
-  assertEquals(await page.getByText("Winter opening hours").count(), 0);
-  assertMatch(await page.locator("article p").first().innerText(), /^Mrs Hartley/);
-  await assertAccessible(page, "index");
-  await saveScreenshot(page, "blog-index");
+pageTest(
+  "the example page is a blog: index, tags, posts, neighbours",
+  BLOG,
+  async (page) => {
+    const titles = page.locator("article h2");
+    await titles.first().waitFor();
+    const dates = await page.locator("article time").allTextContents();
+    assertEquals([dates.length, dates], [10, dates.toSorted().reverse()]);
+    assertEquals(await page.getByText("Winter opening hours").count(), 0);
+    assertMatch(
+      await page.locator("article p").first().innerText(),
+      /^Mrs Hartley/,
+    );
+    await assertAccessible(page, "index");
+    await saveScreenshot(page, "blog-index");
 
-  await page.getByRole("link", { name: "flour (2)" }).click();
-  await page.getByRole("heading", { name: "Posts about flour" }).waitFor();
-  assertEquals(await titles.allTextContents(), ["Which flour for what", "Rain and rye"]);
-  await titles.getByRole("link", { name: "Which flour for what" }).click();
-  await waitUntil(page, "document.querySelector('article img')?.naturalWidth > 0");
-  assertEquals(await page.locator("h1").allTextContents(), ["Which flour for what"]);
-  await assertAccessible(page, "post");
-  await saveScreenshot(page, "blog-post");
+    await page.getByRole("link", { name: "flour (2)" }).click();
+    await page.getByRole("heading", { name: "Posts about flour" }).waitFor();
+    assertEquals(await titles.allTextContents(), [
+      "Which flour for what",
+      "Rain and rye",
+    ]);
+    await titles.getByRole("link", { name: "Which flour for what" }).click();
+    await waitUntil(
+      page,
+      "document.querySelector('article img')?.naturalWidth > 0",
+    );
+    assertEquals(await page.locator("h1").allTextContents(), [
+      "Which flour for what",
+    ]);
+    await assertAccessible(page, "post");
+    await saveScreenshot(page, "blog-post");
 
-  const neighbors = page.getByRole("navigation", { name: "Other posts" });
-  assertEquals(await neighbors.getByRole("link").allTextContents(), [
-    "← Grüße aus Köln",
-    "→ Rain and rye",
-  ]);
-  await neighbors.getByRole("link", { name: "Grüße aus Köln" }).click();
-  await page.getByRole("heading", { name: "Grüße aus Köln" }).waitFor();
-});
+    const neighbors = page.getByRole("navigation", { name: "Other posts" });
+    assertEquals(await neighbors.getByRole("link").allTextContents(), [
+      "← Grüße aus Köln",
+      "→ Rain and rye",
+    ]);
+    await neighbors.getByRole("link", { name: "Grüße aus Köln" }).click();
+    await page.getByRole("heading", { name: "Grüße aus Köln" }).waitFor();
+  },
+);
 
 const HOSTILE_BLOG = {
   html: example,
   path: `/${POSTS}&branch=main&post=a`,
   files: {
-    "posts/a.md": "---\ntitle: A\ntags: [b, '!b', '']\n---\n# A\n\n## One\n\n[b](b.md#two) " +
+    "posts/a.md":
+      "---\ntitle: A\ntags: [b, '!b', '']\n---\n# A\n\n## One\n\n[b](b.md#two) " +
       "<img src=x onerror='globalThis.hit=1'>\n\n## Two\n",
     "posts/b.md": "---\ntitle: B\n---\n# Of its own\n",
   },
 };
 
-pageTest("the example page has contents, links, no hostile HTML", HOSTILE_BLOG, async (page) => {
-  const contents = page.getByRole("navigation", { name: "Contents" }).getByRole("link");
-  await contents.first().waitFor();
+pageTest(
+  "the example page has contents, links, no hostile HTML",
+  HOSTILE_BLOG,
+  async (page) => {
+    const contents = page.getByRole("navigation", { name: "Contents" })
+      .getByRole("link");
+    await contents.first().waitFor();
 
-  assertEquals(await contents.allTextContents(), ["One", "Two"]);
-  for (const [at, id] of ["user-content-one", "user-content-two"].entries()) {
-    assertEquals(await contents.nth(at).getAttribute("href"), `#${id}`);
-    assertEquals(await page.locator(`#${id}`).count(), 1);
-  }
-  assertEquals(await page.evaluate("globalThis.hit"), undefined);
-  assertEquals(await page.locator("h1").allTextContents(), ["A"]);
-  await page.locator("article").getByRole("link", { name: "b" }).click();
-  await page.getByRole("heading", { name: "B" }).waitFor();
-  assertEquals(await page.locator("h1").allTextContents(), ["B", "Of its own"]);
-  assertEquals(new URL(page.url()).search, `${POSTS}&branch=main&post=b`);
+    assertEquals(await contents.allTextContents(), ["One", "Two"]);
+    for (const [at, id] of ["user-content-one", "user-content-two"].entries()) {
+      assertEquals(await contents.nth(at).getAttribute("href"), `#${id}`);
+      assertEquals(await page.locator(`#${id}`).count(), 1);
+    }
+    assertEquals(await page.evaluate("globalThis.hit"), undefined);
+    assertEquals(await page.locator("h1").allTextContents(), ["A"]);
+    await page.locator("article").getByRole("link", { name: "b" }).click();
+    await page.getByRole("heading", { name: "B" }).waitFor();
+    assertEquals(await page.locator("h1").allTextContents(), [
+      "B",
+      "Of its own",
+    ]);
+    assertEquals(new URL(page.url()).search, `${POSTS}&branch=main&post=b`);
 
-  // A link of "!b" would lead to every other post.
-  await page.getByRole("link", { name: "All posts" }).click();
-  const tags = page.getByRole("navigation", { name: "Tags" });
-  await tags.getByText("!b (1)").waitFor();
-  assertEquals(await tags.getByRole("link").allTextContents(), ["b (1)"]);
-});
+    // A link of "!b" would lead to every other post.
+    await page.getByRole("link", { name: "All posts" }).click();
+    const tags = page.getByRole("navigation", { name: "Tags" });
+    await tags.getByText("!b (1)").waitFor();
+    assertEquals(await tags.getByRole("link").allTextContents(), ["b (1)"]);
+  },
+);
 
 pageTest(
   "the example page runs its own code, or says why not",
@@ -143,8 +207,11 @@ pageTest(
 
     await page.goto(`${url}/?post=none`);
     await page.locator("main", { hasText: '"none"' }).waitFor();
-    await using down = servePage(example.replace("http://localhost:8000", "http://127.0.0.1:1"));
+    await using down = servePage(
+      example.replace("http://localhost:8000", "http://127.0.0.1:1"),
+    );
     await page.goto(down.url);
-    await page.getByText("The service at http://127.0.0.1:1 does not answer.").waitFor();
+    await page.getByText("The service at http://127.0.0.1:1 does not answer.")
+      .waitFor();
   },
 );

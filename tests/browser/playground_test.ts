@@ -8,7 +8,8 @@ import { browserTest, POSTS, waitForItems } from "./browser.ts";
 const searchOf = (page: Page) => decodeURIComponent(new URL(page.url()).search);
 const rows = (page: Page) => page.locator(".list a[data-path]");
 const titles = (page: Page) => rows(page).allTextContents();
-const focused = (page: Page, what: string) => page.evaluate(`document.activeElement.${what}`);
+const focused = (page: Page, what: string) =>
+  page.evaluate(`document.activeElement.${what}`);
 
 /** Fills a field and sends it. */
 async function enter(page: Page, field: string, text: string): Promise<void> {
@@ -17,238 +18,380 @@ async function enter(page: Page, field: string, text: string): Promise<void> {
 }
 
 /** Waits for an action, and for the items that the list then shows. */
-async function leadsTo(page: Page, items: string, action: Promise<unknown>): Promise<void> {
+async function leadsTo(
+  page: Page,
+  items: string,
+  action: Promise<unknown>,
+): Promise<void> {
   await action;
   await waitForItems(page, items);
 }
 
-browserTest("the playground opens on the example, at least 12 rows of it in view", async (open) => {
-  const isInView = `[...document.querySelectorAll(".list a[data-path]")].filter((row) => {
+browserTest(
+  "the playground opens on the example, at least 12 rows of it in view",
+  async (open) => {
+    const isInView =
+      `[...document.querySelectorAll(".list a[data-path]")].filter((row) => {
     const { top, bottom } = row.closest("tr").getBoundingClientRect();
     return top >= 0 && bottom <= document.querySelector(".list .request").getBoundingClientRect().top;
   }).length`;
-  for (const [width, height, least] of [[1440, 900, 12], [390, 844, 8]] as const) {
-    const page = await open("", { viewport: { width, height }, items: "12 items" });
-    const inView = await page.evaluate<number>(isInView);
-    assert(inView >= least, `${inView} rows are in view at ${width}x${height}`);
-  }
-});
+    for (
+      const [width, height, least] of [[1440, 900, 12], [390, 844, 8]] as const
+    ) {
+      const page = await open("", {
+        viewport: { width, height },
+        items: "12 items",
+      });
+      const inView = await page.evaluate<number>(isInView);
+      assert(
+        inView >= least,
+        `${inView} rows are in view at ${width}x${height}`,
+      );
+    }
+  },
+);
 
-browserTest("rows show title, date and tags, folders are groups", async (open) => {
-  const page = await open("", { items: "12 items" });
+browserTest(
+  "rows show title, date and tags, folders are groups",
+  async (open) => {
+    const page = await open("", { items: "12 items" });
 
-  const heads = await page.locator(".list thead th").allInnerTexts();
-  assertEquals(heads.join(), "Title,Date,Tags,Author,Size");
-  assertEquals(await page.locator(".group").allInnerTexts(), ["2024", "2025", "2026"]);
-  const first = await page.locator(".list tbody tr:not(.group)").first().innerText();
-  assertMatch(first, /^Keeping a starter alive\s+keeping-a-starter-alive\.md\s+2024-04-21\s/);
-  await leadsTo(page, "5 items", page.getByRole("link", { name: "2025" }).first().click());
-  const crumbs = page.locator(".crumbs a");
-  assertEquals(await crumbs.allTextContents(), ["/", "posts", "2025"]);
-  await leadsTo(page, "12 items", crumbs.nth(1).click());
-});
+    const heads = await page.locator(".list thead th").allInnerTexts();
+    assertEquals(heads.join(), "Title,Date,Tags,Author,Size");
+    assertEquals(await page.locator(".group").allInnerTexts(), [
+      "2024",
+      "2025",
+      "2026",
+    ]);
+    const first = await page.locator(".list tbody tr:not(.group)").first()
+      .innerText();
+    assertMatch(
+      first,
+      /^Keeping a starter alive\s+keeping-a-starter-alive\.md\s+2024-04-21\s/,
+    );
+    await leadsTo(
+      page,
+      "5 items",
+      page.getByRole("link", { name: "2025" }).first().click(),
+    );
+    const crumbs = page.locator(".crumbs a");
+    assertEquals(await crumbs.allTextContents(), ["/", "posts", "2025"]);
+    await leadsTo(page, "12 items", crumbs.nth(1).click());
+  },
+);
 
-browserTest("owner/repo alone leads to the whole repository and its own branch", async (open) => {
-  const page = await open("");
-  assertEquals(await page.locator(".problem").count(), 0);
-  assertEquals(await page.title(), "Repo Collections");
+browserTest(
+  "owner/repo alone leads to the whole repository and its own branch",
+  async (open) => {
+    const page = await open("");
+    assertEquals(await page.locator(".problem").count(), 0);
+    assertEquals(await page.title(), "Repo Collections");
 
-  await leadsTo(page, "13 items", enter(page, "#repository", "octo/site"));
-  assertEquals(searchOf(page), "?owner=octo&repo=site&collection=/&branch=HEAD");
-  assertEquals(await focused(page, "dataset.path"), "docs/guide/start.md");
+    await leadsTo(page, "13 items", enter(page, "#repository", "octo/site"));
+    assertEquals(
+      searchOf(page),
+      "?owner=octo&repo=site&collection=/&branch=HEAD",
+    );
+    assertEquals(await focused(page, "dataset.path"), "docs/guide/start.md");
 
-  await leadsTo(page, "1 item", enter(page, "#repository", "octo/site/docs"));
-  await enter(page, "#repository", "nonsense");
-  await page.getByText("This names no repository.").waitFor();
-  assertEquals(await focused(page, "id"), "repository");
-}, { branch: "master", env: {} });
+    await leadsTo(page, "1 item", enter(page, "#repository", "octo/site/docs"));
+    await enter(page, "#repository", "nonsense");
+    await page.getByText("This names no repository.").waitFor();
+    assertEquals(await focused(page, "id"), "repository");
+  },
+  { branch: "master", env: {} },
+);
 
-browserTest("a pasted address of any of the four hosts leads to its list or file", async (open) => {
-  const page = await open("?owner=local&repo=blog&collection=posts", { items: "12 items" });
-  const paste = (text: string) =>
-    page.evaluate(`{
+browserTest(
+  "a pasted address of any of the four hosts leads to its list or file",
+  async (open) => {
+    const page = await open("?owner=local&repo=blog&collection=posts", {
+      items: "12 items",
+    });
+    const paste = (text: string) =>
+      page.evaluate(`{
       const clipboardData = new DataTransfer();
       clipboardData.setData("text", ${JSON.stringify(text)});
       const event = new ClipboardEvent("paste", { clipboardData, cancelable: true, bubbles: true });
       document.getElementById("repository").dispatchEvent(event);
     }`);
 
-  await leadsTo(page, "1 item", paste("https://github.com/octo/site/tree/main/docs/guide"));
-  assertEquals(searchOf(page), "?owner=octo&repo=site&collection=docs/guide&branch=main");
-  const addresses = [
-    "https://github.com/octo/site/blob/main/posts/p03.md",
-    "https://raw.githubusercontent.com/octo/site/refs/heads/main/posts/p03.md",
-    "https://cdn.jsdelivr.net/gh/octo/site@main/posts/p03.md",
-  ];
-  for (const address of addresses) {
-    await leadsTo(page, "13 items", paste("https://github.com/octo/site"));
-    assertEquals(searchOf(page), "?owner=octo&repo=site&collection=/&branch=HEAD");
-    await paste(address);
-    await page.getByRole("heading", { name: "Post 3" }).first().waitFor();
-    await waitForItems(page, "12 items");
-    assertEquals(searchOf(page), `${POSTS}&branch=main&path=posts/p03.md`, address);
-  }
-  assertMatch(await page.title(), /^p03\.md, posts in octo\/site/);
-});
-
-browserTest("a header sorts, up, down and not at all, and a deep link has it all", async (open) => {
-  const page = await open("", { items: "12 items" });
-  const sort = async (name: string, direction: string) => {
-    await page.locator("thead").getByRole("link", { name }).click();
-    await page.locator(`th[aria-sort="${direction}"]`, { hasText: name }).waitFor();
-    await rows(page).first().waitFor();
-  };
-
-  await sort("Date", "descending");
-  assertEquals((await titles(page))[0], "Winter opening hours");
-  await sort("Date", "ascending");
-  assertEquals((await titles(page))[0], "Opening day");
-  await sort("Title", "ascending");
-  assertEquals((await titles(page))[0], "Apple days");
-  await page.getByRole("link", { name: "Rain and rye" }).click();
-  await page.locator("#file-title", { hasText: "Rain and rye" }).waitFor();
-
-  const other = await open(page.url());
-  await other.locator("#file-title", { hasText: "Rain and rye" }).waitFor();
-  assertEquals(await titles(other), await titles(page));
-  assertEquals(await other.locator("tr.current a[data-path]").innerText(), "Rain and rye");
-});
-
-browserTest("a header sorts by the key that is shown, or not at all", async (open) => {
-  const named = await open("?owner=octo&repo=site&collection=named", { items: "2 items" });
-  assertEquals(await titles(named), ["Zoe", "Adam"]);
-  await named.locator("thead").getByRole("link", { name: "Title" }).click();
-  await named.locator('th[aria-sort="ascending"]').waitFor();
-  await rows(named).first().waitFor();
-  assertEquals(await titles(named), ["Adam", "Zoe"]);
-
-  const mixed = await open("?owner=octo&repo=site&collection=mixed", { items: "2 items" });
-  assertEquals(await mixed.locator("thead th").allInnerTexts(), ["Title", "X,y", "Size"]);
-  assertEquals(await mixed.locator("thead a").allInnerTexts(), ["Size"]);
-}, {
-  files: {
-    "named/a.md": "---\nname: Zoe\n---\n",
-    "named/z.md": "---\nname: Adam\n---\n",
-    "mixed/a.md": "---\nlabel: A\n---\n",
-    "mixed/b.md": '---\ntitle: B\n"x,y": 1\n---\n',
+    await leadsTo(
+      page,
+      "1 item",
+      paste("https://github.com/octo/site/tree/main/docs/guide"),
+    );
+    assertEquals(
+      searchOf(page),
+      "?owner=octo&repo=site&collection=docs/guide&branch=main",
+    );
+    const addresses = [
+      "https://github.com/octo/site/blob/main/posts/p03.md",
+      "https://raw.githubusercontent.com/octo/site/refs/heads/main/posts/p03.md",
+      "https://cdn.jsdelivr.net/gh/octo/site@main/posts/p03.md",
+    ];
+    for (const address of addresses) {
+      await leadsTo(page, "13 items", paste("https://github.com/octo/site"));
+      assertEquals(
+        searchOf(page),
+        "?owner=octo&repo=site&collection=/&branch=HEAD",
+      );
+      await paste(address);
+      await page.getByRole("heading", { name: "Post 3" }).first().waitFor();
+      await waitForItems(page, "12 items");
+      assertEquals(
+        searchOf(page),
+        `${POSTS}&branch=main&path=posts/p03.md`,
+        address,
+      );
+    }
+    assertMatch(await page.title(), /^p03\.md, posts in octo\/site/);
   },
-});
+);
 
-browserTest("tags, typed filters and facets filter, and chips take that back", async (open) => {
-  const page = await open("", { items: "12 items" });
+browserTest(
+  "a header sorts, up, down and not at all, and a deep link has it all",
+  async (open) => {
+    const page = await open("", { items: "12 items" });
+    const sort = async (name: string, direction: string) => {
+      await page.locator("thead").getByRole("link", { name }).click();
+      await page.locator(`th[aria-sort="${direction}"]`, { hasText: name })
+        .waitFor();
+      await rows(page).first().waitFor();
+    };
 
-  const tag = page.locator(".list tbody").getByRole("link", { name: "news" }).first();
-  await leadsTo(page, "3 items", tag.click());
-  assertEquals(await page.locator(".chips").innerText(), "tags: news ×");
-  await leadsTo(page, "2 items", enter(page, "#filter", "draft=false"));
-  const filters = "&filter[frontMatter.tags]=news&filter[frontMatter.draft]=false";
-  assert(searchOf(page).endsWith(filters), searchOf(page));
-  const chip = page.getByRole("link", { name: "Remove the filter tags: news" });
-  await leadsTo(page, "10 items", chip.click());
-  const hint = await page.locator("#filter").getAttribute("placeholder");
-  await leadsTo(page, "7 items", enter(page, "#filter", hint!.split(", ").at(-1)!));
-  await leadsTo(page, "10 items", page.goBack());
+    await sort("Date", "descending");
+    assertEquals((await titles(page))[0], "Winter opening hours");
+    await sort("Date", "ascending");
+    assertEquals((await titles(page))[0], "Opening day");
+    await sort("Title", "ascending");
+    assertEquals((await titles(page))[0], "Apple days");
+    await page.getByRole("link", { name: "Rain and rye" }).click();
+    await page.locator("#file-title", { hasText: "Rain and rye" }).waitFor();
 
-  await page.getByRole("button", { name: "Facets" }).click();
-  const facet = page.locator(".facets").getByRole("link", { name: "bakery 3" });
-  await leadsTo(page, "3 items", facet.click());
-  await enter(page, "#filter", "nothing");
-  await page.getByText("No item matches the filters.").waitFor();
-  await leadsTo(page, "12 items", page.getByRole("link", { name: "Remove them" }).click());
-});
-
-browserTest("facets are requested once for a list, after a problem too", async (open) => {
-  const page = await open(POSTS, { items: "2 items" });
-  const requests: string[] = [];
-  page.on("request", (request) => {
-    const facets = new URL(request.url()).searchParams.get("facets");
-    if (facets !== null) requests.push(facets);
-  });
-  const facets = page.getByRole("button", { name: "Facets" });
-  // A page that repeats its request does so in the time of these.
-  const pass = () => page.evaluate("(async () => { for (let n = 9; n--;) await fetch('./'); })()");
-
-  await page.route("**facets=**", (route) => {
-    const problem = { title: "Bad", detail: "Cannot count.", code: "invalid-parameters" };
-    return route.fulfill({ status: 400, body: JSON.stringify(problem) });
-  });
-  await facets.click();
-  await page.getByText("Cannot count.").waitFor();
-  await pass();
-  assertEquals(requests, ["frontMatter.tags"]);
-
-  await page.unroute("**facets=**");
-  await facets.click();
-  await facets.click();
-  await page.locator(".facets").getByRole("link", { name: "a 2" }).waitFor();
-  // No filter means these: "!" in front negates.
-  assertEquals((await page.locator(".facets span").allTextContents()).sort(), [" 1", "!a 1"]);
-  assertEquals(await page.locator(".list tr a.tag").allTextContents(), ["a", "a"]);
-  assertEquals(await page.locator(".list tr span.tag").allTextContents(), ["!a", ""]);
-  await enter(page, "#branch", "none");
-  await page.getByText("There is nothing to count.").waitFor();
-  await pass();
-  assertEquals(requests.length, 2);
-}, {
-  files: {
-    "posts/1.md": '---\ntags: [a, "!a", ""]\n"x,y": [a]\n"Q.": [a]\n---\n',
-    "posts/2.md": "---\ntags: [a]\n---\n",
+    const other = await open(page.url());
+    await other.locator("#file-title", { hasText: "Rain and rye" }).waitFor();
+    assertEquals(await titles(other), await titles(page));
+    assertEquals(
+      await other.locator("tr.current a[data-path]").innerText(),
+      "Rain and rye",
+    );
   },
-});
+);
 
-browserTest("Next shows the next page from its first row on", async (open, { url }) => {
-  const viewport = { width: 1000, height: 500 };
-  const page = await open(`${POSTS}&limit=5`, { viewport, items: "1–5 of 12" });
-  const next = page.getByRole("link", { name: "Next" });
+browserTest(
+  "a header sorts by the key that is shown, or not at all",
+  async (open) => {
+    const named = await open("?owner=octo&repo=site&collection=named", {
+      items: "2 items",
+    });
+    assertEquals(await titles(named), ["Zoe", "Adam"]);
+    await named.locator("thead").getByRole("link", { name: "Title" }).click();
+    await named.locator('th[aria-sort="ascending"]').waitFor();
+    await rows(named).first().waitFor();
+    assertEquals(await titles(named), ["Adam", "Zoe"]);
 
-  await leadsTo(page, "6–10 of 12", next.press("Enter"));
-  assertEquals(await focused(page, "textContent"), "Post 5");
-  assertEquals(await page.locator(".list .body").evaluate((body) => body.scrollTop), 0);
-  await leadsTo(page, "11–12 of 12", next.click());
-  assertEquals(await next.count(), 0);
-  await leadsTo(page, "6–10 of 12", page.goBack());
-  await page.goto(`${url}${POSTS}&limit=5&page=9`);
-  await leadsTo(page, "1–5 of 12", page.getByRole("link", { name: "Show the first page" }).click());
-  const options = page.getByLabel("Options");
-  const size = page.getByLabel("Rows a page");
-  await options.click();
-  assertEquals(await size.inputValue(), "5");
-  await size.press("Escape");
-  assertEquals([await size.isVisible(), await focused(page, "ariaLabel")], [false, "Options"]);
-  await options.press("Enter");
-  await page.locator("#filter").focus();
-  assertEquals(await size.isVisible(), false);
-  await options.click();
-  await leadsTo(page, "12 items", size.selectOption("25"));
-});
+    const mixed = await open("?owner=octo&repo=site&collection=mixed", {
+      items: "2 items",
+    });
+    assertEquals(await mixed.locator("thead th").allInnerTexts(), [
+      "Title",
+      "X,y",
+      "Size",
+    ]);
+    assertEquals(await mixed.locator("thead a").allInnerTexts(), ["Size"]);
+  },
+  {
+    files: {
+      "named/a.md": "---\nname: Zoe\n---\n",
+      "named/z.md": "---\nname: Adam\n---\n",
+      "mixed/a.md": "---\nlabel: A\n---\n",
+      "mixed/b.md": '---\ntitle: B\n"x,y": 1\n---\n',
+    },
+  },
+);
 
-browserTest("a panel's request is one line, with code and JSON on demand", async (open) => {
-  const permissions = ["clipboard-read", "clipboard-write"];
-  const address = `${POSTS}&limit=5&filter[name]=!it's%20$(x)`;
-  const page = await open(address, { permissions, items: "1–5 of 12" });
-  const line = page.locator(".list .line");
-  const details = page.locator(".request-details");
-  const copy = async (panel: Locator, button: string) => {
-    await panel.getByRole("button", { name: button }).click();
-    await panel.getByText("Copied").waitFor();
-    return await page.evaluate<string>("navigator.clipboard.readText()");
-  };
+browserTest(
+  "tags, typed filters and facets filter, and chips take that back",
+  async (open) => {
+    const page = await open("", { items: "12 items" });
 
-  assertMatch(await line.innerText(), /200 · \d+ ms · [\d.]+ KB · fresh \d+ s\s+Copy/);
-  const sent = await copy(line, "Copy");
-  assertEquals((await (await fetch(sent)).json()).items.length, 5);
-  await line.getByRole("button", { name: /^200/ }).click();
-  await details.getByText('"totalItems": 12').waitFor();
-  assertMatch(await details.innerText(), /GET http[^]*cache-status[^]*"totalItems": 12/);
-  const code = await copy(details, "fetch");
-  const run = new Function(`return (async () => { ${code} return items; })()`);
-  assertEquals((await run()).length, 5);
-  const command = await copy(details, "curl");
-  const { stdout } = await new Deno.Command("sh", { args: ["-c", command] }).output();
-  assertEquals(JSON.parse(new TextDecoder().decode(stdout)).items.length, 5);
-});
+    const tag = page.locator(".list tbody").getByRole("link", { name: "news" })
+      .first();
+    await leadsTo(page, "3 items", tag.click());
+    assertEquals(await page.locator(".chips").innerText(), "tags: news ×");
+    await leadsTo(page, "2 items", enter(page, "#filter", "draft=false"));
+    const filters =
+      "&filter[frontMatter.tags]=news&filter[frontMatter.draft]=false";
+    assert(searchOf(page).endsWith(filters), searchOf(page));
+    const chip = page.getByRole("link", {
+      name: "Remove the filter tags: news",
+    });
+    await leadsTo(page, "10 items", chip.click());
+    const hint = await page.locator("#filter").getAttribute("placeholder");
+    await leadsTo(
+      page,
+      "7 items",
+      enter(page, "#filter", hint!.split(", ").at(-1)!),
+    );
+    await leadsTo(page, "10 items", page.goBack());
 
-const SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30"></svg>';
+    await page.getByRole("button", { name: "Facets" }).click();
+    const facet = page.locator(".facets").getByRole("link", {
+      name: "bakery 3",
+    });
+    await leadsTo(page, "3 items", facet.click());
+    await enter(page, "#filter", "nothing");
+    await page.getByText("No item matches the filters.").waitFor();
+    await leadsTo(
+      page,
+      "12 items",
+      page.getByRole("link", { name: "Remove them" }).click(),
+    );
+  },
+);
+
+browserTest(
+  "facets are requested once for a list, after a problem too",
+  async (open) => {
+    const page = await open(POSTS, { items: "2 items" });
+    const requests: string[] = [];
+    page.on("request", (request) => {
+      const facets = new URL(request.url()).searchParams.get("facets");
+      if (facets !== null) requests.push(facets);
+    });
+    const facets = page.getByRole("button", { name: "Facets" });
+    // A page that repeats its request does so in the time of these.
+    const pass = () =>
+      page.evaluate(
+        "(async () => { for (let n = 9; n--;) await fetch('./'); })()",
+      );
+
+    await page.route("**facets=**", (route) => {
+      const problem = {
+        title: "Bad",
+        detail: "Cannot count.",
+        code: "invalid-parameters",
+      };
+      return route.fulfill({ status: 400, body: JSON.stringify(problem) });
+    });
+    await facets.click();
+    await page.getByText("Cannot count.").waitFor();
+    await pass();
+    assertEquals(requests, ["frontMatter.tags"]);
+
+    await page.unroute("**facets=**");
+    await facets.click();
+    await facets.click();
+    await page.locator(".facets").getByRole("link", { name: "a 2" }).waitFor();
+    // No filter means these: "!" in front negates.
+    assertEquals(
+      (await page.locator(".facets span").allTextContents()).sort(),
+      [" 1", "!a 1"],
+    );
+    assertEquals(await page.locator(".list tr a.tag").allTextContents(), [
+      "a",
+      "a",
+    ]);
+    assertEquals(await page.locator(".list tr span.tag").allTextContents(), [
+      "!a",
+      "",
+    ]);
+    await enter(page, "#branch", "none");
+    await page.getByText("There is nothing to count.").waitFor();
+    await pass();
+    assertEquals(requests.length, 2);
+  },
+  {
+    files: {
+      "posts/1.md": '---\ntags: [a, "!a", ""]\n"x,y": [a]\n"Q.": [a]\n---\n',
+      "posts/2.md": "---\ntags: [a]\n---\n",
+    },
+  },
+);
+
+browserTest(
+  "Next shows the next page from its first row on",
+  async (open, { url }) => {
+    const viewport = { width: 1000, height: 500 };
+    const page = await open(`${POSTS}&limit=5`, {
+      viewport,
+      items: "1–5 of 12",
+    });
+    const next = page.getByRole("link", { name: "Next" });
+
+    await leadsTo(page, "6–10 of 12", next.press("Enter"));
+    assertEquals(await focused(page, "textContent"), "Post 5");
+    assertEquals(
+      await page.locator(".list .body").evaluate((body) => body.scrollTop),
+      0,
+    );
+    await leadsTo(page, "11–12 of 12", next.click());
+    assertEquals(await next.count(), 0);
+    await leadsTo(page, "6–10 of 12", page.goBack());
+    await page.goto(`${url}${POSTS}&limit=5&page=9`);
+    await leadsTo(
+      page,
+      "1–5 of 12",
+      page.getByRole("link", { name: "Show the first page" }).click(),
+    );
+    const options = page.getByLabel("Options");
+    const size = page.getByLabel("Rows a page");
+    await options.click();
+    assertEquals(await size.inputValue(), "5");
+    await size.press("Escape");
+    assertEquals([await size.isVisible(), await focused(page, "ariaLabel")], [
+      false,
+      "Options",
+    ]);
+    await options.press("Enter");
+    await page.locator("#filter").focus();
+    assertEquals(await size.isVisible(), false);
+    await options.click();
+    await leadsTo(page, "12 items", size.selectOption("25"));
+  },
+);
+
+browserTest(
+  "a panel's request is one line, with code and JSON on demand",
+  async (open) => {
+    const permissions = ["clipboard-read", "clipboard-write"];
+    const address = `${POSTS}&limit=5&filter[name]=!it's%20$(x)`;
+    const page = await open(address, { permissions, items: "1–5 of 12" });
+    const line = page.locator(".list .line");
+    const details = page.locator(".request-details");
+    const copy = async (panel: Locator, button: string) => {
+      await panel.getByRole("button", { name: button }).click();
+      await panel.getByText("Copied").waitFor();
+      return await page.evaluate<string>("navigator.clipboard.readText()");
+    };
+
+    assertMatch(
+      await line.innerText(),
+      /200 · \d+ ms · [\d.]+ KB · fresh \d+ s\s+Copy/,
+    );
+    const sent = await copy(line, "Copy");
+    assertEquals((await (await fetch(sent)).json()).items.length, 5);
+    await line.getByRole("button", { name: /^200/ }).click();
+    await details.getByText('"totalItems": 12').waitFor();
+    assertMatch(
+      await details.innerText(),
+      /GET http[^]*cache-status[^]*"totalItems": 12/,
+    );
+    const code = await copy(details, "fetch");
+    const run = new Function(
+      `return (async () => { ${code} return items; })()`,
+    );
+    assertEquals((await run()).length, 5);
+    const command = await copy(details, "curl");
+    const { stdout } = await new Deno.Command("sh", { args: ["-c", command] })
+      .output();
+    assertEquals(JSON.parse(new TextDecoder().decode(stdout)).items.length, 5);
+  },
+);
+
+const SVG =
+  '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30"></svg>';
 const NOTEBOOK = {
   cells: [
     { cell_type: "markdown", source: ["# Words\n"] },
@@ -258,11 +401,26 @@ const NOTEBOOK = {
 };
 
 /** Files, and what shows that their preview is there. */
-const KINDS: [name: string, content: string | Uint8Array, selector: string, shown: string][] = [
+const KINDS: [
+  name: string,
+  content: string | Uint8Array,
+  selector: string,
+  shown: string,
+][] = [
   ["empty.md", "", "*", "This file is empty."],
   ["image.svg", SVG, "figcaption", "40 × 30 pixels"],
-  ["broken.png", new Uint8Array([1, 2, 0, 3]), "*", "This image cannot be shown"],
-  ["data.json", '{ "a": { "b": [1, 2] }, "html": "<b>x</b>" }\n', ".leaf", "<b>x</b>"],
+  [
+    "broken.png",
+    new Uint8Array([1, 2, 0, 3]),
+    "*",
+    "This image cannot be shown",
+  ],
+  [
+    "data.json",
+    '{ "a": { "b": [1, 2] }, "html": "<b>x</b>" }\n',
+    ".leaf",
+    "<b>x</b>",
+  ],
   ["bad.json", "{ nope", "*", "This is not valid JSON"],
   ["table.csv", 'name,words\n"A, B","say ""hi"""\n', "td", 'say "hi"'],
   ["code.ts", "const a: number = 1; // one\n", ".hljs-keyword", "const"],
@@ -270,11 +428,31 @@ const KINDS: [name: string, content: string | Uint8Array, selector: string, show
   ["cells.ipynb", '{ "cells": "abc" }', "*", "This is shown as plain text"],
   ["cell.ipynb", '{ "cells": [null] }', ".code", "null"],
   ["outputs.ipynb", '{ "cells": [{ "outputs": {} }] }', ".code", "outputs"],
-  ["data.ipynb", '{ "cells": [{ "outputs": [{ "data": null }] }] }', ".code", "outputs"],
+  [
+    "data.ipynb",
+    '{ "cells": [{ "outputs": [{ "data": null }] }] }',
+    ".code",
+    "outputs",
+  ],
   ["LICENSE", "Do what you want.\n", "pre", "Do what you want."],
-  ["bytes.bin", new Uint8Array([0, 1, 2, 255]), "*", "This file is not text: 4 B"],
-  ["wrong.md", "---\ntitle: [\n---\n# Broken\n", "*", "The front matter does not parse, line"],
-  ["front.md", "---\ntitle: A\nnested: { a: 1 }\n---\n# Heading\n", ".prose h1", "Heading"],
+  [
+    "bytes.bin",
+    new Uint8Array([0, 1, 2, 255]),
+    "*",
+    "This file is not text: 4 B",
+  ],
+  [
+    "wrong.md",
+    "---\ntitle: [\n---\n# Broken\n",
+    "*",
+    "The front matter does not parse, line",
+  ],
+  [
+    "front.md",
+    "---\ntitle: A\nnested: { a: 1 }\n---\n# Heading\n",
+    ".prose h1",
+    "Heading",
+  ],
 ];
 
 browserTest("every kind of file has its preview", async (open, site) => {
@@ -300,21 +478,40 @@ browserTest("every kind of file has its preview", async (open, site) => {
   const download = page.waitForEvent("download");
   await file.getByRole("link", { name: "Download" }).click();
   assertEquals((await download).suggestedFilename(), "front.md");
-  const link = await file.getByRole("link", { name: "View on GitHub" }).getAttribute("href");
+  const link = await file.getByRole("link", { name: "View on GitHub" })
+    .getAttribute("href");
   assertEquals(link, `${site.gh.webUrl}/octo/site/blob/main/files/front.md`);
-}, { files: Object.fromEntries(KINDS.map(([name, content]) => [`files/${name}`, content])) });
+}, {
+  files: Object.fromEntries(
+    KINDS.map(([name, content]) => [`files/${name}`, content]),
+  ),
+});
 
 browserTest("problems say what to do, and lead there", async (open, site) => {
   const page = await open("?owner=octo&repo=site&collection=post");
   await page.getByRole("heading", { name: "Collection not found" }).waitFor();
   const about = page.getByRole("link", { name: "About collection-not-found" });
-  assertEquals(await about.getAttribute("href"), `${site.url}problems/collection-not-found`);
-  await leadsTo(page, "12 items", page.getByRole("link", { name: "posts", exact: true }).click());
+  assertEquals(
+    await about.getAttribute("href"),
+    `${site.url}problems/collection-not-found`,
+  );
+  await leadsTo(
+    page,
+    "12 items",
+    page.getByRole("link", { name: "posts", exact: true }).click(),
+  );
   await enter(page, "#branch", "none");
   await page.getByRole("heading", { name: "Branch not found" }).waitFor();
   assertEquals(await focused(page, "id"), "branch");
-  assertEquals(await page.locator("#announcer").textContent(), "Branch not found");
-  await leadsTo(page, "12 items", page.getByRole("link", { name: "the default branch" }).click());
+  assertEquals(
+    await page.locator("#announcer").textContent(),
+    "Branch not found",
+  );
+  await leadsTo(
+    page,
+    "12 items",
+    page.getByRole("link", { name: "the default branch" }).click(),
+  );
   await page.goto(`${site.url}${POSTS}&limit=1001&branch=a..b`);
   await page.locator(".errors li", { hasText: "limit" }).waitFor();
   assertEquals(await page.locator(".errors li").count(), 2);
@@ -322,15 +519,25 @@ browserTest("problems say what to do, and lead there", async (open, site) => {
   await leadsTo(page, "12 items", page.goto(site.url + POSTS));
   await page.route("**/api/**", (route) => route.abort());
   await page.getByRole("link", { name: "Post 1", exact: true }).click();
-  await page.getByRole("heading", { name: "The service did not answer" }).waitFor();
+  await page.getByRole("heading", { name: "The service did not answer" })
+    .waitFor();
   await page.unroute("**/api/**");
   await page.getByRole("button", { name: "Try again" }).click();
   await page.locator(".file .meta").waitFor();
 });
 
-browserTest("a preview opens on its own repositories, and names no others", async (open) => {
-  const page = await open("");
-  await rows(page).first().waitFor();
-  assertEquals(await page.locator("#repository").inputValue(), "local/client");
-  assertEquals(await page.locator(".examples a").allTextContents(), ["local/client"]);
-}, { env: { LOCAL_REPOS_DIR: `${root}/packages`, ALLOWED_REPOS: "local/*" } });
+browserTest(
+  "a preview opens on its own repositories, and names no others",
+  async (open) => {
+    const page = await open("");
+    await rows(page).first().waitFor();
+    assertEquals(
+      await page.locator("#repository").inputValue(),
+      "local/client",
+    );
+    assertEquals(await page.locator(".examples a").allTextContents(), [
+      "local/client",
+    ]);
+  },
+  { env: { LOCAL_REPOS_DIR: `${root}/packages`, ALLOWED_REPOS: "local/*" } },
+);

@@ -1,7 +1,20 @@
-import { assert, assertEquals, assertLessOrEqual, assertMatch } from "@std/assert";
-import { type CacheKey, KvTier, type KvTierOptions } from "../../lib/cache/kv_tier.ts";
+import {
+  assert,
+  assertEquals,
+  assertLessOrEqual,
+  assertMatch,
+} from "@std/assert";
+import {
+  type CacheKey,
+  KvTier,
+  type KvTierOptions,
+} from "../../lib/cache/kv_tier.ts";
 import { MAX_VALUE_BYTES } from "../../lib/cache/kv_value.ts";
-import { openFile, type SharedStore, testOnEachStore } from "../kv_connect/shared_stores.ts";
+import {
+  openFile,
+  type SharedStore,
+  testOnEachStore,
+} from "../kv_connect/shared_stores.ts";
 import { TestClock } from "../test_clock.ts";
 import {
   allEntries,
@@ -42,7 +55,15 @@ async function open(
     await tier.flush();
     return (await tier.get([key]))[0]!;
   };
-  return { tier, kv, clock, calls, errors, stored, [Symbol.asyncDispose]: () => tier.close() };
+  return {
+    tier,
+    kv,
+    clock,
+    calls,
+    errors,
+    stored,
+    [Symbol.asyncDispose]: () => tier.close(),
+  };
 }
 
 testOnEachStore("KvTier gives the bytes back that fit", async (store) => {
@@ -56,74 +77,103 @@ testOnEachStore("KvTier gives the bytes back that fit", async (store) => {
   tier.set(["text"], text, { ttlMs });
   assert(equalBytes(await stored(["text"]), text));
   assertEquals(await tier.get([["a"], ["never set"]]), [null, null]);
-  const sizes = (await allEntries(kv)).map(({ value }) => (value as Uint8Array).buffer.byteLength);
+  const sizes = (await allEntries(kv)).map(({ value }) =>
+    (value as Uint8Array).buffer.byteLength
+  );
   assertEquals(sizes.length, 2);
   assertLessOrEqual(Math.max(...sizes), 65_536);
   assertEquals(errors, []);
 });
 
-testOnEachStore("KvTier set() drops writes beyond 64 MiB that wait", async (store) => {
-  await using opened = await open(store);
-  const { tier, kv } = opened;
-  const zeros = new Uint8Array(4 << 20);
-  for (let n = 0; n < 20; n++) tier.set([`${n}`], zeros, { ttlMs });
-  tier.set(["essential"], zeros, { ttlMs, isEssential: true });
-  await tier.flush();
-  assertEquals((await allEntries(kv)).length, 17);
-  tier.set(["later"], zeros, { ttlMs });
-  await tier.flush();
-  assertEquals((await allEntries(kv)).length, 18);
-});
-
-testOnEachStore("KvTier get() reads ten keys a call, all at once", async (store) => {
-  let [running, most] = [0, 0];
-  await using opened = await open(store, {
-    async before() {
-      most = Math.max(most, ++running);
-      await turn();
-      running--;
-    },
-  });
-  const { tier, calls } = opened;
-  const keys = Array.from({ length: 25 }, (_, index) => [`${index}`]);
-  keys.forEach((key, n) => tier.set(key, new Uint8Array(n), { ttlMs }));
-  await tier.flush();
-  calls.length = 0;
-  const lengths = (await tier.get(keys)).map((value) => value?.length);
-  assertEquals(lengths, keys.map((_, n) => n));
-  assertEquals([most, calls], [3, ["getMany", "getMany", "getMany"]]);
-});
-
-testOnEachStore("KvTier gathers writes into few commits and reads nothing first", async (store) => {
-  await using opened = await open(store);
-  const { tier, clock, calls, kv } = opened;
-  for (let index = 0; index < 20; index++) tier.set([`${index}`], randomBytes(1_000), { ttlMs });
-  tier.set(["0"], randomBytes(500), { ttlMs });
-  assertEquals(calls, []);
-  clock.advance(500);
-  for (let turns = 0; turns < 200 && calls.length === 0; turns++) await turn();
-  assertEquals(calls, ["commit"]);
-  await tier.flush();
-  assertEquals([calls, (await allEntries(kv)).length], [["commit"], 20]);
-  assertEquals((await tier.get([["0"]]))[0]!.length, 500, "the last write");
-});
-
-for (const [of, bytes, commits] of [["bytes", 60_000, 6], ["bytes of keys", 10, 2]] as const) {
-  testOnEachStore(`KvTier commits at once what a store takes, by ${of}`, async (store) => {
+testOnEachStore(
+  "KvTier set() drops writes beyond 64 MiB that wait",
+  async (store) => {
     await using opened = await open(store);
-    const { tier, calls, errors, stored } = opened;
-    const keys = Array.from({ length: 60 }, (_, index) => [`${"é".repeat(900)}${index}`]);
-    for (const key of keys) tier.set(key, randomBytes(bytes), { ttlMs });
+    const { tier, kv } = opened;
+    const zeros = new Uint8Array(4 << 20);
+    for (let n = 0; n < 20; n++) tier.set([`${n}`], zeros, { ttlMs });
+    tier.set(["essential"], zeros, { ttlMs, isEssential: true });
     await tier.flush();
-    assertEquals([calls.length, errors], [commits, []]);
-    assertEquals((await stored(keys[59]!))?.length, bytes);
-  });
+    assertEquals((await allEntries(kv)).length, 17);
+    tier.set(["later"], zeros, { ttlMs });
+    await tier.flush();
+    assertEquals((await allEntries(kv)).length, 18);
+  },
+);
+
+testOnEachStore(
+  "KvTier get() reads ten keys a call, all at once",
+  async (store) => {
+    let [running, most] = [0, 0];
+    await using opened = await open(store, {
+      async before() {
+        most = Math.max(most, ++running);
+        await turn();
+        running--;
+      },
+    });
+    const { tier, calls } = opened;
+    const keys = Array.from({ length: 25 }, (_, index) => [`${index}`]);
+    keys.forEach((key, n) => tier.set(key, new Uint8Array(n), { ttlMs }));
+    await tier.flush();
+    calls.length = 0;
+    const lengths = (await tier.get(keys)).map((value) => value?.length);
+    assertEquals(lengths, keys.map((_, n) => n));
+    assertEquals([most, calls], [3, ["getMany", "getMany", "getMany"]]);
+  },
+);
+
+testOnEachStore(
+  "KvTier gathers writes into few commits and reads nothing first",
+  async (store) => {
+    await using opened = await open(store);
+    const { tier, clock, calls, kv } = opened;
+    for (let index = 0; index < 20; index++) {
+      tier.set([`${index}`], randomBytes(1_000), { ttlMs });
+    }
+    tier.set(["0"], randomBytes(500), { ttlMs });
+    assertEquals(calls, []);
+    clock.advance(500);
+    for (let turns = 0; turns < 200 && calls.length === 0; turns++) {
+      await turn();
+    }
+    assertEquals(calls, ["commit"]);
+    await tier.flush();
+    assertEquals([calls, (await allEntries(kv)).length], [["commit"], 20]);
+    assertEquals((await tier.get([["0"]]))[0]!.length, 500, "the last write");
+  },
+);
+
+for (
+  const [of, bytes, commits] of [["bytes", 60_000, 6], [
+    "bytes of keys",
+    10,
+    2,
+  ]] as const
+) {
+  testOnEachStore(
+    `KvTier commits at once what a store takes, by ${of}`,
+    async (store) => {
+      await using opened = await open(store);
+      const { tier, calls, errors, stored } = opened;
+      const keys = Array.from(
+        { length: 60 },
+        (_, index) => [`${"é".repeat(900)}${index}`],
+      );
+      for (const key of keys) tier.set(key, randomBytes(bytes), { ttlMs });
+      await tier.flush();
+      assertEquals([calls.length, errors], [commits, []]);
+      assertEquals((await stored(keys[59]!))?.length, bytes);
+    },
+  );
 }
 
 testOnEachStore("KvTier tells keys and scopes apart", async (store) => {
   await using opened = await open(store);
   const { tier, kv, clock, stored, errors } = opened;
-  const keys: CacheKey[] = [["a", "b"], ["b", "a"], ["a", ""], ["a\0b"], ["é".repeat(940)]];
+  const keys: CacheKey[] = [["a", "b"], ["b", "a"], ["a", ""], ["a\0b"], [
+    "é".repeat(940),
+  ]];
   const values = keys.map(() => randomBytes(10));
   keys.forEach((key, i) => tier.set(key, values[i]!, { ttlMs }));
   for (const [i, key] of keys.entries()) {
@@ -134,107 +184,136 @@ testOnEachStore("KvTier tells keys and scopes apart", async (store) => {
   assertEquals(await other.get(keys), keys.map(() => null));
   other.set(keys[0]!, randomBytes(10), { ttlMs, isEssential: true });
   await other.flush();
-  assert(equalBytes(await stored(keys[0]!), values[0]!), "the other scope's value is beside it");
+  assert(
+    equalBytes(await stored(keys[0]!), values[0]!),
+    "the other scope's value is beside it",
+  );
   assertEquals(errors, []);
 });
 
-testOnEachStore("KvTier retries a locked database, and reports what fails once", async (store) => {
-  let [error, failures] = ["database is locked", 99];
-  await using opened = await open(store, {
-    before: (call) => {
-      if (call === "commit" && failures-- > 0) throw new TypeError(error);
-    },
-  });
-  const { tier, stored, errors } = opened;
-  const isStored = async (key: string) => {
-    tier.set([key], randomBytes(10), { ttlMs });
-    return await stored([key]) !== null;
-  };
-  assert(await isStored("a"));
-  failures = 100;
-  assert(!await isStored("b"));
-  [error, failures] = ["disk full", 1];
-  assert(!await isStored("c"));
-  assertEquals(errors.map(String), [
-    "TypeError: database is locked",
-    "TypeError: disk full",
-  ]);
-});
+testOnEachStore(
+  "KvTier retries a locked database, and reports what fails once",
+  async (store) => {
+    let [error, failures] = ["database is locked", 99];
+    await using opened = await open(store, {
+      before: (call) => {
+        if (call === "commit" && failures-- > 0) throw new TypeError(error);
+      },
+    });
+    const { tier, stored, errors } = opened;
+    const isStored = async (key: string) => {
+      tier.set([key], randomBytes(10), { ttlMs });
+      return await stored([key]) !== null;
+    };
+    assert(await isStored("a"));
+    failures = 100;
+    assert(!await isStored("b"));
+    [error, failures] = ["disk full", 1];
+    assert(!await isStored("c"));
+    assertEquals(errors.map(String), [
+      "TypeError: database is locked",
+      "TypeError: disk full",
+    ]);
+  },
+);
 
-testOnEachStore("KvTier retries a locked database until its time-out", async (store) => {
-  const clock = new TestClock();
-  let tries = 0;
-  await using opened = await open(store, {
-    clock,
-    before: () => {
-      if (++tries === 10) clock.advance(2_000);
-      throw new TypeError("database is locked");
-    },
-  });
-  assertEquals(await opened.tier.get([["a"]]), [null]);
-  await turn();
-  await turn();
-  assertEquals(tries, 10);
-});
+testOnEachStore(
+  "KvTier retries a locked database until its time-out",
+  async (store) => {
+    const clock = new TestClock();
+    let tries = 0;
+    await using opened = await open(store, {
+      clock,
+      before: () => {
+        if (++tries === 10) clock.advance(2_000);
+        throw new TypeError("database is locked");
+      },
+    });
+    assertEquals(await opened.tier.get([["a"]]), [null]);
+    await turn();
+    await turn();
+    assertEquals(tries, 10);
+  },
+);
 
-testOnEachStore("KvTier does not call a store for 30 s after three failures", async (store) => {
-  let fails = true;
-  await using opened = await open(store, {
-    before: () => {
-      if (fails) throw new Error("refused");
-    },
-  });
-  const { tier, clock, calls, errors } = opened;
-  for (let n = 0; n < 5; n++) await tier.get([["a"]]);
-  assertEquals([calls.length, errors.length], [3, 3]);
-  fails = false;
-  clock.advance(29_999);
-  await tier.get([["a"]]);
-  assertEquals(calls.length, 3);
-  clock.advance(1);
-  await tier.get([["a"]]);
-  assertEquals([calls.length, errors.length], [4, 3]);
-});
+testOnEachStore(
+  "KvTier does not call a store for 30 s after three failures",
+  async (store) => {
+    let fails = true;
+    await using opened = await open(store, {
+      before: () => {
+        if (fails) throw new Error("refused");
+      },
+    });
+    const { tier, clock, calls, errors } = opened;
+    for (let n = 0; n < 5; n++) await tier.get([["a"]]);
+    assertEquals([calls.length, errors.length], [3, 3]);
+    fails = false;
+    clock.advance(29_999);
+    await tier.get([["a"]]);
+    assertEquals(calls.length, 3);
+    clock.advance(1);
+    await tier.get([["a"]]);
+    assertEquals([calls.length, errors.length], [4, 3]);
+  },
+);
 
-testOnEachStore("KvTier does not call a store for 30 s after 2 s without answer", async (store) => {
-  let hangs = true;
-  await using opened = await open(store, {
-    before: () => hangs ? new Promise(() => {}) : Promise.resolve(),
-  });
-  const { tier, clock, stored, errors, calls } = opened;
-  const read = tier.get([["a"]]);
-  await turn();
-  clock.advance(2_000);
-  assertEquals(await read, [null]);
-  assertMatch(String(errors), /^Error: Cannot reach the key-value store: no answer in 2000 ms$/);
-  hangs = false;
-  clock.setWallClock(clock.now() - 3_600_000);
-  clock.advance(29_999);
-  tier.set(["a"], randomBytes(10), { ttlMs });
-  assertEquals([await stored(["a"]), calls.length, errors.length], [null, 1, 1]);
-  clock.advance(1);
-  tier.set(["a"], randomBytes(10), { ttlMs });
-  assert(await stored(["a"]) !== null);
-});
+testOnEachStore(
+  "KvTier does not call a store for 30 s after 2 s without answer",
+  async (store) => {
+    let hangs = true;
+    await using opened = await open(store, {
+      before: () => hangs ? new Promise(() => {}) : Promise.resolve(),
+    });
+    const { tier, clock, stored, errors, calls } = opened;
+    const read = tier.get([["a"]]);
+    await turn();
+    clock.advance(2_000);
+    assertEquals(await read, [null]);
+    assertMatch(
+      String(errors),
+      /^Error: Cannot reach the key-value store: no answer in 2000 ms$/,
+    );
+    hangs = false;
+    clock.setWallClock(clock.now() - 3_600_000);
+    clock.advance(29_999);
+    tier.set(["a"], randomBytes(10), { ttlMs });
+    assertEquals([await stored(["a"]), calls.length, errors.length], [
+      null,
+      1,
+      1,
+    ]);
+    clock.advance(1);
+    tier.set(["a"], randomBytes(10), { ttlMs });
+    assert(await stored(["a"]) !== null);
+  },
+);
 
-testOnEachStore("KvTier writes its budget in each hour, essential values aside", async (store) => {
-  await using opened = await open(store, { maxBytesPerHour: 10_000 });
-  const { tier, clock, stored } = opened;
-  let id = 0;
-  const writes = async (bytes: number, isEssential = false) => {
-    const key = [`${id++}`];
-    tier.set(key, randomBytes(bytes), { ttlMs: 24 * HOUR_MS, isEssential });
-    return await stored(key) !== null;
-  };
-  assertEquals([await writes(6_000), await writes(6_000)], [true, false]);
-  assertEquals(await writes(3_000), true);
-  assertEquals(await writes(50_000, true), true);
-  clock.advance(HOUR_MS - 1);
-  clock.setWallClock(clock.now() - 2 * HOUR_MS);
-  assertEquals(await writes(3_000), false, "by the clock that never goes back");
-  clock.advance(1);
-  assertEquals([await writes(9_000), await writes(3_000)], [true, false]);
-});
+testOnEachStore(
+  "KvTier writes its budget in each hour, essential values aside",
+  async (store) => {
+    await using opened = await open(store, { maxBytesPerHour: 10_000 });
+    const { tier, clock, stored } = opened;
+    let id = 0;
+    const writes = async (bytes: number, isEssential = false) => {
+      const key = [`${id++}`];
+      tier.set(key, randomBytes(bytes), { ttlMs: 24 * HOUR_MS, isEssential });
+      return await stored(key) !== null;
+    };
+    assertEquals([await writes(6_000), await writes(6_000)], [true, false]);
+    assertEquals(await writes(3_000), true);
+    assertEquals(await writes(50_000, true), true);
+    clock.advance(HOUR_MS - 1);
+    clock.setWallClock(clock.now() - 2 * HOUR_MS);
+    assertEquals(
+      await writes(3_000),
+      false,
+      "by the clock that never goes back",
+    );
+    clock.advance(1);
+    assertEquals([await writes(9_000), await writes(3_000)], [true, false]);
+  },
+);
 
 Deno.test("KvTier close() writes what is pending, and later calls answer as empty", async () => {
   await using store = await openFile();

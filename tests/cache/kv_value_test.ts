@@ -1,6 +1,10 @@
 import { assert, assertEquals, assertLessOrEqual } from "@std/assert";
 import { deflateSync } from "node:zlib";
-import { decodeValue, encodeValue, MAX_VALUE_BYTES } from "../../lib/cache/kv_value.ts";
+import {
+  decodeValue,
+  encodeValue,
+  MAX_VALUE_BYTES,
+} from "../../lib/cache/kv_value.ts";
 import { equalBytes, letters, randomBytes } from "./watched_kv.ts";
 
 const NOW = 1_000_000;
@@ -23,12 +27,17 @@ Deno.test("decodeValue() gives a value until it expires", () => {
 });
 
 Deno.test("decodeValue() gives bytes with a buffer of their own", () => {
-  assertEquals(decodeValue(encode(new Uint8Array(300)), NOW)!.buffer.byteLength, 300);
+  assertEquals(
+    decodeValue(encode(new Uint8Array(300)), NOW)!.buffer.byteLength,
+    300,
+  );
 });
 
 Deno.test("decodeValue() is null for damaged records", () => {
   const record = encode(randomBytes(300));
-  const records: unknown[] = ["another type", 7, null, { buffer: new ArrayBuffer(9) }];
+  const records: unknown[] = ["another type", 7, null, {
+    buffer: new ArrayBuffer(9),
+  }];
   for (let at = 0; at < record.length; at++) {
     records.push(record.slice(0, at));
     // A damaged expiry cannot be told from another one.
@@ -41,7 +50,10 @@ Deno.test("decodeValue() is null for a record that inflates past 4 MiB", () => {
   const inflated = (bytes: number) => {
     const record = encode(new Uint8Array(0));
     return decodeValue(
-      new Uint8Array([...record.slice(0, 8), ...deflateSync(new Uint8Array(bytes))]),
+      new Uint8Array([
+        ...record.slice(0, 8),
+        ...deflateSync(new Uint8Array(bytes)),
+      ]),
       NOW,
     )?.length;
   };

@@ -22,22 +22,39 @@ const TEXT: ObjectKind<string> = {
 };
 /** Does not fit into a value of the store. */
 const large = randomBytes(100_000).toHex();
-const FLEETING: ObjectKind<string> = { name: "fleeting", sizeOf: (value) => value.length };
+const FLEETING: ObjectKind<string> = {
+  name: "fleeting",
+  sizeOf: (value) => value.length,
+};
 
 async function open({ maxBytes = 1e6 } = {}) {
   const calls: KvCall[] = [];
   const hits: string[] = [];
   const clock = new TestClock();
-  const watched = watchedKv(await Deno.openKv(":memory:"), (call) => void calls.push(call));
+  const watched = watchedKv(
+    await Deno.openKv(":memory:"),
+    (call) => void calls.push(call),
+  );
   const options = { clock, scope: "s", maxBytesPerHour: 1e9 };
   const kv = new KvTier(() => Promise.resolve(watched), options);
-  const cache = new ObjectCache({ maxBytes, kv, onHit: (tier) => hits.push(tier) });
+  const cache = new ObjectCache({
+    maxBytes,
+    kv,
+    onHit: (tier) => hits.push(tier),
+  });
   /** As another process sees the store. */
   const second = async () => {
     await kv.flush();
     return new ObjectCache({ maxBytes, kv });
   };
-  return { cache, calls, hits, clock, second, [Symbol.asyncDispose]: () => kv.close() };
+  return {
+    cache,
+    calls,
+    hits,
+    clock,
+    second,
+    [Symbol.asyncDispose]: () => kv.close(),
+  };
 }
 
 Deno.test("ObjectCache reads memory without a store read, and the store with one read", async () => {
@@ -51,7 +68,10 @@ Deno.test("ObjectCache reads memory without a store read, and the store with one
   const second = await opened.second();
   calls.length = 0;
   assertEquals(second.peek(TEXT, "a/b", "1"), undefined);
-  assertEquals((await second.getMany(TEXT, "a/b", ["1"], { memoryOnly: true })).size, 0);
+  assertEquals(
+    (await second.getMany(TEXT, "a/b", ["1"], { memoryOnly: true })).size,
+    0,
+  );
   assertEquals(
     await second.getMany(TEXT, "a/b", ["1", "absent", "3", "1"]),
     new Map([["1", "value 1"], ["3", "value 3"]]),
@@ -65,7 +85,10 @@ Deno.test("ObjectCache tells kinds, repositories and ids apart", async () => {
   opened.cache.set(TEXT, "a/b", "1", "one");
   for (const cache of [opened.cache, await opened.second()]) {
     assertEquals(await cache.get(TEXT, "a/c", "1"), undefined);
-    assertEquals(await cache.get({ ...TEXT, name: "other" }, "a/b", "1"), undefined);
+    assertEquals(
+      await cache.get({ ...TEXT, name: "other" }, "a/b", "1"),
+      undefined,
+    );
     assertEquals(await cache.get(TEXT, "a/b", "1"), "one");
   }
 });
@@ -74,12 +97,16 @@ Deno.test("ObjectCache stores for a day what has a codec, fits and decodes", asy
   await using opened = await open();
   const { cache, clock, calls } = opened;
   cache.set(FLEETING, "a/b", "1", "one");
-  assertEquals(await (await opened.second()).get(FLEETING, "a/b", "1"), undefined);
+  assertEquals(
+    await (await opened.second()).get(FLEETING, "a/b", "1"),
+    undefined,
+  );
   assertEquals(calls, []);
   const ids = ["throws", "damaged", "large", "good"];
   for (const id of ids) cache.set(TEXT, "a/b", id, id === "large" ? large : id);
   assertEquals(await cache.get(TEXT, "a/b", "large"), large);
-  const stored = async () => [...await (await opened.second()).getMany(TEXT, "a/b", ids)];
+  const stored =
+    async () => [...await (await opened.second()).getMany(TEXT, "a/b", ids)];
   assertEquals(await stored(), [["good", "good"]]);
   clock.advance(24 * 3_600_000 - 1);
   assertEquals((await stored()).length, 1);
@@ -97,10 +124,15 @@ Deno.test("ObjectCache counts value, key and overhead, and drops the least recen
   cache.set(FLEETING, "a/b", "2", value);
   cache.peek(FLEETING, "a/b", "1");
   cache.set(FLEETING, "a/b", "3", value);
-  const inMemory = ["1", "2", "3"].filter((id) => cache.peek(FLEETING, "a/b", id) === value);
+  const inMemory = ["1", "2", "3"].filter((id) =>
+    cache.peek(FLEETING, "a/b", id) === value
+  );
   assertEquals(inMemory, ["1", "3"]);
   cache.set(FLEETING, "a/b", "large", "x".repeat(2 * size));
-  assertEquals([cache.peek(FLEETING, "a/b", "large"), cache.bytes], [undefined, 2 * size]);
+  assertEquals([cache.peek(FLEETING, "a/b", "large"), cache.bytes], [
+    undefined,
+    2 * size,
+  ]);
 });
 
 Deno.test("ObjectCache gives what was set while the store was read", async () => {
@@ -109,5 +141,8 @@ Deno.test("ObjectCache gives what was set while the store was read", async () =>
   const second = await opened.second();
   const reading = second.get(TEXT, "a/b", "1");
   second.set(TEXT, "a/b", "1", "whole");
-  assertEquals([await reading, second.peek(TEXT, "a/b", "1")], ["whole", "whole"]);
+  assertEquals([await reading, second.peek(TEXT, "a/b", "1")], [
+    "whole",
+    "whole",
+  ]);
 });

@@ -31,17 +31,26 @@ async function makeDamagedFiles() {
     await Deno.writeFile(path, bytes);
     return { path, bytes };
   }));
-  return { files, [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }) };
+  return {
+    files,
+    [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }),
+  };
 }
 
 /** Services that open their store by themselves. */
 async function open(log: LineLog, env: Record<string, string> = {}) {
   const settings: Record<string, string> = { LOCAL_REPOS_DIR: "none", ...env };
-  return await openServices(parseSettings((name) => settings[name]), { clock, log });
+  return await openServices(parseSettings((name) => settings[name]), {
+    clock,
+    log,
+  });
 }
 
 /** Runs with another function in the place of `Deno.openKv`. */
-async function withOpenKv(replacement: typeof Deno.openKv, run: () => Promise<void>) {
+async function withOpenKv(
+  replacement: typeof Deno.openKv,
+  run: () => Promise<void>,
+) {
   const real = Object.getOwnPropertyDescriptor(Deno, "openKv")!;
   Object.defineProperty(Deno, "openKv", { ...real, get: () => replacement });
   await run().finally(() => Object.defineProperty(Deno, "openKv", real));
@@ -50,7 +59,12 @@ async function withOpenKv(replacement: typeof Deno.openKv, run: () => Promise<vo
 Deno.test("openKv() opens what is or can be a store, and says why it cannot open another", async () => {
   const folder = await Deno.makeTempDir();
   await Deno.writeFile(`${folder}/empty`, new Uint8Array(0));
-  for (const path of [":memory:", ...["a/b/kv", "a/b/kv", "empty"].map((p) => `${folder}/${p}`)]) {
+  for (
+    const path of [
+      ":memory:",
+      ...["a/b/kv", "a/b/kv", "empty"].map((p) => `${folder}/${p}`),
+    ]
+  ) {
     const kv = await openKv(path);
     await kv.set(["a"], "stored");
     assertEquals((await kv.get(["a"])).value, "stored");
@@ -68,8 +82,13 @@ Deno.test("openServices() rejects a damaged KV_PATH and leaves it", async () => 
   await using damaged = await makeDamagedFiles();
   const log = new LineLog(() => {}, { level: "silent" });
   for (const { path, bytes } of damaged.files) {
-    const message = `Cannot start with "KV_PATH": Cannot open the key-value store "${path}": `;
-    await assertRejects(() => open(log, { KV_PATH: path }), SettingsError, message);
+    const message =
+      `Cannot start with "KV_PATH": Cannot open the key-value store "${path}": `;
+    await assertRejects(
+      () => open(log, { KV_PATH: path }),
+      SettingsError,
+      message,
+    );
     assertEquals(await Deno.readFile(path), bytes);
   }
 });
@@ -80,13 +99,17 @@ Deno.test("openServices() warns where Deno's own store is damaged", async () => 
   for (const { path } of damaged.files) {
     await withOpenKv(() => openKv(path), async () => {
       let text = "";
-      const sink = (bytes: Uint8Array) => void (text += new TextDecoder().decode(bytes));
+      const sink = (bytes: Uint8Array) =>
+        void (text += new TextDecoder().decode(bytes));
       const services = await open(new LineLog(sink, { level: "info" }));
       assertEquals((await services.health()).store, "none");
       await services.close();
       const { event, reason } = JSON.parse(text);
       assertEquals(event, "no key-value store, caching in memory only");
-      assertStringIncludes(reason, 'Cannot open the key-value store "default": ');
+      assertStringIncludes(
+        reason,
+        'Cannot open the key-value store "default": ',
+      );
     });
   }
 });
@@ -95,7 +118,9 @@ Deno.test("openKv() waits while another process makes the file", async () => {
   let failures = 99;
   const { openKv: real } = Deno;
   const openLocked = (path?: string) =>
-    failures-- > 0 ? Promise.reject(new TypeError("database is locked")) : real(path);
+    failures-- > 0
+      ? Promise.reject(new TypeError("database is locked"))
+      : real(path);
   await withOpenKv(openLocked, async () => {
     (await openKv(":memory:")).close();
     failures = 100;
@@ -104,11 +129,18 @@ Deno.test("openKv() waits while another process makes the file", async () => {
 });
 
 Deno.test("openKv() does not reveal the path of Deno's own store", async () => {
-  for (const path of ["/home/canary/.cache/deno/kv.sqlite3", "C:\\Users\\canary\\kv.sqlite3"]) {
-    const fail = () => Promise.reject(new Error(`unable to open database file: ${path}`));
+  for (
+    const path of [
+      "/home/canary/.cache/deno/kv.sqlite3",
+      "C:\\Users\\canary\\kv.sqlite3",
+    ]
+  ) {
+    const fail = () =>
+      Promise.reject(new Error(`unable to open database file: ${path}`));
     await withOpenKv(fail, async () => {
       const { message } = await assertRejects(() => openKv(null), Error);
-      const text = 'Cannot open the key-value store "default": unable to open database file';
+      const text =
+        'Cannot open the key-value store "default": unable to open database file';
       assertEquals(message, text);
     });
   }
@@ -122,12 +154,27 @@ Deno.test("openKv() shows no credentials of a URL", async () => {
     () => new Response("no", { status: 403 }),
   );
   const host = `127.0.0.1:${server.addr.port}`;
-  for (const userinfo of ["user:s3cret@", "s3cret@", "user:s3@cret@", "", "a/s3cret@"]) {
+  for (
+    const userinfo of [
+      "user:s3cret@",
+      "s3cret@",
+      "user:s3@cret@",
+      "",
+      "a/s3cret@",
+    ]
+  ) {
     const url = `http://${userinfo}${host}/store?token=s3cret#s3cret`;
-    const error = await assertRejects(() => openKv(url), Error, "Cannot open the key-value store");
+    const error = await assertRejects(
+      () => openKv(url),
+      Error,
+      "Cannot open the key-value store",
+    );
     assertEquals(/s3|cret|a-token/.exec(error.message), null, error.message);
   }
-  const error = await assertRejects(() => openKv(`http://s3cret@${host}/store`), Error);
+  const error = await assertRejects(
+    () => openKv(`http://s3cret@${host}/store`),
+    Error,
+  );
   assertStringIncludes(error.message, `"http://${host}/store": `);
   assertStringIncludes(error.message, "403");
   await server.shutdown();
@@ -139,7 +186,8 @@ Deno.test({
   fn: async () => {
     const flags = {
       "data/kv": "add --allow-read=data --allow-write=data",
-      "https://s3cret@kv.example/a": "add --allow-env=DENO_KV_ACCESS_TOKEN --allow-net=kv.example",
+      "https://s3cret@kv.example/a":
+        "add --allow-env=DENO_KV_ACCESS_TOKEN --allow-net=kv.example",
     };
     for (const [path, flag] of Object.entries(flags)) {
       const error = await assertRejects(() => openKv(path), Error);

@@ -6,7 +6,10 @@ import { listPath, startService, type TestService } from "../service.ts";
 import { startSite } from "../site.ts";
 
 const FILES = Object.fromEntries(
-  Array.from({ length: 40 }, (_, n) => [`posts/${n}.md`, `---\ntitle: ${n}\n---\n${n}\n`]),
+  Array.from(
+    { length: 40 },
+    (_, n) => [`posts/${n}.md`, `---\ntitle: ${n}\n---\n${n}\n`],
+  ),
 );
 const SORTED = { sort: "-frontMatter.title", includeFrontMatter: true };
 const LISTS = [{}, { includeContent: true }, SORTED];
@@ -17,7 +20,11 @@ async function open() {
   const { gh, service: { clock } } = site;
   gh.addToken("t1");
   const server = await KvConnectServer.start();
-  const env = { KV_PATH: server.path, GITHUB_TOKEN: "t1", ALLOWED_REPOS: "octo/*" };
+  const env = {
+    KV_PATH: server.path,
+    GITHUB_TOKEN: "t1",
+    ALLOWED_REPOS: "octo/*",
+  };
   Deno.env.set("DENO_KV_ACCESS_TOKEN", TOKEN);
   return {
     ...{ expected: await bodies(site.service), server, gh },
@@ -32,7 +39,8 @@ async function open() {
 function bodies(service: TestService): Promise<string[]> {
   return Array.fromAsync(
     LISTS,
-    async (parameters) => await (await service.get(listPath(parameters))).text(),
+    async (parameters) =>
+      await (await service.get(listPath(parameters))).text(),
   );
 }
 
@@ -50,17 +58,29 @@ for (const latencyMs of [10, 100]) {
       server.latencyMs = latencyMs;
       server.counts.clear();
       await service.list();
-      assertLessOrEqual(server.counts.get("snapshot_read") ?? 0, 4, "reads of a cold list");
+      assertLessOrEqual(
+        server.counts.get("snapshot_read") ?? 0,
+        4,
+        "reads of a cold list",
+      );
       server.counts.clear();
       await service.list();
-      assertEquals(server.counts.get("snapshot_read"), undefined, "a hit reads nothing");
+      assertEquals(
+        server.counts.get("snapshot_read"),
+        undefined,
+        "a hit reads nothing",
+      );
       assertEquals(await bodies(service), expected);
     }
     assertLessOrEqual(server.counts.get("atomic_write")!, 2 * LISTS.length);
     await using other = await opened.start();
     opened.gh.resetCounts();
     assertEquals(await bodies(other), expected);
-    assertEquals(opened.gh.counts(), { commit: 1 }, "the rest comes from the store");
+    assertEquals(
+      opened.gh.counts(),
+      { commit: 1 },
+      "the rest comes from the store",
+    );
   });
 }
 
@@ -69,7 +89,8 @@ Deno.test("a remote store of which each tenth request fails gives the same answe
   const { expected, server } = opened;
   for (let process = 0; process < 2; process++) {
     await using service = await opened.start();
-    server.fault = (operation, count) => operation !== "metadata" && count % 10 === 0 ? 503 : null;
+    server.fault = (operation, count) =>
+      operation !== "metadata" && count % 10 === 0 ? 503 : null;
     assertEquals(await bodies(service), expected);
     assertEquals(service.logLines("key-value store failed"), []);
     server.fault = () => null;
@@ -85,7 +106,9 @@ Deno.test("a service starts without a remote store that is away, says so once, a
     await service.list({ page: minute + 1 });
     service.clock.advance(60_000);
   }
-  const [line, ...more] = service.logLines("key-value store away, caching in memory only");
+  const [line, ...more] = service.logLines(
+    "key-value store away, caching in memory only",
+  );
   assert(String(line?.reason).includes(server.path), String(line?.reason));
   assertEquals([more, service.logLines("key-value store failed")], [[], []]);
 
@@ -133,13 +156,17 @@ Deno.test("a remote store that refuses its token is tried three times, then left
     await using service = await opened.start();
     await service.list();
     server.token = "another";
-    for (let n = 0; n < 20; n++) await service.get(listPath({ branch: `absent-${n}` }));
+    for (let n = 0; n < 20; n++) {
+      await service.get(listPath({ branch: `absent-${n}` }));
+    }
     assertEquals(await bodies(service), expected);
     assertEquals(service.logLines("key-value store failed").length, 3);
   }
   await using service = await opened.start();
   await service.list();
-  const [line] = service.logLines("key-value store away, caching in memory only");
+  const [line] = service.logLines(
+    "key-value store away, caching in memory only",
+  );
   assert(String(line?.reason).includes("401"), String(line?.reason));
 });
 

@@ -5,7 +5,10 @@
 export type KvCall = "getMany" | "commit";
 
 /** Wraps `kv` with `before`, awaited ahead of each call; what it throws is thrown in place of the call. */
-export function watchedKv(kv: Deno.Kv, before: (call: KvCall) => void | Promise<void>): Deno.Kv {
+export function watchedKv(
+  kv: Deno.Kv,
+  before: (call: KvCall) => void | Promise<void>,
+): Deno.Kv {
   const watched: Pick<Deno.Kv, "getMany" | "atomic" | "close"> = {
     async getMany(keys, options) {
       await before("getMany");
@@ -38,13 +41,16 @@ export function countReads(kv: Deno.Kv): { count: number } {
 }
 
 /** Every entry of a store. */
-export async function allEntries(kv: Deno.Kv): Promise<Deno.KvEntry<unknown>[]> {
+export async function allEntries(
+  kv: Deno.Kv,
+): Promise<Deno.KvEntry<unknown>[]> {
   return await Array.fromAsync(kv.list({ prefix: [] }));
 }
 
 /** Byte by byte; `assertEquals` takes long over megabytes. */
 export function equalBytes(a: Uint8Array | null, b: Uint8Array): boolean {
-  return a !== null && a.length === b.length && a.every((byte, i) => byte === b[i]);
+  return a !== null && a.length === b.length &&
+    a.every((byte, i) => byte === b[i]);
 }
 
 /** Bytes that do not compress, so that their size is the stored size; `getRandomValues` gives at most 65,536 at once. */

@@ -10,25 +10,34 @@ import { CollectionsError, problem, sourceFailed } from "../../lib/errors.ts";
 import { WatchedCompute } from "../thread/watched_compute.ts";
 import { MemorySource } from "./memory_source.ts";
 
-function parse<Body>({ json, ...more }: JsonBody): { body: Body; cacheForMs: number } {
+function parse<Body>(
+  { json, ...more }: JsonBody,
+): { body: Body; cacheForMs: number } {
   return { ...more, body: JSON.parse(new TextDecoder().decode(json)) };
 }
 
 async function list(query: string, read: ReadContext) {
-  const parameters = parseListQuery(`owner=octo&repo=site&collection=posts&${query}`);
+  const parameters = parseListQuery(
+    `owner=octo&repo=site&collection=posts&${query}`,
+  );
   return parse<ListBody>(await listItems(parameters, read));
 }
 
 async function item(query: string, read: ReadContext) {
   const parameters = parseItemQuery(`owner=octo&repo=site&${query}`);
-  return parse<ContentBody>(await itemBody(await readItem(parameters, read), parameters, read));
+  return parse<ContentBody>(
+    await itemBody(await readItem(parameters, read), parameters, read),
+  );
 }
 
 async function names(query: string, read: ReadContext): Promise<string> {
   return (await list(query, read)).body.items.map(({ name }) => name).join(" ");
 }
 
-async function rejects(work: Promise<unknown>, code: string): Promise<CollectionsError> {
+async function rejects(
+  work: Promise<unknown>,
+  code: string,
+): Promise<CollectionsError> {
   const error = await assertRejects(() => work, CollectionsError);
   assertEquals(error.code, code, error.message);
   return error;
@@ -43,11 +52,19 @@ async function missesOf(query: string, source: MemorySource): Promise<number> {
 
 /** Lets everything run that needs no timer of the test's clock. */
 async function settle(): Promise<void> {
-  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setTimeout(resolve, 0));
+  for (let turn = 0; turn < 20; turn++) {
+    await new Promise((resolve) => setTimeout(resolve, 0));
+  }
 }
 
-function posts(count: number, text: (number: number) => string): [string, string][] {
-  return Array.from({ length: count }, (_, n) => [`posts/${n % 7}/${n}.md`, text(n)]);
+function posts(
+  count: number,
+  text: (number: number) => string,
+): [string, string][] {
+  return Array.from(
+    { length: count },
+    (_, n) => [`posts/${n % 7}/${n}.md`, text(n)],
+  );
 }
 
 Deno.test("listItems() gives the same however the source truncates, and remembers what it assembled", async () => {
@@ -61,8 +78,13 @@ Deno.test("listItems() gives the same however the source truncates, and remember
   ];
   const whole = await list("limit=1000", new MemorySource(files).read());
   assertEquals(whole.body.items.length, 300);
-  assertEquals(whole.body.warnings, ["Left out 3 files whose names are not UTF-8"]);
-  const { body: direct } = await list("recursive=false", new MemorySource(files).read());
+  assertEquals(whole.body.warnings, [
+    "Left out 3 files whose names are not UTF-8",
+  ]);
+  const { body: direct } = await list(
+    "recursive=false",
+    new MemorySource(files).read(),
+  );
   assertEquals(direct.items, []);
   assertEquals(direct.warnings, ["Left out a file whose name is not UTF-8"]);
   for (const truncateAt of [200, 50, 10]) {
@@ -86,7 +108,9 @@ Deno.test("listItems() charges the request that starts a job, and a refused one 
     },
   });
   const others = [1, 2, 3].map((n) => source.read(`203.0.113.${n}`));
-  const [bad, ...good] = [refused, ...others].map((read) => list("sort=-frontMatter.n", read));
+  const [bad, ...good] = [refused, ...others].map((read) =>
+    list("sort=-frontMatter.n", read)
+  );
 
   await rejects(bad!, "too-many-requests");
   for (const result of await Promise.all(good)) {
@@ -111,7 +135,11 @@ Deno.test("listItems() charges a sort or filter that reads nothing, once", async
 });
 
 /** Has the source's renderer give this result once it is allowed to; counts the files. */
-function slowRenderer(source: MemorySource, result: string, until: Promise<unknown>) {
+function slowRenderer(
+  source: MemorySource,
+  result: string,
+  until: Promise<unknown>,
+) {
   const compute = new WatchedCompute();
   compute.answer = async (task) => {
     if (task !== "render") return undefined;
@@ -128,7 +156,10 @@ Deno.test("HTML of a page is a background job, of a file it is charged; a failur
   const failing = Promise.withResolvers<void>();
   const rendered = slowRenderer(source, "late", failing.promise);
   const first = source.read();
-  const waiting = rejects(list("includeHtml=true", first), "collection-not-ready");
+  const waiting = rejects(
+    list("includeHtml=true", first),
+    "collection-not-ready",
+  );
   await settle();
   source.clock.advance(8_000);
   await waiting;
@@ -143,15 +174,27 @@ Deno.test("HTML of a page is a background job, of a file it is charged; a failur
   ]);
   source.clock.advance(300_000);
   const read = source.read();
-  const { body, cacheForMs } = await item("path=posts/a.md&includeHtml=true", read);
-  assertEquals([body.htmlError, cacheForMs, rendered()], [htmlError, 300_000, 2]);
+  const { body, cacheForMs } = await item(
+    "path=posts/a.md&includeHtml=true",
+    read,
+  );
+  assertEquals([body.htmlError, cacheForMs, rendered()], [
+    htmlError,
+    300_000,
+    2,
+  ]);
   assertEquals(read.misses(), 2, "for the file and its HTML");
   assertEquals((await list("", read)).cacheForMs, Infinity);
 });
 
 Deno.test("listItems() remembers that front matter does not fit into memory", async () => {
-  const source = new MemorySource(posts(400, (n) => `---\na: ${"x".repeat(60_000)}${n}\n---\n`));
-  const error = await rejects(list("sort=frontMatter.a", source.read()), "collection-too-large");
+  const source = new MemorySource(
+    posts(400, (n) => `---\na: ${"x".repeat(60_000)}${n}\n---\n`),
+  );
+  const error = await rejects(
+    list("sort=frontMatter.a", source.read()),
+    "collection-too-large",
+  );
   assert(error.detail.includes("does not fit into memory"));
   const { blobs } = source.counts;
   assert(blobs > 0);
@@ -167,10 +210,15 @@ Deno.test("listItems() fails a sorted list when a file cannot be read, and reads
   const page = await list("includeFrontMatter=true&limit=1000", source.read());
   assertEquals(page.cacheForMs, 0);
   const failed = page.body.items.filter(({ error }) => error !== undefined);
-  assertEquals(failed.map(({ name, error }) => `${name} ${error!.code}`), ["3.md source-failed"]);
+  assertEquals(failed.map(({ name, error }) => `${name} ${error!.code}`), [
+    "3.md source-failed",
+  ]);
   source.failures.clear();
   const { blobs } = source.counts;
-  assertEquals(await names("sort=-frontMatter.n&limit=2", source.read()), "899.md 898.md");
+  assertEquals(
+    await names("sort=-frontMatter.n&limit=2", source.read()),
+    "899.md 898.md",
+  );
   assertEquals(source.counts.blobs, blobs + 1);
 });
 
@@ -179,10 +227,16 @@ Deno.test("listItems() reads at most 20,000 files for a sort, chosen by path, an
     ...posts(20_000, () => "---\na: 1\n---\n"),
     ["posts/0/a.png", "png"],
   ];
-  const { body } = await list("sort=frontMatter.a", new MemorySource(files).read());
+  const { body } = await list(
+    "sort=frontMatter.a",
+    new MemorySource(files).read(),
+  );
   assertEquals(body.pagination.totalItems, 20_001);
   const source = new MemorySource([...files, ["posts/0/b.md", ""]]);
-  const error = await rejects(list("sort=frontMatter.a", source.read()), "collection-too-large");
+  const error = await rejects(
+    list("sort=frontMatter.a", source.read()),
+    "collection-too-large",
+  );
   assert(error.detail.includes("20000 files"), error.detail);
   assertEquals(source.counts.blobs, 0);
   await list("sort=frontMatter.a&filter[path]=1/**", source.read());
@@ -233,7 +287,10 @@ Deno.test("a page carries 4 MiB of file bytes, those of the first paths, and the
     ["posts/\u{1f35e}.md", head],
     ["posts/\u{1f35e}0.md", ""],
   ]);
-  const { body } = await list("includeContent=1&limit=100&sort=-path", source.read());
+  const { body } = await list(
+    "includeContent=1&limit=100&sort=-path",
+    source.read(),
+  );
   const found = body.items.slice(0, 5).map((
     { content, error, frontMatter },
   ) => [error?.code ?? content!.length, frontMatter?.n]);
@@ -245,13 +302,20 @@ Deno.test("a page carries 4 MiB of file bytes, those of the first paths, and the
     [1 << 20, undefined],
   ]);
   const next = await list("includeContent=1&limit=6&page=2", source.read());
-  assertEquals(next.body.items.map(({ content }) => content), [""], "the next page begins anew");
+  assertEquals(
+    next.body.items.map(({ content }) => content),
+    [""],
+    "the next page begins anew",
+  );
 });
 
 Deno.test("a page has at most 16 MiB of JSON, counted with its escapes", async () => {
   // Six bytes of JSON for each byte of the file, of which four fit into a page.
   const source = new MemorySource(
-    Array.from({ length: 4 }, (_, n) => [`posts/${n}.txt`, "\u0001".repeat((1 << 20) - n)]),
+    Array.from(
+      { length: 4 },
+      (_, n) => [`posts/${n}.txt`, "\u0001".repeat((1 << 20) - n)],
+    ),
   );
   const { json } = await listItems(
     parseListQuery("owner=octo&repo=site&collection=posts&includeContent=1"),
@@ -259,8 +323,15 @@ Deno.test("a page has at most 16 MiB of JSON, counted with its escapes", async (
   );
   assert(json.length <= 16 << 20, `${json.length}`);
   const { body } = parse<ListBody>({ json, cacheForMs: 0 });
-  const codes = body.items.map(({ error, content }) => error?.code ?? content!.length);
-  assertEquals(codes, [1 << 20, (1 << 20) - 1, "page-too-large", "page-too-large"]);
+  const codes = body.items.map(({ error, content }) =>
+    error?.code ?? content!.length
+  );
+  assertEquals(codes, [
+    1 << 20,
+    (1 << 20) - 1,
+    "page-too-large",
+    "page-too-large",
+  ]);
 });
 
 Deno.test("a page of paths over 16 MiB is refused", async () => {
@@ -268,15 +339,23 @@ Deno.test("a page of paths over 16 MiB is refused", async () => {
   const source = new MemorySource(
     Array.from({ length: 900 }, (_, n) => [`posts/${folder}${n}.md`, "x"]),
   );
-  const error = await rejects(list("limit=1000", source.read()), "collection-too-large");
+  const error = await rejects(
+    list("limit=1000", source.read()),
+    "collection-too-large",
+  );
   assert(error.detail.includes("lower limit"), error.detail);
   await list("limit=100", source.read());
 });
 
 Deno.test("listItems() leaves out contentUrl for a path over 4,096 bytes", async () => {
   const long = `posts/${`${"d".repeat(200)}/`.repeat(21)}long.md`;
-  const { body } = await list("", new MemorySource([["posts/ok.md", ""], [long, ""]]).read());
-  const without = body.items.filter(({ contentUrl }) => contentUrl === undefined);
+  const { body } = await list(
+    "",
+    new MemorySource([["posts/ok.md", ""], [long, ""]]).read(),
+  );
+  const without = body.items.filter(({ contentUrl }) =>
+    contentUrl === undefined
+  );
   assertEquals(without.map(({ name }) => name), ["long.md"]);
   assert(body.items.every(({ htmlUrl }) => htmlUrl !== undefined));
 });
@@ -290,7 +369,9 @@ Deno.test("a path more than 2,000 folders deep is refused after 2,000 requests",
 
 Deno.test("a file is not cached without the front matter of a neighbor, which carries no error", async () => {
   const text = "---\nn: 1\n---\n";
-  const source = new MemorySource(["a", "b", "c"].map((name) => [`posts/${name}.md`, text + name]));
+  const source = new MemorySource(
+    ["a", "b", "c"].map((name) => [`posts/${name}.md`, text + name]),
+  );
   source.failures.set("posts/c.md", sourceFailed("no"));
   const neighbors = "collection=posts&slug=b&includeNeighbors=true";
   const { body, cacheForMs } = await item(neighbors, source.read());
@@ -308,18 +389,33 @@ Deno.test("an unknown collection is searched for once per commit, charged once, 
   ]);
   const first = source.read();
   const error = await rejects(list("", first), "collection-not-found");
-  assertEquals(error.facts.suggestions, ["postings", "content", "data", "recipes"]);
-  assert(error.detail.startsWith('"content/posts" is a file, not a folder.'), error.detail);
+  assertEquals(error.facts.suggestions, [
+    "postings",
+    "content",
+    "data",
+    "recipes",
+  ]);
+  assert(
+    error.detail.startsWith('"content/posts" is a file, not a folder.'),
+    error.detail,
+  );
   const trees = source.counts.tree;
   const second = source.read();
   const again = await rejects(list("", second), "collection-not-found");
   assertEquals([again.detail, again.facts], [error.detail, error.facts]);
-  assertEquals([first.misses(), second.misses(), source.counts.tree], [1, 0, trees]);
+  assertEquals([first.misses(), second.misses(), source.counts.tree], [
+    1,
+    0,
+    trees,
+  ]);
 });
 
 Deno.test("a page of a named collection finds its folder once", async () => {
   const source = new MemorySource([
-    ["admin/config.yml", "collections: [{ name: posts, folder: deep/er/posts }]\n"],
+    [
+      "admin/config.yml",
+      "collections: [{ name: posts, folder: deep/er/posts }]\n",
+    ],
     ["deep/er/posts/a.md", ""],
     ["deep/er/posts/b.txt", ""],
   ]);
@@ -330,9 +426,18 @@ Deno.test("a page of a named collection finds its folder once", async () => {
 });
 
 Deno.test("itemBody() lists a collection for the links of Markdown, and not for Markdown that is no text", async () => {
-  const source = new MemorySource([["posts/a.md", "[b](b.md)"], ["posts/binary.md", "\0"]]);
-  await item("collection=posts&path=posts/binary.md&includeHtml=true", source.read());
+  const source = new MemorySource([["posts/a.md", "[b](b.md)"], [
+    "posts/binary.md",
+    "\0",
+  ]]);
+  await item(
+    "collection=posts&path=posts/binary.md&includeHtml=true",
+    source.read(),
+  );
   assertEquals(source.counts.files, 0);
-  await item("collection=posts&path=posts/a.md&includeHtml=true", source.read());
+  await item(
+    "collection=posts&path=posts/a.md&includeHtml=true",
+    source.read(),
+  );
   assertEquals(source.counts.files, 1);
 });

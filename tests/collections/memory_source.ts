@@ -55,7 +55,10 @@ export class MemorySource implements Source {
   };
   /** The folders that were named, by tree id. */
   private readonly folders = new Map<string, string>();
-  private readonly contents: ReadonlyMap<string, { id: string; bytes: Uint8Array<ArrayBuffer> }>;
+  private readonly contents: ReadonlyMap<
+    string,
+    { id: string; bytes: Uint8Array<ArrayBuffer> }
+  >;
 
   constructor(files: readonly (readonly [path: string, content: string])[]) {
     this.contents = new Map(files.map(([path, content]) => {
@@ -67,7 +70,9 @@ export class MemorySource implements Source {
   /** The context of a request of this client; `misses` counts what it was charged. */
   read(
     client = "192.0.2.1",
-    { recordMiss = () => {}, ...rest }: Partial<ReadContext> & { recordMiss?: () => void } = {},
+    { recordMiss = () => {}, ...rest }: Partial<ReadContext> & {
+      recordMiss?: () => void;
+    } = {},
   ): ReadContext & { readonly misses: () => number } {
     let misses = 0;
     const { snapshot, objects, jobs, compute, clock } = this;
@@ -102,20 +107,24 @@ export class MemorySource implements Source {
 
   tree(_snapshot: Snapshot, treeId: string): Promise<TreeEntries> {
     this.counts.tree++;
-    const entries = this.below(treeId).map(({ path, inside, id, size }): TreeEntry => {
-      const name = inside.split("/", 1)[0]!;
-      const folder = path.slice(0, path.length - inside.length + name.length);
-      return name === inside
-        ? { name, kind: "file", id, size }
-        : { name, kind: "folder", id: this.idOf(folder), size: 0 };
-    });
+    const entries = this.below(treeId).map(
+      ({ path, inside, id, size }): TreeEntry => {
+        const name = inside.split("/", 1)[0]!;
+        const folder = path.slice(0, path.length - inside.length + name.length);
+        return name === inside
+          ? { name, kind: "file", id, size }
+          : { name, kind: "folder", id: this.idOf(folder), size: 0 };
+      },
+    );
     const byName = new Map(entries.map((entry) => [entry.name, entry]));
     return Promise.resolve(TreeEntries.of(byName.values()));
   }
 
   files(_snapshot: Snapshot, treeId: string): Promise<FileList | null> {
     const known = this.objects.peek(fileListKind, "octo/site", treeId);
-    if (known !== undefined && known !== "truncated") return Promise.resolve(known);
+    if (known !== undefined && known !== "truncated") {
+      return Promise.resolve(known);
+    }
     this.counts.files++;
     const builder = new FileListBuilder();
     for (const { inside, id, size } of this.below(treeId)) {
@@ -133,10 +142,15 @@ export class MemorySource implements Source {
     return Promise.resolve(null);
   }
 
-  blobs(_snapshot: Snapshot, files: readonly FileRef[], context: RequestContext) {
+  blobs(
+    _snapshot: Snapshot,
+    files: readonly FileRef[],
+    context: RequestContext,
+  ) {
     if (files.length > 0) context.recordMiss();
     this.counts.blobs += files.length;
-    const read = ({ path }: FileRef) => this.failures.get(path) ?? this.contents.get(path)!.bytes;
+    const read = ({ path }: FileRef) =>
+      this.failures.get(path) ?? this.contents.get(path)!.bytes;
     return Promise.resolve(new Map(files.map((file) => [file.id, read(file)])));
   }
 

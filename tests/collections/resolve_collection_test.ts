@@ -16,10 +16,18 @@ Deno.test("suggest() gives the five nearest usable names once, by edits as a sha
     ],
     ["abcd", "xyzw abxy abcx", "abcx abxy xyzw"],
     // Long names are compared by their ends.
-    [`${parent}poists`, `${parent}other ${parent}posts`, `${parent}posts ${parent}other`],
+    [
+      `${parent}poists`,
+      `${parent}other ${parent}posts`,
+      `${parent}posts ${parent}other`,
+    ],
   ];
   for (const [name, candidates, found] of rows) {
-    const suggested = suggest({ name, names: candidates.split(" "), folders: [] });
+    const suggested = suggest({
+      name,
+      names: candidates.split(" "),
+      folders: [],
+    });
     assertEquals(suggested.join(" "), found);
   }
   const names = Array.from({ length: 2_001 }, (_, n) => `${n}`);
@@ -42,10 +50,14 @@ Deno.test("suggestions are names that work as collection, whatever folders are c
     ".zz/a.md": "6",
     [`${parent}${"x".repeat(200)}/a.md`]: "7",
   });
-  const { suggestions } = await site.service.problem(listPath({ collection: "zzzz" }));
+  const { suggestions } = await site.service.problem(
+    listPath({ collection: "zzzz" }),
+  );
   assertEquals(suggestions!.slice(0, 2), ["zz", "zzz"]);
   assert(!suggestions!.includes(".zz"), "hidden folders are no collections");
-  const below = await site.service.problem(listPath({ collection: `${parent}z` }));
+  const below = await site.service.problem(
+    listPath({ collection: `${parent}z` }),
+  );
   for (const collection of [...suggestions!, ...below.suggestions!]) {
     await site.service.list({ collection });
   }

@@ -14,11 +14,14 @@ function declare(path: string, text: string): readonly Declared[] {
 
 function folders(path: string, text: string): Record<string, string> {
   const collections = declare(path, text);
-  return Object.fromEntries(collections.map(({ name, folder }) => [name, folder]));
+  return Object.fromEntries(
+    collections.map(({ name, folder }) => [name, folder]),
+  );
 }
 
-const PATHS = ("README.md hello.md hello.mdx hellomd data.json data.yml 2026/hello.md " +
-  "2026/README.md 2026/index.md 2026/05/hello.md drafts/idea.md").split(" ");
+const PATHS =
+  ("README.md hello.md hello.mdx hellomd data.json data.yml 2026/hello.md " +
+    "2026/README.md 2026/index.md 2026/05/hello.md drafts/idea.md").split(" ");
 const MARKDOWN = PATHS.filter((path) => path.endsWith(".md"));
 const DIRECT = MARKDOWN.filter((path) => !path.includes("/"));
 const TWO = MARKDOWN.filter((path) => path.split("/").length <= 2);
@@ -27,12 +30,18 @@ const TWO = MARKDOWN.filter((path) => path.split("/").length <= 2);
 function checkRules(
   path: string,
   text: string,
-  expected: Readonly<Record<string, readonly [folder: string, entries: readonly string[]]>>,
+  expected: Readonly<
+    Record<string, readonly [folder: string, entries: readonly string[]]>
+  >,
 ): void {
   const collections = declare(path, text);
   assertEquals(
-    collections.map(({ name, folder, rule }) => [name, folder, PATHS.filter(compileRule(rule))]),
-    Object.entries(expected).map(([name, [folder, entries]]) => [name, folder, entries]),
+    collections.map((
+      { name, folder, rule },
+    ) => [name, folder, PATHS.filter(compileRule(rule))]),
+    Object.entries(expected).map((
+      [name, [folder, entries]],
+    ) => [name, folder, entries]),
   );
 }
 
@@ -59,7 +68,12 @@ content:
 
 Deno.test("readConfig() reads the collections of Pages CMS, in groups too", () => {
   checkRules(".pages.yml", PAGES_CMS, {
-    posts: ["src/posts", ["hello.md", "2026/hello.md", "2026/index.md", "2026/05/hello.md"]],
+    posts: ["src/posts", [
+      "hello.md",
+      "2026/hello.md",
+      "2026/index.md",
+      "2026/05/hello.md",
+    ]],
     flat: ["content/flat", ["hello.md"]],
     authors: ["authors", ["data.json"]],
     everything: ["", PATHS],
@@ -122,27 +136,41 @@ Deno.test("readConfig() reads the collections of Jekyll, as a list and as a mapp
     staff_members: ["_staff_members", PATHS],
     posts: ["_posts", PATHS],
   });
-  const mapping = "{ books: { output: true, permalink: /books/:path/ }, posts: { output: true } }";
+  const mapping =
+    "{ books: { output: true, permalink: /books/:path/ }, posts: { output: true } }";
   const rows: [path: string, text: string, found: Record<string, string>][] = [
-    ["_config.yaml", `title: My site\ncollections_dir: my\ncollections: ${mapping}\n`, {
-      books: "my/_books",
-      posts: "my/_posts",
-    }],
+    [
+      "_config.yaml",
+      `title: My site\ncollections_dir: my\ncollections: ${mapping}\n`,
+      {
+        books: "my/_books",
+        posts: "my/_posts",
+      },
+    ],
     ["_config.toml", 'source = "./docs"\ncollections = ["books"]\n', {
       books: "docs/_books",
       posts: "docs/_posts",
     }],
     ["_config.yml", 'collections_dir: "../.."\ncollections: [a]\n', {}],
-    ["_config.yml", "collections: [a/b, {}, null, 7]\n", { "7": "_7", posts: "_posts" }],
+    ["_config.yml", "collections: [a/b, {}, null, 7]\n", {
+      "7": "_7",
+      posts: "_posts",
+    }],
   ];
-  for (const [path, text, found] of rows) assertEquals(folders(path, text), found);
+  for (const [path, text, found] of rows) {
+    assertEquals(folders(path, text), found);
+  }
 });
 
 Deno.test("readConfig() skips what is not a folder of the repository, and names that cannot be requested", async () => {
   const declareOne = (name: string, folder: string) =>
-    folders("admin/config.yml", `collections: [{ name: ${name}, folder: ${folder} }]`);
+    folders(
+      "admin/config.yml",
+      `collections: [{ name: ${name}, folder: ${folder} }]`,
+    );
   const bad = ["..", "a//b", '"a\\u0000b"', "~"];
-  const badFolders = "../etc a/../b a/./b ./../a '{{locale}}/posts' [a] 1".split(" ");
+  const badFolders = "../etc a/../b a/./b ./../a '{{locale}}/posts' [a] 1"
+    .split(" ");
   for (const folder of [...bad, ...badFolders, `${"a/".repeat(512)}b`]) {
     assertEquals([folder, await declareOne("a", folder)], [folder, {}]);
   }
@@ -155,8 +183,18 @@ Deno.test("readConfig() skips what is not a folder of the repository, and names 
 });
 
 Deno.test("readConfig() survives values of other kinds", () => {
-  const values = ["1", "text", "[]", "{}", "[1, a, null, [[]], {}]", "{__proto__: {name: a}}"];
-  const keys = "name path folder exclude subfolders filename extension nested i18n".split(" ");
+  const values = [
+    "1",
+    "text",
+    "[]",
+    "{}",
+    "[1, a, null, [[]], {}]",
+    "{__proto__: {name: a}}",
+  ];
+  const keys =
+    "name path folder exclude subfolders filename extension nested i18n".split(
+      " ",
+    );
   for (const value of values) {
     const entry = keys.map((key) => `${key}: ${value}`).join(", ");
     const texts = [
@@ -176,20 +214,43 @@ Deno.test("readConfig() survives values of other kinds", () => {
 Deno.test("readConfig() says in one sentence why a file was skipped, and bounds what it costs", () => {
   const bomb = Array.from(
     { length: 30 },
-    (_, i) => `a${i}: &a${i} {<<: [${i === 0 ? "" : Array(9).fill(`*a${i - 1}`).join(", ")}]}\n`,
+    (_, i) =>
+      `a${i}: &a${i} {<<: [${
+        i === 0 ? "" : Array(9).fill(`*a${i - 1}`).join(", ")
+      }]}\n`,
   );
   const rows: [path: string, text: string, warning: string][] = [
-    [".pages.yml", "content:\n  - name: a\n    name: b\n", "Map keys must be unique (line 3)"],
+    [
+      ".pages.yml",
+      "content:\n  - name: a\n    name: b\n",
+      "Map keys must be unique (line 3)",
+    ],
     ["admin/config.yml", "- a\n- b\n", "The text is not a mapping (line 1)"],
-    ["admin/config.yml", "[".repeat(100_000), "nested deeper than 64 levels (line 1)"],
+    [
+      "admin/config.yml",
+      "[".repeat(100_000),
+      "nested deeper than 64 levels (line 1)",
+    ],
     ["_config.toml", "a = 1\nb = \n", "(line 2)"],
-    ["_config.yml", `a: ${"x".repeat(300_000)}`, "longer than 262144 characters (line 1)"],
-    ["admin/config.yml", `${bomb.join("")}collections: [*a29]\n`, "Aliases repeat more than"],
+    [
+      "_config.yml",
+      `a: ${"x".repeat(300_000)}`,
+      "longer than 262144 characters (line 1)",
+    ],
+    [
+      "admin/config.yml",
+      `${bomb.join("")}collections: [*a29]\n`,
+      "Aliases repeat more than",
+    ],
   ];
   for (const [path, text, message] of rows) {
     const { collections, warning } = parse(path, text);
     assertEquals(collections, []);
-    assert(warning?.startsWith(`Cannot read "${path}": `) && warning.includes(message), warning!);
+    assert(
+      warning?.startsWith(`Cannot read "${path}": `) &&
+        warning.includes(message),
+      warning!,
+    );
   }
   // Slashes that a backtracking expression would go over 10^10 times.
   const path = `${"/".repeat(200_000)}a${"/".repeat(50_000)}b`;
@@ -200,11 +261,16 @@ Deno.test("readConfig() says in one sentence why a file was skipped, and bounds 
 Deno.test("readConfig() takes the first of a name, and 200 collections", () => {
   const path = "admin/config.yml";
   const config = (...names: string[]) =>
-    `collections: [${names.map((name, at) => `{ name: ${name}, folder: f${at} }`)}]\n`;
+    `collections: [${
+      names.map((name, at) => `{ name: ${name}, folder: f${at} }`)
+    }]\n`;
   assertEquals(folders(path, config("posts", "posts")), { posts: "f0" });
   const names = Array.from({ length: 201 }, (_, at) => `c${at}`);
   assertEquals((declare(path, config(...names.slice(0, 200)))).length, 200);
   const { collections, warning } = parse(path, config(...names));
   assertEquals(collections.at(-1)?.name, "c199");
-  assertEquals(warning, `Cannot read "${path}" whole: it declares more than 200 collections`);
+  assertEquals(
+    warning,
+    `Cannot read "${path}" whole: it declares more than 200 collections`,
+  );
 });

@@ -3,8 +3,13 @@ import { describe, type Description } from "../../lib/content/describe.ts";
 import { renderMarkdown } from "../../lib/content/render_markdown.ts";
 
 Deno.test("describe() bounds HTML after its addresses are filled in", () => {
-  const images = Array.from({ length: 4_999 }, (_, n) => `![](${n.toString(36)})`).join("");
-  const rendered = new TextEncoder().encode(JSON.stringify(renderMarkdown(images)));
+  const images = Array.from(
+    { length: 4_999 },
+    (_, n) => `![](${n.toString(36)})`,
+  ).join("");
+  const rendered = new TextEncoder().encode(
+    JSON.stringify(renderMarkdown(images)),
+  );
   const describeAt = (path: string) => {
     const { json } = describe({
       repository: "octo/site",
@@ -20,6 +25,8 @@ Deno.test("describe() bounds HTML after its addresses are filled in", () => {
     return JSON.parse(new TextDecoder().decode(json));
   };
   const deep = describeAt(`${`${"\u20ac".repeat(83)}/`.repeat(15)}a.md`);
-  assertEquals(deep, { htmlError: { message: "The file's HTML is too large." } });
+  assertEquals(deep, {
+    htmlError: { message: "The file's HTML is too large." },
+  });
   assert(describeAt("a.md").html.length > 100_000);
 });

@@ -20,11 +20,20 @@ const ITEM: { path: string; frontMatter: PlainObject | null } = {
 };
 
 /** Checks which filters an item passes, by the text after `filter`. */
-function checkFilters(item: typeof ITEM, rows: Readonly<Record<"passes" | "fails", string[]>>) {
+function checkFilters(
+  item: typeof ITEM,
+  rows: Readonly<Record<"passes" | "fails", string[]>>,
+) {
   for (const expected of ["passes", "fails"] as const) {
     for (const row of rows[expected]) {
-      const { byPath, byFrontMatter, errors } = parseFilters(new URLSearchParams(`filter${row}`));
-      assertEquals([row, errors, byPath.length + byFrontMatter.length], [row, [], 1]);
+      const { byPath, byFrontMatter, errors } = parseFilters(
+        new URLSearchParams(`filter${row}`),
+      );
+      assertEquals([row, errors, byPath.length + byFrontMatter.length], [
+        row,
+        [],
+        1,
+      ]);
       const passes = byPath.every((test) => test(item.path)) &&
         byFrontMatter.every((test) => test(item.frontMatter));
       assertEquals([row, passes ? "passes" : "fails"], [row, expected]);
@@ -34,7 +43,9 @@ function checkFilters(item: typeof ITEM, rows: Readonly<Record<"passes" | "fails
 
 /** Filters of front matter: `title=Hello` and `count][gt=1`, say. */
 const ofKeys = (rows: string) =>
-  rows.split(" ").map((row) => `[frontMatter.${row.replace("=", "]=").replace("]]", "]")}`);
+  rows.split(" ").map((row) =>
+    `[frontMatter.${row.replace("=", "]=").replace("]]", "]")}`
+  );
 
 Deno.test("a filter compares the text of a front matter value, and looks for an element of a list", () => {
   checkFilters(ITEM, {
@@ -49,7 +60,9 @@ Deno.test("a filter compares the text of a front matter value, and looks for an 
           "missing=undefined title.length=5 constructor.name=Object tags=!deno tags=!7 tags=!true " +
           "tags=Deno tags=den nested=a list=true draft=!false empty=!",
       ),
-      `[frontMatter.toString]=${encodeURIComponent(String(Object.prototype.toString))}`,
+      `[frontMatter.toString]=${
+        encodeURIComponent(String(Object.prototype.toString))
+      }`,
     ],
   });
   checkFilters({ ...ITEM, frontMatter: null }, {
@@ -60,10 +73,18 @@ Deno.test("a filter compares the text of a front matter value, and looks for an 
 
 Deno.test("a filter matches name and path as globs", () => {
   checkFilters(ITEM, {
-    passes: ["[name]=*.md", "[path]=2026/**", "[path]=**/*.md", "[name]=!*.mdx"],
+    passes: [
+      "[name]=*.md",
+      "[path]=2026/**",
+      "[path]=**/*.md",
+      "[name]=!*.mdx",
+    ],
     fails: ["[name]=*.MD", "[path]=*.md", "[path]=2026/*", "[path]=!2026/**"],
   });
-  checkFilters({ ...ITEM, path: "2026/[slug].md" }, { passes: ["[name]=[slug].md"], fails: [] });
+  checkFilters({ ...ITEM, path: "2026/[slug].md" }, {
+    passes: ["[name]=[slug].md"],
+    fails: [],
+  });
 });
 
 Deno.test("a comparison holds for values of its own kind, in the order of sorting", () => {

@@ -6,7 +6,10 @@ import type { PlainObject, PlainValue } from "../../lib/content/plain_value.ts";
 
 function read(text: string): PlainObject {
   const result = readFrontMatter(text);
-  assert(result.frontMatter, `no front matter: ${JSON.stringify(result).slice(0, 200)}`);
+  assert(
+    result.frontMatter,
+    `no front matter: ${JSON.stringify(result).slice(0, 200)}`,
+  );
   return result.frontMatter;
 }
 
@@ -14,7 +17,10 @@ function read(text: string): PlainObject {
 function failure(text: string): { message: string; line: number } {
   const error = readFrontMatter(text).frontMatterError;
   assert(error, `no error: ${text.slice(0, 50)}`);
-  assert(error.message.length > 0 && error.message.length <= 160, error.message);
+  assert(
+    error.message.length > 0 && error.message.length <= 160,
+    error.message,
+  );
   assert(!/\p{Cc}/u.test(error.message), error.message);
   return error;
 }
@@ -38,7 +44,8 @@ Deno.test("front matter is the mapping between the fences, the body what follows
 });
 
 Deno.test("readFrontMatter() gives nothing where there is no front matter", () => {
-  const texts = "|---|---\n|+++|# Title\n---\na: 1\n---\n| ---\na: 1\n---\n|\n---\na: 1\n---\n|" +
+  const texts =
+    "|---|---\n|+++|# Title\n---\na: 1\n---\n| ---\na: 1\n---\n|\n---\na: 1\n---\n|" +
     "---\na: 1\n|---\na: 1\n ---\n|---\na: 1\n----\n|---\na: 1\n+++\n|----\na: 1\n----\n|" +
     "--- a: 1\n---\n|---\ra: 1\r---\r|\ufeff\ufeff---\na: 1\n---\n|---\njust a paragraph\n---\n|" +
     "---\n- a\n- b\n---\n|---\n~\n---\n|---\n42\n---\n";
@@ -48,7 +55,8 @@ Deno.test("readFrontMatter() gives nothing where there is no front matter", () =
 });
 
 Deno.test("readFrontMatter() reads YAML by the 1.2 core schema, TOML with ISO 8601 dates, and loses no number", () => {
-  const asWritten = "2024-03-01|2024-03-01 10:00:00 +0200|yes|off|1:30|12345678901234567890|.nan|" +
+  const asWritten =
+    "2024-03-01|2024-03-01 10:00:00 +0200|yes|off|1:30|12345678901234567890|.nan|" +
     "-.inf|1e999";
   const ofYaml: [block: string, value: PlainValue][] = [
     ...asWritten.split("|").map((text): [string, string] => [text, text]),
@@ -98,7 +106,9 @@ Deno.test("readFrontMatter() counts the line of an error in the file", () => {
     ["---\na: *x\nb: &x 1\n---\n", 2],
     ["---\na: 1\nb: &x [*x]\n---\n", 3],
   ];
-  for (const [text, line] of rows) assertEquals([text, (failure(text)).line], [text, line]);
+  for (const [text, line] of rows) {
+    assertEquals([text, (failure(text)).line], [text, line]);
+  }
 });
 
 Deno.test("readFrontMatter() never reaches a prototype", () => {
@@ -120,7 +130,10 @@ Deno.test("readFrontMatter() never reaches a prototype", () => {
       assertEquals(({} as Record<string, unknown>).polluted, undefined);
       assertEquals(Object.getPrototypeOf(frontMatter), Object.prototype);
       assertEquals(frontMatter.polluted, undefined);
-      assert(JSON.stringify(frontMatter).includes('"__proto__":{"polluted":1}'), text);
+      assert(
+        JSON.stringify(frontMatter).includes('"__proto__":{"polluted":1}'),
+        text,
+      );
     }
   } finally {
     Reflect.deleteProperty(Object.prototype, "__proto__");
@@ -132,7 +145,10 @@ Deno.test("readFrontMatter() bounds aliases, depth and characters", () => {
   const toml = (block: string) => `+++\n${block}\n+++\n`;
   const laughs = Array.from(
     { length: 30 },
-    (_, n) => `a${n}: &a${n} [${Array(9).fill(n === 0 ? "lol" : `*a${n - 1}`).join(",")}]\n`,
+    (_, n) =>
+      `a${n}: &a${n} [${
+        Array(9).fill(n === 0 ? "lol" : `*a${n - 1}`).join(",")
+      }]\n`,
   );
   const nested = (depth: number) => [
     yaml(`a: ${"[".repeat(depth)}${"]".repeat(depth)}`),
@@ -141,7 +157,10 @@ Deno.test("readFrontMatter() bounds aliases, depth and characters", () => {
     toml(`a = ${"[".repeat(depth)}${"]".repeat(depth)}`),
     toml(`${"a.".repeat(depth)}a = 1`),
   ];
-  const steps = Array.from({ length: 70 }, (_, depth) => `${" ".repeat(depth)}a:`).join("\n");
+  const steps = Array.from(
+    { length: 70 },
+    (_, depth) => `${" ".repeat(depth)}a:`,
+  ).join("\n");
   const deep = [...nested(70), ...nested(900), yaml(steps)];
   const text = "x".repeat(300_000);
   const rows: [text: string, message: string][] = [
@@ -152,7 +171,9 @@ Deno.test("readFrontMatter() bounds aliases, depth and characters", () => {
     [yaml(`a: ${text}`), "longer than"],
     [toml(`a = "${text}"`), "longer than"],
   ];
-  for (const [text, message] of rows) assertStringIncludes((failure(text)).message, message);
+  for (const [text, message] of rows) {
+    assertStringIncludes((failure(text)).message, message);
+  }
   // A mapping as a key is none of the core schema.
   for (const text of nested(60)) read(text);
   read(yaml(`a: ${"x".repeat(200_000)}`));
@@ -169,8 +190,12 @@ Deno.test("readFrontMatter() ends at the first error", () => {
       return split.call(this, separator, limit);
     };
     try {
-      const blank = readFrontMatter(`---\na: |\n ${"\t\n".repeat(lines)}\n---\nx\n`);
-      const escape = readFrontMatter(`---\na: "${"\\q".repeat(lines)}"\n---\nx\n`);
+      const blank = readFrontMatter(
+        `---\na: |\n ${"\t\n".repeat(lines)}\n---\nx\n`,
+      );
+      const escape = readFrontMatter(
+        `---\na: "${"\\q".repeat(lines)}"\n---\nx\n`,
+      );
       assert(blank.frontMatterError ?? escape.frontMatterError);
     } finally {
       String.prototype.split = split;
@@ -187,9 +212,14 @@ Deno.test("readFrontMatter() answers any text", () => {
   const fence = fc.constantFrom("---\n", "+++\n");
   fc.assert(
     fc.property(fence, fc.array(piece, { maxLength: 60 }), (fence, pieces) => {
-      const result = readFrontMatter(`${fence}${pieces.join("")}\n${fence}body`);
+      const result = readFrontMatter(
+        `${fence}${pieces.join("")}\n${fence}body`,
+      );
       const { frontMatterError: error } = result;
-      assert(!error || error.line >= 1 && !/\p{Cc}/u.test(error.message), error?.message);
+      assert(
+        !error || error.line >= 1 && !/\p{Cc}/u.test(error.message),
+        error?.message,
+      );
     }),
     { numRuns: 500 },
   );

@@ -1,6 +1,10 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import type { PlainObject } from "../../lib/content/plain_value.ts";
-import { parseIsoDate, parseSort, sortIndices } from "../../lib/content/sort.ts";
+import {
+  parseIsoDate,
+  parseSort,
+  sortIndices,
+} from "../../lib/content/sort.ts";
 
 type Item = { name?: string; size?: number; frontMatter?: PlainObject | null };
 
@@ -17,8 +21,12 @@ Deno.test("parseSort() reads the fields, and - for descending, and refuses anyth
   assertEquals(parseSort("path"), { by: "path", descending: false });
   assertEquals(parseSort("-name"), { by: "name", descending: true });
   assertEquals(parseSort("size"), { by: "size", descending: false });
-  assertEquals(parseSort("-frontMatter.author.name"), { by: ["author", "name"], descending: true });
-  const bad = " - --path Path date +path path,name frontMatter frontmatter.date frontMatter. " +
+  assertEquals(parseSort("-frontMatter.author.name"), {
+    by: ["author", "name"],
+    descending: true,
+  });
+  const bad =
+    " - --path Path date +path path,name frontMatter frontmatter.date frontMatter. " +
     `frontMatter.a..b frontMatter.a. frontMatter.${"a".repeat(300)}`;
   for (const text of bad.split(" ")) {
     assertThrows(() => parseSort(text), SyntaxError, "must be path");
@@ -26,7 +34,8 @@ Deno.test("parseSort() reads the fields, and - for descending, and refuses anyth
 });
 
 Deno.test("parseIsoDate() takes dates and date-times, UTC where no zone is given", () => {
-  const times = "2024-03-01=2024-03-01T00:00:00.000Z|2024-02-29=2024-02-29T00:00:00.000Z|" +
+  const times =
+    "2024-03-01=2024-03-01T00:00:00.000Z|2024-02-29=2024-02-29T00:00:00.000Z|" +
     "0001-01-01=0001-01-01T00:00:00.000Z|2024-03-01T10:30=2024-03-01T10:30:00.000Z|" +
     "2024-03-01T10:30:15=2024-03-01T10:30:15.000Z|2024-03-01T10:30:15.25Z=2024-03-01T10:30:15.250Z|" +
     "2024-03-01T10:30:15,5=2024-03-01T10:30:15.500Z|2024-03-01t10:30:15z=2024-03-01T10:30:15.000Z|" +
@@ -35,16 +44,23 @@ Deno.test("parseIsoDate() takes dates and date-times, UTC where no zone is given
     "2024-03-01T10:30-00:30=2024-03-01T11:00:00.000Z|2024-03-01 10:30 +0200=2024-03-01T08:30:00.000Z";
   for (const row of times.split("|")) {
     const [text, time] = row.split("=");
-    assertEquals(new Date(parseIsoDate(text!) ?? NaN).toISOString(), time, text);
+    assertEquals(
+      new Date(parseIsoDate(text!) ?? NaN).toISOString(),
+      time,
+      text,
+    );
   }
 });
 
 Deno.test("parseIsoDate() takes nothing else", () => {
-  const texts = "|2024|2024-03|20240301|2024-3-1|2024-02-30|2023-02-29|2024-13-01|2024-00-01|" +
+  const texts =
+    "|2024|2024-03|20240301|2024-3-1|2024-02-30|2023-02-29|2024-13-01|2024-00-01|" +
     "2024-01-00|2024-03-01T|2024-03-01T10|2024-03-01T24:00|2024-03-01T10:60|2024-03-01T10:30:60|" +
     "2024-03-01T10:30:00+24:00|2024-03-01T10:30:00+02:60|2024-03-01Z|2024-03-01 | 2024-03-01|" +
     "2024-03-01\n|x2024-03-01|10:30:00";
-  for (const text of [...texts.split("|"), `2024-03-01${" ".repeat(100_000)}10:30`]) {
+  for (
+    const text of [...texts.split("|"), `2024-03-01${" ".repeat(100_000)}10:30`]
+  ) {
     assertEquals(parseIsoDate(text), null, text.slice(0, 40));
   }
 });
@@ -66,7 +82,11 @@ Deno.test("sortIndices() computes each key once", () => {
 });
 
 Deno.test("sortIndices() compares 256 characters of a text", () => {
-  const texts = [`${"x".repeat(256)}b`, `${"x".repeat(256)}a`, `${"x".repeat(255)}a`];
+  const texts = [
+    `${"x".repeat(256)}b`,
+    `${"x".repeat(256)}a`,
+    `${"x".repeat(255)}a`,
+  ];
   const items = texts.map((v) => ({ frontMatter: { v } }));
   assertEquals(sorted("frontMatter.v", items), [2, 0, 1]);
   assertEquals(sorted("name", texts.map((name) => ({ name }))), [2, 0, 1]);

@@ -21,28 +21,43 @@ export interface Exchange {
 type Content = Readonly<Record<string, { readonly schema: object }>>;
 interface Operation {
   readonly description: string;
-  readonly parameters: readonly { readonly name: string; readonly in: string }[];
+  readonly parameters: readonly {
+    readonly name: string;
+    readonly in: string;
+  }[];
   readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
 }
 interface Description {
-  readonly paths: Readonly<Record<string, { readonly [method in "get" | "post"]?: Operation }>>;
+  readonly paths: Readonly<
+    Record<string, { readonly [method in "get" | "post"]?: Operation }>
+  >;
   readonly components: unknown;
 }
 
-const PACKAGE = new URL("../../node_modules/@octokit/openapi/", import.meta.url);
+const PACKAGE = new URL(
+  "../../node_modules/@octokit/openapi/",
+  import.meta.url,
+);
 /** The described endpoints by their paths, in which `REPOSITORY` stands for the name or the id of one. */
-const TEMPLATES: readonly [path: RegExp, template: string, method?: "post"][] = [
-  [/^REPOSITORY$/, "/repos/{owner}/{repo}"],
-  [/^REPOSITORY\/commits\/[^/]+$/, "/repos/{owner}/{repo}/commits/{ref}"],
-  [/^REPOSITORY\/git\/trees\/[^/]+$/, "/repos/{owner}/{repo}/git/trees/{tree_sha}"],
-  [/^REPOSITORY\/git\/blobs\/[^/]+$/, "/repos/{owner}/{repo}/git/blobs/{file_sha}"],
-  [/^\/users\/[^/]+\/installation$/, "/users/{username}/installation"],
+const TEMPLATES: readonly [path: RegExp, template: string, method?: "post"][] =
   [
-    /^\/app\/installations\/[^/]+\/access_tokens$/,
-    "/app/installations/{installation_id}/access_tokens",
-    "post",
-  ],
-];
+    [/^REPOSITORY$/, "/repos/{owner}/{repo}"],
+    [/^REPOSITORY\/commits\/[^/]+$/, "/repos/{owner}/{repo}/commits/{ref}"],
+    [
+      /^REPOSITORY\/git\/trees\/[^/]+$/,
+      "/repos/{owner}/{repo}/git/trees/{tree_sha}",
+    ],
+    [
+      /^REPOSITORY\/git\/blobs\/[^/]+$/,
+      "/repos/{owner}/{repo}/git/blobs/{file_sha}",
+    ],
+    [/^\/users\/[^/]+\/installation$/, "/users/{username}/installation"],
+    [
+      /^\/app\/installations\/[^/]+\/access_tokens$/,
+      "/app/installations/{installation_id}/access_tokens",
+      "post",
+    ],
+  ];
 /** Statuses of any endpoint, which the description does not repeat at each. */
 const ANYWHERE = /^(30[1247]|4(0[0139]|10|22|29|51)|5\d\d)$/;
 /** Endpoints of GitHub Apps that answer 404, which the description has at their siblings alone. */
@@ -52,42 +67,76 @@ const ERROR = { $ref: "github#/components/schemas/basic-error" };
 let loaded: Promise<{ ajv: Ajv; paths: Description["paths"] }> | undefined;
 
 /** What is against the description, a line each. */
-export async function faultsOf(exchanges: Iterable<Exchange>): Promise<string[]> {
+export async function faultsOf(
+  exchanges: Iterable<Exchange>,
+): Promise<string[]> {
   const { ajv, paths } = await (loaded ??= load());
   return Array.from(exchanges).flatMap((exchange) => {
-    const { pathname, searchParams } = new URL(exchange.path, "http://github.test");
+    const { pathname, searchParams } = new URL(
+      exchange.path,
+      "http://github.test",
+    );
     const { method, path, status } = exchange;
     const inside = pathname.replace(
       REPOSITORY_PATH,
       (_, _name, _id, rest = "") => `REPOSITORY${rest}`,
     );
-    const [, template = "", verb = "get"] = TEMPLATES.find(([path]) => path.test(inside)) ?? [];
+    const [, template = "", verb = "get"] = TEMPLATES.find(([path]) =>
+      path.test(inside)
+    ) ?? [];
     const operation = paths[template]?.[verb];
     const fault = (text: string) => [`${method} ${path}, ${status}: ${text}`];
-    if (operation === undefined || method !== verb.toUpperCase()) return fault("is not described");
-    const queries = operation.parameters.filter((parameter) => parameter.in === "query");
-    const unknown = [...searchParams.keys()].find((key) => !queries.some((q) => q.name === key));
-    if (unknown !== undefined) return fault(`the parameter "${unknown}" is not described`);
-    const success = (operation.responses[200] ?? operation.responses[201])?.content ?? {};
-    const isJson = [null, "*/*", "application/vnd.github+json"].includes(exchange.accept);
+    if (operation === undefined || method !== verb.toUpperCase()) {
+      return fault(
+        "is not described",
+      );
+    }
+    const queries = operation.parameters.filter((parameter) =>
+      parameter.in === "query"
+    );
+    const unknown = [...searchParams.keys()].find((key) =>
+      !queries.some((q) => q.name === key)
+    );
+    if (unknown !== undefined) {
+      return fault(
+        `the parameter "${unknown}" is not described`,
+      );
+    }
+    const success =
+      (operation.responses[200] ?? operation.responses[201])?.content ?? {};
+    const isJson = [null, "*/*", "application/vnd.github+json"].includes(
+      exchange.accept,
+    );
     const accept = isJson ? "application/json" : exchange.accept!;
-    if (!(accept in success) && !operation.description.includes(`\`${accept}\``)) {
+    if (
+      !(accept in success) && !operation.description.includes(`\`${accept}\``)
+    ) {
       return fault(`the media type "${accept}" is not described`);
     }
     if (status === 304) return [];
-    const described = operation.responses[status]?.content?.["application/json"];
-    const isKnown = ANYWHERE.test(`${status}`) || status === 404 && ABSENT.includes(template);
+    const described = operation.responses[status]?.content
+      ?.["application/json"];
+    const isKnown = ANYWHERE.test(`${status}`) ||
+      status === 404 && ABSENT.includes(template);
     if (described === undefined && !isKnown) return fault("is not described");
     if (status === 200 && accept !== "application/json") return [];
-    if (exchange.type !== "application/json; charset=utf-8") return fault(`is ${exchange.type}`);
+    if (exchange.type !== "application/json; charset=utf-8") {
+      return fault(
+        `is ${exchange.type}`,
+      );
+    }
     const validate = ajv.compile(within(described?.schema ?? ERROR) as object);
-    if (validate(JSON.parse(new TextDecoder().decode(exchange.body)))) return [];
+    if (
+      validate(JSON.parse(new TextDecoder().decode(exchange.body)))
+    ) return [];
     return fault(ajv.errorsText(validate.errors));
   });
 }
 
 async function load() {
-  const { version } = JSON.parse(await Deno.readTextFile(new URL("package.json", PACKAGE)));
+  const { version } = JSON.parse(
+    await Deno.readTextFile(new URL("package.json", PACKAGE)),
+  );
   const file = `${tmpdir()}/github-openapi-${version}-${TEMPLATES.length}.json`;
   const text = await Deno.readTextFile(file).catch(async () => {
     const text = JSON.stringify(await excerpt());
@@ -116,35 +165,45 @@ async function excerpt(): Promise<Description> {
   const components: Record<string, Record<string, unknown>> = {};
   const add = (value: unknown): void => {
     for (
-      const [, kind, name] of JSON.stringify(value).matchAll(/"#\/components\/(\w+)\/([^"]+)"/g)
+      const [, kind, name] of JSON.stringify(value).matchAll(
+        /"#\/components\/(\w+)\/([^"]+)"/g,
+      )
     ) {
-      if (kind === "examples" || components[kind!]?.[name!] !== undefined) continue;
+      if (kind === "examples" || components[kind!]?.[name!] !== undefined) {
+        continue;
+      }
       const component = whole.components[kind!][name!];
       (components[kind!] ??= {})[name!] = component;
       add(component);
     }
   };
   const resolved = (value: { $ref?: string }) =>
-    value.$ref?.split("/").slice(1).reduce((at, key) => at[key], whole) ?? value;
+    value.$ref?.split("/").slice(1).reduce((at, key) => at[key], whole) ??
+      value;
   add({ $ref: "#/components/schemas/basic-error" });
-  const paths = Object.fromEntries(TEMPLATES.map(([, template, method = "get"]) => {
-    const { description, parameters, responses } = whole.paths[template][method];
-    const operation = {
-      description,
-      parameters: parameters.map(resolved),
-      responses: Object.fromEntries(
-        Object.entries(responses).map((
-          [status, response],
-        ) => [status, resolved(response as object)]),
-      ),
-    };
-    add(operation);
-    return [template, { [method]: operation }];
-  }));
+  const paths = Object.fromEntries(
+    TEMPLATES.map(([, template, method = "get"]) => {
+      const { description, parameters, responses } =
+        whole.paths[template][method];
+      const operation = {
+        description,
+        parameters: parameters.map(resolved),
+        responses: Object.fromEntries(
+          Object.entries(responses).map((
+            [status, response],
+          ) => [status, resolved(response as object)]),
+        ),
+      };
+      add(operation);
+      return [template, { [method]: operation }];
+    }),
+  );
   return { paths, components };
 }
 
 /** A schema whose references lead into the added components. */
 function within(schema: object): unknown {
-  return JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"github#/components/'));
+  return JSON.parse(
+    JSON.stringify(schema).replaceAll('"#/components/', '"github#/components/'),
+  );
 }

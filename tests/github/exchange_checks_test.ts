@@ -23,15 +23,30 @@ Deno.test("faultsOf() finds what GitHub's description does not have", async () =
   const rows: [change: Partial<Exchange>, fault: string | null][] = [
     [{}, null],
     [{ path: "/repositories/7/commits/heads%2Fmain" }, null],
-    [{ path: "/repositories/7/git/blobs/0", accept: "application/vnd.github.raw+json" }, null],
+    [{
+      path: "/repositories/7/git/blobs/0",
+      accept: "application/vnd.github.raw+json",
+    }, null],
     [{ path: "/repos/octo/site/branches/main" }, "is not described"],
     [{ method: "POST" }, "is not described"],
-    [{ path: "/repos/octo/site?page=2" }, 'the parameter "page" is not described'],
-    [{ accept: "application/vnd.github.sha" }, 'the media type "application/vnd.github.sha"'],
+    [
+      { path: "/repos/octo/site?page=2" },
+      'the parameter "page" is not described',
+    ],
+    [
+      { accept: "application/vnd.github.sha" },
+      'the media type "application/vnd.github.sha"',
+    ],
     [{ status: 418 }, "is not described"],
     [{ type: "text/plain" }, "is text/plain"],
-    [{ body: new TextEncoder().encode('{"message":404}') }, "message must be string"],
-    [{ ...tree, body: new TextEncoder().encode('{"sha":"0","tree":[]}') }, "'truncated'"],
+    [
+      { body: new TextEncoder().encode('{"message":404}') },
+      "message must be string",
+    ],
+    [
+      { ...tree, body: new TextEncoder().encode('{"sha":"0","tree":[]}') },
+      "'truncated'",
+    ],
     [{ ...tree, path: `${tree.path}?recursive=1`, status: 404 }, null],
   ];
   for (const [change, fault] of rows) {
@@ -46,7 +61,11 @@ Deno.test("the GraphQL query is valid, and the double's data are what the schema
   await using served = await serveRepository(textFiles(5), { now: clock.now });
   const { gh, repository } = served;
   gh.addToken("t1");
-  const exchanges: { query: string; variables: Record<string, string>; data: unknown }[] = [];
+  const exchanges: {
+    query: string;
+    variables: Record<string, string>;
+    data: unknown;
+  }[] = [];
   gh.intercept = async (request, { kind }, real) => {
     if (kind !== "graphql") return null;
     const { query, variables } = await request.clone().json();
@@ -56,7 +75,11 @@ Deno.test("the GraphQL query is valid, and the double's data are what the schema
     return answer;
   };
   const source = openGitHub(gh, { clock, tokens: ["t1"] });
-  const snapshot = await source.resolve({ owner: "octo", repo: "site", branch: null }, uncharged);
+  const snapshot = await source.resolve({
+    owner: "octo",
+    repo: "site",
+    branch: null,
+  }, uncharged);
   const files = (await repository.lsTree("HEAD"))
     .map(({ path, oid, size }) => ({ path, id: oid, size: size! }));
   await source.blobs(snapshot, files, uncharged);
@@ -76,7 +99,8 @@ Deno.test("the GraphQL query is valid, and the double's data are what the schema
       document: parse(query),
       variableValues: variables,
       rootValue: data,
-      fieldResolver: (source, _arguments, _context, { path }) => source[path.key],
+      fieldResolver: (source, _arguments, _context, { path }) =>
+        source[path.key],
       typeResolver: () => "Blob",
     });
     assertEquals(JSON.parse(JSON.stringify(result)), { data });

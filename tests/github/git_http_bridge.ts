@@ -2,7 +2,11 @@
 // every answer about refs is Git's own. What surrounds Git at GitHub is done here: 404 for a client that does not name
 // itself Git (jelmer/dulwich#562), 401 for what is missing or not public, 403 for what is blocked, 301 for an old name.
 
-import { gitEnvironment, type GitRepository, makeGitRepository } from "./git_repository.ts";
+import {
+  gitEnvironment,
+  type GitRepository,
+  makeGitRepository,
+} from "./git_repository.ts";
 import type { GithubState } from "./github_state.ts";
 
 const PATH = /^\/([^/]+\/[^/]+?)(?:\.git)?\/git-upload-pack$/;
@@ -12,7 +16,9 @@ export class GitHttpBridge implements AsyncDisposable {
   /** `owner/repo` of every request so far, as it was sent; empty the list to count anew. */
   readonly requests: string[] = [];
   /** Answers in place of Git, where it gives a response. */
-  intercept: ((request: Request) => Response | null | Promise<Response | null>) | null = null;
+  intercept:
+    | ((request: Request) => Response | null | Promise<Response | null>)
+    | null = null;
   readonly #server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen: () => {} },
     (request) => this.#answer(request),
@@ -52,7 +58,9 @@ export class GitHttpBridge implements AsyncDisposable {
       return new Response("No anonymous access.\n", { status: 401, headers });
     }
     if (hosted.blocked !== null) {
-      return new Response("Repository unavailable due to DMCA takedown.\n", { status: 403 });
+      return new Response("Repository unavailable due to DMCA takedown.\n", {
+        status: 403,
+      });
     }
     const { dir } = hosted.git ?? await (this.#empty ??= makeGitRepository());
     return await runGit(request, dir);
@@ -74,7 +82,10 @@ async function runGit(request: Request, dir: string): Promise<Response> {
   const child = new Deno.Command("git", {
     args: ["upload-pack", "--stateless-rpc", dir],
     clearEnv: true,
-    env: { ...gitEnvironment(), GIT_PROTOCOL: request.headers.get("git-protocol") ?? "" },
+    env: {
+      ...gitEnvironment(),
+      GIT_PROTOCOL: request.headers.get("git-protocol") ?? "",
+    },
     stdin: "piped",
     stdout: "piped",
     stderr: "piped",
@@ -83,5 +94,7 @@ async function runGit(request: Request, dir: string): Promise<Response> {
   const sent = request.body!.pipeTo(child.stdin).catch(() => {});
   const { stdout } = await child.output();
   await sent;
-  return new Response(stdout, { headers: { "content-type": `${type}-result` } });
+  return new Response(stdout, {
+    headers: { "content-type": `${type}-result` },
+  });
 }

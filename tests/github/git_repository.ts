@@ -18,7 +18,9 @@ export type GitFiles =
   | Iterable<readonly [path: string, content: GitContent | null]>;
 
 /** One line of `git ls-tree -r -l`. */
-export type ListedEntry = Omit<GitTreeEntry, "name"> & { readonly path: string };
+export type ListedEntry = Omit<GitTreeEntry, "name"> & {
+  readonly path: string;
+};
 
 type Entry = Pick<GitTreeEntry, "mode" | "oid">;
 
@@ -51,7 +53,10 @@ export class GitRepository implements AsyncDisposable {
   private commits = 0;
 
   /** Opens the repository at `folder`, bare or checked out; a new one in memory where it is null. */
-  constructor(private folder: string | null, private readonly mainBranch = "main") {
+  constructor(
+    private folder: string | null,
+    private readonly mainBranch = "main",
+  ) {
     this.isTemporary = folder === null;
     this.store = new GitStore(folder);
   }
@@ -68,12 +73,21 @@ export class GitRepository implements AsyncDisposable {
   /** Commits changes on top of a branch (made if there is none) and gives the commit's id. */
   async commit(changes: GitFiles, { branch = "main" } = {}): Promise<string> {
     const parent = this.store.ref(`refs/heads/${branch}`);
-    const pairs = Symbol.iterator in changes ? changes : Object.entries(changes);
-    const changed = new Map(pairs as Iterable<readonly [string, GitContent | null]>);
+    const pairs = Symbol.iterator in changes
+      ? changes
+      : Object.entries(changes);
+    const changed = new Map(
+      pairs as Iterable<readonly [string, GitContent | null]>,
+    );
     const isChanged = (path: string): boolean =>
-      changed.has(path) || path.includes("/") && isChanged(path.slice(0, path.lastIndexOf("/")));
+      changed.has(path) ||
+      path.includes("/") && isChanged(path.slice(0, path.lastIndexOf("/")));
     const files: [path: string, entry: Entry][] = [];
-    for (const { path, ...entry } of parent === null ? [] : await this.lsTree(parent)) {
+    for (
+      const { path, ...entry } of parent === null
+        ? []
+        : await this.lsTree(parent)
+    ) {
       if (!isChanged(path)) files.push([path, entry]);
     }
     for (const [path, content] of changed) {
@@ -90,7 +104,9 @@ export class GitRepository implements AsyncDisposable {
 
   /** Points a branch, new or not, at a revision. */
   branch(name: string, at = this.mainBranch): Promise<void> {
-    return Promise.try(() => this.store.setRef(`refs/heads/${name}`, this.required(at).oid));
+    return Promise.try(() =>
+      this.store.setRef(`refs/heads/${name}`, this.required(at).oid)
+    );
   }
 
   /** Removes a branch. */
@@ -99,11 +115,19 @@ export class GitRepository implements AsyncDisposable {
   }
 
   /** Makes a tag, lightweight unless `annotated`. */
-  tag(name: string, { annotated = false, at = this.mainBranch } = {}): Promise<void> {
+  tag(
+    name: string,
+    { annotated = false, at = this.mainBranch } = {},
+  ): Promise<void> {
     return Promise.try(() => {
       const { oid } = this.required(at);
-      const tag = `object ${oid}\ntype commit\ntag ${name}\ntagger ${signature(0)}\n\n${name}\n`;
-      this.store.setRef(`refs/tags/${name}`, annotated ? this.store.write("tag", tag) : oid);
+      const tag = `object ${oid}\ntype commit\ntag ${name}\ntagger ${
+        signature(0)
+      }\n\n${name}\n`;
+      this.store.setRef(
+        `refs/tags/${name}`,
+        annotated ? this.store.write("tag", tag) : oid,
+      );
     });
   }
 
@@ -138,12 +162,20 @@ export class GitRepository implements AsyncDisposable {
 
   /** Runs a git command here and gives its output, trimmed. @throws {Error} with git's own message when it fails. */
   async git(...args: string[]): Promise<string> {
-    const options = { args, cwd: this.dir, clearEnv: true, env: gitEnvironment() };
-    const result = await new Deno.Command("git", { ...options, stdin: "null" }).output();
+    const options = {
+      args,
+      cwd: this.dir,
+      clearEnv: true,
+      env: gitEnvironment(),
+    };
+    const result = await new Deno.Command("git", { ...options, stdin: "null" })
+      .output();
     const [output, error] = [result.stdout, result.stderr]
       .map((bytes) => new TextDecoder().decode(bytes).trim());
     if (result.success) return output!;
-    throw new Error(`Cannot run "git ${args[0]}": ${error || `status ${result.code}`}`);
+    throw new Error(
+      `Cannot run "git ${args[0]}": ${error || `status ${result.code}`}`,
+    );
   }
 
   /**
@@ -151,10 +183,13 @@ export class GitRepository implements AsyncDisposable {
    * `^{tree}` or `:path`.
    */
   find(revision: string): GitObject | null {
-    const [, base = "", end = ""] = /^([^^:]+)(\^.*|:.*)?$/s.exec(revision) ?? [];
+    const [, base = "", end = ""] = /^([^^:]+)(\^.*|:.*)?$/s.exec(revision) ??
+      [];
     const oid = /^[0-9a-f]{40}$/.test(base) ? base : this.refNamed(base);
     if (oid === null || end === "") return this.store.read(oid ?? "");
-    if (end === "^{commit}") return this.store.read(this.peel(oid, "commit") ?? "");
+    if (end === "^{commit}") {
+      return this.store.read(this.peel(oid, "commit") ?? "");
+    }
     let at = this.peel(oid, "tree");
     const segments = end === "^{tree}" ? [] : end.slice(1).split("/");
     for (const segment of segments.filter((segment) => segment !== "")) {
@@ -173,13 +208,17 @@ export class GitRepository implements AsyncDisposable {
     const names = name === "HEAD"
       ? [`refs/heads/${this.mainBranch}`]
       : [name, `refs/${name}`, `refs/tags/${name}`, `refs/heads/${name}`];
-    return names.filter((name) => name.startsWith("refs/")).map((name) => this.store.ref(name))
+    return names.filter((name) => name.startsWith("refs/")).map((name) =>
+      this.store.ref(name)
+    )
       .find((oid) => oid !== null) ?? null;
   }
 
   private required(revision: string): GitObject {
     const found = this.find(revision);
-    if (found === null) throw new Error(`Cannot find "${revision}": there is no such revision`);
+    if (found === null) {
+      throw new Error(`Cannot find "${revision}": there is no such revision`);
+    }
     return found;
   }
 
@@ -188,34 +227,45 @@ export class GitRepository implements AsyncDisposable {
     const { type, bytes } = this.store.read(oid) ?? {};
     if (type === wanted) return oid;
     if (type !== "tag" && type !== "commit") return null;
-    const header = type === "tag" ? /^object ([0-9a-f]{40})\n/ : /^tree ([0-9a-f]{40})\n/;
+    const header = type === "tag"
+      ? /^object ([0-9a-f]{40})\n/
+      : /^tree ([0-9a-f]{40})\n/;
     const next = header.exec(new TextDecoder().decode(bytes))?.[1];
     return next === undefined ? null : this.peel(next, wanted);
   }
 
   /** Writes the folders of these files, from the deepest up, and gives the id of the root. */
-  private writeFolder(files: Iterable<readonly [path: string, entry: Entry]>): string {
+  private writeFolder(
+    files: Iterable<readonly [path: string, entry: Entry]>,
+  ): string {
     const entries = new Map<string, Entry>();
     const folders = new Map<string, [string, Entry][]>();
     for (const [path, entry] of files) {
       const slash = path.indexOf("/");
       if (slash < 0) entries.set(path, entry);
       else {
-        const below = folders.getOrInsertComputed(path.slice(0, slash), () => []);
+        const below = folders.getOrInsertComputed(
+          path.slice(0, slash),
+          () => [],
+        );
         below.push([path.slice(slash + 1), entry]);
       }
     }
     for (const [name, below] of folders) {
       entries.set(name, { mode: "040000", oid: this.writeFolder(below) });
     }
-    return this.store.writeTree(Array.from(entries, ([name, entry]) => ({ name, ...entry })));
+    return this.store.writeTree(
+      Array.from(entries, ([name, entry]) => ({ name, ...entry })),
+    );
   }
 
   private writeContent(content: GitContent): Entry {
     if (typeof content === "string" || content instanceof Uint8Array) {
       return { mode: "100644", oid: this.store.write("blob", content) };
     }
-    if ("submodule" in content) return { mode: "160000", oid: content.submodule };
+    if ("submodule" in content) {
+      return { mode: "160000", oid: content.submodule };
+    }
     return "symlink" in content
       ? { mode: "120000", oid: this.store.write("blob", content.symlink) }
       : { mode: "100755", oid: this.store.write("blob", content.executable) };

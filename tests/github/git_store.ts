@@ -39,8 +39,12 @@ export class GitStore {
 
   /** Writes an object and gives its id. */
   write(type: GitObject["type"], content: string | Uint8Array): string {
-    const bytes = new Uint8Array(typeof content === "string" ? Buffer.from(content) : content);
-    const oid = createHash("sha1").update(`${type} ${bytes.length}\0`).update(bytes).digest("hex");
+    const bytes = new Uint8Array(
+      typeof content === "string" ? Buffer.from(content) : content,
+    );
+    const oid = createHash("sha1").update(`${type} ${bytes.length}\0`).update(
+      bytes,
+    ).digest("hex");
     if (this.objects.has(oid)) return oid;
     this.objects.set(oid, { oid, type, bytes });
     this.writeLoose({ oid, type, bytes });
@@ -50,12 +54,16 @@ export class GitStore {
   /** The object with an id, or null. */
   read(oid: string): GitObject | null {
     const known = this.objects.get(oid);
-    if (known !== undefined || !/^[0-9a-f]{40}$/.test(oid)) return known ?? null;
+    if (known !== undefined || !/^[0-9a-f]{40}$/.test(oid)) {
+      return known ?? null;
+    }
     const file = this.readFile(`objects/${oid.slice(0, 2)}/${oid.slice(2)}`);
     if (file === null) return null;
     const raw = new Uint8Array(inflateSync(file));
     const end = raw.indexOf(0);
-    const type = decoder.decode(raw.subarray(0, end)).split(" ")[0] as GitObject["type"];
+    const type = decoder.decode(raw.subarray(0, end)).split(
+      " ",
+    )[0] as GitObject["type"];
     const object = { oid, type, bytes: raw.slice(end + 1) };
     this.objects.set(oid, object);
     return object;
@@ -73,10 +81,22 @@ export class GitStore {
       const space = bytes.indexOf(32, at);
       const end = bytes.indexOf(0, space);
       const mode = decoder.decode(bytes.subarray(at, space)).padStart(6, "0");
-      const type = mode === "040000" ? "tree" : mode === "160000" ? "commit" : "blob";
+      const type = mode === "040000"
+        ? "tree"
+        : mode === "160000"
+        ? "commit"
+        : "blob";
       const oid = bytes.subarray(end + 1, end + 21).toHex();
-      const size = type === "blob" ? this.read(oid)?.bytes.length ?? null : null;
-      entries.push({ mode, type, name: decoder.decode(bytes.subarray(space + 1, end)), oid, size });
+      const size = type === "blob"
+        ? this.read(oid)?.bytes.length ?? null
+        : null;
+      entries.push({
+        mode,
+        type,
+        name: decoder.decode(bytes.subarray(space + 1, end)),
+        oid,
+        size,
+      });
       at = end + 21;
     }
     this.trees.set(oid, entries);
@@ -84,13 +104,21 @@ export class GitStore {
   }
 
   /** Writes a tree of these entries, in any order. */
-  writeTree(entries: Iterable<{ mode: string; name: string; oid: string }>): string {
+  writeTree(
+    entries: Iterable<{ mode: string; name: string; oid: string }>,
+  ): string {
     // Git orders folders as if their names ended in a slash.
     const ordered = Array.from(entries, ({ mode, name, oid }) => ({
       key: Buffer.from(mode === "040000" ? `${name}/` : name),
-      bytes: [Buffer.from(`${mode.replace(/^0/, "")} ${name}\0`), Buffer.from(oid, "hex")],
+      bytes: [
+        Buffer.from(`${mode.replace(/^0/, "")} ${name}\0`),
+        Buffer.from(oid, "hex"),
+      ],
     })).sort((a, b) => Buffer.compare(a.key, b.key));
-    return this.write("tree", Buffer.concat(ordered.flatMap(({ bytes }) => bytes)));
+    return this.write(
+      "tree",
+      Buffer.concat(ordered.flatMap(({ bytes }) => bytes)),
+    );
   }
 
   /** The id that a full ref name has, or null. */
@@ -121,7 +149,10 @@ export class GitStore {
 
   private writeLoose({ oid, type, bytes }: GitObject): void {
     if (this.dir === null) return;
-    const raw = Buffer.concat([Buffer.from(`${type} ${bytes.length}\0`), bytes]);
+    const raw = Buffer.concat([
+      Buffer.from(`${type} ${bytes.length}\0`),
+      bytes,
+    ]);
     const content = deflateSync(raw, { level: 1 });
     this.replaceFile(`objects/${oid.slice(0, 2)}/${oid.slice(2)}`, content);
   }
@@ -136,7 +167,9 @@ export class GitStore {
 
   private readFile(name: string): Uint8Array<ArrayBuffer> | null {
     try {
-      return this.dir === null ? null : Deno.readFileSync(`${this.dir}/${name}`);
+      return this.dir === null
+        ? null
+        : Deno.readFileSync(`${this.dir}/${name}`);
     } catch {
       return null;
     }

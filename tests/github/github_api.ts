@@ -13,7 +13,14 @@ import { repositoryBody } from "./repository_body.ts";
 /** The body of a tree; only blobs have a `size`, submodules have no `url`. */
 export interface GithubTree {
   sha: string;
-  tree: { path: string; mode: string; type: string; sha: string; size?: number; url?: string }[];
+  tree: {
+    path: string;
+    mode: string;
+    type: string;
+    sha: string;
+    size?: number;
+    url?: string;
+  }[];
   truncated: boolean;
 }
 
@@ -27,23 +34,35 @@ export function errorReply(
   headers: Record<string, string> = {},
   more: Record<string, unknown> = {},
 ): Response {
-  const body = { message, documentation_url: "https://docs.github.com/rest", status: `${status}` };
+  const body = {
+    message,
+    documentation_url: "https://docs.github.com/rest",
+    status: `${status}`,
+  };
   return jsonReply({ ...body, ...more }, { status, headers });
 }
 
 /** JSON as GitHub labels it. */
 export function jsonReply(
   body: unknown,
-  { status = 200, headers = {} }: { status?: number; headers?: Record<string, string> } = {},
+  { status = 200, headers = {} }: {
+    status?: number;
+    headers?: Record<string, string>;
+  } = {},
 ): Response {
   const type = { "content-type": "application/json; charset=utf-8" };
-  return new Response(JSON.stringify(body), { status, headers: { ...type, ...headers } });
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { ...type, ...headers },
+  });
 }
 
 /** A repository that is blocked by law (451) or by GitHub's terms (403): github/rest-api-description#3314. */
 function blockedReply(status: 451 | 403): Response {
   const reason = status === 451 ? "dmca" : "tos";
-  const html_url = status === 451 ? "https://github.com/github/dmca/blob/master/notice.md" : null;
+  const html_url = status === 451
+    ? "https://github.com/github/dmca/blob/master/notice.md"
+    : null;
   const block = { reason, created_at: "2026-01-01T00:00:00Z", html_url };
   return jsonReply({ message: "Repository access blocked", block }, { status });
 }
@@ -51,15 +70,28 @@ function blockedReply(status: 451 | 403): Response {
 const notFound = () => errorReply(404, "Not Found");
 
 /** Text with its validator, which differs by account, or 304 where the request has it. */
-function validated(text: string, type: string, { known }: RestRequest, account: Account): Response {
-  const etag = `W/"${createHash("sha256").update(`${account} ${text}`).digest("hex")}"`;
-  if (known === etag) return new Response(null, { status: 304, headers: { etag } });
+function validated(
+  text: string,
+  type: string,
+  { known }: RestRequest,
+  account: Account,
+): Response {
+  const etag = `W/"${
+    createHash("sha256").update(`${account} ${text}`).digest("hex")
+  }"`;
+  if (known === etag) {
+    return new Response(null, { status: 304, headers: { etag } });
+  }
   return new Response(text, { headers: { "content-type": type, etag } });
 }
 
 const JSON_TYPES = ["application/vnd.github+json", "application/json", "*/*"];
 /** Every endpoint, and the media types that a request may accept. */
-export const ENDPOINTS: ["repo" | "commit" | "tree" | "blob", RegExp, mediaTypes: string[]][] = [
+export const ENDPOINTS: [
+  "repo" | "commit" | "tree" | "blob",
+  RegExp,
+  mediaTypes: string[],
+][] = [
   ["repo", /^()$/, JSON_TYPES],
   ["commit", /^\/commits\/(.+)$/, ["application/vnd.github.sha"]],
   ["tree", /^\/git\/trees\/([^/]+)$/, JSON_TYPES],
@@ -68,7 +100,8 @@ export const ENDPOINTS: ["repo" | "commit" | "tree" | "blob", RegExp, mediaTypes
 /** The first is GitHub's where a request names none. */
 export const API_VERSIONS = ["2022-11-28", "2026-03-10"];
 /** What a path says: the name or the id of a repository, and what follows it. */
-export const REPOSITORY_PATH = /^\/(?:repos\/([^/]+\/[^/]+)|repositories\/(\d+))(\/.*)?$/;
+export const REPOSITORY_PATH =
+  /^\/(?:repos\/([^/]+\/[^/]+)|repositories\/(\d+))(\/.*)?$/;
 const RAW_PATH = /^\/raw\/([^/]+\/[^/]+)\/([0-9a-f]{40})\/(.+)$/;
 const OBJECT_ID = /^[0-9a-f]{40}$/;
 
@@ -107,9 +140,15 @@ function parseRestRequest({ method, url, headers }: Request) {
     const subject = pattern.exec(rest)?.[1];
     if (subject === undefined) continue;
     const accept = headers.get("accept") ?? "*/*";
-    if (!mediaTypes.includes(accept)) throw new UnexpectedRequest(`media type "${accept}"`);
-    const unknown = [...searchParams.keys()].find((key) => kind !== "tree" || key !== "recursive");
-    if (unknown !== undefined) throw new UnexpectedRequest(`query parameter "${unknown}"`);
+    if (!mediaTypes.includes(accept)) {
+      throw new UnexpectedRequest(`media type "${accept}"`);
+    }
+    const unknown = [...searchParams.keys()].find((key) =>
+      kind !== "tree" || key !== "recursive"
+    );
+    if (unknown !== undefined) {
+      throw new UnexpectedRequest(`query parameter "${unknown}"`);
+    }
     return {
       kind: searchParams.has("recursive") ? "tree-recursive" as const : kind,
       /** `owner/name`, or an id for `/repositories/{id}`. */
@@ -128,17 +167,27 @@ function parseRestRequest({ method, url, headers }: Request) {
 function parseRawRequest({ method, url, headers }: Request) {
   const { pathname, search } = new URL(url);
   // No endpoint here needs a token, so one that arrives has been sent to the wrong host.
-  if (headers.has("authorization")) throw new UnexpectedRequest("a token at the raw host");
+  if (headers.has("authorization")) {
+    throw new UnexpectedRequest("a token at the raw host");
+  }
   const [found, name = "", commit, path = ""] = RAW_PATH.exec(pathname) ?? [];
   if (method !== "GET" || search !== "" || found === undefined) {
     throw new UnexpectedRequest("not a GET of /owner/repo/commit/path");
   }
   const revision = `${commit}:${decodeURIComponent(path)}`;
-  return { kind: "raw" as const, repository: decodeURIComponent(name), revision };
+  return {
+    kind: "raw" as const,
+    repository: decodeURIComponent(name),
+    revision,
+  };
 }
 
 /** Answers a REST request. */
-export function answerRest(double: GithubDouble, request: RestRequest, account: Account): Response {
+export function answerRest(
+  double: GithubDouble,
+  request: RestRequest,
+  account: Account,
+): Response {
   const { kind, subject } = request;
   const repository = double.find(request.repository);
   if (!repository) return redirectReply(double, request, account);
@@ -159,39 +208,66 @@ export function answerRest(double: GithubDouble, request: RestRequest, account: 
   if (kind === "blob") {
     const blob = git.store.read(subject);
     if (blob?.type !== "blob") return notFound();
-    const headers = { "content-type": "application/vnd.github.raw; charset=utf-8" };
+    const headers = {
+      "content-type": "application/vnd.github.raw; charset=utf-8",
+    };
     return new Response(blob.bytes, { headers });
   }
   // GitHub takes `{commit}:{path}` too, and does not document it.
   const [, ref = subject, path] = /^([^:]*):(.+)$/.exec(subject) ?? [];
-  const root = resolveCommit(git, defaultBranch, ref) ?? (OBJECT_ID.test(ref) ? ref : "");
+  const root = resolveCommit(git, defaultBranch, ref) ??
+    (OBJECT_ID.test(ref) ? ref : "");
   const tree = git.find(root + (path === undefined ? "^{tree}" : `:${path}`));
   if (tree?.type !== "tree") return notFound();
   // As `sha` GitHub gives the id of what was named: a commit's for a branch or a commit (hub4j/github-api, GHTreesTest).
   const sha = path === undefined ? root : tree.oid;
-  return treeReply(double, repository, { sha, oid: tree.oid }, kind === "tree-recursive");
+  return treeReply(
+    double,
+    repository,
+    { sha, oid: tree.oid },
+    kind === "tree-recursive",
+  );
 }
 
-function redirectReply(double: GithubDouble, request: RestRequest, account: Account): Response {
+function redirectReply(
+  double: GithubDouble,
+  request: RestRequest,
+  account: Account,
+): Response {
   const found = double.redirectOf(String(request.repository));
-  if (!found || (found.target && !double.sees(account, found.target))) return notFound();
+  if (!found || (found.target && !double.sees(account, found.target))) {
+    return notFound();
+  }
   const { id, owner, name } = found.target ?? {};
-  const location = found.location.replace("{api}", double.apiUrl).replace("{rest}", request.rest)
+  const location = found.location.replace("{api}", double.apiUrl).replace(
+    "{rest}",
+    request.rest,
+  )
     .replace("{id}", String(id)).replace("{name}", `${owner}/${name}`);
-  return errorReply(301, "Moved Permanently", location === "" ? {} : { location });
+  return errorReply(
+    301,
+    "Moved Permanently",
+    location === "" ? {} : { location },
+  );
 }
 
 /**
  * The commit that GitHub finds for a ref: `heads/X`, `tags/X`, a plain branch or tag, a commit id, or HEAD. Nothing else
  * of Git's revision syntax gets through.
  */
-function resolveCommit(git: GitRepository, defaultBranch: string, ref: string): string | null {
+function resolveCommit(
+  git: GitRepository,
+  defaultBranch: string,
+  ref: string,
+): string | null {
   if (/[\^:]|\.\./.test(ref)) return null;
   const names = [`refs/heads/${ref}`, `refs/tags/${ref}`];
   if (/^(heads|tags)\//.test(ref)) names.unshift(`refs/${ref}`);
   if (ref.startsWith("refs/") || OBJECT_ID.test(ref)) names.unshift(ref);
   if (ref === "HEAD") names.unshift(`refs/heads/${defaultBranch}`);
-  return names.map((name) => git.find(`${name}^{commit}`)).find((found) => found)?.oid ?? null;
+  return names.map((name) => git.find(`${name}^{commit}`)).find((found) =>
+    found
+  )?.oid ?? null;
 }
 
 /** A tree, whole or cut off where a recursive answer ends. */
@@ -214,7 +290,9 @@ function treeReply(
       if (isRecursive) {
         // Counts characters for bytes, and the comma: near enough for a limit.
         bytes += JSON.stringify(entry).length + 1;
-        if (tree.length >= double.truncateAt || bytes > double.truncateBytes) return false;
+        if (tree.length >= double.truncateAt || bytes > double.truncateBytes) {
+          return false;
+        }
       }
       tree.push(entry);
       return !isRecursive || type !== "tree" || visit(sha, `${path}/`);
@@ -230,12 +308,19 @@ const isBinary = (bytes: Uint8Array) => bytes.subarray(0, 8000).includes(0);
  * Answers a request to the raw host: public repositories only, outside every quota, cached for five minutes. Requests
  * name a commit id, so an old answer is never wrong.
  */
-export function answerRaw(double: GithubDouble, { repository, revision }: RawRequest): Response {
+export function answerRaw(
+  double: GithubDouble,
+  { repository, revision }: RawRequest,
+): Response {
   const found = double.follow(repository);
   const isVisible = found?.visibility === "public" && !found.blocked;
   const file = isVisible ? found.git?.find(revision) : null;
-  if (file?.type !== "blob") return new Response("404: Not Found", { status: 404 });
-  const type = isBinary(file.bytes) ? "application/octet-stream" : "text/plain; charset=utf-8";
+  if (file?.type !== "blob") {
+    return new Response("404: Not Found", { status: 404 });
+  }
+  const type = isBinary(file.bytes)
+    ? "application/octet-stream"
+    : "text/plain; charset=utf-8";
   const headers = { "content-type": type, "cache-control": "max-age=300" };
   return new Response(file.bytes, { headers });
 }
@@ -244,7 +329,9 @@ export function answerRaw(double: GithubDouble, { repository, revision }: RawReq
 export function rawLimitReply(
   { retryAfterSeconds }: { retryAfterSeconds: number | null },
 ): Response {
-  const headers = retryAfterSeconds === null ? {} : { "retry-after": `${retryAfterSeconds}` };
+  const headers = retryAfterSeconds === null
+    ? {}
+    : { "retry-after": `${retryAfterSeconds}` };
   return new Response("429: Too Many Requests\n", { status: 429, headers });
 }
 
@@ -255,30 +342,49 @@ const OBJECT = /(\w+):object\(oid:"([0-9a-f]{40})"/g;
 const MAX_TEXT_BYTES = 512_000;
 
 /** Answers `POST /graphql`. @throws {UnexpectedRequest} on a query of another form. */
-export function answerGraphql(double: GithubDouble, body: string, account: Account): Response {
+export function answerGraphql(
+  double: GithubDouble,
+  body: string,
+  account: Account,
+): Response {
   const { query, variables: { owner, name } = {} } = JSON.parse(body);
   const [, objects] = QUERY.exec(String(query).replaceAll(/\s/g, "")) ?? [];
-  if (!objects || !owner || !name) throw new UnexpectedRequest(`GraphQL "${query}"`);
+  if (!objects || !owner || !name) {
+    throw new UnexpectedRequest(`GraphQL "${query}"`);
+  }
   const found = double.follow(`${owner}/${name}`);
   if (!found || found.blocked || !double.sees(account, found)) {
-    const message = `Could not resolve to a Repository with the name '${owner}/${name}'.`;
+    const message =
+      `Could not resolve to a Repository with the name '${owner}/${name}'.`;
     const error = { type: "NOT_FOUND", path: ["repository"], message };
     return jsonReply({ data: { repository: null }, errors: [error] });
   }
   // Cut at 512,000 bytes, null for binaries, and lossy where the bytes are not UTF-8.
-  const decoder = new TextDecoder("utf-8", { ignoreBOM: !double.graphqlStripsBom });
+  const decoder = new TextDecoder("utf-8", {
+    ignoreBOM: !double.graphqlStripsBom,
+  });
   const textOf = (bytes: Uint8Array) =>
     isBinary(bytes) ? null : decoder.decode(bytes.subarray(0, MAX_TEXT_BYTES));
   const errors: unknown[] = [];
-  const values = Array.from(objects.matchAll(OBJECT), ([, alias, oid], index) => {
-    if (index >= double.graphqlMaxObjects) {
-      const message = "Resource limits for this query exceeded.";
-      errors.push({ type: "RESOURCE_LIMITS_EXCEEDED", path: ["repository", alias], message });
-      return [alias, null];
-    }
-    const object = found.git?.store.read(oid!) ?? null;
-    return [alias, object?.type === "blob" ? { text: textOf(object.bytes) } : object && {}];
-  });
+  const values = Array.from(
+    objects.matchAll(OBJECT),
+    ([, alias, oid], index) => {
+      if (index >= double.graphqlMaxObjects) {
+        const message = "Resource limits for this query exceeded.";
+        errors.push({
+          type: "RESOURCE_LIMITS_EXCEEDED",
+          path: ["repository", alias],
+          message,
+        });
+        return [alias, null];
+      }
+      const object = found.git?.store.read(oid!) ?? null;
+      return [
+        alias,
+        object?.type === "blob" ? { text: textOf(object.bytes) } : object && {},
+      ];
+    },
+  );
   const data = { repository: Object.fromEntries(values) };
   return jsonReply(errors.length > 0 ? { data, errors } : { data });
 }

@@ -23,7 +23,12 @@ import {
   UnexpectedRequest,
 } from "./github_api.ts";
 import { type Fault, replyInstead, spoil } from "./github_faults.ts";
-import { GithubLog, GithubPauses, type LoggedRequest, type RequestKind } from "./github_log.ts";
+import {
+  GithubLog,
+  GithubPauses,
+  type LoggedRequest,
+  type RequestKind,
+} from "./github_log.ts";
 import { type Account, GithubState } from "./github_state.ts";
 
 /** What breaks a connection on purpose. */
@@ -42,7 +47,13 @@ const WITHOUT_QUOTA: readonly RequestKind[] = [
   "lfs",
 ];
 /** What GitHub's OpenAPI description does not have. */
-const UNDESCRIBED: readonly RequestKind[] = ["raw", "graphql", "lfs-batch", "lfs", "unexpected"];
+const UNDESCRIBED: readonly RequestKind[] = [
+  "raw",
+  "graphql",
+  "lfs-batch",
+  "lfs",
+  "unexpected",
+];
 /** Longer answers are trees and blobs like the shorter ones. */
 const MAX_CHECKED_BYTES = 1 << 18;
 
@@ -76,7 +87,10 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
   /** Whether GraphQL's `text` loses a byte order mark. */
   graphqlStripsBom = false;
   /** After how many requests a minute the raw host answers 429, and when it says to come back, if it does. */
-  rawLimit: { readonly perMinute: number; readonly retryAfterSeconds: number | null } | null = null;
+  rawLimit: {
+    readonly perMinute: number;
+    readonly retryAfterSeconds: number | null;
+  } | null = null;
   /** What every answer to a token says of its end. */
   tokenExpiration: string | null = null;
   /** Time that every answer takes, in real milliseconds. */
@@ -124,10 +138,17 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
   up(): void {
     const port = this.apiUrl === "" ? 0 : Number(new URL(this.apiUrl).port);
     const onError = (error: unknown) => {
-      if (!(error instanceof InjectedFault)) this.unexpected.push(String(error));
+      if (!(error instanceof InjectedFault)) {
+        this.unexpected.push(String(error));
+      }
       return new Response(null, { status: 500 });
     };
-    const options = { hostname: "127.0.0.1", port, onListen: () => {}, onError };
+    const options = {
+      hostname: "127.0.0.1",
+      port,
+      onListen: () => {},
+      onError,
+    };
     this.server ??= Deno.serve(options, (request) => this.answer(request));
     this.apiUrl = `http://127.0.0.1:${this.server.addr.port}`;
   }
@@ -145,7 +166,9 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     this.unexpected.push(...await faultsOf(this.exchanges.values()));
     this.exchanges.clear();
     if (this.unexpected.length === 0) return;
-    throw new Error(`Cannot accept requests to the double:\n${this.unexpected.join("\n")}`);
+    throw new Error(
+      `Cannot accept requests to the double:\n${this.unexpected.join("\n")}`,
+    );
   }
 
   /** Writes a request down, refuses what is unexpected, applies a hook or a fault, answers. */
@@ -164,7 +187,9 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     const end = this.log.begin(logged);
     try {
       if (!logged.userAgent) throw new UnexpectedRequest("no User-Agent");
-      if (!host.startsWith("127.0.0.1:")) throw new UnexpectedRequest(`host ${host}`);
+      if (!host.startsWith("127.0.0.1:")) {
+        throw new UnexpectedRequest(`host ${host}`);
+      }
       const parsed = parseRequest(request);
       logged.kind = parsed.kind;
       await this.pauses.sleep(this.latencyMs);
@@ -180,7 +205,10 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
       const reply = fault && replyInstead(fault, this.now()) ||
         await spoil(fault, await real(), parsed.kind);
       if (this.tokenExpiration !== null && account !== null) {
-        reply.headers.set("github-authentication-token-expiration", this.tokenExpiration);
+        reply.headers.set(
+          "github-authentication-token-expiration",
+          this.tokenExpiration,
+        );
       }
       if (!WITHOUT_QUOTA.includes(parsed.kind)) {
         this.stateQuota(reply.headers, account ?? null, parsed.kind);
@@ -190,8 +218,13 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     } catch (error) {
       if (!(error instanceof UnexpectedRequest)) throw error;
       logged.kind = "unexpected";
-      this.unexpected.push(`${request.method} ${logged.path}: ${error.message}`);
-      const reply = errorReply(418, `The double does not expect this: ${error.message}`);
+      this.unexpected.push(
+        `${request.method} ${logged.path}: ${error.message}`,
+      );
+      const reply = errorReply(
+        418,
+        `The double does not expect this: ${error.message}`,
+      );
       return await this.send(request, logged, null, reply);
     } finally {
       end();
@@ -199,7 +232,9 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
   }
 
   private faultFor(logged: LoggedRequest): Fault | null {
-    const fault = typeof this.fault === "function" ? this.fault(logged) : this.fault;
+    const fault = typeof this.fault === "function"
+      ? this.fault(logged)
+      : this.fault;
     return !fault?.only || fault.only.includes(logged.kind) ? fault : null;
   }
 
@@ -210,23 +245,35 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
   ): Promise<Response> {
     if (parsed.kind === "raw") {
       const { rawLimit } = this;
-      const isLimited = rawLimit !== null && this.isOver("raw", rawLimit.perMinute);
+      const isLimited = rawLimit !== null &&
+        this.isOver("raw", rawLimit.perMinute);
       return isLimited ? rawLimitReply(rawLimit) : answerRaw(this, parsed);
     }
     if (parsed.kind === "installation" || parsed.kind === "app-token") {
       return this.app.answer(request, this.apiUrl);
     }
     if (parsed.kind === "lfs-batch" || parsed.kind === "lfs") {
-      return await this.lfs.answer(request, { state: this, account, origin: this.apiUrl });
+      return await this.lfs.answer(request, {
+        state: this,
+        account,
+        origin: this.apiUrl,
+      });
     }
     if (account === undefined) return errorReply(401, "Bad credentials");
     const isGraphql = parsed.kind === "graphql";
     if (isGraphql && account === null) {
       return errorReply(401, "This endpoint requires you to be authenticated.");
     }
-    if (account !== null && (this.isOverPace(account) || this.log.inFlight > MAX_AT_ONCE)) {
-      this.unexpected.push("a token has over 900 requests a minute or 100 at once");
-      return errorReply(403, "You have exceeded a secondary rate limit.", { "retry-after": "60" });
+    if (
+      account !== null &&
+      (this.isOverPace(account) || this.log.inFlight > MAX_AT_ONCE)
+    ) {
+      this.unexpected.push(
+        "a token has over 900 requests a minute or 100 at once",
+      );
+      return errorReply(403, "You have exceeded a secondary rate limit.", {
+        "retry-after": "60",
+      });
     }
     const quota = this.quotaOf(account, isGraphql ? "graphql" : "core");
     if (quota.remaining <= 0) {
@@ -246,7 +293,11 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     return reply;
   }
 
-  private stateQuota(headers: Headers, account: Account, kind: RequestKind): void {
+  private stateQuota(
+    headers: Headers,
+    account: Account,
+    kind: RequestKind,
+  ): void {
     const resource = kind === "graphql" ? kind : "core";
     const { limit, remaining, resetAtMs } = this.quotaOf(account, resource);
     const stated = {
@@ -281,12 +332,16 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
       headers.set("content-length", String(body.length));
       return new Response(this.half(body, fault), { status, headers });
     }
-    const isGzipped = /\bgzip\b/.test(request.headers.get("accept-encoding") ?? "") &&
+    const isGzipped =
+      /\bgzip\b/.test(request.headers.get("accept-encoding") ?? "") &&
       headers.get("content-type")?.startsWith("application/json") &&
       body.length >= GZIP_FROM_BYTES;
     if (!isGzipped) return new Response(body, { status, headers });
     headers.set("content-encoding", "gzip");
-    return new Response(new Uint8Array(gzipSync(body, { level: 1 })), { status, headers });
+    return new Response(new Uint8Array(gzipSync(body, { level: 1 })), {
+      status,
+      headers,
+    });
   }
 
   /** Keeps what the end of the double checks. */
@@ -298,7 +353,9 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
   ): void {
     if (UNDESCRIBED.includes(kind) || body.length > MAX_CHECKED_BYTES) return;
     const accept = headers.get("accept");
-    const key = `${kind} ${status} ${token} ${accept} ${path.startsWith("/repositories/")}`;
+    const key = `${kind} ${status} ${token} ${accept} ${
+      path.startsWith("/repositories/")
+    }`;
     const type = reply.headers.get("content-type");
     this.exchanges.set(key, { method, path, accept, status, type, body });
   }
@@ -308,7 +365,9 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     const disconnect = new AbortController();
     return new ReadableStream({
       start: async (controller) => {
-        if (body.length > 1) controller.enqueue(body.subarray(0, body.length >> 1));
+        if (body.length > 1) {
+          controller.enqueue(body.subarray(0, body.length >> 1));
+        }
         if (fault.kind === "stall") await this.pauses.hang(disconnect.signal);
         if (disconnect.signal.aborted) return;
         if (fault.kind === "cut") controller.close();
@@ -320,11 +379,20 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
 }
 
 /** The headers that GitHub's API sends whatever the quota; GraphQL has no versions. */
-function stateApi(headers: Headers, requested: Headers, kind: RequestKind): void {
-  const [, format] = /^application\/vnd\.github\.(\w+)/.exec(requested.get("accept") ?? "") ?? [];
+function stateApi(
+  headers: Headers,
+  requested: Headers,
+  kind: RequestKind,
+): void {
+  const [, format] =
+    /^application\/vnd\.github\.(\w+)/.exec(requested.get("accept") ?? "") ??
+      [];
   const param = format === undefined ? "" : `; param=${format}`;
   const isSha = format === "sha";
-  headers.set("x-github-media-type", `github.v3${param}${isSha ? "" : "; format=json"}`);
+  headers.set(
+    "x-github-media-type",
+    `github.v3${param}${isSha ? "" : "; format=json"}`,
+  );
   if (kind === "graphql") return;
   const version = requested.get("x-github-api-version") ?? API_VERSIONS[0]!;
   headers.set("x-github-api-version-selected", version);

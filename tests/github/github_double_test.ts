@@ -6,10 +6,17 @@ import { rawRequest } from "../raw_http.ts";
 import type { GithubTree } from "./github_api.ts";
 import { serveRepository } from "./served_repository.ts";
 
-const files = { "README.md": "# Site\n", "posts/a.md": "# A\n", "posts/2026/b.md": "# B\n" };
+const files = {
+  "README.md": "# Site\n",
+  "posts/a.md": "# A\n",
+  "posts/2026/b.md": "# B\n",
+};
 const SHA = { accept: "application/vnd.github.sha" };
 
-async function statusOf(url: string, headers: Record<string, string> = {}): Promise<number> {
+async function statusOf(
+  url: string,
+  headers: Record<string, string> = {},
+): Promise<number> {
   const response = await fetch(url, { headers });
   await response.body?.cancel();
   return response.status;
@@ -21,13 +28,25 @@ Deno.test("GithubDouble truncates recursive trees alone, by entries and by bytes
   const read = async (query: string): Promise<GithubTree> =>
     await (await fetch(`${url}/git/trees/main${query}`)).json();
   const whole = await read("?recursive=1");
-  const paths = ["README.md", "posts", "posts/2026", "posts/2026/b.md", "posts/a.md"];
-  assertEquals([whole.tree.map(({ path }) => path), whole.truncated], [paths, false]);
+  const paths = [
+    "README.md",
+    "posts",
+    "posts/2026",
+    "posts/2026/b.md",
+    "posts/a.md",
+  ];
+  assertEquals([whole.tree.map(({ path }) => path), whole.truncated], [
+    paths,
+    false,
+  ]);
   gh.truncateAt = 1;
   const first = await read("?recursive=0");
   assertEquals([first.tree, first.truncated], [whole.tree.slice(0, 1), true]);
   const plain = await read("");
-  assertEquals([plain.tree.map(({ path }) => path), plain.truncated], [paths.slice(0, 2), false]);
+  assertEquals([plain.tree.map(({ path }) => path), plain.truncated], [
+    paths.slice(0, 2),
+    false,
+  ]);
   gh.truncateAt = 100_000;
   gh.truncateBytes = JSON.stringify(whole.tree).length - 1;
   assertEquals((await read("?recursive=1")).tree.length, whole.tree.length - 1);
@@ -42,12 +61,20 @@ Deno.test("GithubDouble charges a 304 only without a token, and refuses until th
     const headers = new Headers(SHA);
     if (token) headers.set("authorization", "Bearer t1");
     if (tag !== null) headers.set("if-none-match", tag);
-    const response = await fetch(`${double.url}/commits/heads%2Fmain`, { headers });
+    const response = await fetch(`${double.url}/commits/heads%2Fmain`, {
+      headers,
+    });
     await response.text();
     const remaining = response.headers.get("x-ratelimit-remaining");
-    return { etag: response.headers.get("etag"), answer: [response.status, remaining] };
+    return {
+      etag: response.headers.get("etag"),
+      answer: [response.status, remaining],
+    };
   };
-  const [{ etag }, { etag: ownTag }] = [await request(false), await request(true)];
+  const [{ etag }, { etag: ownTag }] = [
+    await request(false),
+    await request(true),
+  ];
   assertEquals((await request(false, etag)).answer, [304, "58"]);
   assertEquals((await request(true, ownTag)).answer, [304, "4999"]);
   // A validator belongs to the token that got it.
@@ -63,7 +90,8 @@ Deno.test("GithubDouble charges a 304 only without a token, and refuses until th
 Deno.test("GithubDouble shows what is not public to tokens alone, and never at the raw host", async () => {
   await using double = await serveRepository(files);
   const { gh, url } = double;
-  const raw = `${gh.rawUrl}/octo/site/${await double.repository.head()}/README.md`;
+  const raw = `${gh.rawUrl}/octo/site/${await double.repository
+    .head()}/README.md`;
   gh.addToken("t1");
   const statuses = async () => [
     await statusOf(url, { authorization: "Bearer t1" }),
@@ -81,7 +109,8 @@ Deno.test("GithubDouble shows what is not public to tokens alone, and never at t
 Deno.test("GithubDouble ends with an error that names every request that it does not expect", async () => {
   await using double = await serveRepository(files);
   const { gh, url } = double;
-  const raw = `${gh.rawUrl}/octo/site/${await double.repository.head()}/README.md`;
+  const raw = `${gh.rawUrl}/octo/site/${await double.repository
+    .head()}/README.md`;
   const token = { authorization: "Bearer t1" };
   gh.addToken("t1");
   const query = (query: string): RequestInit => ({
@@ -95,7 +124,11 @@ Deno.test("GithubDouble ends with an error that names every request that it does
     [url, { method: "POST" }, "method POST"],
     [`${url}/git/trees/main?page=2`, {}, 'query parameter "page"'],
     [`${gh.apiUrl}/user`, {}, "no such path"],
-    [`${gh.rawUrl}/octo/site/main/README.md`, {}, "not a GET of /owner/repo/commit/path"],
+    [
+      `${gh.rawUrl}/octo/site/main/README.md`,
+      {},
+      "not a GET of /owner/repo/commit/path",
+    ],
     [raw, { headers: token }, "a token at the raw host"],
     [url.replace("127.0.0.1", "localhost"), {}, "host localhost"],
     [gh.graphqlUrl, query("{ viewer { login } }"), "GraphQL"],
@@ -103,15 +136,26 @@ Deno.test("GithubDouble ends with an error that names every request that it does
   ];
   for (const [url, init, reason] of refused) {
     const response = await fetch(url, init);
-    assertEquals([response.status, (await response.json()).status], [418, "418"], url);
+    assertEquals([response.status, (await response.json()).status], [
+      418,
+      "418",
+    ], url);
     assertStringIncludes(gh.unexpected.at(-1)!, reason);
   }
   const { host, port, pathname } = new URL(url);
-  const { status } = await rawRequest(Number(port), `GET ${pathname} HTTP/1.1`, `Host: ${host}`);
+  const { status } = await rawRequest(
+    Number(port),
+    `GET ${pathname} HTTP/1.1`,
+    `Host: ${host}`,
+  );
   assertEquals(status, 418);
   assertStringIncludes(gh.unexpected.at(-1)!, "no User-Agent");
   const ending = () => gh[Symbol.asyncDispose]();
-  const { message } = await assertRejects(ending, Error, "Cannot accept requests");
+  const { message } = await assertRejects(
+    ending,
+    Error,
+    "Cannot accept requests",
+  );
   assertEquals(message.split("\n").length, 1 + refused.length + 1);
   gh.unexpected.length = 0;
 });

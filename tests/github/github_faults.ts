@@ -20,7 +20,12 @@ type FaultKind =
   | { kind: "cut" }
   /** The answer, this much later. */
   | { kind: "slow"; delayMs: number }
-  | { kind: "status"; status: number; message?: string; headers?: Record<string, string> }
+  | {
+    kind: "status";
+    status: number;
+    message?: string;
+    headers?: Record<string, string>;
+  }
   /** The quota is spent, whatever the accounts have. */
   | { kind: "quota403" | "quota429"; resetAtMs?: number }
   /** The secondary limit; `retryAfterSeconds` is 60, null leaves the header out. */
@@ -40,25 +45,39 @@ export function replyInstead(fault: Fault, nowMs: number): Response | null {
     case "hang":
       return errorReply(502, "Server Error");
     case "status":
-      return errorReply(fault.status, fault.message ?? "Server Error", fault.headers);
+      return errorReply(
+        fault.status,
+        fault.message ?? "Server Error",
+        fault.headers,
+      );
     case "quota403":
     case "quota429": {
-      const reset = String(Math.ceil((fault.resetAtMs ?? nowMs + 3_600_000) / 1000));
-      const headers = { "x-ratelimit-remaining": "0", "x-ratelimit-reset": reset };
+      const reset = String(
+        Math.ceil((fault.resetAtMs ?? nowMs + 3_600_000) / 1000),
+      );
+      const headers = {
+        "x-ratelimit-remaining": "0",
+        "x-ratelimit-reset": reset,
+      };
       const message = "API rate limit exceeded for 127.0.0.1.";
       return errorReply(Number(fault.kind.slice(-3)), message, headers);
     }
     case "secondary403":
     case "secondary429": {
       const { retryAfterSeconds: seconds = 60 } = fault;
-      const message = "You have exceeded a secondary rate limit. Please wait a few minutes.";
+      const message =
+        "You have exceeded a secondary rate limit. Please wait a few minutes.";
       const headers = seconds === null ? {} : { "retry-after": `${seconds}` };
       return errorReply(Number(fault.kind.slice(-3)), message, headers);
     }
     case "garbage":
-      return new Response('{"sha": "0123', { headers: { "content-type": "application/json" } });
+      return new Response('{"sha": "0123', {
+        headers: { "content-type": "application/json" },
+      });
     case "html":
-      return new Response("<!DOCTYPE html>", { headers: { "content-type": "text/html" } });
+      return new Response("<!DOCTYPE html>", {
+        headers: { "content-type": "text/html" },
+      });
     default:
       return null;
   }

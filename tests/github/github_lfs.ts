@@ -23,13 +23,17 @@ const batchBody = z.strictObject({
 
 /** The text that git-lfs writes in the place of a file. */
 export function pointerTo(content: string | Uint8Array): string {
-  const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+  const bytes = typeof content === "string"
+    ? new TextEncoder().encode(content)
+    : content;
   const oid = createHash("sha256").update(bytes).digest("hex");
   return `version https://git-lfs.github.com/spec/v1\noid sha256:${oid}\nsize ${bytes.length}\n`;
 }
 
 /** Which request of Git LFS it is, if it is one. */
-export function lfsRequestKind({ method, url }: Request): "lfs-batch" | "lfs" | null {
+export function lfsRequestKind(
+  { method, url }: Request,
+): "lfs-batch" | "lfs" | null {
   const { pathname } = new URL(url);
   if (method === "POST" && BATCH_PATH.test(pathname)) return "lfs-batch";
   return method === "GET" && STORAGE_PATH.test(pathname) ? "lfs" : null;
@@ -75,9 +79,14 @@ export class GithubLfs {
       if (request.headers.has("authorization")) {
         throw new UnexpectedRequest("a token at the storage");
       }
-      const isSigned = request.headers.get("x-lfs-signature") === SIGNATURE["x-lfs-signature"];
-      if (!isSigned) throw new UnexpectedRequest("no header of the batch answer");
-      const bytes = this.objects.get(`${decodeURIComponent(repository!)} ${oid}`);
+      const isSigned =
+        request.headers.get("x-lfs-signature") === SIGNATURE["x-lfs-signature"];
+      if (!isSigned) {
+        throw new UnexpectedRequest("no header of the batch answer");
+      }
+      const bytes = this.objects.get(
+        `${decodeURIComponent(repository!)} ${oid}`,
+      );
       const type = { "content-type": "application/octet-stream" };
       return bytes === undefined
         ? new Response(null, { status: 404 })
@@ -91,14 +100,21 @@ export class GithubLfs {
     { state, account, origin }: Parameters<GithubLfs["answer"]>[1],
   ): Promise<Response> {
     for (const name of ["accept", "content-type"]) {
-      if (request.headers.get(name) !== MEDIA_TYPE) throw new UnexpectedRequest(`${name} of LFS`);
+      if (request.headers.get(name) !== MEDIA_TYPE) {
+        throw new UnexpectedRequest(`${name} of LFS`);
+      }
     }
     const body = batchBody.safeParse(JSON.parse(await request.text()));
-    if (!body.success) throw new UnexpectedRequest(`LFS batch: ${body.error.message}`);
-    const name = decodeURIComponent(BATCH_PATH.exec(new URL(request.url).pathname)![1]!);
+    if (!body.success) {
+      throw new UnexpectedRequest(`LFS batch: ${body.error.message}`);
+    }
+    const name = decodeURIComponent(
+      BATCH_PATH.exec(new URL(request.url).pathname)![1]!,
+    );
     const redirect = state.redirectOf(name)?.target;
     if (redirect) {
-      const location = `${origin}/${redirect.owner}/${redirect.name}.git/info/lfs/objects/batch`;
+      const location =
+        `${origin}/${redirect.owner}/${redirect.name}.git/info/lfs/objects/batch`;
       return errorReply(301, "Moved Permanently", { location });
     }
     if (account === undefined) return errorReply(401, "Credentials needed");
@@ -111,14 +127,21 @@ export class GithubLfs {
     const objects = body.data.objects.map(({ oid, size }) => {
       const bytes = this.objects.get(`${found.owner}/${found.name} ${oid}`);
       if (bytes === undefined) {
-        return { oid, size, error: { code: 404, message: "Object does not exist on the server" } };
+        return {
+          oid,
+          size,
+          error: { code: 404, message: "Object does not exist on the server" },
+        };
       }
-      const href = (this.href ?? `${origin}/lfs-storage/${found.owner}/${found.name}/{oid}`)
+      const href = (this.href ??
+        `${origin}/lfs-storage/${found.owner}/${found.name}/{oid}`)
         .replace("{oid}", oid);
       const download = { href, header: SIGNATURE, expires_in: 3600 };
       return { oid, size, authenticated: true, actions: { download } };
     });
     const headers = { "content-type": `${MEDIA_TYPE}; charset=utf-8` };
-    return new Response(JSON.stringify({ transfer: "basic", objects }), { headers });
+    return new Response(JSON.stringify({ transfer: "basic", objects }), {
+      headers,
+    });
   }
 }

@@ -58,7 +58,9 @@ export class GithubLog {
   /** Requests by kind; kinds that did not occur are absent. */
   counts = (): Partial<Record<RequestKind, number>> => {
     const counts: Partial<Record<RequestKind, number>> = {};
-    for (const { kind } of this.requests) counts[kind] = (counts[kind] ?? 0) + 1;
+    for (const { kind } of this.requests) {
+      counts[kind] = (counts[kind] ?? 0) + 1;
+    }
     return counts;
   };
 

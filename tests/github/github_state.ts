@@ -65,22 +65,38 @@ export class GithubState {
    * installation those of its owner.
    */
   sees(account: Account, { visibility, owner }: HostedRepository): boolean {
-    return visibility === "public" || account !== null && this.app.isOf(account, owner);
+    return visibility === "public" ||
+      account !== null && this.app.isOf(account, owner);
   }
 
   /** Serves a repository as `owner/name`, in place of what was there. */
   add(
     fullName: string,
     git: GitRepository | null,
-    options: Partial<Pick<HostedRepository, "visibility" | "defaultBranch" | "blocked">> = {},
+    options: Partial<
+      Pick<HostedRepository, "visibility" | "defaultBranch" | "blocked">
+    > = {},
   ): void {
-    const usual = { visibility: "public", defaultBranch: "main", blocked: null } as const;
-    this.put(fullName, { ...usual, ...options, git, id: ++this.lastId, owner: "", name: "" });
+    const usual = {
+      visibility: "public",
+      defaultBranch: "main",
+      blocked: null,
+    } as const;
+    this.put(fullName, {
+      ...usual,
+      ...options,
+      git,
+      id: ++this.lastId,
+      owner: "",
+      name: "",
+    });
   }
 
   /** The repository of that very name, or of that id, or null. */
   find(key: string | number): HostedRepository | null {
-    if (typeof key === "string") return this.byName.get(key.toLowerCase()) ?? null;
+    if (typeof key === "string") {
+      return this.byName.get(key.toLowerCase()) ?? null;
+    }
     return this.byName.values().find(({ id }) => id === key) ?? null;
   }
 
@@ -91,23 +107,33 @@ export class GithubState {
 
   /** {@linkcode find}, following the redirects of old names. */
   follow(fullName: string): HostedRepository | null {
-    return this.find(fullName) ?? this.find(this.redirectOf(fullName)?.target?.id ?? 0);
+    return this.find(fullName) ??
+      this.find(this.redirectOf(fullName)?.target?.id ?? 0);
   }
 
   /** {@linkcode find}, for changing its fields. @throws {Error} if there is none. */
   get(fullName: string): HostedRepository {
     const repository = this.find(fullName);
     if (repository !== null) return repository;
-    throw new Error(`Cannot find "${fullName}": the double has no such repository`);
+    throw new Error(
+      `Cannot find "${fullName}": the double has no such repository`,
+    );
   }
 
   /** Changes the visibility of a repository. */
-  setVisibility(fullName: string, visibility: HostedRepository["visibility"]): void {
+  setVisibility(
+    fullName: string,
+    visibility: HostedRepository["visibility"],
+  ): void {
     this.get(fullName).visibility = visibility;
   }
 
   /** Renames or moves a repository; the old name answers 301, at GitHub to the address by id. */
-  rename(from: string, to: string, location = "{api}/repositories/{id}{rest}"): void {
+  rename(
+    from: string,
+    to: string,
+    location = "{api}/repositories/{id}{rest}",
+  ): void {
     const target = this.get(from);
     this.byName.delete(from.toLowerCase());
     this.put(to, target);
@@ -137,8 +163,10 @@ export class GithubState {
   /** The sender with this `Authorization` header; undefined for a token that is unknown or revoked. */
   accountOf(authorization: string | null): Account | undefined {
     if (authorization === null) return null;
-    const [, bearer, basic] = /^(?:Bearer (.+)|Basic (.+))$/i.exec(authorization) ?? [];
-    const token = bearer ?? /^x-access-token:(.+)$/.exec(atob(basic ?? ""))?.[1] ?? "";
+    const [, bearer, basic] =
+      /^(?:Bearer (.+)|Basic (.+))$/i.exec(authorization) ?? [];
+    const token = bearer ??
+      /^x-access-token:(.+)$/.exec(atob(basic ?? ""))?.[1] ?? "";
     if (this.revoked.has(token)) return undefined;
     return this.tokens.get(token) ?? this.app.installationOf(token);
   }
@@ -159,7 +187,10 @@ export class GithubState {
     const full = { limit, remaining: limit, resetAtMs: 0, spent: 0 };
     const quota = this.quotas.getOrInsert(`${account} ${resource}`, full);
     if (this.now() >= quota.resetAtMs) {
-      Object.assign(quota, { remaining: quota.limit, resetAtMs: this.now() + HOUR_MS });
+      Object.assign(quota, {
+        remaining: quota.limit,
+        resetAtMs: this.now() + HOUR_MS,
+      });
     }
     return quota;
   }
@@ -167,13 +198,18 @@ export class GithubState {
   /** Counts a request of a token; whether that is over the secondary limit of 900 points a minute. */
   protected isOverPace(account: number): boolean {
     const isLarge = this.quotaOf(account, "core").limit > MAX_QUOTA;
-    return this.isOver(`token ${account}`, isLarge ? Infinity : POINTS_PER_MINUTE);
+    return this.isOver(
+      `token ${account}`,
+      isLarge ? Infinity : POINTS_PER_MINUTE,
+    );
   }
 
   /** Counts a request; whether there were that many in the last minute. */
   protected isOver(sender: string, perMinute: number): boolean {
     const nowMs = this.now();
-    const recent = (this.recent.get(sender) ?? []).filter((atMs) => atMs > nowMs - 60_000);
+    const recent = (this.recent.get(sender) ?? []).filter((atMs) =>
+      atMs > nowMs - 60_000
+    );
     this.recent.set(sender, [...recent, nowMs]);
     return recent.length >= perMinute;
   }

@@ -53,7 +53,14 @@ const OWNER_URLS: Readonly<Record<string, string>> = {
   starred: "starred{/owner}{/repo}",
   subscriptions: "subscriptions",
 };
-const COUNTS = ["forks", "open_issues", "stargazers", "watchers", "network", "subscribers"];
+const COUNTS = [
+  "forks",
+  "open_issues",
+  "stargazers",
+  "watchers",
+  "network",
+  "subscribers",
+];
 const TIME = "2026-01-01T00:00:00Z";
 
 /** The body for one repository at an API. */
@@ -65,7 +72,13 @@ export function repositoryBody(
   const url = `${apiUrl}/repos/${full_name}`;
   const page = `https://github.test/${full_name}`;
   return {
-    ...{ id, node_id: `R_${id}`, name, full_name, private: visibility !== "public" },
+    ...{
+      id,
+      node_id: `R_${id}`,
+      name,
+      full_name,
+      private: visibility !== "public",
+    },
     owner: ownerBody(owner, apiUrl),
     ...{ html_url: page, description: null, fork: false, url },
     ...urls(REPOSITORY_URLS, url),
@@ -74,8 +87,20 @@ export function repositoryBody(
     ssh_url: `git@github.test:${full_name}.git`,
     clone_url: `${page}.git`,
     svn_url: page,
-    ...{ mirror_url: null, homepage: null, language: null, license: null, topics: [], size: 0 },
-    ...{ has_issues: true, has_projects: true, has_wiki: true, has_pages: false },
+    ...{
+      mirror_url: null,
+      homepage: null,
+      language: null,
+      license: null,
+      topics: [],
+      size: 0,
+    },
+    ...{
+      has_issues: true,
+      has_projects: true,
+      has_wiki: true,
+      has_pages: false,
+    },
     ...{ has_discussions: false, archived: false, disabled: false },
     ...{ forks: 0, open_issues: 0, watchers: 0 },
     ...Object.fromEntries(COUNTS.map((count) => [`${count}_count`, 0])),
@@ -87,7 +112,14 @@ export function repositoryBody(
 export function ownerBody(owner: string, apiUrl: string) {
   const url = `${apiUrl}/users/${owner}`;
   return {
-    ...{ login: owner, id: 1, node_id: "U_1", gravatar_id: "", type: "User", site_admin: false },
+    ...{
+      login: owner,
+      id: 1,
+      node_id: "U_1",
+      gravatar_id: "",
+      type: "User",
+      site_admin: false,
+    },
     avatar_url: "https://avatars.test/u/1",
     url,
     html_url: `https://github.test/${owner}`,
@@ -95,8 +127,13 @@ export function ownerBody(owner: string, apiUrl: string) {
   };
 }
 
-function urls(paths: Readonly<Record<string, string>>, base: string): Record<string, string> {
+function urls(
+  paths: Readonly<Record<string, string>>,
+  base: string,
+): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(paths).map(([name, path]) => [`${name}_url`, `${base}/${path}`]),
+    Object.entries(paths).map((
+      [name, path],
+    ) => [`${name}_url`, `${base}/${path}`]),
   );
 }

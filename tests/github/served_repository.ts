@@ -40,15 +40,21 @@ export function watchBlobs(gh: GithubDouble): string[] {
   gh.intercept = async (request, { kind, path }) => {
     if (kind === "graphql") {
       const { query } = await request.clone().json();
-      requested.push(...[...query.matchAll(/oid: ?"([0-9a-f]{40})"/g)].map(([, id]) => id));
-    } else if (kind === "blob") requested.push(path.slice(path.lastIndexOf("/") + 1));
-    else if (kind === "raw") requested.push(path);
+      requested.push(
+        ...[...query.matchAll(/oid: ?"([0-9a-f]{40})"/g)].map(([, id]) => id),
+      );
+    } else if (kind === "blob") {
+      requested.push(path.slice(path.lastIndexOf("/") + 1));
+    } else if (kind === "raw") requested.push(path);
     return null;
   };
   return requested;
 }
 
 /** `X-Hub-Signature-256` of a body (docs.github.com, "Validating webhook deliveries"). */
-export function signatureOf(body: string | Uint8Array<ArrayBuffer>, secret: string): string {
+export function signatureOf(
+  body: string | Uint8Array<ArrayBuffer>,
+  secret: string,
+): string {
   return `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`;
 }

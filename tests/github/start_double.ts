@@ -2,7 +2,11 @@
 // too: each message to it is a call, answered at the port that comes with it.
 
 import { type GeneratedFiles, generateFiles } from "./generated_files.ts";
-import { type GitContent, GitRepository, makeGitRepository } from "./git_repository.ts";
+import {
+  type GitContent,
+  GitRepository,
+  makeGitRepository,
+} from "./git_repository.ts";
 import { GithubDouble } from "./github_double.ts";
 
 /** What the thread serves. */
@@ -10,7 +14,9 @@ export interface DoubleConfig {
   /** By name; `dir` is the folder of a {@linkcode GitRepository} that another thread has made and may change. */
   repositories: Record<
     string,
-    { files: Record<string, GitContent> } | { generate: GeneratedFiles } | { dir: string }
+    { files: Record<string, GitContent> } | { generate: GeneratedFiles } | {
+      dir: string;
+    }
   >;
   /** A token that the double accepts, with quota without end. */
   token: string;
@@ -31,7 +37,9 @@ export interface RunningDouble
 }
 
 /** Starts a double and waits until it serves. */
-export async function startDouble(config: DoubleConfig): Promise<RunningDouble> {
+export async function startDouble(
+  config: DoubleConfig,
+): Promise<RunningDouble> {
   const worker = new Worker(import.meta.url, { type: "module" });
   const send = (message: DoubleConfig | Call): Promise<unknown> => {
     const { port1, port2 } = new MessageChannel();
@@ -43,7 +51,10 @@ export async function startDouble(config: DoubleConfig): Promise<RunningDouble> 
       };
     });
   };
-  const urls = await send(config) as Pick<GithubDouble, "apiUrl" | "rawUrl" | "graphqlUrl">;
+  const urls = await send(config) as Pick<
+    GithubDouble,
+    "apiUrl" | "rawUrl" | "graphqlUrl"
+  >;
   return {
     ...urls,
     call: (name, fields) => send({ name, fields }),
@@ -55,13 +66,18 @@ async function serve(gh: GithubDouble, { repositories, token }: DoubleConfig) {
   for (const [name, wanted] of Object.entries(repositories)) {
     if ("dir" in wanted) gh.add(name, new GitRepository(wanted.dir));
     else {
-      const files = "files" in wanted ? wanted.files : generateFiles(wanted.generate);
+      const files = "files" in wanted
+        ? wanted.files
+        : generateFiles(wanted.generate);
       gh.add(name, await makeGitRepository(files));
     }
   }
   gh.addToken(token);
   for (const resource of ["core", "graphql"] as const) {
-    Object.assign(gh.quota(token, resource), { limit: 10_000_000, remaining: 10_000_000 });
+    Object.assign(gh.quota(token, resource), {
+      limit: 10_000_000,
+      remaining: 10_000_000,
+    });
   }
   const { apiUrl, rawUrl, graphqlUrl } = gh;
   return { apiUrl, rawUrl, graphqlUrl };

@@ -32,7 +32,11 @@ Deno.test("a Host that is not host[:port] is a bad request, whatever the path an
 
   for (const host of [...NO_HOSTS, "a,b", ""]) {
     for (const start of [`GET ${LIST}`, "GET /", "HEAD /none", "POST /"]) {
-      const response = await rawRequest(port, `${start} HTTP/1.1`, `Host: ${host}`);
+      const response = await rawRequest(
+        port,
+        `${start} HTTP/1.1`,
+        `Host: ${host}`,
+      );
 
       assertEquals([host, start, response.status], [host, start, 400]);
       assertEquals(response.headers.get("access-control-allow-origin"), "*");
@@ -40,7 +44,10 @@ Deno.test("a Host that is not host[:port] is a bad request, whatever the path an
       assertEquals(site.service.logLines("request").at(-1)?.id, id);
       if (start.startsWith("HEAD")) continue;
       const { type, code, requestId, errors } = json<ProblemBody>(response);
-      assert(/^http:\/\/[\w.,:-]+\/problems\/invalid-parameters$/.test(type), type);
+      assert(
+        /^http:\/\/[\w.,:-]+\/problems\/invalid-parameters$/.test(type),
+        type,
+      );
       assertEquals([code, requestId], ["invalid-parameters", id]);
       assertEquals(errors?.map(({ parameter }) => parameter), ["Host"]);
     }
@@ -58,14 +65,23 @@ Deno.test("a Host that is not host[:port] is a bad request, whatever the path an
     [400, LIST, "a.test:65536"],
   ];
   for (const [status, target, host] of rows) {
-    const response = await rawRequest(port, `GET ${target} HTTP/1.1`, `Host: ${host}`);
+    const response = await rawRequest(
+      port,
+      `GET ${target} HTTP/1.1`,
+      `Host: ${host}`,
+    );
     assertEquals([target, response.status], [target, status]);
   }
 });
 
 Deno.test("baseUrl() takes from a trusted proxy nothing that is no host or protocol, and from others nothing", () => {
   const own = "http://own.test:8000";
-  const rows: [origin: string, host: string, proto: string, trustProxy?: boolean][] = [
+  const rows: [
+    origin: string,
+    host: string,
+    proto: string,
+    trustProxy?: boolean,
+  ][] = [
     ["http://b.test:8080", "a.test, c.test, b.test:8080", ""],
     ["http://[::1]:81", "[::1]:81", ""],
     ["https://b.test", "b.test", "http, HTTPS"],
@@ -79,14 +95,21 @@ Deno.test("baseUrl() takes from a trusted proxy nothing that is no host or proto
   for (const [origin, host, proto, trustProxy = true] of rows) {
     const headers = { "x-forwarded-host": host, "x-forwarded-proto": proto };
     const request = new Request(`${own}/x`, { headers });
-    const found = baseUrl(request, { publicUrl: null, trustProxy, isPreview: false });
+    const found = baseUrl(request, {
+      publicUrl: null,
+      trustProxy,
+      isPreview: false,
+    });
     assertEquals([host, proto, found], [host, proto, origin]);
   }
 });
 
 Deno.test("URLs begin with PUBLIC_URL, else with what a trusted proxy forwards, else with the Host, each cached by itself", async () => {
   const publicUrl = "https://api.test/collections";
-  type Row = [env: Record<string, string>, baseOf: (own: string, forwarded: string) => string];
+  type Row = [
+    env: Record<string, string>,
+    baseOf: (own: string, forwarded: string) => string,
+  ];
   const rows: Row[] = [
     [{}, (own) => own],
     [{ TRUST_PROXY: "true" }, (_own, forwarded) => forwarded],
@@ -95,20 +118,43 @@ Deno.test("URLs begin with PUBLIC_URL, else with what a trusted proxy forwards, 
   for (const [env, baseOf] of rows) {
     await using site = await startSite(FILES, { env });
     const { service } = site;
-    const check = async (own: string, headers: Record<string, string>, forwarded = own) => {
+    const check = async (
+      own: string,
+      headers: Record<string, string>,
+      forwarded = own,
+    ) => {
       const expected = baseOf(own, forwarded);
       const response = await service.get(own + LIST, { headers });
       const { links, items }: ListBody = await response.json();
-      for (const url of [links.self, links.first, links.last, items[0]!.contentUrl!]) {
-        assert(url.startsWith(`${expected}/api/`), `${url} with ${JSON.stringify(headers)}`);
+      for (
+        const url of [
+          links.self,
+          links.first,
+          links.last,
+          items[0]!.contentUrl!,
+        ]
+      ) {
+        assert(
+          url.startsWith(`${expected}/api/`),
+          `${url} with ${JSON.stringify(headers)}`,
+        );
       }
       assert(response.headers.get("link")!.startsWith(`<${links.first}>`));
       const { type } = await service.problem(`${own}/none`, { headers });
       assertEquals(type, `${expected}/problems/route-not-found`);
     };
-    for (const own of ["http://own.test:8000", "http://[::1]:8000", "http://own.test:8000"]) {
+    for (
+      const own of [
+        "http://own.test:8000",
+        "http://[::1]:8000",
+        "http://own.test:8000",
+      ]
+    ) {
       for (const proto of ["http", "https"]) {
-        const headers = { "x-forwarded-host": "x.test, a.test", "x-forwarded-proto": proto };
+        const headers = {
+          "x-forwarded-host": "x.test, a.test",
+          "x-forwarded-proto": proto,
+        };
         await check(own, headers, `${proto}://a.test`);
       }
       // A header that says null is not the key of a request without it.
@@ -119,25 +165,55 @@ Deno.test("URLs begin with PUBLIC_URL, else with what a trusted proxy forwards, 
 });
 
 Deno.test("a preview answers loopback hosts only, and pages of loopback origins only may read it", async () => {
-  await using service = await startService({ env: { LOCAL_REPOS_DIR: "" }, isPreview: true });
+  await using service = await startService({
+    env: { LOCAL_REPOS_DIR: "" },
+    isPreview: true,
+  });
   const path = listPath({ owner: "local", repo: "blog" });
   const send = (host: string, origin?: string) =>
-    service.send(`http://${host}${path}`, { headers: origin === undefined ? {} : { origin } });
-  const mayRead = [undefined, "http://localhost:5173", "https://127.0.0.1", "http://[::1]"];
+    service.send(`http://${host}${path}`, {
+      headers: origin === undefined ? {} : { origin },
+    });
+  const mayRead = [
+    undefined,
+    "http://localhost:5173",
+    "https://127.0.0.1",
+    "http://[::1]",
+  ];
   const mayNot = ["https://evil.test", "null", "http://localhost.evil.test"];
 
-  for (const host of ["localhost:8000", "127.0.0.1:8000", "[::1]:8000", "site.localhost"]) {
+  for (
+    const host of [
+      "localhost:8000",
+      "127.0.0.1:8000",
+      "[::1]:8000",
+      "site.localhost",
+    ]
+  ) {
     // Twice: the second response comes from the cache.
     for (const origin of [...mayRead, ...mayNot, ...mayNot]) {
       const { status, headers } = await send(host, origin);
       assertEquals([host, origin, status], [host, origin, 200]);
       assertEquals(headers.get("cross-origin-resource-policy"), "same-site");
-      const cors = [...headers.keys()].filter((name) => name.startsWith("access-control-"));
+      const cors = [...headers.keys()].filter((name) =>
+        name.startsWith("access-control-")
+      );
       const isRefused = mayNot.some((one) => one === origin);
-      assertEquals([host, origin, cors.length], [host, origin, isRefused ? 0 : 2]);
+      assertEquals([host, origin, cors.length], [
+        host,
+        origin,
+        isRefused ? 0 : 2,
+      ]);
     }
   }
-  for (const host of ["evil.test", "127.0.0.1.evil.test", "192.0.2.1", "localhost.evil.test"]) {
+  for (
+    const host of [
+      "evil.test",
+      "127.0.0.1.evil.test",
+      "192.0.2.1",
+      "localhost.evil.test",
+    ]
+  ) {
     const response = await send(host);
     assertEquals([host, response.status], [host, 400]);
     assertEquals((await response.json()).errors[0].parameter, "Host");

@@ -11,8 +11,13 @@ const FILES = { "posts/a.md": TEXT };
 const GZIP = { headers: { "accept-encoding": "gzip" } };
 const path = itemPath({ path: "posts/a.md" });
 
-function bodyOf(content: string | Uint8Array<ArrayBuffer>, contentType = "text/plain") {
-  const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+function bodyOf(
+  content: string | Uint8Array<ArrayBuffer>,
+  contentType = "text/plain",
+) {
+  const bytes = typeof content === "string"
+    ? new TextEncoder().encode(content)
+    : content;
   return readyBody({ bytes, contentType });
 }
 
@@ -24,7 +29,13 @@ Deno.test("negotiateBody() matches the tag of either coding in any form of If-No
   const body = await bodyOf(TEXT);
   const plain = body.identity.etag;
   const packed = plain.replace(/"$/, '-gzip"');
-  const rows: [value: string, tag: string | null][] = ['"x"', "", '"*"', '"a", *', '"a,b"']
+  const rows: [value: string, tag: string | null][] = [
+    '"x"',
+    "",
+    '"*"',
+    '"a", *',
+    '"a,b"',
+  ]
     .map((value) => [value, null]);
   for (const tag of [plain, packed]) {
     rows.push(
@@ -40,11 +51,19 @@ Deno.test("negotiateBody() matches the tag of either coding in any form of If-No
     assertEquals(body.gzip?.etag, isCompressed ? packed : undefined);
     for (const accepted of ["", "gzip"]) {
       const known = (value: string) => {
-        const request = requestWith({ "if-none-match": value, "accept-encoding": accepted });
+        const request = requestWith({
+          "if-none-match": value,
+          "accept-encoding": accepted,
+        });
         return negotiateBody(body, request).knownTag;
       };
-      for (const [value, tag] of rows) assertEquals([value, known(value)], [value, tag]);
-      assertEquals(known("*"), isCompressed && accepted === "gzip" ? packed : plain);
+      for (const [value, tag] of rows) {
+        assertEquals([value, known(value)], [value, tag]);
+      }
+      assertEquals(
+        known("*"),
+        isCompressed && accepted === "gzip" ? packed : plain,
+      );
     }
   }
 });
@@ -72,15 +91,25 @@ Deno.test("negotiateBody() chooses gzip by the weights of Accept-Encoding", asyn
     "gzip;q=0.2, identity;q=0.3",
   ];
   for (const accepted of [...forGzip, ...forIdentity]) {
-    const { coded } = negotiateBody(body, requestWith({ "accept-encoding": accepted }));
-    assertEquals([accepted, coded === body.gzip], [accepted, forGzip.includes(accepted)]);
+    const { coded } = negotiateBody(
+      body,
+      requestWith({ "accept-encoding": accepted }),
+    );
+    assertEquals([accepted, coded === body.gzip], [
+      accepted,
+      forGzip.includes(accepted),
+    ]);
   }
   assertEquals(negotiateBody(body, requestWith({})).coded, body.identity);
 });
 
 Deno.test("addGzip() leaves out what is short, does not get shorter, or is compressed by its type", async () => {
   const noise = crypto.getRandomValues(new Uint8Array(4096));
-  const rows: [isPacked: boolean, content: string | Uint8Array<ArrayBuffer>, type: string][] = [
+  const rows: [
+    isPacked: boolean,
+    content: string | Uint8Array<ArrayBuffer>,
+    type: string,
+  ][] = [
     [true, TEXT.slice(0, 1024), "application/json"],
     [true, TEXT, "text/markdown"],
     [true, TEXT, "image/svg+xml"],
@@ -104,18 +133,44 @@ Deno.test("a 304 has no body, repeats the tag, and says how old the response is,
 
   const response = await service.get(path, { headers });
 
-  const names = ["etag", "cache-control", "age", "cache-status", "content-length", "content-type"];
+  const names = [
+    "etag",
+    "cache-control",
+    "age",
+    "cache-status",
+    "content-length",
+    "content-type",
+  ];
   assertEquals(
-    [response.status, ...names.map((name) => response.headers.get(name)), await response.text()],
-    [304, etag, "public, max-age=60", "18", "collections; hit; ttl=42", null, null, ""],
+    [
+      response.status,
+      ...names.map((name) => response.headers.get(name)),
+      await response.text(),
+    ],
+    [
+      304,
+      etag,
+      "public, max-age=60",
+      "18",
+      "collections; hit; ttl=42",
+      null,
+      null,
+      "",
+    ],
   );
   await using fresh = await startService({ github: gh });
   const missed = await fresh.get(path, { headers });
   fresh.clock.advance(60_000);
   const checked = await fresh.get(path, { headers });
   assertEquals([missed.status, checked.status], [304, 304]);
-  assertEquals(missed.headers.get("cache-status"), "collections; fwd=miss; stored");
-  assertEquals(checked.headers.get("cache-status"), "collections; fwd=stale; detail=revalidated");
+  assertEquals(
+    missed.headers.get("cache-status"),
+    "collections; fwd=miss; stored",
+  );
+  assertEquals(
+    checked.headers.get("cache-status"),
+    "collections; fwd=stale; detail=revalidated",
+  );
 
   await repository.commit({ "posts/a.md": "changed\n" });
   service.clock.advance(60_000);
@@ -136,7 +191,9 @@ Deno.test("a response is sent in gzip once that is made, byte for byte the same 
     const plain = await first.text();
     assertEquals(first.headers.get("content-encoding"), null);
     await gzipReady(service, address);
-    for (const cacheStatus of ["hit; ttl=60", "fwd=stale; detail=revalidated"]) {
+    for (
+      const cacheStatus of ["hit; ttl=60", "fwd=stale; detail=revalidated"]
+    ) {
       const packed = await service.get(address, GZIP);
       const { headers } = packed;
 
@@ -147,7 +204,9 @@ Deno.test("a response is sent in gzip once that is made, byte for byte the same 
       }
       assert(headers.get("etag") !== first.headers.get("etag"));
       assert(Number(headers.get("content-length")) < plain.length / 4);
-      const unpacked = packed.body!.pipeThrough(new DecompressionStream("gzip"));
+      const unpacked = packed.body!.pipeThrough(
+        new DecompressionStream("gzip"),
+      );
       assertEquals(await new Response(unpacked).text(), plain);
       service.clock.advance(60_000);
     }

@@ -3,12 +3,20 @@
 import { assertEquals } from "@std/assert";
 import { signatureOf } from "../github/served_repository.ts";
 import type { SharedStore } from "../kv_connect/shared_stores.ts";
-import { listPath, type RequestOptions, startService, type TestService } from "../service.ts";
+import {
+  listPath,
+  type RequestOptions,
+  startService,
+  type TestService,
+} from "../service.ts";
 import { startSite } from "../site.ts";
 
 const KEY = "a-secret-of-the-tests";
 /** Two secrets, of which the second signs here. */
-export const ENV = { GITHUB_WEBHOOK_SECRET: `older,${KEY}`, LOG_LEVEL: "silent" };
+export const ENV = {
+  GITHUB_WEBHOOK_SECRET: `older,${KEY}`,
+  LOG_LEVEL: "silent",
+};
 export const PATH = "/api/webhooks/github";
 const FILES = { "posts/a.md": "" };
 
@@ -17,7 +25,11 @@ let deliveries = 0;
 /** A push to a repository, as GitHub's payload has it; each is another one. */
 export function push(repository = "octo/site"): string {
   const n = deliveries++;
-  return JSON.stringify({ ref: "refs/heads/main", n, repository: { full_name: repository } });
+  return JSON.stringify({
+    ref: "refs/heads/main",
+    n,
+    repository: { full_name: repository },
+  });
 }
 
 /** The signature of a body by the secret of the tests. */
@@ -44,7 +56,9 @@ export async function deliver(
     ...options,
   });
   const text = await response.text();
-  return text === "" ? `${response.status}` : `${response.status} ${JSON.parse(text).code}`;
+  return text === ""
+    ? `${response.status}`
+    : `${response.status} ${JSON.parse(text).code}`;
 }
 
 /** Two services that share a store, of which only the first receives deliveries. */
@@ -71,16 +85,23 @@ async function shownBy(service: TestService): Promise<string> {
 
 /** Waits until work that takes no time of the test's clock is done; fails by never ending. */
 async function until(condition: () => Promise<boolean>): Promise<void> {
-  while (!await condition()) await new Promise((resume) => setTimeout(resume, 1));
+  while (!await condition()) {
+    await new Promise((resume) => setTimeout(resume, 1));
+  }
 }
 
 /** Pushes, and delivers to the first service; gives how long each of the two took to show each push, in ms of their clock. */
-export async function pushWithHook(store: SharedStore, count: number): Promise<number[]> {
+export async function pushWithHook(
+  store: SharedStore,
+  count: number,
+): Promise<number[]> {
   using kv = await store.open();
   await using two = await startTwo(store);
   const { clock, repository, services: [receiver, other] } = two;
   const published = async () => {
-    for await (const { value } of kv.list<unknown[]>({ prefix: ["rc3", "changes"] })) {
+    for await (
+      const { value } of kv.list<unknown[]>({ prefix: ["rc3", "changes"] })
+    ) {
       return value.length;
     }
   };

@@ -30,7 +30,12 @@ async function mount(files: Record<string, string>) {
 }
 
 Deno.test("mountRoutes() makes patterns of names, as Fresh does", async () => {
-  const rows: [file: string, pattern: string, path: string, params: Record<string, string>][] = [
+  const rows: [
+    file: string,
+    pattern: string,
+    path: string,
+    params: Record<string, string>,
+  ][] = [
     ["index.ts", "/", "/", {}],
     ["api/index.ts", "/api", "/api", {}],
     ["api/openapi.json.ts", "/api/openapi.json", "/api/openapi.json", {}],
@@ -42,7 +47,10 @@ Deno.test("mountRoutes() makes patterns of names, as Fresh does", async () => {
     ["[a].ts", "/:a", "/x", { a: "x" }],
   ];
   const { routes, send } = await mount(
-    Object.fromEntries([["read.me", ""], ...rows.map(([file]) => [file, route(file)])]),
+    Object.fromEntries([
+      ["read.me", ""],
+      ...rows.map(([file]) => [file, route(file)]),
+    ]),
   );
 
   assertEquals(
@@ -51,13 +59,18 @@ Deno.test("mountRoutes() makes patterns of names, as Fresh does", async () => {
   );
   for (const [file, pattern, path, params] of rows) {
     assertEquals(await send(path), [file, params]);
-    const found = routes.filter((route) => route.path.test(path)).map(({ pattern }) => pattern);
+    const found = routes.filter((route) => route.path.test(path)).map((
+      { pattern },
+    ) => pattern);
     assertEquals([path, found.includes(pattern)], [path, true]);
   }
 });
 
 Deno.test("mountRoutes() finds the methods in the handlers", async () => {
-  const { routes } = await mount({ "a.ts": route("a"), "b.ts": route("b", "POST") });
+  const { routes } = await mount({
+    "a.ts": route("a"),
+    "b.ts": route("b", "POST"),
+  });
 
   assertEquals(routes.map(({ methods }) => methods), [
     ["GET", "HEAD", "OPTIONS"],
@@ -66,13 +79,33 @@ Deno.test("mountRoutes() finds the methods in the handlers", async () => {
 });
 
 Deno.test("mountRoutes() rejects what it does not mount, by name", async () => {
-  const handlers = ["", "export const handler = null;", "export default () => {};"];
+  const handlers = [
+    "",
+    "export const handler = null;",
+    "export default () => {};",
+  ];
   for (const text of handlers) {
-    await assertRejects(() => mount({ "a.ts": text }), Error, 'Cannot mount "a.ts": it has no');
+    await assertRejects(
+      () => mount({ "a.ts": text }),
+      Error,
+      'Cannot mount "a.ts": it has no',
+    );
   }
-  for (const name of ["(x)/a.ts", "[[a]].ts", "[...a].ts", "_lib/a.ts", "a/_middleware.ts"]) {
+  for (
+    const name of [
+      "(x)/a.ts",
+      "[[a]].ts",
+      "[...a].ts",
+      "_lib/a.ts",
+      "a/_middleware.ts",
+    ]
+  ) {
     const mounting = mount({ [name]: route("a") });
-    await assertRejects(() => mounting, Error, `Cannot mount "${name}": a name of this kind`);
+    await assertRejects(
+      () => mounting,
+      Error,
+      `Cannot mount "${name}": a name of this kind`,
+    );
   }
 });
 
@@ -85,13 +118,29 @@ Deno.test({
     const mounted = reporting();
     const routes = await mountRoutes(mounted, routesUrl);
     const crawled = await crawl(reporting(), fromFileUrl(routesUrl));
-    const known = routes.map(({ pattern }) => pattern.replaceAll(/:\w+/g, "some-value"));
-    const paths = ["/nowhere", "/api", "/API/health", "/api/health/", "/problems/a/b", "/index"];
+    const known = routes.map(({ pattern }) =>
+      pattern.replaceAll(/:\w+/g, "some-value")
+    );
+    const paths = [
+      "/nowhere",
+      "/api",
+      "/API/health",
+      "/api/health/",
+      "/problems/a/b",
+      "/index",
+    ];
     for (const path of [...known, ...paths]) {
-      assertEquals(await matched(mounted, path), await matched(crawled, path), path);
+      assertEquals(
+        await matched(mounted, path),
+        await matched(crawled, path),
+        path,
+      );
     }
     for (const [index, path] of known.entries()) {
-      assertEquals((await matched(mounted, path)).split(" ")[0], routes[index]!.pattern);
+      assertEquals(
+        (await matched(mounted, path)).split(" ")[0],
+        routes[index]!.pattern,
+      );
     }
   },
 });
@@ -103,11 +152,15 @@ function reporting(): fresh.App<unknown> {
 }
 
 async function matched(app: fresh.App<unknown>, path: string): Promise<string> {
-  return await (await app.handler()(new Request(`http://localhost${path}`))).text();
+  return await (await app.handler()(new Request(`http://localhost${path}`)))
+    .text();
 }
 
 /** Registers a folder's routes as a build of Fresh would, without the bundler. */
-async function crawl(app: fresh.App<unknown>, routeDir: string): Promise<fresh.App<unknown>> {
+async function crawl(
+  app: fresh.App<unknown>,
+  routeDir: string,
+): Promise<fresh.App<unknown>> {
   // Not literal, since the stand-in has no such modules.
   const [internal, internalDev] = ["fresh/internal", "fresh/internal-dev"];
   const { ProdBuildCache, setBuildCache } = await import(internal!);
@@ -117,7 +170,9 @@ async function crawl(app: fresh.App<unknown>, routeDir: string): Promise<fresh.A
     routeDir,
     ignore: [TEST_FILE_PATTERN],
   });
-  for (const item of routes) item.mod = await import(toFileUrl(item.filePath).href);
+  for (const item of routes) {
+    item.mod = await import(toFileUrl(item.filePath).href);
+  }
   const snapshot = {
     version: "1",
     clientEntry: "",
@@ -127,5 +182,6 @@ async function crawl(app: fresh.App<unknown>, routeDir: string): Promise<fresh.A
     islands: new Map(),
   };
   setBuildCache(app, new ProdBuildCache(routeDir, snapshot), "development");
-  return (app as fresh.App<unknown> & { fsRoutes(): fresh.App<unknown> }).fsRoutes();
+  return (app as fresh.App<unknown> & { fsRoutes(): fresh.App<unknown> })
+    .fsRoutes();
 }

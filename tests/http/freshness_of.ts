@@ -14,11 +14,18 @@ export async function freshnessOf(site: Site, path = listPath()) {
   if (status !== 200) return [status, code];
   assertEquals(headers.get("cache-control"), "public, max-age=60");
   const slugs = (items as ItemBody[]).map(({ slug }) => slug).join(" ");
-  return [slugs, headers.get("cache-status")!.replace("collections; ", ""), headers.get("age")];
+  return [
+    slugs,
+    headers.get("cache-status")!.replace("collections; ", ""),
+    headers.get("age"),
+  ];
 }
 
 /** Resolves when a cached response has its gzip coding. @throws {Error} when it never gets one. */
-export async function gzipReady({ services: { responses } }: TestService, path: string) {
+export async function gzipReady(
+  { services: { responses } }: TestService,
+  path: string,
+) {
   for (let n = 0; n < 2_000; n++) {
     if (responses.fresh(`http://localhost:8000${path}`)?.body.gzip) return;
     await new Promise((resolve) => setTimeout(resolve, 1));

@@ -23,7 +23,11 @@ Deno.test("a response is a hit for the 60 s of its branch, which are counted dow
   assertEquals(gh.counts(), {});
 
   clock.advance(1);
-  assertEquals(await freshnessOf(site), ["a", "fwd=stale; detail=revalidated", "0"]);
+  assertEquals(await freshnessOf(site), [
+    "a",
+    "fwd=stale; detail=revalidated",
+    "0",
+  ]);
   assertEquals(gh.counts(), { commit: 1 });
   assertEquals(gh.requests[0]!.conditional, true);
   assertEquals(await freshnessOf(site), ["a", "hit; ttl=60", "0"]);
@@ -38,9 +42,17 @@ Deno.test("a new address is a miss, though its branch is known", async () => {
 
   assertEquals(await freshnessOf(site, pages), ["b", "fwd=miss; stored", "20"]);
   // The same files on a page of another size: no request is needed.
-  assertEquals(await freshnessOf(site, listPath({ limit: 1 })), ["a", "hit; ttl=40", "20"]);
+  assertEquals(await freshnessOf(site, listPath({ limit: 1 })), [
+    "a",
+    "hit; ttl=40",
+    "20",
+  ]);
   clock.advance(40_000);
-  assertEquals(await freshnessOf(site, pages), ["b", "fwd=stale; detail=revalidated", "0"]);
+  assertEquals(await freshnessOf(site, pages), [
+    "b",
+    "fwd=stale; detail=revalidated",
+    "0",
+  ]);
   assertEquals(await freshnessOf(site), ["a", "hit; ttl=60", "0"]);
 });
 
@@ -60,9 +72,17 @@ Deno.test("a commit is shown in every response 60 s after the last check, and no
   assertEquals(await freshnessOf(site), ["a b", "fwd=stale; stored", "0"]);
   assertEquals(await freshnessOf(site), ["a b", "hit; ttl=60", "0"]);
   assertEquals((await service.item(item)).content, "2");
-  await repository.commit({ "posts/a.md": null, "posts/b.md": null, "c.md": "" });
+  await repository.commit({
+    "posts/a.md": null,
+    "posts/b.md": null,
+    "c.md": "",
+  });
   clock.advance(60_000);
-  assertEquals(await freshnessOf(site), [404, "collection-not-found"], "no older response");
+  assertEquals(
+    await freshnessOf(site),
+    [404, "collection-not-found"],
+    "no older response",
+  );
 });
 
 Deno.test("Age counts from when the check was sent", async () => {
@@ -77,7 +97,11 @@ Deno.test("Age counts from when the check was sent", async () => {
   clock.advance(54_999);
   assertEquals(await freshnessOf(site), ["a", "hit; ttl=1", "59"]);
   clock.advance(1);
-  assertEquals(await freshnessOf(site), ["a", "fwd=stale; detail=revalidated", "5"]);
+  assertEquals(await freshnessOf(site), [
+    "a",
+    "fwd=stale; detail=revalidated",
+    "5",
+  ]);
 });
 
 Deno.test("a response that takes longer than its check is good for is checked again", async () => {
@@ -87,26 +111,38 @@ Deno.test("a response that takes longer than its check is good for is checked ag
     ["failing", "b", "hit; ttl=-2; detail=stale-if-error", "62"],
   ];
   for (const [branch, ...expected] of rows) {
-    await using site = await startSite({ "posts/a.md": "A\n", "pages/b.md": "B\n" });
+    await using site = await startSite({
+      "posts/a.md": "A\n",
+      "pages/b.md": "B\n",
+    });
     const { service: { clock }, gh } = site;
     await freshnessOf(site);
-    if (branch === "moved") await site.repository.commit({ "pages/c.md": "C\n" });
+    if (branch === "moved") {
+      await site.repository.commit({ "pages/c.md": "C\n" });
+    }
     clock.advance(59_000);
     let trees = 0;
     gh.intercept = (_request, { kind }) => {
       if (kind === "tree-recursive" && ++trees === 1) clock.advance(3_000);
       return null;
     };
-    if (branch === "failing") gh.fault = { kind: "status", status: 500, only: ["commit"] };
+    if (branch === "failing") {
+      gh.fault = { kind: "status", status: 500, only: ["commit"] };
+    }
 
-    assertEquals(await freshnessOf(site, listPath({ collection: "pages" })), expected);
+    assertEquals(
+      await freshnessOf(site, listPath({ collection: "pages" })),
+      expected,
+    );
   }
 });
 
 Deno.test("a response is made again when the branch took another name meanwhile", async () => {
   const checkout = { ".git/HEAD": "ref: refs/heads/main\n", "a.md": "" };
   await using folder = await makeSampleFolder(checkout);
-  await using service = await startService({ env: { LOCAL_REPOS_DIR: folder.root } });
+  await using service = await startService({
+    env: { LOCAL_REPOS_DIR: folder.root },
+  });
   const source = service.services.sourceOf("local");
   const branches: string[] = [];
   const files = source.files.bind(source);
@@ -118,7 +154,11 @@ Deno.test("a response is made again when the branch took another name meanwhile"
     return await files(snapshot, treeId, context);
   };
 
-  const { repository } = await service.list({ owner: "local", repo: "blog", collection: "/" });
+  const { repository } = await service.list({
+    owner: "local",
+    repo: "blog",
+    collection: "/",
+  });
 
   assertEquals(branches, ["main", "draft"]);
   assertEquals(repository.branch, "draft");
@@ -127,14 +167,22 @@ Deno.test("a response is made again when the branch took another name meanwhile"
 Deno.test("parameters without an effect lead to the same cached response", async () => {
   await using site = await startSite({ "posts/a.md": "" });
   const { service } = site;
-  const hits = () => Number(/tier="response"} (\d+)/.exec(service.services.metrics.toText())?.[1]);
+  const hits = () =>
+    Number(
+      /tier="response"} (\d+)/.exec(service.services.metrics.toText())?.[1],
+    );
   const path = { path: "posts/a.md" };
   await service.list();
   await service.item(path);
   const before = hits() || 0;
   for (const slug of "abc") {
     await service.list({ linkTemplate: `/${slug}/{slug}` });
-    await service.item({ ...path, branch: "main", sort: "name", linkTemplate: `/${slug}/{slug}` });
+    await service.item({
+      ...path,
+      branch: "main",
+      sort: "name",
+      linkTemplate: `/${slug}/{slug}`,
+    });
   }
   assertEquals(hits() - before, 6);
 });
@@ -147,9 +195,17 @@ Deno.test("an older response is sent where a new commit is known and cannot be r
   gh.fault = { kind: "status", status: 500, only: ["tree", "tree-recursive"] };
 
   clock.advance(60_000);
-  assertEquals(await freshnessOf(site), ["a", "hit; ttl=0; detail=stale-if-error", "60"]);
+  assertEquals(await freshnessOf(site), [
+    "a",
+    "hit; ttl=0; detail=stale-if-error",
+    "60",
+  ]);
   clock.advance(1_000);
-  assertEquals(await freshnessOf(site), ["a", "hit; ttl=-1; detail=stale-if-error", "61"]);
+  assertEquals(await freshnessOf(site), [
+    "a",
+    "hit; ttl=-1; detail=stale-if-error",
+    "61",
+  ]);
 
   gh.fault = null;
   clock.advance(4_000);
@@ -161,5 +217,9 @@ Deno.test("an older response is sent where a new commit is known and cannot be r
   const older = ["a b", "hit; ttl=-86340; detail=stale-if-error", "86400"];
   assertEquals(await freshnessOf(site), older);
   clock.advance(60_000);
-  assertEquals(await freshnessOf(site), [502, "source-failed"], "for no more than a day");
+  assertEquals(
+    await freshnessOf(site),
+    [502, "source-failed"],
+    "for no more than a day",
+  );
 });

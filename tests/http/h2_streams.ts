@@ -10,7 +10,12 @@ const MAX_STREAMS = 200;
 
 const bytesOf = (text: string) => [...new TextEncoder().encode(text)];
 
-function frame(type: number, flags: number, stream: number, payload: readonly number[]): number[] {
+function frame(
+  type: number,
+  flags: number,
+  stream: number,
+  payload: readonly number[],
+): number[] {
   const { length } = payload;
   return [
     length >> 16,
@@ -47,12 +52,21 @@ export async function openStreams(
     const connection = await Deno.connect({ hostname: "127.0.0.1", port });
     connections.push(connection);
     // `:method: GET`, `:scheme: http`, `:path` and `:authority`.
-    const headers = [0x82, 0x86, ...field(4, path), ...field(1, `127.0.0.1:${port}`)];
+    const headers = [
+      0x82,
+      0x86,
+      ...field(4, path),
+      ...field(1, `127.0.0.1:${port}`),
+    ];
     const streams = Array.from(
       { length: Math.min(left, MAX_STREAMS) },
       (_, n) => frame(HEADERS, END_STREAM_AND_HEADERS, 2 * n + 1, headers),
     );
-    const sent = [...bytesOf(PREFACE), ...frame(SETTINGS, 0, 0, NO_WINDOW), ...streams.flat()];
+    const sent = [
+      ...bytesOf(PREFACE),
+      ...frame(SETTINGS, 0, 0, NO_WINDOW),
+      ...streams.flat(),
+    ];
     const writer = connection.writable.getWriter();
     await writer.write(new Uint8Array(sent));
     // The headers of responses are taken, and dropped.

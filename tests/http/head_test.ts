@@ -9,7 +9,9 @@ import { gzipReady } from "./freshness_of.ts";
 
 const FILES = { "posts/a.md": "long enough to be compressed\n".repeat(100) };
 const LIST = listPath();
-const ITEMS = ["json", "raw"].map((format) => itemPath({ path: "posts/a.md", format }));
+const ITEMS = ["json", "raw"].map((format) =>
+  itemPath({ path: "posts/a.md", format })
+);
 
 Deno.test("HEAD is GET without a body, in every state of the cache, and for problems, pages and documents", async () => {
   await using site = await startSite(FILES);
@@ -18,21 +20,30 @@ Deno.test("HEAD is GET without a body, in every state of the cache, and for prob
   await using other = await startService({ github: gh, clock });
   const [forGet, forHead] = [service.listen(), other.listen()];
   /** Sends GET to the one and HEAD to the other, and compares. Gives the response to GET. */
-  const compare = async (path: string, ...headers: string[]): Promise<RawResponse> => {
+  const compare = async (
+    path: string,
+    ...headers: string[]
+  ): Promise<RawResponse> => {
     const lines = ["Host: localhost:8000", ...headers];
     const get = await rawRequest(forGet, `GET ${path} HTTP/1.1`, ...lines);
     const head = await rawRequest(forHead, `HEAD ${path} HTTP/1.1`, ...lines);
     const visible = ({ status, headers }: RawResponse) => [
       path,
       status,
-      ...[...headers].filter(([name]) => !["date", "x-request-id"].includes(name)),
+      ...[...headers].filter(([name]) =>
+        !["date", "x-request-id"].includes(name)
+      ),
     ];
     assertEquals(visible(head), visible(get));
     assertEquals(head.body.length, 0);
-    assertEquals(get.headers.get("content-length") ?? "0", String(get.body.length));
+    assertEquals(
+      get.headers.get("content-length") ?? "0",
+      String(get.body.length),
+    );
     return get;
   };
-  const cacheStatus = async (path: string) => (await compare(path)).headers.get("cache-status")!;
+  const cacheStatus = async (path: string) =>
+    (await compare(path)).headers.get("cache-status")!;
 
   assertEquals(await cacheStatus(LIST), "collections; fwd=miss; stored");
   clock.advance(1_000);
@@ -40,7 +51,10 @@ Deno.test("HEAD is GET without a body, in every state of the cache, and for prob
     await compare(path);
     const hit = await compare(path);
     assertEquals(hit.headers.get("cache-status"), "collections; hit; ttl=59");
-    const known = await compare(path, `If-None-Match: ${hit.headers.get("etag")}`);
+    const known = await compare(
+      path,
+      `If-None-Match: ${hit.headers.get("etag")}`,
+    );
     assertEquals([known.status, known.body.length], [304, 0]);
   }
   // The server would drop a body; the contract check sees it.
@@ -53,20 +67,34 @@ Deno.test("HEAD is GET without a body, in every state of the cache, and for prob
     assertEquals(headers.get("content-encoding"), "gzip");
   }
   clock.advance(60_000);
-  assertEquals(await cacheStatus(LIST), "collections; fwd=stale; detail=revalidated");
+  assertEquals(
+    await cacheStatus(LIST),
+    "collections; fwd=stale; detail=revalidated",
+  );
   clock.advance(100_000);
   gh.fault = { kind: "status", status: 500 };
   assertStringIncludes(await cacheStatus(LIST), "detail=stale-if-error");
 
   // Ids of one length, since problems carry them.
   while (nextRequestId().length < "12345678-10".length);
-  const problems = [listPath({ page: 0 }), listPath({ repo: "other" }), "/none", "/api/%zz"];
+  const problems = [
+    listPath({ page: 0 }),
+    listPath({ repo: "other" }),
+    "/none",
+    "/api/%zz",
+  ];
   for (const path of problems) {
     const { headers, body } = await compare(path);
     assertEquals(headers.get("content-type"), "application/problem+json");
     assert(body.length > 0);
   }
-  const pages = ["/", "/client.js", "/api/openapi.json", "/problems/item-not-found", "/api/health"];
+  const pages = [
+    "/",
+    "/client.js",
+    "/api/openapi.json",
+    "/problems/item-not-found",
+    "/api/health",
+  ];
   for (const path of pages) {
     assertEquals([path, (await compare(path)).status], [path, 200]);
   }

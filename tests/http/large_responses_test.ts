@@ -36,7 +36,12 @@ async function start(files: Record<string, string> = FILES) {
     change(services) {
       const { clock } = services;
       const bounds = { capacity: MAX_BYTES, maxPerClient: MAX_BYTES / 2 };
-      memory = new FairQueue({ ...bounds, maxWaiting: 1, maxWaitMs: 1_000, clock });
+      memory = new FairQueue({
+        ...bounds,
+        maxWaiting: 1,
+        maxWaitMs: 1_000,
+        clock,
+      });
       const largeBodies = new LargeBodies(memory);
       return Object.assign(services, { responseMemory: memory, largeBodies });
     },
@@ -74,10 +79,14 @@ Deno.test("a response reserves its memory until it is sent", async () => {
     assertEquals([path, memory.used], [path, 0]);
     await send(path, { method: "HEAD" });
     assertEquals([path, "HEAD", memory.used], [path, "HEAD", 0]);
-    const known = await send(path, { headers: { "if-none-match": headers.get("etag")! } });
+    const known = await send(path, {
+      headers: { "if-none-match": headers.get("etag")! },
+    });
     assertEquals([path, known.status, memory.used], [path, 304, 0]);
   }
-  for (const owner of ["second", "third"]) gh.add(`${owner}/site`, site.repository);
+  for (const owner of ["second", "third"]) {
+    gh.add(`${owner}/site`, site.repository);
+  }
   gh.fault = { kind: "wrong-bytes" };
   const failed = await send(itemPath({ owner: "second", path: "posts/b.md" }));
   assertEquals([failed.status, memory.used], [502, 0]);
@@ -91,7 +100,8 @@ Deno.test("responses that find no memory are busy, small ones not", async () => 
   const first = await Promise.all(
     Array.from(
       { length: 300 },
-      (_, index) => site.send(`${path}&includeHtml=1&linkTemplate=/${index}/{slug}`),
+      (_, index) =>
+        site.send(`${path}&includeHtml=1&linkTemplate=/${index}/{slug}`),
     ),
   );
   const sent = first.filter(({ status }) => status === 200);
@@ -106,7 +116,10 @@ Deno.test("responses that find no memory are busy, small ones not", async () => 
 
   const small = { collection: "small" };
   assertEquals((await site.send(listPath(small))).status, 200);
-  assertEquals((await site.send(listPath({ ...small, includeContent: 1 }))).status, 200);
+  assertEquals(
+    (await site.send(listPath({ ...small, includeContent: 1 }))).status,
+    200,
+  );
   for (const response of sent) await read(response);
   await turn();
   assertEquals(memory.used, 0);
@@ -133,10 +146,15 @@ Deno.test("a body that many clients read takes its memory once", async () => {
     assertEquals(memory.used, length);
     const others = memory.take("others", MAX_BYTES - length);
 
-    const more = Array.from({ length: 20 }, () => send(NOISE_PATH, { headers }));
+    const more = Array.from(
+      { length: 20 },
+      () => send(NOISE_PATH, { headers }),
+    );
     const readers = [first, ...await Promise.all(more)];
     const etag = first.headers.get("etag")!;
-    const known = await send(NOISE_PATH, { headers: { ...headers, "if-none-match": etag } });
+    const known = await send(NOISE_PATH, {
+      headers: { ...headers, "if-none-match": etag },
+    });
     const head = await send(NOISE_PATH, { method: "HEAD", headers });
 
     assertEquals([known.status, known.headers.get("etag")], [304, etag]);
@@ -144,7 +162,11 @@ Deno.test("a body that many clients read takes its memory once", async () => {
     assertEquals(Number(head.headers.get("content-length")), length);
     for (const response of readers) {
       assertEquals(memory.used, MAX_BYTES, "until the last has read it");
-      assertEquals([coding, response.status, await read(response)], [coding, 200, length]);
+      assertEquals([coding, response.status, await read(response)], [
+        coding,
+        200,
+        length,
+      ]);
     }
     others.release();
     assertEquals(memory.used, 0);
@@ -170,7 +192,11 @@ Deno.test("a client that has its share gets no more cached bodies", async () => 
 
 Deno.test("a response that waited for memory is checked once it is old", async () => {
   const path = itemPath({ path: "noise.txt", format: "raw" });
-  for (const [waitMs, age, counts] of [[7_000, "7", {}], [60_000, "0", { commit: 1 }]] as const) {
+  for (
+    const [waitMs, age, counts] of [[7_000, "7", {}], [60_000, "0", {
+      commit: 1,
+    }]] as const
+  ) {
     await using site = await startLarge();
     const { memory, send, service: { clock } } = site;
     const acquire = memory.acquire.bind(memory);
@@ -191,7 +217,8 @@ Deno.test("a response that waited for memory is checked once it is old", async (
 /** The reader of a body, and how often it has ended. */
 function openPaced(bytes: Uint8Array<ArrayBuffer>, clock: TestClock) {
   const state = { ended: 0 };
-  const reader = pacedBody(bytes, { clock, onEnd: () => state.ended++ }).getReader();
+  const reader = pacedBody(bytes, { clock, onEnd: () => state.ended++ })
+    .getReader();
   return { reader, state };
 }
 
@@ -203,12 +230,20 @@ Deno.test("pacedBody() ends for a client that stops reading, never reads, or dis
   await stopped.reader.read();
   await disconnected.reader.read();
   await disconnected.reader.cancel();
-  assertEquals([never.state.ended, stopped.state.ended, disconnected.state.ended], [0, 0, 1]);
+  assertEquals([
+    never.state.ended,
+    stopped.state.ended,
+    disconnected.state.ended,
+  ], [0, 0, 1]);
 
   clock.advance(19_999);
   assertEquals([never.state.ended, stopped.state.ended], [0, 0]);
   clock.advance(1);
-  assertEquals([never.state.ended, stopped.state.ended, disconnected.state.ended], [1, 1, 1]);
+  assertEquals([
+    never.state.ended,
+    stopped.state.ended,
+    disconnected.state.ended,
+  ], [1, 1, 1]);
   assertEquals((await stopped.reader.read()).done, true);
   assertEquals(clock.timerCount, 0);
 });
@@ -220,11 +255,19 @@ Deno.test("pacedBody() sends all bytes to a slow client, and ends for one that i
     const clock = new TestClock();
     const { reader, state } = openPaced(bytes, clock);
     const parts: Uint8Array<ArrayBuffer>[] = [];
-    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    for (
+      let part = await reader.read();
+      !part.done;
+      part = await reader.read()
+    ) {
       parts.push(part.value);
       clock.advance(pauseMs);
     }
     const sent = await new Blob(parts).bytes();
-    assertEquals([equalBytes(sent, bytes), state.ended, clock.timerCount], [isWhole, 1, 0]);
+    assertEquals([equalBytes(sent, bytes), state.ended, clock.timerCount], [
+      isWhole,
+      1,
+      0,
+    ]);
   }
 });

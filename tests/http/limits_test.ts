@@ -13,10 +13,17 @@ const FILES = { "posts/a.md": "", "pages/b.md": "" };
 
 /** A site whose clients have so many misses a minute, and the status of a list of one of its repositories. */
 async function start(misses: number, env: Record<string, string> = {}) {
-  const site = await startSite(FILES, { env: { MISSES_PER_MINUTE: `${misses}`, ...env } });
-  const statusOf = async (repo: string, remote = "192.0.2.1", forwarded = "") => {
+  const site = await startSite(FILES, {
+    env: { MISSES_PER_MINUTE: `${misses}`, ...env },
+  });
+  const statusOf = async (
+    repo: string,
+    remote = "192.0.2.1",
+    forwarded = "",
+  ) => {
     const headers = { "x-forwarded-for": forwarded };
-    return (await site.service.get(listPath({ repo }), { remote, headers })).status;
+    return (await site.service.get(listPath({ repo }), { remote, headers }))
+      .status;
   };
   return Object.assign(site, { statusOf });
 }
@@ -44,7 +51,11 @@ Deno.test("clientKey() counts IPv4 addresses one by one, IPv6 by their /64", () 
 
 Deno.test("clientOf() takes the last entry of X-Forwarded-For, behind a trusted proxy only", () => {
   const remote = "192.0.2.9";
-  const rows: [forwarded: string | null, address: string, trustProxy?: boolean][] = [
+  const rows: [
+    forwarded: string | null,
+    address: string,
+    trustProxy?: boolean,
+  ][] = [
     ["203.0.113.1, 203.0.113.2, 198.51.100.2", "198.51.100.2"],
     ["203.0.113.1,198.51.100.2:4711", "198.51.100.2"],
     ["[2001:db8:1:2::3]:443", "2001:db8:1:2::/64"],
@@ -60,13 +71,20 @@ Deno.test("clientOf() takes the last entry of X-Forwarded-For, behind a trusted 
     const info: Pick<Deno.ServeHandlerInfo, "remoteAddr"> = {
       remoteAddr: { transport: "tcp", hostname: remote, port: 1 },
     };
-    const found = clientOf(new Request("http://a", { headers }), info, { trustProxy });
+    const found = clientOf(new Request("http://a", { headers }), info, {
+      trustProxy,
+    });
     assertEquals([forwarded, found], [forwarded, address]);
   }
 });
 
 Deno.test("misses count for the remote address, or for the last one that a trusted proxy named", async () => {
-  for (const [trust, expected] of [["false", [404, 429]], ["true", [404, 404]]] as const) {
+  for (
+    const [trust, expected] of [["false", [404, 429]], ["true", [
+      404,
+      404,
+    ]]] as const
+  ) {
     await using site = await start(1, { TRUST_PROXY: trust });
     const statuses = [
       await site.statusOf("r1", "192.0.2.1", "203.0.113.1, 198.51.100.1"),
@@ -86,7 +104,10 @@ Deno.test("past its misses a client gets 429 for the time that Retry-After and R
   // Time is monotonic.
   service.clock.setWallClock(service.clock.now() - 3_600_000);
   const refused = await service.get(listPath({ repo: "r2" }));
-  assertEquals([refused.status, refused.headers.get("retry-after")], [429, "30"]);
+  assertEquals([refused.status, refused.headers.get("retry-after")], [
+    429,
+    "30",
+  ]);
   assertEquals(refused.headers.get("ratelimit-policy"), '"misses";q=2;w=60');
   assertEquals(refused.headers.get("ratelimit"), '"misses";r=0;t=60');
   assertEquals(await statusOf("r3", "192.0.2.2"), 404);
@@ -115,7 +136,11 @@ Deno.test("a check of a known branch costs a quarter of a miss, and is refused w
   assertEquals(await statusOf("n1"), 404);
 
   const refused = await service.get(listPath({ repo: "n2" }));
-  assertEquals(refused.headers.get("retry-after"), "15", "half a miss is missing");
+  assertEquals(
+    refused.headers.get("retry-after"),
+    "15",
+    "half a miss is missing",
+  );
   service.clock.advance(60_000);
   assertEquals([await statusOf("n3"), await statusOf("n4")], [404, 404]);
   gh.resetCounts();
@@ -129,15 +154,23 @@ Deno.test("older responses cost nothing while the source fails", async () => {
   await service.list();
   gh.fault = { kind: "status", status: 500 };
   service.clock.advance(60_000);
-  for (let request = 0; request < 20; request++) assertEquals(await statusOf("site"), 200);
+  for (let request = 0; request < 20; request++) {
+    assertEquals(await statusOf("site"), 200);
+  }
 });
 
 Deno.test("bad requests cost their client 1 ms of processor time each at least", async () => {
   await using site = await start(2);
   const { service, statusOf } = site;
   const bad = [listPath({ page: 0 }), itemPath({ path: "" })];
-  for (let request = 0; request < 90; request++) await service.send(bad[request % 2]!);
-  assertEquals([await statusOf("n1"), await statusOf("n2"), await statusOf("n2", "192.0.2.2")], [
+  for (let request = 0; request < 90; request++) {
+    await service.send(bad[request % 2]!);
+  }
+  assertEquals([
+    await statusOf("n1"),
+    await statusOf("n2"),
+    await statusOf("n2", "192.0.2.2"),
+  ], [
     404,
     429,
     404,
@@ -148,9 +181,17 @@ Deno.test("charge() costs a miss for 100 ms of processor time, of which a miss i
   await using site = await start(2);
   const { rateLimit } = site.service.services;
   const context = (hostname: string) => {
-    const remoteAddr: Deno.NetAddr = { transport: "tcp", hostname, port: 50_000 };
+    const remoteAddr: Deno.NetAddr = {
+      transport: "tcp",
+      hostname,
+      port: 50_000,
+    };
     const info = { remoteAddr, completed: Promise.resolve() };
-    return new HttpContext(new Request("http://localhost"), info, site.service.services);
+    return new HttpContext(
+      new Request("http://localhost"),
+      info,
+      site.service.services,
+    );
   };
   const left = (client: string) => {
     const headers = new Headers();
@@ -188,10 +229,17 @@ Deno.test("without a limit nothing is refused or described", () => {
 Deno.test("a client past its limit causes no read of the store, whatever it requests", async () => {
   const kv = await Deno.openKv(":memory:");
   const reads = countReads(kv);
-  await using site = await startSite(FILES, { kv, env: { MISSES_PER_MINUTE: "1" } });
+  await using site = await startSite(FILES, {
+    kv,
+    env: { MISSES_PER_MINUTE: "1" },
+  });
   await site.service.list();
   const { count } = reads;
-  for (const parameters of [{ repo: "none" }, { branch: "other" }, { page: 2 }, { sort: "name" }]) {
+  for (
+    const parameters of [{ repo: "none" }, { branch: "other" }, { page: 2 }, {
+      sort: "name",
+    }]
+  ) {
     const path = listPath(parameters);
     assertEquals([path, (await site.service.get(path)).status], [path, 429]);
   }
@@ -202,18 +250,29 @@ Deno.test("a client past its limit causes no read of the store, whatever it requ
 Deno.test("a request that joins another one's work is no miss, and one that adds to it is", async () => {
   const files = { "src/posts/a.md": "", "src/pages/b.md": "" };
   const remote = "192.0.2.2";
-  for (const [collection, status] of [["src/posts", 404], ["src/pages", 429]] as const) {
-    await using site = await startSite(files, { env: { MISSES_PER_MINUTE: "1" } });
+  for (
+    const [collection, status] of [["src/posts", 404], [
+      "src/pages",
+      429,
+    ]] as const
+  ) {
+    await using site = await startSite(files, {
+      env: { MISSES_PER_MINUTE: "1" },
+    });
     const { service, gh } = site;
     // The first request waits for its tree when the second one comes.
     let trees = 0;
-    gh.fault = ({ kind }) => kind === "tree-recursive" && ++trees === 1 ? { kind: "hang" } : null;
+    gh.fault = ({ kind }) =>
+      kind === "tree-recursive" && ++trees === 1 ? { kind: "hang" } : null;
     const first = service.list({ collection: "src/posts" });
     await gh.log.until(() => gh.pauses.waiting === 1);
     const second = service.list({ collection }, { remote });
     if (collection === "src/pages") await second;
     gh.pauses.release();
     await Promise.all([first, second]);
-    assertEquals((await service.get(listPath({ repo: "none" }), { remote })).status, status);
+    assertEquals(
+      (await service.get(listPath({ repo: "none" }), { remote })).status,
+      status,
+    );
   }
 });

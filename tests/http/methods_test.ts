@@ -5,7 +5,15 @@ import type { ProblemBody } from "../../lib/api/contract.ts";
 import { json, rawRequest } from "../raw_http.ts";
 import { itemPath, listPath, startService } from "../service.ts";
 
-const PATHS = [listPath(), itemPath({ path: "a" }), "/api/health", "/", "/none", "/api/%zz", "//"];
+const PATHS = [
+  listPath(),
+  itemPath({ path: "a" }),
+  "/api/health",
+  "/",
+  "/none",
+  "/api/%zz",
+  "//",
+];
 
 Deno.test("OPTIONS is answered on every path, and every other method is not allowed, known to HTTP or not", async () => {
   await using service = await startService();
@@ -14,12 +22,30 @@ Deno.test("OPTIONS is answered on every path, and every other method is not allo
   for (const path of PATHS) {
     const preflight = await service.get(path, {
       method: "OPTIONS",
-      headers: { "origin": "https://elsewhere.test", "access-control-request-method": "GET" },
+      headers: {
+        "origin": "https://elsewhere.test",
+        "access-control-request-method": "GET",
+      },
     });
     assertEquals([path, preflight.status], [path, 204]);
     assertEquals(preflight.headers.get("allow"), "GET, HEAD, OPTIONS");
-    for (const method of ["POST", "PUT", "PATCH", "DELETE", "PROPFIND", "TRACE", "BREW", "get"]) {
-      const response = await rawRequest(port, `${method} ${path} HTTP/1.1`, "Host: localhost");
+    for (
+      const method of [
+        "POST",
+        "PUT",
+        "PATCH",
+        "DELETE",
+        "PROPFIND",
+        "TRACE",
+        "BREW",
+        "get",
+      ]
+    ) {
+      const response = await rawRequest(
+        port,
+        `${method} ${path} HTTP/1.1`,
+        "Host: localhost",
+      );
 
       assertEquals([path, method, response.status], [path, method, 405]);
       assertEquals(response.headers.get("allow"), "GET, HEAD, OPTIONS");

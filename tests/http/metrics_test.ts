@@ -7,8 +7,12 @@ import { startSite } from "../site.ts";
 
 /** The value of one line, or null where there is none. */
 function valueOf(text: string, series: string): number | null {
-  const line = text.split("\n").find((line) => line.startsWith(`collections_${series} `));
-  return line === undefined ? null : Number(line.slice(line.lastIndexOf(" ") + 1));
+  const line = text.split("\n").find((line) =>
+    line.startsWith(`collections_${series} `)
+  );
+  return line === undefined
+    ? null
+    : Number(line.slice(line.lastIndexOf(" ") + 1));
 }
 
 Deno.test("Metrics.toText() gives families with help and type, lines that parse, and cumulative latencies", () => {
@@ -37,14 +41,21 @@ Deno.test("Metrics.toText() gives families with help and type, lines that parse,
   assertEquals(valueOf(text, 'quota_left{quota="graphql"}'), null);
   const bucket = (le: string) =>
     valueOf(text, `request_duration_seconds_bucket{route="/x",le="${le}"}`);
-  assertEquals([bucket("0.001"), bucket("0.0025"), bucket("10"), bucket("+Inf")], [2, 3, 3, 4]);
+  assertEquals([
+    bucket("0.001"),
+    bucket("0.0025"),
+    bucket("10"),
+    bucket("+Inf"),
+  ], [2, 3, 3, 4]);
   assertEquals(valueOf(text, 'request_duration_seconds_count{route="/x"}'), 4);
 });
 
 Deno.test("GET /metrics counts requests, hits, upstream requests and stale answers, where METRICS is set", async () => {
   await using without = await startService();
   assertEquals((await without.problem("/metrics")).code, "route-not-found");
-  await using site = await startSite({ "posts/a.md": "# A\n" }, { env: { METRICS: "true" } });
+  await using site = await startSite({ "posts/a.md": "# A\n" }, {
+    env: { METRICS: "true" },
+  });
   const { service, gh } = site;
   await service.list();
   await service.list();
@@ -52,11 +63,17 @@ Deno.test("GET /metrics counts requests, hits, upstream requests and stale answe
   await service.get("/nowhere/at/all");
   service.clock.advance(60_000);
   await gh.down();
-  assertMatch((await service.get(listPath())).headers.get("cache-status")!, /stale-if-error/);
+  assertMatch(
+    (await service.get(listPath())).headers.get("cache-status")!,
+    /stale-if-error/,
+  );
 
   const response = await service.get("/metrics");
 
-  assertEquals(response.headers.get("content-type"), "text/plain; version=0.0.4; charset=utf-8");
+  assertEquals(
+    response.headers.get("content-type"),
+    "text/plain; version=0.0.4; charset=utf-8",
+  );
   const text = await response.text();
   const route = 'route="/api/list-collection-items"';
   assertEquals(valueOf(text, `requests_total{${route},status="200"}`), 3);
@@ -65,8 +82,14 @@ Deno.test("GET /metrics counts requests, hits, upstream requests and stale answe
   assertEquals(valueOf(text, `request_duration_seconds_count{${route}}`), 4);
   // The second list, and the stale one.
   assertEquals(valueOf(text, 'cache_hits_total{tier="response"}'), 2);
-  assertEquals(valueOf(text, 'upstream_requests_total{kind="commit",result="200"}'), 1);
-  assertEquals(valueOf(text, 'upstream_requests_total{kind="commit",result="network"}'), 2);
+  assertEquals(
+    valueOf(text, 'upstream_requests_total{kind="commit",result="200"}'),
+    1,
+  );
+  assertEquals(
+    valueOf(text, 'upstream_requests_total{kind="commit",result="network"}'),
+    2,
+  );
   assertEquals(valueOf(text, "stale_answers_total"), 1);
   assert(valueOf(text, 'quota_left{quota="core"}')! > 1000);
   assert(valueOf(text, 'memory_bytes{part="responses"}')! > 0);

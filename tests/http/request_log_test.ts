@@ -19,25 +19,42 @@ Deno.test("every request has an id of its own, and one log line with it", async 
     ["/api/%zz", "GET"],
   ];
   const responses: Response[] = [];
-  for (const [path, method] of requests) responses.push(await service.get(path, { method }));
+  for (const [path, method] of requests) {
+    responses.push(await service.get(path, { method }));
+  }
 
   const lines = service.logLines("request");
   const ids = responses.map(({ headers }) => headers.get("x-request-id"));
   assertEquals(lines.map(({ id }) => id), ids);
   assertEquals(new Set(ids).size, requests.length);
-  assertEquals(lines.map(({ status }) => status), [200, 200, 204, 405, 400, 404, 404]);
+  assertEquals(lines.map(({ status }) => status), [
+    200,
+    200,
+    204,
+    405,
+    400,
+    404,
+    404,
+  ]);
 });
 
 Deno.test("a log line says when, what, how long and how the cache answered", async () => {
   await using site = await startSite({ "posts/a.md": "" });
   const { service } = site;
-  for (const headers of [{}, {}, { "if-none-match": "*" }]) await service.get(path, { headers });
+  for (const headers of [{}, {}, { "if-none-match": "*" }]) {
+    await service.get(path, { headers });
+  }
   await service.get("/none");
 
   const lines = service.logLines("request");
   const time = new Date(service.clock.now()).toISOString();
   const common = { time, level: "info", event: "request", method: "GET" };
-  const data = { ...common, path: "/api/get-item-content", status: 200, repository: "octo/site" };
+  const data = {
+    ...common,
+    path: "/api/get-item-content",
+    status: 200,
+    repository: "octo/site",
+  };
   const logged = lines.map(({ id: _, ms, ...line }) => {
     assert(typeof ms === "number" && ms >= 0);
     return line;
@@ -66,13 +83,20 @@ Deno.test("failures and faults are logged by the request's id, faults with their
   const { service, gh } = site;
   gh.fault = { kind: "status", status: 500 };
   const failed = await service.get(path);
-  service.services.sourceOf("octo").resolve = () => Promise.reject(new TypeError("canary"));
+  service.services.sourceOf("octo").resolve = () =>
+    Promise.reject(new TypeError("canary"));
   const faulty = await service.get(path);
 
-  const lines = [...service.logLines("request failed"), ...service.logLines("internal error")];
-  assertEquals(lines.map(({ level, id, code, error }) => [level, id, code ?? error]), [
-    ["warn", failed.headers.get("x-request-id"), "source-failed"],
-    ["error", faulty.headers.get("x-request-id"), "TypeError"],
-  ]);
+  const lines = [
+    ...service.logLines("request failed"),
+    ...service.logLines("internal error"),
+  ];
+  assertEquals(
+    lines.map(({ level, id, code, error }) => [level, id, code ?? error]),
+    [
+      ["warn", failed.headers.get("x-request-id"), "source-failed"],
+      ["error", faulty.headers.get("x-request-id"), "TypeError"],
+    ],
+  );
   assertMatch(String(lines[1]?.at), /^[a-z_]+\.ts:\d+$/);
 });

@@ -1,5 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
-import { ResponseCache, type ResponseEntry } from "../../lib/http/response_cache.ts";
+import {
+  ResponseCache,
+  type ResponseEntry,
+} from "../../lib/http/response_cache.ts";
 import { readyBody } from "../../lib/http/responses.ts";
 import { randomBytes } from "../cache/watched_kv.ts";
 
@@ -21,7 +24,9 @@ async function entryOf(bytes: Uint8Array<ArrayBuffer>): Promise<ResponseEntry> {
 
 /** Resolves when a body that was stored has its gzip coding. */
 async function compressed({ body }: ResponseEntry): Promise<void> {
-  while (body.gzip === null) await new Promise((resolve) => setTimeout(resolve, 0));
+  while (body.gzip === null) {
+    await new Promise((resolve) => setTimeout(resolve, 0));
+  }
 }
 
 Deno.test("ResponseCache compresses what it stores, once, and counts both codings", async () => {
@@ -52,7 +57,12 @@ Deno.test("ResponseCache compresses what it stores, once, and counts both coding
 });
 
 Deno.test("ResponseCache fresh() gives a response of its ref's commit, from the check until either is old", async () => {
-  const rows: [ageMs: number, commit: string, isFresh: boolean, expiresAtMs?: number][] = [
+  const rows: [
+    ageMs: number,
+    commit: string,
+    isFresh: boolean,
+    expiresAtMs?: number,
+  ][] = [
     [0, "1", true],
     [59_999, "1", true],
     [60_000, "1", false],
@@ -62,7 +72,10 @@ Deno.test("ResponseCache fresh() gives a response of its ref's commit, from the 
     [0, "1", false, 100_000],
   ];
   for (const [ageMs, commit, isFresh, expiresAtMs = Infinity] of rows) {
-    const cache = new ResponseCache({ maxBytes: MAX_BYTES, now: () => 100_000 });
+    const cache = new ResponseCache({
+      maxBytes: MAX_BYTES,
+      now: () => 100_000,
+    });
     const entry = { ...await entryOf(new Uint8Array(10)), expiresAtMs };
     cache.set("address", entry);
     cache.alias("request", "address");
@@ -70,6 +83,11 @@ Deno.test("ResponseCache fresh() gives a response of its ref's commit, from the 
 
     const found = cache.fresh("request");
     const isWanted = entry.ref.wantedAtMs === 100_000;
-    assertEquals([ageMs, commit, found === entry, isWanted], [ageMs, commit, isFresh, isFresh]);
+    assertEquals([ageMs, commit, found === entry, isWanted], [
+      ageMs,
+      commit,
+      isFresh,
+      isFresh,
+    ]);
   }
 });

@@ -23,8 +23,14 @@ Deno.test("UnderWay refuses a client past 1,000, until responses were sent or th
   const underWay = new UnderWay();
   const infos = Array.from({ length: 1_000 }, infoOf);
   for (const info of infos) underWay.add("a", info);
-  const error = assertThrows(() => underWay.add("a", infoOf()), CollectionsError);
-  assertEquals([error.code, error.facts.retryAfterSeconds], ["too-many-requests", 1]);
+  const error = assertThrows(
+    () => underWay.add("a", infoOf()),
+    CollectionsError,
+  );
+  assertEquals([error.code, error.facts.retryAfterSeconds], [
+    "too-many-requests",
+    1,
+  ]);
   underWay.add("b", infoOf());
 
   infos[0]!.resolve();
@@ -39,7 +45,9 @@ Deno.test("UnderWay does not ask a refused request when it was sent", () => {
   for (let n = 0; n < 1_000; n++) underWay.add("a", infoOf());
   const info = {
     get completed(): Promise<void> {
-      throw new Error("A promise that nobody waits for ends the process when it rejects");
+      throw new Error(
+        "A promise that nobody waits for ends the process when it rejects",
+      );
     },
   };
   assertThrows(() => underWay.add("a", info), CollectionsError);
@@ -49,7 +57,10 @@ Deno.test("UnderWay counts one hit of 64 for all, and each where a client has 51
   let chance = 0.999;
   const underWay = new UnderWay(() => chance);
   const weightOf = (client: string) => underWay.weightOfHit(() => client);
-  assertEquals([weightOf("a"), underWay.weightOfHit(() => assert(false) as never)], [0, 0]);
+  assertEquals([
+    weightOf("a"),
+    underWay.weightOfHit(() => assert(false) as never),
+  ], [0, 0]);
   chance = 0;
   assertEquals(weightOf("a"), 64);
 
@@ -60,12 +71,20 @@ Deno.test("UnderWay counts one hit of 64 for all, and each where a client has 51
 });
 
 /** Waits until a client has so many under way. */
-async function untilCount({ services }: TestService, count: number): Promise<void> {
-  while (services.underWay.countOf(CLIENT) !== count) await new Promise((r) => setTimeout(r, 5));
+async function untilCount(
+  { services }: TestService,
+  count: number,
+): Promise<void> {
+  while (services.underWay.countOf(CLIENT) !== count) {
+    await new Promise((r) => setTimeout(r, 5));
+  }
 }
 
 for (
-  const [what, path] of [["cached", listPath()], ["other", "/problems/source-failed"]] as const
+  const [what, path] of [["cached", listPath()], [
+    "other",
+    "/problems/source-failed",
+  ]] as const
 ) {
   Deno.test(`of ${what} HTTP/2 requests that no one reads, 1,000 are under way, and none after them`, async () => {
     let hits = 0;
@@ -73,7 +92,9 @@ for (
       env: { MISSES_PER_MINUTE: "0" },
       // Every 64th by chance.
       change: (services) =>
-        Object.assign(services, { underWay: new UnderWay(() => (hits++ % 64 === 63 ? 0 : 0.5)) }),
+        Object.assign(services, {
+          underWay: new UnderWay(() => (hits++ % 64 === 63 ? 0 : 0.5)),
+        }),
     });
     const { service } = site;
     const url = `http://${CLIENT}:${service.listen()}`;
@@ -117,7 +138,10 @@ Deno.test("HTTP/1.1 responses that no one reads are under way until their connec
 const NOISE = randomBytes(90 * KIB).toBase64();
 
 Deno.test("every response over 64 KiB is sent in pieces, and ends for a client that stops reading", async () => {
-  await using site = await startSite({ "posts/ascii.md": NOISE, "posts/other.md": `ü${NOISE}` }, {
+  await using site = await startSite({
+    "posts/ascii.md": NOISE,
+    "posts/other.md": `ü${NOISE}`,
+  }, {
     env: { PUBLIC_URL: `https://${"a".repeat(60)}.test/${"b".repeat(6_000)}` },
   });
   const { service } = site;
@@ -137,13 +161,20 @@ Deno.test("every response over 64 KiB is sent in pieces, and ends for a client t
     for (const turn of ["first", "again"]) {
       const response = await service.send(path, { headers });
       const length = Number(response.headers.get("content-length"));
-      assertEquals(response.headers.get("content-encoding"), headers["accept-encoding"] ?? null);
+      assertEquals(
+        response.headers.get("content-encoding"),
+        headers["accept-encoding"] ?? null,
+      );
       assert(length > 64 * KIB, `${path} has ${length}`);
       const reader = response.body!.getReader();
       const { value } = await reader.read();
       assertEquals([path, turn, value?.length], [path, turn, 64 * KIB]);
       service.clock.advance(20_000);
-      assertEquals([path, turn, (await reader.read()).done], [path, turn, true]);
+      assertEquals([path, turn, (await reader.read()).done], [
+        path,
+        turn,
+        true,
+      ]);
     }
   }
 });

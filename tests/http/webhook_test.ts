@@ -1,6 +1,11 @@
 // Deliveries of GitHub's webhook, genuine and not, to one process and to several that share a store.
 
-import { assert, assertEquals, assertLessOrEqual, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertLessOrEqual,
+  assertThrows,
+} from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
 import { parseDelivery, Webhook } from "../../lib/http/webhook.ts";
 import type { CachedSource } from "../../lib/source/cached_source.ts";
@@ -9,7 +14,14 @@ import { TestClock } from "../test_clock.ts";
 import { startSite } from "../site.ts";
 import { testOnEachStore } from "../kv_connect/shared_stores.ts";
 import { listPath, startService, type TestService } from "../service.ts";
-import { deliver, ENV, PATH, push, pushWithHook, signed } from "./deliveries.ts";
+import {
+  deliver,
+  ENV,
+  PATH,
+  push,
+  pushWithHook,
+  signed,
+} from "./deliveries.ts";
 import { freshnessOf } from "./freshness_of.ts";
 
 const FILES = { "posts/a.md": "" };
@@ -21,7 +33,9 @@ async function settled({ services }: TestService): Promise<void> {
 }
 
 Deno.test("each genuine delivery checks a repository in use; others change nothing, and forged ones are charged", async () => {
-  await using site = await startSite(FILES, { env: { ...ENV, MISSES_PER_MINUTE: "4" } });
+  await using site = await startSite(FILES, {
+    env: { ...ENV, MISSES_PER_MINUTE: "4" },
+  });
   const { gh, service } = site;
   await service.list();
   const remote = "203.0.113.9";
@@ -30,7 +44,12 @@ Deno.test("each genuine delivery checks a repository in use; others change nothi
   const capitals = signature.replace(/\w+$/, (hex) => hex.toUpperCase());
   const withSignature = (value: string) => ({ "x-hub-signature-256": value });
   const forged = "401 signature-invalid";
-  type Row = [status: string, checks: number, body: string, headers?: Record<string, string>];
+  type Row = [
+    status: string,
+    checks: number,
+    body: string,
+    headers?: Record<string, string>,
+  ];
   const rows: Row[] = [
     ["202", 1, first],
     ["202", 1, first, { "x-github-delivery": "another" }],
@@ -47,13 +66,20 @@ Deno.test("each genuine delivery checks a repository in use; others change nothi
   for (const [status, checks, body, headers] of rows) {
     service.clock.advance(1_000);
     gh.resetCounts();
-    assertEquals([body, await deliver(service, body, headers, { remote })], [body, status]);
+    assertEquals([body, await deliver(service, body, headers, { remote })], [
+      body,
+      status,
+    ]);
     await settled(service);
     assertEquals([body, headers, gh.requests.length], [body, headers, checks]);
   }
   const unknown = listPath({ repo: "absent" });
   assertEquals((await service.get(unknown, { remote })).status, 429);
-  assertEquals((await service.get(unknown)).status, 404, "others are not charged");
+  assertEquals(
+    (await service.get(unknown)).status,
+    404,
+    "others are not charged",
+  );
   service.clock.advance(60_000);
   gh.resetCounts();
   assertEquals(await deliver(service, push()), "202");
@@ -84,7 +110,9 @@ Deno.test("the same X-GitHub-Delivery causes one check, whichever id it has", as
     // A repository is checked once a second for deliveries.
     service.clock.advance(1_000);
     gh.resetCounts();
-    const headers: Record<string, string> = id === null ? {} : { "x-github-delivery": id };
+    const headers: Record<string, string> = id === null
+      ? {}
+      : { "x-github-delivery": id };
     assertEquals(await deliver(service, body, headers), "202");
     await settled(service);
     assertEquals([id?.length, gh.requests.length], [id?.length, checks]);
@@ -99,10 +127,16 @@ Deno.test("a rename with a transfer checks the former name too", async () => {
     repository: { name: { from: "site" } },
     owner: { from: { user: { login: "octo" } } },
   };
-  const body = JSON.stringify({ repository: { full_name: "Octo-Org/new" }, changes });
+  const body = JSON.stringify({
+    repository: { full_name: "Octo-Org/new" },
+    changes,
+  });
   gh.rename("octo/site", "Octo-Org/new");
   gh.add("octo/site", null);
-  assertEquals(await deliver(service, body, { "x-github-event": "repository" }), "202");
+  assertEquals(
+    await deliver(service, body, { "x-github-event": "repository" }),
+    "202",
+  );
   await settled(service);
   assertEquals(await freshnessOf(site), [409, "repository-empty"]);
 });
@@ -114,7 +148,10 @@ Deno.test("a check that was sent before a delivery does not count, and many caus
     if (isKnown) await service.list();
     service.clock.advance(60_000);
     gh.resetCounts();
-    const [answered, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const [answered, held] = [
+      Promise.withResolvers<void>(),
+      Promise.withResolvers<void>(),
+    ];
     gh.intercept = async (_, { kind }, real) => {
       if (kind !== "commit") return null;
       gh.intercept = null;
@@ -126,7 +163,9 @@ Deno.test("a check that was sent before a delivery does not count, and many caus
     const waiting = freshnessOf(site);
     await answered.promise;
     await repository.commit({ "posts/b.md": "" });
-    for (let n = 0; n < 20; n++) assertEquals(await deliver(service, push()), "202");
+    for (let n = 0; n < 20; n++) {
+      assertEquals(await deliver(service, push()), "202");
+    }
     held.resolve();
     await waiting;
     await settled(service);
@@ -149,7 +188,11 @@ Deno.test("a push shows after its delivery, a branch that was missing too", asyn
 
   assertEquals(await freshnessOf(site, newBranch), [404, "branch-not-found"]);
   await repository.branch("new");
-  assertEquals((await freshnessOf(site, newBranch))[0], 404, "no delivery, no check");
+  assertEquals(
+    (await freshnessOf(site, newBranch))[0],
+    404,
+    "no delivery, no check",
+  );
   service.clock.advance(1_000);
   assertEquals(await deliver(service, push()), "202");
   await settled(service);
@@ -159,10 +202,16 @@ Deno.test("a push shows after its delivery, a branch that was missing too", asyn
 Deno.test("a body over 25 MiB is 413, announced or not, and one just under it is read", async () => {
   await using service = await startService({ env: ENV });
   const port = service.listen();
-  const status = async (bytes: number, toBody: (body: Uint8Array<ArrayBuffer>) => BodyInit) => {
+  const status = async (
+    bytes: number,
+    toBody: (body: Uint8Array<ArrayBuffer>) => BodyInit,
+  ) => {
     const body = new Uint8Array(bytes).fill(32);
     encoder.encodeInto(push(), body);
-    const type = { "content-type": "application/json", "x-github-event": "push" };
+    const type = {
+      "content-type": "application/json",
+      "x-github-event": "push",
+    };
     const headers = { ...type, "x-hub-signature-256": signed(body) };
     const init = { method: "POST", headers, body: toBody(body) };
     const response = await fetch(`http://127.0.0.1:${port}${PATH}`, init);
@@ -170,10 +219,17 @@ Deno.test("a body over 25 MiB is 413, announced or not, and one just under it is
     return response.status;
   };
   assertEquals(await status(25 << 20, (body) => body), 202);
-  assertEquals(await status((25 << 20) + 1, (body) => ReadableStream.from([body])), 413);
+  assertEquals(
+    await status((25 << 20) + 1, (body) => ReadableStream.from([body])),
+    413,
+  );
   // Refused by its announced length alone: nothing of the body is sent.
   using connection = await Deno.connect({ hostname: "127.0.0.1", port });
-  const head = [`POST ${PATH} HTTP/1.1`, "Host: localhost", "Content-Length: 26214401"];
+  const head = [
+    `POST ${PATH} HTTP/1.1`,
+    "Host: localhost",
+    "Content-Length: 26214401",
+  ];
   const lines = [...head, `X-Hub-Signature-256: ${signed("")}`, "", ""];
   await connection.write(encoder.encode(lines.join("\r\n")));
   const start = new Uint8Array(12);
@@ -191,7 +247,9 @@ Deno.test("deliveries check a repository at once, and once more at the end of a 
     return gh.requests.length;
   };
   const replayed = push();
-  for (let n = 0; n < 10; n++) assertEquals(await deliver(service, replayed), "202");
+  for (let n = 0; n < 10; n++) {
+    assertEquals(await deliver(service, replayed), "202");
+  }
   assertEquals(await checks(), 1);
   service.clock.advance(999);
   assertEquals(await checks(), 1);
@@ -222,11 +280,17 @@ function slowDelivery(size: number, given: number) {
 }
 
 const turns = async () => {
-  for (let n = 0; n < 20; n++) await new Promise((resolve) => setTimeout(resolve, 0));
+  for (let n = 0; n < 20; n++) {
+    await new Promise((resolve) => setTimeout(resolve, 0));
+  }
 };
 
 Deno.test("a body that comes at 1 MB a second is read, and one that stops or comes more slowly is refused", async () => {
-  const rows: [pieceMs: number, status: number][] = [[100, 202], [60_000, 401], [110, 401]];
+  const rows: [pieceMs: number, status: number][] = [
+    [100, 202],
+    [60_000, 401],
+    [110, 401],
+  ];
   for (const [pieceMs, status] of rows) {
     await using service = await startService({ env: ENV });
     const { send, init } = slowDelivery(3_000_000, 100_000);
@@ -252,7 +316,10 @@ Deno.test("stalled bodies of one client leave half of the memory to others, and 
   });
   await turns();
   const { init } = slowDelivery(size, size);
-  assertEquals((await service.send(PATH, { ...init, remote: "192.0.2.1" })).status, 202);
+  assertEquals(
+    (await service.send(PATH, { ...init, remote: "192.0.2.1" })).status,
+    202,
+  );
   // Those that waited for memory have as much time again when they get it.
   for (let n = 0; n < 4; n++) {
     service.clock.advance(5_000);
@@ -263,7 +330,9 @@ Deno.test("stalled bodies of one client leave half of the memory to others, and 
 });
 
 Deno.test("signed deliveries are taken whatever else their address does", async () => {
-  await using site = await startSite(FILES, { env: { ...ENV, MISSES_PER_MINUTE: "1" } });
+  await using site = await startSite(FILES, {
+    env: { ...ENV, MISSES_PER_MINUTE: "1" },
+  });
   const { service } = site;
   const remote = "203.0.113.9";
   await service.get(listPath({ repo: "none" }), { remote });
@@ -279,21 +348,33 @@ Deno.test("without a secret there is no webhook, and with one it takes POST and 
   for (const path of [PATH, `${PATH}/`, "/api//webhooks///github//"]) {
     for (const method of ["GET", "HEAD", "PUT", "DELETE", "POST", "OPTIONS"]) {
       const status = (await without.get(path, { method })).status;
-      assertEquals([method, status], [method, method === "OPTIONS" ? 204 : 404]);
+      assertEquals([method, status], [
+        method,
+        method === "OPTIONS" ? 204 : 404,
+      ]);
       if (method === "POST") continue;
       const answer = await service.get(path, { method });
-      assertEquals([method, answer.status], [method, method === "OPTIONS" ? 204 : 405]);
+      assertEquals([method, answer.status], [
+        method,
+        method === "OPTIONS" ? 204 : 405,
+      ]);
       assertEquals(answer.headers.get("allow"), "POST, OPTIONS");
     }
   }
-  assertEquals((await service.get("/api/health", { method: "POST" })).status, 405);
+  assertEquals(
+    (await service.get("/api/health", { method: "POST" })).status,
+    405,
+  );
 });
 
-testOnEachStore("a push shows in 2 s in every process that shares the store", async (store) => {
-  const delaysMs = await pushWithHook(store, 10);
-  assertEquals(delaysMs.length, 20);
-  assertLessOrEqual(Math.max(...delaysMs), 2_000);
-});
+testOnEachStore(
+  "a push shows in 2 s in every process that shares the store",
+  async (store) => {
+    const delaysMs = await pushWithHook(store, 10);
+    assertEquals(delaysMs.length, 20);
+    assertLessOrEqual(Math.max(...delaysMs), 2_000);
+  },
+);
 
 // The example of https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries
 const SECRET = "It's a Secret to Everybody";
@@ -302,15 +383,26 @@ const HEX = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
 const HEADER = `sha256=${HEX}`;
 
 /** Whether a webhook with these secrets takes the body, as a ping. */
-async function isTaken(secrets: string[], header: string | null, body = BODY): Promise<boolean> {
-  const webhook = new Webhook({ secrets, clock: new TestClock(), onChange() {} });
+async function isTaken(
+  secrets: string[],
+  header: string | null,
+  body = BODY,
+): Promise<boolean> {
+  const webhook = new Webhook({
+    secrets,
+    clock: new TestClock(),
+    onChange() {},
+  });
   const headers = new Headers({ "x-github-event": "ping" });
   if (header !== null) headers.set("x-hub-signature-256", header);
   const request = new Request("http://a", { method: "POST", headers, body });
   try {
-    return (await webhook.receive(request, backgroundContext("a"))).status === 204;
+    return (await webhook.receive(request, backgroundContext("a"))).status ===
+      204;
   } catch (error) {
-    if (error instanceof CollectionsError && error.code === "signature-invalid") return false;
+    if (
+      error instanceof CollectionsError && error.code === "signature-invalid"
+    ) return false;
     throw error;
   }
 }
@@ -318,7 +410,10 @@ async function isTaken(secrets: string[], header: string | null, body = BODY): P
 Deno.test("Webhook takes GitHub's documented example by any of its secrets, with every byte as it was", async () => {
   assertEquals(await isTaken([SECRET, "new"], HEADER), true);
   assertEquals(await isTaken(["It's a Secret to everybody"], HEADER), false);
-  assertEquals(await isTaken([SECRET], HEADER, encoder.encode("Hello, World!\n")), false);
+  assertEquals(
+    await isTaken([SECRET], HEADER, encoder.encode("Hello, World!\n")),
+    false,
+  );
   const bad = [
     null,
     HEX,
@@ -344,7 +439,10 @@ function payload(full_name: unknown): string {
   return JSON.stringify({ ref: "refs/heads/x", repository: { full_name } });
 }
 
-function parse(body: string | Uint8Array, { event = "push", type = JSON_TYPE } = {}) {
+function parse(
+  body: string | Uint8Array,
+  { event = "push", type = JSON_TYPE } = {},
+) {
   const headers = { "x-github-event": event, "content-type": type };
   const bytes = typeof body === "string" ? encoder.encode(body) : body;
   return parseDelivery(new Headers(headers), bytes);
@@ -357,15 +455,21 @@ Deno.test("parseDelivery() gives the repository of the events that change one, f
     assertEquals(parse(json, { event }), name);
   }
   assertEquals(parse(json, { type: "Application/JSON; charset=utf-8" }), name);
-  assertEquals(parse(new URLSearchParams({ payload: json }).toString(), { type: FORM }), name);
+  assertEquals(
+    parse(new URLSearchParams({ payload: json }).toString(), { type: FORM }),
+    name,
+  );
   for (const event of ["ping", "star", "toString", "PUSH"]) {
     assertEquals(parse("{", { event }), null);
   }
 });
 
 Deno.test("parseDelivery() takes GitHub's own examples of every event", async () => {
-  const file = "../../node_modules/@octokit/webhooks-examples/api.github.com/index.json";
-  const examples = JSON.parse(await Deno.readTextFile(new URL(file, import.meta.url)));
+  const file =
+    "../../node_modules/@octokit/webhooks-examples/api.github.com/index.json";
+  const examples = JSON.parse(
+    await Deno.readTextFile(new URL(file, import.meta.url)),
+  );
   const changed = new Set(["push", "create", "delete", "repository", "public"]);
   const former = new Map<string, number>();
   let count = 0;
@@ -392,11 +496,16 @@ Deno.test("parseDelivery() takes GitHub's own examples of every event", async ()
 
 Deno.test("parseDelivery() gives the former name of a rename and of a transfer, if it is one", () => {
   const of = (changes: unknown) => {
-    const json = JSON.stringify({ repository: { full_name: "octo/site" }, changes });
+    const json = JSON.stringify({
+      repository: { full_name: "octo/site" },
+      changes,
+    });
     return parse(json, { event: "repository" })?.former;
   };
   const rename = (from: unknown) => ({ repository: { name: { from } } });
-  const transfer = (kind: string, login: unknown) => ({ owner: { from: { [kind]: { login } } } });
+  const transfer = (kind: string, login: unknown) => ({
+    owner: { from: { [kind]: { login } } },
+  });
   const rows: [changes: unknown, former: string | undefined][] = [
     [rename("old.site"), "octo/old.site"],
     [transfer("user", "before"), "before/site"],
@@ -414,7 +523,10 @@ Deno.test("parseDelivery() gives the former name of a rename and of a transfer, 
   ];
   for (const [changes, former] of rows) {
     const found = of(changes);
-    assertEquals([changes, found && `${found.owner}/${found.repo}`], [changes, former]);
+    assertEquals([changes, found && `${found.owner}/${found.repo}`], [
+      changes,
+      former,
+    ]);
   }
 });
 
@@ -431,9 +543,24 @@ Deno.test("parseDelivery() names what is malformed", () => {
     7,
     ["octo/site"],
   ];
-  const latin1 = Uint8Array.from(json.replace("refs", "r\xe9fs"), (c) => c.charCodeAt(0));
-  const texts = ["", "null", "[]", '"octo/site"', '{"repository":null}', "[".repeat(1e6), latin1];
-  type Row = [parameter: string, body: string | Uint8Array, Parameters<typeof parse>[1]?];
+  const latin1 = Uint8Array.from(
+    json.replace("refs", "r\xe9fs"),
+    (c) => c.charCodeAt(0),
+  );
+  const texts = [
+    "",
+    "null",
+    "[]",
+    '"octo/site"',
+    '{"repository":null}',
+    "[".repeat(1e6),
+    latin1,
+  ];
+  type Row = [
+    parameter: string,
+    body: string | Uint8Array,
+    Parameters<typeof parse>[1]?,
+  ];
   const bad: Row[] = [
     ["X-GitHub-Event", json, { event: "" }],
     ["Content-Type", json, { type: "" }],
@@ -441,9 +568,13 @@ Deno.test("parseDelivery() names what is malformed", () => {
     ["Content-Type", `other=${json}`, { type: FORM }],
     ["payload", "payload=%7B", { type: FORM }],
   ];
-  for (const body of [...names.map(payload), ...texts]) bad.push(["payload", body]);
+  for (const body of [...names.map(payload), ...texts]) {
+    bad.push(["payload", body]);
+  }
   for (const [parameter, body, options] of bad) {
     const error = assertThrows(() => parse(body, options), CollectionsError);
-    assertEquals(error.facts.errors?.map((error) => error.parameter), [parameter]);
+    assertEquals(error.facts.errors?.map((error) => error.parameter), [
+      parameter,
+    ]);
   }
 });

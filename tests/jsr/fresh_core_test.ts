@@ -8,16 +8,24 @@ import { configFlag } from "../run_task.ts";
 const newApp = () => new App<unknown>({ mode: "development" });
 
 async function request(app: App<unknown>, path: string, method = "GET") {
-  const response = await app.handler()(new Request(`http://localhost${path}`, { method }));
+  const response = await app.handler()(
+    new Request(`http://localhost${path}`, { method }),
+  );
   return { status: response.status, body: await response.text() };
 }
 
 Deno.test("App lets the first of two routes answer, folds slashes, and takes one at a static path's end", async () => {
   const app = newApp()
-    .route("/a/b", { handler: ({ url }) => new Response(url.pathname + url.search) })
+    .route("/a/b", {
+      handler: ({ url }) => new Response(url.pathname + url.search),
+    })
     .route("/p/:id", { handler: ({ params }) => Response.json(params) })
-    .route("/p/:id", { handler: () => new Response("the second of one pattern") })
-    .route("/p/:other", { handler: () => new Response("the second that matches") });
+    .route("/p/:id", {
+      handler: () => new Response("the second of one pattern"),
+    })
+    .route("/p/:other", {
+      handler: () => new Response("the second that matches"),
+    });
 
   assertEquals((await request(app, "/a/b/")).body, "/a/b/");
   assertEquals((await request(app, "//a///b?q=//")).body, "/a/b?q=//");
@@ -32,18 +40,24 @@ Deno.test("Context.next() throws at once in the last middleware, and rejects in 
     .use((ctx) => answer(assertThrows(() => ctx.next(), HttpError)))
     .route("/a", { handler: { GET: () => new Response() } });
   const before = newApp()
-    .use(async (ctx) => answer(await assertRejects(() => ctx.next(), HttpError)))
+    .use(async (ctx) =>
+      answer(await assertRejects(() => ctx.next(), HttpError))
+    )
     .use((ctx) => ctx.next());
 
   assertEquals((await request(last, "/unknown")).status, 404);
   assertEquals((await request(last, "/a", "POST")).status, 405);
   assertEquals((await request(before, "/unknown")).status, 404);
-  assertEquals(await request(newApp(), "/unknown"), { status: 404, body: "Not Found" });
+  assertEquals(await request(newApp(), "/unknown"), {
+    status: 404,
+    body: "Not Found",
+  });
 });
 
 Deno.test("App.handler() requires Fresh's build on Deno Deploy in production alone", async () => {
   for (const mode of ["production", "development"]) {
-    const code = `import { App } from "fresh"; new App({ mode: "${mode}" }).handler();`;
+    const code =
+      `import { App } from "fresh"; new App({ mode: "${mode}" }).handler();`;
     const { success } = await new Deno.Command(Deno.execPath(), {
       args: ["eval", await configFlag(), code],
       cwd: new URL("../..", import.meta.url),

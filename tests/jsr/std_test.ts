@@ -18,8 +18,13 @@ import { eTag } from "@std/http";
 /** Proves that an assertion fails, without relying on the assertions under test. */
 async function mustFail(...assertions: (() => unknown)[]): Promise<void> {
   for (const assertion of assertions) {
-    const error = await Promise.try(assertion).then(() => null, (error) => error);
-    if (!(error instanceof AssertionError)) throw new Error(`Cannot trust "${assertion}"`);
+    const error = await Promise.try(assertion).then(
+      () => null,
+      (error) => error,
+    );
+    if (!(error instanceof AssertionError)) {
+      throw new Error(`Cannot trust "${assertion}"`);
+    }
   }
 }
 
@@ -28,7 +33,9 @@ class Point {
 }
 
 const bytes = (...values: number[]) => new Uint8Array(values).buffer;
-const [error, same, other] = ["a", "a", "b"].map((message) => new Error(message));
+const [error, same, other] = ["a", "a", "b"].map((message) =>
+  new Error(message)
+);
 
 function circle(n: number): unknown {
   const object: { self?: unknown; n: number } = { n };
@@ -41,16 +48,28 @@ Deno.test("assertEquals() and assertNotEquals() compare deeply", async () => {
     [{ a: [1, { b: new Date(0) }] }, { a: [1, { b: new Date(0) }] }],
     [new Map([["a", [1]]]), new Map([["a", [1]]])],
     [new Set([{ a: 1 }, { a: 2 }]), new Set([{ a: 2 }, { a: 1 }])],
-    [[new Uint8Array([1, 2]), bytes(1, 2)], [new Uint8Array([1, 2]), bytes(1, 2)]],
+    [[new Uint8Array([1, 2]), bytes(1, 2)], [
+      new Uint8Array([1, 2]),
+      bytes(1, 2),
+    ]],
     [[new URL("http://a/b"), NaN, 0], [new URL("http://a/b"), NaN, -0]],
     [Object.assign(Object.create(null), { x: 1 }), { x: 1 }],
     [[error, circle(1)], [same, circle(1)]],
     [new DataView(bytes(1, 2)), new DataView(bytes(1, 2))],
-    [Temporal.Instant.from("2026-01-01T00Z"), Temporal.Instant.from("2026-01-01T00Z")],
+    [
+      Temporal.Instant.from("2026-01-01T00Z"),
+      Temporal.Instant.from("2026-01-01T00Z"),
+    ],
   ];
   const different: [unknown, unknown][] = [
-    ...[[{ a: [1, 2] }, { a: [1, 3] }], [[1], [1, undefined]], [[], {}], ["1", 1]],
-    ...[[{ a: undefined }, {}], [{ a: undefined }, { b: undefined }], [null, undefined]],
+    ...[[{ a: [1, 2] }, { a: [1, 3] }], [[1], [1, undefined]], [[], {}], [
+      "1",
+      1,
+    ]],
+    ...[[{ a: undefined }, {}], [{ a: undefined }, { b: undefined }], [
+      null,
+      undefined,
+    ]],
     ...[[new Date(0), new Date(1)], [/a/, /a/i], [new Point(), { x: 1 }]],
     [new Map([["a", 1]]), new Map([["a", 2]])],
     [new Set([{ a: 1 }]), new Set([{ a: 2 }])],
@@ -58,9 +77,15 @@ Deno.test("assertEquals() and assertNotEquals() compare deeply", async () => {
     [new Int8Array([1]), new Uint8Array([1])],
     [new URL("http://a/b"), new URL("http://a/c")],
     // Where an error was made is part of it.
-    ...[[error, other], [error, new Error("a")], [circle(1), circle(2)], [bytes(1), bytes(1, 1)]],
+    ...[[error, other], [error, new Error("a")], [circle(1), circle(2)], [
+      bytes(1),
+      bytes(1, 1),
+    ]],
     [new DataView(bytes(1, 2)), new DataView(bytes(1, 3))],
-    [Temporal.PlainDate.from("2026-01-01"), Temporal.PlainDate.from("2026-01-02")],
+    [
+      Temporal.PlainDate.from("2026-01-01"),
+      Temporal.PlainDate.from("2026-01-02"),
+    ],
   ] as [unknown, unknown][];
   for (const [a, b] of equal) {
     assertEquals(a, b);
@@ -85,7 +110,10 @@ Deno.test("assertions fail for what they are not told, assertThrows() and assert
   assertStringIncludes("abc", "bc");
   assertEquals(assertThrows(throwing, RangeError, "far").message, "too far");
   assertInstanceOf(assertThrows(throwing), RangeError);
-  assertEquals((await assertRejects(rejecting, RangeError, "far")).message, "too far");
+  assertEquals(
+    (await assertRejects(rejecting, RangeError, "far")).message,
+    "too far",
+  );
   assertInstanceOf(await assertRejects(rejecting), RangeError);
   await mustFail(
     () => assert(""),
@@ -106,6 +134,9 @@ Deno.test("assertions fail for what they are not told, assertThrows() and assert
 Deno.test("eTag() gives a strong tag of size and digest for content", async () => {
   assertEquals(await eTag(""), '"0-47DEQpj8HBSa+/TImW+5JCeuQeR"');
   assertMatch(await eTag("héllo deno!"), /^"c-[A-Za-z0-9+/]{27}"$/);
-  assertEquals(await eTag(new TextEncoder().encode("hello deno!")), await eTag("hello deno!"));
+  assertEquals(
+    await eTag(new TextEncoder().encode("hello deno!")),
+    await eTag("hello deno!"),
+  );
   assertNotEquals(await eTag("hello deno?"), await eTag("hello deno!"));
 });

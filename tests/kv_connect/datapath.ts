@@ -1,7 +1,12 @@
 // The messages of KV Connect's data path (denoland/denokv, proto/kv-connect.md and proto/schema/datapath.proto), as far
 // as the service uses them. Enumerations are whole numbers here, which is the same on the wire.
 
-import { create, createFileRegistry, fromBinary, toBinary } from "@bufbuild/protobuf";
+import {
+  create,
+  createFileRegistry,
+  fromBinary,
+  toBinary,
+} from "@bufbuild/protobuf";
 import {
   FieldDescriptorProto_Label as Label,
   FieldDescriptorProto_Type as Type,
@@ -43,14 +48,18 @@ export interface Messages {
   };
   AtomicWriteOutput: { status: number; versionstamp: Uint8Array };
   Watch: { keys: { key: Uint8Array }[] };
-  WatchOutput: { status: number; keys: { changed: boolean; entryIfChanged?: KvEntry }[] };
+  WatchOutput: {
+    status: number;
+    keys: { changed: boolean; entryIfChanged?: KvEntry }[];
+  };
 }
 
 // Each field: name, number, type; `*` in front of a type: repeated. A type that is not a scalar is a message.
 const fields: Record<string, string> = {
   SnapshotRead: "ranges 1 *ReadRange",
   ReadRange: "start 1 BYTES, end 2 BYTES, limit 3 INT32",
-  SnapshotReadOutput: "ranges 1 *ReadRangeOutput, readIsStronglyConsistent 4 BOOL, status 8 INT32",
+  SnapshotReadOutput:
+    "ranges 1 *ReadRangeOutput, readIsStronglyConsistent 4 BOOL, status 8 INT32",
   ReadRangeOutput: "values 1 *KvEntry",
   AtomicWrite: "checks 1 *Check, mutations 2 *Mutation",
   AtomicWriteOutput: "status 1 INT32, versionstamp 2 BYTES",
@@ -85,7 +94,10 @@ const registry = createFileRegistry(file, () => undefined);
 const descriptor = (name: string) => registry.getMessage(`kv.${name}`)!;
 
 /** Reads a message. @throws {Error} where the bytes are none. */
-export function decode<N extends keyof Messages>(name: N, bytes: Uint8Array): Messages[N] {
+export function decode<N extends keyof Messages>(
+  name: N,
+  bytes: Uint8Array,
+): Messages[N] {
   return fromBinary(descriptor(name), bytes) as unknown as Messages[N];
 }
 

@@ -17,7 +17,11 @@ import {
 } from "./datapath.ts";
 
 /** Kinds of requests; the answer to `metadata` has the address for the others. */
-export type KvOperation = "metadata" | "snapshot_read" | "atomic_write" | "watch";
+export type KvOperation =
+  | "metadata"
+  | "snapshot_read"
+  | "atomic_write"
+  | "watch";
 
 /** The access token of every store of the tests. */
 export const TOKEN = "a-token-of-the-tests";
@@ -73,7 +77,8 @@ export class KvConnectServer implements AsyncDisposable {
   up(): void {
     const port = this.path === "" ? 0 : Number(new URL(this.path).port);
     this.#closing = new AbortController();
-    const onError = (error: unknown) => new Response(String(error), { status: 400 });
+    const onError = (error: unknown) =>
+      new Response(String(error), { status: 400 });
     this.#server ??= Deno.serve(
       { hostname: "127.0.0.1", port, onListen() {}, onError },
       (request) => this.#answer(request),
@@ -91,32 +96,53 @@ export class KvConnectServer implements AsyncDisposable {
   async #answer(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url);
     const body = await request.bytes();
-    const operation = pathname === "/" ? "metadata" : pathname.split("/").at(-1) as KvOperation;
+    const operation = pathname === "/"
+      ? "metadata"
+      : pathname.split("/").at(-1) as KvOperation;
     this.counts.set(operation, (this.counts.get(operation) ?? 0) + 1);
     const status = this.fault(operation, ++this.#total);
-    if (this.latencyMs > 0) await new Promise((resolve) => setTimeout(resolve, this.latencyMs));
-    const refuse = (status: number, text: string) => new Response(text, { status });
+    if (this.latencyMs > 0) {
+      await new Promise((resolve) => setTimeout(resolve, this.latencyMs));
+    }
+    const refuse = (status: number, text: string) =>
+      new Response(text, { status });
     if (status !== null) return refuse(status, "A fault set by the test.");
     const { headers } = request;
     const isMetadata = operation === "metadata";
-    const expected = isMetadata ? `Bearer ${this.token}` : `Bearer data-${this.token}`;
-    if (headers.get("authorization") !== expected) return refuse(401, "The token is refused.");
-    if (isMetadata) return this.#metadata(JSON.parse(new TextDecoder().decode(body)));
-    if (!pathname.startsWith(`${this.endpoint}/`)) return refuse(503, "Not here.");
+    const expected = isMetadata
+      ? `Bearer ${this.token}`
+      : `Bearer data-${this.token}`;
+    if (headers.get("authorization") !== expected) {
+      return refuse(401, "The token is refused.");
+    }
+    if (isMetadata) {
+      return this.#metadata(JSON.parse(new TextDecoder().decode(body)));
+    }
+    if (!pathname.startsWith(`${this.endpoint}/`)) {
+      return refuse(503, "Not here.");
+    }
     const isKnown = headers.get("x-denokv-version") === "3" &&
       headers.get("x-denokv-database-id") === this.#databaseId;
     if (!isKnown) return refuse(400, "Another version or database.");
     if (operation === "watch") return this.#watch(decode("Watch", body));
     return new Response(
       operation === "snapshot_read"
-        ? encode("SnapshotReadOutput", await this.#read(decode("SnapshotRead", body)))
-        : encode("AtomicWriteOutput", await this.#write(decode("AtomicWrite", body))),
+        ? encode(
+          "SnapshotReadOutput",
+          await this.#read(decode("SnapshotRead", body)),
+        )
+        : encode(
+          "AtomicWriteOutput",
+          await this.#write(decode("AtomicWrite", body)),
+        ),
       { headers: { "content-type": "application/x-protobuf" } },
     );
   }
 
   #metadata({ supportedVersions }: { supportedVersions: number[] }): Response {
-    if (!supportedVersions.includes(3)) return new Response("Version 3 only.", { status: 400 });
+    if (!supportedVersions.includes(3)) {
+      return new Response("Version 3 only.", { status: 400 });
+    }
     return Response.json({
       version: 3,
       databaseId: this.#databaseId,
@@ -126,17 +152,28 @@ export class KvConnectServer implements AsyncDisposable {
     });
   }
 
-  async #read({ ranges }: Messages["SnapshotRead"]): Promise<Messages["SnapshotReadOutput"]> {
+  async #read(
+    { ranges }: Messages["SnapshotRead"],
+  ): Promise<Messages["SnapshotReadOutput"]> {
     const outputs = ranges.map(async ({ start, end, limit }) => {
       const options = { limit, batchSize: Math.min(limit, 1000) };
-      const list = this.local.list<StoredValue>({ start: [start], end: [end] }, options);
+      const list = this.local.list<StoredValue>(
+        { start: [start], end: [end] },
+        options,
+      );
       return { values: await Array.fromAsync(list, toEntry) };
     });
     const status = Status.SUCCESS;
-    return { ranges: await Promise.all(outputs), readIsStronglyConsistent: true, status };
+    return {
+      ranges: await Promise.all(outputs),
+      readIsStronglyConsistent: true,
+      status,
+    };
   }
 
-  async #write(write: Messages["AtomicWrite"]): Promise<Messages["AtomicWriteOutput"]> {
+  async #write(
+    write: Messages["AtomicWrite"],
+  ): Promise<Messages["AtomicWriteOutput"]> {
     const atomic = this.local.atomic();
     for (const { key, versionstamp } of write.checks) {
       atomic.check({ key: [key], versionstamp: versionstamp.toHex() || null });
@@ -146,24 +183,37 @@ export class KvConnectServer implements AsyncDisposable {
       else if (mutationType === MutationType.SET) {
         const { data, encoding } = value!;
         // A copy: KV stores the whole buffer behind a view. Bytes as they are, since they may be as long as KV allows.
-        atomic.set([key], encoding === BYTES ? data.slice() : { data: data.slice(), encoding });
+        atomic.set(
+          [key],
+          encoding === BYTES ? data.slice() : { data: data.slice(), encoding },
+        );
       } else throw new TypeError(`Cannot mutate by type ${mutationType}`);
     }
     const result = await atomic.commit();
     return result.ok
-      ? { status: Status.SUCCESS, versionstamp: Uint8Array.fromHex(result.versionstamp) }
+      ? {
+        status: Status.SUCCESS,
+        versionstamp: Uint8Array.fromHex(result.versionstamp),
+      }
       : { status: Status.CHECK_FAILURE, versionstamp: new Uint8Array(0) };
   }
 
   #watch({ keys }: Messages["Watch"]): Response {
-    const changes = this.local.watch<StoredValue[]>(keys.map(({ key }) => [key]));
-    const frames = new TransformStream<Deno.KvEntryMaybe<StoredValue>[], Uint8Array>({
+    const changes = this.local.watch<StoredValue[]>(
+      keys.map(({ key }) => [key]),
+    );
+    const frames = new TransformStream<
+      Deno.KvEntryMaybe<StoredValue>[],
+      Uint8Array
+    >({
       transform(entries, controller) {
         const message = encode("WatchOutput", {
           status: Status.SUCCESS,
           keys: entries.map((entry) => ({
             changed: true,
-            ...entry.versionstamp === null ? {} : { entryIfChanged: toEntry(entry) },
+            ...entry.versionstamp === null
+              ? {}
+              : { entryIfChanged: toEntry(entry) },
           })),
         });
         const frame = new Uint8Array(4 + message.length);
@@ -186,8 +236,17 @@ export class KvConnectServer implements AsyncDisposable {
   }
 }
 
-function toEntry({ key, value, versionstamp }: Deno.KvEntry<StoredValue>): KvEntry {
-  const { data, encoding } = value instanceof Uint8Array ? { data: value, encoding: BYTES } : value;
+function toEntry(
+  { key, value, versionstamp }: Deno.KvEntry<StoredValue>,
+): KvEntry {
+  const { data, encoding } = value instanceof Uint8Array
+    ? { data: value, encoding: BYTES }
+    : value;
   const stamp = Uint8Array.fromHex(versionstamp);
-  return { key: key[0] as Uint8Array, value: data, encoding, versionstamp: stamp };
+  return {
+    key: key[0] as Uint8Array,
+    value: data,
+    encoding,
+    versionstamp: stamp,
+  };
 }

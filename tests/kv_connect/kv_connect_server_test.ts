@@ -8,7 +8,13 @@ testOnEachStore(
   "Kv sets, gets and deletes values of every kind, up to 65,536 bytes",
   async (store) => {
     using kv = await store.open();
-    const values = [new Uint8Array(0), new Uint8Array(65_536).fill(7), "é", null, { a: [1, "b"] }];
+    const values = [
+      new Uint8Array(0),
+      new Uint8Array(65_536).fill(7),
+      "é",
+      null,
+      { a: [1, "b"] },
+    ];
     for (const [index, value] of values.entries()) {
       const key = ["values", index, new Uint8Array([0, 255, index])];
       const { versionstamp } = await kv.set(key, value);
@@ -16,6 +22,10 @@ testOnEachStore(
       await kv.delete(key);
       assertEquals(await kv.get(key), { key, value: null, versionstamp: null });
     }
-    await assertRejects(() => kv.set(["values"], new Uint8Array(65_537)), TypeError, "65536");
+    await assertRejects(
+      () => kv.set(["values"], new Uint8Array(65_537)),
+      TypeError,
+      "65536",
+    );
   },
 );

@@ -14,14 +14,18 @@ export interface SharedStore extends AsyncDisposable {
   readonly path: string;
 }
 
-const STORES: readonly (readonly [kind: string, open: () => Promise<SharedStore>])[] = [
-  ["a file", openFile],
-  ["a remote store", KvConnectServer.start],
-  ...Deno.env.get("DENOKV") ? [["denokv", openDenoKv] as const] : [],
-];
+const STORES:
+  readonly (readonly [kind: string, open: () => Promise<SharedStore>])[] = [
+    ["a file", openFile],
+    ["a remote store", KvConnectServer.start],
+    ...Deno.env.get("DENOKV") ? [["denokv", openDenoKv] as const] : [],
+  ];
 
 /** Registers a test for each kind of store. */
-export function testOnEachStore(name: string, run: (store: SharedStore) => Promise<void>): void {
+export function testOnEachStore(
+  name: string,
+  run: (store: SharedStore) => Promise<void>,
+): void {
   for (const [kind, open] of STORES) {
     Deno.test(`${name}, on ${kind}`, async () => {
       await using store = await open();

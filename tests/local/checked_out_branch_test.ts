@@ -30,8 +30,15 @@ Deno.test("checkedOutBranch() is main for a plain folder, and where HEAD is abse
     assertEquals(await checkedOutBranch(`${folder.dir}/${name}`), "main", what);
   await isMain("sub", "below a checkout");
   await isMain("absent", "no folder");
-  const refs = ["heads/.invalid", "heads/", "heads/two words", "remotes/origin/dev"];
-  const heads = [...refs, `heads/${"x".repeat(5000)}`].map((ref) => `ref: refs/${ref}\n`);
+  const refs = [
+    "heads/.invalid",
+    "heads/",
+    "heads/two words",
+    "remotes/origin/dev",
+  ];
+  const heads = [...refs, `heads/${"x".repeat(5000)}`].map((ref) =>
+    `ref: refs/${ref}\n`
+  );
   for (const content of [...heads, "", "../../etc/passwd\n"]) {
     await Deno.writeTextFile(`${folder.dir}/.git/HEAD`, content);
     await isMain("", content.slice(0, 40));

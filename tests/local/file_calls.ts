@@ -4,16 +4,27 @@ type Name = "lstat" | "readDir" | "realPath";
 type Call = (path: string) => unknown;
 
 /** Replaces a function of Deno's, until it is disposed of. */
-export function replaceCall(name: Name, replace: (real: Call) => Call): Disposable {
+export function replaceCall(
+  name: Name,
+  replace: (real: Call) => Call,
+): Disposable {
   const real = Deno[name] as Call;
   const set = (value: Call) =>
-    Object.defineProperty(Deno, name, { value, configurable: true, writable: true });
+    Object.defineProperty(Deno, name, {
+      value,
+      configurable: true,
+      writable: true,
+    });
   set(replace(real));
   return { [Symbol.dispose]: () => void set(real) };
 }
 
 /** Runs `change` before the first call with this path. */
-export function before(name: Name, path: string, change: () => void): Disposable {
+export function before(
+  name: Name,
+  path: string,
+  change: () => void,
+): Disposable {
   let isDone = false;
   return replaceCall(name, (real) => (called) => {
     if (!isDone && called === path) {
@@ -25,7 +36,11 @@ export function before(name: Name, path: string, change: () => void): Disposable
 }
 
 /** Runs `change` once the first call with this path has its result. */
-export function after(name: "lstat" | "realPath", path: string, change: () => void): Disposable {
+export function after(
+  name: "lstat" | "realPath",
+  path: string,
+  change: () => void,
+): Disposable {
   let isDone = false;
   return replaceCall(name, (real) => async (called) => {
     const result = await real(called);
@@ -38,7 +53,9 @@ export function after(name: "lstat" | "realPath", path: string, change: () => vo
 }
 
 /** Counts the calls of one function. */
-export function countCalls(name: Name): Disposable & { readonly count: number } {
+export function countCalls(
+  name: Name,
+): Disposable & { readonly count: number } {
   let count = 0;
   const replaced = replaceCall(name, (real) => (path) => {
     count++;

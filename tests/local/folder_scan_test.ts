@@ -1,6 +1,10 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
-import { blobId, treeId, treeIdOfSorted } from "../../lib/source/git_object_id.ts";
+import {
+  blobId,
+  treeId,
+  treeIdOfSorted,
+} from "../../lib/source/git_object_id.ts";
 import { scanFolder } from "../../lib/source/local/folder_scan.ts";
 import {
   entryAt,
@@ -17,9 +21,13 @@ const idOf = (text: string) => blobId(bytesOf(text));
 const noWork = () => ({ names: 0, reads: 0, blocks: 0 });
 
 /** Every path below a folder, links too. */
-const pathsOf = ({ folders, id }: Pick<FolderState, "folders" | "id">): string[] =>
+const pathsOf = (
+  { folders, id }: Pick<FolderState, "folders" | "id">,
+): string[] =>
   [...folders.get(id)!.tree].flatMap(({ name, kind, id }) =>
-    kind === "folder" ? pathsOf({ folders, id }).map((path) => `${name}/${path}`) : [name]
+    kind === "folder"
+      ? pathsOf({ folders, id }).map((path) => `${name}/${path}`)
+      : [name]
   );
 
 /** A folder with one file, and scans of it, each after the one before. */
@@ -36,7 +44,11 @@ async function withFile(text: string) {
     async scan(laterMs = 2_000) {
       const { ctime, mtime } = await Deno.lstat(path);
       const clock = new TestClock((ctime ?? mtime)!.getTime() + laterMs);
-      state = await scanFolder(dir, state, { maxEntries: 10, clock, work: this.work });
+      state = await scanFolder(dir, state, {
+        maxEntries: 10,
+        clock,
+        work: this.work,
+      });
       return { ...entryAt(state, "a")!, tree: state.id };
     },
     [Symbol.asyncDispose]: () => Deno.remove(dir, { recursive: true }),
@@ -56,7 +68,9 @@ Deno.test("scanFolder() reads a file again when its size, times or mode differ",
   ];
   for (const [index, [change, text]] of changes.entries()) {
     await change();
-    for (let scans = 0; scans < 2; scans++) assertEquals((await file.scan()).id, idOf(text));
+    for (let scans = 0; scans < 2; scans++) {
+      assertEquals((await file.scan()).id, idOf(text));
+    }
     assertEquals(file.work.reads, index + 2);
   }
   const { tree, id } = await file.scan();
@@ -102,7 +116,11 @@ async function withFolders(clock = new TestClock(Date.now() + 60_000)) {
     posts,
     clock,
     async scan(work = noWork()): Promise<FolderState> {
-      return previous = await scanFolder(dir, previous, { maxEntries: 100, clock, work });
+      return previous = await scanFolder(dir, previous, {
+        maxEntries: 100,
+        clock,
+        work,
+      });
     },
     replace() {
       Deno.renameSync(posts, `${dir}/.moved`);
@@ -117,7 +135,10 @@ async function withFolders(clock = new TestClock(Date.now() + 60_000)) {
 }
 
 Deno.test("scanFolder() shows nothing of a folder outside that takes a folder's place", async () => {
-  const moments = [["realPath", "posts"], ["readDir", "posts"], ["lstat", "posts/a.md"]] as const;
+  const moments = [["realPath", "posts"], ["readDir", "posts"], [
+    "lstat",
+    "posts/a.md",
+  ]] as const;
   for (const [name, path] of moments) {
     await using folders = await withFolders();
     using _replaced = before(name, `${folders.dir}/${path}`, folders.replace);
@@ -138,16 +159,23 @@ Deno.test("scanFolder() shows nothing of a folder outside that was in a folder's
 });
 
 /** Has the folder `posts` be inside or outside at each call for its file `a.md`. It is inside after the last call. */
-function flipping(folders: Awaited<ReturnType<typeof withFolders>>, calls: [string, boolean][]) {
+function flipping(
+  folders: Awaited<ReturnType<typeof withFolders>>,
+  calls: [string, boolean][],
+) {
   let isOutside = false;
   const flip = (toOutside: boolean) => {
-    if (toOutside !== isOutside) toOutside ? folders.replace() : folders.putBack();
+    if (toOutside !== isOutside) {
+      toOutside ? folders.replace() : folders.putBack();
+    }
     isOutside = toOutside;
   };
   const left = [...calls];
   const replaced = (["lstat", "realPath"] as const).map((name) =>
     replaceCall(name, (real) => async (path) => {
-      if (path !== `${folders.posts}/a.md` || left.length === 0) return await real(path);
+      if (path !== `${folders.posts}/a.md` || left.length === 0) {
+        return await real(path);
+      }
       const [expected, toOutside] = left.shift()!;
       assertEquals(name, expected);
       flip(toOutside);
@@ -156,16 +184,33 @@ function flipping(folders: Awaited<ReturnType<typeof withFolders>>, calls: [stri
       return result;
     })
   );
-  return { [Symbol.dispose]: () => replaced.forEach((replaced) => replaced[Symbol.dispose]()) };
+  return {
+    [Symbol.dispose]: () =>
+      replaced.forEach((replaced) => replaced[Symbol.dispose]()),
+  };
 }
 
 Deno.test("scanFolder() checks a file before and after it is read", async () => {
   // A link that is taken away for the check of the real path has to be taken away for the second one too.
-  const first = [["lstat", true], ["realPath", false], ["lstat", true]] as [string, boolean][];
-  for (const second of [[["realPath", true]], [["realPath", false], ["lstat", false]]]) {
+  const first = [["lstat", true], ["realPath", false], ["lstat", true]] as [
+    string,
+    boolean,
+  ][];
+  for (
+    const second of [[["realPath", true]], [["realPath", false], [
+      "lstat",
+      false,
+    ]]]
+  ) {
     await using folders = await withFolders();
-    using _flipping = flipping(folders, [...first, ...second] as [string, boolean][]);
-    assertEquals(entryAt(await folders.scan(), "posts/a.md")?.id, idOf("inside\n"));
+    using _flipping = flipping(
+      folders,
+      [...first, ...second] as [string, boolean][],
+    );
+    assertEquals(
+      entryAt(await folders.scan(), "posts/a.md")?.id,
+      idOf("inside\n"),
+    );
   }
 });
 
@@ -206,7 +251,11 @@ Deno.test("scanFolder() leaves out what disappears or changes its type meanwhile
   const rows = [
     { before: "realPath", path: "posts", by: ["nothing", "a file"] },
     { before: "readDir", path: "posts", by: ["nothing", "a file"] },
-    { before: "lstat", path: "posts/a.md", by: ["nothing", "a folder", "a pipe"] },
+    {
+      before: "lstat",
+      path: "posts/a.md",
+      by: ["nothing", "a folder", "a pipe"],
+    },
   ] as const;
   for (const { before: call, path, by } of rows) {
     for (const what of by) {
@@ -235,11 +284,21 @@ Deno.test("readExact() follows no link that took the place of a file or folder",
   for (const path of ["posts", "posts/a.md"]) {
     await using folders = await withFolders();
     const file = entryAt(await folders.scan(), "posts/a.md")!;
-    assertEquals(await readExact(folders.dir, "posts/a.md", file), bytesOf("inside\n"));
+    assertEquals(
+      await readExact(folders.dir, "posts/a.md", file),
+      bytesOf("inside\n"),
+    );
     const full = `${folders.dir}/${path}`;
-    using _replaced = after("lstat", `${folders.posts}/a.md`, () => REPLACE["a link"](full));
+    using _replaced = after(
+      "lstat",
+      `${folders.posts}/a.md`,
+      () => REPLACE["a link"](full),
+    );
     // The bytes are the same, and in the folder.
-    assertEquals([path, await readExact(folders.dir, "posts/a.md", file)], [path, null]);
+    assertEquals([path, await readExact(folders.dir, "posts/a.md", file)], [
+      path,
+      null,
+    ]);
   }
 });
 
@@ -265,26 +324,51 @@ Deno.test("scanFolder() reads what has changed, and takes over the other folders
   await Deno.writeTextFile(`${folders.posts}/a.md`, "changed\n");
   const changed = await scan();
   assertEquals(changed.work, { names: 5, reads: 1, blocks: 0 });
-  assertEquals([changed.docs === cold.docs, changed.posts === cold.posts], [true, false]);
+  assertEquals([changed.docs === cold.docs, changed.posts === cold.posts], [
+    true,
+    false,
+  ]);
 });
 
 Deno.test("scanFolder() counts levels and blocks toward its limit, also of what it need not read", async () => {
   await using folders = await withFolders();
   const scan = (maxEntries: number, previous: FolderState | null = null) =>
-    scanFolder(folders.dir, previous, { maxEntries, clock: folders.clock, work: noWork() });
+    scanFolder(folders.dir, previous, {
+      maxEntries,
+      clock: folders.clock,
+      work: noWork(),
+    });
   // posts, a.md, below at two levels.
   const state = await scan(4);
-  await assertRejects(() => scan(3), CollectionsError, "more than 3 files and folders");
-  await assertRejects(() => scan(3, state), CollectionsError, "more than 3 files and folders");
+  await assertRejects(
+    () => scan(3),
+    CollectionsError,
+    "more than 3 files and folders",
+  );
+  await assertRejects(
+    () => scan(3, state),
+    CollectionsError,
+    "more than 3 files and folders",
+  );
   await Deno.truncate(`${folders.posts}/a.md`, 2 << 16);
   const large = await scan(6);
-  await assertRejects(() => scan(5, large), CollectionsError, "more than 5 files and folders");
+  await assertRejects(
+    () => scan(5, large),
+    CollectionsError,
+    "more than 5 files and folders",
+  );
 });
 
 Deno.test("listFiles() lets other tasks go on between slices", async () => {
   const entries = Array.from({ length: 4_096 }, (_, index) => {
     const name = String(index).padStart(4, "0");
-    return { name, kind: "file", mode: "100644", id: "0".repeat(40), size: 1 } as const;
+    return {
+      name,
+      kind: "file",
+      mode: "100644",
+      id: "0".repeat(40),
+      size: 1,
+    } as const;
   });
   const { id, folder } = await folderOf(entries, 0, null);
   const state = { id, folders: new Map([[id, folder]]), blobIds: new Map() };

@@ -17,7 +17,17 @@ async function makeCheckout(name: string) {
 }
 
 Deno.test("previewSettings() refuses a checkout whose name no request could have", async () => {
-  for (const name of ["My Blog", "blog-ü", "a,b", "*", "site.git", ".site", "a".repeat(101)]) {
+  for (
+    const name of [
+      "My Blog",
+      "blog-ü",
+      "a,b",
+      "*",
+      "site.git",
+      ".site",
+      "a".repeat(101),
+    ]
+  ) {
     await using made = await makeCheckout(name);
     await assertRejects(
       () => previewSettings([made.checkout]),
@@ -25,7 +35,10 @@ Deno.test("previewSettings() refuses a checkout whose name no request could have
       `Cannot preview "${name}": a repository's name has letters, digits, ".", "_" and "-"`,
     );
     // Beside other repositories it does not matter.
-    assertEquals((await previewSettings([made.parent])).ALLOWED_REPOS, "local/*");
+    assertEquals(
+      (await previewSettings([made.parent])).ALLOWED_REPOS,
+      "local/*",
+    );
   }
 });
 
@@ -50,7 +63,8 @@ Deno.test("findLocalDir() takes a folder, the default only where it exists, and 
   assertEquals(await findLocalDir(null), null);
   assertEquals(await findLocalDir(undefined), "./examples");
   const absent = join(made.parent, "absent");
-  const message = `Cannot start with "LOCAL_REPOS_DIR": there is no folder "${absent}"`;
+  const message =
+    `Cannot start with "LOCAL_REPOS_DIR": there is no folder "${absent}"`;
   await assertRejects(() => findLocalDir(absent), SettingsError, message);
 });
 
@@ -74,6 +88,11 @@ Deno.test("localRepositoryNames() names what requests can name and may see, sort
   const all = await localRepositoryNames({ localReposDir, allowedRepos: null });
   assertEquals(all, ["Blog", "docs"]);
   const allowedRepos = new Set(["local/blog"]);
-  assertEquals(await localRepositoryNames({ localReposDir, allowedRepos }), ["Blog"]);
-  assertEquals(await localRepositoryNames({ localReposDir: null, allowedRepos: null }), []);
+  assertEquals(await localRepositoryNames({ localReposDir, allowedRepos }), [
+    "Blog",
+  ]);
+  assertEquals(
+    await localRepositoryNames({ localReposDir: null, allowedRepos: null }),
+    [],
+  );
 });

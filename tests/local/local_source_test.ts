@@ -1,20 +1,36 @@
 // Beside the suite of the port (tests/source): what is special to folders that change while they are served.
 
-import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertInstanceOf,
+  assertRejects,
+} from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
 import { LocalSource } from "../../lib/source/local/local_source.ts";
 import { configFlag } from "../run_task.ts";
 import { TestClock } from "../test_clock.ts";
 import { before, countCalls, replaceCall } from "./file_calls.ts";
-import { makeSampleFolder, type SampleFolder, uncharged } from "./sample_folder.ts";
+import {
+  makeSampleFolder,
+  type SampleFolder,
+  uncharged,
+} from "./sample_folder.ts";
 
 Deno.test("resolve() gives a plain folder as main, a checkout as its branch, at Git's tree id of its files", async () => {
-  await using folder = await makeSampleFolder({ "posts/a.md": "A\n", "b.md": "B\n" });
+  await using folder = await makeSampleFolder({
+    "posts/a.md": "A\n",
+    "b.md": "B\n",
+  });
   await Deno.mkdir(`${folder.dir}/empty`);
   const plain = await folder.resolve();
   assertEquals(plain.branch, "main");
   assertEquals((await folder.resolve({ branch: "HEAD" })).branch, "main");
-  assert((await folder.refuses("branch-not-found", { branch: "master" })).includes('"main"'));
+  assert(
+    (await folder.refuses("branch-not-found", { branch: "master" })).includes(
+      '"main"',
+    ),
+  );
 
   await folder.git.git("init", "--quiet", "--initial-branch=drafts/2026");
   await folder.git.git("add", "--all");
@@ -24,7 +40,10 @@ Deno.test("resolve() gives a plain folder as main, a checkout as its branch, at 
   const moved = ["drafts/2026", "moved", plain.commit];
   assertEquals([after.branch, after.freshness, after.commit], moved);
   const freshUntilMs = plain.ref.checkedAtMs + plain.ref.freshForMs;
-  assert(freshUntilMs <= folder.clock.now(), "no answer of the old branch is fresh");
+  assert(
+    freshUntilMs <= folder.clock.now(),
+    "no answer of the old branch is fresh",
+  );
   await folder.refuses("branch-not-found", { branch: "main" });
 });
 
@@ -40,14 +59,20 @@ Deno.test("resolve() scans the folder at most once a second, once for concurrent
   folder.clock.advance(1);
   const both = () => Promise.all([folder.resolve(), folder.resolve()]);
   const [looked, joined] = await both();
-  assertEquals([looked.freshness, looked.checkedAtMs], ["moved", folder.clock.now()]);
+  assertEquals([looked.freshness, looked.checkedAtMs], [
+    "moved",
+    folder.clock.now(),
+  ]);
   assertEquals(joined.freshness, "moved");
   assertEquals(await folder.read(looked, "a.md", "edited\n"), "edited\n");
   assert(await folder.list(first) === list);
   const current = await folder.list(looked);
   folder.clock.advance(1000);
   const unchanged = await both();
-  assertEquals(unchanged.map(({ freshness }) => freshness), ["unchanged", "unchanged"]);
+  assertEquals(unchanged.map(({ freshness }) => freshness), [
+    "unchanged",
+    "unchanged",
+  ]);
   assert(await folder.list(unchanged[0]) === current, "nothing is built anew");
 });
 
@@ -60,16 +85,24 @@ function slowScans({ clock, dir }: SampleFolder, takesMs: number): Disposable {
 }
 
 Deno.test("resolve() rests four times as long as the last scan took, at most 30 s", async () => {
-  for (const [takesMs, freshForMs] of [[100, 1_000], [2_000, 10_000], [20_000, 50_000]] as const) {
+  for (
+    const [takesMs, freshForMs] of [[100, 1_000], [2_000, 10_000], [
+      20_000,
+      50_000,
+    ]] as const
+  ) {
     await using folder = await makeSampleFolder({ "a.md": "A\n" });
     using _slow = slowScans(folder, takesMs);
     using lookups = countCalls("lstat");
     const first = await folder.resolve();
     const lookupsOfScan = lookups.count;
-    assertEquals([first.ref.freshForMs, folder.clock.now() - first.checkedAtMs], [
-      freshForMs,
-      takesMs,
-    ]);
+    assertEquals(
+      [first.ref.freshForMs, folder.clock.now() - first.checkedAtMs],
+      [
+        freshForMs,
+        takesMs,
+      ],
+    );
     folder.clock.advance(freshForMs - takesMs - 1);
     assertEquals((await folder.resolve()).freshness, "fresh");
     assertEquals(lookups.count, lookupsOfScan);
@@ -80,7 +113,11 @@ Deno.test("resolve() rests four times as long as the last scan took, at most 30 
 });
 
 Deno.test("resolve() repeats the failure of a scan while the folder rests", async () => {
-  await using folder = await makeSampleFolder({ "a.md": "A\n", "b.md": "B\n", "c.md": "C\n" }, 2);
+  await using folder = await makeSampleFolder({
+    "a.md": "A\n",
+    "b.md": "B\n",
+    "c.md": "C\n",
+  }, 2);
   using listings = countCalls("readDir");
   using _slow = replaceCall("readDir", (real) => (path) => {
     if (path === folder.dir) folder.clock.advance(1_000);
@@ -99,7 +136,9 @@ Deno.test("resolve() repeats the failure of a scan while the folder rests", asyn
 Deno.test("resolve() scans two folders at once, and the next when one is done", async () => {
   await using folder = await makeSampleFolder({ "a.md": "A\n" });
   const repos = ["blog", "two", "three", "four"];
-  for (const repo of repos) await Deno.mkdir(`${folder.root}/${repo}`, { recursive: true });
+  for (const repo of repos) {
+    await Deno.mkdir(`${folder.root}/${repo}`, { recursive: true });
+  }
   const open = Promise.withResolvers<void>();
   let [running, most] = [0, 0];
   using _held = replaceCall("realPath", (real) => async (path) => {
@@ -117,8 +156,14 @@ Deno.test("resolve() scans two folders at once, and the next when one is done", 
 });
 
 Deno.test("resolve() charges the request that starts a scan, for what it did", async () => {
-  const files = Array.from({ length: 50 }, (_, n) => [`${n}.md`, `${n}\n`] as const);
-  await using folder = await makeSampleFolder({ "a.md": "A\n", ...Object.fromEntries(files) });
+  const files = Array.from(
+    { length: 50 },
+    (_, n) => [`${n}.md`, `${n}\n`] as const,
+  );
+  await using folder = await makeSampleFolder({
+    "a.md": "A\n",
+    ...Object.fromEntries(files),
+  });
   const resolve = async () => {
     let chargedMs = 0;
     const charge = (ms: number) => void (chargedMs += ms);
@@ -136,7 +181,10 @@ Deno.test("resolve() charges the request that starts a scan, for what it did", a
 });
 
 Deno.test("resolve() charges no more than the time that a scan took, and a failed one too", async () => {
-  await using folder = await makeSampleFolder({ "a.md": "A\n", "b.md": "B\n" }, 1);
+  await using folder = await makeSampleFolder(
+    { "a.md": "A\n", "b.md": "B\n" },
+    1,
+  );
   const charged: number[] = [];
   const charge = (ms: number) => void charged.push(ms);
   const query = { owner: "local", repo: "blog", branch: null };
@@ -159,9 +207,30 @@ Deno.test("resolve() finds folders by name alone, an exact one first", async () 
   const lower = await folder.resolve({ repo: "blog" });
   const upper = await folder.resolve({ repo: "Blog" });
   assert(lower.commit !== upper.commit);
-  assertEquals((await folder.resolve({ repo: "bLOG" })).commit, upper.commit, "in byte order");
-  const paths = ["", ".", "..", "blog/", "./blog", "../blog", "blog\\..", folder.dir];
-  for (const repo of [...paths, ".hidden", "node_modules", "file.md", "constructor"]) {
+  assertEquals(
+    (await folder.resolve({ repo: "bLOG" })).commit,
+    upper.commit,
+    "in byte order",
+  );
+  const paths = [
+    "",
+    ".",
+    "..",
+    "blog/",
+    "./blog",
+    "../blog",
+    "blog\\..",
+    folder.dir,
+  ];
+  for (
+    const repo of [
+      ...paths,
+      ".hidden",
+      "node_modules",
+      "file.md",
+      "constructor",
+    ]
+  ) {
     await folder.refuses("repository-not-found", { repo });
   }
 });
@@ -184,13 +253,19 @@ Deno.test("resolve() does not follow a repository that is a link, or has become 
 });
 
 Deno.test("resolve() fails where the root cannot be listed, and does not name it", async () => {
-  const source = new LocalSource({ root: "/nonexistent/root", clock: new TestClock() });
+  const source = new LocalSource({
+    root: "/nonexistent/root",
+    clock: new TestClock(),
+  });
   const query = { owner: "local", repo: "blog", branch: null };
   const { code, detail } = await assertRejects(
     () => source.resolve(query, uncharged),
     CollectionsError,
   );
-  assertEquals([code, detail.includes("nonexistent")], ["source-failed", false]);
+  assertEquals([code, detail.includes("nonexistent")], [
+    "source-failed",
+    false,
+  ]);
 });
 
 Deno.test("only plain files that are not hidden are listed and read; links lead nowhere", async () => {
@@ -207,17 +282,32 @@ Deno.test("only plain files that are not hidden are listed and read; links lead 
     "only/.hidden": "",
     "../secret.md": "secret\n",
   });
-  const targets = { absent: "absent", in: "posts/a.md", out: "../secret.md", up: folder.root };
+  const targets = {
+    absent: "absent",
+    in: "posts/a.md",
+    out: "../secret.md",
+    up: folder.root,
+  };
   for (const [name, target] of Object.entries(targets)) {
     await Deno.symlink(target, `${folder.dir}/${name}`);
   }
-  const made = await new Deno.Command("mkfifo", { args: [`${folder.dir}/pipe`] }).output();
+  const made = await new Deno.Command("mkfifo", {
+    args: [`${folder.dir}/pipe`],
+  }).output();
   assert(made.success);
 
   const snapshot = await folder.resolve();
-  const entries = (await folder.rootEntries(snapshot)).map((entry) => entry.join(": "));
+  const entries = (await folder.rootEntries(snapshot)).map((entry) =>
+    entry.join(": ")
+  );
   const [link, posts] = ["symbolic link", "posts: folder"];
-  assertEquals(entries, [`absent: ${link}`, `in: ${link}`, `out: ${link}`, posts, `up: ${link}`]);
+  assertEquals(entries, [
+    `absent: ${link}`,
+    `in: ${link}`,
+    `out: ${link}`,
+    posts,
+    `up: ${link}`,
+  ]);
   assertEquals(await folder.paths(snapshot), ["posts/a.md"]);
   const unread = {
     ...hidden,
@@ -232,19 +322,31 @@ Deno.test("only plain files that are not hidden are listed and read; links lead 
 });
 
 Deno.test("blobs() gives no bytes but those of the id, and has a changed file looked at anew", async () => {
-  await using folder = await makeSampleFolder({ "a.md": "before\n", "b.md": "B\n" });
+  await using folder = await makeSampleFolder({
+    "a.md": "before\n",
+    "b.md": "B\n",
+  });
   const snapshot = await folder.resolve();
-  const changedAtMs = async () => (await Deno.stat(`${folder.dir}/a.md`)).ctime?.getTime();
+  const changedAtMs = async () =>
+    (await Deno.stat(`${folder.dir}/a.md`)).ctime?.getTime();
   const before = await changedAtMs();
   // A file system may give two writes the same time.
-  do await folder.write("a.md", "after!\n"); while (await changedAtMs() === before);
+  do await folder.write("a.md", "after!\n"); while (
+    await changedAtMs() === before
+  );
   const stale = await folder.read(snapshot, "a.md", "before\n");
   assertInstanceOf(stale, CollectionsError);
   assertEquals(stale.code, "source-failed");
   assertEquals(await folder.read(snapshot, "b.md", "B\n"), "B\n");
-  assertInstanceOf(await folder.read(snapshot, "b.md", "before\n"), CollectionsError);
+  assertInstanceOf(
+    await folder.read(snapshot, "b.md", "before\n"),
+    CollectionsError,
+  );
   await Deno.remove(`${folder.dir}/b.md`);
-  assertInstanceOf(await folder.read(snapshot, "b.md", "B\n"), CollectionsError);
+  assertInstanceOf(
+    await folder.read(snapshot, "b.md", "B\n"),
+    CollectionsError,
+  );
 
   const next = await folder.resolve();
   assertEquals(next.freshness, "moved", "before the second is over");
@@ -257,7 +359,10 @@ Deno.test("blobs() causes no scan while the folder rests after one that it cause
   const edit = async (before: string, text: string) => {
     const snapshot = await folder.resolve();
     await folder.write("a.md", text);
-    assertInstanceOf(await folder.read(snapshot, "a.md", before), CollectionsError);
+    assertInstanceOf(
+      await folder.read(snapshot, "a.md", before),
+      CollectionsError,
+    );
     return (await folder.resolve()).freshness;
   };
   assertEquals(await edit("one\n", "second\n"), "moved");
@@ -287,7 +392,10 @@ Deno.test("resolve() finds no folder that disappears or is replaced during the s
         (snapshot) => folder.paths(snapshot),
         (error) => error.code,
       );
-      assert(paths === "repository-not-found" || paths.length === 0, `${change} ${name}: ${paths}`);
+      assert(
+        paths === "repository-not-found" || paths.length === 0,
+        `${change} ${name}: ${paths}`,
+      );
     }
   }
 });
@@ -302,14 +410,23 @@ Deno.test("the state before the last can still be read, an older one cannot", as
     states.push(await folder.resolve());
   }
   assertEquals(await folder.paths(states[1]!), ["posts/a.md"]);
-  const error = await assertRejects(() => folder.paths(states[0]!), CollectionsError);
+  const error = await assertRejects(
+    () => folder.paths(states[0]!),
+    CollectionsError,
+  );
   assertEquals(error.code, "source-failed");
 });
 
 Deno.test("names that are not UTF-8 are left out and counted, in a folder without others too", async () => {
-  await using folder = await makeSampleFolder({ "a.md": "A\n", "only/.hidden": "" });
+  await using folder = await makeSampleFolder({
+    "a.md": "A\n",
+    "only/.hidden": "",
+  });
   const script = "touch $(printf 'bad\\377.md') $(printf 'only/bad\\377.md')";
-  const touch = new Deno.Command("sh", { args: ["-c", script], cwd: folder.dir });
+  const touch = new Deno.Command("sh", {
+    args: ["-c", script],
+    cwd: folder.dir,
+  });
   assert((await touch.output()).success);
   await folder.write("\ufffd.md", "this is how such names are shown");
   const snapshot = await folder.resolve();
@@ -319,8 +436,15 @@ Deno.test("names that are not UTF-8 are left out and counted, in a folder withou
 });
 
 Deno.test("reading needs no permission but for the root, and leaves out what may not be read", async () => {
-  await using folder = await makeSampleFolder({ "a.md": "A\n", "no/b.md": "B\n", "no.md": "C\n" });
-  const module = new URL("../../lib/source/local/local_source.ts", import.meta.url);
+  await using folder = await makeSampleFolder({
+    "a.md": "A\n",
+    "no/b.md": "B\n",
+    "no.md": "C\n",
+  });
+  const module = new URL(
+    "../../lib/source/local/local_source.ts",
+    import.meta.url,
+  );
   const clock = new URL("../../lib/work/clock.ts", import.meta.url);
   const script = `
     import { systemClock } from "${clock}";
@@ -334,11 +458,24 @@ Deno.test("reading needs no permission but for the root, and leaves out what may
   await folder.write("../script.ts", script);
   const command = new Deno.Command(Deno.execPath(), {
     args: [
-      ...["run", "--no-prompt", "--no-check", "--cached-only", await configFlag()],
-      ...[`--allow-read=${folder.root}`, `--deny-read=${folder.dir}/no,${folder.dir}/no.md`],
+      ...[
+        "run",
+        "--no-prompt",
+        "--no-check",
+        "--cached-only",
+        await configFlag(),
+      ],
+      ...[
+        `--allow-read=${folder.root}`,
+        `--deny-read=${folder.dir}/no,${folder.dir}/no.md`,
+      ],
       ...[`${folder.root}/script.ts`, folder.root],
     ],
   });
   const { stdout, stderr } = await command.output();
-  assertEquals(new TextDecoder().decode(stdout), "1 A\n\n", new TextDecoder().decode(stderr));
+  assertEquals(
+    new TextDecoder().decode(stdout),
+    "1 A\n\n",
+    new TextDecoder().decode(stderr),
+  );
 });

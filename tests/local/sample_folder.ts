@@ -47,12 +47,23 @@ export class SampleFolder implements AsyncDisposable {
   }
 
   resolve(query: Partial<RefQuery> = {}): Promise<Snapshot> {
-    return this.source.resolve({ owner: "local", repo: "blog", branch: null, ...query }, uncharged);
+    return this.source.resolve({
+      owner: "local",
+      repo: "blog",
+      branch: null,
+      ...query,
+    }, uncharged);
   }
 
   /** Resolves and expects an error; gives its sentence. */
-  async refuses(code: ProblemCode, query: Partial<RefQuery> = {}): Promise<string> {
-    const error = await assertRejects(() => this.resolve(query), CollectionsError);
+  async refuses(
+    code: ProblemCode,
+    query: Partial<RefQuery> = {},
+  ): Promise<string> {
+    const error = await assertRejects(
+      () => this.resolve(query),
+      CollectionsError,
+    );
     assertEquals(error.code, code, JSON.stringify(query));
     return error.detail;
   }
@@ -64,19 +75,34 @@ export class SampleFolder implements AsyncDisposable {
   /** The paths of all files that are listed. */
   async paths(snapshot: Snapshot): Promise<string[]> {
     const list = await this.list(snapshot);
-    return Array.from({ length: list.length }, (_, index) => list.pathAt(index));
+    return Array.from(
+      { length: list.length },
+      (_, index) => list.pathAt(index),
+    );
   }
 
   /** Name and kind of the root's entries. */
   async rootEntries(snapshot: Snapshot): Promise<[string, string][]> {
-    const entries = await this.source.tree(snapshot, snapshot.commit, uncharged);
+    const entries = await this.source.tree(
+      snapshot,
+      snapshot.commit,
+      uncharged,
+    );
     return [...entries].map(({ name, kind }) => [name, kind]);
   }
 
   /** What is read at a path by the id of this content: its text, or the error. */
-  async read(snapshot: Snapshot, path: string, content: string): Promise<string | Error> {
+  async read(
+    snapshot: Snapshot,
+    path: string,
+    content: string,
+  ): Promise<string | Error> {
     const id = blobId(new TextEncoder().encode(content));
-    const blobs = await this.source.blobs(snapshot, [{ path, id, size: 0 }], uncharged);
+    const blobs = await this.source.blobs(
+      snapshot,
+      [{ path, id, size: 0 }],
+      uncharged,
+    );
     const result = blobs.get(id)!;
     return result instanceof Error ? result : new TextDecoder().decode(result);
   }
@@ -91,8 +117,13 @@ export async function makeSampleFolder(
   files: Record<string, string>,
   maxEntries = 1_000,
 ): Promise<SampleFolder> {
-  const folder = new SampleFolder(await Deno.makeTempDir({ prefix: "sample_folder_" }), maxEntries);
+  const folder = new SampleFolder(
+    await Deno.makeTempDir({ prefix: "sample_folder_" }),
+    maxEntries,
+  );
   await Deno.mkdir(folder.dir);
-  for (const [path, content] of Object.entries(files)) await folder.write(path, content);
+  for (const [path, content] of Object.entries(files)) {
+    await folder.write(path, content);
+  }
   return folder;
 }

@@ -1,17 +1,32 @@
-import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import { RenderFailure } from "../../lib/content/growth.ts";
 import { renderMarkdown } from "../../lib/content/render_markdown.ts";
-import { joinHtml, type Rendered, resolveAddress } from "../../lib/content/rendered.ts";
+import {
+  joinHtml,
+  type Rendered,
+  resolveAddress,
+} from "../../lib/content/rendered.ts";
 
 /** The HTML with addresses that show what was to be resolved. */
 function join(rendered: Rendered): string {
-  return joinHtml(rendered, ({ kind, path, fragment }) => `${kind}:${path}${fragment}`);
+  return joinHtml(
+    rendered,
+    ({ kind, path, fragment }) => `${kind}:${path}${fragment}`,
+  );
 }
 
 const html = (markdown: string) => join(renderMarkdown(markdown));
 
 /** Checks what is made of each text. */
-function checkEach<T>(expected: Readonly<Record<string, T>>, make: (markdown: string) => T): void {
+function checkEach<T>(
+  expected: Readonly<Record<string, T>>,
+  make: (markdown: string) => T,
+): void {
   for (const [markdown, made] of Object.entries(expected)) {
     assertEquals(make(markdown), made, markdown);
   }
@@ -22,7 +37,8 @@ Deno.test("renderMarkdown() gives GitHub Flavored Markdown", () => {
   checkEach({
     "~~a~~ www.example.com":
       '<p><del>a</del> <a href="http://www.example.com">www.example.com</a></p>',
-    "| a |\n| -: |": '<table>\n<thead>\n<tr>\n<th align="right">a</th>\n</tr>\n</thead>\n</table>',
+    "| a |\n| -: |":
+      '<table>\n<thead>\n<tr>\n<th align="right">a</th>\n</tr>\n</thead>\n</table>',
     "```js\na<b\n```": '<pre><code class="language-js">a&#x3C;b\n</code></pre>',
     "\ufeff# Hello": '<h1 id="user-content-hello">Hello</h1>',
     "- [x] a": `${task}<input type="checkbox" checked disabled> a</li>\n</ul>`,
@@ -30,8 +46,12 @@ Deno.test("renderMarkdown() gives GitHub Flavored Markdown", () => {
     "<script>a</script><style>b</style><title>c</title><center>d</center>": "d",
   }, html);
   // The only inputs are those of task lists.
-  assertStringIncludes(html("- [x] a\n\n- b"), '<p><input type="checkbox" checked disabled> a</p>');
-  const stray = '<input><p><input type="text"></p><li class="task-list-item"><b><input></b>';
+  assertStringIncludes(
+    html("- [x] a\n\n- b"),
+    '<p><input type="checkbox" checked disabled> a</p>',
+  );
+  const stray =
+    '<input><p><input type="text"></p><li class="task-list-item"><b><input></b>';
   assert(!html(stray).includes("<input"));
 });
 
@@ -55,7 +75,9 @@ Deno.test("renderMarkdown() lists headings with the ids that they have in the HT
 });
 
 Deno.test("every id and name has the prefix once, and in-page links lead to it", () => {
-  const out = html('<p id="a" name="b">x</p><a name="c">y</a>\n\n# d\n\ne[^f]\n\n[^f]: g');
+  const out = html(
+    '<p id="a" name="b">x</p><a name="c">y</a>\n\n# d\n\ne[^f]\n\n[^f]: g',
+  );
   assertEquals(out.match(/ (id|name)="user-content-(?!user)/g)?.length, 7);
   const links = {
     "[x](#größe)\n\n# Größe": "#user-content-gr%C3%B6%C3%9Fe",
@@ -95,20 +117,34 @@ Deno.test("footnotes link there and back, and their heading is not listed", () =
 });
 
 Deno.test("alerts carry their class and title, and other quotes stay quotes", () => {
-  for (const kind of ["NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION", "note"]) {
+  for (
+    const kind of ["NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION", "note"]
+  ) {
     const name = kind.toLowerCase();
     assertEquals(
       html(`> [!${kind}]\n> Some **text**\n>\n> - more`),
       `<div class="markdown-alert markdown-alert-${name}">\n` +
-        `<p class="markdown-alert-title">${name[0]!.toUpperCase()}${name.slice(1)}</p>\n` +
+        `<p class="markdown-alert-title">${name[0]!.toUpperCase()}${
+          name.slice(1)
+        }</p>\n` +
         "<p>Some <strong>text</strong></p>\n<ul>\n<li>more</li>\n</ul>\n</div>",
     );
   }
   for (const alert of ["> [!NOTE]  \n> a", "> [!NOTE]\n>\n> a"]) {
     assertStringIncludes(html(alert), "Note</p>\n<p>a</p>");
   }
-  const quotes = ["> [!NOTE]", "> [!OTHER]\n> a", "> [!constructor]\n> a", "> [!NOTE] a"]
-    .concat(["> [!NOTE]**a** b", "> \\[!NOTE]\n> a", "> a\n> [!NOTE]", "- > [!NOTE]\n  > a"]);
+  const quotes = [
+    "> [!NOTE]",
+    "> [!OTHER]\n> a",
+    "> [!constructor]\n> a",
+    "> [!NOTE] a",
+  ]
+    .concat([
+      "> [!NOTE]**a** b",
+      "> \\[!NOTE]\n> a",
+      "> a\n> [!NOTE]",
+      "- > [!NOTE]\n  > a",
+    ]);
   for (const text of quotes) {
     assert(!html(text).includes("markdown-alert"), text);
     assertStringIncludes(html(text), "<blockquote>", text);
@@ -120,7 +156,9 @@ Deno.test("relative addresses are left open, decoded once and without query", ()
     "[a](./b%20c.md?x=1#d%20e) ![](/i.png?raw=true) [](<f g.md>) [](100%.md) [](%252e) [](?q#r)\n" +
       '<img src=" ../j.svg\n?k#l " srcset="m 2x"><a href="n\to&amp;p">q</a>',
   );
-  const addresses = rendered.addresses.map((address) => Object.values(address).join(" "));
+  const addresses = rendered.addresses.map((address) =>
+    Object.values(address).join(" ")
+  );
   assertEquals(addresses, [
     "link ./b c.md #d%20e",
     "image /i.png ",
@@ -133,7 +171,9 @@ Deno.test("relative addresses are left open, decoded once and without query", ()
   ]);
   assertEquals(rendered.parts.length, rendered.addresses.length + 1);
   assert(!join(rendered).includes("srcset"));
-  const forged = renderMarkdown('` href="0"` [a](b) <b title=" src=&quot;1&quot;">c</b> \u0000');
+  const forged = renderMarkdown(
+    '` href="0"` [a](b) <b title=" src=&quot;1&quot;">c</b> \u0000',
+  );
   assertEquals([forged.addresses.length, forged.parts.length], [1, 2]);
 });
 
@@ -149,8 +189,12 @@ Deno.test("absolute addresses stay, protocol-relative ones are https, other sche
   for (const [markdown, attribute] of Object.entries(attributes)) {
     assertStringIncludes(html(markdown), attribute);
   }
-  const schemes = "JavaScript:a data:text/html,a vbscript:a irc://a x:a".split(" ");
-  for (const url of schemes) assertEquals(html(`[b](${url})`), "<p><a>b</a></p>");
+  const schemes = "JavaScript:a data:text/html,a vbscript:a irc://a x:a".split(
+    " ",
+  );
+  for (const url of schemes) {
+    assertEquals(html(`[b](${url})`), "<p><a>b</a></p>");
+  }
   for (const url of [...schemes, "mailto:a@b", "#c"]) {
     assertEquals(html(`![b](${url})`), '<p><img alt="b"></p>');
   }
@@ -166,7 +210,11 @@ Deno.test("joinHtml() escapes what it puts in and leaves null out", () => {
       `<img src="&quot;&gt;&lt;script&gt;&amp;'" alt="c"></p>`,
   );
   assertEquals(joinHtml(rendered, () => null), '<p><a>a</a><img alt="c"></p>');
-  assertEquals(JSON.parse(JSON.stringify(rendered)), rendered, "it is plain JSON");
+  assertEquals(
+    JSON.parse(JSON.stringify(rendered)),
+    rendered,
+    "it is plain JSON",
+  );
 });
 
 Deno.test("the excerpt is the first top-level paragraph with text, cut at a word", () => {
@@ -196,24 +244,44 @@ Deno.test("words are the runs of the HTML's text, ended by the boundaries of blo
 
 Deno.test("cells of raw HTML count as many as they span", () => {
   const table = (cell: string, count: number) =>
-    renderMarkdown(`<table><tr>${cell.repeat(count)}</tr></table>`).parts.length;
-  for (const cell of ["<td colspan=2000>", "<th colspan=25 rowspan=40>", "<td rowspan='1000 '>"]) {
+    renderMarkdown(`<table><tr>${cell.repeat(count)}</tr></table>`).parts
+      .length;
+  for (
+    const cell of [
+      "<td colspan=2000>",
+      "<th colspan=25 rowspan=40>",
+      "<td rowspan='1000 '>",
+    ]
+  ) {
     assertEquals(table(cell, 100), 1, cell);
     assertThrows(() => table(cell, 101), RenderFailure, "too many cells", cell);
   }
-  assertThrows(() => table("<td rowspan=0>", 2), RenderFailure, "too many cells");
+  assertThrows(
+    () => table("<td rowspan=0>", 2),
+    RenderFailure,
+    "too many cells",
+  );
   assertEquals(table("<td colspan=0 rowspan=-9>", 5000), 1);
 });
 
 Deno.test("what would grow without bound is refused", () => {
   const refused = (markdown: string, message: string) =>
     assertThrows(() => renderMarkdown(markdown), RenderFailure, message);
-  refused(`[a]: ${"b".repeat(2000)}\n\n${"[a] ".repeat(1000)}`, "refers too often");
-  refused(`${"|a".repeat(1000)}\n${"|-".repeat(1000)}\n${"|b\n".repeat(200)}`, "too many cells");
+  refused(
+    `[a]: ${"b".repeat(2000)}\n\n${"[a] ".repeat(1000)}`,
+    "refers too often",
+  );
+  refused(
+    `${"|a".repeat(1000)}\n${"|-".repeat(1000)}\n${"|b\n".repeat(200)}`,
+    "too many cells",
+  );
   refused("[a](b) ".repeat(5001), "relative addresses");
   assertThrows(() => renderMarkdown("<b>".repeat(20_000)), RangeError);
   refused("&".repeat(900_000), "too large");
-  refused("<h1><div>".repeat(150) + "x".repeat(10_000), "headings are too long");
+  refused(
+    "<h1><div>".repeat(150) + "x".repeat(10_000),
+    "headings are too long",
+  );
   assertEquals(renderMarkdown("[a](b) ".repeat(5000)).addresses.length, 5000);
 });
 
@@ -239,7 +307,11 @@ Deno.test("resolveAddress() starts at the file's folder and stays in the reposit
     ["", "src/posts/a.md"],
   ];
   for (const [path, found] of rows) {
-    assertEquals(image(path), `content:${encodeURIComponent(found)}&format=raw#f`, path);
+    assertEquals(
+      image(path),
+      `content:${encodeURIComponent(found)}&format=raw#f`,
+      path,
+    );
   }
   for (const path of ["/", "../..", "../../..", "a\u0000b", "a\nb", "\u007f"]) {
     assertEquals(image(path), null, path);
@@ -261,6 +333,9 @@ Deno.test("resolveAddress() tells items and other files apart, and fills the lin
   assertEquals(encoded, "/x/2026/%C3%A9%20%3F%23%24%26.html#f");
   assertEquals(link("../LICENSE"), "web:src/LICENSE#f");
   assertEquals(link("../LICENSE", { linkTemplate }), "web:src/LICENSE#f");
-  assertEquals(link("../LICENSE", { webUrlStart: null }), "content:src%2FLICENSE#f");
+  assertEquals(
+    link("../LICENSE", { webUrlStart: null }),
+    "content:src%2FLICENSE#f",
+  );
   assertEquals(link("/"), null);
 });

@@ -35,20 +35,29 @@ function unsafeIn(html: string): string[] {
       return;
     }
     const { tagName, attrs, childNodes } = node;
-    const attributes = Object.fromEntries(attrs.map(({ name, value }) => [name, value]));
+    const attributes = Object.fromEntries(
+      attrs.map(({ name, value }) => [name, value]),
+    );
     if (!ELEMENTS.has(tagName)) found.push(`<${tagName}>`);
     if (tagName === "input") {
-      const isTask = attributes.type === "checkbox" && "disabled" in attributes &&
+      const isTask = attributes.type === "checkbox" &&
+        "disabled" in attributes &&
         parents.some((parent) => parent === "li.task-list-item");
       if (!isTask) found.push("<input>");
     }
     for (const { name, value } of attrs) {
       if (ATTRIBUTES.test(name)) found.push(`${tagName} ${name}`);
-      if ((name === "id" || name === "name") && !value.startsWith("user-content-")) {
+      if (
+        (name === "id" || name === "name") && !value.startsWith("user-content-")
+      ) {
         found.push(`${name}="${value}"`);
       }
       if (name === "class") {
-        found.push(...value.split(/\s+/).filter((one) => one !== "" && !CLASSES.test(one)));
+        found.push(
+          ...value.split(/\s+/).filter((one) =>
+            one !== "" && !CLASSES.test(one)
+          ),
+        );
       }
       if (name === "href" || name === "src") {
         const { protocol } = new URL(value, "https://page.example/");
@@ -89,7 +98,10 @@ Deno.test("unsafeIn() sees what is not allowed", () => {
     ["<!-- a -->", "#comment"],
   ];
   for (const [html, what] of seen) assertEquals(unsafeIn(html!), [what]);
-  assertEquals(unsafeIn('<li class="task-list-item"><input type=checkbox disabled>'), []);
+  assertEquals(
+    unsafeIn('<li class="task-list-item"><input type=checkbox disabled>'),
+    [],
+  );
 });
 
 Deno.test("no payload leaves anything unsafe, however often it is parsed", () => {
@@ -103,7 +115,9 @@ Deno.test("no payload leaves anything unsafe, however often it is parsed", () =>
 });
 
 function textOf(node: DefaultTreeAdapterTypes.Node): string {
-  if (node.nodeName === "#text") return (node as DefaultTreeAdapterTypes.TextNode).value;
+  if (node.nodeName === "#text") {
+    return (node as DefaultTreeAdapterTypes.TextNode).value;
+  }
   if (!("childNodes" in node)) return "";
   return node.childNodes.map(textOf).join("");
 }
@@ -113,16 +127,27 @@ function text(html: string): string {
 }
 
 /** Whose text is another one here: it goes with its element, or is a comment since CommonMark 0.31. */
-const OTHER_TEXT = /<(script|style|title)\b|foo <!-- not a comment -- two|foo <!--> foo/i;
+const OTHER_TEXT =
+  /<(script|style|title)\b|foo <!-- not a comment -- two|foo <!--> foo/i;
 
-for (const [name, examples] of [["CommonMark", commonmark], ["GFM", gfm.testCases]] as const) {
+for (
+  const [name, examples] of [["CommonMark", commonmark], [
+    "GFM",
+    gfm.testCases,
+  ]] as const
+) {
   Deno.test(`every example of ${name} renders`, () => {
     assert(examples.length > 640);
     for (const { markdown, html } of examples) {
       const rendered = renderMarkdown(markdown);
-      const out = joinHtml(rendered, ({ path }) => `https://a.example/${encodeURIComponent(path)}`);
+      const out = joinHtml(
+        rendered,
+        ({ path }) => `https://a.example/${encodeURIComponent(path)}`,
+      );
       assertEquals(unsafeIn(out), [], markdown);
-      if (!OTHER_TEXT.test(markdown)) assertEquals(text(out), text(html), markdown);
+      if (!OTHER_TEXT.test(markdown)) {
+        assertEquals(text(out), text(html), markdown);
+      }
     }
   });
 }
@@ -154,9 +179,13 @@ browserTest("no payload does anything in a browser", async (open) => {
   const origin = "http://127.0.0.1:9/";
   await page.route("**", (route) => {
     const isPage = route.request().url() === origin;
-    return isPage ? route.fulfill({ contentType: "text/html", body: "" }) : route.abort();
+    return isPage
+      ? route.fulfill({ contentType: "text/html", body: "" })
+      : route.abort();
   });
-  await page.addInitScript("globalThis.alert = () => { globalThis.ran = true; };");
+  await page.addInitScript(
+    "globalThis.alert = () => { globalThis.ran = true; };",
+  );
 
   await page.goto(origin);
   await page.setContent("<img src=x onerror=alert(1) id=config>");

@@ -1,11 +1,20 @@
 // Lists by the names that a repository declares for its CMS. What each system's configuration means is in cms_test.ts.
 
 import { assert, assertEquals } from "@std/assert";
-import { itemPath, listPath, type Parameters, type TestService } from "../service.ts";
+import {
+  itemPath,
+  listPath,
+  type Parameters,
+  type TestService,
+} from "../service.ts";
 import { startSite } from "../site.ts";
 
 /** The folder of a collection, the file that declares it, and its items' paths inside of the folder. */
-async function look(service: TestService, collection: string, parameters: Parameters = {}) {
+async function look(
+  service: TestService,
+  collection: string,
+  parameters: Parameters = {},
+) {
   const body = await service.list({ collection, ...parameters });
   const { path, source } = body.collection;
   const inside = body.items.map((item) => item.path.slice(path.length + 1));
@@ -15,7 +24,9 @@ async function look(service: TestService, collection: string, parameters: Parame
 
 /** A configuration of Decap CMS. */
 const declare = (...entries: (readonly [name: string, folder: string])[]) =>
-  `collections: [${entries.map(([name, folder]) => `{ name: ${name}, folder: ${folder} }`)}]\n`;
+  `collections: [${
+    entries.map(([name, folder]) => `{ name: ${name}, folder: ${folder} }`)
+  }]\n`;
 
 Deno.test("a list by a declared name has the files that its CMS shows", async () => {
   const [articles, source] = ["src/articles", ".pages.yml"];
@@ -36,19 +47,32 @@ Deno.test("a list by a declared name has the files that its CMS shows", async ()
     ["blog", { sort: "-name" }, [articles, source, `${nested} ${first}`]],
     ["blog", { recursive: false }, [articles, source, first]],
     // By its path the folder is a folder, with all that is in it.
-    [articles, {}, [articles, undefined, `${first} ${nested} README.md picture.png`]],
+    [articles, {}, [
+      articles,
+      undefined,
+      `${first} ${nested} README.md picture.png`,
+    ]],
   ];
   for (const [name, parameters, shown] of rows) {
     assertEquals(await look(site.service, name, parameters), shown);
   }
-  const left = await site.service.problem(itemPath({ collection: "blog", slug: "README" }));
+  const left = await site.service.problem(
+    itemPath({ collection: "blog", slug: "README" }),
+  );
   assertEquals(left.code, "item-not-found");
 });
 
 Deno.test("a folder of that name comes first, then those declared, file by file, then the usual places", async () => {
-  const [first, second, jekyll] = ["admin/config.yml", "static/admin/config.yml", "_config.yml"];
+  const [first, second, jekyll] = [
+    "admin/config.yml",
+    "static/admin/config.yml",
+    "_config.yml",
+  ];
   await using site = await startSite({
-    [first]: declare(["blog", "gone"], ["blog2", "b"], ["here", "b"], ["notes", "link"]),
+    [first]: declare(["blog", "gone"], ["blog2", "b"], ["here", "b"], [
+      "notes",
+      "link",
+    ]),
     [second]: declare(["blog", "c"], ["blog2", "c"], ["notes", "file.md"]),
     [jekyll]: "collections_dir: mine\ncollections: { recipes: {} }\n",
     "b/b.md": "",
@@ -68,10 +92,21 @@ Deno.test("a folder of that name comes first, then those declared, file by file,
   assertEquals(await look(service, "blog2"), ["b", first, "b.md"]);
   // Those before it are no folders.
   assertEquals(await look(service, "blog"), ["c", second, "c.md"]);
-  assertEquals(await look(service, "notes"), ["content/notes", undefined, "f.md"]);
+  assertEquals(await look(service, "notes"), [
+    "content/notes",
+    undefined,
+    "f.md",
+  ]);
   assertEquals(await look(service, "posts"), ["mine/_posts", jekyll, "e.md"]);
-  assertEquals(await look(service, "recipes"), ["docs/recipes", undefined, "g.md"]);
-  await site.repository.commit({ [jekyll]: "collections: [recipes]\n", "_recipes/soup.md": "" });
+  assertEquals(await look(service, "recipes"), [
+    "docs/recipes",
+    undefined,
+    "g.md",
+  ]);
+  await site.repository.commit({
+    [jekyll]: "collections: [recipes]\n",
+    "_recipes/soup.md": "",
+  });
   service.clock.advance(60_000);
   assertEquals(await look(service, "recipes"), ["_recipes", jekyll, "soup.md"]);
 });
@@ -93,21 +128,34 @@ Deno.test("a configuration that does not parse is skipped, and said", async () =
     warnings!.map((warning) => /^Cannot read "([^"]+)": ./.exec(warning)?.[1]),
     [".pages.yml", "static/admin/config.yml", "_config.yml"],
   );
-  assertEquals((await service.list({ collection: "notes" })).warnings, warnings);
+  assertEquals(
+    (await service.list({ collection: "notes" })).warnings,
+    warnings,
+  );
   // Nothing was looked for in a folder that is there by its path.
-  assertEquals((await service.list({ collection: "data/goods" })).warnings, undefined);
+  assertEquals(
+    (await service.list({ collection: "data/goods" })).warnings,
+    undefined,
+  );
   const { detail } = await service.problem(listPath({ collection: "nowhere" }));
-  for (const warning of warnings!) assert(detail.includes(`${warning}.`), detail);
+  for (const warning of warnings!) {
+    assert(detail.includes(`${warning}.`), detail);
+  }
 });
 
 Deno.test("a configuration of very many folders costs a suggestion few requests", async () => {
   const folders = Array.from({ length: 150 }, (_, at) => `f${at}/in/${at}`);
   await using site = await startSite({
-    "admin/config.yml": declare(...folders.map((folder, at) => [`c${at}`, folder] as const)),
+    "admin/config.yml": declare(
+      ...folders.map((folder, at) => [`c${at}`, folder] as const),
+    ),
     ...Object.fromEntries(folders.map((folder) => [`${folder}/a.md`, folder])),
   });
   const { service, gh } = site;
-  assertEquals((await service.problem(listPath({ collection: "c" }))).status, 404);
+  assertEquals(
+    (await service.problem(listPath({ collection: "c" }))).status,
+    404,
+  );
   assert(gh.counts().tree! < 20, JSON.stringify(gh.counts()));
   assertEquals((await look(service, "c149"))[2], "a.md");
 });

@@ -11,12 +11,20 @@ Deno.test("GET /api/health reports the process, ?ready the last state of the sou
   await using site = await startSite({ "posts/a.md": "# A\n" });
   const { service, gh } = site;
   const alive = await service.get("/api/health");
-  assertEquals([alive.status, alive.headers.get("cache-control")], [200, "no-store"]);
+  assertEquals([alive.status, alive.headers.get("cache-control")], [
+    200,
+    "no-store",
+  ]);
   assertEquals(await alive.json(), { status: "ok", version });
   const document = await (await service.get("/api/openapi.json")).json();
   assertEquals(document.info.version, version);
-  const ready = async () => await (await service.get("/api/health?ready")).json();
-  const source = { quotaLeft: { core: null, graphql: null }, lastSuccess: null, lastFailure: null };
+  const ready = async () =>
+    await (await service.get("/api/health?ready")).json();
+  const source = {
+    quotaLeft: { core: null, graphql: null },
+    lastSuccess: null,
+    lastFailure: null,
+  };
   assertEquals(await ready(), { status: "ok", version, store: "ok", source });
 
   await service.list();
@@ -44,8 +52,11 @@ Deno.test("GET /api/health?ready reads the store at most once a second", async (
     return get(...parameters);
   }) as typeof kv.get;
   await using service = await startService({ kv });
-  const probe = (remote: string) => service.send("/api/health?ready", { remote });
-  await Promise.all(Array.from({ length: 50 }, (_, n) => probe(`192.0.2.${n}`)));
+  const probe = (remote: string) =>
+    service.send("/api/health?ready", { remote });
+  await Promise.all(
+    Array.from({ length: 50 }, (_, n) => probe(`192.0.2.${n}`)),
+  );
   service.clock.advance(999);
   await probe("192.0.2.1");
   assertEquals(reads, 1);
@@ -64,5 +75,8 @@ Deno.test("GET /api/health?ready is 503 while the store fails", async () => {
   // Not by get(): the answer of a probe is no problem of the contract.
   const response = await service.send("/api/health?ready");
 
-  assertEquals([response.status, (await response.json()).store], [503, "failed"]);
+  assertEquals([response.status, (await response.json()).store], [
+    503,
+    "failed",
+  ]);
 });

@@ -3,7 +3,12 @@
 import { assert, assertEquals } from "@std/assert";
 import { watchBlobs } from "../github/served_repository.ts";
 import { openFile } from "../kv_connect/shared_stores.ts";
-import { itemPath, listPath, type Parameters, startService } from "../service.ts";
+import {
+  itemPath,
+  listPath,
+  type Parameters,
+  startService,
+} from "../service.ts";
 import { WatchedCompute } from "../thread/watched_compute.ts";
 import { startSite } from "../site.ts";
 
@@ -41,20 +46,49 @@ Deno.test("includeHtml adds HTML to Markdown items, and says why one has none", 
   await using site = await startSite(FILES);
   const { items } = await site.service.list({ includeHtml: true });
 
-  const keys = ["html", "headings", "excerpt", "words", "htmlError", "content", "frontMatter"];
+  const keys = [
+    "html",
+    "headings",
+    "excerpt",
+    "words",
+    "htmlError",
+    "content",
+    "frontMatter",
+  ];
   const all = "html headings excerpt words";
-  assertEquals(items.map((item) => [item.name, ...keys.filter((key) => key in item)].join(" ")), [
-    ...[`third.md ${all}`, "bad.md", `broken.md ${all}`, "data.json", `first.md ${all}`],
-    ...["page.mdx htmlError", `second.md ${all}`],
-  ]);
+  assertEquals(
+    items.map((item) =>
+      [item.name, ...keys.filter((key) => key in item)].join(" ")
+    ),
+    [
+      ...[
+        `third.md ${all}`,
+        "bad.md",
+        `broken.md ${all}`,
+        "data.json",
+        `first.md ${all}`,
+      ],
+      ...["page.mdx htmlError", `second.md ${all}`],
+    ],
+  );
   const first = items[4]!;
-  assertEquals(first.headings, [{ depth: 1, id: "user-content-hello-there", text: "Hello there" }]);
-  assert(first.excerpt!.startsWith("Some text with a second, a third, a note,"));
-  assert(!first.html!.includes("script") && !first.html!.includes("title:"), first.html);
+  assertEquals(first.headings, [{
+    depth: 1,
+    id: "user-content-hello-there",
+    text: "Hello there",
+  }]);
+  assert(
+    first.excerpt!.startsWith("Some text with a second, a third, a note,"),
+  );
+  assert(
+    !first.html!.includes("script") && !first.html!.includes("title:"),
+    first.html,
+  );
   assertEquals(items[2]!.html, '<h1 id="user-content-broken">Broken</h1>');
 });
 
-const API = "http://localhost:8000/api/get-item-content?owner=octo&repo=site&branch=main&path=";
+const API =
+  "http://localhost:8000/api/get-item-content?owner=octo&repo=site&branch=main&path=";
 
 Deno.test("links in HTML lead to items, files and raw images", async () => {
   await using site = await startSite(FILES);
@@ -66,12 +100,22 @@ Deno.test("links in HTML lead to items, files and raw images", async () => {
   const listed = async (parameters: Parameters) =>
     hrefs((await service.list(parameters)).items[4]!.html);
   assertEquals(await listed(template), byTemplate);
-  const bySlug = await service.item({ collection: "posts", slug: "first", ...template });
+  const bySlug = await service.item({
+    collection: "posts",
+    slug: "first",
+    ...template,
+  });
   assertEquals(hrefs(bySlug.html), byTemplate);
-  const byUrl = [`${API}posts%2Fsecond.md#top`, `${API}posts%2F2026%2Fthird.md`];
+  const byUrl = [
+    `${API}posts%2Fsecond.md#top`,
+    `${API}posts%2F2026%2Fthird.md`,
+  ];
   assertEquals(await listed({ includeHtml: true }), [...byUrl, ...others]);
   // Without its collection a file has no sibling items.
-  const alone = await service.item({ path: "posts/first.md", includeHtml: true });
+  const alone = await service.item({
+    path: "posts/first.md",
+    includeHtml: true,
+  });
   const files = [`${web}/posts/second.md#top`, `${web}/posts/2026/third.md`];
   assertEquals(hrefs(alone.html), [...files, ...others]);
 });
@@ -84,13 +128,19 @@ Deno.test("links lead to contentUrl where there are no web pages; a file over th
   }, { env: { GITHUB_WEB_URL: "", MAX_ITEM_MB: "1" } });
   const { items } = await site.service.list({ fields: "html" });
   assertEquals(hrefs(items[0]!.html), [`${API}other.md`]);
-  assertEquals(items.slice(1).map((item) => Object.keys(item)), [["error"], []]);
+  assertEquals(items.slice(1).map((item) => Object.keys(item)), [
+    ["error"],
+    [],
+  ]);
 });
 
 Deno.test("a file is rendered once, for lists and items, commits and restarts", async () => {
   await using store = await openFile();
   const compute = new WatchedCompute();
-  await using site = await startSite(FILES, { kv: await store.open(), compute });
+  await using site = await startSite(FILES, {
+    kv: await store.open(),
+    compute,
+  });
   const { service, gh } = site;
   const before = await service.list({ includeHtml: true });
   assertEquals(compute.filesOf("render"), 5, "and what is no text");
@@ -100,8 +150,14 @@ Deno.test("a file is rendered once, for lists and items, commits and restarts", 
   await service.list({ includeHtml: true, fields: "html" });
   assertEquals(compute.filesOf("render"), 6);
   await service.item({ path: "posts/page.mdx" });
-  const mdx = await service.get(itemPath({ path: "posts/page.mdx", includeHtml: true }));
-  assertEquals(mdx.headers.get("cache-status"), "collections; hit; ttl=60", "MDX costs no miss");
+  const mdx = await service.get(
+    itemPath({ path: "posts/page.mdx", includeHtml: true }),
+  );
+  assertEquals(
+    mdx.headers.get("cache-status"),
+    "collections; hit; ttl=60",
+    "MDX costs no miss",
+  );
   await mdx.body?.cancel();
   await service.services.close();
 
@@ -110,7 +166,10 @@ Deno.test("a file is rendered once, for lists and items, commits and restarts", 
     const { clock } = service;
     const kv = await store.open();
     await using again = await startService({ github: gh, clock, kv, compute });
-    const page = await again.list({ includeHtml: true, "filter[path]": "first.md" });
+    const page = await again.list({
+      includeHtml: true,
+      "filter[path]": "first.md",
+    });
     assertEquals(page.items[0], before.items[4]);
   }
   assertEquals(compute.filesOf("render"), 6);
@@ -121,22 +180,32 @@ Deno.test("fields cuts items to their named keys and reads nothing else", async 
   await using site = await startSite(FILES);
   const { service, gh } = site;
   const requested = watchBlobs(gh);
-  const named = async (fields: string, name = "first.md", more = {}): Promise<unknown> =>
+  const named = async (
+    fields: string,
+    name = "first.md",
+    more = {},
+  ): Promise<unknown> =>
     (await service.list({ fields, ...more, "filter[name]": name })).items[0];
   assertEquals(await named("slug,size"), { slug: "first", size: POST.length });
   assertEquals(requested, []);
-  const keys = ["title", "none", "author.name", "author.id"].map((key) => `frontMatter.${key}`);
+  const keys = ["title", "none", "author.name", "author.id"].map((key) =>
+    `frontMatter.${key}`
+  );
   const frontMatter = { author: { id: 1, name: "Ann" }, title: "First" };
   assertEquals(await named(`slug,${keys}`), { slug: "first", frontMatter });
   assertEquals(requested.length, 1);
   // The `include…` parameters have no effect beside `fields`.
   const whole = { includeContent: true, includeHtml: true, limit: 1000 };
   assertEquals(await named("name", "first.md", whole), { name: "first.md" });
-  const { excerpt, body } = await service.item({ path: "posts/first.md", includeHtml: 1 });
+  const { excerpt, body } = await service.item({
+    path: "posts/first.md",
+    includeHtml: 1,
+  });
   assertEquals(await named("words,excerpt"), { excerpt, words: 13 });
   assertEquals(await named("body,name"), { name: "first.md", body });
   // An error is sent with what it is about, and only then, though the file was read.
-  const keysOf = async (fields: string) => Object.keys(await named(fields, "broken.md") as object);
+  const keysOf = async (fields: string) =>
+    Object.keys(await named(fields, "broken.md") as object);
   assertEquals(await keysOf("frontMatter"), ["frontMatterError"]);
   assertEquals(await keysOf("content,slug"), ["slug", "content"]);
   const { links } = await service.list({ fields: "slug,name,slug", limit: 1 });
@@ -144,7 +213,10 @@ Deno.test("fields cuts items to their named keys and reads nothing else", async 
 });
 
 Deno.test("slug-ambiguous names at most 20 paths, and counts all", async () => {
-  const files = Array.from({ length: 21 }, (_, n): [string, string] => [`posts/a.x${n}`, ""]);
+  const files = Array.from(
+    { length: 21 },
+    (_, n): [string, string] => [`posts/a.x${n}`, ""],
+  );
   await using site = await startSite(files);
   const path = itemPath({ collection: "posts", slug: "a" });
   const { detail, paths } = await site.service.problem(path);
@@ -156,26 +228,45 @@ Deno.test("slug-ambiguous names at most 20 paths, and counts all", async () => {
 });
 
 Deno.test("a slug names the only Markdown file, or is ambiguous", async () => {
-  const names = "a.md a.json a.b.md b.md b.mdx c.json c.txt d x/a.md".split(" ");
+  const names = "a.md a.json a.b.md b.md b.mdx c.json c.txt d x/a.md".split(
+    " ",
+  );
   const files = names.map((name): [string, string] => [`posts/${name}`, ""]);
   await using site = await startSite([...files, ["other/e.md", ""]]);
   const { service } = site;
   const slugs = { "a": "a.md", "a.b": "a.b.md", "d": "d", "x/a": "x/a.md" };
   for (const [slug, name] of Object.entries(slugs)) {
-    assertEquals((await service.item({ collection: "posts", slug })).path, `posts/${name}`);
+    assertEquals(
+      (await service.item({ collection: "posts", slug })).path,
+      `posts/${name}`,
+    );
   }
   const problem = async (parameters: Record<string, string>) => {
-    const { code, paths } = await service.problem(itemPath({ collection: "posts", ...parameters }));
+    const { code, paths } = await service.problem(
+      itemPath({ collection: "posts", ...parameters }),
+    );
     return [code, paths];
   };
-  assertEquals(await problem({ slug: "b" }), ["slug-ambiguous", ["posts/b.md", "posts/b.mdx"]]);
-  assertEquals(await problem({ slug: "c" }), ["slug-ambiguous", ["posts/c.json", "posts/c.txt"]]);
+  assertEquals(await problem({ slug: "b" }), ["slug-ambiguous", [
+    "posts/b.md",
+    "posts/b.mdx",
+  ]]);
+  assertEquals(await problem({ slug: "c" }), ["slug-ambiguous", [
+    "posts/c.json",
+    "posts/c.txt",
+  ]]);
   assertEquals(await problem({ slug: "a.md" }), ["item-not-found", undefined]);
   const { code, detail } = await service.problem(
     itemPath({ collection: "posts", path: "other/e.md" }),
   );
-  assertEquals([code, detail.slice(0, 30)], ["item-not-found", '"other/e.md" is not in the fol']);
-  assertEquals((await service.item({ collection: "posts", path: "posts/a.json" })).name, "a.json");
+  assertEquals([code, detail.slice(0, 30)], [
+    "item-not-found",
+    '"other/e.md" is not in the fol',
+  ]);
+  assertEquals(
+    (await service.item({ collection: "posts", path: "posts/a.json" })).name,
+    "a.json",
+  );
 });
 
 Deno.test("neighbors are items of the list with their front matter, none for what the filter leaves out", async () => {
@@ -186,11 +277,18 @@ Deno.test("neighbors are items of the list with their front matter, none for wha
   });
   const { service, gh } = site;
   const around = async (parameters = {}): Promise<unknown> => {
-    const both = { collection: "posts", slug: "2", includeNeighbors: true, ...parameters };
+    const both = {
+      collection: "posts",
+      slug: "2",
+      includeNeighbors: true,
+      ...parameters,
+    };
     const { previous, next } = await service.item(both);
     return [previous, next];
   };
-  const { items } = await service.list({ fields: "name,path,slug,contentUrl,frontMatter" });
+  const { items } = await service.list({
+    fields: "name,path,slug,contentUrl,frontMatter",
+  });
   assertEquals(await around(), [items[0], items[2]]);
   assertEquals(await around({ "filter[name]": "*.md" }), [null, null]);
   gh.resetCounts();
@@ -205,16 +303,26 @@ Deno.test("facets tell values of different types apart, and count an element onc
     "posts/3.md": "---\ntags: b\n---\n",
     "posts/4.txt": "text",
   });
-  const { facets } = await site.service.list({ facets: "frontMatter.tags", limit: 1 });
-  const tags = facets!["frontMatter.tags"]!.map(({ value, count }) => [value, count]);
-  assertEquals<unknown>(tags, [["a", 2], ["b", 2], [3, 1], ["3", 1], [true, 1]]);
+  const { facets } = await site.service.list({
+    facets: "frontMatter.tags",
+    limit: 1,
+  });
+  const tags = facets!["frontMatter.tags"]!.map((
+    { value, count },
+  ) => [value, count]);
+  assertEquals<unknown>(tags, [["a", 2], ["b", 2], [3, 1], ["3", 1], [
+    true,
+    1,
+  ]]);
 });
 
 Deno.test("an htmlError is sent for 5 minutes, not for as long as the branch stays", async () => {
   const compute = new WatchedCompute();
   let isBusy = true;
   compute.answer = (task) =>
-    task === "render" && isBusy ? { results: ["late"], isSlow: false } : undefined;
+    task === "render" && isBusy
+      ? { results: ["late"], isSlow: false }
+      : undefined;
   await using site = await startSite({ "posts/a.md": "# A\n" }, { compute });
   const { service } = site;
   const paths = [
@@ -223,10 +331,15 @@ Deno.test("an htmlError is sent for 5 minutes, not for as long as the branch sta
   ];
   const isRendered = async (path: string) =>
     (await (await service.get(path)).text()).includes("</h1>");
-  const passedMs: [number, boolean][] = [[0, false], [299_999, false], [300_001, true]];
+  const passedMs: [number, boolean][] = [[0, false], [299_999, false], [
+    300_001,
+    true,
+  ]];
   for (const [ms, expected] of passedMs) {
     service.clock.advance(ms);
-    for (const path of paths) assertEquals([ms, await isRendered(path)], [ms, expected]);
+    for (const path of paths) {
+      assertEquals([ms, await isRendered(path)], [ms, expected]);
+    }
     isBusy = false;
   }
 });

@@ -17,7 +17,9 @@ Deno.test("get-item-content gives bytes that decode to the file, whatever they a
     "crlf": bytes("a\r\nb\r\n"),
     "empty": new Uint8Array(),
     "text": bytes("ünïcode 🙂 \u2028 \ufffd"),
-    "image.png": bytes("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"),
+    "image.png": bytes(
+      "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
+    ),
     ".github/a.yml": bytes("a: 1\n"),
   };
   const binary = {
@@ -27,15 +29,28 @@ Deno.test("get-item-content gives bytes that decode to the file, whatever they a
     "surrogate": new Uint8Array([0xed, 0xa0, 0x80]),
     "utf-16": new Uint8Array([0xff, 0xfe, 0x61, 0x00]),
   };
-  await using site = await startSite({ ...text, ...binary, "run.sh": { executable: "echo\n" } });
+  await using site = await startSite({
+    ...text,
+    ...binary,
+    "run.sh": { executable: "echo\n" },
+  });
 
   for (const [path, expected] of Object.entries({ ...text, ...binary })) {
     const { encoding, content, size } = await site.service.item({ path });
-    const decoded = path in text ? bytes(content) : Uint8Array.fromBase64(content);
+    const decoded = path in text
+      ? bytes(content)
+      : Uint8Array.fromBase64(content);
     assertEquals([path, encoding], [path, path in text ? "utf-8" : "base64"]);
-    assertEquals([path, decoded.toHex(), size], [path, expected.toHex(), expected.length]);
+    assertEquals([path, decoded.toHex(), size], [
+      path,
+      expected.toHex(),
+      expected.length,
+    ]);
     const response = await site.service.get(raw(path));
-    assertEquals([path, (await response.bytes()).toHex()], [path, expected.toHex()]);
+    assertEquals([path, (await response.bytes()).toHex()], [
+      path,
+      expected.toHex(),
+    ]);
   }
   assertEquals((await site.service.item({ path: "run.sh" })).content, "echo\n");
 });
@@ -75,7 +90,9 @@ Deno.test("get-item-content gives a file of just the size cap, and refuses one o
 
   assertEquals((await site.service.item({ path: "just" })).size, MIB);
   for (const format of ["json", "raw"]) {
-    const problem = await site.service.problem(itemPath({ path: "over", format }));
+    const problem = await site.service.problem(
+      itemPath({ path: "over", format }),
+    );
     const { code, size, maxBytes, htmlUrl } = problem;
     assertEquals([code, size, maxBytes], ["item-too-large", MIB + 1, MIB]);
     assertEquals(htmlUrl, "https://github.test/octo/site/blob/main/over");
@@ -84,9 +101,14 @@ Deno.test("get-item-content gives a file of just the size cap, and refuses one o
 });
 
 Deno.test("format=raw sends what a browser would run as plain text, but for SVG, under a policy", async () => {
-  const plain = "html HTM xhtml xht shtml xml xsl xslt rss atom mathml js mjs ecma".split(" ");
+  const plain =
+    "html HTM xhtml xht shtml xml xsl xslt rss atom mathml js mjs ecma".split(
+      " ",
+    );
   const types: Record<string, string> = {
-    ...Object.fromEntries(plain.map((end) => [`a.${end}`, "text/plain; charset=utf-8"])),
+    ...Object.fromEntries(
+      plain.map((end) => [`a.${end}`, "text/plain; charset=utf-8"]),
+    ),
     "a.svg": "image/svg+xml",
     "a.svgz": "image/svg+xml",
     "a.jpg": "image/jpeg",
@@ -96,33 +118,53 @@ Deno.test("format=raw sends what a browser would run as plain text, but for SVG,
     "a.pdf": "application/pdf",
     "a": "application/octet-stream",
   };
-  const files = Object.keys(types).map((path): [string, string] => [path, "<script>1</script>"]);
+  const files = Object.keys(types).map((
+    path,
+  ): [string, string] => [path, "<script>1</script>"]);
   await using site = await startSite(files);
 
   for (const [path, type] of Object.entries(types)) {
     const { headers } = await site.service.get(raw(path));
     assertEquals([path, headers.get("content-type")], [path, type]);
-    assertEquals(headers.get("content-security-policy"), "sandbox; default-src 'none'");
+    assertEquals(
+      headers.get("content-security-policy"),
+      "sandbox; default-src 'none'",
+    );
     const json = await site.service.get(itemPath({ path }));
-    assert(headers.get("etag") !== json.headers.get("etag"), "each representation has its own");
+    assert(
+      headers.get("etag") !== json.headers.get("etag"),
+      "each representation has its own",
+    );
   }
 });
 
 Deno.test("format=raw names the file, whatever its name, in one header", async () => {
-  const names = ['a"b.md', "a\\b.md", "a%41b.md", "ü 日本 🙂.md", "a;b=c,d'(e)*.md"];
-  await using site = await startSite(names.map((name): [string, string] => [`c/${name}`, ""]));
+  const names = [
+    'a"b.md',
+    "a\\b.md",
+    "a%41b.md",
+    "ü 日本 🙂.md",
+    "a;b=c,d'(e)*.md",
+  ];
+  await using site = await startSite(
+    names.map((name): [string, string] => [`c/${name}`, ""]),
+  );
 
   for (const name of names) {
     const disposition = (await site.service.get(raw(`c/${name}`))).headers
       .get("content-disposition")!;
     const [, plain, whole] =
-      /^inline; filename="([^"\\%]*)"; filename\*=UTF-8''([A-Za-z0-9!#$&+.^_`|~%-]+)$/.exec(
-        disposition,
-      ) ?? [];
+      /^inline; filename="([^"\\%]*)"; filename\*=UTF-8''([A-Za-z0-9!#$&+.^_`|~%-]+)$/
+        .exec(
+          disposition,
+        ) ?? [];
     assertMatch(plain ?? disposition, /^[\x20-\x7e]+$/);
     assertEquals(decodeURIComponent(whole!), name);
   }
-  assertEquals((await site.service.get(raw("c/a\u0085\u202eb.md"))).status, 400);
+  assertEquals(
+    (await site.service.get(raw("c/a\u0085\u202eb.md"))).status,
+    400,
+  );
   // Names that no request can carry.
   for (const name of ["a\r\nX-Evil: 1", "a\u0000b", "\ud800", "\u007f", ""]) {
     assertMatch(

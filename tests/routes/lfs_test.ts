@@ -36,17 +36,23 @@ const envOf = { GITHUB_WEB_URL: "" };
 Deno.test("format=raw sends the file of a pointer, and a clear problem for one that cannot be had", async () => {
   await using site = await start(envOf);
   const { service } = site;
-  const raw = (name: string) => itemPath({ path: `posts/${name}`, format: "raw" });
+  const raw = (name: string) =>
+    itemPath({ path: `posts/${name}`, format: "raw" });
   const picture = await service.get(raw("a.png"));
-  assertEquals([picture.status, picture.headers.get("content-type")], [200, "image/png"]);
+  assertEquals([picture.status, picture.headers.get("content-type")], [
+    200,
+    "image/png",
+  ]);
   assertEquals(await picture.bytes(), PICTURE);
   assertEquals(await (await service.get(raw("b.md"))).text(), TEXT);
-  const problems = await Promise.all(["c.bin", "d.png", "e.txt"].map(async (name) => {
-    const { status, code, detail, size } = await service.problem(raw(name));
-    assert(detail.includes(`posts/${name}`), detail);
-    assert(code === "item-too-large" || detail.includes("Git LFS"), detail);
-    return [status, code, size];
-  }));
+  const problems = await Promise.all(
+    ["c.bin", "d.png", "e.txt"].map(async (name) => {
+      const { status, code, detail, size } = await service.problem(raw(name));
+      assert(detail.includes(`posts/${name}`), detail);
+      assert(code === "item-too-large" || detail.includes("Git LFS"), detail);
+      return [status, code, size];
+    }),
+  );
   assertEquals(problems, [
     [422, "item-too-large", MIB + 1],
     [404, "item-not-found", undefined],
@@ -57,11 +63,22 @@ Deno.test("format=raw sends the file of a pointer, and a clear problem for one t
 Deno.test("get-item-content has lfs, and the size, content and HTML of the file itself", async () => {
   await using site = await start(envOf);
   const { service } = site;
-  const { lfs, size, content, encoding } = await service.item({ path: "posts/a.png" });
-  assertEquals([size, encoding, content], [PICTURE.length, "base64", PICTURE.toBase64()]);
-  assertEquals(lfs, parseLfsPointer(new TextEncoder().encode(pointerTo(PICTURE))));
+  const { lfs, size, content, encoding } = await service.item({
+    path: "posts/a.png",
+  });
+  assertEquals([size, encoding, content], [
+    PICTURE.length,
+    "base64",
+    PICTURE.toBase64(),
+  ]);
+  assertEquals(
+    lfs,
+    parseLfsPointer(new TextEncoder().encode(pointerTo(PICTURE))),
+  );
   const text = await service.item({ path: "posts/b.md", includeHtml: true });
-  assertEquals([text.content, text.frontMatter], [TEXT, { title: "Kept by LFS" }]);
+  assertEquals([text.content, text.frontMatter], [TEXT, {
+    title: "Kept by LFS",
+  }]);
   // The picture of an item's HTML is that of the pointer beside it.
   const [, src] = /<img src="([^"]+)"/.exec(text.html!)!;
   const picture = await service.get(src!.replaceAll("&amp;", "&"));
@@ -72,20 +89,32 @@ Deno.test("get-item-content has lfs, and the size, content and HTML of the file 
 Deno.test("a list with contents has those of LFS files, and an error for what cannot be had", async () => {
   await using site = await start(envOf);
   const { service } = site;
-  const { items } = await service.list({ includeContent: true, includeHtml: true });
+  const { items } = await service.list({
+    includeContent: true,
+    includeHtml: true,
+  });
   const byName = new Map(items.map((item) => [item.name, item]));
   const of = (name: string) => byName.get(name)!;
-  assertEquals(items.map(({ name, size, lfs, error }) => [name, size, lfs?.size, error?.code]), [
-    ["a.png", PICTURE.length, PICTURE.length, undefined],
-    ["b.md", TEXT.length, TEXT.length, undefined],
-    ["c.bin", MIB + 1, MIB + 1, "item-too-large"],
-    ["d.png", 22, 22, "item-not-found"],
-    ["e.txt", 5, 5, "source-failed"],
-    ["f.md", 42, undefined, undefined],
-  ]);
+  assertEquals(
+    items.map((
+      { name, size, lfs, error },
+    ) => [name, size, lfs?.size, error?.code]),
+    [
+      ["a.png", PICTURE.length, PICTURE.length, undefined],
+      ["b.md", TEXT.length, TEXT.length, undefined],
+      ["c.bin", MIB + 1, MIB + 1, "item-too-large"],
+      ["d.png", 22, 22, "item-not-found"],
+      ["e.txt", 5, 5, "source-failed"],
+      ["f.md", 42, undefined, undefined],
+    ],
+  );
   assertEquals(of("a.png").content, PICTURE.toBase64());
   const { content, frontMatter, html, words } = of("b.md");
-  assertEquals([content, frontMatter, words], [TEXT, { title: "Kept by LFS" }, 1]);
+  assertEquals([content, frontMatter, words], [
+    TEXT,
+    { title: "Kept by LFS" },
+    1,
+  ]);
   assert(html!.includes("<h1") && of("f.md").html!.includes("<img"));
   assertEquals(of("f.md").frontMatter, { title: "Plain" });
 });
@@ -94,7 +123,9 @@ Deno.test("a list costs nothing for LFS, and shows a pointer once its blob was r
   await using site = await start(envOf);
   const { gh, service } = site;
   const sizes = async (parameters = {}) =>
-    (await service.list(parameters)).items.map(({ size, lfs }: ItemBody) => [size, lfs?.size]);
+    (await service.list(parameters)).items.map((
+      { size, lfs }: ItemBody,
+    ) => [size, lfs?.size]);
   const pointer = pointerTo(PICTURE).length;
   assertEquals((await sizes())[0], [pointer, undefined]);
   assertEquals(gh.counts(), { commit: 1, tree: 1, "tree-recursive": 1 });
@@ -110,8 +141,14 @@ Deno.test("a list costs nothing for LFS, and shows a pointer once its blob was r
   assertEquals(gh.counts(), {});
   await service.get(itemPath({ path: "posts/a.png", format: "raw" }));
   gh.resetCounts();
-  assertEquals((await sizes({ limit: 41 }))[0], [PICTURE.length, PICTURE.length]);
-  assertEquals(await sizes({ limit: 42, fields: "size,lfs" }), await sizes({ limit: 43 }));
+  assertEquals((await sizes({ limit: 41 }))[0], [
+    PICTURE.length,
+    PICTURE.length,
+  ]);
+  assertEquals(
+    await sizes({ limit: 42, fields: "size,lfs" }),
+    await sizes({ limit: 43 }),
+  );
   assertEquals(gh.counts(), {});
 });
 
@@ -120,24 +157,37 @@ Deno.test("sort and filter by front matter are those of the pointers, whatever w
   const { service } = site;
   await service.list({ includeContent: true });
   await service.item({ path: "posts/b.md" });
-  const { items } = await service.list({ "filter[frontMatter.title][exists]": true });
+  const { items } = await service.list({
+    "filter[frontMatter.title][exists]": true,
+  });
   assertEquals(items.map(({ name }) => name), ["f.md"]);
 });
 
 Deno.test("LFS objects are asked for together with the token, and cached by their ids", async () => {
-  await using site = await start({ ...envOf, GITHUB_TOKEN: "t1", ALLOWED_REPOS: "octo/*" });
+  await using site = await start({
+    ...envOf,
+    GITHUB_TOKEN: "t1",
+    ALLOWED_REPOS: "octo/*",
+  });
   const { gh, repository, service } = site;
   gh.addToken("t1");
   gh.setVisibility("octo/site", "private");
   await service.list({ includeContent: true, fields: "content" });
   const batches = () => gh.requests.filter(({ kind }) => kind === "lfs-batch");
-  assertEquals(batches().map(({ token, status }) => [token, status]), [[0, 200]]);
+  assertEquals(batches().map(({ token, status }) => [token, status]), [[
+    0,
+    200,
+  ]]);
   assertEquals(gh.counts().lfs, 3);
   gh.resetCounts();
   // Another name, another pointer text, the same object.
-  await repository.commit({ "posts/z.png": { executable: pointerTo(PICTURE) } });
+  await repository.commit({
+    "posts/z.png": { executable: pointerTo(PICTURE) },
+  });
   service.clock.advance(61_000);
-  const response = await service.get(itemPath({ path: "posts/z.png", format: "raw" }));
+  const response = await service.get(
+    itemPath({ path: "posts/z.png", format: "raw" }),
+  );
   assertEquals(await response.bytes(), PICTURE);
   assertEquals([batches(), gh.counts().lfs], [[], undefined]);
 });
@@ -147,10 +197,14 @@ Deno.test("a token that Git LFS refuses stays in use for the API, and a renamed 
   const { gh, service } = site;
   gh.addToken("t1");
   gh.intercept = (_request, { kind, token }) =>
-    kind === "lfs-batch" && token !== null ? new Response("{}", { status: 401 }) : null;
+    kind === "lfs-batch" && token !== null
+      ? new Response("{}", { status: 401 })
+      : null;
   gh.rename("octo/site", "octo/renamed");
   gh.lfs.add("octo/renamed", PICTURE);
-  const response = await service.get(itemPath({ path: "posts/a.png", format: "raw" }));
+  const response = await service.get(
+    itemPath({ path: "posts/a.png", format: "raw" }),
+  );
   assertEquals([response.status, await response.bytes()], [200, PICTURE]);
   assertEquals(service.logLines("token refused"), []);
   gh.resetCounts();
@@ -163,17 +217,36 @@ Deno.test("an LFS object is requested at known hosts only, and without following
   const { gh, service } = site;
   const path = itemPath({ path: "posts/a.png", format: "raw" });
   const asked: string[] = [];
-  await using trap = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, ({ url }) => {
+  await using trap = Deno.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    onListen() {},
+  }, ({ url }) => {
     asked.push(url);
     return new Response(PICTURE);
   });
   const there = `127.0.0.1:${trap.addr.port}`;
   const { host } = new URL(gh.apiUrl);
   const hrefs = [
-    ...[`http://${there}/{oid}`, `https://${there}/{oid}`, `http://localhost:${trap.addr.port}/`],
-    ...[`http://${host}@${there}/`, `file:///etc/passwd`, `//${there}/`, "not an address"],
-    ...["http://github-cloud.s3.amazonaws.com/{oid}", "https://evil.test/{oid}"],
-    ...[`https://github-cloud.s3.amazonaws.com.evil.test/`, "http://169.254.169.254/"],
+    ...[
+      `http://${there}/{oid}`,
+      `https://${there}/{oid}`,
+      `http://localhost:${trap.addr.port}/`,
+    ],
+    ...[
+      `http://${host}@${there}/`,
+      `file:///etc/passwd`,
+      `//${there}/`,
+      "not an address",
+    ],
+    ...[
+      "http://github-cloud.s3.amazonaws.com/{oid}",
+      "https://evil.test/{oid}",
+    ],
+    ...[
+      `https://github-cloud.s3.amazonaws.com.evil.test/`,
+      "http://169.254.169.254/",
+    ],
   ];
   for (const href of hrefs) {
     gh.lfs.href = href;
@@ -185,7 +258,10 @@ Deno.test("an LFS object is requested at known hosts only, and without following
   gh.lfs.href = null;
   gh.intercept = (_request, { kind }) =>
     kind === "lfs"
-      ? new Response(null, { status: 302, headers: { location: `http://${there}/` } })
+      ? new Response(null, {
+        status: 302,
+        headers: { location: `http://${there}/` },
+      })
       : null;
   assertEquals((await service.problem(path)).code, "source-failed");
   assertEquals(asked, []);
@@ -210,7 +286,14 @@ Deno.test("an LFS answer that is too long, cut or of another shape harms no othe
     const codes = items.map(({ error }) => error?.code);
     const failed = "source-failed";
     const missing = kind === "lfs" ? "item-not-found" : failed;
-    assertEquals(codes, [failed, failed, "item-too-large", missing, failed, undefined]);
+    assertEquals(codes, [
+      failed,
+      failed,
+      "item-too-large",
+      missing,
+      failed,
+      undefined,
+    ]);
     assertEquals(items.at(-1)!.frontMatter, { title: "Plain" });
   }
 });
@@ -218,33 +301,57 @@ Deno.test("an LFS answer that is too long, cut or of another shape harms no othe
 Deno.test("LFS objects count as misses", async () => {
   await using site = await start({ ...envOf, MISSES_PER_MINUTE: "1" });
   const { service } = site;
-  assertEquals((await service.get(itemPath({ path: "posts/f.md" }))).status, 200);
-  const { code } = await service.problem(itemPath({ path: "posts/a.png", format: "raw" }));
+  assertEquals(
+    (await service.get(itemPath({ path: "posts/f.md" }))).status,
+    200,
+  );
+  const { code } = await service.problem(
+    itemPath({ path: "posts/a.png", format: "raw" }),
+  );
   assertEquals(code, "too-many-requests");
 });
 
 Deno.test("a local folder gives LFS objects of its checkout, checked, and a problem for others", async () => {
   const pointer = pointerTo(PICTURE);
   const oid = parseLfsPointer(new TextEncoder().encode(pointer))!.oid;
-  const object = `.git/lfs/objects/${oid.slice(0, 2)}/${oid.slice(2, 4)}/${oid}`;
-  await using folder = await makeSampleFolder({ "posts/a.png": pointer, [object]: "" });
+  const object = `.git/lfs/objects/${oid.slice(0, 2)}/${
+    oid.slice(2, 4)
+  }/${oid}`;
+  await using folder = await makeSampleFolder({
+    "posts/a.png": pointer,
+    [object]: "",
+  });
   await Deno.writeFile(`${folder.dir}/${object}`, PICTURE);
-  await using service = await startService({ env: { LOCAL_REPOS_DIR: folder.root } });
+  await using service = await startService({
+    env: { LOCAL_REPOS_DIR: folder.root },
+  });
   const path = (format: string) =>
     itemPath({ owner: "local", repo: "blog", path: "posts/a.png", format });
   assertEquals(await (await service.get(path("raw"))).bytes(), PICTURE);
   await Deno.writeFile(`${folder.dir}/${object}`, PICTURE.toReversed());
   const { code, detail } = await service.problem(`${path("raw")}&branch=HEAD`);
   assertEquals([code, detail.includes("Git LFS")], ["item-not-found", true]);
-  const { items } = await service.list({ owner: "local", repo: "blog", includeContent: true });
-  assertEquals([items[0]!.lfs?.oid, items[0]!.error?.code], [oid, "item-not-found"]);
+  const { items } = await service.list({
+    owner: "local",
+    repo: "blog",
+    includeContent: true,
+  });
+  assertEquals([items[0]!.lfs?.oid, items[0]!.error?.code], [
+    oid,
+    "item-not-found",
+  ]);
 });
 
 Deno.test("parseLfsPointer() takes what git-lfs writes, to the letter, and nothing else", () => {
-  const oid = "4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393";
+  const oid =
+    "4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393";
   const version = "version https://git-lfs.github.com/spec/v1\n";
-  const parse = (text: string) => parseLfsPointer(new TextEncoder().encode(text));
-  assertEquals(parse(`${version}oid sha256:${oid}\nsize 12345\n`), { oid, size: 12345 });
+  const parse = (text: string) =>
+    parseLfsPointer(new TextEncoder().encode(text));
+  assertEquals(parse(`${version}oid sha256:${oid}\nsize 12345\n`), {
+    oid,
+    size: 12345,
+  });
   const others = [
     "",
     `${version}oid sha256:${oid}\nsize 12345`,

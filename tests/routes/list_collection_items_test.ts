@@ -7,7 +7,8 @@ import { listPath, type Parameters } from "../service.ts";
 import { startSite } from "../site.ts";
 
 Deno.test("list-collection-items orders paths by bytes and leaves out what is no plain file", async () => {
-  const names = "b.md a.md Z.md a/b.md a-b.md a0.md é.md ～.md 😀.md run.sh".split(" ");
+  const names = "b.md a.md Z.md a/b.md a-b.md a0.md é.md ～.md 😀.md run.sh"
+    .split(" ");
   await using site = await startSite({
     ...Object.fromEntries(names.map((name) => [`posts/${name}`, name])),
     "posts/run.sh": { executable: "echo" },
@@ -41,30 +42,51 @@ Deno.test("list-collection-items makes slugs and content types of names", async 
     ["page.HTML", "page", "text/html; charset=utf-8"],
     ["sub.folder/plain", "sub.folder/plain", "application/octet-stream"],
   ];
-  await using site = await startSite(expected.map(([name]): [string, string] => [`c/${name}`, ""]));
+  await using site = await startSite(
+    expected.map(([name]): [string, string] => [`c/${name}`, ""]),
+  );
   const { items } = await site.service.list({ collection: "c" });
-  const found = items.map(({ path, slug, contentType }) => [path.slice(2), slug, contentType]);
+  const found = items.map((
+    { path, slug, contentType },
+  ) => [path.slice(2), slug, contentType]);
   assertEquals(found, expected);
 });
 
 Deno.test("list-collection-items leads with contentUrl to each item, whatever its name", async () => {
-  const names = ["a b.md", "a+b.md", "50%.md", "a&b=c#d?.md", "ü/日本.md", 'q"uote.md', "\\.md"];
-  await using site = await startSite(names.map((name): [string, string] => [`c/${name}`, name]));
+  const names = [
+    "a b.md",
+    "a+b.md",
+    "50%.md",
+    "a&b=c#d?.md",
+    "ü/日本.md",
+    'q"uote.md',
+    "\\.md",
+  ];
+  await using site = await startSite(
+    names.map((name): [string, string] => [`c/${name}`, name]),
+  );
 
   // The caller's spelling is echoed.
   const asked = { owner: "Octo", repo: "SITE" };
-  const { items, repository } = await site.service.list({ ...asked, collection: "c" });
+  const { items, repository } = await site.service.list({
+    ...asked,
+    collection: "c",
+  });
 
   const commit = await site.repository.head();
   assertEquals(repository, { ...asked, branch: "main", commit });
   assertEquals(items.map(({ path }) => path.slice(2)), names.toSorted());
   for (const { slug: _, ...listed } of items) {
-    const item: ContentBody = await (await site.service.get(listed.contentUrl!)).json();
+    const item: ContentBody = await (await site.service.get(listed.contentUrl!))
+      .json();
     const { repository: of, encoding: _, content, ...facts } = item;
     assertEquals([of, facts], [repository, listed]);
     assertEquals(content, listed.path.slice(2));
     const { pathname } = new URL(listed.htmlUrl!);
-    assertEquals(decodeURIComponent(pathname), `/Octo/SITE/blob/main/${listed.path}`);
+    assertEquals(
+      decodeURIComponent(pathname),
+      `/Octo/SITE/blob/main/${listed.path}`,
+    );
   }
 });
 
@@ -75,13 +97,23 @@ Deno.test("list-collection-items takes branches with slashes, tags, commit ids a
   await repository.tag("v1", { annotated: true });
   await repository.branch("feature/x");
   const second = await repository.commit({ "posts/a.md": "2" });
-  const requested = { "feature/x": first, v1: first, [first]: first, main: second, HEAD: second };
+  const requested = {
+    "feature/x": first,
+    v1: first,
+    [first]: first,
+    main: second,
+    HEAD: second,
+  };
 
   for (const [branch, commit] of Object.entries(requested)) {
     const { repository, items } = await service.list({ branch });
     assertEquals([repository.branch, repository.commit], [branch, commit]);
-    const item: ContentBody = await (await service.get(items[0]!.contentUrl!)).json();
-    assertEquals([item.repository.branch, item.content], [branch, commit === first ? "1" : "2"]);
+    const item: ContentBody = await (await service.get(items[0]!.contentUrl!))
+      .json();
+    assertEquals([item.repository.branch, item.content], [
+      branch,
+      commit === first ? "1" : "2",
+    ]);
   }
 });
 
@@ -112,7 +144,9 @@ Deno.test("pages lead to each other, past the end too, in body and Link header",
     const { totalItems, totalPages, hasNext, hasPrevious } = pagination;
     const { self, first, previous, next, last } = links;
     const header = Object.entries({ first, prev: previous, next, last })
-      .filter(([, url]) => url !== null).map(([rel, url]) => `<${url}>; rel="${rel}"`).join(", ");
+      .filter(([, url]) => url !== null).map(([rel, url]) =>
+        `<${url}>; rel="${rel}"`
+      ).join(", ");
     assertEquals(response.headers.get("link"), header);
     assertEquals([hasPrevious, hasNext], [previous !== null, next !== null]);
     const pages = [self, first, previous, next, last].map((url) =>
@@ -127,10 +161,16 @@ Deno.test("recursive=false lists the files directly in the folder, by one plain 
   await using site = await startSite({ ...POSTS, "posts/.hidden.md": "" });
   const { service, gh } = site;
   const body = await service.list({ recursive: false });
-  assertEquals(body.items.map(({ path }) => path), ["posts/a.md", "posts/b.md"]);
+  assertEquals(body.items.map(({ path }) => path), [
+    "posts/a.md",
+    "posts/b.md",
+  ]);
   // One for the root, in which the folder was found, and one for the folder.
   const { tree, "tree-recursive": recursive } = gh.counts();
   assertEquals([tree, recursive], [2, undefined]);
-  const sorted = await service.list({ recursive: 0, sort: "frontMatter.title" });
+  const sorted = await service.list({
+    recursive: 0,
+    sort: "frontMatter.title",
+  });
   assertEquals(sorted.items.map(({ name }) => name), ["b.md", "a.md"]);
 });

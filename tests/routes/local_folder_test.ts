@@ -19,7 +19,10 @@ Deno.test("a local folder is looked at again after a second, so that an edit is 
     const response = await service.get(list());
     assertEquals(response.headers.get("cache-control"), "no-cache");
     const { items }: ListBody = await response.json();
-    return [response.headers.get("cache-status"), ...items.map(({ slug }) => slug)];
+    return [
+      response.headers.get("cache-status"),
+      ...items.map(({ slug }) => slug),
+    ];
   };
 
   assertEquals(await look(), ["collections; fwd=miss; stored", "a"]);
@@ -32,8 +35,16 @@ Deno.test("a local folder is looked at again after a second, so that an edit is 
   service.clock.advance(1);
   assertEquals(await look(), ["collections; fwd=stale; stored", "a", "b"]);
   service.clock.advance(1_000);
-  assertEquals(await look(), ["collections; fwd=stale; detail=revalidated", "a", "b"]);
-  assertEquals((await service.get(item("posts/a.md"), init)).status, 200, "of another commit");
+  assertEquals(await look(), [
+    "collections; fwd=stale; detail=revalidated",
+    "a",
+    "b",
+  ]);
+  assertEquals(
+    (await service.get(item("posts/a.md"), init)).status,
+    200,
+    "of another commit",
+  );
 });
 
 Deno.test("a local folder has its one branch, no web pages, and costs no misses", async () => {
@@ -59,14 +70,27 @@ Deno.test("a local folder has its one branch, no web pages, and costs no misses"
 });
 
 Deno.test("a local folder gives nothing hidden and nothing from outside", async () => {
-  const secrets = ["posts/.env", ".git/config", "../outside.md", "../.hidden/a.md"];
-  const files = Object.fromEntries(secrets.map((path) => [path, "canarySecret"]));
+  const secrets = [
+    "posts/.env",
+    ".git/config",
+    "../outside.md",
+    "../.hidden/a.md",
+  ];
+  const files = Object.fromEntries(
+    secrets.map((path) => [path, "canarySecret"]),
+  );
   await using folder = await makeSampleFolder({ ...files, "posts/a.md": "1" });
   await using service = await serve(folder);
   await Deno.symlink("../../outside.md", `${folder.dir}/posts/link.md`);
   await Deno.symlink("../..", `${folder.dir}/posts/up`);
   const paths = [
-    ...["posts/.env", ".git/config", "posts/link.md", "posts/up/outside.md", "posts/up"],
+    ...[
+      "posts/.env",
+      ".git/config",
+      "posts/link.md",
+      "posts/up/outside.md",
+      "posts/up",
+    ],
     ...["../outside.md", "posts/../../outside.md", "/etc/passwd"],
   ];
   const requests = [
@@ -78,18 +102,28 @@ Deno.test("a local folder gives nothing hidden and nothing from outside", async 
   ];
   for (const path of requests) {
     const response = await service.get(path);
-    assertEquals([path, response.status === 404 || response.status === 400], [path, true]);
+    assertEquals([path, response.status === 404 || response.status === 400], [
+      path,
+      true,
+    ]);
     assertEquals((await response.text()).includes("canarySecret"), false);
   }
-  assertEquals((await service.list({ ...LOCAL, collection: "/" })).items.length, 1);
+  assertEquals(
+    (await service.list({ ...LOCAL, collection: "/" })).items.length,
+    1,
+  );
 });
 
 Deno.test("a file that was edited or deleted since the last look is read as it is now", async () => {
-  await using folder = await makeSampleFolder({ "posts/a.md": "1", "posts/b.md": "2" });
+  await using folder = await makeSampleFolder({
+    "posts/a.md": "1",
+    "posts/b.md": "2",
+  });
   await using service = await serve(folder);
   await service.list(LOCAL);
   await folder.write("posts/a.md", "edited");
-  const content = async () => (await service.item({ ...LOCAL, path: "posts/a.md" })).content;
+  const content = async () =>
+    (await service.item({ ...LOCAL, path: "posts/a.md" })).content;
   assertEquals(await content(), "edited");
   await folder.write("posts/b.md", "---\nn: 1\n---\n");
   const { items } = await service.list({ ...LOCAL, includeContent: true });

@@ -25,7 +25,9 @@ interface Details {
   readonly says?: RegExp;
 }
 
-const under = (fault: Fault): Details => ({ arrange: ({ gh }) => gh.fault = fault });
+const under = (fault: Fault): Details => ({
+  arrange: ({ gh }) => gh.fault = fault,
+});
 const breakResolve = (services: Services): Services => ({
   ...services,
   sourceOf: (owner) =>
@@ -47,42 +49,58 @@ const hangTooLong = ({ gh, service }: Site) =>
 const NEWEST = listPath({ sort: "-frontMatter.date" });
 
 /** One way to cause each problem, or several. */
-const ROWS: readonly (readonly [code: ProblemCode, path: string, details?: Details])[] = [
-  ["invalid-parameters", listPath({ page: 0 })],
-  ["repository-not-allowed", listPath(), { env: { ALLOWED_REPOS: "octo/other" } }],
-  ["repository-not-found", listPath({ repo: "none" })],
-  ["branch-not-found", listPath({ branch: "none" })],
-  ["collection-not-found", listPath({ collection: "post" })],
-  ["collection-not-found", listPath({ collection: "posts/a.md" }), { says: /is a file/ }],
-  ["item-not-found", itemPath({ path: "posts" })],
-  ["slug-ambiguous", itemPath({ collection: "posts", slug: "twice" })],
-  ["route-not-found", "/api/none"],
-  // The framework decodes a parameter of a path.
-  ["route-not-found", "/problems/%ff"],
-  ["method-not-allowed", listPath(), { init: { method: "POST" } }],
-  ["repository-empty", listPath({ repo: "e" }), { arrange: ({ gh }) => gh.add("octo/e", null) }],
-  ["item-too-large", itemPath({ path: "more/large.bin" }), { env: { MAX_ITEM_MB: "1" } }],
-  ["too-many-requests", listPath({ repo: "other" }), {
-    env: { MISSES_PER_MINUTE: "1" },
-    arrange: ({ service }) => service.list(),
-    retryAfter: 60,
-  }],
-  ["repository-blocked", listPath({ repo: "b" }), {
-    arrange: ({ gh }) => gh.add("octo/b", null, { blocked: 451 }),
-  }],
-  ["internal-error", listPath(), { change: breakResolve, says: /"detail":"[^"]*[0-9a-f]{8}-/ }],
-  ["collection-not-ready", NEWEST, { arrange: hangTooLong, retryAfter: 5 }],
-  ["source-failed", listPath(), under({ kind: "status", status: 500, message: "canaryUpstream" })],
-  ["source-failed", listPath(), under({ kind: "garbage" })],
-  ["source-failed", listPath(), under({ kind: "html" })],
-  ["source-failed", listPath(), under({ kind: "cut" })],
-  ["source-failed", listPath(), { arrange: ({ gh }) => gh.down() }],
-  ["source-rate-limited", listPath(), {
-    ...under({ kind: "secondary403", retryAfterSeconds: 77 }),
-    retryAfter: 77,
-  }],
-  ["source-timeout", listPath(), { arrange: hang }],
-];
+const ROWS:
+  readonly (readonly [code: ProblemCode, path: string, details?: Details])[] = [
+    ["invalid-parameters", listPath({ page: 0 })],
+    ["repository-not-allowed", listPath(), {
+      env: { ALLOWED_REPOS: "octo/other" },
+    }],
+    ["repository-not-found", listPath({ repo: "none" })],
+    ["branch-not-found", listPath({ branch: "none" })],
+    ["collection-not-found", listPath({ collection: "post" })],
+    ["collection-not-found", listPath({ collection: "posts/a.md" }), {
+      says: /is a file/,
+    }],
+    ["item-not-found", itemPath({ path: "posts" })],
+    ["slug-ambiguous", itemPath({ collection: "posts", slug: "twice" })],
+    ["route-not-found", "/api/none"],
+    // The framework decodes a parameter of a path.
+    ["route-not-found", "/problems/%ff"],
+    ["method-not-allowed", listPath(), { init: { method: "POST" } }],
+    ["repository-empty", listPath({ repo: "e" }), {
+      arrange: ({ gh }) => gh.add("octo/e", null),
+    }],
+    ["item-too-large", itemPath({ path: "more/large.bin" }), {
+      env: { MAX_ITEM_MB: "1" },
+    }],
+    ["too-many-requests", listPath({ repo: "other" }), {
+      env: { MISSES_PER_MINUTE: "1" },
+      arrange: ({ service }) => service.list(),
+      retryAfter: 60,
+    }],
+    ["repository-blocked", listPath({ repo: "b" }), {
+      arrange: ({ gh }) => gh.add("octo/b", null, { blocked: 451 }),
+    }],
+    ["internal-error", listPath(), {
+      change: breakResolve,
+      says: /"detail":"[^"]*[0-9a-f]{8}-/,
+    }],
+    ["collection-not-ready", NEWEST, { arrange: hangTooLong, retryAfter: 5 }],
+    [
+      "source-failed",
+      listPath(),
+      under({ kind: "status", status: 500, message: "canaryUpstream" }),
+    ],
+    ["source-failed", listPath(), under({ kind: "garbage" })],
+    ["source-failed", listPath(), under({ kind: "html" })],
+    ["source-failed", listPath(), under({ kind: "cut" })],
+    ["source-failed", listPath(), { arrange: ({ gh }) => gh.down() }],
+    ["source-rate-limited", listPath(), {
+      ...under({ kind: "secondary403", retryAfterSeconds: 77 }),
+      retryAfter: 77,
+    }],
+    ["source-timeout", listPath(), { arrange: hang }],
+  ];
 
 for (const [index, [code, path, details = {}]] of ROWS.entries()) {
   Deno.test(`problem ${code}, cause ${index + 1}`, async () => {
@@ -92,7 +110,10 @@ for (const [index, [code, path, details = {}]] of ROWS.entries()) {
       "posts/twice.html": "",
       "posts/twice.txt": "",
       "more/large.bin": new Uint8Array((1 << 20) + 1),
-    }, { env: { GITHUB_TOKEN: "ghp_canaryToken", ...env }, ...change && { change } });
+    }, {
+      env: { GITHUB_TOKEN: "ghp_canaryToken", ...env },
+      ...change && { change },
+    });
     site.gh.addToken("ghp_canaryToken");
     await arrange?.(site);
 
@@ -105,7 +126,10 @@ for (const [index, [code, path, details = {}]] of ROWS.entries()) {
     assertEquals(problem.type, `http://localhost:8000/problems/${code}`);
     if (says) assertMatch(text, says);
     for (const canary of CANARIES) {
-      assert(!`${text}${site.service.logText}`.includes(canary), `"${canary}" got out`);
+      assert(
+        !`${text}${site.service.logText}`.includes(canary),
+        `"${canary}" got out`,
+      );
     }
   });
 }
@@ -113,7 +137,12 @@ for (const [index, [code, path, details = {}]] of ROWS.entries()) {
 Deno.test("every code of the table has a cause", () => {
   // The first two are below, those of the webhook are in webhook_test.ts, the last is in hostile_trees_test.ts.
   const others: ProblemCode[] = [
-    ...["service-busy", "query-too-expensive", "signature-invalid", "body-too-large"] as const,
+    ...[
+      "service-busy",
+      "query-too-expensive",
+      "signature-invalid",
+      "body-too-large",
+    ] as const,
     "collection-too-large",
   ];
   const caused = [...ROWS.map(([code]) => code), ...others];
@@ -144,11 +173,15 @@ Deno.test("problem service-busy, when the queue to the source is full", async ()
   // 64 are sent, 512 of one client wait, and the one after that is refused.
   const responses = Array.from(
     { length: 577 },
-    (_, n) => service.get(listPath({ repo: `r${n}` }), { signal: disconnect.signal }),
+    (_, n) =>
+      service.get(listPath({ repo: `r${n}` }), { signal: disconnect.signal }),
   );
   const response = await Promise.race(responses);
 
-  assertEquals([response.status, response.headers.get("retry-after")], [503, "5"]);
+  assertEquals([response.status, response.headers.get("retry-after")], [
+    503,
+    "5",
+  ]);
   assertEquals((await response.json()).code, "service-busy");
   disconnect.abort();
   await Promise.allSettled(responses);

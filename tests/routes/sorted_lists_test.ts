@@ -8,19 +8,53 @@ import type { ContentBody, ListBody } from "../../lib/api/contract.ts";
 import { watchBlobs } from "../github/served_repository.ts";
 import { startSite } from "../site.ts";
 
-const ENV = { GITHUB_TOKEN: "token", MISSES_PER_MINUTE: "0", LOG_LEVEL: "error" };
+const ENV = {
+  GITHUB_TOKEN: "token",
+  MISSES_PER_MINUTE: "0",
+  LOG_LEVEL: "error",
+};
 
-const WORDS = ["Émile", "apple 2", "apple 10", "Apple 10", "zebra", "äpfel", "Ω", "-", "10 ways"];
-const MIXED = ["3", "12.5", "true", "false", "2024-02-30", "2024-05-01", "[1, 2]", "{a: 1}", "~"];
-const TIMES = ["", "T08:30:00Z", " 09:00:00", "T23:30:00-05:00", "T01:00:00.250+02:00", " or so"];
+const WORDS = [
+  "Émile",
+  "apple 2",
+  "apple 10",
+  "Apple 10",
+  "zebra",
+  "äpfel",
+  "Ω",
+  "-",
+  "10 ways",
+];
+const MIXED = [
+  "3",
+  "12.5",
+  "true",
+  "false",
+  "2024-02-30",
+  "2024-05-01",
+  "[1, 2]",
+  "{a: 1}",
+  "~",
+];
+const TIMES = [
+  "",
+  "T08:30:00Z",
+  " 09:00:00",
+  "T23:30:00-05:00",
+  "T01:00:00.250+02:00",
+  " or so",
+];
 
 /** A path in `posts`, and a text with front matter in which every key is absent somewhere. */
 function post(number: number): [path: string, text: string] {
   const folder = number % 11 === 0 ? "" : `${2016 + number % 11}/`;
   const path = `posts/${folder}post-${number}.md`;
-  if (number % 41 === 0) return [path, `# Post ${number}, without front matter\n`];
+  if (number % 41 === 0) {
+    return [path, `# Post ${number}, without front matter\n`];
+  }
   // Strides that share no factor with their ranges keep the values out of the order of paths.
-  const day = new Date(Date.UTC(2016, 0, 1 + number * 7919 % 3001)).toISOString().slice(0, 10);
+  const day = new Date(Date.UTC(2016, 0, 1 + number * 7919 % 3001))
+    .toISOString().slice(0, 10);
   const lines = [
     `title: "${WORDS[number * 5 % 9]} ${number * 31 % 97}"`,
     `date: ${day}${TIMES[number % 6]}`,
@@ -30,7 +64,10 @@ function post(number: number): [path: string, text: string] {
     `mixed: ${MIXED[number * 7 % 9]}`,
     `author: { name: "${WORDS[number % 9]}", id: ${number % 13} }`,
   ].filter((_, index) => (number + index) % 19 !== 0);
-  return [path, `---\n${lines.join("\n")}\n---\n${"Words. ".repeat(number % 40)}\n`];
+  return [
+    path,
+    `---\n${lines.join("\n")}\n---\n${"Words. ".repeat(number % 40)}\n`,
+  ];
 }
 
 interface Item {
@@ -64,32 +101,51 @@ function valueOf(item: Item, field: string): any {
 
 const order = <T>(a: T, b: T) => a < b ? -1 : a > b ? 1 : 0;
 const collator = new Intl.Collator("en", { numeric: true });
-const DATE = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d:\d\d(?:\.\d+)?)(Z|[+-]\d\d:\d\d)?)?$/;
+const DATE =
+  /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d:\d\d(?:\.\d+)?)(Z|[+-]\d\d:\d\d)?)?$/;
 const KINDS = ["number", "date", "text", "boolean", "none"] as const;
 
 /** A value's kind, and what orders it among its kind. */
-function keyOf(value: unknown): readonly [kind: typeof KINDS[number], value: unknown] {
+function keyOf(
+  value: unknown,
+): readonly [kind: typeof KINDS[number], value: unknown] {
   if (typeof value === "number") return ["number", value];
   if (typeof value === "boolean") return ["boolean", value];
   if (typeof value !== "string") return ["none", null];
   const [, day = "", time = "00:00", zone = "Z"] = DATE.exec(value) ?? [];
-  const isDay = day !== "" && new Date(`${day}T00:00Z`).toJSON().startsWith(day);
-  return isDay ? ["date", Date.parse(`${day}T${time}${zone}`)] : ["text", value];
+  const isDay = day !== "" &&
+    new Date(`${day}T00:00Z`).toJSON().startsWith(day);
+  return isDay
+    ? ["date", Date.parse(`${day}T${time}${zone}`)]
+    : ["text", value];
 }
 
-function orderOf([kind, a]: ReturnType<typeof keyOf>, [other, b]: ReturnType<typeof keyOf>) {
+function orderOf(
+  [kind, a]: ReturnType<typeof keyOf>,
+  [other, b]: ReturnType<typeof keyOf>,
+) {
   if (kind !== other) return KINDS.indexOf(kind) - KINDS.indexOf(other);
-  return kind === "text" ? collator.compare(String(a), String(b)) : Number(a) - Number(b);
+  return kind === "text"
+    ? collator.compare(String(a), String(b))
+    : Number(a) - Number(b);
 }
 
-function matches(item: Item, [name, given]: readonly [string, string]): boolean {
+function matches(
+  item: Item,
+  [name, given]: readonly [string, string],
+): boolean {
   const [field = "", operator] = name.split("][");
   const value = valueOf(item, field);
-  if (operator === "exists") return (value !== undefined) === (given === "true");
+  if (operator === "exists") {
+    return (value !== undefined) === (given === "true");
+  }
   if (operator !== undefined) {
-    const limit = keyOf(/^(-?\d+(\.\d+)?|true|false)$/.test(given) ? JSON.parse(given) : given);
+    const limit = keyOf(
+      /^(-?\d+(\.\d+)?|true|false)$/.test(given) ? JSON.parse(given) : given,
+    );
     const [key, by] = [keyOf(value), orderOf(keyOf(value), limit)];
-    const isMatch = { lt: by < 0, lte: by <= 0, gt: by > 0, gte: by >= 0 }[operator];
+    const isMatch =
+      { lt: by < 0, lte: by <= 0, gt: by > 0, gte: by >= 0 }[operator];
     return key[0] === limit[0] && isMatch!;
   }
   const text = given.replace(/^!/, "");
@@ -104,49 +160,78 @@ function plainFacet(items: readonly Item[], field: string) {
   const counts = new Map<unknown, number>();
   for (const item of items) {
     for (const value of new Set([valueOf(item, field)].flat())) {
-      if (keyOf(value)[0] !== "none") counts.set(value, (counts.get(value) ?? 0) + 1);
+      if (keyOf(value)[0] !== "none") {
+        counts.set(value, (counts.get(value) ?? 0) + 1);
+      }
     }
   }
   return [...counts].map(([value, count]) => ({ value, count }))
-    .sort((a, b) => b.count - a.count || orderOf(keyOf(a.value), keyOf(b.value))).slice(0, 100);
+    .sort((a, b) =>
+      b.count - a.count || orderOf(keyOf(a.value), keyOf(b.value))
+    ).slice(0, 100);
 }
 
 /** All items of the list, in order. */
-function plainList(items: readonly Item[], { sort, filters, recursive }: Query): Item[] {
+function plainList(
+  items: readonly Item[],
+  { sort, filters, recursive }: Query,
+): Item[] {
   const field = sort.replace(/^-/, "");
   const sign = sort.startsWith("-") ? -1 : 1;
   return items.filter((item) => recursive || !item.path.includes("/"))
     .filter((item) => filters.every((filter) => matches(item, filter)))
     .toSorted((a, b) => {
-      const [left, right] = [keyOf(valueOf(a, field)), keyOf(valueOf(b, field))];
+      const [left, right] = [
+        keyOf(valueOf(a, field)),
+        keyOf(valueOf(b, field)),
+      ];
       const missing = Number(left[0] === "none") - Number(right[0] === "none");
-      const by = field === "path" ? order(a.path, b.path) : orderOf(left, right);
+      const by = field === "path"
+        ? order(a.path, b.path)
+        : orderOf(left, right);
       return missing || sign * by || order(a.path, b.path);
     });
 }
 
 /** Values that a key has, or that fall between them. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
-  "frontMatter.date": ["2019-05-01", "2020-02-03T10:00:00+02:00", "soon", "2017-01-01"],
+  "frontMatter.date": [
+    "2019-05-01",
+    "2020-02-03T10:00:00+02:00",
+    "soon",
+    "2017-01-01",
+  ],
   "frontMatter.title": ["apple 10", "zebra"],
   "frontMatter.weight": ["-5", "0", "7", "7.5", "34", "x"],
-  "frontMatter.mixed": ["3", "12.5", "true", "null", "2024-05-01", "2024-05-01T00:00:00Z"],
+  "frontMatter.mixed": [
+    "3",
+    "12.5",
+    "true",
+    "null",
+    "2024-05-01",
+    "2024-05-01T00:00:00Z",
+  ],
   "frontMatter.tags": ["deno", "git", "2024", "true"],
   "frontMatter.draft": ["true", "false"],
   "frontMatter.author.name": ["zebra", "apple 10", "Apple 10", "-"],
   "frontMatter.nowhere": ["null", "0"],
 };
 const field = fc.constantFrom(...Object.keys(VALUES));
-const keyAndValue = fc.constantFrom(...Object.entries(VALUES)).chain(([key, values]) =>
-  fc.tuple(fc.constant(key), fc.constantFrom(...values))
-);
+const keyAndValue = fc.constantFrom(...Object.entries(VALUES)).chain((
+  [key, values],
+) => fc.tuple(fc.constant(key), fc.constantFrom(...values)));
 const comparison = fc.constantFrom("lt", "lte", "gt", "gte");
 const filter: fc.Arbitrary<[name: string, value: string]> = fc.oneof(
   keyAndValue,
   keyAndValue.map(([key, value]): [string, string] => [key, `!${value}`]),
   fc.tuple(keyAndValue, comparison)
-    .map(([[key, value], operator]): [string, string] => [`${key}][${operator}`, value]),
-  fc.tuple(field.map((key) => `${key}][exists`), fc.constantFrom("true", "false")),
+    .map((
+      [[key, value], operator],
+    ): [string, string] => [`${key}][${operator}`, value]),
+  fc.tuple(
+    field.map((key) => `${key}][exists`),
+    fc.constantFrom("true", "false"),
+  ),
   fc.tuple(fc.constant("path"), fc.constantFrom("202?/**", "!2019/*")),
   fc.tuple(fc.constant("name"), fc.constantFrom("*1.md", "!post-?.md")),
 );
@@ -156,15 +241,31 @@ const query: fc.Arbitrary<Query> = fc.record({
     fc.oneof(fc.constantFrom("path", "name", "size"), field),
   ).map((parts) => parts.join("")),
   filters: fc.array(filter, { maxLength: 2 }),
-  recursive: fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, fc.constant(false)),
+  recursive: fc.oneof(
+    { weight: 4, arbitrary: fc.constant(true) },
+    fc.constant(false),
+  ),
   facets: fc.uniqueArray(field, { maxLength: 2 }),
   place: fc.double({ min: 0, max: 1, noNaN: true }),
 });
 
 /** The address of a request with this query and more. */
-function address(endpoint: string, { sort, filters, recursive }: Query, more: object): string {
-  const parameters = { owner: "octo", repo: "site", collection: "posts", sort, ...more };
-  const query = new URLSearchParams({ ...parameters, recursive: `${recursive}` });
+function address(
+  endpoint: string,
+  { sort, filters, recursive }: Query,
+  more: object,
+): string {
+  const parameters = {
+    owner: "octo",
+    repo: "site",
+    collection: "posts",
+    sort,
+    ...more,
+  };
+  const query = new URLSearchParams({
+    ...parameters,
+    recursive: `${recursive}`,
+  });
   for (const [field, given] of filters) query.append(`filter[${field}]`, given);
   return `/api/${endpoint}?${query}`;
 }
@@ -179,35 +280,59 @@ Deno.test("200 random lists of 3,000 files, with facets and neighbors, are those
     const block = /^---\n(.*?)^---$/ms.exec(text)?.[1];
     const frontMatter = block === undefined ? undefined : parse(block);
     const size = new TextEncoder().encode(text).length;
-    return { path: path.slice(6), name: path.split("/").at(-1)!, size, frontMatter };
+    return {
+      path: path.slice(6),
+      name: path.split("/").at(-1)!,
+      size,
+      frontMatter,
+    };
   });
   let items = 0;
   await service.list({ sort: "frontMatter.date" });
-  assertEquals(requested.length, new Set(files.map(([, text]) => text)).size, "each blob once");
+  assertEquals(
+    requested.length,
+    new Set(files.map(([, text]) => text)).size,
+    "each blob once",
+  );
   gh.resetCounts();
 
   const check = async (given: Query) => {
     const { place, facets } = given;
     const expected = plainList(all, given);
-    const page = Math.max(1, Math.ceil(place * Math.ceil(expected.length / 20)));
-    const shown = { page, limit: 20, fields: "path,frontMatter", facets: facets.join() };
+    const page = Math.max(
+      1,
+      Math.ceil(place * Math.ceil(expected.length / 20)),
+    );
+    const shown = {
+      page,
+      limit: 20,
+      fields: "path,frontMatter",
+      facets: facets.join(),
+    };
     const list: ListBody = await (await service.get(
       address("list-collection-items", given, shown),
     )).json();
     assertEquals(
       list.items as unknown[],
-      expected.slice((page - 1) * 20, page * 20).map(({ path, frontMatter }) => ({
+      expected.slice((page - 1) * 20, page * 20).map((
+        { path, frontMatter },
+      ) => ({
         path: `posts/${path}`,
         ...frontMatter === undefined ? {} : { frontMatter },
       })),
     );
     assertEquals(list.pagination.totalItems, expected.length);
-    for (const facet of facets) assertEquals(list.facets![facet], plainFacet(expected, facet));
+    for (const facet of facets) {
+      assertEquals(list.facets![facet], plainFacet(expected, facet));
+    }
     const at = Math.floor(place * (expected.length - 1));
     const slugOf = (item?: Item) => item?.path.replace(".md", "") ?? null;
     const item = expected[at] ?? all[0]!;
     const { path, previous, next }: ContentBody = await (await service.get(
-      address("get-item-content", given, { slug: slugOf(item), includeNeighbors: 1 }),
+      address("get-item-content", given, {
+        slug: slugOf(item),
+        includeNeighbors: 1,
+      }),
     )).json();
     const around = at < 0 ? [] : [expected[at - 1], expected[at + 1]];
     assertEquals(

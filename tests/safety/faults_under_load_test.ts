@@ -6,25 +6,33 @@ import type { Fault } from "../github/github_faults.ts";
 import { itemPath, listPath } from "../service.ts";
 import { startSite } from "../site.ts";
 
-const FILES = { "posts/a.md": "# A\n", "posts/b.md": "# B\n", "posts/c/d.md": "# D\n" };
+const FILES = {
+  "posts/a.md": "# A\n",
+  "posts/b.md": "# B\n",
+  "posts/c/d.md": "# D\n",
+};
 const KNOWN = 5;
 const CLIENTS = 10;
 const TURNS = 10;
 
 /** Each with the statuses of requests that need the source under it. */
-const ATTACKS: readonly (readonly [fault: Fault | "down", statuses: readonly number[]])[] = [
-  [{ kind: "status", status: 500 }, [502]],
-  [{ kind: "status", status: 404 }, [404]],
-  [{ kind: "status", status: 451 }, [451]],
-  [{ kind: "garbage" }, [502]],
-  // A list without contents needs none of the bytes.
-  [{ kind: "wrong-bytes" }, [200, 502]],
-  [{ kind: "evil-tree", entries: [{ path: "../x", mode: "100644", sha: "1", size: 1 }] }, [502]],
-  [{ kind: "slow", delayMs: 100 }, [200]],
-  [{ kind: "reset" }, [502]],
-  [{ kind: "cut" }, [502]],
-  ["down", [502]],
-];
+const ATTACKS:
+  readonly (readonly [fault: Fault | "down", statuses: readonly number[]])[] = [
+    [{ kind: "status", status: 500 }, [502]],
+    [{ kind: "status", status: 404 }, [404]],
+    [{ kind: "status", status: 451 }, [451]],
+    [{ kind: "garbage" }, [502]],
+    // A list without contents needs none of the bytes.
+    [{ kind: "wrong-bytes" }, [200, 502]],
+    [{
+      kind: "evil-tree",
+      entries: [{ path: "../x", mode: "100644", sha: "1", size: 1 }],
+    }, [502]],
+    [{ kind: "slow", delayMs: 100 }, [200]],
+    [{ kind: "reset" }, [502]],
+    [{ kind: "cut" }, [502]],
+    ["down", [502]],
+  ];
 const PATHS = [
   (owner: string) => listPath({ owner }),
   (owner: string) => listPath({ owner, includeContent: true }),
@@ -32,7 +40,9 @@ const PATHS = [
 ];
 
 Deno.test("the service goes on through every fault of its source, under load", async () => {
-  await using site = await startSite(FILES, { env: { MISSES_PER_MINUTE: "0" } });
+  await using site = await startSite(FILES, {
+    env: { MISSES_PER_MINUTE: "0" },
+  });
   const { gh, repository, service } = site;
   let owners = 0;
   const addOwner = () => {
@@ -42,15 +52,27 @@ Deno.test("the service goes on through every fault of its source, under load", a
   const known = Array.from({ length: KNOWN }, addOwner);
   /** Right bodies for the first repository; those of the others differ in its name alone. */
   const right: string[] = [];
-  for (const pathOf of PATHS) right.push(await (await service.get(pathOf("o0"))).text());
-  const check = async (turn: number, owner: string, allowed: readonly number[]) => {
+  for (const pathOf of PATHS) {
+    right.push(await (await service.get(pathOf("o0"))).text());
+  }
+  const check = async (
+    turn: number,
+    owner: string,
+    allowed: readonly number[],
+  ) => {
     const path = PATHS[turn % PATHS.length]!(owner);
     const response = await service.get(path);
     const text = await response.text();
-    assert(allowed.includes(response.status), `${response.status} ${path} ${text.slice(0, 300)}`);
+    assert(
+      allowed.includes(response.status),
+      `${response.status} ${path} ${text.slice(0, 300)}`,
+    );
     // Contents that cannot be given are errors of their items.
     if (response.status !== 200 || text.includes('"error":{')) return;
-    assertEquals(text, right[turn % PATHS.length]!.replaceAll(/\bo0\b/g, owner));
+    assertEquals(
+      text,
+      right[turn % PATHS.length]!.replaceAll(/\bo0\b/g, owner),
+    );
   };
   const checkKnown = async () => {
     for (const owner of known) {
@@ -64,8 +86,9 @@ Deno.test("the service goes on through every fault of its source, under load", a
     else gh.fault = fault;
     await Promise.all(Array.from({ length: CLIENTS }, async (_, client) => {
       for (let turn = 0; turn < TURNS; turn++) {
-        if ((turn + client) % 2 === 0) await check(turn, known[turn % KNOWN]!, [200]);
-        else await check(turn, addOwner(), statuses);
+        if ((turn + client) % 2 === 0) {
+          await check(turn, known[turn % KNOWN]!, [200]);
+        } else await check(turn, addOwner(), statuses);
       }
     }));
     if (fault === "down") gh.up();

@@ -8,7 +8,11 @@ import { listPath } from "../service.ts";
 const LOCAL = listPath({ owner: "local", repo: "blog" });
 
 /** Many connections, each with these bytes sent on it; fewer where the server takes no more. */
-async function connectMany(port: number, count: number, text = ""): Promise<Deno.TcpConn[]> {
+async function connectMany(
+  port: number,
+  count: number,
+  text = "",
+): Promise<Deno.TcpConn[]> {
   const connections: Deno.TcpConn[] = [];
   for (let i = 0; i < count; i++) {
     try {
@@ -33,8 +37,16 @@ Deno.test("1,000 connections that send nothing, or half of something, stop no re
   const { port, url } = service;
   const idle = [
     ...await connectMany(port, 500),
-    ...await connectMany(port, 250, `GET ${LOCAL} HTTP/1.1\r\nHost: x\r\nX-Half: `),
-    ...await connectMany(port, 250, `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n`),
+    ...await connectMany(
+      port,
+      250,
+      `GET ${LOCAL} HTTP/1.1\r\nHost: x\r\nX-Half: `,
+    ),
+    ...await connectMany(
+      port,
+      250,
+      `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n`,
+    ),
   ];
   assertEquals(idle.length, 1_000);
 

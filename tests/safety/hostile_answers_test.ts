@@ -12,30 +12,59 @@ const ITEM = itemPath({ path: "posts/a.md" });
 const WITH_CONTENT = listPath({ includeContent: true });
 /** How much of an answer is read, in MiB; of a file hardly more than was announced. */
 const BOUNDS_MB = {
-  ...{ repo: 1, commit: 1, tree: 64, "tree-recursive": 64, graphql: 16, blob: 0, raw: 0 },
+  ...{
+    repo: 1,
+    commit: 1,
+    tree: 64,
+    "tree-recursive": 64,
+    graphql: 16,
+    blob: 0,
+    raw: 0,
+  },
 };
 
-type Answer = (real: () => Promise<Response>) => Response | null | Promise<Response>;
+type Answer = (
+  real: () => Promise<Response>,
+) => Response | null | Promise<Response>;
 
 /** A site whose source gives `answer` to requests of one kind. */
-async function start(kind = "none", answer: Answer = () => null, env: object = ENV): Promise<Site> {
+async function start(
+  kind = "none",
+  answer: Answer = () => null,
+  env: object = ENV,
+): Promise<Site> {
   const files = { "posts/a.md": "# A\n", "posts/b.md": "# B\n" };
   const site = await startSite(files, { env: { ...env } });
   site.gh.addToken(TOKEN);
-  site.gh.intercept = (_request, logged, real) => logged.kind === kind ? answer(real) : null;
+  site.gh.intercept = (_request, logged, real) =>
+    logged.kind === kind ? answer(real) : null;
   return site;
 }
 
 /** The status of a response to a request; `what` names the case where it is another one. */
-async function expectStatus(site: Site, path: string, status: number, what: string): Promise<void> {
+async function expectStatus(
+  site: Site,
+  path: string,
+  status: number,
+  what: string,
+): Promise<void> {
   assertEquals((await site.service.get(path)).status, status, what);
 }
 
 Deno.test("no redirect leads to another host, port or scheme, whatever is redirected", async () => {
   const reached: string[] = [];
-  await using thief = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
+  await using thief = Deno.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    onListen() {},
+  }, (request) => {
     reached.push(`${request.url} ${request.headers.get("authorization")}`);
-    return Response.json({ private: false, default_branch: "main", tree: [], truncated: false });
+    return Response.json({
+      private: false,
+      default_branch: "main",
+      tree: [],
+      truncated: false,
+    });
   });
   const { port } = thief.addr;
   const locations = (api: URL) => [
@@ -46,8 +75,19 @@ Deno.test("no redirect leads to another host, port or scheme, whatever is redire
     `http://${api.host}@127.0.0.1:${port}/repos/octo/site`,
     `http://127.0.0.1:${port}#@${api.host}/repos/octo/site`,
     `http://127.0.0.1:${port}/..//${api.host}/repos/octo/site`,
-    ...["ftp:", "data:application/json,{}", "file:///etc/passwd", "", "http://", "/user"],
-    ...["/repos/octo/site/../../user", "/repos/octo%2f..%2f..%2fuser/x", "/repos/../user"],
+    ...[
+      "ftp:",
+      "data:application/json,{}",
+      "file:///etc/passwd",
+      "",
+      "http://",
+      "/user",
+    ],
+    ...[
+      "/repos/octo/site/../../user",
+      "/repos/octo%2f..%2f..%2fuser/x",
+      "/repos/../user",
+    ],
   ];
   for (const env of [ENV, ANONYMOUS]) {
     for (const status of [301, 302, 307]) {
@@ -55,7 +95,9 @@ Deno.test("no redirect leads to another host, port or scheme, whatever is redire
       const { gh, service } = site;
       let count = 0;
       for (const location of locations(new URL(gh.apiUrl))) {
-        for (const kind of ["repo", "commit", "tree", "blob", "graphql", "raw"]) {
+        for (
+          const kind of ["repo", "commit", "tree", "blob", "graphql", "raw"]
+        ) {
           gh.intercept = (_request, logged) =>
             logged.kind.startsWith(kind)
               ? new Response(null, { status, headers: { location } })
@@ -63,12 +105,20 @@ Deno.test("no redirect leads to another host, port or scheme, whatever is redire
           // Each time as another repository, so that nothing is cached.
           const owner = `o${++count}`;
           gh.add(`${owner}/site`, site.repository);
-          const response = await service.get(listPath({ owner, includeContent: true }));
-          assert([200, 404, 502].includes(response.status), `${response.status} ${location}`);
+          const response = await service.get(
+            listPath({ owner, includeContent: true }),
+          );
+          assert(
+            [200, 404, 502].includes(response.status),
+            `${response.status} ${location}`,
+          );
         }
         service.clock.advance(61_000);
       }
-      assertEquals(gh.requests.filter(({ path }) => path.startsWith("/user")), []);
+      assertEquals(
+        gh.requests.filter(({ path }) => path.startsWith("/user")),
+        [],
+      );
     }
   }
   assertEquals(reached, []);
@@ -99,8 +149,14 @@ Deno.test("an answer without end is cut at its bound, whatever was requested", a
       endless.push(sentMb);
       return new Response(body);
     };
-    await using site = await start(kind, answer, kind === "raw" ? ANONYMOUS : ENV);
-    if (kind === "blob") site.gh.fault = { kind: "status", status: 500, only: ["graphql"] };
+    await using site = await start(
+      kind,
+      answer,
+      kind === "raw" ? ANONYMOUS : ENV,
+    );
+    if (kind === "blob") {
+      site.gh.fault = { kind: "status", status: 500, only: ["graphql"] };
+    }
     await site.service.get(WITH_CONTENT);
 
     assert(endless.length > 0, kind);
@@ -130,18 +186,36 @@ function endlessBody() {
 
 Deno.test("an answer that is something else than was requested is a failure of the source", async () => {
   const bodies = [
-    ...["null", "[]", "{}", "0", '""', '{"tree":{}}', '{"tree":[[]]}', '{"data":[]}', ""],
+    ...[
+      "null",
+      "[]",
+      "{}",
+      "0",
+      '""',
+      '{"tree":{}}',
+      '{"tree":[[]]}',
+      '{"data":[]}',
+      "",
+    ],
     '{"private":"false","default_branch":"main"}',
     '{"private":false,"default_branch":7}',
     '{"__proto__":{"private":false,"default_branch":"main","tree":[]}}',
     ...["[".repeat(100_000), "\ufeff", "\xff\xfe{}"],
   ];
-  const ids = ["../../user", "HEAD", "a".repeat(39), "A".repeat(40), `${"a".repeat(40)}\n/x`];
+  const ids = [
+    "../../user",
+    "HEAD",
+    "a".repeat(39),
+    "A".repeat(40),
+    `${"a".repeat(40)}\n/x`,
+  ];
   for (const kind of ["repo", "commit", "tree", "blob"]) {
     for (const body of kind === "commit" ? [...bodies, ...ids] : bodies) {
       await using site = await start(kind, () => new Response(body));
       await expectStatus(site, ITEM, 502, `${kind} ${body.slice(0, 60)}`);
-      if (kind === "commit") assertEquals(site.gh.counts().tree, undefined, body);
+      if (kind === "commit") {
+        assertEquals(site.gh.counts().tree, undefined, body);
+      }
     }
   }
 });

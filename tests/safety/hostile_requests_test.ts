@@ -3,7 +3,11 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import process from "node:process";
-import { HOSTILE_FILES, hostileRequests, isEscaped } from "../../bench/hostile_requests.ts";
+import {
+  HOSTILE_FILES,
+  hostileRequests,
+  isEscaped,
+} from "../../bench/hostile_requests.ts";
 import { countDecoding } from "../count_decoding.ts";
 import { listPath } from "../service.ts";
 import { startSite } from "../site.ts";
@@ -12,7 +16,9 @@ const ENDPOINT = "/api/list-collection-items";
 const FILES = { "posts/a.md": "# A\n" };
 
 Deno.test("no query makes an unexpected error, or reaches the source unescaped", async () => {
-  await using site = await startSite(HOSTILE_FILES, { env: { MISSES_PER_MINUTE: "0" } });
+  await using site = await startSite(HOSTILE_FILES, {
+    env: { MISSES_PER_MINUTE: "0" },
+  });
   const { service, gh, repository } = site;
   gh.add("octo/odd", repository);
   const seed = Math.floor(Math.random() * 2 ** 31);
@@ -23,13 +29,20 @@ Deno.test("no query makes an unexpected error, or reaches the source unescaped",
     await response.body?.cancel();
     const { status } = response;
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
-    assert([200, 400, 404, 422].includes(status), `seed ${seed}: ${status} ${target}`);
+    assert(
+      [200, 400, 404, 422].includes(status),
+      `seed ${seed}: ${status} ${target}`,
+    );
     assertEquals(response.headers.get("access-control-allow-origin"), "*");
   }
-  for (const { path } of gh.requests) assert(isEscaped(path), `seed ${seed}: ${path}`);
+  for (const { path } of gh.requests) {
+    assert(isEscaped(path), `seed ${seed}: ${path}`);
+  }
   assertEquals(gh.unexpected, []);
   // Some of all kinds, else the test says nothing.
-  for (const status of [200, 400, 404]) assert((statuses.get(status) ?? 0) > 20, `${status}`);
+  for (const status of [200, 400, 404]) {
+    assert((statuses.get(status) ?? 0) > 20, `${status}`);
+  }
   assert(gh.requests.length > 50);
 });
 
@@ -37,7 +50,10 @@ Deno.test("a request of any size is answered in little time", async () => {
   await using site = await startSite(FILES);
   const { service } = site;
   const good = "owner=octo&repo=site&collection=posts";
-  const names = Array.from({ length: 10_000 }, (_, index) => `x${index}=${index}`);
+  const names = Array.from(
+    { length: 10_000 },
+    (_, index) => `x${index}=${index}`,
+  );
   const queries: [query: string, expected: number][] = [
     [`${good}&${"x=1&".repeat(10_000)}`, 400],
     [`${good}&${names.join("&")}`, 400],
@@ -63,7 +79,9 @@ Deno.test("a request of any size is answered in little time", async () => {
     // Of the processor, however busy the machine is. The longest takes some 0.2 s; to go through a megabyte once for
     // each of its characters would take hours.
     assert(user < 2_000_000, `${what}: ${user} µs`);
-    if (expected !== 200) assert(text.length < 20_000, `${what}: ${text.length} characters`);
+    if (expected !== 200) {
+      assert(text.length < 20_000, `${what}: ${text.length} characters`);
+    }
   }
 });
 
@@ -72,7 +90,11 @@ Deno.test("a path with malformed escapes costs at most one exception", async () 
   for (const path of ["/problems/", "/", "/api/", "/assets/1/", "/vendor/"]) {
     using decoding = countDecoding();
     const response = await site.service.send(path + "%zz%ff".repeat(10_000));
-    assertEquals([path, response.status, decoding.failed <= 1], [path, 404, true]);
+    assertEquals([path, response.status, decoding.failed <= 1], [
+      path,
+      404,
+      true,
+    ]);
     await response.body?.cancel();
   }
 });
@@ -81,8 +103,10 @@ Deno.test("no header makes an unexpected error, or gets into an answer", async (
   const env = { TRUST_PROXY: "true", MISSES_PER_MINUTE: "0" };
   await using site = await startSite(FILES, { env });
   const names = fc.constantFrom(
-    ..."accept accept-encoding if-none-match if-modified-since if-match range".split(" "),
-    ..."x-forwarded-for x-forwarded-host x-forwarded-proto forwarded origin cookie".split(" "),
+    ..."accept accept-encoding if-none-match if-modified-since if-match range"
+      .split(" "),
+    ..."x-forwarded-for x-forwarded-host x-forwarded-proto forwarded origin cookie"
+      .split(" "),
   );
   const text = fc.array(
     fc.constantFrom(
@@ -92,16 +116,26 @@ Deno.test("no header makes an unexpected error, or gets into an answer", async (
     { maxLength: 8 },
   ).map((parts) => parts.join("").trim());
   await fc.assert(
-    fc.asyncProperty(fc.array(fc.tuple(names, text), { maxLength: 5 }), async (headers) => {
-      const init = { headers: headers.filter(([, value]) => /^[\t\x20-\xff]*$/.test(value)) };
-      const response = await site.service.send(listPath(), init);
-      const body = await response.text();
-      assert([200, 304].includes(response.status), `${response.status}`);
-      const shown = [...response.headers].join("\n") + body;
-      // A host that a trusted proxy names is the one thing that is taken over.
-      const rest = shown.replaceAll(/http:\/\/[\w.:-]*evilcanary[\w.:-]*\//g, "");
-      assert(!rest.includes("evilcanary"));
-    }),
+    fc.asyncProperty(
+      fc.array(fc.tuple(names, text), { maxLength: 5 }),
+      async (headers) => {
+        const init = {
+          headers: headers.filter(([, value]) =>
+            /^[\t\x20-\xff]*$/.test(value)
+          ),
+        };
+        const response = await site.service.send(listPath(), init);
+        const body = await response.text();
+        assert([200, 304].includes(response.status), `${response.status}`);
+        const shown = [...response.headers].join("\n") + body;
+        // A host that a trusted proxy names is the one thing that is taken over.
+        const rest = shown.replaceAll(
+          /http:\/\/[\w.:-]*evilcanary[\w.:-]*\//g,
+          "",
+        );
+        assert(!rest.includes("evilcanary"));
+      },
+    ),
     { numRuns: 500 },
   );
 });

@@ -11,7 +11,9 @@ const ID = "1".repeat(40);
 const FILE = { path: "x.md", mode: "100644", type: "blob", sha: ID, size: 3 };
 
 function startHostile(env: Record<string, string> = {}): Promise<Site> {
-  return startSite({ "posts/a.md": "# A\n" }, { env: { MISSES_PER_MINUTE: "0", ...env } });
+  return startSite({ "posts/a.md": "# A\n" }, {
+    env: { MISSES_PER_MINUTE: "0", ...env },
+  });
 }
 
 /** Answers for trees in place of the double, by tree id; any other tree is the double's. */
@@ -34,9 +36,11 @@ function answerTrees(
 /** One folder of files for every requested tree, below a root that has it as `posts`. */
 function folderOf(tree: unknown[], truncated = false) {
   return (id: string) =>
-    id === ID
-      ? { sha: ID, truncated, tree }
-      : { sha: id, truncated: false, tree: [{ path: "posts", mode: "040000", sha: ID }] };
+    id === ID ? { sha: ID, truncated, tree } : {
+      sha: id,
+      truncated: false,
+      tree: [{ path: "posts", mode: "040000", sha: ID }],
+    };
 }
 
 const UNUSABLE: Record<string, unknown> = {
@@ -68,7 +72,11 @@ Deno.test("a tree with an entry that no Git tree has is a failure of the source"
     await using site = await startHostile();
     answerTrees(site, folderOf([FILE, entry]));
     for (const path of [listPath(), listPath({ recursive: false })]) {
-      assertEquals([what, path, (await site.service.get(path)).status], [what, path, 502]);
+      assertEquals([what, path, (await site.service.get(path)).status], [
+        what,
+        path,
+        502,
+      ]);
       // The source is requested again.
       site.service.clock.advance(3_600_000);
     }
@@ -76,13 +84,22 @@ Deno.test("a tree with an entry that no Git tree has is a failure of the source"
   // Only a recursive answer may be truncated.
   await using site = await startHostile();
   answerTrees(site, folderOf([FILE], true));
-  assertEquals((await site.service.get(listPath({ recursive: false }))).status, 502);
+  assertEquals(
+    (await site.service.get(listPath({ recursive: false }))).status,
+    502,
+  );
 });
 
 Deno.test("names of prototypes, or with what ends a line or a header, are names like any other", async () => {
   await using site = await startHostile();
   const evil = 'a\r\nX-Evil: 1\n<script>"; filename=b.md';
-  const names = ["__proto__", evil, "constructor", "toString", "hasOwnProperty"];
+  const names = [
+    "__proto__",
+    evil,
+    "constructor",
+    "toString",
+    "hasOwnProperty",
+  ];
   answerTrees(site, folderOf(names.map((path) => ({ ...FILE, path }))));
 
   const response = await site.service.get(listPath());
@@ -91,18 +108,30 @@ Deno.test("names of prototypes, or with what ends a line or a header, are names 
   assertEquals(items.map(({ name }) => name), names.toSorted());
   // get-item-content cannot take such a path.
   assertEquals(items.find(({ name }) => name === evil)!.contentUrl, undefined);
-  assertEquals((await site.service.get(itemPath({ path: "posts/valueOf" }))).status, 404);
-  assertEquals((await site.service.get(listPath({ collection: "__proto__" }))).status, 404);
+  assertEquals(
+    (await site.service.get(itemPath({ path: "posts/valueOf" }))).status,
+    404,
+  );
+  assertEquals(
+    (await site.service.get(listPath({ collection: "__proto__" }))).status,
+    404,
+  );
 });
 
 Deno.test("a size that is wrong lets no more bytes in than it says, and reserves nothing", async () => {
-  const cases = [[5, 502, "source-failed"], [Number.MAX_SAFE_INTEGER, 422, "item-too-large"]];
+  const cases = [[5, 502, "source-failed"], [
+    Number.MAX_SAFE_INTEGER,
+    422,
+    "item-too-large",
+  ]];
   for (const [size, status, code] of cases) {
     await using site = await startSite({ "posts/x.md": "x".repeat(100_000) });
     const sha = await site.repository.resolve("main:posts/x.md");
     answerTrees(site, folderOf([{ ...FILE, sha, size }]));
 
-    const problem = await site.service.problem(itemPath({ path: "posts/x.md" }));
+    const problem = await site.service.problem(
+      itemPath({ path: "posts/x.md" }),
+    );
     assertEquals([problem.status, problem.code], [status, code]);
     const { items } = await site.service.list({ includeContent: true });
     assertEquals(items[0]?.error?.code, code);
@@ -111,7 +140,10 @@ Deno.test("a size that is wrong lets no more bytes in than it says, and reserves
 
 Deno.test("a tree that contains itself ends at the bounds of a listing, and at once the next time", async () => {
   // With a small cache, so that a second pass through the trees would have to request them again.
-  await using site = await startHostile({ CACHE_MEMORY_MB: "1", KV_WRITE_MB_PER_HOUR: "0" });
+  await using site = await startHostile({
+    CACHE_MEMORY_MB: "1",
+    KV_WRITE_MB_PER_HOUR: "0",
+  });
   let salt = 0;
   // Every tree has eight folders like itself, and is always truncated; a new id each time, so that no tree is another's.
   const count = answerTrees(site, (id, recursive) => {
@@ -123,9 +155,15 @@ Deno.test("a tree that contains itself ends at the bounds of a listing, and at o
     return { sha: id, truncated: recursive, tree };
   });
 
-  assertEquals((await site.service.problem(listPath())).code, "collection-too-large");
+  assertEquals(
+    (await site.service.problem(listPath())).code,
+    "collection-too-large",
+  );
   // Three queries one after the other: by then those that were under way when the listing was given up are over.
-  assertEquals((await site.service.get(listPath({ branch: "none" }))).status, 404);
+  assertEquals(
+    (await site.service.get(listPath({ branch: "none" }))).status,
+    404,
+  );
   await site.gh.log.until(() => site.gh.log.inFlight === 0);
   // The root, and as many as a listing may take.
   assertEquals(count.trees, 1 + MAX_TREE_READS);

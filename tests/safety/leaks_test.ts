@@ -2,14 +2,26 @@
 // out: every header and byte of every response, every line of the log.
 
 import { assert, assertEquals } from "@std/assert";
-import { CollectionsError, sourceFailed, sourceRateLimited } from "../../lib/errors.ts";
+import {
+  CollectionsError,
+  sourceFailed,
+  sourceRateLimited,
+} from "../../lib/errors.ts";
 import type { BlobResult } from "../../lib/source/source.ts";
 import type { Fault } from "../github/github_faults.ts";
-import { itemPath, listPath, type Parameters, type TestService } from "../service.ts";
+import {
+  itemPath,
+  listPath,
+  type Parameters,
+  type TestService,
+} from "../service.ts";
 import { startSite } from "../site.ts";
 
 const TOKENS = ["ghp_canaryTokenOne", "github_pat_canaryTokenTwo"];
-const FILES = { "posts/a.md": "---\ntitle: a\n---\n# A\n", "posts/b.md": "# B\n" };
+const FILES = {
+  "posts/a.md": "---\ntitle: a\n---\n# A\n",
+  "posts/b.md": "# B\n",
+};
 /** What a text of the runtime or of this machine would show. */
 const TRACES = [
   /canary\w*/i,
@@ -20,14 +32,35 @@ const TRACES = [
   /\b127\.0\.0\.1\b/,
 ];
 
-const EVIL = { path: "../canaryEntry", mode: "100644", sha: "canarySha", size: 1 };
+const EVIL = {
+  path: "../canaryEntry",
+  mode: "100644",
+  sha: "canarySha",
+  size: 1,
+};
 const FAULTS: Fault[] = [
   ...[500, 404, 401, 403, 422, 451, 200].map((status): Fault => (
     { kind: "status", status, message: "canaryUpstreamBody" }
   )),
-  { kind: "status", status: 302, headers: { location: "http://canary.test/canaryLocation" } },
-  { kind: "status", status: 503, headers: { "retry-after": "canaryRetryAfter" } },
-  ...(["quota403", "secondary429", "reset", "cut", "garbage", "html", "wrong-bytes"] as const).map(
+  {
+    kind: "status",
+    status: 302,
+    headers: { location: "http://canary.test/canaryLocation" },
+  },
+  {
+    kind: "status",
+    status: 503,
+    headers: { "retry-after": "canaryRetryAfter" },
+  },
+  ...([
+    "quota403",
+    "secondary429",
+    "reset",
+    "cut",
+    "garbage",
+    "html",
+    "wrong-bytes",
+  ] as const).map(
     (kind): Fault => ({ kind }),
   ),
   { kind: "evil-tree", entries: [EVIL] },
@@ -51,20 +84,32 @@ function requests(owner: string): [string, RequestInit][] {
     {},
     { includeContent: true, token: "canaryQuery" },
     { sort: "-frontMatter.date", includeFrontMatter: true },
-    ...[{ collection: "none" }, { branch: "none" }, { page: 0, limit: "nothing" }],
+    ...[{ collection: "none" }, { branch: "none" }, {
+      page: 0,
+      limit: "nothing",
+    }],
     local,
   ];
   const items: Parameters[] = [
-    ...[{ path: "posts/a.md" }, { path: "posts/b.md", format: "raw" }, { path: "none.md" }],
-    ...["blog", "unreadable"].map((repo) => ({ ...local, repo, path: "posts/a.md" })),
+    ...[{ path: "posts/a.md" }, { path: "posts/b.md", format: "raw" }, {
+      path: "none.md",
+    }],
+    ...["blog", "unreadable"].map((repo) => ({
+      ...local,
+      repo,
+      path: "posts/a.md",
+    })),
   ];
-  const others = "/api/health /api/health?ready /metrics /api/openapi.json /none /%zz";
+  const others =
+    "/api/health /api/health?ready /metrics /api/openapi.json /none /%zz";
   const paths = [
     ...lists.map((parameters) => listPath({ owner, ...parameters })),
     ...items.map((parameters) => itemPath({ owner, ...parameters })),
     ...[...others.split(" "), "/problems/source-failed"],
   ];
-  const inits = [{ method: "POST", body: "x" }, { method: "HEAD" }, { method: "OPTIONS" }];
+  const inits = [{ method: "POST", body: "x" }, { method: "HEAD" }, {
+    method: "OPTIONS",
+  }];
   return [
     ...paths.map((path): [string, RequestInit] => [path, {}]),
     ...inits.map((init): [string, RequestInit] => [listPath({ owner }), init]),
@@ -72,9 +117,18 @@ function requests(owner: string): [string, RequestInit][] {
 }
 
 /** All that a response shows, in one text. */
-async function shown(service: TestService, path: string, init: RequestInit = {}): Promise<string> {
-  const response = await service.send(path, { ...init, headers: SECRET_HEADERS });
-  const headers = [...response.headers].map(([name, value]) => `${name}: ${value}`).join("\n");
+async function shown(
+  service: TestService,
+  path: string,
+  init: RequestInit = {},
+): Promise<string> {
+  const response = await service.send(path, {
+    ...init,
+    headers: SECRET_HEADERS,
+  });
+  const headers = [...response.headers].map(([name, value]) =>
+    `${name}: ${value}`
+  ).join("\n");
   return `${response.status}\n${headers}\n\n${await response.text()}`;
 }
 
@@ -152,11 +206,22 @@ Deno.test("an error shows its code and sentence; its message is only logged, its
   const errors: unknown[] = [
     sourceFailed(message, { cause }),
     sourceRateLimited(message, 60),
-    new CollectionsError("repository-not-found", "It is not here.", { message, cause }),
+    new CollectionsError("repository-not-found", "It is not here.", {
+      message,
+      cause,
+    }),
     new CollectionsError("internal-error", "It is broken.", { message, cause }),
     new TypeError("canaryMessage", { cause }),
-    Object.assign(new Error("canaryMessage"), { status: 404, code: "canaryCode" }),
-    ...["canaryText", { canary: "canaryObject", toString: () => "canaryText" }, null, undefined],
+    Object.assign(new Error("canaryMessage"), {
+      status: 404,
+      code: "canaryCode",
+    }),
+    ...[
+      "canaryText",
+      { canary: "canaryObject", toString: () => "canaryText" },
+      null,
+      undefined,
+    ],
   ];
   for (const error of errors) {
     await using site = await startSite(FILES, { env: DEBUG });
@@ -169,9 +234,17 @@ Deno.test("an error shows its code and sentence; its message is only logged, its
     if (error instanceof CollectionsError) {
       assert(text.includes(`"code":"${error.code}"`), text);
       assert(text.includes(`"detail":"${error.detail}"`), text);
-      const lines = service.logLines("request failed").map(({ code, reason }) => [code, reason]);
-      assertEquals(lines, error.code === "repository-not-found" ? [] : [[error.code, message]]);
-      search(service.logText.replaceAll(JSON.stringify(message), ""), "the log");
+      const lines = service.logLines("request failed").map((
+        { code, reason },
+      ) => [code, reason]);
+      assertEquals(
+        lines,
+        error.code === "repository-not-found" ? [] : [[error.code, message]],
+      );
+      search(
+        service.logText.replaceAll(JSON.stringify(message), ""),
+        "the log",
+      );
     } else {
       assert(text.includes('"code":"internal-error"'), text);
       assertEquals(service.logLines("internal error").length, 1);
@@ -191,7 +264,9 @@ Deno.test("an item's error has its code, and nothing of its reason", async () =>
     await using site = await startSite(FILES, { env: DEBUG });
     const { service } = site;
     service.services.sourceOf("octo").blobs = (_snapshot, files) =>
-      Promise.resolve(new Map(files.map(({ id }): [string, BlobResult] => [id, failure])));
+      Promise.resolve(
+        new Map(files.map(({ id }): [string, BlobResult] => [id, failure])),
+      );
     for (const included of ["includeContent", "includeFrontMatter"]) {
       const text = await shown(service, listPath({ [included]: true }));
       assert(text.includes('"code":"source-failed"'), text);

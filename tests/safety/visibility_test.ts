@@ -5,15 +5,27 @@ import { assertEquals } from "@std/assert";
 import { nextRequestId } from "../../lib/http/state.ts";
 import { makeGitRepository } from "../github/git_repository.ts";
 import type { Fault } from "../github/github_faults.ts";
-import { itemPath, listPath, type Parameters, startService, type TestService } from "../service.ts";
+import {
+  itemPath,
+  listPath,
+  type Parameters,
+  startService,
+  type TestService,
+} from "../service.ts";
 import { type Site, startSite } from "../site.ts";
 
 const TOKEN = "ghp_token";
 const FILES = { "posts/a.md": "canarySecret" };
-const PATHS = [listPath({ includeContent: true }), itemPath({ path: "posts/a.md" })];
+const PATHS = [
+  listPath({ includeContent: true }),
+  itemPath({ path: "posts/a.md" }),
+];
 
 /** `octo/site` is private, `octo/void` is internal and has no commit, `octo/none` does not exist. */
-async function startWithSecrets(env: Record<string, string> = {}, kv?: Deno.Kv): Promise<Site> {
+async function startWithSecrets(
+  env: Record<string, string> = {},
+  kv?: Deno.Kv,
+): Promise<Site> {
   const settings = { GITHUB_TOKEN: TOKEN, ...env };
   const site = await startSite(FILES, { env: settings, ...kv && { kv } });
   site.gh.addToken(TOKEN);
@@ -28,13 +40,17 @@ const statusOf = async ({ service }: { service: TestService }, path: string) =>
   (await service.get(path)).status;
 
 Deno.test("ALLOWED_REPOS serves what it names, in any case, also where that is private, and nothing else", async () => {
-  await using site = await startWithSecrets({ ALLOWED_REPOS: " Octo/SITE , team/* " });
+  await using site = await startWithSecrets({
+    ALLOWED_REPOS: " Octo/SITE , team/* ",
+  });
   const { gh, repository } = site;
   for (const name of ["team/any", "octo/other"]) gh.add(name, repository);
   const status = (owner: string, repo: string, branch = "main") =>
     statusOf(site, listPath({ owner, repo, branch }));
 
-  for (const name of ["octo/other", "octo/site2", "teammate/any", "local/blog"]) {
+  for (
+    const name of ["octo/other", "octo/site2", "teammate/any", "local/blog"]
+  ) {
     const [owner = "", repo = ""] = name.split("/");
     assertEquals([name, await status(owner, repo)], [name, 403]);
   }
@@ -47,10 +63,16 @@ Deno.test("ALLOWED_REPOS serves what it names, in any case, also where that is p
 });
 
 /** Everything that a client can see of a response but its id, and its requests, the repository's name replaced. */
-async function shownFor(site: Site, path: (parameters: Parameters) => string, repo: string) {
+async function shownFor(
+  site: Site,
+  path: (parameters: Parameters) => string,
+  repo: string,
+) {
   site.gh.resetCounts();
   const response = await site.service.get(path({ repo }));
-  const headers = [...response.headers].filter(([name]) => name !== "x-request-id");
+  const headers = [...response.headers].filter(([name]) =>
+    name !== "x-request-id"
+  );
   const { requestId: _, ...body } = await response.json();
   const requests = site.gh.requests.map(({ kind, path }) =>
     `${kind} ${path.replace(repo, "REPO")}`
@@ -66,20 +88,41 @@ Deno.test("a private or internal repository answers as one that is missing", asy
   while (nextRequestId().length < "12345678-100".length);
   await repository.branch("canaryBranch");
   gh.get("octo/site").defaultBranch = "canaryBranch";
-  const branches = ["main", "none", "HEAD", "canaryBranch", await repository.head()];
+  const branches = [
+    "main",
+    "none",
+    "HEAD",
+    "canaryBranch",
+    await repository.head(),
+  ];
   const paths: ((parameters: Parameters) => string)[] = [
-    ...branches.map((branch) => (given: Parameters) => listPath({ ...given, branch })),
+    ...branches.map((branch) => (given: Parameters) =>
+      listPath({ ...given, branch })
+    ),
     (given) => listPath({ ...given, collection: "none" }),
     (given) => itemPath({ ...given, path: "posts" }),
     (given) => itemPath({ ...given, path: "posts/a.md" }),
-    (given) => itemPath({ ...given, path: "posts/a.md", branch: "other", format: "raw" }),
+    (given) =>
+      itemPath({
+        ...given,
+        path: "posts/a.md",
+        branch: "other",
+        format: "raw",
+      }),
   ];
   for (const path of paths) {
     const missing = await shownFor(site, path, "none");
-    assertEquals([missing.status, JSON.parse(missing.text).code], [404, "repository-not-found"]);
-    for (const repo of ["site", "void"]) assertEquals(await shownFor(site, path, repo), missing);
+    assertEquals([missing.status, JSON.parse(missing.text).code], [
+      404,
+      "repository-not-found",
+    ]);
+    for (const repo of ["site", "void"]) {
+      assertEquals(await shownFor(site, path, repo), missing);
+    }
   }
-  const lines = site.service.logLines("request").map(({ status, cache }) => `${status} ${cache}`);
+  const lines = site.service.logLines("request").map(({ status, cache }) =>
+    `${status} ${cache}`
+  );
   assertEquals(new Set(lines).size, 1);
 });
 
@@ -92,7 +135,8 @@ Deno.test("a repository is public only where GitHub says nothing else of its vis
   ];
   for (const [said, status] of rows) {
     await using site = await startWithSecrets();
-    site.gh.intercept = (_request, { kind }) => kind === "repo" ? Response.json(said) : null;
+    site.gh.intercept = (_request, { kind }) =>
+      kind === "repo" ? Response.json(said) : null;
     assertEquals([said, await statusOf(site, listPath())], [said, status]);
   }
 });
@@ -113,7 +157,9 @@ Deno.test("a response waits for all of its requests, even when one would be enou
         return null;
       };
       let isAnswered = false;
-      const answer = statusOf(site, listPath({ repo })).finally(() => isAnswered = true);
+      const answer = statusOf(site, listPath({ repo })).finally(() =>
+        isAnswered = true
+      );
       // Either, so that a service that does not wait fails here and does not hang.
       await Promise.race([reached.promise, answer]);
       for (const owner of ["other", "another"]) {
@@ -132,7 +178,10 @@ Deno.test("a response waits for all of its requests, even when one would be enou
 
 Deno.test("what is private fails as what is missing does, while the source fails", async () => {
   const faults: Fault[] = [
-    ...[500, 451, 409, 422, 403].map((status): Fault => ({ kind: "status", status })),
+    ...[500, 451, 409, 422, 403].map((status): Fault => ({
+      kind: "status",
+      status,
+    })),
     { kind: "garbage" },
   ];
   for (const fault of faults) {
@@ -160,7 +209,10 @@ Deno.test("a private repository costs the miss of a missing one, and is checked 
     assertEquals(await statusOf(site, listPath({ repo: "other" })), 429);
     gh.resetCounts();
     assertEquals(await statusOf(site, path), 404);
-    assertEquals(await statusOf(site, itemPath({ repo, path: "posts/a.md" })), 404);
+    assertEquals(
+      await statusOf(site, itemPath({ repo, path: "posts/a.md" })),
+      404,
+    );
     service.clock.advance(59_999);
     assertEquals(await statusOf(site, path), 404);
     assertEquals([repo, gh.counts()], [repo, {}]);
@@ -223,7 +275,10 @@ Deno.test("a restart with other settings on the same store gives nothing that th
       env: { GITHUB_TOKEN: TOKEN, ...env, ...change },
     });
     for (const path of PATHS) {
-      assertEquals([change, await statusOf({ service }, path)], [change, status]);
+      assertEquals([change, await statusOf({ service }, path)], [
+        change,
+        status,
+      ]);
     }
   }
   await Deno.remove(dir, { recursive: true });
@@ -239,6 +294,9 @@ Deno.test("nothing of a private repository is stored, as of a missing one", asyn
     }
   }
   using kv = await Deno.openKv(path);
-  assertEquals(await Array.fromAsync(kv.list({ prefix: [] }), ({ key }) => key.join()), []);
+  assertEquals(
+    await Array.fromAsync(kv.list({ prefix: [] }), ({ key }) => key.join()),
+    [],
+  );
   await Deno.remove(path);
 });

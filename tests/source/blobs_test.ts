@@ -5,7 +5,12 @@ import { type Fault, timeOutHangs } from "../github/github_faults.ts";
 import type { GitFiles } from "../github/git_repository.ts";
 import { serveRepository } from "../github/served_repository.ts";
 import { TestClock } from "../test_clock.ts";
-import { openGitHub, type OpenOptions, textFiles, uncharged } from "./open_github.ts";
+import {
+  openGitHub,
+  type OpenOptions,
+  textFiles,
+  uncharged,
+} from "./open_github.ts";
 
 const withToken = { tokens: ["t1"] };
 
@@ -19,8 +24,16 @@ async function openBlobs(contents: GitFiles, options: OpenFor = {}) {
   for (const token of options.tokens ?? []) gh.addToken(token);
   const source = openGitHub(gh, { clock, ...options });
   const entries = await git.lsTree("HEAD");
-  const files = entries.map(({ path, oid, size }) => ({ path, id: oid, size: size! }));
-  const snapshot = await source.resolve({ owner: "octo", repo: "site", branch: null }, uncharged);
+  const files = entries.map(({ path, oid, size }) => ({
+    path,
+    id: oid,
+    size: size!,
+  }));
+  const snapshot = await source.resolve({
+    owner: "octo",
+    repo: "site",
+    branch: null,
+  }, uncharged);
   /** Reads these files and compares their bytes; counts begin anew. Gives the codes of errors by path. */
   const read = async (wanted = files): Promise<Record<string, string>> => {
     gh.resetCounts();
@@ -42,7 +55,9 @@ async function openBlobs(contents: GitFiles, options: OpenFor = {}) {
 }
 
 /** Each different code of errors, and how many errors there are. */
-function summary(errors: Record<string, string>): [codes: string[], count: number] {
+function summary(
+  errors: Record<string, string>,
+): [codes: string[], count: number] {
   const codes = Object.values(errors);
   return [[...new Set(codes)], codes.length];
 }
@@ -52,13 +67,22 @@ Deno.test("readBlobs() reads by the raw host at the commit id without a token, 8
   const { gh, files, repository } = reader;
   const held = Promise.withResolvers<null>();
   gh.intercept = () => held.promise;
-  const pages = Promise.all([reader.read(files.slice(0, 24)), reader.read(files.slice(24))]);
+  const pages = Promise.all([
+    reader.read(files.slice(0, 24)),
+    reader.read(files.slice(24)),
+  ]);
   await gh.log.until(() => gh.log.inFlight === 8);
   // Were there more at once, they would be seen.
-  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setTimeout(resolve, 0));
+  for (let turn = 0; turn < 20; turn++) {
+    await new Promise((resolve) => setTimeout(resolve, 0));
+  }
   held.resolve(null);
   assertEquals(await pages, [{}, {}]);
-  assertEquals([gh.counts(), gh.log.maxConcurrent, gh.quota(null).spent], [{ raw: 48 }, 8, 0]);
+  assertEquals([gh.counts(), gh.log.maxConcurrent, gh.quota(null).spent], [
+    { raw: 48 },
+    8,
+    0,
+  ]);
   const folder = `/raw/octo/site/${await repository.head()}/posts/`;
   assert(gh.requests.every(({ path }) => path.startsWith(folder)));
 });
@@ -68,10 +92,14 @@ Deno.test("readBlobs() turns to the API for what the raw host lacks, for three f
   const { gh, files } = reader;
   const missing: Fault = { kind: "status", status: 404 };
   gh.fault = ({ kind, path }) =>
-    kind === "raw" && files.slice(0, 3).some((file) => path.endsWith(file.path)) ? missing : null;
+    kind === "raw" && files.slice(0, 3).some((file) => path.endsWith(file.path))
+      ? missing
+      : null;
   assertEquals(await reader.cost(), { raw: 20, blob: 3 });
 
-  const faults: Fault[] = [missing, { kind: "wrong-bytes" }, { kind: "html" }, { kind: "reset" }];
+  const faults: Fault[] = [missing, { kind: "wrong-bytes" }, { kind: "html" }, {
+    kind: "reset",
+  }];
   for (const fault of faults) {
     gh.fault = ({ kind }) => kind === "raw" ? fault : null;
     assertEquals(summary(await reader.read()), [["source-failed"], 17]);
@@ -84,7 +112,8 @@ Deno.test("readBlobs() gives no bytes that do not hash to their id, and the othe
     await using reader = await openBlobs(textFiles(5), options);
     const { path, id } = reader.files[2]!;
     reader.gh.fault = (request) =>
-      request.kind === "graphql" || request.path.endsWith(path) || request.path.endsWith(id)
+      request.kind === "graphql" || request.path.endsWith(path) ||
+        request.path.endsWith(id)
         ? { kind: "wrong-bytes" }
         : null;
     assertEquals(await reader.read(), { [path]: "source-failed" });
@@ -92,10 +121,16 @@ Deno.test("readBlobs() gives no bytes that do not hash to their id, and the othe
 });
 
 Deno.test("readBlobs() stops after a few failures in a row", async () => {
-  const cases: [options: OpenFor, fault: Fault, code: string, most: number][] = [
-    [{ raw: false }, { kind: "hang", only: ["blob"] }, "source-timeout", 20],
-    [{ raw: false }, { kind: "garbage", only: ["blob"] }, "source-failed", 20],
-  ];
+  const cases: [options: OpenFor, fault: Fault, code: string, most: number][] =
+    [
+      [{ raw: false }, { kind: "hang", only: ["blob"] }, "source-timeout", 20],
+      [
+        { raw: false },
+        { kind: "garbage", only: ["blob"] },
+        "source-failed",
+        20,
+      ],
+    ];
   for (const [options, fault, code, most] of cases) {
     await using reader = await openBlobs(textFiles(30), options);
     const { clock, gh } = reader;
@@ -121,7 +156,10 @@ Deno.test("readBlobs() reads by the API while the raw host limits, and leaves a 
     assertEquals(blob, 20);
     // 39 of 60 are left, and 20 are kept.
     const [codes, count] = summary(await reader.read(files.slice(30)));
-    assertEquals([codes, gh.counts().raw], [["source-rate-limited"], undefined]);
+    assertEquals([codes, gh.counts().raw], [
+      ["source-rate-limited"],
+      undefined,
+    ]);
     assert(count >= 3 && count <= 11, `${count} failed`);
     assert(gh.quota(null).remaining >= 11, `${gh.quota(null).remaining} left`);
     gh.rawLimit = null;
@@ -133,27 +171,52 @@ Deno.test("readBlobs() reads by the API while the raw host limits, and leaves a 
 const file = (size: number, path = "a.md") => ({ path, id: `${size}`, size });
 
 Deno.test("planBatches() bounds batches by 50 files and 1 MiB, in order", () => {
-  const sizes = (files: readonly unknown[][]) => files.map((batch) => batch.length);
+  const sizes = (files: readonly unknown[][]) =>
+    files.map((batch) => batch.length);
   assertEquals(planBatches([]), []);
-  assertEquals(sizes(planBatches(Array.from({ length: 101 }, () => file(10)))), [50, 50, 1]);
+  assertEquals(
+    sizes(planBatches(Array.from({ length: 101 }, () => file(10)))),
+    [50, 50, 1],
+  );
   const large = Array.from({ length: 5 }, () => file(400_000));
   assertEquals(sizes(planBatches(large)), [2, 2, 1]);
-  assertEquals(sizes(planBatches([file(1 << 20), file(1), file((1 << 20) - 1)])), [1, 2]);
+  assertEquals(
+    sizes(planBatches([file(1 << 20), file(1), file((1 << 20) - 1)])),
+    [1, 2],
+  );
   assertEquals(planBatches(large).flat(), large);
 });
 
 Deno.test("fitsBatch() takes text that GraphQL gives whole", () => {
-  const taken = (paths: string[]) => paths.filter((path) => fitsBatch(file(10, path)));
-  const texts = ["a.md", "b.json", "c.yaml", "d.svg", "e.mdx", "LICENSE", "f.ts", "g.toml"]
+  const taken = (paths: string[]) =>
+    paths.filter((path) => fitsBatch(file(10, path)));
+  const texts = [
+    "a.md",
+    "b.json",
+    "c.yaml",
+    "d.svg",
+    "e.mdx",
+    "LICENSE",
+    "f.ts",
+    "g.toml",
+  ]
     .concat("h.constructor", "i.__proto__", "j.toString");
-  assertEquals(taken([...texts, "a.png", "b.pdf", "c.woff2", "d.zip", "e.mp4"]), texts);
-  assertEquals([fitsBatch(file(512_000)), fitsBatch(file(512_001))], [true, false]);
+  assertEquals(
+    taken([...texts, "a.png", "b.pdf", "c.woff2", "d.zip", "e.mp4"]),
+    texts,
+  );
+  assertEquals([fitsBatch(file(512_000)), fitsBatch(file(512_001))], [
+    true,
+    false,
+  ]);
 });
 
 Deno.test("readBlobs() reads small texts in a query of one point; a single file without one", async () => {
   await using reader = await openBlobs(textFiles(20), withToken);
   const { gh } = reader;
-  assertEquals([await reader.cost(), gh.quota("t1", "graphql").spent], [{ graphql: 1 }, 1]);
+  assertEquals([await reader.cost(), gh.quota("t1", "graphql").spent], [{
+    graphql: 1,
+  }, 1]);
   assertEquals(await reader.cost(reader.files.slice(0, 1)), { blob: 1 });
 });
 
@@ -177,7 +240,9 @@ Deno.test("readBlobs() reads the files of a failed batch one by one", async () =
   await using reader = await openBlobs(textFiles(40), withToken);
   const { clock, cost, gh } = reader;
   timeOutHangs(clock, gh);
-  for (const kind of ["garbage", "html", "reset", "wrong-bytes", "hang"] as const) {
+  for (
+    const kind of ["garbage", "html", "reset", "wrong-bytes", "hang"] as const
+  ) {
     gh.fault = { kind, only: ["graphql"] };
     assertEquals([kind, await cost()], [kind, { graphql: 1, blob: 40 }]);
   }
@@ -190,7 +255,10 @@ Deno.test("readBlobs() reads the files of a failed batch one by one", async () =
 });
 
 Deno.test("readBlobs() reads no file by itself at the API while GraphQL is limited, but what GraphQL cannot give", async () => {
-  const files = { ...Object.fromEntries(textFiles(30)), "picture.png": Uint8Array.of(0x89, 0x50) };
+  const files = {
+    ...Object.fromEntries(textFiles(30)),
+    "picture.png": Uint8Array.of(0x89, 0x50),
+  };
   await using reader = await openBlobs(files, { ...withToken, raw: false });
   const { clock, gh } = reader;
   gh.quota("t1", "graphql").remaining = 0;

@@ -3,7 +3,11 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { countReads } from "../cache/watched_kv.ts";
 import { ObjectCache } from "../../lib/cache/object_cache.ts";
-import { CollectionsError, sourceFailed, sourceRateLimited } from "../../lib/errors.ts";
+import {
+  CollectionsError,
+  sourceFailed,
+  sourceRateLimited,
+} from "../../lib/errors.ts";
 import { TreeEntries } from "../../lib/source/tree_entries.ts";
 import { CachedSource } from "../../lib/source/cached_source.ts";
 import { FileListBuilder, fileListKind } from "../../lib/source/file_list.ts";
@@ -17,7 +21,11 @@ import {
 import { TestClock } from "../test_clock.ts";
 import { charged, openStore, uncharged } from "./open_github.ts";
 
-const file = (name: string) => ({ path: `${name}.md`, id: `id of ${name}`, size: 1 });
+const file = (name: string) => ({
+  path: `${name}.md`,
+  id: `id of ${name}`,
+  size: 1,
+});
 const bytes = (text: string) => new TextEncoder().encode(text);
 const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
 
@@ -68,10 +76,16 @@ async function open() {
     },
     webUrl: () => null,
   };
-  const source = new CachedSource(counted, { objects, kv, clock, freshForMs: 60_000 });
+  const source = new CachedSource(counted, {
+    objects,
+    kv,
+    clock,
+    freshForMs: 60_000,
+  });
   return {
     ...{ clock, store, kv, objects, counting, source },
-    tree: (id: string, context = uncharged) => source.tree(snapshot, id, context),
+    tree: (id: string, context = uncharged) =>
+      source.tree(snapshot, id, context),
     blobs: (names: string, context = uncharged) =>
       source.blobs(snapshot, names.split("").map(file), context),
     [Symbol.dispose]: () => store[Symbol.dispose](),
@@ -90,7 +104,11 @@ Deno.test("CachedSource reads a tree once, also where the first of several reque
     "too many",
   );
   const { misses, context } = charged();
-  const all = Promise.all([tree("1", context), tree("1", context), tree("1", context)]);
+  const all = Promise.all([
+    tree("1", context),
+    tree("1", context),
+    tree("1", context),
+  ]);
   counting.release();
   await all;
   await refused;
@@ -128,8 +146,14 @@ Deno.test("CachedSource leaves a failed object alone for its wait, and charges n
   await assertRejects(() => tree("1", context), CollectionsError);
   assertEquals([counting.trees, misses], [["1"], []]);
   counting.failure = sourceRateLimited("spent", 60);
-  for (let times = 0; times < 2; times++) await assertRejects(() => tree("2"), CollectionsError);
-  assertEquals(counting.trees, ["1", "2", "2"], "a rate limit has a time of its own");
+  for (let times = 0; times < 2; times++) {
+    await assertRejects(() => tree("2"), CollectionsError);
+  }
+  assertEquals(
+    counting.trees,
+    ["1", "2", "2"],
+    "a rate limit has a time of its own",
+  );
   counting.failure = null;
   clock.advance(5_000);
   await tree("1");
@@ -166,7 +190,11 @@ Deno.test("CachedSource blobs() requests what is missing in one batch, and share
   using opened = await open();
   const { blobs, counting } = opened;
   const { misses, context } = charged();
-  const pages = [blobs("abb", context), blobs("bc", context), blobs("ac", context)];
+  const pages = [
+    blobs("abb", context),
+    blobs("bc", context),
+    blobs("ac", context),
+  ];
   await turn();
   counting.release();
   const [first, second, third] = await Promise.all(pages);
@@ -183,7 +211,8 @@ Deno.test("CachedSource blobs() caches no failed file, and leaves it alone for i
   using opened = await open();
   const { blobs, clock, counting } = opened;
   counting.release();
-  counting.answerBlob = (id) => id === "id of b" ? sourceFailed("wrong bytes") : bytes(id);
+  counting.answerBlob = (id) =>
+    id === "id of b" ? sourceFailed("wrong bytes") : bytes(id);
   for (let times = 0; times < 2; times++) {
     const found = await blobs("ab");
     assertEquals(found.get("id of a"), bytes("id of a"));
@@ -210,7 +239,10 @@ Deno.test("CachedSource blobs() goes on while someone waits, and joins no batch 
   await leave("a");
   assertEquals(counting.batches.length, 1);
   await leave("bc");
-  assertEquals(counting.signals.map((signal) => signal?.aborted), [false, true]);
+  assertEquals(counting.signals.map((signal) => signal?.aborted), [
+    false,
+    true,
+  ]);
   // The requests of that batch have not ended yet.
   const { misses, context } = charged();
   const pages = [stays, blobs("b", context), blobs("c", context)];

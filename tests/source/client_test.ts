@@ -6,17 +6,35 @@ import { consequencesOf } from "../../lib/source/source_failure.ts";
 import { type Fault, timeOutHangs } from "../github/github_faults.ts";
 import { serveRepository } from "../github/served_repository.ts";
 import { TestClock } from "../test_clock.ts";
-import { openClient, openGitHub, recordedLog, uncharged } from "./open_github.ts";
+import {
+  openClient,
+  openGitHub,
+  recordedLog,
+  uncharged,
+} from "./open_github.ts";
 
 /** A client of a double with `octo/site`, and requests of each kind. */
-async function open({ tokens = [], log }: { tokens?: readonly string[]; log?: Log } = {}) {
+async function open(
+  { tokens = [], log }: { tokens?: readonly string[]; log?: Log } = {},
+) {
   const clock = new TestClock();
   const served = await serveRepository({ "a.md": "A\n" }, { now: clock.now });
   const { gh, url } = served;
   for (const token of tokens) gh.addToken(token);
   const client = openClient({ tokens, clock, ...log && { log } });
-  const request = (kind: GitHubRequest["kind"], url: string, accept = "application/json") => ({
-    ...{ kind, url, owner: "octo", accept, context: uncharged, maxBytes: 1 << 20 },
+  const request = (
+    kind: GitHubRequest["kind"],
+    url: string,
+    accept = "application/json",
+  ) => ({
+    ...{
+      kind,
+      url,
+      owner: "octo",
+      accept,
+      context: uncharged,
+      maxBytes: 1 << 20,
+    },
   });
   const object = `object(oid: "${"0".repeat(40)}") { ... on Blob { text } }`;
   const query =
@@ -27,19 +45,34 @@ async function open({ tokens = [], log }: { tokens?: readonly string[]; log?: Lo
     clock,
     client,
     /** Sends a request that GitHub answers. */
-    status: async (request: GitHubRequest) => (await client.request(request)).status,
+    status: async (request: GitHubRequest) =>
+      (await client.request(request)).status,
     /** Sends a request that fails. */
     fail: (request: GitHubRequest) =>
       assertRejects(() => client.request(request), CollectionsError),
-    commit: request("commit", `${url}/commits/heads%2Fmain`, "application/vnd.github.sha"),
+    commit: request(
+      "commit",
+      `${url}/commits/heads%2Fmain`,
+      "application/vnd.github.sha",
+    ),
     tree: request("tree", `${url}/git/trees/main`),
-    raw: request("raw", `${gh.rawUrl}/octo/site/${await served.repository.head()}/a.md`),
-    graphql: { ...request("graphql", gh.graphqlUrl), body: JSON.stringify({ query, variables }) },
+    raw: request(
+      "raw",
+      `${gh.rawUrl}/octo/site/${await served.repository.head()}/a.md`,
+    ),
+    graphql: {
+      ...request("graphql", gh.graphqlUrl),
+      body: JSON.stringify({ query, variables }),
+    },
   };
 }
 
 Deno.test("GitHubClient repeats a request once after a 5xx or a broken connection, a moment later", async () => {
-  for (const fault of [{ kind: "status", status: 502 }, { kind: "reset" }] as Fault[]) {
+  for (
+    const fault of [{ kind: "status", status: 502 }, {
+      kind: "reset",
+    }] as Fault[]
+  ) {
     await using opened = await open();
     const { clock, gh, commit, fail, status } = opened;
     const pausesMs: number[] = [];
@@ -51,7 +84,10 @@ Deno.test("GitHubClient repeats a request once after a 5xx or a broken connectio
     gh.fault = () => fault;
     const error = await fail(commit);
     const { isUnreached = false } = consequencesOf(error);
-    assertEquals([error.code, isUnreached], ["source-failed", fault.kind === "reset"]);
+    assertEquals([error.code, isUnreached], [
+      "source-failed",
+      fault.kind === "reset",
+    ]);
     assertEquals(gh.requests.length, 4);
     for (let times = 0; times < 20; times++) await fail(commit);
     assert(pausesMs.every((ms) => ms >= 50 && ms <= 250), `${pausesMs}`);
@@ -64,8 +100,18 @@ Deno.test("GitHubClient does not repeat what was refused, late, a GraphQL batch 
   const { clock, gh, commit, fail, graphql } = opened;
   timeOutHangs(clock, gh);
   const unavailable = (wait: string) =>
-    ({ kind: "status", status: 503, headers: { "retry-after": wait } }) as const;
-  const cases: [Fault, GitHubRequest, code: string, waitMs: number, requests: number][] = [
+    ({
+      kind: "status",
+      status: 503,
+      headers: { "retry-after": wait },
+    }) as const;
+  const cases: [
+    Fault,
+    GitHubRequest,
+    code: string,
+    waitMs: number,
+    requests: number,
+  ][] = [
     [{ kind: "hang" }, commit, "source-timeout", 0, 1],
     [{ kind: "stall" }, commit, "source-timeout", 0, 1],
     [{ kind: "status", status: 502 }, graphql, "source-failed", 0, 1],
@@ -80,14 +126,20 @@ Deno.test("GitHubClient does not repeat what was refused, late, a GraphQL batch 
     gh.resetCounts();
     const error = await fail(request);
     const { waitMs = 0 } = consequencesOf(error);
-    assertEquals([fault, error.code, waitMs, gh.requests.length], [fault, ...expected]);
+    assertEquals([fault, error.code, waitMs, gh.requests.length], [
+      fault,
+      ...expected,
+    ]);
     assertEquals(clock.timerCount, 0);
   }
 });
 
 Deno.test("GitHubClient waits as a limit states, for an hour at most", async () => {
   const inHours = (hours: number) => Date.UTC(2026, 0, 1) + hours * 3_600_000;
-  const spent = { "x-ratelimit-remaining": "0", "x-ratelimit-reset": `${inHours(1) / 1000}` };
+  const spent = {
+    "x-ratelimit-remaining": "0",
+    "x-ratelimit-reset": `${inHours(1) / 1000}`,
+  };
   const status403 = (headers: Record<string, string>) =>
     ({ kind: "status", status: 403, headers }) as const;
   const cases: [Fault, waitSeconds: number][] = [
@@ -119,7 +171,9 @@ Deno.test("GitHubClient takes no 304 without a validator", async () => {
   await using opened = await open();
   const { gh, commit, fail } = opened;
   gh.intercept = () => new Response(null, { status: 304 });
-  for (const known of [null, { etag: '"1"', fingerprint: "of another token" }]) {
+  for (
+    const known of [null, { etag: '"1"', fingerprint: "of another token" }]
+  ) {
     assertEquals((await fail({ ...commit, known })).code, "source-failed");
   }
 });
@@ -154,7 +208,10 @@ Deno.test("GitHubClient sends nothing more of what waited when a limit was met",
   await gh.log.until(() => gh.log.inFlight === 32);
   held.resolve();
   const codes = new Set((await errors).map(({ code }) => code));
-  assertEquals([codes, gh.requests.length], [new Set(["source-rate-limited"]), 32]);
+  assertEquals([codes, gh.requests.length], [
+    new Set(["source-rate-limited"]),
+    32,
+  ]);
 });
 
 Deno.test("GitHubClient sends checks of refs past bulk reads that hang, which fail after their time", async () => {
@@ -168,7 +225,10 @@ Deno.test("GitHubClient sends checks of refs past bulk reads that hang, which fa
   clock.advance(1);
   // A request that waited as long as that is not sent any more.
   const codes = (await errors).map(({ code }) => code).toSorted();
-  assertEquals(codes, [...Array(8).fill("service-busy"), ...Array(32).fill("source-timeout")]);
+  assertEquals(codes, [
+    ...Array(8).fill("service-busy"),
+    ...Array(32).fill("source-timeout"),
+  ]);
 });
 
 Deno.test("GitHubClient sends one request after a limit, and the others when that was answered", async () => {
@@ -182,9 +242,13 @@ Deno.test("GitHubClient sends one request after a limit, and the others when tha
     gh.resetCounts();
     const held = Promise.withResolvers<null>();
     gh.intercept = () => held.promise;
-    const answers = Promise.all(Array.from({ length: 5 }, () => status(request)));
+    const answers = Promise.all(
+      Array.from({ length: 5 }, () => status(request)),
+    );
     await gh.log.until(() => gh.log.inFlight === 1);
-    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setTimeout(resolve, 0));
+    for (let turn = 0; turn < 20; turn++) {
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    }
     assertEquals(gh.requests.length, 1);
     held.resolve(null);
     assertEquals(await answers, [200, 200, 200, 200, 200]);
@@ -204,7 +268,11 @@ Deno.test("GitHubClient sends the others after a limit when the first has no ans
   const others = Promise.all([commit, commit, commit].map(status));
   await gh.log.until(() => gh.pauses.waiting === 1);
   clock.advance(10_000);
-  assertEquals([(await first).code, await others], ["source-timeout", [200, 200, 200]]);
+  assertEquals([(await first).code, await others], ["source-timeout", [
+    200,
+    200,
+    200,
+  ]]);
 });
 
 Deno.test("GitHubClient sends a validator with the token alone that it came from", async () => {
@@ -219,7 +287,9 @@ Deno.test("GitHubClient sends a validator with the token alone that it came from
   gh.fault = ({ token }) => token === 0 ? { kind: "quota403" } : null;
   assertEquals(await status({ ...commit, known }), 200);
   assertEquals(await status({ ...commit, known }), 200);
-  const sent = gh.requests.slice(-3).map(({ token, conditional }) => [token, conditional]);
+  const sent = gh.requests.slice(-3).map((
+    { token, conditional },
+  ) => [token, conditional]);
   assertEquals(sent, [[0, true], [1, false], [1, false]]);
 });
 
@@ -236,21 +306,38 @@ Deno.test("GitHubClient logs once that the API version ends", async () => {
     answer.headers.set("sunset", sunset);
     return answer;
   };
-  for (let times = 0; times < 3; times++) assertEquals(await status(commit), 200);
+  for (let times = 0; times < 3; times++) {
+    assertEquals(await status(commit), 200);
+  }
   assertEquals(lines, [{ event: "API version ends", deprecation, sunset }]);
 });
 
 Deno.test("GitHubSource names an API version, but not to GitHub Enterprise Server", async () => {
   const versions: (string | null)[] = [];
-  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
+  await using server = Deno.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    onListen() {},
+  }, (request) => {
     versions.push(request.headers.get("x-github-api-version"));
     return new Response("0".repeat(40));
   });
   const base = `http://127.0.0.1:${server.addr.port}`;
   for (const apiUrl of [base, `${base}/api/v3`]) {
-    const urls = { apiUrl, graphqlUrl: base, rawUrl: base, webUrl: "https://github.test" } as const;
-    const source = openGitHub(urls, { clock: new TestClock(), allowed: "octo/*" });
-    await source.resolve({ owner: "octo", repo: "site", branch: null }, uncharged);
+    const urls = {
+      apiUrl,
+      graphqlUrl: base,
+      rawUrl: base,
+      webUrl: "https://github.test",
+    } as const;
+    const source = openGitHub(urls, {
+      clock: new TestClock(),
+      allowed: "octo/*",
+    });
+    await source.resolve(
+      { owner: "octo", repo: "site", branch: null },
+      uncharged,
+    );
   }
   assertEquals(versions, ["2026-03-10", null]);
 });
@@ -260,7 +347,10 @@ Deno.test("GitHubClient ends with its request", async () => {
   const { client, commit, gh } = opened;
   gh.fault = { kind: "hang" };
   const left = new AbortController();
-  const requested = client.request({ ...commit, context: { ...uncharged, signal: left.signal } });
+  const requested = client.request({
+    ...commit,
+    context: { ...uncharged, signal: left.signal },
+  });
   await gh.log.until(() => gh.pauses.waiting === 1);
   left.abort(new Error("left"));
   await assertRejects(() => requested, Error, "left");

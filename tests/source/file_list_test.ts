@@ -10,9 +10,15 @@ import {
 import { TreeEntries } from "../../lib/source/tree_entries.ts";
 
 const segment = fc.string({ unit: "binary", minLength: 1, maxLength: 6 })
-  .filter((text) => text.isWellFormed() && !text.includes("/") && !text.startsWith("."));
-const path = fc.array(segment, { minLength: 1, maxLength: 4 }).map((parts) => parts.join("/"));
-const id = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => bytes.toHex());
+  .filter((text) =>
+    text.isWellFormed() && !text.includes("/") && !text.startsWith(".")
+  );
+const path = fc.array(segment, { minLength: 1, maxLength: 4 }).map((parts) =>
+  parts.join("/")
+);
+const id = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) =>
+  bytes.toHex()
+);
 const files: fc.Arbitrary<ListedFile[]> = fc.uniqueArray(
   fc.record({ path, id, size: fc.nat() }),
   { selector: (file) => file.path, maxLength: 300 },
@@ -39,8 +45,12 @@ Deno.test("FileList has all files in byte order of path, whatever order they cam
     for (const given of [all, inByteOrder(all)]) {
       const list = build(given);
       assertEquals([filesOf(list), list.omitted], [inByteOrder(all), 3]);
-      for (const file of all) assertEquals(list.at(list.indexOf(file.path)), file);
-      if (!all.some((file) => file.path === other)) assertEquals(list.indexOf(other), -1);
+      for (const file of all) {
+        assertEquals(list.at(list.indexOf(file.path)), file);
+      }
+      if (!all.some((file) => file.path === other)) {
+        assertEquals(list.indexOf(other), -1);
+      }
     }
   }));
 });
@@ -59,13 +69,29 @@ Deno.test("joinLists() puts the parts of a listing in order", () => {
     // A path may be a file and a folder here, which no tree allows.
     fc.pre(direct.every(({ path }) => !folders.has(`${path}/`)));
     const entries = TreeEntries.of([
-      ...direct.map(({ path, ...entry }) => ({ name: path, kind: "file" as const, ...entry })),
+      ...direct.map(({ path, ...entry }) => ({
+        name: path,
+        kind: "file" as const,
+        ...entry,
+      })),
       ...folders.keys().map((path) => (
-        { name: path.slice(0, -1), kind: "folder" as const, id: "1".repeat(40), size: 0 }
+        {
+          name: path.slice(0, -1),
+          kind: "folder" as const,
+          id: "1".repeat(40),
+          size: 0,
+        }
       )),
-      { name: "link", kind: "symbolic link" as const, id: "2".repeat(40), size: 0 },
+      {
+        name: "link",
+        kind: "symbolic link" as const,
+        id: "2".repeat(40),
+        size: 0,
+      },
     ]);
-    const parts = [...folders].map(([path, below]) => [path, build(below).bytes] as const);
+    const parts = [...folders].map(([path, below]) =>
+      [path, build(below).bytes] as const
+    );
     const list = new FileList(
       joinLists({ entries: entries.list.bytes, folders: new Map(parts) }),
     );
@@ -75,10 +101,15 @@ Deno.test("joinLists() puts the parts of a listing in order", () => {
 });
 
 Deno.test("joinLists() never compares two paths out of order", () => {
-  const folder = (name: string) => ({ name, kind: "folder", id: "1".repeat(40), size: 0 }) as const;
-  const names = Array.from({ length: 300 }, (_, n) => `f${String(n).padStart(3, "0")}`);
+  const folder = (name: string) =>
+    ({ name, kind: "folder", id: "1".repeat(40), size: 0 }) as const;
+  const names = Array.from(
+    { length: 300 },
+    (_, n) => `f${String(n).padStart(3, "0")}`,
+  );
   const entries = TreeEntries.of(names.map(folder)).list.bytes;
-  const part = build(names.map((path) => ({ path, id: "2".repeat(40), size: 1 }))).bytes;
+  const part =
+    build(names.map((path) => ({ path, id: "2".repeat(40), size: 1 }))).bytes;
   const folders = new Map(names.map((name) => [`${name}/`, part]));
   const { sort } = Uint32Array.prototype;
   let sorts = 0;
@@ -96,7 +127,11 @@ Deno.test("joinLists() never compares two paths out of order", () => {
 
 Deno.test("FileList views the bytes of a list, at any offset, and takes none that are cut", () => {
   const id = "1".repeat(40);
-  const all = ["a/b.md", "a/c.md", "\ufeffd.md"].map((path, size) => ({ path, id, size }));
+  const all = ["a/b.md", "a/c.md", "\ufeffd.md"].map((path, size) => ({
+    path,
+    id,
+    size,
+  }));
   const { bytes } = build(all);
   for (let offset = 0; offset < 8; offset++) {
     const shifted = new Uint8Array(bytes.length + offset);

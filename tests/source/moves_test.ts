@@ -11,7 +11,10 @@ const LOCATIONS = ["{api}/repositories/{id}{rest}", "{api}/repos/{name}{rest}"];
 
 /** The code of an error that names the repository as the request did. */
 async function denialOf(resolving: Promise<unknown>): Promise<string> {
-  const { code, detail } = await assertRejects(() => resolving, CollectionsError);
+  const { code, detail } = await assertRejects(
+    () => resolving,
+    CollectionsError,
+  );
   assert(detail.includes('"octo/'), detail);
   return code;
 }
@@ -26,7 +29,10 @@ Deno.test("a renamed repository is followed, checked under its old name, and its
     assertEquals(snapshot.commit, await git.head());
     assertEquals(gh.counts(), { redirect: 1, commit: 1 });
     gh.resetCounts();
-    assertEquals((await cached.tree(snapshot, snapshot.commit, uncharged)).length, 2);
+    assertEquals(
+      (await cached.tree(snapshot, snapshot.commit, uncharged)).length,
+      2,
+    );
     clock.advance(60_000);
     assertEquals(await outcome(), "unchanged");
     assertEquals(gh.counts(), { tree: 1, redirect: 1, commit: 1 });
@@ -39,7 +45,11 @@ Deno.test("files of a moved repository are read by GraphQL, the raw host and the
     await using opened = await openRefs(options);
     const { cached, gh, git, resolve } = opened;
     gh.rename("octo/site", "other/place");
-    const files = (await git.lsTree("HEAD")).map(({ path, oid }) => ({ path, id: oid, size: 2 }));
+    const files = (await git.lsTree("HEAD")).map(({ path, oid }) => ({
+      path,
+      id: oid,
+      size: 2,
+    }));
     const blobs = await cached.blobs(await resolve(), files, uncharged);
     for (const { id } of files) assertEquals(blobs.get(id), await git.blob(id));
   }
@@ -55,7 +65,10 @@ Deno.test("a name that is given to another repository shows that one within 60 s
     gh.add("octo/site", successor.repository);
     clock.advance(60_000);
     const { commit, freshness } = await resolve();
-    assertEquals([commit, freshness], [await successor.repository.head(), "moved"]);
+    assertEquals([commit, freshness], [
+      await successor.repository.head(),
+      "moved",
+    ]);
   }
 });
 
@@ -70,9 +83,16 @@ Deno.test("with ALLOWED_REPOS, a moved repository must be allowed under its own 
     await git.commit({ "secret.md": "secret\n" });
     clock.advance(60_000);
     assertEquals(await denialOf(resolve()), "repository-not-allowed");
-    assertEquals(known.ref.checkedAtMs, 0, "no cached response of it is sent any more");
+    assertEquals(
+      known.ref.checkedAtMs,
+      0,
+      "no cached response of it is sent any more",
+    );
     // Neither its other content nor its default branch is revealed.
-    assertEquals(await denialOf(resolve({ branch: "absent" })), "repository-not-allowed");
+    assertEquals(
+      await denialOf(resolve({ branch: "absent" })),
+      "repository-not-allowed",
+    );
     await gh.down();
     clock.advance(60_000);
     assertEquals(await opened.outcome(), "source-failed");
@@ -93,7 +113,10 @@ Deno.test("a moved repository is seen as its target is: public, or not at all", 
   clock.advance(60_000);
   assertEquals(await denialOf(resolve()), "repository-not-found");
   // A process that did not know it as public sees nothing either.
-  assertEquals(await denialOf(opened.start({ kv: null }).resolve()), "repository-not-found");
+  assertEquals(
+    await denialOf(opened.start({ kv: null }).resolve()),
+    "repository-not-found",
+  );
 });
 
 Deno.test("two moves in a row are followed, and no third, nor one that leads elsewhere or nowhere", async () => {
@@ -105,7 +128,11 @@ Deno.test("two moves in a row are followed, and no third, nor one that leads els
     // Twice: the request about the branch, and the one that finds out whether it or the repository is missing.
     ["three", "{api}/repos/octo/two{rest}", 6],
     ["loop", "{api}/repos/octo/loop{rest}", 6],
-    ["away", `${gh.apiUrl.replace("127.0.0.1", "localhost")}/repos/octo/site{rest}`, 2],
+    [
+      "away",
+      `${gh.apiUrl.replace("127.0.0.1", "localhost")}/repos/octo/site{rest}`,
+      2,
+    ],
     ["port", "//127.0.0.1:1/repos/octo/site{rest}", 2],
     ["user", "{api}/user/repos", 2],
     ["owner", "{api}/repos/octo", 2],

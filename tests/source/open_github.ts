@@ -4,7 +4,10 @@ import { KvTier } from "../../lib/cache/kv_tier.ts";
 import { ObjectCache } from "../../lib/cache/object_cache.ts";
 import type { Clock } from "../../lib/work/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import { backgroundContext, type RequestContext } from "../../lib/source/source.ts";
+import {
+  backgroundContext,
+  type RequestContext,
+} from "../../lib/source/source.ts";
 import { CachedSource } from "../../lib/source/cached_source.ts";
 import { GitHubClient } from "../../lib/source/github/client.ts";
 import { GitHubSource } from "../../lib/source/github/github_source.ts";
@@ -24,7 +27,10 @@ export interface OpenOptions {
 }
 
 /** Small text files, each different. */
-export function textFiles(count: number, bytes = 0): [path: string, content: string][] {
+export function textFiles(
+  count: number,
+  bytes = 0,
+): [path: string, content: string][] {
   return Array.from({ length: count }, (_, index) => {
     const path = `posts/post-${String(index).padStart(3, "0")}.md`;
     return [path, `# Post ${index}\n`.padEnd(bytes, ".")];
@@ -37,20 +43,37 @@ export const uncharged: RequestContext = backgroundContext("192.0.2.1");
 /** A context, and its misses in their order: whether each was for work that another request started. */
 export function charged(signal?: AbortSignal) {
   const misses: (boolean | undefined)[] = [];
-  const recordMiss: RequestContext["recordMiss"] = (options) => void misses.push(options?.joined);
-  return { misses, context: { ...backgroundContext("192.0.2.1", signal), recordMiss } };
+  const recordMiss: RequestContext["recordMiss"] = (options) =>
+    void misses.push(options?.joined);
+  return {
+    misses,
+    context: { ...backgroundContext("192.0.2.1", signal), recordMiss },
+  };
 }
 
 const drop = () => {};
 
 /** A log that drops everything. */
-export const silentLog: Log = { level: "silent", debug: drop, info: drop, warn: drop, error: drop };
+export const silentLog: Log = {
+  level: "silent",
+  debug: drop,
+  info: drop,
+  warn: drop,
+  error: drop,
+};
 
 /** A log, and the lines that were written to it. */
 export function recordedLog() {
   const lines: Record<string, unknown>[] = [];
-  const write = (event: string, fields = {}) => void lines.push({ event, ...fields });
-  const log: Log = { level: "debug", debug: write, info: write, warn: write, error: write };
+  const write = (event: string, fields = {}) =>
+    void lines.push({ event, ...fields });
+  const log: Log = {
+    level: "debug",
+    debug: write,
+    info: write,
+    warn: write,
+    error: write,
+  };
   return { log, lines };
 }
 
@@ -81,7 +104,10 @@ export function openGitHub(
 }
 
 /** Reads the double through the caches. */
-export function openCached(double: GithubDouble, options: OpenOptions): CachedSource {
+export function openCached(
+  double: GithubDouble,
+  options: OpenOptions,
+): CachedSource {
   const { clock, kv = null } = options;
   const objects = new ObjectCache({ maxBytes: 64 << 20, kv });
   const source = openGitHub(double, options);
@@ -94,7 +120,11 @@ export async function openStore(clock: Clock) {
   return {
     kv,
     tier: () =>
-      new KvTier(() => Promise.resolve(kv), { clock, scope: "test", maxBytesPerHour: Infinity }),
+      new KvTier(() => Promise.resolve(kv), {
+        clock,
+        scope: "test",
+        maxBytesPerHour: Infinity,
+      }),
     [Symbol.dispose]: () => kv.close(),
   };
 }

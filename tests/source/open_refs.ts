@@ -4,7 +4,12 @@ import { CollectionsError } from "../../lib/errors.ts";
 import type { RequestContext } from "../../lib/source/source.ts";
 import { serveRepository } from "../github/served_repository.ts";
 import { TestClock } from "../test_clock.ts";
-import { openCached, type OpenOptions, openStore, uncharged } from "./open_github.ts";
+import {
+  openCached,
+  type OpenOptions,
+  openStore,
+  uncharged,
+} from "./open_github.ts";
 
 interface Query {
   readonly owner?: string;
@@ -19,7 +24,9 @@ export const NAMED = { allowed: "octo/*" };
 /** Opens the double, the store and a first process. */
 export async function openRefs(options: Omit<OpenOptions, "clock"> = {}) {
   const clock = new TestClock();
-  const served = await serveRepository({ "a.md": "A\n", "b.md": "B\n" }, { now: clock.now });
+  const served = await serveRepository({ "a.md": "A\n", "b.md": "B\n" }, {
+    now: clock.now,
+  });
   const { gh, repository } = served;
   gh.quota(null).remaining = 100_000;
   for (const token of options.tokens ?? []) gh.addToken(token);
@@ -31,7 +38,10 @@ export async function openRefs(options: Omit<OpenOptions, "clock"> = {}) {
       { owner = "octo", repo = "site", branch = null, context }: Query = {},
     ) => {
       try {
-        return await cached.resolve({ owner, repo, branch }, context ?? uncharged);
+        return await cached.resolve(
+          { owner, repo, branch },
+          context ?? uncharged,
+        );
       } finally {
         await kv.flush();
       }

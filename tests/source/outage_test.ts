@@ -8,12 +8,23 @@ import { startSite } from "../site.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-const STATUS = { "source-failed": 502, "source-timeout": 504, "source-rate-limited": 503 };
+const STATUS = {
+  "source-failed": 502,
+  "source-timeout": 504,
+  "source-rate-limited": 503,
+};
 
-const MAINTENANCE = { kind: "status", headers: { location: "/maintenance" } } as const;
+const MAINTENANCE = {
+  kind: "status",
+  headers: { location: "/maintenance" },
+} as const;
 
 /** What fails, and what is said where nothing is known; null where the double stops listening. */
-const OUTAGES: readonly [name: string, fault: Fault | null, code: keyof typeof STATUS][] = [
+const OUTAGES: readonly [
+  name: string,
+  fault: Fault | null,
+  code: keyof typeof STATUS,
+][] = [
   ["refusing", null, "source-failed"],
   ["resetting", { kind: "reset" }, "source-failed"],
   ["500", { kind: "status", status: 500 }, "source-failed"],
@@ -26,7 +37,11 @@ const OUTAGES: readonly [name: string, fault: Fault | null, code: keyof typeof S
   ["403 quota", { kind: "quota403" }, "source-rate-limited"],
   ["429 quota", { kind: "quota429" }, "source-rate-limited"],
   ["403 secondary", { kind: "secondary403" }, "source-rate-limited"],
-  ["403 by its text", { kind: "secondary403", retryAfterSeconds: null }, "source-rate-limited"],
+  [
+    "403 by its text",
+    { kind: "secondary403", retryAfterSeconds: null },
+    "source-rate-limited",
+  ],
   ["429 secondary", { kind: "secondary429" }, "source-rate-limited"],
 ];
 
@@ -43,12 +58,18 @@ for (const token of [null, "t1"]) {
   for (const [name, fault, code] of OUTAGES) {
     const who = token === null ? "without a token" : "with a token";
     Deno.test(`${name}, ${who}: known lists are served for under 24 h, with few requests upstream`, async () => {
-      const env = { LOG_LEVEL: "silent", ...token === null ? {} : { GITHUB_TOKEN: token } };
+      const env = {
+        LOG_LEVEL: "silent",
+        ...token === null ? {} : { GITHUB_TOKEN: token },
+      };
       await using site = await startSite(files, { env });
       const { gh, repository, service } = site;
       const { clock } = service;
       if (token !== null) gh.addToken(token);
-      const texts = () => Promise.all(paths.map(async (path) => (await service.get(path)).text()));
+      const texts = () =>
+        Promise.all(
+          paths.map(async (path) => (await service.get(path)).text()),
+        );
       const known = await texts();
       const checkedAtMs = clock.now();
       await repository.commit({ "c0/a.md": "changed\n" });
@@ -63,11 +84,16 @@ for (const token of [null, "t1"]) {
         const age = Math.floor(ageMs / 1000);
         const { headers } = await service.get(paths[0]!);
         assertEquals(headers.get("age"), `${age}`);
-        const stale = `collections; hit; ttl=${60 - age}; detail=stale-if-error`;
+        const stale = `collections; hit; ttl=${
+          60 - age
+        }; detail=stale-if-error`;
         assertEquals(headers.get("cache-status"), stale);
         // A check that is repeated once is 2 requests, and as many about visibility.
         const most = token === null ? 2 : 4;
-        assert(gh.requests.length <= most, `${gh.requests.length} requests upstream`);
+        assert(
+          gh.requests.length <= most,
+          `${gh.requests.length} requests upstream`,
+        );
         if (ageMs !== 60_000) continue;
 
         for (let second = 1; second <= 5; second++) {
@@ -76,11 +102,20 @@ for (const token of [null, "t1"]) {
           assertEquals(await texts(), known);
         }
         assert(gh.requests.length > 0 || fault === null);
-        assert(gh.requests.length < 20, `${gh.requests.length} requests upstream`);
+        assert(
+          gh.requests.length < 20,
+          `${gh.requests.length} requests upstream`,
+        );
         for (const unknown of [{ repo: "unknown" }, { branch: "unknown" }]) {
           const response = await service.get(listPath(unknown));
-          assertEquals([response.status, (await response.json()).code], [STATUS[code], code]);
-          assertEquals(response.headers.has("retry-after"), code === "source-rate-limited");
+          assertEquals([response.status, (await response.json()).code], [
+            STATUS[code],
+            code,
+          ]);
+          assertEquals(
+            response.headers.has("retry-after"),
+            code === "source-rate-limited",
+          );
           gh.resetCounts();
           assertEquals((await service.problem(listPath(unknown))).code, code);
           assertEquals(gh.counts(), {}, "a repeated failure costs nothing");
@@ -93,7 +128,10 @@ for (const token of [null, "t1"]) {
       gh.up();
       clock.advance(HOUR_MS + 1000);
       const after = await service.get(paths[0]!);
-      assertEquals(after.headers.get("cache-status"), "collections; fwd=stale; stored");
+      assertEquals(
+        after.headers.get("cache-status"),
+        "collections; fwd=stale; stored",
+      );
       assert((await after.text()).includes("changed"));
     });
   }

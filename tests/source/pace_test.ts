@@ -14,7 +14,9 @@ import { silentLog, uncharged } from "./open_github.ts";
 async function settle(requests: readonly unknown[]): Promise<void> {
   for (let before = -1; before !== requests.length;) {
     before = requests.length;
-    for (let turn = 0; turn < 10; turn++) await new Promise((resume) => setTimeout(resume, 0));
+    for (let turn = 0; turn < 10; turn++) {
+      await new Promise((resume) => setTimeout(resume, 0));
+    }
   }
 }
 
@@ -29,7 +31,10 @@ function busiestMinute(timesMs: readonly number[]): number {
 }
 
 Deno.test("a list of 1,500 folders stays under 900 requests in every minute, and is whole", async () => {
-  const files = Array.from({ length: 1_500 }, (_, n) => [`posts/d${n}/a.md`, `${n}`] as const);
+  const files = Array.from(
+    { length: 1_500 },
+    (_, n) => [`posts/d${n}/a.md`, `${n}`] as const,
+  );
   await using site = await startSite(files, { env: { GITHUB_TOKEN: "t1" } });
   const { gh, service: { clock }, service } = site;
   gh.addToken("t1");
@@ -65,14 +70,25 @@ function openLanes(clock: TestClock, url: string, isolates: number) {
   let count = 0;
   const send = (kind: "tree" | "repo", url: string) => {
     const context = { ...uncharged, client: `${count++ % 100}` };
-    return client.request({ kind, url, owner: "octo", context, maxBytes: 1 << 20 });
+    return client.request({
+      kind,
+      url,
+      owner: "octo",
+      context,
+      maxBytes: 1 << 20,
+    });
   };
-  return { read: () => send("tree", `${url}/git/trees/main`), check: () => send("repo", url) };
+  return {
+    read: () => send("tree", `${url}/git/trees/main`),
+    check: () => send("repo", url),
+  };
 }
 
 Deno.test("isolates that share a token stay under 100 requests at once together", async () => {
   const clock = new TestClock();
-  await using served = await serveRepository({ "a.md": "" }, { now: clock.now });
+  await using served = await serveRepository({ "a.md": "" }, {
+    now: clock.now,
+  });
   const { gh, url } = served;
   gh.addToken("t1");
   for (const isolates of [1, 2, 16, 32]) {
@@ -91,6 +107,9 @@ Deno.test("isolates that share a token stay under 100 requests at once together"
     await settle(gh.requests);
     clock.advance(3_600_000);
     await settled;
-    assert(maxConcurrent >= 90 && maxConcurrent <= 100, `${maxConcurrent} at once`);
+    assert(
+      maxConcurrent >= 90 && maxConcurrent <= 100,
+      `${maxConcurrent} at once`,
+    );
   }
 });

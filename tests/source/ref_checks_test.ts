@@ -34,7 +34,8 @@ Deno.test("refreshDue() checks refs of which the check is 50 s old, if requested
   clock.advance(9_999);
   assertEquals(await outcome(), "fresh", "it lasts as long as any other check");
   clock.advance(1);
-  const all = () => Promise.all([refreshDue(), outcome(), refreshDue(), outcome()]);
+  const all = () =>
+    Promise.all([refreshDue(), outcome(), refreshDue(), outcome()]);
   assertEquals(await cost(all), [304]);
   clock.advance(49_999);
   assertEquals([await outcome(), await cost(refreshDue)], ["fresh", []]);
@@ -55,7 +56,10 @@ Deno.test("refreshDue() checks very many refs a few at once, and each once", asy
   const first = refreshDue();
   const second = refreshDue().then(() => "nothing is queued twice");
   await gh.log.until(() => gh.requests.length === 8);
-  assertEquals(await Promise.race([second, "waits"]), "nothing is queued twice");
+  assertEquals(
+    await Promise.race([second, "waits"]),
+    "nothing is queued twice",
+  );
   held.resolve(null);
   await first;
   assertEquals(statuses(), branches.map(() => 304));
@@ -131,14 +135,19 @@ Deno.test("requests that are aborted start one check per ref, which goes on with
   for (let times = 0; times < 5; times++) {
     await Promise.all(branches.map(async (branch) => {
       const left = new AbortController();
-      const resolving = resolve({ branch, context: { ...uncharged, signal: left.signal } });
+      const resolving = resolve({
+        branch,
+        context: { ...uncharged, signal: left.signal },
+      });
       left.abort(new Error("left"));
       await assertRejects(() => resolving, Error, "left");
     }));
   }
   await gh.log.until(() => gh.requests.length === branches.length);
   held.resolve(null);
-  const outcomes = await Promise.all(branches.map((branch) => outcome({ branch })));
+  const outcomes = await Promise.all(
+    branches.map((branch) => outcome({ branch })),
+  );
   assertEquals(outcomes, branches.map(() => "unchanged"));
   assertEquals(statuses(), branches.map(() => 304));
 });
@@ -152,7 +161,9 @@ Deno.test("40 known refs have 40 answers while the source hangs", async () => {
       gh.add(`o${number}/site`, git);
       await git.branch(`b${number}`);
     }
-    const queries = numbers.map((n) => owners > 1 ? { owner: `o${n}` } : { branch: `b${n}` });
+    const queries = numbers.map((n) =>
+      owners > 1 ? { owner: `o${n}` } : { branch: `b${n}` }
+    );
     for (const query of queries) await outcome(query);
     clock.advance(61_000);
     gh.fault = { kind: "hang" };

@@ -12,18 +12,31 @@ import type { RefName } from "../../lib/source/source.ts";
 import { TestClock } from "../test_clock.ts";
 
 const failed = sourceFailed("answered 500");
-const unreached = new SourceFailure(sourceFailed("no connection"), { isUnreached: true });
-const late = new SourceFailure(sourceTimeout("no answer"), { isUnreached: true });
+const unreached = new SourceFailure(sourceFailed("no connection"), {
+  isUnreached: true,
+});
+const late = new SourceFailure(sourceTimeout("no answer"), {
+  isUnreached: true,
+});
 
-const ref = (branch = "main", repo = "site", owner = "octo"): RefName => ({ owner, repo, branch });
+const ref = (branch = "main", repo = "site", owner = "octo"): RefName => ({
+  owner,
+  repo,
+  branch,
+});
 const other = ref("main", "other", "other");
 
 function open() {
   const clock = new TestClock();
   const retries = new SourceRetries(clock);
   /** One check, which fails unless the error is null. */
-  const check = async (name: RefName, error: CollectionsError | null, isKnown = true) => {
-    const outcome = () => error === null ? Promise.resolve() : Promise.reject(error);
+  const check = async (
+    name: RefName,
+    error: CollectionsError | null,
+    isKnown = true,
+  ) => {
+    const outcome = () =>
+      error === null ? Promise.resolve() : Promise.reject(error);
     await retries.check(name, isKnown, outcome).catch(() => {});
   };
   return {
@@ -42,7 +55,12 @@ function open() {
 
 Deno.test("SourceRetries ends the wait of a ref with an answer", async () => {
   const { check, clock, failure } = open();
-  for (const answer of [null, problem("repository-not-found", { owner: "octo", repo: "site" })]) {
+  for (
+    const answer of [
+      null,
+      problem("repository-not-found", { owner: "octo", repo: "site" }),
+    ]
+  ) {
     await check(ref(), failed);
     assertEquals(failure(ref()), failed);
     clock.advance(60_000);
@@ -66,8 +84,14 @@ Deno.test("SourceRetries stops a repository of which several refs fail", async (
   const { retries, check, clock, failure } = open();
   await check(ref("a"), failed);
   await check(ref("b"), new SourceFailure(failed, { waitMs: 7_000 }));
-  assertEquals([failure(ref("main"))?.code, failure(other)], ["source-failed", null]);
-  assertEquals(retries.objectFailure("octo/site", "tree 2")?.code, "source-failed");
+  assertEquals([failure(ref("main"))?.code, failure(other)], [
+    "source-failed",
+    null,
+  ]);
+  assertEquals(
+    retries.objectFailure("octo/site", "tree 2")?.code,
+    "source-failed",
+  );
   clock.advance(6_999);
   assertEquals(failure(ref("main"))?.code, "source-failed");
   clock.advance(1);
@@ -87,15 +111,23 @@ const rows: [name: string, isDown: boolean, ...Checks[]][] = [
   ["two owners", false, ["abABaba", unreached]],
   ["answers with an error", false, ["abcdeabcde", failed]],
   ["full queues", false, ["abcdeabcde", serviceBusy(1)]],
-  ["an answer in between", false, ["abcd", unreached], ["z", null], ["abcd", unreached]],
-  ["an error answer in between", false, ["abcd", unreached], ["z", failed], ["abcd", unreached]],
+  ["an answer in between", false, ["abcd", unreached], ["z", null], [
+    "abcd",
+    unreached,
+  ]],
+  ["an error answer in between", false, ["abcd", unreached], ["z", failed], [
+    "abcd",
+    unreached,
+  ]],
 ];
 
 Deno.test("SourceRetries stops a source that is not reached", async () => {
   for (const [name, isDown, ...checks] of rows) {
     const { retries, checkAll, failure } = open();
     for (const [owners, outcome] of checks) await checkAll(outcome, owners);
-    for (const owner of "abcde") retries.objectOutcome(`${owner}/1 tree 1`, unreached);
+    for (const owner of "abcde") {
+      retries.objectOutcome(`${owner}/1 tree 1`, unreached);
+    }
     assertEquals([name, failure(other) !== null], [name, isDown]);
   }
 });
@@ -106,7 +138,9 @@ Deno.test("SourceRetries sends one probe after a wait", async () => {
   await checkAll(unreached, "abcde");
   clock.advance(5_000);
   // A probe without a result leaves the next one to another request.
-  await assertRejects(() => retries.check(other, true, () => Promise.reject(serviceBusy(1))));
+  await assertRejects(() =>
+    retries.check(other, true, () => Promise.reject(serviceBusy(1)))
+  );
   assertEquals(failure(third), null);
   const probe = Promise.withResolvers<void>();
   const probing = retries.check(other, true, () => probe.promise);

@@ -1,7 +1,12 @@
 // What every implementation of the source port does, whatever it reads from. The repository is a real one, checked out,
 // and all that is expected comes from Git. A new implementation begins with a row of `implementations`.
 
-import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertInstanceOf,
+  assertRejects,
+} from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
 import type { FileList } from "../../lib/source/file_list.ts";
 import { blobId } from "../../lib/source/git_object_id.ts";
@@ -19,12 +24,36 @@ type Sample = Awaited<ReturnType<typeof openSample>>;
 const withToken = { tokens: ["t1"] };
 
 /** `isCached`: a ref is checked again only once its check is no longer fresh, and its live state changes in place. */
-const implementations: [name: string, open: (sample: Sample) => Source, isCached: boolean][] = [
-  ["GitHubSource without a token", ({ gh, clock }) => openGitHub(gh, { clock }), false],
-  ["GitHubSource by the API", ({ gh, clock }) => openGitHub(gh, { clock, raw: false }), false],
-  ["GitHubSource with a token", ({ gh, clock }) => openGitHub(gh, { clock, ...withToken }), false],
-  ["CachedSource without a token", ({ gh, clock }) => openCached(gh, { clock }), true],
-  ["CachedSource with a token", ({ gh, clock }) => openCached(gh, { clock, ...withToken }), true],
+const implementations: [
+  name: string,
+  open: (sample: Sample) => Source,
+  isCached: boolean,
+][] = [
+  [
+    "GitHubSource without a token",
+    ({ gh, clock }) => openGitHub(gh, { clock }),
+    false,
+  ],
+  [
+    "GitHubSource by the API",
+    ({ gh, clock }) => openGitHub(gh, { clock, raw: false }),
+    false,
+  ],
+  [
+    "GitHubSource with a token",
+    ({ gh, clock }) => openGitHub(gh, { clock, ...withToken }),
+    false,
+  ],
+  [
+    "CachedSource without a token",
+    ({ gh, clock }) => openCached(gh, { clock }),
+    true,
+  ],
+  [
+    "CachedSource with a token",
+    ({ gh, clock }) => openCached(gh, { clock, ...withToken }),
+    true,
+  ],
   ["LocalSource", ({ root, clock }) => new LocalSource({ root, clock }), true],
 ];
 
@@ -52,7 +81,10 @@ const sampleFiles: Record<string, GitContent> = {
   "bytes/crlf.md": "one\r\ntwo\r\n",
   "bytes/latin-1.txt": Uint8Array.of(0x47, 0x72, 0xfc, 0xdf, 0x65, 0x0a),
   "bytes/every byte.bin": Uint8Array.from({ length: 256 }, (_, index) => index),
-  "bytes/large.bin": Uint8Array.from({ length: 1_200_000 }, (_, index) => (index * 31) >> 4),
+  "bytes/large.bin": Uint8Array.from(
+    { length: 1_200_000 },
+    (_, index) => (index * 31) >> 4,
+  ),
 };
 
 async function openSample() {
@@ -100,7 +132,10 @@ for (const [implementation, open, isCached] of implementations) {
     assertEquals([named.name, named.branch], [name, "main"]);
     if (owner !== "local") assertEquals(named.commit, await git.head());
     assert(/^[0-9a-f]{40}$/.test(named.commit), named.commit);
-    assertEquals([named.ref.commit, named.checkedAtMs], [named.commit, clock.now()]);
+    assertEquals([named.ref.commit, named.checkedAtMs], [
+      named.commit,
+      clock.now(),
+    ]);
     const byDefault = await resolve(null);
     assertEquals([byDefault.commit, byDefault.branch], [named.commit, "main"]);
     assertEquals((await resolve("HEAD")).commit, named.commit);
@@ -112,15 +147,27 @@ for (const [implementation, open, isCached] of implementations) {
   test("resolve() finds no repository and no branch that does not exist", async (opened) => {
     const { source, resolve } = opened;
     for (const branch of ["absent", "feature/absent", "MAIN", noId]) {
-      const error = await assertRejects(() => resolve(branch), CollectionsError, '"main"');
+      const error = await assertRejects(
+        () => resolve(branch),
+        CollectionsError,
+        '"main"',
+      );
       assertEquals(error.code, "branch-not-found");
     }
     for (const branch of [null, "main", "HEAD"]) {
       const resolving = () => resolve(branch, { owner, repo: "absent" });
-      assertEquals((await assertRejects(resolving, CollectionsError)).code, "repository-not-found");
+      assertEquals(
+        (await assertRejects(resolving, CollectionsError)).code,
+        "repository-not-found",
+      );
     }
-    const context = { ...uncharged, signal: AbortSignal.abort(new Error("left")) };
-    await assertRejects(() => source.resolve({ ...name, branch: null }, context));
+    const context = {
+      ...uncharged,
+      signal: AbortSignal.abort(new Error("left")),
+    };
+    await assertRejects(() =>
+      source.resolve({ ...name, branch: null }, context)
+    );
   });
 
   test("resolve() sees a new commit once its check is no longer fresh", async (opened) => {
@@ -136,7 +183,9 @@ for (const [implementation, open, isCached] of implementations) {
     assertEquals([again.commit, same.commit], [before.commit, before.commit]);
     assert(after.commit !== before.commit);
     if (isCached) {
-      const freshness = [before, again, same, after].map((snapshot) => snapshot.freshness);
+      const freshness = [before, again, same, after].map((snapshot) =>
+        snapshot.freshness
+      );
       assertEquals(freshness, ["new", "fresh", "unchanged", "moved"]);
       assert(before.ref === after.ref, "one live state a ref");
     }
@@ -152,19 +201,34 @@ for (const [implementation, open, isCached] of implementations) {
     for (const path of ["", "posts", "posts/2026", "bytes"]) {
       const id = await folderAt(opened, path);
       const entries = await source.tree(snapshot, id, uncharged);
-      const listed = [...entries].filter(({ name }) => !name.startsWith(".")).map(comparable);
+      const listed = [...entries].filter(({ name }) => !name.startsWith("."))
+        .map(comparable);
       assertEquals(listed, await expectedEntries(opened, path));
       const files = await source.files(snapshot, id, uncharged);
-      assertEquals(filesOf(files), await expectedFiles(opened, path), `"${path}"`);
+      assertEquals(
+        filesOf(files),
+        await expectedFiles(opened, path),
+        `"${path}"`,
+      );
     }
-    await assertRejects(() => source.tree(snapshot, noId, uncharged), CollectionsError);
-    await assertRejects(() => source.files(snapshot, noId, uncharged), CollectionsError);
+    await assertRejects(
+      () => source.tree(snapshot, noId, uncharged),
+      CollectionsError,
+    );
+    await assertRejects(
+      () => source.files(snapshot, noId, uncharged),
+      CollectionsError,
+    );
   });
 
   test("blobs() gives the bytes that git cat-file gives, and an Error for a missing file", async (opened) => {
     const { git, resolve, source } = opened;
     const files = await expectedFiles(opened, "");
-    assertEquals(files.length, Object.keys(sampleFiles).length - 2, "one is hidden, one a link");
+    assertEquals(
+      files.length,
+      Object.keys(sampleFiles).length - 2,
+      "one is hidden, one a link",
+    );
     const snapshot = await resolve();
     const absent = { path: "posts/absent.md", id: noId, size: 5 };
     const blobs = await source.blobs(snapshot, [absent, ...files], uncharged);
@@ -190,7 +254,10 @@ interface Opened extends Sample {
 }
 
 /** The tree id of a folder, found as a use case finds it: from the root down. */
-async function folderAt({ resolve, source }: Opened, path: string): Promise<string> {
+async function folderAt(
+  { resolve, source }: Opened,
+  path: string,
+): Promise<string> {
   const snapshot = await resolve();
   let id = snapshot.commit;
   for (const segment of path.split("/").filter((segment) => segment !== "")) {
@@ -209,17 +276,27 @@ function comparable({ name, kind, id, size }: TreeEntry) {
 const isHidden = (path: string) => /(^|\/)\./.test(path);
 
 function expectedEntries({ git }: Sample, path: string) {
-  const kinds: Record<string, string> = { "040000": "folder", "120000": "symbolic link" };
+  const kinds: Record<string, string> = {
+    "040000": "folder",
+    "120000": "symbolic link",
+  };
   const entries = git.store.tree(git.find(`HEAD:${path}`)!.oid)!;
-  return entries.filter(({ name }) => !isHidden(name)).map(({ name, mode, oid, size }) => {
-    const kind = kinds[mode] ?? "file";
-    return { name, kind, id: oid, size: kind === "file" ? size : null };
-  });
+  return entries.filter(({ name }) => !isHidden(name)).map(
+    ({ name, mode, oid, size }) => {
+      const kind = kinds[mode] ?? "file";
+      return { name, kind, id: oid, size: kind === "file" ? size : null };
+    },
+  );
 }
 
-async function expectedFiles({ git }: Sample, path: string): Promise<FileRef[]> {
+async function expectedFiles(
+  { git }: Sample,
+  path: string,
+): Promise<FileRef[]> {
   const entries = await git.lsTree("HEAD", path);
-  return entries.filter(({ mode, path }) => mode !== "120000" && !isHidden(path)).map((entry) => ({
+  return entries.filter(({ mode, path }) =>
+    mode !== "120000" && !isHidden(path)
+  ).map((entry) => ({
     path: path === "" ? entry.path : entry.path.slice(path.length + 1),
     id: entry.oid,
     size: entry.size!,

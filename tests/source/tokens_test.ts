@@ -1,6 +1,11 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
-import { type Quota, type Token, tokenList, TokenPool } from "../../lib/source/github/tokens.ts";
+import {
+  type Quota,
+  type Token,
+  tokenList,
+  TokenPool,
+} from "../../lib/source/github/tokens.ts";
 import { TestClock } from "../test_clock.ts";
 import { silentLog, uncharged } from "./open_github.ts";
 
@@ -14,8 +19,12 @@ const CHECK = { owner: "octo", context: uncharged, isBulk: false };
 async function open(count: number, { anonymous = false } = {}) {
   const clock = new TestClock();
   const logged: [event: string, fields: unknown][] = [];
-  const log = (event: string, fields?: unknown) => void logged.push([event, fields]);
-  const secrets = Array.from({ length: count }, (_, index) => `very-secret-${index + 1}`);
+  const log = (event: string, fields?: unknown) =>
+    void logged.push([event, fields]);
+  const secrets = Array.from(
+    { length: count },
+    (_, index) => `very-secret-${index + 1}`,
+  );
   const pool = new TokenPool(tokenList(secrets), {
     clock,
     log: { ...silentLog, error: log, warn: log },
@@ -23,16 +32,26 @@ async function open(count: number, { anonymous = false } = {}) {
   });
   const tokens: Token[] = [];
   /** Records that a token has so much left, for an hour or for longer. */
-  const note = (token: Token, remaining: number, quota: Quota = "core", seconds = HOUR_SECONDS) => {
+  const note = (
+    token: Token,
+    remaining: number,
+    quota: Quota = "core",
+    seconds = HOUR_SECONDS,
+  ) => {
     const reset = `${clock.now() / 1000 + seconds}`;
-    const headers = { "x-ratelimit-remaining": `${remaining}`, "x-ratelimit-reset": reset };
+    const headers = {
+      "x-ratelimit-remaining": `${remaining}`,
+      "x-ratelimit-reset": reset,
+    };
     pool.note(token, quota, new Headers(headers));
   };
   /** The token for one request that GitHub answers. */
   const use = async (
     quota: Quota = "core",
-    { owner = "octo", known = null }: { owner?: string; known?: { fingerprint: string } | null } =
-      {},
+    { owner = "octo", known = null }: {
+      owner?: string;
+      known?: { fingerprint: string } | null;
+    } = {},
   ): Promise<Token> => {
     const token = await pool.choose(quota, { ...CHECK, owner, known });
     pool.release(token, quota, true);
@@ -63,7 +82,10 @@ async function open(count: number, { anonymous = false } = {}) {
 
 Deno.test("TokenPool chooses the token with most quota left, or a validator's own while that has some", async () => {
   const { first, note, pool, second, third, use } = await open(3);
-  assertEquals([pool.remaining("core"), pool.remaining("graphql")], [4999 + 4998 + 4997, null]);
+  assertEquals([pool.remaining("core"), pool.remaining("graphql")], [
+    4999 + 4998 + 4997,
+    null,
+  ]);
   assertEquals(await use(), first);
   note(first, 10);
   assertEquals(await use(), second);
@@ -72,7 +94,10 @@ Deno.test("TokenPool chooses the token with most quota left, or a validator's ow
   assertEquals(await use("core", { known: second }), second);
   note(second, 0);
   assertEquals(await use("core", { known: second }), third);
-  assertEquals(await use("core", { known: { fingerprint: "of a token that is gone" } }), third);
+  assertEquals(
+    await use("core", { known: { fingerprint: "of a token that is gone" } }),
+    third,
+  );
 });
 
 Deno.test("TokenPool throws until the first quota is there again, when all are spent", async () => {
@@ -92,7 +117,10 @@ Deno.test("a secondary limit stops a token for the whole API, and no answer unde
   pool.limit(first, 30_000, "api");
   pool.limit(first, 10_000, "api");
   note(first, 4000);
-  assertEquals([await waitSeconds("core"), await waitSeconds("graphql")], [30, 30]);
+  assertEquals([await waitSeconds("core"), await waitSeconds("graphql")], [
+    30,
+    30,
+  ]);
   clock.advance(30_000);
   assertEquals([await use("core"), await use("graphql")], [first, first]);
 });
@@ -110,7 +138,10 @@ Deno.test("TokenPool limits what waits for a probe with it", async () => {
 
 Deno.test("TokenPool doubles the wait after each secondary limit, up to 15 minutes, and forgets them as late", async () => {
   const { clock, first, logged, pool, use, waitSeconds } = await open(1);
-  const waits = [[60, 60], [60, 120], [17, 240], [60, 480], [60, 900], [60, 900], [3600, 3600]];
+  const waits = [[60, 60], [60, 120], [17, 240], [60, 480], [60, 900], [
+    60,
+    900,
+  ], [3600, 3600]];
   for (const [stated, seconds] of waits) {
     pool.limit(first, stated! * 1000, "api");
     // What was under way then met the same limit.
@@ -131,7 +162,10 @@ async function takeAll(pool: TokenPool, isBulk: boolean): Promise<number> {
   const left = new AbortController();
   const context = { ...uncharged, signal: left.signal };
   for (let taken = 0;; taken++) {
-    const chosen = pool.choose("core", { ...CHECK, context, isBulk }).then(() => true, () => false);
+    const chosen = pool.choose("core", { ...CHECK, context, isBulk }).then(
+      () => true,
+      () => false,
+    );
     const turn = new Promise<null>((resume) => setTimeout(resume, 0, null));
     if (await Promise.race([chosen, turn])) continue;
     left.abort();
@@ -152,7 +186,10 @@ Deno.test("TokenPool takes at most 900 requests a minute of a token, bulk reads 
     const bulk = await takeAll(pool, true);
     assert(bulk > 350 * share && bulk < 400 * share + 1, `${bulk} of ${share}`);
     let perMinute = bulk + await takeAll(pool, false);
-    assert(perMinute > bulk || share < 1 / 2, "checks do not wait behind bulk reads");
+    assert(
+      perMinute > bulk || share < 1 / 2,
+      "checks do not wait behind bulk reads",
+    );
     for (let second = 0; second < 60; second++) {
       clock.advance(1_000);
       perMinute += await takeAll(pool, second % 2 === 0);
@@ -167,11 +204,24 @@ Deno.test("TokenPool uses the next token where one is at its pace, and none wher
   clock.advance(60_000);
   const [one, both] = [await takeAll(pool, true), new Set<Token>()];
   for (let n = 0; n < 60; n++) both.add(await pool.choose("core", CHECK));
-  assertEquals([one > 700, one < 800, both], [true, true, new Set([first, second])]);
-  const large = { "x-ratelimit-limit": "100000", "x-ratelimit-remaining": "100000" };
-  pool.note(first, "core", new Headers({ ...large, "x-ratelimit-reset": "9999999999" }));
+  assertEquals([one > 700, one < 800, both], [
+    true,
+    true,
+    new Set([first, second]),
+  ]);
+  const large = {
+    "x-ratelimit-limit": "100000",
+    "x-ratelimit-remaining": "100000",
+  };
+  pool.note(
+    first,
+    "core",
+    new Headers({ ...large, "x-ratelimit-reset": "9999999999" }),
+  );
   clock.advance(60_000);
-  for (let n = 0; n < 2_000; n++) assertEquals(await pool.choose("core", CHECK), first);
+  for (let n = 0; n < 2_000; n++) {
+    assertEquals(await pool.choose("core", CHECK), first);
+  }
 });
 
 Deno.test("TokenPool fingerprints differ by token, last over restarts and reveal no token", async () => {
@@ -180,5 +230,8 @@ Deno.test("TokenPool fingerprints differ by token, last over restarts and reveal
   const [one, other] = prints(await open(2));
   assertEquals(prints(await open(2)), [one, other]);
   assert(one !== other && !one!.includes("secret"));
-  assertEquals((await (await open(0, { anonymous: true })).use()).fingerprint, "none");
+  assertEquals(
+    (await (await open(0, { anonymous: true })).use()).fingerprint,
+    "none",
+  );
 });

@@ -7,7 +7,12 @@ import type { GitRepository } from "../github/git_repository.ts";
 import type { GithubDouble } from "../github/github_double.ts";
 import type { LoggedRequest } from "../github/github_log.ts";
 import { openFile } from "../kv_connect/shared_stores.ts";
-import { itemPath, listPath, startService, type TestService } from "../service.ts";
+import {
+  itemPath,
+  listPath,
+  startService,
+  type TestService,
+} from "../service.ts";
 import { startSite } from "../site.ts";
 import { NAMED, type OpenedRefs, openRefs } from "./open_refs.ts";
 
@@ -17,11 +22,27 @@ const SILENT = { LOG_LEVEL: "silent" };
 
 type Host = { readonly gh: GithubDouble; readonly git: GitRepository };
 
-const removals: [name: string, code: string, remove: (host: Host) => unknown][] = [
+const removals: [
+  name: string,
+  code: string,
+  remove: (host: Host) => unknown,
+][] = [
   ["deleted", "repository-not-found", ({ gh }) => gh.remove("octo/site")],
-  ["made private", "repository-not-found", ({ gh }) => gh.setVisibility("octo/site", "private")],
-  ["blocked by its terms", "repository-blocked", ({ gh }) => gh.get("octo/site").blocked = 403],
-  ["blocked by law", "repository-blocked", ({ gh }) => gh.get("octo/site").blocked = 451],
+  [
+    "made private",
+    "repository-not-found",
+    ({ gh }) => gh.setVisibility("octo/site", "private"),
+  ],
+  [
+    "blocked by its terms",
+    "repository-blocked",
+    ({ gh }) => gh.get("octo/site").blocked = 403,
+  ],
+  [
+    "blocked by law",
+    "repository-blocked",
+    ({ gh }) => gh.get("octo/site").blocked = 451,
+  ],
   ["emptied", "repository-empty", ({ gh }) => gh.add("octo/site", null)],
   ["without its branch", "branch-not-found", async ({ git }) => {
     await git.branch("other");
@@ -40,7 +61,9 @@ const PATHS = [
 async function answers(service: TestService): Promise<(number | string)[]> {
   const found = await Promise.all(PATHS.map(async (path) => {
     const response = await service.get(path);
-    return response.status === 200 ? 200 : (await response.json()).code as string;
+    return response.status === 200
+      ? 200
+      : (await response.json()).code as string;
   }));
   return [...new Set(found)];
 }
@@ -50,39 +73,64 @@ for (const [name, code, remove] of removals) {
     await using store = await openFile();
     // A tombstone is written whatever was written before.
     const env = { ...SILENT, KV_WRITE_MB_PER_HOUR: "0" };
-    await using site = await startSite({ "posts/a.md": "" }, { env, kv: await store.open() });
+    await using site = await startSite({ "posts/a.md": "" }, {
+      env,
+      kv: await store.open(),
+    });
     const { gh, repository: git, service } = site;
     const { clock } = service;
     const start = async () =>
-      await startService({ env: SILENT, github: gh, clock, kv: await store.open() });
+      await startService({
+        env: SILENT,
+        github: gh,
+        clock,
+        kv: await store.open(),
+      });
     await using second = await start();
-    for (const process of [service, second]) assertEquals(await answers(process), [200]);
+    for (const process of [service, second]) {
+      assertEquals(await answers(process), [200]);
+    }
 
     clock.advance(MINUTE_MS - 1);
     await remove({ gh, git });
-    for (const process of [service, second]) assertEquals(await answers(process), [200]);
+    for (const process of [service, second]) {
+      assertEquals(await answers(process), [200]);
+    }
     clock.advance(1);
     assertEquals(await answers(service), [code]);
     // The second process can only read it from the store: GitHub sends it nothing.
     gh.fault = { kind: "status", status: 500 };
     assertEquals(await answers(second), [code]);
     await using third = await start();
-    assertEquals(await answers(third), ["source-failed"], "nothing is left to be given");
+    assertEquals(
+      await answers(third),
+      ["source-failed"],
+      "nothing is left to be given",
+    );
 
     // The tombstone is valid for 60 s without a request, for every spelling, which the problem repeats.
     clock.advance(MINUTE_MS - 1);
     gh.resetCounts();
-    const { code: again, detail } = await service.problem(listPath({ repo: "SITE" }));
+    const { code: again, detail } = await service.problem(
+      listPath({ repo: "SITE" }),
+    );
     assertEquals([again, gh.counts()], [code, {}]);
-    assert(detail.includes(code === "branch-not-found" ? '"main"' : '"octo/SITE"'), detail);
+    assert(
+      detail.includes(code === "branch-not-found" ? '"main"' : '"octo/SITE"'),
+      detail,
+    );
     clock.advance(1);
     for (const waitMs of [0, HOUR_MS]) {
       clock.advance(waitMs);
-      assertEquals([await answers(service), await answers(second)], [["source-failed"], [code]]);
+      assertEquals([await answers(service), await answers(second)], [[
+        "source-failed",
+      ], [code]]);
     }
     gh.fault = null;
     clock.advance(MINUTE_MS);
-    for (const process of [service, second, third]) assertEquals(await answers(process), [code]);
+    for (const process of [service, second, third]) {
+      assertEquals(await answers(process), [code]);
+    }
   });
 }
 
@@ -109,7 +157,10 @@ Deno.test("a tombstone of a repository covers all its refs, whichever was reques
   clock.advance(30_000);
   gh.get("octo/site").blocked = 451;
   for (const process of [opened, alone]) {
-    assertEquals(await process.outcome({ branch: "dev" }), "repository-blocked");
+    assertEquals(
+      await process.outcome({ branch: "dev" }),
+      "repository-blocked",
+    );
   }
   await gh.down();
   clock.advance(30_000);
@@ -151,12 +202,16 @@ Deno.test("a repository that is there again is served again, also while the sour
   assertEquals([await outcome(), await second.outcome()], ["new", "unchanged"]);
   gh.fault = { kind: "status", status: 500 };
   clock.advance(MINUTE_MS);
-  for (const process of [opened, second, start()]) assertEquals(await process.outcome(), "stale");
+  for (const process of [opened, second, start()]) {
+    assertEquals(await process.outcome(), "stale");
+  }
 });
 
 Deno.test("nothing is written for refs that never were there", async () => {
   await using opened = await openRefs(NAMED);
-  for (const query of [{ branch: "absent" }, { repo: "absent" }]) await opened.outcome(query);
+  for (const query of [{ branch: "absent" }, { repo: "absent" }]) {
+    await opened.outcome(query);
+  }
   assertEquals(await Array.fromAsync(opened.store.kv.list({ prefix: [] })), []);
 });
 
@@ -168,12 +223,18 @@ Deno.test("a missing branch names the default one, also where visibility is unch
   await git.deleteBranch("dev");
   gh.fault = { kind: "status", status: 404, only: ["commit"] };
   clock.advance(MINUTE_MS);
-  const missing = await assertRejects(() => resolve({ branch: "dev" }), CollectionsError, '"main"');
+  const missing = await assertRejects(
+    () => resolve({ branch: "dev" }),
+    CollectionsError,
+    '"main"',
+  );
   assertEquals(missing.code, "branch-not-found");
 
   gh.intercept = (request, { kind }) => {
     if (kind === "commit") return new Response("{}", { status: 404 });
-    return request.headers.has("if-none-match") ? null : new Response("{}", { status: 500 });
+    return request.headers.has("if-none-match")
+      ? null
+      : new Response("{}", { status: 500 });
   };
   assertEquals(await outcome({ branch: "main" }), "branch-not-found");
 });
@@ -198,11 +259,36 @@ const seen = (branch: number, tag: number): Answer => ({ kind, path }) => {
   return path.includes("/commits/heads%2F") ? branch : tag;
 };
 
-const denials: [name: string, tokens: string[], answer: Answer, code: string][] = [
-  ["the branch is missing, its repository fails", [], failing(404, 500), "source-failed"],
-  ["the branch is missing, its tag fails", ["t1"], seen(404, 500), "source-failed"],
-  ["the repository is blocked, visibility fails", ["t1"], failing(451, 500), "source-failed"],
-  ["a deleted repository spends the quota", [], failing(404, 429), "source-rate-limited"],
+const denials: [
+  name: string,
+  tokens: string[],
+  answer: Answer,
+  code: string,
+][] = [
+  [
+    "the branch is missing, its repository fails",
+    [],
+    failing(404, 500),
+    "source-failed",
+  ],
+  [
+    "the branch is missing, its tag fails",
+    ["t1"],
+    seen(404, 500),
+    "source-failed",
+  ],
+  [
+    "the repository is blocked, visibility fails",
+    ["t1"],
+    failing(451, 500),
+    "source-failed",
+  ],
+  [
+    "a deleted repository spends the quota",
+    [],
+    failing(404, 429),
+    "source-rate-limited",
+  ],
 ];
 
 for (const [name, tokens, answer, code] of denials) {
@@ -231,7 +317,12 @@ for (const [name, tokens, answer, code] of denials) {
 Deno.test("a denial of one branch hides the others only where it may be one of the repository", async () => {
   const rows: [tokens: string[], answer: Answer, ofOther: string][] = [
     // With a token the repository was seen, so the branch alone is lost.
-    [["t1"], (request) => request.path.includes("other") ? null : seen(404, 500)(request), "stale"],
+    [
+      ["t1"],
+      (request) =>
+        request.path.includes("other") ? null : seen(404, 500)(request),
+      "stale",
+    ],
     [[], failing(404, 500), "source-failed"],
   ];
   for (const [tokens, answer, ofOther] of rows) {
@@ -243,7 +334,10 @@ Deno.test("a denial of one branch hides the others only where it may be one of t
     assertEquals(await outcome(), "source-failed");
     await gh.down();
     clock.advance(MINUTE_MS);
-    assertEquals([await outcome({ branch: "other" }), await outcome()], [ofOther, "source-failed"]);
+    assertEquals([await outcome({ branch: "other" }), await outcome()], [
+      ofOther,
+      "source-failed",
+    ]);
   }
 });
 

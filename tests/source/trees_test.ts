@@ -35,7 +35,9 @@ async function failureOf(parsed: Promise<unknown>): Promise<string> {
 }
 
 Deno.test("a repository and a tree are taken as GitHub describes them", async () => {
-  const repository: Required<Pick<Schemas["full-repository"], keyof RepositoryFields>> = {
+  const repository: Required<
+    Pick<Schemas["full-repository"], keyof RepositoryFields>
+  > = {
     private: false,
     visibility: "public",
     full_name: "octocat/Hello-World",
@@ -48,7 +50,11 @@ Deno.test("a repository and a tree are taken as GitHub describes them", async ()
     { path: "file.rb", mode: "100644", type: "blob", sha: id, size: 30 },
     { path: "docs", mode: "040000", type: "tree", sha: id },
   ];
-  const answer = { sha: id, truncated: false, tree } satisfies Schemas["git-tree"];
+  const answer = {
+    sha: id,
+    truncated: false,
+    tree,
+  } satisfies Schemas["git-tree"];
   const read = await readAnswer(answer, false);
   assertEquals([...new TreeEntries(new FileList(read!.bytes))], [
     { name: "docs", kind: "folder", id, size: 0 },
@@ -57,8 +63,19 @@ Deno.test("a repository and a tree are taken as GitHub describes them", async ()
 });
 
 Deno.test("readTreeTask counts files whose names are not UTF-8", async () => {
-  const file = (path: string) => ({ path, mode: "100644", type: "blob", sha: id, size: 1 });
-  const tree = [file("a.md"), file("k\uFFFDln.md"), file("\uFFFD/b.md"), file(".\uFFFD")];
+  const file = (path: string) => ({
+    path,
+    mode: "100644",
+    type: "blob",
+    sha: id,
+    size: 1,
+  });
+  const tree = [
+    file("a.md"),
+    file("k\uFFFDln.md"),
+    file("\uFFFD/b.md"),
+    file(".\uFFFD"),
+  ];
   const read = await readAnswer({ sha: id, truncated: false, tree });
   const files = new FileList(read!.bytes);
   assertEquals([files.length, files.pathAt(0), files.omitted], [1, "a.md", 2]);
@@ -74,7 +91,10 @@ Deno.test("readTreeTask refuses what is no tree of plain paths", async () => {
 
 Deno.test("parseJson() refuses deep nesting before it is parsed", async () => {
   const deep = new TextEncoder().encode("[".repeat(1 << 20));
-  assertEquals(await failureOf(Promise.try(() => parseJson(deep))), nestedTooDeeply);
+  assertEquals(
+    await failureOf(Promise.try(() => parseJson(deep))),
+    nestedTooDeeply,
+  );
   const text = { text: `\\"${"[".repeat(100)}` };
   assertEquals(parseJson(encode([text, [[{}]]])), [text, [[{}]]]);
 });

@@ -26,7 +26,9 @@ async function start(files: GitFiles, env: Record<string, string> = {}) {
     /** The requests of the checks so far. */
     checks: () =>
       gh.requests.filter(({ kind }) => kind === "commit" || kind === "repo")
-        .map(({ kind, conditional, status }) => `${kind} ${conditional ? "again " : ""}${status}`),
+        .map(({ kind, conditional, status }) =>
+          `${kind} ${conditional ? "again " : ""}${status}`
+        ),
   });
 }
 
@@ -48,24 +50,36 @@ Deno.test("a cold list costs the branch request and the collection, and the root
 
 Deno.test("a host that takes no paths has the folders read one by one, and then the collection", async () => {
   const depths = [2, 3, 5];
-  const files = Object.fromEntries(depths.map((depth) => [`${nested(depth)}/a.md`, "A\n"]));
+  const files = Object.fromEntries(
+    depths.map((depth) => [`${nested(depth)}/a.md`, "A\n"]),
+  );
   await using site = await start(files, NAMED);
   const { cost, gh, repository, service } = site;
-  gh.fault = ({ path }) => path.includes("%3A") ? { kind: "status", status: 404 } : null;
+  gh.fault = ({ path }) =>
+    path.includes("%3A") ? { kind: "status", status: 404 } : null;
   for (const depth of depths) {
     const branch = `branch-${depth}`;
     await repository.branch(branch);
     await repository.commit({ [`other-${depth}.md`]: "B\n" }, { branch });
     const list = () => service.list({ branch, collection: nested(depth) });
     // The folders that an earlier list read are cached.
-    const expected = { commit: 1, tree: depth === 5 ? 3 : 2, "tree-recursive": 2 };
+    const expected = {
+      commit: 1,
+      tree: depth === 5 ? 3 : 2,
+      "tree-recursive": 2,
+    };
     assertEquals(await cost(list), expected);
   }
 });
 
 Deno.test("the same again costs nothing for 60 s, and after 61 s one 304, two with a token that may see more", async () => {
   const one = ["commit again 304"];
-  const rows: [env: Record<string, string>, isId: boolean, cold: object, checks: string[]][] = [
+  const rows: [
+    env: Record<string, string>,
+    isId: boolean,
+    cold: object,
+    checks: string[],
+  ][] = [
     [{}, false, { commit: 1 }, one],
     [{}, true, { commit: 3 }, one],
     [NAMED, false, { commit: 1 }, one],
@@ -97,19 +111,34 @@ Deno.test("200 identical cold requests at once cost what one costs", async () =>
       const texts = await Promise.all(Array.from({ length: 200 }, read));
       assertEquals(new Set(texts).size, 1);
     };
-    assertEquals(await site.cost(all), { commit: 1, tree: 1, "tree-recursive": 1, ...contents });
+    assertEquals(await site.cost(all), {
+      commit: 1,
+      tree: 1,
+      "tree-recursive": 1,
+      ...contents,
+    });
   }
 });
 
 Deno.test("a commit elsewhere costs the branch request and the trees on the path, and no blob", async () => {
-  const files = { "src/content/posts/a.md": "A\n", "src/other/b.md": "B\n", "c.md": "C\n" };
+  const files = {
+    "src/content/posts/a.md": "A\n",
+    "src/other/b.md": "B\n",
+    "c.md": "C\n",
+  };
   for (const env of [{}, NAMED]) {
     await using site = await start(files, env);
     const { cost, repository, service } = site;
-    const list = () => service.list({ collection: "src/content/posts", includeContent: true });
+    const list = () =>
+      service.list({ collection: "src/content/posts", includeContent: true });
     await list();
     // The folders above were not read before the first commit.
-    for (const [path, tree] of [["c.md", 3], ["d.md", 1], ["src/other/b.md", 2]] as const) {
+    for (
+      const [path, tree] of [["c.md", 3], ["d.md", 1], [
+        "src/other/b.md",
+        2,
+      ]] as const
+    ) {
       await repository.commit({ [path]: "changed\n" });
       service.clock.advance(MINUTE_MS);
       assertEquals(await cost(list), { commit: 1, tree });
@@ -118,7 +147,10 @@ Deno.test("a commit elsewhere costs the branch request and the trees on the path
 });
 
 Deno.test("an item costs the trees on its path and its blob, once", async () => {
-  await using site = await start({ "docs/en/a.md": "A\n", "docs/en/b.md": "B\n" }, NAMED);
+  await using site = await start({
+    "docs/en/a.md": "A\n",
+    "docs/en/b.md": "B\n",
+  }, NAMED);
   const item = (path: string) => site.cost(() => site.service.item({ path }));
   assertEquals(await item("docs/en/a.md"), { commit: 1, tree: 3, blob: 1 });
   assertEquals(await item("docs/en/b.md"), { blob: 1 });
@@ -128,15 +160,23 @@ Deno.test("an item costs the trees on its path and its blob, once", async () => 
 Deno.test("what is not there costs its requests once in 60 s", async () => {
   await using site = await start({ "posts/a.md": "A\n" }, NAMED);
   const { cost, gh, service } = site;
-  const cases: [parameters: Record<string, string>, code: string, most: number][] = [
+  const cases: [
+    parameters: Record<string, string>,
+    code: string,
+    most: number,
+  ][] = [
     [{ repo: "absent" }, "repository-not-found", 2],
     [{ branch: "absent" }, "branch-not-found", 3],
     [{ collection: "absent" }, "collection-not-found", 2],
   ];
   for (const [parameters, code, most] of cases) {
-    const list = async () => assertEquals((await service.problem(listPath(parameters))).code, code);
+    const list = async () =>
+      assertEquals((await service.problem(listPath(parameters))).code, code);
     await cost(list);
-    assert(gh.requests.length <= most, `${code}: ${gh.requests.length} requests`);
+    assert(
+      gh.requests.length <= most,
+      `${code}: ${gh.requests.length} requests`,
+    );
     service.clock.advance(MINUTE_MS - 1);
     assertEquals(await cost(list), {});
     service.clock.advance(1);

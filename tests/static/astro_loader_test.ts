@@ -3,14 +3,25 @@
 import { assertEquals } from "@std/assert";
 import { root } from "../source_files.ts";
 
-type Item = { slug: string; sha: string; html?: string; htmlError?: { message: string } };
+type Item = {
+  slug: string;
+  sha: string;
+  html?: string;
+  htmlError?: { message: string };
+};
 
 /** The example's loader. Its client is that of this repository, since no package is installed here. */
 async function importLoader() {
-  const source = await Deno.readTextFile(`${root}/examples/astro/src/collection_loader.ts`);
-  const client = new URL("../../packages/client/client.ts", import.meta.url).href;
+  const source = await Deno.readTextFile(
+    `${root}/examples/astro/src/collection_loader.ts`,
+  );
+  const client =
+    new URL("../../packages/client/client.ts", import.meta.url).href;
   const file = await Deno.makeTempFile({ suffix: ".ts" });
-  await Deno.writeTextFile(file, source.replace("@repo-collections/client", client));
+  await Deno.writeTextFile(
+    file,
+    source.replace("@repo-collections/client", client),
+  );
   const { collectionLoader } = await import(`file://${file}`);
   await Deno.remove(file);
   return collectionLoader;
@@ -20,7 +31,12 @@ Deno.test("collectionLoader() reuses entries by what their HTML depends on, and 
   let items: Item[] = [];
   await using service = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
-    () => Response.json({ items, repository: { commit: "c" }, pagination: { hasNext: false } }),
+    () =>
+      Response.json({
+        items,
+        repository: { commit: "c" },
+        pagination: { hasNext: false },
+      }),
   );
   const url = `http://127.0.0.1:${service.addr.port}`;
   const collectionLoader = await importLoader();
@@ -38,7 +54,12 @@ Deno.test("collectionLoader() reuses entries by what their HTML depends on, and 
   /** One build: which entries were set, and which there are. */
   const build = async (address: string, linkTemplate: string) => {
     set = [];
-    const parameters = { owner: "octo", repo: "site", collection: "posts", linkTemplate };
+    const parameters = {
+      owner: "octo",
+      repo: "site",
+      collection: "posts",
+      linkTemplate,
+    };
     await collectionLoader(address, parameters).load({
       store,
       parseData: () => Promise.resolve({}),

@@ -10,22 +10,45 @@ import { run } from "./run_command.ts";
 const PACKAGE = `${root}/packages/client`;
 
 /** A folder of its own; `from` is copied into it, since packing writes beside its source. */
-async function makeFolder(from?: string): Promise<AsyncDisposable & { dir: string }> {
+async function makeFolder(
+  from?: string,
+): Promise<AsyncDisposable & { dir: string }> {
   const dir = await Deno.makeTempDir();
   if (from !== undefined) await cp(from, dir, { recursive: true });
-  return { dir, [Symbol.asyncDispose]: () => Deno.remove(dir, { recursive: true }) };
+  return {
+    dir,
+    [Symbol.asyncDispose]: () => Deno.remove(dir, { recursive: true }),
+  };
 }
 
 Deno.test("GET /client.js is the client without types; Deno checks code by those of its source, and runs it", async () => {
-  await using service = await startService({ env: { LOCAL_REPOS_DIR: `${root}/examples` } });
+  await using service = await startService({
+    env: { LOCAL_REPOS_DIR: `${root}/examples` },
+  });
   const response = await service.get("/client.js");
-  assertEquals(response.headers.get("content-type"), "text/javascript; charset=utf-8");
+  assertEquals(
+    response.headers.get("content-type"),
+    "text/javascript; charset=utf-8",
+  );
   const code = await response.text();
-  assert(!/^(import|interface|type|export (interface|type)|export .* from)\b/m.test(code));
-  const types = new URL(response.headers.get("x-typescript-types")!, "http://localhost/client.js");
+  assert(
+    !/^(import|interface|type|export (interface|type)|export .* from)\b/m.test(
+      code,
+    ),
+  );
+  const types = new URL(
+    response.headers.get("x-typescript-types")!,
+    "http://localhost/client.js",
+  );
   const source = await service.get(types.pathname);
-  assertEquals(source.headers.get("content-type"), "application/typescript; charset=utf-8");
-  assertEquals(await source.text(), await Deno.readTextFile(`${PACKAGE}/client.ts`));
+  assertEquals(
+    source.headers.get("content-type"),
+    "application/typescript; charset=utf-8",
+  );
+  assertEquals(
+    await source.text(),
+    await Deno.readTextFile(`${PACKAGE}/client.ts`),
+  );
 
   const url = `http://127.0.0.1:${service.listen()}`;
   await using folder = await makeFolder();
@@ -34,12 +57,23 @@ Deno.test("GET /client.js is the client without types; Deno checks code by those
       `import { CollectionsClient } from "${url}/client.js";\nconst client = new CollectionsClient();\n` +
       `const { items } = await client.listItems({ owner: "local", repo: "blog", collection: "posts" });\n${line}\n`;
     await Deno.writeTextFile(`${folder.dir}/main.ts`, code);
-    const flags = ["--check", "--reload", "--no-lock", "--allow-net", "--allow-import"];
-    return await run("deno", ["run", ...flags, "main.ts"], { cwd: folder.dir, mayFail: true });
+    const flags = [
+      "--check",
+      "--reload",
+      "--no-lock",
+      "--allow-net",
+      "--allow-import",
+    ];
+    return await run("deno", ["run", ...flags, "main.ts"], {
+      cwd: folder.dir,
+      mayFail: true,
+    });
   };
   const good = await runWith("console.log(items[0]!.slug);");
   assertEquals(good.out.trim(), "2024/keeping-a-starter-alive", good.all);
-  const bad = await runWith("const slug: number = items[0]!.slug; console.log(slug);");
+  const bad = await runWith(
+    "const slug: number = items[0]!.slug; console.log(slug);",
+  );
   assert(!bad.success && bad.all.includes("TS2322"), bad.all);
 });
 
@@ -48,10 +82,17 @@ Deno.test("npm pack gives a package that Node imports, with declarations for Typ
   const options = { cwd: copy.dir };
   const packed = await run("npm", ["pack", "--json"], options);
   // npm writes what the scripts print ahead of its JSON.
-  const [{ filename, files }] = JSON.parse(packed.out.slice(packed.out.search(/^\[/m)));
+  const [{ filename, files }] = JSON.parse(
+    packed.out.slice(packed.out.search(/^\[/m)),
+  );
 
   const names = files.map(({ path }: { path: string }) => path).sort();
-  assertEquals(names, ["README.md", "client.d.ts", "client.js", "package.json"]);
+  assertEquals(names, [
+    "README.md",
+    "client.d.ts",
+    "client.js",
+    "package.json",
+  ]);
   const scope = join(copy.dir, "node_modules/@repo-collections");
   await Deno.mkdir(scope, { recursive: true });
   await run("tar", ["xzf", filename, "-C", scope], options);
@@ -63,7 +104,10 @@ Deno.test("npm pack gives a package that Node imports, with declarations for Typ
   const ran = await run("node", ["main.mjs"], options);
   assertEquals(ran.out.trim(), "function", ran.all);
   const declared = await Deno.readTextFile(join(scope, "client/client.d.ts"));
-  assert(declared.includes("getItemBySlug<Data = FrontMatter>") && !declared.includes("fetch("));
+  assert(
+    declared.includes("getItemBySlug<Data = FrontMatter>") &&
+      !declared.includes("fetch("),
+  );
 });
 
 Deno.test("the package has one name, version and licence for npm and JSR", async () => {
@@ -71,12 +115,19 @@ Deno.test("the package has one name, version and licence for npm and JSR", async
     Deno.readTextFile(`${PACKAGE}/${name}`)
   );
   const [jsr, npm] = (await Promise.all(texts)).map((text) => JSON.parse(text));
-  assertEquals([npm.name, npm.version, npm.license], [jsr.name, jsr.version, jsr.license]);
+  assertEquals([npm.name, npm.version, npm.license], [
+    jsr.name,
+    jsr.version,
+    jsr.license,
+  ]);
 });
 
 Deno.test("deno publish accepts the package as it is", async () => {
   await using copy = await makeFolder(PACKAGE);
   const flags = ["--dry-run", "--allow-dirty", "--no-lock"];
   const dry = await run("deno", ["publish", ...flags], { cwd: copy.dir });
-  assert(dry.all.includes("client.ts") && !dry.all.includes("package.json"), dry.all);
+  assert(
+    dry.all.includes("client.ts") && !dry.all.includes("package.json"),
+    dry.all,
+  );
 });

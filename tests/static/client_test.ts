@@ -2,8 +2,16 @@
 
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { z } from "zod";
-import type { ClientOptions, ListParameters, Problem } from "../../packages/client/client.ts";
-import { CollectionsClient, ProblemError, SchemaError } from "../../packages/client/client.ts";
+import type {
+  ClientOptions,
+  ListParameters,
+  Problem,
+} from "../../packages/client/client.ts";
+import {
+  CollectionsClient,
+  ProblemError,
+  SchemaError,
+} from "../../packages/client/client.ts";
 import type { GitFiles } from "../github/git_repository.ts";
 import { startSite } from "../site.ts";
 
@@ -14,7 +22,11 @@ for (let n = 0; n < 7; n++) {
 }
 
 /** A client of a new site, and the requests that it sent. */
-async function startClient(options: ClientOptions = {}, files = FILES, env = {}) {
+async function startClient(
+  options: ClientOptions = {},
+  files = FILES,
+  env = {},
+) {
   const site = await startSite(files, { env });
   const baseUrl = `http://127.0.0.1:${site.service.listen()}`;
   const sent: Request[] = [];
@@ -26,13 +38,24 @@ async function startClient(options: ClientOptions = {}, files = FILES, env = {})
       return fetch(request);
     },
   });
-  return { site, client, sent, [Symbol.asyncDispose]: () => site[Symbol.asyncDispose]() };
+  return {
+    site,
+    client,
+    sent,
+    [Symbol.asyncDispose]: () => site[Symbol.asyncDispose](),
+  };
 }
 
 Deno.test("CollectionsClient sends every parameter, filters under their names", async () => {
   await using parts = await startClient();
   const page = await parts.client.listItems({
-    ...{ ...POSTS, branch: "main", limit: 2, sort: "-frontMatter.n", facets: "frontMatter.odd" },
+    ...{
+      ...POSTS,
+      branch: "main",
+      limit: 2,
+      sort: "-frontMatter.n",
+      facets: "frontMatter.odd",
+    },
     ...{ includeFrontMatter: true, includeContent: undefined },
     filter: {
       "frontMatter.odd": true,
@@ -41,8 +64,13 @@ Deno.test("CollectionsClient sends every parameter, filters under their names", 
       "path": ["!p1.md", "p*.md"],
     },
   });
-  const byNumber = { filter: { "frontMatter.n": 5, "frontMatter.odd": ["!false", true] } };
-  assertEquals((await parts.client.listItems({ ...POSTS, ...byNumber })).items[0]?.slug, "p5");
+  const byNumber = {
+    filter: { "frontMatter.n": 5, "frontMatter.odd": ["!false", true] },
+  };
+  assertEquals(
+    (await parts.client.listItems({ ...POSTS, ...byNumber })).items[0]?.slug,
+    "p5",
+  );
   assertEquals(page.items.map(({ frontMatter }) => frontMatter?.["n"]), [5, 3]);
   assertEquals(page.facets, { "frontMatter.odd": [{ value: true, count: 2 }] });
 
@@ -50,7 +78,11 @@ Deno.test("CollectionsClient sends every parameter, filters under their names", 
     ...{ ...POSTS, slug: "p3", includeNeighbors: true, includeHtml: true },
     filter: { "frontMatter.n": { gte: 2, lt: 5 } },
   });
-  assertEquals([item.previous?.slug, item.name, item.next?.slug], ["p2", "p3.md", "p4"]);
+  assertEquals([item.previous?.slug, item.name, item.next?.slug], [
+    "p2",
+    "p3.md",
+    "p4",
+  ]);
   assertEquals(item.headings?.map(({ text }) => text), ["3"]);
 });
 
@@ -58,9 +90,14 @@ Deno.test("CollectionsClient sends no request whose filter would be left out, an
   const client = new CollectionsClient("http://localhost", {
     fetch: () => Promise.reject(new Error("a request")),
   });
-  const bad = [null, undefined, [], {}, new Date(0), () => true, [null], [["a"]], { gte: null }];
+  const bad = [null, undefined, [], {}, new Date(0), () => true, [null], [[
+    "a",
+  ]], { gte: null }];
   for (const value of [...bad, { gte: [1] }, { gte: undefined }]) {
-    const parameters = { ...POSTS, filter: { "frontMatter.n": "1", "frontMatter.draft": value } };
+    const parameters = {
+      ...POSTS,
+      filter: { "frontMatter.n": "1", "frontMatter.draft": value },
+    };
     await assertRejects(
       () => client.listItems(parameters as unknown as ListParameters),
       TypeError,
@@ -72,26 +109,57 @@ Deno.test("CollectionsClient sends no request whose filter would be left out, an
 Deno.test("CollectionsClient throws a problem as a ProblemError, whoever answers", async () => {
   await using parts = await startClient();
   const refused = parts.client.listItems({ ...POSTS, collection: "post" });
-  const { status, code, message, problem } = await assertRejects(() => refused, ProblemError);
-  assertEquals([status, code, message], [404, "collection-not-found", problem.detail]);
+  const { status, code, message, problem } = await assertRejects(
+    () => refused,
+    ProblemError,
+  );
+  assertEquals([status, code, message], [
+    404,
+    "collection-not-found",
+    problem.detail,
+  ]);
   assertEquals(problem.suggestions, ["posts"]);
 
-  const gateway = new Response("<h1>Bad</h1>", { status: 502, statusText: "Bad Gateway" });
-  const others = [new Response("<h1>Log in</h1>"), Response.json({}), Response.json([])];
+  const gateway = new Response("<h1>Bad</h1>", {
+    status: 502,
+    statusText: "Bad Gateway",
+  });
+  const others = [
+    new Response("<h1>Log in</h1>"),
+    Response.json({}),
+    Response.json([]),
+  ];
   for (const response of [gateway, ...others]) {
     const fetch = () => Promise.resolve(response);
     const client = new CollectionsClient("http://localhost", { fetch });
-    const error = await assertRejects(() => client.listItems(POSTS), ProblemError);
+    const error = await assertRejects(
+      () => client.listItems(POSTS),
+      ProblemError,
+    );
     assertEquals([error.status, error.code], [502, "not-a-service-answer"]);
   }
 });
 
 Deno.test("CollectionsClient takes a service's address, or one within a page's own site", async () => {
   const own = new URL("../../packages/client/", import.meta.url).href;
-  assertThrows(() => new CollectionsClient(), TypeError, `Cannot use "${own}": give the service's`);
-  const others = ["localhost:8000", "blob:http://h/1", "http://h/?key=1", "http://h/#a", "/c?"];
+  assertThrows(
+    () => new CollectionsClient(),
+    TypeError,
+    `Cannot use "${own}": give the service's`,
+  );
+  const others = [
+    "localhost:8000",
+    "blob:http://h/1",
+    "http://h/?key=1",
+    "http://h/#a",
+    "/c?",
+  ];
   for (const baseUrl of [...others, new URL("data:text/plain,x")]) {
-    assertThrows(() => new CollectionsClient(baseUrl), TypeError, `Cannot use "${baseUrl}"`);
+    assertThrows(
+      () => new CollectionsClient(baseUrl),
+      TypeError,
+      `Cannot use "${baseUrl}"`,
+    );
   }
   const asked: string[] = [];
   const fetch = (url: unknown) => {
@@ -109,17 +177,24 @@ Deno.test("CollectionsClient stops when its signal aborts, between pages and whi
   const controller = new AbortController();
   const reason = new Error("enough");
   const reading = async () => {
-    for await (const _ of parts.client.items({ ...POSTS, limit: 1 }, controller)) {
+    for await (
+      const _ of parts.client.items({ ...POSTS, limit: 1 }, controller)
+    ) {
       controller.abort(reason);
     }
   };
-  assertEquals([await assertRejects(reading, Error), parts.sent.length], [reason, 2]);
+  assertEquals([await assertRejects(reading, Error), parts.sent.length], [
+    reason,
+    2,
+  ]);
 
   const later = new AbortController();
   const client = new CollectionsClient("http://localhost", {
     fetch: () => {
       queueMicrotask(() => later.abort(reason));
-      return Promise.resolve(Response.json({}, { status: 503, headers: { "retry-after": "25" } }));
+      return Promise.resolve(
+        Response.json({}, { status: 503, headers: { "retry-after": "25" } }),
+      );
     },
   });
   await assertRejects(() => client.listItems(POSTS, later), Error, "enough");
@@ -132,7 +207,11 @@ Deno.test("CollectionsClient with reuse revalidates by ETag, its own headers too
   for (let n = 0; n < 2; n++) (await client.listItems(POSTS)).items.length = 0;
   const third = await client.listItems(POSTS);
 
-  assertEquals(sent.map((request) => request.headers.has("if-none-match")), [false, true, true]);
+  assertEquals(sent.map((request) => request.headers.has("if-none-match")), [
+    false,
+    true,
+    true,
+  ]);
   assertEquals(sent[1]!.headers.get("authorization"), "Bearer x");
   assertEquals(third.items.length, 7);
   await parts.site.repository.commit({ "posts/p8.md": "# 8\n" });
@@ -151,24 +230,41 @@ Deno.test("CollectionsClient.items() requests the largest pages, and pins the co
     await parts.site.repository.commit({ "posts/00000.txt": "new" });
     parts.site.service.clock.advance(60_000);
   }
-  for await (const _ of parts.client.items({ ...POSTS, includeContent: true })) break;
-  for await (const _ of parts.client.items({ ...POSTS, fields: "slug,htmlError" })) break;
+  for await (
+    const _ of parts.client.items({ ...POSTS, includeContent: true })
+  ) break;
+  for await (
+    const _ of parts.client.items({ ...POSTS, fields: "slug,htmlError" })
+  ) break;
   for await (const _ of parts.client.items({ ...POSTS, limit: 7 })) break;
 
   const queries = parts.sent.map(({ url }) => new URL(url).searchParams);
-  assertEquals(queries.map((query) => query.get("limit")), ["1000", "1000", "100", "100", "7"]);
+  assertEquals(queries.map((query) => query.get("limit")), [
+    "1000",
+    "1000",
+    "100",
+    "100",
+    "7",
+  ]);
   assertEquals([names.length, new Set(names).size], [1003, 1003]);
-  assertEquals(queries.map((query) => query.get("branch")?.length).slice(0, 2), [undefined, 40]);
+  assertEquals(
+    queries.map((query) => query.get("branch")?.length).slice(0, 2),
+    [undefined, 40],
+  );
 });
 
 Deno.test("CollectionsClient.items() requests a page when it is needed, by the branch where commits are refused", async () => {
-  await using parts = await startClient({}, FILES, { ALLOWED_REPOS: "octo/site" });
+  await using parts = await startClient({}, FILES, {
+    ALLOWED_REPOS: "octo/site",
+  });
   const slugs: string[] = [];
   for await (const { slug } of parts.client.items({ ...POSTS, limit: 3 })) {
     if (slugs.push(slug) === 3) assertEquals(parts.sent.length, 1);
   }
   assertEquals(slugs.join(), "p0,p1,p2,p3,p4,p5,p6");
-  const asked = parts.sent.map(({ url }) => new URL(url).searchParams.get("branch")?.length);
+  const asked = parts.sent.map(({ url }) =>
+    new URL(url).searchParams.get("branch")?.length
+  );
   assertEquals(asked, [undefined, 40, undefined, undefined]);
 });
 
@@ -177,14 +273,20 @@ Deno.test("CollectionsClient types front matter by a schema, and names the file 
   await using parts = await startClient();
   const { client } = parts;
 
-  const { items } = await client.listItems({ ...POSTS, includeFrontMatter: true }, { schema });
+  const { items } = await client.listItems({
+    ...POSTS,
+    includeFrontMatter: true,
+  }, { schema });
   const name: string | undefined = items[3]!.frontMatter?.n;
   assertEquals(name, "number 3");
-  const item = await client.getItem({ ...POSTS, path: "posts/p3.md" }, { schema });
+  const item = await client.getItem({ ...POSTS, path: "posts/p3.md" }, {
+    schema,
+  });
   assertEquals(item.frontMatter?.n satisfies string | undefined, "number 3");
 
   const wrong = z.object({ n: z.string() });
-  const refused = () => client.getItem({ ...POSTS, path: "posts/p3.md" }, { schema: wrong });
+  const refused = () =>
+    client.getItem({ ...POSTS, path: "posts/p3.md" }, { schema: wrong });
   const text = 'The front matter of "posts/p3.md" does not fit: n: ';
   const error = await assertRejects(refused, SchemaError, text);
   assertEquals([error.path, error.issues.length], ["posts/p3.md", 1]);
@@ -195,30 +297,51 @@ Deno.test("CollectionsClient types front matter by a schema, and names the file 
     'of "p0" does',
   );
   // A type alone decides.
-  const typed = client.items<{ n: number }>({ ...POSTS, includeFrontMatter: true });
+  const typed = client.items<{ n: number }>({
+    ...POSTS,
+    includeFrontMatter: true,
+  });
   const [first] = await Array.fromAsync(typed);
   assertEquals(first?.frontMatter?.n satisfies number | undefined, 0);
 });
 
 Deno.test("CollectionsClient.bytes() decodes content, and reads what came without it", async () => {
   const bytes = new Uint8Array([0, 255, 10]);
-  await using parts = await startClient({}, { "posts/a b.bin": bytes, "posts/a.txt": "ü\n" });
+  await using parts = await startClient({}, {
+    "posts/a b.bin": bytes,
+    "posts/a.txt": "ü\n",
+  });
   const { client } = parts;
   for (const includeContent of [false, true]) {
     const { items } = await client.listItems({ ...POSTS, includeContent });
     assertEquals(await client.bytes(items[0]!), bytes);
-    assertEquals(await client.bytes(items[1]!), new TextEncoder().encode("ü\n"));
+    assertEquals(
+      await client.bytes(items[1]!),
+      new TextEncoder().encode("ü\n"),
+    );
   }
-  const { items: [item] } = await client.listItems({ ...POSTS, fields: "content,contentUrl" });
+  const { items: [item] } = await client.listItems({
+    ...POSTS,
+    fields: "content,contentUrl",
+  });
   assertEquals(await client.bytes(item!), bytes);
   // Headers of the client go to its own service, whatever an item says.
   const query = "?owner=octo&repo=site&path=";
-  const elsewhere = { contentUrl: `http://elsewhere.test/x${query}posts%2Fa.txt` };
+  const elsewhere = {
+    contentUrl: `http://elsewhere.test/x${query}posts%2Fa.txt`,
+  };
   assertEquals((await client.bytes(elsewhere)).length, 3);
   for (const item of [{}, { content: "AP8K" }]) {
-    await assertRejects(() => client.bytes(item), TypeError, "it has no contentUrl");
+    await assertRejects(
+      () => client.bytes(item),
+      TypeError,
+      "it has no contentUrl",
+    );
   }
-  await assertRejects(() => client.bytes({ contentUrl: `${query}none` }), ProblemError);
+  await assertRejects(
+    () => client.bytes({ contentUrl: `${query}none` }),
+    ProblemError,
+  );
 });
 
 Deno.test("CollectionsClient waits as long as Retry-After says, in all no longer than it may", async () => {
@@ -242,13 +365,26 @@ Deno.test("CollectionsClient waits as long as Retry-After says, in all no longer
       wait: (ms) => Promise.resolve(void waits.push(ms)),
       fetch() {
         const wait = retryAfter.shift();
-        if (wait === undefined) return Promise.resolve(Response.json({ items: [] }));
-        const problem: Partial<Problem> = { code: "collection-not-ready", detail: "Later." };
-        const headers = { "retry-after": String(wait), "date": "Tue, 10 Nov 2026 08:00:00 GMT" };
-        return Promise.resolve(Response.json(problem, { status: 503, headers }));
+        if (wait === undefined) {
+          return Promise.resolve(Response.json({ items: [] }));
+        }
+        const problem: Partial<Problem> = {
+          code: "collection-not-ready",
+          detail: "Later.",
+        };
+        const headers = {
+          "retry-after": String(wait),
+          "date": "Tue, 10 Nov 2026 08:00:00 GMT",
+        };
+        return Promise.resolve(
+          Response.json(problem, { status: 503, headers }),
+        );
       },
     });
-    const code = await client.listItems(POSTS).then(() => "none", (error) => error.code);
+    const code = await client.listItems(POSTS).then(
+      () => "none",
+      (error) => error.code,
+    );
     assertEquals([code, waits], [expected, waited]);
   }
 });

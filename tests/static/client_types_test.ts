@@ -2,10 +2,18 @@
 // other has not, or of another type, does not compile here. What runs is only that the file was checked at all.
 
 import type { z } from "zod";
-import type { ItemParameters, ListParameters } from "../../lib/api/parameters.ts";
+import type {
+  ItemParameters,
+  ListParameters,
+} from "../../lib/api/parameters.ts";
 import type { ProblemCode } from "../../lib/errors.ts";
 import type * as client from "../../packages/client/client.ts";
-import type { contentBody, itemBody, listBody, problemBody } from "../api/body_schemas.ts";
+import type {
+  contentBody,
+  itemBody,
+  listBody,
+  problemBody,
+} from "../api/body_schemas.ts";
 
 /** A type with its parts spelled out, so that interfaces and intersections compare by their parts. */
 type Flat<T> = T extends readonly (infer E)[] ? Flat<E>[]
@@ -13,8 +21,8 @@ type Flat<T> = T extends readonly (infer E)[] ? Flat<E>[]
   : T;
 
 /** True only where both are the same, optional parts too: assignable both ways would let those differ. */
-type Same<A, B> = (<T>() => T extends Flat<A> ? 1 : 2) extends (<T>() => T extends Flat<B> ? 1 : 2)
-  ? true
+type Same<A, B> = (<T>() => T extends Flat<A> ? 1 : 2) extends
+  (<T>() => T extends Flat<B> ? 1 : 2) ? true
   : false;
 
 function hold<_T extends true>(): void {}
@@ -24,8 +32,15 @@ Deno.test("the client has the contract's types", () => {
   hold<Same<Omit<client.ItemPage, "items">, Omit<Page, "items">>>();
   hold<Same<client.Item, z.infer<typeof itemBody>>>();
   hold<Same<client.ItemContent, z.infer<typeof contentBody>>>();
-  hold<Same<Omit<client.Problem, "code">, Omit<z.infer<typeof problemBody>, "code">>>();
-  hold<Same<Exclude<client.ProblemCode, "not-a-service-answer">, ProblemCode>>();
+  hold<
+    Same<
+      Omit<client.Problem, "code">,
+      Omit<z.infer<typeof problemBody>, "code">
+    >
+  >();
+  hold<
+    Same<Exclude<client.ProblemCode, "not-a-service-answer">, ProblemCode>
+  >();
   // The client writes filters as an object and lists of keys as they are sent, and requests JSON only.
   type Own = "filter" | "fields" | "facets";
   hold<Same<Omit<client.ListParameters, Own>, Omit<ListParameters, Own>>>();

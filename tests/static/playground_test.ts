@@ -1,24 +1,72 @@
 // The parts of the playground without a page: parsing of what is typed and of the address, rows and previews.
 
 import { assertEquals } from "@std/assert";
-import { columnsOf, facetKeysOf, titleOf, valueOf } from "../../static/assets/list.ts";
-import { durationWords, freshWords, sizeWords } from "../../static/assets/requests.ts";
-import { EMPTY, filterWords, parseFilter, parsePlace } from "../../static/assets/state.ts";
-import { itemParameters, listParameters, operationUrl } from "../../static/assets/state.ts";
+import {
+  columnsOf,
+  facetKeysOf,
+  titleOf,
+  valueOf,
+} from "../../static/assets/list.ts";
+import {
+  durationWords,
+  freshWords,
+  sizeWords,
+} from "../../static/assets/requests.ts";
+import {
+  EMPTY,
+  filterWords,
+  parseFilter,
+  parsePlace,
+} from "../../static/assets/state.ts";
+import {
+  itemParameters,
+  listParameters,
+  operationUrl,
+} from "../../static/assets/state.ts";
 import { readState, stateAt, stateUrl } from "../../static/assets/state.ts";
 
-const DOCS = { owner: "withastro", repo: "docs", branch: "HEAD", folder: "", file: "" };
+const DOCS = {
+  owner: "withastro",
+  repo: "docs",
+  branch: "HEAD",
+  folder: "",
+  file: "",
+};
 const BASE = "https://github.com/withastro/docs";
 
 Deno.test("parsePlace() takes owner/repo, every address that people paste, and nothing else", () => {
   const name = "withastro/docs";
-  const texts = [name, `  ${name}/ `, BASE, `http://github.com/${name}/`, `www.github.com/${name}`]
-    .concat([`${BASE}.git`, `git@github.com:${name}.git`, `ssh://git@github.com/${name}.git`])
+  const texts = [
+    name,
+    `  ${name}/ `,
+    BASE,
+    `http://github.com/${name}/`,
+    `www.github.com/${name}`,
+  ]
+    .concat([
+      `${BASE}.git`,
+      `git@github.com:${name}.git`,
+      `ssh://git@github.com/${name}.git`,
+    ])
     .concat([`${BASE}?tab=readme-ov-file#readme`, `${BASE}/issues/12`])
-    .concat([`https://github.company.example/${name}`, `https://cdn.jsdelivr.net/gh/${name}/`]);
+    .concat([
+      `https://github.company.example/${name}`,
+      `https://cdn.jsdelivr.net/gh/${name}/`,
+    ]);
   for (const text of texts) assertEquals(parsePlace(text), DOCS, text);
-  assertEquals(parsePlace("local/blog")?.branch, "", "a local folder has one branch");
-  const none = ["", "docs", "/", "a b/c", "https://github.com/x", "https://cdn.jsdelivr.net/npm/x"];
+  assertEquals(
+    parsePlace("local/blog")?.branch,
+    "",
+    "a local folder has one branch",
+  );
+  const none = [
+    "",
+    "docs",
+    "/",
+    "a b/c",
+    "https://github.com/x",
+    "https://cdn.jsdelivr.net/npm/x",
+  ];
   for (const text of none) assertEquals(parsePlace(text), null, text);
 });
 
@@ -36,14 +84,28 @@ Deno.test("parsePlace() takes branch, folder and file out of addresses of all fo
     "withastro/docs/src/content": { ...DOCS, folder: "src/content" },
     "withastro/docs/tree/main/a": { ...at, folder: "a" },
   };
-  for (const [text, place] of Object.entries(places)) assertEquals(parsePlace(text), place, text);
+  for (const [text, place] of Object.entries(places)) {
+    assertEquals(parsePlace(text), place, text);
+  }
 });
 
 Deno.test("stateAt() takes over nothing of another collection but the size of a page", () => {
-  const shown = readState("?owner=o&repo=r&sort=size&page=3&limit=10&recursive=false&path=x")!;
+  const shown = readState(
+    "?owner=o&repo=r&sort=size&page=3&limit=10&recursive=false&path=x",
+  )!;
   const place = parsePlace(`${BASE}/blob/main/posts/a.md`)!;
-  const state = { ...EMPTY, owner: "withastro", repo: "docs", branch: "main", limit: "10" };
-  assertEquals(stateAt(place, shown), { ...state, collection: "posts", path: "posts/a.md" });
+  const state = {
+    ...EMPTY,
+    owner: "withastro",
+    repo: "docs",
+    branch: "main",
+    limit: "10",
+  };
+  assertEquals(stateAt(place, shown), {
+    ...state,
+    collection: "posts",
+    path: "posts/a.md",
+  });
   assertEquals(stateAt(DOCS, shown).collection, "/");
 });
 
@@ -54,16 +116,32 @@ Deno.test("stateUrl() writes what readState() reads, and can stand in quotes", (
     "&filter%5BfrontMatter.d%5D%5Bgte%5D=2025&path=a%2F%C3%9F.md&view=source";
   assertEquals(stateUrl(readState(url)!), url);
   assertEquals(readState("?utm_source=x"), null);
-  assertEquals(readState("?owner=o&repo=r"), { ...EMPTY, owner: "o", repo: "r", collection: "/" });
+  assertEquals(readState("?owner=o&repo=r"), {
+    ...EMPTY,
+    owner: "o",
+    repo: "r",
+    collection: "/",
+  });
 });
 
 Deno.test("operationUrl() leaves out what is not given", () => {
   const state = readState("?owner=o&repo=r&collection=p&path=it%27s")!;
-  const list = operationUrl("list-collection-items", listParameters(state), "http://h/x/?y=1");
+  const list = operationUrl(
+    "list-collection-items",
+    listParameters(state),
+    "http://h/x/?y=1",
+  );
   const query = "owner=o&repo=r&collection=p&includeFrontMatter=true";
   assertEquals(list, `http://h/x/api/list-collection-items?${query}`);
-  const item = operationUrl("get-item-content", itemParameters(state), "http://h/");
-  assertEquals(item, "http://h/api/get-item-content?owner=o&repo=r&path=it%27s");
+  const item = operationUrl(
+    "get-item-content",
+    itemParameters(state),
+    "http://h/",
+  );
+  assertEquals(
+    item,
+    "http://h/api/get-item-content?owner=o&repo=r&path=it%27s",
+  );
 });
 
 Deno.test("parseFilter() reads tags, comparisons, globs and plain text, filterWords() says them", () => {
@@ -71,7 +149,11 @@ Deno.test("parseFilter() reads tags, comparisons, globs and plain text, filterWo
     "#news": ["filter[frontMatter.tags]", "news", "tags: news"],
     "draft=true": ["filter[frontMatter.draft]", "true", "draft: true"],
     "author != tom": ["filter[frontMatter.author]", "!tom", "author: not tom"],
-    "date>=2025-01-01": ["filter[frontMatter.date][gte]", "2025-01-01", "date ≥ 2025-01-01"],
+    "date>=2025-01-01": [
+      "filter[frontMatter.date][gte]",
+      "2025-01-01",
+      "date ≥ 2025-01-01",
+    ],
     "frontMatter.a.b < 3": ["filter[frontMatter.a.b][lt]", "3", "a.b < 3"],
     "name=!*.png": ["filter[name]", "!*.png", "name: not *.png"],
     "apple": ["filter[name]", "*apple*", "name: *apple*"],
@@ -84,33 +166,61 @@ Deno.test("parseFilter() reads tags, comparisons, globs and plain text, filterWo
     assertEquals(filterWords(filter!), words);
   }
   assertEquals(parseFilter(" "), null);
-  assertEquals(filterWords(["filter[frontMatter.cover][exists]", "false"]), "no cover");
+  assertEquals(
+    filterWords(["filter[frontMatter.cover][exists]", "false"]),
+    "no cover",
+  );
 });
 
 const FILE = { name: "a.md", path: "a.md", size: 1 };
-const item = (frontMatter: Record<string, unknown>) => ({ ...FILE, frontMatter });
+const item = (frontMatter: Record<string, unknown>) => ({
+  ...FILE,
+  frontMatter,
+});
 
 Deno.test("columnsOf() chooses a date, a list, then what most items have; a mapping makes none", () => {
   const dates = { updated: "2025-02-03", date: "2025-01-02" };
   const items = [
     item({ title: "A", draft: false, tags: ["x"], ...dates, seo: { a: 1 } }),
-    item({ title: "B", draft: true, tags: [], date: "2025-01-03T10:00:00Z", body: "x".repeat(60) }),
+    item({
+      title: "B",
+      draft: true,
+      tags: [],
+      date: "2025-01-03T10:00:00Z",
+      body: "x".repeat(60),
+    }),
     item({}),
   ];
   const columns = columnsOf(items).map(({ key, kind }) => `${key} ${kind}`);
   assertEquals(columns, ["date date", "tags list", "draft text"]);
   assertEquals(columnsOf([item({ a: 1, b: 2, c: 3, d: 4 })]).length, 3);
   assertEquals(columnsOf([]), []);
-  assertEquals(facetKeysOf([...items, item({ draft: true, author: "t" })]), ["tags", "draft"]);
-  const refused = ["", "x,y", "Q.", "a.b", "a][b", "k".repeat(245)].map((key) => [key, ["x"]]);
-  assertEquals(facetKeysOf([item({ ...Object.fromEntries(refused), tags: ["x"] })]), ["tags"]);
-  assertEquals([titleOf(items[0]!), titleOf(item({ title: " " }))], ["A", "a.md"]);
+  assertEquals(facetKeysOf([...items, item({ draft: true, author: "t" })]), [
+    "tags",
+    "draft",
+  ]);
+  const refused = ["", "x,y", "Q.", "a.b", "a][b", "k".repeat(245)].map((
+    key,
+  ) => [key, ["x"]]);
+  assertEquals(
+    facetKeysOf([item({ ...Object.fromEntries(refused), tags: ["x"] })]),
+    ["tags"],
+  );
+  assertEquals([titleOf(items[0]!), titleOf(item({ title: " " }))], [
+    "A",
+    "a.md",
+  ]);
 });
 
 Deno.test("names that every object inherits have no words and no value", () => {
-  for (const name of ["constructor", "__proto__", "toString", "hasOwnProperty"]) {
+  for (
+    const name of ["constructor", "__proto__", "toString", "hasOwnProperty"]
+  ) {
     assertEquals(valueOf(item({}), name), undefined);
-    assertEquals(filterWords([`filter[frontMatter.a][${name}]`, "1"]), `a ${name} 1`);
+    assertEquals(
+      filterWords([`filter[frontMatter.a][${name}]`, "1"]),
+      `a ${name} 1`,
+    );
   }
   assertEquals(valueOf(item({ a: 1 }), "a"), 1);
 });
@@ -119,11 +229,21 @@ Deno.test("sizes, times and freshness in words", () => {
   const sizes = [0, 1023, 1024, 1834, 1_048_575, 5 << 20].map(sizeWords);
   assertEquals(sizes.join(), "0 B,1023 B,1.0 KB,1.8 KB,1.0 MB,5.0 MB");
   assertEquals([42, 310, 7200].map(durationWords), ["42 s", "5 min", "2 h"]);
-  const fresh = (headers: Record<string, string>) => freshWords(new Headers(headers));
-  assertEquals(fresh({ "cache-control": "public, max-age=60", age: "18" }), "fresh 42 s");
-  assertEquals(fresh({ "cache-control": "no-cache", age: "0" }), "as it is now");
+  const fresh = (headers: Record<string, string>) =>
+    freshWords(new Headers(headers));
   assertEquals(
-    fresh({ age: "310", "cache-status": "collections; hit; ttl=-250; detail=stale-if-error" }),
+    fresh({ "cache-control": "public, max-age=60", age: "18" }),
+    "fresh 42 s",
+  );
+  assertEquals(
+    fresh({ "cache-control": "no-cache", age: "0" }),
+    "as it is now",
+  );
+  assertEquals(
+    fresh({
+      age: "310",
+      "cache-status": "collections; hit; ttl=-250; detail=stale-if-error",
+    }),
     "5 min old, the source does not answer",
   );
 });

@@ -12,12 +12,16 @@ function written(nodes: readonly TreeNode[]): string {
     const attributes = Object.entries(node.attributes).map(([name, value]) =>
       ` ${name}="${value}"`
     );
-    return `<${node.name}${attributes.join("")}>${written(node.children)}</${node.name}>`;
+    return `<${node.name}${attributes.join("")}>${
+      written(node.children)
+    }</${node.name}>`;
   }).join("");
 }
 
 function textOf(nodes: readonly TreeNode[]): string {
-  return nodes.map((node) => typeof node === "string" ? node : textOf(node.children)).join("");
+  return nodes.map((node) =>
+    typeof node === "string" ? node : textOf(node.children)
+  ).join("");
 }
 
 /** The names of the elements, from the outer to the inner ones. */
@@ -57,13 +61,19 @@ Deno.test("TreeBuilder.add() nests 100 elements and flattens deeper ones", () =>
     for (let depth = 0; depth < 500; depth++) parent = tree.add(parent, "b");
     tree.text(parent, "x");
   });
-  assertEquals([elementsOf(nodes).length, textOf(nodes), isCut], [100, "x", false]);
+  assertEquals([elementsOf(nodes).length, textOf(nodes), isCut], [
+    100,
+    "x",
+    false,
+  ]);
 });
 
 Deno.test("TreeBuilder.text() cuts a long block, and not the next one", () => {
   const { nodes, isCut } = buildTree((tree) => {
     const first = tree.add(tree.root, "p");
-    for (const name of ["b", "i"]) tree.text(tree.add(first, name), "a".repeat(4_000));
+    for (const name of ["b", "i"]) {
+      tree.text(tree.add(first, name), "a".repeat(4_000));
+    }
     tree.text(tree.add(tree.root, "p"), "b".repeat(5_000));
   });
   assertEquals(textOf(nodes), "a".repeat(5_000) + "b".repeat(5_000));
@@ -72,28 +82,50 @@ Deno.test("TreeBuilder.text() cuts a long block, and not the next one", () => {
 
 Deno.test("TreeBuilder.code() divides text into blocks, unchanged", () => {
   const lines = "one\ntwo\n".repeat(1_000) + "long ".repeat(2_000) + "\n\nend";
-  const { nodes, isCut } = buildTree((tree) => tree.code(tree.root, [[lines, ["k"]], ["\n", []]]));
+  const { nodes, isCut } = buildTree((tree) =>
+    tree.code(tree.root, [[lines, ["k"]], ["\n", []]])
+  );
   assertEquals([textOf(nodes), isCut], [`${lines}\n`, false]);
-  assertEquals(written(nodes).slice(0, 44), '<span class="block"><span class="k">one\ntwo\n');
+  assertEquals(
+    written(nodes).slice(0, 44),
+    '<span class="block"><span class="k">one\ntwo\n',
+  );
   const lengths = nodes.map((node) => textOf([node]).length);
   assert(Math.max(...lengths) === 5_000 && lengths.length > 8, lengths.join());
 });
 
 Deno.test("TreeBuilder.code() ends at 100,000 characters", () => {
-  for (const text of ["a".repeat(1_000_000), "\n".repeat(1_000_000), "\u{1f600}".repeat(400_000)]) {
-    const { nodes, isCut } = buildTree((tree) => tree.code(tree.root, [[text, []]]));
+  for (
+    const text of [
+      "a".repeat(1_000_000),
+      "\n".repeat(1_000_000),
+      "\u{1f600}".repeat(400_000),
+    ]
+  ) {
+    const { nodes, isCut } = buildTree((tree) =>
+      tree.code(tree.root, [[text, []]])
+    );
     const shown = textOf(nodes);
-    assert(isCut && text.startsWith(shown) && shown.length > 99_000 && shown.isWellFormed());
+    assert(
+      isCut && text.startsWith(shown) && shown.length > 99_000 &&
+        shown.isWellFormed(),
+    );
   }
 });
 
 Deno.test("cutText() leaves no half a character", () => {
-  assertEquals([cutText("a\u{1f600}b", 2), cutText("a\u{1f600}b", 3)], ["a", "a\u{1f600}"]);
+  assertEquals([cutText("a\u{1f600}b", 2), cutText("a\u{1f600}b", 3)], [
+    "a",
+    "a\u{1f600}",
+  ]);
 });
 
 Deno.test("parseTable() reads quotes, breaks in them and both line ends (RFC 4180)", () => {
   const rows = [["a", "b"], ['x, "y"', "1\n2"], ["", "z"]];
-  assertEquals(parseTable('\uFEFFa,b\r\n"x, ""y""","1\n2"\n,z', ","), { rows, isCut: false });
+  assertEquals(parseTable('\uFEFFa,b\r\n"x, ""y""","1\n2"\n,z', ","), {
+    rows,
+    isCut: false,
+  });
   assertEquals(parseTable("a\tb\n", "\t").rows, [["a", "b"]]);
 });
 
@@ -109,11 +141,20 @@ Deno.test("parseTable() reads 500 rows of 100 columns, and says so", () => {
 });
 
 Deno.test("convert() of JSON shows outer values before inner ones", () => {
-  const value = { inner: Array.from({ length: 600 }, () => Array(600).fill(1)), last: "end" };
-  const { nodes, isCut } = converted({ kind: "json", text: JSON.stringify(value) });
+  const value = {
+    inner: Array.from({ length: 600 }, () => Array(600).fill(1)),
+    last: "end",
+  };
+  const { nodes, isCut } = converted({
+    kind: "json",
+    text: JSON.stringify(value),
+  });
   const text = textOf(nodes);
   assert(isCut && text.includes('last:"end"') && text.includes("and 100 more"));
-  const small = converted({ kind: "json", text: '{ "a": [], "b": { "c": null } }' });
+  const small = converted({
+    kind: "json",
+    text: '{ "a": [], "b": { "c": null } }',
+  });
   assertEquals(
     written(small.nodes),
     '<div class="tree"><details open=""><summary><span class="soft">{ } 2 keys</span></summary>' +
@@ -130,18 +171,34 @@ Deno.test("convert() refuses what is no JSON and no notebook", () => {
     ConvertError,
     "This is not valid JSON:",
   );
-  for (const text of ['{ "cells": "abc" }', "null", '{ "cells": [{ "outputs": {} }] }']) {
-    assertThrows(() => converted({ kind: "notebook", text }), TypeError, undefined, text);
+  for (
+    const text of [
+      '{ "cells": "abc" }',
+      "null",
+      '{ "cells": [{ "outputs": {} }] }',
+    ]
+  ) {
+    assertThrows(
+      () => converted({ kind: "notebook", text }),
+      TypeError,
+      undefined,
+      text,
+    );
   }
 });
 
 Deno.test("convert() of a notebook has its code, words and outputs", () => {
-  const outputs = [{ text: ["1\n", "2"] }, { data: { "image/png": "iVB\nORw" } }];
+  const outputs = [{ text: ["1\n", "2"] }, {
+    data: { "image/png": "iVB\nORw" },
+  }];
   const cells = [
     { cell_type: "markdown", source: ["# A\n"] },
     { cell_type: "code", source: "x", outputs },
   ];
-  const { nodes } = converted({ kind: "notebook", text: JSON.stringify({ cells }) });
+  const { nodes } = converted({
+    kind: "notebook",
+    text: JSON.stringify({ cells }),
+  });
   const html = written(nodes).replaceAll(/ (tabindex|aria-label)="\w+"/g, "");
   assertEquals(
     html,
@@ -177,17 +234,29 @@ Deno.test("convert() of HTML cuts what browsers lay out slowly", () => {
   for (const html of cut) assert(fromHtml(html).isCut, html.slice(0, 40));
   const pre = fromHtml(`<pre>${"a\n".repeat(9_000)}</pre>`);
   assertEquals([pre.isCut, textOf(pre.nodes)], [false, "a\n".repeat(9_000)]);
-  const { nodes, isCut } = fromHtml(`${"<div>".repeat(9_000)}x${"</div>".repeat(9_000)}<i>y</i>`);
-  assertEquals([elementsOf(nodes).length, textOf(nodes), isCut], [101, "xy", false]);
+  const { nodes, isCut } = fromHtml(
+    `${"<div>".repeat(9_000)}x${"</div>".repeat(9_000)}<i>y</i>`,
+  );
+  assertEquals([elementsOf(nodes).length, textOf(nodes), isCut], [
+    101,
+    "xy",
+    false,
+  ]);
 });
 
 Deno.test("convert() of code ends its colors before its text", () => {
   const highlight = ({ text }: { text: string }) =>
-    text.replaceAll(/a/g, '<span class="hljs-a">a</span>').replaceAll("&", "&amp;");
+    text.replaceAll(/a/g, '<span class="hljs-a">a</span>').replaceAll(
+      "&",
+      "&amp;",
+    );
   const text = "a&b\n".repeat(20_000);
   const blocks = [{ text, language: "x" }, { text: "aa", language: "x" }];
   const { nodes, isCut } = convert({ kind: "code", blocks }, highlight);
-  assertEquals([nodes.map((node) => textOf([node])), isCut], [[text, "aa"], false]);
+  assertEquals([nodes.map((node) => textOf([node])), isCut], [
+    [text, "aa"],
+    false,
+  ]);
   const colors = elementsOf(nodes).length;
   assert(colors > 5_000 && colors < 6_000, `${colors}`);
 });
@@ -195,6 +264,9 @@ Deno.test("convert() of code ends its colors before its text", () => {
 Deno.test("convert() of an answer breaks it into lines, bounded", () => {
   const answer = converted({ kind: "answer", text: '{"a":[1]}' });
   assertEquals(textOf(answer.nodes), '{\n  "a": [\n    1\n  ]\n}');
-  const deep = converted({ kind: "answer", text: "[".repeat(1_000) + "]".repeat(1_000) });
+  const deep = converted({
+    kind: "answer",
+    text: "[".repeat(1_000) + "]".repeat(1_000),
+  });
   assertEquals([textOf(deep.nodes).length, deep.isCut], [100_000, true]);
 });

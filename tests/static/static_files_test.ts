@@ -15,8 +15,13 @@ Deno.test("assets are read once for all requests that come first", async () => {
   };
   try {
     await using service = await startService();
-    const responses = Array.from({ length: 10 }, () => service.send("/vendor/dompurify.js"));
-    for (const response of await Promise.all(responses)) await response.body?.cancel();
+    const responses = Array.from(
+      { length: 10 },
+      () => service.send("/vendor/dompurify.js"),
+    );
+    for (const response of await Promise.all(responses)) {
+      await response.body?.cancel();
+    }
   } finally {
     Deno.readTextFile = readTextFile;
   }
@@ -25,7 +30,9 @@ Deno.test("assets are read once for all requests that come first", async () => {
 
 Deno.test("pages have a policy that lets in nothing inline, nothing from elsewhere, and scripts of one folder", async () => {
   await using service = await startService();
-  await using named = await startService({ env: { PUBLIC_URL: "https://h.example/c" } });
+  await using named = await startService({
+    env: { PUBLIC_URL: "https://h.example/c" },
+  });
   const policyOf = async (service: TestService, path: string) =>
     (await service.get(path)).headers.get("content-security-policy")!;
   for (const path of PAGES) {
@@ -33,7 +40,10 @@ Deno.test("pages have a policy that lets in nothing inline, nothing from elsewhe
     assert(policy.startsWith("default-src 'none'; "), policy);
     assert(!/unsafe|\*|script-src[^;]*'self'/.test(policy), policy);
     const html = await (await service.get(path)).text();
-    assert(!/<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=/i.test(html), path);
+    assert(
+      !/<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=/i.test(html),
+      path,
+    );
     assert(!/(src|href)="(https?:)?\/\//i.test(html), path);
   }
   const own = "http://localhost:8000/assets/";
@@ -48,7 +58,11 @@ Deno.test("pages have a policy that lets in nothing inline, nothing from elsewhe
     ),
   );
   const both = `https://h.example/c/assets/ ${own};`;
-  assert((await policyOf(named, "/")).includes(`; script-src ${both} worker-src ${both}`));
+  assert(
+    (await policyOf(named, "/")).includes(
+      `; script-src ${both} worker-src ${both}`,
+    ),
+  );
 });
 
 Deno.test("every file that a page names is there, and so is every module that a module imports", async () => {
@@ -60,7 +74,8 @@ Deno.test("every file that a page names is there, and so is every module that a 
     const response = await service.get(path);
     assertEquals(response.status, 200, path);
     const text = await response.text();
-    const isPage = response.headers.get("content-type") === "text/html; charset=utf-8";
+    const isPage =
+      response.headers.get("content-type") === "text/html; charset=utf-8";
     const named = isPage
       ? /(?:src|href)="((?!data:)[^"?#]+)"/g
       : /(?:from|import\(|new URL\() ?"(\.[^"]+)"/g;
@@ -69,12 +84,20 @@ Deno.test("every file that a page names is there, and so is every module that a 
     }
     const languages = text.match(/LANGUAGES\b[^{]*\{(.*?)\}/s)?.[1] ?? "";
     for (const [, language] of languages.matchAll(/: "(\w+)"/g)) {
-      await visit(new URL(`highlight-${language}.js`, `http://h${path}`).pathname);
+      await visit(
+        new URL(`highlight-${language}.js`, `http://h${path}`).pathname,
+      );
     }
   };
   for (const page of PAGES) await visit(page);
   for (
-    const name of ["preview.ts", "worker.ts", "dompurify.js", "reference.ts", "highlight-yaml.js"]
+    const name of [
+      "preview.ts",
+      "worker.ts",
+      "dompurify.js",
+      "reference.ts",
+      "highlight-yaml.js",
+    ]
   ) {
     assert([...seen].some((path) => path.endsWith(`/${name}`)), name);
   }
@@ -85,13 +108,24 @@ Deno.test("an asset of the current version is cached for good, of another versio
   const html = await (await service.get("/")).text();
   const current = `/${html.match(/"(assets\/[0-9a-f]{12}\/app\.ts)"/)![1]}`;
   const get = async (path: string, headers: Record<string, string>) => {
-    const { status, headers: given, body } = await service.get(path, { headers });
+    const { status, headers: given, body } = await service.get(path, {
+      headers,
+    });
     const names = ["cache-control", "content-type", "content-encoding"];
-    return { status, body, etag: given.get("etag")!, given: names.map((name) => given.get(name)) };
+    return {
+      status,
+      body,
+      etag: given.get("etag")!,
+      given: names.map((name) => given.get(name)),
+    };
   };
   const type = "text/javascript; charset=utf-8";
   const packed = await get(current, { "accept-encoding": "gzip" });
-  assertEquals(packed.given, ["public, max-age=31536000, immutable", type, "gzip"]);
+  assertEquals(packed.given, [
+    "public, max-age=31536000, immutable",
+    type,
+    "gzip",
+  ]);
   const other = await get("/assets/before/app.ts", {});
   assertEquals(other.given, ["no-cache", type, null]);
   const code = await new Response(other.body).text();
@@ -101,14 +135,23 @@ Deno.test("an asset of the current version is cached for good, of another versio
 
   const known = { "if-none-match": packed.etag, "accept-encoding": "gzip" };
   const again = await get("/assets/before/app.ts", known);
-  assertEquals([again.status, again.etag, again.body], [304, packed.etag, null]);
+  assertEquals([again.status, again.etag, again.body], [
+    304,
+    packed.etag,
+    null,
+  ]);
 });
 
 Deno.test("the worker may load its modules, and send no request", async () => {
   await using service = await startService();
   const policyOf = async (name: string) =>
-    (await service.get(`/assets/x/${name}`)).headers.get("content-security-policy");
-  assertEquals(await policyOf("worker.ts"), "default-src 'none'; script-src 'self'");
+    (await service.get(`/assets/x/${name}`)).headers.get(
+      "content-security-policy",
+    );
+  assertEquals(
+    await policyOf("worker.ts"),
+    "default-src 'none'; script-src 'self'",
+  );
   assertEquals(await policyOf("work.ts"), null);
 });
 
@@ -125,8 +168,14 @@ Deno.test("only names of the tables are served", async () => {
     "a%00.js",
     "__proto__",
   ];
-  const unknown = [...names, `${"a".repeat(300)}.js`].map((name) => `/assets/x/${name}`);
-  const packages = ["/vendor/preact.js", "/vendor/package.json", "/vendor/dompurify.js%2f.."];
+  const unknown = [...names, `${"a".repeat(300)}.js`].map((name) =>
+    `/assets/x/${name}`
+  );
+  const packages = [
+    "/vendor/preact.js",
+    "/vendor/package.json",
+    "/vendor/dompurify.js%2f..",
+  ];
   try {
     for (const path of [...unknown, ...packages]) {
       assertEquals((await service.problem(path)).code, "route-not-found", path);
@@ -142,7 +191,10 @@ Deno.test("only names of the tables are served", async () => {
 Deno.test("/reference/ leads to /reference", async () => {
   await using service = await startService();
   const slash = await service.get("/reference/?x=1");
-  assertEquals([slash.status, slash.headers.get("location")], [308, "../reference?x=1"]);
+  assertEquals([slash.status, slash.headers.get("location")], [
+    308,
+    "../reference?x=1",
+  ]);
 });
 
 Deno.test("every problem has a page that names it, and no other code has", async () => {
@@ -151,10 +203,17 @@ Deno.test("every problem has a page that names it, and no other code has", async
     const response = await service.get(`/problems/${code}`);
     const html = await response.text();
     assertEquals(response.status, 200, code);
-    assert(html.includes(`<h1>${title}</h1>`) && html.includes(`Status ${status}`), code);
+    assert(
+      html.includes(`<h1>${title}</h1>`) && html.includes(`Status ${status}`),
+      code,
+    );
     assert(!html.includes("`") && !html.includes("undefined"), code);
   }
   for (const code of ["page-too-large", "toString", "<b>"]) {
-    assertEquals((await service.problem(`/problems/${code}`)).code, "route-not-found", code);
+    assertEquals(
+      (await service.problem(`/problems/${code}`)).code,
+      "route-not-found",
+      code,
+    );
   }
 });

@@ -35,7 +35,10 @@ class FakeWorker {
 /** What a test does with a worker that is its own, and with timers that it lets pass itself. */
 function workTest(
   name: string,
-  body: (newest: () => FakeWorker, timers: Map<number, () => void>) => Promise<void>,
+  body: (
+    newest: () => FakeWorker,
+    timers: Map<number, () => void>,
+  ) => Promise<void>,
 ): void {
   Deno.test(name, async () => {
     const { Worker, setTimeout, clearTimeout } = globalThis;
@@ -73,20 +76,23 @@ async function turns(): Promise<void> {
 
 const { signal } = new AbortController();
 
-workTest("work() starts one worker, and gives it one piece at a time", async (newest) => {
-  const before = FakeWorker.started.length;
-  const [first, second] = [work(JOB, signal), work(JOB, signal)];
-  await turns();
-  assertEquals(newest().posted, 1);
-  assert(newest().address.endsWith("/static/assets/worker.ts"));
-  newest().report("started");
-  newest().report("done");
-  assertEquals(await first, TREE);
-  await turns();
-  assertEquals([newest().posted, FakeWorker.started.length - before], [2, 1]);
-  newest().report("failed");
-  await assertRejects(() => second, WorkError, "It is no JSON.");
-});
+workTest(
+  "work() starts one worker, and gives it one piece at a time",
+  async (newest) => {
+    const before = FakeWorker.started.length;
+    const [first, second] = [work(JOB, signal), work(JOB, signal)];
+    await turns();
+    assertEquals(newest().posted, 1);
+    assert(newest().address.endsWith("/static/assets/worker.ts"));
+    newest().report("started");
+    newest().report("done");
+    assertEquals(await first, TREE);
+    await turns();
+    assertEquals([newest().posted, FakeWorker.started.length - before], [2, 1]);
+    newest().report("failed");
+    await assertRejects(() => second, WorkError, "It is no JSON.");
+  },
+);
 
 workTest(
   "work() ends a worker past the deadline of its work",
@@ -106,14 +112,17 @@ workTest(
   },
 );
 
-workTest("work() keeps no deadline of a piece that is done", async (newest, timers) => {
-  const done = work(JOB, signal);
-  await turns();
-  newest().report("started");
-  newest().report("done");
-  await done;
-  assertEquals([timers.size, newest().isEnded], [0, false]);
-});
+workTest(
+  "work() keeps no deadline of a piece that is done",
+  async (newest, timers) => {
+    const done = work(JOB, signal);
+    await turns();
+    newest().report("started");
+    newest().report("done");
+    await done;
+    assertEquals([timers.size, newest().isEnded], [0, false]);
+  },
+);
 
 workTest(
   "work() ends aborted work, and never starts what waits",
@@ -129,15 +138,18 @@ workTest(
   },
 );
 
-workTest("work() rejects where no worker loads, and tries again", async (newest) => {
-  const failed = work(JOB, signal);
-  await turns();
-  const used = newest();
-  used.onerror();
-  await assertRejects(() => failed, WorkError, "cannot be loaded");
-  const next = work(JOB, signal);
-  await turns();
-  assert(newest() !== used);
-  newest().report("done");
-  await next;
-});
+workTest(
+  "work() rejects where no worker loads, and tries again",
+  async (newest) => {
+    const failed = work(JOB, signal);
+    await turns();
+    const used = newest();
+    used.onerror();
+    await assertRejects(() => failed, WorkError, "cannot be loaded");
+    const next = work(JOB, signal);
+    await turns();
+    assert(newest() !== used);
+    newest().report("done");
+    await next;
+  },
+);

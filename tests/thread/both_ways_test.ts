@@ -15,7 +15,8 @@ const FILES = {
   "_recipes/a.md": "---\ntitle: A\n---\n",
   "posts/1.md":
     "---\ntitle: Ä\ndate: 2026-01-02\ntags: [a, b]\nn: 1\n---\n# One\n\n[two](2.md) ![x](x.png)\n",
-  "posts/2.md": "+++\ntitle = 'B'\ndate = 2026-01-01\ntags = ['b']\nn = 10\n+++\nTwo\n",
+  "posts/2.md":
+    "+++\ntitle = 'B'\ndate = 2026-01-01\ntags = ['b']\nn = 10\n+++\nTwo\n",
   "posts/3.md": "---\ntitle: [\n---\n| a |\n|---|\n| b |\n",
   "posts/4.mdx": "<A/>\n",
   "posts/5.txt": "---\nn: 2\n---\ntext",
@@ -31,7 +32,15 @@ const LISTS: Parameters[] = [
   { collection: "/" },
   { collection: "recipes" },
   { collection: "recipies" },
-  ...["name", "-name", "size", "-path", "frontMatter.n", "-frontMatter.date", "frontMatter.title"]
+  ...[
+    "name",
+    "-name",
+    "size",
+    "-path",
+    "frontMatter.n",
+    "-frontMatter.date",
+    "frontMatter.title",
+  ]
     .map((sort) => ({ sort })),
   { includeFrontMatter: true },
   { includeContent: true, limit: 3, page: 2 },
@@ -49,7 +58,12 @@ const ITEMS: Parameters[] = [
   { path: "posts/1.md", includeHtml: true },
   { path: "posts/x.png" },
   { collection: "posts", slug: "2", includeHtml: true, includeNeighbors: true },
-  { collection: "posts", slug: "2", includeNeighbors: true, sort: "-frontMatter.n" },
+  {
+    collection: "posts",
+    slug: "2",
+    includeNeighbors: true,
+    sort: "-frontMatter.n",
+  },
   { collection: "posts", slug: "3", includeHtml: true },
   { collection: "posts", slug: "twice" },
   { collection: "posts", slug: "none" },
@@ -63,13 +77,22 @@ Deno.test("every response is the same on the thread and inline", async () => {
     await using threaded = await startSite(FILES, { compute, env });
     await using inline = await startSite(FILES, { env });
     const paths = [
-      ...LISTS.map((parameters) => listPath({ collection: "posts", ...parameters })),
+      ...LISTS.map((parameters) =>
+        listPath({ collection: "posts", ...parameters })
+      ),
       ...ITEMS.map(itemPath),
     ];
     for (const path of paths) {
-      const [a, b] = [await threaded.service.send(path), await inline.service.send(path)];
-      const texts = await Promise.all([a, b].map((response) => response.text()));
-      const [onThread, here] = texts.map((text) => text.replace(/"requestId":"[^"]*"/, ""));
+      const [a, b] = [
+        await threaded.service.send(path),
+        await inline.service.send(path),
+      ];
+      const texts = await Promise.all(
+        [a, b].map((response) => response.text()),
+      );
+      const [onThread, here] = texts.map((text) =>
+        text.replace(/"requestId":"[^"]*"/, "")
+      );
       assertEquals([path, a.status, onThread], [path, b.status, here]);
     }
   } finally {

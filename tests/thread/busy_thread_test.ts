@@ -53,7 +53,10 @@ Deno.test("hits are sent while the content thread is busy", async () => {
 Deno.test("a request whose thread ends is answered by the next one", async () => {
   await using site = await open();
   const slow = site.service.item({ path: "posts/slow.md", includeHtml: true });
-  const waiting = site.service.list({ collection: "posts", sort: "-frontMatter.n" });
+  const waiting = site.service.list({
+    collection: "posts",
+    sort: "-frontMatter.n",
+  });
   site.workers[0]!.onerror!(
     new ErrorEvent("error", { cancelable: true, message: "ended by the test" }),
   );

@@ -3,12 +3,24 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type Clock, systemClock } from "../../lib/work/clock.ts";
 import type { DescribeInput } from "../../lib/content/describe.ts";
-import { deriveTask, describeTask, renderTask, selectTask } from "../../lib/content/tasks.ts";
+import {
+  deriveTask,
+  describeTask,
+  renderTask,
+  selectTask,
+} from "../../lib/content/tasks.ts";
 import { CollectionsError } from "../../lib/errors.ts";
 import { FileListBuilder } from "../../lib/source/file_list.ts";
 import { readTreeTask } from "../../lib/source/github/trees.ts";
-import { LIMIT_MS, type Task, TimeLimitError } from "../../lib/thread/compute.ts";
-import { ContentThread, inlineCompute } from "../../lib/thread/content_thread.ts";
+import {
+  LIMIT_MS,
+  type Task,
+  TimeLimitError,
+} from "../../lib/thread/compute.ts";
+import {
+  ContentThread,
+  inlineCompute,
+} from "../../lib/thread/content_thread.ts";
 import { silentLog } from "../source/open_github.ts";
 import { TestClock } from "../test_clock.ts";
 
@@ -26,8 +38,14 @@ function start(clock: Clock = systemClock) {
     client: string = crypto.randomUUID(),
     isLong = false,
   ) => {
-    const input = { repository: "octo/site", files: [{ id: `${files++}`, bytes: bytesOf(text) }] };
-    const { results, isSlow } = await thread.run(renderTask, input, { client, isLong });
+    const input = {
+      repository: "octo/site",
+      files: [{ id: `${files++}`, bytes: bytesOf(text) }],
+    };
+    const { results, isSlow } = await thread.run(renderTask, input, {
+      client,
+      isLong,
+    });
     const [result] = results;
     if (isSlow) return "slow";
     if (typeof result === "string") return result;
@@ -41,20 +59,43 @@ Deno.test("ContentThread gives what the same code gives inline", async () => {
   const tree = [{ path: "a.md", mode: "100644", sha: "1".repeat(40), size: 1 }];
   const answer = bytesOf(JSON.stringify({ sha: "", truncated: false, tree }));
   const bytes = bytesOf("---\nn: 1\n---\n# A\n");
-  const files = [{ id: "a", bytes }, { id: "b", bytes: bytesOf("---\n[\n---\n") }];
+  const files = [{ id: "a", bytes }, {
+    id: "b",
+    bytes: bytesOf("---\n[\n---\n"),
+  }];
   const builder = new FileListBuilder();
-  for (const path of ["a.md", "b.md"]) builder.add({ path, id: "0".repeat(40), size: 1 });
-  const query = { rule: undefined, sort: "-name", filter: [], facets: [], maxItemBytes: 1 };
-  const run = async <Input, Output>(task: Task<Input, Output>, input: Input) => {
+  for (const path of ["a.md", "b.md"]) {
+    builder.add({ path, id: "0".repeat(40), size: 1 });
+  }
+  const query = {
+    rule: undefined,
+    sort: "-name",
+    filter: [],
+    facets: [],
+    maxItemBytes: 1,
+  };
+  const run = async <Input, Output>(
+    task: Task<Input, Output>,
+    input: Input,
+  ) => {
     const options = { client: "a", repository: "octo/site" };
     const onThread = await opened.thread.run(task, input, options);
-    assertEquals(onThread, await inlineCompute.run(task, input, options), task.name);
+    assertEquals(
+      onThread,
+      await inlineCompute.run(task, input, options),
+      task.name,
+    );
   };
   await run(readTreeTask, { answer, isRecursive: true });
   await run(readTreeTask, { answer, isRecursive: false });
   const described: DescribeInput = {
     repository: "octo/site",
-    files: ["a", "b"].map((id) => ({ path: `${id}.md`, id, size: 1, frontMatter: true })),
+    files: ["a", "b"].map((id) => ({
+      path: `${id}.md`,
+      id,
+      size: 1,
+      frontMatter: true,
+    })),
     fields: undefined,
     prefix: "",
     contentUrlStart: "",
@@ -68,7 +109,12 @@ Deno.test("ContentThread gives what the same code gives inline", async () => {
   await run(describeTask, described);
   await run(renderTask, { repository: "octo/site", files: files.slice(1) });
   const list = builder.build().bytes;
-  await run(selectTask, { repository: "octo/site", folder: "posts", files: list, ...query });
+  await run(selectTask, {
+    repository: "octo/site",
+    folder: "posts",
+    files: list,
+    ...query,
+  });
 });
 
 Deno.test("ContentThread gives the error that a task throws", async () => {
@@ -97,22 +143,44 @@ Deno.test("ContentThread tries one piece of work twice", async () => {
   const builder = new FileListBuilder();
   const path = `${"a/".repeat(1_900)}a`;
   for (let n = 0; n < 4_000; n++) {
-    builder.add({ path: path + String(n).padStart(4, "0"), id: "0".repeat(40), size: 1 });
+    builder.add({
+      path: path + String(n).padStart(4, "0"),
+      id: "0".repeat(40),
+      size: 1,
+    });
   }
   const filter = Array.from(
     { length: 20 },
     () => ["filter[path]", `!**/${"a/".repeat(29)}b`] as const,
   );
-  const query = { rule: undefined, sort: "path", filter, facets: [], maxItemBytes: 1 };
-  const input = { repository: "r", folder: "posts", files: builder.build().bytes, ...query };
+  const query = {
+    rule: undefined,
+    sort: "path",
+    filter,
+    facets: [],
+    maxItemBytes: 1,
+  };
+  const input = {
+    repository: "r",
+    folder: "posts",
+    files: builder.build().bytes,
+    ...query,
+  };
   const charged: number[] = [];
   await assertRejects(
-    () => opened.thread.run(selectTask, input, { client: "a", charge: (ms) => charged.push(ms) }),
+    () =>
+      opened.thread.run(selectTask, input, {
+        client: "a",
+        charge: (ms) => charged.push(ms),
+      }),
     TimeLimitError,
     "too long",
   );
   assertEquals(charged.length, 2);
-  assert(charged[0]! >= LIMIT_MS.first && charged[1]! >= LIMIT_MS.long, `${charged}`);
+  assert(
+    charged[0]! >= LIMIT_MS.first && charged[1]! >= LIMIT_MS.long,
+    `${charged}`,
+  );
 });
 
 Deno.test("ContentThread is replaced where it does not answer", async () => {
@@ -124,7 +192,11 @@ Deno.test("ContentThread is replaced where it does not answer", async () => {
     if (!fired) queueMicrotask(() => clock.advance(60_000));
     fired = true;
   };
-  await assertRejects(() => opened.render(SLOW, "a", true), TimeLimitError, "too much memory");
+  await assertRejects(
+    () => opened.render(SLOW, "a", true),
+    TimeLimitError,
+    "too much memory",
+  );
   clock.onTimer = () => {};
   assertEquals(await opened.render("c"), "<p>c</p>");
 });
@@ -134,7 +206,10 @@ Deno.test("ContentThread is replaced once its heap is full", async () => {
   // Each empty object takes many times the three bytes of its JSON.
   const answer = bytesOf(`{"tree":[${"{},".repeat(12_000_000)}{}]}`);
   await assertRejects(
-    () => opened.thread.run(readTreeTask, { answer, isRecursive: true }, { client: "a" }),
+    () =>
+      opened.thread.run(readTreeTask, { answer, isRecursive: true }, {
+        client: "a",
+      }),
     TimeLimitError,
     "too much memory",
   );
@@ -155,8 +230,13 @@ Deno.test("ContentThread tries work again whose thread was ended", async () => {
     assertEquals(await opened.render("a"), "<p>a</p>");
     const rendering = opened.render("# long\n".repeat(2_000));
     await new Promise((resolve) => setTimeout(resolve, 5));
-    workers[0]!.onerror!(new ErrorEvent("error", { cancelable: true, message: "killed" }));
-    assert((await rendering).startsWith("<h1"), "the work is done by the next thread");
+    workers[0]!.onerror!(
+      new ErrorEvent("error", { cancelable: true, message: "killed" }),
+    );
+    assert(
+      (await rendering).startsWith("<h1"),
+      "the work is done by the next thread",
+    );
     assertEquals(workers.length, 2);
   } finally {
     globalThis.Worker = Worker;
@@ -183,7 +263,9 @@ Deno.test("ContentThread serves the client that has used least", async () => {
   };
   await opened.thread.start();
   await Promise.all([
-    ...["hostile 1", "hostile 2", "hostile 3"].map((name) => render(name, SLOW, "h")),
+    ...["hostile 1", "hostile 2", "hostile 3"].map((name) =>
+      render(name, SLOW, "h")
+    ),
     ...["page 1", "page 2", "page 3"].map((name) => render(name, "a", "p")),
     render("post", "a", "q"),
   ]);
@@ -196,7 +278,9 @@ Deno.test("ContentThread ends the wait of a caller that leaves", async () => {
   const leaving = new AbortController();
   const input = { repository: "r", files: [{ id: "s", bytes: bytesOf(SLOW) }] };
   const options = { client: "a", signal: leaving.signal };
-  const runs = [1, 2, 3].map(() => opened.thread.run(renderTask, input, options));
+  const runs = [1, 2, 3].map(() =>
+    opened.thread.run(renderTask, input, options)
+  );
   const left = runs.map((run) => assertRejects(() => run, Error, "left"));
   leaving.abort(new Error("left"));
   await Promise.all(left);
@@ -214,7 +298,10 @@ Deno.test("ContentThread refuses more than 64 waiting tasks of a client", async 
       { repository: "r", files: [{ id: "s", bytes: bytesOf("a") }] },
       { client, signal: leaving.signal },
     );
-  const waiting = Array.from({ length: 65 }, () => assertRejects(() => run("a"), Error, "left"));
+  const waiting = Array.from(
+    { length: 65 },
+    () => assertRejects(() => run("a"), Error, "left"),
+  );
   await assertRejects(() => run("a"), CollectionsError, "Too many");
   const other = assertRejects(() => run("b"), Error, "left");
   leaving.abort(new Error("left"));
@@ -239,7 +326,9 @@ Deno.test("hostile Markdown of 1 MiB ends within its limit", async () => {
     brackets: fill("["),
     images: fill("![["),
     backticks: Array.from({ length: 1400 }, (_, i) => "`".repeat(i)).join(" "),
-    tables: `${"|a".repeat(500)}\n${"|-".repeat(500)}\n${"|b\n".repeat(300_000)}`,
+    tables: `${"|a".repeat(500)}\n${"|-".repeat(500)}\n${
+      "|b\n".repeat(300_000)
+    }`,
     elements: fill("<p><b>"),
     attributes: fill("<a "),
     headings: fill("# a\n"),
@@ -248,7 +337,10 @@ Deno.test("hostile Markdown of 1 MiB ends within its limit", async () => {
   using opened = start();
   for (const [name, text] of Object.entries(hostile)) {
     const result = await opened.render(text);
-    assert(/^slow$|nested too|too many|refers too/.test(result), `${name}: ${result.slice(0, 80)}`);
+    assert(
+      /^slow$|nested too|too many|refers too/.test(result),
+      `${name}: ${result.slice(0, 80)}`,
+    );
     assertEquals(await opened.render("*b*"), "<p><em>b</em></p>", name);
   }
 });

@@ -20,13 +20,19 @@ export class WatchedCompute implements Compute {
     const answer = await this.answer(task.name, input);
     if (answer !== undefined) return answer as Output;
     const { repository } = input as { repository?: string };
-    const own = repository === undefined ? {} : { repository: `${this.id} ${repository}` };
+    const own = repository === undefined
+      ? {}
+      : { repository: `${this.id} ${repository}` };
     return await inlineCompute.run(task, { ...input, ...own }, options);
   }
 
   /** How many files were given to tasks of this name. */
   filesOf(name: string): number {
     return this.runs.filter(({ task }) => task === name)
-      .reduce((sum, { input }) => sum + (input as { files: readonly unknown[] }).files.length, 0);
+      .reduce(
+        (sum, { input }) =>
+          sum + (input as { files: readonly unknown[] }).files.length,
+        0,
+      );
   }
 }

@@ -1,5 +1,8 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { BackgroundJobs, type JobOptions } from "../../lib/work/background_jobs.ts";
+import {
+  BackgroundJobs,
+  type JobOptions,
+} from "../../lib/work/background_jobs.ts";
 import { CollectionsError, problem } from "../../lib/errors.ts";
 import { TestClock } from "../test_clock.ts";
 
@@ -32,7 +35,10 @@ function open() {
   return { jobs, clock, started, signals, run, end };
 }
 
-async function rejectsWith(code: string, work: Promise<unknown>): Promise<CollectionsError> {
+async function rejectsWith(
+  code: string,
+  work: Promise<unknown>,
+): Promise<CollectionsError> {
   const error = await assertRejects(() => work, CollectionsError);
   assertEquals(error.code, code);
   return error;
@@ -42,7 +48,10 @@ Deno.test("BackgroundJobs gives all requests the result of one run", async () =>
   const { run, end, started } = open();
   let charges = 0;
   const onStart = () => void charges++;
-  const results = [run("a", { onStart }), run("a", { onStart, client: "other" })];
+  const results = [
+    run("a", { onStart }),
+    run("a", { onStart, client: "other" }),
+  ];
   await turn();
   await end("a");
   assertEquals(await Promise.all(results), ["a is done", "a is done"]);
@@ -58,7 +67,10 @@ Deno.test("BackgroundJobs refuses the client that cannot pay, no other", async (
   const onStart = () => {
     throw problem("too-many-requests", { retryAfterSeconds: 1 });
   };
-  const refused = rejectsWith("too-many-requests", run("a", { onStart, client: "poor" }));
+  const refused = rejectsWith(
+    "too-many-requests",
+    run("a", { onStart, client: "poor" }),
+  );
   const other = run("a");
   await refused;
   await turn();
@@ -77,7 +89,11 @@ Deno.test("BackgroundJobs goes on for a request that returns", async () => {
   clock.advance(1_000);
   assertEquals(signals.get("a")!.aborted, false, "the second request waits");
   await end("a");
-  assertEquals([await second, started, clock.timerCount], ["a is done", ["a"], 0]);
+  assertEquals([await second, started, clock.timerCount], [
+    "a is done",
+    ["a"],
+    0,
+  ]);
 });
 
 Deno.test("BackgroundJobs stops once no request returns", async () => {
@@ -114,7 +130,10 @@ Deno.test("BackgroundJobs runs four jobs of a client, and 128 of all", async () 
   let charged = false;
   const onStart = () => void (charged = true);
   for (let i = 0; i < 4; i++) void run(`g${i}`, { client: "greedy" });
-  const error = await rejectsWith("service-busy", run("g4", { client: "greedy", onStart }));
+  const error = await rejectsWith(
+    "service-busy",
+    run("g4", { client: "greedy", onStart }),
+  );
   assertEquals([error.facts.retryAfterSeconds, charged], [5, false]);
   for (let i = 4; i < 128; i++) void run(`${i}`, { client: `${i >> 2}` });
   await rejectsWith("service-busy", run("one more"));
@@ -127,17 +146,24 @@ Deno.test("BackgroundJobs caches the error of a collection that is too large, an
   const work = () => {
     runs++;
     return Promise.reject(
-      problem("collection-too-large", { collection: "posts", why: "more than 3 files" }),
+      problem("collection-too-large", {
+        collection: "posts",
+        why: "more than 3 files",
+      }),
     );
   };
-  for (let i = 0; i < 2; i++) await rejectsWith("collection-too-large", run("a", { work }));
+  for (let i = 0; i < 2; i++) {
+    await rejectsWith("collection-too-large", run("a", { work }));
+  }
   assertEquals(runs, 1);
   const fails = () => Promise.reject(new Error(`run ${++runs}`));
   await assertRejects(() => run("b", { work: fails }), Error, "run 2");
   await assertRejects(() => run("b", { work: fails }), Error, "run 3");
 
   const expensive = () =>
-    Promise.reject(runs++ && problem("query-too-expensive", { collection: "posts" }));
+    Promise.reject(
+      runs++ && problem("query-too-expensive", { collection: "posts" }),
+    );
   for (let i = 0; i < 2; i++) {
     await rejectsWith("query-too-expensive", run("c", { work: expensive }));
   }
@@ -149,11 +175,15 @@ Deno.test("BackgroundJobs caches the error of a collection that is too large, an
 
 Deno.test("BackgroundJobs close() aborts all, and takes nothing more", async () => {
   const { run, jobs, signals } = open();
-  const stopped = (key: string) => assertRejects(() => run(key), Error, "the service stops");
+  const stopped = (key: string) =>
+    assertRejects(() => run(key), Error, "the service stops");
   const all = ["1", "2"].map(stopped);
   await turn();
   jobs.close();
   await Promise.all(all);
-  assertEquals([...signals.values()].map(({ aborted }) => aborted), [true, true]);
+  assertEquals([...signals.values()].map(({ aborted }) => aborted), [
+    true,
+    true,
+  ]);
   await stopped("3");
 });

@@ -1,5 +1,9 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { sortYielding, systemClock, yieldToEventLoop } from "../../lib/work/clock.ts";
+import {
+  sortYielding,
+  systemClock,
+  yieldToEventLoop,
+} from "../../lib/work/clock.ts";
 
 Deno.test("systemClock cancels a timer, and sleep() ends with its signal", async () => {
   let calls = 0;
@@ -11,7 +15,11 @@ Deno.test("systemClock cancels a timer, and sleep() ends with its signal", async
   const sleeping = systemClock.sleep(60_000, leaving.signal);
   leaving.abort(new Error("left"));
   await assertRejects(() => sleeping, Error, "left");
-  await assertRejects(() => systemClock.sleep(60_000, leaving.signal), Error, "left");
+  await assertRejects(
+    () => systemClock.sleep(60_000, leaving.signal),
+    Error,
+    "left",
+  );
 });
 
 let latestMs = 0;
@@ -72,7 +80,10 @@ Deno.test("yieldToEventLoop() goes on at once while the slice of 8 ms lasts", as
 Deno.test("sortYielding() sorts as the engine does, and lets others run in between", async () => {
   const byKey = (a: { key: number }, b: { key: number }) => a.key - b.key;
   for (const count of [0, 2_048, 2_049, 9_000]) {
-    const keys = Array.from({ length: count }, (_, place) => place * 7919 % 500);
+    const keys = Array.from(
+      { length: count },
+      (_, place) => place * 7919 % 500,
+    );
     const items = keys.map((key, place) => ({ key, place }));
     const copy = [...items];
     assertEquals(await sortYielding(items, byKey), items.toSorted(byKey));
@@ -81,7 +92,10 @@ Deno.test("sortYielding() sorts as the engine does, and lets others run in betwe
   using _ticks = useTicks({ perLookMs: 1 });
   let turns = 0;
   using _others = onTurns(() => turns++);
-  const numbers = Array.from({ length: 60_000 }, (_, index) => index * 7919 % 60_000);
+  const numbers = Array.from(
+    { length: 60_000 },
+    (_, index) => index * 7919 % 60_000,
+  );
   await sortYielding(numbers, (a, b) => a - b);
   // It looks at the clock for each of 30 runs, and for every 256 of the steps that merge them: a turn after 8 looks.
   assert(turns > 100, `${turns} turns`);
@@ -90,5 +104,9 @@ Deno.test("sortYielding() sorts as the engine does, and lets others run in betwe
 Deno.test("yieldToEventLoop() and sortYielding() end with an aborted signal", async () => {
   const signal = AbortSignal.abort(new Error("stop"));
   await assertRejects(() => yieldToEventLoop(signal), Error, "stop");
-  await assertRejects(() => sortYielding([2, 1], (a, b) => a - b, signal), Error, "stop");
+  await assertRejects(
+    () => sortYielding([2, 1], (a, b) => a - b, signal),
+    Error,
+    "stop",
+  );
 });

@@ -1,6 +1,10 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
-import { FairQueue, type FairQueueOptions, type Permit } from "../../lib/work/fair_queue.ts";
+import {
+  FairQueue,
+  type FairQueueOptions,
+  type Permit,
+} from "../../lib/work/fair_queue.ts";
 import { TestClock } from "../test_clock.ts";
 
 /** A queue, and permits by name in the order in which they were granted. */
@@ -19,7 +23,10 @@ function open(options: Partial<FairQueueOptions> = {}) {
     name: string,
     given: Omit<Parameters<FairQueue["acquire"]>[0], "client"> = {},
   ) => {
-    granted.set(name, await queue.acquire({ client: name.slice(0, 1), ...given }));
+    granted.set(
+      name,
+      await queue.acquire({ client: name.slice(0, 1), ...given }),
+    );
   };
   const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
   const release = async (...names: string[]) => {
@@ -41,7 +48,9 @@ function assertBusy(work: Promise<unknown>) {
 
 Deno.test("FairQueue grants its capacity to clients in turn", async () => {
   const { acquire, names, queue, release } = open({ capacity: 2 });
-  const all = ["a1", "a2", "a3", "a4", "b1", "b2", "c1"].map((name) => acquire(name));
+  const all = ["a1", "a2", "a3", "a4", "b1", "b2", "c1"].map((name) =>
+    acquire(name)
+  );
   assertEquals([await names(), queue.used, queue.waiting], ["a1 a2", 2, 5]);
   await release("a1", "a2", "a3", "b1", "c1", "a4", "b2");
   assertEquals([await names(), queue.used], ["a1 a2 a3 b1 c1 a4 b2", 0]);
@@ -91,7 +100,10 @@ Deno.test("FairQueue gives a request that needs more all of itself", async () =>
 });
 
 Deno.test("FairQueue passes over a client that has its share", async () => {
-  const { acquire, names, queue, release } = open({ capacity: 100, maxPerClient: 50 });
+  const { acquire, names, queue, release } = open({
+    capacity: 100,
+    maxPerClient: 50,
+  });
   await acquire("a1", { weight: 30 });
   const waiting = acquire("a2", { weight: 21 });
   await acquire("b1", { weight: 60 });
@@ -123,7 +135,11 @@ Deno.test("FairQueue ends a wait by its time and by its signal", async () => {
   await acquire("a1");
   const late = assertBusy(acquire("b1"));
   const leaving = new AbortController();
-  const left = assertRejects(() => acquire("c1", { signal: leaving.signal }), Error, "left");
+  const left = assertRejects(
+    () => acquire("c1", { signal: leaving.signal }),
+    Error,
+    "left",
+  );
   leaving.abort(new Error("left"));
   await left;
   clock.advance(999);
@@ -132,14 +148,22 @@ Deno.test("FairQueue ends a wait by its time and by its signal", async () => {
   await late;
   await release("a1");
   assertEquals([await names(), clock.timerCount], ["a1 d1", 0]);
-  await assertRejects(() => acquire("e1", { signal: leaving.signal }), Error, "left");
+  await assertRejects(
+    () => acquire("e1", { signal: leaving.signal }),
+    Error,
+    "left",
+  );
 });
 
 Deno.test("FairQueue passes on a share whose owner has just left", async () => {
   const { acquire, granted, names } = open();
   const leaving = new AbortController();
   await acquire("a1");
-  const left = assertRejects(() => acquire("b1", { signal: leaving.signal }), Error, "left");
+  const left = assertRejects(
+    () => acquire("b1", { signal: leaving.signal }),
+    Error,
+    "left",
+  );
   void acquire("c1");
   leaving.abort(new Error("left"));
   granted.get("a1")!.release();

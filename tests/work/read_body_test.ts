@@ -21,7 +21,9 @@ function pieces(count: number) {
   return { body, seen };
 }
 
-type Options = Partial<Parameters<typeof readBody>[1]> & { headers?: HeadersInit };
+type Options = Partial<Parameters<typeof readBody>[1]> & {
+  headers?: HeadersInit;
+};
 
 function open() {
   const clock = new TestClock();
@@ -30,9 +32,19 @@ function open() {
   const onWait = (isWaiting: boolean) => waits.push(isWaiting);
   const { signal } = new AbortController();
   /** Reads a body, or one of so many pieces. */
-  const read = (given: BodyInit | number | null, { headers = {}, ...options }: Options = {}) => {
+  const read = (
+    given: BodyInit | number | null,
+    { headers = {}, ...options }: Options = {},
+  ) => {
     const body = typeof given === "number" ? pieces(given).body : given;
-    const all = { memory, client: "a", maxBytes: 64 * MIB, signal, onWait, ...options };
+    const all = {
+      memory,
+      client: "a",
+      maxBytes: 64 * MIB,
+      signal,
+      onWait,
+      ...options,
+    };
     return readBody(new Response(body, { headers }), all);
   };
   return { clock, memory, read, waits };
@@ -49,12 +61,19 @@ Deno.test("readBody() stops at the first piece past its bound", async () => {
     const { body, seen } = pieces(1000);
     const maxBytes = maxPieces * PIECE;
     await assertRejects(() => read(body, { maxBytes, headers }), RangeError);
-    assertEquals([seen, memory.used], [{ pieces: expected, isCanceled: true }, 0]);
+    assertEquals([seen, memory.used], [
+      { pieces: expected, isCanceled: true },
+      0,
+    ]);
   }
   // A body that may be left early may be announced longer.
   const headers = { "content-length": `${11 * PIECE}` };
   const { body, seen } = pieces(11);
-  const left = await read(body, { maxBytes: 10 * PIECE, headers, isEnough: () => true });
+  const left = await read(body, {
+    maxBytes: 10 * PIECE,
+    headers,
+    isEnough: () => true,
+  });
   // What follows is not waited for: it may never come.
   assertEquals([left.bytes.length, seen.pieces], [PIECE, 1]);
 });
@@ -98,7 +117,11 @@ Deno.test("readBody() rejects a body that waits too long or has no reader", asyn
   const others = await memory.acquire({ client: "b", weight: 128 * MIB });
   const late = assertRejects(() => read(17), Error, "waiting already");
   const leaving = new AbortController();
-  const left = assertRejects(() => read(17, { signal: leaving.signal }), Error, "left");
+  const left = assertRejects(
+    () => read(17, { signal: leaving.signal }),
+    Error,
+    "left",
+  );
   while (memory.waiting < 2) await turn();
   leaving.abort(new Error("left"));
   await left;
@@ -111,7 +134,9 @@ Deno.test("readBody() rejects a body that waits too long or has no reader", asyn
 Deno.test("a decompressed body takes little more memory than its bytes", async () => {
   const length = 32 * MIB;
   const spaces = new Blob([new Uint8Array(length).fill(0x20)]).stream();
-  const gzip = await new Response(spaces.pipeThrough(new CompressionStream("gzip"))).bytes();
+  const gzip = await new Response(
+    spaces.pipeThrough(new CompressionStream("gzip")),
+  ).bytes();
   await using server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
     () => new Response(gzip, { headers: { "content-encoding": "gzip" } }),
@@ -133,7 +158,9 @@ Deno.test("a decompressed body takes little more memory than its bytes", async (
 
 Deno.test("readBody() lets timers run while it reads a long body", async () => {
   let isRead = false;
-  const timer = new Promise<boolean>((resolve) => setTimeout(() => resolve(isRead), 0));
+  const timer = new Promise<boolean>((resolve) =>
+    setTimeout(() => resolve(isRead), 0)
+  );
   await open().read(1_000);
   isRead = true;
   assertEquals(await timer, false);
@@ -148,7 +175,10 @@ Deno.test("readBody() shares the memory of long bodies alone", async () => {
     }]
   ) {
     const given = crypto.getRandomValues(new Uint8Array(64 << 10));
-    const whole = Uint8Array.from({ length: size }, (_, index) => given[index % given.length]!);
+    const whole = Uint8Array.from(
+      { length: size },
+      (_, index) => given[index % given.length]!,
+    );
     for (const isBytes of [true, false]) {
       const plain = new Blob([whole]).stream();
       const body = isBytes ? plain : plain.pipeThrough(new TransformStream());

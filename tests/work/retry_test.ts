@@ -15,7 +15,10 @@ Deno.test("RetryTable doubles the wait of a key, and forgets that", () => {
     waits.push(table.waitMs("a"));
     clock.setWallClock(clock.now() - 3_600_000);
     clock.advance(waits.at(-1)! - 1);
-    assertEquals([table.failureOf("b", "a"), table.failureOf("b")], ["why", null]);
+    assertEquals([table.failureOf("b", "a"), table.failureOf("b")], [
+      "why",
+      null,
+    ]);
     clock.advance(1);
     assertEquals(table.failureOf("a"), null);
   }
@@ -28,7 +31,10 @@ Deno.test("RetryTable doubles the wait of a key, and forgets that", () => {
 Deno.test("RetryTable waits as long as it is given, or longer", () => {
   const { clock, table } = open();
   table.failed("a", "first", 120_000);
-  assertEquals([table.failed("a", "second", 1_000), table.waitMs("a")], [false, 120_000]);
+  assertEquals([table.failed("a", "second", 1_000), table.waitMs("a")], [
+    false,
+    120_000,
+  ]);
   table.failed("a", "third", 200_000);
   assertEquals([table.failureOf("a"), table.waitMs("a")], ["first", 200_000]);
   clock.advance(200_000);
@@ -58,5 +64,9 @@ Deno.test("RetryTable probe() goes alone until it has ended", async () => {
     clock.advance(60_000);
   }
   table.probe("a");
-  assertEquals([table.probeOf("a"), ended.length], [null, 3], "no wait is unproven");
+  assertEquals(
+    [table.probeOf("a"), ended.length],
+    [null, 3],
+    "no wait is unproven",
+  );
 });

@@ -19,7 +19,11 @@ Deno.test("SingleFlight run() starts one flight a key for concurrent callers", a
   const { work, resolve, signals } = manual();
   const runs = [flights.run("a", work), flights.run("a", work)];
   assertEquals(await flights.run("b", () => Promise.resolve("other")), "other");
-  assertEquals([signals.length, flights.has("a"), flights.has("b")], [1, true, false]);
+  assertEquals([signals.length, flights.has("a"), flights.has("b")], [
+    1,
+    true,
+    false,
+  ]);
   resolve("done");
   assertEquals(await Promise.all(runs), ["done", "done"]);
 });
@@ -41,7 +45,9 @@ Deno.test("SingleFlight run() aborts the flight when all have left, and then sta
   const flights = new SingleFlight<string>();
   const first = manual();
   const controllers = [new AbortController(), new AbortController()];
-  const runs = controllers.map(({ signal }) => flights.run("a", first.work, signal));
+  const runs = controllers.map(({ signal }) =>
+    flights.run("a", first.work, signal)
+  );
   await turn();
   for (const [i, run] of runs.entries()) {
     assertEquals([first.signals[0]!.aborted, flights.has("a")], [false, true]);
@@ -53,7 +59,11 @@ Deno.test("SingleFlight run() aborts the flight when all have left, and then sta
   const second = manual();
   const late = flights.run("a", second.work, controllers[0]!.signal);
   await assertRejects(() => late, Error, "left");
-  assertEquals(flights.has("a"), false, "nothing starts for a signal that has aborted");
+  assertEquals(
+    flights.has("a"),
+    false,
+    "nothing starts for a signal that has aborted",
+  );
   const stays = flights.run("a", second.work);
   first.reject(new Error("late, heard by nobody"));
   await turn();

@@ -4,17 +4,37 @@
 import { gzipSync } from "node:zlib";
 import { makeGitRepository } from "../../../tests/github/git_repository.ts";
 import { OWNERS } from "../source_names.ts";
-import { coldList, flood, gitFiles, many, posts, repeat, type Row } from "../row.ts";
+import {
+  coldList,
+  flood,
+  gitFiles,
+  many,
+  posts,
+  repeat,
+  type Row,
+} from "../row.ts";
 
 const MIB = 1 << 20;
 const ID = "1".repeat(40);
 
-const json = (text: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) =>
-  new Response(text, { headers: { "content-type": "application/json", ...headers } });
+const json = (
+  text: string | Uint8Array<ArrayBuffer>,
+  headers: Record<string, string> = {},
+) =>
+  new Response(text, {
+    headers: { "content-type": "application/json", ...headers },
+  });
 
-const filled = (bytes: number, char: string) => new Uint8Array(bytes).fill(char.charCodeAt(0));
+const filled = (bytes: number, char: string) =>
+  new Uint8Array(bytes).fill(char.charCodeAt(0));
 
-const blob = (path: string) => ({ path, mode: "100644", type: "blob", sha: ID, size: 1 });
+const blob = (path: string) => ({
+  path,
+  mode: "100644",
+  type: "blob",
+  sha: ID,
+  size: 1,
+});
 const treeOf = (entries: readonly unknown[]) =>
   json(JSON.stringify({ sha: ID, url: "", tree: entries, truncated: false }));
 
@@ -30,7 +50,10 @@ function trees(name: string, answer: () => Response): Row {
     name,
     attacker: "broken source",
     answer: (kind) => kind.startsWith("tree") ? answer() : null,
-    attack: flood({ times: 6, atOnce: 3 }, (n, { list }) => list({ owner: OWNERS[n]! })),
+    attack: flood(
+      { times: 6, atOnce: 3 },
+      (n, { list }) => list({ owner: OWNERS[n]! }),
+    ),
   };
 }
 
@@ -45,37 +68,63 @@ export const BROKEN_SOURCE_ROWS: readonly Row[] = [
   trees("broken-spaces", () => json(SPACES())),
   trees("broken-gzip", () => json(GZIP_BOMB(), { "content-encoding": "gzip" })),
   trees("broken-tree", () => treeOf(many(99_000, (n) => blob(`post-${n}.md`)))),
-  trees("broken-names", () => treeOf(many(20, (n) => blob(`${n}${"x".repeat(MIB)}`)))),
-  trees("broken-segments", () => treeOf(many(4, (n) => blob(`${"a/".repeat(2 * MIB)}${n}`)))),
-  trees("broken-entries", () => treeOf(many(300_000, (n) => n % 2 === 0 ? null : {}))),
+  trees(
+    "broken-names",
+    () => treeOf(many(20, (n) => blob(`${n}${"x".repeat(MIB)}`))),
+  ),
+  trees(
+    "broken-segments",
+    () => treeOf(many(4, (n) => blob(`${"a/".repeat(2 * MIB)}${n}`))),
+  ),
+  trees(
+    "broken-entries",
+    () => treeOf(many(300_000, (n) => n % 2 === 0 ? null : {})),
+  ),
   {
     name: "broken-branch",
     attacker: "broken source",
     answer: (kind, path) => {
-      if (kind === "commit" && !path.includes("main")) return new Response("{}", { status: 404 });
+      if (kind === "commit" && !path.includes("main")) {
+        return new Response("{}", { status: 404 });
+      }
       if (kind !== "repo") return null;
-      const names = { name: "broken-branch", full_name: path.split("/").slice(2, 4).join("/") };
+      const names = {
+        name: "broken-branch",
+        full_name: path.split("/").slice(2, 4).join("/"),
+      };
       const state = { id: 1, ...names, private: false, visibility: "public" };
-      return json(JSON.stringify({ ...state, default_branch: "b".repeat(1_000_000) }));
+      return json(
+        JSON.stringify({ ...state, default_branch: "b".repeat(1_000_000) }),
+      );
     },
     attack: flood(
       { times: 60, atOnce: 10 },
-      (n, { list }) => list({ owner: OWNERS[n % 8]!, branch: n % 4 === 0 ? "HEAD" : `none-${n}` }),
+      (n, { list }) =>
+        list({
+          owner: OWNERS[n % 8]!,
+          branch: n % 4 === 0 ? "HEAD" : `none-${n}`,
+        }),
     ),
   },
   {
     name: "broken-graphql",
     attacker: "broken source",
-    repository: () => makeGitRepository(gitFiles(posts(many(200, (n) => `---\nk: ${n}\n---\n`)))),
+    repository: () =>
+      makeGitRepository(
+        gitFiles(posts(many(200, (n) => `---\nk: ${n}\n---\n`))),
+      ),
     answer: (kind) => {
       if (kind !== "graphql") return null;
       const objects = repeat(250_000, (n) => `"x${n}":{"text":"${n}"},`);
       const errors = repeat(100_000, () => `{"type":"OTHER"},`);
-      return json(`{"data":{"repository":{${objects}"y":null}},"errors":[${errors}{}]}`);
+      return json(
+        `{"data":{"repository":{${objects}"y":null}},"errors":[${errors}{}]}`,
+      );
     },
     attack: flood(
       { times: 4, atOnce: 2 },
-      (n, { list }) => list({ owner: OWNERS[n]!, includeContent: true, limit: 100 }),
+      (n, { list }) =>
+        list({ owner: OWNERS[n]!, includeContent: true, limit: 100 }),
     ),
   },
   {
@@ -92,7 +141,9 @@ export const BROKEN_SOURCE_ROWS: readonly Row[] = [
         },
         cancel: () => clearInterval(timer),
       });
-      return new Response(body, { headers: { "content-type": "application/json" } });
+      return new Response(body, {
+        headers: { "content-type": "application/json" },
+      });
     },
     attack: async (attacker, { list }) => {
       const held = Promise.all(
@@ -101,13 +152,22 @@ export const BROKEN_SOURCE_ROWS: readonly Row[] = [
           (k) =>
             attacker.from(k + 1).flood(
               { times: 8, atOnce: 8 },
-              (n) => list({ owner: OWNERS[n % 8]!, branch: "main", collection: `c${k}` }),
+              (n) =>
+                list({
+                  owner: OWNERS[n % 8]!,
+                  branch: "main",
+                  collection: `c${k}`,
+                }),
             ),
         ),
       );
       await attacker.wait(2_000);
       const options = { withinMs: 3_000 };
-      await attacker.bystander("another client's cold list", coldList(), options);
+      await attacker.bystander(
+        "another client's cold list",
+        coldList(),
+        options,
+      );
       await held;
     },
     withinMs: 20_000,
@@ -116,7 +176,9 @@ export const BROKEN_SOURCE_ROWS: readonly Row[] = [
     name: "broken-errors",
     attacker: "broken source",
     answer: (kind) =>
-      kind.startsWith("tree") ? new Response("x".repeat(100_000), { status: 500 }) : null,
+      kind.startsWith("tree")
+        ? new Response("x".repeat(100_000), { status: 500 })
+        : null,
     attack: async (attacker, { list }) => {
       await Promise.all(
         many(
@@ -132,7 +194,9 @@ export const BROKEN_SOURCE_ROWS: readonly Row[] = [
     withinMs: 20_000,
     // 2,000 requests, while the service waits longer after each failure.
     check: ({ sourceRequests }) =>
-      sourceRequests <= 500 ? null : `the source had ${sourceRequests} requests while it failed`,
+      sourceRequests <= 500
+        ? null
+        : `the source had ${sourceRequests} requests while it failed`,
   },
   {
     // Every branch of a repository whose names begin alike comes with one of them.
@@ -140,14 +204,17 @@ export const BROKEN_SOURCE_ROWS: readonly Row[] = [
     attacker: "broken source",
     env: { GITHUB_TOKEN: "", GITHUB_GIT_URL: "{git}" },
     lsRefs: once(() => {
-      const line = (text: string) => `${(text.length + 5).toString(16).padStart(4, "0")}${text}\n`;
-      const body = repeat(60_000, (n) => line(`${ID} refs/heads/main-${n}`)) + "0000";
+      const line = (text: string) =>
+        `${(text.length + 5).toString(16).padStart(4, "0")}${text}\n`;
+      const body = repeat(60_000, (n) => line(`${ID} refs/heads/main-${n}`)) +
+        "0000";
       const type = "application/x-git-upload-pack-result";
       return () => new Response(body, { headers: { "content-type": type } });
     })(),
     attack: flood(
       { times: 20, atOnce: 4 },
-      (n, { list }) => list({ owner: OWNERS[n % 8]!, repo: "ordinary", branch: "main" }),
+      (n, { list }) =>
+        list({ owner: OWNERS[n % 8]!, repo: "ordinary", branch: "main" }),
     ),
   },
 ];

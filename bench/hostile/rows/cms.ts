@@ -20,7 +20,11 @@ const YAML_FILES = [
 ];
 
 /** A row with this text in every configuration; each request searches for another collection. */
-function configurations(name: string, yaml: () => string, toml = () => "a = 1\n"): Row {
+function configurations(
+  name: string,
+  yaml: () => string,
+  toml = () => "a = 1\n",
+): Row {
   return {
     name,
     attacker: "author",
@@ -46,20 +50,31 @@ const collections = (entry: (n: number) => string) =>
 const MERGES = (() => {
   const levels = many(
     15,
-    (n) => n === 0 ? "m0: &m0 { a: 1 }\n" : `m${n}: &m${n} { <<: [*m${n - 1}, *m${n - 1}] }\n`,
+    (n) =>
+      n === 0
+        ? "m0: &m0 { a: 1 }\n"
+        : `m${n}: &m${n} { <<: [*m${n - 1}, *m${n - 1}] }\n`,
   );
-  return `${levels.join("")}collections: [${repeat(8, () => "{ <<: *m12 },")}]\n`;
+  return `${levels.join("")}collections: [${
+    repeat(8, () => "{ <<: *m12 },")
+  }]\n`;
 })();
 
 export const CMS_ROWS: readonly Row[] = [
   configurations(
     "cms-tokens",
-    () => collections((n) => `{ name: c${n}, folder: posts, x: [${repeat(60, () => "a,")}] }`),
+    () =>
+      collections((n) =>
+        `{ name: c${n}, folder: posts, x: [${repeat(60, () => "a,")}] }`
+      ),
     () => repeat(9_000, (n) => `k${n} = [1]\n`),
   ),
-  configurations("cms-aliases", () =>
-    `f: &f [${repeat(1_000, () => "aaaa,")}]\n` +
-    collections((n) => `{ name: c${n}, folder: posts, fields: *f }`)),
+  configurations(
+    "cms-aliases",
+    () =>
+      `f: &f [${repeat(1_000, () => "aaaa,")}]\n` +
+      collections((n) => `{ name: c${n}, folder: posts, fields: *f }`),
+  ),
   configurations("cms-merges", () => MERGES),
   configurations(
     "cms-errors",
@@ -75,7 +90,9 @@ export const CMS_ROWS: readonly Row[] = [
     "cms-folders",
     () =>
       collections((n) =>
-        `{ name: c${n % 20}-${n}, folder: "${many(250, () => "a").join("/")}/${n}" }`
+        `{ name: c${n % 20}-${n}, folder: "${
+          many(250, () => "a").join("/")
+        }/${n}" }`
       ),
   ),
   {
@@ -87,12 +104,20 @@ export const CMS_ROWS: readonly Row[] = [
         [
           "admin/config.yml",
           collections((n) =>
-            `{ name: c${n}, folder: posts, extension: md, path: "${"{{x}}a".repeat(18)}${n}" }`
+            `{ name: c${n}, folder: posts, extension: md, path: "${
+              "{{x}}a".repeat(18)
+            }${n}" }`
           ),
         ],
-        ...many(6_000, (n) => [`posts/${n}${"a".repeat(240)}.md`, "x"] as const),
+        ...many(
+          6_000,
+          (n) => [`posts/${n}${"a".repeat(240)}.md`, "x"] as const,
+        ),
       ])),
     first: ({ list }) => [list({ limit: 1 })],
-    attack: flood({ times: 40, atOnce: 10 }, (n, { list }) => list({ collection: `c${n}` })),
+    attack: flood(
+      { times: 40, atOnce: 10 },
+      (n, { list }) => list({ collection: `c${n}` }),
+    ),
   },
 ];

@@ -26,7 +26,8 @@ const longNames = () =>
     return [`posts/${`${n}-`.padEnd(178, "x")}.md`, "x\n"] as const;
   })));
 /** Each page is in the cache, so that a connection costs the attacker one request and no time. */
-const pageBelowMib = ({ list }: Site, n: number) => list({ page: 1 + n % PAGES, limit: 1_000 });
+const pageBelowMib = ({ list }: Site, n: number) =>
+  list({ page: 1 + n % PAGES, limit: 1_000 });
 const readPages = (site: Site) => many(PAGES, (n) => pageBelowMib(site, n));
 
 /** Collections of one file each, whose lists have 4 MB. */
@@ -39,21 +40,25 @@ const largeList = ({ list }: Site, n: number) =>
   list({ collection: `posts/${n % COLLECTIONS}`, includeContent: true });
 
 /** Connections that read the head of an answer and no more, and stay. One that is refused tries again. */
-async function holdUnread(attacker: Attacker, count: number, path: (n: number) => string) {
+async function holdUnread(
+  attacker: Attacker,
+  count: number,
+  path: (n: number) => string,
+) {
   using stack = new DisposableStack();
   let begun = 0;
   await Promise.all(many(AT_ONCE, async () => {
     while (begun < count && !attacker.signal.aborted) {
       const request = { target: path(begun++), headers: attacker.address };
       for (let tries = 0; tries < TRIES && !attacker.signal.aborted; tries++) {
-        const connection = await openHttp1(attacker.port, attacker.signal).catch(() => null);
+        const connection = await openHttp1(attacker.port, attacker.signal)
+          .catch(() => null);
         if (connection === null) {
           attacker.count("no connection");
           break;
         }
-        const status = await readStatus(connection, attacker.port, request).catch(() =>
-          "no answer"
-        );
+        const status = await readStatus(connection, attacker.port, request)
+          .catch(() => "no answer");
         attacker.count(`${status} unread`);
         if (status === "200") {
           stack.use(connection);
@@ -68,13 +73,19 @@ async function holdUnread(attacker: Attacker, count: number, path: (n: number) =
 }
 
 /** The status of an answer whose body stays unread. */
-async function readStatus(connection: Deno.Conn, port: number, request: Http1Request) {
+async function readStatus(
+  connection: Deno.Conn,
+  port: number,
+  request: Http1Request,
+) {
   await writeRequest(connection, port, request);
   const buffer = new Uint8Array(12);
   let length = 0;
   while (length < buffer.length) {
     const count = await connection.read(buffer.subarray(length));
-    if (count === null) throw new Error("Cannot read an answer: the connection ended early");
+    if (count === null) {
+      throw new Error("Cannot read an answer: the connection ended early");
+    }
     length += count;
   }
   return new TextDecoder().decode(buffer).slice(9);
@@ -84,16 +95,26 @@ async function readStatus(connection: Deno.Conn, port: number, request: Http1Req
 async function holdStreams(
   attacker: Attacker,
   site: Site,
-  { connections, streams }: { readonly connections: number; readonly streams: number },
+  { connections, streams }: {
+    readonly connections: number;
+    readonly streams: number;
+  },
 ): Promise<void> {
   await Promise.all(many(connections, async (k) => {
-    using connection = await Http2Connection.open(attacker.port, 0, attacker.signal);
+    using connection = await Http2Connection.open(
+      attacker.port,
+      0,
+      attacker.signal,
+    );
     let begun = 0;
     await Promise.all(many(Math.ceil(AT_ONCE / connections), async () => {
       while (begun < streams && !connection.isOver) {
         const path = pageBelowMib(site, k * streams + begun++);
         for (let tries = 0; tries < TRIES && !connection.isOver; tries++) {
-          const { stream, answer } = await connection.request(path, attacker.address);
+          const { stream, answer } = await connection.request(
+            path,
+            attacker.address,
+          );
           const status = await answer;
           attacker.count(`${status} in a stream`);
           if (status === "200" || status === "refused") break;
@@ -108,15 +129,27 @@ async function holdStreams(
 }
 
 /** A delivery as GitHub sends it. */
-function delivery(body: string, headers: Readonly<Record<string, string>> = {}): Http1Request {
+function delivery(
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+): Http1Request {
   const signature = signatureOf(body, WEBHOOK_SECRET);
   const own = { "x-github-event": "push", "x-hub-signature-256": signature };
   const type = { "content-type": "application/json" };
-  return { method: "POST", target: WEBHOOK, body, headers: { ...own, ...type, ...headers } };
+  return {
+    method: "POST",
+    target: WEBHOOK,
+    body,
+    headers: { ...own, ...type, ...headers },
+  };
 }
 
 const push = (fullName: string, fill = "") =>
-  JSON.stringify({ ref: "refs/heads/main", fill, repository: { full_name: fullName } });
+  JSON.stringify({
+    ref: "refs/heads/main",
+    fill,
+    repository: { full_name: fullName },
+  });
 
 const UNSIGNED = { "x-hub-signature-256": `sha256=${"0".repeat(64)}` };
 
@@ -133,9 +166,14 @@ const SIGNED_AGAIN: Row = {
   },
   first: ({ list }) => many(BRANCHES, (n) => list({ branch: `b${n}` })),
   attack: (attacker) =>
-    attacker.flood({ times: 1_000, atOnce: 8 }, () => delivery(push(nameOf(SIGNED_AGAIN)))),
+    attacker.flood(
+      { times: 1_000, atOnce: 8 },
+      () => delivery(push(nameOf(SIGNED_AGAIN))),
+    ),
   check: ({ sourceRequests }) =>
-    sourceRequests <= 20 * BRANCHES ? null : `it caused ${sourceRequests} requests to the source`,
+    sourceRequests <= 20 * BRANCHES
+      ? null
+      : `it caused ${sourceRequests} requests to the source`,
 };
 
 export const CONNECTION_ROWS: readonly Row[] = [
@@ -144,7 +182,8 @@ export const CONNECTION_ROWS: readonly Row[] = [
     attacker: "anybody",
     repository: longNames,
     first: readPages,
-    attack: (attacker, site) => holdUnread(attacker, 1_000, (n) => pageBelowMib(site, n)),
+    attack: (attacker, site) =>
+      holdUnread(attacker, 1_000, (n) => pageBelowMib(site, n)),
     withinMs: 60_000,
   },
   {
@@ -156,7 +195,9 @@ export const CONNECTION_ROWS: readonly Row[] = [
       const held = holdUnread(attacker, 300, (n) => largeList(site, n));
       await attacker.wait(2_000);
       const small = site.list({ limit: 1 });
-      await attacker.bystander("another client's list", small, { withinMs: 1_000 });
+      await attacker.bystander("another client's list", small, {
+        withinMs: 1_000,
+      });
       await held;
     },
   },
@@ -165,7 +206,8 @@ export const CONNECTION_ROWS: readonly Row[] = [
     attacker: "anybody",
     repository: longNames,
     first: readPages,
-    attack: (attacker, site) => holdStreams(attacker, site, { connections: 1, streams: 2_400 }),
+    attack: (attacker, site) =>
+      holdStreams(attacker, site, { connections: 1, streams: 2_400 }),
   },
   {
     // As many streams as a server takes on each of some connections.
@@ -173,7 +215,8 @@ export const CONNECTION_ROWS: readonly Row[] = [
     attacker: "anybody",
     repository: longNames,
     first: readPages,
-    attack: (attacker, site) => holdStreams(attacker, site, { connections: 12, streams: 200 }),
+    attack: (attacker, site) =>
+      holdStreams(attacker, site, { connections: 12, streams: 200 }),
     withinMs: 60_000,
   },
   {
@@ -182,7 +225,11 @@ export const CONNECTION_ROWS: readonly Row[] = [
     attacker: "anybody",
     attack: async (attacker, { list }) => {
       for (let round = 0; round < 5 && !attacker.signal.aborted; round++) {
-        using connection = await Http2Connection.open(attacker.port, 65_535, attacker.signal);
+        using connection = await Http2Connection.open(
+          attacker.port,
+          65_535,
+          attacker.signal,
+        );
         for (let sent = 0; sent < 2_000 && !connection.isOver; sent++) {
           const path = list({ sort: `frontMatter.k${round}-${sent}` });
           const { stream } = await connection.request(path, attacker.address);
@@ -190,7 +237,9 @@ export const CONNECTION_ROWS: readonly Row[] = [
           attacker.count("reset");
         }
         await attacker.wait(500);
-        attacker.count(connection.isOver ? "connection closed" : "connection kept");
+        attacker.count(
+          connection.isOver ? "connection closed" : "connection kept",
+        );
       }
     },
   },
@@ -202,7 +251,9 @@ export const CONNECTION_ROWS: readonly Row[] = [
     attack: async (attacker) => {
       using stack = new DisposableStack();
       await Promise.all(many(8, async (n) => {
-        const connection = stack.use(await openHttp1(attacker.port, attacker.signal));
+        const connection = stack.use(
+          await openHttp1(attacker.port, attacker.signal),
+        );
         const headers = {
           ...attacker.from(n + 1).address,
           ...UNSIGNED,
@@ -219,7 +270,9 @@ export const CONNECTION_ROWS: readonly Row[] = [
         attacker.count("stalled");
       }));
       const signed = delivery(push("octo/ordinary", "x".repeat(2 * MIB)));
-      await attacker.bystander("a signed delivery of 2 MiB", signed, { withinMs: 2_000 });
+      await attacker.bystander("a signed delivery of 2 MiB", signed, {
+        withinMs: 2_000,
+      });
       await attacker.wait(3_000);
     },
   },
@@ -228,7 +281,10 @@ export const CONNECTION_ROWS: readonly Row[] = [
     attacker: "anybody",
     attack: (attacker) => {
       const body = "x".repeat(20 * MIB);
-      return attacker.flood({ times: 24, atOnce: 8 }, () => delivery(body, UNSIGNED));
+      return attacker.flood(
+        { times: 24, atOnce: 8 },
+        () => delivery(body, UNSIGNED),
+      );
     },
   },
 ];

@@ -2,13 +2,22 @@
 // and the addresses in HTML, which are resolved for each answer.
 
 import { makeGitRepository } from "../../../tests/github/git_repository.ts";
-import { flood, gitFiles, many, posts, repeat, requests, type Row } from "../row.ts";
+import {
+  flood,
+  gitFiles,
+  many,
+  posts,
+  repeat,
+  requests,
+  type Row,
+} from "../row.ts";
 
 /** Files over 1 MiB are not rendered. */
 const MAX_CHARS = 1_000_000;
 const FILES = 4;
 
-const fill = (part: string, chars = MAX_CHARS) => part.repeat(Math.floor(chars / part.length));
+const fill = (part: string, chars = MAX_CHARS) =>
+  part.repeat(Math.floor(chars / part.length));
 
 /** A row whose files are the whole attack: one page of their HTML. Files differ, since equal ones are rendered once. */
 function page(name: string, make: (n: number) => string, count = FILES): Row {
@@ -30,14 +39,19 @@ const RENDER_ROWS: readonly Row[] = [
   page("markdown-lists", () => repeat(700, (n) => `${"  ".repeat(n)}- a\n`)),
   page("markdown-list-items", () => fill("- a\n\n")),
   page("markdown-emphasis", () => fill("*a **a ", 200_000)),
-  page("markdown-emphasis-ends", () => `${fill("a**b", 100_000)}${fill("c* ", 100_000)}`),
+  page(
+    "markdown-emphasis-ends",
+    () => `${fill("a**b", 100_000)}${fill("c* ", 100_000)}`,
+  ),
   page("markdown-brackets", () => fill("[", 100_000)),
   page("markdown-links", () => fill("[a](", 200_000)),
   page("markdown-images", () => fill("![[]()", 200_000)),
   page(
     "markdown-references",
     () =>
-      `${repeat(5_000, (n) => `[a${n}]: /x${n}\n`)}\n${repeat(40_000, (n) => `[a${n % 5_000}] `)}`,
+      `${repeat(5_000, (n) => `[a${n}]: /x${n}\n`)}\n${
+        repeat(40_000, (n) => `[a${n % 5_000}] `)
+      }`,
   ),
   page(
     "markdown-footnotes",
@@ -49,11 +63,17 @@ const RENDER_ROWS: readonly Row[] = [
   page("markdown-same-footnote", () => `[^a]: b\n\n${fill("[^a]", 200_000)}`),
   page(
     "markdown-tables",
-    () => `|${"a|".repeat(300)}\n|${"-|".repeat(300)}\n${fill(`|${"b|".repeat(300)}\n`, 200_000)}`,
+    () =>
+      `|${"a|".repeat(300)}\n|${"-|".repeat(300)}\n${
+        fill(`|${"b|".repeat(300)}\n`, 200_000)
+      }`,
   ),
   page(
     "markdown-wide-table",
-    () => `|${fill("a|", 100_000)}\n|${fill("-|", 100_000)}\n${fill("|\n", 20_000)}`,
+    () =>
+      `|${fill("a|", 100_000)}\n|${fill("-|", 100_000)}\n${
+        fill("|\n", 20_000)
+      }`,
   ),
   page("markdown-code", () => fill("`a``b", 200_000)),
   page("markdown-fences", () => fill("```\na\n````\n")),
@@ -64,19 +84,31 @@ const RENDER_ROWS: readonly Row[] = [
   page("markdown-html", () => fill("<div><span>", 200_000)),
   page(
     "markdown-html-open",
-    () => fill("<a b='", 200_000) + fill("<!--", 100_000) + fill("<![CDATA[", 100_000),
+    () =>
+      fill("<a b='", 200_000) + fill("<!--", 100_000) +
+      fill("<![CDATA[", 100_000),
   ),
-  page("markdown-html-attributes", () => `<p ${repeat(40_000, (n) => `a${n}=b `)}>c</p>`),
+  page(
+    "markdown-html-attributes",
+    () => `<p ${repeat(40_000, (n) => `a${n}=b `)}>c</p>`,
+  ),
   page("markdown-html-tables", () => fill("<table><tr><td>", 200_000)),
   page("markdown-html-formatting", () => fill("<b><i><a><p>", 60_000)),
   page("markdown-lines", () => fill("a\\\nb  \n")),
   page("markdown-words", () => fill("a ")),
-  page("markdown-unicode", () => fill("\u{1f468}\u200d\u{1f469}\u0301\u3000\u202e ", 400_000)),
+  page(
+    "markdown-unicode",
+    () => fill("\u{1f468}\u200d\u{1f469}\u0301\u3000\u202e ", 400_000),
+  ),
   page("markdown-alerts", () => fill("> [!NOTE]\n> a\n\n")),
   page("headings", () => fill("# a\n\n", 500_000)),
   page("numbered-headings", () => repeat(40_000, (n) => `# a-${n % 300}\n\n`)),
   // Each of the headings has all of the text, since each is inside the one before.
-  page("nested-headings", () => `${"<h1><div>".repeat(400)}${fill("word ", MAX_CHARS - 4_000)}`, 4),
+  page(
+    "nested-headings",
+    () => `${"<h1><div>".repeat(400)}${fill("word ", MAX_CHARS - 4_000)}`,
+    4,
+  ),
 ];
 
 const ADDRESS_ROWS: readonly Row[] = [
@@ -96,11 +128,16 @@ const ADDRESS_ROWS: readonly Row[] = [
     attacker: "author",
     repository: () =>
       makeGitRepository(
-        gitFiles(many(20, (n) => [`posts/${DEEP_FOLDER}/${n}.md`, `${n}\n\n${IMAGES}`] as const)),
+        gitFiles(many(20, (n) =>
+          [`posts/${DEEP_FOLDER}/${n}.md`, `${n}\n\n${IMAGES}`] as const)),
       ),
     attack: async (attacker, { list }) => {
       await Promise.all(
-        many(3, (n) => attacker.sendUntilReady(list({ includeHtml: true, limit: 20 - n }))),
+        many(
+          3,
+          (n) =>
+            attacker.sendUntilReady(list({ includeHtml: true, limit: 20 - n })),
+        ),
       );
     },
     withinMs: 60_000,
@@ -112,10 +149,12 @@ const ADDRESS_ROWS: readonly Row[] = [
     repository: () =>
       makeGitRepository(gitFiles([
         ...many(20, (n) => {
-          const links = repeat(4_900, (k) => `[a](b/${(n * 4_900 + k) % 50_000}.md)`);
+          const links = repeat(4_900, (k) =>
+            `[a](b/${(n * 4_900 + k) % 50_000}.md)`);
           return [`posts/a${n}.md`, `${n}\n\n${links}`] as const;
         }),
-        ...many(50_000, (n) => [`posts/b/${n}.md`, "x\n"] as const),
+        ...many(50_000, (n) =>
+          [`posts/b/${n}.md`, "x\n"] as const),
       ])),
     first: ({ list }) => [list({ includeHtml: true, limit: 20 })],
     attack: flood(
@@ -143,12 +182,17 @@ const ADDRESS_ROWS: readonly Row[] = [
     attacker: "anybody",
     folder: () =>
       posts(
-        many(100, (n) => `# ${n}\n\n${repeat(400, (k) => `A [link](${k}.md) and *text*.\n\n`)}`),
+        many(100, (n) =>
+          `# ${n}\n\n${
+            repeat(400, (k) =>
+              `A [link](${k}.md) and *text*.\n\n`)
+          }`),
       ),
     first: ({ list }) => [list({ includeHtml: true, limit: 100 })],
     attack: flood(
       { times: 60, atOnce: 10 },
-      (n, { list }) => list({ includeHtml: true, limit: 100, linkTemplate: `/${n}/{slug}` }),
+      (n, { list }) =>
+        list({ includeHtml: true, limit: 100, linkTemplate: `/${n}/{slug}` }),
     ),
   },
 ];

@@ -1,6 +1,9 @@
 // Names and numbers of files: globs, deep and wide folders, listings of up to a million files, suggestions and slugs.
 
-import { GitRepository, makeGitRepository } from "../../../tests/github/git_repository.ts";
+import {
+  GitRepository,
+  makeGitRepository,
+} from "../../../tests/github/git_repository.ts";
 import { flood, gitFiles, many, requests, type Row } from "../row.ts";
 
 type Store = GitRepository["store"];
@@ -19,14 +22,19 @@ function repositoryOfTrees(build: (store: Store) => string): GitRepository {
   const repository = new GitRepository(null);
   const { store } = repository;
   const author = "Test Author <author@example.org> 1700000000 +0000";
-  const commit = `tree ${build(store)}\nauthor ${author}\ncommitter ${author}\n\nAttack`;
+  const commit = `tree ${
+    build(store)
+  }\nauthor ${author}\ncommitter ${author}\n\nAttack`;
   store.setRef("refs/heads/main", store.write("commit", commit));
   return repository;
 }
 
 const tree = (store: Store, entries: readonly Entry[]) =>
   store.writeTree(
-    entries.map(({ isFolder, ...entry }) => ({ ...entry, mode: isFolder ? "040000" : "100644" })),
+    entries.map(({ isFolder, ...entry }) => ({
+      ...entry,
+      mode: isFolder ? "040000" : "100644",
+    })),
   );
 
 /** A folder of this name in the root. */
@@ -34,7 +42,11 @@ const inFolder = (store: Store, name: string, oid: string) =>
   tree(store, [{ name, oid, isFolder: true }]);
 
 /** So many files of the same content, with names that end in their number. */
-const sameFiles = (store: Store, count: number, name: (n: number) => string): Entry[] => {
+const sameFiles = (
+  store: Store,
+  count: number,
+  name: (n: number) => string,
+): Entry[] => {
   const oid = store.write("blob", "x\n");
   return many(count, (n) => ({ name: name(n), oid }));
 };
@@ -48,20 +60,30 @@ export const NAME_ROWS: readonly Row[] = [
   {
     name: "globs",
     attacker: "author",
-    folder: () => many(1_200, (n) => [`posts/${number(n)}${"a".repeat(245)}.md`, "x"] as const),
+    folder: () =>
+      many(
+        1_200,
+        (n) => [`posts/${number(n)}${"a".repeat(245)}.md`, "x"] as const,
+      ),
     attack: requests(({ list }) =>
-      list([...filters("name", LETTERS.map((one) => `!*${"a".repeat(120)}${one}`)), [
-        "limit",
-        "20",
-      ]])
+      list([
+        ...filters("name", LETTERS.map((one) => `!*${"a".repeat(120)}${one}`)),
+        [
+          "limit",
+          "20",
+        ],
+      ])
     ),
   },
   {
     name: "deep-globs",
     attacker: "author",
-    folder: () => many(400, (n) => [`posts/${"a/".repeat(200)}${n}.md`, "x"] as const),
+    folder: () =>
+      many(400, (n) => [`posts/${"a/".repeat(200)}${n}.md`, "x"] as const),
     attack: requests(({ list }) =>
-      list(filters("path", LETTERS.map((one) => `!**/${"a/".repeat(90)}${one}`)))
+      list(
+        filters("path", LETTERS.map((one) => `!**/${"a/".repeat(90)}${one}`)),
+      )
     ),
   },
   {
@@ -69,9 +91,17 @@ export const NAME_ROWS: readonly Row[] = [
     name: "astral-globs",
     attacker: "author",
     folder: () =>
-      many(2_000, (n) => [`posts/${number(n)}${"\u{1d482}".repeat(60)}.md`, "x"] as const),
+      many(
+        2_000,
+        (n) => [`posts/${number(n)}${"\u{1d482}".repeat(60)}.md`, "x"] as const,
+      ),
     attack: requests(({ list }) =>
-      list(filters("name", LETTERS.map((one) => `!*${"\u{1d482}".repeat(30)}?${one}`)))
+      list(
+        filters(
+          "name",
+          LETTERS.map((one) => `!*${"\u{1d482}".repeat(30)}?${one}`),
+        ),
+      )
     ),
   },
   {
@@ -79,13 +109,22 @@ export const NAME_ROWS: readonly Row[] = [
     attacker: "author",
     repository: () =>
       repositoryOfTrees((store) =>
-        inFolder(store, "posts", tree(store, sameFiles(store, 60_000, (n) => `a-post-${n}.md`)))
+        inFolder(
+          store,
+          "posts",
+          tree(store, sameFiles(store, 60_000, (n) => `a-post-${n}.md`)),
+        )
       ),
     first: ({ list }) => [list()],
     attack: flood(
       { times: 20, atOnce: 20 },
       (n, { list }) =>
-        list(filters("path", LETTERS.map((one) => `!**/*${n}${"*a".repeat(40)}${one}`))),
+        list(
+          filters(
+            "path",
+            LETTERS.map((one) => `!**/*${n}${"*a".repeat(40)}${one}`),
+          ),
+        ),
     ),
   },
   {
@@ -93,10 +132,14 @@ export const NAME_ROWS: readonly Row[] = [
     attacker: "author",
     repository: () =>
       repositoryOfTrees((store) => {
-        const name = (n: number) => `${"a".repeat(190)}${number(n * 7_919 % 60_000)}.md`;
+        const name = (n: number) =>
+          `${"a".repeat(190)}${number(n * 7_919 % 60_000)}.md`;
         const folders = many(3, (folder) => ({
           name: `f${folder}`,
-          oid: tree(store, sameFiles(store, 20_000, (n) => name(folder * 20_000 + n))),
+          oid: tree(
+            store,
+            sameFiles(store, 20_000, (n) => name(folder * 20_000 + n)),
+          ),
           isFolder: true,
         }));
         return inFolder(store, "posts", tree(store, folders));
@@ -104,7 +147,8 @@ export const NAME_ROWS: readonly Row[] = [
     first: ({ list }) => [list()],
     attack: flood(
       { times: 4, atOnce: 4 },
-      (n, { list }) => list({ sort: ["-name", "name", "-size", "-path"][n]!, limit: 1_000 }),
+      (n, { list }) =>
+        list({ sort: ["-name", "name", "-size", "-path"][n]!, limit: 1_000 }),
     ),
   },
   {
@@ -114,12 +158,17 @@ export const NAME_ROWS: readonly Row[] = [
       ["posts/x.constructor", "x"],
       ["posts/__proto__", "y"],
       ["posts/toString", "z"],
-      ["posts/a.md", "---\n__proto__: { a: 1 }\nconstructor: 2\ntoString: 3\n---\n"],
+      [
+        "posts/a.md",
+        "---\n__proto__: { a: 1 }\nconstructor: 2\ntoString: 3\n---\n",
+      ],
     ],
     attack: requests(
       ({ list }) => list({ includeContent: true }),
-      ({ list }) => list({ includeHtml: true, sort: "frontMatter.constructor" }),
-      ({ list }) => list({ facets: "frontMatter.__proto__,frontMatter.toString" }),
+      ({ list }) =>
+        list({ includeHtml: true, sort: "frontMatter.constructor" }),
+      ({ list }) =>
+        list({ facets: "frontMatter.__proto__,frontMatter.toString" }),
       ({ item }) => item({ path: "posts/__proto__" }),
       ({ item }) => item({ collection: "posts", slug: "x" }),
       ({ list }) => list({ collection: "__proto__" }),
@@ -134,9 +183,17 @@ export const NAME_ROWS: readonly Row[] = [
         const folders = (first: string) =>
           many(
             15_000,
-            (n) => ({ name: `${first}${"x".repeat(200)}${number(n)}`, oid, isFolder: true }),
+            (n) => ({
+              name: `${first}${"x".repeat(200)}${number(n)}`,
+              oid,
+              isFolder: true,
+            }),
           );
-        const content = { name: "content", oid: tree(store, folders("c")), isFolder: true };
+        const content = {
+          name: "content",
+          oid: tree(store, folders("c")),
+          isFolder: true,
+        };
         return tree(store, [...folders("a"), content]);
       }),
     first: ({ list }) => [list({ collection: "content", limit: 1 })],
@@ -149,7 +206,8 @@ export const NAME_ROWS: readonly Row[] = [
     // Each level may be a request that waits for the one before it.
     name: "deep-collections",
     attacker: "author",
-    repository: () => makeGitRepository({ [`${"d/".repeat(1_900)}a.md`]: "# A\n" }),
+    repository: () =>
+      makeGitRepository({ [`${"d/".repeat(1_900)}a.md`]: "# A\n" }),
     attack: flood({ times: 40, atOnce: 10 }, (n, { list, item }) => {
       const isItem = n % 2 === 0;
       return isItem
@@ -162,7 +220,11 @@ export const NAME_ROWS: readonly Row[] = [
     attacker: "author",
     repository: () =>
       repositoryOfTrees((store) =>
-        inFolder(store, "posts", tree(store, sameFiles(store, 99_000, (n) => `post-${n}.md`)))
+        inFolder(
+          store,
+          "posts",
+          tree(store, sameFiles(store, 99_000, (n) => `post-${n}.md`)),
+        )
       ),
     attack: flood(
       { times: 8, atOnce: 8 },
@@ -183,7 +245,10 @@ export const NAME_ROWS: readonly Row[] = [
       repositoryOfTrees((store) => {
         const folders = many(500, (folder) => ({
           name: `d${folder}`,
-          oid: tree(store, sameFiles(store, 2_000, (n) => `post-${folder}-${n}.md`)),
+          oid: tree(
+            store,
+            sameFiles(store, 2_000, (n) => `post-${folder}-${n}.md`),
+          ),
           isFolder: true,
         }));
         return inFolder(store, "posts", tree(store, folders));
@@ -203,11 +268,17 @@ export const NAME_ROWS: readonly Row[] = [
       repositoryOfTrees((store) => {
         let oid = tree(store, sameFiles(store, 10, (n) => `${n}.md`));
         for (let level = 0; level < 9; level++) {
-          oid = tree(store, many(10, (n) => ({ name: `d${n}`, oid, isFolder: true })));
+          oid = tree(
+            store,
+            many(10, (n) => ({ name: `d${n}`, oid, isFolder: true })),
+          );
         }
         return inFolder(store, "posts", oid);
       }),
-    attack: flood({ times: 6, atOnce: 3 }, (n, { list }) => list({ page: n + 1 })),
+    attack: flood(
+      { times: 6, atOnce: 3 },
+      (n, { list }) => list({ page: n + 1 }),
+    ),
   },
   {
     // Long paths fill the 7 MB of an answer long before 100,000 entries do.
@@ -216,8 +287,13 @@ export const NAME_ROWS: readonly Row[] = [
     repository: () =>
       repositoryOfTrees((store) => {
         const folders = many(30, (folder) => {
-          let oid = tree(store, sameFiles(store, 3_000, (n) => `post-${folder}-${n}.md`));
-          for (let level = 0; level < 6; level++) oid = inFolder(store, "x".repeat(200), oid);
+          let oid = tree(
+            store,
+            sameFiles(store, 3_000, (n) => `post-${folder}-${n}.md`),
+          );
+          for (let level = 0; level < 6; level++) {
+            oid = inFolder(store, "x".repeat(200), oid);
+          }
           return { name: `d${folder}`, oid, isFolder: true };
         });
         return inFolder(store, "posts", tree(store, folders));
@@ -232,10 +308,15 @@ export const NAME_ROWS: readonly Row[] = [
     attacker: "author",
     repository: () =>
       makeGitRepository(
-        gitFiles(many(1_000, (n) => [`posts/${LONG_FOLDERS}/${n}.md`, "x\n"] as const)),
+        gitFiles(
+          many(1_000, (n) => [`posts/${LONG_FOLDERS}/${n}.md`, "x\n"] as const),
+        ),
       ),
     first: ({ list }) => [list({ limit: 1 })],
-    attack: flood({ times: 20, atOnce: 10 }, (n, { list }) => list({ limit: 1_000 - n })),
+    attack: flood(
+      { times: 20, atOnce: 10 },
+      (n, { list }) => list({ limit: 1_000 - n }),
+    ),
   },
   {
     name: "slug-ambiguous",
@@ -243,7 +324,10 @@ export const NAME_ROWS: readonly Row[] = [
     repository: () =>
       repositoryOfTrees((store) => {
         const long = "a".repeat(200);
-        const oid = tree(store, sameFiles(store, 30_000, (n) => `${long}.${number(n)}`));
+        const oid = tree(
+          store,
+          sameFiles(store, 30_000, (n) => `${long}.${number(n)}`),
+        );
         return inFolder(store, "posts", oid);
       }),
     first: ({ list }) => [list({ limit: 1 })],
@@ -263,22 +347,38 @@ export const NAME_ROWS: readonly Row[] = [
     attacker: "author",
     repository: () =>
       repositoryOfTrees((store) => {
-        const oid = tree(store, sameFiles(store, 60_000, (n) => `a.${number(n)}.md`));
+        const oid = tree(
+          store,
+          sameFiles(store, 60_000, (n) => `a.${number(n)}.md`),
+        );
         return inFolder(store, "posts", oid);
       }),
     first: ({ list }) => [list({ limit: 1 })],
     attack: flood(
       { times: 200, atOnce: 20 },
-      (n, { item }) => item({ collection: "posts", slug: "a", sort: `frontMatter.k${n}` }),
+      (n, { item }) =>
+        item({ collection: "posts", slug: "a", sort: `frontMatter.k${n}` }),
     ),
   },
   {
     name: "neighbors",
     attacker: "author",
     folder: () =>
-      many(8_000, (n) => [`posts/${number(n)}.md`, `---\nk: ${n * 7_919 % 8_000}\n---\n`] as const),
+      many(
+        8_000,
+        (n) =>
+          [
+            `posts/${number(n)}.md`,
+            `---\nk: ${n * 7_919 % 8_000}\n---\n`,
+          ] as const,
+      ),
     first: ({ item }) => [
-      item({ collection: "posts", slug: "00001", includeNeighbors: true, sort: "frontMatter.k" }),
+      item({
+        collection: "posts",
+        slug: "00001",
+        includeNeighbors: true,
+        sort: "frontMatter.k",
+      }),
     ],
     attack: flood({ times: 20, atOnce: 10 }, (n, { item }) =>
       item({
@@ -295,12 +395,18 @@ export const NAME_ROWS: readonly Row[] = [
     name: "local-folder",
     attacker: "author",
     folder: () =>
-      many(40_000, (n) => [`posts/d${n % 200}/post-${n}.md`, `---\nk: ${n}\n---\n`] as const),
+      many(
+        40_000,
+        (n) =>
+          [`posts/d${n % 200}/post-${n}.md`, `---\nk: ${n}\n---\n`] as const,
+      ),
     first: ({ list }) => [list({ limit: 1 })],
     waitMs: 1_000,
     attack: async (attacker, { list }) => {
       for (let n = 0; n < 12 && !attacker.signal.aborted; n++) {
-        await attacker.all(many(4, (k) => list({ page: n * 4 + k + 1, limit: 1_000 })));
+        await attacker.all(
+          many(4, (k) => list({ page: n * 4 + k + 1, limit: 1_000 })),
+        );
         await attacker.wait(1_000);
       }
     },

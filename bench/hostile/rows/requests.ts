@@ -25,7 +25,8 @@ const BRANCHES = 2_000;
 const SLOW_MS = 300;
 /** A source that answers after some time, as GitHub does. */
 const slowly: Row["answer"] = async (kind) => {
-  const isBulk = kind === "graphql" || kind === "blob" || kind.startsWith("tree");
+  const isBulk = kind === "graphql" || kind === "blob" ||
+    kind.startsWith("tree");
   if (isBulk) await new Promise((resume) => setTimeout(resume, SLOW_MS));
   return null;
 };
@@ -69,7 +70,9 @@ const ADDRESS_ROWS: readonly Row[] = [
     attack: flood(
       { times: 3_000, atOnce: 30 },
       (n, { list }) =>
-        `${list()}&${repeat(n % 10 === 0 ? 6_000 : 20, (k) => `x${n % 1_000}=${k % 10}&`)}`,
+        `${list()}&${
+          repeat(n % 10 === 0 ? 6_000 : 20, (k) => `x${n % 1_000}=${k % 10}&`)
+        }`,
     ),
   },
   {
@@ -77,9 +80,14 @@ const ADDRESS_ROWS: readonly Row[] = [
     attacker: "anybody",
     attack: flood({ times: 300, atOnce: 30 }, (n, { list }) => {
       const field = `frontMatter.${"k.".repeat(120)}`;
-      const filters = repeat(150, (k) => `&filter[frontMatter.a${n}][${k}]=${"x".repeat(200)}`);
+      const filters = repeat(
+        150,
+        (k) => `&filter[frontMatter.a${n}][${k}]=${"x".repeat(200)}`,
+      );
       const lists = many(80, (k) => `${field}${k}`).join(",");
-      return `${list()}${filters}&fields=${lists}&facets=${",".repeat(3_000)}&sort=${field}`;
+      return `${list()}${filters}&fields=${lists}&facets=${
+        ",".repeat(3_000)
+      }&sort=${field}`;
     }),
   },
   {
@@ -90,15 +98,28 @@ const ADDRESS_ROWS: readonly Row[] = [
       const tags = `"1", `.repeat(10_000);
       const make = (n: number): Http1Request[] => [
         { target: list(), headers: { "if-none-match": `${tags}"${n}"` } },
-        { target: list(), headers: { "accept-encoding": `gzip;q=0.${n}, `.repeat(3_000) } },
         {
           target: list(),
-          headers: { "x-forwarded-for": `1.2.3.4, ${"::1, ".repeat(9_000)}10.9.9.9` },
+          headers: { "accept-encoding": `gzip;q=0.${n}, `.repeat(3_000) },
         },
-        { target: list(), headers: { accept: "*/*,".repeat(14_000), cookie: "a=b;".repeat(100) } },
         {
           target: list(),
-          headers: Object.fromEntries(many(90, (k) => [`x-${k}`, "a".repeat(500)])),
+          headers: {
+            "x-forwarded-for": `1.2.3.4, ${"::1, ".repeat(9_000)}10.9.9.9`,
+          },
+        },
+        {
+          target: list(),
+          headers: {
+            accept: "*/*,".repeat(14_000),
+            cookie: "a=b;".repeat(100),
+          },
+        },
+        {
+          target: list(),
+          headers: Object.fromEntries(
+            many(90, (k) => [`x-${k}`, "a".repeat(500)]),
+          ),
         },
       ];
       return attacker.flood({ times: 600, atOnce: 30 }, (n) => make(n)[n % 5]!);
@@ -119,20 +140,32 @@ const ADDRESS_ROWS: readonly Row[] = [
         ][n % 4]!;
       return Promise.all(
         names.map((client, k) =>
-          client.flood({ times: 150, atOnce: 8 }, (n) => make(n * names.length + k + n))
+          client.flood(
+            { times: 150, atOnce: 8 },
+            (n) => make(n * names.length + k + n),
+          )
         ),
       ).then(() => {});
     },
-    check: ({ storeMb }) => storeMb <= 8 ? null : `the store has ${storeMb} MiB`,
+    check: ({ storeMb }) =>
+      storeMb <= 8 ? null : `the store has ${storeMb} MiB`,
   },
   {
     // Addresses that are limited cost no request to the source.
     name: "misses",
     attacker: "anybody",
-    repository: () => makeGitRepository(gitFiles(posts(many(2_000, (n) => `---\nk: ${n}\n---\n`)))),
-    attack: flood({ times: 1_000, atOnce: 20 }, (n, { list }) => list({ branch: `none-${n}` })),
+    repository: () =>
+      makeGitRepository(
+        gitFiles(posts(many(2_000, (n) => `---\nk: ${n}\n---\n`))),
+      ),
+    attack: flood(
+      { times: 1_000, atOnce: 20 },
+      (n, { list }) => list({ branch: `none-${n}` }),
+    ),
     check: ({ sourceRequests }) =>
-      sourceRequests <= 1_000 ? null : `the source had ${sourceRequests} requests of one client`,
+      sourceRequests <= 1_000
+        ? null
+        : `the source had ${sourceRequests} requests of one client`,
   },
 ];
 
@@ -140,13 +173,15 @@ const ANSWER_ROWS: readonly Row[] = [
   {
     name: "large-page",
     attacker: "author",
-    folder: () => posts(many(30, (n) => `${n}${CONTROLS.repeat(75_000)}`), "txt"),
+    folder: () =>
+      posts(many(30, (n) => `${n}${CONTROLS.repeat(75_000)}`), "txt"),
     attack: requests(({ list }) => list({ includeContent: true })),
   },
   {
     name: "control-characters",
     attacker: "author",
-    folder: () => posts(many(30, (n) => `${n}${"\u0001".repeat(500_000)}`), "txt"),
+    folder: () =>
+      posts(many(30, (n) => `${n}${"\u0001".repeat(500_000)}`), "txt"),
     attack: flood(
       { times: 6, atOnce: 3 },
       (n, { list }) => list({ includeContent: true, limit: 30 - n }),
@@ -169,14 +204,18 @@ const ANSWER_ROWS: readonly Row[] = [
     attack: flood(
       { times: 60, atOnce: 20 },
       (n, { item }) =>
-        item({ path: `posts/${n % 8}.bin`, ...n % 3 === 0 ? {} : { format: "raw" } }),
+        item({
+          path: `posts/${n % 8}.bin`,
+          ...n % 3 === 0 ? {} : { format: "raw" },
+        }),
     ),
   },
   {
     // Each page of another length is compressed anew.
     name: "gzip-pages",
     attacker: "author",
-    folder: () => posts(many(100, (n) => `${n} ${"lorem ipsum ".repeat(3_000)}`)),
+    folder: () =>
+      posts(many(100, (n) => `${n} ${"lorem ipsum ".repeat(3_000)}`)),
     first: ({ list }) => [list({ includeContent: true, limit: 1 })],
     attack: (attacker, { list }) =>
       attacker.flood({ times: 60, atOnce: 10 }, (n) => ({
@@ -188,13 +227,20 @@ const ANSWER_ROWS: readonly Row[] = [
     // The cached answer of 4 MB, to many connections.
     name: "large-hits",
     attacker: "anybody",
-    repository: () => makeGitRepository(gitFiles(posts(many(40, (n) => noiseText(100_000, n))))),
+    repository: () =>
+      makeGitRepository(
+        gitFiles(posts(many(40, (n) => noiseText(100_000, n)))),
+      ),
     first: ({ list }) => [list({ includeContent: true })],
-    attack: flood({ times: 200, atOnce: 40 }, (_n, { list }) => list({ includeContent: true })),
+    attack: flood(
+      { times: 200, atOnce: 40 },
+      (_n, { list }) => list({ includeContent: true }),
+    ),
   },
 ];
 
-const noiseText = (bytes: number, seed: number) => noise(bytes / 2, seed).toHex();
+const noiseText = (bytes: number, seed: number) =>
+  noise(bytes / 2, seed).toHex();
 
 const SHARED_ROWS: readonly Row[] = [
   {
@@ -208,7 +254,10 @@ const SHARED_ROWS: readonly Row[] = [
     },
     first: ({ list }) => many(BRANCHES, (n) => list({ branch: `b${n}` })),
     waitMs: 61_000,
-    attack: flood({ times: BRANCHES, atOnce: 30 }, (n, { list }) => list({ branch: `b${n}` })),
+    attack: flood(
+      { times: BRANCHES, atOnce: 30 },
+      (n, { list }) => list({ branch: `b${n}` }),
+    ),
     withinMs: 60_000,
   },
   {
@@ -216,7 +265,9 @@ const SHARED_ROWS: readonly Row[] = [
     name: "held-jobs",
     attacker: "anybody",
     repository: () =>
-      makeGitRepository(gitFiles(posts(many(12_000, (n) => `---\nk: ${n}\n---\n`)))),
+      makeGitRepository(
+        gitFiles(posts(many(12_000, (n) => `---\nk: ${n}\n---\n`))),
+      ),
     answer: slowly,
     first: ({ list }) => [list({ owner: SECOND! }), list({ owner: THIRD! })],
     attack: async (attacker, { list }) => {
@@ -228,7 +279,9 @@ const SHARED_ROWS: readonly Row[] = [
       const held = Promise.all([hold(1, SECOND!), hold(2, THIRD!)]);
       await attacker.wait(2_000);
       const first = coldList({ sort: "frontMatter.title" });
-      await attacker.bystander("another client's first sort", first, { withinMs: 3_000 });
+      await attacker.bystander("another client's first sort", first, {
+        withinMs: 3_000,
+      });
       await held;
     },
     withinMs: 20_000,
@@ -239,7 +292,9 @@ const SHARED_ROWS: readonly Row[] = [
     attacker: "anybody",
     repository: () =>
       makeGitRepository(
-        gitFiles(posts(many(4_000, (n) => `${n} ${"lorem ipsum ".repeat(1_000)}`))),
+        gitFiles(
+          posts(many(4_000, (n) => `${n} ${"lorem ipsum ".repeat(1_000)}`)),
+        ),
       ),
     answer: slowly,
     attack: async (attacker, { list }) => {
@@ -256,7 +311,11 @@ const SHARED_ROWS: readonly Row[] = [
       );
       await attacker.wait(1_000);
       const options = { withinMs: 3_000 };
-      await attacker.bystander("another client's cold list", coldList(), options);
+      await attacker.bystander(
+        "another client's cold list",
+        coldList(),
+        options,
+      );
       await Promise.all(readers);
     },
     withinMs: 30_000,
@@ -264,34 +323,49 @@ const SHARED_ROWS: readonly Row[] = [
   {
     name: "sorts",
     attacker: "anybody",
-    folder: () => posts(many(3_000, (n) => `---\nk: ${n * 7_919 % 3_000}\n---\n`)),
+    folder: () =>
+      posts(many(3_000, (n) => `---\nk: ${n * 7_919 % 3_000}\n---\n`)),
     first: ({ list }) => [list({ sort: "frontMatter.k" })],
     attack: flood(
       { times: 300, atOnce: 20 },
       (n, { list }) =>
-        list({ sort: `frontMatter.k${n}`, facets: `frontMatter.k,frontMatter.x${n}` }),
+        list({
+          sort: `frontMatter.k${n}`,
+          facets: `frontMatter.k,frontMatter.x${n}`,
+        }),
     ),
   },
   {
     // New content again and again, which is written to the key-value store.
     name: "disk",
     attacker: "author",
-    repository: () => makeGitRepository(gitFiles(posts(many(60, (n) => noiseText(900_000, n))))),
+    repository: () =>
+      makeGitRepository(
+        gitFiles(posts(many(60, (n) => noiseText(900_000, n)))),
+      ),
     env: { KV_WRITE_MB_PER_HOUR: "4" },
     attack: flood(
       { times: 15, atOnce: 2 },
       (n, { list }) => list({ includeContent: true, limit: 4, page: n + 1 }),
     ),
     // The store keeps a log of about as many bytes again.
-    check: ({ storeMb }) => storeMb <= 16 ? null : `the store has ${storeMb} MiB`,
+    check: ({ storeMb }) =>
+      storeMb <= 16 ? null : `the store has ${storeMb} MiB`,
   },
   {
     name: "log",
     attacker: "anybody",
     env: { LOG_LEVEL: "info" },
     hasUnreadLog: true,
-    attack: flood({ times: 6_000, atOnce: 30 }, (n) => `/${"x".repeat(300)}/${n}`),
+    attack: flood(
+      { times: 6_000, atOnce: 30 },
+      (n) => `/${"x".repeat(300)}/${n}`,
+    ),
   },
 ];
 
-export const REQUEST_ROWS: readonly Row[] = [...ADDRESS_ROWS, ...ANSWER_ROWS, ...SHARED_ROWS];
+export const REQUEST_ROWS: readonly Row[] = [
+  ...ADDRESS_ROWS,
+  ...ANSWER_ROWS,
+  ...SHARED_ROWS,
+];

@@ -14,7 +14,12 @@ import { SingleFlight } from "../../work/single_flight.ts";
 import { backgroundContext, type RequestContext } from "../source.ts";
 import { retryAfterMs } from "./client.ts";
 import { parseAnswer } from "./host.ts";
-import { newToken, type SendAsApp, type Token, type TokenSupply } from "./tokens.ts";
+import {
+  newToken,
+  type SendAsApp,
+  type Token,
+  type TokenSupply,
+} from "./tokens.ts";
 
 /** Accounts in use outlast those that strangers name. */
 const MAX_ACCOUNTS = 10_000;
@@ -45,7 +50,9 @@ interface Installation {
 
 /** The tokens of the installations of one App. */
 export class AppTokens implements TokenSupply {
-  private readonly installations = new LRUCache<string, Installation>({ max: MAX_ACCOUNTS });
+  private readonly installations = new LRUCache<string, Installation>({
+    max: MAX_ACCOUNTS,
+  });
   private readonly flights = new SingleFlight<void>();
   /** Set while GitHub limits the App. */
   private pausedUntilMs = 0;
@@ -83,14 +90,21 @@ export class AppTokens implements TokenSupply {
     return this.installations.peek(owner.toLowerCase())?.id !== null;
   }
 
-  async renew(owner: string, send: SendAsApp, { client, signal }: RequestContext): Promise<void> {
+  async renew(
+    owner: string,
+    send: SendAsApp,
+    { client, signal }: RequestContext,
+  ): Promise<void> {
     const key = owner.toLowerCase();
     const now = this.options.clock.monotonicMs();
-    const { token, askedAtMs = 0, renewAtMs = 0 } = this.installations.get(key) ?? {};
+    const { token, askedAtMs = 0, renewAtMs = 0 } =
+      this.installations.get(key) ?? {};
     // A new token that is refused at once would be requested without end.
-    const isLost = token?.isRefused && (token.isAccepted || now >= askedAtMs + ABSENT_MS);
+    const isLost = token?.isRefused &&
+      (token.isAccepted || now >= askedAtMs + ABSENT_MS);
     if (now < this.pausedUntilMs || now < renewAtMs && !isLost) return;
-    const ask = (signal: AbortSignal) => this.ask(key, send, backgroundContext(client, signal));
+    const ask = (signal: AbortSignal) =>
+      this.ask(key, send, backgroundContext(client, signal));
     await this.flights.run(key, ask, signal);
   }
 
@@ -98,7 +112,11 @@ export class AppTokens implements TokenSupply {
    * Requests the token from GitHub. Finds the installation first if it is
    * unknown.
    */
-  private async ask(owner: string, send: SendAsApp, context: RequestContext): Promise<void> {
+  private async ask(
+    owner: string,
+    send: SendAsApp,
+    context: RequestContext,
+  ): Promise<void> {
     const { apiUrl, clock, log } = this.options;
     const { id: knownId, token: last } = this.installations.get(owner) ?? {};
     const askedAtMs = clock.monotonicMs();
@@ -110,31 +128,51 @@ export class AppTokens implements TokenSupply {
      * Returns the API's response, or null for 404.
      * @throws {CollectionsError} a source failure.
      */
-    const request = async <T>(schema: z.ZodType<T>, path: string, body?: string) => {
-      const answer = await send({ url: apiUrl + path, jwt: await this.sign(), body }, context);
+    const request = async <T>(
+      schema: z.ZodType<T>,
+      path: string,
+      body?: string,
+    ) => {
+      const answer = await send({
+        url: apiUrl + path,
+        jwt: await this.sign(),
+        body,
+      }, context);
       const { status, headers } = answer;
       if (status === 200 || status === 201) return parseAnswer(schema, answer);
       if (status === 404) return null;
       const statedMs = retryAfterMs(headers, clock.now()) ?? 0;
       waitMs = Math.max(waitMs, statedMs);
-      if (status === 403 || status === 429) this.pausedUntilMs = clock.monotonicMs() + statedMs;
+      if (status === 403 || status === 429) {
+        this.pausedUntilMs = clock.monotonicMs() + statedMs;
+      }
       throw sourceFailed(`Cannot read "app": GitHub answered ${status}`);
     };
     try {
       // The path also accepts organizations.
       const id = knownId ??
         (await request(installationAnswer, `/users/${owner}/installation`))?.id;
-      const answer = id === undefined
-        ? null
-        : await request(tokenAnswer, `/app/installations/${id}/access_tokens`, "");
+      const answer = id === undefined ? null : await request(
+        tokenAnswer,
+        `/app/installations/${id}/access_tokens`,
+        "",
+      );
       if (answer === null) {
-        return keep({ id: null, token: null, renewAtMs: askedAtMs + ABSENT_MS });
+        return keep({
+          id: null,
+          token: null,
+          renewAtMs: askedAtMs + ABSENT_MS,
+        });
       }
       const { token: secret, expires_at } = answer;
       const lifeMs = Math.max(expires_at - clock.now(), MIN_LIFE_MS);
       const endsAtMs = clock.monotonicMs() + lifeMs;
       // The new token has the same limits as the last one.
-      const token = { ...last ?? newToken(secret, id!, `installation ${id}`), secret, endsAtMs };
+      const token = {
+        ...last ?? newToken(secret, id!, `installation ${id}`),
+        secret,
+        endsAtMs,
+      };
       Object.assign(token, { isRefused: false, isAccepted: false });
       keep({ id, token, renewAtMs: askedAtMs + lifeMs * USED_SHARE });
     } catch (error) {

@@ -18,9 +18,13 @@ interface BlobAnswer {
  * Parses one response. Its aliases are `f0`, `f1` and so on in the order of
  * `ids`.
  */
-export const readBlobsTask: Task<{ answer: Uint8Array; ids: readonly string[] }, BlobAnswer> = {
+export const readBlobsTask: Task<
+  { answer: Uint8Array; ids: readonly string[] },
+  BlobAnswer
+> = {
   name: "read-blobs",
-  load: () => Promise.resolve((input, pace) => pace.within(() => readBlobAnswer(input))),
+  load: () =>
+    Promise.resolve((input, pace) => pace.within(() => readBlobAnswer(input))),
   transfer: ({ blobs }) => blobs.flatMap((bytes) => bytes?.buffer ?? []),
 };
 
@@ -35,7 +39,9 @@ function readBlobAnswer(
   const repository = objectOf(objectOf(data ?? {}).repository ?? {});
   const failed: number[] = [];
   const blobs = ids.map((id, index) => {
-    const blob = Object.hasOwn(repository, `f${index}`) ? repository[`f${index}`] : null;
+    const blob = Object.hasOwn(repository, `f${index}`)
+      ? repository[`f${index}`]
+      : null;
     if (blob === null || blob === undefined) {
       if (errors !== undefined) failed.push(index);
       return null;
@@ -49,8 +55,11 @@ function readBlobAnswer(
 }
 
 function objectOf(value: unknown): Record<string, unknown> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw unusable();
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw unusable();
+  }
   return value as Record<string, unknown>;
 }
 
-const unusable = () => sourceFailed('Cannot read "answer": it has another shape');
+const unusable = () =>
+  sourceFailed('Cannot read "answer": it has another shape');

@@ -68,9 +68,14 @@ export async function readBlobs(
     });
     const charge = (processorMs: number) => context.charge(processorMs);
     const options = { ...context, charge, linearIn: bytes.length };
-    const { blobs, failed } = await host.compute.run(readBlobsTask, { answer: bytes, ids }, options)
+    const { blobs, failed } = await host.compute.run(readBlobsTask, {
+      answer: bytes,
+      ids,
+    }, options)
       .finally(release);
-    for (const [index, blob] of blobs.entries()) if (blob !== null) results.set(ids[index]!, blob);
+    for (const [index, blob] of blobs.entries()) {
+      if (blob !== null) results.set(ids[index]!, blob);
+    }
     // Files missing from a partial response may succeed in a smaller batch.
     if (failed.length > 0 && failed.length < batch.length) {
       await readBatch(failed.map((index) => batch[index]!));
@@ -84,16 +89,28 @@ export async function readBlobs(
      * Set if GraphQL is limited. The file is then not requested from the API.
      */
     const limit = results.get(file.id);
-    if (rawUrl !== null && (limit !== undefined || !tokens.isReady("core", owner))) {
-      const url = `${rawUrl}/${owner}/${repo}/${commit}/${encodePath(file.path)}`;
-      const answer = await client.request({ kind: "raw", url, owner, maxBytes, context })
+    if (
+      rawUrl !== null && (limit !== undefined || !tokens.isReady("core", owner))
+    ) {
+      const url = `${rawUrl}/${owner}/${repo}/${commit}/${
+        encodePath(file.path)
+      }`;
+      const answer = await client.request({
+        kind: "raw",
+        url,
+        owner,
+        maxBytes,
+        context,
+      })
         .catch((error) => {
           if (!/^source-(failed|rate-limited)$/.test(error.code)) throw error;
           return error as CollectionsError;
         });
       const isFailure = answer instanceof CollectionsError;
       if (!isFailure) answer.release();
-      if (!isFailure && answer.status === 200 && blobId(answer.bytes) === file.id) {
+      if (
+        !isFailure && answer.status === 200 && blobId(answer.bytes) === file.id
+      ) {
         return new Uint8Array(answer.bytes);
       }
       if (limit !== undefined) throw limit;
@@ -102,7 +119,9 @@ export async function readBlobs(
       const isLimited = isFailure && answer.code === "source-rate-limited";
       const isSpent = (tokens.remaining("core") ?? Infinity) < KEPT_QUOTA;
       if (isLimited ? isSpent : ++rawMisses > MAX_FAILURES) {
-        throw isFailure ? answer : sourceFailed(`Cannot read "${file.id}": the raw host lacks it`);
+        throw isFailure
+          ? answer
+          : sourceFailed(`Cannot read "${file.id}": the raw host lacks it`);
       }
     }
     const { status, bytes, release } = await requestObject(host, snapshot, {
@@ -155,16 +174,23 @@ export async function readBlobs(
 export function fitsBatch(file: FileRef): boolean {
   if (file.size > BATCH_MAX_TEXT_BYTES) return false;
   // A `.ts` file in a repository is TypeScript and not a video.
-  const extension = file.path.slice(file.path.lastIndexOf(".") + 1).toLowerCase();
-  const type = extension === "ts" ? "text/plain" : registeredType(extension) ?? "text/plain";
-  return /^text\/|[/+](json|xml|yaml|toml|javascript|typescript)$|^application\/x-/.test(type);
+  const extension = file.path.slice(file.path.lastIndexOf(".") + 1)
+    .toLowerCase();
+  const type = extension === "ts"
+    ? "text/plain"
+    : registeredType(extension) ?? "text/plain";
+  return /^text\/|[/+](json|xml|yaml|toml|javascript|typescript)$|^application\/x-/
+    .test(type);
 }
 
 export function planBatches(files: readonly FileRef[]): FileRef[][] {
   const batches: FileRef[][] = [];
   let bytes = Infinity;
   for (const file of files) {
-    if (bytes + file.size > BATCH_MAX_BYTES || batches.at(-1)!.length === BATCH_MAX_FILES) {
+    if (
+      bytes + file.size > BATCH_MAX_BYTES ||
+      batches.at(-1)!.length === BATCH_MAX_FILES
+    ) {
       batches.push([]);
       bytes = 0;
     }

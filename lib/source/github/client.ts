@@ -97,7 +97,9 @@ export interface GitHubClientOptions {
   /**
    * Called after each request with its status or the reason why it has none.
    */
-  readonly onRequest?: (sent: Pick<GitHubRequest, "kind"> & { readonly result: Result }) => void;
+  readonly onRequest?: (
+    sent: Pick<GitHubRequest, "kind"> & { readonly result: Result },
+  ) => void;
 }
 
 type Result = number | "network" | "timeout" | "aborted";
@@ -109,7 +111,8 @@ const LIMIT_MESSAGE = /rate limit|abuse detection/i;
  * GraphQL also reports limits with status 200. File texts never match because
  * JSON escapes their quotes.
  */
-const GRAPHQL_LIMIT = /"type"\s*:\s*"RATE_LIMIT|"message"\s*:\s*"[^"\\]*rate limit/i;
+const GRAPHQL_LIMIT =
+  /"type"\s*:\s*"RATE_LIMIT|"message"\s*:\s*"[^"\\]*rate limit/i;
 /**
  * GitHub then locks valid tokens too. The lock applies whoever owns the
  * repository.
@@ -134,7 +137,10 @@ export class GitHubClient {
         ...LANES[lane],
         ...waits,
         get capacity() {
-          return Math.max(1, Math.floor(LANES[lane].capacity / (options.isolates?.() ?? 1)));
+          return Math.max(
+            1,
+            Math.floor(LANES[lane].capacity / (options.isolates?.() ?? 1)),
+          );
         },
       });
     this.lanes = {
@@ -172,10 +178,13 @@ export class GitHubClient {
         answer.release();
         const waitMs = isFault ? 0 : retryAfterMs(headers, clock.now()) ?? 0;
         mayRetry &&= !isFault && waitMs === 0;
-        const failure = sourceFailed(`Cannot read "${kind}": GitHub answered ${status}`);
+        const failure = sourceFailed(
+          `Cannot read "${kind}": GitHub answered ${status}`,
+        );
         throw new SourceFailure(failure, { waitMs });
       } catch (error) {
-        const isFailure = error instanceof CollectionsError && error.code === "source-failed";
+        const isFailure = error instanceof CollectionsError &&
+          error.code === "source-failed";
         if (!isFailure || !mayRetry) throw error;
       }
       mayRetry = false;
@@ -192,11 +201,22 @@ export class GitHubClient {
     await this.options.tokens.supply.renew?.(owner, this.sendAsApp, context);
   }
 
-  private readonly sendAsApp: SendAsApp = async ({ url, jwt, body }, context) => {
+  private readonly sendAsApp: SendAsApp = async (
+    { url, jwt, body },
+    context,
+  ) => {
     using _slot = await this.lanes.app.acquire(context);
     const accept = "application/vnd.github+json";
     const maxBytes = APP_ANSWER_MAX_BYTES;
-    const request = { kind: "app", url, owner: "", accept, body, maxBytes, context } as const;
+    const request = {
+      kind: "app",
+      url,
+      owner: "",
+      accept,
+      body,
+      maxBytes,
+      context,
+    } as const;
     const headers = this.headersOf(request, { secret: jwt, fingerprint: "" });
     const answer = await this.send(request, headers);
     answer.release();
@@ -207,11 +227,19 @@ export class GitHubClient {
    * Sends one request to the Git host or for a Git LFS object. It uses no
    * token, no limits and no retry.
    */
-  async requestGit(request: GitHubRequest, headers: Record<string, string>): Promise<HttpAnswer> {
-    using _slot = await this.lanes[LANE_OF[request.kind]].acquire(request.context);
+  async requestGit(
+    request: GitHubRequest,
+    headers: Record<string, string>,
+  ): Promise<HttpAnswer> {
+    using _slot = await this.lanes[LANE_OF[request.kind]].acquire(
+      request.context,
+    );
     // GitHub serves Git's protocol to clients with such a name
     // (jelmer/dulwich#562, isomorphic-git#247).
-    const named = { ...headers, "user-agent": `git/2 (${this.options.userAgent})` };
+    const named = {
+      ...headers,
+      "user-agent": `git/2 (${this.options.userAgent})`,
+    };
     return await this.send(request, named);
   }
 
@@ -225,7 +253,10 @@ export class GitHubClient {
     using _slot = await this.lanes[LANE_OF[kind]].acquire(context);
     const quota = QUOTA_OF[kind] ?? "core";
     if (quota !== "raw") await this.renewTokens(account, context);
-    const token = await tokens.choose(quota, { ...request, isBulk: LANE_OF[kind] === "bulk" });
+    const token = await tokens.choose(quota, {
+      ...request,
+      isBulk: LANE_OF[kind] === "bulk",
+    });
     let isOver = false;
     try {
       const answer = await this.send(request, this.headersOf(request, token));
@@ -237,15 +268,22 @@ export class GitHubClient {
         const { status } = answer;
         const text = status === 403 ? headOf(answer) : "";
         // Blocked by GitHub's terms for everyone.
-        if (/"block"\s*:\s*\{/.test(text)) return { ...answer, status: 451, token };
+        if (/"block"\s*:\s*\{/.test(text)) {
+          return { ...answer, status: 451, token };
+        }
         if (status !== 401) token.isAccepted = true;
         const isRefusal = status === 401 || status === 403 && quota !== "lfs";
         if (token.secret === null || !isRefusal) return { ...answer, token };
         if (quota === "lfs") tokens.limit(token, LFS_PAUSE_MS, quota);
         else if (status === 401) tokens.refuse(token);
         else {
-          const message = /"message"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(text)?.[1] ?? "";
-          tokens.deny(token, LOCKED_MESSAGE.test(message) ? "*" : owner, message);
+          const message =
+            /"message"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(text)?.[1] ?? "";
+          tokens.deny(
+            token,
+            LOCKED_MESSAGE.test(message) ? "*" : owner,
+            message,
+          );
         }
       } else {
         const isApart = limit.isQuota || quota === "raw" || quota === "lfs";
@@ -272,14 +310,20 @@ export class GitHubClient {
     const isSpent = headers.get("x-ratelimit-remaining") === "0";
     const isStated = headers.has("retry-after");
     const isLimit = status === 429 ||
-      status === 403 && (isSpent || isStated || LIMIT_MESSAGE.test(headOf(answer))) ||
-      status === 200 && kind === "graphql" && (isStated || GRAPHQL_LIMIT.test(headOf(answer)));
+      status === 403 &&
+        (isSpent || isStated || LIMIT_MESSAGE.test(headOf(answer))) ||
+      status === 200 && kind === "graphql" &&
+        (isStated || GRAPHQL_LIMIT.test(headOf(answer)));
     if (!isLimit) return null;
     const now = this.options.clock.now();
     // A stated time to retry overrides the reset time of the quota.
     const statedMs = retryAfterMs(headers, now);
-    const waitMs = statedMs ?? (isSpent ? quotaWaitMs(headers, now) : SECONDARY_WAIT_MS);
-    return { isQuota: isSpent && statedMs === null, waitMs: Math.max(waitMs, MIN_WAIT_MS) };
+    const waitMs = statedMs ??
+      (isSpent ? quotaWaitMs(headers, now) : SECONDARY_WAIT_MS);
+    return {
+      isQuota: isSpent && statedMs === null,
+      waitMs: Math.max(waitMs, MIN_WAIT_MS),
+    };
   }
 
   private headersOf(
@@ -301,7 +345,9 @@ export class GitHubClient {
         : `Bearer ${token.secret}`;
       headers.set("authorization", credentials);
     }
-    if (known?.fingerprint === token.fingerprint) headers.set("if-none-match", known.etag);
+    if (known?.fingerprint === token.fingerprint) {
+      headers.set("if-none-match", known.etag);
+    }
     return headers;
   }
 
@@ -310,19 +356,34 @@ export class GitHubClient {
    * 410 after that.
    */
   private logEnd(headers: Headers): void {
-    const [deprecation, sunset] = [headers.get("deprecation"), headers.get("sunset")];
+    const [deprecation, sunset] = [
+      headers.get("deprecation"),
+      headers.get("sunset"),
+    ];
     if (this.isEndLogged || deprecation === null && sunset === null) return;
     this.isEndLogged = true;
     this.options.log.warn("API version ends", { deprecation, sunset });
   }
 
-  private async send(request: GitHubRequest, headers: HeadersInit): Promise<HttpAnswer> {
-    const { kind, url, body, maxBytes, isEnough, context: { client, signal: left } } = request;
+  private async send(
+    request: GitHubRequest,
+    headers: HeadersInit,
+  ): Promise<HttpAnswer> {
+    const {
+      kind,
+      url,
+      body,
+      maxBytes,
+      isEnough,
+      context: { client, signal: left },
+    } = request;
     const { clock, timeoutMs, onRequest } = this.options;
     const timeout = new AbortController();
     const startTimer = () => clock.setTimer(timeoutMs, () => timeout.abort());
     let cancelTimer = startTimer();
-    const signal = left === undefined ? timeout.signal : AbortSignal.any([timeout.signal, left]);
+    const signal = left === undefined
+      ? timeout.signal
+      : AbortSignal.any([timeout.signal, left]);
     let result: Result = "network";
     try {
       const response = await fetch(url, {
@@ -349,7 +410,12 @@ export class GitHubClient {
         onWait,
       });
       result = response.status;
-      return { status: response.status, headers: response.headers, bytes, release };
+      return {
+        status: response.status,
+        headers: response.headers,
+        bytes,
+        release,
+      };
     } catch (error) {
       if (left?.aborted) {
         result = "aborted";
@@ -357,7 +423,9 @@ export class GitHubClient {
       }
       if (timeout.signal.aborted) {
         result = "timeout";
-        const failure = sourceTimeout(`Cannot read "${kind}": no answer in ${timeoutMs} ms`);
+        const failure = sourceTimeout(
+          `Cannot read "${kind}": no answer in ${timeoutMs} ms`,
+        );
         throw new SourceFailure(failure, { isUnreached: true });
       }
       if (error instanceof CollectionsError) throw error;
@@ -365,7 +433,9 @@ export class GitHubClient {
         throw sourceFailed(`Cannot read "${kind}": the answer is too long`);
       }
       const message = `Cannot read "${kind}": the connection failed`;
-      throw new SourceFailure(sourceFailed(message, { cause: error }), { isUnreached: true });
+      throw new SourceFailure(sourceFailed(message, { cause: error }), {
+        isUnreached: true,
+      });
     } finally {
       cancelTimer();
       onRequest?.({ kind, result });

@@ -3,14 +3,28 @@
 // waits for a host that is known to fail.
 
 import { LRUCache } from "lru-cache";
-import { branchNotFound, type CollectionsError, isSourceFailure, problem } from "../../errors.ts";
+import {
+  branchNotFound,
+  type CollectionsError,
+  isSourceFailure,
+  problem,
+} from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { RetryTable } from "../../work/retry.ts";
 import { isAllowed, repositoryKey, type RequestContext } from "../source.ts";
-import { consequencesOf, FailuresInARow, MAX_WAIT_MS } from "../source_failure.ts";
+import {
+  consequencesOf,
+  FailuresInARow,
+  MAX_WAIT_MS,
+} from "../source_failure.ts";
 import { type GitHubHost, namedBase } from "./host.ts";
 import { lsRefs } from "./ls_refs.ts";
-import { type BranchQuery, formsOf, type FoundCommit, isCommit } from "./refs.ts";
+import {
+  type BranchQuery,
+  formsOf,
+  type FoundCommit,
+  isCommit,
+} from "./refs.ts";
 
 const REPOSITORY_PAUSE_MS = 600_000;
 const MAX_REMEMBERED = 10_000;
@@ -25,7 +39,9 @@ export class GitRefs {
   private readonly retries: RetryTable<CollectionsError>;
   private readonly failures = new FailuresInARow();
   /** Ids that name commits with their repositories. */
-  private readonly commits = new LRUCache<string, true>({ max: MAX_REMEMBERED });
+  private readonly commits = new LRUCache<string, true>({
+    max: MAX_REMEMBERED,
+  });
 
   constructor(
     private readonly host: GitHubHost & { readonly gitUrl: string },
@@ -45,18 +61,26 @@ export class GitRefs {
   ): Promise<FoundCommit | { readonly missing: CollectionsError | null }> {
     const { owner, repo, branch } = query;
     const { allowedRepos } = this.host;
-    if (this.retries.failureOf(HOST, repositoryKey(query)) !== null) return { missing: null };
+    if (this.retries.failureOf(HOST, repositoryKey(query)) !== null) {
+      return { missing: null };
+    }
     const [heads, tags, id] = formsOf(branch, allowedRepos === null);
     const forms = [heads, tags].filter((form) => form !== undefined);
     const answer = await lsRefs(this.host, { owner, repo, forms }, context)
       .catch((error) => this.pause(query, error));
     if (answer === "paused") return { missing: null };
     this.failures.end();
-    if (answer === null) return { missing: problem("repository-not-found", { owner, repo }) };
+    if (answer === null) {
+      return { missing: problem("repository-not-found", { owner, repo }) };
+    }
     const { found, hasHead, defaultBranch } = answer;
-    if (found === null && !hasHead) return { missing: branchNotFound(branch, null) };
+    if (found === null && !hasHead) {
+      return { missing: branchNotFound(branch, null) };
+    }
     // A repository that moved must also be allowed under its own name.
-    if (!isAllowed(allowedRepos, answer)) throw problem("repository-not-allowed", { owner, repo });
+    if (!isAllowed(allowedRepos, answer)) {
+      throw problem("repository-not-allowed", { owner, repo });
+    }
     const { form, commit } = found ?? { form: id ?? "", commit: id ?? "" };
     // Git guarantees that a branch names a commit. Any other id is checked once
     // through REST.
@@ -65,7 +89,12 @@ export class GitRefs {
     if (!isFound) throw branchNotFound(branch, defaultBranch);
     return {
       commit,
-      validators: { base: namedBase(answer), form, commit: null, visibility: null },
+      validators: {
+        base: namedBase(answer),
+        form,
+        commit: null,
+        visibility: null,
+      },
     };
   }
 
@@ -79,10 +108,15 @@ export class GitRefs {
     if (!isSourceFailure(error)) throw error;
     const repository = repositoryKey(query);
     const { waitMs } = consequencesOf(error);
-    const isOfHost = error.code === "source-rate-limited" || this.failures.add(query.owner);
+    const isOfHost = error.code === "source-rate-limited" ||
+      this.failures.add(query.owner);
     if (isOfHost) this.failures.end();
     const key = isOfHost ? HOST : repository;
-    this.retries.failed(key, error, waitMs ?? (isOfHost ? MAX_WAIT_MS : REPOSITORY_PAUSE_MS));
+    this.retries.failed(
+      key,
+      error,
+      waitMs ?? (isOfHost ? MAX_WAIT_MS : REPOSITORY_PAUSE_MS),
+    );
     this.log.warn("ls-refs paused", {
       of: isOfHost ? "host" : "repository",
       repository,
@@ -92,7 +126,11 @@ export class GitRefs {
     return "paused";
   }
 
-  private async isCommit(query: BranchQuery, id: string, context: RequestContext) {
+  private async isCommit(
+    query: BranchQuery,
+    id: string,
+    context: RequestContext,
+  ) {
     const key = `${repositoryKey(query)} ${id}`;
     if (query.known?.commit === id || this.commits.has(key)) return true;
     if (query.failure !== undefined) throw query.failure;

@@ -25,7 +25,9 @@ import { findByRest } from "./refs.ts";
 import { readTreeTask } from "./trees.ts";
 
 interface GitHubSourceOptions
-  extends Omit<GitHubClientOptions, "apiVersion">, Pick<GitHubHost, "allowedRepos" | "compute"> {
+  extends
+    Omit<GitHubClientOptions, "apiVersion">,
+    Pick<GitHubHost, "allowedRepos" | "compute"> {
   readonly addresses: GitHubAddresses;
 }
 
@@ -52,7 +54,9 @@ export class GitHubSource implements Source {
     const client = new GitHubClient({ ...options, apiVersion });
     const lfsUrl = gitUrl ?? webUrl ?? new URL(apiUrl).origin;
     this.host = { ...options, ...options.addresses, lfsUrl, client };
-    this.git = gitUrl === null ? null : new GitRefs({ ...this.host, gitUrl }, log);
+    this.git = gitUrl === null
+      ? null
+      : new GitRefs({ ...this.host, gitUrl }, log);
   }
 
   readonly resolve: Source["resolve"] = async (query, context) => {
@@ -65,7 +69,9 @@ export class GitHubSource implements Source {
     const byGit = git === null || host.tokens.isReady("core", owner)
       ? { missing: null }
       : await git.find({ ...query, branch }, context);
-    const missing = "commit" in byGit || mayBeHidden(host, owner) ? null : byGit.missing;
+    const missing = "commit" in byGit || mayBeHidden(host, owner)
+      ? null
+      : byGit.missing;
     const { commit, validators } = "commit" in byGit
       ? byGit
       : await findByRest(host, { ...query, branch }, context, missing);
@@ -91,7 +97,11 @@ export class GitHubSource implements Source {
   readonly files: Source["files"] = async (snapshot, treeId, context) => {
     // Any value of `recursive` means true. A plain request omits it.
     const path = `/git/trees/${treeId}?recursive=1`;
-    const read = await this.readTree(snapshot, { kind: "tree-recursive", path, context });
+    const read = await this.readTree(snapshot, {
+      kind: "tree-recursive",
+      path,
+      context,
+    });
     return read && new FileList(read.bytes);
   };
 
@@ -101,10 +111,19 @@ export class GitHubSource implements Source {
    * from its entries.
    */
   readonly filesAt: Source["filesAt"] = async (snapshot, folder, context) => {
-    const path = `/git/trees/${encodeURIComponent(`${snapshot.commit}:${folder}`)}?recursive=1`;
-    const request = { kind: "tree-recursive", path, context, mayBeAbsent: true } as const;
+    const path = `/git/trees/${
+      encodeURIComponent(`${snapshot.commit}:${folder}`)
+    }?recursive=1`;
+    const request = {
+      kind: "tree-recursive",
+      path,
+      context,
+      mayBeAbsent: true,
+    } as const;
     const read = await this.readTree(snapshot, request);
-    return read?.treeId ? { treeId: read.treeId, files: new FileList(read.bytes) } : null;
+    return read?.treeId
+      ? { treeId: read.treeId, files: new FileList(read.bytes) }
+      : null;
   };
 
   readonly blobs: Source["blobs"] = async (snapshot, files, context) => {
@@ -119,9 +138,15 @@ export class GitHubSource implements Source {
     return new Map(results.flatMap((map) => [...map]));
   };
 
-  readonly webUrl: Source["webUrl"] = ({ name: { owner, repo }, branch }, path) => {
+  readonly webUrl: Source["webUrl"] = (
+    { name: { owner, repo }, branch },
+    path,
+  ) => {
     const { webUrl } = this.host;
-    return webUrl && `${webUrl}/${owner}/${repo}/blob/${encodePath(branch)}/${encodePath(path)}`;
+    return webUrl &&
+      `${webUrl}/${owner}/${repo}/blob/${encodePath(branch)}/${
+        encodePath(path)
+      }`;
   };
 
   /**
@@ -137,11 +162,18 @@ export class GitHubSource implements Source {
     const { context } = request;
     const accept = "application/vnd.github+json";
     const options = { ...request, accept, maxBytes: TREE_MAX_BYTES };
-    const { status, bytes, release } = await requestObject(this.host, snapshot, options);
+    const { status, bytes, release } = await requestObject(
+      this.host,
+      snapshot,
+      options,
+    );
     try {
       if (mayBeAbsent && (status === 404 || status === 422)) return null;
       if (status !== 200) throw refusal(snapshot.name, status);
-      const input = { answer: bytes, isRecursive: request.kind === "tree-recursive" };
+      const input = {
+        answer: bytes,
+        isRecursive: request.kind === "tree-recursive",
+      };
       return await this.host.compute.run(readTreeTask, input, {
         ...context,
         charge: (ms) => context.charge(ms),
@@ -150,7 +182,9 @@ export class GitHubSource implements Source {
       });
     } catch (error) {
       if (!(error instanceof TimeLimitError)) throw error;
-      throw sourceFailed(`Cannot read "tree": the answer takes too long to parse`);
+      throw sourceFailed(
+        `Cannot read "tree": the answer takes too long to parse`,
+      );
     } finally {
       release();
     }

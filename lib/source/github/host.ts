@@ -40,7 +40,8 @@ export interface GitHubHost extends GitHubAddresses {
   readonly allowedRepos: AllowedRepos | null;
 }
 
-const validator = z.object({ etag: z.string(), fingerprint: z.string() }).nullable();
+const validator = z.object({ etag: z.string(), fingerprint: z.string() })
+  .nullable();
 
 const validatorsSchema = z.object({
   /**
@@ -86,18 +87,22 @@ export type RepositoryAnswer = GitHubAnswer & { readonly base: string };
 
 /** How many moves of a repository are followed. */
 export const MAX_HOPS = 2;
-const BASE = /^(?:repositories\/[0-9]+|repos\/[A-Za-z0-9_-]+\/[A-Za-z0-9._-]+)(?=[/?]|$)/;
+const BASE =
+  /^(?:repositories\/[0-9]+|repos\/[A-Za-z0-9_-]+\/[A-Za-z0-9._-]+)(?=[/?]|$)/;
 
 /**
  * Returns whether a repository may be hidden from a request without a token.
  * Private repositories are served if they are allowed by name. A token that
  * waits or is set aside may see them.
  */
-export const mayBeHidden = ({ allowedRepos, tokens }: GitHubHost, owner: string) =>
-  allowedRepos !== null && tokens.mayHave(owner);
+export const mayBeHidden = (
+  { allowedRepos, tokens }: GitHubHost,
+  owner: string,
+) => allowedRepos !== null && tokens.mayHave(owner);
 
 /** Returns the base of a repository under the requested name. */
-export const namedBase = ({ owner, repo }: RepositoryName) => `repos/${owner}/${repo}`;
+export const namedBase = ({ owner, repo }: RepositoryName) =>
+  `repos/${owner}/${repo}`;
 
 /**
  * Sends a request and follows the repository if it moved. A permanent redirect
@@ -120,7 +125,9 @@ export async function requestRepository(
     const answer = await client.request({ ...request, owner, account, url });
     const isHidden = answer.status === 404 && answer.token.secret === null &&
       mayBeHidden(host, account);
-    if (!isHidden && ![301, 302, 307, 308].includes(answer.status)) return { ...answer, base };
+    if (!isHidden && ![301, 302, 307, 308].includes(answer.status)) {
+      return { ...answer, base };
+    }
     answer.release();
     if (isHidden) throw tokens.unavailable("core", owner, account);
     const location = pathBelow(apiUrl, answer.headers.get("location")) ?? "";
@@ -130,7 +137,9 @@ export async function requestRepository(
     const isTemporary = [302, 307].includes(answer.status);
     if (target !== undefined) base = target;
     else if (!isTemporary) return { ...answer, status: 404, base };
-    else throw sourceFailed(`Cannot read "${request.kind}": GitHub redirects elsewhere for now`);
+    else {throw sourceFailed(
+        `Cannot read "${request.kind}": GitHub redirects elsewhere for now`,
+      );}
   }
 }
 
@@ -151,15 +160,23 @@ export function requestObject(
  * Returns the path and query of a `Location` below an address. Returns null if
  * it leads elsewhere.
  */
-export function pathBelow(address: string, location: string | null): string | null {
+export function pathBelow(
+  address: string,
+  location: string | null,
+): string | null {
   const base = new URL(`${address}/`);
   const url = location === null ? null : URL.parse(location, base);
-  if (url?.origin !== base.origin || !url.pathname.startsWith(base.pathname)) return null;
+  if (url?.origin !== base.origin || !url.pathname.startsWith(base.pathname)) {
+    return null;
+  }
   return url.pathname.slice(base.pathname.length) + url.search;
 }
 
 const REFUSALS: Readonly<
-  Record<number, "repository-not-found" | "repository-empty" | "repository-blocked">
+  Record<
+    number,
+    "repository-not-found" | "repository-empty" | "repository-blocked"
+  >
 > = {
   403: "repository-not-found",
   404: "repository-not-found",
@@ -168,19 +185,29 @@ const REFUSALS: Readonly<
 };
 
 /** Returns the error for a status of a repository that should exist. */
-export function refusal(name: RepositoryName, status: number): CollectionsError {
+export function refusal(
+  name: RepositoryName,
+  status: number,
+): CollectionsError {
   const code = REFUSALS[status];
   if (code !== undefined) return problem(code, name);
   // A status that GitHub does not document says nothing about the repository.
-  return sourceFailed(`Cannot read "${name.owner}/${name.repo}": GitHub answered ${status}`);
+  return sourceFailed(
+    `Cannot read "${name.owner}/${name.repo}": GitHub answered ${status}`,
+  );
 }
 
 /**
  * Returns the parsed JSON of a response if it has the shape of the schema.
  * @throws {CollectionsError} source-failed for anything else.
  */
-export function parseAnswer<T>(schema: z.ZodType<T>, { bytes }: Pick<GitHubAnswer, "bytes">): T {
+export function parseAnswer<T>(
+  schema: z.ZodType<T>,
+  { bytes }: Pick<GitHubAnswer, "bytes">,
+): T {
   const { success, data, error } = schema.safeParse(parseJson(bytes));
   if (success) return data;
-  throw sourceFailed(`Cannot read "answer": it has another shape`, { cause: error });
+  throw sourceFailed(`Cannot read "answer": it has another shape`, {
+    cause: error,
+  });
 }

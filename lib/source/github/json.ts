@@ -15,11 +15,15 @@ const MAX_DEPTH = 32;
  * @throws {CollectionsError} source-failed for anything else.
  */
 export function parseJson(bytes: Uint8Array): unknown {
-  if (!isShallow(bytes)) throw sourceFailed(`Cannot read "answer": it is nested too deeply`);
+  if (!isShallow(bytes)) {
+    throw sourceFailed(`Cannot read "answer": it is nested too deeply`);
+  }
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (error) {
-    throw sourceFailed(`Cannot read "answer": it is not JSON`, { cause: error });
+    throw sourceFailed(`Cannot read "answer": it is not JSON`, {
+      cause: error,
+    });
   }
 }
 

@@ -9,7 +9,14 @@ import pLimit from "p-limit";
 import { z } from "zod";
 import { CollectionsError, itemNotFound, sourceFailed } from "../../errors.ts";
 import { hasId } from "../git_object_id.ts";
-import type { BlobResult, Blobs, FileRef, RequestContext, Snapshot, Source } from "../source.ts";
+import type {
+  BlobResult,
+  Blobs,
+  FileRef,
+  RequestContext,
+  Snapshot,
+  Source,
+} from "../source.ts";
 import { type GitHubHost, MAX_HOPS, parseAnswer, pathBelow } from "./host.ts";
 
 const AT_ONCE = 8;
@@ -19,8 +26,12 @@ const MEDIA_TYPE = "application/vnd.git-lfs+json";
  * docs.github.com, "Self-hosted runners reference": needed for Git Large File
  * Storage.
  */
-const STORAGE_HOSTS = ["github-cloud.githubusercontent.com", "github-cloud.s3.amazonaws.com"];
-const BATCH_PATH = /^[A-Za-z0-9_-]+\/[A-Za-z0-9._-]+\/info\/lfs\/objects\/batch$/;
+const STORAGE_HOSTS = [
+  "github-cloud.githubusercontent.com",
+  "github-cloud.s3.amazonaws.com",
+];
+const BATCH_PATH =
+  /^[A-Za-z0-9_-]+\/[A-Za-z0-9._-]+\/info\/lfs\/objects\/batch$/;
 
 /** Names of headers except those that concern the connection. */
 const headerName = z.string().regex(
@@ -33,7 +44,8 @@ const batchAnswer = z.object({
     actions: z.object({
       download: z.object({
         href: z.string(),
-        header: z.record(headerName, z.string().regex(/^[\x20-\x7e]{0,8192}$/)).optional(),
+        header: z.record(headerName, z.string().regex(/^[\x20-\x7e]{0,8192}$/))
+          .optional(),
       }).optional(),
     }).optional(),
     error: z.object({ code: z.int() }).optional(),
@@ -51,10 +63,15 @@ export async function readLfsObjects(
 ): Promise<Blobs> {
   if (files.length === 0) return new Map();
   const answer = requestBatch(host, snapshot, files, context);
-  const results = await pLimit(AT_ONCE).map(files, async (file): Promise<[string, BlobResult]> => {
-    const result = answer.then((objects) => download(host, file, objects, context));
-    return [file.id, await result.catch((error) => error)];
-  });
+  const results = await pLimit(AT_ONCE).map(
+    files,
+    async (file): Promise<[string, BlobResult]> => {
+      const result = answer.then((objects) =>
+        download(host, file, objects, context)
+      );
+      return [file.id, await result.catch((error) => error)];
+    },
+  );
   context.signal?.throwIfAborted();
   return new Map(results);
 }
@@ -70,7 +87,11 @@ async function requestBatch(
   context: RequestContext,
 ) {
   const objects = files.map(({ id: oid, size }) => ({ oid, size }));
-  const body = JSON.stringify({ operation: "download", transfers: ["basic"], objects });
+  const body = JSON.stringify({
+    operation: "download",
+    transfers: ["basic"],
+    objects,
+  });
   let path: string | null = `${owner}/${repo}.git/info/lfs/objects/batch`;
   for (let hop = 0;; hop++) {
     const answer = await client.request({
@@ -101,20 +122,41 @@ async function download(
   context: RequestContext,
 ): Promise<BlobResult> {
   const failed = (state: string) =>
-    new CollectionsError("source-failed", `The Git LFS object of "${path}" ${state}.`, {
-      message: `Cannot read "${id}": the Git LFS object ${state}`,
-    });
+    new CollectionsError(
+      "source-failed",
+      `The Git LFS object of "${path}" ${state}.`,
+      {
+        message: `Cannot read "${id}": the Git LFS object ${state}`,
+      },
+    );
   const { error, actions } = objects.find(({ oid }) => oid === id) ?? {};
-  if (error?.code === 404 || error?.code === 410) throw itemNotFound(path, "missing object");
+  if (error?.code === 404 || error?.code === 410) {
+    throw itemNotFound(path, "missing object");
+  }
   const { href, header = {} } = actions?.download ?? {};
-  if (href === undefined) throw failed(`is not given by its host (${error?.code ?? "no address"})`);
-  if (!isExpected(host, href)) throw failed("is at a host that this service does not know");
+  if (href === undefined) {
+    throw failed(`is not given by its host (${error?.code ?? "no address"})`);
+  }
+  if (!isExpected(host, href)) {
+    throw failed("is at a host that this service does not know");
+  }
   // One byte more than announced is enough to detect a different file.
   const maxBytes = Math.max(size + 1, 4096);
-  const request = { kind: "lfs", url: href, owner: "", maxBytes, context } as const;
-  const { status, bytes, release } = await host.client.requestGit(request, header);
+  const request = {
+    kind: "lfs",
+    url: href,
+    owner: "",
+    maxBytes,
+    context,
+  } as const;
+  const { status, bytes, release } = await host.client.requestGit(
+    request,
+    header,
+  );
   release();
-  if (status !== 200) throw failed(`cannot be downloaded: its host answered ${status}`);
+  if (status !== 200) {
+    throw failed(`cannot be downloaded: its host answered ${status}`);
+  }
   if (bytes.length === size && hasId(bytes, id)) return new Uint8Array(bytes);
   throw failed("has other bytes than its pointer says");
 }
@@ -123,12 +165,18 @@ async function download(
  * Returns whether a URL is at a host of GitHub or of the settings. Other hosts
  * are never requested. This protects hosts in private networks.
  */
-function isExpected({ apiUrl, lfsUrl, rawUrl, webUrl }: GitHubHost, href: string): boolean {
+function isExpected(
+  { apiUrl, lfsUrl, rawUrl, webUrl }: GitHubHost,
+  href: string,
+): boolean {
   const url = URL.parse(href);
   if (url === null || url.username + url.password !== "") return false;
   const isOwn = [apiUrl, lfsUrl, rawUrl, webUrl]
-    .some((address) => address !== null && new URL(address).origin === url.origin);
+    .some((address) =>
+      address !== null && new URL(address).origin === url.origin
+    );
   // GitHub Enterprise Server may have its storage on a subdomain.
   return isOwn || url.protocol === "https:" &&
-      (STORAGE_HOSTS.includes(url.host) || url.host.endsWith(`.${new URL(lfsUrl).host}`));
+      (STORAGE_HOSTS.includes(url.host) ||
+        url.host.endsWith(`.${new URL(lfsUrl).host}`));
 }

@@ -42,7 +42,8 @@ const MISSING: readonly number[] = [401, 403, 404, 451];
 // check-ref-format).
 const LINE =
   /^([0-9a-f]{40}|unborn(?= HEAD(?:\s|$))) ([^\0- \x7f]+)(?: symref-target:([^\0- \x7f]+))?(?: peeled:([0-9a-f]{40}))?\n?$/;
-const REDIRECT_PATH = /^([A-Za-z0-9_-]+)\/([A-Za-z0-9._-]+?)(\.git)?\/git-upload-pack$/;
+const REDIRECT_PATH =
+  /^([A-Za-z0-9_-]+)\/([A-Za-z0-9._-]+?)(\.git)?\/git-upload-pack$/;
 
 /**
  * Queries a Git host for the candidates (`forms`) of one ref: `HEAD`, `heads/…`
@@ -53,8 +54,12 @@ const REDIRECT_PATH = /^([A-Za-z0-9_-]+)\/([A-Za-z0-9._-]+?)(\.git)?\/git-upload
  * source-rate-limited, or service-busy.
  */
 export async function lsRefs(
-  { client, clock, gitUrl }: Pick<GitHubHost, "client" | "clock"> & { readonly gitUrl: string },
-  { forms, owner, repo }: RepositoryName & { readonly forms: readonly string[] },
+  { client, clock, gitUrl }: Pick<GitHubHost, "client" | "clock"> & {
+    readonly gitUrl: string;
+  },
+  { forms, owner, repo }: RepositoryName & {
+    readonly forms: readonly string[];
+  },
   context: RequestContext,
 ): Promise<RefAnswer & RepositoryName | null> {
   const isList = ({ status, headers }: Pick<Response, "status" | "headers">) =>
@@ -76,18 +81,36 @@ export async function lsRefs(
     if (isList(answer)) return { owner, repo, ...search.answer() };
     if (MISSING.includes(status)) return null;
     if (status === 429) {
-      const waitMs = Math.max(retryAfterMs(headers, clock.now()) ?? MAX_WAIT_MS, MIN_WAIT_MS);
-      const failure = sourceRateLimited('Cannot read "refs": the host limits requests', 1);
+      const waitMs = Math.max(
+        retryAfterMs(headers, clock.now()) ?? MAX_WAIT_MS,
+        MIN_WAIT_MS,
+      );
+      const failure = sourceRateLimited(
+        'Cannot read "refs": the host limits requests',
+        1,
+      );
       throw new SourceFailure(failure, { waitMs });
     }
-    const location = status === 301 && hop < MAX_HOPS ? headers.get("location") : null;
+    const location = status === 301 && hop < MAX_HOPS
+      ? headers.get("location")
+      : null;
     const path = REDIRECT_PATH.exec(pathBelow(gitUrl, location) ?? "");
-    if (path === null) throw unusable(`the host answered ${status} or something that is no list`);
-    [, owner, repo, suffix = ""] = path as unknown as [string, string, string, string?];
+    if (path === null) {
+      throw unusable(
+        `the host answered ${status} or something that is no list`,
+      );
+    }
+    [, owner, repo, suffix = ""] = path as unknown as [
+      string,
+      string,
+      string,
+      string?,
+    ];
   }
 }
 
-const unusable = (state: string) => sourceFailed(`Cannot read "refs": ${state}`);
+const unusable = (state: string) =>
+  sourceFailed(`Cannot read "refs": ${state}`);
 
 /**
  * Encodes the request in pkt-lines (gitprotocol-common). A line has four hex
@@ -124,7 +147,9 @@ export class RefSearch {
   private isEnded = false;
 
   constructor(private readonly forms: readonly string[]) {
-    this.names = forms.map((form) => Buffer.from(refName(form)).toString("latin1"));
+    this.names = forms.map((form) =>
+      Buffer.from(refName(form)).toString("latin1")
+    );
   }
 
   /**
@@ -174,9 +199,13 @@ export class RefSearch {
     }
     if (id !== "unborn") this.commits.set(name, peeled ?? id);
     if (name === "HEAD" && target?.startsWith("refs/heads/")) {
-      this.defaultBranch = Buffer.from(target.slice("refs/heads/".length), "latin1").toString();
+      this.defaultBranch = Buffer.from(
+        target.slice("refs/heads/".length),
+        "latin1",
+      ).toString();
     }
     const { names } = this;
-    this.isEnded = name === names[0] || name !== "HEAD" && name >= names.at(-1)!;
+    this.isEnded = name === names[0] ||
+      name !== "HEAD" && name >= names.at(-1)!;
   }
 }

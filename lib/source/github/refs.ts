@@ -13,8 +13,17 @@ import {
   problem,
   sourceFailed,
 } from "../../errors.ts";
-import { isAllowed, type RefQuery, type RepositoryName, type RequestContext } from "../source.ts";
-import { consequencesOf, isCheckFailure, SourceFailure } from "../source_failure.ts";
+import {
+  isAllowed,
+  type RefQuery,
+  type RepositoryName,
+  type RequestContext,
+} from "../source.ts";
+import {
+  consequencesOf,
+  isCheckFailure,
+  SourceFailure,
+} from "../source_failure.ts";
 import type { GitHubAnswer, Validator } from "./client.ts";
 import {
   type GitHubHost,
@@ -29,7 +38,10 @@ import {
 } from "./host.ts";
 import { OBJECT_ID } from "./json.ts";
 
-export type FoundCommit = { readonly commit: string; readonly validators: RefValidators };
+export type FoundCommit = {
+  readonly commit: string;
+  readonly validators: RefValidators;
+};
 
 /** A query with its default branch filled in. */
 export type BranchQuery = RefQuery & { readonly branch: string };
@@ -45,7 +57,10 @@ export const repositoryAnswer = z.object({
   default_branch: z.string().min(1).max(255).optional(),
 });
 
-const ACCEPT = { repo: "application/vnd.github+json", commit: "application/vnd.github.sha" };
+const ACCEPT = {
+  repo: "application/vnd.github+json",
+  commit: "application/vnd.github.sha",
+};
 /** A response about a repository has about 20 kB. */
 const MAX_BYTES = 128 << 10;
 
@@ -59,7 +74,12 @@ export async function isCommit(
   { id, context }: { readonly id: string; readonly context: RequestContext },
 ): Promise<boolean> {
   const base = namedBase(name);
-  const answer = await send(host, { kind: "commit", base, path: `/commits/${id}`, context });
+  const answer = await send(host, {
+    kind: "commit",
+    base,
+    path: `/commits/${id}`,
+    context,
+  });
   if (answer.status === 200) return commitIn(answer) === id;
   if (answer.status === 404 || answer.status === 422) return false;
   throw refusal(name, answer.status);
@@ -83,9 +103,18 @@ export async function findByRest(
   const requestRef = (form: string) => {
     const path = `/commits/${encodeURIComponent(form)}`;
     const validator = known?.form === form ? known.commit : null;
-    return send(host, { kind: "commit", base: namedAt, path, known: validator, context });
+    return send(host, {
+      kind: "commit",
+      base: namedAt,
+      path,
+      known: validator,
+      context,
+    });
   };
-  const requestRepository = async (known: Validator | null = null, base = namedAt) => {
+  const requestRepository = async (
+    known: Validator | null = null,
+    base = namedAt,
+  ) => {
     const about = { base, path: "", account: query.owner };
     const answer = await send(host, { kind: "repo", ...about, known, context });
     if (answer.status === 200 || answer.status === 304) return answer;
@@ -93,18 +122,25 @@ export async function findByRest(
   };
   /** A repository that moved must also be allowed under its own name. */
   const requireAllowed = async (base: string, about?: RepositoryAnswer) => {
-    if (allowedRepos === null || base.toLowerCase() === namedAt.toLowerCase()) return;
+    if (allowedRepos === null || base.toLowerCase() === namedAt.toLowerCase()) {
+      return;
+    }
     const answer = about ?? await requestRepository(null, base);
-    const [owner = "", repo = ""] = parseAnswer(repositoryAnswer, answer).full_name?.split("/") ??
-      [];
-    if (!isAllowed(allowedRepos, { owner, repo })) throw problem("repository-not-allowed", query);
+    const [owner = "", repo = ""] =
+      parseAnswer(repositoryAnswer, answer).full_name?.split("/") ??
+        [];
+    if (!isAllowed(allowedRepos, { owner, repo })) {
+      throw problem("repository-not-allowed", query);
+    }
   };
   /**
    * Only for the hint in the error. The branch is already known to be missing.
    */
   const defaultBranch = async (repository: RepositoryAnswer | null) => {
     try {
-      const answer = repository?.status === 200 ? repository : await requestRepository();
+      const answer = repository?.status === 200
+        ? repository
+        : await requestRepository();
       if (allowedRepos === null) requirePublic(query, answer);
       else await requireAllowed(answer.base, answer);
       return parseAnswer(repositoryAnswer, answer).default_branch ?? null;
@@ -144,7 +180,9 @@ export async function findByRest(
     for (const form of new Set([...together, ...forms])) {
       const answer = await (finding.get(form) ?? requestRef(form));
       if (visibility !== null && visibility.base !== answer.base) {
-        throw sourceFailed(`Cannot resolve "${form}": the repository moved meanwhile`);
+        throw sourceFailed(
+          `Cannot resolve "${form}": the repository moved meanwhile`,
+        );
       }
       const isUnchanged = answer.status === 304;
       if (isUnchanged || answer.status === 200) {
@@ -157,11 +195,15 @@ export async function findByRest(
             base: answer.base,
             form,
             commit: isUnchanged ? known!.commit : validatorOf(answer),
-            visibility: visibility?.status === 304 ? known!.visibility : validatorOf(visibility),
+            visibility: visibility?.status === 304
+              ? known!.visibility
+              : validatorOf(visibility),
           },
         };
       }
-      if (answer.status !== 404 && answer.status !== 422) throw refusal(query, answer.status);
+      if (answer.status !== 404 && answer.status !== 422) {
+        throw refusal(query, answer.status);
+      }
       // 404 may mean the ref or the repository. Find out which before
       // requesting more.
       if (answer.status === 404) repository ??= await requestRepository();
@@ -175,10 +217,16 @@ export async function findByRest(
 
 async function send(
   host: GitHubHost,
-  request: Omit<RepositoryRequest, "maxBytes"> & { readonly kind: keyof typeof ACCEPT },
+  request: Omit<RepositoryRequest, "maxBytes"> & {
+    readonly kind: keyof typeof ACCEPT;
+  },
 ) {
   const accept = ACCEPT[request.kind];
-  const answer = await requestRepository(host, { ...request, accept, maxBytes: MAX_BYTES });
+  const answer = await requestRepository(host, {
+    ...request,
+    accept,
+    maxBytes: MAX_BYTES,
+  });
   answer.release();
   return answer;
 }
@@ -200,7 +248,9 @@ export function formsOf(branch: string, commitIds: boolean): string[] {
  */
 function commitIn({ bytes }: GitHubAnswer): string {
   const id = bytes.length <= 64 ? new TextDecoder().decode(bytes).trim() : "";
-  if (!OBJECT_ID.test(id)) throw sourceFailed(`Cannot read "commit": the answer is no commit id`);
+  if (!OBJECT_ID.test(id)) {
+    throw sourceFailed(`Cannot read "commit": the answer is no commit id`);
+  }
   return id;
 }
 
@@ -208,7 +258,10 @@ function requirePublic(name: RepositoryName, answer: RepositoryAnswer): void {
   // Validators are kept only from responses with "public". A 304 means the
   // same.
   if (answer.status === 304) return;
-  const { private: isPrivate, visibility } = parseAnswer(repositoryAnswer, answer);
+  const { private: isPrivate, visibility } = parseAnswer(
+    repositoryAnswer,
+    answer,
+  );
   if (isPrivate || (visibility ?? "public") !== "public") {
     throw problem("repository-not-found", name);
   }
@@ -216,5 +269,7 @@ function requirePublic(name: RepositoryName, answer: RepositoryAnswer): void {
 
 function validatorOf(answer: RepositoryAnswer | null): Validator | null {
   const etag = answer?.headers.get("etag") ?? null;
-  return answer === null || etag === null ? null : { etag, fingerprint: answer.token.fingerprint };
+  return answer === null || etag === null
+    ? null
+    : { etag, fingerprint: answer.token.fingerprint };
 }

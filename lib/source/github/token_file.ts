@@ -21,7 +21,10 @@ export class TokenFile implements TokenSupply {
    */
   async read(): Promise<void> {
     const stamp = await Deno.stat(this.path)
-      .then(({ mtime, size, ino }) => `${mtime?.getTime()} ${size} ${ino}`, ({ name }) => name);
+      .then(
+        ({ mtime, size, ino }) => `${mtime?.getTime()} ${size} ${ino}`,
+        ({ name }) => name,
+      );
     if (stamp === this.stamp) return;
     // An unchanged file is neither tried nor logged again.
     this.stamp = stamp;
@@ -41,5 +44,7 @@ export class TokenFile implements TokenSupply {
   readonly tokensFor = () => this.tokens;
 
   readonly renew = () =>
-    this.read().catch(({ name }) => this.log.warn("token file not read", { reason: name }));
+    this.read().catch(({ name }) =>
+      this.log.warn("token file not read", { reason: name })
+    );
 }

@@ -6,7 +6,11 @@
 
 import { createHash } from "node:crypto";
 import type { Clock } from "../../work/clock.ts";
-import { type CollectionsError, sourceFailed, sourceRateLimited } from "../../errors.ts";
+import {
+  type CollectionsError,
+  sourceFailed,
+  sourceRateLimited,
+} from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { RetryTable } from "../../work/retry.ts";
 import { MAX_WAIT_MS } from "../source_failure.ts";
@@ -29,9 +33,15 @@ export type Token = ReturnType<typeof newToken>;
  * if it has a body.
  */
 export type SendAsApp = (
-  request: { readonly url: string; readonly jwt: string; readonly body: string | undefined },
+  request: {
+    readonly url: string;
+    readonly jwt: string;
+    readonly body: string | undefined;
+  },
   context: RequestContext,
-) => Promise<Pick<Response, "status" | "headers"> & { readonly bytes: Uint8Array }>;
+) => Promise<
+  Pick<Response, "status" | "headers"> & { readonly bytes: Uint8Array }
+>;
 
 /** A supply of tokens. */
 export interface TokenSupply {
@@ -49,7 +59,11 @@ export interface TokenSupply {
    * Updates the tokens for an owner.
    * @throws only the context's abort reason.
    */
-  renew?(owner: string, send: SendAsApp, context: RequestContext): Promise<void>;
+  renew?(
+    owner: string,
+    send: SendAsApp,
+    context: RequestContext,
+  ): Promise<void>;
 }
 
 const UNKNOWN = Number.MAX_SAFE_INTEGER;
@@ -105,7 +119,10 @@ export class TokenPool {
     },
   ) {
     const { clock } = options;
-    this.limits = new RetryTable(clock, { firstMs: 1_000, maxMs: MAX_REPEATED_LIMIT_MS });
+    this.limits = new RetryTable(clock, {
+      firstMs: 1_000,
+      maxMs: MAX_REPEATED_LIMIT_MS,
+    });
     this.setAside = new RetryTable(clock);
   }
 
@@ -123,7 +140,9 @@ export class TokenPool {
    * Returns whether a token can be used now. The empty owner means any owner.
    */
   isReady(quota: Quota, owner = ""): boolean {
-    return this.accepted(quota, owner).some((token) => this.quotaLeft(token, quota) > 0);
+    return this.accepted(quota, owner).some((token) =>
+      this.quotaLeft(token, quota) > 0
+    );
   }
 
   /** Returns the tokens that expire within 14 days and when they do. */
@@ -131,7 +150,10 @@ export class TokenPool {
     const soon = this.options.clock.now() + END_NOTICE_MS;
     return this.supply.tokensFor("")
       .filter(({ isRefused, expiresAtMs }) => !isRefused && expiresAtMs <= soon)
-      .map(({ place: token, expiresAtMs }) => ({ token, expiresAt: isoTime(expiresAtMs) }));
+      .map(({ place: token, expiresAtMs }) => ({
+        token,
+        expiresAt: isoTime(expiresAtMs),
+      }));
   }
 
   /**
@@ -161,24 +183,34 @@ export class TokenPool {
     while (true) {
       const now = this.options.clock.monotonicMs();
       const ready = [this.accepted(quota, owner, account), others]
-        .map((tokens) => tokens.filter((token) => this.quotaLeft(token, quota) > 0))
+        .map((tokens) =>
+          tokens.filter((token) => this.quotaLeft(token, quota) > 0)
+        )
         .find(({ length }) => length > 0);
-      if (ready === undefined) throw this.unavailable(quota, owner, account, others);
+      if (ready === undefined) {
+        throw this.unavailable(quota, owner, account, others);
+      }
       const rank = (token: Token) =>
-        token.fingerprint === known?.fingerprint ? Infinity : this.quotaLeft(token, quota);
-      const free = ready.filter((token) => this.limits.probeOf(keyOf(token, quota)) === null);
+        token.fingerprint === known?.fingerprint
+          ? Infinity
+          : this.quotaLeft(token, quota);
+      const free = ready.filter((token) =>
+        this.limits.probeOf(keyOf(token, quota)) === null
+      );
       const waits: number[] = [];
       for (const token of free.toSorted((a, b) => rank(b) - rank(a))) {
         const aheadMs = Math.max(0, token.pacedUntilMs - now);
         const waitMs = aheadMs - MAX_AHEAD_MS[isBulk ? "bulk" : "checks"];
         waits.push(waitMs);
         if (waitMs > 0) continue;
-        token.pacedUntilMs = now + aheadMs + token.pointMs * (this.options.isolates?.() ?? 1);
+        token.pacedUntilMs = now + aheadMs +
+          token.pointMs * (this.options.isolates?.() ?? 1);
         this.limits.probe(keyOf(token, quota));
         return token;
       }
-      if (waits.length > 0) await this.options.clock.sleep(Math.min(...waits), context.signal);
-      else await this.limits.probeOf(keyOf(ready[0]!, quota));
+      if (waits.length > 0) {
+        await this.options.clock.sleep(Math.min(...waits), context.signal);
+      } else await this.limits.probeOf(keyOf(ready[0]!, quota));
     }
   }
 
@@ -197,8 +229,12 @@ export class TokenPool {
    * expires.
    */
   note(token: Token, quota: Quota, headers: Headers): void {
-    this.noteEnd(token, Date.parse(headers.get("github-authentication-token-expiration") ?? ""));
-    const number = (name: string) => Number(headers.get(`x-ratelimit-${name}`) ?? NaN);
+    this.noteEnd(
+      token,
+      Date.parse(headers.get("github-authentication-token-expiration") ?? ""),
+    );
+    const number = (name: string) =>
+      Number(headers.get(`x-ratelimit-${name}`) ?? NaN);
     const remaining = number("remaining");
     if (number("limit") > MAX_PACED_QUOTA) token.pointMs = 0;
     const resetMs = bounded(number("reset") * 1000 - this.options.clock.now());
@@ -215,9 +251,13 @@ export class TokenPool {
   limit(token: Token, waitMs: number, quota: Quota | "api"): void {
     const keys = (quota === "api" ? ["core", "graphql"] as const : [quota])
       .map((quota) => keyOf(token, quota));
-    const isNew = keys.map((key) => this.limits.failed(key, true, bounded(waitMs))).some(Boolean);
+    const isNew = keys.map((key) =>
+      this.limits.failed(key, true, bounded(waitMs))
+    ).some(Boolean);
     const seconds = Math.ceil(this.limits.waitMs(keys[0]!) / 1000);
-    if (isNew) this.options.log.warn("token limited", { token: token.place, seconds });
+    if (isNew) {
+      this.options.log.warn("token limited", { token: token.place, seconds });
+    }
   }
 
   /** Sets a token aside that GitHub refused (401) until it is replaced. */
@@ -225,8 +265,13 @@ export class TokenPool {
     const { log } = this.options;
     if (token.isRefused) return;
     token.isRefused = true;
-    log.error("token refused", { token: token.place, of: this.supply.tokensFor("").length });
-    if (!this.mayHave("")) log.error("all tokens refused, continuing without a token");
+    log.error("token refused", {
+      token: token.place,
+      of: this.supply.tokensFor("").length,
+    });
+    if (!this.mayHave("")) {
+      log.error("all tokens refused, continuing without a token");
+    }
   }
 
   /**
@@ -236,7 +281,13 @@ export class TokenPool {
   deny(token: Token, owner: string, text: string): void {
     const message = text.slice(0, MAX_MESSAGE_CHARS);
     const isNew = this.setAside.failed(keyOf(token, owner), true, SET_ASIDE_MS);
-    if (isNew) this.options.log.warn("token set aside", { token: token.place, owner, message });
+    if (isNew) {
+      this.options.log.warn("token set aside", {
+        token: token.place,
+        owner,
+        message,
+      });
+    }
   }
 
   /**
@@ -246,8 +297,12 @@ export class TokenPool {
   remaining(quota: Quota): number | null {
     const tokens = this.accepted(quota, "");
     const known = (tokens.length > 0 ? tokens : [this.anonymous])
-      .map((token) => this.quotaLeft(token, quota)).filter((count) => count !== UNKNOWN);
-    return known.length === 0 ? null : known.reduce((sum, count) => sum + count);
+      .map((token) => this.quotaLeft(token, quota)).filter((count) =>
+        count !== UNKNOWN
+      );
+    return known.length === 0
+      ? null
+      : known.reduce((sum, count) => sum + count);
   }
 
   /**
@@ -262,7 +317,9 @@ export class TokenPool {
   ): CollectionsError {
     const waits = [...this.accepted(quota, owner, account), ...others]
       .map((token) => this.limits.waitMs(keyOf(token, quota)));
-    if (waits.length === 0) return sourceFailed(`Cannot use a token: "${owner}" accepts none`);
+    if (waits.length === 0) {
+      return sourceFailed(`Cannot use a token: "${owner}" accepts none`);
+    }
     const seconds = Math.max(1, Math.ceil(Math.min(...waits) / 1000));
     return sourceRateLimited(
       `Cannot send a request to GitHub: the ${quota} quota is spent`,
@@ -276,7 +333,11 @@ export class TokenPool {
     return this.options.clock.monotonicMs() >= resetAtMs ? UNKNOWN : remaining;
   }
 
-  private accepted(quota: Quota, owner: string, account = owner): readonly Token[] {
+  private accepted(
+    quota: Quota,
+    owner: string,
+    account = owner,
+  ): readonly Token[] {
     if (quota === "raw") return [];
     return this.supply.tokensFor(account).filter((token) =>
       !token.isRefused && this.options.clock.monotonicMs() < token.endsAtMs &&
@@ -303,16 +364,22 @@ export class TokenPool {
 const isoTime = (ms: number) => new Date(ms).toISOString();
 
 /** Returns the key of a token for a quota or for an owner. */
-const keyOf = ({ fingerprint }: Token, of: string) => `${fingerprint} ${of.toLowerCase()}`;
+const keyOf = ({ fingerprint }: Token, of: string) =>
+  `${fingerprint} ${of.toLowerCase()}`;
 
 /**
  * Creates a token. The log names it by `place`. Tokens of one `identity` have
  * the same limits.
  */
-export function newToken(secret: string | null, place: number, identity = secret) {
+export function newToken(
+  secret: string | null,
+  place: number,
+  identity = secret,
+) {
   const fingerprint = identity === null
     ? "none"
-    : createHash("sha256").update(`validator of ${identity}`).digest("hex").slice(0, 12);
+    : createHash("sha256").update(`validator of ${identity}`).digest("hex")
+      .slice(0, 12);
   /**
    * Replaced by what responses state. `resetAtMs` is by `clock.monotonicMs()`.
    */

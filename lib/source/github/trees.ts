@@ -5,7 +5,11 @@
 import { sourceFailed } from "../../errors.ts";
 import type { Task } from "../../thread/compute.ts";
 import { type EntryKind, FileListBuilder, isListedPath } from "../file_list.ts";
-import { type GitMode, treeId, type TreeObjectEntry } from "../git_object_id.ts";
+import {
+  type GitMode,
+  treeId,
+  type TreeObjectEntry,
+} from "../git_object_id.ts";
 import { addEntry } from "../tree_entries.ts";
 import { OBJECT_ID, parseJson } from "./json.ts";
 
@@ -38,9 +42,13 @@ interface TreeAnswer {
  * result is the listed files below it. It is null if that response is
  * truncated.
  */
-export const readTreeTask: Task<{ answer: Uint8Array; isRecursive: boolean }, TreeAnswer | null> = {
+export const readTreeTask: Task<
+  { answer: Uint8Array; isRecursive: boolean },
+  TreeAnswer | null
+> = {
   name: "read-tree",
-  load: () => Promise.resolve((input, pace) => pace.within(() => readTree(input))),
+  load: () =>
+    Promise.resolve((input, pace) => pace.within(() => readTree(input))),
 };
 
 /**
@@ -50,10 +58,15 @@ export const readTreeTask: Task<{ answer: Uint8Array; isRecursive: boolean }, Tr
 function readTree(
   { answer, isRecursive }: { answer: Uint8Array; isRecursive: boolean },
 ): TreeAnswer | null {
-  const { tree, truncated, sha } = (parseJson(answer) ?? {}) as Record<string, unknown>;
+  const { tree, truncated, sha } = (parseJson(answer) ?? {}) as Record<
+    string,
+    unknown
+  >;
   if (!Array.isArray(tree)) throw unusable("the answer has none");
   if (truncated === true && isRecursive) return null;
-  if (truncated === true) throw unusable("a plain answer says that it is truncated");
+  if (truncated === true) {
+    throw unusable("a plain answer says that it is truncated");
+  }
   const list = new FileListBuilder();
   const entries: TreeObjectEntry[] = [];
   for (const raw of tree) {
@@ -64,7 +77,9 @@ function readTree(
       addEntry(list, { name: path, kind, id, size });
       continue;
     }
-    if (!isBelow) entries.push({ name: path, mode: mode.replace(/^0/, "") as GitMode, id });
+    if (!isBelow) {
+      entries.push({ name: path, mode: mode.replace(/^0/, "") as GitMode, id });
+    }
     if (kind !== "file" || !isListedPath(path)) continue;
     // GitHub writes U+FFFD for bytes that are not UTF-8. Such a path names no
     // file.
@@ -76,11 +91,15 @@ function readTree(
 }
 
 function entryOf(raw: unknown) {
-  const { path, mode, sha, size: bytes } = (raw ?? {}) as Record<string, unknown>;
+  const { path, mode, sha, size: bytes } = (raw ?? {}) as Record<
+    string,
+    unknown
+  >;
   const kind = KINDS.get(mode);
   const size = kind === "file" ? bytes : 0;
   if (
-    typeof path !== "string" || !path.isWellFormed() || typeof mode !== "string" ||
+    typeof path !== "string" || !path.isWellFormed() ||
+    typeof mode !== "string" ||
     kind === undefined || typeof sha !== "string" || !OBJECT_ID.test(sha) ||
     typeof size !== "number" || !Number.isSafeInteger(size) || size < 0
   ) {
@@ -90,4 +109,5 @@ function entryOf(raw: unknown) {
   return { path, mode, kind, id: sha, size };
 }
 
-const unusable = (state: string) => sourceFailed(`Cannot read "tree": ${state}`);
+const unusable = (state: string) =>
+  sourceFailed(`Cannot read "tree": ${state}`);

@@ -39,7 +39,10 @@ export interface CheckedPath {
  * above it may be links.
  */
 export async function checkedPath(path: string): Promise<CheckedPath> {
-  return { path, realPath: join(await Deno.realPath(dirname(path)), basename(path)) };
+  return {
+    path,
+    realPath: join(await Deno.realPath(dirname(path)), basename(path)),
+  };
 }
 
 /**
@@ -52,7 +55,9 @@ export const pathIn = (folder: CheckedPath, path: string): CheckedPath => ({
 });
 
 /** Returns whether the real path is the expected one. */
-export async function isReal({ path, realPath }: CheckedPath): Promise<boolean> {
+export async function isReal(
+  { path, realPath }: CheckedPath,
+): Promise<boolean> {
   return await nullIfMissing(Deno.realPath(path)) === realPath;
 }
 
@@ -60,10 +65,15 @@ export async function isReal({ path, realPath }: CheckedPath): Promise<boolean> 
  * Returns whether the path still names the file or link that `lstat` described.
  * No link may lead to it.
  */
-export async function isInPlace(at: CheckedPath, found: Deno.FileInfo): Promise<boolean> {
+export async function isInPlace(
+  at: CheckedPath,
+  found: Deno.FileInfo,
+): Promise<boolean> {
   const { path, realPath } = at;
   // The real path of a link is the path of its target.
-  const unlinked = found.isSymlink ? { path: dirname(path), realPath: dirname(realPath) } : at;
+  const unlinked = found.isSymlink
+    ? { path: dirname(path), realPath: dirname(realPath) }
+    : at;
   if (!await isReal(unlinked)) return false;
   // The real path is not used. Deno may have no permission to read it.
   const info = await nullIfMissing(Deno.lstat(path));
@@ -85,18 +95,25 @@ export async function readChecked(
   if (handle === null) return null;
   try {
     const opened = await handle.stat();
-    const isFound = opened.isFile() && opened.size === found.size && isSameFile(opened, found);
+    const isFound = opened.isFile() && opened.size === found.size &&
+      isSameFile(opened, found);
     if (!isFound || !await isInPlace(at, found)) return null;
     const hash = blobHash(found.size);
     for (let offset = 0; offset < found.size;) {
       const start = offset % bytes.length;
-      const length = Math.min(BLOCK_BYTES, bytes.length - start, found.size - offset);
+      const length = Math.min(
+        BLOCK_BYTES,
+        bytes.length - start,
+        found.size - offset,
+      );
       const { bytesRead } = await handle.read(bytes, start, length, null);
       if (bytesRead === 0) break;
       hash.update(bytes.subarray(start, start + bytesRead));
       offset += bytesRead;
     }
-    return await isInPlace(at, found) ? { bytes, id: hash.digest("hex") } : null;
+    return await isInPlace(at, found)
+      ? { bytes, id: hash.digest("hex") }
+      : null;
   } finally {
     await handle.close();
   }
@@ -128,7 +145,9 @@ export async function nullIfMissing<T>(read: Promise<T>): Promise<T | null> {
     // Deno's errors may have no code. InvalidData is a link whose target is not
     // UTF-8.
     const { code, name } = error as { code?: string; name?: string };
-    if ([code, name].some((text) => text !== undefined && MISSING.test(text))) return null;
+    if ([code, name].some((text) => text !== undefined && MISSING.test(text))) {
+      return null;
+    }
     throw error;
   }
 }

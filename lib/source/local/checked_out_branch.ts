@@ -16,7 +16,9 @@ export async function checkedOutBranch(folder: string): Promise<string> {
   // that names the directory.
   const file = await readShort(join(folder, ".git"));
   const dir = /^gitdir: (.+)$/.exec(file ?? "")?.[1] ?? ".git";
-  const head = await readShort(join(isAbsolute(dir) ? dir : join(folder, dir), "HEAD")) ?? "";
+  const head =
+    await readShort(join(isAbsolute(dir) ? dir : join(folder, dir), "HEAD")) ??
+      "";
   // A reftable repository has its HEAD elsewhere and puts the name `.invalid`
   // here.
   const branch = /^ref: refs\/heads\/([^\s.]\S*)$/.exec(head)?.[1];
@@ -32,7 +34,8 @@ async function readShort(path: string): Promise<string | null> {
     const found = await Deno.lstat(path);
     if (!found.isFile || found.size > MAX_BYTES) return null;
     const content = await readChecked(await checkedPath(path), found);
-    return content && new TextDecoder().decode(content.bytes).replace(/\r?\n$/, "");
+    return content &&
+      new TextDecoder().decode(content.bytes).replace(/\r?\n$/, "");
   } catch {
     return null;
   }

@@ -45,7 +45,8 @@ export interface ScanWork {
 }
 
 /** Returns whether a path segment may be served. */
-export const isServedName = (name: string) => !name.startsWith(".") && name !== "node_modules";
+export const isServedName = (name: string) =>
+  !name.startsWith(".") && name !== "node_modules";
 
 /**
  * Scans the folder at `path`. `previous` is the result of the last scan. Its
@@ -79,8 +80,12 @@ export async function scanFolder(
     if (counted <= maxEntries) return;
     const what = `The folder "${basename(path)}" cannot be served`;
     const why = `it holds more than ${maxEntries} files and folders`;
-    const how = "where each level of a deep folder and each 64 KiB of a large file count";
-    throw new CollectionsError("collection-too-large", `${what}: ${why}, ${how}.`);
+    const how =
+      "where each level of a deep folder and each 64 KiB of a large file count";
+    throw new CollectionsError(
+      "collection-too-large",
+      `${what}: ${why}, ${how}.`,
+    );
   };
 
   /**
@@ -107,16 +112,22 @@ export async function scanFolder(
     }
     const entries: ScannedEntry[] = [];
     const scanFiles = async () => {
-      for (let name = fileNames.pop(); name !== undefined; name = fileNames.pop()) {
+      for (
+        let name = fileNames.pop();
+        name !== undefined;
+        name = fileNames.pop()
+      ) {
         const file = await scanFile(pathIn(at, name), name);
         if (file !== null) entries.push(file);
       }
     };
-    await Promise.all(Array.from({ length: READ_AT_ONCE }, scanFiles)).catch((error) => {
-      // Ends the other loops.
-      fileNames.length = 0;
-      throw error;
-    });
+    await Promise.all(Array.from({ length: READ_AT_ONCE }, scanFiles)).catch(
+      (error) => {
+        // Ends the other loops.
+        fileNames.length = 0;
+        throw error;
+      },
+    );
     await checkFolder(at);
     for (const name of folderNames) {
       const below = await nullIfMissing(scan(pathIn(at, name), level + 1));
@@ -134,7 +145,10 @@ export async function scanFolder(
    * Returns the entry of a file or link. Returns null if it is deleted or
    * unreadable.
    */
-  const scanFile = async (at: CheckedPath, name: string): Promise<ScannedEntry | null> => {
+  const scanFile = async (
+    at: CheckedPath,
+    name: string,
+  ): Promise<ScannedEntry | null> => {
     for (let tries = 1; tries <= MAX_TRIES; tries++) {
       const info = await nullIfMissing(Deno.lstat(at.path));
       if (info === null || !(info.isFile || info.isSymlink)) return null;
@@ -143,7 +157,9 @@ export async function scanFolder(
       const id = previous?.blobIds.get(stamp) ?? await readId(at, info, work);
       if (id === null) continue;
       if (stamp !== "") blobIds.set(stamp, id);
-      if (info.isSymlink) return { name, kind: "symbolic link", mode: "120000", id, size: 0 };
+      if (info.isSymlink) {
+        return { name, kind: "symbolic link", mode: "120000", id, size: 0 };
+      }
       const mode = (info.mode ?? 0) & 0o100 ? "100755" : "100644";
       return { name, kind: "file", mode, id, size: info.size };
     }
@@ -162,7 +178,9 @@ type FoundFolder = Awaited<ReturnType<typeof folderOf>>;
 
 async function checkFolder(at: CheckedPath): Promise<void> {
   if (await isReal(at)) return;
-  throw new Deno.errors.NotFound(`Cannot scan "${at.path}": a link took its place`);
+  throw new Deno.errors.NotFound(
+    `Cannot scan "${at.path}": a link took its place`,
+  );
 }
 
 /**
@@ -176,7 +194,8 @@ function stampOf(at: CheckedPath, info: Deno.FileInfo, nowMs: number): string {
   const changedAtMs = (ctime ?? mtime)?.getTime() ?? Infinity;
   if (changedAtMs + SETTLED_AFTER_MS > nowMs) return "";
   // Systems without inode numbers give 0 or null.
-  return [size, mtime?.getTime(), ctime?.getTime(), dev, ino || at.path, mode].join();
+  return [size, mtime?.getTime(), ctime?.getTime(), dev, ino || at.path, mode]
+    .join();
 }
 
 /**

@@ -1,12 +1,25 @@
 // The state of a local folder after a scan. It has trees by their ids as in
 // Git. Lists files and reads files whose bytes still match their ids.
 
-import { sortYielding, STEPS_PER_YIELD, yieldToEventLoop } from "../../work/clock.ts";
+import {
+  sortYielding,
+  STEPS_PER_YIELD,
+  yieldToEventLoop,
+} from "../../work/clock.ts";
 import { type FileList, FileListBuilder } from "../file_list.ts";
-import { hasId, treeIdOfSorted, type TreeObjectEntry } from "../git_object_id.ts";
+import {
+  hasId,
+  treeIdOfSorted,
+  type TreeObjectEntry,
+} from "../git_object_id.ts";
 import type { FileRef } from "../source.ts";
 import { addEntry, TreeEntries, type TreeEntry } from "../tree_entries.ts";
-import { checkedPath, nullIfMissing, pathIn, readChecked } from "./checked_file.ts";
+import {
+  checkedPath,
+  nullIfMissing,
+  pathIn,
+  readChecked,
+} from "./checked_file.ts";
 
 /**
  * A file, a folder or a symbolic link. The id of a link is the id of its
@@ -39,7 +52,10 @@ export async function folderOf(
   omitted: number,
   previous: FolderState | null,
 ): Promise<{ readonly id: string; readonly folder: ScannedFolder }> {
-  const sorted = await sortYielding(entries, (a, b) => compareBytes(keyOf(a), keyOf(b)));
+  const sorted = await sortYielding(
+    entries,
+    (a, b) => compareBytes(keyOf(a), keyOf(b)),
+  );
   const id = await treeIdOfSorted(sorted);
   const known = previous?.folders.get(id);
   if (known?.tree.list.omitted === omitted) return { id, folder: known };
@@ -53,7 +69,8 @@ export async function folderOf(
 }
 
 /** Git sorts entries by this key. */
-const keyOf = ({ kind, name }: ScannedEntry) => kind === "folder" ? `${name}/` : name;
+const keyOf = ({ kind, name }: ScannedEntry) =>
+  kind === "folder" ? `${name}/` : name;
 
 /**
  * Compares strings by their bytes in UTF-8 without encoding them. Surrogates
@@ -68,13 +85,19 @@ function compareBytes(a: string, b: string): number {
   return a.length - b.length;
 }
 
-const rankOf = (unit: number) => unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
+const rankOf = (unit: number) =>
+  unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 
 /** Returns the entry at a path. */
-export function entryAt({ id, folders }: FolderState, path: string): TreeEntry | undefined {
+export function entryAt(
+  { id, folders }: FolderState,
+  path: string,
+): TreeEntry | undefined {
   let entry: TreeEntry | undefined = { name: "", kind: "folder", id, size: 0 };
   for (const name of path.split("/")) {
-    entry = entry?.kind === "folder" ? folders.get(entry.id)?.tree.find(name) : undefined;
+    entry = entry?.kind === "folder"
+      ? folders.get(entry.id)?.tree.find(name)
+      : undefined;
   }
   return entry;
 }
@@ -83,7 +106,10 @@ export function entryAt({ id, folders }: FolderState, path: string): TreeEntry |
  * Lists every file below a folder. Entries in Git's order give paths in byte
  * order.
  */
-export async function listFiles({ folders }: FolderState, treeId: string): Promise<FileList> {
+export async function listFiles(
+  { folders }: FolderState,
+  treeId: string,
+): Promise<FileList> {
   const builder = new FileListBuilder();
   let steps = 0;
   const add = async (treeId: string, prefix: string) => {
@@ -113,6 +139,10 @@ export async function readExact(
   const at = pathIn(await checkedPath(folder), path);
   const info = await nullIfMissing(Deno.lstat(at.path));
   // A file that has grown is not read into memory.
-  const content = info?.isFile && info.size === size ? await readChecked(at, info) : null;
-  return content && (content.id === id || hasId(content.bytes, id)) ? content.bytes : null;
+  const content = info?.isFile && info.size === size
+    ? await readChecked(at, info)
+    : null;
+  return content && (content.id === id || hasId(content.bytes, id))
+    ? content.bytes
+    : null;
 }

@@ -7,14 +7,30 @@
 import { join } from "@std/path";
 import pLimit, { type LimitFunction } from "p-limit";
 import type { Clock } from "../../work/clock.ts";
-import { branchNotFound, CollectionsError, itemNotFound, sourceFailed } from "../../errors.ts";
+import {
+  branchNotFound,
+  CollectionsError,
+  itemNotFound,
+  sourceFailed,
+} from "../../errors.ts";
 import { describeError } from "../../log.ts";
 import type { FileList } from "../file_list.ts";
 import { isLfsId } from "../git_object_id.ts";
-import type { BlobResult, FileRef, RequestContext, Snapshot, Source } from "../source.ts";
+import type {
+  BlobResult,
+  FileRef,
+  RequestContext,
+  Snapshot,
+  Source,
+} from "../source.ts";
 import { checkedOutBranch } from "./checked_out_branch.ts";
 import { isServedName, scanFolder, type ScanWork } from "./folder_scan.ts";
-import { entryAt, type FolderState, listFiles, readExact } from "./folder_state.ts";
+import {
+  entryAt,
+  type FolderState,
+  listFiles,
+  readExact,
+} from "./folder_state.ts";
 
 export const LOCAL_OWNER = "local";
 
@@ -54,12 +70,17 @@ export class LocalSource implements Source {
    * @throws {CollectionsError} repository-not-found, branch-not-found,
    * collection-too-large or a source failure.
    */
-  readonly resolve: Source["resolve"] = async ({ owner, repo, branch }, context) => {
+  readonly resolve: Source["resolve"] = async (
+    { owner, repo, branch },
+    context,
+  ) => {
     context.signal?.throwIfAborted();
     const folder = await this.find(repo);
     const look = await folder.look(context).catch((cause) => {
       if (cause instanceof CollectionsError) throw cause;
-      if (!(cause instanceof Deno.errors.NotFound)) throw unreadable(repo, cause);
+      if (!(cause instanceof Deno.errors.NotFound)) {
+        throw unreadable(repo, cause);
+      }
       this.folders.delete(folder.name);
       throw localFolderNotFound(repo);
     });
@@ -67,10 +88,17 @@ export class LocalSource implements Source {
       throw branchNotFound(branch, look.branch);
     }
     const { commit, checkedAtMs } = look.ref;
-    return { ...look, name: { owner, repo }, commit, checkedAtMs, validators: folder.name };
+    return {
+      ...look,
+      name: { owner, repo },
+      commit,
+      checkedAtMs,
+      validators: folder.name,
+    };
   };
 
-  readonly tree: Source["tree"] = (...of) => Promise.try(() => this.folderIn(...of).folder.tree);
+  readonly tree: Source["tree"] = (...of) =>
+    Promise.try(() => this.folderIn(...of).folder.tree);
 
   /** Never resolves to null. */
   readonly files = (...of: Parameters<Source["files"]>): Promise<FileList> =>
@@ -95,7 +123,9 @@ export class LocalSource implements Source {
       const file = state && entryAt(state, path);
       const isListed = file?.kind === "file" && (isLfs || file.id === id);
       if (!folder || !isListed) return objectMissing(snapshot, id);
-      const from = isLfs ? `.git/lfs/objects/${id.slice(0, 2)}/${id.slice(2, 4)}/${id}` : path;
+      const from = isLfs
+        ? `.git/lfs/objects/${id.slice(0, 2)}/${id.slice(2, 4)}/${id}`
+        : path;
       const bytes = await readExact(folder.path, from, isLfs ? ref : file)
         .catch((cause) => unreadable(id, cause));
       if (bytes !== null) return bytes;
@@ -123,7 +153,9 @@ export class LocalSource implements Source {
     if (known !== undefined) return known;
     const names: string[] = [];
     try {
-      for await (const { name, isDirectory } of Deno.readDir(this.options.root)) {
+      for await (
+        const { name, isDirectory } of Deno.readDir(this.options.root)
+      ) {
         const isSimilar = name.toLowerCase() === repo.toLowerCase();
         if (isDirectory && isServedName(name) && isSimilar) names.push(name);
       }
@@ -132,7 +164,8 @@ export class LocalSource implements Source {
     }
     const name = names.includes(repo) ? repo : names.sort()[0];
     if (name === undefined) throw localFolderNotFound(repo);
-    const folder = this.folders.get(name) ?? new WatchedFolder(name, this.options, this.scans);
+    const folder = this.folders.get(name) ??
+      new WatchedFolder(name, this.options, this.scans);
     this.folders.set(name, folder);
     return folder;
   }
@@ -147,7 +180,11 @@ export class LocalSource implements Source {
   }
 
   /** @throws {CollectionsError} source-failed if the folder is deleted. */
-  private folderIn(snapshot: Snapshot, treeId: string, { signal }: RequestContext) {
+  private folderIn(
+    snapshot: Snapshot,
+    treeId: string,
+    { signal }: RequestContext,
+  ) {
     signal?.throwIfAborted();
     const { state } = this.stateOf(snapshot);
     const folder = state?.folders.get(treeId);
@@ -197,10 +234,16 @@ class WatchedFolder {
     if (this.last !== null) {
       const { checkedAtMs, freshForMs } = this.last.ref;
       const ageMs = clock.now() - checkedAtMs;
-      if (ageMs >= 0 && ageMs < freshForMs) return { ...this.last, freshness: "fresh" };
+      if (ageMs >= 0 && ageMs < freshForMs) {
+        return { ...this.last, freshness: "fresh" };
+      }
     }
-    if (this.failure !== null && clock.monotonicMs() < this.restsUntilMs) throw this.failure;
-    this.looking ??= this.scans(() => this.scan(context)).finally(() => this.looking = null);
+    if (this.failure !== null && clock.monotonicMs() < this.restsUntilMs) {
+      throw this.failure;
+    }
+    this.looking ??= this.scans(() => this.scan(context)).finally(() =>
+      this.looking = null
+    );
     return await this.looking;
   }
 
@@ -214,14 +257,19 @@ class WatchedFolder {
   }
 
   private async scan(context: RequestContext): Promise<Look> {
-    const { last, path, states, options: { clock, maxEntries = 1_000_000 } } = this;
+    const { last, path, states, options: { clock, maxEntries = 1_000_000 } } =
+      this;
     const isExpired = last?.ref.checkedAtMs === 0;
     const startedAtMs = clock.monotonicMs();
     const checkedAtMs = clock.now();
     const work: ScanWork = { names: 0, reads: 0, blocks: 0 };
     const read = async () => {
       const branch = await checkedOutBranch(path);
-      const state = await scanFolder(path, states[0] ?? null, { maxEntries, clock, work });
+      const state = await scanFolder(path, states[0] ?? null, {
+        maxEntries,
+        clock,
+        work,
+      });
       return { branch, state };
     };
     const [outcome] = await Promise.allSettled([read()]);
@@ -230,15 +278,23 @@ class WatchedFolder {
     this.restsUntilMs = startedAtMs + tookMs + restMs;
     if (isExpired) this.expiredUntilMs = this.restsUntilMs;
     const { names, reads, blocks } = work;
-    const workMs = names * COST_MS.name + reads * COST_MS.read + blocks * COST_MS.block;
+    const workMs = names * COST_MS.name + reads * COST_MS.read +
+      blocks * COST_MS.block;
     context.charge(Math.min(tookMs, workMs));
     this.failure = outcome.status === "rejected" ? outcome.reason : null;
     if (outcome.status === "rejected") throw outcome.reason;
 
     const { branch, state } = outcome.value;
     const commit = state.id;
-    this.states = [state, ...states.filter(({ id }) => id !== commit)].slice(0, 2);
-    const found = { commit, checkedAtMs, freshForMs: Math.max(MIN_FRESH_MS, tookMs + restMs) };
+    this.states = [state, ...states.filter(({ id }) => id !== commit)].slice(
+      0,
+      2,
+    );
+    const found = {
+      commit,
+      checkedAtMs,
+      freshForMs: Math.max(MIN_FRESH_MS, tookMs + restMs),
+    };
     if (last?.branch === branch) {
       const freshness = last.ref.commit === commit ? "unchanged" : "moved";
       Object.assign(last.ref, found);
@@ -253,13 +309,20 @@ class WatchedFolder {
 
 /** Nothing local is private, so the error names the folder. */
 const localFolderNotFound = (repo: string) =>
-  new CollectionsError("repository-not-found", `There is no local folder "${repo}".`);
+  new CollectionsError(
+    "repository-not-found",
+    `There is no local folder "${repo}".`,
+  );
 
 function objectMissing({ name }: Snapshot, id: string): CollectionsError {
-  return sourceFailed(`Cannot read "${id}": it is not in "${name.owner}/${name.repo}" any more`);
+  return sourceFailed(
+    `Cannot read "${id}": it is not in "${name.owner}/${name.repo}" any more`,
+  );
 }
 
 /** The log must not reveal the paths of the folders on this machine. */
 function unreadable(what: string, cause: unknown): CollectionsError {
-  return sourceFailed(`Cannot read "${what}": ${describeError(cause).error}`, { cause });
+  return sourceFailed(`Cannot read "${what}": ${describeError(cause).error}`, {
+    cause,
+  });
 }

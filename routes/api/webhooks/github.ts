@@ -8,5 +8,6 @@ export const isEnabled = ({ webhook }: Services): boolean => webhook !== null;
  * exists only if GITHUB_WEBHOOK_SECRET is set.
  */
 export const handler = define.handlers({
-  POST: ({ req, state: { services, context } }) => services.webhook!.receive(req, context),
+  POST: ({ req, state: { services, context } }) =>
+    services.webhook!.receive(req, context),
 });

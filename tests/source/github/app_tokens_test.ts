@@ -12,10 +12,14 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
 /** Two private repositories of two owners that have installed the App, and a public one of a third that has not. */
-async function start({ tokenLifeMs = HOUR_MS, allowed = "octo/*,acme/*,other/*" } = {}) {
+async function start(
+  { tokenLifeMs = HOUR_MS, allowed = "octo/*,acme/*,other/*" } = {},
+) {
   await using parts = new AsyncDisposableStack();
   const clock = new TestClock(Date.now() + MINUTE_MS);
-  const repository = parts.use(await makeGitRepository({ "posts/a.md": "A\n" }));
+  const repository = parts.use(
+    await makeGitRepository({ "posts/a.md": "A\n" }),
+  );
   const gh = parts.use(new GithubDouble(clock.now));
   for (const owner of ["octo", "acme"]) {
     gh.add(`${owner}/site`, repository, { visibility: "private" });
@@ -59,7 +63,9 @@ Deno.test("AppTokens: 200 requests over ten minutes with tokens of one minute, n
   };
   const statuses: number[] = [];
   for (let step = 0; step < 50; step++) {
-    statuses.push(...await Promise.all(["octo", "acme", "OCTO", "acme"].map(request)));
+    statuses.push(
+      ...await Promise.all(["octo", "acme", "OCTO", "acme"].map(request)),
+    );
     clock.advance(12_000);
   }
   assertEquals(statuses, Array(200).fill(200));
@@ -69,7 +75,9 @@ Deno.test("AppTokens: 200 requests over ten minutes with tokens of one minute, n
     assert(count >= 10 && count <= 13, `${count} tokens`);
   }
   assertEquals(gh.counts().installation, 2);
-  assert(!service.logText.includes("ghs_") && !service.logText.includes("PRIVATE"));
+  assert(
+    !service.logText.includes("ghs_") && !service.logText.includes("PRIVATE"),
+  );
 });
 
 Deno.test("AppTokens replaces a token of an hour within its last minutes, and at once where it is refused", async () => {
@@ -88,7 +96,9 @@ Deno.test("AppTokens replaces a token of an hour within its last minutes, and at
   assertEquals(await at(0), 3);
   // One that is never accepted is not asked for without end.
   gh.intercept = (_request, { kind, token }) =>
-    kind === "commit" && token !== null ? new Response("{}", { status: 401 }) : null;
+    kind === "commit" && token !== null
+      ? new Response("{}", { status: 401 })
+      : null;
   await request("octo");
   await request("octo");
   assertEquals(gh.app.given.length, 4);
@@ -131,7 +141,9 @@ Deno.test("AppTokens keeps the limits of a token for the next one", async () => 
   await using app = await start({ tokenLifeMs: MINUTE_MS });
   const { clock, gh, request } = app;
   gh.intercept = (_request, { token }) =>
-    token === null ? null : new Response("{}", { status: 429, headers: { "retry-after": "600" } });
+    token === null
+      ? null
+      : new Response("{}", { status: 429, headers: { "retry-after": "600" } });
   assertEquals(await request("octo"), 503);
   gh.intercept = null;
   clock.advance(59_000);
@@ -147,7 +159,9 @@ Deno.test("branches are checked ahead of need for owners that have installed the
   }
   gh.resetCounts();
   await service.services.refreshDue();
-  assertEquals(gh.requests.map(({ path }) => path), ["/repos/octo/site/commits/heads%2Fmain"]);
+  assertEquals(gh.requests.map(({ path }) => path), [
+    "/repos/octo/site/commits/heads%2Fmain",
+  ]);
 });
 
 Deno.test("AppTokens chooses by the owner that was requested, also after a rename", async () => {
@@ -162,7 +176,10 @@ Deno.test("AppTokens chooses by the owner that was requested, also after a renam
 Deno.test("openServices() stops at a private key or a file that cannot be used, and shows neither", async () => {
   const rows: [name: string, value: string][] = [
     ["GITHUB_APP_PRIVATE_KEY", "canary"],
-    ["GITHUB_APP_PRIVATE_KEY", "-----BEGIN PRIVATE KEY-----\ncanary\n-----END PRIVATE KEY-----"],
+    [
+      "GITHUB_APP_PRIVATE_KEY",
+      "-----BEGIN PRIVATE KEY-----\ncanary\n-----END PRIVATE KEY-----",
+    ],
     ["GITHUB_APP_PRIVATE_KEY_FILE", "tests/no_such_file.pem"],
   ];
   for (const [name, value] of rows) {
@@ -171,7 +188,10 @@ Deno.test("openServices() stops at a private key or a file that cannot be used, 
       [name]: value,
     };
     const config = parseSettings((name) => env[name]);
-    const { message } = await assertRejects(() => openServices(config), SettingsError);
+    const { message } = await assertRejects(
+      () => openServices(config),
+      SettingsError,
+    );
     assert(message.startsWith(`Cannot start with "${name}": `), message);
     assert(!message.includes("canary") && !message.includes("\n"), message);
   }

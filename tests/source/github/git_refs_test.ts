@@ -45,7 +45,10 @@ Deno.test("a service without a token checks refs by ls-refs alone, and reads at 
   assertEquals(await cost(site, list), [COLD, 1]);
   assertEquals((await freshnessOf(site))[0], "a b");
   const metrics = services.metrics.toText();
-  assert(metrics.includes('upstream_requests_total{kind="ls-refs",result="200"} 3'), metrics);
+  assert(
+    metrics.includes('upstream_requests_total{kind="ls-refs",result="200"} 3'),
+    metrics,
+  );
 });
 
 Deno.test("REST is requested once for what a tag or an id names, each time where that is no commit", async () => {
@@ -62,8 +65,14 @@ Deno.test("REST is requested once for what a tag or an id names, each time where
     clock.advance(MINUTE_MS);
     assertEquals(await cost(site, list), [{}, 1], branch);
   }
-  for (const [branch, commits] of [["heads/main", 0], ["tree", 1], ["0".repeat(40), 1]] as const) {
-    const list = async () => assertEquals(await commitOf(site, branch), notFound(branch));
+  for (
+    const [branch, commits] of [["heads/main", 0], ["tree", 1], [
+      "0".repeat(40),
+      1,
+    ]] as const
+  ) {
+    const list = async () =>
+      assertEquals(await commitOf(site, branch), notFound(branch));
     const expected = [commits === 0 ? {} : { commit: commits }, 1];
     assertEquals(await cost(site, list), expected, branch);
     clock.advance(MINUTE_MS);
@@ -104,7 +113,9 @@ Deno.test("blocked repositories do not stop ls-refs for the others, and are not 
   await using site = await start();
   const { gh, repository, service } = site;
   await freshnessOf(site);
-  for (let n = 0; n < 6; n++) gh.add(`blocked${n}/site`, repository, { blocked: 451 });
+  for (let n = 0; n < 6; n++) {
+    gh.add(`blocked${n}/site`, repository, { blocked: 451 });
+  }
   for (let n = 0; n < 6; n++) {
     const path = listPath({ owner: `blocked${n}` });
     assertEquals(await freshnessOf(site, path), [451, "repository-blocked"]);
@@ -122,7 +133,8 @@ Deno.test("refs are checked by ls-refs while every token waits, and by REST afte
   const { gh, repository, service: { clock, services } } = site;
   gh.addToken("t1");
   await freshnessOf(site);
-  gh.fault = ({ token }) => token === 0 ? { kind: "secondary429", retryAfterSeconds: 150 } : null;
+  gh.fault = ({ token }) =>
+    token === 0 ? { kind: "secondary429", retryAfterSeconds: 150 } : null;
   clock.advance(MINUTE_MS);
   await freshnessOf(site);
   await repository.commit({ "posts/b.md": "" });
@@ -130,19 +142,29 @@ Deno.test("refs are checked by ls-refs while every token waits, and by REST afte
   const list = async () => assertEquals((await freshnessOf(site))[0], "a b");
   assertEquals(await cost(site, list), [COLD, 1], "no request with the token");
   clock.advance(50_000);
-  assertEquals(await cost(site, () => services.refreshDue()), [{}, 0], "not ahead of need");
+  assertEquals(
+    await cost(site, () => services.refreshDue()),
+    [{}, 0],
+    "not ahead of need",
+  );
   gh.fault = null;
   clock.advance(50_000);
   assertEquals(await cost(site, list), [{ commit: 1, repo: 1 }, 0]);
 });
 
 Deno.test("an unchanged commit is fresh while REST's quota is spent, a new one gives the older answer", async () => {
-  await using site = await startGitSite(FILES, { env: { MISSES_PER_MINUTE: "10" } });
+  await using site = await startGitSite(FILES, {
+    env: { MISSES_PER_MINUTE: "10" },
+  });
   const { gh, repository, service: { clock } } = site;
   await freshnessOf(site);
   gh.fault = { kind: "quota403", resetAtMs: clock.now() + 3_600_000 };
   clock.advance(MINUTE_MS);
-  assertEquals(await freshnessOf(site), ["a", "fwd=stale; detail=revalidated", "0"]);
+  assertEquals(await freshnessOf(site), [
+    "a",
+    "fwd=stale; detail=revalidated",
+    "0",
+  ]);
   // Its age counts from the last check that found the older commit, however many came after it.
   for (let minute = 1; minute <= 5; minute++) {
     await repository.commit({ [`posts/b${minute}.md`]: "" });
@@ -150,7 +172,10 @@ Deno.test("an unchanged commit is fresh while REST's quota is spent, a new one g
     for (let request = 0; request < 20; request++) {
       const [slugs, status, age] = await freshnessOf(site);
       assertEquals([slugs, age], ["a", `${60 * minute}`]);
-      assertEquals(status, `hit; ttl=${60 - 60 * minute}; detail=stale-if-error`);
+      assertEquals(
+        status,
+        `hit; ttl=${60 - 60 * minute}; detail=stale-if-error`,
+      );
     }
   }
   gh.fault = null;
@@ -173,12 +198,15 @@ Deno.test("a Git host that fails for three owners is paused for an hour", async 
     bridge.intercept = name === "octo/site" ? null : failing;
     await queries(name);
   }
-  const paused = () => service.logLines("ls-refs paused").map(({ of, seconds }) => [of, seconds]);
+  const paused = () =>
+    service.logLines("ls-refs paused").map(({ of, seconds }) => [of, seconds]);
   assertEquals(paused().length, 6);
   assertEquals(new Set(paused().map(String)), new Set(["repository,600"]));
 
   service.clock.advance(10 * MINUTE_MS);
-  for (const name of ["a/1", "b/1", "c/1"]) assertEquals(await queries(name), 1);
+  for (const name of ["a/1", "b/1", "c/1"]) {
+    assertEquals(await queries(name), 1);
+  }
   assertEquals(paused().at(-1), ["host", 3600]);
   service.clock.advance(60 * MINUTE_MS - 1);
   assertEquals(await queries("d/1"), 0);
@@ -196,13 +224,25 @@ Deno.test("a back-off of REST does not stop ls-refs", async () => {
   clock.advance(MINUTE_MS);
   const list = () => freshnessOf(site);
   assertEquals(await cost(site, list), [{ commit: 2 }, 1]);
-  assertEquals(await cost(site, list), [{}, 1], "REST is not requested again so soon");
+  assertEquals(
+    await cost(site, list),
+    [{}, 1],
+    "REST is not requested again so soon",
+  );
   bridge.intercept = null;
-  assertEquals(await cost(site, async () => assertEquals((await list())[0], "a")), [{}, 1]);
+  assertEquals(
+    await cost(site, async () => assertEquals((await list())[0], "a")),
+    [{}, 1],
+  );
 });
 
 Deno.test("a move is followed, and its target must be allowed too", async () => {
-  for (const [allowed, expected] of [["", "a"], ["octo/site", 403], ["octo/*", "a"]] as const) {
+  for (
+    const [allowed, expected] of [["", "a"], ["octo/site", 403], [
+      "octo/*",
+      "a",
+    ]] as const
+  ) {
     await using site = await start({ ALLOWED_REPOS: allowed });
     const { gh, service } = site;
     await freshnessOf(site);
@@ -210,14 +250,19 @@ Deno.test("a move is followed, and its target must be allowed too", async () => 
     service.clock.advance(MINUTE_MS);
     assertEquals((await freshnessOf(site))[0], expected, allowed);
     if (expected === 403) continue;
-    assertEquals((await service.item({ path: "posts/a.md" })).repository.repo, "site");
+    assertEquals(
+      (await service.item({ path: "posts/a.md" })).repository.repo,
+      "site",
+    );
   }
 });
 
 Deno.test("40 hex digits are no commit id where repositories are allowed by name", async () => {
   await using site = await start({ ALLOWED_REPOS: "octo/*" });
   const commit = await site.repository.head();
-  const { code } = await site.service.problem(itemPath({ path: "posts/a.md", branch: commit }));
+  const { code } = await site.service.problem(
+    itemPath({ path: "posts/a.md", branch: commit }),
+  );
   assertEquals([code, site.gh.counts()], ["branch-not-found", {}]);
 });
 
@@ -237,5 +282,8 @@ Deno.test("a token is used while it is valid, and then ls-refs, not ahead of nee
   assertEquals(await cost(site, () => services.refreshDue()), [{}, 0]);
 
   await using none = await start({ GITHUB_GIT_URL: "none" });
-  assertEquals(await cost(none, () => freshnessOf(none)), [{ commit: 1, ...COLD }, 0]);
+  assertEquals(await cost(none, () => freshnessOf(none)), [{
+    commit: 1,
+    ...COLD,
+  }, 0]);
 });

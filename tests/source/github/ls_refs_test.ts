@@ -3,7 +3,11 @@
 
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { CollectionsError } from "../../../lib/errors.ts";
-import { lsRefs, type RefAnswer, RefSearch } from "../../../lib/source/github/ls_refs.ts";
+import {
+  lsRefs,
+  type RefAnswer,
+  RefSearch,
+} from "../../../lib/source/github/ls_refs.ts";
 import { formsOf } from "../../../lib/source/github/refs.ts";
 import { consequencesOf } from "../../../lib/source/source_failure.ts";
 import { GitHttpBridge } from "../../github/git_http_bridge.ts";
@@ -25,7 +29,10 @@ async function serve(branch = "main") {
   const bridge = new GitHttpBridge(state);
   const clock = new TestClock();
   const client = openClient({ clock });
-  const ask = (ref = "main", { repo = "site", gitUrl = bridge.url, context = uncharged } = {}) => {
+  const ask = (
+    ref = "main",
+    { repo = "site", gitUrl = bridge.url, context = uncharged } = {},
+  ) => {
     const query = { owner: "octo", repo, forms: formsOf(ref, false) };
     return lsRefs({ client, clock, gitUrl }, query, context);
   };
@@ -38,9 +45,17 @@ async function serve(branch = "main") {
   };
 }
 
-const answered = { owner: "octo", repo: "site", hasHead: true, defaultBranch: "main" };
+const answered = {
+  owner: "octo",
+  repo: "site",
+  hasHead: true,
+  defaultBranch: "main",
+};
 const missing = { ...answered, found: null };
-const found = (form: string, commit: string) => ({ ...answered, found: { form, commit } });
+const found = (form: string, commit: string) => ({
+  ...answered,
+  found: { form, commit },
+});
 
 /** The form that was found, null for none or no repository, or the code of the error. */
 const outcomeOf = (asked: ReturnType<typeof lsRefs>): Promise<string | null> =>
@@ -50,22 +65,53 @@ Deno.test("lsRefs() finds branches, then tags, peeled, by their whole names and 
   await using served = await serve();
   const { repository, ask } = served;
   const first = await repository.head();
-  const branches = ["main-2", "mai", "feature/a", "feature/a-b", "féé/𝒳", "HEADS", "both"];
-  for (const name of branches) await repository.commit({ [`${name}.md`]: name }, { branch: name });
+  const branches = [
+    "main-2",
+    "mai",
+    "feature/a",
+    "feature/a-b",
+    "féé/𝒳",
+    "HEADS",
+    "both",
+  ];
+  for (const name of branches) {
+    await repository.commit({ [`${name}.md`]: name }, { branch: name });
+  }
   const tree = await repository.git("rev-parse", "HEAD^{tree}");
-  for (const name of ["both", "light", first]) await repository.tag(name, { at: first });
+  for (const name of ["both", "light", first]) {
+    await repository.tag(name, { at: first });
+  }
   await repository.tag("noted", { at: first, annotated: true });
-  await repository.git("tag", "--annotate", "--message", "x", "nested", "refs/tags/noted");
+  await repository.git(
+    "tag",
+    "--annotate",
+    "--message",
+    "x",
+    "nested",
+    "refs/tags/noted",
+  );
   await repository.git("update-ref", "refs/tags/tree", tree);
   for (const name of ["main", ...branches]) {
-    assertEquals(await ask(name), found(`heads/${name}`, await repository.head(name)));
+    assertEquals(
+      await ask(name),
+      found(`heads/${name}`, await repository.head(name)),
+    );
   }
   for (const name of ["light", "noted", "nested", first]) {
     assertEquals(await ask(name), found(`tags/${name}`, first), name);
   }
   // It cannot be distinguished from a tag on a commit.
   assertEquals(await ask("tree"), found("tags/tree", tree));
-  const absent = ["ma", "main-", "feature", "heads/main", "refs/heads/main", "féé/𝒴", "zz", tree];
+  const absent = [
+    "ma",
+    "main-",
+    "feature",
+    "heads/main",
+    "refs/heads/main",
+    "féé/𝒴",
+    "zz",
+    tree,
+  ];
   for (const name of absent) assertEquals(await ask(name), missing, name);
 });
 
@@ -73,20 +119,31 @@ Deno.test("lsRefs() resolves HEAD to the default branch, and says where there is
   await using served = await serve("trunk/é");
   const { ask, state, repository } = served;
   const commit = await repository.head("trunk/é");
-  assertEquals(await ask("HEAD"), { ...found("HEAD", commit), defaultBranch: "trunk/é" });
+  assertEquals(await ask("HEAD"), {
+    ...found("HEAD", commit),
+    defaultBranch: "trunk/é",
+  });
   assertEquals(await ask("main"), { ...missing, defaultBranch: "trunk/é" });
 
   await repository.git("symbolic-ref", "HEAD", "refs/heads/gone");
   const gone = { defaultBranch: "gone", hasHead: false };
-  assertEquals(await ask("trunk/é"), { ...found("heads/trunk/é", commit), ...gone });
+  assertEquals(await ask("trunk/é"), {
+    ...found("heads/trunk/é", commit),
+    ...gone,
+  });
   assertEquals(await ask("nope"), { ...missing, ...gone });
 
   await Deno.writeTextFile(`${repository.dir}/HEAD`, `${commit}\n`);
-  assertEquals(await ask("HEAD"), { ...found("HEAD", commit), defaultBranch: null });
+  assertEquals(await ask("HEAD"), {
+    ...found("HEAD", commit),
+    defaultBranch: null,
+  });
 
   state.add("octo/empty", null);
   const empty = { ...missing, repo: "empty", hasHead: false };
-  for (const name of ["main", "HEAD"]) assertEquals(await ask(name, { repo: "empty" }), empty);
+  for (const name of ["main", "HEAD"]) {
+    assertEquals(await ask(name, { repo: "empty" }), empty);
+  }
 });
 
 Deno.test("lsRefs() follows two moves on the same origin and says where it arrived", async () => {
@@ -94,11 +151,19 @@ Deno.test("lsRefs() follows two moves on the same origin and says where it arriv
   const { state, repository, bridge, ask } = served;
   state.rename("octo/site", "Other/New.Name");
   const commit = await repository.head();
-  const there = { ...found("heads/main", commit), owner: "Other", repo: "New.Name" };
+  const there = {
+    ...found("heads/main", commit),
+    owner: "Other",
+    repo: "New.Name",
+  };
   assertEquals(await ask("main"), there);
   state.redirect("octo/hop", "{git}/octo/site/git-upload-pack");
   assertEquals(await ask("main", { repo: "hop" }), there);
-  assertEquals(bridge.requests.slice(-3), ["octo/hop", "octo/site", "Other/New.Name"]);
+  assertEquals(bridge.requests.slice(-3), [
+    "octo/hop",
+    "octo/site",
+    "Other/New.Name",
+  ]);
   state.redirect("octo/loop", "/octo/loop.git/git-upload-pack");
   bridge.requests.length = 0;
   assertEquals(await outcomeOf(ask("main", { repo: "loop" })), "source-failed");
@@ -125,9 +190,16 @@ Deno.test("lsRefs() follows no other redirect", async () => {
   ];
   for (const [location, status = 301, folder = ""] of redirects) {
     bridge.requests.length = 0;
-    bridge.intercept = () => new Response(null, { status, headers: { location } });
-    const outcome = await outcomeOf(served.ask("main", { gitUrl: bridge.url + folder }));
-    assertEquals([location, outcome, bridge.requests.length], [location, "source-failed", 1]);
+    bridge.intercept = () =>
+      new Response(null, { status, headers: { location } });
+    const outcome = await outcomeOf(
+      served.ask("main", { gitUrl: bridge.url + folder }),
+    );
+    assertEquals([location, outcome, bridge.requests.length], [
+      location,
+      "source-failed",
+      1,
+    ]);
   }
 });
 
@@ -140,10 +212,19 @@ Deno.test("lsRefs() tells a denial and a limit by their status, and uses a list 
     return served.ask();
   };
   for (const status of [206, 400, 410, 500, 503]) {
-    assertEquals(await outcomeOf(given(status, { "content-type": TYPE })), "source-failed");
+    assertEquals(
+      await outcomeOf(given(status, { "content-type": TYPE })),
+      "source-failed",
+    );
   }
-  assertEquals(await outcomeOf(given(200, { "content-type": "text/html" })), "source-failed");
-  assertEquals(await outcomeOf(given(200, { "content-type": TYPE })), "heads/main");
+  assertEquals(
+    await outcomeOf(given(200, { "content-type": "text/html" })),
+    "source-failed",
+  );
+  assertEquals(
+    await outcomeOf(given(200, { "content-type": TYPE })),
+    "heads/main",
+  );
   for (const status of [401, 403, 404, 451]) {
     assertEquals(await given(status, { "content-type": TYPE }), null);
   }
@@ -151,8 +232,13 @@ Deno.test("lsRefs() tells a denial and a limit by their status, and uses a list 
   assertEquals(await served.ask(), null);
   const waits = { "0": 1000, "999999999999": 3_600_000, "soon": 3_600_000 };
   for (const [value, waitMs] of Object.entries(waits)) {
-    const error = await assertRejects(() => given(429, { "retry-after": value }), CollectionsError);
-    assertEquals([error.code, consequencesOf(error)], ["source-rate-limited", { waitMs }]);
+    const error = await assertRejects(
+      () => given(429, { "retry-after": value }),
+      CollectionsError,
+    );
+    assertEquals([error.code, consequencesOf(error)], ["source-rate-limited", {
+      waitMs,
+    }]);
   }
 });
 
@@ -164,8 +250,12 @@ Deno.test("lsRefs() names itself Git, which GitHub wants, and the service", asyn
     names.push(headers.get("user-agent"));
     return null;
   };
-  assertEquals([await outcomeOf(ask()), names], ["heads/main", ["git/2 (test)"]]);
-  const other = await fetch(`${bridge.url}/octo/site.git/git-upload-pack`, { method: "POST" });
+  assertEquals([await outcomeOf(ask()), names], ["heads/main", [
+    "git/2 (test)",
+  ]]);
+  const other = await fetch(`${bridge.url}/octo/site.git/git-upload-pack`, {
+    method: "POST",
+  });
   assertEquals([other.status, await other.text()], [404, "Not Found\n"]);
 });
 
@@ -179,13 +269,21 @@ Deno.test("lsRefs() finds one of 10,000 refs, and stops reading past the name", 
   const sorted = "# pack-refs with: peeled fully-peeled sorted \n";
   await Deno.writeTextFile(`${repository.dir}/packed-refs`, sorted + packed);
   for (const form of ["heads/v0", "heads/v5000", "heads/v9999", "tags/v"]) {
-    assertEquals(await ask(form.slice(form.indexOf("/") + 1)), found(form, commit));
+    assertEquals(
+      await ask(form.slice(form.indexOf("/") + 1)),
+      found(form, commit),
+    );
   }
   assertEquals(await ask("v-"), missing);
 
-  const first = [`${OTHER} HEAD symref-target:refs/heads/main`, `${ID} refs/heads/main`];
+  const first = [
+    `${OTHER} HEAD symref-target:refs/heads/main`,
+    `${ID} refs/heads/main`,
+  ];
   for (const [name, form] of [["main", "heads/main"], ["mai", null]] as const) {
-    const { respond, state } = endless((n) => first[n] ?? `${ID} refs/tags/n${n}`);
+    const { respond, state } = endless((n) =>
+      first[n] ?? `${ID} refs/tags/n${n}`
+    );
     bridge.intercept = respond;
     assertEquals(await outcomeOf(ask(name)), form);
     while (!state.isLeft) await new Promise((resume) => setTimeout(resume, 1));
@@ -196,10 +294,12 @@ Deno.test("lsRefs() finds one of 10,000 refs, and stops reading past the name", 
 Deno.test("lsRefs() cannot use an answer over 4 MiB or cut off, nor a host that is down", async () => {
   await using served = await serve();
   const { bridge, ask } = served;
-  bridge.intercept = endless((n) => `${ID} refs/heads/${n}${"a".repeat(60_000)}`).respond;
+  bridge.intercept =
+    endless((n) => `${ID} refs/heads/${n}${"a".repeat(60_000)}`).respond;
   await assertRejects(() => ask(), CollectionsError);
   const headers = { "content-type": TYPE, "content-encoding": "gzip" };
-  bridge.intercept = () => new Response(answer(`${ID} refs/heads/main`), { headers });
+  bridge.intercept = () =>
+    new Response(answer(`${ID} refs/heads/main`), { headers });
   assertEquals(await outcomeOf(ask()), "source-failed");
   await bridge.down();
   assertEquals(await outcomeOf(ask()), "source-failed");
@@ -209,7 +309,10 @@ Deno.test("lsRefs() sends nothing once its signal has aborted, and throws the re
   await using served = await serve();
   const reason = new Error("the client left");
   const context = { ...uncharged, signal: AbortSignal.abort(reason) };
-  assertEquals(await assertRejects(() => served.ask("main", { context })), reason);
+  assertEquals(
+    await assertRejects(() => served.ask("main", { context })),
+    reason,
+  );
   assertEquals(served.bridge.requests, []);
 });
 
@@ -245,7 +348,9 @@ function bytesOf(text: string): Uint8Array<ArrayBuffer> {
 function search(text: string, isWhole: boolean) {
   const search = new RefSearch(["heads/main", "tags/main"]);
   const bytes = bytesOf(text);
-  for (let end = 1; !isWhole && end < bytes.length; end++) search.take(bytes.subarray(0, end));
+  for (let end = 1; !isWhole && end < bytes.length; end++) {
+    search.take(bytes.subarray(0, end));
+  }
   search.take(bytes);
   return search.answer();
 }
@@ -259,17 +364,32 @@ Deno.test("RefSearch refuses every answer that does not follow the protocol, in 
     "a length cut off": `${other}00`,
     "a line cut off": `${main.slice(0, 30)}0000`,
     ...Object.fromEntries(
-      ["0001", "0002", "0003", "0004", "00zz", "-001", " 0a0", "0x0a", "PACK", "\0\0\0\0"]
+      [
+        "0001",
+        "0002",
+        "0003",
+        "0004",
+        "00zz",
+        "-001",
+        " 0a0",
+        "0x0a",
+        "PACK",
+        "\0\0\0\0",
+      ]
         .map((length) => [`a length of ${length}`, `${length}${main}0000`]),
     ),
     "a length over the limit": `fff1${"a".repeat(65_536)}0000`,
     "a name with a NUL": answer(`${ID} refs/heads/ma\0in`),
-    "the first version's advertisement": answer(`${ID} refs/heads/main\0multi_ack`),
+    "the first version's advertisement": answer(
+      `${ID} refs/heads/main\0multi_ack`,
+    ),
     "an error line": "000eERR no way0000",
     "an id of 39 digits": answer(`${ID.slice(1)} refs/heads/main`),
     "an id of SHA-256": answer(`${ID.padEnd(64, "0")} refs/heads/main`),
     "an id in capitals": answer(`${ID.toUpperCase()} refs/heads/main`),
-    "an attribute that was not requested": answer(`${ID} refs/heads/main peels:x`),
+    "an attribute that was not requested": answer(
+      `${ID} refs/heads/main peels:x`,
+    ),
     "two peeled ids": answer(`${ID} refs/heads/main peeled:${ID} peeled:${ID}`),
     "an unborn branch": answer("unborn refs/heads/main"),
     "a ref twice": answer(`${ID} refs/heads/a`, `${OTHER} refs/heads/a`),
@@ -277,7 +397,11 @@ Deno.test("RefSearch refuses every answer that does not follow the protocol, in 
   const capitals = `${main.toUpperCase().slice(0, 4)}${main.slice(4)}`;
   const found = { form: "heads/main", commit: ID };
   const results: [text: string, result: RefAnswer][] = [
-    [`${capitals}0000 what follows`, { found, hasHead: false, defaultBranch: null }],
+    [`${capitals}0000 what follows`, {
+      found,
+      hasHead: false,
+      defaultBranch: null,
+    }],
     [answer(`${OTHER} HEAD symref-target:refs/heads/x`), {
       found: null,
       hasHead: true,
@@ -292,8 +416,15 @@ Deno.test("RefSearch refuses every answer that does not follow the protocol, in 
   ];
   for (const isWhole of [true, false]) {
     for (const [what, text] of Object.entries(unusable)) {
-      assertThrows(() => search(text, isWhole), CollectionsError, undefined, what);
+      assertThrows(
+        () => search(text, isWhole),
+        CollectionsError,
+        undefined,
+        what,
+      );
     }
-    for (const [text, result] of results) assertEquals(search(text, isWhole), result);
+    for (const [text, result] of results) {
+      assertEquals(search(text, isWhole), result);
+    }
   }
 });

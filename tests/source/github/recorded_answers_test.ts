@@ -33,7 +33,8 @@ interface Recorded {
 
 const DOCS = "https://docs.github.com/rest";
 const SPENT = { "x-ratelimit-remaining": "0", "x-ratelimit-limit": "5000" };
-const HTML = "<html><body><h1>503 Service Unavailable</h1>No server is available.</body></html>";
+const HTML =
+  "<html><body><h1>503 Service Unavailable</h1>No server is available.</body></html>";
 const LIFETIME = (days: number) =>
   `The 'octo' organization forbids access via a fine-grained personal access tokens if the token's lifetime is greater than ${days} days. Please adjust your token's lifetime at the following URL: https://github.com/settings/personal-access-tokens/1`;
 
@@ -42,12 +43,24 @@ function denied(
   name: string,
   source: string,
   message: string,
-  { owner = "octo", headers = {} }: { owner?: string; headers?: Record<string, string> } = {},
+  { owner = "octo", headers = {} }: {
+    owner?: string;
+    headers?: Record<string, string>;
+  } = {},
 ): Recorded {
   const line = { event: "token set aside", token: 1, owner, message };
   const body = { message, documentation_url: DOCS, status: "403" };
   const goesOn = { known: "checked", unknown: 200, tombstone: false } as const;
-  return { name, source, to: "first token", status: 403, headers, body, ...goesOn, log: [line] };
+  return {
+    name,
+    source,
+    to: "first token",
+    status: 403,
+    headers,
+    body,
+    ...goesOn,
+    log: [line],
+  };
 }
 
 /** A limit of the first token: the next one is used, or none. */
@@ -60,7 +73,16 @@ function limited(
   const line = { event: "token limited", token: 1, seconds };
   const goesOn = { known: "checked", unknown: 200, tombstone: false } as const;
   const body = { message, documentation_url: DOCS };
-  return { name, source, to: "first token", status, headers, body, ...goesOn, log: [line] };
+  return {
+    name,
+    source,
+    to: "first token",
+    status,
+    headers,
+    body,
+    ...goesOn,
+    log: [line],
+  };
 }
 
 /** A failure of the source, which says nothing about the repository. */
@@ -124,11 +146,16 @@ const RECORDED: readonly Recorded[] = [
     "Resource protected by organization SAML enforcement. You must grant your Personal Access token access to this organization.",
     {
       headers: {
-        "x-github-sso": "required; url=https://github.com/orgs/octo/sso?authorization_request=A",
+        "x-github-sso":
+          "required; url=https://github.com/orgs/octo/sso?authorization_request=A",
       },
     },
   ),
-  denied("a lifetime over 366 days", "GladysAssistant/v4-website#408", LIFETIME(366)),
+  denied(
+    "a lifetime over 366 days",
+    "GladysAssistant/v4-website#408",
+    LIFETIME(366),
+  ),
   denied(
     "a missing permission",
     "github/docs, troubleshooting the REST API",
@@ -136,7 +163,11 @@ const RECORDED: readonly Recorded[] = [
     { headers: { "x-accepted-github-permissions": "contents=read" } },
   ),
   {
-    ...denied("a 403 that is not JSON", "PyGithub ReplayData, testBadUserAgent (its type)", ""),
+    ...denied(
+      "a 403 that is not JSON",
+      "PyGithub ReplayData, testBadUserAgent (its type)",
+      "",
+    ),
     body: "Request forbidden by administrative rules.",
   },
   {
@@ -150,13 +181,21 @@ const RECORDED: readonly Recorded[] = [
     source: "PyGithub ReplayData, SpecificExceptions.test2FARequired",
     ...{ to: "first token", status: 401, ...goesOn, log: [refused] },
     headers: { "x-github-otp": "required; app" },
-    body: { message: "Must specify two-factor authentication OTP code.", documentation_url: DOCS },
+    body: {
+      message: "Must specify two-factor authentication OTP code.",
+      documentation_url: DOCS,
+    },
   },
-  limited("a spent quota (403)", "PyGithub ReplayData, SpecificExceptions.testRateLimitExceeded", [
-    403,
-    "API rate limit exceeded for user ID 1.",
-    { ...SPENT, "x-ratelimit-reset": "{in 600 s}" },
-  ], 600),
+  limited(
+    "a spent quota (403)",
+    "PyGithub ReplayData, SpecificExceptions.testRateLimitExceeded",
+    [
+      403,
+      "API rate limit exceeded for user ID 1.",
+      { ...SPENT, "x-ratelimit-reset": "{in 600 s}" },
+    ],
+    600,
+  ),
   limited("a spent quota (429)", "github/docs, rate limits for the REST API", [
     429,
     "API rate limit exceeded for user ID 1.",
@@ -165,7 +204,9 @@ const RECORDED: readonly Recorded[] = [
   limited(
     "an abuse limit with Retry-After",
     "PyGithub ReplayData, SpecificExceptions.testAuthenticatedRateLimitExceeded",
-    [403, "You have triggered an abuse detection mechanism.", { "retry-after": "90" }],
+    [403, "You have triggered an abuse detection mechanism.", {
+      "retry-after": "90",
+    }],
     90,
   ),
   limited(
@@ -186,7 +227,9 @@ const RECORDED: readonly Recorded[] = [
   limited(
     "a secondary limit with a date",
     "hub4j/github-api, AbuseLimitHandlerTest/…_Too_Many_Requests_Date_Retry_After",
-    [429, "You have exceeded a secondary rate limit.", { "retry-after": "{date in 90 s}" }],
+    [429, "You have exceeded a secondary rate limit.", {
+      "retry-after": "{date in 90 s}",
+    }],
     90,
   ),
   limited(
@@ -195,15 +238,29 @@ const RECORDED: readonly Recorded[] = [
     [429, "You have exceeded a secondary rate limit."],
     60,
   ),
-  failed("an ended API version", "github/docs, API versions", 410, { message: "Gone" }),
-  failed("an unknown API version", "github/docs, troubleshooting the REST API", 400, {
-    message: "Not a supported version.",
+  failed("an ended API version", "github/docs, API versions", 410, {
+    message: "Gone",
   }),
-  failed("a media type that is not served", "RFC 9110, 15.5.7", 406, { message: "Not Acceptable" }),
-  failed("a server error", "PyGithub ReplayData, 502", 500, { error: "Server Error" }),
+  failed(
+    "an unknown API version",
+    "github/docs, troubleshooting the REST API",
+    400,
+    {
+      message: "Not a supported version.",
+    },
+  ),
+  failed("a media type that is not served", "RFC 9110, 15.5.7", 406, {
+    message: "Not Acceptable",
+  }),
+  failed("a server error", "PyGithub ReplayData, 502", 500, {
+    error: "Server Error",
+  }),
   failed("no server", "PyGithub ReplayData, 503", 503, HTML),
   failed("a page in place of data", "a proxy on the way", 200, HTML),
-  about("blocked by law", "github/rest-api-description#3314", [451, "repository-blocked"], {
+  about("blocked by law", "github/rest-api-description#3314", [
+    451,
+    "repository-blocked",
+  ], {
     ...{ status: 451, body: blocked("dmca") },
   }),
   about("blocked by terms", "OpenAPI, forbidden_gist; octokit/octokit.rb#563", [
@@ -217,21 +274,33 @@ const RECORDED: readonly Recorded[] = [
   about("empty", "github/docs, trees", [409, "repository-empty"], {
     to: "commits",
     status: 409,
-    body: { message: "Git Repository is empty.", documentation_url: DOCS, status: "409" },
-  }),
-  about("without the branch", "github/docs, commits", [404, "branch-not-found"], {
-    to: "commits",
-    status: 422,
     body: {
-      message: "No commit found for SHA: heads/main",
+      message: "Git Repository is empty.",
       documentation_url: DOCS,
-      status: "422",
+      status: "409",
     },
   }),
+  about(
+    "without the branch",
+    "github/docs, commits",
+    [404, "branch-not-found"],
+    {
+      to: "commits",
+      status: 422,
+      body: {
+        message: "No commit found for SHA: heads/main",
+        documentation_url: DOCS,
+        status: "422",
+      },
+    },
+  ),
 ];
 
 /** The answer, with the times that it states. */
-function reply({ status, headers = {}, body }: Recorded, nowMs: number): Response {
+function reply(
+  { status, headers = {}, body }: Recorded,
+  nowMs: number,
+): Response {
   const stated = Object.entries(headers).map(([name, value]) => [
     name,
     value.replace("{in 600 s}", `${nowMs / 1000 + 600}`)
@@ -239,13 +308,20 @@ function reply({ status, headers = {}, body }: Recorded, nowMs: number): Respons
   ]);
   const all = Object.fromEntries(stated);
   return typeof body === "string"
-    ? new Response(body, { status, headers: { "content-type": "text/html", ...all } })
+    ? new Response(body, {
+      status,
+      headers: { "content-type": "text/html", ...all },
+    })
     : jsonReply(body, { status, headers: all });
 }
 
 function answerWith({ gh, service }: Site, recorded: Recorded): void {
   gh.intercept = (_request, { kind, token }) => {
-    const isFor = { "first token": token === 0, "everyone": true, "commits": kind === "commit" };
+    const isFor = {
+      "first token": token === 0,
+      "everyone": true,
+      "commits": kind === "commit",
+    };
     return isFor[recorded.to] ? reply(recorded, service.clock.now()) : null;
   };
 }
@@ -260,7 +336,8 @@ const TOKEN_EVENTS = /^token |^all tokens/;
 
 for (const recorded of RECORDED) {
   for (const tokens of [["t1"], ["t1", "t2"]]) {
-    const name = `${recorded.name} (${recorded.status}), ${tokens.length} token(s)`;
+    const name =
+      `${recorded.name} (${recorded.status}), ${tokens.length} token(s)`;
     Deno.test(`recorded answer: ${name}`, async () => {
       for (const isKnown of [true, false]) {
         const kv = await Deno.openKv(":memory:");
@@ -276,17 +353,23 @@ for (const recorded of RECORDED) {
         const [status, freshness] = await freshnessOf(site);
         const { known, unknown } = recorded;
         if (!isKnown) assertEquals(unknown === 200 ? "a" : unknown[0], status);
-        else if (known === "checked") assertEquals(freshness, "fwd=stale; detail=revalidated");
-        else if (known === "older") assertStringIncludes(`${freshness}`, "stale-if-error");
-        else assertEquals([status, freshness], known);
+        else if (known === "checked") {
+          assertEquals(freshness, "fwd=stale; detail=revalidated");
+        } else if (known === "older") {
+          assertStringIncludes(`${freshness}`, "stale-if-error");
+        } else assertEquals([status, freshness], known);
         if (!isKnown && unknown !== 200) assertEquals(freshness, unknown[1]);
         assertEquals(await hasTombstone(kv), isKnown && recorded.tombstone);
 
         // The other token, or none, gave what was served.
         const { log, to } = recorded;
         const last = gh.requests.at(-1)!.token;
-        if (to === "first token") assertEquals(last, tokens.length === 1 ? null : 1);
-        const lines = service.logLines().filter(({ event }) => TOKEN_EVENTS.test(`${event}`));
+        if (to === "first token") {
+          assertEquals(last, tokens.length === 1 ? null : 1);
+        }
+        const lines = service.logLines().filter(({ event }) =>
+          TOKEN_EVENTS.test(`${event}`)
+        );
         const isRefusal = recorded.status === 401 && tokens.length === 1;
         assertEquals(lines.length, log.length + (isRefusal ? 1 : 0));
         for (const [index, line] of log.entries()) {
@@ -311,7 +394,11 @@ Deno.test("a 403 to each token and without one is a repository that cannot be se
 Deno.test("a private repository that is allowed by name is not lost with the token that sees it", async () => {
   const rows = [
     { message: LIFETIME(366), headers: {}, problem: [502, "source-failed"] },
-    { message: "", headers: { "retry-after": "60" }, problem: [503, "source-rate-limited"] },
+    {
+      message: "",
+      headers: { "retry-after": "60" },
+      problem: [503, "source-rate-limited"],
+    },
   ];
   for (const { message, headers, problem } of rows) {
     const env = { GITHUB_TOKEN: "t1", ALLOWED_REPOS: "octo/*" };
@@ -325,8 +412,12 @@ Deno.test("a private repository that is allowed by name is not lost with the tok
       token === 0 ? { kind: "status", status: 403, message, headers } : null;
     service.clock.advance(MINUTE_MS);
     const [shown, freshness] = await freshnessOf(site);
-    assert(shown === "a" && `${freshness}`.includes("stale-if-error"), `${shown} ${freshness}`);
-    const path = "/api/list-collection-items?owner=octo&repo=second&collection=posts";
+    assert(
+      shown === "a" && `${freshness}`.includes("stale-if-error"),
+      `${shown} ${freshness}`,
+    );
+    const path =
+      "/api/list-collection-items?owner=octo&repo=second&collection=posts";
     assertEquals(await freshnessOf(site, path), problem);
   }
 });
@@ -337,7 +428,9 @@ Deno.test("a token that is set aside is used for other owners, and again after t
   gh.addToken("t1");
   gh.add("other/site", repository);
   const paths = ["octo", "other"]
-    .map((owner) => `/api/list-collection-items?owner=${owner}&repo=site&collection=posts`);
+    .map((owner) =>
+      `/api/list-collection-items?owner=${owner}&repo=site&collection=posts`
+    );
   gh.fault = ({ token, path }) =>
     token === 0 && path.startsWith("/repos/octo/")
       ? { kind: "status", status: 403, message: LIFETIME(366) }
@@ -370,38 +463,82 @@ type Kinds = Readonly<Record<string, number>>;
 const LIMITS = "github/docs, rate limits for the GraphQL API";
 const IN_600_S = { ...SPENT, "x-ratelimit-reset": "{in 600 s}" };
 const primary = "API rate limit already exceeded for user ID 1.";
-const secondary = "You have exceeded a secondary rate limit. Please wait a few minutes.";
-const errors = (...errors: readonly Record<string, unknown>[]) => ({ data: null, errors });
+const secondary =
+  "You have exceeded a secondary rate limit. Please wait a few minutes.";
+const errors = (...errors: readonly Record<string, unknown>[]) => ({
+  data: null,
+  errors,
+});
 /** The requests for contents with one token, where there is a raw host and where there is none, and with two tokens. */
-const LIMITED: readonly Kinds[] = [{ graphql: 1, raw: 3 }, { graphql: 1 }, { graphql: 2 }];
+const LIMITED: readonly Kinds[] = [{ graphql: 1, raw: 3 }, { graphql: 1 }, {
+  graphql: 2,
+}];
 const FAILED: readonly Kinds[] = Array(3).fill({ graphql: 1, blob: 3 });
 
 const RECORDED_GRAPHQL: readonly GraphqlRow[] = [
   ["a spent quota, as it is documented", LIMITS, 200, 600, {
     errors: [{ type: "RATE_LIMITED", message: primary }],
   }, IN_600_S],
-  ["a spent quota, as it is reported", "octokit/plugin-throttling.js#848", 200, 600, {
-    errors: [{ type: "RATE_LIMIT", code: "graphql_rate_limit", message: primary }],
-  }, IN_600_S],
-  ["a secondary limit with Retry-After", LIMITS, 200, 45, errors({ message: "Please wait." }), {
-    "retry-after": "45",
+  [
+    "a spent quota, as it is reported",
+    "octokit/plugin-throttling.js#848",
+    200,
+    600,
+    {
+      errors: [{
+        type: "RATE_LIMIT",
+        code: "graphql_rate_limit",
+        message: primary,
+      }],
+    },
+    IN_600_S,
+  ],
+  [
+    "a secondary limit with Retry-After",
+    LIMITS,
+    200,
+    45,
+    errors({ message: "Please wait." }),
+    {
+      "retry-after": "45",
+    },
+  ],
+  [
+    "a secondary limit by its message",
+    LIMITS,
+    200,
+    60,
+    errors({ message: secondary }),
+  ],
+  ["a secondary limit", "Azure/azure-rest-api-specs#36378", 403, 60, {
+    message: secondary,
   }],
-  ["a secondary limit by its message", LIMITS, 200, 60, errors({ message: secondary })],
-  ["a secondary limit", "Azure/azure-rest-api-specs#36378", 403, 60, { message: secondary }],
   ["a lifetime over 366 days", "HHS/simpler-grants-gov#2547", 200, null, {
     data: { repository: null },
-    errors: [{ type: "FORBIDDEN", path: ["repository"], message: LIFETIME(366) }],
+    errors: [{
+      type: "FORBIDDEN",
+      path: ["repository"],
+      message: LIFETIME(366),
+    }],
   }],
   ["a time-out", "github/docs, time-outs of the GraphQL API", 502, null, {
     message: "We couldn't respond to your request in time.",
   }],
   ["limited words in a file", "a file may have any text", 200, null, {
-    data: { repository: { f0: { text: `{"type":"RATE_LIMITED","message":"${secondary}"}` } } },
+    data: {
+      repository: {
+        f0: { text: `{"type":"RATE_LIMITED","message":"${secondary}"}` },
+      },
+    },
   }],
 ];
 
-for (const [name, source, status, seconds, body, headers = {}] of RECORDED_GRAPHQL) {
-  const [withRaw, withoutRaw, secondToken] = seconds === null ? FAILED : LIMITED;
+for (
+  const [name, source, status, seconds, body, headers = {}] of RECORDED_GRAPHQL
+) {
+  const [withRaw, withoutRaw, secondToken] = seconds === null
+    ? FAILED
+    : LIMITED;
   const code = seconds === null ? null : "source-rate-limited";
   const rows = [
     { tokens: ["t1"], hasRaw: true, requests: withRaw, code: null },
@@ -411,15 +548,24 @@ for (const [name, source, status, seconds, body, headers = {}] of RECORDED_GRAPH
   for (const { tokens, hasRaw, requests, code } of rows) {
     const how = `${tokens.length} token(s)${hasRaw ? ", raw host" : ""}`;
     Deno.test(`recorded answer of GraphQL: ${name} (${status}), ${source}, ${how}`, async () => {
-      const files = { "posts/a.md": "A\n", "posts/b.md": "B\n", "posts/c.md": "C\n" };
+      const files = {
+        "posts/a.md": "A\n",
+        "posts/b.md": "B\n",
+        "posts/c.md": "C\n",
+      };
       const raw = hasRaw ? {} : { GITHUB_RAW_URL: "" };
-      await using site = await startSite(files, { env: { GITHUB_TOKEN: tokens.join(), ...raw } });
+      await using site = await startSite(files, {
+        env: { GITHUB_TOKEN: tokens.join(), ...raw },
+      });
       const { gh, service } = site;
       service.clock.advance(1000 - service.clock.now() % 1000);
       for (const token of tokens) gh.addToken(token);
       gh.intercept = (_request, { kind, token }) =>
         kind === "graphql" && token === 0
-          ? reply({ ...RECORDED[0]!, status, headers, body }, service.clock.now())
+          ? reply(
+            { ...RECORDED[0]!, status, headers, body },
+            service.clock.now(),
+          )
           : null;
       const { items } = await service.list({ includeContent: true });
       const codes = new Set(items.map(({ error }) => error?.code ?? null));
@@ -427,7 +573,9 @@ for (const [name, source, status, seconds, body, headers = {}] of RECORDED_GRAPH
       const { commit: _commit, repo: _repo, ...counts } = gh.counts();
       const { tree: _tree, "tree-recursive": _recursive, ...contents } = counts;
       assertEquals(contents, requests);
-      const lines = service.logLines("token limited").map(({ token, seconds }) => [token, seconds]);
+      const lines = service.logLines("token limited").map((
+        { token, seconds },
+      ) => [token, seconds]);
       assertEquals(lines, seconds === null ? [] : [[1, seconds]]);
     });
   }
@@ -445,16 +593,31 @@ type Row<Paused> = [
 
 const LAW = "451: Unavailable For Legal Reasons";
 const RECORDED_RAW: readonly Row<number>[] = [
-  ["too many requests", "artifacthub/hub#4397, denoland/deno#29366", 429, 60, ""],
-  ["… with Retry-After", "algolia/npm-search#993", 429, 1800, "", { "retry-after": "1800" }],
+  [
+    "too many requests",
+    "artifacthub/hub#4397, denoland/deno#29366",
+    429,
+    60,
+    "",
+  ],
+  ["… with Retry-After", "algolia/npm-search#993", 429, 1800, "", {
+    "retry-after": "1800",
+  }],
   ["a file that is not there", "the host's own text", 404, 0, "404: Not Found"],
   ["blocked", "github/rest-api-description#3314, at the API", 451, 0, LAW],
   ["a broken edge", "PyGithub ReplayData, 503", 503, 0, HTML],
 ];
 
-for (const [name, source, status, pausedSeconds, body, headers = {}] of RECORDED_RAW) {
+for (
+  const [name, source, status, pausedSeconds, body, headers = {}]
+    of RECORDED_RAW
+) {
   Deno.test(`recorded answer of the raw host: ${name} (${status}), ${source}`, async () => {
-    const files = { "posts/a.md": "A\n", "posts/b.md": "B\n", "posts/c.md": "C\n" };
+    const files = {
+      "posts/a.md": "A\n",
+      "posts/b.md": "B\n",
+      "posts/c.md": "C\n",
+    };
     await using site = await startSite(files);
     const { gh, repository, service } = site;
     gh.intercept = (_request, { kind }) =>
@@ -465,7 +628,9 @@ for (const [name, source, status, pausedSeconds, body, headers = {}] of RECORDED
     };
     assertEquals(await contents(), ["A\n", "B\n", "C\n"]);
     assertEquals(gh.counts().blob, 3);
-    const limits = service.logLines("token limited").map(({ token, seconds }) => [token, seconds]);
+    const limits = service.logLines("token limited").map((
+      { token, seconds },
+    ) => [token, seconds]);
     assertEquals(limits, pausedSeconds === 0 ? [] : [[0, pausedSeconds]]);
     gh.resetCounts();
     await repository.commit({ "posts/a.md": "new\n" });
@@ -484,13 +649,32 @@ const TAKEDOWN = "Repository unavailable due to DMCA takedown.\n";
 const REALM = { "www-authenticate": 'Basic realm="GitHub"' };
 const BLOG = "github.blog, updated rate limits for unauthenticated requests";
 const RECORDED_GIT: readonly Row<GitPause>[] = [
-  ["missing or not public", "the host's own text", 401, null, "Repository not found.", REALM],
-  ["a takedown", "ebullient/ttrpg-convert-cli#538, YuukiPS/DockerGS#9", 403, null, TAKEDOWN],
+  [
+    "missing or not public",
+    "the host's own text",
+    401,
+    null,
+    "Repository not found.",
+    REALM,
+  ],
+  [
+    "a takedown",
+    "ebullient/ttrpg-convert-cli#538, YuukiPS/DockerGS#9",
+    403,
+    null,
+    TAKEDOWN,
+  ],
   ["nothing there", "jelmer/dulwich#562", 404, null, "Not Found"],
   ["blocked by law", "RFC 7725", 451, null, TAKEDOWN],
   ["too many requests", BLOG, 429, ["host", 120], "", { "retry-after": "120" }],
   ["too many requests without a time", BLOG, 429, ["host", 3600], ""],
-  ["a server error", "PyGithub ReplayData, 502", 502, ["repository", 600], HTML],
+  [
+    "a server error",
+    "PyGithub ReplayData, 502",
+    502,
+    ["repository", 600],
+    HTML,
+  ],
   ["garbage", "a proxy on the way", 200, ["repository", 600], HTML],
 ];
 
@@ -498,7 +682,10 @@ for (const [name, source, status, paused, body, headers = {}] of RECORDED_GIT) {
   Deno.test(`recorded answer of the Git host: ${name} (${status}), ${source}`, async () => {
     for (const isKnown of [true, false]) {
       const kv = await Deno.openKv(":memory:");
-      await using site = await startGitSite(FILES, { env: { MISSES_PER_MINUTE: "0" }, kv });
+      await using site = await startGitSite(FILES, {
+        env: { MISSES_PER_MINUTE: "0" },
+        kv,
+      });
       const { bridge, gh, service } = site;
       if (isKnown) await freshnessOf(site);
       service.clock.advance(MINUTE_MS);
@@ -509,7 +696,9 @@ for (const [name, source, status, paused, body, headers = {}] of RECORDED_GIT) {
       assertEquals([shown, gh.counts().commit], ["a", 1]);
       if (isKnown) assertEquals(freshness, "fwd=stale; detail=revalidated");
       assertEquals(await hasTombstone(kv), false);
-      const lines = service.logLines("ls-refs paused").map(({ of, seconds }) => [of, seconds]);
+      const lines = service.logLines("ls-refs paused").map((
+        { of, seconds },
+      ) => [of, seconds]);
       assertEquals(lines, paused === null ? [] : [[...paused]]);
       bridge.requests.length = 0;
       service.clock.advance(MINUTE_MS);

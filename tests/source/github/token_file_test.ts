@@ -11,7 +11,9 @@ const DAY_MS = 86_400_000;
 Deno.test("GITHUB_TOKEN_FILE is read again when the file changes, and the former tokens stay while it is unusable", async () => {
   const file = await Deno.makeTempFile();
   await Deno.writeTextFile(file, "t1,\n");
-  await using site = await startSite({ "posts/a.md": "A\n" }, { env: { GITHUB_TOKEN_FILE: file } });
+  await using site = await startSite({ "posts/a.md": "A\n" }, {
+    env: { GITHUB_TOKEN_FILE: file },
+  });
   const { gh, service } = site;
   for (const token of ["t1", "t2", "t3"]) gh.addToken(token);
   /** The tokens that a check of the branch is sent with. */
@@ -34,7 +36,9 @@ Deno.test("GITHUB_TOKEN_FILE is read again when the file changes, and the former
   assertEquals(await used(), new Set([null]));
   await Deno.writeTextFile(file, "t3");
   assertEquals(await used(), new Set([2]));
-  const lines = service.logLines("token file not read").map(({ reason }) => reason);
+  const lines = service.logLines("token file not read").map(({ reason }) =>
+    reason
+  );
   assertEquals(lines, ["NotFound", "SyntaxError"]);
   assert(!/t[123]/.test(service.logLines("token file not read").join()));
   await Deno.remove(file);
@@ -43,34 +47,53 @@ Deno.test("GITHUB_TOKEN_FILE is read again when the file changes, and the former
 Deno.test("openServices() stops where GITHUB_TOKEN_FILE has no tokens", async () => {
   const file = await Deno.makeTempFile();
   for (const path of [file, `${file}.missing`]) {
-    const env: Record<string, string> = { LOCAL_REPOS_DIR: "none", GITHUB_TOKEN_FILE: path };
+    const env: Record<string, string> = {
+      LOCAL_REPOS_DIR: "none",
+      GITHUB_TOKEN_FILE: path,
+    };
     const config = parseSettings((name) => env[name]);
-    const { message } = await assertRejects(() => openServices(config), SettingsError);
-    assert(message.startsWith('Cannot start with "GITHUB_TOKEN_FILE": '), message);
+    const { message } = await assertRejects(
+      () => openServices(config),
+      SettingsError,
+    );
+    assert(
+      message.startsWith('Cannot start with "GITHUB_TOKEN_FILE": '),
+      message,
+    );
   }
   await Deno.remove(file);
 });
 
 Deno.test("GET /api/health and the log name a token from 14 days before its end", async () => {
-  await using site = await startSite({ "posts/a.md": "A\n" }, { env: { GITHUB_TOKEN: "t1" } });
+  await using site = await startSite({ "posts/a.md": "A\n" }, {
+    env: { GITHUB_TOKEN: "t1" },
+  });
   const { gh, service } = site;
   gh.addToken("t1");
-  const expiresAtMs = Math.floor((service.clock.now() + 15 * DAY_MS) / 1000) * 1000;
+  const expiresAtMs = Math.floor((service.clock.now() + 15 * DAY_MS) / 1000) *
+    1000;
   const expiresAt = new Date(expiresAtMs).toISOString();
   gh.tokenExpiration = `${expiresAt.slice(0, 19).replace("T", " ")} UTC`;
   const after = async (ms: number) => {
     service.clock.advance(ms);
     await service.list();
     const bodies = await Promise.all(["", "?ready"].map(async (query) => {
-      return (await (await service.get(`/api/health${query}`)).json()).expiringTokens;
+      return (await (await service.get(`/api/health${query}`)).json())
+        .expiringTokens;
     }));
     assertEquals(bodies[0], bodies[1]);
     return bodies[0];
   };
-  assertEquals([await after(0), await after(DAY_MS - 1_000)], [undefined, undefined]);
+  assertEquals([await after(0), await after(DAY_MS - 1_000)], [
+    undefined,
+    undefined,
+  ]);
   assertEquals(service.logLines("token expires"), []);
   const expiring = [{ token: 1, expiresAt }];
-  assertEquals([await after(61_000), await after(61_000)], [expiring, expiring]);
+  assertEquals([await after(61_000), await after(61_000)], [
+    expiring,
+    expiring,
+  ]);
   assertEquals(service.logLines("token expires").length, 1);
   assertEquals(await after(DAY_MS), expiring);
   const lines = service.logLines("token expires");
