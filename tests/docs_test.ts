@@ -260,3 +260,14 @@ Deno.test("the documented settings and .env.example are those that are read, wit
   }
   parseSettings((name) => values[name]);
 });
+
+Deno.test("the functions of a request in CONTRIBUTING are in their files", async () => {
+  const text = (await read("CONTRIBUTING.md")).replaceAll(/\s+/g, " ");
+  const steps = [...text.matchAll(/`(\w+)\(\)` in `([\w/.]+)`/g)];
+  assert(steps.length >= 14);
+  for (const [, name, path] of steps) {
+    const code = await read(path!);
+    const isThere = new RegExp(`\\b${name}(\\(|<|: )`).test(code);
+    assert(isThere, `${name}() is not in ${path}`);
+  }
+});
