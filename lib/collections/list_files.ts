@@ -84,6 +84,8 @@ async function listInParts(
       return await work();
     }).catch((error) => {
       failure.abort(error);
+      // There may be very many, and rejecting each takes time.
+      limit.clearQueue();
       throw error;
     });
   const add = (files: number, list: FileList) => {
