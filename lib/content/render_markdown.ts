@@ -19,6 +19,8 @@ import { unified } from "unified";
 import { refuseGrowth, refuseSpans, RenderFailure } from "./growth.ts";
 import { MAX_HTML_LENGTH, type Rendered } from "./rendered.ts";
 
+// deno-lint-ignore no-control-regex -- the standard names these characters
+const OUTER_SPACE = /^[\x00-\x20]+|[\x00-\x20]+$/g;
 /** The sanitizer puts this before every id and name. */
 const ID_PREFIX = "user-content-";
 
@@ -251,11 +253,7 @@ function openAddresses(tree: Root): Rendered["addresses"] {
     const value = properties[attribute];
     if (typeof value !== "string") continue;
     // Browsers ignore tabs, line ends and outer white space (WHATWG URL, 4.4).
-    // deno-lint-ignore no-control-regex -- the standard names these characters
-    const url = value.replace(/[\t\n\r]/g, "").replace(
-      /^[\x00-\x20]+|[\x00-\x20]+$/g,
-      "",
-    );
+    const url = value.replace(/[\t\n\r]/g, "").replace(OUTER_SPACE, "");
     const absolute = url.startsWith("//") ? `https:${url}` : url;
     if (url === "" || url.startsWith("#")) {
       properties[attribute] = tagName === "a"
