@@ -4,11 +4,11 @@
 // shared fairly among clients: requests to the source and time on the content
 // thread. The number of jobs is limited.
 
-import { LRUCache } from "lru-cache";
 import { type Clock, orAborted } from "./clock.ts";
 import { CollectionsError, RETRY_AFTER_SECONDS } from "../errors.ts";
 import { SingleFlight } from "./single_flight.ts";
 import { FairQueue } from "./fair_queue.ts";
+import { RetryTable } from "./retry.ts";
 
 /** A job never waits to start because that wait would be as long as a job. */
 const SLOTS = { capacity: 128, maxPerClient: 4, maxWaiting: 0, maxWaitMs: 0 };
@@ -17,7 +17,6 @@ const SLOTS = { capacity: 128, maxPerClient: 4, maxWaiting: 0, maxWaitMs: 0 };
  * because its client retries.
  */
 const RETURN_WITHIN_MS = 3 * RETRY_AFTER_SECONDS * 1000;
-const MAX_REMEMBERED = 1_000;
 /** A query may be too expensive only because the machine is busy. */
 const REMEMBERED_MS: ReadonlyMap<string, number> = new Map([
   ["collection-too-large", 24 * 3_600_000],
@@ -43,20 +42,16 @@ export interface JobOptions<T> {
   readonly onStart: () => void;
 }
 
-/** An error to throw again until a time in monotonic ms. */
-type Remembered = { readonly error: unknown; readonly untilMs: number };
-
 /** Runs background jobs. */
 export class BackgroundJobs {
   private readonly flights = new SingleFlight<unknown>();
-  private readonly errors = new LRUCache<string, Remembered>({
-    max: MAX_REMEMBERED,
-  });
+  private readonly errors: RetryTable<Error>;
   private readonly slots: FairQueue;
   private readonly closing = new AbortController();
 
   constructor(private readonly clock: Clock) {
     this.slots = new FairQueue({ ...SLOTS, clock });
+    this.errors = new RetryTable(clock);
   }
 
   /**
@@ -71,10 +66,8 @@ export class BackgroundJobs {
   async run<T>({ key, client, work, signal, waitMs, onStart }: JobOptions<T>) {
     signal?.throwIfAborted();
     const { clock } = this;
-    const remembered = this.errors.get(key);
-    if (remembered !== undefined && clock.monotonicMs() < remembered.untilMs) {
-      throw remembered.error;
-    }
+    const remembered = this.errors.failureOf(key);
+    if (remembered !== null) throw remembered;
     const leaving = new AbortController();
     const result = this.flights.run(key, async (unwanted) => {
       const signal = AbortSignal.any([unwanted, this.closing.signal]);
@@ -83,11 +76,9 @@ export class BackgroundJobs {
       try {
         return await orAborted(work(signal), signal);
       } catch (error) {
-        const forMs = error instanceof CollectionsError
-          ? REMEMBERED_MS.get(error.code)
-          : undefined;
-        if (forMs !== undefined) {
-          this.errors.set(key, { error, untilMs: clock.monotonicMs() + forMs });
+        if (error instanceof CollectionsError) {
+          const forMs = REMEMBERED_MS.get(error.code) ?? 0;
+          if (forMs > 0) this.errors.failed(key, error, forMs);
         }
         throw error;
       }
