@@ -29,7 +29,10 @@ export interface DescribedFile {
   readonly path: string;
   readonly id: string;
   readonly size: number;
-  /** Where it is a Git LFS pointer. Front matter is that of the object where that is sent, and there is none elsewhere. */
+  /**
+   * Set for a Git LFS pointer. Front matter then comes from the object and only
+   * if the object is sent.
+   */
   readonly lfs?: LfsPointer;
   /** Its bytes where its content is sent. */
   readonly bytes?: Uint8Array;

@@ -1,9 +1,10 @@
-// Git LFS pointers (git-lfs, docs/spec.md, "The Pointer"): the text that Git has in the place of a file. One with
-// extensions is none here, since the file that it stands for takes their programs to make.
+// Parses Git LFS pointers (git-lfs, docs/spec.md, "The Pointer"). Git stores
+// this text instead of the file. A pointer with extensions is treated as an
+// ordinary file because only the programs of the extensions can make its file.
 
 import { textOf } from "./file_text.ts";
 
-/** What a pointer says of its file: the SHA-256 of the bytes, and their number. */
+/** The SHA-256 of the file and its size in bytes. */
 export interface LfsPointer {
   readonly oid: string;
   readonly size: number;
@@ -13,7 +14,7 @@ const MAX_BYTES = 1024;
 const POINTER =
   /^version https:\/\/git-lfs\.github\.com\/spec\/v1\noid sha256:([0-9a-f]{64})\nsize (0|[1-9][0-9]{0,14})\n$/;
 
-/** The pointer that bytes are, or null. */
+/** Returns the pointer, or null if the bytes are not a pointer. */
 export function parseLfsPointer(bytes: Uint8Array): LfsPointer | null {
   if (bytes.length > MAX_BYTES) return null;
   const [, oid, size] = POINTER.exec(textOf(bytes) ?? "") ?? [];
