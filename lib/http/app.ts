@@ -16,7 +16,7 @@ import {
   requestKey,
 } from "./origin.ts";
 import { pacedBody } from "./paced_body.ts";
-import { problemResponse } from "./problems.ts";
+import { errorResponse, problemResponse } from "./problems.ts";
 import {
   type Bytes,
   COMMON_HEADERS,
@@ -78,7 +78,7 @@ export async function createApp(
       // its own error response.
       return await ctx.next();
     } catch (error) {
-      return problemResponse(error, state);
+      return await errorResponse(error, ctx.req, state);
     }
   });
   return { fresh, routes: await mountRoutes(fresh, routesUrl) };

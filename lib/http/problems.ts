@@ -76,26 +76,62 @@ function toPublicError(error: unknown, requestId: string): CollectionsError {
 }
 
 /** Returns the page that explains a code. */
-export async function problemPage(code: ProblemCode): Promise<Response> {
+export const problemPage = (code: ProblemCode) =>
+  pageOf(code, "..", {
+    headers: { "cache-control": "public, max-age=3600" },
+  });
+
+/**
+ * Returns the response for an error of the app. A person who follows a wrong
+ * link gets a page instead of JSON.
+ */
+export async function errorResponse(
+  error: unknown,
+  request: Request,
+  state: State,
+): Promise<Response> {
+  const wantsPage = /\btext\/html\b/.test(request.headers.get("accept") ?? "");
+  const { code } = toPublicError(error, "");
+  if (!wantsPage || code !== "route-not-found") {
+    return problemResponse(error, state);
+  }
+  // The policy allows styles of the page's own origin alone.
+  const root = new URL(state.context.baseUrl).pathname.replace(/\/$/, "");
+  const headers = { "cache-control": "no-store", "vary": "Accept" };
+  return await pageOf(code, root, { status: 404, headers });
+}
+
+/** `root` leads from the page to the pages of the service. */
+async function pageOf(
+  code: ProblemCode,
+  root: string,
+  { headers, ...options }: {
+    readonly status?: number;
+    readonly headers: Readonly<Record<string, string>>;
+  },
+): Promise<Response> {
   const { status, title, meaning, todo } = ERRORS[code];
   const toItems = (items: string[]) =>
     items.map((item) => `<li>${item}</li>`).join("");
+  const pill = (other: string) =>
+    `<a class="pill" href="${root}/problems/${other}">${other}</a>`;
   const html = await fillPage("problem.html", {
+    root,
     code,
     title,
     status: String(status),
     meaning: toHtml(meaning),
     todo: toItems(todo.map(toHtml)),
     others: toItems(
-      Object.keys(ERRORS).filter((other) => other !== code)
-        .map((other) => `<a class="pill" href="${other}">${other}</a>`),
+      Object.keys(ERRORS).filter((other) => other !== code).map(pill),
     ),
   });
   return textResponse(html, {
+    ...options,
     headers: {
       "content-type": HTML,
       "content-security-policy": PAGE_POLICY,
-      "cache-control": "public, max-age=3600",
+      ...headers,
     },
   });
 }

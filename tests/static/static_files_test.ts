@@ -188,6 +188,22 @@ Deno.test("only names of the tables are served", async () => {
   assertMatch(await purifier.text(), /export \{ ?\w+ as default ?\}/);
 });
 
+Deno.test("an unknown address gives people a page", async () => {
+  await using service = await startService();
+  const headers = { accept: "text/html,*/*;q=0.8" };
+  const page = await service.send("/no/such/page", { headers });
+  assertEquals([page.status, page.headers.get("content-type")], [
+    404,
+    "text/html; charset=utf-8",
+  ]);
+  assertEquals(page.headers.get("cache-control"), "no-store");
+  const html = await page.text();
+  assert(html.includes("<h1>Nothing at this address</h1>"));
+  assert(html.includes('href="/assets/current/site.css"'));
+  const { code } = await service.problem("/no/such/page");
+  assertEquals(code, "route-not-found");
+});
+
 Deno.test("/reference/ leads to /reference", async () => {
   await using service = await startService();
   const slash = await service.get("/reference/?x=1");
